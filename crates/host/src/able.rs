@@ -8,6 +8,8 @@ use super::message::Message;
 use super::net::{self, Namespace, Netlink};
 use super::volume;
 use crate::HostSpec;
+use crate::filter::{Filter, Link, Loss};
+use crate::sockets::Sockets;
 use anyhow::{Context, Result};
 use rustix::fs::Access;
 use rustix::io::Errno;
@@ -35,6 +37,12 @@ pub enum HostAbility {
     LinkDelay,
     /// Dropping the page cache of one host alone.
     PageCache,
+    /// Losing what goes from one to another through their switch.
+    PacketFilter,
+    /// Losing a share of it, by chance.
+    PacketLoss,
+    /// Resetting TCP connections that there are.
+    Reset,
 }
 
 /// Whether this machine has one of them.
@@ -92,6 +100,9 @@ fn ask() -> Vec<Able> {
             queue("netem", "CONFIG_NET_SCH_NETEM"),
         ),
         Able::of(HostAbility::PageCache, of_groups(&page_cache)),
+        Able::of(HostAbility::PacketFilter, packet_filter(1.0)),
+        Able::of(HostAbility::PacketLoss, packet_filter(0.5)),
+        Able::of(HostAbility::Reset, reset()),
     ]
 }
 
@@ -109,7 +120,10 @@ pub(super) fn require(spec: &HostSpec) -> Result<()> {
         HostAbility::Disk => spec.disk.limits(),
         HostAbility::LinkRate => spec.link.rate_bits_per_s.is_some(),
         HostAbility::LinkDelay => spec.link.delay.is_some(),
-        HostAbility::PageCache => false,
+        HostAbility::PageCache
+        | HostAbility::PacketFilter
+        | HostAbility::PacketLoss
+        | HostAbility::Reset => false,
     };
     let missing: Vec<String> = abilities()
         .iter()
@@ -136,6 +150,9 @@ impl std::fmt::Display for HostAbility {
             HostAbility::LinkRate => "link rate",
             HostAbility::LinkDelay => "link delay",
             HostAbility::PageCache => "page cache of one host",
+            HostAbility::PacketFilter => "packet filter",
+            HostAbility::PacketLoss => "packet loss",
+            HostAbility::Reset => "connection reset",
         })
     }
 }
@@ -175,6 +192,29 @@ fn queue(kind: &str, option: &str) -> Result<String> {
         ),
         Err(error) => Err(error).with_context(|| format!("ask for the discipline {kind}")),
     }
+}
+
+/// What is lost of everything and of one port, in a namespace that vanishes.
+fn packet_filter(share: f64) -> Result<String> {
+    let namespace = Namespace::new().context("hosts need root, or CAP_SYS_ADMIN")?;
+    let mut losses = Loss::both_ways(&[Link::Host(1)], &[Link::Machine]);
+    losses[1].tcp_ports.push(1);
+    losses.iter_mut().for_each(|loss| loss.share = share);
+    let made = namespace.inside(|| Filter::open()?.add("tried", &losses))?;
+    made.context(match share < 1.0 {
+        true => {
+            "needs nf_tables with random numbers (option CONFIG_NFT_NUMGEN: modprobe nft_numgen)"
+        }
+        false => "needs nf_tables for bridges (option CONFIG_NF_TABLES_BRIDGE: modprobe nf_tables)",
+    })?;
+    Ok("nf_tables of a bridge".to_owned())
+}
+
+/// Asked by resetting a connection that is not there, in a namespace that vanishes.
+fn reset() -> Result<String> {
+    let namespace = Namespace::new().context("hosts need root, or CAP_SYS_ADMIN")?;
+    namespace.inside(|| Sockets::open()?.try_reset())??;
+    Ok("sock_diag".to_owned())
 }
 
 fn volume() -> Result<String> {
@@ -242,7 +282,7 @@ mod tests {
     #[test]
     fn abilities_are_told_each_once() {
         let told = abilities();
-        assert_eq!(told.len(), 9);
+        assert_eq!(told.len(), 12);
         for (at, able) in told.iter().enumerate() {
             assert!(!able.detail.is_empty(), "{able:?}");
             assert!(!told[..at].iter().any(|other| other.what == able.what));

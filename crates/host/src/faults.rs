@@ -6,16 +6,20 @@
 //! its controller be silent or gone.
 
 mod limits;
+mod links;
+mod packets;
 mod process;
 
-use crate::Agent;
 use crate::calls::StartProcess;
+use crate::filter::Loss;
 use crate::here::Here;
 use crate::process::Identity;
+use crate::{Agent, LinkSpec};
 use anyhow::{Context, Result};
 use measure::clock::Deadline;
 use reach::{Call, Serve};
 use serde::{Deserialize, Serialize};
+use std::net::Ipv4Addr;
 use std::path::Path;
 use std::process::Command;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -55,6 +59,24 @@ pub enum Break {
     CpuQuota(f64),
     /// The host's volume does no more than this; then as much as before.
     Disk(crate::DiskSpec),
+    /// The switch loses packets.
+    Packets(Vec<Loss>),
+    /// The cable of this host, counted from 1, is pulled out at the switch.
+    LinkDown(usize),
+    /// The switch sends no faster than this to a host; then as fast as before.
+    LinkTo {
+        /// The host's number, counted from 1.
+        number: usize,
+        /// What is absent stays as it is.
+        link: LinkSpec,
+    },
+    /// The host sends no faster than this; then as fast as before. What is absent stays as it is.
+    LinkFrom(LinkSpec),
+    /// The host takes an address of the network besides its own, and tells its neighbours; then it
+    /// gives it up. Whose it was tells them so when its cable is back.
+    TakeAddress(Ipv4Addr),
+    /// What is connected to these TCP ports of the host is reset; there is nothing to heal.
+    Reset(Vec<u16>),
 }
 
 /// How one of them is done and undone.
@@ -68,7 +90,7 @@ trait Breakable: Send {
 }
 
 impl Break {
-    fn into_breakable(self) -> Box<dyn Breakable> {
+    fn into_breakable(self, broken: Broken) -> Box<dyn Breakable> {
         match self {
             Break::Pause(process) => Box::new(process::Pause(process)),
             Break::Kill(one) => Box::new(process::Ended::killed(one)),
@@ -76,6 +98,12 @@ impl Break {
             Break::Descriptors(process) => Box::new(process::Descriptors::of(process)),
             Break::CpuQuota(cores) => Box::new(limits::Limit::cpu(cores)),
             Break::Disk(disk) => Box::new(limits::Limit::disk(disk)),
+            Break::Packets(losses) => Box::new(packets::Packets { broken, losses }),
+            Break::LinkDown(number) => Box::new(links::Down::of(number)),
+            Break::LinkTo { number, link } => Box::new(links::Slow::to(number, link)),
+            Break::LinkFrom(link) => Box::new(links::Slow::from_here(link)),
+            Break::TakeAddress(address) => Box::new(links::Taken::of(address)),
+            Break::Reset(ports) => Box::new(links::Reset(ports)),
         }
     }
 }
@@ -202,11 +230,11 @@ impl Here {
 
 impl Serve<Here> for Inject {
     fn serve(self, here: &Here) -> Result<Broken> {
-        let mut what = self.what.into_breakable();
         let own = here.own().context("this agent is ending")?;
         // Held while it is done: nobody heals what is not broken yet.
         let mut all = here.faults.lock();
         let broken = Broken(all.len() as u64);
+        let mut what = self.what.into_breakable(broken);
         let deadline = Deadline::after(Duration::from_millis(self.within_ms));
         std::thread::Builder::new()
             .name(format!("heal {}", broken.0))

@@ -18,11 +18,11 @@ use crate::faults::{Faults, Heal, Inject};
 use crate::files::{Change, DeviceBytes, Get, List, Space, Sum, Uncache};
 use crate::net::{Namespace, Netlink};
 use crate::process::{self, Identity};
-use crate::sights::See;
+use crate::sights::{Receive, See};
 use crate::undo::{Undo, UndoList};
 use crate::volume::Volume;
 use crate::watch::{BeginWatch, TakeReadings};
-use crate::{LinkSpec, agent, message, switch};
+use crate::{LinkSpec, agent, message, net, switch};
 use anyhow::{Context, Result};
 use children::Children;
 use folders::Folders;
@@ -68,6 +68,7 @@ pub const CALLS: &[Row<Here>] = &[
     Row::of::<Inject>(),
     Row::of::<Heal>(),
     Row::of::<See>(),
+    Row::of::<Receive>(),
 ];
 
 /// A host as its own agent has it.
@@ -82,6 +83,8 @@ pub struct Here {
     pub(crate) faults: Faults,
     /// For what is done without being asked.
     own: Weak<Here>,
+    /// Of a switch, once its bridge is made.
+    bridge: OnceLock<()>,
     /// Of a stand-in, once they are made.
     group: OnceLock<Group>,
     data: OnceLock<PathBuf>,
@@ -127,6 +130,7 @@ impl Here {
             undo,
             children: Children::new(mouth),
             watching: Watching::default(),
+            bridge: OnceLock::new(),
             group: OnceLock::new(),
             data: OnceLock::new(),
             device: OnceLock::new(),
@@ -182,6 +186,20 @@ impl Here {
         self.children.start(command)
     }
 
+    /// That it is the switch between stand-ins, which has a network of its own.
+    pub(crate) fn is_switch(&self) -> Result<()> {
+        let bridge = self.bridge.get();
+        bridge.copied().context("this is not the agent of a switch")
+    }
+
+    /// That it is a stand-in, which has a network of its own.
+    pub(crate) fn is_stand_in(&self) -> Result<()> {
+        let group = self.group.get();
+        group
+            .map(drop)
+            .context("this host has no network of its own")
+    }
+
     pub(crate) fn group(&self) -> Result<&Group> {
         self.group
             .get()
@@ -195,9 +213,11 @@ impl Here {
 }
 
 impl Serve<Here> for MakeBridge {
-    fn serve(self, _: &Here) -> Result<()> {
+    fn serve(self, here: &Here) -> Result<()> {
         let made = Netlink::open()?.ask(message::Message::bridge(switch::BRIDGE));
-        made.context("make a bridge")
+        made.context("make a bridge")?;
+        let _ = here.bridge.set(());
+        Ok(())
     }
 }
 
@@ -251,6 +271,7 @@ impl Serve<Here> for MakeHost {
             None => std::fs::create_dir(&self.folder)
                 .with_context(|| format!("make {}", self.folder.display()))?,
         }
+        net::announce_when_plugged(switch::HOST_LINK)?;
         let _ = here.data.set(self.folder);
         let _ = here.group.set(group);
         Ok(made)

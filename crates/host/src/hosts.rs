@@ -101,7 +101,7 @@ impl Hosts {
         &self.hosts
     }
 
-    /// The agent of their switch.
+    /// The agent of the switch between them.
     pub fn switch(&self) -> &Arc<Agent> {
         &self.switch.agent
     }

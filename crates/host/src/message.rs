@@ -1,10 +1,15 @@
 //! Messages of rtnetlink: the bytes that make links, addresses and queues, and what is read of the
-//! answers.
+//! answers. Those to the packet filter and of sockets are in the folder beside.
 //!
 //! Pure: nothing here talks to the kernel. Layouts are those of `linux/rtnetlink.h`,
 //! `linux/if_link.h` and `linux/pkt_sched.h`: integers in the machine's byte order, attributes of
 //! length, kind and data, each filled up to four bytes.
 
+pub(super) mod filter;
+mod link;
+pub(super) mod sockets;
+
+pub(super) use link::LinkState;
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
@@ -16,6 +21,7 @@ pub(super) const NLMSG_DONE: u16 = 3;
 const RTM_NEWLINK: u16 = 16;
 const RTM_GETLINK: u16 = 18;
 const RTM_NEWADDR: u16 = 20;
+const RTM_DELADDR: u16 = 21;
 pub(super) const RTM_NEWROUTE: u16 = 24;
 const RTM_GETROUTE: u16 = 26;
 pub(super) const RTM_NEWQDISC: u16 = 36;
@@ -92,7 +98,7 @@ impl Message {
     /// Makes a bridge that is up.
     pub fn bridge(name: &str) -> Message {
         let mut message = Message::new(RTM_NEWLINK, ACK | CREATE | EXCLUSIVE);
-        message.link_header(0, IFF_UP);
+        message.link_header(0, Some(true));
         message.text(IFLA_IFNAME, name);
         message.nest(IFLA_LINKINFO, |info| info.text(INFO_KIND, "bridge"));
         message
@@ -102,13 +108,13 @@ impl Message {
     /// a veth that is brought up by the message that makes it fails, its peer not being there yet.
     pub fn veth(name: &str, peer: &str, namespace: i32) -> Message {
         let mut message = Message::new(RTM_NEWLINK, ACK | CREATE | EXCLUSIVE);
-        message.link_header(0, 0);
+        message.link_header(0, None);
         message.text(IFLA_IFNAME, name);
         message.nest(IFLA_LINKINFO, |info| {
             info.text(INFO_KIND, "veth");
             info.nest(INFO_DATA, |data| {
                 data.nest(VETH_INFO_PEER, |other| {
-                    other.link_header(0, 0);
+                    other.link_header(0, None);
                     other.text(IFLA_IFNAME, peer);
                     other.attribute(IFLA_NET_NS_FD, &namespace.to_ne_bytes());
                 });
@@ -120,14 +126,14 @@ impl Message {
     /// Changes nothing on a link: is it ours to change?
     pub fn touch(index: i32) -> Message {
         let mut message = Message::new(RTM_NEWLINK, ACK);
-        message.link_header(index, 0);
+        message.link_header(index, None);
         message
     }
 
     /// Brings a link up, and into a bridge if `master` is given.
     pub fn up(index: i32, master: Option<i32>) -> Message {
         let mut message = Message::new(RTM_NEWLINK, ACK);
-        message.link_header(index, IFF_UP);
+        message.link_header(index, Some(true));
         if let Some(master) = master {
             message.attribute(IFLA_MASTER, &master.to_ne_bytes());
         }
@@ -137,7 +143,7 @@ impl Message {
     /// Asks for a link by its name; the answer is the link, no acknowledgement.
     pub fn find(name: &str) -> Message {
         let mut message = Message::new(RTM_GETLINK, 0);
-        message.link_header(0, 0);
+        message.link_header(0, None);
         message.text(IFLA_IFNAME, name);
         message
     }
@@ -145,10 +151,14 @@ impl Message {
     /// Gives a link an address, and with it the route to its `prefix` bits.
     pub fn address(index: i32, address: Ipv4Addr, prefix: u8) -> Message {
         let mut message = Message::new(RTM_NEWADDR, ACK | CREATE | EXCLUSIVE);
-        message.0.extend([AF_INET, prefix, 0, 0]);
-        message.0.extend(index.to_ne_bytes());
-        message.attribute(IFA_LOCAL, &address.octets());
-        message.attribute(IFA_ADDRESS, &address.octets());
+        message.address_body(index, address, prefix);
+        message
+    }
+
+    /// Takes an address from a link.
+    pub fn no_address(index: i32, address: Ipv4Addr, prefix: u8) -> Message {
+        let mut message = Message::new(RTM_DELADDR, ACK);
+        message.address_body(index, address, prefix);
         message
     }
 
@@ -223,12 +233,22 @@ impl Message {
         message
     }
 
-    /// `struct ifinfomsg`. Only the flag "up" is ever changed.
-    fn link_header(&mut self, index: i32, flags: u32) {
+    /// `struct ifinfomsg`. Only the flag "up" is ever changed: set, or taken away.
+    fn link_header(&mut self, index: i32, up: Option<bool>) {
+        let flags = if up == Some(true) { IFF_UP } else { 0 };
+        let changed = if up.is_some() { IFF_UP } else { 0 };
         self.0.extend([0; 4]);
         self.0.extend(index.to_ne_bytes());
         self.0.extend(flags.to_ne_bytes());
-        self.0.extend(flags.to_ne_bytes());
+        self.0.extend(changed.to_ne_bytes());
+    }
+
+    /// `struct ifaddrmsg`, and the address.
+    fn address_body(&mut self, index: i32, address: Ipv4Addr, prefix: u8) {
+        self.0.extend([AF_INET, prefix, 0, 0]);
+        self.0.extend(index.to_ne_bytes());
+        self.attribute(IFA_LOCAL, &address.octets());
+        self.attribute(IFA_ADDRESS, &address.octets());
     }
 
     /// `struct tcmsg`.
@@ -311,11 +331,6 @@ impl Answer<'_> {
         (self.kind == NLMSG_ERROR).then_some(number.saturating_neg())
     }
 
-    /// The number of the link that this message is about.
-    pub fn link_index(&self) -> Option<i32> {
-        (self.kind == RTM_NEWLINK).then_some(u32_at(self.body, 4)? as i32)
-    }
-
     /// The network that this route leads to; `None` for the default route, which leads to all.
     pub fn route(&self) -> Option<Subnet> {
         if self.kind != RTM_NEWROUTE || *self.body.first()? != AF_INET {
@@ -376,13 +391,13 @@ impl Subnet {
     }
 }
 
-/// The data of the first attribute of a kind.
+/// The data of the first attribute of a kind, whose upper two bits are flags.
 fn find(bytes: &[u8], kind: u16) -> Option<&[u8]> {
     let mut rest = bytes;
     loop {
         let length = usize::from(u16_at(rest, 0)?);
         let data = rest.get(4..length)?;
-        if u16_at(rest, 2)? == kind {
+        if u16_at(rest, 2)? & 0x3FFF == kind {
             return Some(data);
         }
         rest = rest.get(length.next_multiple_of(4)..)?;

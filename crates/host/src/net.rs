@@ -5,13 +5,14 @@
 //! it was opened: the thread that opens it enters, opens and ends, and no other thread ever
 //! changes its namespace.
 
-use super::message::{self, Answer, HEADER_BYTES, Message, NLMSG_DONE, Queue, Subnet};
+use super::message::{self, Answer, HEADER_BYTES, LinkState, Message, NLMSG_DONE, Queue, Subnet};
 use crate::LinkSpec;
 use anyhow::{Context, Result};
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
-use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
+use rustix::net::netlink::SocketAddrNetlink;
+use rustix::net::{self, AddressFamily, Protocol, RecvFlags, SendFlags, SocketFlags, SocketType};
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
 use std::net::Ipv4Addr;
 
@@ -108,12 +109,45 @@ pub(super) fn own_mounts() -> Result<()> {
     tried.context("have a mount namespace")
 }
 
+/// Announces a link's addresses whenever its cable is plugged in, from now on: another may have
+/// had them meanwhile, and neighbours go by what they have heard last.
+///
+/// # Errors
+/// There is no such link, or the kernel refuses.
+pub(super) fn announce_when_plugged(name: &'static str) -> Result<()> {
+    let (mut links, mut changes) = (Netlink::open()?, Netlink::open()?);
+    changes.listen()?;
+    let mut known = links.link(name)?;
+    let run = move || -> Result<()> {
+        loop {
+            let mut now = None;
+            changes.changes(|link| {
+                if link.index == known.index {
+                    now = Some(link);
+                }
+            })?;
+            // Counted, since it may have been out and in again before we hear of it.
+            if let Some(link) = now
+                && link.has_carrier
+                && link.carriers != known.carriers
+            {
+                known = link;
+                links.announce(name)?;
+            }
+        }
+    };
+    let thread = std::thread::Builder::new().name(format!("announce {name}"));
+    thread.spawn(run).context("start a thread")?;
+    Ok(())
+}
+
 fn open_own() -> rustix::io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC;
     rustix::fs::open("/proc/thread-self/ns/net", flags, Mode::empty())
 }
 
-/// A socket to the part of the kernel that makes links, in one namespace for ever.
+/// A socket to the part of the kernel that makes links, or to another one that talks like it, in
+/// one namespace for ever.
 #[derive(Debug)]
 pub(super) struct Netlink {
     socket: OwnedFd,
@@ -127,8 +161,16 @@ impl Netlink {
     /// The kernel refuses.
     pub fn open() -> Result<Netlink> {
         // Protocol 0 is NETLINK_ROUTE, for which rustix has no name.
+        Netlink::of(None)
+    }
+
+    /// The same, to another part of the kernel.
+    ///
+    /// # Errors
+    /// The kernel refuses, or has no such part.
+    pub fn of(part: Option<Protocol>) -> Result<Netlink> {
         let flags = SocketFlags::CLOEXEC;
-        let socket = net::socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, None);
+        let socket = net::socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, part);
         Ok(Netlink {
             socket: socket.context("open a netlink socket")?,
             sequence: 0,
@@ -137,8 +179,14 @@ impl Netlink {
 
     /// Sends a request and waits until the kernel has said yes or no.
     pub fn ask(&mut self, request: Message) -> Result<(), Errno> {
+        self.ask_all(vec![request])
+    }
+
+    /// Sends requests at once, of which the last asks for an answer, and waits until the kernel has
+    /// said no to one of them or yes to that.
+    pub fn ask_all(&mut self, requests: Vec<Message>) -> Result<(), Errno> {
         let mut refusal = None;
-        self.exchange(request, |answer| {
+        self.exchange(requests, |answer| {
             refusal = answer.error();
             refusal.is_some()
         })?;
@@ -153,12 +201,20 @@ impl Netlink {
     /// # Errors
     /// There is no link of this name.
     pub fn index(&mut self, name: &str) -> Result<i32> {
+        Ok(self.link(name)?.index)
+    }
+
+    /// A link as the kernel has it.
+    ///
+    /// # Errors
+    /// There is no link of this name.
+    pub fn link(&mut self, name: &str) -> Result<LinkState> {
         let mut found = Err(Errno::NODEV);
-        let asked = self.exchange(Message::find(name), |answer| {
+        let asked = self.exchange(vec![Message::find(name)], |answer| {
             if let Some(number) = answer.error() {
                 found = Err(Errno::from_raw_os_error(number));
-            } else if let Some(index) = answer.link_index() {
-                found = Ok(index);
+            } else if let Some(link) = answer.link() {
+                found = Ok(link);
             }
             true
         });
@@ -173,7 +229,7 @@ impl Netlink {
     /// The kernel refuses.
     pub fn routes(&mut self) -> Result<Vec<Subnet>> {
         let mut routes = Vec::new();
-        let asked = self.exchange(Message::routes(), |answer| {
+        let asked = self.exchange(vec![Message::routes()], |answer| {
             routes.extend(answer.route());
             false
         });
@@ -192,17 +248,54 @@ impl Netlink {
             .with_context(|| format!("bring the link {name} up"))
     }
 
-    /// Gives a link an address, unless it has it.
+    /// Takes a link down, which its other end sees as a cable that is pulled out.
     ///
     /// # Errors
     /// There is no such link, or the kernel refuses.
-    pub fn address(&mut self, name: &str, address: Ipv4Addr) -> Result<()> {
+    pub fn down(&mut self, name: &str) -> Result<()> {
+        let index = self.index(name)?;
+        self.ask(Message::down(index))
+            .with_context(|| format!("take the link {name} down"))
+    }
+
+    /// Gives a link an address, unless it has it; whether it is new.
+    ///
+    /// # Errors
+    /// There is no such link, or the kernel refuses.
+    pub fn address(&mut self, name: &str, address: Ipv4Addr) -> Result<bool> {
         let index = self.index(name)?;
         match self.ask(Message::address(index, address, PREFIX)) {
-            // It has it already.
-            Err(Errno::EXIST) => Ok(()),
-            given => given.with_context(|| format!("give the link {name} the address {address}")),
+            Ok(()) => Ok(true),
+            Err(Errno::EXIST) => Ok(false),
+            Err(error) => {
+                Err(error).with_context(|| format!("give the link {name} the address {address}"))
+            }
         }
+    }
+
+    /// Takes an address from a link, unless it has it not.
+    ///
+    /// # Errors
+    /// There is no such link, or the kernel refuses.
+    pub fn remove_address(&mut self, name: &str, address: Ipv4Addr) -> Result<()> {
+        let index = self.index(name)?;
+        match self.ask(Message::no_address(index, address, PREFIX)) {
+            Err(Errno::ADDRNOTAVAIL) => Ok(()),
+            taken => taken.with_context(|| format!("take the address {address} from {name}")),
+        }
+    }
+
+    /// Tells all neighbours of a link which addresses it has (gratuitous ARP), so that they forget
+    /// who had them before. The kernel does it when the hardware address is set, be it the same.
+    ///
+    /// # Errors
+    /// There is no such link, or the kernel refuses.
+    pub fn announce(&mut self, name: &str) -> Result<()> {
+        let link = self.link(name)?;
+        let told = self.ask(Message::tell_neighbours(link.index));
+        let own = &link.hardware_address;
+        told.and_then(|()| self.ask(Message::hardware_address(link.index, own)))
+            .with_context(|| format!("announce the addresses of the link {name}"))
     }
 
     /// Makes a pair of links that are down.
@@ -243,7 +336,7 @@ impl Netlink {
     pub fn limits(&mut self, name: &str) -> Result<LinkSpec> {
         let index = self.index(name)?;
         let mut link = LinkSpec::default();
-        let asked = self.exchange(Message::queues(), |answer| {
+        let asked = self.exchange(vec![Message::queues()], |answer| {
             match answer.queue(index) {
                 Some(Queue::BitsPerS(rate)) => link.rate_bits_per_s = Some(rate),
                 Some(Queue::Delay(delay)) => link.delay = Some(delay),
@@ -255,24 +348,49 @@ impl Netlink {
         Ok(link)
     }
 
-    /// Sends a request and gives each message of its answer to `take`, until that says it has all
-    /// or the kernel says that there is no more.
-    fn exchange(
+    /// Hears of every change of a link from now on.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn listen(&mut self) -> Result<()> {
+        /// `RTMGRP_LINK`.
+        const LINKS: u32 = 1;
+        let listening = net::bind(&self.socket, &SocketAddrNetlink::new(0, LINKS));
+        listening.context("listen for changes of links")
+    }
+
+    /// Waits until links have changed, and gives them to `take`.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn changes(&mut self, mut take: impl FnMut(LinkState)) -> Result<()> {
+        let mut buffer = vec![0; ANSWER_BYTES];
+        let length = match self.receive(&mut buffer) {
+            // Changes were lost, since there were too many.
+            Err(Errno::NOBUFS) => return Ok(()),
+            received => received.context("hear of changes of links")?,
+        };
+        let answers = message::answers(&buffer[..length]);
+        answers.iter().filter_map(Answer::link).for_each(&mut take);
+        Ok(())
+    }
+
+    /// Sends requests and gives each message that answers one of them to `take`, until that says it
+    /// has all or the kernel says that there is no more.
+    pub fn exchange(
         &mut self,
-        request: Message,
+        requests: Vec<Message>,
         mut take: impl FnMut(&Answer<'_>) -> bool,
     ) -> Result<(), Errno> {
         self.sequence += 1;
-        let bytes = request.finish(self.sequence);
+        let messages = requests.into_iter().map(|one| one.finish(self.sequence));
+        let bytes = messages.collect::<Vec<_>>().concat();
         debug_assert!(bytes.len() >= HEADER_BYTES);
-        let kernel = net::netlink::SocketAddrNetlink::new(0, 0);
+        let kernel = SocketAddrNetlink::new(0, 0);
         net::sendto(&self.socket, &bytes, SendFlags::empty(), &kernel)?;
         let mut buffer = vec![0; ANSWER_BYTES];
         loop {
-            let (length, _) = match net::recv(&self.socket, &mut buffer[..], RecvFlags::empty()) {
-                Err(Errno::INTR) => continue,
-                received => received?,
-            };
+            let length = self.receive(&mut buffer)?;
             for answer in message::answers(&buffer[..length]) {
                 if answer.sequence != self.sequence {
                     // Left of an earlier request that was given up.
@@ -284,6 +402,15 @@ impl Netlink {
                 if let Some(number) = answer.error() {
                     return Err(Errno::from_raw_os_error(number));
                 }
+            }
+        }
+    }
+
+    fn receive(&self, buffer: &mut [u8]) -> Result<usize, Errno> {
+        loop {
+            match net::recv(&self.socket, &mut *buffer, RecvFlags::empty()) {
+                Err(Errno::INTR) => {}
+                received => return Ok(received?.0),
             }
         }
     }

@@ -1,15 +1,23 @@
 //! What can be seen of a host by who has not broken it: its agent asks the kernel, or tries.
 
-use crate::Agent;
+mod network;
+
 use crate::cgroup::Group;
+use crate::filter::{Filter, Link};
 use crate::here::Here;
+use crate::net::Netlink;
 use crate::process::{self, Identity, Life};
+use crate::{Agent, Broken, switch};
 use anyhow::{Context, Result};
 use measure::clock;
 use reach::{Call, Serve};
 use serde::{Deserialize, Serialize};
+use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
+
+pub use network::Reach;
+pub(crate) use network::Receive;
 
 /// What an agent can look at.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -21,6 +29,42 @@ pub enum Sight {
     /// The CPU time that the host gets when it wants more than it may have: a thread more works
     /// there for so long, in ms. Answered by [`Seen::Cpu`].
     Cpu(u64),
+    /// Whether a TCP connection can be made from the host; answered by [`Seen::Reach`].
+    Reach {
+        /// Whereto.
+        address: SocketAddr,
+        /// How long it is tried.
+        limit: Duration,
+    },
+    /// How many of so many connections can be made, as [`Reach::count`] has it; answered by
+    /// [`Seen::Open`].
+    Tries {
+        /// Whereto.
+        address: SocketAddr,
+        /// How many.
+        tries: u32,
+        /// How long each is tried.
+        limit: Duration,
+    },
+    /// How long it takes to send so much from the host to where [`Agent::receive`] listens;
+    /// answered by [`Seen::Transfer`].
+    Transfer {
+        /// Whereto.
+        address: SocketAddr,
+        /// How much.
+        bytes: u64,
+        /// How long it is tried.
+        limit: Duration,
+    },
+    /// A link of the switch; answered by [`Seen::Link`].
+    Port(Link),
+    /// The link of the host; answered by [`Seen::Link`].
+    Link,
+    /// What the switch has lost by one fault, as its packet filter has counted it; answered by
+    /// [`Seen::Dropped`].
+    Dropped(Broken),
+    /// The host's TCP connections that ended by a reset; answered by [`Seen::Resets`].
+    Resets,
 }
 
 /// What was seen.
@@ -37,6 +81,32 @@ pub enum Seen {
     },
     /// In cores, of all that ran there.
     Cpu(f64),
+    /// What came of it.
+    Reach(Reach),
+    /// To how many the way was open, there and back.
+    Open(u32),
+    /// How long it took until all had arrived; none if it had not within the limit.
+    Transfer(Option<Duration>),
+    /// As the kernel has it.
+    Link {
+        /// Whether it is to be up.
+        is_up: bool,
+        /// Whether its other end is up too: no cable is pulled out.
+        has_carrier: bool,
+        /// Packets, since it was made.
+        received_packets: u64,
+        /// Packets, since it was made.
+        sent_packets: u64,
+    },
+    /// Packets that each loss has lost, in their order; none if nothing is lost by this fault.
+    Dropped(Vec<u64>),
+    /// Since the host was made.
+    Resets {
+        /// Connections that ended by a reset, whoever sent it.
+        connections: u64,
+        /// Resets that were sent, also to who was not connected.
+        sent: u64,
+    },
 }
 
 /// Asks an agent to look.
@@ -66,11 +136,12 @@ const LIMIT: Duration = Duration::from_secs(10);
 
 impl Sight {
     fn limit(&self) -> Duration {
-        LIMIT
-            + match self {
-                Sight::Cpu(ms) => Duration::from_millis(*ms),
-                Sight::Process(_) | Sight::Descriptors(_) => Duration::ZERO,
-            }
+        LIMIT.saturating_add(match self {
+            Sight::Reach { limit, .. } | Sight::Transfer { limit, .. } => *limit,
+            Sight::Tries { tries, limit, .. } => Reach::limit(*tries, *limit),
+            Sight::Cpu(ms) => Duration::from_millis(*ms),
+            _ => Duration::ZERO,
+        })
     }
 }
 
@@ -88,6 +159,24 @@ impl Serve<Here> for See {
                 }
             }
             Sight::Cpu(ms) => Seen::Cpu(cores(here.group()?, Duration::from_millis(ms))?),
+            Sight::Reach { address, limit } => Seen::Reach(Reach::of(address, limit)?),
+            Sight::Tries {
+                address,
+                tries,
+                limit,
+            } => Seen::Open(Reach::count(address, tries, limit)?),
+            Sight::Transfer {
+                address,
+                bytes,
+                limit,
+            } => Seen::Transfer(network::transfer(address, bytes, limit)?),
+            Sight::Port(link) => see_link(&link.name())?,
+            Sight::Link => see_link(switch::HOST_LINK)?,
+            Sight::Dropped(broken) => Seen::Dropped(Filter::open()?.dropped(&broken.table())?),
+            Sight::Resets => {
+                let (connections, sent) = network::resets()?;
+                Seen::Resets { connections, sent }
+            }
         })
     }
 }
@@ -107,6 +196,16 @@ fn cores(group: &Group, length: Duration) -> Result<f64> {
     let ended = child.kill().and_then(|()| child.wait());
     ended.context("end a thread that worked")?;
     looked
+}
+
+fn see_link(name: &str) -> Result<Seen> {
+    let link = Netlink::open()?.link(name)?;
+    Ok(Seen::Link {
+        is_up: link.is_up,
+        has_carrier: link.has_carrier,
+        received_packets: link.received_packets,
+        sent_packets: link.sent_packets,
+    })
 }
 
 /// The numbers of the files that a process has open, in order.

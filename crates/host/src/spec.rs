@@ -127,3 +127,14 @@ pub struct LinkSpec {
     /// One way, added to what the path takes by itself.
     pub delay: Option<Duration>,
 }
+
+impl LinkSpec {
+    /// These limits, and what `other` limits too: the lower rate, and the longer delay.
+    pub(crate) fn narrowed(self, other: LinkSpec) -> LinkSpec {
+        let rates = [self.rate_bits_per_s, other.rate_bits_per_s];
+        LinkSpec {
+            rate_bits_per_s: rates.into_iter().flatten().min(),
+            delay: self.delay.max(other.delay),
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Links between hosts that are down or slow, and addresses that are elsewhere.
+
+use crate::hosts::{LIMIT, able, inside, make, spec, wait_until};
+use crate::network::{
+    CLOSED, ONE, SILENCE, SOON, arrives, assert_all_open, at, connection, is_open, reach, resets,
+    three,
+};
+use host::{Agent, Break, Host, HostAbility, HostSpec, Link, LinkSpec, Seen, Sight};
+use std::io::Write;
+use std::time::Duration;
+
+/// Whether a link is to be up, whether it is, and the packets that have come.
+fn link(agent: &Agent, what: Sight) -> (bool, bool, u64) {
+    match agent.see(what).unwrap() {
+        Seen::Link {
+            is_up,
+            has_carrier,
+            received_packets,
+            sent_packets,
+        } => {
+            assert!(sent_packets > 0);
+            (is_up, has_carrier, received_packets)
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_cable_is_pulled_out_and_plugged_in_again() {
+    if !able(&[HostAbility::Network]) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let hosts = three("cable", &folder);
+    let [one, two, three] = hosts.all() else {
+        panic!("three were asked for")
+    };
+    let (mut near, mut far) = connection(one, two);
+    let broken = hosts.switch().inject(Break::LinkDown(1), LIMIT).unwrap();
+    wait_until("the host sees it", || {
+        matches!(link(one.agent(), Sight::Link), (true, false, _))
+    });
+    let while_out = link(one.agent(), Sight::Link);
+    let port = |of| link(hosts.switch(), Sight::Port(of));
+    assert!(matches!(port(ONE), (false, false, _)));
+    assert!(matches!(port(Link::Machine), (true, true, _)));
+    assert!(!reach(Some(two), at(one, CLOSED), SILENCE).is_open());
+    assert!(!reach(Some(one), at(two, CLOSED), SILENCE).is_open());
+    assert!(!reach(None, at(one, CLOSED), SILENCE).is_open());
+    assert!(is_open(Some(two), three, CLOSED) && is_open(None, two, CLOSED));
+    near.write_all(b"x").unwrap();
+    assert!(!arrives(&mut far, SILENCE), "a connection that was there");
+    assert_eq!(link(one.agent(), Sight::Link), while_out, "nothing came");
+    let error = hosts
+        .switch()
+        .inject(Break::LinkDown(1), LIMIT)
+        .unwrap_err();
+    assert!(
+        format!("{error:#}").contains("port1 is down already"),
+        "{error:#}"
+    );
+
+    hosts.switch().heal(broken).unwrap();
+    assert!(arrives(&mut far, LIMIT), "it goes on");
+    assert_all_open(&hosts);
+    let (is_up, has_carrier, received_packets) = link(one.agent(), Sight::Link);
+    assert!(is_up && has_carrier && received_packets > while_out.2);
+}
+
+/// So long a transfer takes at the least, whatever else the machine does.
+#[test]
+fn a_link_is_slow_until_it_is_as_fast_as_before() {
+    if !able(&[HostAbility::Network, HostAbility::LinkRate]) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let rate = |bits_per_s| LinkSpec {
+        rate_bits_per_s: Some(bits_per_s),
+        delay: None,
+    };
+    let host = HostSpec {
+        link: rate(1_000_000_000),
+        ..HostSpec::default()
+    };
+    let hosts = make("slow", &spec(2, host), folder.path());
+    let [one, two] = hosts.all() else {
+        panic!("two were asked for")
+    };
+    let transfer = |limit| {
+        let port = two.agent().receive(LIMIT).unwrap();
+        let transfer = Sight::Transfer {
+            address: at(two, port),
+            bytes: 1_000_000,
+            limit,
+        };
+        match one.agent().see(transfer).unwrap() {
+            Seen::Transfer(took) => took,
+            other => panic!("{other:?}"),
+        }
+    };
+    let before = one.limits().unwrap();
+    let fast = transfer(LIMIT).unwrap();
+    let link = rate(8_000_000);
+    for (agent, what) in [
+        (hosts.switch(), Break::LinkTo { number: 2, link }),
+        (one.agent(), Break::LinkFrom(link)),
+    ] {
+        let broken = agent.inject(what, LIMIT).unwrap();
+        // A second, but for what the bucket holds; the loss of a packet makes it more.
+        let slow = transfer(LIMIT).unwrap();
+        assert!(
+            slow > Duration::from_millis(850) && slow > fast,
+            "{slow:?} {fast:?}"
+        );
+        assert_eq!(transfer(SOON), None, "that is not enough");
+        agent.heal(broken).unwrap();
+        assert_eq!(
+            (one.limits().unwrap(), two.limits().unwrap()),
+            (before.clone(), before.clone())
+        );
+    }
+    // What is wider than it was narrows nothing.
+    let broken = one
+        .agent()
+        .inject(Break::LinkFrom(rate(2_000_000_000)), LIMIT)
+        .unwrap();
+    assert_eq!(one.limits().unwrap(), before);
+    one.agent().heal(broken).unwrap();
+    assert_eq!(one.limits().unwrap(), before);
+}
+
+/// Which hardware address a host, or the machine, has for an address. To look changes nothing:
+/// nobody is asked.
+fn neighbour(from: Option<&Host>, of: &Host) -> String {
+    let read = || std::fs::read_to_string("/proc/thread-self/net/arp").unwrap();
+    let text = match from {
+        None => read(),
+        Some(host) => inside(host, read),
+    };
+    let address = of.address().to_string();
+    let mut lines = text.lines().map(|line| line.split_ascii_whitespace());
+    let mut line = lines.find(|words| words.clone().next() == Some(&address));
+    line.as_mut()
+        .and_then(|words| words.nth(3))
+        .unwrap_or_default()
+        .to_owned()
+}
+
+/// As a cluster manager does it with a node that it starts elsewhere.
+#[test]
+fn an_address_is_taken_by_another_host_and_comes_back() {
+    if !able(&[HostAbility::Network]) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let hosts = three("take", &folder);
+    let [one, two, three] = hosts.all() else {
+        panic!("three were asked for")
+    };
+    assert_all_open(&hosts);
+    let of_one = neighbour(None, one);
+    let of_two = neighbour(Some(three), two);
+    assert!(of_one != of_two && !of_one.is_empty() && !of_two.is_empty());
+    // Nobody asks, so who had not been told would go on as before.
+    let all_know = |hardware: &str| {
+        for from in [None, Some(three)] {
+            wait_until("they are told", || neighbour(from, one) == hardware);
+        }
+    };
+    // Who has refused was reached.
+    let assert_reached = |host: &Host| {
+        let before = resets(host).1;
+        assert!(is_open(None, one, CLOSED) && is_open(Some(three), one, CLOSED));
+        assert_eq!(resets(host).1, before + 2);
+    };
+    assert_reached(one);
+    for cable_first in [false, true] {
+        let down = hosts.switch().inject(Break::LinkDown(1), LIMIT).unwrap();
+        let take = Break::TakeAddress(one.address());
+        let taken = two.agent().inject(take, LIMIT).unwrap();
+        all_know(&of_two);
+        assert_reached(two);
+
+        let heal = |cable: bool| match cable {
+            true => hosts.switch().heal(down).unwrap(),
+            false => two.agent().heal(taken).unwrap(),
+        };
+        heal(cable_first);
+        heal(!cable_first);
+        all_know(&of_one);
+        assert_reached(one);
+    }
+    assert_all_open(&hosts);
+}

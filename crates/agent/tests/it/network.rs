@@ -1,0 +1,390 @@
+//! The network between hosts, broken on purpose: what is cut is cut, what is not is not, and all of
+//! it is whole again afterwards.
+
+use crate::endings::kill;
+use crate::hosts::{LIMIT, able, assert_gone, inside, link_of, make, spec, wait_until};
+use host::{Agent, Break, Host, HostAbility, HostSpec, Hosts, Link, LinkSpec, Loss};
+use host::{Reach, Seen, Sight};
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::time::Duration;
+
+/// So long nobody waits for what is lost, and it is below the second after which TCP tries again.
+pub const SILENCE: Duration = Duration::from_millis(300);
+
+/// So soon that a test may wait for it.
+pub const SOON: Duration = Duration::from_millis(200);
+
+/// Nobody listens here: who is reached refuses.
+pub const CLOSED: u16 = 9;
+
+pub const ONE: Link = Link::Host(1);
+const TWO: Link = Link::Host(2);
+const THREE: Link = Link::Host(3);
+
+pub fn three(name: &str, folder: &tempfile::TempDir) -> Hosts {
+    make(name, &spec(3, HostSpec::default()), folder.path())
+}
+
+pub fn at(host: &Host, port: u16) -> SocketAddr {
+    SocketAddr::from((host.address(), port))
+}
+
+/// What comes of a connection from a host, or from the machine.
+pub fn reach(from: Option<&Host>, address: SocketAddr, limit: Duration) -> Reach {
+    match from {
+        None => Reach::of(address, limit).unwrap(),
+        Some(host) => match host.agent().see(Sight::Reach { address, limit }).unwrap() {
+            Seen::Reach(reach) => reach,
+            other => panic!("{other:?}"),
+        },
+    }
+}
+
+pub fn is_open(from: Option<&Host>, to: &Host, port: u16) -> bool {
+    reach(from, at(to, port), LIMIT).is_open()
+}
+
+fn is_silent(from: Option<&Host>, to: &Host, port: u16) -> bool {
+    reach(from, at(to, port), SILENCE) == Reach::Silent
+}
+
+pub fn assert_all_open(hosts: &Hosts) {
+    for to in hosts.all() {
+        for from in hosts.all() {
+            assert!(is_open(Some(from), to, CLOSED), "{from:?} {to:?}");
+        }
+        assert!(is_open(None, to, CLOSED), "the machine to {to:?}");
+    }
+}
+
+/// The resets that a host has sent: so many attempts to connect have come to it.
+pub fn resets(host: &Host) -> (u64, u64) {
+    match host.agent().see(Sight::Resets).unwrap() {
+        Seen::Resets { connections, sent } => (connections, sent),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn dropped(switch: &Agent, broken: host::Broken) -> Vec<u64> {
+    match switch.see(Sight::Dropped(broken)).unwrap() {
+        Seen::Dropped(dropped) => dropped,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// A connection from one host to another: both its ends.
+pub fn connection(from: &Host, to: &Host) -> (TcpStream, TcpStream) {
+    let listener = inside(to, || TcpListener::bind(at(to, 0)).unwrap());
+    let address = listener.local_addr().unwrap();
+    let near = inside(from, || {
+        TcpStream::connect_timeout(&address, LIMIT).unwrap()
+    });
+    (near, listener.accept().unwrap().0)
+}
+
+/// Whether a byte that is sent at one end comes to the other in time.
+pub fn arrives(to: &mut TcpStream, limit: Duration) -> bool {
+    to.set_read_timeout(Some(limit)).unwrap();
+    match to.read(&mut [0; 1]) {
+        Ok(count) => count == 1,
+        Err(error) if error.kind() == ErrorKind::WouldBlock => false,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[test]
+fn a_partition_cuts_who_is_apart_and_nobody_else() {
+    if !able(&[HostAbility::Network, HostAbility::PacketFilter]) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let hosts = three("partition", &folder);
+    let [one, two, three] = hosts.all() else {
+        panic!("three were asked for")
+    };
+    assert_all_open(&hosts);
+    let (mut near, mut far) = connection(one, two);
+
+    let losses = Loss::both_ways(&[ONE], &[TWO, THREE]);
+    let broken = hosts
+        .switch()
+        .inject(Break::Packets(losses), LIMIT)
+        .unwrap();
+    for other in [two, three] {
+        assert!(is_silent(Some(one), other, CLOSED));
+        assert!(is_silent(Some(other), one, CLOSED));
+    }
+    assert!(is_open(Some(two), three, CLOSED) && is_open(Some(three), two, CLOSED));
+    assert!(hosts.all().iter().all(|host| is_open(None, host, CLOSED)));
+    near.write_all(b"x").unwrap();
+    assert!(!arrives(&mut far, SILENCE), "a connection that was there");
+    let counts = dropped(hosts.switch(), broken);
+    assert!(
+        counts.len() == 2 && counts.iter().all(|count| *count > 0),
+        "{counts:?}"
+    );
+
+    assert!(!hosts.switch().heal(broken).unwrap().by_itself);
+    assert!(arrives(&mut far, LIMIT), "it goes on");
+    assert_all_open(&hosts);
+    assert!(dropped(hosts.switch(), broken).is_empty());
+}
+
+/// Who cannot answer is reached all the same: it refuses, and nobody hears of it.
+#[test]
+fn what_is_lost_one_way_arrives_the_other_way() {
+    if !able(&[HostAbility::Network, HostAbility::PacketFilter]) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let hosts = three("one-way", &folder);
+    let [one, two, _] = hosts.all() else {
+        panic!("three were asked for")
+    };
+    let what = Break::Packets(vec![Loss::one_way(&[ONE], &[TWO])]);
+    let broken = hosts.switch().inject(what, LIMIT).unwrap();
+    let (at_one, at_two) = (resets(one).1, resets(two).1);
+    assert!(is_silent(Some(two), one, CLOSED));
+    assert_eq!(resets(one).1, at_one + 1, "it came to host1");
+    assert!(is_silent(Some(one), two, CLOSED));
+    assert_eq!(resets(two).1, at_two, "it did not come to host2");
+    // Its answer, what it asked, and what a host says by itself (IPv6).
+    let counted = dropped(hosts.switch(), broken);
+    assert!(counted[0] >= 2, "{counted:?}");
+
+    // Another one over it: each heals alone.
+    let what = Break::Packets(Loss::both_ways(&[ONE], &[THREE, Link::Machine]));
+    let other = hosts.switch().inject(what, LIMIT).unwrap();
+    assert!(is_silent(None, one, CLOSED));
+    hosts.switch().heal(broken).unwrap();
+    assert!(is_open(Some(one), two, CLOSED));
+    assert!(is_silent(None, one, CLOSED));
+    hosts.switch().heal(other).unwrap();
+    assert_all_open(&hosts);
+}
+
+#[test]
+fn a_client_is_cut_off_from_one_port_of_one_host() {
+    if !able(&[HostAbility::Network, HostAbility::PacketFilter]) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let hosts = three("client", &folder);
+    let [one, two, _] = hosts.all() else {
+        panic!("three were asked for")
+    };
+    let mut losses = Loss::both_ways(&[TWO], &[Link::Machine]);
+    losses
+        .iter_mut()
+        .for_each(|loss| loss.tcp_ports = vec![9042, 9142]);
+    let broken = hosts
+        .switch()
+        .inject(Break::Packets(losses), LIMIT)
+        .unwrap();
+    for port in [9042, 9142] {
+        assert!(is_silent(None, two, port));
+        assert!(is_open(None, one, port) && is_open(Some(one), two, port));
+    }
+    assert!(is_open(None, two, 7000));
+    // What would have been answered was not asked.
+    let counts = dropped(hosts.switch(), broken);
+    assert!(counts[0] == 0 && counts[1] >= 2, "{counts:?}");
+    hosts.switch().heal(broken).unwrap();
+    assert_all_open(&hosts);
+}
+
+#[test]
+fn a_share_of_packets_is_lost_by_chance() {
+    if !able(&[HostAbility::Network, HostAbility::PacketLoss]) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let hosts = three("loss", &folder);
+    let [one, two, _] = hosts.all() else {
+        panic!("three were asked for")
+    };
+    let open = || {
+        let tries = Sight::Tries {
+            address: at(two, CLOSED),
+            tries: 200,
+            limit: SILENCE,
+        };
+        one.agent().see(tries).unwrap()
+    };
+    let mut loss = Loss::one_way(&[ONE], &[TWO]);
+    loss.share = 0.3;
+    let broken = hosts
+        .switch()
+        .inject(Break::Packets(vec![loss]), LIMIT)
+        .unwrap();
+    // 60 of 200 are lost, with a standard deviation of 6.5; fewer come through if it is busy.
+    let seen = open();
+    assert!(matches!(seen, Seen::Open(40..=185)), "{seen:?}");
+    let counted = dropped(hosts.switch(), broken);
+    assert!((15..=105).contains(&counted[0]), "{counted:?}");
+    hosts.switch().heal(broken).unwrap();
+    wait_until("all come through", || open() == Seen::Open(200));
+}
+
+/// What is injected without an error, and breaks nothing.
+#[test]
+fn a_loss_where_nothing_goes_breaks_nothing() {
+    if !able(&[HostAbility::Network, HostAbility::PacketFilter]) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let hosts = three("nothing", &folder);
+    let losses = Loss::both_ways(&[Link::Host(9)], &[ONE, TWO, THREE, Link::Machine]);
+    let broken = hosts
+        .switch()
+        .inject(Break::Packets(losses), LIMIT)
+        .unwrap();
+    assert_all_open(&hosts);
+    assert_eq!(dropped(hosts.switch(), broken), [0, 0]);
+    hosts.switch().heal(broken).unwrap();
+    assert_eq!(dropped(hosts.switch(), broken), [0; 0]);
+}
+
+#[test]
+fn what_cannot_be_is_refused_with_its_reason() {
+    if !able(&[HostAbility::Network, HostAbility::PacketFilter]) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let hosts = three("refused", &folder);
+    let (switch, host) = (hosts.switch(), hosts.all()[0].agent());
+    let share = |share| Loss {
+        share,
+        ..Loss::one_way(&[ONE], &[TWO])
+    };
+    let ports = Loss {
+        tcp_ports: vec![0; 1001],
+        ..share(1.0)
+    };
+    let of = |from: &[Link]| Break::Packets(vec![Loss::one_way(from, &[TWO])]);
+    let link = LinkSpec {
+        rate_bits_per_s: Some(0),
+        delay: None,
+    };
+    let table = [
+        (switch, Break::Packets(Vec::new()), "nothing is named"),
+        (
+            switch,
+            Break::Packets(vec![share(0.0)]),
+            "from 0.000001 to 1, not 0",
+        ),
+        (switch, Break::Packets(vec![share(1.5)]), "not 1.5"),
+        (switch, Break::Packets(vec![ports]), "1001 ports"),
+        (switch, of(&[Link::Host(0)]), "host 0 is named"),
+        (switch, of(&[Link::Host(254)]), "hosts 1 to 253"),
+        (switch, of(&[]), "from somebody"),
+        (host, of(&[ONE]), "not the agent of a switch"),
+        (host, Break::LinkDown(1), "not the agent of a switch"),
+        (switch, Break::LinkDown(4), "look for the link port4"),
+        (
+            switch,
+            Break::LinkDown(usize::MAX),
+            "look for the link port184",
+        ),
+        (switch, Break::LinkTo { number: 1, link }, "0 bit/s"),
+        (
+            switch,
+            Break::LinkFrom(LinkSpec::default()),
+            "no network of its own",
+        ),
+        (
+            switch,
+            Break::TakeAddress(Ipv4Addr::LOCALHOST),
+            "no network of its own",
+        ),
+        (
+            host,
+            Break::TakeAddress(hosts.all()[0].address()),
+            "already",
+        ),
+        (switch, Break::Reset(vec![9042]), "no network of its own"),
+    ];
+    for (agent, what, expected) in table {
+        let told = format!("{what:?}");
+        let error = format!("{:#}", agent.inject(what, LIMIT).unwrap_err());
+        assert!(error.contains(expected), "{told}: {error}");
+    }
+    assert_all_open(&hosts);
+}
+
+#[test]
+fn connections_to_a_port_are_reset_and_no_others() {
+    if !able(&[HostAbility::Network, HostAbility::Reset]) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let hosts = three("reset", &folder);
+    let [one, two, three] = hosts.all() else {
+        panic!("three were asked for")
+    };
+    let (mut near, mut far) = connection(one, two);
+    let (mut other_near, mut other_far) = connection(three, two);
+    let port = far.local_addr().unwrap().port();
+    let (before, _) = resets(two);
+    let broken = two
+        .agent()
+        .inject(Break::Reset(vec![port, CLOSED]), LIMIT)
+        .unwrap();
+    let kind = |stream: &mut TcpStream| {
+        stream.set_read_timeout(Some(LIMIT)).unwrap();
+        stream.read(&mut [0; 1]).unwrap_err().kind()
+    };
+    assert_eq!(kind(&mut near), ErrorKind::ConnectionReset);
+    assert_eq!(kind(&mut far), ErrorKind::ConnectionAborted);
+    assert_eq!(resets(two).0, before + 1);
+    other_near.write_all(b"x").unwrap();
+    assert!(arrives(&mut other_far, LIMIT));
+    two.agent().heal(broken).unwrap();
+    assert!(is_open(Some(one), two, port));
+}
+
+#[test]
+fn what_nobody_heals_is_healed_when_its_time_is_over() {
+    if !able(&[HostAbility::Network, HostAbility::PacketFilter]) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let hosts = three("within", &folder);
+    let everybody = Loss::both_ways(&[ONE], &[TWO, THREE, Link::Machine]);
+    for what in [Break::Packets(everybody), Break::LinkDown(1)] {
+        let broken = hosts.switch().inject(what, SOON).unwrap();
+        // TCP tries again until it is healed.
+        assert_all_open(&hosts);
+        assert!(hosts.switch().heal(broken).unwrap().by_itself);
+    }
+}
+
+#[test]
+fn what_is_broken_goes_with_the_agent_of_the_switch() {
+    if !able(&[HostAbility::Network, HostAbility::PacketFilter]) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let hosts = make(
+        "broken-switch",
+        &spec(3, HostSpec::default()),
+        &folder.path().join("cluster"),
+    );
+    let (state, before) = (hosts.state(), link_of(&hosts.state()));
+    let losses = Loss::both_ways(&[ONE], &[TWO, THREE]);
+    hosts
+        .switch()
+        .inject(Break::Packets(losses), LIMIT)
+        .unwrap();
+    hosts.switch().inject(Break::LinkDown(2), LIMIT).unwrap();
+    let one = &hosts.all()[0];
+    one.agent()
+        .inject(Break::TakeAddress(hosts.all()[1].address()), LIMIT)
+        .unwrap();
+    kill(&[hosts.switch().process()]);
+    wait_until("its end is known", || hosts.switch().lost().is_some());
+    wait_until("the link has gone", || link_of(&state) != before);
+    let _ = hosts.end();
+    assert_gone(&state, before);
+}

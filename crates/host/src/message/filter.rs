@@ -1,0 +1,365 @@
+//! Messages of nf_tables: a table of rules by which a bridge loses packets on the way from port to
+//! port.
+//!
+//! Layouts are those of `linux/netfilter/nfnetlink.h` and `linux/netfilter/nf_tables.h`: numbers
+//! are in network byte order. A change is a batch, which the kernel does as a whole or not at all.
+//! The attributes of an expression are counted from 1, as its own enumeration has them.
+
+use super::{ACK, Answer, CREATE, DUMP, EXCLUSIVE, Message, find, u32_at};
+
+/// `NFNL_SUBSYS_NFTABLES`, which is the upper half of a message's kind.
+const SUBSYSTEM: u16 = 10;
+const BATCH_BEGIN: u16 = 16;
+const BATCH_END: u16 = 17;
+const NEW_TABLE: u16 = 0;
+const DEL_TABLE: u16 = 2;
+const NEW_CHAIN: u16 = 3;
+const NEW_RULE: u16 = 6;
+const GET_RULE: u16 = 7;
+const NEW_SET: u16 = 9;
+const NEW_SET_ELEMENTS: u16 = 12;
+
+/// `struct nfgenmsg`: family, version, subsystem.
+const FAMILY_HEADER_BYTES: usize = 4;
+const NFPROTO_BRIDGE: u8 = 7;
+const NF_BR_FORWARD: u32 = 2;
+/// `NF_ACCEPT`: what happens to packets that no rule drops.
+const ACCEPT: u32 = 1;
+/// `NF_DROP`.
+const DROP: u32 = 0;
+
+const TABLE: u16 = 1;
+const CHAIN_NAME: u16 = 3;
+const CHAIN_HOOK: u16 = 4;
+const CHAIN_POLICY: u16 = 5;
+const CHAIN_TYPE: u16 = 7;
+const HOOK_NUMBER: u16 = 1;
+const HOOK_PRIORITY: u16 = 2;
+const SET_NAME: u16 = 2;
+const SET_FLAGS: u16 = 3;
+const SET_KEY_BYTES: u16 = 5;
+const SET_ID: u16 = 10;
+const ELEMENTS_SET: u16 = 2;
+const ELEMENTS: u16 = 3;
+const ELEMENT_KEY: u16 = 1;
+const LIST_ELEMENT: u16 = 1;
+const RULE_CHAIN: u16 = 2;
+const RULE_EXPRESSIONS: u16 = 4;
+const RULE_USERDATA: u16 = 7;
+const EXPRESSION_NAME: u16 = 1;
+const EXPRESSION_DATA: u16 = 2;
+const DATA_VALUE: u16 = 1;
+const DATA_VERDICT: u16 = 2;
+const VERDICT_CODE: u16 = 1;
+const COUNTER_PACKETS: u16 = 2;
+
+/// The register that verdicts go to, and the one that everything else does.
+const VERDICT_REGISTER: u32 = 0;
+const REGISTER: u32 = 1;
+
+/// What is loaded of a packet: the kind of what the frame holds, the ports, the protocol.
+const META_PROTOCOL: u32 = 1;
+const META_INPUT_NAME: u32 = 6;
+const META_OUTPUT_NAME: u32 = 7;
+const META_TRANSPORT: u32 = 16;
+const TRANSPORT_HEADER: u32 = 2;
+
+const EQUAL: u32 = 0;
+const UNEQUAL: u32 = 1;
+const LESS: u32 = 2;
+const RANDOM: u32 = 1;
+const TO_NETWORK_ORDER: u32 = 1;
+
+const ETHERTYPE_ARP: [u8; 2] = [0x08, 0x06];
+const IPPROTO_TCP: u8 = 6;
+
+/// The only chain of a table.
+const CHAIN: &str = "forward";
+
+/// A share of packets is counted in millionths.
+pub const SHARES: u32 = 1_000_000;
+
+/// `IFNAMSIZ`: a link's name as a key, filled up with zeros.
+pub const LINK_KEY_BYTES: usize = 16;
+
+/// Which packets a rule drops. Sets are those of its table, by their names.
+pub struct Drop<'a> {
+    /// What the rule is told apart by when it is read.
+    pub number: u32,
+    /// The links that packets come from, and leave by.
+    pub from: &'a str,
+    pub to: &'a str,
+    /// Only TCP with a port of this set at this end.
+    pub ports: Option<(&'a str, End)>,
+    /// The share of them; 1 is all.
+    pub share: f64,
+}
+
+/// An end of a connection, as a packet has it.
+#[derive(Clone, Copy)]
+pub enum End {
+    Source,
+    Destination,
+}
+
+impl Message {
+    /// Begins a change.
+    pub fn batch_begin() -> Message {
+        Message::of_batch(BATCH_BEGIN)
+    }
+
+    /// Ends a change.
+    pub fn batch_end() -> Message {
+        Message::of_batch(BATCH_END)
+    }
+
+    /// Makes a table, which has to be a new one.
+    pub fn table(table: &str) -> Message {
+        Message::of_table(NEW_TABLE, CREATE | EXCLUSIVE, table)
+    }
+
+    /// Takes a table away with all that is in it.
+    pub fn no_table(table: &str) -> Message {
+        Message::of_table(DEL_TABLE, 0, table)
+    }
+
+    /// Makes the chain of a table, through which all goes that is forwarded from port to port.
+    pub fn chain(table: &str) -> Message {
+        let mut message = Message::of_table(NEW_CHAIN, CREATE | EXCLUSIVE, table);
+        message.text(CHAIN_NAME, CHAIN);
+        message.nest(CHAIN_HOOK, |hook| {
+            hook.number(HOOK_NUMBER, NF_BR_FORWARD);
+            hook.number(HOOK_PRIORITY, 0);
+        });
+        message.number(CHAIN_POLICY, ACCEPT);
+        message.text(CHAIN_TYPE, "filter");
+        message
+    }
+
+    /// Makes an empty set of a table. `id` is new in its change.
+    pub fn set(table: &str, name: &str, id: u32, key_bytes: usize) -> Message {
+        let mut message = Message::of_table(NEW_SET, CREATE | EXCLUSIVE, table);
+        message.text(SET_NAME, name);
+        message.number(SET_FLAGS, 0);
+        message.number(SET_KEY_BYTES, key_bytes as u32);
+        message.number(SET_ID, id);
+        message
+    }
+
+    /// Puts keys into a set. There are less than 64 KiB of them, with 16 bytes more for each.
+    pub fn elements(table: &str, set: &str, keys: &[Vec<u8>]) -> Message {
+        let mut message = Message::of_table(NEW_SET_ELEMENTS, CREATE, table);
+        message.text(ELEMENTS_SET, set);
+        message.nest(ELEMENTS, |list| {
+            for key in keys {
+                list.nest(LIST_ELEMENT, |element| {
+                    element.nest(ELEMENT_KEY, |data| data.attribute(DATA_VALUE, key));
+                });
+            }
+        });
+        message
+    }
+
+    /// Adds a rule to the chain of a table.
+    pub fn drop(table: &str, drop: &Drop<'_>) -> Message {
+        let mut message = Message::of_table(NEW_RULE, CREATE, table);
+        message.text(RULE_CHAIN, CHAIN);
+        message.nest(RULE_EXPRESSIONS, |list| {
+            list.load(META_INPUT_NAME);
+            list.is_in(drop.from);
+            list.load(META_OUTPUT_NAME);
+            list.is_in(drop.to);
+            match drop.ports {
+                Some((ports, end)) => list.port_is_in(ports, end),
+                // Neighbours go on finding each other: what is lost one way is not lost both ways
+                // because of an address that nobody has been told.
+                None => {
+                    list.load(META_PROTOCOL);
+                    list.compare(UNEQUAL, &ETHERTYPE_ARP);
+                }
+            }
+            if drop.share < 1.0 {
+                list.by_chance(drop.share);
+            }
+            list.expression("counter", |_| ());
+            list.expression("immediate", |verdict| {
+                verdict.number(1, VERDICT_REGISTER);
+                verdict.nest(2, |data| {
+                    data.nest(DATA_VERDICT, |code| code.number(VERDICT_CODE, DROP));
+                });
+            });
+        });
+        message.attribute(RULE_USERDATA, &drop.number.to_ne_bytes());
+        message
+    }
+
+    /// Asks for the rules of a table.
+    pub fn rules(table: &str) -> Message {
+        Message::of_table(GET_RULE, DUMP, table)
+    }
+
+    /// Lets the kernel answer this message, and with it those before it in its change.
+    pub fn answered(mut self) -> Message {
+        self.0[6] |= ACK as u8;
+        self
+    }
+
+    fn of_batch(kind: u16) -> Message {
+        let mut message = Message::new(kind, 0);
+        message.0.extend([0, 0]);
+        message.0.extend(SUBSYSTEM.to_be_bytes());
+        message
+    }
+
+    fn of_table(kind: u16, flags: u16, table: &str) -> Message {
+        let mut message = Message::new(SUBSYSTEM << 8 | kind, flags);
+        message.0.extend([NFPROTO_BRIDGE, 0, 0, 0]);
+        message.text(TABLE, table);
+        message
+    }
+
+    fn number(&mut self, kind: u16, number: u32) {
+        self.attribute(kind, &number.to_be_bytes());
+    }
+
+    fn expression(&mut self, name: &str, fill: impl FnOnce(&mut Message)) {
+        self.nest(LIST_ELEMENT, |element| {
+            element.text(EXPRESSION_NAME, name);
+            element.nest(EXPRESSION_DATA, fill);
+        });
+    }
+
+    fn load(&mut self, what: u32) {
+        self.expression("meta", |meta| {
+            meta.number(1, REGISTER);
+            meta.number(2, what);
+        });
+    }
+
+    fn compare(&mut self, how: u32, with: &[u8]) {
+        self.expression("cmp", |cmp| {
+            cmp.number(1, REGISTER);
+            cmp.number(2, how);
+            cmp.nest(3, |data| data.attribute(DATA_VALUE, with));
+        });
+    }
+
+    fn is_in(&mut self, set: &str) {
+        self.expression("lookup", |lookup| {
+            lookup.text(1, set);
+            lookup.number(2, REGISTER);
+        });
+    }
+
+    /// TCP, whose header begins with the two ports.
+    fn port_is_in(&mut self, set: &str, end: End) {
+        self.load(META_TRANSPORT);
+        self.compare(EQUAL, &[IPPROTO_TCP]);
+        self.expression("payload", |payload| {
+            payload.number(1, REGISTER);
+            payload.number(2, TRANSPORT_HEADER);
+            let offset = match end {
+                End::Source => 0,
+                End::Destination => 2,
+            };
+            payload.number(3, offset);
+            payload.number(4, 2);
+        });
+        self.is_in(set);
+    }
+
+    /// A number is drawn for each packet, below which share of all that there are it has to be.
+    /// Registers are compared as bytes, hence its order.
+    fn by_chance(&mut self, share: f64) {
+        self.expression("numgen", |numgen| {
+            numgen.number(1, REGISTER);
+            numgen.number(2, SHARES);
+            numgen.number(3, RANDOM);
+            numgen.number(4, 0);
+        });
+        self.expression("byteorder", |order| {
+            order.number(1, REGISTER);
+            order.number(2, REGISTER);
+            order.number(3, TO_NETWORK_ORDER);
+            order.number(4, 4);
+            order.number(5, 4);
+        });
+        let below = (share * f64::from(SHARES)).round() as u32;
+        self.compare(LESS, &below.to_be_bytes());
+    }
+}
+
+impl Answer<'_> {
+    /// The number of this rule, and the packets that it has dropped.
+    pub fn dropped(&self) -> Option<(u32, u64)> {
+        if self.kind != SUBSYSTEM << 8 | NEW_RULE {
+            return None;
+        }
+        let attributes = self.body.get(FAMILY_HEADER_BYTES..)?;
+        let number = u32_at(find(attributes, RULE_USERDATA)?, 0)?;
+        let mut rest = find(attributes, RULE_EXPRESSIONS)?;
+        while let Some(expression) = find(rest, LIST_ELEMENT) {
+            if find(expression, EXPRESSION_NAME)? == b"counter\0" {
+                let packets = find(find(expression, EXPRESSION_DATA)?, COUNTER_PACKETS)?;
+                return Some((number, u64::from_be_bytes(packets.try_into().ok()?)));
+            }
+            rest = rest.get((expression.len() + 4).next_multiple_of(4)..)?;
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::{HEADER_BYTES, answers};
+
+    #[test]
+    fn a_change_is_what_the_kernel_reads_as_one() {
+        let begin = Message::batch_begin().finish(1);
+        let expected: Vec<u8> = [
+            20u32.to_ne_bytes().as_slice(),
+            &16u16.to_ne_bytes(),
+            &1u16.to_ne_bytes(),
+            &1u32.to_ne_bytes(),
+            &[0; 4],
+            // struct nfgenmsg: no family, version 0, nf_tables in network byte order
+            &[0, 0, 0, 10],
+        ]
+        .concat();
+        assert_eq!(begin, expected);
+        let table = Message::table("t").answered().finish(2);
+        assert_eq!(table[4..8], [0, 10, 0x05, 0x06], "its kind and its flags");
+        assert_eq!(find(&table[20..], TABLE), Some(&b"t\0"[..]));
+        assert_eq!(HEADER_BYTES + FAMILY_HEADER_BYTES, 20);
+    }
+
+    #[test]
+    fn the_packets_of_a_rule_are_read_behind_other_expressions() {
+        let rule = |packets: u64| {
+            let mut message = Message::of_table(NEW_RULE, 0, "t");
+            message.nest(RULE_EXPRESSIONS, |list| {
+                list.load(META_INPUT_NAME);
+                list.is_in("odd");
+                list.expression("counter", |counter| {
+                    counter.attribute(1, &7u64.to_be_bytes());
+                    counter.attribute(COUNTER_PACKETS, &packets.to_be_bytes());
+                });
+            });
+            message.attribute(RULE_USERDATA, &3u32.to_ne_bytes());
+            message.finish(1)
+        };
+        let whole = rule(41);
+        assert_eq!(answers(&whole)[0].dropped(), Some((3, 41)));
+        // However much of it is missing, it is no rule then, and nothing else happens.
+        for length in 0..whole.len() - HEADER_BYTES {
+            let answer = Answer {
+                kind: SUBSYSTEM << 8 | NEW_RULE,
+                sequence: 1,
+                body: &whole[HEADER_BYTES..HEADER_BYTES + length],
+            };
+            assert_eq!(answer.dropped(), None, "{length}");
+        }
+        assert_eq!(answers(&Message::rules("t").finish(1))[0].dropped(), None);
+    }
+}
