@@ -75,7 +75,8 @@ pub enum Break {
     /// The host takes an address of the network besides its own, and tells its neighbours; then it
     /// gives it up. Whose it was tells them so when its cable is back.
     TakeAddress(Ipv4Addr),
-    /// What is connected to these TCP ports of the host is reset; there is nothing to heal.
+    /// What is connected to these TCP ports of the host, at its end, is reset; there is nothing to
+    /// heal.
     Reset(Vec<u16>),
 }
 
@@ -98,7 +99,7 @@ impl Break {
             Break::Descriptors(process) => Box::new(process::Descriptors::of(process)),
             Break::CpuQuota(cores) => Box::new(limits::Limit::cpu(cores)),
             Break::Disk(disk) => Box::new(limits::Limit::disk(disk)),
-            Break::Packets(losses) => Box::new(packets::Packets { broken, losses }),
+            Break::Packets(losses) => Box::new(packets::Packets::of(broken, losses)),
             Break::LinkDown(number) => Box::new(links::Down::of(number)),
             Break::LinkTo { number, link } => Box::new(links::Slow::to(number, link)),
             Break::LinkFrom(link) => Box::new(links::Slow::from_here(link)),

@@ -170,9 +170,18 @@ impl Serve<Here> for See {
                 bytes,
                 limit,
             } => Seen::Transfer(network::transfer(address, bytes, limit)?),
-            Sight::Port(link) => see_link(&link.name())?,
-            Sight::Link => see_link(switch::HOST_LINK)?,
-            Sight::Dropped(broken) => Seen::Dropped(Filter::open()?.dropped(&broken.table())?),
+            Sight::Port(link) => {
+                here.is_switch()?;
+                see_link(&link.name())?
+            }
+            Sight::Link => {
+                here.is_stand_in()?;
+                see_link(switch::HOST_LINK)?
+            }
+            Sight::Dropped(broken) => {
+                here.is_switch()?;
+                Seen::Dropped(Filter::open()?.dropped(&broken.table())?)
+            }
             Sight::Resets => {
                 let (connections, sent) = network::resets()?;
                 Seen::Resets { connections, sent }

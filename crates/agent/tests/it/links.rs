@@ -5,7 +5,9 @@ use crate::network::{
     CLOSED, ONE, SILENCE, SOON, arrives, assert_all_open, at, connection, is_open, reach, resets,
     three,
 };
-use host::{Agent, Break, Host, HostAbility, HostSpec, Link, LinkSpec, Seen, Sight};
+use host::{
+    Able, Agent, Break, Host, HostAbility, HostSpec, Link, LinkSpec, Seen, Sight, abilities,
+};
 use std::io::Write;
 use std::time::Duration;
 
@@ -118,6 +120,18 @@ fn a_link_is_slow_until_it_is_as_fast_as_before() {
             (one.limits().unwrap(), two.limits().unwrap()),
             (before.clone(), before.clone())
         );
+    }
+    // Where there are no delays, nothing of it is done.
+    let delays = |able: &Able| able.what == HostAbility::LinkDelay && able.present;
+    if !abilities().iter().any(delays) {
+        let link = LinkSpec {
+            delay: Some(SOON),
+            ..link
+        };
+        let what = Break::LinkTo { number: 1, link };
+        let error = hosts.switch().inject(what, LIMIT).unwrap_err();
+        assert!(format!("{error:#}").contains("netem"), "{error:#}");
+        assert_eq!(one.limits().unwrap(), before);
     }
     // What is wider than it was narrows nothing.
     let broken = one

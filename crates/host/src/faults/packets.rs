@@ -15,19 +15,33 @@ impl Broken {
 
 /// What is lost. The table goes with the network of the agent, so no guard needs to know of it.
 pub(super) struct Packets {
-    pub broken: Broken,
-    pub losses: Vec<Loss>,
+    broken: Broken,
+    losses: Vec<Loss>,
+    is_lost: bool,
+}
+
+impl Packets {
+    pub fn of(broken: Broken, losses: Vec<Loss>) -> Packets {
+        Packets {
+            broken,
+            losses,
+            is_lost: false,
+        }
+    }
 }
 
 impl Breakable for Packets {
     fn inject(&mut self, here: &Here) -> Result<()> {
         here.is_switch()?;
-        Filter::open()?.add(&self.broken.table(), &self.losses)
+        let mut filter = Filter::open()?;
+        self.is_lost = true;
+        filter.add(&self.broken.table(), &self.losses)
     }
 
-    fn heal(&mut self, here: &Here) -> Result<Vec<Identity>> {
-        if here.is_switch().is_ok() {
+    fn heal(&mut self, _: &Here) -> Result<Vec<Identity>> {
+        if self.is_lost {
             Filter::open()?.remove(&self.broken.table())?;
+            self.is_lost = false;
         }
         Ok(Vec::new())
     }

@@ -17,6 +17,10 @@ use std::time::Duration;
 /// Tries that are under way at a time. Those whose packets are lost take their whole limit.
 const TRIES_AT_ONCE: u32 = 16;
 
+/// Each takes one of the 28,232 ports that Linux has for those who connect, for a minute if it was
+/// closed from here.
+const TRIES_MAX: u32 = 10_000;
+
 /// What is sent and received at a time.
 const CHUNK_BYTES: usize = 64 << 10;
 
@@ -40,19 +44,22 @@ impl Reach {
     /// The kernel refuses for another reason than those above: no port or file is left.
     pub fn of(address: SocketAddr, limit: Duration) -> Result<Reach> {
         let begun_ns = clock::now_ns();
-        let connected = TcpStream::connect_timeout(&address, limit.max(SHORTEST));
-        Ok(match connected.map_err(|error| (error.kind(), error)) {
-            Ok(_) => Reach::Reached(Duration::from_nanos(clock::now_ns() - begun_ns)),
-            Err((ErrorKind::ConnectionRefused | ErrorKind::ConnectionReset, _)) => Reach::Refused,
-            Err((ErrorKind::TimedOut, _)) => Reach::Silent,
-            Err((
-                ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable | ErrorKind::NetworkDown,
-                _,
-            )) => Reach::Unreachable,
-            Err((_, error)) => {
-                return Err(error).with_context(|| format!("connect to {address}"));
+        let error = match TcpStream::connect_timeout(&address, limit.max(SHORTEST)) {
+            Ok(_) => {
+                return Ok(Reach::Reached(Duration::from_nanos(
+                    clock::now_ns() - begun_ns,
+                )));
             }
-        })
+            Err(error) => error,
+        };
+        match error.kind() {
+            ErrorKind::ConnectionRefused | ErrorKind::ConnectionReset => Ok(Reach::Refused),
+            ErrorKind::TimedOut => Ok(Reach::Silent),
+            ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable | ErrorKind::NetworkDown => {
+                Ok(Reach::Unreachable)
+            }
+            _ => Err(error).with_context(|| format!("connect to {address}")),
+        }
     }
 
     /// Whether packets have gone there and back.
@@ -64,8 +71,12 @@ impl Reach {
     /// TCP tries again by itself, lets each try stand for one packet each way.
     ///
     /// # Errors
-    /// As [`Reach::of`].
+    /// As [`Reach::of`]; or there are too many of them.
     pub fn count(address: SocketAddr, tries: u32, limit: Duration) -> Result<u32> {
+        anyhow::ensure!(
+            tries <= TRIES_MAX,
+            "{tries} tries are asked for, and {TRIES_MAX} are the most: each takes a port"
+        );
         let (left, open) = (AtomicU32::new(tries), AtomicU32::new(0));
         let next = |left: u32| left.checked_sub(1);
         let run = || -> Result<()> {
@@ -244,6 +255,7 @@ mod tests {
         ));
         assert_eq!(Reach::count(address, 40, LIMIT).unwrap(), 40);
         assert_eq!(Reach::count(address, 0, LIMIT).unwrap(), 0);
+        assert!(Reach::count(address, 10_001, LIMIT).is_err());
         drop(listener);
         assert_eq!(Reach::of(address, LIMIT).unwrap(), Reach::Refused);
     }
