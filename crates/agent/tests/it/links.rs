@@ -69,7 +69,21 @@ fn a_cable_is_pulled_out_and_plugged_in_again() {
     assert!(is_up && has_carrier && received_packets > while_out.2);
 }
 
-/// So long a transfer takes at the least, whatever else the machine does.
+/// How long a megabyte takes from one host to another.
+fn transfer(from: &Host, to: &Host, limit: Duration) -> Option<Duration> {
+    let port = to.agent().receive(LIMIT).unwrap();
+    let transfer = Sight::Transfer {
+        address: at(to, port),
+        bytes: 1_000_000,
+        limit,
+    };
+    match from.agent().see(transfer).unwrap() {
+        Seen::Transfer(took) => took,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// A rate says how long a transfer takes at the least, whatever else the machine does.
 #[test]
 fn a_link_is_slow_until_it_is_as_fast_as_before() {
     if !able(&[HostAbility::Network, HostAbility::LinkRate]) {
@@ -88,18 +102,7 @@ fn a_link_is_slow_until_it_is_as_fast_as_before() {
     let [one, two] = hosts.all() else {
         panic!("two were asked for")
     };
-    let transfer = |limit| {
-        let port = two.agent().receive(LIMIT).unwrap();
-        let transfer = Sight::Transfer {
-            address: at(two, port),
-            bytes: 1_000_000,
-            limit,
-        };
-        match one.agent().see(transfer).unwrap() {
-            Seen::Transfer(took) => took,
-            other => panic!("{other:?}"),
-        }
-    };
+    let transfer = |limit| transfer(one, two, limit);
     let before = one.limits().unwrap();
     let fast = transfer(LIMIT).unwrap();
     let link = rate(8_000_000);
