@@ -187,13 +187,13 @@ impl Here {
     }
 
     /// That it is the switch between stand-ins, which has a network of its own.
-    pub(crate) fn is_switch(&self) -> Result<()> {
+    pub(crate) fn check_switch(&self) -> Result<()> {
         let bridge = self.bridge.get();
         bridge.copied().context("this is not the agent of a switch")
     }
 
     /// That it is a stand-in, which has a network of its own.
-    pub(crate) fn is_stand_in(&self) -> Result<()> {
+    pub(crate) fn check_stand_in(&self) -> Result<()> {
         let group = self.group.get();
         group
             .map(drop)

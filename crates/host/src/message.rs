@@ -32,6 +32,7 @@ const REQUEST: u16 = 0x1;
 const ACK: u16 = 0x4;
 const EXCLUSIVE: u16 = 0x200;
 const CREATE: u16 = 0x400;
+const APPEND: u16 = 0x800;
 const DUMP: u16 = 0x300;
 
 const IFLA_IFNAME: u16 = 3;

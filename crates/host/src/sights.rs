@@ -171,15 +171,15 @@ impl Serve<Here> for See {
                 limit,
             } => Seen::Transfer(network::transfer(address, bytes, limit)?),
             Sight::Port(link) => {
-                here.is_switch()?;
+                here.check_switch()?;
                 see_link(&link.name())?
             }
             Sight::Link => {
-                here.is_stand_in()?;
+                here.check_stand_in()?;
                 see_link(switch::HOST_LINK)?
             }
             Sight::Dropped(broken) => {
-                here.is_switch()?;
+                here.check_switch()?;
                 Seen::Dropped(Filter::open()?.dropped(&broken.table())?)
             }
             Sight::Resets => {

@@ -26,7 +26,7 @@ impl Down {
 
 impl Breakable for Down {
     fn inject(&mut self, here: &Here) -> Result<()> {
-        here.is_switch()?;
+        here.check_switch()?;
         let (mut links, name) = (Netlink::open()?, switch::port(self.number));
         anyhow::ensure!(links.link(&name)?.is_up, "the link {name} is down already");
         self.is_down = true;
@@ -79,8 +79,8 @@ impl Slow {
 impl Breakable for Slow {
     fn inject(&mut self, here: &Here) -> Result<()> {
         match self.number {
-            Some(_) => here.is_switch()?,
-            None => here.is_stand_in()?,
+            Some(_) => here.check_switch()?,
+            None => here.check_stand_in()?,
         }
         let rate = self.link.rate_bits_per_s;
         anyhow::ensure!(rate != Some(0), "a link rate of 0 bit/s would cut it off");
@@ -116,7 +116,7 @@ impl Taken {
 
 impl Breakable for Taken {
     fn inject(&mut self, here: &Here) -> Result<()> {
-        here.is_stand_in()?;
+        here.check_stand_in()?;
         let mut links = Netlink::open()?;
         let new = links.address(switch::HOST_LINK, self.address)?;
         anyhow::ensure!(new, "it has the address {} already", self.address);
@@ -138,7 +138,7 @@ pub(super) struct Reset(pub Vec<u16>);
 
 impl Breakable for Reset {
     fn inject(&mut self, here: &Here) -> Result<()> {
-        here.is_stand_in()?;
+        here.check_stand_in()?;
         Sockets::open()?.reset(&self.0)
     }
 

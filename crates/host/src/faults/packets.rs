@@ -32,7 +32,7 @@ impl Packets {
 
 impl Breakable for Packets {
     fn inject(&mut self, here: &Here) -> Result<()> {
-        here.is_switch()?;
+        here.check_switch()?;
         let mut filter = Filter::open()?;
         self.is_lost = true;
         filter.add(&self.broken.table(), &self.losses)

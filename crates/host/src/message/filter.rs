@@ -5,7 +5,7 @@
 //! are in network byte order. A change is a batch, which the kernel does as a whole or not at all.
 //! The attributes of an expression are counted from 1, as its own enumeration has them.
 
-use super::{ACK, Answer, CREATE, DUMP, EXCLUSIVE, Message, find, u32_at};
+use super::{ACK, APPEND, Answer, CREATE, DUMP, EXCLUSIVE, Message, find, u32_at};
 
 /// `NFNL_SUBSYS_NFTABLES`, which is the upper half of a message's kind.
 const SUBSYSTEM: u16 = 10;
@@ -160,9 +160,9 @@ impl Message {
         message
     }
 
-    /// Adds a rule to the chain of a table.
+    /// Adds a rule to the chain of a table, behind those that it has.
     pub fn drop(table: &str, drop: &Drop<'_>) -> Message {
-        let mut message = Message::of_table(NEW_RULE, CREATE, table);
+        let mut message = Message::of_table(NEW_RULE, CREATE | APPEND, table);
         message.text(RULE_CHAIN, CHAIN);
         message.nest(RULE_EXPRESSIONS, |list| {
             list.load(META_INPUT_NAME);

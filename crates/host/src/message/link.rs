@@ -87,3 +87,39 @@ impl Answer<'_> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::{HEADER_BYTES, answers};
+
+    #[test]
+    fn a_link_is_read_as_the_kernel_tells_it() {
+        let mut message = Message::hardware_address(7, &[2, 0, 0, 0, 0, 1]);
+        let flags = IFF_UP | IFF_LOWER_UP;
+        message.0[HEADER_BYTES + 8..][..4].copy_from_slice(&flags.to_ne_bytes());
+        message.attribute(IFLA_CARRIER_UP_COUNT, &3u32.to_ne_bytes());
+        let counters = [11u64, 22, 33].map(u64::to_ne_bytes).concat();
+        message.attribute(IFLA_STATS64, &counters);
+        let bytes = message.finish(1);
+        let expected = LinkState {
+            index: 7,
+            is_up: true,
+            has_carrier: true,
+            carriers: 3,
+            hardware_address: vec![2, 0, 0, 0, 0, 1],
+            received_packets: 11,
+            sent_packets: 22,
+        };
+        assert_eq!(answers(&bytes)[0].link(), Some(expected));
+        let down = answers(&Message::down(7).finish(1))[0].link().unwrap();
+        assert!(!down.is_up && !down.has_carrier && down.received_packets == 0);
+    }
+
+    #[test]
+    fn a_link_is_taken_down_by_the_flag_that_is_changed() {
+        let bytes = Message::down(5).finish(1);
+        let flags = [0u32, IFF_UP].map(u32::to_ne_bytes).concat();
+        assert_eq!(bytes[HEADER_BYTES + 8..], flags);
+    }
+}

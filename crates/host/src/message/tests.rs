@@ -54,11 +54,16 @@ fn a_pair_of_links_names_both_and_puts_the_peer_elsewhere() {
 
 #[test]
 fn an_address_stands_in_both_of_its_attributes() {
-    let message = Message::address(3, Ipv4Addr::new(10, 94, 0, 1), 24);
-    assert_eq!(message.0[16..20], [AF_INET, 24, 0, 0]);
-    for kind in [IFA_LOCAL, IFA_ADDRESS] {
-        let found = find(attributes(&message, 8), kind);
-        assert_eq!(found, Some(&[10, 94, 0, 1][..]));
+    let address = Ipv4Addr::new(10, 94, 0, 1);
+    for message in [
+        Message::address(3, address, 24),
+        Message::no_address(3, address, 24),
+    ] {
+        assert_eq!(message.0[16..20], [AF_INET, 24, 0, 0]);
+        for kind in [IFA_LOCAL, IFA_ADDRESS] {
+            let found = find(attributes(&message, 8), kind);
+            assert_eq!(found, Some(&[10, 94, 0, 1][..]));
+        }
     }
 }
 
