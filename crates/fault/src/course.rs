@@ -136,13 +136,16 @@ impl Course<'_> {
 
     /// Looks until the fault shows or is to end, and holds it until then.
     fn effect(&mut self, planned: Duration) -> Option<bool> {
+        let injected_ns = self.world.now_ns();
         // A look must be over when healing is due.
         let silence = SILENCE.min(planned / 4);
         loop {
             let look = self.fault.look(self.world, silence);
             if look.broken == Some(true) {
                 self.say("seen", look.words);
-                while self.kind.length == Length::Stated && !self.world.wait(planned) {}
+                if self.kind.length == Length::Stated {
+                    self.hold(injected_ns, planned);
+                }
                 return Some(true);
             }
             if self.world.wait(POLL) {
@@ -150,6 +153,32 @@ impl Course<'_> {
                 return look.broken;
             }
         }
+    }
+
+    /// Waits until healing is ordered, and does meanwhile what is to be done later.
+    fn hold(&mut self, injected_ns: u64, planned: Duration) {
+        if let Some(after) = self.fault.later() {
+            let due_ns = injected_ns + after.as_nanos() as u64;
+            let left_ns = due_ns.saturating_sub(self.world.now_ns());
+            if self.world.wait(Duration::from_nanos(left_ns)) {
+                return;
+            }
+            match self.fault.act(self.world, planned + SLACK) {
+                Ok(words) => self.say("acted", words),
+                Err(error) => self.say("not-acted", format!("it cannot be done: {error:#}")),
+            }
+            loop {
+                let look = self.fault.look(self.world, SILENCE);
+                if look.whole == Some(true) {
+                    self.say("back", look.words);
+                    break;
+                }
+                if self.world.wait(POLL) {
+                    return;
+                }
+            }
+        }
+        while !self.world.wait(planned) {}
     }
 
     /// Heals, and looks until it shows.

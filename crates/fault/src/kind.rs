@@ -24,6 +24,8 @@ pub struct Kind {
     pub length: Length,
     /// Whether processes end of it: their nodes are away until it is healed.
     pub takes_away: bool,
+    /// Whether what was not synced to the disk is lost by it.
+    pub loses_unsynced: bool,
     /// How long it may take to be seen whole again.
     pub(crate) healed_within: Duration,
     pub(crate) make: fn(&Hit, &Options) -> Box<dyn Fault>,
@@ -203,7 +205,15 @@ impl Knob {
 }
 
 impl Hit {
-    /// The node that is hit; of a host, its first.
+    /// The hosts of both sides; of one that has none, nothing.
+    pub(crate) fn sides(&self) -> (Vec<usize>, Vec<usize>) {
+        match self {
+            Hit::Split(of, from) => (of.clone(), from.clone()),
+            Hit::Node(_) | Hit::Host(_) => (Vec::new(), Vec::new()),
+        }
+    }
+
+    /// The node or the host that is hit.
     pub(crate) fn node(&self) -> usize {
         match self {
             Hit::Node(index) | Hit::Host(index) => *index,

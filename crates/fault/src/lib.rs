@@ -8,9 +8,25 @@
 //! and a client of the node.
 
 mod course;
+mod data_corrupt;
+mod disk_errors;
+mod disk_full;
+mod disk_read_only;
+mod disk_removed;
+mod disk_slow;
+mod disk_stalled;
+mod host_power_off;
 mod kind;
 mod live;
 mod look;
+mod net_client_cut;
+mod net_delay;
+mod net_down;
+mod net_loss;
+mod net_one_way;
+mod net_partition;
+mod net_reset;
+mod net_slow;
 mod node_descriptors;
 mod node_kill;
 mod node_pause;
@@ -26,6 +42,8 @@ use anyhow::Result;
 use host::process::Identity;
 use host::{Break, Restartable, Seen, Sight};
 use look::Look;
+use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// All kinds of faults.
@@ -36,6 +54,22 @@ pub const KINDS: &[Kind] = &[
     node_restart::KIND,
     node_slow::KIND,
     node_descriptors::KIND,
+    host_power_off::KIND,
+    disk_slow::KIND,
+    disk_stalled::KIND,
+    disk_full::KIND,
+    disk_read_only::KIND,
+    disk_removed::KIND,
+    disk_errors::KIND,
+    data_corrupt::KIND,
+    net_partition::KIND,
+    net_one_way::KIND,
+    net_client_cut::KIND,
+    net_down::KIND,
+    net_loss::KIND,
+    net_slow::KIND,
+    net_delay::KIND,
+    net_reset::KIND,
 ];
 
 /// One fault, with what it knows of itself.
@@ -45,6 +79,16 @@ trait Fault {
 
     /// Looks, without what was done for it; waits for an answer no longer than `limit`.
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look;
+
+    /// After how long, from the injection on, something more is done while it holds.
+    fn later(&self) -> Option<Duration> {
+        None
+    }
+
+    /// Does it; what was done, in words.
+    fn act(&mut self, _world: &mut dyn World, _within: Duration) -> Result<String> {
+        Ok(String::new())
+    }
 }
 
 /// By whose agent something is done or seen. Nodes and hosts are counted from 0.
@@ -52,13 +96,34 @@ trait Fault {
 pub enum By {
     /// That of a node's host, or of the machine that nodes share.
     Node(usize),
+    /// That of a host.
+    Host(usize),
+    /// That of the switch between hosts.
+    Switch,
 }
 
 /// A node of the cluster that is broken.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct NodeSeen {
     /// Its process; none while it is stopped.
     pub process: Option<Identity>,
+    /// Its host; none where nodes share the machine.
+    pub host: Option<usize>,
+    /// Where it answers clients.
+    pub cql: SocketAddr,
+    /// Where it answers other nodes.
+    pub storage: SocketAddr,
+}
+
+/// A host of the cluster that is broken.
+#[derive(Clone, Debug)]
+pub struct HostSeen {
+    /// Its number on the switch, counted from 1.
+    pub number: usize,
+    /// Where its volume is mounted; its plain folder without one.
+    pub folder: PathBuf,
+    /// The name of its volume's device; none without a volume.
+    pub device: Option<String>,
 }
 
 /// The cluster that is broken, whoever looks at it, and a clock.
@@ -69,8 +134,17 @@ pub trait World {
     /// Waits for so long, or until healing is ordered; whether it is.
     fn wait(&mut self, for_: Duration) -> bool;
 
-    /// A node.
-    fn node(&self, index: usize) -> NodeSeen;
+    /// All nodes.
+    fn nodes(&self) -> Vec<NodeSeen>;
+
+    /// All hosts that are more than addresses.
+    fn hosts(&self) -> Vec<HostSeen>;
+
+    /// The largest file of a node with data of tables that are not Cassandra's own, and its bytes.
+    ///
+    /// # Errors
+    /// It has none, or nobody can look.
+    fn data_file(&mut self, node: usize) -> Result<(PathBuf, u64)>;
 
     /// The process of a node, with what starts it again.
     ///
@@ -96,6 +170,21 @@ pub trait World {
     /// # Errors
     /// Nobody can look.
     fn see(&mut self, by: By, what: Sight) -> Result<Seen>;
+
+    /// A port at which a host receives what another one sends, for so long.
+    ///
+    /// # Errors
+    /// Its agent is gone, or no port is left.
+    fn receive(&mut self, by: By, limit: Duration) -> Result<u16>;
+
+    /// Keeps a connection to a node from now on, as a client.
+    ///
+    /// # Errors
+    /// It is not reached within `limit`.
+    fn connect(&mut self, node: usize, limit: Duration) -> Result<()>;
+
+    /// Whether that connection is still there.
+    fn is_connected(&mut self) -> bool;
 
     /// Asks a node as a client.
     ///

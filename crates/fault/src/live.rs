@@ -1,11 +1,14 @@
 //! A cluster of ours that is really broken, by its hosts' agents.
 
-use crate::{By, NodeSeen, World};
+use crate::{By, HostSeen, NodeSeen, World};
 use anyhow::{Context, Result};
-use cluster::{Handles, NodeHandle};
+use cluster::{Handles, HostHandle, NodeHandle};
 use host::process::Identity;
 use host::{Agent, Break, Broken, Restartable, Seen, Sight};
 use measure::clock;
+use std::io::ErrorKind;
+use std::net::TcpStream;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
@@ -35,6 +38,8 @@ pub struct Live {
     orders: Receiver<()>,
     is_ordered: bool,
     broken: Vec<Entry>,
+    /// A connection to a node that is looked at.
+    held: Option<TcpStream>,
 }
 
 /// Something that is broken.
@@ -54,6 +59,7 @@ impl Live {
             orders,
             is_ordered: false,
             broken: Vec::new(),
+            held: None,
         }
     }
 
@@ -68,9 +74,12 @@ impl Live {
     }
 
     fn agent(&self, by: By) -> Result<Arc<Agent>> {
-        match by {
-            By::Node(index) => Ok(Arc::clone(&self.at(index)?.agent)),
-        }
+        let found = match by {
+            By::Node(index) => Some(&self.at(index)?.agent),
+            By::Host(index) => self.handles.hosts.get(index).map(|host| &host.agent),
+            By::Switch => self.handles.switch.as_ref(),
+        };
+        found.cloned().with_context(|| format!("there is no agent of {by:?}"))
     }
 }
 
@@ -89,9 +98,51 @@ impl World for Live {
         self.is_ordered
     }
 
-    fn node(&self, index: usize) -> NodeSeen {
-        let process = self.at(index).ok().and_then(|node| node.process);
-        NodeSeen { process }
+    fn nodes(&self) -> Vec<NodeSeen> {
+        let seen = |node: &NodeHandle| NodeSeen {
+            process: node.process,
+            host: node.host,
+            cql: node.address,
+            storage: node.storage,
+        };
+        self.handles.nodes.iter().map(seen).collect()
+    }
+
+    fn hosts(&self) -> Vec<HostSeen> {
+        let seen = |host: &HostHandle| HostSeen {
+            number: host.number,
+            folder: host.folder.clone(),
+            device: host.device.clone(),
+        };
+        self.handles.hosts.iter().map(seen).collect()
+    }
+
+    fn data_file(&mut self, node: usize) -> Result<(PathBuf, u64)> {
+        self.at(node)?.data_file()
+    }
+
+    fn receive(&mut self, by: By, limit: Duration) -> Result<u16> {
+        self.agent(by)?.receive(limit)
+    }
+
+    fn connect(&mut self, node: usize, limit: Duration) -> Result<()> {
+        let address = self.at(node)?.address;
+        let stream = TcpStream::connect_timeout(&address, limit);
+        let stream = stream.with_context(|| format!("connect to {address}"))?;
+        stream.set_nonblocking(true).context("look at a connection")?;
+        self.held = Some(stream);
+        Ok(())
+    }
+
+    fn is_connected(&mut self) -> bool {
+        let Some(stream) = &self.held else {
+            return false;
+        };
+        // Nobody was asked anything, so that only an end can be read.
+        match stream.peek(&mut [0]) {
+            Ok(bytes) => bytes > 0,
+            Err(error) => error.kind() == ErrorKind::WouldBlock,
+        }
     }
 
     fn restartable(&self, node: usize) -> Result<Restartable> {
@@ -101,6 +152,11 @@ impl World for Live {
     fn inject(&mut self, by: By, what: Break, nodes: &[usize], within: Duration) -> Result<()> {
         let agent = self.agent(by)?;
         let broken = agent.inject(what, within)?;
+        // What was started to break it: nodes of another host.
+        let started = agent.started(broken)?;
+        for (index, process) in nodes.iter().zip(started) {
+            self.handles.nodes[*index].process = Some(process);
+        }
         self.broken.push(Entry {
             agent,
             broken,

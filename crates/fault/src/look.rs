@@ -1,8 +1,10 @@
 //! What was seen of a thing at one moment, by who has not broken it.
 
-use crate::{By, World};
-use anyhow::{Error, Result};
-use host::{Seen, Sight};
+use crate::{By, NodeSeen, World};
+use anyhow::{Context, Error, Result};
+use host::process::Identity;
+use host::{Attempt, Reach, Restartable, Seen, Sight};
+use std::net::SocketAddr;
 use std::time::Duration;
 
 /// One look.
@@ -19,16 +21,20 @@ pub(crate) struct Look {
 impl Look {
     /// What two say who know nothing of each other: it is broken, or whole, if both say so.
     pub fn of_two(one: Looked, other: Looked) -> Look {
-        let both = |one: Option<bool>, other: Option<bool>| match (one, other) {
-            (Some(false), _) | (_, Some(false)) => Some(false),
-            (Some(true), Some(true)) => Some(true),
-            _ => None,
-        };
         Look {
             broken: both(one.broken, other.broken),
             whole: both(one.whole, other.whole),
             words: format!("{}, {}", one.words, other.words),
         }
+    }
+}
+
+/// Whether both are so; none where that is not known.
+pub(crate) fn both(one: Option<bool>, other: Option<bool>) -> Option<bool> {
+    match (one, other) {
+        (Some(false), _) | (_, Some(false)) => Some(false),
+        (Some(true), Some(true)) => Some(true),
+        _ => None,
     }
 }
 
@@ -51,7 +57,8 @@ pub(crate) fn process(
     node: usize,
     is_broken: fn(Option<char>) -> bool,
 ) -> Looked {
-    let state = match world.node(node).process {
+    let process = world.nodes().get(node).and_then(|node| node.process);
+    let state = match process {
         // Nobody has started it.
         None => Ok(None),
         Some(process) => match world.see(By::Node(node), Sight::Process(process)) {
@@ -83,6 +90,194 @@ pub(crate) fn client(world: &mut dyn World, node: usize, limit: Duration) -> Loo
             Ok(()) => "it answers a client".to_owned(),
             Err(error) => format!("it does not answer a client ({})", short(&error)),
         },
+    }
+}
+
+/// The process of a node that runs.
+pub(crate) fn running(world: &dyn World, node: usize) -> Result<Identity> {
+    let process = world.nodes().get(node).and_then(|node| node.process);
+    process.context("the node does not run")
+}
+
+/// The nodes of a host, with their indexes.
+pub(crate) fn nodes_on(world: &dyn World, host: usize) -> Vec<(usize, NodeSeen)> {
+    let nodes = world.nodes().into_iter().enumerate();
+    nodes.filter(|(_, node)| node.host == Some(host)).collect()
+}
+
+/// The indexes of the nodes of a host that run, and what starts them again.
+pub(crate) fn restartables(
+    world: &dyn World,
+    host: usize,
+) -> Result<(Vec<usize>, Vec<Restartable>)> {
+    let nodes = nodes_on(world, host).into_iter();
+    let running = nodes.filter(|(_, node)| node.process.is_some());
+    let indexes: Vec<usize> = running.map(|(index, _)| index).collect();
+    let all = indexes.iter().map(|index| world.restartable(*index));
+    let all = all.collect::<Result<_>>()?;
+    Ok((indexes, all))
+}
+
+/// What clients of all nodes of a host say: it is broken if none answers, and whole if all do.
+pub(crate) fn clients(world: &mut dyn World, host: usize, limit: Duration) -> Looked {
+    let nodes = nodes_on(world, host);
+    let looks = nodes.iter().map(|(index, _)| client(world, *index, limit));
+    let looks: Vec<Looked> = looks.collect();
+    let words: Vec<&str> = looks.iter().map(|look| look.words.as_str()).collect();
+    Look {
+        broken: Some(looks.iter().all(|look| look.broken == Some(true))),
+        whole: Some(looks.iter().all(|look| look.whole == Some(true))),
+        words: words.join(", "),
+    }
+}
+
+/// Another host, and where nodes of a host are reached from it.
+pub(crate) fn other_way(world: &dyn World, host: usize) -> Result<(usize, SocketAddr)> {
+    let nodes = nodes_on(world, host);
+    let (_, node) = nodes.first().context("no node is on that host")?;
+    let mut others = (0..world.hosts().len()).filter(|other| *other != host);
+    let other = others.next().context("there is no other host to look from")?;
+    Ok((other, node.storage))
+}
+
+/// Whether another host reaches a host.
+pub(crate) fn others_reach(world: &mut dyn World, host: usize, limit: Duration) -> Looked {
+    let looked = other_way(world, host).and_then(|(other, _)| way(world, other, host, limit));
+    or_unseen("another host", looked)
+}
+
+/// Whether a host reaches a node of another one, by the kernel's own word.
+fn way(world: &mut dyn World, from: usize, to: usize, limit: Duration) -> Result<Looked> {
+    let nodes = nodes_on(world, to);
+    let (_, node) = nodes.first().context("no node is on that host")?;
+    let address = node.storage;
+    let reach = match world.see(By::Host(from), Sight::Reach { address, limit })? {
+        Seen::Reach(reach) => reach,
+        other => return Err(other_answer(&other)),
+    };
+    let (from, to) = (from + 1, to + 1);
+    Ok(Look {
+        broken: Some(!reach.is_open()),
+        whole: Some(matches!(reach, Reach::Reached(_))),
+        words: match reach {
+            Reach::Reached(_) => format!("host{from} reaches host{to}"),
+            Reach::Refused => format!("host{from} is refused by host{to}"),
+            Reach::Silent => format!("host{from} hears nothing of host{to}"),
+            Reach::Unreachable => format!("host{from} has no way to host{to}"),
+        },
+    })
+}
+
+/// How many pairs of hosts are looked at, each both ways: of many, enough to know.
+const PAIRS_MAX: usize = 6;
+
+/// The ways between two sides of hosts: broken if none is open, whole if all are.
+pub(crate) fn ways(
+    world: &mut dyn World,
+    some: &[usize],
+    others: &[usize],
+    limit: Duration,
+) -> Look {
+    let pairs = some.iter().flat_map(|one| others.iter().map(move |other| (*one, *other)));
+    let pairs: Vec<(usize, usize)> = pairs.take(PAIRS_MAX).collect();
+    let both_ways = pairs.into_iter().flat_map(|(one, other)| [(one, other), (other, one)]);
+    let looks: Vec<Looked> = both_ways
+        .map(|(from, to)| or_unseen("a host", way(world, from, to, limit)))
+        .collect();
+    let words: Vec<&str> = looks.iter().map(|look| look.words.as_str()).collect();
+    let all = |of: fn(&Looked) -> Option<bool>| looks.iter().map(of).fold(Some(true), both);
+    Look {
+        broken: all(|look| look.broken),
+        whole: all(|look| look.whole),
+        words: words.join(", "),
+    }
+}
+
+/// What a disk has done when it was tried.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tried {
+    pub write: Attempt,
+    pub read: Attempt,
+}
+
+impl Tried {
+    pub fn words(self) -> String {
+        format!("a write to its disk {}, a read {}", did(self.write), did(self.read))
+    }
+
+    /// How long a write took, if none failed; what has not ended took at least `limit`.
+    pub fn write_took(self, limit: Duration) -> Option<Duration> {
+        took(self.write, limit)
+    }
+
+    /// The same of a read.
+    pub fn read_took(self, limit: Duration) -> Option<Duration> {
+        took(self.read, limit)
+    }
+}
+
+fn took(attempt: Attempt, limit: Duration) -> Option<Duration> {
+    match attempt {
+        Attempt::Took(time) => Some(time),
+        Attempt::Silent => Some(limit),
+        Attempt::Refused(_) | Attempt::None => None,
+    }
+}
+
+fn did(attempt: Attempt) -> String {
+    match attempt {
+        Attempt::Took(time) => format!("took {:.1} ms", time.as_secs_f64() * 1e3),
+        Attempt::Refused(number) => {
+            format!("failed ({})", std::io::Error::from_raw_os_error(number))
+        }
+        Attempt::Silent => "hung".to_owned(),
+        Attempt::None => "was not tried".to_owned(),
+    }
+}
+
+/// Tries the disk of a host.
+pub(crate) fn try_disk(world: &mut dyn World, host: usize, limit: Duration) -> Result<Tried> {
+    let folder = world.hosts().into_iter().nth(host).map(|host| host.folder);
+    let folder = folder.context("there is no such host")?;
+    match world.see(By::Host(host), Sight::TryDisk { folder, limit })? {
+        Seen::Disk { write, read } => Ok(Tried { write, read }),
+        other => Err(other_answer(&other)),
+    }
+}
+
+/// What trying the disk of a host shows: whole if it does what it is asked to.
+pub(crate) fn disk(
+    world: &mut dyn World,
+    host: usize,
+    limit: Duration,
+    is_broken: impl Fn(&Tried) -> bool,
+) -> Looked {
+    let tried = try_disk(world, host, limit).map(|tried| Look {
+        broken: Some(is_broken(&tried)),
+        whole: Some(matches!(
+            (tried.write, tried.read),
+            (Attempt::Took(_), Attempt::Took(_) | Attempt::None)
+        )),
+        words: tried.words(),
+    });
+    or_unseen("its disk", tried)
+}
+
+/// The same; that all is whole again needs an answer of its nodes too.
+pub(crate) fn disk_and_nodes(
+    world: &mut dyn World,
+    host: usize,
+    limit: Duration,
+    is_broken: impl Fn(&Tried) -> bool,
+) -> Look {
+    let disk = disk(world, host, limit, is_broken);
+    if disk.whole != Some(true) {
+        return disk;
+    }
+    let broken = disk.broken;
+    Look {
+        broken,
+        ..Look::of_two(disk, clients(world, host, limit))
     }
 }
 

@@ -3,7 +3,7 @@
 
 use crate::look::{self, Look, Looked};
 use crate::{By, Fault, Kind, Length, Place, World};
-use anyhow::{Context, Result};
+use anyhow::Result;
 use cluster::Ability;
 use host::{Break, Seen, Sight};
 use std::time::Duration;
@@ -17,6 +17,7 @@ pub(crate) const KIND: Kind = Kind {
     must: &[],
     length: Length::Stated,
     takes_away: false,
+    loses_unsynced: false,
     healed_within: Duration::from_secs(60),
     make: |hit, _| Box::new(Descriptors(hit.node())),
 };

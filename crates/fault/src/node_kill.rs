@@ -20,6 +20,7 @@ pub(crate) const KIND: Kind = Kind {
     must: &[],
     length: Length::Stated,
     takes_away: true,
+    loses_unsynced: false,
     healed_within: STARTED_WITHIN,
     make: |hit, _| Box::new(Kill(hit.node())),
 };

@@ -17,6 +17,7 @@ pub(crate) const KIND: Kind = Kind {
     must: &[],
     length: Length::Stated,
     takes_away: false,
+    loses_unsynced: false,
     healed_within: Duration::from_secs(60),
     make: |hit, options| {
         Box::new(Slow {

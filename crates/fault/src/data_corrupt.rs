@@ -1,0 +1,94 @@
+//! Data that rots: bytes of a file of data are others than those that were written, and the disk
+//! says nothing. Cassandra has checksums of its own; repair has to bring back what they refuse.
+
+use crate::look::{self, Look, Looked};
+use crate::{By, Fault, Kind, Length, Place, World};
+use anyhow::{Context, Result};
+use cluster::Ability;
+use host::{Break, Seen, Sight};
+use std::path::PathBuf;
+use std::time::Duration;
+
+pub(crate) const KIND: Kind = Kind {
+    name: "data-corrupt",
+    what: "a block of a file of data is another than was written",
+    needs: &[Ability::Hosts, Ability::Volume],
+    place: Place::Node,
+    takes: &[],
+    must: &[],
+    length: Length::Stated,
+    takes_away: true,
+    loses_unsynced: false,
+    healed_within: Duration::from_secs(60),
+    make: |hit, _| {
+        Box::new(Rot {
+            node: hit.node(),
+            file: None,
+        })
+    },
+};
+
+/// A block of the file system.
+const BYTES: u64 = 4096;
+
+struct Rot {
+    node: usize,
+    /// The file, the first byte of the block, and what stood there.
+    file: Option<(PathBuf, u64, Vec<u8>)>,
+}
+
+impl Rot {
+    fn read(&self, world: &mut dyn World, path: PathBuf, at: u64) -> Result<Vec<u8>> {
+        let sight = Sight::Bytes {
+            path,
+            at,
+            bytes: BYTES,
+        };
+        match world.see(By::Node(self.node), sight)? {
+            Seen::Bytes { on_disk, .. } => match on_disk {
+                Ok(bytes) => Ok(bytes.0),
+                Err(number) => anyhow::bail!("it cannot be read: error {number}"),
+            },
+            other => Err(look::other_answer(&other)),
+        }
+    }
+
+    fn compared(&mut self, world: &mut dyn World) -> Result<Looked> {
+        let (path, at, before) = match &self.file {
+            Some(file) => file.clone(),
+            None => {
+                let (path, bytes) = world.data_file(self.node)?;
+                let at = (bytes / 2) & !(BYTES - 1);
+                let stood = self.read(world, path.clone(), at)?;
+                self.file.insert((path, at, stood)).clone()
+            }
+        };
+        let name = path.file_name().unwrap_or_default().display().to_string();
+        let is_other = self.read(world, path, at)? != before;
+        Ok(Look {
+            broken: Some(is_other),
+            whole: Some(!is_other),
+            words: match is_other {
+                true => format!("{BYTES} bytes of {name} at {at} are others than before"),
+                false => format!("{name} is what it was"),
+            },
+        })
+    }
+}
+
+impl Fault for Rot {
+    fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
+        let (path, at, _) = self.file.clone().context("no file of data was chosen")?;
+        let what = Break::DiskCorrupt {
+            path,
+            at,
+            bytes: BYTES,
+        };
+        world.inject(By::Node(self.node), what, &[], within)
+    }
+
+    fn look(&mut self, world: &mut dyn World, _: Duration) -> Look {
+        let compared = self.compared(world);
+        look::or_unseen("its disk", compared)
+    }
+}

@@ -1,0 +1,99 @@
+//! A disk with a part that cannot be read: what stands in a file of data from its middle on, and
+//! behind it on the disk, fails when it is read or written. Its nodes are started again when it was
+//! mended.
+
+use crate::look::{self, Look, Looked};
+use crate::node_kill::STARTED_WITHIN;
+use crate::{By, Fault, Kind, Length, Place, World};
+use anyhow::{Context, Result};
+use cluster::Ability;
+use host::{Break, Seen, Sight};
+use std::path::PathBuf;
+use std::time::Duration;
+
+pub(crate) const KIND: Kind = Kind {
+    name: "disk-errors",
+    what: "a part of the host's volume, with half of a file of data, cannot be read",
+    needs: &[Ability::Hosts, Ability::Volume],
+    place: Place::Node,
+    takes: &[],
+    must: &[],
+    length: Length::Stated,
+    takes_away: true,
+    loses_unsynced: true,
+    healed_within: STARTED_WITHIN,
+    make: |hit, _| {
+        Box::new(Failing {
+            node: hit.node(),
+            file: None,
+        })
+    },
+};
+
+/// What is read to see it.
+const BYTES: u64 = 4096;
+
+struct Failing {
+    node: usize,
+    /// The file, and the first byte of it that fails.
+    file: Option<(PathBuf, u64)>,
+}
+
+impl Failing {
+    fn read(&mut self, world: &mut dyn World) -> Result<Looked> {
+        let (path, at) = match &self.file {
+            Some(file) => file.clone(),
+            None => {
+                let (path, bytes) = world.data_file(self.node)?;
+                let middle = (bytes / 2) & !(BYTES - 1);
+                self.file.insert((path, middle)).clone()
+            }
+        };
+        let name = path.file_name().unwrap_or_default().display().to_string();
+        let sight = Sight::Bytes {
+            path,
+            at,
+            bytes: BYTES,
+        };
+        match world.see(By::Node(self.node), sight)? {
+            Seen::Bytes { on_disk, .. } => Ok(Look {
+                broken: Some(on_disk.is_err()),
+                whole: Some(on_disk.is_ok()),
+                words: match on_disk {
+                    Ok(_) => format!("{name} can be read"),
+                    Err(number) => format!("{name} cannot be read (error {number})"),
+                },
+            }),
+            other => Err(look::other_answer(&other)),
+        }
+    }
+}
+
+impl Fault for Failing {
+    fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
+        let (path, at) = self.file.clone().context("no file of data was chosen")?;
+        let nodes = world.nodes();
+        let host = nodes.get(self.node).and_then(|node| node.host);
+        let host = host.context("the node is on no host of its own")?;
+        let (nodes, processes) = look::restartables(world, host)?;
+        let what = Break::DiskErrors {
+            path,
+            at,
+            processes,
+        };
+        world.inject(By::Host(host), what, &nodes, within)
+    }
+
+    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {
+        let read = self.read(world);
+        let read = look::or_unseen("its disk", read);
+        if read.whole != Some(true) {
+            return read;
+        }
+        let client = look::client(world, self.node, limit);
+        Look {
+            broken: read.broken,
+            ..Look::of_two(read, client)
+        }
+    }
+}

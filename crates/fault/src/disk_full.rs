@@ -1,0 +1,64 @@
+//! A disk that is full: nothing more can be written, and what was written can be read.
+
+use crate::look::{self, Look};
+use crate::{By, Fault, Kind, Knob, Length, Place, World};
+use anyhow::Result;
+use cluster::Ability;
+use host::{Break, Seen, Sight};
+use std::time::Duration;
+
+pub(crate) const KIND: Kind = Kind {
+    name: "disk-full",
+    what: "the host's volume has no room left",
+    needs: &[Ability::Hosts, Ability::Volume],
+    place: Place::Host,
+    takes: &[Knob::Leave],
+    must: &[],
+    length: Length::Stated,
+    // A node that cannot write its commit log may end itself.
+    takes_away: true,
+    loses_unsynced: false,
+    healed_within: Duration::from_secs(120),
+    make: |hit, options| {
+        Box::new(Full {
+            host: hit.node(),
+            leave_bytes: options.leave_bytes.unwrap_or(0),
+        })
+    },
+};
+
+/// What may come free beside what is to be left: a node removes files by itself.
+const SLACK_BYTES: u64 = 8 << 20;
+
+struct Full {
+    host: usize,
+    leave_bytes: u64,
+}
+
+impl Fault for Full {
+    fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
+        let what = Break::DiskFull {
+            leave_bytes: self.leave_bytes,
+        };
+        world.inject(By::Host(self.host), what, &[], within)
+    }
+
+    fn look(&mut self, world: &mut dyn World, _: Duration) -> Look {
+        let folder = world.hosts().into_iter().nth(self.host).map(|host| host.folder);
+        let seen = match folder {
+            Some(folder) => world.see(By::Host(self.host), Sight::Space { folder }),
+            None => Err(anyhow::anyhow!("there is no such host")),
+        };
+        let looked = seen.and_then(|seen| match seen {
+            Seen::Space(space) => Ok(space.available_bytes),
+            other => Err(look::other_answer(&other)),
+        });
+        let limit = self.leave_bytes + SLACK_BYTES;
+        let looked = looked.map(|left| Look {
+            broken: Some(left <= limit),
+            whole: Some(left > limit),
+            words: format!("its volume has {} MiB left", left >> 20),
+        });
+        look::or_unseen("the kernel", looked)
+    }
+}

@@ -1,0 +1,80 @@
+//! A disk that is up and slow: the host's volume does little in a second. What is written waits in
+//! memory, and what has to be synced or read is late.
+
+use crate::look::{self, Look, Looked};
+use crate::{By, Fault, Kind, Knob, Length, Place, World};
+use anyhow::Result;
+use cluster::Ability;
+use host::{Break, DiskSpec};
+use std::time::Duration;
+
+pub(crate) const KIND: Kind = Kind {
+    name: "disk-slow",
+    what: "the host's volume does little in a second",
+    needs: &[Ability::Hosts, Ability::Volume, Ability::DiskLimit],
+    place: Place::Host,
+    takes: &[Knob::Disk],
+    must: &[Knob::Disk],
+    length: Length::Stated,
+    takes_away: false,
+    loses_unsynced: false,
+    healed_within: Duration::from_secs(60),
+    make: |hit, options| {
+        Box::new(Slow {
+            host: hit.node(),
+            disk: options.disk,
+            usual: None,
+        })
+    },
+};
+
+/// How much longer than before a disk takes that is slow.
+const SLOWER: f64 = 3.0;
+
+/// The least that a slow disk takes: a busy one may take some milliseconds.
+const LEAST: Duration = Duration::from_millis(20);
+
+/// How long one try is waited for.
+const LIMIT: Duration = Duration::from_secs(10);
+
+struct Slow {
+    host: usize,
+    disk: DiskSpec,
+    /// How long the disk took before.
+    usual: Option<Duration>,
+}
+
+impl Slow {
+    fn took(&mut self, world: &mut dyn World) -> Result<Looked> {
+        let tried = look::try_disk(world, self.host, LIMIT)?;
+        let (Some(write), Some(read)) = (tried.write_took(LIMIT), tried.read_took(LIMIT)) else {
+            return Ok(Look {
+                broken: Some(false),
+                whole: Some(false),
+                words: tried.words(),
+            });
+        };
+        let took = match self.disk.limits_writes() {
+            true => write,
+            false => read,
+        };
+        let usual = *self.usual.get_or_insert(took);
+        let slow = usual.mul_f64(SLOWER).max(LEAST);
+        Ok(Look {
+            broken: Some(took >= slow),
+            whole: Some(took < slow),
+            words: tried.words(),
+        })
+    }
+}
+
+impl Fault for Slow {
+    fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
+        world.inject(By::Host(self.host), Break::Disk(self.disk), &[], within)
+    }
+
+    fn look(&mut self, world: &mut dyn World, _: Duration) -> Look {
+        let took = self.took(world);
+        look::or_unseen("its disk", took)
+    }
+}

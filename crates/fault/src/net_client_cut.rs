@@ -1,0 +1,51 @@
+//! Clients that are cut from a host, while other hosts reach it: its nodes are up for all but those
+//! who ask.
+
+use crate::look::{self, Look};
+use crate::{By, Fault, Kind, Length, Place, World};
+use anyhow::{Context, Result};
+use cluster::Ability;
+use host::{Break, Link, Loss};
+use std::time::Duration;
+
+pub(crate) const KIND: Kind = Kind {
+    name: "net-client-cut",
+    what: "clients do not reach the nodes of a host, which other hosts do",
+    needs: &[Ability::Hosts, Ability::PacketFilter],
+    place: Place::Host,
+    takes: &[],
+    must: &[],
+    length: Length::Stated,
+    takes_away: false,
+    loses_unsynced: false,
+    healed_within: Duration::from_secs(60),
+    make: |hit, _| Box::new(Cut(hit.node())),
+};
+
+struct Cut(usize);
+
+impl Fault for Cut {
+    fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
+        let host = world.hosts().into_iter().nth(self.0).context("there is no such host")?;
+        let nodes = look::nodes_on(world, self.0);
+        let both = Loss::both_ways(&[Link::Machine], &[Link::Host(host.number)]);
+        let ports: Vec<u16> = nodes.iter().map(|(_, node)| node.cql.port()).collect();
+        let only_clients = |loss: Loss| Loss {
+            tcp_ports: ports.clone(),
+            ..loss
+        };
+        let losses = both.into_iter().map(only_clients).collect();
+        world.inject(By::Switch, Break::Packets(losses), &[], within)
+    }
+
+    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {
+        let clients = look::clients(world, self.0, limit);
+        // The others have to be heard there whatever becomes of clients.
+        let others = look::others_reach(world, self.0, limit);
+        Look {
+            broken: look::both(clients.broken, others.whole),
+            whole: look::both(clients.whole, others.whole),
+            words: format!("{}, {}", clients.words, others.words),
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! A host whose cable is pulled out: its processes run on, and nobody hears them.
+
+use crate::look::{self, Look, Looked};
+use crate::{By, Fault, Kind, Length, Place, World};
+use anyhow::{Context, Result};
+use cluster::Ability;
+use host::{Break, Seen, Sight};
+use std::time::Duration;
+
+pub(crate) const KIND: Kind = Kind {
+    name: "net-down",
+    what: "the host's cable is pulled out",
+    needs: &[Ability::Hosts],
+    place: Place::Host,
+    takes: &[],
+    must: &[],
+    length: Length::Stated,
+    takes_away: false,
+    loses_unsynced: false,
+    healed_within: Duration::from_secs(60),
+    make: |hit, _| Box::new(Down(hit.node())),
+};
+
+struct Down(usize);
+
+impl Down {
+    fn carrier(&self, world: &mut dyn World) -> Result<Looked> {
+        match world.see(By::Host(self.0), Sight::Link)? {
+            Seen::Link { has_carrier, .. } => Ok(Look {
+                broken: Some(!has_carrier),
+                whole: Some(has_carrier),
+                words: match has_carrier {
+                    true => "its link has a carrier".to_owned(),
+                    false => "its link has no carrier".to_owned(),
+                },
+            }),
+            other => Err(look::other_answer(&other)),
+        }
+    }
+}
+
+impl Fault for Down {
+    fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
+        let host = world.hosts().into_iter().nth(self.0).context("there is no such host")?;
+        world.inject(By::Switch, Break::LinkDown(host.number), &[], within)
+    }
+
+    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {
+        let carrier = self.carrier(world);
+        let carrier = look::or_unseen("the kernel", carrier);
+        Look::of_two(carrier, look::clients(world, self.0, limit))
+    }
+}

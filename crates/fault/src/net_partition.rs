@@ -1,0 +1,55 @@
+//! A network that is cut: nothing goes from some hosts to others, in either direction. Clients reach
+//! both sides.
+
+use crate::look::{self, Look};
+use crate::{By, Fault, Hit, Kind, Length, Place, World};
+use anyhow::Result;
+use cluster::Ability;
+use host::{Break, Link, Loss};
+use std::time::Duration;
+
+pub(crate) const KIND: Kind = Kind {
+    name: "net-partition",
+    what: "hosts are cut from others, in both directions; clients reach all",
+    needs: &[Ability::Hosts, Ability::PacketFilter],
+    place: Place::Split,
+    takes: &[],
+    must: &[],
+    length: Length::Stated,
+    takes_away: false,
+    loses_unsynced: false,
+    healed_within: Duration::from_secs(60),
+    make: |hit, _| {
+        Box::new(Cut {
+            hit: hit.clone(),
+            is_one_way: false,
+        })
+    },
+};
+
+pub(crate) struct Cut {
+    pub hit: Hit,
+    pub is_one_way: bool,
+}
+
+impl Fault for Cut {
+    fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
+        let (of, from) = self.hit.sides();
+        let hosts = world.hosts();
+        let links = |side: &[usize]| -> Vec<Link> {
+            let numbers = side.iter().filter_map(|index| hosts.get(*index));
+            numbers.map(|host| Link::Host(host.number)).collect()
+        };
+        let (of, from) = (links(&of), links(&from));
+        let losses = match self.is_one_way {
+            true => vec![Loss::one_way(&of, &from)],
+            false => Loss::both_ways(&of, &from),
+        };
+        world.inject(By::Switch, Break::Packets(losses), &[], within)
+    }
+
+    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {
+        let (of, from) = self.hit.sides();
+        look::ways(world, &of, &from, limit)
+    }
+}

@@ -1,0 +1,62 @@
+//! Connections of clients that are reset, as by a firewall that has forgotten them: what was under
+//! way on them has no answer, and whoever had them connects again.
+
+use crate::look::{self, Look};
+use crate::{By, Fault, Kind, Length, Place, World};
+use anyhow::{Context, Result};
+use cluster::Ability;
+use host::Break;
+use std::time::Duration;
+
+pub(crate) const KIND: Kind = Kind {
+    name: "net-reset",
+    what: "all connections of clients to a node are reset",
+    needs: &[Ability::Hosts, Ability::Reset],
+    place: Place::Node,
+    takes: &[],
+    must: &[],
+    length: Length::Moment,
+    takes_away: false,
+    loses_unsynced: false,
+    healed_within: Duration::from_secs(60),
+    make: |hit, _| {
+        Box::new(Reset {
+            node: hit.node(),
+            is_done: false,
+        })
+    },
+};
+
+/// How long a connection of our own may take.
+const CONNECT_LIMIT: Duration = Duration::from_secs(5);
+
+struct Reset {
+    node: usize,
+    is_done: bool,
+}
+
+impl Fault for Reset {
+    fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
+        let node = world.nodes().into_iter().nth(self.node).context("there is no such node")?;
+        // One of ours, by which it shows.
+        world.connect(self.node, CONNECT_LIMIT)?;
+        let what = Break::Reset(vec![node.cql.port()]);
+        world.inject(By::Node(self.node), what, &[], within)?;
+        self.is_done = true;
+        Ok(())
+    }
+
+    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {
+        let client = look::client(world, self.node, limit);
+        let is_lost = self.is_done && !world.is_connected();
+        Look {
+            broken: Some(is_lost),
+            // A new one comes about.
+            whole: client.whole,
+            words: match is_lost {
+                true => format!("a connection of ours was reset, {}", client.words),
+                false => client.words,
+            },
+        }
+    }
+}

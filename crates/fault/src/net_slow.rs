@@ -1,0 +1,95 @@
+//! A network that carries little to and from a host: what is more waits in its queues, or is lost.
+
+use crate::look::{self, Look, Looked};
+use crate::{By, Fault, Kind, Knob, Length, Place, World};
+use anyhow::{Context, Result};
+use cluster::Ability;
+use host::{Break, LinkSpec, Seen, Sight};
+use std::net::SocketAddr;
+use std::time::Duration;
+
+pub(crate) const KIND: Kind = Kind {
+    name: "net-slow",
+    what: "the host's link carries little",
+    needs: &[Ability::Hosts, Ability::LinkRate],
+    place: Place::Host,
+    takes: &[Knob::Rate],
+    must: &[Knob::Rate],
+    length: Length::Stated,
+    takes_away: false,
+    loses_unsynced: false,
+    healed_within: Duration::from_secs(60),
+    make: |hit, options| {
+        Box::new(Slow {
+            host: hit.node(),
+            rate: options.rate_bits_per_s.unwrap_or(1_000_000),
+        })
+    },
+};
+
+/// How long a transfer should take that is as slow as the fault has it: long against the burst
+/// that a queue lets through at once.
+const LENGTH_S: f64 = 0.5;
+
+/// The burst that a queue lets through, in bytes, and half of it again.
+const BURST_BYTES: u64 = 96 << 10;
+
+/// How long a transfer is waited for.
+const LIMIT: Duration = Duration::from_secs(5);
+
+struct Slow {
+    host: usize,
+    rate: u64,
+}
+
+impl Slow {
+    /// How fast another host gets something there.
+    fn transfer(&self, world: &mut dyn World) -> Result<Looked> {
+        let (other, address) = look::other_way(world, self.host)?;
+        let port = world.receive(By::Host(self.host), LIMIT)?;
+        let bytes = BURST_BYTES + (self.rate as f64 / 8.0 * LENGTH_S) as u64;
+        let sight = Sight::Transfer {
+            address: SocketAddr::new(address.ip(), port),
+            bytes,
+            limit: LIMIT,
+        };
+        let took = match world.see(By::Host(other), sight)? {
+            Seen::Transfer(took) => took,
+            other => return Err(look::other_answer(&other)),
+        };
+        let rate = took.map_or(0.0, |took| bytes as f64 * 8.0 / took.as_secs_f64().max(1e-6));
+        let stated = self.rate as f64;
+        Ok(Look {
+            // What the burst lets through at once makes it look faster.
+            broken: Some(rate <= stated * (1.3 + BURST_BYTES as f64 * 8.0 / (stated * LENGTH_S))),
+            whole: Some(rate > stated * (1.6 + BURST_BYTES as f64 * 8.0 / (stated * LENGTH_S))),
+            words: format!(
+                "host{} sends it {:.2} Mbit/s (the fault: {:.2})",
+                other + 1,
+                rate / 1e6,
+                stated / 1e6
+            ),
+        })
+    }
+}
+
+impl Fault for Slow {
+    fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
+        let host = world.hosts().into_iter().nth(self.host).context("there is no such host")?;
+        let link = LinkSpec {
+            rate_bits_per_s: Some(self.rate),
+            delay: None,
+        };
+        let to = Break::LinkTo {
+            number: host.number,
+            link,
+        };
+        world.inject(By::Switch, to, &[], within)?;
+        world.inject(By::Host(self.host), Break::LinkFrom(link), &[], within)
+    }
+
+    fn look(&mut self, world: &mut dyn World, _: Duration) -> Look {
+        let transfer = self.transfer(world);
+        look::or_unseen("another host", transfer)
+    }
+}
