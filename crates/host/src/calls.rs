@@ -145,7 +145,7 @@ pub(crate) struct HostLimits {
 pub(crate) struct DropPageCache;
 
 /// Starts a process, which ends with the agent.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct StartProcess {
     pub program: PathBuf,
     pub arguments: Vec<String>,

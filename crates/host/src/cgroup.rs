@@ -134,7 +134,7 @@ impl Group {
         })
     }
 
-    fn limit_quota(&self, cores: Option<f64>) -> Result<()> {
+    pub fn limit_quota(&self, cores: Option<f64>) -> Result<()> {
         let Some(place) = self.wanted("cpu", cores.is_some())? else {
             return Ok(());
         };
@@ -234,6 +234,27 @@ impl Group {
             }
         }
         Ok(limits)
+    }
+
+    /// In how many periods of its CPU quota something ran, and in how many of them the quota was
+    /// used up.
+    ///
+    /// # Errors
+    /// There is no group for CPU time, or it cannot be read.
+    pub fn throttled(&self) -> Result<(u64, u64)> {
+        let place = self.wanted("cpu", true)?.context("no group for CPU time")?;
+        let text = read(&place.dir.join("cpu.stat"))?;
+        let value = |key: &str| {
+            let line = text.lines().find_map(|line| line.strip_prefix(key));
+            line.and_then(|value| value.trim().parse().ok())
+        };
+        let both = value("nr_periods ").zip(value("nr_throttled "));
+        both.with_context(|| {
+            format!(
+                "find nr_periods and nr_throttled in {}",
+                place.dir.display()
+            )
+        })
     }
 
     /// Lets the child of `command` go in between its fork and its program, by system calls alone.

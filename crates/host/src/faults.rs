@@ -1,46 +1,96 @@
-//! Processes of a host that are broken on purpose, as both sides of the conversation know it: what
-//! an agent can be asked, and what it does then.
+//! Things of a host that are broken on purpose, as both sides of the conversation know them: what
+//! an agent can be asked to break, and how it heals.
 //!
 //! What must hold: what heals is written down before anything is broken, on the undo list too if it
 //! is for whoever outlives the agent; and the agent heals by itself when the time is over, though
 //! its controller be silent or gone.
 
+mod limits;
+mod process;
+
 use crate::Agent;
 use crate::calls::StartProcess;
 use crate::here::Here;
-use crate::process::{self, Identity};
-use crate::undo::Undo;
+use crate::process::Identity;
 use anyhow::{Context, Result};
 use measure::clock::Deadline;
 use reach::{Call, Serve};
-use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::process::Command;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Breaks a process that the agent has started. The answer is what to heal it by.
+/// A process that an agent has started, and what starts it again.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Restartable {
+    /// Which.
+    pub process: Identity,
+    start: StartProcess,
+}
+
+impl Restartable {
+    /// `process`, which `command` starts again, with its output to the file `output`.
+    ///
+    /// # Errors
+    /// An argument is no Unicode.
+    pub fn new(process: Identity, command: &Command, output: &Path) -> Result<Restartable> {
+        let start = StartProcess::of(command, output)?;
+        Ok(Restartable { process, start })
+    }
+}
+
+/// What an agent can break. Processes are those that it has started.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Break {
+    /// A process is stopped (SIGSTOP), and goes on.
+    Pause(Identity),
+    /// A process is killed, and started again.
+    Kill(Restartable),
+    /// A process is asked to end, and started again.
+    Stop(Restartable),
+    /// A process may open no more files than it has; then as many as before.
+    Descriptors(Identity),
+    /// The host has this much CPU time, in cores; then as much as before.
+    CpuQuota(f64),
+    /// The host's volume does no more than this; then as much as before.
+    Disk(crate::DiskSpec),
+}
+
+/// How one of them is done and undone.
+trait Breakable: Send {
+    /// Breaks it. What somebody else has to undo if the agent is gone is on the undo list by then.
+    fn inject(&mut self, here: &Here) -> Result<()>;
+
+    /// Makes it whole; the processes that there are now of those that were touched, in their
+    /// order. Also after an injection that failed half-way.
+    fn heal(&mut self, here: &Here) -> Result<Vec<Identity>>;
+}
+
+impl Break {
+    fn into_breakable(self) -> Box<dyn Breakable> {
+        match self {
+            Break::Pause(process) => Box::new(process::Pause(process)),
+            Break::Kill(one) => Box::new(process::Ended::killed(one)),
+            Break::Stop(one) => Box::new(process::Ended::asked(one)),
+            Break::Descriptors(process) => Box::new(process::Descriptors::of(process)),
+            Break::CpuQuota(cores) => Box::new(limits::Limit::cpu(cores)),
+            Break::Disk(disk) => Box::new(limits::Limit::disk(disk)),
+        }
+    }
+}
+
+/// Breaks something. The answer is what to heal it by.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Break {
-    process: Identity,
-    how: How,
+pub(crate) struct Inject {
+    what: Break,
     /// After so long the agent heals it by itself.
     within_ms: u64,
 }
 
-impl Call for Break {
-    const NAME: &'static str = "break-a-process";
+impl Call for Inject {
+    const NAME: &'static str = "break";
     type Answer = Broken;
-}
-
-/// How a process is broken, with what heals it.
-#[derive(Serialize, Deserialize)]
-enum How {
-    /// It is stopped, and goes on.
-    Pause,
-    /// It is killed, and this is started.
-    Kill(StartProcess),
 }
 
 /// Something that is broken, by its number at its agent.
@@ -52,59 +102,32 @@ pub struct Broken(u64);
 pub(crate) struct Heal(Broken);
 
 impl Call for Heal {
-    const NAME: &'static str = "heal-a-process";
+    const NAME: &'static str = "heal";
     type Answer = Healed;
 }
 
 /// What came of healing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Healed {
-    /// The process that there is now.
-    pub process: Identity,
+    /// The processes that there are now, in the order of those that were broken; none where none
+    /// was.
+    pub processes: Vec<Identity>,
     /// Whether the agent had done it already, by itself.
     pub by_itself: bool,
 }
 
-/// What the kernel says of a process: the letter of its state; none if it is gone.
-#[derive(Serialize, Deserialize)]
-pub(crate) struct StateOf(Identity);
-
-impl Call for StateOf {
-    const NAME: &'static str = "look-at-a-process";
-    type Answer = Option<char>;
-}
+/// How long breaking and healing may take: processes end and start, volumes are mounted.
+const LIMIT: Duration = Duration::from_secs(90);
 
 impl Agent {
-    /// Stops a process that it has started. If nobody heals it, it does so itself after `within`.
+    /// Breaks something of its host. If nobody heals it, it does so itself after `within`.
     ///
     /// # Errors
-    /// The process is none of its own, or the guard cannot be told: then nothing was done.
-    pub fn pause(&self, process: Identity, within: Duration) -> Result<Broken> {
-        self.break_process(process, How::Pause, within)
-    }
-
-    /// Kills a process that it has started. Healing starts what `command` says, with its output to
-    /// the file `output`; if nobody heals, it does so itself after `within`.
-    ///
-    /// # Errors
-    /// As [`Agent::pause`].
-    pub fn kill(
-        &self,
-        process: Identity,
-        (command, output): (&Command, &Path),
-        within: Duration,
-    ) -> Result<Broken> {
-        let how = How::Kill(StartProcess::of(command, output)?);
-        self.break_process(process, how, within)
-    }
-
-    fn break_process(&self, process: Identity, how: How, within: Duration) -> Result<Broken> {
+    /// It cannot be done (the process is none of its own, the machine does not permit it), or the
+    /// guard cannot be told. What was done by then is undone.
+    pub fn inject(&self, what: Break, within: Duration) -> Result<Broken> {
         let within_ms = within.as_millis() as u64;
-        self.call(&Break {
-            process,
-            how,
-            within_ms,
-        })
+        self.call_for(&Inject { what, within_ms }, LIMIT)
     }
 
     /// Makes whole again what was broken. Once more is the same as once.
@@ -112,15 +135,7 @@ impl Agent {
     /// # Errors
     /// It cannot be done.
     pub fn heal(&self, broken: Broken) -> Result<Healed> {
-        self.call(&Heal(broken))
-    }
-
-    /// What the kernel says of a process: the letter of its state, as in `ps`; none if it is gone.
-    ///
-    /// # Errors
-    /// The agent is gone.
-    pub fn state_of(&self, process: Identity) -> Result<Option<char>> {
-        self.call(&StateOf(process))
+        self.call_for(&Heal(broken), LIMIT)
     }
 }
 
@@ -132,8 +147,8 @@ pub(crate) struct Faults {
 }
 
 enum State {
-    Broken(Identity, How),
-    Whole(Result<Identity, String>),
+    Broken(Box<dyn Breakable>),
+    Whole(Result<Vec<Identity>, String>),
 }
 
 impl Faults {
@@ -150,7 +165,7 @@ impl Faults {
     /// Waits until somebody has healed it, or all ends; true if nobody has when the time is over.
     fn is_left(&self, Broken(number): Broken, deadline: Deadline) -> bool {
         let mut all = self.lock();
-        while let Some(State::Broken(..)) = all.get(number as usize) {
+        while let Some(State::Broken(_)) = all.get(number as usize) {
             if deadline.passed() {
                 return true;
             }
@@ -169,45 +184,32 @@ impl Here {
         let state = all.get_mut(number as usize);
         let state = state.context("nothing was broken by this number")?;
         let by_itself = matches!(state, State::Whole(_));
-        if let State::Broken(process, how) = state {
-            let healed = match how {
-                How::Pause => {
-                    let undo = Undo::Continue(*process);
-                    process.signal(Signal::CONT);
-                    self.undo.forget(&undo).map(|()| *process)
-                }
-                How::Kill(start) => self.start(start),
-            };
+        if let State::Broken(what) = state {
+            let healed = what.heal(self);
             *state = State::Whole(healed.map_err(|error| format!("{error:#}")));
             self.faults.news.notify_all();
         }
         let State::Whole(healed) = state else {
             anyhow::bail!("it is still broken")
         };
-        let process = healed.clone().map_err(anyhow::Error::msg)?;
-        Ok(Healed { process, by_itself })
+        let processes = healed.clone().map_err(anyhow::Error::msg)?;
+        Ok(Healed {
+            processes,
+            by_itself,
+        })
     }
 }
 
-impl Serve<Here> for Break {
+impl Serve<Here> for Inject {
     fn serve(self, here: &Here) -> Result<Broken> {
-        let process = self.process;
-        here.children.check(process)?;
-        let signal = match &self.how {
-            How::Pause => {
-                here.undo.add(Undo::Continue(process))?;
-                Signal::STOP
-            }
-            // What is gone with the agent needs no guard.
-            How::Kill(_) => Signal::KILL,
-        };
+        let mut what = self.what.into_breakable();
         let own = here.own().context("this agent is ending")?;
+        // Held while it is done: nobody heals what is not broken yet.
         let mut all = here.faults.lock();
         let broken = Broken(all.len() as u64);
-        all.push(State::Broken(process, self.how));
         let deadline = Deadline::after(Duration::from_millis(self.within_ms));
         std::thread::Builder::new()
-            .name(format!("heal {}", process.pid))
+            .name(format!("heal {}", broken.0))
             .spawn(move || {
                 if own.faults.is_left(broken, deadline) {
                     // Whoever asks for it hears how that went.
@@ -215,9 +217,17 @@ impl Serve<Here> for Break {
                 }
             })
             .context("start a thread that heals in time")?;
-        // Before the lock goes: nobody heals what is not broken yet.
-        process.signal(signal);
-        drop(all);
+        match what.inject(here) {
+            Ok(()) => all.push(State::Broken(what)),
+            Err(error) => {
+                let undone = what.heal(here);
+                all.push(State::Whole(Ok(Vec::new())));
+                return match undone {
+                    Ok(_) => Err(error),
+                    Err(failed) => Err(error.context(format!("and to undo it failed: {failed:#}"))),
+                };
+            }
+        }
         Ok(broken)
     }
 }
@@ -225,11 +235,5 @@ impl Serve<Here> for Break {
 impl Serve<Here> for Heal {
     fn serve(self, here: &Here) -> Result<Healed> {
         here.heal(self.0)
-    }
-}
-
-impl Serve<Here> for StateOf {
-    fn serve(self, _: &Here) -> Result<Option<char>> {
-        Ok(process::state(self.0))
     }
 }

@@ -14,10 +14,11 @@ use crate::calls::{
     Made, MakeBridge, MakeHost, Plug, PortLimits, Processes, RaiseUplink, Role, StartProcess,
 };
 use crate::cgroup::Group;
-use crate::faults::{Break, Faults, Heal, StateOf};
+use crate::faults::{Faults, Heal, Inject};
 use crate::files::{Change, DeviceBytes, Get, List, Space, Sum, Uncache};
 use crate::net::{Namespace, Netlink};
 use crate::process::{self, Identity};
+use crate::sights::See;
 use crate::undo::{Undo, UndoList};
 use crate::volume::Volume;
 use crate::watch::{BeginWatch, TakeReadings};
@@ -64,9 +65,9 @@ pub const CALLS: &[Row<Here>] = &[
     Row::of::<BeginWatch>(),
     Row::of::<TakeReadings>(),
     Row::of::<ReadClock>(),
-    Row::of::<Break>(),
+    Row::of::<Inject>(),
     Row::of::<Heal>(),
-    Row::of::<StateOf>(),
+    Row::of::<See>(),
 ];
 
 /// A host as its own agent has it.
@@ -181,8 +182,15 @@ impl Here {
         self.children.start(command)
     }
 
-    fn group(&self) -> Result<&Group> {
-        self.group.get().context("this host has no groups yet")
+    pub(crate) fn group(&self) -> Result<&Group> {
+        self.group
+            .get()
+            .context("this host has no groups of its own")
+    }
+
+    /// The number of its volume's device; none without a volume.
+    pub(crate) fn device(&self) -> Option<&str> {
+        self.device.get().map(String::as_str)
     }
 }
 
@@ -260,8 +268,7 @@ impl Serve<Here> for Address {
 
 impl Serve<Here> for Limit {
     fn serve(self, here: &Here) -> Result<()> {
-        let device = here.device.get().map(String::as_str);
-        here.group()?.limit(&self.0, device)?;
+        here.group()?.limit(&self.0, here.device())?;
         Netlink::open()?.limit(switch::HOST_LINK, &self.0.link)
     }
 }
@@ -269,9 +276,7 @@ impl Serve<Here> for Limit {
 impl Serve<Here> for Limits {
     fn serve(self, here: &Here) -> Result<HostLimits> {
         Ok(HostLimits {
-            groups: here
-                .group()?
-                .limits(here.device.get().map(String::as_str))?,
+            groups: here.group()?.limits(here.device())?,
             link: Netlink::open()?.limits(switch::HOST_LINK)?,
         })
     }

@@ -1,6 +1,7 @@
 //! What hosts are asked to be. Only descriptions: making one of these touches nothing but memory.
 
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Stand-ins for machines, all alike, as [`crate::Hosts::make`] makes them.
@@ -83,6 +84,33 @@ impl DiskSpec {
             ("disk_read_rate", self.read_bytes_per_s),
             ("disk_write_rate", self.write_bytes_per_s),
         ]
+    }
+
+    /// Those among the limits of a group, as [`crate::Host::limits`] has them.
+    pub(crate) fn of(limits: &BTreeMap<String, String>) -> DiskSpec {
+        let value = |name: &str| limits.get(name).and_then(|text| text.parse().ok());
+        let names = DiskSpec::default().each().map(|(name, _)| value(name));
+        let [read_iops, write_iops, read_bytes_per_s, write_bytes_per_s] = names;
+        DiskSpec {
+            read_iops,
+            write_iops,
+            read_bytes_per_s,
+            write_bytes_per_s,
+        }
+    }
+
+    /// These limits, and what `other` limits too: whichever is lower.
+    pub(crate) fn narrowed(self, other: DiskSpec) -> DiskSpec {
+        let lower = |one: Option<u64>, other: Option<u64>| match (one, other) {
+            (Some(one), Some(other)) => Some(one.min(other)),
+            (one, other) => one.or(other),
+        };
+        DiskSpec {
+            read_iops: lower(self.read_iops, other.read_iops),
+            write_iops: lower(self.write_iops, other.write_iops),
+            read_bytes_per_s: lower(self.read_bytes_per_s, other.read_bytes_per_s),
+            write_bytes_per_s: lower(self.write_bytes_per_s, other.write_bytes_per_s),
+        }
     }
 
     /// Whether anything is limited.

@@ -21,7 +21,7 @@ const LIMITS: [(&str, &str, &str); 4] = [
 ];
 
 impl Group {
-    pub(super) fn limit_disk(&self, spec: &DiskSpec, device: Option<&str>) -> Result<()> {
+    pub fn limit_disk(&self, spec: &DiskSpec, device: Option<&str>) -> Result<()> {
         let Some(number) = device else {
             anyhow::ensure!(
                 !spec.limits(),

@@ -1,0 +1,126 @@
+//! Processes that are stopped, ended, or kept from opening files.
+
+use super::{Breakable, Restartable};
+use crate::here::Here;
+use crate::process::Identity;
+use crate::sights;
+use crate::undo::Undo;
+use anyhow::{Context, Result};
+use rustix::process::{Pid, Resource, Rlimit, Signal, prlimit};
+use std::time::Duration;
+
+/// How long a process may take that is asked to end: a node flushes what it has in memory.
+const STOP_LIMIT: Duration = Duration::from_secs(60);
+
+/// One that is stopped, and goes on.
+pub(super) struct Pause(pub Identity);
+
+impl Breakable for Pause {
+    fn inject(&mut self, here: &Here) -> Result<()> {
+        here.children.check(self.0)?;
+        here.undo.add(Undo::Continue(self.0))?;
+        self.0.signal(Signal::STOP);
+        Ok(())
+    }
+
+    fn heal(&mut self, here: &Here) -> Result<Vec<Identity>> {
+        self.0.signal(Signal::CONT);
+        here.undo.forget(&Undo::Continue(self.0))?;
+        Ok(vec![self.0])
+    }
+}
+
+/// One that has ended, and is started again. What is gone with the agent needs no guard.
+pub(super) struct Ended {
+    one: Restartable,
+    grace: Duration,
+    is_ended: bool,
+}
+
+impl Ended {
+    /// At once (SIGKILL).
+    pub fn killed(one: Restartable) -> Ended {
+        Ended::after(one, Duration::ZERO)
+    }
+
+    /// By itself, when it is asked to (SIGTERM).
+    pub fn asked(one: Restartable) -> Ended {
+        Ended::after(one, STOP_LIMIT)
+    }
+
+    fn after(one: Restartable, grace: Duration) -> Ended {
+        Ended {
+            one,
+            grace,
+            is_ended: false,
+        }
+    }
+}
+
+impl Breakable for Ended {
+    fn inject(&mut self, here: &Here) -> Result<()> {
+        here.children.check(self.one.process)?;
+        self.is_ended = true;
+        here.children.end(self.one.process, self.grace).map(drop)
+    }
+
+    fn heal(&mut self, here: &Here) -> Result<Vec<Identity>> {
+        match self.is_ended {
+            true => Ok(vec![here.start(&self.one.start)?]),
+            false => Ok(Vec::new()),
+        }
+    }
+}
+
+/// One that may open no file or connection more.
+pub(super) struct Descriptors {
+    process: Identity,
+    before: Option<Rlimit>,
+}
+
+impl Descriptors {
+    pub fn of(process: Identity) -> Descriptors {
+        Descriptors {
+            process,
+            before: None,
+        }
+    }
+
+    fn limit(&self, new: Rlimit) -> Result<()> {
+        anyhow::ensure!(
+            self.process.alive(),
+            "process {} has ended",
+            self.process.pid
+        );
+        let pid = Pid::from_raw(self.process.pid as i32).context("no process has this number")?;
+        let before = prlimit(Some(pid), Resource::Nofile, new);
+        before.map(drop).context("limit the files that it may open")
+    }
+}
+
+impl Breakable for Descriptors {
+    fn inject(&mut self, here: &Here) -> Result<()> {
+        here.children.check(self.process)?;
+        let (current, maximum) = sights::files_limit(self.process)?;
+        let before = Rlimit { current, maximum };
+        // The lowest number that is free is what it would get next.
+        let numbers = sights::numbers(self.process)?;
+        let taken = (0..).zip(&numbers).take_while(|(at, number)| at == *number);
+        let narrower = Rlimit {
+            current: Some(taken.count() as u64),
+            // Which stays, so that it may be raised again without any right.
+            maximum,
+        };
+        self.before = Some(before);
+        self.limit(narrower)
+    }
+
+    fn heal(&mut self, _: &Here) -> Result<Vec<Identity>> {
+        if let Some(before) = self.before.take()
+            && self.process.alive()
+        {
+            self.limit(before)?;
+        }
+        Ok(vec![self.process])
+    }
+}
