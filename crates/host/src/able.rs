@@ -178,8 +178,9 @@ fn queue(kind: &str, option: &str) -> Result<String> {
 }
 
 fn volume() -> Result<String> {
-    volume::loop_control().context("volumes need root and loop devices (CONFIG_BLK_DEV_LOOP)")?;
-    let mkfs = volume::mkfs()?;
+    volume::loop_device::control()
+        .context("volumes need root and loop devices (CONFIG_BLK_DEV_LOOP)")?;
+    let mkfs = volume::ext4::mkfs()?;
     net::own_mounts().context("mounts of its own need root, or CAP_SYS_ADMIN")?;
     Ok(format!("ext4 on a loop device, by {}", mkfs.display()))
 }

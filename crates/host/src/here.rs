@@ -5,7 +5,7 @@
 
 mod children;
 mod files;
-mod folders;
+pub(crate) mod folders;
 mod watching;
 
 use crate::able::{self, Able};
@@ -14,7 +14,7 @@ use crate::calls::{
     Made, MakeBridge, MakeHost, Plug, PortLimits, Processes, RaiseUplink, Role, StartProcess,
 };
 use crate::cgroup::Group;
-use crate::faults::{Faults, Heal, Inject};
+use crate::faults::{Faults, Heal, Inject, Started};
 use crate::files::{Change, DeviceBytes, Get, List, Space, Sum, Uncache};
 use crate::net::{Namespace, Netlink};
 use crate::process::{self, Identity};
@@ -31,10 +31,11 @@ use reach::{ReadClock, Row, Serve};
 use rustix::fs::{Mode, OFlags};
 use rustix::mount::{MountPropagationFlags, mount_change};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
+use std::ffi::OsStr;
 use std::fs::File;
 use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 use watching::Watching;
 
@@ -67,6 +68,7 @@ pub const CALLS: &[Row<Here>] = &[
     Row::of::<ReadClock>(),
     Row::of::<Inject>(),
     Row::of::<Heal>(),
+    Row::of::<Started>(),
     Row::of::<See>(),
 ];
 
@@ -75,16 +77,20 @@ pub struct Here {
     /// The agent's own folder.
     folder: PathBuf,
     /// Those that it may touch.
-    files: Folders,
+    pub(crate) files: Folders,
     watching: Watching,
     pub(crate) undo: UndoList,
     pub(crate) children: Children,
     pub(crate) faults: Faults,
+    /// Processes that try a disk.
+    trials: Mutex<Vec<Identity>>,
     /// For what is done without being asked.
     own: Weak<Here>,
     /// Of a stand-in, once they are made.
     group: OnceLock<Group>,
     data: OnceLock<PathBuf>,
+    /// Held open as long as the agent is there.
+    volume: OnceLock<Volume>,
     /// The number of its volume.
     device: OnceLock<String>,
     /// Where the next controller is awaited, once there is to be one.
@@ -127,8 +133,10 @@ impl Here {
             undo,
             children: Children::new(mouth),
             watching: Watching::default(),
+            trials: Mutex::default(),
             group: OnceLock::new(),
             data: OnceLock::new(),
+            volume: OnceLock::new(),
             device: OnceLock::new(),
             door: OnceLock::new(),
         })
@@ -137,6 +145,16 @@ impl Here {
     /// The same, for a thread of its own.
     pub(crate) fn own(&self) -> Option<Arc<Here>> {
         self.own.upgrade()
+    }
+
+    /// Its agent's name: `host1`, `machine`.
+    pub(crate) fn name(&self) -> &OsStr {
+        self.folder.file_name().unwrap_or_default()
+    }
+
+    /// Those that try a disk, some of which have ended.
+    pub(crate) fn trials(&self) -> MutexGuard<'_, Vec<Identity>> {
+        self.trials.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Where the next controller comes in, if the agent is to stay without one.
@@ -155,8 +173,9 @@ impl Here {
     /// The first thing that does not go; all others are undone all the same.
     pub fn end(&self) -> Result<()> {
         self.faults.end();
+        let released = self.undo.release();
         let killed = self.children.kill();
-        self.undo.run().and(killed)
+        self.undo.run().and(killed).and(released)
     }
 
     /// Starts a process, which ends with the agent.
@@ -171,7 +190,7 @@ impl Here {
             };
         }
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::APPEND;
-        let output = self.files.admit(&start.output)?;
+        let output = self.files.admit_to_write(&start.output)?;
         let output = output.open(flags, Mode::from_raw_mode(0o666));
         let output = output.with_context(|| format!("write {}", start.output.display()))?;
         let errors = output.try_clone().context("share the output file")?;
@@ -186,6 +205,13 @@ impl Here {
         self.group
             .get()
             .context("this host has no groups of its own")
+    }
+
+    /// Its volume, for what is broken there.
+    pub(crate) fn volume(&self) -> Result<&Volume> {
+        self.volume
+            .get()
+            .context("this host has no volume of its own; give it one")
     }
 
     /// The number of its volume's device; none without a volume.
@@ -247,6 +273,7 @@ impl Serve<Here> for MakeHost {
                 made.is_direct = volume.is_direct();
                 made.device = Some(volume.device().to_owned());
                 let _ = here.device.set(volume.number()?);
+                let _ = here.volume.set(volume);
             }
             None => std::fs::create_dir(&self.folder)
                 .with_context(|| format!("make {}", self.folder.display()))?,

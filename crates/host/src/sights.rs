@@ -1,11 +1,17 @@
 //! What can be seen of a host by who has not broken it: its agent asks the kernel, or tries.
 
+mod bytes;
+mod mounts;
+
 use crate::Agent;
+use crate::files::Bytes;
 use crate::here::Here;
 use crate::process::{self, Identity};
+use crate::trial;
 use anyhow::{Context, Result};
 use reach::{Call, Serve};
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// What an agent can look at.
@@ -17,6 +23,41 @@ pub enum Sight {
     Descriptors(Identity),
     /// How often the host's CPU quota was used up; answered by [`Seen::Throttled`].
     Throttled,
+    /// What a disk does, tried by a process of the host: it writes a block into a file without a
+    /// name and syncs it, and reads a block past every cache. Answered by [`Seen::Disk`].
+    TryDisk {
+        /// A folder on that disk.
+        folder: PathBuf,
+        /// What has not happened by then is [`Attempt::Silent`].
+        limit: Duration,
+    },
+    /// What is mounted at a folder; answered by [`Seen::Mount`].
+    Mount {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// Some bytes of a file, twice; answered by [`Seen::Bytes`].
+    Bytes {
+        /// The file.
+        path: PathBuf,
+        /// The first of them.
+        at: u64,
+        /// How many: 1 MiB at the most.
+        bytes: u64,
+    },
+}
+
+/// What came of trying something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Attempt {
+    /// It was done, and took so long.
+    Took(Duration),
+    /// It was refused, with this error number.
+    Refused(i32),
+    /// Nothing has come of it in time.
+    Silent,
+    /// There was nothing to try it on.
+    None,
 }
 
 /// What was seen.
@@ -38,6 +79,36 @@ pub enum Seen {
         /// Those of them in which it was used up.
         throttled: u64,
     },
+    /// What a disk did.
+    Disk {
+        /// Opening a new file, writing a block and syncing it.
+        write: Attempt,
+        /// Opening a file that was there and reading its first block past every cache; the one
+        /// that was written where there is no other.
+        read: Attempt,
+    },
+    /// What is mounted; none if nothing is.
+    Mount(Option<Mounted>),
+    /// Bytes of a file, or the error number of reading them.
+    Bytes {
+        /// As whoever reads them gets them, from the page cache if they are there.
+        cached: Result<Bytes, i32>,
+        /// As they stand on the disk.
+        on_disk: Result<Bytes, i32>,
+    },
+}
+
+/// What is mounted at a folder.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mounted {
+    /// What is mounted there: `/dev/loop3`.
+    pub source: String,
+    /// `ext4`.
+    pub kind: String,
+    /// It can only be read: it was mounted so, or has made itself so after an error.
+    pub is_read_only: bool,
+    /// It was shut down: nothing is read or written any more.
+    pub is_shut_down: bool,
 }
 
 /// Asks an agent to look.
@@ -67,7 +138,10 @@ const LIMIT: Duration = Duration::from_secs(10);
 
 impl Sight {
     fn limit(&self) -> Duration {
-        LIMIT
+        match self {
+            Sight::TryDisk { limit, .. } => LIMIT + *limit,
+            _ => LIMIT,
+        }
     }
 }
 
@@ -88,6 +162,9 @@ impl Serve<Here> for See {
                 let (periods, throttled) = here.group()?.throttled()?;
                 Seen::Throttled { periods, throttled }
             }
+            Sight::TryDisk { folder, limit } => trial::look(here, &folder, limit)?,
+            Sight::Mount { folder } => Seen::Mount(mounts::at(&folder)?),
+            Sight::Bytes { path, at, bytes } => bytes::look(here, &path, at, bytes)?,
         })
     }
 }
