@@ -12,6 +12,7 @@ use crate::able::{self, Able};
 use crate::calls::{
     Abilities, Address, DropPageCache, EndProcess, HostLimits, Keep, Limit, LimitPort, Limits,
     Made, MakeBridge, MakeHost, Plug, PortLimits, Processes, RaiseUplink, Role, StartProcess,
+    VolumeAbilities,
 };
 use crate::cgroup::Group;
 use crate::faults::{Faults, Heal, Inject, Started};
@@ -54,6 +55,7 @@ pub const CALLS: &[Row<Here>] = &[
     Row::of::<StartProcess>(),
     Row::of::<EndProcess>(),
     Row::of::<Abilities>(),
+    Row::of::<VolumeAbilities>(),
     Row::of::<Processes>(),
     Row::of::<Keep>(),
     Row::of::<Change>(),
@@ -334,6 +336,12 @@ impl Serve<Here> for EndProcess {
 impl Serve<Here> for Abilities {
     fn serve(self, _: &Here) -> Result<Vec<Able>> {
         Ok(able::abilities().to_vec())
+    }
+}
+
+impl Serve<Here> for VolumeAbilities {
+    fn serve(self, _: &Here) -> Result<Vec<Able>> {
+        Ok(able::volume_abilities().to_vec())
     }
 }
 

@@ -26,7 +26,7 @@ pub mod undo;
 mod volume;
 mod watch;
 
-pub use able::{Able, HostAbility, abilities};
+pub use able::{Able, HostAbility, abilities, volume_abilities};
 pub use agent::{Agent, Ended, end_agents};
 pub use calls::{Begin, Role};
 pub use cgroup::CgroupDir;

@@ -42,7 +42,7 @@ pub enum Sight {
         path: PathBuf,
         /// The first of them.
         at: u64,
-        /// How many: 1 MiB at the most.
+        /// How many: 256 KiB at the most.
         bytes: u64,
     },
 }

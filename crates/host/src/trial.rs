@@ -55,27 +55,29 @@ pub fn run(folder: &Path) -> Result<()> {
             })
             .context("start a thread that writes")?
     };
-    if let Some(path) = file_below(folder) {
+    let found = file_below(folder);
+    if let Some(path) = &found {
         let begun_ns = clock::now_ns();
         let flags = OFlags::RDONLY | OFlags::DIRECT | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = rustix::fs::open(path, flags, Mode::empty());
-        return say(
+        say(
             "read",
             begun_ns,
             file.and_then(|file| read(&File::from(file))),
-        );
+        )?;
     }
-    // Then that which was written, if it was.
     let written = writing
         .join()
         .ok()
         .context("the thread that writes has failed")??;
-    match written {
-        Some(file) => {
+    match (found, written) {
+        (Some(_), _) => Ok(()),
+        // Then that which was written.
+        (None, Some(file)) => {
             let begun_ns = clock::now_ns();
             say("read", begun_ns, read(&file))
         }
-        None => tell("read none"),
+        (None, None) => tell("read none"),
     }
 }
 

@@ -25,8 +25,8 @@ pub(super) struct Rot {
     path: PathBuf,
     at: u64,
     bytes: u64,
-    /// Which file it is, by its number on its volume.
-    inode: u64,
+    /// Which file it is.
+    identity: (u64, u32),
     /// What the volume reads and writes at least.
     block_bytes: u64,
     changed: Vec<Changed>,
@@ -46,7 +46,7 @@ impl Rot {
             path,
             at,
             bytes,
-            inode: 0,
+            identity: (0, 0),
             block_bytes: BLOCK_BYTES,
             changed: Vec::new(),
             became: None,
@@ -73,12 +73,12 @@ impl Rot {
             .admit(&self.path)?
             .open(OFlags::RDONLY, Mode::empty());
         if let Ok(file) = open
-            && fstat(&file).is_ok_and(|stat| stat.st_ino == self.inode)
+            && ext4::identity(&file) == Ok(self.identity)
         {
             return Ok(Some((file, self.path.clone())));
         }
         let volume = here.volume()?;
-        Ok(find_below(&volume.root()?, volume.folder(), self.inode))
+        Ok(find_below(&volume.root()?, volume.folder(), self.identity))
     }
 }
 
@@ -110,7 +110,7 @@ impl Breakable for Rot {
             self.bytes,
             self.at
         );
-        self.inode = stat.st_ino;
+        self.identity = ext4::identity(&file).context("ask which file it is")?;
         self.block_bytes = (stat.st_blksize as u64).max(1);
         uncache(&file)?;
         let image = volume.image()?;
@@ -184,8 +184,8 @@ fn read(image: &File, place: Extent) -> Result<Blocks> {
     read.with_context(|| format!("read the image of the volume at {}", place.place))
 }
 
-/// The file of the number `inode` below a folder, by any of its names.
-fn find_below(folder: &OwnedFd, path: &Path, inode: u64) -> Option<(OwnedFd, PathBuf)> {
+/// That file below a folder, by any of its names.
+fn find_below(folder: &OwnedFd, path: &Path, identity: (u64, u32)) -> Option<(OwnedFd, PathBuf)> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let entries = Dir::read_from(folder).ok()?;
     // Whoever owns them deletes files at any time: what cannot be opened is gone.
@@ -194,9 +194,12 @@ fn find_below(folder: &OwnedFd, path: &Path, inode: u64) -> Option<(OwnedFd, Pat
         let path = || path.join(name.to_string_lossy().as_ref());
         let open = || openat(folder, name, flags, Mode::empty()).ok();
         match entry.file_type() {
-            FileType::RegularFile if entry.ino() == inode => Some((open()?, path())),
+            FileType::RegularFile if entry.ino() == identity.0 => {
+                let file = open()?;
+                (ext4::identity(&file) == Ok(identity)).then(|| (file, path()))
+            }
             FileType::Directory if ![c".", c".."].contains(&name) => {
-                find_below(&open()?, &path(), inode)
+                find_below(&open()?, &path(), identity)
             }
             _ => None,
         }

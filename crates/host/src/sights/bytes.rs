@@ -11,8 +11,8 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// How many are looked at at the most.
-const BYTES_MAX: u64 = 1 << 20;
+/// How many are looked at at the most: both go into one message.
+const BYTES_MAX: u64 = 256 << 10;
 
 pub(super) fn look(here: &Here, path: &Path, at: u64, bytes: u64) -> Result<Seen> {
     ensure!(

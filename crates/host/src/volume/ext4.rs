@@ -24,6 +24,8 @@ const SHUTDOWN: ioctl::Opcode = 0x8004_587D;
 const WITHOUT_JOURNAL: u32 = 2;
 /// `FS_IOC_FIEMAP` of `linux/fiemap.h`.
 const FIEMAP: ioctl::Opcode = 0xC020_660B;
+/// `FS_IOC_GETVERSION` of `linux/fs.h`.
+const GET_VERSION: ioctl::Opcode = 0x8008_7601;
 /// `FIEMAP_FLAG_SYNC`: what is not written yet is, before it is looked for.
 const MAP_SYNCED: u32 = 1;
 /// `FIEMAP_EXTENT_UNKNOWN`, `_DELALLOC`, `_ENCODED`, `_DATA_ENCRYPTED`, `_NOT_ALIGNED`,
@@ -50,7 +52,7 @@ pub(crate) struct Extent {
 ///
 /// # Errors
 /// The program is not there, or it fails.
-pub(super) fn make(image: &Path) -> Result<()> {
+pub(crate) fn make(image: &Path) -> Result<()> {
     let made = run(&mkfs()?, |command| {
         // No blocks kept for root (-m 0), and tables written when they are needed: the stated size
         // is for data, and 20 GiB are ready in some 30 ms.
@@ -171,6 +173,19 @@ pub(crate) fn abort(root: &OwnedFd) -> Result<(), Errno> {
     let context = fspick(root.as_fd(), "", flags)?;
     fsconfig_set_flag(context.as_fd(), "abort")?;
     fsconfig_reconfigure(context.as_fd())
+}
+
+/// Which file this is: the number of its inode, which another file gets when it is deleted, and the
+/// generation of that.
+///
+/// # Errors
+/// The kernel does not tell.
+pub(crate) fn identity(file: &OwnedFd) -> Result<(u64, u32), Errno> {
+    // SAFETY: FS_IOC_GETVERSION writes an int, whatever the size in its number says.
+    let request = unsafe { ioctl::Getter::<GET_VERSION, u32>::new() };
+    // SAFETY: the same.
+    let generation = unsafe { ioctl::ioctl(file, request) }?;
+    Ok((rustix::fs::fstat(file)?.st_ino, generation))
 }
 
 /// `struct fiemap`, with room for some extents.
