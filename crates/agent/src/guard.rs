@@ -3,10 +3,12 @@
 //! It gets the whole list each time that the list changes, by a pipe that ends with the agent. An
 //! agent that ends in order has an empty list by then.
 
-use crate::process::{self, Life};
+use crate::process::{self, Identity, Life};
 use anyhow::{Context, Result};
 use host::undo::{Undo, undo};
 use reach::frame;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use std::fs::File;
 use std::io::Write;
 use std::os::unix::process::CommandExt;
@@ -16,6 +18,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The argument, after the agent's own, that makes this program a guard.
 pub const ARGUMENT: &str = "guard";
+
+/// How often the guard looks whether its agent still lives.
+const LOOK: Timespec = Timespec {
+    tv_sec: 1,
+    tv_nsec: 0,
+};
 
 /// An agent's guard, as the agent has it: there is always one.
 pub struct Guard {
@@ -36,12 +44,32 @@ struct State {
 pub fn run() -> Result<()> {
     let copy = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3);
     let mut pipe = File::from(copy.context("copy the pipe")?);
+    let agent = rustix::process::getppid();
+    let agent = agent.and_then(|pid| Identity::of(pid.as_raw_nonzero().get() as u32));
     let mut all = Vec::new();
     // What cannot be read is the end as well: the last list stands.
-    while let Ok(Some(newer)) = frame::read(&mut pipe) {
+    while has_news(&pipe, agent)
+        && let Ok(Some(newer)) = frame::read(&mut pipe)
+    {
         all = newer;
     }
     undo(&all)
+}
+
+/// Waits for the next list, or the end of the pipe; false if the agent was killed, and one of its
+/// threads holds the pipe, since it waits for a volume that is frozen.
+fn has_news(pipe: &File, agent: Option<Identity>) -> bool {
+    loop {
+        let mut polled = [PollFd::new(pipe, PollFlags::IN)];
+        match poll(&mut polled, Some(&LOOK)) {
+            Ok(0) | Err(Errno::INTR) => {}
+            _ => return true,
+        }
+        // Of a process whose first thread has ended there is no state.
+        if agent.is_some_and(|agent| process::state(agent).is_none()) {
+            return false;
+        }
+    }
 }
 
 impl Guard {

@@ -13,12 +13,13 @@ use anyhow::{Context, Result};
 use guard::Guard;
 use host::here::{CALLS, Here};
 use host::undo::{Undo, UndoList};
-use host::{Begin, process};
+use host::{Begin, process, trial};
 use reach::serve::{self, Ending, Mouth};
 use rustix::fs::{Mode, OFlags};
 use std::fs::{DirBuilder, File};
 use std::io::{IsTerminal, Read, Write};
 use std::os::unix::fs::DirBuilderExt;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,6 +34,9 @@ pub fn answer() -> Option<u8> {
     let done = match words[..] {
         [_, reach::ARGUMENT, name] if is_asked_by_a_program() => run(name),
         [_, reach::ARGUMENT, _, guard::ARGUMENT] if is_asked_by_a_program() => guard::run(),
+        [_, reach::ARGUMENT, _, trial::ARGUMENT, folder] if is_asked_by_a_program() => {
+            trial::run(Path::new(folder))
+        }
         [_, reach::ARGUMENT, ..] => Err(anyhow::anyhow!(
             "cassay starts its agents itself, one on each host: there is nothing to be done by hand"
         )),

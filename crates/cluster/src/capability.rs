@@ -56,11 +56,27 @@ pub enum Ability {
     LinkRate,
     /// Delay what goes through each host's link.
     LinkDelay,
+    /// Lose what goes from one host to another, or to a client.
+    PacketFilter,
+    /// Lose a share of it.
+    PacketLoss,
+    /// Reset connections.
+    Reset,
+    /// Take a volume away, with what was not synced.
+    VolumeOff,
+    /// Make a volume read-only.
+    VolumeReadOnly,
+    /// Let every write to a volume wait.
+    VolumeStalled,
+    /// Change what stands on a volume.
+    VolumeCorrupt,
+    /// Let a part of a volume fail.
+    VolumeErrors,
 }
 
 impl Ability {
     /// Every ability, in the order of display.
-    pub const ALL: [Ability; 22] = [
+    pub const ALL: [Ability; 30] = [
         Ability::Provision,
         Ability::Restart,
         Ability::OperationCounts,
@@ -83,6 +99,23 @@ impl Ability {
         Ability::DiskLimit,
         Ability::LinkRate,
         Ability::LinkDelay,
+        Ability::PacketFilter,
+        Ability::PacketLoss,
+        Ability::Reset,
+        Ability::VolumeOff,
+        Ability::VolumeReadOnly,
+        Ability::VolumeStalled,
+        Ability::VolumeCorrupt,
+        Ability::VolumeErrors,
+    ];
+
+    /// What can be done with volumes of hosts, where they have some.
+    pub(crate) const OF_VOLUMES: [Ability; 5] = [
+        Ability::VolumeOff,
+        Ability::VolumeReadOnly,
+        Ability::VolumeStalled,
+        Ability::VolumeCorrupt,
+        Ability::VolumeErrors,
     ];
 
     /// Short name, as in a study and in JSON.
@@ -110,7 +143,20 @@ impl Ability {
             Ability::DiskLimit => "disk-limit",
             Ability::LinkRate => "link-rate",
             Ability::LinkDelay => "link-delay",
+            Ability::PacketFilter => "packet-filter",
+            Ability::PacketLoss => "packet-loss",
+            Ability::Reset => "connection-reset",
+            Ability::VolumeOff => "volume-off",
+            Ability::VolumeReadOnly => "volume-read-only",
+            Ability::VolumeStalled => "volume-stalled",
+            Ability::VolumeCorrupt => "volume-corrupt",
+            Ability::VolumeErrors => "volume-errors",
         }
+    }
+
+    /// Whether hosts need volumes of their own for it.
+    pub fn is_of_volumes(self) -> bool {
+        self == Ability::Volume || Ability::OF_VOLUMES.contains(&self)
     }
 
     /// Whether it is a matter of hosts that are kept apart.

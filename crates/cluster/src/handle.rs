@@ -80,29 +80,30 @@ impl NodeHandle {
         session.query("SELECT key FROM system.local").map(drop)
     }
 
-    /// Its largest file with data of tables that are not Cassandra's own, and its bytes.
+    /// Its largest file with data, and its bytes: of tables of clients, or else of Cassandra's own.
     ///
     /// # Errors
     /// It has none, or its folders cannot be listed.
     pub fn data_file(&self) -> Result<(PathBuf, u64)> {
+        let mut files = Vec::new();
         let data = self.folder.join("data");
-        let mut found: Option<(PathBuf, u64)> = None;
         for keyspace in self.agent.list(&data, None)?.unwrap_or_default() {
-            if keyspace.name.starts_with("system") {
-                continue;
-            }
+            let is_own = keyspace.name.starts_with("system");
             let keyspace = data.join(keyspace.name);
             for table in self.agent.list(&keyspace, None)?.unwrap_or_default() {
                 let table = keyspace.join(table.name);
-                let files = self.agent.list(&table, None)?.unwrap_or_default();
-                for file in files.into_iter().filter(|file| file.name.ends_with("-Data.db")) {
-                    if found.as_ref().is_none_or(|(_, bytes)| file.bytes > *bytes) {
-                        found = Some((table.join(file.name), file.bytes));
-                    }
-                }
+                let entries = self
+                    .agent
+                    .list(&table, None)?
+                    .unwrap_or_default()
+                    .into_iter();
+                let data = entries.filter(|file| file.name.ends_with("-Data.db"));
+                files.extend(data.map(|file| (!is_own, file.bytes, table.join(file.name))));
             }
         }
-        found.with_context(|| format!("{} has no file with data: load some, and flush", self.name))
+        let largest = files.into_iter().max();
+        let largest = largest.map(|(_, bytes, path)| (path, bytes));
+        largest.with_context(|| format!("{} has no file with data", self.name))
     }
 
     /// Its process, and what starts it again.

@@ -1,6 +1,6 @@
 //! The course of one fault: looked at, injected, seen, held, healed, seen.
 
-use crate::{Fault, Hit, Kind, Length, Options, World};
+use crate::{Fault, Hit, Kind, Length, Options, World, look};
 use std::time::Duration;
 
 /// Between two looks. Short against the second that a node takes to be noticed by its clients.
@@ -79,6 +79,7 @@ impl Outcome {
 
 struct Course<'w> {
     kind: &'w Kind,
+    hit: &'w Hit,
     fault: Box<dyn Fault>,
     world: &'w mut dyn World,
     tell: &'w mut dyn FnMut(&Step),
@@ -98,6 +99,7 @@ pub fn run(
     let steps = Vec::new();
     let mut course = Course {
         kind,
+        hit,
         fault: (kind.make)(hit, options),
         world,
         tell,
@@ -181,18 +183,22 @@ impl Course<'_> {
         while !self.world.wait(planned) {}
     }
 
-    /// Heals, and looks until it shows.
+    /// Heals, and looks until it shows. Nodes that have not come back by themselves are started
+    /// again, as an operator would: some stop themselves for good when they meet what was broken.
     fn heal(&mut self) -> bool {
         self.say("healing", "what was done is undone".to_owned());
         let healed = self.world.heal();
-        let limit_ns = self.kind.healed_within.as_nanos() as u64;
-        let until_ns = self.world.now_ns() + limit_ns;
+        let began_ns = self.world.now_ns();
+        let until_ns = began_ns + self.kind.healed_within.as_nanos() as u64;
+        let mended = healed.as_ref().map(Clone::clone).unwrap_or_default();
+        let mut revival = Revival::after(mended.started, began_ns);
         loop {
             let look = self.fault.look(self.world, PATIENCE);
             if look.whole == Some(true) {
-                let by_itself = healed.as_ref().is_ok_and(|by_itself| *by_itself);
                 let early = "; its agent had healed it by itself";
-                self.say("whole", look.words + if by_itself { early } else { "" });
+                let early = if mended.by_itself { early } else { "" };
+                let became = mended.became.map(|became| format!("; {became}"));
+                self.say("whole", look.words + early + &became.unwrap_or_default());
                 return true;
             }
             let is_late = self.world.now_ns() >= until_ns || host::process::is_interrupted();
@@ -202,7 +208,73 @@ impl Course<'_> {
                 self.say("not-whole", look.words + &why.unwrap_or_default());
                 return false;
             }
+            for node in self.hit.nodes(self.world) {
+                if let Some(words) = revival.revive(node, self.world) {
+                    self.say("restarted", words);
+                }
+            }
             self.world.wait(POLL);
         }
+    }
+}
+
+/// Nodes that are started again when they do not come back.
+struct Revival {
+    /// Those that are starting, and when each was started last.
+    started: Vec<(usize, u64)>,
+    began_ns: u64,
+    restarts_count: usize,
+}
+
+/// How long a node may be silent that runs, and was not started anew, until it is.
+const SILENT_MAX: Duration = Duration::from_secs(20);
+
+/// Between two starts of a node that ends while it starts.
+const BETWEEN_STARTS: Duration = Duration::from_secs(2);
+
+/// How often nodes are started again.
+const RESTARTS_MAX: usize = 5;
+
+impl Revival {
+    fn after(started: Vec<usize>, now_ns: u64) -> Revival {
+        Revival {
+            started: started.into_iter().map(|node| (node, now_ns)).collect(),
+            began_ns: now_ns,
+            restarts_count: 0,
+        }
+    }
+
+    /// Starts a node again that has gone, or is silent for too long; why, if it did.
+    fn revive(&mut self, node: usize, world: &mut dyn World) -> Option<String> {
+        let now_ns = world.now_ns();
+        let known = self
+            .started
+            .iter()
+            .position(|(started, _)| *started == node);
+        let since_ns = known.map_or(self.began_ns, |at| self.started[at].1);
+        let waited_ns = now_ns.saturating_sub(since_ns);
+        let is_gone = look::process(world, node, |state| state.is_none()).broken == Some(true);
+        let is_due = match (is_gone, known) {
+            (true, _) => waited_ns >= BETWEEN_STARTS.as_nanos() as u64,
+            // It starts, which takes a while.
+            (false, Some(_)) => false,
+            (false, None) => {
+                waited_ns >= SILENT_MAX.as_nanos() as u64 && world.ask(node, PATIENCE).is_err()
+            }
+        };
+        if !is_due || self.restarts_count == RESTARTS_MAX {
+            return None;
+        }
+        self.restarts_count += 1;
+        self.started.retain(|(started, _)| *started != node);
+        self.started.push((node, now_ns));
+        let why = match is_gone {
+            true => "its process has ended",
+            false => "it runs and answers nobody, though what was broken is whole",
+        };
+        Some(match world.restart(node) {
+            Ok(()) => format!("node {} was started again: {why}", node + 1),
+            Err(error) => format!("node {} cannot be started again: {error:#}", node + 1),
+        })
     }
 }

@@ -2,6 +2,7 @@
 //! says nothing. Cassandra has checksums of its own; repair has to bring back what they refuse.
 
 use crate::look::{self, Look, Looked};
+use crate::node_kill::STARTED_WITHIN;
 use crate::{By, Fault, Kind, Length, Place, World};
 use anyhow::{Context, Result};
 use cluster::Ability;
@@ -12,14 +13,14 @@ use std::time::Duration;
 pub(crate) const KIND: Kind = Kind {
     name: "data-corrupt",
     what: "a block of a file of data is another than was written",
-    needs: &[Ability::Hosts, Ability::Volume],
+    needs: &[Ability::Hosts, Ability::VolumeCorrupt],
     place: Place::Node,
     takes: &[],
     must: &[],
     length: Length::Stated,
     takes_away: true,
     loses_unsynced: false,
-    healed_within: Duration::from_secs(60),
+    healed_within: STARTED_WITHIN,
     make: |hit, _| {
         Box::new(Rot {
             node: hit.node(),
@@ -58,7 +59,7 @@ impl Rot {
             Some(file) => file.clone(),
             None => {
                 let (path, bytes) = world.data_file(self.node)?;
-                let at = (bytes / 2) & !(BYTES - 1);
+                let at = (bytes / 2) / BYTES * BYTES;
                 let stood = self.read(world, path.clone(), at)?;
                 self.file.insert((path, at, stood)).clone()
             }
@@ -87,8 +88,16 @@ impl Fault for Rot {
         world.inject(By::Node(self.node), what, &[], within)
     }
 
-    fn look(&mut self, world: &mut dyn World, _: Duration) -> Look {
+    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {
         let compared = self.compared(world);
-        look::or_unseen("its disk", compared)
+        let compared = look::or_unseen("its disk", compared);
+        if compared.whole != Some(true) {
+            return compared;
+        }
+        let client = look::client(world, self.node, limit);
+        Look {
+            broken: compared.broken,
+            ..Look::of_two(compared, client)
+        }
     }
 }

@@ -14,7 +14,7 @@ use std::time::Duration;
 pub(crate) const KIND: Kind = Kind {
     name: "disk-errors",
     what: "a part of the host's volume, with half of a file of data, cannot be read",
-    needs: &[Ability::Hosts, Ability::Volume],
+    needs: &[Ability::Hosts, Ability::VolumeErrors],
     place: Place::Node,
     takes: &[],
     must: &[],
@@ -45,7 +45,7 @@ impl Failing {
             Some(file) => file.clone(),
             None => {
                 let (path, bytes) = world.data_file(self.node)?;
-                let middle = (bytes / 2) & !(BYTES - 1);
+                let middle = (bytes / 2) / BYTES * BYTES;
                 self.file.insert((path, middle)).clone()
             }
         };

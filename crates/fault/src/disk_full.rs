@@ -1,6 +1,7 @@
 //! A disk that is full: nothing more can be written, and what was written can be read.
 
 use crate::look::{self, Look};
+use crate::node_kill::STARTED_WITHIN;
 use crate::{By, Fault, Kind, Knob, Length, Place, World};
 use anyhow::Result;
 use cluster::Ability;
@@ -18,7 +19,7 @@ pub(crate) const KIND: Kind = Kind {
     // A node that cannot write its commit log may end itself.
     takes_away: true,
     loses_unsynced: false,
-    healed_within: Duration::from_secs(120),
+    healed_within: STARTED_WITHIN,
     make: |hit, options| {
         Box::new(Full {
             host: hit.node(),
@@ -43,8 +44,12 @@ impl Fault for Full {
         world.inject(By::Host(self.host), what, &[], within)
     }
 
-    fn look(&mut self, world: &mut dyn World, _: Duration) -> Look {
-        let folder = world.hosts().into_iter().nth(self.host).map(|host| host.folder);
+    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {
+        let folder = world
+            .hosts()
+            .into_iter()
+            .nth(self.host)
+            .map(|host| host.folder);
         let seen = match folder {
             Some(folder) => world.see(By::Host(self.host), Sight::Space { folder }),
             None => Err(anyhow::anyhow!("there is no such host")),
@@ -53,12 +58,13 @@ impl Fault for Full {
             Seen::Space(space) => Ok(space.available_bytes),
             other => Err(look::other_answer(&other)),
         });
-        let limit = self.leave_bytes + SLACK_BYTES;
+        let most = self.leave_bytes + SLACK_BYTES;
         let looked = looked.map(|left| Look {
-            broken: Some(left <= limit),
-            whole: Some(left > limit),
+            broken: Some(left <= most),
+            whole: Some(left > most),
             words: format!("its volume has {} MiB left", left >> 20),
         });
-        look::or_unseen("the kernel", looked)
+        let looked = look::or_unseen("the kernel", looked);
+        look::and_clients(world, looked, self.host, limit)
     }
 }

@@ -12,7 +12,7 @@ use std::time::Duration;
 pub(crate) const KIND: Kind = Kind {
     name: "disk-read-only",
     what: "the host's volume can only be read",
-    needs: &[Ability::Hosts, Ability::Volume],
+    needs: &[Ability::Hosts, Ability::VolumeReadOnly],
     place: Place::Host,
     takes: &[],
     must: &[],
@@ -28,12 +28,20 @@ struct ReadOnly(usize);
 impl Fault for ReadOnly {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
         let (nodes, processes) = look::restartables(world, self.0)?;
-        world.inject(By::Host(self.0), Break::DiskReadOnly { processes }, &nodes, within)
+        world.inject(
+            By::Host(self.0),
+            Break::DiskReadOnly { processes },
+            &nodes,
+            within,
+        )
     }
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {
         let is_read_only = |tried: &look::Tried| {
-            matches!((tried.write, tried.read), (Attempt::Refused(_), Attempt::Took(_)))
+            matches!(
+                (tried.write, tried.read),
+                (Attempt::Refused(_), Attempt::Took(_))
+            )
         };
         look::disk_and_nodes(world, self.0, limit, is_read_only)
     }

@@ -12,7 +12,7 @@ use std::time::Duration;
 pub(crate) const KIND: Kind = Kind {
     name: "disk-removed",
     what: "the host's volume is pulled out, and put back",
-    needs: &[Ability::Hosts, Ability::Volume],
+    needs: &[Ability::Hosts, Ability::VolumeOff],
     place: Place::Host,
     takes: &[],
     must: &[],
@@ -28,7 +28,12 @@ struct Removed(usize);
 impl Fault for Removed {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
         let (nodes, processes) = look::restartables(world, self.0)?;
-        world.inject(By::Host(self.0), Break::DiskRemoved { processes }, &nodes, within)
+        world.inject(
+            By::Host(self.0),
+            Break::DiskRemoved { processes },
+            &nodes,
+            within,
+        )
     }
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {

@@ -2,6 +2,7 @@
 //! resets its bus. A node that has to write waits, and cannot even be killed meanwhile.
 
 use crate::look::{self, Look};
+use crate::node_kill::STARTED_WITHIN;
 use crate::{By, Fault, Kind, Length, Place, World};
 use anyhow::Result;
 use cluster::Ability;
@@ -11,14 +12,14 @@ use std::time::Duration;
 pub(crate) const KIND: Kind = Kind {
     name: "disk-stalled",
     what: "every write to the host's volume waits",
-    needs: &[Ability::Hosts, Ability::Volume],
+    needs: &[Ability::Hosts, Ability::VolumeStalled],
     place: Place::Host,
     takes: &[],
     must: &[],
     length: Length::Stated,
     takes_away: false,
     loses_unsynced: false,
-    healed_within: Duration::from_secs(60),
+    healed_within: STARTED_WITHIN,
     make: |hit, _| Box::new(Stalled(hit.node())),
 };
 
@@ -30,6 +31,7 @@ impl Fault for Stalled {
     }
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {
-        look::disk(world, self.0, limit, |tried| tried.write == Attempt::Silent)
+        let is_stalled = |tried: &look::Tried| tried.write == Attempt::Silent;
+        look::disk_and_nodes(world, self.0, limit, is_stalled)
     }
 }

@@ -14,7 +14,7 @@ use std::time::Duration;
 pub(crate) const KIND: Kind = Kind {
     name: "host-power-off",
     what: "the host loses its power, with what was not synced",
-    needs: &[Ability::Hosts, Ability::Volume],
+    needs: &[Ability::Hosts, Ability::VolumeOff],
     place: Place::Host,
     takes: &[Knob::Ha],
     must: &[],
@@ -43,11 +43,20 @@ struct PowerOff {
 
 impl Fault for PowerOff {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
-        let host = world.hosts().into_iter().nth(self.host).context("there is no such host")?;
+        let host = world
+            .hosts()
+            .into_iter()
+            .nth(self.host)
+            .context("there is no such host")?;
         let (nodes, processes) = look::restartables(world, self.host)?;
         // First of all: nothing it does while it ends is heard of.
         world.inject(By::Switch, Break::LinkDown(host.number), &[], within)?;
-        world.inject(By::Host(self.host), Break::PowerOff { processes }, &nodes, within)
+        world.inject(
+            By::Host(self.host),
+            Break::PowerOff { processes },
+            &nodes,
+            within,
+        )
     }
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {
@@ -86,6 +95,9 @@ impl Fault for PowerOff {
         };
         world.inject(By::Host(on), adopt, &nodes, within)?;
         self.is_moved = true;
-        Ok(format!("its nodes are started on host{}, with their volume", on + 1))
+        Ok(format!(
+            "its nodes are started on host{}, with their volume",
+            on + 1
+        ))
     }
 }

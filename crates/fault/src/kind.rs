@@ -1,6 +1,6 @@
 //! What kinds of faults there are to choose from, and what a study can say of one.
 
-use crate::{Fault, KINDS};
+use crate::{Fault, KINDS, World, look};
 use cluster::Ability;
 use host::DiskSpec;
 use std::time::Duration;
@@ -205,6 +205,18 @@ impl Knob {
 }
 
 impl Hit {
+    /// The nodes that are hit.
+    pub(crate) fn nodes(&self, world: &dyn World) -> Vec<usize> {
+        match self {
+            Hit::Node(index) => vec![*index],
+            Hit::Host(host) => look::nodes_on(world, *host)
+                .into_iter()
+                .map(|(index, _)| index)
+                .collect(),
+            Hit::Split(..) => Vec::new(),
+        }
+    }
+
     /// The hosts of both sides; of one that has none, nothing.
     pub(crate) fn sides(&self) -> (Vec<usize>, Vec<usize>) {
         match self {

@@ -102,6 +102,17 @@ pub enum By {
     Switch,
 }
 
+/// What came of healing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Mended {
+    /// Whether agents had done it already, by themselves.
+    pub by_itself: bool,
+    /// The nodes that were started.
+    pub started: Vec<usize>,
+    /// What became of what was broken, if that is not the same every time.
+    pub became: Option<String>,
+}
+
 /// A node of the cluster that is broken.
 #[derive(Clone, Debug)]
 pub struct NodeSeen {
@@ -159,11 +170,17 @@ pub trait World {
     /// It cannot be done.
     fn inject(&mut self, by: By, what: Break, nodes: &[usize], within: Duration) -> Result<()>;
 
-    /// Makes whole all that was broken, the last first; whether an agent had done it by itself.
+    /// Makes whole all that was broken, the last first.
     ///
     /// # Errors
     /// Something cannot be made whole; all else is.
-    fn heal(&mut self) -> Result<bool>;
+    fn heal(&mut self) -> Result<Mended>;
+
+    /// Kills the process of a node, if it lives, and starts another one.
+    ///
+    /// # Errors
+    /// It cannot be done.
+    fn restart(&mut self, node: usize) -> Result<()>;
 
     /// Looks at something.
     ///

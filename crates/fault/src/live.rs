@@ -1,6 +1,6 @@
 //! A cluster of ours that is really broken, by its hosts' agents.
 
-use crate::{By, HostSeen, NodeSeen, World};
+use crate::{By, HostSeen, Mended, NodeSeen, World};
 use anyhow::{Context, Result};
 use cluster::{Handles, HostHandle, NodeHandle};
 use host::process::Identity;
@@ -12,6 +12,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
+
+/// When an agent starts a node again by itself whose controller has gone between killing it and
+/// starting it.
+const RESTART_LIMIT: Duration = Duration::from_secs(30);
 
 /// Orders healing. Dropping it does, too.
 #[derive(Debug)]
@@ -79,7 +83,9 @@ impl Live {
             By::Host(index) => self.handles.hosts.get(index).map(|host| &host.agent),
             By::Switch => self.handles.switch.as_ref(),
         };
-        found.cloned().with_context(|| format!("there is no agent of {by:?}"))
+        found
+            .cloned()
+            .with_context(|| format!("there is no agent of {by:?}"))
     }
 }
 
@@ -129,7 +135,9 @@ impl World for Live {
         let address = self.at(node)?.address;
         let stream = TcpStream::connect_timeout(&address, limit);
         let stream = stream.with_context(|| format!("connect to {address}"))?;
-        stream.set_nonblocking(true).context("look at a connection")?;
+        stream
+            .set_nonblocking(true)
+            .context("look at a connection")?;
         self.held = Some(stream);
         Ok(())
     }
@@ -165,20 +173,33 @@ impl World for Live {
         Ok(())
     }
 
-    fn heal(&mut self) -> Result<bool> {
-        let (mut result, mut by_itself) = (Ok(()), false);
+    fn heal(&mut self) -> Result<Mended> {
+        let (mut result, mut mended) = (Ok(()), Mended::default());
         for entry in self.broken.iter().rev() {
             match entry.agent.heal(entry.broken) {
                 Ok(healed) => {
-                    by_itself |= healed.by_itself;
+                    mended.by_itself |= healed.by_itself;
+                    mended.became = mended.became.or(healed.became);
                     for (index, process) in entry.nodes.iter().zip(healed.processes) {
-                        self.handles.nodes[*index].process = Some(process);
+                        let known = &mut self.handles.nodes[*index].process;
+                        if known.replace(process) != Some(process) {
+                            mended.started.push(*index);
+                        }
                     }
                 }
                 Err(error) => result = result.and(Err(error)),
             }
         }
-        result.map(|()| by_itself)
+        result.map(|()| mended)
+    }
+
+    fn restart(&mut self, node: usize) -> Result<()> {
+        let known = self.at(node)?;
+        let what = Break::Kill(known.restartable()?);
+        let agent = Arc::clone(&known.agent);
+        let healed = agent.heal(agent.inject(what, RESTART_LIMIT)?)?;
+        self.handles.nodes[node].process = healed.processes.first().copied();
+        Ok(())
     }
 
     fn see(&mut self, by: By, what: Sight) -> Result<Seen> {

@@ -136,7 +136,9 @@ pub(crate) fn other_way(world: &dyn World, host: usize) -> Result<(usize, Socket
     let nodes = nodes_on(world, host);
     let (_, node) = nodes.first().context("no node is on that host")?;
     let mut others = (0..world.hosts().len()).filter(|other| *other != host);
-    let other = others.next().context("there is no other host to look from")?;
+    let other = others
+        .next()
+        .context("there is no other host to look from")?;
     Ok((other, node.storage))
 }
 
@@ -168,6 +170,9 @@ fn way(world: &mut dyn World, from: usize, to: usize, limit: Duration) -> Result
     })
 }
 
+/// How long one way is tried at least: long against a switch in this machine.
+const WAY_LIMIT: Duration = Duration::from_millis(200);
+
 /// How many pairs of hosts are looked at, each both ways: of many, enough to know.
 const PAIRS_MAX: usize = 6;
 
@@ -178,9 +183,15 @@ pub(crate) fn ways(
     others: &[usize],
     limit: Duration,
 ) -> Look {
-    let pairs = some.iter().flat_map(|one| others.iter().map(move |other| (*one, *other)));
+    let pairs = some
+        .iter()
+        .flat_map(|one| others.iter().map(move |other| (*one, *other)));
     let pairs: Vec<(usize, usize)> = pairs.take(PAIRS_MAX).collect();
-    let both_ways = pairs.into_iter().flat_map(|(one, other)| [(one, other), (other, one)]);
+    // All of them together are one look.
+    let limit = (limit / (2 * pairs.len().max(1) as u32)).max(WAY_LIMIT);
+    let both_ways = pairs
+        .into_iter()
+        .flat_map(|(one, other)| [(one, other), (other, one)]);
     let looks: Vec<Looked> = both_ways
         .map(|(from, to)| or_unseen("a host", way(world, from, to, limit)))
         .collect();
@@ -202,7 +213,11 @@ pub(crate) struct Tried {
 
 impl Tried {
     pub fn words(self) -> String {
-        format!("a write to its disk {}, a read {}", did(self.write), did(self.read))
+        format!(
+            "a write to its disk {}, a read {}",
+            did(self.write),
+            did(self.read)
+        )
     }
 
     /// How long a write took, if none failed; what has not ended took at least `limit`.
@@ -271,13 +286,23 @@ pub(crate) fn disk_and_nodes(
     is_broken: impl Fn(&Tried) -> bool,
 ) -> Look {
     let disk = disk(world, host, limit, is_broken);
-    if disk.whole != Some(true) {
-        return disk;
+    and_clients(world, disk, host, limit)
+}
+
+/// What was seen; that all is whole again needs an answer of the host's nodes too.
+pub(crate) fn and_clients(
+    world: &mut dyn World,
+    seen: Looked,
+    host: usize,
+    limit: Duration,
+) -> Look {
+    if seen.whole != Some(true) {
+        return seen;
     }
-    let broken = disk.broken;
+    let broken = seen.broken;
     Look {
         broken,
-        ..Look::of_two(disk, clients(world, host, limit))
+        ..Look::of_two(seen, clients(world, host, limit))
     }
 }
 

@@ -56,7 +56,11 @@ impl Late {
 
 impl Fault for Late {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
-        let host = world.hosts().into_iter().nth(self.host).context("there is no such host")?;
+        let host = world
+            .hosts()
+            .into_iter()
+            .nth(self.host)
+            .context("there is no such host")?;
         let link = LinkSpec {
             rate_bits_per_s: None,
             delay: Some(self.delay),

@@ -41,7 +41,11 @@ impl Down {
 
 impl Fault for Down {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
-        let host = world.hosts().into_iter().nth(self.0).context("there is no such host")?;
+        let host = world
+            .hosts()
+            .into_iter()
+            .nth(self.0)
+            .context("there is no such host")?;
         world.inject(By::Switch, Break::LinkDown(host.number), &[], within)
     }
 

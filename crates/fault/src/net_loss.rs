@@ -74,7 +74,10 @@ impl Lossy {
 impl Fault for Lossy {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
         let hosts = world.hosts();
-        let own = hosts.get(self.host).context("there is no such host")?.number;
+        let own = hosts
+            .get(self.host)
+            .context("there is no such host")?
+            .number;
         let others = hosts.iter().filter(|host| host.number != own);
         let others = others.map(|host| Link::Host(host.number));
         let others: Vec<Link> = others.chain([Link::Machine]).collect();

@@ -1,8 +1,8 @@
 //! A network that loses what goes one way: what some hosts send to others never arrives, while they
 //! hear them. No connection lives through it, and each side blames the other.
 
-use crate::net_partition::{self, Cut};
 use crate::Kind;
+use crate::net_partition::{self, Cut};
 
 pub(crate) const KIND: Kind = Kind {
     name: "net-one-way",

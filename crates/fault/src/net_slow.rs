@@ -57,7 +57,9 @@ impl Slow {
             Seen::Transfer(took) => took,
             other => return Err(look::other_answer(&other)),
         };
-        let rate = took.map_or(0.0, |took| bytes as f64 * 8.0 / took.as_secs_f64().max(1e-6));
+        let rate = took.map_or(0.0, |took| {
+            bytes as f64 * 8.0 / took.as_secs_f64().max(1e-6)
+        });
         let stated = self.rate as f64;
         Ok(Look {
             // What the burst lets through at once makes it look faster.
@@ -75,7 +77,11 @@ impl Slow {
 
 impl Fault for Slow {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
-        let host = world.hosts().into_iter().nth(self.host).context("there is no such host")?;
+        let host = world
+            .hosts()
+            .into_iter()
+            .nth(self.host)
+            .context("there is no such host")?;
         let link = LinkSpec {
             rate_bits_per_s: Some(self.rate),
             delay: None,

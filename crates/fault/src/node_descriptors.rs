@@ -2,6 +2,7 @@
 //! not answered, and what needs a new file fails.
 
 use crate::look::{self, Look, Looked};
+use crate::node_kill::STARTED_WITHIN;
 use crate::{By, Fault, Kind, Length, Place, World};
 use anyhow::Result;
 use cluster::Ability;
@@ -16,9 +17,10 @@ pub(crate) const KIND: Kind = Kind {
     takes: &[],
     must: &[],
     length: Length::Stated,
-    takes_away: false,
+    // Cassandra stops itself for good when it cannot open a file.
+    takes_away: true,
     loses_unsynced: false,
-    healed_within: Duration::from_secs(60),
+    healed_within: STARTED_WITHIN,
     make: |hit, _| Box::new(Descriptors(hit.node())),
 };
 
@@ -30,10 +32,7 @@ struct Descriptors(usize);
 
 impl Descriptors {
     fn files(&self, world: &mut dyn World) -> Result<Looked> {
-        let process = world
-            .node(self.0)
-            .process
-            .context("the node does not run")?;
+        let process = look::running(world, self.0)?;
         match world.see(By::Node(self.0), Sight::Descriptors(process))? {
             Seen::Descriptors { free, open } => Ok(Look {
                 broken: Some(free < FEW),
@@ -47,10 +46,7 @@ impl Descriptors {
 
 impl Fault for Descriptors {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
-        let process = world
-            .node(self.0)
-            .process
-            .context("the node does not run")?;
+        let process = look::running(world, self.0)?;
         world.inject(
             By::Node(self.0),
             Break::Descriptors(process),

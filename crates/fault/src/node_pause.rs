@@ -26,10 +26,7 @@ struct Pause(usize);
 
 impl Fault for Pause {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
-        let process = world
-            .node(self.0)
-            .process
-            .context("the node does not run")?;
+        let process = look::running(world, self.0)?;
         world.inject(By::Node(self.0), Break::Pause(process), &[self.0], within)
     }
 

@@ -3,6 +3,8 @@
 //!
 //! Never by the user's id: root may lack rights in a container, and others may have them.
 
+mod disk;
+
 use super::cgroup::{self, CgroupDir, Hierarchy};
 use super::message::Message;
 use super::net::{self, Namespace, Netlink};
@@ -43,6 +45,17 @@ pub enum HostAbility {
     PacketLoss,
     /// Resetting TCP connections that there are.
     Reset,
+    /// A volume that loses what it has not synced: [`crate::Break::PowerOff`],
+    /// [`crate::Break::Adopt`] and [`crate::Break::DiskRemoved`].
+    VolumeOff,
+    /// One that can only be read: [`crate::Break::DiskReadOnly`].
+    VolumeReadOnly,
+    /// One at which every write waits: [`crate::Break::DiskStalled`].
+    VolumeStalled,
+    /// One with other bytes than were written: [`crate::Break::DiskCorrupt`].
+    VolumeCorrupt,
+    /// One that fails from some place on: [`crate::Break::DiskErrors`].
+    VolumeErrors,
 }
 
 /// Whether this machine has one of them.
@@ -73,11 +86,18 @@ impl Able {
     }
 }
 
-/// Every [`HostAbility`], there or not. The machine is asked the first time only, since that makes
+/// Every [`HostAbility`] that hosts need, there or not. The machine is asked the first time only, since that makes
 /// namespaces; nothing of them stays.
 pub fn abilities() -> &'static [Able] {
     static KNOWN: OnceLock<Vec<Able>> = OnceLock::new();
     KNOWN.get_or_init(ask)
+}
+
+/// Every [`HostAbility`] that faults of a volume need, there or not. Asked the first time only, and
+/// not with the others: that takes some 40 ms, most of it to make a file system.
+pub fn volume_abilities() -> &'static [Able] {
+    static KNOWN: OnceLock<Vec<Able>> = OnceLock::new();
+    KNOWN.get_or_init(disk::abilities)
 }
 
 fn ask() -> Vec<Able> {
@@ -93,7 +113,7 @@ fn ask() -> Vec<Able> {
         Able::of(HostAbility::CpuQuota, controller("cpu")),
         Able::of(HostAbility::Memory, controller("memory")),
         Able::of(HostAbility::Volume, volume()),
-        Able::of(HostAbility::Disk, of_groups(&disk)),
+        Able::of(HostAbility::Disk, of_groups(&disk_limits)),
         Able::of(HostAbility::LinkRate, queue("tbf", "CONFIG_NET_SCH_TBF")),
         Able::of(
             HostAbility::LinkDelay,
@@ -123,7 +143,12 @@ pub(super) fn require(spec: &HostSpec) -> Result<()> {
         HostAbility::PageCache
         | HostAbility::PacketFilter
         | HostAbility::PacketLoss
-        | HostAbility::Reset => false,
+        | HostAbility::Reset
+        | HostAbility::VolumeOff
+        | HostAbility::VolumeReadOnly
+        | HostAbility::VolumeStalled
+        | HostAbility::VolumeCorrupt
+        | HostAbility::VolumeErrors => false,
     };
     let missing: Vec<String> = abilities()
         .iter()
@@ -153,6 +178,11 @@ impl std::fmt::Display for HostAbility {
             HostAbility::PacketFilter => "packet filter",
             HostAbility::PacketLoss => "packet loss",
             HostAbility::Reset => "connection reset",
+            HostAbility::VolumeOff => "volume without power",
+            HostAbility::VolumeReadOnly => "volume that is read-only",
+            HostAbility::VolumeStalled => "volume that stalls",
+            HostAbility::VolumeCorrupt => "volume with other bytes",
+            HostAbility::VolumeErrors => "volume with errors",
         })
     }
 }
@@ -218,8 +248,9 @@ fn reset() -> Result<String> {
 }
 
 fn volume() -> Result<String> {
-    volume::loop_control().context("volumes need root and loop devices (CONFIG_BLK_DEV_LOOP)")?;
-    let mkfs = volume::mkfs()?;
+    volume::loop_device::control()
+        .context("volumes need root and loop devices (CONFIG_BLK_DEV_LOOP)")?;
+    let mkfs = volume::ext4::mkfs()?;
     net::own_mounts().context("mounts of its own need root, or CAP_SYS_ADMIN")?;
     Ok(format!("ext4 on a loop device, by {}", mkfs.display()))
 }
@@ -245,7 +276,7 @@ fn controller(places: &[CgroupDir], name: &str) -> Result<String> {
     Ok(format!("control groups, version {version}"))
 }
 
-fn disk(places: &[CgroupDir]) -> Result<String> {
+fn disk_limits(places: &[CgroupDir]) -> Result<String> {
     controller(places, "blkio").or_else(|_| controller(places, "io"))
 }
 
@@ -281,8 +312,8 @@ mod tests {
 
     #[test]
     fn abilities_are_told_each_once() {
-        let told = abilities();
-        assert_eq!(told.len(), 12);
+        let told: Vec<&Able> = abilities().iter().chain(volume_abilities()).collect();
+        assert_eq!(told.len(), 17);
         for (at, able) in told.iter().enumerate() {
             assert!(!able.detail.is_empty(), "{able:?}");
             assert!(!told[..at].iter().any(|other| other.what == able.what));

@@ -1,7 +1,9 @@
 //! The near side of a host's agent.
 
 use crate::able::Able;
-use crate::calls::{Abilities, Begin, EndProcess, Keep, Note, Processes, Role, StartProcess};
+use crate::calls::{
+    Abilities, Begin, EndProcess, Keep, Note, Processes, Role, StartProcess, VolumeAbilities,
+};
 use crate::cgroup;
 use crate::here::{self, Here};
 use crate::process::{self, Identity};
@@ -97,6 +99,14 @@ impl Agent {
     /// The agent is gone.
     pub fn abilities(&self) -> Result<Vec<Able>> {
         self.call(&Abilities)
+    }
+
+    /// What its machine permits to be broken of a volume; asked there.
+    ///
+    /// # Errors
+    /// The agent is gone.
+    pub fn volume_abilities(&self) -> Result<Vec<Able>> {
+        self.call(&VolumeAbilities)
     }
 
     /// That of this machine, kept by an earlier command.

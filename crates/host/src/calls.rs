@@ -65,6 +65,7 @@ calls! {
     StartProcess = "start-a-process" -> Identity;
     EndProcess = "end-a-process" -> bool;
     Abilities = "say-what-it-can-do" -> Vec<Able>;
+    VolumeAbilities = "say-what-it-can-break-of-a-volume" -> Vec<Able>;
     Processes = "list-its-processes" -> Vec<(Identity, Option<i32>)>;
     Keep = "stay" -> ();
 }
@@ -186,6 +187,10 @@ pub(crate) struct EndProcess {
 /// What the machine permits, as [`crate::abilities`] has it.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Abilities;
+
+/// The same of [`crate::volume_abilities`].
+#[derive(Serialize, Deserialize)]
+pub(crate) struct VolumeAbilities;
 
 /// All processes that the agent has started, those that have ended with their status.
 #[derive(Serialize, Deserialize)]

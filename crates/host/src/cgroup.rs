@@ -7,6 +7,7 @@
 //! process in it is ours.
 
 mod disk;
+mod empty;
 mod hierarchy;
 mod weight;
 

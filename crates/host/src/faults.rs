@@ -8,7 +8,10 @@
 mod limits;
 mod links;
 mod packets;
+mod power;
 mod process;
+mod rot;
+mod volume;
 
 use crate::calls::StartProcess;
 use crate::filter::Loss;
@@ -20,7 +23,7 @@ use measure::clock::Deadline;
 use reach::{Call, Serve};
 use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -57,8 +60,6 @@ pub enum Break {
     Descriptors(Identity),
     /// The host has this much CPU time, in cores; then as much as before.
     CpuQuota(f64),
-    /// The host's volume does no more than this; then as much as before.
-    Disk(crate::DiskSpec),
     /// The switch loses packets.
     Packets(Vec<Loss>),
     /// The cable of this host, counted from 1, is pulled out at the switch.
@@ -78,6 +79,71 @@ pub enum Break {
     /// What is connected to these TCP ports of the host, at its end, is reset; there is nothing to
     /// heal.
     Reset(Vec<u16>),
+    /// The host's volume does no more than this; then as much as before. Control groups of version
+    /// 1 slow what processes wait for: reads, direct writes, and syncs. What the kernel writes back
+    /// later by itself is nobody's there, and as fast as ever.
+    Disk(crate::DiskSpec),
+    /// The host has no power: all its processes are killed at once, and what its volume had not
+    /// synced is lost. Then it is mounted again, and these are started again. Its network is the
+    /// switch's to cut.
+    PowerOff {
+        /// Those that are started when the power is back.
+        processes: Vec<Restartable>,
+    },
+    /// The volume of another host of this machine, which that one has not mounted, is mounted here,
+    /// and processes are started; then they are asked to end, and it is unmounted.
+    Adopt {
+        /// The name of its device, as [`crate::Host::device`] has it.
+        device: String,
+        /// Where it is mounted, here as there.
+        folder: PathBuf,
+        /// What is started; the processes are those that ran on the other host.
+        start: Vec<Restartable>,
+    },
+    /// The host's volume is gone while processes go on with it: whatever they do with it fails
+    /// (EIO), and what was not synced is lost. Then those that are left are killed, it is mounted
+    /// again, and all are started again.
+    DiskRemoved {
+        /// Those that use it.
+        processes: Vec<Restartable>,
+    },
+    /// The host's volume can only be read, as ext4 does it after an error of its device. Then as
+    /// after [`Break::DiskRemoved`], when what is wrong with it has been mended.
+    DiskReadOnly {
+        /// Those that use it.
+        processes: Vec<Restartable>,
+    },
+    /// The host's volume fails from the place on where a byte of a file stands: what is there and
+    /// behind it can be neither read nor written (EIO), and the file system is read-only when it
+    /// meets that itself. Then as after [`Break::DiskReadOnly`].
+    DiskErrors {
+        /// The file.
+        path: PathBuf,
+        /// Which of its bytes.
+        at: u64,
+        /// Those that use the volume.
+        processes: Vec<Restartable>,
+    },
+    /// Every write to the host's volume waits, and its processes cannot be killed while they do;
+    /// then they go on.
+    DiskStalled,
+    /// The host's volume has no more room than this; then it has what was taken again.
+    DiskFull {
+        /// How many bytes can still be written.
+        leave_bytes: u64,
+    },
+    /// Bytes of a file on the host's volume are others than those that were written, each bit of
+    /// them: whoever reads them from the disk gets those, as long as no process had them mapped
+    /// before. Then they are as they were, unless the file is gone or was written to: what became
+    /// of it is said in [`Healed::became`].
+    DiskCorrupt {
+        /// The file.
+        path: PathBuf,
+        /// The first of the bytes.
+        at: u64,
+        /// How many: 1 MiB at the most.
+        bytes: u64,
+    },
 }
 
 /// How one of them is done and undone.
@@ -88,10 +154,34 @@ trait Breakable: Send {
     /// Makes it whole; the processes that there are now of those that were touched, in their
     /// order. Also after an injection that failed half-way.
     fn heal(&mut self, here: &Here) -> Result<Vec<Identity>>;
+
+    /// The processes that were started to break it.
+    fn started(&self) -> Vec<Identity> {
+        Vec::new()
+    }
+
+    /// What became of what was broken, if that is not the same every time.
+    fn became(&self) -> Option<String> {
+        None
+    }
+}
+
+/// Refuses processes that the agent has not started.
+fn check(here: &Here, all: &[Restartable]) -> Result<()> {
+    let mut processes = all.iter().map(|one| one.process);
+    processes.try_for_each(|one| here.children.check(one))
+}
+
+/// Starts all of them again.
+fn restart(here: &Here, all: &[Restartable]) -> Result<Vec<Identity>> {
+    all.iter().map(|one| here.start(&one.start)).collect()
 }
 
 impl Break {
     fn into_breakable(self, broken: Broken) -> Box<dyn Breakable> {
+        use volume::{Failing, How};
+        let failing =
+            |how, processes| -> Box<dyn Breakable> { Box::new(Failing::by(how, processes)) };
         match self {
             Break::Pause(process) => Box::new(process::Pause(process)),
             Break::Kill(one) => Box::new(process::Ended::killed(one)),
@@ -105,6 +195,22 @@ impl Break {
             Break::LinkFrom(link) => Box::new(links::Slow::from_here(link)),
             Break::TakeAddress(address) => Box::new(links::Taken::of(address)),
             Break::Reset(ports) => Box::new(links::Reset(ports)),
+            Break::PowerOff { processes } => Box::new(power::Off::of(processes)),
+            Break::Adopt {
+                device,
+                folder,
+                start,
+            } => Box::new(power::Adopted::of(device, folder, start)),
+            Break::DiskRemoved { processes } => failing(How::Removed, processes),
+            Break::DiskReadOnly { processes } => failing(How::ReadOnly, processes),
+            Break::DiskErrors {
+                path,
+                at,
+                processes,
+            } => failing(How::From(path, at), processes),
+            Break::DiskStalled => Box::new(volume::Stalled::default()),
+            Break::DiskFull { leave_bytes } => Box::new(volume::Full::but(leave_bytes)),
+            Break::DiskCorrupt { path, at, bytes } => Box::new(rot::Rot::of(path, at, bytes)),
         }
     }
 }
@@ -143,6 +249,18 @@ pub struct Healed {
     pub processes: Vec<Identity>,
     /// Whether the agent had done it already, by itself.
     pub by_itself: bool,
+    /// What became of what was broken, if that is not the same every time.
+    #[serde(default)]
+    pub became: Option<String>,
+}
+
+/// The processes that were started to break something.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Started(Broken);
+
+impl Call for Started {
+    const NAME: &'static str = "list-what-a-break-started";
+    type Answer = Vec<Identity>;
 }
 
 /// How long breaking and healing may take: processes end and start, volumes are mounted.
@@ -166,6 +284,15 @@ impl Agent {
     pub fn heal(&self, broken: Broken) -> Result<Healed> {
         self.call_for(&Heal(broken), LIMIT)
     }
+
+    /// The processes that were started to break something, as by [`Break::Adopt`], in their order;
+    /// none when it is whole.
+    ///
+    /// # Errors
+    /// The agent is gone, or has broken nothing of this number.
+    pub fn started(&self, broken: Broken) -> Result<Vec<Identity>> {
+        self.call_for(&Started(broken), LIMIT)
+    }
 }
 
 /// What is broken on a host, as its agent has it.
@@ -177,7 +304,7 @@ pub(crate) struct Faults {
 
 enum State {
     Broken(Box<dyn Breakable>),
-    Whole(Result<Vec<Identity>, String>),
+    Whole(Result<Healed, String>),
 }
 
 impl Faults {
@@ -214,17 +341,22 @@ impl Here {
         let state = state.context("nothing was broken by this number")?;
         let by_itself = matches!(state, State::Whole(_));
         if let State::Broken(what) = state {
-            let healed = what.heal(self);
+            let processes = what.heal(self);
+            let healed = processes.map(|processes| Healed {
+                processes,
+                by_itself: false,
+                became: what.became(),
+            });
             *state = State::Whole(healed.map_err(|error| format!("{error:#}")));
             self.faults.news.notify_all();
         }
         let State::Whole(healed) = state else {
             anyhow::bail!("it is still broken")
         };
-        let processes = healed.clone().map_err(anyhow::Error::msg)?;
+        let healed = healed.clone().map_err(anyhow::Error::msg)?;
         Ok(Healed {
-            processes,
             by_itself,
+            ..healed
         })
     }
 }
@@ -250,7 +382,7 @@ impl Serve<Here> for Inject {
             Ok(()) => all.push(State::Broken(what)),
             Err(error) => {
                 let undone = what.heal(here);
-                all.push(State::Whole(Ok(Vec::new())));
+                all.push(State::Whole(Ok(Healed::default())));
                 return match undone {
                     Ok(_) => Err(error),
                     Err(failed) => Err(error.context(format!("and to undo it failed: {failed:#}"))),
@@ -264,5 +396,16 @@ impl Serve<Here> for Inject {
 impl Serve<Here> for Heal {
     fn serve(self, here: &Here) -> Result<Healed> {
         here.heal(self.0)
+    }
+}
+
+impl Serve<Here> for Started {
+    fn serve(self, here: &Here) -> Result<Vec<Identity>> {
+        let Broken(number) = self.0;
+        match here.faults.lock().get(number as usize) {
+            Some(State::Broken(what)) => Ok(what.started()),
+            Some(State::Whole(_)) => Ok(Vec::new()),
+            None => anyhow::bail!("nothing was broken by this number"),
+        }
     }
 }

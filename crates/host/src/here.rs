@@ -5,16 +5,17 @@
 
 mod children;
 mod files;
-mod folders;
+pub(crate) mod folders;
 mod watching;
 
 use crate::able::{self, Able};
 use crate::calls::{
     Abilities, Address, DropPageCache, EndProcess, HostLimits, Keep, Limit, LimitPort, Limits,
     Made, MakeBridge, MakeHost, Plug, PortLimits, Processes, RaiseUplink, Role, StartProcess,
+    VolumeAbilities,
 };
 use crate::cgroup::Group;
-use crate::faults::{Faults, Heal, Inject};
+use crate::faults::{Faults, Heal, Inject, Started};
 use crate::files::{Change, DeviceBytes, Get, List, Space, Sum, Uncache};
 use crate::net::{Namespace, Netlink};
 use crate::process::{self, Identity};
@@ -31,10 +32,11 @@ use reach::{ReadClock, Row, Serve};
 use rustix::fs::{Mode, OFlags};
 use rustix::mount::{MountPropagationFlags, mount_change};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
+use std::ffi::OsStr;
 use std::fs::File;
 use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 use watching::Watching;
 
@@ -53,6 +55,7 @@ pub const CALLS: &[Row<Here>] = &[
     Row::of::<StartProcess>(),
     Row::of::<EndProcess>(),
     Row::of::<Abilities>(),
+    Row::of::<VolumeAbilities>(),
     Row::of::<Processes>(),
     Row::of::<Keep>(),
     Row::of::<Change>(),
@@ -67,6 +70,7 @@ pub const CALLS: &[Row<Here>] = &[
     Row::of::<ReadClock>(),
     Row::of::<Inject>(),
     Row::of::<Heal>(),
+    Row::of::<Started>(),
     Row::of::<See>(),
     Row::of::<Receive>(),
 ];
@@ -76,11 +80,13 @@ pub struct Here {
     /// The agent's own folder.
     folder: PathBuf,
     /// Those that it may touch.
-    files: Folders,
+    pub(crate) files: Folders,
     watching: Watching,
     pub(crate) undo: UndoList,
     pub(crate) children: Children,
     pub(crate) faults: Faults,
+    /// Processes that try a disk.
+    trials: Mutex<Vec<Identity>>,
     /// For what is done without being asked.
     own: Weak<Here>,
     /// Of a switch, once its bridge is made.
@@ -88,6 +94,8 @@ pub struct Here {
     /// Of a stand-in, once they are made.
     group: OnceLock<Group>,
     data: OnceLock<PathBuf>,
+    /// Held open as long as the agent is there.
+    volume: OnceLock<Volume>,
     /// The number of its volume.
     device: OnceLock<String>,
     /// Where the next controller is awaited, once there is to be one.
@@ -131,8 +139,10 @@ impl Here {
             children: Children::new(mouth),
             watching: Watching::default(),
             bridge: OnceLock::new(),
+            trials: Mutex::default(),
             group: OnceLock::new(),
             data: OnceLock::new(),
+            volume: OnceLock::new(),
             device: OnceLock::new(),
             door: OnceLock::new(),
         })
@@ -141,6 +151,16 @@ impl Here {
     /// The same, for a thread of its own.
     pub(crate) fn own(&self) -> Option<Arc<Here>> {
         self.own.upgrade()
+    }
+
+    /// Its agent's name: `host1`, `machine`.
+    pub(crate) fn name(&self) -> &OsStr {
+        self.folder.file_name().unwrap_or_default()
+    }
+
+    /// Those that try a disk, some of which have ended.
+    pub(crate) fn trials(&self) -> MutexGuard<'_, Vec<Identity>> {
+        self.trials.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Where the next controller comes in, if the agent is to stay without one.
@@ -159,8 +179,9 @@ impl Here {
     /// The first thing that does not go; all others are undone all the same.
     pub fn end(&self) -> Result<()> {
         self.faults.end();
+        let released = self.undo.release();
         let killed = self.children.kill();
-        self.undo.run().and(killed)
+        self.undo.run().and(killed).and(released)
     }
 
     /// Starts a process, which ends with the agent.
@@ -175,7 +196,7 @@ impl Here {
             };
         }
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::APPEND;
-        let output = self.files.admit(&start.output)?;
+        let output = self.files.admit_to_write(&start.output)?;
         let output = output.open(flags, Mode::from_raw_mode(0o666));
         let output = output.with_context(|| format!("write {}", start.output.display()))?;
         let errors = output.try_clone().context("share the output file")?;
@@ -204,6 +225,13 @@ impl Here {
         self.group
             .get()
             .context("this host has no groups of its own")
+    }
+
+    /// Its volume, for what is broken there.
+    pub(crate) fn volume(&self) -> Result<&Volume> {
+        self.volume
+            .get()
+            .context("this host has no volume of its own; give it one")
     }
 
     /// The number of its volume's device; none without a volume.
@@ -267,6 +295,7 @@ impl Serve<Here> for MakeHost {
                 made.is_direct = volume.is_direct();
                 made.device = Some(volume.device().to_owned());
                 let _ = here.device.set(volume.number()?);
+                let _ = here.volume.set(volume);
             }
             None => std::fs::create_dir(&self.folder)
                 .with_context(|| format!("make {}", self.folder.display()))?,
@@ -328,6 +357,12 @@ impl Serve<Here> for EndProcess {
 impl Serve<Here> for Abilities {
     fn serve(self, _: &Here) -> Result<Vec<Able>> {
         Ok(able::abilities().to_vec())
+    }
+}
+
+impl Serve<Here> for VolumeAbilities {
+    fn serve(self, _: &Here) -> Result<Vec<Able>> {
+        Ok(able::volume_abilities().to_vec())
     }
 }
 

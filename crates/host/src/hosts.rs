@@ -11,7 +11,7 @@ use crate::agent::Agent;
 use crate::calls::MakeHost;
 use crate::net;
 use crate::switch::{self, Switch};
-use crate::undo::undo;
+use crate::undo::{Undo, undo};
 use crate::{Host, HostSpec, HostsSpec, HostsState, able, volume};
 use anyhow::{Context, Result};
 use std::net::Ipv4Addr;
@@ -191,6 +191,17 @@ impl Hosts {
             hosts,
             switch,
         })
+    }
+
+    /// Lets go on what waits for a volume of `state` that was frozen: before that it cannot be
+    /// killed. Only to be called when their owner has ended.
+    ///
+    /// # Errors
+    /// The first volume that cannot be thawed; all others are all the same.
+    pub fn thaw(state: &HostsState) -> Result<()> {
+        let thaws = |one: &Undo| matches!(one, Undo::Thaw(_));
+        let all: Vec<Undo> = state.undo().into_iter().filter(thaws).collect();
+        undo(&all)
     }
 
     /// Removes what the hosts of `state` have left. Only to be called when their owner and their

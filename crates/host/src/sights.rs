@@ -1,19 +1,23 @@
 //! What can be seen of a host by who has not broken it: its agent asks the kernel, or tries.
 
+mod bytes;
+mod mounts;
 mod network;
 
 use crate::cgroup::Group;
+use crate::files::Bytes;
 use crate::filter::{Filter, Link};
 use crate::here::Here;
 use crate::net::Netlink;
 use crate::process::{self, Identity, Life};
-use crate::{Agent, Broken, switch};
+use crate::volume::{self, VolumeUse};
+use crate::{Agent, Broken, switch, trial};
 use anyhow::{Context, Result};
 use measure::clock;
 use reach::{Call, Serve};
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use network::Reach;
@@ -65,6 +69,46 @@ pub enum Sight {
     Dropped(Broken),
     /// The host's TCP connections that ended by a reset; answered by [`Seen::Resets`].
     Resets,
+    /// What a disk does, tried by a process of the host: it writes a block into a file without a
+    /// name and syncs it, and reads a block past every cache. Answered by [`Seen::Disk`].
+    TryDisk {
+        /// A folder on that disk.
+        folder: PathBuf,
+        /// What has not happened by then is [`Attempt::Silent`].
+        limit: Duration,
+    },
+    /// The room of the file system that a folder is on; answered by [`Seen::Space`].
+    Space {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// What is mounted at a folder; answered by [`Seen::Mount`].
+    Mount {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// Some bytes of a file, twice; answered by [`Seen::Bytes`].
+    Bytes {
+        /// The file.
+        path: PathBuf,
+        /// The first of them.
+        at: u64,
+        /// How many: 256 KiB at the most.
+        bytes: u64,
+    },
+}
+
+/// What came of trying something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Attempt {
+    /// It was done, and took so long.
+    Took(Duration),
+    /// It was refused, with this error number.
+    Refused(i32),
+    /// Nothing has come of it in time.
+    Silent,
+    /// There was nothing to try it on.
+    None,
 }
 
 /// What was seen.
@@ -107,6 +151,38 @@ pub enum Seen {
         /// Resets that were sent, also to who was not connected.
         sent: u64,
     },
+    /// What a disk did.
+    Disk {
+        /// Opening a new file, writing a block and syncing it.
+        write: Attempt,
+        /// Opening a file that was there and reading its first block past every cache; the one
+        /// that was written where there is no other.
+        read: Attempt,
+    },
+    /// As the kernel has it.
+    Space(VolumeUse),
+    /// What is mounted; none if nothing is.
+    Mount(Option<Mounted>),
+    /// Bytes of a file, or the error number of reading them.
+    Bytes {
+        /// As whoever reads them gets them, from the page cache if they are there.
+        cached: Result<Bytes, i32>,
+        /// As they stand on the disk.
+        on_disk: Result<Bytes, i32>,
+    },
+}
+
+/// What is mounted at a folder.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mounted {
+    /// What is mounted there: `/dev/loop3`.
+    pub source: String,
+    /// `ext4`.
+    pub kind: String,
+    /// It can only be read: it was mounted so, or has made itself so after an error.
+    pub is_read_only: bool,
+    /// It was shut down: nothing is read or written any more.
+    pub is_shut_down: bool,
 }
 
 /// Asks an agent to look.
@@ -140,6 +216,7 @@ impl Sight {
             Sight::Reach { limit, .. } | Sight::Transfer { limit, .. } => *limit,
             Sight::Tries { tries, limit, .. } => Reach::limit(*tries, *limit),
             Sight::Cpu(ms) => Duration::from_millis(*ms),
+            Sight::TryDisk { limit, .. } => *limit,
             _ => Duration::ZERO,
         })
     }
@@ -186,6 +263,10 @@ impl Serve<Here> for See {
                 let (connections, sent) = network::resets()?;
                 Seen::Resets { connections, sent }
             }
+            Sight::TryDisk { folder, limit } => trial::look(here, &folder, limit)?,
+            Sight::Space { folder } => Seen::Space(volume::usage(&folder)?),
+            Sight::Mount { folder } => Seen::Mount(mounts::at(&folder)?),
+            Sight::Bytes { path, at, bytes } => bytes::look(here, &path, at, bytes)?,
         })
     }
 }

@@ -113,6 +113,11 @@ impl DiskSpec {
         }
     }
 
+    /// Whether it limits what is written.
+    pub fn limits_writes(&self) -> bool {
+        self.write_iops.is_some() || self.write_bytes_per_s.is_some()
+    }
+
     /// Whether anything is limited.
     pub fn limits(&self) -> bool {
         *self != DiskSpec::default()

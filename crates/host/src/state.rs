@@ -64,6 +64,7 @@ impl HostsState {
             [
                 Undo::Volume(host.folder.clone()),
                 Undo::Groups(host.places.clone()),
+                Undo::Thaw(host.folder.clone()),
             ]
         };
         self.hosts.iter().flat_map(of_host).collect()

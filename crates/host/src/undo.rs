@@ -30,6 +30,9 @@ pub enum Undo {
     Groups(Vec<CgroupDir>),
     /// A process that is stopped and is to go on.
     Continue(Identity),
+    /// The data volume of a folder that is frozen, so that whoever writes there waits, and cannot
+    /// be killed before that.
+    Thaw(PathBuf),
 }
 
 impl Undo {
@@ -42,6 +45,7 @@ impl Undo {
                 process.signal(Signal::CONT);
                 Ok(())
             }
+            Undo::Thaw(folder) => volume::thaw(folder),
         }
     }
 }
@@ -114,6 +118,17 @@ impl UndoList {
             entries.remove(at);
         }
         (self.tell)(&entries)
+    }
+
+    /// Undoes what keeps processes from ending when they are killed. It stays on the list.
+    ///
+    /// # Errors
+    /// As [`undo`].
+    pub fn release(&self) -> Result<()> {
+        let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let keeps = |one: &&Undo| matches!(one, Undo::Thaw(_) | Undo::Continue(_));
+        let keeping: Vec<Undo> = entries.iter().filter(keeps).cloned().collect();
+        undo(&keeping)
     }
 
     /// Undoes all of it; nothing is left on the list then.

@@ -4,45 +4,40 @@
 //! with its last user, and the mount is only seen in the mount namespace of its host. So it is
 //! gone when nobody lives in that namespace, however we end. The image is sparse, which is why the
 //! space behind it is checked before.
+//!
+//! An agent that has one holds it open, mounted or not, and another agent may mount it then. It is
+//! mounted by one of them at a time: who mounts it has the lock of its device until it is unmounted.
 
-use crate::process::{self, Life};
+pub(crate) mod ext4;
+pub(crate) mod loop_device;
+
 use anyhow::{Context, Result};
+use loop_device::LoopDevice;
 use measure::clock::{self, Deadline};
 use rustix::fd::{AsRawFd, OwnedFd};
-use rustix::fs::{Mode, OFlags, StatVfs};
+use rustix::fs::{FlockOperation, Mode, OFlags, StatVfs, flock, major, minor};
 use rustix::io::Errno;
-use rustix::ioctl;
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 use std::time::Duration;
 
 /// The smallest volume: below it, ext4 has no journal and Cassandra no room for a commit log.
 pub(super) const BYTES_MIN: u64 = 64 << 20;
-
-/// How often a free loop device is asked for, since another program may be faster.
-const TRIES_MAX: usize = 64;
 
 /// How long a volume may be busy when its processes have ended.
 const BUSY_LIMIT: Duration = Duration::from_secs(5);
 
 const POLL: Duration = Duration::from_millis(10);
 
-/// `LOOP_CTL_GET_FREE` of `linux/loop.h`.
-const GET_FREE: ioctl::Opcode = 0x4C82;
-/// `LOOP_CONFIGURE`.
-const CONFIGURE: ioctl::Opcode = 0x4C0A;
+/// How much of a device that is taken away can still be read: one sector, since none at all is no
+/// limit to the kernel.
+pub(crate) const SECTOR_BYTES: u64 = 512;
 
-/// `LO_FLAGS_AUTOCLEAR`: the device is free again after its last user.
-const AUTOCLEAR: u32 = 4;
-/// `LO_FLAGS_DIRECT_IO`: otherwise the page cache holds everything twice, once outside the host.
-const DIRECT_IO: u32 = 16;
-
-/// Where `struct loop_info64` has its flags and the name of the image.
-const INFO_FLAGS: usize = 52;
-const INFO_NAME: usize = 56;
-const INFO_NAME_BYTES: usize = 64;
+/// What direct reads and writes are a multiple of, in memory and on the device.
+pub(crate) const BLOCK_BYTES: u64 = 4096;
 
 /// Total, used and available bytes of a file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,10 +69,13 @@ pub(super) fn use_of(stat: &StatVfs) -> VolumeUse {
     }
 }
 
-/// A mounted volume. Dropping it leaves it mounted: its end is [`end`] or our own.
+/// A volume, mounted or not. Dropping it leaves it mounted: its end is [`end`] or our own.
 #[derive(Debug)]
-pub(super) struct Volume {
-    device: String,
+pub(crate) struct Volume {
+    folder: PathBuf,
+    device: LoopDevice,
+    /// The nameless file; only whoever has made it has it.
+    image: Option<OwnedFd>,
 }
 
 impl Volume {
@@ -104,7 +102,7 @@ impl Volume {
     }
 
     fn mounted(image: &Path, folder: &Path, bytes: u64) -> Result<Volume> {
-        let file = std::fs::OpenOptions::new()
+        let file = File::options()
             .create_new(true)
             .read(true)
             .write(true)
@@ -112,19 +110,39 @@ impl Volume {
             .with_context(|| format!("make {}", image.display()))?;
         file.set_len(bytes)
             .with_context(|| format!("give {} its {bytes} bytes", image.display()))?;
-        format_image(image)?;
-        let (device, open) = attach(image, &OwnedFd::from(file))?;
-        // Deleted files give their blocks back to the machine's disk: discard.
-        let path = format!("/dev/{device}");
-        mount(&path, folder, "ext4", MountFlags::NOATIME, Some(c"discard"))
-            .with_context(|| format!("mount {path} at {}", folder.display()))?;
-        drop(open);
-        Ok(Volume { device })
+        ext4::make(image)?;
+        let file = OwnedFd::from(file);
+        let volume = Volume {
+            folder: folder.to_owned(),
+            device: LoopDevice::attach(image, &file)?,
+            image: Some(file),
+        };
+        volume.mount()?;
+        Ok(volume)
+    }
+
+    /// That of another agent, whose mount point is `folder`, on the device of the name `device`. It
+    /// is not mounted by this.
+    ///
+    /// # Errors
+    /// There is no such volume.
+    pub fn of_another(folder: &Path, device: &str) -> Result<Volume> {
+        let found = LoopDevice::of_image(device, &image(folder));
+        Ok(Volume {
+            folder: folder.to_owned(),
+            device: found.with_context(|| format!("take the volume of {}", folder.display()))?,
+            image: None,
+        })
     }
 
     /// The name of its device below `/sys/block`.
     pub fn device(&self) -> &str {
-        &self.device
+        self.device.name()
+    }
+
+    /// Where it is mounted.
+    pub fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// Its number to the kernel: `7:0`.
@@ -132,17 +150,236 @@ impl Volume {
     /// # Errors
     /// The kernel does not tell it.
     pub fn number(&self) -> Result<String> {
-        let path = format!("/sys/block/{}/dev", self.device);
-        let text = std::fs::read_to_string(&path).with_context(|| format!("read {path}"))?;
-        Ok(text.trim().to_owned())
+        self.device.number()
     }
 
     /// Whether what is written goes past the machine's page cache, as it does unless the file
     /// system behind the image cannot do it.
     pub fn is_direct(&self) -> bool {
-        let path = format!("/sys/block/{}/loop/dio", self.device);
-        std::fs::read_to_string(path).is_ok_and(|text| text.trim() == "1")
+        self.device.is_direct()
     }
+
+    /// Mounts it, which replays its journal, unless it is mounted here.
+    ///
+    /// # Errors
+    /// Another agent has it mounted; the kernel refuses.
+    pub fn mount(&self) -> Result<()> {
+        if self.is_mounted()? {
+            return Ok(());
+        }
+        let mounted = self.mount_alone();
+        if mounted.is_err() {
+            self.unlock()?;
+        }
+        mounted
+    }
+
+    fn mount_alone(&self) -> Result<()> {
+        let path = self.device.path();
+        let deadline = Deadline::after(BUSY_LIMIT);
+        // Of an agent that was killed the lock is gone before the mount is.
+        while !self.lock()? || self.device.is_mounted()? {
+            anyhow::ensure!(
+                !deadline.passed(),
+                "{path}, the volume of {}, is mounted by another host",
+                self.folder.display()
+            );
+            clock::sleep(POLL);
+        }
+        // Deleted files give their blocks back to the machine's disk: discard.
+        let options = Some(c"discard");
+        mount(&path, &self.folder, "ext4", MountFlags::NOATIME, options)
+            .with_context(|| format!("mount {path} at {}", self.folder.display()))
+    }
+
+    /// Unmounts it, if it is mounted; whoever has it open by now has ended.
+    ///
+    /// # Errors
+    /// Somebody still uses it after a few seconds, or the kernel refuses.
+    pub fn unmount(&self) -> Result<()> {
+        let deadline = Deadline::after(BUSY_LIMIT);
+        while self.is_mounted()? {
+            match unmount(&self.folder, UnmountFlags::empty()) {
+                Ok(()) => break,
+                Err(Errno::BUSY) if !deadline.passed() => clock::sleep(POLL),
+                error => {
+                    return error.with_context(|| format!("unmount {}", self.folder.display()));
+                }
+            }
+        }
+        self.unlock()
+    }
+
+    /// True if nobody else has it.
+    fn lock(&self) -> Result<bool> {
+        match flock(self.device.open(), FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(true),
+            Err(Errno::WOULDBLOCK) => Ok(false),
+            Err(error) => Err(error).with_context(|| format!("lock {}", self.device.path())),
+        }
+    }
+
+    fn unlock(&self) -> Result<()> {
+        let unlocked = flock(self.device.open(), FlockOperation::Unlock);
+        unlocked.with_context(|| format!("unlock {}", self.device.path()))
+    }
+
+    /// Whether it is mounted here.
+    ///
+    /// # Errors
+    /// The kernel does not tell.
+    pub fn is_mounted(&self) -> Result<bool> {
+        Ok(self.found()?.is_some())
+    }
+
+    /// Its root, for what is done to all of it: never that of what lies below its folder.
+    ///
+    /// # Errors
+    /// It is not mounted here.
+    pub fn root(&self) -> Result<OwnedFd> {
+        let folder = self.folder.display();
+        self.found()?
+            .with_context(|| format!("the volume of {folder} is not mounted"))
+    }
+
+    /// What is at its folder, if that is the volume.
+    fn found(&self) -> Result<Option<OwnedFd>> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let root = rustix::fs::open(&self.folder, flags, Mode::empty());
+        let root = root.with_context(|| format!("open {}", self.folder.display()))?;
+        let stat = rustix::fs::fstat(&root);
+        let stat = stat.with_context(|| format!("look at {}", self.folder.display()))?;
+        let number = format!("{}:{}", major(stat.st_dev), minor(stat.st_dev));
+        Ok((number == self.number()?).then_some(root))
+    }
+
+    /// What is not on it by now is lost, and nothing comes from it any more, as without power.
+    ///
+    /// # Errors
+    /// It is not mounted, or the kernel refuses.
+    pub fn shut_down(&self) -> Result<()> {
+        let done = ext4::shut_down(&self.root()?);
+        done.with_context(|| format!("shut the file system of {} down", self.folder.display()))
+    }
+
+    /// The same, and its device is gone too, for whoever reads what he has mapped.
+    ///
+    /// # Errors
+    /// As [`Volume::shut_down`].
+    pub fn take_away(&self) -> Result<()> {
+        self.shut_down()?;
+        self.device.limit_size(Some(SECTOR_BYTES))
+    }
+
+    /// Reads and writes behind the first `bytes` of its device fail from now on.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn fail_behind(&self, bytes: u64) -> Result<()> {
+        self.device.limit_size(Some(bytes))
+    }
+
+    /// It can be read and not written any more, as after an error of its device.
+    ///
+    /// # Errors
+    /// It is not mounted, or the kernel refuses.
+    pub fn abort(&self) -> Result<()> {
+        let done = ext4::abort(&self.root()?);
+        done.with_context(|| format!("make the file system of {} end", self.folder.display()))
+    }
+
+    /// Unmounts it, makes its device and file system whole and mounts it again.
+    ///
+    /// # Errors
+    /// Somebody uses it, or what is broken cannot be mended.
+    pub fn renew(&self) -> Result<()> {
+        self.unmount()?;
+        self.device.limit_size(None)?;
+        ext4::mend(&self.device.path())?;
+        self.mount()
+    }
+
+    /// Its image, past every cache if its device does so.
+    ///
+    /// # Errors
+    /// It is another agent's.
+    pub fn image(&self) -> Result<File> {
+        let image = self.image.as_ref();
+        let image = image.context("the image of this volume is another agent's")?;
+        let direct = match self.is_direct() {
+            true => OFlags::DIRECT,
+            false => OFlags::empty(),
+        };
+        let path = format!("/proc/self/fd/{}", image.as_raw_fd());
+        let flags = OFlags::RDWR | OFlags::CLOEXEC | direct;
+        let open = rustix::fs::open(path, flags, Mode::empty());
+        open.map(File::from).context("open the image of the volume")
+    }
+}
+
+/// A piece of memory that whole blocks can be read into and written from, past every cache.
+pub(crate) struct Blocks {
+    memory: Vec<u8>,
+    first: usize,
+    bytes: usize,
+}
+
+impl Blocks {
+    /// Zeros.
+    pub fn new(bytes: u64) -> Blocks {
+        let alignment = BLOCK_BYTES as usize;
+        let memory = vec![0; bytes as usize + alignment];
+        Blocks {
+            first: memory.as_ptr().align_offset(alignment).min(alignment),
+            memory,
+            bytes: bytes as usize,
+        }
+    }
+
+    /// What stands in `file` at `at`.
+    ///
+    /// # Errors
+    /// It cannot be read, or ends there.
+    pub fn read(file: &File, at: u64, bytes: u64) -> std::io::Result<Blocks> {
+        let mut blocks = Blocks::new(bytes);
+        file.read_exact_at(blocks.bytes_mut(), at)?;
+        Ok(blocks)
+    }
+
+    /// Puts it there, on the device.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn write(&self, file: &File, at: u64) -> std::io::Result<()> {
+        file.write_all_at(self.bytes(), at)?;
+        file.sync_data()
+    }
+
+    pub fn bytes(&self) -> &[u8] {
+        &self.memory[self.first..self.first + self.bytes]
+    }
+
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.memory[self.first..self.first + self.bytes]
+    }
+}
+
+/// Lets writes go on at the volume of `folder`, wherever it is mounted, or nowhere any more because
+/// who has frozen it was killed. Of a volume that is not frozen or not there this is no error.
+///
+/// # Errors
+/// The kernel refuses.
+pub(super) fn thaw(folder: &Path) -> Result<()> {
+    for device in LoopDevice::all_of_image(&image(folder)) {
+        // One that is frozen is, also without a place.
+        if !device.is_mounted()? {
+            continue;
+        }
+        let root = ext4::open_placeless(&device.path())?;
+        let thawed = ext4::thaw(&root);
+        thawed.with_context(|| format!("thaw the volume of {}", folder.display()))?;
+    }
+    Ok(())
 }
 
 /// Unmounts the volume at `folder` and removes the folder, which makes all in it vanish; a plain
@@ -181,124 +418,6 @@ pub(super) fn end(folder: &Path) -> Result<()> {
 }
 
 /// Where the image of the volume at `folder` is until it is mounted.
-pub(super) fn image(folder: &Path) -> PathBuf {
+fn image(folder: &Path) -> PathBuf {
     folder.with_extension("img")
-}
-
-/// The program that makes file systems, which is often outside of a user's search path.
-pub(super) fn mkfs() -> Result<PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path)
-        .chain(["/usr/sbin", "/sbin"].map(PathBuf::from))
-        .map(|folder| folder.join("mkfs.ext4"))
-        .find(|program| program.is_file())
-        .context(
-            "mkfs.ext4 is not installed; it is in the package e2fsprogs (Debian, Ubuntu, Fedora)",
-        )
-}
-
-fn format_image(image: &Path) -> Result<()> {
-    let mut command = process::command(&mkfs()?);
-    // No blocks kept for root (-m 0), and tables written when they are needed: the stated size is
-    // for data, and 20 GiB are ready in some 30 ms.
-    command
-        .args(["-q", "-F", "-m", "0", "-E"])
-        .arg("lazy_itable_init=1,lazy_journal_init=1,nodiscard")
-        .arg(image)
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped());
-    let output = process::spawn(command, Life::Ours)?
-        .wait_with_output()
-        .context("wait for mkfs.ext4")?;
-    anyhow::ensure!(
-        output.status.success(),
-        "mkfs.ext4 {} failed ({}): {}",
-        image.display(),
-        output.status,
-        String::from_utf8_lossy(&output.stderr).trim()
-    );
-    Ok(())
-}
-
-/// `struct loop_config` of `linux/loop.h`.
-#[repr(C)]
-struct LoopConfig {
-    fd: u32,
-    block_size: u32,
-    info: [u8; 232],
-    reserved: [u64; 8],
-}
-
-/// A free loop device with the image behind it: its name, and itself held open, without which it
-/// would let go of the image at once.
-fn attach(image: &Path, file: &OwnedFd) -> Result<(String, OwnedFd)> {
-    let control = open_device("/dev/loop-control")?;
-    for _ in 0..TRIES_MAX {
-        // SAFETY: the call takes no argument and answers by its result.
-        let number =
-            unsafe { ioctl::ioctl(&control, GetFree) }.context("ask for a free loop device")?;
-        let name = format!("loop{number}");
-        let device = open_device(&format!("/dev/{name}"))?;
-        let mut info = [0; 232];
-        info[INFO_FLAGS..INFO_FLAGS + 4].copy_from_slice(&(AUTOCLEAR | DIRECT_IO).to_ne_bytes());
-        // What `losetup` shows: the end of a path that is too long, with a zero behind it.
-        let path = image.as_os_str().as_encoded_bytes();
-        let shown = &path[path.len().saturating_sub(INFO_NAME_BYTES - 1)..];
-        info[INFO_NAME..INFO_NAME + shown.len()].copy_from_slice(shown);
-        let config = LoopConfig {
-            fd: file.as_raw_fd() as u32,
-            block_size: 0,
-            info,
-            reserved: [0; 8],
-        };
-        // SAFETY: LOOP_CONFIGURE reads a struct loop_config, whose layout this is.
-        let request = unsafe { ioctl::Setter::<CONFIGURE, LoopConfig>::new(config) };
-        // SAFETY: the same; the descriptor in it is open.
-        match unsafe { ioctl::ioctl(&device, request) } {
-            Ok(()) => return Ok((name, device)),
-            // Somebody else was faster.
-            Err(Errno::BUSY) => {}
-            Err(error) => {
-                return Err(error)
-                    .with_context(|| format!("put {} behind /dev/{name}", image.display()));
-            }
-        }
-    }
-    anyhow::bail!("no loop device was free {TRIES_MAX} times; see losetup --list")
-}
-
-fn open_device(path: &str) -> Result<OwnedFd> {
-    rustix::fs::open(path, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
-        .with_context(|| format!("open {path}"))
-}
-
-/// Whether loop devices can be had at all, without having one.
-pub(super) fn loop_control() -> Result<()> {
-    open_device("/dev/loop-control").map(drop)
-}
-
-/// The request for a free loop device, which answers by its result.
-struct GetFree;
-
-// SAFETY: LOOP_CTL_GET_FREE has no argument: the null pointer is never followed.
-unsafe impl ioctl::Ioctl for GetFree {
-    type Output = i32;
-
-    const IS_MUTATING: bool = false;
-
-    fn opcode(&self) -> ioctl::Opcode {
-        GET_FREE
-    }
-
-    fn as_ptr(&mut self) -> *mut core::ffi::c_void {
-        core::ptr::null_mut()
-    }
-
-    // SAFETY: the pointer is not looked at.
-    unsafe fn output_from_ptr(
-        number: ioctl::IoctlOutput,
-        _: *mut core::ffi::c_void,
-    ) -> rustix::io::Result<i32> {
-        Ok(number)
-    }
 }

@@ -293,9 +293,15 @@ fn one(
     let outcome = ::fault::run(kind, (hit, options), &mut live, planned, &mut |step| {
         let seconds = (step.at_ns.saturating_sub(began_ns)) as f64 / 1e9;
         terminal::say(&format!("  {seconds:6.1} s  {}: {}", step.what, step.words));
-        if let (Some(length), "seen") = (length, step.what) {
-            // A thread that cannot be had heals too soon rather than never.
-            let _ = heal_after(length, Arc::clone(&order));
+        let length = match (length, step.what) {
+            (Some(length), "seen") => length,
+            // It may never be seen.
+            (Some(_), "injecting") => TRIED_WITHIN,
+            _ => return,
+        };
+        if heal_after(length, Arc::clone(&order)).is_err() {
+            // Too soon rather than never.
+            order.heal();
         }
     });
     for (index, process) in live.processes().into_iter().enumerate() {

@@ -194,13 +194,10 @@ pub(crate) fn answer(spec: &LocalSpec) -> HostsAnswer {
         Some(hosts) if hosts.isolation == Isolation::Loopback => {
             Err(capability::LOOPBACK.to_string())
         }
-        Some(_) => {
-            let abilities = host::abilities();
-            match network_refusal(abilities) {
-                Some(why) => Err(format!("hosts are only addresses of this machine: {why}")),
-                None => Ok(answers(abilities)),
-            }
-        }
+        Some(_) => match network_refusal(host::abilities()) {
+            Some(why) => Err(format!("hosts are only addresses of this machine: {why}")),
+            None => Ok(answers_here(spec)),
+        },
     }
 }
 
@@ -217,6 +214,14 @@ pub(crate) fn answers(abilities: &[Able]) -> BTreeMap<Ability, Answer> {
             HostAbility::LinkRate => Ability::LinkRate,
             HostAbility::LinkDelay => Ability::LinkDelay,
             HostAbility::PageCache => Ability::DropPageCache,
+            HostAbility::PacketFilter => Ability::PacketFilter,
+            HostAbility::PacketLoss => Ability::PacketLoss,
+            HostAbility::Reset => Ability::Reset,
+            HostAbility::VolumeOff => Ability::VolumeOff,
+            HostAbility::VolumeReadOnly => Ability::VolumeReadOnly,
+            HostAbility::VolumeStalled => Ability::VolumeStalled,
+            HostAbility::VolumeCorrupt => Ability::VolumeCorrupt,
+            HostAbility::VolumeErrors => Ability::VolumeErrors,
         };
         let detail = able.detail.clone();
         let answer = if able.present {
@@ -227,6 +232,22 @@ pub(crate) fn answers(abilities: &[Able]) -> BTreeMap<Ability, Answer> {
         (ability, answer)
     };
     abilities.iter().map(answer).collect()
+}
+
+/// What hosts as those of `spec` can have on this machine. What can be done with volumes is tried
+/// with one, and only where there are to be some.
+fn answers_here(spec: &LocalSpec) -> BTreeMap<Ability, Answer> {
+    let mut all = answers(host::abilities());
+    let hosts = spec.hosts.as_ref();
+    let with_volume = hosts.is_some_and(|hosts| hosts.host.volume_bytes.is_some());
+    if with_volume && all.get(&Ability::Volume).is_some_and(Result::is_ok) {
+        all.extend(answers(host::volume_abilities()));
+    }
+    for ability in Ability::OF_VOLUMES {
+        let why = "the hosts have no volume of their own (`host: {volume: 20GiB}`)";
+        all.entry(ability).or_insert_with(|| Err(why.to_owned()));
+    }
+    all
 }
 
 /// How many hosts the nodes of `spec` are dealt to.
@@ -364,7 +385,7 @@ impl Nodes {
     /// What a cluster of ours has of hosts.
     pub(super) fn hosts_answer(&self) -> HostsAnswer {
         match (self.hosts(), &self.spec.hosts) {
-            (Some(_), _) => Ok(answers(host::abilities())),
+            (Some(_), _) => Ok(answers_here(&self.spec)),
             (None, None) => Err(capability::NO_HOSTS.to_string()),
             (None, Some(_)) => Err(capability::LOOPBACK.to_string()),
         }

@@ -72,6 +72,9 @@ impl Breakable for Ended {
     }
 }
 
+/// The numbers that a program takes when it starts, and keeps.
+const NUMBERS_KEPT: u64 = 16;
+
 /// One that may open no file or connection more.
 pub(super) struct Descriptors {
     process: Identity,
@@ -103,11 +106,12 @@ impl Breakable for Descriptors {
         here.children.check(self.process)?;
         let (current, maximum) = sights::files_limit(self.process)?;
         let before = Rlimit { current, maximum };
-        // The lowest number that is free is what it would get next.
+        // The lowest number that is free is what it would get next. It keeps those above, and
+        // what it closes of them helps it nothing.
         let numbers = sights::numbers(self.process)?;
         let taken = (0..).zip(&numbers).take_while(|(at, number)| at == *number);
         let narrower = Rlimit {
-            current: Some(taken.count() as u64),
+            current: Some((taken.count() as u64).min(NUMBERS_KEPT)),
             // Which stays, so that it may be raised again without any right.
             maximum,
         };

@@ -74,6 +74,11 @@ impl Children {
         Ok(())
     }
 
+    /// Whether it has not ended, with all of its threads.
+    pub fn runs(&self, process: Identity) -> bool {
+        self.known.lock().get(&process) == Some(&None)
+    }
+
     /// SIGTERM with `grace`, then SIGKILL; at once without. Whether it went by itself.
     pub fn end(&self, process: Identity, grace: Duration) -> Result<bool> {
         self.check(process)?;
@@ -88,6 +93,23 @@ impl Children {
             return Ok(false);
         }
         Err(process.stuck())
+    }
+
+    /// Asks all of `processes` to end, with `grace` for all together, then kills what is left of
+    /// them; at once without.
+    pub fn end_all(&self, processes: &[Identity], grace: Duration) -> Result<()> {
+        processes.iter().try_for_each(|one| self.check(*one))?;
+        let signal = |signal| processes.iter().for_each(|one| one.signal(signal));
+        let deadline = Deadline::after(grace);
+        if !grace.is_zero() {
+            signal(Signal::TERM);
+        }
+        let mut waited = processes.iter();
+        if grace.is_zero() || !waited.all(|one| self.wait(*one, deadline.left())) {
+            signal(Signal::KILL);
+        }
+        let stuck = processes.iter().find(|one| !self.wait(**one, KILL_LIMIT));
+        stuck.map_or(Ok(()), |process| Err(process.stuck()))
     }
 
     /// Kills all of them.

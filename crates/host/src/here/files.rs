@@ -46,7 +46,7 @@ impl Here {
     fn change(&self, step: Step) -> Result<()> {
         match step {
             Step::Folder(path) => {
-                let made = self.files.admit(&path)?.folder(true).map(drop);
+                let made = self.files.admit_to_write(&path)?.folder(true).map(drop);
                 made.with_context(|| format!("make {}", path.display()))
             }
             Step::Write {
@@ -56,15 +56,18 @@ impl Here {
             } => {
                 let mode = if is_private { 0o600 } else { 0o666 };
                 let anew = OFlags::CREATE | OFlags::TRUNC;
-                write(self.files.admit(&path)?, anew, mode, &bytes)
+                write(self.files.admit_to_write(&path)?, anew, mode, &bytes)
                     .with_context(|| format!("write {}", path.display()))
             }
             Step::Append { path, bytes } => {
-                write(self.files.admit(&path)?, OFlags::APPEND, 0, &bytes)
+                write(self.files.admit_to_write(&path)?, OFlags::APPEND, 0, &bytes)
                     .with_context(|| format!("write {}", path.display()))
             }
             Step::Link { from, to, names } => {
-                let (source, target) = (self.files.admit(&from)?, self.files.admit(&to)?);
+                let (source, target) = (
+                    self.files.admit_to_write(&from)?,
+                    self.files.admit_to_write(&to)?,
+                );
                 let source = source.folder(false);
                 let source = source.with_context(|| format!("open {}", from.display()))?;
                 let target = target.folder(true);
@@ -78,7 +81,10 @@ impl Here {
                 Ok(())
             }
             Step::Rename { from, to } => {
-                let (source, target) = (self.files.admit(&from)?, self.files.admit(&to)?);
+                let (source, target) = (
+                    self.files.admit_to_write(&from)?,
+                    self.files.admit_to_write(&to)?,
+                );
                 let rename = || {
                     let (source, old) = source.parent(false)?;
                     let (target, new) = target.parent(false)?;
@@ -86,10 +92,10 @@ impl Here {
                 };
                 rename().with_context(|| format!("rename {} to {}", from.display(), to.display()))
             }
-            Step::Clear { folder, but } => clear(self.files.admit(&folder)?, &but)
+            Step::Clear { folder, but } => clear(self.files.admit_to_write(&folder)?, &but)
                 .with_context(|| format!("clear {}", folder.display())),
             Step::Remove(path) => {
-                let removed = match self.files.admit(&path)?.parent(false) {
+                let removed = match self.files.admit_to_write(&path)?.parent(false) {
                     Err(Errno::NOENT) => Ok(()),
                     found => found
                         .map_err(std::io::Error::from)

@@ -10,34 +10,99 @@ use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat};
 use rustix::io::Errno;
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
 
-/// The folders that an agent was given.
-pub(super) struct Folders(Vec<PathBuf>);
+/// The folders that an agent was given, and has at present.
+pub(crate) struct Folders(RwLock<Vec<Folder>>);
+
+struct Folder {
+    path: Arc<Path>,
+    bar: Bar,
+}
+
+/// Why a folder cannot be touched for a while.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Bar {
+    /// It can.
+    None,
+    /// Its volume is frozen: who wrote there would wait.
+    Frozen,
+    /// Its volume is not mounted, and what would be found is not its own.
+    Away,
+}
 
 /// A path that was let in.
-#[derive(Clone, Copy)]
-pub(super) struct Inside<'a> {
-    folder: &'a Path,
+pub(crate) struct Inside<'a> {
+    folder: Arc<Path>,
     below: &'a Path,
 }
 
 impl Folders {
     pub fn new(folders: Vec<PathBuf>) -> Folders {
-        Folders(folders)
+        Folders(RwLock::new(folders.into_iter().map(Folder::new).collect()))
     }
 
-    /// Lets a path in.
-    pub fn admit<'a>(&'a self, path: &'a Path) -> Result<Inside<'a>> {
-        let mut folders = self.0.iter();
-        let found = folders.find_map(|folder| Some((folder, path.strip_prefix(folder).ok()?)));
+    /// One more.
+    pub fn add(&self, path: &Path) {
+        self.all_mut().push(Folder::new(path.to_owned()));
+    }
+
+    /// One less.
+    pub fn remove(&self, path: &Path) {
+        self.all_mut().retain(|folder| *folder.path != *path);
+    }
+
+    /// Lets nobody in any more, or everybody again.
+    pub fn bar(&self, path: &Path, bar: Bar) {
+        let mut all = self.all_mut();
+        let own = all.iter_mut().filter(|folder| *folder.path == *path);
+        own.for_each(|folder| folder.bar = bar);
+    }
+
+    fn all_mut(&self) -> RwLockWriteGuard<'_, Vec<Folder>> {
+        self.0.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets a path in, for reading.
+    pub fn admit<'a>(&self, path: &'a Path) -> Result<Inside<'a>> {
+        let (inside, bar) = self.find(path)?;
+        ensure!(
+            bar != Bar::Away,
+            "{} cannot be reached: its volume is not mounted at present",
+            path.display()
+        );
+        Ok(inside)
+    }
+
+    /// Lets a path in, also for writing.
+    pub fn admit_to_write<'a>(&self, path: &'a Path) -> Result<Inside<'a>> {
+        let inside = self.admit(path)?;
+        ensure!(
+            self.find(path)?.1 != Bar::Frozen,
+            "{} cannot be written: its volume is frozen at present",
+            path.display()
+        );
+        Ok(inside)
+    }
+
+    fn find<'a>(&self, path: &'a Path) -> Result<(Inside<'a>, Bar)> {
+        let all = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let below = |folder: &'_ Folder| path.strip_prefix(&folder.path).ok();
+        let found = all.iter().find_map(|folder| Some((folder, below(folder)?)));
         let is_down = |below: &Path| {
             let mut parts = below.components();
             parts.all(|part| matches!(part, Component::Normal(_)))
         };
         match found {
-            Some((folder, below)) if is_down(below) => Ok(Inside { folder, below }),
+            Some((folder, below)) if is_down(below) => {
+                let inside = Inside {
+                    folder: Arc::clone(&folder.path),
+                    below,
+                };
+                Ok((inside, folder.bar))
+            }
             _ => {
-                let folders = self.0.iter().map(|folder| folder.display().to_string());
+                let folders = all.iter().map(|folder| folder.path.display().to_string());
                 let folders: Vec<String> = folders.collect();
                 anyhow::bail!(
                     "{} is not among the files of this agent, which are those below: {}",
@@ -49,6 +114,15 @@ impl Folders {
                     }
                 )
             }
+        }
+    }
+}
+
+impl Folder {
+    fn new(path: PathBuf) -> Folder {
+        Folder {
+            path: path.into(),
+            bar: Bar::None,
         }
     }
 }
@@ -72,7 +146,7 @@ impl<'a> Inside<'a> {
 
     fn given(&self) -> Result<OwnedFd, Errno> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        openat(CWD, self.folder, flags, Mode::empty())
+        openat(CWD, &*self.folder, flags, Mode::empty())
     }
 }
 

@@ -72,6 +72,15 @@ impl<'a> Item<'a> {
 
     /// Whether there is what its kinds break.
     fn kinds(&self, ground: Ground, out: &mut Diagnostics) {
+        let breaks_volumes = |kind: &&fault::Kind| kind.needs.iter().any(|one| one.is_of_volumes());
+        if let Some(kind) = self.draft.kinds.iter().find(breaks_volumes)
+            && ground.hosts.is_some()
+            && !ground.has_volumes
+        {
+            let message = format!("{} breaks volumes of hosts, and they have none", kind.name);
+            let hint = "use `target: {local: {host: {volume: 20GiB}}}`";
+            self.say("kind", message, Some(hint), out);
+        }
         let breaks_hosts = |kind: &&fault::Kind| kind.place != Place::Node;
         if let Some(kind) = self.draft.kinds.iter().find(breaks_hosts)
             && ground.hosts.is_none()

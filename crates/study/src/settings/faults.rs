@@ -79,6 +79,8 @@ pub(crate) struct Ground {
     pub nodes: usize,
     /// None where nodes share the machine.
     pub hosts: Option<usize>,
+    /// Whether hosts have volumes of their own.
+    pub has_volumes: bool,
 }
 
 impl Ground {
@@ -250,9 +252,11 @@ impl Draft {
     /// On what they are.
     pub(crate) fn ground(&self) -> Ground {
         let local = self.local();
+        let hosts = local.hosts.as_ref();
         Ground {
             nodes: local.nodes,
-            hosts: local.hosts.map(|hosts| hosts.count),
+            hosts: hosts.map(|hosts| hosts.count),
+            has_volumes: hosts.is_some_and(|hosts| hosts.host.volume_bytes.is_some()),
         }
     }
 }

@@ -1,0 +1,542 @@
+//! Volumes that are broken on purpose: seen by whoever tries them, whole again when they are healed,
+//! and gone with their agent whenever it is killed.
+
+use crate::endings::{kill, of_cluster};
+use crate::hosts::{LIMIT, able, assert_gone, link_of, make, shell, spec, start, wait_until};
+use host::process::{self, Identity};
+use host::{
+    Able, Agent, Attempt, Break, Broken, Bytes, DiskSpec, Host, HostAbility, HostSpec, Hosts,
+    Mounted, Restartable, Seen, Sight, Step, end_agents, volume_abilities,
+};
+use measure::clock;
+use rustix::io::Errno;
+use rustix::process::Signal;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// After so long, what does not happen is said not to.
+const SHORT: Duration = Duration::from_millis(500);
+
+const VOLUME_BYTES: u64 = 128 << 20;
+
+/// So many hosts with a volume each; none where the machine does not permit it.
+pub fn hosts(name: &str, count: usize) -> Option<(TempDir, Hosts)> {
+    let missing: Vec<&Able> = volume_abilities()
+        .iter()
+        .filter(|one| !one.present)
+        .collect();
+    if !missing.is_empty() {
+        let _ = writeln!(std::io::stderr(), "SKIPPED {name}: {missing:?}");
+        return None;
+    }
+    if !able(&[HostAbility::Network, HostAbility::Volume]) {
+        return None;
+    }
+    let root = tempfile::tempdir().unwrap();
+    let host = HostSpec {
+        volume_bytes: Some(VOLUME_BYTES),
+        ..HostSpec::default()
+    };
+    let hosts = make(name, &spec(count, host), &root.path().join("cluster"));
+    Some((root, hosts))
+}
+
+/// What a host's disk does.
+pub fn tried(host: &Host, limit: Duration) -> (Attempt, Attempt) {
+    let folder = host.folder().to_owned();
+    let Seen::Disk { write, read } = host.agent().see(Sight::TryDisk { folder, limit }).unwrap()
+    else {
+        panic!("another answer")
+    };
+    (write, read)
+}
+
+pub fn is_whole(host: &Host) -> bool {
+    matches!(tried(host, LIMIT), (Attempt::Took(_), Attempt::Took(_)))
+}
+
+pub fn mounted(host: &Host) -> Option<Mounted> {
+    let folder = host.folder().to_owned();
+    match host.agent().see(Sight::Mount { folder }).unwrap() {
+        Seen::Mount(mounted) => mounted,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// A file with a name and some content, on the disk.
+fn put(host: &Host, name: &str, bytes: &[u8]) -> PathBuf {
+    let path = host.folder().join(name);
+    let mut steps = vec![Step::write(path.clone(), "")];
+    // As much as goes into a message.
+    steps.extend(bytes.chunks(500_000).map(|piece| Step::Append {
+        path: path.clone(),
+        bytes: Bytes(piece.to_vec()),
+    }));
+    for step in steps {
+        host.agent().change(vec![step]).unwrap();
+    }
+    let synced = shell(host, &format!("sync {}", path.display()));
+    assert!(synced.status.success(), "{}", synced.text);
+    path
+}
+
+/// Something that runs from a host's volume, with a file of it open, and what starts it again.
+pub fn run(host: &Host, line: &str) -> Restartable {
+    let (process, output) = start(host, line);
+    let mut again = process::command(Path::new("/bin/sh"));
+    let folder = host.folder().display();
+    again.args([
+        "-c",
+        &format!("cd {folder}; echo again >> again; exec sleep 600"),
+    ]);
+    Restartable::new(process, &again, &output).unwrap()
+}
+
+fn works(host: &Host) -> Restartable {
+    run(
+        host,
+        &format!("cd {}; exec sleep 600 > open", host.folder().display()),
+    )
+}
+
+fn refused(errno: Errno) -> Attempt {
+    Attempt::Refused(errno.raw_os_error())
+}
+
+fn breaks(host: &Host, what: Break) -> Broken {
+    host.agent().inject(what, LIMIT).unwrap()
+}
+
+/// That `one` lives with what is broken, and that it is started again when that is healed.
+fn healed(host: &Host, one: &Restartable, broken: Broken) -> Restartable {
+    assert!(one.process.alive(), "it goes on with it");
+    let healed = host.agent().heal(broken).unwrap();
+    assert!(!one.process.alive() && healed.processes.len() == 1);
+    assert!(healed.processes[0].alive() && is_whole(host));
+    let mount = mounted(host).unwrap();
+    assert!(!mount.is_read_only && !mount.is_shut_down, "{mount:?}");
+    let mut other = one.clone();
+    other.process = healed.processes[0];
+    other
+}
+
+#[test]
+fn a_disk_that_fails_is_seen_and_whole_when_it_is_healed() {
+    let Some((_root, hosts)) = hosts("failing", 1) else {
+        return;
+    };
+    let (state, link) = (hosts.state(), link_of(&hosts.state()));
+    let host = &hosts.all()[0];
+    let bytes: Vec<u8> = (0..300_000).map(|at| (at % 251) as u8).collect();
+    let file = put(host, "file", &bytes);
+    assert!(is_whole(host));
+    let one = works(host);
+    let processes = vec![one.clone()];
+    let broken = breaks(host, Break::DiskRemoved { processes });
+    let seen = tried(host, LIMIT);
+    assert_eq!(seen, (refused(Errno::IO), refused(Errno::IO)));
+    assert!(mounted(host).unwrap().is_shut_down);
+    let second = healed(host, &one, broken);
+
+    let processes = vec![second.clone()];
+    let broken = breaks(host, Break::DiskReadOnly { processes });
+    let seen = tried(host, LIMIT);
+    assert_eq!(seen.0, refused(Errno::ROFS));
+    assert!(matches!(seen.1, Attempt::Took(_)), "{seen:?}");
+    assert!(mounted(host).unwrap().is_read_only);
+    healed(host, &second, broken);
+    assert_eq!(host.agent().read(&file).unwrap(), bytes);
+    hosts.end().unwrap();
+    assert_gone(&state, link);
+}
+
+#[test]
+fn a_disk_fails_from_some_place_on() {
+    let Some((_root, hosts)) = hosts("errors", 1) else {
+        return;
+    };
+    let host = &hosts.all()[0];
+    let bytes = vec![7; 8 << 20];
+    let (first, last) = (put(host, "first", &bytes), put(host, "last", &bytes));
+    let look = |path: &Path, at: u64| {
+        let path = path.to_owned();
+        let sight = Sight::Bytes {
+            path,
+            at,
+            bytes: 100,
+        };
+        match host.agent().see(sight).unwrap() {
+            Seen::Bytes { on_disk, .. } => on_disk,
+            other => panic!("{other:?}"),
+        }
+    };
+    let good = Ok(Bytes(vec![7; 100]));
+    assert_eq!(look(&last, 5 << 20), good);
+    let broken = breaks(
+        host,
+        Break::DiskErrors {
+            path: last.clone(),
+            at: 4 << 20,
+            processes: vec![works(host)],
+        },
+    );
+    assert_eq!(look(&first, 5 << 20), good, "before the place");
+    assert_eq!(look(&last, (4 << 20) + 4096), Err(Errno::IO.raw_os_error()));
+    assert!(host.agent().read(&last).is_err());
+    host.agent().heal(broken).unwrap();
+    assert_eq!(look(&last, (4 << 20) + 4096), good);
+    assert_eq!(host.agent().read(&last).unwrap(), bytes);
+    assert!(is_whole(host));
+}
+
+#[test]
+fn a_disk_that_stalls_keeps_its_writers_and_lets_its_readers_go_on() {
+    let Some((_root, hosts)) = hosts("stalled", 1) else {
+        return;
+    };
+    let host = &hosts.all()[0];
+    let file = put(host, "file", &[1; 10_000]);
+    let broken = breaks(host, Break::DiskStalled);
+    let seen = tried(host, Duration::from_secs(2));
+    assert!(
+        matches!(seen, (Attempt::Silent, Attempt::Took(_))),
+        "{seen:?}"
+    );
+    // However often it is asked, not everyone who asks waits.
+    for _ in 0..8 {
+        assert_eq!(tried(host, SHORT).0, Attempt::Silent);
+    }
+    assert_eq!(host.agent().read(&file).unwrap(), [1; 10_000]);
+    host.usage().unwrap();
+    let said = format!(
+        "{:#}",
+        host.agent()
+            .change(vec![Step::write(file.clone(), "x")])
+            .unwrap_err()
+    );
+    assert!(said.contains("its volume is frozen"), "{said}");
+    let again = host.agent().inject(Break::DiskStalled, LIMIT).unwrap_err();
+    assert!(format!("{again:#}").contains("frozen already"), "{again:#}");
+    assert_eq!(
+        tried(host, SHORT).0,
+        Attempt::Silent,
+        "that did not thaw it"
+    );
+    host.agent().heal(broken).unwrap();
+    assert!(is_whole(host));
+    host.agent().change(vec![Step::write(file, "x")]).unwrap();
+
+    // By itself, and a process that waits for it goes on.
+    let broken = host.agent().inject(Break::DiskStalled, SHORT).unwrap();
+    let output = host.folder().join("late");
+    let line = format!("echo late > {}", output.display());
+    assert!(shell_of(host.agent(), &line, &host.folder().join("shell")));
+    assert_eq!(host.agent().read(&output).unwrap(), b"late\n");
+    assert!(host.agent().heal(broken).unwrap().by_itself);
+}
+
+/// Runs a line whose output file is there only when the volume takes writes again.
+fn shell_of(agent: &Agent, line: &str, output: &Path) -> bool {
+    let mut command = process::command(Path::new("/bin/sh"));
+    command.args(["-c", line]);
+    let mut started = None;
+    wait_until("it can be started", || {
+        started = agent.start(&command, output).ok();
+        started.is_some()
+    });
+    wait_until("it has ended", || {
+        agent.how_ended(started.unwrap()).is_some()
+    });
+    true
+}
+
+#[test]
+fn a_full_disk_has_as_much_room_as_it_was_left() {
+    const LEFT: u64 = 300 << 10;
+    const BYTES: usize = 600 << 10;
+    let Some((_root, hosts)) = hosts("full", 1) else {
+        return;
+    };
+    let host = &hosts.all()[0];
+    let before = host.usage().unwrap().available_bytes;
+    let broken = breaks(host, Break::DiskFull { leave_bytes: LEFT });
+    let left = host.usage().unwrap().available_bytes;
+    assert!(left.abs_diff(LEFT) < 128 << 10, "{left}");
+    let write = |name: &str, bytes: usize| {
+        let step = Step::write(host.folder().join(name), vec![1; bytes]);
+        host.agent().change(vec![step])
+    };
+    let said = format!("{:#}", write("second", BYTES).unwrap_err());
+    assert!(said.contains("No space left on device"), "{said}");
+    assert!(write("first", 1000).is_ok());
+    host.agent().heal(broken).unwrap();
+    write("second", BYTES).unwrap();
+    let after = host.usage().unwrap().available_bytes + BYTES as u64;
+    assert!(after.abs_diff(before) < 1 << 20, "{before} {after}");
+
+    let most = Break::DiskFull {
+        leave_bytes: u64::MAX,
+    };
+    assert!(host.agent().inject(most, LIMIT).is_err());
+    let broken = host
+        .agent()
+        .inject(Break::DiskFull { leave_bytes: 0 }, SHORT)
+        .unwrap();
+    wait_until("there is room again", || write("third", BYTES).is_ok());
+    assert!(host.agent().heal(broken).unwrap().by_itself);
+}
+
+#[test]
+fn rotten_bytes_are_read_from_the_disk_until_they_are_healed_and_nobody_elses_are_touched() {
+    let Some((_root, hosts)) = hosts("corrupt", 1) else {
+        return;
+    };
+    let host = &hosts.all()[0];
+    let bytes: Vec<u8> = (0..3_000_001).map(|at| (at % 253) as u8).collect();
+    let path = put(host, "file", &bytes);
+    let look = |path: &Path, at: u64| {
+        let path = path.to_owned();
+        match host
+            .agent()
+            .see(Sight::Bytes {
+                path,
+                at,
+                bytes: 64,
+            })
+            .unwrap()
+        {
+            Seen::Bytes { cached, on_disk } => (cached.unwrap().0, on_disk.unwrap().0),
+            other => panic!("{other:?}"),
+        }
+    };
+    let whole = |at: usize| bytes[at..(at + 64).min(bytes.len())].to_vec();
+    let rotten = |at: usize| whole(at).iter().map(|byte| !byte).collect::<Vec<u8>>();
+    let corrupt = |at: u64, bytes: u64| {
+        let path = path.clone();
+        Break::DiskCorrupt { path, at, bytes }
+    };
+    // In the middle of a block, over many, and at the end.
+    for (at, count) in [(1_000_001, 64), (5000, 1 << 20), (2_999_937, 64)] {
+        let broken = breaks(host, corrupt(at, count));
+        let both = (rotten(at as usize), rotten(at as usize));
+        assert_eq!(look(&path, at), both, "{at}");
+        let beside = at as usize - 64;
+        assert_eq!(look(&path, at - 64), (whole(beside), whole(beside)));
+        let healed = host.agent().heal(broken).unwrap();
+        assert!(healed.became.unwrap().ends_with("is as it was"));
+        assert_eq!(host.agent().read(&path).unwrap(), bytes);
+    }
+    for (at, count) in [(3_000_000, 2), (0, 0), (0, 2 << 20), (u64::MAX, 1)] {
+        assert!(
+            host.agent().inject(corrupt(at, count), LIMIT).is_err(),
+            "{at}"
+        );
+    }
+
+    // Moved: it is found again.
+    let broken = breaks(host, corrupt(1000, 64));
+    let moved = host.folder().join("folder/moved");
+    let steps = vec![
+        Step::Folder(host.folder().join("folder")),
+        Step::Rename {
+            from: path.clone(),
+            to: moved.clone(),
+        },
+    ];
+    host.agent().change(steps).unwrap();
+    let became = host.agent().heal(broken).unwrap().became.unwrap();
+    assert!(became.contains("folder/moved is as it was"), "{became}");
+    assert_eq!(host.agent().read(&moved).unwrap(), bytes);
+
+    // Written to: what stands there now stays.
+    let broken = breaks(
+        host,
+        Break::DiskCorrupt {
+            path: moved.clone(),
+            at: 1000,
+            bytes: 64,
+        },
+    );
+    let written = vec![9; bytes.len()];
+    put(host, "folder/moved", &written);
+    let became = host.agent().heal(broken).unwrap().became.unwrap();
+    assert!(became.contains("0 of 1 pieces"), "{became}");
+    assert_eq!(host.agent().read(&moved).unwrap(), written);
+
+    // Deleted, and its blocks may be others' by now.
+    let path = moved.clone();
+    let broken = breaks(
+        host,
+        Break::DiskCorrupt {
+            path,
+            at: 0,
+            bytes: 64,
+        },
+    );
+    host.agent()
+        .change(vec![Step::Remove(moved.clone())])
+        .unwrap();
+    let other = put(host, "other", &[5; 90_000_000]);
+    let became = host.agent().heal(broken).unwrap().became.unwrap();
+    assert!(became.contains("was deleted meanwhile"), "{became}");
+    host.drop_page_cache().unwrap();
+    let read = shell(
+        host,
+        &format!("tr -d '\\005' < {} | wc -c", other.display()),
+    );
+    assert_eq!(read.text, "0", "all of it is what was written");
+}
+
+/// The trial is in the groups of its host: what those may do, it may do.
+#[test]
+fn a_slow_disk_is_seen_to_be_slow() {
+    if !able(&[HostAbility::Disk]) {
+        return;
+    }
+    let Some((_root, hosts)) = hosts("slow", 1) else {
+        return;
+    };
+    let host = &hosts.all()[0];
+    put(host, "file", &[1; 8192]);
+    let slow = DiskSpec {
+        // A block of 4 KiB takes a second.
+        write_bytes_per_s: Some(4096),
+        read_bytes_per_s: Some(4096),
+        ..DiskSpec::default()
+    };
+    let took = || match tried(host, LIMIT) {
+        (Attempt::Took(write), Attempt::Took(read)) => (write, read),
+        other => panic!("{other:?}"),
+    };
+    let broken = breaks(host, Break::Disk(slow));
+    let (write, read) = took();
+    let least = Duration::from_millis(600);
+    assert!(write > least && read > least, "{write:?} {read:?}");
+    host.agent().heal(broken).unwrap();
+    wait_until("it is as fast as before", || {
+        let (write, read) = took();
+        write < least && read < least
+    });
+}
+
+/// One of each, and what it leaves to be undone.
+fn each(host: &Host) -> Vec<Break> {
+    let path = put(host, "file", &[3; 100_000]);
+    let process = || vec![works(host)];
+    vec![
+        Break::PowerOff {
+            processes: process(),
+        },
+        Break::DiskRemoved {
+            processes: process(),
+        },
+        Break::DiskReadOnly {
+            processes: process(),
+        },
+        Break::DiskErrors {
+            path: path.clone(),
+            at: 5000,
+            processes: process(),
+        },
+        Break::DiskStalled,
+        Break::DiskFull { leave_bytes: 0 },
+        Break::DiskCorrupt {
+            path,
+            at: 5000,
+            bytes: 10_000,
+        },
+    ]
+}
+
+/// A process that writes to a volume whenever it can.
+fn writer(host: &Host) -> Identity {
+    let folder = host.folder().display();
+    let line = format!("cd {folder}; while :; do echo x > x; sync x; done");
+    start(host, &line).0
+}
+
+#[test]
+fn whatever_is_broken_when_an_agent_is_killed_its_guard_leaves_nothing() {
+    let mut number = 0;
+    loop {
+        let Some((_root, hosts)) = hosts(&format!("guard{number}"), 2) else {
+            return;
+        };
+        let (state, link) = (hosts.state(), link_of(&hosts.state()));
+        let host = &hosts.all()[0];
+        let Some(what) = each(host).into_iter().nth(number) else {
+            return;
+        };
+        number += 1;
+        let writer = writer(host);
+        breaks(host, what);
+        kill(&[host.agent().process()]);
+        wait_until("who writes has ended", || !writer.alive());
+        for place in &state.hosts[0].places {
+            wait_until("its control group has gone", || !place.dir.exists());
+        }
+        let folder = &state.hosts[0].folder;
+        wait_until("its folder has gone", || !folder.exists());
+        hosts.end().unwrap();
+        assert_gone(&state, link);
+    }
+}
+
+#[test]
+fn whatever_is_broken_is_gone_when_the_hosts_are_ended() {
+    let mut number = 0;
+    loop {
+        let Some((_root, hosts)) = hosts(&format!("ended{number}"), 1) else {
+            return;
+        };
+        let (state, link) = (hosts.state(), link_of(&hosts.state()));
+        let host = &hosts.all()[0];
+        let Some(what) = each(host).into_iter().nth(number) else {
+            return;
+        };
+        number += 1;
+        let writer = writer(host);
+        breaks(host, what);
+        hosts.end().unwrap();
+        assert!(!writer.alive());
+        assert_gone(&state, link);
+    }
+}
+
+/// The frozen file system holds itself and its device, though it is mounted nowhere any more, and
+/// who waits for it holds the rest.
+#[test]
+fn a_frozen_volume_whose_agent_and_guard_were_killed_together_is_cleared_by_its_state() {
+    let Some((_root, hosts)) = hosts("frozen", 1) else {
+        return;
+    };
+    let (state, link) = (hosts.state(), link_of(&hosts.state()));
+    let host = &hosts.all()[0];
+    let writer = writer(host);
+    breaks(host, Break::DiskStalled);
+    assert_eq!(tried(host, SHORT).0, Attempt::Silent);
+    let names = ["switch", "host1"];
+    let agents: Vec<_> = names
+        .map(|name| of_cluster(&state.id, name, false))
+        .concat();
+    agents.iter().for_each(|agent| agent.signal(Signal::STOP));
+    kill(&names.map(|name| of_cluster(&state.id, name, true)).concat());
+    kill(&agents);
+    wait_until("they have ended", || {
+        agents.iter().all(|agent| !agent.alive())
+    });
+    clock::sleep(SHORT);
+    let device = state.hosts[0].device.as_ref().unwrap();
+    let backing = format!("/sys/block/{device}/loop/backing_file");
+    let text = std::fs::read_to_string(&backing).unwrap();
+    assert!(text.contains("host1.img (deleted)"), "{text}");
+    assert!(writer.alive(), "it cannot be killed");
+    Hosts::thaw(&state).unwrap();
+    end_agents(&state.id).unwrap();
+    Hosts::clear(&state).unwrap();
+    assert!(!writer.alive());
+    assert_gone(&state, link);
+    Hosts::clear(&state).unwrap();
+}

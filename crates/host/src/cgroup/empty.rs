@@ -1,0 +1,30 @@
+//! How a group is emptied that stays: its host has no power for a while.
+
+use super::{CgroupDir, END_LIMIT, Group, POLL, kill, pids};
+use anyhow::Result;
+use measure::clock::{self, Deadline};
+
+impl Group {
+    /// Kills what is in it.
+    ///
+    /// # Errors
+    /// A process does not go.
+    pub fn empty(&self) -> Result<()> {
+        self.check()?;
+        let deadline = Deadline::after(END_LIMIT);
+        let left = |place: &CgroupDir| pids(&place.dir);
+        loop {
+            let left: Vec<i32> = self.places.iter().flat_map(left).collect();
+            if left.is_empty() {
+                return Ok(());
+            }
+            anyhow::ensure!(
+                !deadline.passed(),
+                "processes are still there {} s after SIGKILL: {left:?}",
+                END_LIMIT.as_secs()
+            );
+            self.places.iter().for_each(|place| kill(&place.dir));
+            clock::sleep(POLL);
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! A disk that is tried by a process of its own.
+//!
+//! What must hold: it is in the groups of its host, and so as slow as all there are; it leaves
+//! nothing on the disk, whenever it is killed; and where it waits for ever, nobody waits with it.
+
+use crate::here::Here;
+use crate::process;
+use crate::sights::{Attempt, Seen};
+use crate::volume::{BLOCK_BYTES, Blocks};
+use anyhow::{Context, Result};
+use measure::clock::{self, Deadline};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use rustix::process::Signal;
+use std::fs::File;
+use std::io::{PipeReader, Read};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The argument, after the agent's own, that makes this program try a disk; its folder follows.
+pub const ARGUMENT: &str = "try-disk";
+
+/// How many processes may wait for a disk that does nothing. Then it does nothing, without one
+/// more.
+const WAITING_MAX: usize = 4;
+
+/// How many files and folders are looked at for one that can be read.
+const ENTRIES_MAX: usize = 10_000;
+
+/// Files that are the laboratory's own begin so: that which takes the room has nothing to read.
+const OWN: &str = ".cassay";
+
+/// What one trial says of its two halves.
+type Said = (Attempt, Attempt);
+
+/// Tries the disk of `folder`, and says on its output what came of it.
+///
+/// # Errors
+/// There is nobody who listens.
+pub fn run(folder: &Path) -> Result<()> {
+    let writing = {
+        let folder = folder.to_owned();
+        std::thread::Builder::new()
+            .name("write".to_owned())
+            .spawn(move || {
+                let begun_ns = clock::now_ns();
+                let written = write(&folder);
+                say(
+                    "write",
+                    begun_ns,
+                    written.as_ref().map(drop).map_err(|error| *error),
+                )?;
+                anyhow::Ok(written.ok())
+            })
+            .context("start a thread that writes")?
+    };
+    let found = file_below(folder);
+    if let Some(path) = &found {
+        let begun_ns = clock::now_ns();
+        let flags = OFlags::RDONLY | OFlags::DIRECT | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = rustix::fs::open(path, flags, Mode::empty());
+        say(
+            "read",
+            begun_ns,
+            file.and_then(|file| read(&File::from(file))),
+        )?;
+    }
+    let written = writing
+        .join()
+        .ok()
+        .context("the thread that writes has failed")??;
+    match (found, written) {
+        (Some(_), _) => Ok(()),
+        // Then that which was written.
+        (None, Some(file)) => {
+            let begun_ns = clock::now_ns();
+            say("read", begun_ns, read(&file))
+        }
+        (None, None) => tell("read none"),
+    }
+}
+
+/// One block into a file without a name, on the disk.
+fn write(folder: &Path) -> Result<File, Errno> {
+    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::DIRECT | OFlags::CLOEXEC;
+    let file = rustix::fs::open(folder, flags, Mode::from_raw_mode(0o600))?;
+    let blocks = Blocks::new(BLOCK_BYTES);
+    rustix::io::pwrite(&file, blocks.bytes(), 0)?;
+    rustix::fs::fsync(&file)?;
+    Ok(File::from(file))
+}
+
+/// The first block of a file that was opened to be read past every cache.
+fn read(file: &File) -> Result<(), Errno> {
+    let read = Blocks::read(file, 0, BLOCK_BYTES);
+    read.map(drop)
+        .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
+}
+
+/// A file that has a block to be read.
+fn file_below(folder: &Path) -> Option<PathBuf> {
+    let mut folders = vec![folder.to_owned()];
+    let mut left = ENTRIES_MAX;
+    while let Some(folder) = folders.pop() {
+        let entries = std::fs::read_dir(folder).into_iter().flatten();
+        for entry in entries.filter_map(Result::ok) {
+            left = left.checked_sub(1)?;
+            let Ok(found) = entry.metadata() else {
+                continue;
+            };
+            let is_own = entry.file_name().to_string_lossy().starts_with(OWN);
+            if found.is_dir() {
+                folders.push(entry.path());
+            } else if found.is_file() && found.len() >= BLOCK_BYTES && !is_own {
+                return Some(entry.path());
+            }
+        }
+    }
+    None
+}
+
+fn say(what: &str, begun_ns: u64, done: Result<(), Errno>) -> Result<()> {
+    let took_ns = clock::now_ns().saturating_sub(begun_ns);
+    match done {
+        Ok(()) => tell(&format!("{what} took {took_ns}")),
+        Err(error) => tell(&format!("{what} refused {}", error.raw_os_error())),
+    }
+}
+
+fn tell(line: &str) -> Result<()> {
+    let line = format!("{line}\n");
+    let written = rustix::io::write(rustix::stdio::stdout(), line.as_bytes());
+    written.map(drop).context("say what came of a trial")
+}
+
+/// Has the disk of `folder` tried; what has not happened within `limit` is silent.
+///
+/// # Errors
+/// No process can be started.
+pub(crate) fn look(here: &Here, folder: &Path, limit: Duration) -> Result<Seen> {
+    let seen = |(write, read): Said| Seen::Disk { write, read };
+    let deadline = Deadline::after(limit);
+    let mut waiting = here.trials();
+    waiting.retain(|one| here.children.runs(*one));
+    if waiting.len() >= WAITING_MAX {
+        return Ok(seen((Attempt::Silent, Attempt::Silent)));
+    }
+    let (output, input) = std::io::pipe().context("make a pipe")?;
+    let mut command = process::command(Path::new("/proc/self/exe"));
+    command
+        .arg(reach::ARGUMENT)
+        .arg(here.name())
+        .arg(ARGUMENT)
+        .arg(folder);
+    command
+        .current_dir("/")
+        .stdout(input)
+        .stderr(std::process::Stdio::null());
+    if let Ok(group) = here.group() {
+        group.admit(&mut command)?;
+    }
+    let process = here.children.start(command)?;
+    waiting.push(process);
+    drop(waiting);
+    let said = heard(&listen(output, deadline)?);
+    process.signal(Signal::KILL);
+    Ok(seen(said))
+}
+
+/// All that comes until the pipe ends or the time is over.
+fn listen(mut pipe: PipeReader, deadline: Deadline) -> Result<String> {
+    let mut said = Vec::new();
+    let mut buffer = [0; 256];
+    loop {
+        let left = Timespec::try_from(deadline.left()).context("wait for so long")?;
+        let mut polled = [PollFd::new(&pipe, PollFlags::IN)];
+        match poll(&mut polled, Some(&left)) {
+            Ok(0) => break,
+            Err(Errno::INTR) => continue,
+            ready => ready.context("wait for a trial")?,
+        };
+        match pipe
+            .read(&mut buffer)
+            .context("hear what came of a trial")?
+        {
+            0 => break,
+            count => said.extend_from_slice(&buffer[..count]),
+        }
+    }
+    Ok(String::from_utf8_lossy(&said).into_owned())
+}
+
+fn heard(said: &str) -> Said {
+    let of = |what: &str| {
+        let line = said.lines().find_map(|line| line.strip_prefix(what));
+        let mut words = line.unwrap_or_default().split_ascii_whitespace();
+        let word = words.next();
+        let number = words.next().and_then(|number| number.parse().ok());
+        match (word, number) {
+            (Some("took"), Some(ns)) => Attempt::Took(Duration::from_nanos(ns)),
+            (Some("refused"), Some(errno)) => Attempt::Refused(errno as i32),
+            (Some("none"), _) => Attempt::None,
+            _ => Attempt::Silent,
+        }
+    };
+    (of("write "), of("read "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_not_said_is_silent() {
+        let took = Attempt::Took(Duration::from_nanos(7));
+        assert_eq!(
+            heard("write took 7\nread refused 5\n"),
+            (took, Attempt::Refused(5))
+        );
+        assert_eq!(heard("read none\nwrite took 7"), (took, Attempt::None));
+        for cut in ["", "write", "write took", "write took x", "reads took 7"] {
+            assert_eq!(heard(cut), (Attempt::Silent, Attempt::Silent), "{cut}");
+        }
+    }
+}
