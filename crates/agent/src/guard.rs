@@ -151,3 +151,29 @@ impl State {
         frame::write(pipe, &self.last)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_guard_hears_its_agent_and_notices_that_it_was_killed_though_its_pipe_is_held() {
+        let (reader, mut writer) = std::io::pipe().unwrap();
+        let pipe = File::from(std::os::fd::OwnedFd::from(reader));
+        let mut command = process::command(Path::new("/bin/sleep"));
+        command.arg("600");
+        let mut child = process::spawn(command, Life::Ours).unwrap();
+        let agent = Identity::of(child.id());
+        assert!(agent.is_some());
+        writer.write_all(b"x").unwrap();
+        assert!(has_news(&pipe, agent));
+        std::io::Read::read_exact(&mut &pipe, &mut [0]).unwrap();
+        // Nobody takes its status, and the pipe stays open: what is left is as of a process with a
+        // thread that cannot be killed.
+        child.kill().unwrap();
+        assert!(!has_news(&pipe, agent));
+        drop(writer);
+        assert!(has_news(&pipe, agent), "that it has ended");
+        child.wait().unwrap();
+    }
+}

@@ -47,7 +47,8 @@ impl Restartable {
     }
 }
 
-/// What an agent can break. Processes are those that it has started.
+/// What an agent can break. Processes are those that it has started. A volume is broken in one way
+/// at a time, beside that it may be slow: the second is refused.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Break {
     /// A process is stopped (SIGSTOP), and goes on.
@@ -179,9 +180,10 @@ fn restart(here: &Here, all: &[Restartable]) -> Result<Vec<Identity>> {
 
 impl Break {
     fn into_breakable(self, broken: Broken) -> Box<dyn Breakable> {
-        use volume::{Failing, How};
-        let failing =
-            |how, processes| -> Box<dyn Breakable> { Box::new(Failing::by(how, processes)) };
+        use volume::{Alone, Failing, Full, How, Stalled};
+        let failing = |how, processes| -> Box<dyn Breakable> {
+            Box::new(Alone::with(Failing::by(how, processes)))
+        };
         match self {
             Break::Pause(process) => Box::new(process::Pause(process)),
             Break::Kill(one) => Box::new(process::Ended::killed(one)),
@@ -195,7 +197,7 @@ impl Break {
             Break::LinkFrom(link) => Box::new(links::Slow::from_here(link)),
             Break::TakeAddress(address) => Box::new(links::Taken::of(address)),
             Break::Reset(ports) => Box::new(links::Reset(ports)),
-            Break::PowerOff { processes } => Box::new(power::Off::of(processes)),
+            Break::PowerOff { processes } => Box::new(Alone::with(power::Off::of(processes))),
             Break::Adopt {
                 device,
                 folder,
@@ -208,9 +210,11 @@ impl Break {
                 at,
                 processes,
             } => failing(How::From(path, at), processes),
-            Break::DiskStalled => Box::new(volume::Stalled::default()),
-            Break::DiskFull { leave_bytes } => Box::new(volume::Full::but(leave_bytes)),
-            Break::DiskCorrupt { path, at, bytes } => Box::new(rot::Rot::of(path, at, bytes)),
+            Break::DiskStalled => Box::new(Alone::with(Stalled::default())),
+            Break::DiskFull { leave_bytes } => Box::new(Alone::with(Full::but(leave_bytes))),
+            Break::DiskCorrupt { path, at, bytes } => {
+                Box::new(Alone::with(rot::Rot::of(path, at, bytes)))
+            }
         }
     }
 }

@@ -104,12 +104,14 @@ fn nobody_reaches_the_files_of_a_host_without_power_until_it_is_back() {
     let healed = host.agent().heal(broken).unwrap();
     assert!(healed.by_itself && healed.processes[0].alive());
 
-    // What is stalled has no power either, and nobody waits for it.
+    // One after the other: who waits for a stalled disk cannot be killed.
     let stalled = host.agent().inject(Break::DiskStalled, LIMIT).unwrap();
-    let broken = off(host, Vec::new(), LIMIT);
-    assert!(!healed.processes[0].alive());
-    host.agent().heal(broken).unwrap();
-    assert!(is_whole(host));
+    let what = Break::PowerOff {
+        processes: Vec::new(),
+    };
+    let said = format!("{:#}", host.agent().inject(what, LIMIT).unwrap_err());
+    assert!(said.contains("one at a time"), "{said}");
+    assert!(healed.processes[0].alive());
     host.agent().heal(stalled).unwrap();
     assert!(is_whole(host));
 }

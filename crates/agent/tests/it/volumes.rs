@@ -218,7 +218,7 @@ fn a_disk_that_stalls_keeps_its_writers_and_lets_its_readers_go_on() {
     );
     assert!(said.contains("its volume is frozen"), "{said}");
     let again = host.agent().inject(Break::DiskStalled, LIMIT).unwrap_err();
-    assert!(format!("{again:#}").contains("frozen already"), "{again:#}");
+    assert!(format!("{again:#}").contains("one at a time"), "{again:#}");
     assert_eq!(
         tried(host, SHORT).0,
         Attempt::Silent,
@@ -502,6 +502,27 @@ fn whatever_is_broken_is_gone_when_the_hosts_are_ended() {
         hosts.end().unwrap();
         assert!(!writer.alive());
         assert_gone(&state, link);
+    }
+}
+
+#[test]
+fn whatever_is_broken_is_whole_again_by_itself_when_its_time_is_over() {
+    let Some((_root, hosts)) = hosts("within", 1) else {
+        return;
+    };
+    let host = &hosts.all()[0];
+    for what in each(host) {
+        let name = format!("{what:?}");
+        let broken = host.agent().inject(what, SHORT).unwrap();
+        // Refused as long as the other is there.
+        let mut next = None;
+        wait_until(&name, || {
+            next = host.agent().inject(Break::DiskStalled, LIMIT).ok();
+            next.is_some()
+        });
+        assert!(host.agent().heal(broken).unwrap().by_itself, "{name}");
+        host.agent().heal(next.unwrap()).unwrap();
+        assert!(is_whole(host), "{name}");
     }
 }
 

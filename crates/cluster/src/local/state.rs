@@ -249,6 +249,10 @@ pub(crate) fn remove(folder: &Path, state: &State) -> Result<usize> {
         );
     }
     let processes = processes(&state.id);
+    if let Some(hosts) = &state.hosts {
+        // Who waits for a frozen volume cannot be killed.
+        Hosts::thaw(hosts)?;
+    }
     host::end_agents(&state.id)?;
     for process in &processes {
         process.signal(rustix::process::Signal::KILL);

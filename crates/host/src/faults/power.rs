@@ -34,8 +34,6 @@ impl Breakable for Off {
         check(here, &self.processes)?;
         self.is_off = true;
         here.files.bar(volume.folder(), Bar::Away);
-        // Whoever waits for a frozen volume cannot be killed.
-        here.undo.release()?;
         here.children.kill()?;
         here.group()?.empty()?;
         volume.shut_down()?;

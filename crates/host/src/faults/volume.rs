@@ -5,7 +5,7 @@ use crate::here::Here;
 use crate::here::folders::Bar;
 use crate::process::Identity;
 use crate::undo::Undo;
-use crate::volume::{self, ext4};
+use crate::volume::{self, Claim, ext4};
 use anyhow::{Context, Result};
 use rustix::fd::OwnedFd;
 use rustix::fs::{Advice, FallocateFlags, Mode, OFlags, fadvise, fallocate, ftruncate};
@@ -22,6 +22,36 @@ const TURNS_MAX: usize = 32;
 
 /// How near the room that is left comes to the wanted: what a file system needs for its own tables.
 const NEAR_BYTES: u64 = 64 << 10;
+
+/// Something that breaks the host's volume, which has one such thing at a time.
+pub(super) struct Alone<B> {
+    what: B,
+    claim: Option<Claim>,
+}
+
+impl<B> Alone<B> {
+    pub fn with(what: B) -> Alone<B> {
+        Alone { what, claim: None }
+    }
+}
+
+impl<B: Breakable> Breakable for Alone<B> {
+    fn inject(&mut self, here: &Here) -> Result<()> {
+        self.claim = Some(here.volume()?.claim()?);
+        self.what.inject(here)
+    }
+
+    fn heal(&mut self, here: &Here) -> Result<Vec<Identity>> {
+        match self.claim {
+            Some(_) => self.what.heal(here),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    fn became(&self) -> Option<String> {
+        self.what.became()
+    }
+}
 
 /// How a disk fails.
 pub(super) enum How {
@@ -76,6 +106,10 @@ impl Breakable for Failing {
         let processes: Vec<Identity> = self.processes.iter().map(|one| one.process).collect();
         here.files.bar(volume.folder(), Bar::Away);
         here.children.end_all(&processes, Duration::ZERO)?;
+        if volume.unmount().is_err() {
+            // Whoever else is on this host keeps it, and can do nothing with it.
+            here.group()?.empty()?;
+        }
         volume.renew()?;
         here.files.bar(volume.folder(), Bar::None);
         restart(here, &self.processes)
@@ -114,10 +148,7 @@ impl Breakable for Stalled {
         let root = volume.root()?;
         self.is_told = true;
         here.undo.add(Undo::Thaw(volume.folder().to_owned()))?;
-        match ext4::freeze(&root) {
-            Err(Errno::BUSY) => anyhow::bail!("the volume is frozen already"),
-            frozen => frozen.with_context(|| format!("freeze {}", volume.folder().display()))?,
-        }
+        ext4::freeze(&root).with_context(|| format!("freeze {}", volume.folder().display()))?;
         self.is_frozen = true;
         here.files.bar(volume.folder(), Bar::Frozen);
         Ok(())
@@ -126,11 +157,8 @@ impl Breakable for Stalled {
     fn heal(&mut self, here: &Here) -> Result<Vec<Identity>> {
         let volume = here.volume()?;
         if std::mem::take(&mut self.is_frozen) {
-            // It is not mounted any more if its host has lost its power.
-            if volume.is_mounted()? {
-                ext4::thaw(&volume.root()?).context("thaw the volume")?;
-                here.files.bar(volume.folder(), Bar::None);
-            }
+            ext4::thaw(&volume.root()?).context("thaw the volume")?;
+            here.files.bar(volume.folder(), Bar::None);
         }
         if std::mem::take(&mut self.is_told) {
             here.undo.forget(&Undo::Thaw(volume.folder().to_owned()))?;

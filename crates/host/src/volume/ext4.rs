@@ -169,9 +169,14 @@ pub(crate) fn shut_down(root: &OwnedFd) -> Result<(), Errno> {
 
 /// Goes read-only as after an error of its device: the journal ends where it is.
 pub(crate) fn abort(root: &OwnedFd) -> Result<(), Errno> {
+    reconfigure(root, "abort")
+}
+
+/// Mounts it anew with one option more. Nothing is written by that.
+pub(super) fn reconfigure(root: &OwnedFd, option: &str) -> Result<(), Errno> {
     let flags = FsPickFlags::FSPICK_CLOEXEC | FsPickFlags::FSPICK_EMPTY_PATH;
     let context = fspick(root.as_fd(), "", flags)?;
-    fsconfig_set_flag(context.as_fd(), "abort")?;
+    fsconfig_set_flag(context.as_fd(), option)?;
     fsconfig_reconfigure(context.as_fd())
 }
 

@@ -22,6 +22,9 @@ const SET_STATUS: ioctl::Opcode = 0x4C04;
 /// `LOOP_GET_STATUS64`.
 const GET_STATUS: ioctl::Opcode = 0x4C05;
 
+/// `BLKFLSBUF` of `linux/fs.h`.
+const FLUSH: ioctl::Opcode = 0x1261;
+
 /// `LO_FLAGS_AUTOCLEAR`: the device is free again after its last user.
 const AUTOCLEAR: u32 = 4;
 /// `LO_FLAGS_DIRECT_IO`: otherwise the page cache holds everything twice, once outside the host.
@@ -149,6 +152,19 @@ impl LoopDevice {
             Err(Errno::BUSY) => Ok(true),
             Err(error) => Err(error).with_context(|| format!("open {}", self.path())),
         }
+    }
+
+    /// Drops what the page cache has of it, as the last one to close it would: who mounts it then
+    /// sees what stands in its image, and nothing that was on its way there when it was shut down.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn uncache(&self) -> Result<()> {
+        // SAFETY: BLKFLSBUF looks at no argument.
+        let request = unsafe { ioctl::NoArg::<FLUSH>::new() };
+        // SAFETY: the same.
+        let flushed = unsafe { ioctl::ioctl(&self.open, request) };
+        flushed.with_context(|| format!("drop {} from the page cache", self.path()))
     }
 
     /// Every read and write behind its first `bytes` fails from now on (EIO); with none, it has

@@ -118,6 +118,10 @@ impl StandIn {
             return Ok(());
         };
         let context = || format!("ask for the room in {}", folder.display());
+        // While its host has no power, what lies below it is another file system.
+        if is_plain(folder).with_context(context)? {
+            return Ok(());
+        }
         let stat = rustix::fs::statvfs(folder).with_context(context)?;
         let block = stat.f_frsize as f64;
         let used = (stat.f_blocks - stat.f_bfree) as f64 * block;
@@ -129,6 +133,12 @@ impl StandIn {
         out.put("volume.used_share", &self.name, "%", share);
         Ok(())
     }
+}
+
+/// Whether nothing is mounted at `folder`.
+fn is_plain(folder: &Path) -> rustix::io::Result<bool> {
+    let above = rustix::fs::stat(folder.join(".."))?;
+    Ok(rustix::fs::stat(folder)?.st_dev == above.st_dev)
 }
 
 impl Look for StandIn {
