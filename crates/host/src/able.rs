@@ -86,8 +86,8 @@ impl Able {
     }
 }
 
-/// Every [`HostAbility`] that hosts need, there or not. The machine is asked the first time only, since that makes
-/// namespaces; nothing of them stays.
+/// Every [`HostAbility`] that hosts need, there or not. The machine is asked the first time only,
+/// since that makes namespaces; nothing of them stays.
 pub fn abilities() -> &'static [Able] {
     static KNOWN: OnceLock<Vec<Able>> = OnceLock::new();
     KNOWN.get_or_init(ask)

@@ -21,9 +21,11 @@ use std::time::Duration;
 /// The argument, after the agent's own, that makes this program try a disk; its folder follows.
 pub const ARGUMENT: &str = "try-disk";
 
-/// How many processes may wait for a disk that does nothing. Then it does nothing, without one
-/// more.
+/// How many processes may wait for a disk that does nothing. As long as they do, no further one is
+/// started.
 const WAITING_MAX: usize = 4;
+
+const POLL: Duration = Duration::from_millis(5);
 
 /// How many files and folders are looked at for one that can be read.
 const ENTRIES_MAX: usize = 10_000;
@@ -142,9 +144,18 @@ pub(crate) fn look(here: &Here, folder: &Path, limit: Duration) -> Result<Seen> 
     let seen = |(write, read): Said| Seen::Disk { write, read };
     let deadline = Deadline::after(limit);
     let mut waiting = here.trials();
-    waiting.retain(|one| here.children.runs(*one));
-    if waiting.len() >= WAITING_MAX {
-        return Ok(seen((Attempt::Silent, Attempt::Silent)));
+    loop {
+        waiting.retain(|one| here.children.runs(*one));
+        if waiting.len() < WAITING_MAX {
+            break;
+        }
+        if deadline.passed() {
+            return Ok(seen((Attempt::Silent, Attempt::Silent)));
+        }
+        // One that was waiting may just be ending.
+        drop(waiting);
+        clock::sleep(POLL);
+        waiting = here.trials();
     }
     let (output, input) = std::io::pipe().context("make a pipe")?;
     let mut command = process::command(Path::new("/proc/self/exe"));

@@ -6,7 +6,8 @@
 //! space behind it is checked before.
 //!
 //! An agent that has one holds it open, mounted or not, and another agent may mount it then. It is
-//! mounted by one of them at a time: who mounts it has the lock of its device until it is unmounted.
+//! mounted by one of them at a time: who mounts it has the lock of its device until it is
+//! unmounted.
 
 pub(crate) mod ext4;
 pub(crate) mod loop_device;
@@ -220,7 +221,8 @@ impl Volume {
             .with_context(|| format!("mount {path} at {}", self.folder.display()))
     }
 
-    /// Unmounts it, if it is mounted, with all that the page cache has of it; whoever has it open by now has ended.
+    /// Unmounts it, if it is mounted, and drops what the page cache has of it; whoever had it open
+    /// has ended by now.
     ///
     /// # Errors
     /// Somebody still uses it after a few seconds, or the kernel refuses.
@@ -322,10 +324,10 @@ impl Volume {
         done.with_context(|| format!("make the file system of {} end", self.folder.display()))
     }
 
-    /// Gives no blocks of deleted files back any more until it is mounted again. A file system whose
-    /// journal ends gives some back whose files are there again after a replay of it: of 40 volumes
-    /// that were shut down while files were replaced (Linux 6.18), 6 had zeros in place of a synced
-    /// file, and none without this.
+    /// Gives no blocks of deleted files back any more until it is mounted again. A file system
+    /// whose journal ends gives some back whose files are there again after a replay of it: of 40
+    /// volumes that were shut down while files were replaced (Linux 6.18), 6 had zeros in place of
+    /// a synced file, and none without this.
     fn keep_blocks(&self, root: &OwnedFd) -> Result<()> {
         let kept = ext4::reconfigure(root, "nodiscard");
         kept.with_context(|| format!("keep the blocks of {}", self.folder.display()))

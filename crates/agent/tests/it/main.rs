@@ -15,7 +15,11 @@ mod links;
 mod machine;
 mod network;
 mod outlive;
+mod power;
+mod rot;
 mod ssh;
+mod volume_ends;
+mod volumes;
 mod watch;
 
 /// Runs before `main`, as the binary does it in its first line.

@@ -1,23 +1,20 @@
-//! Volumes that are broken on purpose: seen by whoever tries them, whole again when they are healed,
-//! and gone with their agent whenever it is killed.
+//! Volumes that are broken on purpose: seen by whoever tries them, and whole again when they are
+//! healed.
 
-use crate::endings::{kill, of_cluster};
 use crate::hosts::{LIMIT, able, assert_gone, link_of, make, shell, spec, start, wait_until};
-use host::process::{self, Identity};
+use host::process;
 use host::{
     Able, Agent, Attempt, Break, Broken, Bytes, DiskSpec, Host, HostAbility, HostSpec, Hosts,
-    Mounted, Restartable, Seen, Sight, Step, end_agents, volume_abilities,
+    Mounted, Restartable, Seen, Sight, Step, volume_abilities,
 };
-use measure::clock;
 use rustix::io::Errno;
-use rustix::process::Signal;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tempfile::TempDir;
 
 /// After so long, what does not happen is said not to.
-const SHORT: Duration = Duration::from_millis(500);
+pub const SHORT: Duration = Duration::from_millis(500);
 
 const VOLUME_BYTES: u64 = 128 << 20;
 
@@ -66,7 +63,7 @@ pub fn mounted(host: &Host) -> Option<Mounted> {
 }
 
 /// A file with a name and some content, on the disk.
-fn put(host: &Host, name: &str, bytes: &[u8]) -> PathBuf {
+pub fn put(host: &Host, name: &str, bytes: &[u8]) -> PathBuf {
     let path = host.folder().join(name);
     let mut steps = vec![Step::write(path.clone(), "")];
     // As much as goes into a message.
@@ -94,7 +91,7 @@ pub fn run(host: &Host, line: &str) -> Restartable {
     Restartable::new(process, &again, &output).unwrap()
 }
 
-fn works(host: &Host) -> Restartable {
+pub fn works(host: &Host) -> Restartable {
     run(
         host,
         &format!("cd {}; exec sleep 600 > open", host.folder().display()),
@@ -105,7 +102,7 @@ fn refused(errno: Errno) -> Attempt {
     Attempt::Refused(errno.raw_os_error())
 }
 
-fn breaks(host: &Host, what: Break) -> Broken {
+pub fn breaks(host: &Host, what: Break) -> Broken {
     host.agent().inject(what, LIMIT).unwrap()
 }
 
@@ -288,107 +285,6 @@ fn a_full_disk_has_as_much_room_as_it_was_left() {
     assert!(host.agent().heal(broken).unwrap().by_itself);
 }
 
-#[test]
-fn rotten_bytes_are_read_from_the_disk_until_they_are_healed_and_nobody_elses_are_touched() {
-    let Some((_root, hosts)) = hosts("corrupt", 1) else {
-        return;
-    };
-    let host = &hosts.all()[0];
-    let bytes: Vec<u8> = (0..3_000_001).map(|at| (at % 253) as u8).collect();
-    let path = put(host, "file", &bytes);
-    let look = |path: &Path, at: u64| {
-        let path = path.to_owned();
-        match host
-            .agent()
-            .see(Sight::Bytes {
-                path,
-                at,
-                bytes: 64,
-            })
-            .unwrap()
-        {
-            Seen::Bytes { cached, on_disk } => (cached.unwrap().0, on_disk.unwrap().0),
-            other => panic!("{other:?}"),
-        }
-    };
-    let whole = |at: usize| bytes[at..(at + 64).min(bytes.len())].to_vec();
-    let rotten = |at: usize| whole(at).iter().map(|byte| !byte).collect::<Vec<u8>>();
-    let corrupt = |at: u64, bytes: u64| {
-        let path = path.clone();
-        Break::DiskCorrupt { path, at, bytes }
-    };
-    // In the middle of a block, over many, and at the end.
-    for (at, count) in [(1_000_001, 64), (5000, 1 << 20), (2_999_937, 64)] {
-        let broken = breaks(host, corrupt(at, count));
-        let both = (rotten(at as usize), rotten(at as usize));
-        assert_eq!(look(&path, at), both, "{at}");
-        let beside = at as usize - 64;
-        assert_eq!(look(&path, at - 64), (whole(beside), whole(beside)));
-        let healed = host.agent().heal(broken).unwrap();
-        assert!(healed.became.unwrap().ends_with("is as it was"));
-        assert_eq!(host.agent().read(&path).unwrap(), bytes);
-    }
-    for (at, count) in [(3_000_000, 2), (0, 0), (0, 2 << 20), (u64::MAX, 1)] {
-        assert!(
-            host.agent().inject(corrupt(at, count), LIMIT).is_err(),
-            "{at}"
-        );
-    }
-
-    // Moved: it is found again.
-    let broken = breaks(host, corrupt(1000, 64));
-    let moved = host.folder().join("folder/moved");
-    let steps = vec![
-        Step::Folder(host.folder().join("folder")),
-        Step::Rename {
-            from: path.clone(),
-            to: moved.clone(),
-        },
-    ];
-    host.agent().change(steps).unwrap();
-    let became = host.agent().heal(broken).unwrap().became.unwrap();
-    assert!(became.contains("folder/moved is as it was"), "{became}");
-    assert_eq!(host.agent().read(&moved).unwrap(), bytes);
-
-    // Written to: what stands there now stays.
-    let broken = breaks(
-        host,
-        Break::DiskCorrupt {
-            path: moved.clone(),
-            at: 1000,
-            bytes: 64,
-        },
-    );
-    let written = vec![9; bytes.len()];
-    put(host, "folder/moved", &written);
-    let became = host.agent().heal(broken).unwrap().became.unwrap();
-    assert!(became.contains("0 of 1 pieces"), "{became}");
-    assert_eq!(host.agent().read(&moved).unwrap(), written);
-
-    // Deleted, and its blocks may be others' by now.
-    let path = moved.clone();
-    let broken = breaks(
-        host,
-        Break::DiskCorrupt {
-            path,
-            at: 0,
-            bytes: 64,
-        },
-    );
-    host.agent()
-        .change(vec![Step::Remove(moved.clone())])
-        .unwrap();
-    let other = put(host, "other", &[5; 90_000_000]);
-    let became = host.agent().heal(broken).unwrap().became.unwrap();
-    assert!(became.contains("was deleted meanwhile"), "{became}");
-    host.drop_page_cache().unwrap();
-    let read = shell(
-        host,
-        &format!("tr -d '\\005' < {} | wc -c", other.display()),
-    );
-    assert_eq!(read.text, "0", "all of it is what was written");
-}
-
 /// The trial is in the groups of its host: what those may do, it may do.
 #[test]
 fn a_slow_disk_is_seen_to_be_slow() {
@@ -419,145 +315,4 @@ fn a_slow_disk_is_seen_to_be_slow() {
         let (write, read) = took();
         write < least && read < least
     });
-}
-
-/// One of each, and what it leaves to be undone.
-fn each(host: &Host) -> Vec<Break> {
-    let path = put(host, "file", &[3; 100_000]);
-    let process = || vec![works(host)];
-    vec![
-        Break::PowerOff {
-            processes: process(),
-        },
-        Break::DiskRemoved {
-            processes: process(),
-        },
-        Break::DiskReadOnly {
-            processes: process(),
-        },
-        Break::DiskErrors {
-            path: path.clone(),
-            at: 5000,
-            processes: process(),
-        },
-        Break::DiskStalled,
-        Break::DiskFull { leave_bytes: 0 },
-        Break::DiskCorrupt {
-            path,
-            at: 5000,
-            bytes: 10_000,
-        },
-    ]
-}
-
-/// A process that writes to a volume whenever it can.
-fn writer(host: &Host) -> Identity {
-    let folder = host.folder().display();
-    let line = format!("cd {folder}; while :; do echo x > x; sync x; done");
-    start(host, &line).0
-}
-
-#[test]
-fn whatever_is_broken_when_an_agent_is_killed_its_guard_leaves_nothing() {
-    let mut number = 0;
-    loop {
-        let Some((_root, hosts)) = hosts(&format!("guard{number}"), 2) else {
-            return;
-        };
-        let (state, link) = (hosts.state(), link_of(&hosts.state()));
-        let host = &hosts.all()[0];
-        let Some(what) = each(host).into_iter().nth(number) else {
-            return;
-        };
-        number += 1;
-        let writer = writer(host);
-        breaks(host, what);
-        kill(&[host.agent().process()]);
-        wait_until("who writes has ended", || !writer.alive());
-        for place in &state.hosts[0].places {
-            wait_until("its control group has gone", || !place.dir.exists());
-        }
-        let folder = &state.hosts[0].folder;
-        wait_until("its folder has gone", || !folder.exists());
-        hosts.end().unwrap();
-        assert_gone(&state, link);
-    }
-}
-
-#[test]
-fn whatever_is_broken_is_gone_when_the_hosts_are_ended() {
-    let mut number = 0;
-    loop {
-        let Some((_root, hosts)) = hosts(&format!("ended{number}"), 1) else {
-            return;
-        };
-        let (state, link) = (hosts.state(), link_of(&hosts.state()));
-        let host = &hosts.all()[0];
-        let Some(what) = each(host).into_iter().nth(number) else {
-            return;
-        };
-        number += 1;
-        let writer = writer(host);
-        breaks(host, what);
-        hosts.end().unwrap();
-        assert!(!writer.alive());
-        assert_gone(&state, link);
-    }
-}
-
-#[test]
-fn whatever_is_broken_is_whole_again_by_itself_when_its_time_is_over() {
-    let Some((_root, hosts)) = hosts("within", 1) else {
-        return;
-    };
-    let host = &hosts.all()[0];
-    for what in each(host) {
-        let name = format!("{what:?}");
-        let broken = host.agent().inject(what, SHORT).unwrap();
-        // Refused as long as the other is there.
-        let mut next = None;
-        wait_until(&name, || {
-            next = host.agent().inject(Break::DiskStalled, LIMIT).ok();
-            next.is_some()
-        });
-        assert!(host.agent().heal(broken).unwrap().by_itself, "{name}");
-        host.agent().heal(next.unwrap()).unwrap();
-        assert!(is_whole(host), "{name}");
-    }
-}
-
-/// The frozen file system holds itself and its device, though it is mounted nowhere any more, and
-/// who waits for it holds the rest.
-#[test]
-fn a_frozen_volume_whose_agent_and_guard_were_killed_together_is_cleared_by_its_state() {
-    let Some((_root, hosts)) = hosts("frozen", 1) else {
-        return;
-    };
-    let (state, link) = (hosts.state(), link_of(&hosts.state()));
-    let host = &hosts.all()[0];
-    let writer = writer(host);
-    breaks(host, Break::DiskStalled);
-    assert_eq!(tried(host, SHORT).0, Attempt::Silent);
-    let names = ["switch", "host1"];
-    let agents: Vec<_> = names
-        .map(|name| of_cluster(&state.id, name, false))
-        .concat();
-    agents.iter().for_each(|agent| agent.signal(Signal::STOP));
-    kill(&names.map(|name| of_cluster(&state.id, name, true)).concat());
-    kill(&agents);
-    wait_until("they have ended", || {
-        agents.iter().all(|agent| !agent.alive())
-    });
-    clock::sleep(SHORT);
-    let device = state.hosts[0].device.as_ref().unwrap();
-    let backing = format!("/sys/block/{device}/loop/backing_file");
-    let text = std::fs::read_to_string(&backing).unwrap();
-    assert!(text.contains("host1.img (deleted)"), "{text}");
-    assert!(writer.alive(), "it cannot be killed");
-    Hosts::thaw(&state).unwrap();
-    end_agents(&state.id).unwrap();
-    Hosts::clear(&state).unwrap();
-    assert!(!writer.alive());
-    assert_gone(&state, link);
-    Hosts::clear(&state).unwrap();
 }

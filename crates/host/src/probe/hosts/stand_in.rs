@@ -38,7 +38,8 @@ pub(crate) struct StandIn {
     pressure: Option<Pressure>,
     network: Network,
     disk: Option<Disks>,
-    volume: Option<PathBuf>,
+    /// Where its volume is, and the number of its device.
+    volume: Option<(PathBuf, u64)>,
 }
 
 /// CPU time: `cpuacct.usage` in ns, or `usage_usec` of a `cpu.stat` of version 2.
@@ -73,6 +74,7 @@ impl StandIn {
         let device = places.device.map(|device| Devices::Only(device.to_owned()));
         let disk = device.map(|device| Disks::open(places.name, device));
         let stat = |dir: Option<&Path>| KernelFile::open(dir?.join("cpu.stat")).ok();
+        let place = |folder: &Path| anyhow::Ok((folder.to_owned(), device_of(folder)?));
         Ok(StandIn {
             name: places.name.to_string(),
             used: Used::open(places),
@@ -83,7 +85,7 @@ impl StandIn {
                 .map(|dir| Pressure::open(places.name, dir, ".pressure")),
             network,
             disk: disk.transpose()?,
-            volume: places.volume.map(Path::to_path_buf),
+            volume: places.volume.map(place).transpose()?,
         })
     }
 
@@ -114,12 +116,12 @@ impl StandIn {
     }
 
     fn volume(&self, out: &mut Out) -> Result<()> {
-        let Some(folder) = &self.volume else {
+        let Some((folder, device)) = &self.volume else {
             return Ok(());
         };
         let context = || format!("ask for the room in {}", folder.display());
-        // While its host has no power, what lies below it is another file system.
-        if is_plain(folder).with_context(context)? {
+        // While its host has no power, another file system is there.
+        if device_of(folder)? != *device {
             return Ok(());
         }
         let stat = rustix::fs::statvfs(folder).with_context(context)?;
@@ -135,10 +137,12 @@ impl StandIn {
     }
 }
 
-/// Whether nothing is mounted at `folder`.
-fn is_plain(folder: &Path) -> rustix::io::Result<bool> {
-    let above = rustix::fs::stat(folder.join(".."))?;
-    Ok(rustix::fs::stat(folder)?.st_dev == above.st_dev)
+/// The number of the device that a folder is on.
+fn device_of(folder: &Path) -> Result<u64> {
+    let found = rustix::fs::stat(folder);
+    Ok(found
+        .with_context(|| format!("look at {}", folder.display()))?
+        .st_dev)
 }
 
 impl Look for StandIn {

@@ -1,0 +1,151 @@
+//! Volumes that are broken when their time is over, their hosts end or their agent is killed: whole by
+//! themselves, or gone.
+
+use crate::endings::{kill, of_cluster};
+use crate::hosts::{LIMIT, assert_gone, link_of, start, wait_until};
+use crate::volumes::{SHORT, breaks, hosts, is_whole, put, tried, works};
+use host::process::Identity;
+use host::{Attempt, Break, Host, Hosts, end_agents};
+use measure::clock;
+use rustix::process::Signal;
+
+/// One of each, and what it leaves to be undone.
+fn each(host: &Host) -> Vec<Break> {
+    let path = put(host, "file", &[3; 100_000]);
+    let process = || vec![works(host)];
+    vec![
+        Break::PowerOff {
+            processes: process(),
+        },
+        Break::DiskRemoved {
+            processes: process(),
+        },
+        Break::DiskReadOnly {
+            processes: process(),
+        },
+        Break::DiskErrors {
+            path: path.clone(),
+            at: 5000,
+            processes: process(),
+        },
+        Break::DiskStalled,
+        Break::DiskFull { leave_bytes: 0 },
+        Break::DiskCorrupt {
+            path,
+            at: 5000,
+            bytes: 10_000,
+        },
+    ]
+}
+
+/// A process that writes to a volume whenever it can.
+fn writer(host: &Host) -> Identity {
+    let folder = host.folder().display();
+    let line = format!("cd {folder}; while :; do echo x > x; sync x; done");
+    start(host, &line).0
+}
+
+#[test]
+fn whatever_is_broken_when_an_agent_is_killed_its_guard_leaves_nothing() {
+    let mut number = 0;
+    loop {
+        let Some((_root, hosts)) = hosts(&format!("guard{number}"), 2) else {
+            return;
+        };
+        let (state, link) = (hosts.state(), link_of(&hosts.state()));
+        let host = &hosts.all()[0];
+        let Some(what) = each(host).into_iter().nth(number) else {
+            return;
+        };
+        number += 1;
+        let writer = writer(host);
+        breaks(host, what);
+        kill(&[host.agent().process()]);
+        wait_until("who writes has ended", || !writer.alive());
+        for place in &state.hosts[0].places {
+            wait_until("its control group has gone", || !place.dir.exists());
+        }
+        let folder = &state.hosts[0].folder;
+        wait_until("its folder has gone", || !folder.exists());
+        hosts.end().unwrap();
+        assert_gone(&state, link);
+    }
+}
+
+#[test]
+fn whatever_is_broken_is_gone_when_the_hosts_are_ended() {
+    let mut number = 0;
+    loop {
+        let Some((_root, hosts)) = hosts(&format!("ended{number}"), 1) else {
+            return;
+        };
+        let (state, link) = (hosts.state(), link_of(&hosts.state()));
+        let host = &hosts.all()[0];
+        let Some(what) = each(host).into_iter().nth(number) else {
+            return;
+        };
+        number += 1;
+        let writer = writer(host);
+        breaks(host, what);
+        hosts.end().unwrap();
+        assert!(!writer.alive());
+        assert_gone(&state, link);
+    }
+}
+
+#[test]
+fn whatever_is_broken_is_whole_again_by_itself_when_its_time_is_over() {
+    let Some((_root, hosts)) = hosts("within", 1) else {
+        return;
+    };
+    let host = &hosts.all()[0];
+    for what in each(host) {
+        let name = format!("{what:?}");
+        let broken = host.agent().inject(what, SHORT).unwrap();
+        // Refused as long as the other is there.
+        let mut next = None;
+        wait_until(&name, || {
+            next = host.agent().inject(Break::DiskStalled, LIMIT).ok();
+            next.is_some()
+        });
+        assert!(host.agent().heal(broken).unwrap().by_itself, "{name}");
+        host.agent().heal(next.unwrap()).unwrap();
+        assert!(is_whole(host), "{name}");
+    }
+}
+
+/// The frozen file system holds itself and its device, though it is mounted nowhere any more, and
+/// who waits for it holds the rest.
+#[test]
+fn a_frozen_volume_whose_agent_and_guard_were_killed_together_is_cleared_by_its_state() {
+    let Some((_root, hosts)) = hosts("frozen", 1) else {
+        return;
+    };
+    let (state, link) = (hosts.state(), link_of(&hosts.state()));
+    let host = &hosts.all()[0];
+    let writer = writer(host);
+    breaks(host, Break::DiskStalled);
+    assert_eq!(tried(host, SHORT).0, Attempt::Silent);
+    let names = ["switch", "host1"];
+    let agents: Vec<_> = names
+        .map(|name| of_cluster(&state.id, name, false))
+        .concat();
+    agents.iter().for_each(|agent| agent.signal(Signal::STOP));
+    kill(&names.map(|name| of_cluster(&state.id, name, true)).concat());
+    kill(&agents);
+    wait_until("they have ended", || {
+        agents.iter().all(|agent| !agent.alive())
+    });
+    clock::sleep(SHORT);
+    let device = state.hosts[0].device.as_ref().unwrap();
+    let backing = format!("/sys/block/{device}/loop/backing_file");
+    let text = std::fs::read_to_string(&backing).unwrap();
+    assert!(text.contains("host1.img (deleted)"), "{text}");
+    assert!(writer.alive(), "it cannot be killed");
+    Hosts::thaw(&state).unwrap();
+    end_agents(&state.id).unwrap();
+    Hosts::clear(&state).unwrap();
+    assert!(!writer.alive());
+    assert_gone(&state, link);
+    Hosts::clear(&state).unwrap();
+}
