@@ -5,12 +5,12 @@ mod mounts;
 mod network;
 
 use crate::cgroup::Group;
-use crate::files::Bytes;
+use crate::files::{Bytes, Space};
 use crate::filter::{Filter, Link};
 use crate::here::Here;
 use crate::net::Netlink;
 use crate::process::{self, Identity, Life};
-use crate::volume::{self, VolumeUse};
+use crate::volume::VolumeUse;
 use crate::{Agent, Broken, switch, trial};
 use anyhow::{Context, Result};
 use measure::clock;
@@ -77,7 +77,7 @@ pub enum Sight {
         /// What has not happened by then is [`Attempt::Silent`].
         limit: Duration,
     },
-    /// The room of the file system that a folder is on; answered by [`Seen::Space`].
+    /// The room on the disk of a folder; answered by [`Seen::Space`].
     Space {
         /// The folder.
         folder: PathBuf,
@@ -159,7 +159,7 @@ pub enum Seen {
         /// that was written where there is no other.
         read: Attempt,
     },
-    /// As the kernel has it.
+    /// As the file system counts it, frozen or not.
     Space(VolumeUse),
     /// What is mounted; none if nothing is.
     Mount(Option<Mounted>),
@@ -264,7 +264,7 @@ impl Serve<Here> for See {
                 Seen::Resets { connections, sent }
             }
             Sight::TryDisk { folder, limit } => trial::look(here, &folder, limit)?,
-            Sight::Space { folder } => Seen::Space(volume::usage(&folder)?),
+            Sight::Space { folder } => Seen::Space(Space(folder).serve(here)?),
             Sight::Mount { folder } => Seen::Mount(mounts::at(&folder)?),
             Sight::Bytes { path, at, bytes } => bytes::look(here, &path, at, bytes)?,
         })

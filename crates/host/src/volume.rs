@@ -193,19 +193,26 @@ impl Volume {
     /// # Errors
     /// Another agent has it mounted; the kernel refuses.
     pub fn mount(&self) -> Result<()> {
+        self.mount_within(BUSY_LIMIT)
+    }
+
+    /// The same, when another agent may be about to unmount it.
+    ///
+    /// # Errors
+    /// As [`Volume::mount`].
+    pub fn mount_within(&self, limit: Duration) -> Result<()> {
         if self.is_mounted()? {
             return Ok(());
         }
-        let mounted = self.mount_alone();
+        let mounted = self.mount_alone(Deadline::after(limit));
         if mounted.is_err() {
             self.unlock()?;
         }
         mounted
     }
 
-    fn mount_alone(&self) -> Result<()> {
+    fn mount_alone(&self, deadline: Deadline) -> Result<()> {
         let path = self.device.path();
-        let deadline = Deadline::after(BUSY_LIMIT);
         // Of an agent that was killed the lock is gone before the mount is.
         while !self.lock()? || self.device.is_mounted()? {
             anyhow::ensure!(

@@ -165,6 +165,17 @@ fn another_host_brings_up_the_volume_of_one_without_power_and_never_both() {
     assert!(healed.processes[0].alive() && is_whole(one) && is_whole(two));
     assert_eq!(one.agent().read(&again).unwrap()[..6], *b"again\n");
 
+    // When both are to heal by themselves at the same time, who has it is waited for.
+    let adopt_and_heal = |within: Duration| {
+        let broken = off(one, vec![works.clone()], within);
+        let adopted = two.agent().inject(adopt(one, vec![works.clone()]), within);
+        (broken, adopted.unwrap())
+    };
+    let (broken, adopted) = adopt_and_heal(Duration::from_secs(2));
+    let healed = one.agent().heal(broken).unwrap();
+    assert!(two.agent().heal(adopted).unwrap().by_itself);
+    assert!(healed.processes[0].alive() && is_whole(one));
+
     // It is free again when the other host's agent was killed.
     let broken = off(one, vec![works.clone()], LIMIT);
     let adopted = inject(adopt(one, vec![works])).unwrap();

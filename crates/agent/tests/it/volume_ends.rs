@@ -1,5 +1,5 @@
-//! Volumes that are broken when their time is over, their hosts end or their agent is killed: whole by
-//! themselves, or gone.
+//! Volumes that are broken when their time is over, their hosts end or their agent is killed: whole
+//! by themselves, or gone.
 
 use crate::endings::{kill, of_cluster};
 use crate::hosts::{LIMIT, assert_gone, link_of, start, wait_until};

@@ -206,7 +206,9 @@ fn a_disk_that_stalls_keeps_its_writers_and_lets_its_readers_go_on() {
         assert_eq!(tried(host, SHORT).0, Attempt::Silent);
     }
     assert_eq!(host.agent().read(&file).unwrap(), [1; 10_000]);
-    host.usage().unwrap();
+    let folder = host.folder().to_owned();
+    let space = host.agent().see(Sight::Space { folder }).unwrap();
+    assert_eq!(space, Seen::Space(host.usage().unwrap()));
     let said = format!(
         "{:#}",
         host.agent()

@@ -13,6 +13,9 @@ use std::time::Duration;
 /// How long processes may take that are asked to end, since their host is there again.
 const STOP_LIMIT: Duration = Duration::from_secs(60);
 
+/// How long a volume is waited for that another host has: it may be asking its processes to end.
+const BACK_LIMIT: Duration = Duration::from_secs(75);
+
 /// A host without power. What is gone with the agent needs no guard.
 pub(super) struct Off {
     processes: Vec<Restartable>,
@@ -47,7 +50,7 @@ impl Breakable for Off {
         let volume = here.volume()?;
         // What was only half done leaves it mounted, and perhaps shut down.
         volume.unmount()?;
-        volume.mount()?;
+        volume.mount_within(BACK_LIMIT)?;
         here.files.bar(volume.folder(), Bar::None);
         restart(here, &self.processes)
     }
