@@ -136,14 +136,14 @@ fn test(args: &FaultTestArgs, common: &Common) -> Result<Exit> {
         // The last one, which is no seed.
         let hit = last(kind, &cluster)?;
         let held = Held::AfterSeen(TRIED_FOR);
-        done.push(one(
-            kind,
-            &hit,
-            &Options::tried().of(kind),
-            held,
-            &mut cluster,
-        )?);
-        if host::process::is_interrupted() {
+        let options = Options::tried().of(kind);
+        let tried = one(kind, &hit, &options, held, &mut cluster)?;
+        let is_whole = tried.outcome.whole;
+        done.push(tried);
+        if !is_whole {
+            terminal::say("the cluster is not whole, so that nothing more is tried");
+        }
+        if !is_whole || host::process::is_interrupted() {
             break;
         }
     }

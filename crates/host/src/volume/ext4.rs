@@ -70,18 +70,19 @@ pub(crate) fn make(image: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Replays the journal of the file system on `device`, which is not mounted, and mends what can be
-/// mended without asking anybody.
+/// Replays the journal of the file system on `device`, which is not mounted, and mends all that is
+/// wrong: files that were removed while they were open are, to e2fsck, orphans of a list that it
+/// asks about (so `-y`, and not `-p`).
 ///
 /// # Errors
-/// The program is not there, or something is left that it does not mend by itself.
+/// The program is not there, or something is left that it cannot mend.
 pub(super) fn mend(device: &str) -> Result<()> {
     let (code, said) = run(&program("e2fsck")?, |command| {
-        command.args(["-p", device]);
+        command.args(["-y", device]);
     })?;
     anyhow::ensure!(
         code.is_some_and(|code| CHECKED.contains(&code)),
-        "e2fsck -p {device} failed ({code:?}): {said}"
+        "e2fsck -y {device} failed ({code:?}): {said}"
     );
     Ok(())
 }
