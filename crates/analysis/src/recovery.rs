@@ -12,7 +12,7 @@
 mod away;
 mod course;
 
-pub use away::{Away, Hints, Looks, Repair, Streams, Watched, away, hints, repair, streams};
+pub use away::{Away, Hints, Looks, Repair, Watched, away, hints, repair, streamed};
 pub use course::{Back, Level};
 
 use course::{Course, Worse};

@@ -21,8 +21,6 @@ pub struct Looks {
     pub undelivered_per_s: Vec<(f64, f64)>,
     /// Bytes that it was streamed per second.
     pub streamed_per_s: Vec<(f64, f64)>,
-    /// Streams to others that were on.
-    pub streams: Vec<(f64, f64)>,
 }
 
 /// What all nodes said, by name.
@@ -53,15 +51,6 @@ pub struct Hints {
     /// Seconds from the healing (the injection, of what was not healed) until the last was gone;
     /// none where some were left, or nobody looked long enough to know.
     pub drained_s: Option<f64>,
-}
-
-/// What was streamed meanwhile.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Streams {
-    /// Bytes that nodes were sent.
-    pub bytes: f64,
-    /// Streams that were on at once, at most.
-    pub most: f64,
 }
 
 /// Whether a repair is needed.
@@ -141,17 +130,11 @@ pub fn hints(watched: &Watched, fault: &Fault, until_s: f64) -> Option<Hints> {
     })
 }
 
-/// What was streamed; none where nobody looked, and where nothing was.
-pub fn streams(watched: &Watched, fault: &Fault, until_s: f64) -> Option<Streams> {
+/// Bytes that nodes were streamed; none where nobody looked.
+pub fn streamed(watched: &Watched, fault: &Fault, until_s: f64) -> Option<f64> {
     let span = [fault.injected_s, until_s];
     let of = |looks: &Looks| sum(&looks.at_s, &looks.streamed_per_s, span);
-    let on = watched.values().flat_map(|looks| &looks.streams);
-    let on = on.filter(|at| at.0 > span[0] && at.0 <= span[1]);
-    let streams = Streams {
-        bytes: watched.values().map(of).sum(),
-        most: on.map(|at| at.1).fold(0.0, f64::max),
-    };
-    (streams != Streams::default()).then_some(streams)
+    (!watched.is_empty()).then(|| watched.values().map(of).sum())
 }
 
 /// Whether a repair is needed after a fault; `window_s` is for how long nodes keep hints for one

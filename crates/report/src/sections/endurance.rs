@@ -388,6 +388,7 @@ fn chart(shown: &EnduranceRecord) -> Chart {
             name(&change.of),
             signed(change.after / change.before - 1.0)
         ),
+        tone: Tone::Plain,
     };
     Chart {
         title: "The course of the window".into(),
