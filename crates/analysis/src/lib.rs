@@ -10,8 +10,8 @@
 //! honest, [`require`] says whether a requirement is met, [`procedure`] where to measure next,
 //! [`sweep`] reads a ladder of loads, [`curves`] draws a curve through it, [`screen`] finds the
 //! settings that matter, [`capacity`] says what a throughput is worth, [`history`] finds where a
-//! series of runs has changed, [`endurance`] reads hours under one load, [`mod@recovery`] says what a
-//! fault did to it, and [`rules`] decides whether a trial may be believed.
+//! series of runs has changed, [`endurance`] reads hours under one load, [`mod@recovery`] says what
+//! a fault did to it, and [`rules`] decides whether a trial may be believed.
 
 pub mod blocks;
 pub mod capacity;

@@ -5,9 +5,9 @@
 //! has touched; and a time is said only where [`HOLD_S`] of intervals in a row were seen to be as
 //! before. Seconds vary by themselves. So one interval counts as outside of its level when it is
 //! worse by more than [`WITHIN`], or than [`DEVIATIONS`] of the deviations of the intervals before,
-//! if that is more; and a stretch is back when none of it is outside and its median, and that of its
-//! first [`FIRST`] intervals, is within [`WITHIN`] of the level, or within two standard errors of
-//! such a median, if that is more.
+//! if that is more; and a stretch is back when none of it is outside and its median, and that of
+//! its first [`FIRST`] intervals, is within [`WITHIN`] of the level, or within two standard errors
+//! of such a median, if that is more.
 
 mod away;
 mod course;
@@ -47,7 +47,7 @@ pub struct Slice {
     pub to_s: f64,
     /// Operations that succeeded.
     pub ok: u64,
-    /// p99 of their latencies, with those that nobody followed to their end, ms; none if none ended.
+    /// p99 of their latencies, with those that nobody followed to their end, ms; none if none did.
     pub p99_ms: Option<f64>,
     /// Operations that failed.
     pub failed: u64,
@@ -284,8 +284,8 @@ fn before(slices: &[Slice], fault: &Fault, touched: &[[f64; 2]]) -> Result<Befor
     free.reverse();
     if free.len() < BEFORE_MIN {
         return Err(format!(
-            "{} intervals of the window lie before it that no other fault has touched, {BEFORE_MIN} \
-             are needed: inject it later",
+            "{} intervals of the window lie before it that no other fault has touched, \
+             {BEFORE_MIN} are needed: inject it later",
             free.len()
         ));
     }

@@ -151,7 +151,10 @@ pub fn repair(away: Option<&Away>, hints: Option<&Hints>, window_s: Option<f64>)
         Some(_) => format!("taken for dead for {away_s:.0} s"),
         None => "no node took it for dead".to_owned(),
     };
-    let kept = format!("hints are kept for {window_s:.0} s");
+    let kept = match window_s {
+        0.0 => "no hints are kept".to_owned(),
+        _ => format!("hints are kept for {:.0} min", window_s / 60.0),
+    };
     match hints.drained_s {
         _ if away_s > window_s => Repair::Needed(format!("{lasted}, and {kept}")),
         _ if hints.stored == 0.0 => Repair::NotNeeded(format!("{lasted}, and no hint was kept")),

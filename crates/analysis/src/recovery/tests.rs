@@ -1,3 +1,5 @@
+//! Dips whose depth, length and end are planted.
+
 use super::*;
 use crate::synthetic::Chance;
 

@@ -47,7 +47,6 @@ fn times(view: &RunView) -> Table {
     Table {
         caption: "When it was broken, and who saw it".into(),
         columns: vec![
-            Column::text("Trial"),
             Column::text("Fault"),
             Column::text("Verdict"),
             Column::number("Injected at", "s"),
@@ -77,8 +76,7 @@ fn row(view: &RunView, fault: &FaultRecord) -> Row {
     let noticed = fault.recovery.as_ref().map(|found| &found.noticed);
     Row {
         cells: vec![
-            Cell::new(trial(view, fault)),
-            Cell::new(name(fault)),
+            Cell::new(name(fault)).detail(trial(view, fault)),
             Cell::new(fault.verdict.as_str()).tone(tone(fault)),
             some(fault.injected_s),
             between(fault.injected_s, fault.seen_s),
@@ -91,10 +89,10 @@ fn row(view: &RunView, fault: &FaultRecord) -> Row {
     }
 }
 
+/// The trial of a fault, where there are several.
 fn trial(view: &RunView, fault: &FaultRecord) -> String {
-    fault
-        .trial
-        .map_or_else(String::new, |trial| label(view, trial))
+    let trial = fault.trial.filter(|_| view.findings.trials.len() > 1);
+    trial.map_or_else(String::new, |trial| label(view, trial))
 }
 
 fn tone(fault: &FaultRecord) -> Tone {

@@ -1,3 +1,5 @@
+//! A trial on disk whose fault is planted, read back.
+
 use super::*;
 use measure::{Interval, KindInterval, Outcome};
 use std::path::Path;

@@ -17,7 +17,7 @@ pub struct Kept {
     pub watched: Watched,
     /// How many there are.
     pub nodes: usize,
-    /// For how long they keep hints for one that is away, s: the shortest; none where no node tells.
+    /// For how long they keep hints for one that is away, s: the shortest; none where none tells.
     pub hint_window_s: Option<f64>,
 }
 

@@ -4,6 +4,7 @@ use super::{back, name, returned, tone, trial};
 use crate::number;
 use crate::page::{Block, Card, Cell, Column, Row, Table, Tone};
 use crate::view::RunView;
+use measure::number::whole;
 use store::record::{
     BackRecord, DipRecord, FaultRecord, HintsRecord, RecoveryRecord, ReturnsRecord, StretchRecord,
 };
@@ -34,20 +35,35 @@ fn times(fault: &FaultRecord) -> String {
     let Some(injected_s) = fault.injected_s else {
         return "not injected".to_owned();
     };
-    let since = |from_s: f64, at_s: Option<f64>, said: &str, not: &str| match at_s {
-        Some(at_s) => format!("{said} {} later", number::duration(at_s - from_s)),
-        None => not.to_owned(),
+    let since = |from_s: f64, at_s: Option<f64>, what: [&str; 3]| match at_s {
+        Some(at_s) => format!(
+            "{} {} {}",
+            what[0],
+            number::duration(at_s - from_s),
+            what[1]
+        ),
+        None => what[2].to_owned(),
     };
     let healing_s = fault.healing_s.unwrap_or(injected_s);
     [
-        format!(
-            "injected {} after the start line",
-            number::duration(injected_s)
+        format!("injected at {} s", number::small(injected_s)),
+        since(
+            injected_s,
+            fault.seen_s,
+            ["seen broken", "later", "not seen broken"],
         ),
-        since(injected_s, fault.seen_s, "seen", "not seen"),
-        since(injected_s, fault.healing_s, "healing began", "not healed"),
-        since(healing_s, fault.whole_s, "whole", "not seen whole"),
+        since(
+            injected_s,
+            fault.healing_s,
+            ["healed after", "", "not healed"],
+        ),
+        since(
+            healing_s,
+            fault.whole_s,
+            ["seen whole", "after that", "not seen whole"],
+        ),
     ]
+    .map(|said| said.trim_end().to_owned())
     .join(" · ")
 }
 
@@ -133,7 +149,7 @@ fn dip_of(dip: &DipRecord, found: &RecoveryRecord) -> String {
         number::percent(dip.depth),
         number::duration(dip.lowest_at_s),
         number::duration(dip.seconds),
-        number::rate(dip.lost_ops)
+        whole(dip.lost_ops)
     )
 }
 
@@ -141,8 +157,10 @@ fn dip_of(dip: &DipRecord, found: &RecoveryRecord) -> String {
 fn both(returns: &ReturnsRecord) -> String {
     let (said, _) = returned(returns);
     let left = |back: &BackRecord| match back.left_s {
-        Some(left_s) => format!(" (it left {} after it)", number::duration(left_s)),
-        None => String::new(),
+        Some(left_s) if left_s >= 1.0 => {
+            format!(" (it left {} after it)", number::duration(left_s))
+        }
+        _ => String::new(),
     };
     match returns.healed {
         Some(_) => {
@@ -173,8 +191,8 @@ fn hints_of(hints: &HintsRecord) -> String {
     };
     format!(
         "{} kept · {} delivered{again} · {gone}",
-        number::rate(hints.stored),
-        number::rate(hints.delivered)
+        whole(hints.stored),
+        whole(hints.delivered)
     )
 }
 
@@ -191,7 +209,7 @@ fn named(found: &RecoveryRecord) -> impl Iterator<Item = (&'static str, &Stretch
 
 /// What clients saw.
 fn stretches(found: &RecoveryRecord) -> Table {
-    let count = |count: u64| Cell::new(number::rate(count as f64));
+    let count = |count: u64| Cell::new(number::count(count));
     let row = |(name, stretch): (&str, &StretchRecord)| Row {
         cells: vec![
             Cell::new(name),
@@ -207,7 +225,7 @@ fn stretches(found: &RecoveryRecord) -> Table {
             count(stretch.retries),
             count(stretch.speculations).detail(match stretch.speculations_won {
                 0 => String::new(),
-                won => format!("{} first", number::rate(won as f64)),
+                won => format!("{} first", number::count(won)),
             }),
             count(stretch.connections_lost),
             count(stretch.late),
@@ -245,7 +263,7 @@ fn failures(found: &RecoveryRecord) -> Option<Table> {
                     Cell::new(name),
                     Cell::new(kind.as_str()),
                     Cell::new(outcome.as_str()),
-                    Cell::new(number::rate(*count as f64)),
+                    Cell::new(number::count(*count)),
                 ],
                 ..Row::default()
             }));

@@ -1,23 +1,24 @@
-//! What each fault did, a row each: in the form in which others have published it, with their claims
-//! beside ours.
+//! What each fault did, a row each: in the form in which others have published it, with their
+//! claims beside ours.
 
 use super::{name, returned, trial};
 use crate::number;
 use crate::page::{Cell, Column, Row, Table, Tone};
 use crate::view::RunView;
-use std::collections::BTreeMap;
-use store::record::{FaultRecord, PublishedFailureRecord, RecoveryRecord};
+use std::collections::BTreeSet;
+use store::record::{FaultRecord, PublishedFailureRecord, RecoveryRecord, StretchRecord};
 
 /// The table; claims that none of our faults stands beside have rows of their own.
 pub fn table(view: &RunView) -> Table {
     let published = view.findings.published.as_ref();
     let claims = published.map_or(&[][..], |published| &published.failures);
     let faults = &view.findings.faults;
-    let trials = view.findings.trials.len() > 1;
     let mut columns = vec![
         Column::text("Fault"),
         Column::text("Service"),
-        Column::text("Throughput before → lowest → after, op/s"),
+        Column::number("Before", "op/s"),
+        Column::number("Lowest", "op/s"),
+        Column::number("After", "op/s"),
         Column::text("Throughput as before"),
         Column::number("Client errors", ""),
     ];
@@ -26,7 +27,7 @@ pub fn table(view: &RunView) -> Table {
     }
     let mut rows: Vec<Row> = faults
         .iter()
-        .map(|fault| row(view, fault, trials, claims))
+        .map(|fault| row(view, fault, claims))
         .collect();
     let is_ours = |claim: &&PublishedFailureRecord| {
         let mut ours = faults.iter();
@@ -52,19 +53,9 @@ pub fn table(view: &RunView) -> Table {
     }
 }
 
-fn row(
-    view: &RunView,
-    fault: &FaultRecord,
-    trials: bool,
-    claims: &[PublishedFailureRecord],
-) -> Row {
+fn row(view: &RunView, fault: &FaultRecord, claims: &[PublishedFailureRecord]) -> Row {
     let found = fault.recovery.as_ref();
     let absent = || Cell::new(number::ABSENT);
-    let place = if trials {
-        trial(view, fault)
-    } else {
-        String::new()
-    };
     let (service, tone) = found.map_or((number::ABSENT.to_owned(), Tone::Plain), service);
     let returns = found.and_then(|found| found.throughput.as_ref());
     let beside = claims
@@ -72,15 +63,17 @@ fn row(
         .filter(|claim| claim.beside.contains(&fault.kind));
     let beside = beside.map(|claim| format!("{}: {}", claim.fault, claim.claim));
     let mut cells = vec![
-        Cell::new(name(fault)).detail(place),
+        Cell::new(name(fault)).detail(trial(view, fault)),
         Cell::new(service).tone(tone),
-        Cell::new(found.map_or(number::ABSENT.to_owned(), throughput)),
+    ];
+    cells.extend(throughput(found));
+    cells.extend([
         returns.map_or_else(absent, |returns| {
             let (said, tone) = returned(returns);
             Cell::new(said).tone(tone)
         }),
         found.map_or_else(absent, failed),
-    ];
+    ]);
     if !claims.is_empty() {
         let said: Vec<String> = beside.collect();
         cells.push(Cell::new(said.join("; ")).tone(Tone::Muted));
@@ -94,7 +87,7 @@ fn row(
 /// A claim without a fault of ours.
 fn theirs(claim: &PublishedFailureRecord) -> Row {
     let mut cells = vec![Cell::new(claim.fault.as_str()), Cell::new("not done here")];
-    cells.extend((0..3).map(|_| Cell::new(number::ABSENT)));
+    cells.extend((0..5).map(|_| Cell::new(number::ABSENT)));
     cells.push(Cell::new(claim.claim.as_str()));
     Row {
         cells,
@@ -105,7 +98,7 @@ fn theirs(claim: &PublishedFailureRecord) -> Row {
 /// What became of the service.
 fn service(found: &RecoveryRecord) -> (String, Tone) {
     let failed = [&found.during, &found.after].into_iter().flatten();
-    let failed: u64 = failed.map(|stretch| stretch.failed()).sum();
+    let failed: u64 = failed.map(StretchRecord::failed).sum();
     let errors = match failed {
         0 => "no error",
         _ => "errors",
@@ -125,24 +118,21 @@ fn service(found: &RecoveryRecord) -> (String, Tone) {
     }
 }
 
-fn throughput(found: &RecoveryRecord) -> String {
-    let before = found.ops_per_s.map(|level| level.middle);
-    let lowest = found.dip.map(|dip| dip.lowest_ops_per_s);
-    let after = found.after.as_ref().map(|after| after.ops_per_s);
-    let said =
-        [before, lowest, after].map(|rate| rate.map_or(number::ABSENT.to_owned(), number::rate));
-    said.join(" → ")
+/// Before, at worst, and after.
+fn throughput(found: Option<&RecoveryRecord>) -> [Cell; 3] {
+    let before = found.and_then(|found| Some(found.ops_per_s?.middle));
+    let lowest = found.and_then(|found| Some(found.dip?.lowest_ops_per_s));
+    let after = found.and_then(|found| Some(found.after.as_ref()?.ops_per_s));
+    [before, lowest, after]
+        .map(|rate| Cell::new(rate.map_or(number::ABSENT.to_owned(), number::rate)))
 }
 
 /// How many operations failed, and how.
 fn failed(found: &RecoveryRecord) -> Cell {
-    let mut by_name: BTreeMap<&str, u64> = BTreeMap::new();
-    for stretch in [&found.during, &found.after].into_iter().flatten() {
-        for (outcome, count) in stretch.errors.values().flatten() {
-            *by_name.entry(outcome).or_default() += count;
-        }
-    }
-    let total: u64 = by_name.values().sum();
-    let names: Vec<&str> = by_name.into_keys().collect();
-    Cell::new(number::rate(total as f64)).detail(names.join(", "))
+    let stretches = || [&found.during, &found.after].into_iter().flatten();
+    let errors = stretches().flat_map(|stretch| stretch.errors.values().flatten());
+    let names: BTreeSet<&str> = errors.map(|(outcome, _)| outcome.as_str()).collect();
+    let total: u64 = stretches().map(StretchRecord::failed).sum();
+    let names: Vec<&str> = names.into_iter().collect();
+    Cell::new(number::count(total)).hint(names.join(", "))
 }
