@@ -192,3 +192,27 @@ pub struct HintsRecord {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drained_s: Option<f64>,
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::record::FaultRecord;
+
+    #[test]
+    fn what_was_not_seen_is_absent_and_a_fault_of_an_earlier_version_has_none_of_it() {
+        let old = r#"{"kind": "node-pause", "verdict": "confirmed", "evidence": "", "dip": 0.3}"#;
+        let old: FaultRecord = serde_json::from_str(old).unwrap();
+        assert!(old.recovery.is_none() && old.dip == Some(0.3));
+        let part = r#"{"kind": "k", "verdict": "v", "evidence": "",
+            "recovery": {"throughput": {"injected": {"back_s": 7.5}}, "after": {"errors":
+            {"write": {"overloaded": 2, "client_timeout": 3}}}, "unknown": 1}}"#;
+        let part: FaultRecord = serde_json::from_str(part).unwrap();
+        let found = part.recovery.as_ref().unwrap();
+        assert_eq!(found.throughput.unwrap().injected.back_s, Some(7.5));
+        assert_eq!(found.after.as_ref().unwrap().failed(), 5);
+        let written = serde_json::to_value(found).unwrap();
+        for absent in ["p99", "dip", "hints", "before", "repair"] {
+            assert!(written.get(absent).is_none(), "{absent}: {written}");
+        }
+        assert!(written["throughput"].get("healed").is_none());
+    }
+}

@@ -77,7 +77,13 @@ fn of(fault: &FaultRecord, found: &RecoveryRecord) -> Vec<(String, String)> {
         facts.push(("Throughput as before", both(returns)));
     }
     if let Some(returns) = &found.p99 {
-        facts.push(("p99 as before", both(returns)));
+        let before = found.p99_ms.unwrap_or_default();
+        let level = format!(
+            "{} ms before, one second within {} of it is as usual",
+            number::ms(before.middle),
+            number::percent(before.within)
+        );
+        facts.push(("p99 as before", format!("{} · {level}", both(returns))));
     }
     facts.extend(found.hints.map(|hints| ("Hints", hints_of(&hints))));
     let streamed = found.streamed_bytes.filter(|bytes| *bytes > 0.0);
