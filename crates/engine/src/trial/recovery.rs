@@ -10,6 +10,7 @@ use analysis::recovery::{
     self, Away, Back, Before, Fault, Hints, Level, Offered, Recovery, Repair,
 };
 use anyhow::{Context, Result};
+use measure::number::round;
 use store::Trial;
 use store::record::{
     BackRecord, DipRecord, FaultRecord, HintsRecord, NoticedRecord, RecoveryRecord, ReturnsRecord,
@@ -17,6 +18,9 @@ use store::record::{
 };
 use watched::Kept;
 use window::{Stretch, Window};
+
+/// Digits of a value in a finding.
+const DIGITS: i32 = 6;
 
 impl TrialRun<'_> {
     /// Adds to each fault of the finding what it did. The trial's lines are written.
@@ -113,25 +117,25 @@ fn of(found: &Recovery, fault: &Fault, record: &FaultRecord, kept: &Kept) -> Rec
         false => Default::default(),
     };
     RecoveryRecord {
-        watched_s: (found.until_s - fault.injected_s).max(0.0),
+        watched_s: seconds((found.until_s - fault.injected_s).max(0.0)),
         unseen: before.err().cloned().into_iter().collect(),
         ops_per_s: level(|before| Some(before.ops_per_s)),
         p99_ms: level(|before| before.p99_ms),
         dip: found.dip.map(|dip| DipRecord {
-            lowest_ops_per_s: dip.lowest_ops_per_s,
-            lowest_at_s: dip.lowest_at_s,
-            depth: dip.depth,
-            seconds: dip.seconds,
-            lost_ops: dip.lost_ops,
+            lowest_ops_per_s: round(dip.lowest_ops_per_s, DIGITS),
+            lowest_at_s: round(dip.lowest_at_s, DIGITS),
+            depth: round(dip.depth, DIGITS),
+            seconds: round(dip.seconds, DIGITS),
+            lost_ops: round(dip.lost_ops, DIGITS),
         }),
         throughput: found.throughput.map(returns),
         p99: found.p99.map(returns),
         noticed: noticed(found, away),
         hints: hints.map(|hints| HintsRecord {
-            stored: hints.stored,
-            delivered: hints.delivered,
-            undelivered: hints.undelivered,
-            drained_s: hints.drained_s,
+            stored: round(hints.stored, DIGITS),
+            delivered: round(hints.delivered, DIGITS),
+            undelivered: round(hints.undelivered, DIGITS),
+            drained_s: hints.drained_s.map(seconds),
         }),
         streamed_bytes: recovery::streamed(&kept.watched, fault, found.until_s),
         repair,
@@ -142,34 +146,38 @@ fn of(found: &Recovery, fault: &Fault, record: &FaultRecord, kept: &Kept) -> Rec
 
 fn level(level: Level, intervals: usize) -> UsualRecord {
     UsualRecord {
-        middle: level.middle,
-        within: level.within,
-        near: level.near(recovery::HOLD_S as usize),
+        middle: round(level.middle, DIGITS),
+        within: round(level.within, DIGITS),
+        near: round(level.near(recovery::HOLD_S as usize), DIGITS),
         intervals,
     }
 }
 
+fn seconds(value: f64) -> f64 {
+    round(value, DIGITS)
+}
+
 fn back(back: Back) -> BackRecord {
     BackRecord {
-        left_s: back.left_s,
-        back_s: back.back_s,
-        watched_s: back.watched_s,
+        left_s: back.left_s.map(seconds),
+        back_s: back.back_s.map(seconds),
+        watched_s: seconds(back.watched_s),
     }
 }
 
 fn noticed(found: &Recovery, away: Option<Away>) -> NoticedRecord {
     let client = found.noticed;
     let record = NoticedRecord {
-        client_s: client.map(|client| client.within_s),
+        client_s: client.map(|client| seconds(client.within_s)),
         client_by: client.map_or(String::new(), |client| client.by.name().to_owned()),
         ..NoticedRecord::default()
     };
     match away {
         None => record,
         Some(away) => NoticedRecord {
-            gossip_s: Some(away.noticed_s),
+            gossip_s: Some(seconds(away.noticed_s)),
             gossip_by: away.by,
-            gossip_away_s: Some(away.seconds),
+            gossip_away_s: Some(seconds(away.seconds)),
             ..record
         },
     }

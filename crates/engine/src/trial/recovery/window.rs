@@ -3,8 +3,10 @@
 //! What must hold: percentiles of a stretch are of the histograms of its intervals added up, and
 //! the log is read a line at a time, whatever its length.
 
+use super::DIGITS;
 use analysis::recovery::{Fault, Recovery, Slice};
 use anyhow::Result;
+use measure::number::round;
 use measure::{Histogram, Times};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -217,9 +219,10 @@ impl Window {
             }
         }
         record.ops_per_s = match record.seconds {
-            seconds if seconds > 0.0 => record.ops as f64 / seconds,
+            seconds if seconds > 0.0 => round(record.ops as f64 / seconds, DIGITS),
             _ => 0.0,
         };
+        record.seconds = round(record.seconds, DIGITS);
         record
     }
 }
