@@ -68,9 +68,14 @@ pub enum Repair {
 /// keep to files every 10 s (`hints_flush_period`).
 const QUIET_S: f64 = 12.0;
 
-/// Who took a node for dead, of all but `place`, which is the one that was broken.
-pub fn away(watched: &Watched, place: &str, fault: &Fault, until_s: f64) -> Option<Away> {
-    let others = watched.iter().filter(|(node, _)| *node != place);
+/// Who took a node for dead, of all that were not broken themselves.
+pub fn away(
+    watched: &Watched,
+    is_broken: impl Fn(&str) -> bool,
+    fault: &Fault,
+    until_s: f64,
+) -> Option<Away> {
+    let others = watched.iter().filter(|(node, _)| !is_broken(node));
     let seen = others.filter_map(|(node, looks)| {
         let before = looks
             .unreachable

@@ -311,7 +311,7 @@ fn others_take_a_node_for_dead_keep_hints_for_it_and_deliver_them() {
             looks(gone(72.0, 95.0), 50.0, [100.0, 110.0]),
         ),
     ]);
-    let seen = away(&watched, "node1", &FAULT, 180.0).unwrap();
+    let seen = away(&watched, |node| node == "node1", &FAULT, 180.0).unwrap();
     let expected = Away {
         noticed_s: 10.0,
         by: "node2".into(),
@@ -319,7 +319,11 @@ fn others_take_a_node_for_dead_keep_hints_for_it_and_deliver_them() {
         is_back: true,
     };
     assert_eq!(seen, expected);
-    assert!(!away(&watched, "node1", &FAULT, 80.0).unwrap().is_back);
+    assert!(
+        !away(&watched, |node| node == "node1", &FAULT, 80.0)
+            .unwrap()
+            .is_back
+    );
     let found = hints(&watched, &FAULT, 180.0).unwrap();
     assert_eq!((found.stored, found.delivered), (3000.0, 2500.0));
     assert_eq!(

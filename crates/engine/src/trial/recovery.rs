@@ -110,9 +110,10 @@ fn of(found: &Recovery, fault: &Fault, record: &FaultRecord, kept: &Kept) -> Rec
         injected: back(returns.injected),
         healed: returns.healed.map(back),
     };
-    let away = recovery::away(&kept.watched, &record.place, fault, found.until_s);
+    let is_broken = |node: &str| kept.is_at(node, &record.place);
+    let away = recovery::away(&kept.watched, is_broken, fault, found.until_s);
     let hints = recovery::hints(&kept.watched, fault, found.until_s);
-    let (repair, repair_why) = match kept.nodes > 1 {
+    let (repair, repair_why) = match kept.hosts.len() > 1 {
         true => repair(away.as_ref(), hints.as_ref(), kept.hint_window_s),
         false => Default::default(),
     };

@@ -86,13 +86,14 @@ fn written(folder: &Path) -> Trial {
         }
     }
     writer.write_samples("cassandra", &samples).unwrap();
-    let node = NodeRecord {
+    let node = |name: &str| NodeRecord {
+        name: name.to_owned(),
         settings: [("max_hint_window".to_owned(), "3h".to_owned())].into(),
         ..NodeRecord::default()
     };
     let nodes = NodesRecord {
         format: 1,
-        nodes: vec![node.clone(), node],
+        nodes: vec![node("node1"), node("node2")],
         ..NodesRecord::default()
     };
     writer.write_nodes(&nodes).unwrap();

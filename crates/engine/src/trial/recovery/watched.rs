@@ -3,6 +3,7 @@
 
 use analysis::recovery::{Looks, Watched};
 use anyhow::Result;
+use std::collections::BTreeMap;
 use store::Trial;
 use store::record::NodesRecord;
 
@@ -15,8 +16,8 @@ const EVERY_LOOK: &str = "hints.in_progress";
 pub struct Kept {
     /// What they said, look by look.
     pub watched: Watched,
-    /// How many there are.
-    pub nodes: usize,
+    /// The host of each of them.
+    pub hosts: BTreeMap<String, String>,
     /// For how long they keep hints for one that is away, s: the shortest; none where none tells.
     pub hint_window_s: Option<f64>,
 }
@@ -46,9 +47,21 @@ impl Kept {
         let nodes = trial.nodes()?.unwrap_or_default();
         Ok(Kept {
             watched,
-            nodes: nodes.nodes.len(),
             hint_window_s: hint_window_s(&nodes),
+            hosts: nodes
+                .nodes
+                .into_iter()
+                .map(|node| (node.name, node.host))
+                .collect(),
         })
+    }
+
+    /// Whether a place, which names nodes or hosts, is where this node is.
+    pub fn is_at(&self, node: &str, place: &str) -> bool {
+        let host = self.hosts.get(node);
+        let named = place.split([' ', ',', '/', '|']);
+        let mut named = named.filter(|word| !word.is_empty());
+        named.any(|word| word == node || host.is_some_and(|host| word == host))
     }
 }
 
@@ -74,7 +87,7 @@ fn series(name: &str) -> Option<Of> {
 }
 
 fn hint_window_s(nodes: &NodesRecord) -> Option<f64> {
-    let of = |settings: &std::collections::BTreeMap<String, String>| {
+    let of = |settings: &BTreeMap<String, String>| {
         if settings
             .get("hinted_handoff_enabled")
             .is_some_and(|on| on == "false")
@@ -113,6 +126,25 @@ fn seconds(text: &str) -> Option<f64> {
 mod tests {
     use super::*;
     use store::record::NodeRecord;
+
+    #[test]
+    fn a_node_is_broken_by_its_own_name_and_by_that_of_its_host() {
+        let kept = Kept {
+            watched: Watched::new(),
+            hosts: BTreeMap::from([
+                ("node1".to_owned(), "host1".to_owned()),
+                ("node3".to_owned(), String::new()),
+            ]),
+            hint_window_s: None,
+        };
+        for place in ["node1", "host1", "host2, host1"] {
+            assert!(kept.is_at("node1", place), "{place}");
+        }
+        for place in ["node11", "host2", ""] {
+            assert!(!kept.is_at("node1", place), "{place}");
+            assert!(!kept.is_at("node3", place), "{place}");
+        }
+    }
 
     #[test]
     fn the_shortest_window_of_any_node_is_that_of_all_and_off_is_none_at_all() {
