@@ -10,8 +10,8 @@
 //! honest, [`require`] says whether a requirement is met, [`procedure`] where to measure next,
 //! [`sweep`] reads a ladder of loads, [`curves`] draws a curve through it, [`screen`] finds the
 //! settings that matter, [`capacity`] says what a throughput is worth, [`history`] finds where a
-//! series of runs has changed, [`endurance`] reads hours under one load, and [`rules`] decides
-//! whether a trial may be believed.
+//! series of runs has changed, [`endurance`] reads hours under one load, [`mod@recovery`] says what
+//! a fault did to it, and [`rules`] decides whether a trial may be believed.
 
 pub mod blocks;
 pub mod capacity;
@@ -22,6 +22,7 @@ pub mod endurance;
 pub mod history;
 pub mod multiple;
 pub mod procedure;
+pub mod recovery;
 pub mod require;
 pub mod robust;
 pub mod rules;

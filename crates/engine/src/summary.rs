@@ -1,6 +1,7 @@
 //! From the findings of trials to those of the run: verdict, comparisons, the answer in sentences.
 
 mod answer;
+mod broken;
 mod compared;
 mod curves;
 mod effects;

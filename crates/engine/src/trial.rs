@@ -6,6 +6,7 @@ pub mod endured;
 mod faults;
 pub mod finding;
 mod offering;
+mod recovery;
 mod step;
 
 use super::conduct::Decision;
@@ -137,7 +138,7 @@ impl TrialRun<'_> {
         // The probes' last readings are kept whatever happened, and hide no other error.
         let stopped = state.gather.stop(&mut state.writer);
         let end = end.map_err(|error| explained(error, running, &state));
-        let end = match end? {
+        let mut end = match end? {
             Some(end) => end,
             None => {
                 stopped?;
@@ -145,7 +146,8 @@ impl TrialRun<'_> {
                 TrialEnd::Finished(Box::new(finding))
             }
         };
-        if let TrialEnd::Finished(finding) | TrialEnd::TargetLost(finding, _) = &end {
+        if let TrialEnd::Finished(finding) | TrialEnd::TargetLost(finding, _) = &mut end {
+            self.recovered(finding, state.writer.path())?;
             state.writer.write_overview(finding)?;
         }
         Ok(end)

@@ -6,8 +6,8 @@
 
 use crate::figure::figure;
 use crate::page::{
-    Align, Block, Cell, Chart, Column, Figure, Headline, Mark, Page, Row, Section, Table, Tone,
-    Verdict,
+    Align, Block, Card, Cell, Chart, Column, Figure, Headline, Mark, Page, Row, Section, Table,
+    Tone, Verdict,
 };
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -261,7 +261,24 @@ fn block(out: &mut String, what: &Block) {
             blocks.iter().for_each(|b| block(out, b));
             out.push_str("</details>\n");
         }
+        Block::Card(what) => card(out, what),
     }
+}
+
+fn card(out: &mut String, card: &Card) {
+    let tone = class(card.tone);
+    let _ = write!(
+        out,
+        "<article class=\"card {tone}\"><h3>{} <strong class=\"badge {tone}\">{}</strong>",
+        escape(&card.title),
+        escape(&card.verdict)
+    );
+    if !card.detail.is_empty() {
+        let _ = write!(out, "<small>{}</small>", escape(&card.detail));
+    }
+    out.push_str("</h3>\n");
+    card.blocks.iter().for_each(|b| block(out, b));
+    out.push_str("</article>\n");
 }
 
 fn list(out: &mut String, heading: &str, items: &[String]) {

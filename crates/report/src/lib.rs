@@ -32,7 +32,7 @@ pub use json::json;
 pub use junit::junit;
 pub use markdown::markdown;
 pub use page::{
-    Align, Axis, Band, Block, Cell, Chart, Color, Column, Dash, Figure, Headline, Mark, Page,
+    Align, Axis, Band, Block, Card, Cell, Chart, Color, Column, Dash, Figure, Headline, Mark, Page,
     Panel, Row, Scale, Section, Series, Shape, Table, Tone, Verdict, Xs,
 };
 pub use run::page;

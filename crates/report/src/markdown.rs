@@ -1,5 +1,5 @@
 //! The page as Markdown, for a pull request or a job's summary: what was asked and answered, what
-//! was required, the tables of results, and why it is not valid.
+//! was required, the tables of results and faults, and why it is not valid.
 //!
 //! Charts, details and columns for wide screens are left out: the report has them. All text is
 //! escaped, so that a study can add neither markup nor a mention.
@@ -7,7 +7,7 @@
 use crate::page::{Align, Block, Cell, Page, Table, Verdict};
 
 /// Sections that are shown, by their anchors.
-const SHOWN: [&str; 3] = ["requirements", "results", "history"];
+const SHOWN: [&str; 4] = ["requirements", "results", "faults", "history"];
 
 /// Renders a page; `link` is where its report is.
 pub fn markdown(page: &Page, link: Option<&str>) -> String {
@@ -70,7 +70,8 @@ fn block(out: &mut String, what: &Block) {
         | Block::Choice(..)
         | Block::Marks(_)
         | Block::Code(_)
-        | Block::Details(..) => {}
+        | Block::Details(..)
+        | Block::Card(_) => {}
     }
 }
 

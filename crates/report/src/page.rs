@@ -151,6 +151,23 @@ pub enum Block {
     Code(String),
     /// Something for who wants to know more, behind its summary.
     Details(String, Vec<Block>),
+    /// One thing among others of its kind, with all that is known of it.
+    Card(Card),
+}
+
+/// One thing among others of its kind.
+#[derive(Clone, Debug, Default)]
+pub struct Card {
+    /// What it is.
+    pub title: String,
+    /// Where it belongs to; may be empty.
+    pub detail: String,
+    /// How it was judged.
+    pub verdict: String,
+    /// How that is to be taken.
+    pub tone: Tone,
+    /// What is known of it.
+    pub blocks: Vec<Block>,
 }
 
 /// A short mark: `V3 pass`.
@@ -464,4 +481,6 @@ pub struct Band {
     pub to: f64,
     /// What it is.
     pub label: String,
+    /// How it is to be taken.
+    pub tone: Tone,
 }

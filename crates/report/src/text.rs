@@ -3,7 +3,7 @@
 //! Charts and details are left out: the tables hold the same numbers, the HTML report has
 //! the rest. What is grey on paper carries an asterisk here.
 
-use crate::page::{Align, Block, Cell, Column, Headline, Mark, Page, Section, Table, Tone};
+use crate::page::{Align, Block, Card, Cell, Column, Headline, Mark, Page, Section, Table, Tone};
 
 /// Width that lines keep to, in columns.
 const WIDTH: usize = 100;
@@ -126,9 +126,24 @@ fn block(out: &mut String, what: &Block) {
             }
         }
         Block::Marks(all) => marks(out, all),
+        Block::Card(what) => card(out, what),
         Block::Code(text) => text
             .lines()
             .for_each(|l| line(out, &format!("  {}", clean(l)))),
+    }
+}
+
+/// What it is, and its facts: its tables are for who has more room.
+fn card(out: &mut String, card: &Card) {
+    out.push('\n');
+    line(out, &clean(&format!("{}: {}", card.title, card.verdict)));
+    let facts = card.blocks.iter().filter_map(|block| match block {
+        Block::Facts(facts) => Some(facts),
+        _ => None,
+    });
+    for (name, value) in facts.flatten() {
+        let name = format!("  {name}: ");
+        hanging(out, &format!("{name}{value}"), "", "    ");
     }
 }
 

@@ -28,6 +28,7 @@ mod overview;
 mod published;
 mod quantiles;
 pub mod record;
+mod recovery;
 mod required;
 mod resolved;
 mod run;

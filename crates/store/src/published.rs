@@ -16,6 +16,9 @@ pub struct PublishedRecord {
     pub ratios: Vec<PublishedRatioRecord>,
     /// Absolute figures, as they were printed.
     pub figures: Vec<PublishedFigureRecord>,
+    /// What it says of failures, as text.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub failures: Vec<PublishedFailureRecord>,
     /// What it says in words.
     pub claims: Vec<String>,
     /// What cannot be derived from it.
@@ -42,6 +45,18 @@ pub struct PublishedRatioRecord {
     /// Its 95 % confidence interval; none with fewer than two blocks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ci95: Option<[f64; 2]>,
+}
+
+/// What was published of a failure.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PublishedFailureRecord {
+    /// What failed there.
+    pub fault: String,
+    /// The kinds of our faults that stand beside it.
+    pub beside: Vec<String>,
+    /// What it says.
+    pub claim: String,
 }
 
 /// A printed row.

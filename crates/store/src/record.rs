@@ -18,8 +18,14 @@ pub use crate::lab::{
     ProofRecord,
 };
 pub use crate::looks::{LookRecord, LooksRecord, RobustRecord};
-pub use crate::published::{PublishedFigureRecord, PublishedRatioRecord, PublishedRecord};
+pub use crate::published::{
+    PublishedFailureRecord, PublishedFigureRecord, PublishedRatioRecord, PublishedRecord,
+};
 pub use crate::quantiles::QuantilesRecord;
+pub use crate::recovery::{
+    BackRecord, DipRecord, HintsRecord, NoticedRecord, RecoveryRecord, ReturnsRecord,
+    StretchRecord, UsualRecord,
+};
 pub use crate::required::{RequirementRecord, outcome_of};
 pub use crate::resolved::{
     CombinationsRecord, OverridesRecord, PrimaryRecord, RepeatRecord, RequestRecord, ResolvedRecord,
@@ -822,15 +828,19 @@ pub struct FaultRecord {
     /// When it was seen whole again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub whole_s: Option<f64>,
-    /// Seconds until the client noticed.
+    /// Seconds until the client noticed, from the injection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detect_s: Option<f64>,
     /// Share of the throughput that was lost at the worst.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dip: Option<f64>,
-    /// Seconds until throughput was back.
+    /// Seconds until throughput was back, from the healing; from the injection where it was never
+    /// healed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recover_s: Option<f64>,
+    /// All that was measured of it; none in runs of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recovery: Option<RecoveryRecord>,
 }
 
 /// `faults.ndjson`: one thing of the course of a fault.

@@ -23,6 +23,8 @@ pub struct Published {
     pub figures: Vec<Figure>,
     /// What is expected to carry over to other machines.
     pub ratios: Vec<Ratio>,
+    /// What it says of failures.
+    pub failures: Vec<Failure>,
     /// What it says in words.
     pub claims: Vec<String>,
     /// What cannot be derived from it.
@@ -49,6 +51,18 @@ pub struct Figure {
     pub p95_ms: Option<f64>,
     /// 99th percentile, ms.
     pub p99_ms: Option<f64>,
+}
+
+/// What was published of a failure: text, which stands beside what ours did.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Failure {
+    /// What failed there: `host without high availability`.
+    pub fault: String,
+    /// The kinds of faults of ours that it stands beside: `[node-kill]`.
+    pub beside: Vec<String>,
+    /// What it says.
+    pub claim: String,
 }
 
 /// A ratio of two configurations.
@@ -133,6 +147,19 @@ impl Published {
                 .check(variants)
                 .map_err(|why| format!("{name}: `{}`: {why}", ratio.what))?;
         }
+        let known: Vec<&str> = fault::KINDS.iter().map(|kind| kind.name).collect();
+        for failure in &published.failures {
+            let unknown = failure
+                .beside
+                .iter()
+                .find(|kind| !known.contains(&kind.as_str()));
+            if let Some(unknown) = unknown {
+                let (fault, known) = (&failure.fault, known.join(", "));
+                return Err(format!(
+                    "{name}: `{fault}`: there is no fault `{unknown}`; there are {known}"
+                ));
+            }
+        }
         Ok(published)
     }
 }
@@ -192,7 +219,10 @@ mod tests {
     #[test]
     fn a_file_is_read_and_mistakes_in_it_are_said() {
         let ratio = "ratios: [{what: peak, metric: ops_per_s, of: on, to: off, value: 1.198}]";
-        let good = read(&format!("title: t\nfigures: [{{in_flight: 96}}]\n{ratio}")).unwrap();
+        let failure = "failures: [{fault: node, beside: [node-kill], claim: c}]";
+        let good = format!("title: t\nfigures: [{{in_flight: 96}}]\n{failure}\n{ratio}");
+        let good = read(&good).unwrap();
+        assert_eq!(good.failures[0].claim, "c");
         assert_eq!(good.ratios[0].range(), Some((1.198, 1.198)));
         for (wrong, part) in [
             (ratio.replace("of: on", "of: one"), "no variant `one`"),
@@ -200,6 +230,10 @@ mod tests {
             (ratio.replace("value: 1.198", "least: 2"), "say a `value`"),
             (ratio.replace("1.198", "-1"), "is no range"),
             (ratio.replace("what", "who"), "unknown field `who`"),
+            (
+                "failures: [{fault: node, beside: [node-kil], claim: c}]".to_owned(),
+                "no fault `node-kil`",
+            ),
             ("figures: 3".to_owned(), "p.yaml"),
             ("{".to_owned(), "p.yaml"),
         ] {

@@ -189,6 +189,7 @@ fn studies() -> Texts {
 
 fn published() -> Texts {
     let mut texts = shipped!(
+        "studies/dse-vsan/published-failures.yaml",
         "studies/dse-vsan/published-hours.yaml",
         "studies/nvme-vs-hdd/published.yaml",
     );

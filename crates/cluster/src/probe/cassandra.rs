@@ -1,5 +1,6 @@
 //! What Cassandra counts about itself, by MBean: pools, compactions, caches, hints, dropped
-//! messages, client requests, the commit log, memtables, the tables of the workload.
+//! messages, client requests, the commit log, memtables, the tables of the workload; and whom it
+//! takes for dead.
 //!
 //! Left out on purpose: values that a reader resets (`Recent…`), for another reader would get the
 //! rest; request metrics by consistency level (`Read-ONE`), which count the same requests again;
@@ -15,6 +16,8 @@ use host::probe::{Look, Out};
 
 const METRICS: &str = "org.apache.cassandra.metrics";
 const COMPACTIONS: &str = "org.apache.cassandra.db:type=CompactionManager";
+const STORAGE: &str = "org.apache.cassandra.db:type=StorageService";
+const HINTS: &str = "org.apache.cassandra.hints:type=HintsService";
 
 /// Thread pools, each with the path of its MBeans. Several come with their first use.
 pub(super) const POOLS: [(&str, &str); 17] = [
@@ -142,6 +145,7 @@ fn series(keyspace: &str, tables: &[&str]) -> Vec<Series> {
     requests(&mut list);
     caches_and_buffers(&mut list);
     messages(&mut list);
+    others(&mut list);
     commit_log(&mut list);
     of_keyspace(&mut list, keyspace);
     for table in tables {
@@ -306,6 +310,24 @@ fn messages(list: &mut List) {
         "storage.exceptions/s".into(),
         "/s",
         &storage("Exceptions"),
+        "Count",
+    );
+}
+
+/// What a node makes of the others: whom it cannot reach, for whom it keeps hints, what it is sent.
+fn others(list: &mut List) {
+    for (name, mbean, attribute) in [
+        ("gossip.unreachable", STORAGE, "UnreachableNodesWithPort"),
+        // An entry for each node that has some.
+        ("hints.pending", HINTS, "PendingHints"),
+    ] {
+        let source = BeanAttribute::new(mbean, attribute);
+        list.add(name.into(), "count", Kind::Level(source, 1.0));
+    }
+    list.rate(
+        "streams.received_bytes/s".into(),
+        "bytes/s",
+        "type=Streaming,name=TotalIncomingBytes",
         "Count",
     );
 }

@@ -3,7 +3,9 @@
 use super::compared::{All, PEAK, Untold, is_search, metric_of, too_few_blocks};
 use super::looked;
 use super::points;
-use super::{besides_sentence, curves, effects, endured, point_words, screen, searched, worth};
+use super::{
+    besides_sentence, broken, curves, effects, endured, point_words, screen, searched, worth,
+};
 use crate::generation;
 use analysis::TENFOLD;
 use analysis::compare::BLOCKS_TO_SETTLE_MAX;
@@ -42,6 +44,7 @@ impl Known<'_> {
         let answers = self.compared.records.iter();
         sentences.extend(answers.filter_map(looked::sentence));
         sentences.extend(endured::sentences(self.study, self.endured, self.trials));
+        sentences.extend(broken::sentences(self.trials));
         let mut sweeps = Vec::new();
         let mut unbelieved: Vec<&str> = Vec::new();
         for variant in &self.study.variants {

@@ -5,10 +5,10 @@ use analysis::{Metric, compare_paired, series};
 use measure::Known;
 use std::collections::BTreeMap;
 use store::record::{
-    PointRecord, PublishedFigureRecord, PublishedRatioRecord, PublishedRecord, QuantilesRecord,
-    SearchRecord, TrialFinding,
+    PointRecord, PublishedFailureRecord, PublishedFigureRecord, PublishedRatioRecord,
+    PublishedRecord, QuantilesRecord, SearchRecord, TrialFinding,
 };
-use study::published::{Figure, Published, Ratio};
+use study::published::{Failure, Figure, Published, Ratio};
 use study::settings::Study;
 
 /// Where a variant was measured, as far as ratios are of it.
@@ -64,8 +64,17 @@ fn beside(
         system: published.system.clone(),
         ratios: published.ratios.iter().filter_map(ratio).collect(),
         figures: published.figures.iter().map(figure).collect(),
+        failures: published.failures.iter().map(failure).collect(),
         claims: published.claims.clone(),
         unknown: published.unknown.clone(),
+    }
+}
+
+fn failure(failure: &Failure) -> PublishedFailureRecord {
+    PublishedFailureRecord {
+        fault: failure.fault.clone(),
+        beside: failure.beside.clone(),
+        claim: failure.claim.clone(),
     }
 }
 

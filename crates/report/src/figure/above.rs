@@ -3,7 +3,7 @@
 use super::{DIGITS, panels_px};
 use crate::html::escape;
 use crate::number;
-use crate::page::{Band, Chart, Xs};
+use crate::page::{Band, Chart, Tone, Xs};
 use serde_json::{Value, json};
 
 /// Height of a level of bands' names.
@@ -117,7 +117,11 @@ fn band_shape(band: &Band) -> Value {
         "y0": 0.0,
         "y1": 1.0,
         "layer": "below",
-        "fillcolor": "@band",
+        "fillcolor": match band.tone {
+            Tone::Bad => "@broken",
+            Tone::Warn => "@recovering",
+            _ => "@band",
+        },
         "line": { "width": 0.0 },
     })
 }

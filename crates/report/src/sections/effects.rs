@@ -272,6 +272,7 @@ fn forest(effects: &EffectsRecord) -> Option<Chart> {
             from: percent(1.0 / (1.0 + effects.margin)),
             to: effects.margin * 100.0,
             label: "none that matters".into(),
+            tone: Tone::Plain,
         }],
         ..Chart::default()
     })

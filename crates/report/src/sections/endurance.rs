@@ -6,6 +6,8 @@ use crate::page::{
     Axis, Band, Block, Cell, Chart, Color, Column, Dash, Panel, Row, Scale, Section, Series, Shape,
     Table, Tone, Xs,
 };
+use crate::probed;
+use crate::sections::faults;
 use crate::sections::time::label;
 use crate::summary::variant_name;
 use crate::view::RunView;
@@ -33,7 +35,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     }
     let several = long.len() > 1;
     for (trial, shown) in long.iter().take(TRIALS_MAX) {
-        let parts = of_trial(shown, trial.seconds);
+        let parts = of_trial(shown, trial.seconds, broken(view, trial));
         match several {
             true => blocks.push(Block::Details(label(view, trial.index), parts)),
             false => blocks.extend(parts),
@@ -50,9 +52,20 @@ pub fn section(view: &RunView) -> Option<Section> {
     })
 }
 
-fn of_trial(shown: &EnduranceRecord, seconds: f64) -> Vec<Block> {
+/// What was broken on purpose, in seconds since the window began.
+fn broken(view: &RunView, trial: &TrialFinding) -> Vec<Band> {
+    let begin_s = probed::window(&trial.phases).map_or(0.0, |[from_s, _]| from_s);
+    let since = |band: Band| Band {
+        from: band.from - begin_s,
+        to: band.to - begin_s,
+        ..band
+    };
+    faults::bands(view, trial.index).map(since).collect()
+}
+
+fn of_trial(shown: &EnduranceRecord, seconds: f64, broken: Vec<Band>) -> Vec<Block> {
     let mut blocks = vec![
-        Block::Chart(chart(shown)),
+        Block::Chart(chart(shown, broken)),
         Block::Table(drifts(shown)),
         match shown.changes.is_empty() {
             true => Block::Text("No level gave way to another within the window.".into()),
@@ -347,8 +360,9 @@ fn growths(shown: &EnduranceRecord) -> Table {
     }
 }
 
-/// Throughput and p99 over the window, with changes and events; below what the probes saw.
-fn chart(shown: &EnduranceRecord) -> Chart {
+/// Throughput and p99 over the window, with changes, events and what was broken; below what the
+/// probes saw.
+fn chart(shown: &EnduranceRecord, broken: Vec<Band>) -> Chart {
     let mut panels = Vec::new();
     for (of, share, scale) in [
         ("ops_per_s", 0.35, Scale::Linear),
@@ -388,6 +402,7 @@ fn chart(shown: &EnduranceRecord) -> Chart {
             name(&change.of),
             signed(change.after / change.before - 1.0)
         ),
+        tone: Tone::Plain,
     };
     Chart {
         title: "The course of the window".into(),
@@ -399,7 +414,7 @@ fn chart(shown: &EnduranceRecord) -> Chart {
         height_px: 300 + 130 * panels.len() as u32,
         x: Axis::new("seconds since the window began", Scale::Linear),
         panels,
-        bands: shown.changes.iter().map(band).collect(),
+        bands: shown.changes.iter().map(band).chain(broken).collect(),
         unified_hover: true,
         ..Chart::default()
     }

@@ -1,63 +1,105 @@
-//! What was broken on purpose: what was seen of it, and when.
+//! What was broken on purpose: what it did to the load, what was seen of it, and when.
+
+mod card;
+mod did;
 
 use crate::number;
 use crate::page::{Band, Block, Cell, Column, Row, Section, Table, Tone};
 use crate::sections::time::label;
 use crate::view::RunView;
-use store::record::FaultRecord;
+use store::record::{BackRecord, FaultRecord, ReturnsRecord};
+
+/// Faults with a card of their own; of more, the tables have a row each.
+const CARDS_MAX: usize = 24;
 
 /// Every fault of the run; none if there was none.
 pub fn section(view: &RunView) -> Option<Section> {
     let faults = &view.findings.faults;
-    (!faults.is_empty()).then(|| Section {
+    if faults.is_empty() {
+        return None;
+    }
+    let mut blocks = Vec::new();
+    if faults.iter().any(|fault| fault.recovery.is_some()) {
+        blocks.push(Block::Table(did::table(view)));
+    }
+    blocks.push(Block::Table(times(view)));
+    let cards = faults.iter().take(CARDS_MAX);
+    blocks.extend(cards.map(|fault| Block::Card(card::card(view, fault))));
+    if faults.len() > CARDS_MAX {
+        blocks.push(Block::Text(format!(
+            "{} more faults have all of this in findings.json only.",
+            faults.len() - CARDS_MAX
+        )));
+    }
+    Some(Section {
         id: "faults",
         title: "Faults".into(),
         lead: "A fault counts only when something other than its injector saw it, and saw what it \
-               broke whole again."
+               broke whole again. What it did is told against the seconds of the same window \
+               before it: a time of recovery is the begin of the first 30 s in a row that were as \
+               before, and where those were not seen there is no number."
             .into(),
-        blocks: vec![Block::Table(Table {
-            columns: vec![
-                Column::text("Trial"),
-                Column::text("Fault"),
-                Column::text("Verdict"),
-                Column::number("Injected at", "s"),
-                Column::number("Seen after", "s"),
-                Column::number("Healed after", "s"),
-                Column::number("Whole after healing", "s"),
-                Column::text("Evidence"),
-            ],
-            rows: faults.iter().map(|fault| row(view, fault)).collect(),
-            ..Table::default()
-        })],
+        blocks,
     })
 }
 
+fn times(view: &RunView) -> Table {
+    Table {
+        caption: "When it was broken, and who saw it".into(),
+        columns: vec![
+            Column::text("Fault"),
+            Column::text("Verdict"),
+            Column::number("Injected at", "s"),
+            Column::number("Seen after", "s"),
+            Column::number("Clients noticed within", "s"),
+            Column::number("Taken for dead after", "s"),
+            Column::number("Healed after", "s"),
+            Column::number("Whole after healing", "s"),
+        ],
+        rows: view
+            .findings
+            .faults
+            .iter()
+            .map(|fault| row(view, fault))
+            .collect(),
+        foot: "Seen: by our look at it. Clients: the end of the first second with more errors, \
+               retries or lost connections than any before it, or outside of the usual. Taken for \
+               dead: by another node, at the first look that found it so."
+            .into(),
+    }
+}
+
 fn row(view: &RunView, fault: &FaultRecord) -> Row {
-    let between = |from: Option<f64>, to: Option<f64>| match (from, to) {
-        (Some(from), Some(to)) => Cell::new(number::small(to - from)),
-        _ => Cell::new("\u{2013}"),
-    };
-    let tone = match fault.verdict.as_str() {
+    let some =
+        |seconds: Option<f64>| Cell::new(seconds.map_or(number::ABSENT.into(), number::small));
+    let between = |from: Option<f64>, to: Option<f64>| some(from.zip(to).map(|(a, b)| b - a));
+    let noticed = fault.recovery.as_ref().map(|found| &found.noticed);
+    Row {
+        cells: vec![
+            Cell::new(name(fault)).detail(trial(view, fault)),
+            Cell::new(fault.verdict.as_str()).tone(tone(fault)),
+            some(fault.injected_s),
+            between(fault.injected_s, fault.seen_s),
+            some(fault.detect_s),
+            some(noticed.and_then(|noticed| noticed.gossip_s)),
+            between(fault.injected_s, fault.healing_s),
+            between(fault.healing_s, fault.whole_s),
+        ],
+        tone: Tone::Plain,
+    }
+}
+
+/// The trial of a fault, where there are several.
+fn trial(view: &RunView, fault: &FaultRecord) -> String {
+    let trial = fault.trial.filter(|_| view.findings.trials.len() > 1);
+    trial.map_or_else(String::new, |trial| label(view, trial))
+}
+
+fn tone(fault: &FaultRecord) -> Tone {
+    match fault.verdict.as_str() {
         "confirmed" => Tone::Good,
         "mismatch" => Tone::Bad,
         _ => Tone::Warn,
-    };
-    Row {
-        cells: vec![
-            Cell::new(
-                fault
-                    .trial
-                    .map_or_else(String::new, |trial| label(view, trial)),
-            ),
-            Cell::new(name(fault)),
-            Cell::new(fault.verdict.as_str()).tone(tone),
-            between(Some(0.0), fault.injected_s),
-            between(fault.injected_s, fault.seen_s),
-            between(fault.injected_s, fault.healing_s),
-            between(fault.healing_s, fault.whole_s),
-            Cell::new(fault.evidence.as_str()),
-        ],
-        tone: Tone::Plain,
     }
 }
 
@@ -68,15 +110,69 @@ fn name(fault: &FaultRecord) -> String {
     }
 }
 
-/// The stretches of a trial in which something was broken, until it was seen whole again.
+/// When a series was as before: counted from the healing, or the injection of what was not healed.
+fn returned(returns: &ReturnsRecord) -> (String, Tone) {
+    match returns.healed {
+        Some(healed) => back(&healed, "healing"),
+        None => back(&returns.injected, "injection"),
+    }
+}
+
+/// The same of one of the two, which has a name.
+fn back(back: &BackRecord, from: &str) -> (String, Tone) {
+    let watched = number::duration(back.watched_s);
+    match (back.left_s, back.back_s) {
+        (None, Some(0.0)) => (format!("as before from the {from} on"), Tone::Good),
+        (_, Some(back_s)) => {
+            let back = number::duration(back_s);
+            (format!("{back} after the {from}"), Tone::Plain)
+        }
+        (_, None) => (
+            format!("not seen within {watched} of the {from}"),
+            Tone::Warn,
+        ),
+    }
+}
+
+/// The stretches of a trial in which something was broken, until it was seen whole again, and from
+/// then on until throughput and p99 were as before.
 pub fn bands(view: &RunView, trial: usize) -> impl Iterator<Item = Band> {
     let finding = view.findings.trials.iter().find(move |t| t.index == trial);
     let faults = finding.into_iter().flat_map(|finding| &finding.faults);
-    faults.filter_map(|fault| {
-        Some(Band {
-            from: fault.injected_s?,
-            to: fault.whole_s.or(fault.healing_s)?,
-            label: name(fault),
-        })
-    })
+    faults.flat_map(of_fault)
+}
+
+fn of_fault(fault: &FaultRecord) -> Vec<Band> {
+    let recovery = fault.recovery.as_ref();
+    let Some(from) = fault.injected_s else {
+        return Vec::new();
+    };
+    let watched = recovery.map(|found| from + found.watched_s);
+    // What was never healed was broken for as long as anybody looked.
+    let Some(to) = fault.whole_s.or(fault.healing_s).or(watched) else {
+        return Vec::new();
+    };
+    let mut bands = vec![Band {
+        from,
+        to,
+        label: name(fault),
+        tone: Tone::Bad,
+    }];
+    let back = |returns: &ReturnsRecord| match returns.healed?.back_s {
+        Some(back_s) => Some(fault.healing_s? + back_s),
+        None => watched,
+    };
+    let returns = recovery
+        .iter()
+        .flat_map(|found| [&found.throughput, &found.p99]);
+    let back = returns.flatten().filter_map(back).fold(to, f64::max);
+    if back > to && fault.healing_s.is_some() {
+        bands.push(Band {
+            from: to,
+            to: back,
+            label: "not as before".into(),
+            tone: Tone::Warn,
+        });
+    }
+    bands
 }

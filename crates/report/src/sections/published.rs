@@ -4,7 +4,9 @@
 use crate::number;
 use crate::page::{Block, Cell, Column, Row, Section, Table, Tone};
 use crate::view::RunView;
-use store::record::{PublishedFigureRecord, PublishedRatioRecord, PublishedRecord};
+use store::record::{
+    PublishedFailureRecord, PublishedFigureRecord, PublishedRatioRecord, PublishedRecord,
+};
 
 /// By how much a printed mean may miss Little's law: rounding, and clients that wait.
 const LITTLE_MAX: f64 = 1.25;
@@ -18,6 +20,19 @@ pub fn section(view: &RunView) -> Option<Section> {
     }
     if !published.figures.is_empty() {
         blocks.push(Block::Table(figures(published)));
+    }
+    match (
+        published.failures.is_empty(),
+        view.findings.faults.is_empty(),
+    ) {
+        (true, _) => {}
+        (false, true) => blocks.push(Block::List(
+            "It says of failures, and nothing was broken here".to_owned(),
+            published.failures.iter().map(failure).collect(),
+        )),
+        (false, false) => blocks.push(Block::Text(
+            "What it says of failures stands beside ours in the table of the faults.".to_owned(),
+        )),
     }
     for (heading, said) in [
         ("It says, without figures", &published.claims),
@@ -42,6 +57,10 @@ pub fn section(view: &RunView) -> Option<Section> {
         ),
         blocks,
     })
+}
+
+fn failure(failure: &PublishedFailureRecord) -> String {
+    format!("{}: {}", failure.fault, failure.claim)
 }
 
 fn ratios(published: &PublishedRecord) -> Table {

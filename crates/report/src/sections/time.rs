@@ -4,7 +4,7 @@
 //! percentiles the worst is kept, since percentiles cannot be averaged. The chart says so.
 
 use crate::page::{
-    Axis, Band, Block, Chart, Color, Dash, Panel, Scale, Section, Series, Shape, Xs,
+    Axis, Band, Block, Chart, Color, Dash, Panel, Scale, Section, Series, Shape, Tone, Xs,
 };
 use crate::probed;
 use crate::sections::faults;
@@ -43,7 +43,10 @@ pub fn section(view: &RunView) -> Option<Section> {
         lead = format!("{lead} {left_out} more trials have their intervals on disk only.");
     }
     if !view.findings.faults.is_empty() {
-        lead = format!("{lead} And what was broken on purpose, until it was seen whole again.");
+        lead = format!(
+            "{lead} In colour: what was broken on purpose, until it was seen whole again, and \
+             then until throughput and p99 were as before."
+        );
     }
     if courses.is_empty() {
         return None;
@@ -344,6 +347,7 @@ pub fn bands(view: &RunView, trial: &TrialView) -> Vec<Band> {
         from: phase.from_s,
         to: phase.to_s,
         label: phase_name(&phase.name).into(),
+        tone: Tone::Plain,
     };
     let phases = phases.filter(|p| p.name != "measure").map(band);
     phases.chain(faults::bands(view, trial.index)).collect()

@@ -1,56 +1,333 @@
-//! What was broken on purpose, on the page: its table, and its stretch of every chart.
+//! What was broken on purpose, on the page: what it did, its card, and its stretch of every chart.
 
-use crate::fixture;
-use report::{Block, page, text};
-use store::record::FaultRecord;
+use crate::{fixture, golden};
+use report::{Band, Block, Page, Tone, markdown, page, text};
+use store::record::*;
 
-#[test]
-fn a_fault_has_a_row_with_its_evidence_and_a_band_on_the_course() {
-    let mut view = fixture::run(1);
-    let fault = FaultRecord {
-        kind: "node-pause".into(),
+/// A node that was killed for half a minute, 60 s after the start line.
+fn killed() -> FaultRecord {
+    FaultRecord {
+        kind: "node-kill".into(),
         verdict: "confirmed".into(),
-        evidence: "seen: the kernel calls its process T".into(),
+        evidence: "checked: runs and answers; seen: the kernel knows its process no more; whole: \
+                   it answers a client"
+            .into(),
         trial: Some(0),
         place: "node2".into(),
-        injected_s: Some(12.0),
-        seen_s: Some(13.5),
-        healing_s: Some(22.0),
-        whole_s: Some(22.25),
+        injected_s: Some(60.2),
+        seen_s: Some(61.7),
+        healing_s: Some(90.2),
+        whole_s: Some(104.5),
+        detect_s: Some(0.8),
+        dip: Some(0.62),
+        recovery: Some(recovery()),
         ..FaultRecord::default()
+    }
+}
+
+/// What was measured of it.
+fn recovery() -> RecoveryRecord {
+    let back = |left_s, back_s, watched_s| BackRecord {
+        left_s: Some(left_s),
+        back_s,
+        watched_s,
     };
-    view.findings.trials[0].faults.push(fault.clone());
-    // One of a run of an earlier version.
+    RecoveryRecord {
+        watched_s: 119.8,
+        ops_per_s: Some(UsualRecord {
+            middle: 10_420.0,
+            within: 0.112,
+            near: 0.05,
+            intervals: 50,
+        }),
+        p99_ms: Some(UsualRecord {
+            middle: 6.1,
+            within: 0.4,
+            near: 0.05,
+            intervals: 50,
+        }),
+        dip: Some(DipRecord {
+            lowest_ops_per_s: 3_960.0,
+            lowest_at_s: 0.8,
+            depth: 0.62,
+            seconds: 29.0,
+            lost_ops: 81_300.0,
+        }),
+        throughput: Some(ReturnsRecord {
+            injected: back(0.0, Some(51.8), 119.8),
+            healed: Some(back(2.8, Some(21.8), 89.8)),
+        }),
+        p99: Some(ReturnsRecord {
+            injected: back(0.0, None, 119.8),
+            healed: Some(back(0.0, None, 89.8)),
+        }),
+        noticed: NoticedRecord {
+            client_s: Some(0.8),
+            client_by: "connections_lost".into(),
+            gossip_s: Some(9.4),
+            gossip_by: "node1".into(),
+            gossip_away_s: Some(38.0),
+        },
+        before: Some(stretch(50.0, 10_400.0, 6.1)),
+        during: Some(StretchRecord {
+            errors: [("write".to_owned(), errors())].into(),
+            retries: 412,
+            speculations: 97,
+            speculations_won: 61,
+            connections_lost: 4,
+            ..stretch(45.0, 7_930.0, 48.0)
+        }),
+        after: Some(stretch(75.0, 10_180.0, 8.2)),
+        hints: Some(HintsRecord {
+            stored: 182_000.0,
+            delivered: 182_000.0,
+            undelivered: 3_200.0,
+            drained_s: Some(41.0),
+        }),
+        streamed_bytes: Some(0.0),
+        repair: "not-needed".into(),
+        repair_why: "taken for dead for 38 s, hints are kept for 180 min, and all of them are gone"
+            .into(),
+        ..RecoveryRecord::default()
+    }
+}
+
+fn errors() -> std::collections::BTreeMap<String, u64> {
+    [
+        ("connection_lost".to_owned(), 31),
+        ("write_timeout".to_owned(), 7),
+    ]
+    .into()
+}
+
+fn stretch(seconds: f64, ops_per_s: f64, p99: f64) -> StretchRecord {
+    let ms = measure::Known::Exactly;
+    StretchRecord {
+        seconds,
+        ops: (seconds * ops_per_s) as u64,
+        ops_per_s,
+        latency_ms: QuantilesRecord {
+            count: (seconds * ops_per_s) as u64,
+            p50: ms(p99 / 4.0),
+            p99: ms(p99),
+            max: measure::Known::AtLeast(p99 * 9.0),
+            ..QuantilesRecord::default()
+        },
+        ..StretchRecord::default()
+    }
+}
+
+/// Throughput, p99 and lost connections of a second.
+fn second(at: u64) -> (f64, f64, u64) {
+    match at {
+        60..=67 => (0.38 + 0.05 * (at - 60) as f64, 48.0, 8),
+        68..=92 => (0.82, 12.0, 0),
+        93..=111 => (0.7, 22.0, 0),
+        _ => (1.0, 6.1, 0),
+    }
+}
+
+fn course() -> Vec<IntervalRecord> {
+    let record = |at: u64| {
+        let (share, p99, lost) = second(at);
+        let share = share * (1.0 + 0.02 * ((at * 7 % 11) as f64 / 5.0 - 1.0));
+        let ok = (10_420.0 * share) as u64;
+        let errors = (lost > 0).then(|| ("connection_lost".to_owned(), lost));
+        IntervalRecord {
+            t_s: at as f64,
+            seconds: 1.0,
+            phase: if at < 10 { "warmup" } else { "measure" }.into(),
+            kind: "write".into(),
+            ok,
+            errors: errors.into_iter().collect(),
+            latency_ms: Some(stretch(1.0, ok as f64, p99).latency_ms),
+            ..IntervalRecord::default()
+        }
+    };
+    (0..180).map(record).collect()
+}
+
+/// A run of one trial with these faults.
+fn view(faults: Vec<FaultRecord>) -> report::RunView {
+    let mut view = fixture::run(1);
+    view.plan.trials.truncate(1);
+    view.findings.trials.truncate(1);
+    view.trials.truncate(1);
+    view.trials[0].intervals = course();
+    let values = (0..180).map(|at| (at as f64, f64::from(u8::from((70..=107).contains(&at)))));
+    view.trials[0].probes = vec![report::ProbeSeries {
+        name: "gossip.unreachable".into(),
+        place: "node1".into(),
+        unit: "count".into(),
+        values: values.collect(),
+        ..report::ProbeSeries::default()
+    }];
+    let trial = &mut view.findings.trials[0];
+    trial.phases = vec![
+        PhaseTimeRecord {
+            name: "warmup".into(),
+            from_s: 0.0,
+            to_s: 10.0,
+        },
+        PhaseTimeRecord {
+            name: "measure".into(),
+            from_s: 10.0,
+            to_s: 180.0,
+        },
+    ];
+    trial.faults.clone_from(&faults);
+    view.findings.faults = faults;
+    view
+}
+
+fn bands(page: &Page, section: &str) -> Vec<Band> {
+    let section = page.sections.iter().find(|one| one.id == section);
+    let Some(Block::Choice(_, charts)) = section.expect("the section").blocks.first() else {
+        panic!("a chart for each trial")
+    };
+    let bands = charts[0].1.bands.iter();
+    bands
+        .filter(|band| band.tone != Tone::Plain)
+        .cloned()
+        .collect()
+}
+
+#[track_caller]
+fn assert_says(said: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(said.contains(part), "{part} is not in\n{said}");
+    }
+}
+
+#[test]
+fn a_fault_has_a_card_with_what_it_did_and_a_band_on_every_course() {
+    let page = page(&view(vec![killed()]));
+    golden::keep("faults", &page);
+    let said = text(&page);
+    assert_says(
+        &said,
+        &[
+            "node-kill of node2: confirmed",
+            "injected at 60.2 s · seen broken 1.50 s later · healed after 30.0 s · seen whole",
+            "10,420",
+            "3,960",
+            "Throughput as before: 21.8 s after the healing",
+            "within 0.800 s (lost connections)",
+            "by node1 after 9.40 s",
+            "81,300",
+            "not seen within 1 min 30 s",
+            "the last gone",
+            "not needed: taken for dead",
+            "knows its process no more",
+        ],
+    );
+    for section in ["time", "panels"] {
+        let bands = bands(&page, section);
+        let [broken, recovering] = &bands[..] else {
+            panic!("{section}: {bands:?}")
+        };
+        assert_eq!(
+            (broken.label.as_str(), broken.tone),
+            ("node-kill of node2", Tone::Bad)
+        );
+        assert_eq!((broken.from, broken.to), (60.2, 104.5));
+        // p99 was not seen to be as before until nobody looked any more.
+        assert_eq!((recovering.from, recovering.to), (104.5, 180.0));
+    }
+    let html = report::html(&page);
+    assert_says(
+        &html,
+        &[
+            "class=\"card good\"",
+            "write_timeout",
+            "61 first",
+            "@broken",
+        ],
+    );
+    let short = markdown(&page, None);
+    assert_says(
+        &short,
+        &[
+            "### Faults",
+            "node-kill of node2",
+            "| 10,420 | 3,960 | 10,180 |",
+        ],
+    );
+    assert!(!short.contains("knows its process"), "{short}");
+}
+
+#[test]
+fn what_is_not_known_of_a_fault_is_not_told() {
+    // Of a run of an earlier version, one whose begin was not seen, one never healed.
     let old = FaultRecord {
         kind: "node-stop".into(),
         verdict: "mismatch".into(),
         ..FaultRecord::default()
     };
-    view.findings.faults = vec![fault, old];
-    let page = page(&view);
+    let early = FaultRecord {
+        kind: "node-pause".into(),
+        injected_s: Some(12.0),
+        trial: Some(0),
+        recovery: Some(RecoveryRecord {
+            watched_s: 168.0,
+            unseen: vec!["2 intervals lie before it".into()],
+            beside: vec!["node-kill of node1".into()],
+            during: Some(stretch(168.0, 100.0, 3.0)),
+            ..RecoveryRecord::default()
+        }),
+        ..FaultRecord::default()
+    };
+    let page = page(&view(vec![old, early]));
     let said = text(&page);
-    for part in [
-        "node-pause of",
-        "confirmed",
-        "12.0",
-        "1.50",
-        "10.0",
-        "0.250",
-        "process T",
-    ] {
-        assert!(said.contains(part), "{part} is not in\n{said}");
-    }
-    assert!(said.contains("node-stop"), "{said}");
-    let section = page.sections.iter().find(|section| section.id == "time");
-    let blocks = &section.expect("the course").blocks;
-    let Some(Block::Choice(_, charts)) = blocks.first() else {
-        panic!("a chart for each trial")
+    assert_says(
+        &said,
+        &[
+            "node-stop: mismatch",
+            "not injected",
+            "cannot be told, no error",
+            "2 intervals lie before it",
+            "not healed",
+            "Also on: node-kill of node1",
+        ],
+    );
+    let bands = bands(&page, "time");
+    assert_eq!((bands.len(), bands[0].from, bands[0].to), (1, 12.0, 180.0));
+}
+
+#[test]
+fn published_claims_stand_beside_ours_and_are_never_confirmed() {
+    let claim = |fault: &str, beside: &[&str], claim: &str| PublishedFailureRecord {
+        fault: fault.into(),
+        beside: beside.iter().map(|kind| (*kind).to_owned()).collect(),
+        claim: claim.into(),
     };
-    let bands = |index: usize| {
-        let bands = charts[index].1.bands.iter();
-        let mut bands = bands.filter(|band| band.label == "node-pause of node2");
-        bands.next().map(|band| (band.from, band.to))
+    let mut view = view(vec![killed()]);
+    view.findings.published = Some(PublishedRecord {
+        title: "a source".into(),
+        system: "eight hosts".into(),
+        failures: vec![
+            claim("node", &["node-kill"], "throughput steady"),
+            claim("disk", &[], "impact negligible"),
+        ],
+        ..PublishedRecord::default()
+    });
+    let page = page(&view);
+    golden::keep("faults-published", &page);
+    let Some(section) = page.sections.iter().find(|one| one.id == "faults") else {
+        panic!("faults")
     };
-    assert_eq!(bands(0), Some((12.0, 22.25)));
-    assert_eq!(bands(1), None, "of another trial");
+    let Some(Block::Table(table)) = section.blocks.first() else {
+        panic!("a table first")
+    };
+    let cells = |row: usize| -> Vec<&str> {
+        table.rows[row]
+            .cells
+            .iter()
+            .map(|cell| cell.text.as_str())
+            .collect()
+    };
+    assert_eq!(cells(0).last(), Some(&"node: throughput steady"));
+    assert_eq!(cells(1)[..2], ["disk", "not done here"]);
+    assert_eq!(cells(1).last(), Some(&"impact negligible"));
+    assert_says(&table.foot, &["a source, on eight hosts", "not judged"]);
 }

@@ -48,6 +48,7 @@ fn every_trial_has_its_rows_on_one_axis_with_its_phases() {
         "SSTables per read, p99",
         "Given up",
         "Hints",
+        "Nodes that a node takes for dead",
         "Waits for the commit log, per second",
     ];
     assert_eq!(titles(chart), expected);

@@ -3,7 +3,9 @@
 
 use crate::fixture;
 use report::{page, text};
-use store::record::{PublishedFigureRecord, PublishedRatioRecord, PublishedRecord};
+use store::record::{
+    PublishedFailureRecord, PublishedFigureRecord, PublishedRatioRecord, PublishedRecord,
+};
 
 #[test]
 fn a_published_ratio_lies_inside_or_outside_our_interval_and_is_never_confirmed() {
@@ -36,6 +38,11 @@ fn a_published_ratio_lies_inside_or_outside_our_interval_and_is_never_confirmed(
             alone,
         ],
         figures: vec![figure("fig. 1", Some(236.0)), figure("fig. 2", None)],
+        failures: vec![PublishedFailureRecord {
+            fault: "disk".to_owned(),
+            claim: "no interruption".to_owned(),
+            ..PublishedFailureRecord::default()
+        }],
         unknown: vec!["repetitions".to_owned()],
         ..PublishedRecord::default()
     });
@@ -49,6 +56,7 @@ fn a_published_ratio_lies_inside_or_outside_our_interval_and_is_never_confirmed(
         "contradicts",
         "not all",
         "repetitions",
+        "disk: no interruption",
     ] {
         assert!(said.contains(part), "{part} is not in\n{said}");
     }

@@ -74,8 +74,8 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// A trial in a folder that is not looked at: for tests of what was just written there. Of a
-    /// run, [`super::Run::trials`] gives those that are what they were.
+    /// A trial in a folder that is not looked at: for who has just written there, and for tests. Of
+    /// a run, [`super::Run::trials`] gives those that are what they were.
     pub fn unverified(path: PathBuf, record: TrialRecord) -> Trial {
         Trial {
             path,

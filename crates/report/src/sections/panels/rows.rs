@@ -181,7 +181,15 @@ pub const NODES: &[RowSpec] = &[
         parts: &[
             Part::line("in progress", &["hints.in_progress"]),
             Part::line("written per second", &["hints.total/s"]).dash(Dash::Dash),
+            Part::line("delivered per second", &["hints.delivered/s"]).dash(Dash::Dot),
         ],
+    },
+    RowSpec {
+        title: "Nodes that a node takes for dead",
+        probe: "cassandra",
+        height_px: 60,
+        quiet: true,
+        parts: &[Part::line("", &["gossip.unreachable"])],
     },
     RowSpec {
         title: "Waits for the commit log, per second",

@@ -1,0 +1,183 @@
+//! What the other nodes made of a fault: when they took a node for dead, which hints they kept for
+//! it, what was streamed, and whether a repair is needed.
+
+use super::Fault;
+use std::collections::BTreeMap;
+
+/// What one node said of itself, look by look.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Looks {
+    /// When it was looked at, in seconds since the trial's start line, in order of time.
+    pub at_s: Vec<f64>,
+    /// Nodes that it could not reach, by time.
+    pub unreachable: Vec<(f64, f64)>,
+    /// Nodes that it has hints for.
+    pub pending: Vec<(f64, f64)>,
+    /// Hints that it kept per second.
+    pub stored_per_s: Vec<(f64, f64)>,
+    /// Hints that it delivered per second.
+    pub delivered_per_s: Vec<(f64, f64)>,
+    /// Hints that could not be delivered at that try, per second.
+    pub undelivered_per_s: Vec<(f64, f64)>,
+    /// Bytes that it was streamed per second.
+    pub streamed_per_s: Vec<(f64, f64)>,
+}
+
+/// What all nodes said, by name.
+pub type Watched = BTreeMap<String, Looks>;
+
+/// That others took a node for dead.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Away {
+    /// Seconds from the injection until the first of them did.
+    pub noticed_s: f64,
+    /// Who that was.
+    pub by: String,
+    /// How long any of them did.
+    pub seconds: f64,
+    /// Whether none of them did any more at the end.
+    pub is_back: bool,
+}
+
+/// Hints that were kept while a fault was on and after it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Hints {
+    /// Kept.
+    pub stored: f64,
+    /// Delivered.
+    pub delivered: f64,
+    /// Tries that failed or timed out; they are tried again.
+    pub undelivered: f64,
+    /// Seconds from the healing (the injection, of what was not healed) until the last was gone;
+    /// none where some were left, or nobody looked long enough to know.
+    pub drained_s: Option<f64>,
+}
+
+/// Whether a repair is needed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Repair {
+    /// Writes are missing that no hint brings.
+    Needed(String),
+    /// Hints brought what was missing.
+    NotNeeded(String),
+    /// Nobody knows.
+    Untold(String),
+}
+
+/// For so long nothing is heard of hints before they are taken to be gone: nodes write what they
+/// keep to files every 10 s (`hints_flush_period`).
+const QUIET_S: f64 = 12.0;
+
+/// Who took a node for dead, of all that were not broken themselves.
+pub fn away(
+    watched: &Watched,
+    is_broken: impl Fn(&str) -> bool,
+    fault: &Fault,
+    until_s: f64,
+) -> Option<Away> {
+    let others = watched.iter().filter(|(node, _)| !is_broken(node));
+    let seen = others.filter_map(|(node, looks)| {
+        let before = looks
+            .unreachable
+            .partition_point(|at| at.0 <= fault.injected_s);
+        let (_, usual) = looks.unreachable[..before].last()?;
+        let end = looks.unreachable.partition_point(|at| at.0 <= until_s);
+        let after = &looks.unreachable[before..end.max(before)];
+        let is_more = |at: &&(f64, f64)| at.1 > *usual;
+        let first = after.iter().find(is_more)?.0;
+        let last = after.iter().rfind(is_more)?.0;
+        let is_back = after.last().is_some_and(|at| at.0 > last);
+        Some((first, last, is_back, node))
+    });
+    let seen: Vec<_> = seen.collect();
+    let (first_s, .., by) = seen.iter().min_by(|a, b| a.0.total_cmp(&b.0))?;
+    let last_s = seen.iter().map(|one| one.1).fold(*first_s, f64::max);
+    Some(Away {
+        noticed_s: first_s - fault.injected_s,
+        by: (*by).clone(),
+        seconds: last_s - first_s,
+        is_back: seen.iter().all(|one| one.2),
+    })
+}
+
+/// What became of hints; none where nobody looked at them.
+pub fn hints(watched: &Watched, fault: &Fault, until_s: f64) -> Option<Hints> {
+    let span = [fault.injected_s, until_s];
+    let looked = watched
+        .values()
+        .filter(|looks| !looks.stored_per_s.is_empty());
+    let looked: Vec<&Looks> = looked.collect();
+    let sum = |of: fn(&Looks) -> &[(f64, f64)]| -> f64 {
+        looked
+            .iter()
+            .map(|looks| sum(&looks.at_s, of(looks), span))
+            .sum()
+    };
+    let stored = (!looked.is_empty()).then(|| sum(|looks| &looks.stored_per_s))?;
+    let healed_s = fault.healing_s.unwrap_or(fault.injected_s);
+    // Of what is there still, or moves still, the last that was seen.
+    let moving = looked.iter().flat_map(|looks| {
+        let all = looks.pending.iter().chain(&looks.stored_per_s);
+        all.chain(&looks.delivered_per_s)
+    });
+    let moving = moving.filter(|at| at.1 > 0.0 && at.0 > span[0] && at.0 <= span[1]);
+    let last_s = moving.map(|at| at.0).fold(fault.injected_s, f64::max);
+    let ends = looked.iter().filter_map(|looks| looks.at_s.last());
+    let looked_until_s = ends
+        .fold(0.0_f64, |most, at_s| most.max(*at_s))
+        .min(until_s);
+    let is_quiet = looked_until_s - last_s >= QUIET_S;
+    Some(Hints {
+        stored,
+        delivered: sum(|looks| &looks.delivered_per_s),
+        undelivered: sum(|looks| &looks.undelivered_per_s),
+        drained_s: (stored > 0.0 && is_quiet).then(|| (last_s - healed_s).max(0.0)),
+    })
+}
+
+/// Bytes that nodes were streamed; none where nobody looked.
+pub fn streamed(watched: &Watched, fault: &Fault, until_s: f64) -> Option<f64> {
+    let span = [fault.injected_s, until_s];
+    let of = |looks: &Looks| sum(&looks.at_s, &looks.streamed_per_s, span);
+    (!watched.is_empty()).then(|| watched.values().map(of).sum())
+}
+
+/// Whether a repair is needed after a fault; `window_s` is for how long nodes keep hints for one
+/// that they take for dead.
+pub fn repair(away: Option<&Away>, hints: Option<&Hints>, window_s: Option<f64>) -> Repair {
+    let Some(hints) = hints else {
+        return Repair::Untold("nobody looked at hints".to_owned());
+    };
+    let Some(window_s) = window_s else {
+        return Repair::Untold("no node tells for how long it keeps hints".to_owned());
+    };
+    let away_s = away.map_or(0.0, |away| away.seconds);
+    let lasted = match away {
+        Some(_) => format!("taken for dead for {away_s:.0} s"),
+        None => "no node took it for dead".to_owned(),
+    };
+    let kept = match window_s {
+        0.0 => "no hints are kept".to_owned(),
+        _ => format!("hints are kept for {:.0} min", window_s / 60.0),
+    };
+    match hints.drained_s {
+        _ if away_s > window_s => Repair::Needed(format!("{lasted}, and {kept}")),
+        _ if hints.stored == 0.0 => Repair::NotNeeded(format!("{lasted}, and no hint was kept")),
+        Some(_) => Repair::NotNeeded(format!("{lasted}, {kept}, and all of them are gone")),
+        None => Repair::Untold("hints were left when the window ended".to_owned()),
+    }
+}
+
+/// What a rate comes to between two times: each value is of the time since the look before.
+fn sum(looks: &[f64], rates: &[(f64, f64)], [from_s, to_s]: [f64; 2]) -> f64 {
+    let begin = rates.partition_point(|at| at.0 <= from_s);
+    let end = rates.partition_point(|at| at.0 <= to_s);
+    let counted = |(at_s, rate): &(f64, f64)| {
+        let before = looks.partition_point(|look| look < at_s).checked_sub(1)?;
+        Some(rate * (at_s - looks[before]))
+    };
+    rates[begin..end.max(begin)]
+        .iter()
+        .filter_map(counted)
+        .sum()
+}

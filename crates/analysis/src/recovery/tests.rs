@@ -1,0 +1,370 @@
+//! Dips whose depth, length and end are planted.
+
+use super::*;
+use crate::synthetic::Chance;
+
+/// A window of so many seconds; `second` says what throughput and p99 are of the usual.
+fn slices(seconds: usize, mut second: impl FnMut(usize) -> (f64, f64)) -> Vec<Slice> {
+    let slice = |at: usize| {
+        let (ops, p99) = second(at);
+        Slice {
+            from_s: at as f64,
+            to_s: (at + 1) as f64,
+            ok: (10_000.0 * ops) as u64,
+            p99_ms: (ops > 0.0).then_some(5.0 * p99),
+            ..Slice::default()
+        }
+    };
+    (0..seconds).map(slice).collect()
+}
+
+const FAULT: Fault = Fault {
+    injected_s: 60.0,
+    healing_s: Some(90.0),
+    whole_s: Some(92.0),
+};
+
+/// What became of [`FAULT`] alone.
+fn alone(slices: &[Slice]) -> Recovery {
+    recovery(slices, &[FAULT], Offered::Closed).remove(0)
+}
+
+fn back(left_s: Option<f64>, back_s: Option<f64>, watched_s: f64) -> Back {
+    Back {
+        left_s,
+        back_s,
+        watched_s,
+    }
+}
+
+/// Of a planted dip, second by second: 0.4 of the usual for 35 s, 2 s after the injection.
+fn planted(at: usize) -> (f64, f64) {
+    match at {
+        62..=96 => (0.4, 8.0),
+        _ => (1.0, 1.0),
+    }
+}
+
+#[test]
+fn a_planted_dip_has_its_depth_its_length_and_its_end() {
+    let seen = alone(&slices(180, planted));
+    let before = seen.before.as_ref().unwrap();
+    assert_eq!(
+        (before.slices.len(), before.ops_per_s.middle),
+        (60, 10_000.0)
+    );
+    let dip = seen.dip.unwrap();
+    assert_eq!(
+        (dip.lowest_ops_per_s, dip.lowest_at_s, dip.seconds),
+        (4000.0, 2.0, 35.0)
+    );
+    assert!(
+        (dip.depth - 0.6).abs() < 1e-9 && dip.lost_ops == 35.0 * 6000.0,
+        "{dip:?}"
+    );
+    let throughput = seen.throughput.unwrap();
+    assert_eq!(throughput.injected, back(Some(2.0), Some(37.0), 120.0));
+    assert_eq!(throughput.healed, Some(back(Some(0.0), Some(7.0), 90.0)));
+    assert_eq!(seen.p99.unwrap(), throughput);
+    assert_eq!(
+        seen.noticed.unwrap(),
+        Noticed {
+            within_s: 3.0,
+            by: Sign::Throughput
+        }
+    );
+}
+
+#[test]
+fn a_cluster_may_be_back_while_it_is_broken_and_leave_again_when_it_is_healed() {
+    let seen = alone(&slices(240, |at| match at {
+        60..=64 | 91..=100 => (0.2, 1.0),
+        _ => (1.0, 1.0),
+    }));
+    // Five bad seconds, and not 30 good ones in a row before the next.
+    assert_eq!(seen.throughput.unwrap().injected.back_s, Some(41.0));
+    assert_eq!(
+        seen.throughput.unwrap().healed,
+        Some(back(Some(1.0), Some(11.0), 150.0))
+    );
+    let long = Fault {
+        healing_s: Some(120.0),
+        whole_s: Some(121.0),
+        ..FAULT
+    };
+    let first = |at: usize| {
+        if (60..65).contains(&at) {
+            (0.2, 1.0)
+        } else {
+            (1.0, 1.0)
+        }
+    };
+    let seen = recovery(&slices(240, first), &[long], Offered::Closed).remove(0);
+    let throughput = seen.throughput.unwrap();
+    assert_eq!(throughput.injected, back(Some(0.0), Some(5.0), 180.0));
+    assert_eq!(throughput.healed, Some(back(None, Some(0.0), 120.0)));
+    assert_eq!(seen.dip.unwrap().seconds, 5.0);
+}
+
+#[test]
+fn without_a_dip_nothing_is_lost_and_nothing_is_noticed() {
+    let mut chance = Chance::new(3);
+    for noise in [0.0, 0.01, 0.05] {
+        let seen = alone(&slices(200, |_| (1.0 + noise * chance.normal(), 1.0)));
+        let dip = seen.dip.unwrap();
+        assert_eq!(
+            (dip.depth, dip.seconds, dip.lost_ops),
+            (0.0, 0.0, 0.0),
+            "{noise}"
+        );
+        assert_eq!(seen.throughput.unwrap().injected.left_s, None);
+        assert_eq!(seen.throughput.unwrap().injected.back_s, Some(0.0));
+        assert_eq!(seen.noticed, None);
+    }
+}
+
+#[test]
+fn what_does_not_come_back_or_is_not_watched_for_long_enough_has_no_time() {
+    let never = alone(&slices(180, |at| (if at < 60 { 1.0 } else { 0.7 }, 1.0)));
+    assert_eq!(
+        never.throughput.unwrap().injected,
+        back(Some(0.0), None, 120.0)
+    );
+    assert_eq!(
+        never.throughput.unwrap().healed,
+        Some(back(Some(0.0), None, 90.0))
+    );
+    assert_eq!(never.dip.unwrap().seconds, 120.0);
+    // As before for 29 s, then the window ends; p99 never left.
+    let short = alone(&slices(126, planted));
+    assert_eq!(
+        short.throughput.unwrap().healed,
+        Some(back(Some(0.0), None, 36.0))
+    );
+    let enough = alone(&slices(127, planted));
+    assert_eq!(
+        enough.throughput.unwrap().healed,
+        Some(back(Some(0.0), Some(7.0), 37.0))
+    );
+}
+
+/// In a shallow dip no second is outside of noise, and a stretch that begins in it must not pass.
+#[test]
+fn noise_makes_no_false_time_of_recovery() {
+    let mut chance = Chance::new(11);
+    let (mut early, mut late) = (0, 0);
+    for _ in 0..300 {
+        let seen = alone(&slices(220, |at| {
+            let level = if (60..110).contains(&at) { 0.8 } else { 1.0 };
+            (level * (1.0 + 0.05 * chance.normal()), 1.0)
+        }));
+        let healed = seen.throughput.unwrap().healed.unwrap().back_s.unwrap();
+        early += usize::from(healed < 16.0);
+        late += usize::from(healed > 24.0);
+    }
+    // The truth is 20 s.
+    assert!(early <= 6 && late <= 30, "{early} {late}");
+}
+
+#[test]
+fn without_enough_before_it_or_a_level_there_nothing_is_said_of_it() {
+    let early = Fault {
+        injected_s: 9.5,
+        ..FAULT
+    };
+    let seen = recovery(&slices(120, planted), &[early], Offered::Closed).remove(0);
+    let why = seen.before.unwrap_err();
+    assert!(why.starts_with("9 intervals"), "{why}");
+    assert_eq!((seen.dip, seen.throughput, seen.p99), (None, None, None));
+    let wild = alone(&slices(120, |at| {
+        (if at % 2 == 0 { 1.0 } else { 0.3 }, 1.0)
+    }));
+    assert!(wild.before.unwrap_err().contains("varied"));
+    let idle = alone(&slices(120, |_| (0.0, 1.0)));
+    assert_eq!(idle.before.unwrap_err(), "nothing was done before it");
+    assert!(recovery(&[], &[FAULT], Offered::Closed)[0].before.is_err());
+}
+
+/// A rate is done late: throughput comes to the same, and p99 tells.
+#[test]
+fn at_a_rate_what_is_made_up_for_is_not_lost_and_p99_says_how_long_it_took() {
+    let stall = |at: usize| match at {
+        70..=71 => (0.0, 1.0),
+        72..=75 => (1.5, 300.0),
+        76..=99 => (1.0, 40.0),
+        _ => (1.0, 1.0),
+    };
+    let of = |offered| recovery(&slices(200, stall), &[FAULT], offered).remove(0);
+    let (rate, closed) = (of(Offered::Rate), of(Offered::Closed));
+    assert_eq!(
+        (rate.dip.unwrap().lost_ops, closed.dip.unwrap().lost_ops),
+        (0.0, 20_000.0)
+    );
+    assert_eq!(
+        (rate.dip.unwrap().depth, rate.dip.unwrap().seconds),
+        (1.0, 2.0)
+    );
+    assert_eq!(
+        rate.throughput.unwrap().injected,
+        back(Some(10.0), Some(12.0), 140.0)
+    );
+    assert_eq!(
+        rate.p99.unwrap().injected,
+        back(Some(10.0), Some(40.0), 140.0)
+    );
+    assert_eq!(
+        rate.p99.unwrap().healed,
+        Some(back(Some(0.0), Some(10.0), 110.0))
+    );
+}
+
+#[test]
+fn the_first_sign_is_what_was_more_than_in_any_second_before() {
+    let with = |change: fn(&mut Slice)| {
+        let mut slices = slices(180, planted);
+        slices[20].failed = 2;
+        slices[60].failed = 2;
+        change(&mut slices[61]);
+        alone(&slices).noticed.unwrap()
+    };
+    let noticed = |within_s, by| Noticed { within_s, by };
+    assert_eq!(with(|_| ()), noticed(3.0, Sign::Throughput));
+    assert_eq!(with(|slice| slice.failed = 3), noticed(2.0, Sign::Errors));
+    assert_eq!(with(|slice| slice.retries = 1), noticed(2.0, Sign::Retries));
+    let lost = with(|slice| (slice.failed, slice.connections_lost) = (3, 1));
+    assert_eq!(lost, noticed(2.0, Sign::LostConnections));
+    assert_eq!(
+        with(|slice| slice.p99_ms = Some(50.0)),
+        noticed(2.0, Sign::Latency)
+    );
+}
+
+#[test]
+fn what_another_fault_has_touched_is_no_measure_and_its_begin_ends_the_look() {
+    let at = |injected_s: f64| Fault {
+        injected_s,
+        healing_s: Some(injected_s + 10.0),
+        whole_s: Some(injected_s + 11.0),
+    };
+    let bad = |at: usize| (60..80).contains(&at) || (200..215).contains(&at);
+    let slices = slices(300, |second| (if bad(second) { 0.5 } else { 1.0 }, 1.0));
+    // Given out of order; the third overlaps the second.
+    let faults = [at(200.0), at(60.0), at(205.0)];
+    let seen = recovery(&slices, &faults, Offered::Closed);
+    let before = |at: usize| seen[at].before.as_ref().unwrap();
+    assert_eq!(
+        (seen[0].beside.as_slice(), seen[1].beside.len()),
+        (&[2][..], 0)
+    );
+    assert_eq!((seen[0].until_s, seen[1].until_s), (300.0, 200.0));
+    assert_eq!(before(0).slices.len(), 60 + 120, "without 60 to 80 s");
+    assert_eq!(before(2).slices, before(0).slices, "without 200 to 205 s");
+    assert_eq!(
+        seen[1].throughput.unwrap().healed.unwrap().back_s,
+        Some(10.0)
+    );
+    // Of one whose end nobody saw, all that comes after is touched.
+    let open = Fault {
+        healing_s: None,
+        whole_s: None,
+        ..at(60.0)
+    };
+    let seen = recovery(&slices, &[open, at(200.0)], Offered::Closed);
+    assert_eq!(seen[1].before.as_ref().unwrap().slices.len(), 60);
+    assert_eq!(seen[0].throughput.unwrap().healed, None);
+}
+
+fn every_second(seconds: usize, value: impl Fn(f64) -> f64) -> Vec<(f64, f64)> {
+    (0..seconds)
+        .map(|at| (at as f64, value(at as f64)))
+        .collect()
+}
+
+fn looks(unreachable: impl Fn(f64) -> f64, stored: f64, delivered: [f64; 2]) -> Looks {
+    let during = |from: f64, to: f64, rate: f64| {
+        move |at: f64| {
+            if at > from && at <= to { rate } else { 0.0 }
+        }
+    };
+    Looks {
+        at_s: (0..200).map(f64::from).collect(),
+        unreachable: every_second(200, unreachable),
+        pending: every_second(200, during(75.0, delivered[0], 1.0)),
+        stored_per_s: every_second(200, during(70.0, 90.0, stored)),
+        delivered_per_s: every_second(200, during(delivered[0], delivered[1], stored)),
+        ..Looks::default()
+    }
+}
+
+#[test]
+fn others_take_a_node_for_dead_keep_hints_for_it_and_deliver_them() {
+    let gone = |from: f64, to: f64| move |at: f64| f64::from(u8::from(at >= from && at < to));
+    let watched = Watched::from([
+        // The broken one sees nobody either; that is not asked.
+        ("node1".to_owned(), looks(gone(61.0, 99.0), 0.0, [0.0, 0.0])),
+        (
+            "node2".to_owned(),
+            looks(gone(70.0, 94.0), 100.0, [100.0, 120.0]),
+        ),
+        (
+            "node3".to_owned(),
+            looks(gone(72.0, 95.0), 50.0, [100.0, 110.0]),
+        ),
+    ]);
+    let seen = away(&watched, |node| node == "node1", &FAULT, 180.0).unwrap();
+    let expected = Away {
+        noticed_s: 10.0,
+        by: "node2".into(),
+        seconds: 24.0,
+        is_back: true,
+    };
+    assert_eq!(seen, expected);
+    assert!(
+        !away(&watched, |node| node == "node1", &FAULT, 80.0)
+            .unwrap()
+            .is_back
+    );
+    let found = hints(&watched, &FAULT, 180.0).unwrap();
+    assert_eq!((found.stored, found.delivered), (3000.0, 2500.0));
+    assert_eq!(
+        found.drained_s,
+        Some(30.0),
+        "120 s, and healing began at 90 s"
+    );
+    assert_eq!(
+        hints(&watched, &FAULT, 125.0).unwrap().drained_s,
+        None,
+        "5 s without any"
+    );
+    let of = |window_s| repair(Some(&seen), Some(&found), window_s);
+    assert!(matches!(of(Some(20.0)), Repair::Needed(_)));
+    assert!(matches!(of(Some(10_800.0)), Repair::NotNeeded(_)));
+    assert!(matches!(of(None), Repair::Untold(_)));
+    let left = Hints {
+        drained_s: None,
+        ..found
+    };
+    assert!(matches!(
+        repair(None, Some(&left), Some(1e4)),
+        Repair::Untold(_)
+    ));
+    assert!(matches!(
+        repair(None, Some(&Hints::default()), Some(1e4)),
+        Repair::NotNeeded(_)
+    ));
+    assert_eq!(hints(&Watched::new(), &FAULT, 180.0), None);
+    assert_eq!(streamed(&watched, &FAULT, 180.0), Some(0.0));
+    assert_eq!(streamed(&Watched::new(), &FAULT, 180.0), None);
+}
+
+/// A node that was away has a look after a long gap, and its rate is of one second of it.
+#[test]
+fn a_rate_counts_for_the_time_since_the_look_before_it() {
+    let looks = Looks {
+        at_s: vec![0.0, 1.0, 61.0, 62.0, 63.0],
+        streamed_per_s: vec![(1.0, 5.0), (62.0, 1000.0), (63.0, 500.0)],
+        ..Looks::default()
+    };
+    let watched = Watched::from([("node1".to_owned(), looks)]);
+    assert_eq!(streamed(&watched, &FAULT, 180.0), Some(1500.0));
+}

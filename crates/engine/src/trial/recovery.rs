@@ -1,0 +1,198 @@
+//! What the faults of a trial did to it, read back from its files when it has ended: so that
+//! nothing needs to be kept while it runs, however long that is.
+
+mod watched;
+mod window;
+
+use crate::trial::TrialRun;
+use analysis::procedure::Point;
+use analysis::recovery::{
+    self, Away, Back, Before, Fault, Hints, Level, Offered, Recovery, Repair,
+};
+use anyhow::{Context, Result};
+use measure::number::round;
+use store::Trial;
+use store::record::{
+    BackRecord, DipRecord, FaultRecord, HintsRecord, NoticedRecord, RecoveryRecord, ReturnsRecord,
+    TrialFinding, UsualRecord,
+};
+use watched::Kept;
+use window::{Stretch, Window};
+
+/// Digits of a value in a finding.
+const DIGITS: i32 = 6;
+
+impl TrialRun<'_> {
+    /// Adds to each fault of the finding what it did. The trial's lines are written.
+    ///
+    /// # Errors
+    /// They cannot be read back.
+    pub(super) fn recovered(
+        &self,
+        finding: &mut TrialFinding,
+        path: &std::path::Path,
+    ) -> Result<()> {
+        let trial = Trial::unverified(path.to_owned(), self.record.clone());
+        let offered = match self.trial.point {
+            Point::Threads(_) => Offered::Closed,
+            Point::Rate(_) => Offered::Rate,
+        };
+        measure(&trial, finding, offered).context("measure what the faults did")
+    }
+}
+
+fn measure(trial: &Trial, finding: &mut TrialFinding, offered: Offered) -> Result<()> {
+    let times = |record: &FaultRecord| {
+        Some(Fault {
+            injected_s: record.injected_s?,
+            healing_s: record.healing_s,
+            whole_s: record.whole_s,
+        })
+    };
+    let on: Vec<usize> = (0..finding.faults.len())
+        .filter(|at| times(&finding.faults[*at]).is_some())
+        .collect();
+    let faults: Vec<Fault> = finding.faults.iter().filter_map(times).collect();
+    if faults.is_empty() {
+        return Ok(());
+    }
+    let window = Window::read(trial, &finding.parts)?;
+    let kept = Kept::read(trial)?;
+    let found = recovery::recovery(&window.slices, &faults, offered);
+    let stretches: Vec<Stretch> = found
+        .iter()
+        .zip(&faults)
+        .flat_map(|(found, fault)| window.stretches(found, fault))
+        .collect();
+    let mut stretches = window.records(trial, stretches)?.into_iter();
+    let names: Vec<String> = on.iter().map(|at| name(&finding.faults[*at])).collect();
+    for ((at, fault), found) in on.iter().zip(&faults).zip(&found) {
+        let mut next = || stretches.next().flatten();
+        let record = RecoveryRecord {
+            before: next(),
+            during: next(),
+            after: next(),
+            beside: found.beside.iter().map(|at| names[*at].clone()).collect(),
+            ..of(found, fault, &finding.faults[*at], &kept)
+        };
+        put(&mut finding.faults[*at], record);
+    }
+    Ok(())
+}
+
+fn name(fault: &FaultRecord) -> String {
+    match fault.place.as_str() {
+        "" => fault.kind.clone(),
+        place => format!("{} of {place}", fault.kind),
+    }
+}
+
+/// The record, and of it what stood in the record of a fault before it had one.
+fn put(fault: &mut FaultRecord, record: RecoveryRecord) {
+    fault.detect_s = record.noticed.client_s;
+    fault.dip = record.dip.map(|dip| dip.depth);
+    let throughput = record.throughput.as_ref();
+    fault.recover_s = throughput.and_then(|back| match back.healed {
+        Some(healed) => healed.back_s,
+        None => back.injected.back_s,
+    });
+    fault.recovery = Some(record);
+}
+
+/// All but what is of stretches.
+fn of(found: &Recovery, fault: &Fault, record: &FaultRecord, kept: &Kept) -> RecoveryRecord {
+    let before = found.before.as_ref();
+    let level = |of: fn(&Before) -> Option<Level>| {
+        let before = before.ok()?;
+        Some(level(of(before)?, before.slices.len()))
+    };
+    let returns = |returns: recovery::Returns| ReturnsRecord {
+        injected: back(returns.injected),
+        healed: returns.healed.map(back),
+    };
+    let is_broken = |node: &str| kept.is_at(node, &record.place);
+    let away = recovery::away(&kept.watched, is_broken, fault, found.until_s);
+    let hints = recovery::hints(&kept.watched, fault, found.until_s);
+    let (repair, repair_why) = match kept.hosts.len() > 1 {
+        true => repair(away.as_ref(), hints.as_ref(), kept.hint_window_s),
+        false => Default::default(),
+    };
+    RecoveryRecord {
+        watched_s: seconds((found.until_s - fault.injected_s).max(0.0)),
+        unseen: before.err().cloned().into_iter().collect(),
+        ops_per_s: level(|before| Some(before.ops_per_s)),
+        p99_ms: level(|before| before.p99_ms),
+        dip: found.dip.map(|dip| DipRecord {
+            lowest_ops_per_s: round(dip.lowest_ops_per_s, DIGITS),
+            lowest_at_s: round(dip.lowest_at_s, DIGITS),
+            depth: round(dip.depth, DIGITS),
+            seconds: round(dip.seconds, DIGITS),
+            lost_ops: round(dip.lost_ops, DIGITS),
+        }),
+        throughput: found.throughput.map(returns),
+        p99: found.p99.map(returns),
+        noticed: noticed(found, away),
+        hints: hints.map(|hints| HintsRecord {
+            stored: round(hints.stored, DIGITS),
+            delivered: round(hints.delivered, DIGITS),
+            undelivered: round(hints.undelivered, DIGITS),
+            drained_s: hints.drained_s.map(seconds),
+        }),
+        streamed_bytes: recovery::streamed(&kept.watched, fault, found.until_s),
+        repair,
+        repair_why,
+        ..RecoveryRecord::default()
+    }
+}
+
+fn level(level: Level, intervals: usize) -> UsualRecord {
+    UsualRecord {
+        middle: round(level.middle, DIGITS),
+        within: round(level.within, DIGITS),
+        near: round(level.near(recovery::HOLD_S as usize), DIGITS),
+        intervals,
+    }
+}
+
+fn seconds(value: f64) -> f64 {
+    round(value, DIGITS)
+}
+
+fn back(back: Back) -> BackRecord {
+    BackRecord {
+        left_s: back.left_s.map(seconds),
+        back_s: back.back_s.map(seconds),
+        watched_s: seconds(back.watched_s),
+    }
+}
+
+fn noticed(found: &Recovery, away: Option<Away>) -> NoticedRecord {
+    let client = found.noticed;
+    let record = NoticedRecord {
+        client_s: client.map(|client| seconds(client.within_s)),
+        client_by: client.map_or(String::new(), |client| client.by.name().to_owned()),
+        ..NoticedRecord::default()
+    };
+    match away {
+        None => record,
+        Some(away) => NoticedRecord {
+            gossip_s: Some(seconds(away.noticed_s)),
+            gossip_by: away.by,
+            gossip_away_s: Some(seconds(away.seconds)),
+            ..record
+        },
+    }
+}
+
+/// Whether a repair is needed, and why, as a record has them.
+fn repair(away: Option<&Away>, hints: Option<&Hints>, window_s: Option<f64>) -> (String, String) {
+    let (word, why) = match recovery::repair(away, hints, window_s) {
+        Repair::Needed(why) => ("needed", why),
+        Repair::NotNeeded(why) => ("not-needed", why),
+        Repair::Untold(why) => ("untold", why),
+    };
+    (word.to_owned(), why)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,202 @@
+//! A trial on disk whose fault is planted, read back.
+
+use super::*;
+use measure::{Interval, KindInterval, Outcome};
+use std::path::Path;
+use store::RunWriter;
+use store::record::{NodeRecord, NodesRecord, PlanRecord, SampleRecord, TrialRecord};
+
+const MS: u64 = 1_000_000;
+
+/// What each second of the window saw: successes, their latency, failures.
+fn second(at: u64) -> (u64, u64, u64) {
+    match at {
+        20..=24 => (30, 80 * MS, 3),
+        _ => (100, 2 * MS, 0),
+    }
+}
+
+fn interval(index: u64) -> Interval {
+    let (ok, latency_ns, failed) = second(index);
+    let mut kind = KindInterval {
+        speculations: u64::from(failed > 0),
+        retries: failed,
+        ..KindInterval::default()
+    };
+    kind.succeed(false, latency_ns, latency_ns, ok);
+    for _ in 0..failed {
+        kind.fail(false, Outcome::ClientTimeout, 500 * MS, Some(500 * MS));
+    }
+    // A part of what the other did, which is in no sum.
+    let mut part = KindInterval {
+        is_part: true,
+        ..KindInterval::default()
+    };
+    part.succeed(false, 900 * MS, 900 * MS, 50);
+    Interval::second(index, vec![kind, part])
+}
+
+/// A trial of a minute with what its nodes said, as it stands on disk.
+fn written(folder: &Path) -> Trial {
+    let record: TrialRecord = serde_json::from_value(serde_json::json!({
+        "format": 1, "index": 0, "slug": "00", "variant": "-", "point": {}, "block": 0,
+        "phases": [], "settings": {}
+    }))
+    .unwrap();
+    let plan: PlanRecord = serde_json::from_value(serde_json::json!({
+        "format": 1, "cassay": "0", "study": "made-up", "question": "?", "seed": 1, "rerun": "",
+        "estimate": {"seconds": 1.0, "disk_bytes": 1, "memory_bytes": 1}, "trials": [],
+        "resolved": {}
+    }))
+    .unwrap();
+    let mut run = RunWriter::create(folder, "study: made-up\n", &plan).unwrap();
+    let kinds = ["write".to_owned(), "read".to_owned()];
+    let mut writer = run.begin_trial(&record, &kinds).unwrap();
+    let start_ns = writer.start_ns();
+    for index in 0..60 {
+        let base = interval(index);
+        let shifted = Interval {
+            start_ns: start_ns + base.start_ns,
+            end_ns: start_ns + base.end_ns,
+            window_from_ns: start_ns,
+            ..base
+        };
+        writer.write_interval("measure", &shifted).unwrap();
+    }
+    let mut samples = Vec::new();
+    for at in 0..60 {
+        let gone = f64::from(u8::from((26..36).contains(&at)));
+        for (name, value) in [
+            (EVERY_LOOK, 0.0),
+            ("gossip.unreachable", gone),
+            ("hints.pending", gone),
+            ("hints.total/s", 10.0 * gone),
+            (
+                "hints.delivered/s",
+                f64::from(u8::from((36..40).contains(&at))),
+            ),
+        ] {
+            samples.push(SampleRecord {
+                t_s: f64::from(at),
+                name: name.to_owned(),
+                place: "node1".to_owned(),
+                unit: String::new(),
+                value,
+            });
+        }
+    }
+    writer.write_samples("cassandra", &samples).unwrap();
+    let node = |name: &str| NodeRecord {
+        name: name.to_owned(),
+        settings: [("max_hint_window".to_owned(), "3h".to_owned())].into(),
+        ..NodeRecord::default()
+    };
+    let nodes = NodesRecord {
+        format: 1,
+        nodes: vec![node("node1"), node("node2")],
+        ..NodesRecord::default()
+    };
+    writer.write_nodes(&nodes).unwrap();
+    Trial::unverified(writer.path().to_owned(), record)
+}
+
+const EVERY_LOOK: &str = "hints.in_progress";
+
+fn finding(faults: Vec<FaultRecord>) -> TrialFinding {
+    TrialFinding {
+        faults,
+        parts: vec!["read".to_owned()],
+        ..TrialFinding::default()
+    }
+}
+
+#[test]
+fn what_a_fault_did_is_read_back_from_what_the_trial_left() {
+    let folder = tempfile::tempdir().unwrap();
+    let trial = written(folder.path());
+    let fault = FaultRecord {
+        kind: "node-pause".to_owned(),
+        place: "node2".to_owned(),
+        injected_s: Some(19.5),
+        seen_s: Some(20.5),
+        healing_s: Some(24.0),
+        whole_s: Some(24.5),
+        ..FaultRecord::default()
+    };
+    let never = FaultRecord::default();
+    let mut finding = finding(vec![never, fault]);
+    measure(&trial, &mut finding, Offered::Closed).unwrap();
+    let [never, fault] = &finding.faults[..] else {
+        panic!("two")
+    };
+    assert!(never.recovery.is_none(), "it was not injected");
+    assert_eq!(
+        (fault.detect_s, fault.dip, fault.recover_s),
+        (Some(1.5), Some(0.7), Some(1.0))
+    );
+    let found = fault.recovery.as_ref().unwrap();
+    let level = found.ops_per_s.unwrap();
+    assert_eq!(
+        (level.middle, level.intervals, level.within),
+        (100.0, 19, 0.05)
+    );
+    let [before, during, after] =
+        [&found.before, &found.during, &found.after].map(|stretch| stretch.as_ref().unwrap());
+    assert_eq!(
+        (before.seconds, before.ops, before.failed()),
+        (19.0, 1900, 0)
+    );
+    // Second 19 holds the injection, second 24 the look that found it whole.
+    assert_eq!(
+        (during.seconds, during.ops, during.failed()),
+        (6.0, 250, 15)
+    );
+    assert_eq!(during.errors["write"]["client_timeout"], 15);
+    assert_eq!((during.retries, during.speculations), (15, 5));
+    assert_eq!((after.seconds, after.ops, after.failed()), (35.0, 3500, 0));
+    // Time-outs are bounds of latencies; what is part of an operation is not in them.
+    let p99_ms = during.latency_ms.p99;
+    assert!(
+        p99_ms.is_at_least() && (p99_ms.least() - 500.0).abs() < 1.0,
+        "{p99_ms:?}"
+    );
+    assert_eq!(
+        (during.latency_ms.count, before.latency_ms.count),
+        (265, 1900)
+    );
+    assert!((after.latency_ms.p99.least() - 2.0).abs() < 0.01);
+    assert!((found.p99_ms.unwrap().middle - 2.0).abs() < 0.01);
+    assert_eq!(found.noticed.client_by, "errors");
+    assert_eq!(
+        (found.noticed.gossip_s, found.noticed.gossip_by.as_str()),
+        (Some(6.5), "node1")
+    );
+    let hints = found.hints.unwrap();
+    assert_eq!(
+        (hints.stored, hints.delivered, hints.drained_s),
+        (100.0, 4.0, Some(15.0))
+    );
+    assert_eq!(found.repair, "not-needed", "{}", found.repair_why);
+}
+
+#[test]
+fn a_fault_without_time_before_it_has_its_stretches_and_says_why_it_has_no_more() {
+    let folder = tempfile::tempdir().unwrap();
+    let trial = written(folder.path());
+    let fault = FaultRecord {
+        injected_s: Some(3.0),
+        ..FaultRecord::default()
+    };
+    let mut finding = finding(vec![fault]);
+    measure(&trial, &mut finding, Offered::Rate).unwrap();
+    let fault = &finding.faults[0];
+    assert_eq!((fault.dip, fault.recover_s), (None, None));
+    let found = fault.recovery.as_ref().unwrap();
+    assert!(
+        found.unseen[0].starts_with("3 intervals"),
+        "{:?}",
+        found.unseen
+    );
+    assert!(found.before.is_none() && found.after.is_none());
+    assert_eq!(found.during.as_ref().unwrap().seconds, 57.0);
+}

@@ -1,0 +1,183 @@
+//! What the nodes said of each other while something was broken: read back from the probe's lines,
+//! as far as it matters.
+
+use analysis::recovery::{Looks, Watched};
+use anyhow::Result;
+use std::collections::BTreeMap;
+use store::Trial;
+use store::record::NodesRecord;
+
+/// The probe that asks the database.
+const PROBE: &str = "cassandra";
+/// A series that every look at the MBeans has.
+const EVERY_LOOK: &str = "hints.in_progress";
+
+/// What is known of the nodes.
+pub struct Kept {
+    /// What they said, look by look.
+    pub watched: Watched,
+    /// The host of each of them.
+    pub hosts: BTreeMap<String, String>,
+    /// For how long they keep hints for one that is away, s: the shortest; none where none tells.
+    pub hint_window_s: Option<f64>,
+}
+
+impl Kept {
+    /// Of a trial.
+    ///
+    /// # Errors
+    /// A line is damaged.
+    pub fn read(trial: &Trial) -> Result<Kept> {
+        let mut watched = Watched::new();
+        let is_probed = trial.probes()?.iter().any(|probe| probe == PROBE);
+        if is_probed {
+            for sample in trial.samples(PROBE)? {
+                let sample = sample?;
+                let at = (sample.t_s, sample.value);
+                let Some(series) = series(&sample.name) else {
+                    continue;
+                };
+                let looks = watched.entry(sample.place).or_default();
+                match series {
+                    Of::Look => looks.at_s.push(at.0),
+                    Of::Series(series) => series(looks).push(at),
+                }
+            }
+        }
+        let nodes = trial.nodes()?.unwrap_or_default();
+        Ok(Kept {
+            watched,
+            hint_window_s: hint_window_s(&nodes),
+            hosts: nodes
+                .nodes
+                .into_iter()
+                .map(|node| (node.name, node.host))
+                .collect(),
+        })
+    }
+
+    /// Whether a place, which names nodes or hosts, is where this node is.
+    pub fn is_at(&self, node: &str, place: &str) -> bool {
+        let host = self.hosts.get(node);
+        let named = place.split([' ', ',', '/', '|']);
+        let mut named = named.filter(|word| !word.is_empty());
+        named.any(|word| word == node || host.is_some_and(|host| word == host))
+    }
+}
+
+/// What a reading is.
+enum Of {
+    /// That there was a look.
+    Look,
+    /// A value of a series.
+    Series(fn(&mut Looks) -> &mut Vec<(f64, f64)>),
+}
+
+fn series(name: &str) -> Option<Of> {
+    Some(match name {
+        EVERY_LOOK => Of::Look,
+        "gossip.unreachable" => Of::Series(|looks| &mut looks.unreachable),
+        "hints.pending" => Of::Series(|looks| &mut looks.pending),
+        "hints.total/s" => Of::Series(|looks| &mut looks.stored_per_s),
+        "hints.delivered/s" => Of::Series(|looks| &mut looks.delivered_per_s),
+        "hints.failed/s" | "hints.timed_out/s" => Of::Series(|looks| &mut looks.undelivered_per_s),
+        "streams.received_bytes/s" => Of::Series(|looks| &mut looks.streamed_per_s),
+        _ => return None,
+    })
+}
+
+fn hint_window_s(nodes: &NodesRecord) -> Option<f64> {
+    let of = |settings: &BTreeMap<String, String>| {
+        if settings
+            .get("hinted_handoff_enabled")
+            .is_some_and(|on| on == "false")
+        {
+            return Some(0.0);
+        }
+        let new = settings
+            .get("max_hint_window")
+            .and_then(|text| seconds(text));
+        // Before Cassandra 4.1.
+        let old = || settings.get("max_hint_window_in_ms")?.parse::<f64>().ok();
+        new.or_else(|| Some(old()? / 1e3))
+    };
+    let windows = nodes.nodes.iter().filter_map(|node| of(&node.settings));
+    windows.min_by(f64::total_cmp)
+}
+
+/// A length of time as Cassandra writes it: `3h`, `10800000ms`.
+fn seconds(text: &str) -> Option<f64> {
+    let digits = text
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let factor = match unit {
+        "ms" => 1e-3,
+        "s" => 1.0,
+        "m" => 60.0,
+        "h" => 3600.0,
+        "d" => 86_400.0,
+        _ => return None,
+    };
+    Some(number.parse::<f64>().ok()? * factor)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use store::record::NodeRecord;
+
+    #[test]
+    fn a_node_is_broken_by_its_own_name_and_by_that_of_its_host() {
+        let kept = Kept {
+            watched: Watched::new(),
+            hosts: BTreeMap::from([
+                ("node1".to_owned(), "host1".to_owned()),
+                ("node3".to_owned(), String::new()),
+            ]),
+            hint_window_s: None,
+        };
+        for place in ["node1", "host1", "host2, host1"] {
+            assert!(kept.is_at("node1", place), "{place}");
+        }
+        for place in ["node11", "host2", ""] {
+            assert!(!kept.is_at("node1", place), "{place}");
+            assert!(!kept.is_at("node3", place), "{place}");
+        }
+    }
+
+    #[test]
+    fn the_shortest_window_of_any_node_is_that_of_all_and_off_is_none_at_all() {
+        let node = |settings: &[(&str, &str)]| NodeRecord {
+            settings: settings
+                .iter()
+                .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+                .collect(),
+            ..NodeRecord::default()
+        };
+        let window = |nodes: Vec<NodeRecord>| {
+            hint_window_s(&NodesRecord {
+                nodes,
+                ..NodesRecord::default()
+            })
+        };
+        let long = || {
+            node(&[
+                ("max_hint_window", "3h"),
+                ("hinted_handoff_enabled", "true"),
+            ])
+        };
+        assert_eq!(
+            window(vec![long(), node(&[("max_hint_window", "30m")])]),
+            Some(1800.0)
+        );
+        assert_eq!(
+            window(vec![node(&[("max_hint_window_in_ms", "10800000")])]),
+            Some(10_800.0)
+        );
+        let off = node(&[("hinted_handoff_enabled", "false")]);
+        assert_eq!(window(vec![long(), off]), Some(0.0));
+        assert_eq!(window(vec![node(&[("max_hint_window", "soon")])]), None);
+        assert_eq!(window(Vec::new()), None);
+    }
+}

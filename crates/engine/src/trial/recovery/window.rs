@@ -1,0 +1,228 @@
+//! The measured window of a trial, interval by interval, and what stretches of it come to.
+//!
+//! What must hold: percentiles of a stretch are of the histograms of its intervals added up, and
+//! the log is read a line at a time, whatever its length.
+
+use super::DIGITS;
+use analysis::recovery::{Fault, Recovery, Slice};
+use anyhow::Result;
+use measure::number::round;
+use measure::{Histogram, Times};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use store::record::{IntervalRecord, StretchRecord};
+use store::{HistogramKind, Trial, convert};
+
+/// All intervals of the window.
+pub struct Window {
+    /// For the analysis.
+    pub slices: Vec<Slice>,
+    /// What else is known of each.
+    seconds: Vec<Second>,
+    /// The whole kinds.
+    kinds: BTreeSet<String>,
+    /// Number of an interval by its begin, ms.
+    at_ms: BTreeMap<i64, usize>,
+}
+
+/// What an interval has beside its slice.
+#[derive(Default)]
+struct Second {
+    errors: BTreeMap<String, BTreeMap<String, u64>>,
+    speculations: u64,
+    speculations_won: u64,
+    late: u64,
+    dropped: u64,
+}
+
+/// Intervals of the window, by their numbers: in rising order.
+pub enum Stretch {
+    /// These.
+    These(Vec<usize>),
+    /// Those from one to another.
+    All(Range<usize>),
+}
+
+impl Stretch {
+    fn holds(&self, at: usize) -> bool {
+        match self {
+            Stretch::These(these) => these.binary_search(&at).is_ok(),
+            Stretch::All(range) => range.contains(&at),
+        }
+    }
+
+    fn numbers(&self) -> Vec<usize> {
+        match self {
+            Stretch::These(these) => these.clone(),
+            Stretch::All(range) => range.clone().collect(),
+        }
+    }
+}
+
+/// A time as the logs have it.
+fn ms(seconds: f64) -> i64 {
+    (seconds * 1000.0).round() as i64
+}
+
+impl Window {
+    /// Of a trial of which some kinds are parts of others.
+    ///
+    /// # Errors
+    /// A line is damaged.
+    pub fn read(trial: &Trial, parts: &[String]) -> Result<Window> {
+        let mut window = Window {
+            slices: Vec::new(),
+            seconds: Vec::new(),
+            kinds: BTreeSet::new(),
+            at_ms: BTreeMap::new(),
+        };
+        for line in trial.intervals()? {
+            let line = line?;
+            if line.phase == "measure" && !parts.contains(&line.kind) {
+                window.push(line);
+            }
+        }
+        let mut of: Option<(usize, Histogram)> = None;
+        for entry in trial.log(HistogramKind::Latency)? {
+            let entry = entry?;
+            let Some(at) = window.number(&entry.tag, entry.start_s) else {
+                continue;
+            };
+            match &mut of {
+                Some((number, all)) if *number == at => all.add(&entry.histogram()?),
+                _ => {
+                    window.put_p99(of.replace((at, entry.histogram()?)));
+                }
+            }
+        }
+        window.put_p99(of);
+        Ok(window)
+    }
+
+    fn push(&mut self, line: IntervalRecord) {
+        let key = ms(line.t_s);
+        let at = *self.at_ms.entry(key).or_insert_with(|| {
+            self.slices.push(Slice {
+                from_s: line.t_s,
+                to_s: line.t_s + line.seconds,
+                ..Slice::default()
+            });
+            self.seconds.push(Second::default());
+            self.slices.len() - 1
+        });
+        let (slice, second) = (&mut self.slices[at], &mut self.seconds[at]);
+        slice.ok += line.ok;
+        slice.failed += line.errors.values().sum::<u64>();
+        slice.retries += line.retries;
+        second.speculations += line.speculations;
+        second.speculations_won += line.speculations_won;
+        match line.client {
+            Some(client) => {
+                slice.connections_lost += client.connections_lost;
+                second.late += client.late;
+                second.dropped += client.dropped;
+            }
+            None => {
+                if !line.errors.is_empty() {
+                    second.errors.insert(line.kind.clone(), line.errors);
+                }
+                self.kinds.insert(line.kind);
+            }
+        }
+    }
+
+    fn put_p99(&mut self, of: Option<(usize, Histogram)>) {
+        if let Some((at, all)) = of.filter(|(_, all)| !all.is_empty()) {
+            self.slices[at].p99_ms = Some(all.quantile_ns(0.99) as f64 / 1e6);
+        }
+    }
+
+    /// The interval that a line of a log is of; none of what was not measured, and of parts.
+    fn number(&self, tag: &str, start_s: f64) -> Option<usize> {
+        // What is not of the population has its phase before the kind.
+        let is_whole = self.kinds.contains(tag);
+        is_whole.then(|| self.at_ms.get(&ms(start_s)).copied())?
+    }
+
+    /// Before, during and after a fault.
+    pub fn stretches(&self, found: &Recovery, fault: &Fault) -> [Stretch; 3] {
+        let over_s = fault.whole_s.or(fault.healing_s).unwrap_or(found.until_s);
+        let past = |at_s: f64| self.slices.partition_point(|slice| slice.to_s <= at_s);
+        let end = past(found.until_s);
+        let (begin, over) = (
+            past(fault.injected_s),
+            past(over_s).saturating_add(1).min(end),
+        );
+        let before = found.before.as_ref().map(|before| before.slices.clone());
+        [
+            Stretch::These(before.unwrap_or_default()),
+            Stretch::All(begin..over.max(begin)),
+            Stretch::All(over.max(begin)..end.max(over)),
+        ]
+    }
+
+    /// What they come to; none of those without an interval.
+    ///
+    /// # Errors
+    /// A log is damaged.
+    pub fn records(
+        &self,
+        trial: &Trial,
+        stretches: Vec<Stretch>,
+    ) -> Result<Vec<Option<StretchRecord>>> {
+        let mut sums: Vec<[Histogram; 2]> = Vec::new();
+        sums.resize_with(stretches.len(), Default::default);
+        let logs = [HistogramKind::Latency, HistogramKind::LatencyCensored];
+        for (log, which) in logs.into_iter().enumerate() {
+            for entry in trial.log(which)? {
+                let entry = entry?;
+                let Some(at) = self.number(&entry.tag, entry.start_s) else {
+                    continue;
+                };
+                let of = stretches.iter().zip(&mut sums);
+                let mut of = of.filter(|(stretch, _)| stretch.holds(at)).peekable();
+                if of.peek().is_some() {
+                    let values = entry.histogram()?;
+                    of.for_each(|(_, sums)| sums[log].add(&values));
+                }
+            }
+        }
+        let records = stretches.iter().zip(sums);
+        let record = |(stretch, [all, censored]): (&Stretch, [Histogram; 2])| {
+            let numbers = stretch.numbers();
+            (!numbers.is_empty()).then(|| StretchRecord {
+                latency_ms: convert::times_ms(&Times::from_logs(all, censored)),
+                ..self.counts(&numbers)
+            })
+        };
+        Ok(records.map(record).collect())
+    }
+
+    /// All but the latencies of some intervals.
+    fn counts(&self, numbers: &[usize]) -> StretchRecord {
+        let mut record = StretchRecord::default();
+        for at in numbers {
+            let (slice, second) = (&self.slices[*at], &self.seconds[*at]);
+            record.seconds += slice.seconds();
+            record.ops += slice.ok;
+            record.retries += slice.retries;
+            record.connections_lost += slice.connections_lost;
+            record.speculations += second.speculations;
+            record.speculations_won += second.speculations_won;
+            record.late += second.late;
+            record.dropped += second.dropped;
+            for (kind, errors) in &second.errors {
+                let of_kind = record.errors.entry(kind.clone()).or_default();
+                for (outcome, count) in errors {
+                    *of_kind.entry(outcome.clone()).or_default() += count;
+                }
+            }
+        }
+        record.ops_per_s = match record.seconds {
+            seconds if seconds > 0.0 => round(record.ops as f64 / seconds, DIGITS),
+            _ => 0.0,
+        };
+        record.seconds = round(record.seconds, DIGITS);
+        record
+    }
+}

@@ -1,0 +1,288 @@
+//! All that is known of one fault.
+
+use super::{back, name, returned, tone, trial};
+use crate::number;
+use crate::page::{Block, Card, Cell, Column, Row, Table, Tone};
+use crate::view::RunView;
+use measure::number::whole;
+use store::record::{
+    BackRecord, DipRecord, FaultRecord, HintsRecord, RecoveryRecord, ReturnsRecord, StretchRecord,
+};
+
+/// The card of a fault.
+pub fn card(view: &RunView, fault: &FaultRecord) -> Card {
+    let mut facts = vec![("Times".to_owned(), times(fault))];
+    let mut blocks = Vec::new();
+    if let Some(found) = &fault.recovery {
+        facts.extend(of(fault, found));
+        blocks.push(Block::Table(stretches(found)));
+        blocks.extend(failures(found).map(Block::Table));
+    }
+    if !fault.evidence.is_empty() {
+        facts.push(("Evidence".to_owned(), fault.evidence.clone()));
+    }
+    blocks.insert(0, Block::Facts(facts));
+    Card {
+        title: name(fault),
+        detail: trial(view, fault),
+        verdict: fault.verdict.clone(),
+        tone: tone(fault),
+        blocks,
+    }
+}
+
+fn times(fault: &FaultRecord) -> String {
+    let Some(injected_s) = fault.injected_s else {
+        return "not injected".to_owned();
+    };
+    let since = |from_s: f64, at_s: Option<f64>, what: [&str; 3]| match at_s {
+        Some(at_s) => format!(
+            "{} {} {}",
+            what[0],
+            number::duration(at_s - from_s),
+            what[1]
+        ),
+        None => what[2].to_owned(),
+    };
+    let healing_s = fault.healing_s.unwrap_or(injected_s);
+    [
+        format!("injected at {} s", number::small(injected_s)),
+        since(
+            injected_s,
+            fault.seen_s,
+            ["seen broken", "later", "not seen broken"],
+        ),
+        since(
+            injected_s,
+            fault.healing_s,
+            ["healed after", "", "not healed"],
+        ),
+        since(
+            healing_s,
+            fault.whole_s,
+            ["seen whole", "after that", "not seen whole"],
+        ),
+    ]
+    .map(|said| said.trim_end().to_owned())
+    .join(" · ")
+}
+
+/// What it did, by names.
+fn of(fault: &FaultRecord, found: &RecoveryRecord) -> Vec<(String, String)> {
+    let mut facts: Vec<(&str, String)> = vec![("Noticed", noticed(fault, found))];
+    if let Some(dip) = found.dip {
+        facts.push(("Throughput", dip_of(&dip, found)));
+    }
+    if let Some(returns) = &found.throughput {
+        facts.push(("Throughput as before", both(returns)));
+    }
+    if let Some(returns) = &found.p99 {
+        let before = found.p99_ms.unwrap_or_default();
+        let level = format!(
+            "{} ms before, one second within {} of it is as usual",
+            number::ms(before.middle),
+            number::percent(before.within)
+        );
+        facts.push(("p99 as before", format!("{} · {level}", both(returns))));
+    }
+    facts.extend(found.hints.map(|hints| ("Hints", hints_of(&hints))));
+    let streamed = found.streamed_bytes.filter(|bytes| *bytes > 0.0);
+    facts.extend(streamed.map(|bytes| ("Streamed to nodes", number::bytes(bytes as u64))));
+    let repair = match found.repair.as_str() {
+        "" => None,
+        "needed" => Some("needed"),
+        "not-needed" => Some("not needed"),
+        _ => Some("cannot be told"),
+    };
+    facts.extend(repair.map(|word| ("Repair", format!("{word}: {}", found.repair_why))));
+    if !found.beside.is_empty() {
+        let also = format!(
+            "{}: what is here is of all of them",
+            found.beside.join(", ")
+        );
+        facts.push(("Also on", also));
+    }
+    if !found.unseen.is_empty() {
+        facts.push(("Cannot be told", found.unseen.join("; ")));
+    }
+    facts
+        .into_iter()
+        .map(|(name, said)| (name.to_owned(), said))
+        .collect()
+}
+
+fn noticed(fault: &FaultRecord, found: &RecoveryRecord) -> String {
+    let seen = &found.noticed;
+    let by = match seen.client_by.as_str() {
+        "connections_lost" => "lost connections",
+        by => by,
+    };
+    let client = match seen.client_s {
+        Some(client_s) => format!("by clients within {} ({by})", number::duration(client_s)),
+        None => "not by clients".to_owned(),
+    };
+    let gossip = seen.gossip_s.map(|gossip_s| {
+        let away = seen.gossip_away_s.unwrap_or_default();
+        format!(
+            "by {} after {} (nodes took one for dead for {})",
+            seen.gossip_by,
+            number::duration(gossip_s),
+            number::duration(away)
+        )
+    });
+    let ours = fault.injected_s.zip(fault.seen_s);
+    let ours =
+        ours.map(|(from_s, at_s)| format!("by us after {}", number::duration(at_s - from_s)));
+    let all: Vec<String> = [Some(client), gossip, ours].into_iter().flatten().collect();
+    all.join(" · ")
+}
+
+fn dip_of(dip: &DipRecord, found: &RecoveryRecord) -> String {
+    let before = found.ops_per_s.unwrap_or_default();
+    let level = format!(
+        "{} op/s before ({} s, one second within {} of it is as usual)",
+        number::rate(before.middle),
+        before.intervals,
+        number::percent(before.within)
+    );
+    if dip.depth == 0.0 {
+        return format!("{level} · never below the usual");
+    }
+    format!(
+        "{level} · at worst {} op/s ({} less), {} after the injection · below the usual for {} · \
+         {} operations not done",
+        number::rate(dip.lowest_ops_per_s),
+        number::percent(dip.depth),
+        number::duration(dip.lowest_at_s),
+        number::duration(dip.seconds),
+        whole(dip.lost_ops)
+    )
+}
+
+/// From the healing, and from the injection.
+fn both(returns: &ReturnsRecord) -> String {
+    let (said, _) = returned(returns);
+    let left = |back: &BackRecord| match back.left_s {
+        Some(left_s) if left_s >= 1.0 => {
+            format!(" (it left {} after it)", number::duration(left_s))
+        }
+        _ => String::new(),
+    };
+    match returns.healed {
+        Some(_) => {
+            let (injected, _) = back(&returns.injected, "injection");
+            format!("{said} · {injected}{}", left(&returns.injected))
+        }
+        None => format!("{said}{}", left(&returns.injected)),
+    }
+}
+
+fn hints_of(hints: &HintsRecord) -> String {
+    if hints.stored == 0.0 {
+        return "none were kept".to_owned();
+    }
+    let gone = match hints.drained_s {
+        Some(drained_s) => format!(
+            "the last gone {} after the healing",
+            number::duration(drained_s)
+        ),
+        None => "some were left".to_owned(),
+    };
+    let again = match hints.undelivered {
+        0.0 => String::new(),
+        tries => format!(
+            " · {} tries failed, and are made again",
+            number::rate(tries)
+        ),
+    };
+    format!(
+        "{} kept · {} delivered{again} · {gone}",
+        whole(hints.stored),
+        whole(hints.delivered)
+    )
+}
+
+/// Before, during and after.
+fn named(found: &RecoveryRecord) -> impl Iterator<Item = (&'static str, &StretchRecord)> {
+    let all = [
+        ("before", &found.before),
+        ("broken", &found.during),
+        ("after", &found.after),
+    ];
+    all.into_iter()
+        .filter_map(|(name, stretch)| Some((name, stretch.as_ref()?)))
+}
+
+/// What clients saw.
+fn stretches(found: &RecoveryRecord) -> Table {
+    let count = |count: u64| Cell::new(number::count(count));
+    let row = |(name, stretch): (&str, &StretchRecord)| Row {
+        cells: vec![
+            Cell::new(name),
+            Cell::new(number::duration(stretch.seconds)),
+            Cell::new(number::rate(stretch.ops_per_s)),
+            Cell::new(number::known_ms(stretch.latency_ms.p50)),
+            Cell::new(number::known_ms(stretch.latency_ms.p99)),
+            Cell::new(number::known_ms(stretch.latency_ms.max)),
+            count(stretch.failed()).tone(match stretch.failed() {
+                0 => Tone::Plain,
+                _ => Tone::Warn,
+            }),
+            count(stretch.retries),
+            count(stretch.speculations).detail(match stretch.speculations_won {
+                0 => String::new(),
+                won => format!("{} first", number::count(won)),
+            }),
+            count(stretch.connections_lost),
+            count(stretch.late),
+            count(stretch.dropped),
+        ],
+        ..Row::default()
+    };
+    Table {
+        columns: vec![
+            Column::text("Clients saw"),
+            Column::number("Length", ""),
+            Column::number("Mean throughput", "op/s"),
+            Column::number("p50", "ms"),
+            Column::number("p99", "ms"),
+            Column::number("max", "ms"),
+            Column::number("Failed", ""),
+            Column::number("Retries", ""),
+            Column::number("Speculations", ""),
+            Column::number("Connections lost", ""),
+            Column::number("Sent late", ""),
+            Column::number("Given up unsent", ""),
+        ],
+        rows: named(found).map(row).collect(),
+        ..Table::default()
+    }
+}
+
+/// What failed, by kind and error; none if nothing did.
+fn failures(found: &RecoveryRecord) -> Option<Table> {
+    let mut rows: Vec<Row> = Vec::new();
+    for (name, stretch) in named(found) {
+        for (kind, errors) in &stretch.errors {
+            rows.extend(errors.iter().map(|(outcome, count)| Row {
+                cells: vec![
+                    Cell::new(name),
+                    Cell::new(kind.as_str()),
+                    Cell::new(outcome.as_str()),
+                    Cell::new(number::count(*count)),
+                ],
+                ..Row::default()
+            }));
+        }
+    }
+    (!rows.is_empty()).then(|| Table {
+        columns: vec![
+            Column::text("Failed"),
+            Column::text("Kind"),
+            Column::text("Error"),
+            Column::number("Operations", ""),
+        ],
+        rows,
+        ..Table::default()
+    })
+}
