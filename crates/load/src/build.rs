@@ -7,7 +7,7 @@ use crate::connection::{Buffers, Link, Memory};
 use crate::control::Control;
 use crate::facts::Facts;
 use crate::inflight::{InFlight, SLOTS_MAX};
-use crate::ledger::{LEDGER_OPERATIONS_MAX, LedgerPart};
+use crate::ledger::{Keeps, LEDGER_OPERATIONS_MAX, LedgerPart, TIMED_OPERATIONS_MAX};
 use crate::recorder::Recorder;
 use crate::router::Router;
 use crate::run::in_flight_of;
@@ -160,7 +160,7 @@ fn source(config: &Config, index: u64, in_flight: u32) -> DueTimes {
 
 /// The part of the ledger that worker number `index` writes, if one is kept.
 fn ledger_part(config: &Config, index: u64, workers: u64) -> Option<LedgerPart> {
-    if !config.keeps_ledger {
+    if config.keeps == Keeps::Nothing {
         return None;
     }
     let expected = match config.limit {
@@ -170,5 +170,9 @@ fn ledger_part(config: &Config, index: u64, workers: u64) -> Option<LedgerPart> 
     };
     let first = config.first_operation + index;
     let operations_max = LEDGER_OPERATIONS_MAX / workers;
-    Some(LedgerPart::new(first, workers, operations_max, expected))
+    let part = LedgerPart::new(first, workers, operations_max, expected);
+    Some(match config.keeps {
+        Keeps::Times => part.timed(TIMED_OPERATIONS_MAX / workers, expected),
+        Keeps::States | Keeps::Nothing => part,
+    })
 }

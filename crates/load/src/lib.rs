@@ -8,6 +8,7 @@
 
 mod answer;
 mod build;
+mod check;
 mod config;
 mod connect;
 mod connection;
@@ -35,8 +36,8 @@ pub use config::{
 };
 // What a caller needs to fill in [`Access`] without a dependency on the wire.
 pub use cql::Compression;
-pub use ledger::{LEDGER_OPERATIONS_MAX, Ledger, WriteState};
+pub use ledger::{Keeps, LEDGER_OPERATIONS_MAX, Ledger, TIMED_OPERATIONS_MAX, WriteState};
 pub use room::{Connections, Room};
 pub use run::{Load, Next, run};
 pub use schedule::Schedule;
-pub use written::Written;
+pub use written::{Outcomes, Written};

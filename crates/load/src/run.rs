@@ -8,7 +8,7 @@ use crate::control::Control;
 use crate::facts::Facts;
 use crate::hiccups::Watch;
 use crate::inflight::SLOTS_MAX;
-use crate::ledger::{LEDGER_OPERATIONS_MAX, Ledger};
+use crate::ledger::{Keeps, LEDGER_OPERATIONS_MAX, Ledger};
 use crate::merge::Merger;
 use crate::own::own;
 use crate::recorder::{PARTS_PER_WORKER, Part, Recorder};
@@ -108,7 +108,7 @@ impl Load {
             finished: Arc::new(AtomicBool::new(false)),
             summary: Summary::at_first(config, links.iter().map(Vec::len).sum()),
             nodes: config.nodes.iter().map(|node| node.name.clone()).collect(),
-            keeps_ledger: config.keeps_ledger,
+            keeps_ledger: config.keeps != Keeps::Nothing,
         };
         for (index, links) in links.into_iter().enumerate() {
             let setup = WorkerSetup {
@@ -280,7 +280,7 @@ fn check(config: &Config) -> Result<(), LoadError> {
         ));
     }
     if let Limit::Operations(count) = config.limit
-        && config.keeps_ledger
+        && config.keeps != Keeps::Nothing
         && count > LEDGER_OPERATIONS_MAX
     {
         return refuse(format!(

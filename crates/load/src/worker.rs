@@ -184,6 +184,7 @@ impl<W: World> Worker<W> {
     /// Runs from the start line until nothing is to be sent and everything that was has ended.
     pub fn run(mut self, start_ns: u64) -> io::Result<WorkerEnd> {
         self.recorder.start(start_ns);
+        self.ledger.iter_mut().for_each(|part| part.start(start_ns));
         self.world.own_time();
         match &mut self.source {
             DueTimes::Closed { freed_ns } => freed_ns.iter_mut().for_each(|ns| *ns = start_ns),
@@ -341,13 +342,30 @@ impl<W: World> Worker<W> {
         client.connections = self.open_count as u64;
     }
 
-    /// Notes in the ledger, if one is kept, what became of a write.
+    /// The ledger, if one is kept and the operation is a write.
     #[inline]
-    fn write_down(&mut self, operation: &Operation, state: WriteState) {
-        if let Some(ledger) = &mut self.ledger
-            && self.facts.kinds[usize::from(operation.kind)].is_write
-        {
-            ledger.set(operation.number, state);
+    fn ledger_for(&mut self, operation: &Operation) -> Option<&mut LedgerPart> {
+        let is_write = self.facts.kinds[usize::from(operation.kind)].is_write;
+        self.ledger.as_mut().filter(|_| is_write)
+    }
+
+    /// Notes in the ledger that a write was sent: from now on it may be done.
+    #[inline]
+    fn write_down_sent(&mut self, operation: &Operation, now_ns: u64) {
+        if let Some(ledger) = self.ledger_for(operation) {
+            ledger.set(operation.number, WriteState::Unknown);
+            ledger.sent(operation.number, now_ns);
+        }
+    }
+
+    /// Notes in the ledger that a write was acknowledged, and that it is done, if it is.
+    #[inline]
+    fn write_down_acknowledged(&mut self, operation: &Operation, done_ns: Option<u64>) {
+        if let Some(ledger) = self.ledger_for(operation) {
+            ledger.set(operation.number, WriteState::Acknowledged);
+            if let Some(done_ns) = done_ns {
+                ledger.acknowledged(operation.number, done_ns);
+            }
         }
     }
 }

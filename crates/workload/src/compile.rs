@@ -101,6 +101,11 @@ impl Draft {
         }
     }
 
+    /// Whether the mix has operations of a kind.
+    pub(crate) fn weighs(&self, kind: usize) -> bool {
+        self.weights.get(kind).is_some_and(|weight| *weight > 0.0)
+    }
+
     /// The table with its keyspace, quoted.
     pub(crate) fn qualified(&self, table: &str) -> String {
         format!("\"{}\".\"{table}\"", self.keyspace)
@@ -115,7 +120,7 @@ impl Draft {
             mix: self.mix(params),
             rows: parts.picks,
             insert_kind: insert,
-            main_statements: [0, 1].into_iter().chain(insert.map(u16::from)).collect(),
+            main_statements: (0..parts.kinds.len() as u16).collect(),
             load: (0, 0),
             verify: (1, parts.verify),
             sample,

@@ -133,6 +133,16 @@ impl Generator {
         self.cursor.check_until(rows, &stop)
     }
 
+    /// What the operation last begun adds to a counter; none if it adds to none.
+    pub fn amount(&self) -> Option<i64> {
+        self.cursor.amount()
+    }
+
+    /// What a counter that was judged last has come to; none if it was no counter.
+    pub fn counted(&self) -> Option<i64> {
+        self.cursor.counted()
+    }
+
     /// Who wrote the value that was judged last, if it was right and says so: the stage and the
     /// operation's number.
     pub fn writer(&self) -> Option<(Stage, u64)> {

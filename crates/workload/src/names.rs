@@ -153,9 +153,9 @@ static NAMES: [Named; 6] = [
         name: kv::NAME,
         what: "one blob value per key. A value says which operation of which epoch wrote it, so \
                that a read can be told to be right, stale or wrong whoever wrote last. write \
-               overwrites rows, insert adds rows beyond the loaded ones.",
+               overwrites rows, insert adds rows beyond the loaded ones, delete removes rows.",
         keyspace: "cassay",
-        kinds: &["write", "read", "insert"],
+        kinds: &["write", "read", "insert", "delete"],
         mix: &[("write", 1.0), ("read", 1.0)],
         params: &[
             ("key_type", "text", "text (16 hexadecimal digits) or bigint"),

@@ -54,6 +54,16 @@ pub trait OperationEncoder: Debug + Send {
         self.check(rows)
     }
 
+    /// What the operation last begun or sought adds to a counter; none if it adds to none.
+    fn amount(&self) -> Option<i64> {
+        None
+    }
+
+    /// What a counter that was judged last has come to; none if it was no counter.
+    fn counted(&self) -> Option<i64> {
+        None
+    }
+
     /// Who wrote the value that was judged last, if it was right and says so: the stage and the
     /// operation's number.
     fn writer(&self) -> Option<(Stage, u64)> {
@@ -93,6 +103,16 @@ pub(crate) trait RowFunction: Debug + Send + Sync + 'static {
         loaded: bool,
         rows: &RawRows,
     ) -> Check;
+
+    /// As [`OperationEncoder::amount`].
+    fn amount(&self, _operation: &Operation, _stage: Stage) -> Option<i64> {
+        None
+    }
+
+    /// As [`OperationEncoder::counted`].
+    fn counted(_cursor: &Self::RowKey) -> Option<i64> {
+        None
+    }
 
     /// As [`OperationEncoder::writer`].
     fn writer(_cursor: &Self::RowKey) -> Option<(Stage, u64)> {
@@ -173,6 +193,14 @@ impl<T: RowFunction> OperationEncoder for ChosenCursor<T> {
         let loaded = self.operation.key < self.source.rows;
         let table = &self.source.table;
         table.check(&mut self.cursor, &self.operation, loaded, rows)
+    }
+
+    fn amount(&self) -> Option<i64> {
+        self.source.table.amount(&self.operation, self.stage)
+    }
+
+    fn counted(&self) -> Option<i64> {
+        T::counted(&self.cursor)
     }
 
     fn writer(&self) -> Option<(Stage, u64)> {

@@ -6,6 +6,7 @@ use super::program;
 use crate::build::Sizes;
 use crate::config::{Access, Config, Endpoint, Limit, VerifyReads, Window};
 use crate::connection::Buffers;
+use crate::ledger::Keeps;
 use crate::schedule::Schedule;
 use std::time::Duration;
 use workload::Stage;
@@ -120,7 +121,11 @@ impl Shape {
             connections_per_node: dice.between(1, 2) as usize,
             interval: Duration::from_nanos(interval_ns),
             verify_reads: VerifyReads::EveryNth(2),
-            keeps_ledger: dice.chance(250),
+            keeps: if dice.chance(250) {
+                Keeps::Times
+            } else {
+                Keeps::Nothing
+            },
             written: None,
         };
         Shape {

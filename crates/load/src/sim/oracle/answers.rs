@@ -5,8 +5,17 @@ use super::super::server::{Asked, Reply};
 use super::{Oracle, Try};
 use crate::answer::outcome_of;
 use crate::facts::may_be_tried_again;
-use crate::ledger::WriteState;
+use crate::ledger::{LEDGER_OPERATIONS_MAX, LedgerPart, TIMED_OPERATIONS_MAX, WriteState};
+use crate::sim::shape::START_NS;
 use measure::Outcome;
+
+/// The ledger that a worker should come to, with the times of all its writes.
+pub(super) fn ledger(first: u64, workers: u64) -> LedgerPart {
+    let part = LedgerPart::new(first, workers, LEDGER_OPERATIONS_MAX / workers, 1);
+    let mut part = part.timed(TIMED_OPERATIONS_MAX / workers, 1);
+    part.start(START_NS);
+    part
+}
 
 impl Oracle {
     /// A stream on which an answer is awaited by another connection.
@@ -135,13 +144,14 @@ impl Oracle {
         self.free(self.turn_ns);
         let is_write = self.program.kinds()[usize::from(begun.kind)].is_write;
         if let Some(ledger) = self.ledger.as_mut().filter(|_| is_write) {
-            ledger.set(
-                number,
-                match applied {
-                    Some(false) => WriteState::NotSent,
-                    _ => WriteState::Acknowledged,
-                },
-            );
+            let stamped = self.program.statements()[usize::from(begun.statement)].client_timestamp;
+            match applied {
+                Some(false) => ledger.set(number, WriteState::NotSent),
+                _ => ledger.set(number, WriteState::Acknowledged),
+            }
+            if applied != Some(false) && (stamped || !begun.is_repeated) {
+                ledger.acknowledged(number, self.turn_ns);
+            }
         }
     }
 
