@@ -10,16 +10,19 @@
 //! honest, [`require`] says whether a requirement is met, [`procedure`] where to measure next,
 //! [`sweep`] reads a ladder of loads, [`curves`] draws a curve through it, [`screen`] finds the
 //! settings that matter, [`capacity`] says what a throughput is worth, [`history`] finds where a
-//! series of runs has changed, [`endurance`] reads hours under one load, and [`rules`] decides
-//! whether a trial may be believed.
+//! series of runs has changed, [`endurance`] reads hours under one load, [`durability`] says what a
+//! configuration promises of acknowledged writes, [`linear`] whether registers were one register to
+//! all, and [`rules`] decides whether a trial may be believed.
 
 pub mod blocks;
 pub mod capacity;
 pub mod compare;
 pub mod curves;
+pub mod durability;
 pub mod effects;
 pub mod endurance;
 pub mod history;
+pub mod linear;
 pub mod multiple;
 pub mod procedure;
 pub mod require;
