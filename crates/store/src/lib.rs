@@ -10,6 +10,7 @@
 //! A [`Run`] is one whose files were found to be what they were when they came to their end:
 //! [`Run::open`] is the only door, and what is damaged does not pass it.
 
+mod accounts;
 mod added;
 pub mod convert;
 mod curves;

@@ -51,8 +51,13 @@ impl TrialRun<'_> {
             ..Limits::default()
         };
         let judgement = rules::judge(&evidence, &limits);
+        let promise = evidence.promise.take();
         let endurance = self.endurance(running, state, &tally);
-        let known = std::mem::take(&mut state.finding);
+        let mut known = std::mem::take(&mut state.finding);
+        if let Some((record, promise)) = known.read_back.as_mut().zip(promise) {
+            record.promise = promise.name().to_owned();
+            record.why = promise.why().to_owned();
+        }
         let finding = TrialFinding {
             started_unix_ns: state.writer.start_unix_ns(),
             client: client(&evidence, &tally, &known.client),
@@ -142,6 +147,7 @@ impl TrialRun<'_> {
             )),
             environment: running.and_then(|running| environment(running, noted, &state.pids)),
             weak_consistency: weak_consistency(self.settings, &self.program),
+            promise: Some(self.promise(running)),
             not_recorded: Some(recorded::missing(
                 self.writer.path(),
                 self.trial.index,
