@@ -1,7 +1,7 @@
 //! What a read that was compared comes to: what the values themselves say, beside what earlier runs
 //! have written.
 
-use crate::written::{RowWrites, Written};
+use crate::written::{RowWrites, Sum, Written};
 use measure::interval::CheckCounts;
 use workload::{Check, Stage};
 
@@ -19,11 +19,8 @@ pub(crate) struct Said {
 
 /// Counts what a read found; `written` is what earlier runs have written, where that is known.
 pub(crate) fn note_check(checks: &mut CheckCounts, said: Said, written: Option<&Written>) {
-    if let Some((counted, sum)) = said.counted.zip(written.and_then(|of| of.sum(said.row))) {
-        let off_by = sum.off_by(counted);
-        checks.checked += 1;
-        checks.too_low += u64::from(off_by < 0);
-        checks.too_high += u64::from(off_by > 0);
+    if let Some(counted) = said.counted {
+        note_counter(checks, counted, written.and_then(|of| of.sum(said.row)));
         return;
     }
     let acknowledged = written.and_then(|written| written.is_acknowledged(said.row));
@@ -64,6 +61,16 @@ pub(crate) fn note_check(checks: &mut CheckCounts, said: Said, written: Option<&
             checks.wrong += 1;
         }
     }
+}
+
+/// A counter is there; without a sum of what was added to it nothing can be said.
+fn note_counter(checks: &mut CheckCounts, counted: i64, sum: Option<Sum>) {
+    let Some(off_by) = sum.map(|sum| sum.off_by(counted)) else {
+        return;
+    };
+    checks.checked += 1;
+    checks.too_low += u64::from(off_by < 0);
+    checks.too_high += u64::from(off_by > 0);
 }
 
 /// A row is not there. `deleted`: whether it may have been deleted; none where nobody remembers.

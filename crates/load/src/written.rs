@@ -47,6 +47,8 @@ pub struct Written {
     forgets_mains: bool,
     /// What was added to counters, by row.
     sums: HashMap<u64, Sum>,
+    /// Whether counters may have been there before the load, which adds nothing to them.
+    counters_are_old: bool,
 }
 
 /// What the load stage has written.
@@ -128,6 +130,7 @@ impl Written {
             mains: Vec::new(),
             forgets_mains: false,
             sums: HashMap::new(),
+            counters_are_old: false,
         }
     }
 
@@ -141,6 +144,7 @@ impl Written {
     pub fn without_main(&self) -> Written {
         Written {
             margin: self.margin,
+            counters_are_old: self.counters_are_old,
             ..Written::over(self.loaded.clone())
         }
     }
@@ -157,6 +161,15 @@ impl Written {
         let ticks = margin.as_nanos().div_ceil(u128::from(TICK_NS));
         Written {
             margin: u32::try_from(ticks).unwrap_or(FOREVER),
+            ..self
+        }
+    }
+
+    /// The same where counters may have been there before the load: then nothing is said of them.
+    #[must_use]
+    pub fn with_old_counters(self) -> Written {
+        Written {
+            counters_are_old: true,
             ..self
         }
     }
@@ -230,10 +243,22 @@ impl Written {
         }
     }
 
-    /// What was added to the counter of `row`, of which every addition is known.
+    /// What was added to the counter of `row`, if every addition to it is known: it was 0 when it
+    /// was loaded.
     pub(crate) fn sum(&self, row: u64) -> Option<Sum> {
-        let known = self.sums.get(&row).copied();
-        known.or_else(|| (!self.sums.is_empty()).then(Sum::default))
+        if self.sums.is_empty() || self.counters_are_old || self.is_loaded(row) != Some(true) {
+            return None;
+        }
+        Some(self.sums.get(&row).copied().unwrap_or_default())
+    }
+
+    /// Whether the load has written `row`; `None`: nobody has written that down.
+    fn is_loaded(&self, row: u64) -> Option<bool> {
+        match &self.loaded {
+            Loaded::Unknown => None,
+            Loaded::Ledger(ledger) => Some(ledger.state(row) == WriteState::Acknowledged),
+            Loaded::Below(rows) => Some(row < *rows),
+        }
     }
 
     /// Whether some value of `row`, or its deletion, was acknowledged; `None`: nobody has written
@@ -243,11 +268,7 @@ impl Written {
         if main.write_sent > 0 || main.delete_sent > 0 {
             return Some(true);
         }
-        match &self.loaded {
-            Loaded::Unknown => None,
-            Loaded::Ledger(ledger) => Some(ledger.state(row) == WriteState::Acknowledged),
-            Loaded::Below(rows) => Some(row < *rows),
-        }
+        self.is_loaded(row)
     }
 
     /// When the write of a value was done at the latest, in ticks. A value that does not name its
@@ -282,11 +303,7 @@ impl Written {
             range.contains(&number) && ledger.state(number) != WriteState::NotSent
         };
         // A row that the load has not written may be left from somebody before us.
-        let is_ours = match &self.loaded {
-            Loaded::Unknown => false,
-            Loaded::Ledger(ledger) => ledger.state(row) == WriteState::Acknowledged,
-            Loaded::Below(rows) => row < *rows,
-        };
+        let is_ours = self.is_loaded(row) == Some(true);
         is_ours && !self.forgets_mains && !self.mains.iter().any(was_sent)
     }
 

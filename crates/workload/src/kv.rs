@@ -113,6 +113,7 @@ pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
         rows,
         picks: Sampler::new(distribution, (0, rows - 1), Some(popular)),
         insert_kind: Some(2),
+        load: 0,
         verify: READ,
         table: Kv {
             is_bigint: key_type == "bigint",

@@ -8,7 +8,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use crate::distribution::Sampler;
-use crate::generator::{Check, Operation};
+use crate::generator::{Asked, Check, Operation};
 use crate::program::{Choices, Stage};
 use cql::response::RawRows;
 
@@ -52,6 +52,12 @@ pub trait OperationEncoder: Debug + Send {
     /// known, once `stop` says so.
     fn check_until(&mut self, rows: &RawRows, _stop: &dyn Fn() -> bool) -> Check {
         self.check(rows)
+    }
+
+    /// What the operation last begun or sought asks of a register that was 0 when it was loaded;
+    /// none if it is about no register.
+    fn asked(&self) -> Option<Asked> {
+        None
     }
 
     /// What the operation last begun or sought adds to a counter; none if it adds to none.
@@ -103,6 +109,11 @@ pub(crate) trait RowFunction: Debug + Send + Sync + 'static {
         loaded: bool,
         rows: &RawRows,
     ) -> Check;
+
+    /// As [`OperationEncoder::asked`].
+    fn asked(&self, _operation: &Operation, _stage: Stage) -> Option<Asked> {
+        None
+    }
 
     /// As [`OperationEncoder::amount`].
     fn amount(&self, _operation: &Operation, _stage: Stage) -> Option<i64> {
@@ -193,6 +204,10 @@ impl<T: RowFunction> OperationEncoder for ChosenCursor<T> {
         let loaded = self.operation.key < self.source.rows;
         let table = &self.source.table;
         table.check(&mut self.cursor, &self.operation, loaded, rows)
+    }
+
+    fn asked(&self) -> Option<Asked> {
+        self.source.table.asked(&self.operation, self.stage)
     }
 
     fn amount(&self) -> Option<i64> {
