@@ -7,6 +7,7 @@ mod faults;
 pub mod finding;
 mod offering;
 mod read_back;
+mod registers;
 mod step;
 
 use super::course::Course;
@@ -24,7 +25,7 @@ use cluster::LogMarks;
 use count::Counting;
 use endured::Courses;
 use imports::Step;
-use load::{Outcomes, VerifyReads};
+use load::{History, Outcomes, VerifyReads};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use store::record::{TrialFinding, TrialRecord};
@@ -93,6 +94,8 @@ struct State {
     finding: TrialFinding,
     /// Of the writes of the main stage, where they are written down.
     outcomes: Outcomes,
+    /// Operations on registers that are more than are written down.
+    beyond: u64,
     /// The nodes' processes when the measured part began.
     pids: Vec<(String, Option<u32>)>,
     /// How far their logs went then.
@@ -170,6 +173,7 @@ impl TrialRun<'_> {
             evidence: Evidence::default(),
             finding: finding::begun(self.trial, &self.record),
             outcomes: Outcomes::default(),
+            beyond: 0,
             pids: Vec::new(),
             log_marks: LogMarks::default(),
         })
@@ -271,6 +275,9 @@ impl TrialRun<'_> {
         running.written = match (running.written.take(), &offered.summary.ledger) {
             (Some(mut written), Some(ledger)) => {
                 state.outcomes = written.add_main(&self.program, ledger, range);
+                let history = offered.summary.history.as_deref();
+                written.add_history(&self.program, Stage::Main, history);
+                state.beyond = history.map_or(0, History::beyond);
                 Some(written)
             }
             _ => None,

@@ -6,6 +6,7 @@ use crate::connect;
 use crate::connection::{Buffers, Link, Memory};
 use crate::control::Control;
 use crate::facts::Facts;
+use crate::history::{HISTORY_OPERATIONS_MAX, HistoryPart};
 use crate::inflight::{InFlight, SLOTS_MAX};
 use crate::ledger::{Keeps, LEDGER_OPERATIONS_MAX, LedgerPart, TIMED_OPERATIONS_MAX};
 use crate::recorder::Recorder;
@@ -90,6 +91,7 @@ pub(crate) fn build<W: World>(
         twins_count: 0,
         unsent: false,
         ledger: ledger_part(config, index, workers),
+        history: history_part(config, index, workers),
         written: config.written.clone(),
         timestamps: Timestamps::new(clock::unix_ns(), world.now_ns()),
         recorder,
@@ -171,8 +173,15 @@ fn ledger_part(config: &Config, index: u64, workers: u64) -> Option<LedgerPart> 
     let first = config.first_operation + index;
     let operations_max = LEDGER_OPERATIONS_MAX / workers;
     let part = LedgerPart::new(first, workers, operations_max, expected);
-    Some(match config.keeps {
-        Keeps::Times => part.timed(TIMED_OPERATIONS_MAX / workers, expected),
-        Keeps::States | Keeps::Nothing => part,
+    Some(match config.keeps.times() {
+        true => part.timed(TIMED_OPERATIONS_MAX / workers, expected),
+        false => part,
     })
+}
+
+/// The part of the history that worker number `index` writes, if one is kept.
+fn history_part(config: &Config, index: u64, workers: u64) -> Option<HistoryPart> {
+    let first = config.first_operation + index;
+    let operations_max = HISTORY_OPERATIONS_MAX / workers;
+    (config.keeps == Keeps::History).then(|| HistoryPart::new(first, workers, operations_max))
 }

@@ -1,5 +1,6 @@
 //! What a run of the engine is told, and what it tells at its end.
 
+use crate::history::History;
 use crate::ledger::{Keeps, Ledger};
 use crate::schedule::Schedule;
 use crate::written::Written;
@@ -179,6 +180,8 @@ pub struct Summary {
     pub first_errors: Vec<FirstError>,
     /// Which writes were acknowledged, if the run was to write that down.
     pub ledger: Option<Arc<Ledger>>,
+    /// What was asked of registers and answered, if the run was to write that down.
+    pub history: Option<Arc<History>>,
 }
 
 impl Summary {
@@ -194,6 +197,7 @@ impl Summary {
             connections,
             first_errors: Vec::new(),
             ledger: None,
+            history: None,
         }
     }
 }

@@ -31,6 +31,16 @@ pub enum Keeps {
     States,
     /// That, and when each was sent and acknowledged: eight bytes each, at most 512 MiB.
     Times,
+    /// That, and what was asked of registers and answered: 32 bytes for each operation, at most
+    /// 32 MiB.
+    History,
+}
+
+impl Keeps {
+    /// Whether the times of writes are kept.
+    pub(crate) fn times(self) -> bool {
+        matches!(self, Keeps::Times | Keeps::History)
+    }
 }
 
 /// What is known of a write.

@@ -15,6 +15,7 @@ mod connection;
 mod control;
 mod facts;
 mod hiccups;
+mod history;
 mod inflight;
 mod ledger;
 mod merge;
@@ -36,8 +37,9 @@ pub use config::{
 };
 // What a caller needs to fill in [`Access`] without a dependency on the wire.
 pub use cql::Compression;
+pub use history::{HISTORY_OPERATIONS_MAX, Happened, History};
 pub use ledger::{Keeps, LEDGER_OPERATIONS_MAX, Ledger, TIMED_OPERATIONS_MAX, WriteState};
 pub use room::{Connections, Room};
 pub use run::{Load, Next, run};
 pub use schedule::Schedule;
-pub use written::{Outcomes, Written};
+pub use written::{Outcomes, Recorded, Written};

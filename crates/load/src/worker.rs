@@ -35,6 +35,7 @@ use crate::config::VerifyReads;
 use crate::connection::{Connection, Memory};
 use crate::control::Control;
 use crate::facts::Facts;
+use crate::history::HistoryPart;
 use crate::inflight::InFlight;
 use crate::ledger::{LedgerPart, WriteState};
 use crate::recorder::Recorder;
@@ -112,6 +113,7 @@ pub(crate) struct Worker<W: World> {
     /// Whether some output was written to outside of its connection's turn.
     pub unsent: bool,
     pub ledger: Option<LedgerPart>,
+    pub history: Option<HistoryPart>,
     pub written: Option<Arc<Written>>,
     pub timestamps: Timestamps,
     pub recorder: Recorder,
@@ -166,6 +168,7 @@ pub(crate) struct WorkerEnd {
     pub next_operation: u64,
     pub first_errors: FirstErrors,
     pub ledger: Option<LedgerPart>,
+    pub history: Option<HistoryPart>,
     /// Whether it went before others; see [`crate::Config::realtime`].
     pub realtime: bool,
 }
@@ -236,6 +239,7 @@ impl<W: World> Worker<W> {
         let now_ns = self.world.now_ns();
         self.end.next_operation = self.number;
         self.end.ledger = self.ledger.take();
+        self.end.history = self.history.take();
         self.recorder.finish(&mut self.world, now_ns);
         self.end
     }
@@ -349,9 +353,13 @@ impl<W: World> Worker<W> {
         self.ledger.as_mut().filter(|_| is_write)
     }
 
-    /// Notes in the ledger that a write was sent: from now on it may be done.
+    /// Notes that an operation was sent, in the ledger if it is a write: from now on it may be
+    /// done.
     #[inline]
     fn write_down_sent(&mut self, operation: &Operation, now_ns: u64) {
+        if let Some(history) = &mut self.history {
+            history.sent(operation.number, now_ns);
+        }
         if let Some(ledger) = self.ledger_for(operation) {
             ledger.set(operation.number, WriteState::Unknown);
             ledger.sent(operation.number, now_ns);

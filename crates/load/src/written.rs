@@ -10,12 +10,13 @@
 //! after that. Of writes whose times overlap, or are not known, nothing is said, and a write of
 //! unknown outcome may be done at any time, or never.
 
+use crate::history::{HISTORY_OPERATIONS_MAX, Happened, History};
 use crate::ledger::{Ledger, WriteState};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
-use workload::{Program, Stage};
+use workload::{Asked, Program, Stage};
 
 /// Rows of the main stage that are remembered: at most about 900 MB. Of others nothing is said.
 const ROWS_MAX: usize = 1 << 24;
@@ -49,6 +50,10 @@ pub struct Written {
     sums: HashMap<u64, Sum>,
     /// Whether counters may have been there before the load, which adds nothing to them.
     counters_are_old: bool,
+    /// All operations on registers since they were loaded, as far as they were written down.
+    registers: Vec<Recorded>,
+    /// Whether operations came after these that were not.
+    registers_end: bool,
 }
 
 /// What the load stage has written.
@@ -103,6 +108,21 @@ impl Sum {
     }
 }
 
+/// An operation on a register.
+#[derive(Clone, Copy, Debug)]
+pub struct Recorded {
+    /// The register.
+    pub key: u64,
+    /// The stage that it was of.
+    pub stage: Stage,
+    /// Its number there.
+    pub number: u64,
+    /// What was asked.
+    pub asked: Asked,
+    /// What came of it.
+    pub happened: Happened,
+}
+
 /// Writes of a run by what is known of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcomes {
@@ -131,6 +151,8 @@ impl Written {
             forgets_mains: false,
             sums: HashMap::new(),
             counters_are_old: false,
+            registers: Vec::new(),
+            registers_end: false,
         }
     }
 
@@ -217,6 +239,36 @@ impl Written {
             self.forgets_mains = true;
         }
         outcomes
+    }
+
+    /// Adds what a run of a stage of `program` asked of registers. None: it may have changed some,
+    /// and nobody has written that down, so that nothing later can be judged.
+    pub fn add_history(&mut self, program: &Arc<Program>, stage: Stage, history: Option<&History>) {
+        let Some(history) = history.filter(|_| !self.registers_end) else {
+            self.registers_end = true;
+            return;
+        };
+        let mut generator = program.generator(stage);
+        let recorded = history.operations().filter_map(|(number, happened)| {
+            let key = generator.begin(number).key;
+            let asked = generator.asked()?;
+            Some(Recorded {
+                key,
+                stage,
+                number,
+                asked,
+                happened,
+            })
+        });
+        self.registers.extend(recorded);
+        let is_full = self.registers.len() as u64 >= HISTORY_OPERATIONS_MAX;
+        self.registers_end = is_full || history.until_ns().is_some();
+    }
+
+    /// All operations on registers that were loaded, each of which was 0 before the first of them.
+    pub fn registers(&self) -> impl Iterator<Item = &Recorded> {
+        let all = self.registers.iter();
+        all.filter(|recorded| self.is_loaded(recorded.key) == Some(true))
     }
 
     /// Ticks from 1 on.

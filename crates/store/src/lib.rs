@@ -70,6 +70,7 @@ mod file {
     pub const SERIES: &str = "series.ndjson";
     pub const WINDOW: &str = "window.hlog";
     pub const FAULTS: &str = "faults.ndjson";
+    pub const HISTORY: &str = "history.ndjson";
     pub const LOGS: &str = "logs";
     pub const LATEST: &str = "latest";
 }

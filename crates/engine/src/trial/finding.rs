@@ -54,9 +54,14 @@ impl TrialRun<'_> {
         let promise = evidence.promise.take();
         let endurance = self.endurance(running, state, &tally);
         let mut known = std::mem::take(&mut state.finding);
-        if let Some((record, promise)) = known.read_back.as_mut().zip(promise) {
-            record.promise = promise.name().to_owned();
-            record.why = promise.why().to_owned();
+        if let Some(promise) = promise {
+            let (name, why) = (promise.name().to_owned(), promise.why().to_owned());
+            if let Some(record) = &mut known.read_back {
+                (record.promise, record.why) = (name.clone(), why.clone());
+            }
+            if let Some(record) = &mut known.registers {
+                (record.promise, record.why) = (name, why);
+            }
         }
         let finding = TrialFinding {
             started_unix_ns: state.writer.start_unix_ns(),

@@ -31,6 +31,7 @@ impl TrialRun<'_> {
     /// What is written down of the writes of the main stage.
     pub(super) fn keeps_main(&self, running: &Running) -> Keeps {
         match self.settings.verify.sample {
+            Sample::All if self.has_registers() => Keeps::History,
             Sample::All => Keeps::Times,
             Sample::Rows(_) if running.written.is_some() => Keeps::States,
             Sample::Rows(_) => Keeps::Nothing,
@@ -80,6 +81,10 @@ impl TrialRun<'_> {
         let offer = Offer {
             verify: VerifyReads::EveryNth(1),
             written: running.written.take().map(Arc::new),
+            keeps: match stage == Stage::ReadBack && self.has_registers() {
+                true => Keeps::History,
+                false => Keeps::Nothing,
+            },
             retries_min: if stage == Stage::ReadBack {
                 LOAD_RETRIES
             } else {
@@ -95,6 +100,7 @@ impl TrialRun<'_> {
         running.written = offer.written.and_then(Arc::into_inner);
         if stage == Stage::ReadBack {
             self.account(&offered, rows, &levels, state);
+            self.judge_registers(&offered, running, state)?;
         } else {
             state.evidence.checks.add(offered.tally.checks());
         }

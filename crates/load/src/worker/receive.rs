@@ -99,6 +99,9 @@ impl<W: World> Worker<W> {
                 Answer::Done if slot.is_plain() => self.succeed_plain(id, &slot, now_ns),
                 Answer::Rows(rows) if slot.is_plain() => {
                     self.take_rows(&slot, &rows);
+                    if let Some(history) = &mut self.history {
+                        history.answered(slot.operation.number, &rows, false, now_ns);
+                    }
                     self.succeed_plain(id, &slot, now_ns);
                 }
                 Answer::Done => {

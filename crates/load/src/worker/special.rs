@@ -122,6 +122,9 @@ impl<W: World> Worker<W> {
         kind.batched += statements - 1;
         let count = if facts.is_read { 1 } else { tables };
         self.count_request(slot.operation.kind, facts.is_read, count);
+        if let Some((history, rows)) = self.history.as_mut().zip(rows) {
+            history.answered(slot.operation.number, rows, facts.conditional, now_ns);
+        }
         let mut applied = None;
         let mut turn = Turn::Last;
         match rows {
