@@ -112,10 +112,13 @@ pub(crate) fn build<W: World>(
         end: WorkerEnd::with_room(),
         world,
     };
-    for (index, link) in links.into_iter().enumerate() {
-        worker.adopt(index as u16, link)?;
-    }
+    adopt_all(&mut worker, links)?;
     Ok(worker)
+}
+
+fn adopt_all<W: World>(worker: &mut Worker<W>, links: Vec<Link<W::Stream>>) -> io::Result<()> {
+    let mut numbered = (0..).zip(links);
+    numbered.try_for_each(|(index, link)| worker.adopt(index, link))
 }
 
 fn courses_with_room(facts: &Facts, count: usize) -> Vec<Course> {

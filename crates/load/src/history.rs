@@ -1,8 +1,8 @@
 //! What was asked of registers and answered, operation by operation, for who wants to know whether
 //! each was one register to all.
 //!
-//! What an operation asks follows from its number; kept are its times and its answer, 32 bytes. Each
-//! worker writes its own part, which is there whole before the start line. What must hold: an
+//! What an operation asks follows from its number; kept are its times and its answer, 32 bytes.
+//! Each worker writes its own part, which is there whole before the start line. What must hold: an
 //! operation that was sent is there, without an end where its outcome is not known; if not all are
 //! there, then all that were sent before a time that is told.
 

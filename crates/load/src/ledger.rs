@@ -12,8 +12,8 @@ const CHUNK_OPERATIONS: u64 = 1 << 22;
 /// The most operations that the ledger of a run keeps: 256 MiB. What is beyond is of unknown state.
 pub const LEDGER_OPERATIONS_MAX: u64 = 1 << 30;
 const STATES_PER_BYTE: u64 = 4;
-/// The most operations whose times the ledger of a run keeps: 512 MiB. Of what is beyond it is known
-/// that it happened after the start line.
+/// The most operations whose times the ledger of a run keeps: 512 MiB. Of what is beyond it is
+/// known that it happened after the start line.
 pub const TIMED_OPERATIONS_MAX: u64 = 1 << 26;
 /// Operations per chunk of times: 1 MiB.
 const CHUNK_TIMES: u64 = 1 << 17;

@@ -478,6 +478,23 @@ mod tests {
     use super::*;
     use crate::Outcome;
 
+    fn checks(n: u64) -> CheckCounts {
+        CheckCounts {
+            checked: n,
+            missing: n,
+            lost: n,
+            never_written: n,
+            stale: n,
+            overwritten: n,
+            wrong: n,
+            resurrected: n,
+            deleted: n,
+            unconfirmed: n,
+            too_low: n,
+            too_high: n,
+        }
+    }
+
     /// A merger that assigned instead of adding once lost the errors of all workers but one.
     #[test]
     fn the_counts_of_all_workers_are_added_and_none_is_assigned() {
@@ -498,20 +515,7 @@ mod tests {
                 reprepared: n,
                 ..KindInterval::default()
             };
-            kind.checks = CheckCounts {
-                checked: n,
-                missing: n,
-                lost: n,
-                never_written: n,
-                stale: n,
-                overwritten: n,
-                wrong: n,
-                resurrected: n,
-                deleted: n,
-                unconfirmed: n,
-                too_low: n,
-                too_high: n,
-            };
+            kind.checks = checks(n);
             kind.succeed(true, 1000, 1000, n);
             kind.succeed(false, 1000, 1000, n);
             for _ in 0..n {

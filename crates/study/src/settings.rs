@@ -388,8 +388,8 @@ pub struct Verify {
     pub every_nth: Option<u32>,
     /// Rows read back after each trial.
     pub sample: Sample,
-    /// At which level; none: that of the workload's reads for a sample, and for all rows the weakest
-    /// that must see what was acknowledged.
+    /// At which level; none: that of the workload's reads for a sample, and for all rows the
+    /// weakest that must see what was acknowledged.
     pub consistency: Option<Consistency>,
 }
 

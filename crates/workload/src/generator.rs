@@ -149,8 +149,8 @@ impl Generator {
         self.cursor.check_until(rows, &stop)
     }
 
-    /// What the operation last begun asks of a register that was 0 when it was loaded; none if it is
-    /// about no register.
+    /// What the operation last begun asks of a register that was 0 when it was loaded; none if it
+    /// is about no register.
     pub fn asked(&self) -> Option<Asked> {
         self.cursor.asked()
     }

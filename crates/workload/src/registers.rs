@@ -1,9 +1,9 @@
 //! Registers: one number per key, read and changed by lightweight transactions only, so that what
 //! all clients saw can be compared with what one register would have shown.
 //!
-//! Numbers are few, so that a condition holds now and then: with `values: 5` a swap finds the number
-//! that it asks for once in five times. The load stage gives every register the number 0, without a
-//! condition, before anybody looks.
+//! Numbers are few, so that a condition holds now and then: with `values: 5` a swap finds the
+//! number that it asks for once in five times. The load stage gives every register the number 0,
+//! without a condition, before anybody looks.
 
 use crate::compile::{self, Draft, OneTable};
 use crate::distribution::Sampler;

@@ -1,3 +1,5 @@
+//! Planted violations, legal histories, and the search beside one that tries everything.
+
 use super::*;
 use proptest::prelude::*;
 

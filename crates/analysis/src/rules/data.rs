@@ -1,8 +1,8 @@
 //! V14: what was read is what was written. Reads of the window and of a sample, all rows read back
 //! at the end, and the histories of registers.
 //!
-//! What a configuration does not promise is no fault of the run: such a loss is a result, and passes
-//! with its reason. A loss that was promised not to happen is the end of any trust.
+//! What a configuration does not promise is no fault of the run: such a loss is a result, and
+//! passes with its reason. A loss that was promised not to happen is the end of any trust.
 
 use super::{Evidence, Outcome, ReadBack, Registers};
 use crate::durability::Promise;

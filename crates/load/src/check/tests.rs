@@ -1,3 +1,5 @@
+//! Planted losses on one row, and databases that keep their word, which must not be accused.
+
 use super::*;
 use crate::ledger::{Ledger, LedgerPart, WriteState};
 use proptest::prelude::*;
@@ -199,7 +201,8 @@ proptest! {
         let mut generator = program.generator(Stage::Main);
         // Effects in thousandths of the time that an operation took, or of a second after it.
         let mut effects: Vec<(u64, u64)> = Vec::new();
-        for (number, &(sent_ms, took_ms, at, is_acknowledged, is_done)) in (0u64..).zip(&operations) {
+        for (number, operation) in (0u64..).zip(&operations) {
+            let &(sent_ms, took_ms, at, is_acknowledged, is_done) = operation;
             let span_us = if is_acknowledged { took_ms * 1000 } else { 1_000_000 };
             if is_acknowledged || is_done {
                 effects.push((sent_ms * 1000 + span_us * at / 1000, number));

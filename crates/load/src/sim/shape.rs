@@ -74,6 +74,13 @@ pub struct Shape {
     pub reopens_in_ns: u64,
 }
 
+fn keeps(dice: &mut Dice) -> Keeps {
+    match dice.chance(250) {
+        true => Keeps::Times,
+        false => Keeps::Nothing,
+    }
+}
+
 impl Shape {
     pub fn new(seed: u64) -> Shape {
         let mut dice = Dice::new(seed);
@@ -121,11 +128,7 @@ impl Shape {
             connections_per_node: dice.between(1, 2) as usize,
             interval: Duration::from_nanos(interval_ns),
             verify_reads: VerifyReads::EveryNth(2),
-            keeps: if dice.chance(250) {
-                Keeps::Times
-            } else {
-                Keeps::Nothing
-            },
+            keeps: keeps(dice),
             written: None,
         };
         Shape {
