@@ -164,6 +164,46 @@ impl Kept {
 mod tests {
     use super::*;
 
+    /// A result of one row, without metadata.
+    fn body(cells: &[&[u8]]) -> Vec<u8> {
+        let mut body = Vec::new();
+        for number in [2, 4, cells.len() as i32, 1] {
+            body.extend_from_slice(&number.to_be_bytes());
+        }
+        for cell in cells {
+            cql::template::append_value(&mut body, cell);
+        }
+        body
+    }
+
+    #[test]
+    fn an_answer_says_what_it_found_and_whether_a_condition_held() {
+        let number = 5_i64.to_be_bytes();
+        // Cells, conditional or not; whether it has an end, applied, found.
+        for (cells, is_conditional, expected) in [
+            (vec![&number[..]], false, (true, None, Some(5))),
+            (vec![&[1]], true, (true, Some(true), None)),
+            (vec![&[0], &number[..]], true, (true, Some(false), Some(5))),
+            (vec![&[0]], true, (true, Some(false), None)),
+            // No condition can be seen: nobody knows what came of it.
+            (vec![&number[..]], true, (false, None, None)),
+        ] {
+            let mut part = HistoryPart::new(3, 1, 1);
+            part.sent(3, 10);
+            let body = body(&cells);
+            let rows = RawRows::parse(&body).expect("the body is well-formed");
+            part.answered(3, &rows, is_conditional, 20);
+            let history = History::new(3, vec![part]);
+            let (number, happened) = history.operations().next().expect("it was sent");
+            let found = (
+                happened.answered_ns.is_some(),
+                happened.applied,
+                happened.found,
+            );
+            assert_eq!((number, found), (3, expected), "{cells:?}");
+        }
+    }
+
     #[test]
     fn what_comes_after_a_worker_is_full_is_left_out_on_all_of_them() {
         let mut parts = vec![HistoryPart::new(10, 2, 8), HistoryPart::new(11, 2, 1)];

@@ -332,7 +332,7 @@ fn replicas_asked(level: &str, copies: u64) -> u64 {
         "TWO" => 2,
         "THREE" => 3,
         "ALL" => copies,
-        "QUORUM" | "LOCAL_QUORUM" | "EACH_QUORUM" => copies / 2 + 1,
+        "QUORUM" | "LOCAL_QUORUM" | "EACH_QUORUM" | "SERIAL" | "LOCAL_SERIAL" => copies / 2 + 1,
         _ => 1,
     }
 }
@@ -356,6 +356,7 @@ mod tests {
             ("QUORUM", 3, 2),
             ("LOCAL_QUORUM", 5, 3),
             ("ALL", 3, 3),
+            ("SERIAL", 3, 2),
         ] {
             assert_eq!(
                 replicas_asked(level, copies),
