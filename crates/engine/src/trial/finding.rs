@@ -152,7 +152,8 @@ impl TrialRun<'_> {
             )),
             environment: running.and_then(|running| environment(running, noted, &state.pids)),
             weak_consistency: weak_consistency(self.settings, &self.program),
-            promise: Some(self.promise(running)),
+            // Nobody reads back what the steps of an import have written.
+            promise: self.step.is_none().then(|| self.promise(running)),
             not_recorded: Some(recorded::missing(
                 self.writer.path(),
                 self.trial.index,
