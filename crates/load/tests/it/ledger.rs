@@ -129,7 +129,7 @@ fn the_writes_of_the_main_stage_are_known_by_their_rows() {
     );
 }
 
-/// Of three swaps one holds, one does not, and of one nobody knows; whoever was answered has an end.
+/// Of three swaps one holds, one does not, and of one nobody knows; who was answered has an end.
 #[test]
 fn a_history_has_what_was_answered_and_no_end_for_what_was_not() {
     let server = Server::start(|asked| match asked.number % 3 {
