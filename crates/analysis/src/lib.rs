@@ -11,15 +11,19 @@
 //! [`sweep`] reads a ladder of loads, [`curves`] draws a curve through it, [`screen`] finds the
 //! settings that matter, [`capacity`] says what a throughput is worth, [`history`] finds where a
 //! series of runs has changed, [`endurance`] reads hours under one load, [`mod@recovery`] says what
-//! a fault did to it, and [`rules`] decides whether a trial may be believed.
+//! a fault did to it, [`durability`] what a configuration promises of acknowledged writes,
+//! [`linear`] whether registers were one register to all, and [`rules`] decides whether a trial may
+//! be believed.
 
 pub mod blocks;
 pub mod capacity;
 pub mod compare;
 pub mod curves;
+pub mod durability;
 pub mod effects;
 pub mod endurance;
 pub mod history;
+pub mod linear;
 pub mod multiple;
 pub mod procedure;
 pub mod recovery;

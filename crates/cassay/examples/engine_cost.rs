@@ -15,7 +15,7 @@ use cql::Consistency;
 use cql::response::RawRows;
 use cql::template::append_value;
 use imports::Tool;
-use load::{Access, Config, Endpoint, Flow, Limit, Schedule, VerifyReads};
+use load::{Access, Config, Endpoint, Flow, Keeps, Limit, Schedule, VerifyReads};
 use null::{NullServer, NullSpec, Reads};
 use std::sync::Arc;
 use std::time::Duration;
@@ -67,7 +67,7 @@ fn main() -> Result<()> {
         connections_per_node: 1,
         interval: Duration::from_millis(100),
         verify_reads: VerifyReads::Off,
-        keeps_ledger: false,
+        keeps: Keeps::Nothing,
         written: None,
     };
     for _ in 0..rounds {

@@ -7,7 +7,7 @@
 mod allocator;
 
 use allocator::Telling;
-use load::{Access, Config, Endpoint, Flow, Limit, Schedule, VerifyReads};
+use load::{Access, Config, Endpoint, Flow, Keeps, Limit, Schedule, VerifyReads};
 use null::{NullServer, NullSpec};
 use std::cell::Cell;
 use std::sync::Arc;
@@ -79,7 +79,7 @@ fn nothing_is_allocated_after_the_start_line() {
                 connections_per_node: 1,
                 interval: Duration::from_millis(100),
                 verify_reads: VerifyReads::EveryNth(1),
-                keeps_ledger: false,
+                keeps: Keeps::Nothing,
                 written: None,
             };
             let (mut after_first, mut after_last, mut operations) = (0, 0, 0);

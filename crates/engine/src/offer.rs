@@ -3,7 +3,7 @@
 use super::conduct::Cut;
 use super::tally::Tally;
 use analysis::procedure::Point;
-use load::{Config, Limit, Schedule, Summary, VerifyReads, Window, Written};
+use load::{Config, Keeps, Limit, Schedule, Summary, VerifyReads, Window, Written};
 use std::sync::Arc;
 use std::time::Duration;
 use study::settings::{Client, Fault, Settings};
@@ -35,8 +35,8 @@ pub struct Offer<'o> {
     pub first_operation: u64,
     /// Which reads are compared.
     pub verify: VerifyReads,
-    /// Whether acknowledged writes are written down.
-    pub keeps_ledger: bool,
+    /// What is written down of its writes.
+    pub keeps: Keeps,
     /// What was written before, if it was written down.
     pub written: Option<Arc<Written>>,
     /// What is broken on purpose while it is measured.
@@ -101,7 +101,7 @@ impl Offer<'_> {
             window: Window::Whole,
             first_operation: 0,
             verify: VerifyReads::Off,
-            keeps_ledger: false,
+            keeps: Keeps::Nothing,
             written: None,
             faults: &[],
         }
@@ -140,7 +140,7 @@ pub fn config(
         connections_per_node: client.connections_per_node,
         interval: INTERVAL,
         verify_reads: offer.verify,
-        keeps_ledger: offer.keeps_ledger,
+        keeps: offer.keeps,
         written: offer.written.clone(),
     }
 }

@@ -6,15 +6,16 @@ pub mod endured;
 mod faults;
 pub mod finding;
 mod offering;
+mod read_back;
 mod recovery;
+mod registers;
 mod step;
 
-use super::conduct::Decision;
 use super::course::Course;
 use super::event::Event;
 use super::gather::{Gather, Looked};
 use super::nodes;
-use super::offer::{self, Offer, Offered, closed};
+use super::offer::{self, Offer, Offered};
 use super::running::Running;
 use super::tally::{Answered, Tally};
 use super::timeline::Timeline;
@@ -25,7 +26,7 @@ use cluster::LogMarks;
 use count::Counting;
 use endured::Courses;
 use imports::Step;
-use load::{Limit, VerifyReads};
+use load::{History, Outcomes, VerifyReads};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use store::record::{TrialFinding, TrialRecord};
@@ -35,8 +36,6 @@ use study::plan::{PhaseKind, Trial};
 use study::settings::Settings;
 use workload::{Program, Stage};
 
-/// In flight while rows are read back.
-const VERIFY_IN_FLIGHT: u32 = 32;
 /// What one trial needs.
 pub struct TrialRun<'a> {
     /// The plan's trial.
@@ -94,6 +93,10 @@ struct State {
     tally: Tally,
     evidence: Evidence,
     finding: TrialFinding,
+    /// Of the writes of the main stage, where they are written down.
+    outcomes: Outcomes,
+    /// Operations on registers that are more than are written down.
+    beyond: u64,
     /// The nodes' processes when the measured part began.
     pids: Vec<(String, Option<u32>)>,
     /// How far their logs went then.
@@ -171,6 +174,8 @@ impl TrialRun<'_> {
             tally: Tally::default(),
             evidence: Evidence::default(),
             finding: finding::begun(self.trial, &self.record),
+            outcomes: Outcomes::default(),
+            beyond: 0,
             pids: Vec::new(),
             log_marks: LogMarks::default(),
         })
@@ -241,12 +246,13 @@ impl TrialRun<'_> {
     /// Warm-up and measured window, in one run of the engine: nothing is reconnected in between.
     fn measure(&mut self, running: &mut Running, state: &mut State) -> Result<Option<TrialEnd>> {
         let mut course = Course::new(self.settings);
+        self.begin_written(running);
         let schedule = offer::schedule(self.trial.point, self.settings.poisson);
         let offer = Offer {
             window: course.window(),
             first_operation: self.trial.first_operation,
             verify: self.verified(),
-            keeps_ledger: running.written.is_some(),
+            keeps: self.keeps_main(running),
             faults: &self.settings.faults,
             ..Offer::of(Stage::Main, schedule, course.limit())
         };
@@ -270,7 +276,10 @@ impl TrialRun<'_> {
         // Writes that nobody has written down may be on any row: then nothing is known any more.
         running.written = match (running.written.take(), &offered.summary.ledger) {
             (Some(mut written), Some(ledger)) => {
-                written.add_main(&self.program, ledger, range);
+                state.outcomes = written.add_main(&self.program, ledger, range);
+                let history = offered.summary.history.as_deref();
+                written.add_history(&self.program, Stage::Main, history);
+                state.beyond = history.map_or(0, History::beyond);
                 Some(written)
             }
             _ => None,
@@ -296,30 +305,6 @@ impl TrialRun<'_> {
         state.evidence.causes = running.cluster.causes(&state.log_marks);
         let said = [&[errors][..], &state.evidence.causes].concat();
         (self.events)(Event::Said(said.join("; ")));
-    }
-
-    /// Reads rows back and compares them with what the seed says.
-    fn verify(&mut self, running: &mut Running, state: &mut State) -> Result<Option<TrialEnd>> {
-        let rows = self.settings.verify.sample;
-        if rows == 0 || self.step.is_some() || state.evidence.aborted.is_some() {
-            return Ok(None);
-        }
-        self.begin_phase(PhaseKind::Verify, state)?;
-        let schedule = closed(VERIFY_IN_FLIGHT, rows);
-        let offer = Offer {
-            verify: VerifyReads::EveryNth(1),
-            written: running.written.take().map(Arc::new),
-            ..Offer::of(Stage::Verify, schedule, Limit::Operations(rows))
-        };
-        let offered = self.offer(running, state, &offer, &mut |_| Decision::of("verify"))?;
-        running.written = offer.written.and_then(Arc::into_inner);
-        state.evidence.checks.add(offered.tally.checks());
-        if let Some(errors) = offered.errors_words() {
-            (self.events)(Event::Said(format!(
-                "not every row could be read back: {errors}"
-            )));
-        }
-        Ok(self.cut(offered.cut, state))
     }
 }
 

@@ -3,7 +3,7 @@
 
 use crate::look::{self, Look, Looked};
 use crate::node_kill::STARTED_WITHIN;
-use crate::{By, Fault, Kind, Length, Place, World};
+use crate::{By, Fault, Kind, Length, Loses, Place, World};
 use anyhow::{Context, Result};
 use cluster::Ability;
 use host::{Break, Seen, Sight};
@@ -19,7 +19,7 @@ pub(crate) const KIND: Kind = Kind {
     must: &[],
     length: Length::Stated,
     takes_away: true,
-    loses_unsynced: false,
+    loses: Loses::Memory,
     healed_within: STARTED_WITHIN,
     make: |hit, _| {
         Box::new(Rot {

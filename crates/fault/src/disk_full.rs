@@ -2,7 +2,7 @@
 
 use crate::look::{self, Look};
 use crate::node_kill::STARTED_WITHIN;
-use crate::{By, Fault, Kind, Knob, Length, Place, World};
+use crate::{By, Fault, Kind, Knob, Length, Loses, Place, World};
 use anyhow::Result;
 use cluster::Ability;
 use host::{Break, Seen, Sight};
@@ -18,7 +18,7 @@ pub(crate) const KIND: Kind = Kind {
     length: Length::Stated,
     // A node that cannot write its commit log may end itself.
     takes_away: true,
-    loses_unsynced: false,
+    loses: Loses::Memory,
     healed_within: STARTED_WITHIN,
     make: |hit, options| {
         Box::new(Full {

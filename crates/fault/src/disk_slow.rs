@@ -2,7 +2,7 @@
 //! memory, and what has to be synced or read is late.
 
 use crate::look::{self, Look, Looked};
-use crate::{By, Fault, Kind, Knob, Length, Place, World};
+use crate::{By, Fault, Kind, Knob, Length, Loses, Place, World};
 use anyhow::Result;
 use cluster::Ability;
 use host::{Break, DiskSpec};
@@ -17,7 +17,7 @@ pub(crate) const KIND: Kind = Kind {
     must: &[Knob::Disk],
     length: Length::Stated,
     takes_away: false,
-    loses_unsynced: false,
+    loses: Loses::Nothing,
     healed_within: Duration::from_secs(60),
     make: |hit, options| {
         Box::new(Slow {

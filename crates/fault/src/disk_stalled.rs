@@ -3,7 +3,7 @@
 
 use crate::look::{self, Look};
 use crate::node_kill::STARTED_WITHIN;
-use crate::{By, Fault, Kind, Length, Place, World};
+use crate::{By, Fault, Kind, Length, Loses, Place, World};
 use anyhow::Result;
 use cluster::Ability;
 use host::{Attempt, Break};
@@ -18,7 +18,7 @@ pub(crate) const KIND: Kind = Kind {
     must: &[],
     length: Length::Stated,
     takes_away: false,
-    loses_unsynced: false,
+    loses: Loses::Nothing,
     healed_within: STARTED_WITHIN,
     make: |hit, _| Box::new(Stalled(hit.node())),
 };

@@ -24,8 +24,8 @@ pub struct Kind {
     pub length: Length,
     /// Whether processes end of it: their nodes are away until it is healed.
     pub takes_away: bool,
-    /// Whether what was not synced to the disk is lost by it.
-    pub loses_unsynced: bool,
+    /// What nodes may lose by it.
+    pub loses: Loses,
     /// How long it may take to be seen whole again.
     pub(crate) healed_within: Duration,
     pub(crate) make: fn(&Hit, &Options) -> Box<dyn Fault>,
@@ -43,6 +43,17 @@ pub enum Place {
     Host,
     /// Hosts, against others.
     Split,
+}
+
+/// What a node may lose by a fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loses {
+    /// Nothing.
+    Nothing,
+    /// What was in the memory of its process.
+    Memory,
+    /// What was not synced to its disk.
+    Unsynced,
 }
 
 /// How long a fault holds.

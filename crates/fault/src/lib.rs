@@ -35,7 +35,7 @@ mod node_slow;
 mod node_stop;
 
 pub use course::{Outcome, Step, Verdict, run};
-pub use kind::{Hit, Kind, Knob, Length, Options, Place};
+pub use kind::{Hit, Kind, Knob, Length, Loses, Options, Place};
 pub use live::{Live, Order, orders};
 
 use anyhow::Result;

@@ -2,7 +2,7 @@
 //! who ask.
 
 use crate::look::{self, Look};
-use crate::{By, Fault, Kind, Length, Place, World};
+use crate::{By, Fault, Kind, Length, Loses, Place, World};
 use anyhow::{Context, Result};
 use cluster::Ability;
 use host::{Break, Link, Loss};
@@ -17,7 +17,7 @@ pub(crate) const KIND: Kind = Kind {
     must: &[],
     length: Length::Stated,
     takes_away: false,
-    loses_unsynced: false,
+    loses: Loses::Nothing,
     healed_within: Duration::from_secs(60),
     make: |hit, _| Box::new(Cut(hit.node())),
 };

@@ -1,7 +1,7 @@
 //! A network that is far: packets to and from a host arrive later, as from another region.
 
 use crate::look::{self, Look, Looked};
-use crate::{By, Fault, Kind, Knob, Length, Place, World};
+use crate::{By, Fault, Kind, Knob, Length, Loses, Place, World};
 use anyhow::{Context, Result};
 use cluster::Ability;
 use host::{Break, LinkSpec, Reach, Seen, Sight};
@@ -16,7 +16,7 @@ pub(crate) const KIND: Kind = Kind {
     must: &[Knob::Delay],
     length: Length::Stated,
     takes_away: false,
-    loses_unsynced: false,
+    loses: Loses::Nothing,
     healed_within: Duration::from_secs(60),
     make: |hit, options| {
         Box::new(Late {

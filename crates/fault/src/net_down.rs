@@ -1,7 +1,7 @@
 //! A host whose cable is pulled out: its processes run on, and nobody hears them.
 
 use crate::look::{self, Look, Looked};
-use crate::{By, Fault, Kind, Length, Place, World};
+use crate::{By, Fault, Kind, Length, Loses, Place, World};
 use anyhow::{Context, Result};
 use cluster::Ability;
 use host::{Break, Seen, Sight};
@@ -16,7 +16,7 @@ pub(crate) const KIND: Kind = Kind {
     must: &[],
     length: Length::Stated,
     takes_away: false,
-    loses_unsynced: false,
+    loses: Loses::Nothing,
     healed_within: Duration::from_secs(60),
     make: |hit, _| Box::new(Down(hit.node())),
 };

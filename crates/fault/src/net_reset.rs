@@ -2,7 +2,7 @@
 //! way on them has no answer, and whoever had them connects again.
 
 use crate::look::{self, Look};
-use crate::{By, Fault, Kind, Length, Place, World};
+use crate::{By, Fault, Kind, Length, Loses, Place, World};
 use anyhow::{Context, Result};
 use cluster::Ability;
 use host::Break;
@@ -17,7 +17,7 @@ pub(crate) const KIND: Kind = Kind {
     must: &[],
     length: Length::Moment,
     takes_away: false,
-    loses_unsynced: false,
+    loses: Loses::Nothing,
     healed_within: Duration::from_secs(60),
     make: |hit, _| {
         Box::new(Reset {

@@ -1,7 +1,7 @@
 //! A network that carries little to and from a host: what is more waits in its queues, or is lost.
 
 use crate::look::{self, Look, Looked};
-use crate::{By, Fault, Kind, Knob, Length, Place, World};
+use crate::{By, Fault, Kind, Knob, Length, Loses, Place, World};
 use anyhow::{Context, Result};
 use cluster::Ability;
 use host::{Break, LinkSpec, Seen, Sight};
@@ -17,7 +17,7 @@ pub(crate) const KIND: Kind = Kind {
     must: &[Knob::Rate],
     length: Length::Stated,
     takes_away: false,
-    loses_unsynced: false,
+    loses: Loses::Nothing,
     healed_within: Duration::from_secs(60),
     make: |hit, options| {
         Box::new(Slow {

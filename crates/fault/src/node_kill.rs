@@ -2,7 +2,7 @@
 //! its commit log is in the machine's page cache, and there when it comes back.
 
 use crate::look::{self, Look};
-use crate::{By, Fault, Kind, Length, Place, World};
+use crate::{By, Fault, Kind, Length, Loses, Place, World};
 use anyhow::Result;
 use cluster::Ability;
 use host::Break;
@@ -20,7 +20,7 @@ pub(crate) const KIND: Kind = Kind {
     must: &[],
     length: Length::Stated,
     takes_away: true,
-    loses_unsynced: false,
+    loses: Loses::Memory,
     healed_within: STARTED_WITHIN,
     make: |hit, _| Box::new(Kill(hit.node())),
 };

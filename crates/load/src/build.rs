@@ -6,8 +6,9 @@ use crate::connect;
 use crate::connection::{Buffers, Link, Memory};
 use crate::control::Control;
 use crate::facts::Facts;
+use crate::history::{HISTORY_OPERATIONS_MAX, HistoryPart};
 use crate::inflight::{InFlight, SLOTS_MAX};
-use crate::ledger::{LEDGER_OPERATIONS_MAX, LedgerPart};
+use crate::ledger::{Keeps, LEDGER_OPERATIONS_MAX, LedgerPart, TIMED_OPERATIONS_MAX};
 use crate::recorder::Recorder;
 use crate::router::Router;
 use crate::run::in_flight_of;
@@ -90,6 +91,7 @@ pub(crate) fn build<W: World>(
         twins_count: 0,
         unsent: false,
         ledger: ledger_part(config, index, workers),
+        history: history_part(config, index, workers),
         written: config.written.clone(),
         timestamps: Timestamps::new(clock::unix_ns(), world.now_ns()),
         recorder,
@@ -110,10 +112,13 @@ pub(crate) fn build<W: World>(
         end: WorkerEnd::with_room(),
         world,
     };
-    for (index, link) in links.into_iter().enumerate() {
-        worker.adopt(index as u16, link)?;
-    }
+    adopt_all(&mut worker, links)?;
     Ok(worker)
+}
+
+fn adopt_all<W: World>(worker: &mut Worker<W>, links: Vec<Link<W::Stream>>) -> io::Result<()> {
+    let mut numbered = (0..).zip(links);
+    numbered.try_for_each(|(index, link)| worker.adopt(index, link))
 }
 
 fn courses_with_room(facts: &Facts, count: usize) -> Vec<Course> {
@@ -160,7 +165,7 @@ fn source(config: &Config, index: u64, in_flight: u32) -> DueTimes {
 
 /// The part of the ledger that worker number `index` writes, if one is kept.
 fn ledger_part(config: &Config, index: u64, workers: u64) -> Option<LedgerPart> {
-    if !config.keeps_ledger {
+    if config.keeps == Keeps::Nothing {
         return None;
     }
     let expected = match config.limit {
@@ -170,5 +175,16 @@ fn ledger_part(config: &Config, index: u64, workers: u64) -> Option<LedgerPart> 
     };
     let first = config.first_operation + index;
     let operations_max = LEDGER_OPERATIONS_MAX / workers;
-    Some(LedgerPart::new(first, workers, operations_max, expected))
+    let part = LedgerPart::new(first, workers, operations_max, expected);
+    Some(match config.keeps.times() {
+        true => part.timed(TIMED_OPERATIONS_MAX / workers, expected),
+        false => part,
+    })
+}
+
+/// The part of the history that worker number `index` writes, if one is kept.
+fn history_part(config: &Config, index: u64, workers: u64) -> Option<HistoryPart> {
+    let first = config.first_operation + index;
+    let operations_max = HISTORY_OPERATIONS_MAX / workers;
+    (config.keeps == Keeps::History).then(|| HistoryPart::new(first, workers, operations_max))
 }

@@ -1,6 +1,7 @@
 //! What a run of the engine is told, and what it tells at its end.
 
-use crate::ledger::Ledger;
+use crate::history::History;
+use crate::ledger::{Keeps, Ledger};
 use crate::schedule::Schedule;
 use crate::written::Written;
 use cql::Compression;
@@ -58,9 +59,8 @@ pub struct Config {
     pub interval: Duration,
     /// Which reads are compared with what the seed says must be there.
     pub verify_reads: VerifyReads,
-    /// Whether the run writes down which of its writes were acknowledged: two bits per operation,
-    /// at most 256 MiB. [`Summary::ledger`] has it.
-    pub keeps_ledger: bool,
+    /// What the run writes down of its writes. [`Summary::ledger`] has it.
+    pub keeps: Keeps,
     /// What earlier runs have written: reads of this run that find no row, or not the last one,
     /// are judged by it.
     pub written: Option<Arc<Written>>,
@@ -180,6 +180,8 @@ pub struct Summary {
     pub first_errors: Vec<FirstError>,
     /// Which writes were acknowledged, if the run was to write that down.
     pub ledger: Option<Arc<Ledger>>,
+    /// What was asked of registers and answered, if the run was to write that down.
+    pub history: Option<Arc<History>>,
 }
 
 impl Summary {
@@ -195,6 +197,7 @@ impl Summary {
             connections,
             first_errors: Vec::new(),
             ledger: None,
+            history: None,
         }
     }
 }

@@ -44,6 +44,8 @@ pub(crate) struct StatementFacts {
     pub plain: bool,
     pub idempotent: bool,
     pub conditional: bool,
+    /// Whether the client states its time, so that however often it is tried it is one write.
+    pub stamped: bool,
     /// Whether a server counts it among its reads.
     pub is_read: bool,
     pub paged: bool,
@@ -197,6 +199,7 @@ fn statement(statement: &Statement, table: u64, row_bytes: u64) -> StatementFact
         // Whatever it says of itself, reading twice is the same as once.
         idempotent: statement.idempotent || (statement.returns_rows && !statement.conditional),
         conditional: statement.conditional,
+        stamped: statement.client_timestamp,
         is_read: statement.returns_rows || statement.conditional,
         paged,
         pages_max: statement.pages_max.unwrap_or(u32::MAX).max(1),

@@ -1,16 +1,47 @@
 //! The ledger of a run's writes: which were acknowledged, so that a read afterwards can tell what
-//! was lost from what was never written.
+//! was lost from what was never written; and when, if the order of two writes to one row is asked.
 //!
-//! Two bits per operation. Each worker writes its own part, in the order of its own operations; a
-//! part grows in chunks, or is there whole before the start line when the number of operations is
-//! known. What must hold: [`WriteState::Acknowledged`] is never said of a write that the server
-//! did not answer with success.
+//! Two bits per operation, and eight bytes more for its times. Each worker writes its own part, in
+//! the order of its own operations; a part grows in chunks, or is there whole before the start line
+//! when the number of operations is known. What must hold: [`WriteState::Acknowledged`] is never
+//! said of a write that the server did not answer with success, and what the server did for a write
+//! lies between its times.
 
 /// Operations per chunk: 1 MiB, an allocation every few seconds at a million writes a second.
 const CHUNK_OPERATIONS: u64 = 1 << 22;
 /// The most operations that the ledger of a run keeps: 256 MiB. What is beyond is of unknown state.
 pub const LEDGER_OPERATIONS_MAX: u64 = 1 << 30;
 const STATES_PER_BYTE: u64 = 4;
+/// The most operations whose times the ledger of a run keeps: 512 MiB. Of what is beyond it is
+/// known that it happened after the start line.
+pub const TIMED_OPERATIONS_MAX: u64 = 1 << 26;
+/// Operations per chunk of times: 1 MiB.
+const CHUNK_TIMES: u64 = 1 << 17;
+/// What times are counted in: fine beside the millisecond by which the clocks that order writes may
+/// differ, and coarse enough for five days in 32 bits.
+const TICK_NS: u64 = 100_000;
+
+/// What a run writes down of its writes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Keeps {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// Which were acknowledged: two bits each, at most 256 MiB.
+    States,
+    /// That, and when each was sent and acknowledged: eight bytes each, at most 512 MiB.
+    Times,
+    /// That, and what was asked of registers and answered: 32 bytes for each operation, at most
+    /// 32 MiB.
+    History,
+}
+
+impl Keeps {
+    /// Whether the times of writes are kept.
+    pub(crate) fn times(self) -> bool {
+        matches!(self, Keeps::Times | Keeps::History)
+    }
+}
 
 /// What is known of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +55,29 @@ pub enum WriteState {
     Unknown = 2,
 }
 
+/// When a write was sent and acknowledged, in ticks after the start line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Times {
+    /// Not after it was sent.
+    sent: u32,
+    /// Not before it was acknowledged; 0: it was not, or nobody knows when it is done.
+    acknowledged: u32,
+}
+
+impl Times {
+    /// As one number: memory that is zero is there without being written.
+    fn packed(self) -> u64 {
+        u64::from(self.acknowledged) << 32 | u64::from(self.sent)
+    }
+
+    fn of(packed: u64) -> Times {
+        Times {
+            sent: packed as u32,
+            acknowledged: (packed >> 32) as u32,
+        }
+    }
+}
+
 /// The ledger of one worker: operation `first + k * step` is its number `k`.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct LedgerPart {
@@ -31,6 +85,10 @@ pub(crate) struct LedgerPart {
     step: u64,
     operations_max: u64,
     chunks: Vec<Box<[u8]>>,
+    timed_max: u64,
+    start_ns: u64,
+    /// Packed.
+    times: Vec<Box<[u64]>>,
 }
 
 impl LedgerPart {
@@ -40,7 +98,7 @@ impl LedgerPart {
             first,
             step: step.max(1),
             operations_max,
-            chunks: Vec::new(),
+            ..LedgerPart::default()
         };
         let chunks = expected.min(operations_max).div_ceil(CHUNK_OPERATIONS);
         part.grow(chunks as usize);
@@ -62,6 +120,64 @@ impl LedgerPart {
         let byte = &mut self.chunks[chunk][(within / STATES_PER_BYTE) as usize];
         let shift = 2 * (within % STATES_PER_BYTE);
         *byte = *byte & !(3 << shift) | (state as u8) << shift;
+    }
+
+    /// The same with the times of at most `timed_max` operations.
+    pub fn timed(mut self, timed_max: u64, expected: u64) -> LedgerPart {
+        self.timed_max = timed_max;
+        let chunks = expected.min(timed_max).div_ceil(CHUNK_TIMES);
+        self.grow_times(chunks as usize);
+        self
+    }
+
+    /// The start line of its run.
+    pub fn start(&mut self, start_ns: u64) {
+        self.start_ns = start_ns;
+    }
+
+    /// Writes down when the operation with this number was first sent.
+    #[inline]
+    pub fn sent(&mut self, number: u64, now_ns: u64) {
+        let ticks = now_ns.saturating_sub(self.start_ns) / TICK_NS;
+        if let Some(times) = self.times_of(number) {
+            let (sent, acknowledged) = (ticks as u32, 0);
+            *times = Times { sent, acknowledged }.packed();
+        }
+    }
+
+    /// Writes down when the operation with this number was acknowledged.
+    #[inline]
+    pub fn acknowledged(&mut self, number: u64, now_ns: u64) {
+        let ticks = now_ns.saturating_sub(self.start_ns) / TICK_NS;
+        if let Some(times) = self.times_of(number) {
+            let sent = Times::of(*times).sent;
+            let acknowledged = ticks as u32 + 1;
+            *times = Times { sent, acknowledged }.packed();
+        }
+    }
+
+    #[inline]
+    fn times_of(&mut self, number: u64) -> Option<&mut u64> {
+        let index = (number - self.first) / self.step;
+        if index >= self.timed_max {
+            return None;
+        }
+        let chunk = (index / CHUNK_TIMES) as usize;
+        if chunk >= self.times.len() {
+            self.grow_times(chunk + 1);
+        }
+        Some(&mut self.times[chunk][(index % CHUNK_TIMES) as usize])
+    }
+
+    #[cold]
+    fn grow_times(&mut self, chunks: usize) {
+        self.times
+            .resize_with(chunks, || vec![0; CHUNK_TIMES as usize].into_boxed_slice());
+    }
+
+    fn times(&self, index: u64) -> Option<Times> {
+        let chunk = self.times.get((index / CHUNK_TIMES) as usize)?;
+        (index < self.timed_max).then(|| Times::of(chunk[(index % CHUNK_TIMES) as usize]))
     }
 
     #[cold]
@@ -90,6 +206,7 @@ impl LedgerPart {
 #[derive(Debug)]
 pub struct Ledger {
     first: u64,
+    start_ns: u64,
     /// By worker; worker `w` has the operations `first + w`, `first + w + workers`, ….
     parts: Vec<LedgerPart>,
 }
@@ -97,23 +214,60 @@ pub struct Ledger {
 impl Ledger {
     /// Puts the parts of all workers together; part `w` is worker `w`'s.
     pub(crate) fn new(first: u64, parts: Vec<LedgerPart>) -> Ledger {
-        Ledger { first, parts }
+        let start_ns = parts.iter().map(|part| part.start_ns).max().unwrap_or(0);
+        Ledger {
+            first,
+            start_ns,
+            parts,
+        }
     }
 
     /// What is known of the write with this operation number.
     pub fn state(&self, number: u64) -> WriteState {
-        let Some(index) = number.checked_sub(self.first) else {
-            return WriteState::NotSent;
-        };
+        let found = self.part_of(number);
+        found.map_or(WriteState::NotSent, |(part, index)| part.state(index))
+    }
+
+    /// The start line, monotonic clock, ns.
+    pub fn start_ns(&self) -> u64 {
+        self.start_ns
+    }
+
+    /// A time at which the write with this number had not been sent yet, monotonic clock, ns: the
+    /// start line at worst.
+    pub fn sent_after_ns(&self, number: u64) -> u64 {
+        let times = self.times_of(number).unwrap_or_default();
+        self.start_ns + u64::from(times.sent) * TICK_NS
+    }
+
+    /// A time at which the write with this number was acknowledged and done, monotonic clock, ns;
+    /// none if it was not, or nobody knows when.
+    pub fn done_before_ns(&self, number: u64) -> Option<u64> {
+        let times = self.times_of(number)?;
+        let is_done = self.state(number) == WriteState::Acknowledged && times.acknowledged > 0;
+        is_done.then(|| self.start_ns + u64::from(times.acknowledged) * TICK_NS)
+    }
+
+    fn times_of(&self, number: u64) -> Option<Times> {
+        let (part, index) = self.part_of(number)?;
+        part.times(index)
+    }
+
+    /// Whose operation it is, and which one of his.
+    fn part_of(&self, number: u64) -> Option<(&LedgerPart, u64)> {
+        let index = number.checked_sub(self.first)?;
         let workers = self.parts.len().max(1) as u64;
-        let part = self.parts.get((index % workers) as usize);
-        part.map_or(WriteState::NotSent, |part| part.state(index / workers))
+        let part = self.parts.get((index % workers) as usize)?;
+        Some((part, index / workers))
     }
 
     /// Bytes that it takes.
     pub fn bytes(&self) -> u64 {
-        let chunks: usize = self.parts.iter().map(|part| part.chunks.len()).sum();
-        chunks as u64 * CHUNK_OPERATIONS / STATES_PER_BYTE
+        let of = |part: &LedgerPart| {
+            let states = part.chunks.len() as u64 * CHUNK_OPERATIONS / STATES_PER_BYTE;
+            states + part.times.len() as u64 * CHUNK_TIMES * size_of::<u64>() as u64
+        };
+        self.parts.iter().map(of).sum()
     }
 }
 
@@ -154,6 +308,52 @@ mod tests {
                 }
             }
         }
+    }
+
+    proptest! {
+        #[test]
+        fn what_was_done_for_a_write_lies_between_its_times(
+            workers in 1u64..4,
+            start_ns in 0u64..1 << 40,
+            writes in prop::collection::vec((0u64..1 << 42, 0u64..1 << 34), 1..50),
+        ) {
+            let part = |w| LedgerPart::new(w, workers, u64::MAX, 1).timed(u64::MAX, 1);
+            let mut parts: Vec<LedgerPart> = (0..workers).map(part).collect();
+            parts.iter_mut().for_each(|part| part.start(start_ns));
+            for (number, &(sent_ns, took_ns)) in (0u64..).zip(&writes) {
+                let part = &mut parts[(number % workers) as usize];
+                part.set(number, WriteState::Acknowledged);
+                part.sent(number, start_ns + sent_ns);
+                part.acknowledged(number, start_ns + sent_ns + took_ns);
+            }
+            let ledger = Ledger::new(0, parts);
+            for (number, &(sent_ns, took_ns)) in (0u64..).zip(&writes) {
+                let sent_ns = start_ns + sent_ns;
+                let after_ns = ledger.sent_after_ns(number);
+                prop_assert!(after_ns <= sent_ns && sent_ns - after_ns < TICK_NS);
+                let before_ns = ledger.done_before_ns(number).expect("it was acknowledged");
+                let done_ns = sent_ns + took_ns;
+                prop_assert!(before_ns >= done_ns && before_ns - done_ns <= TICK_NS);
+            }
+            prop_assert_eq!(ledger.done_before_ns(writes.len() as u64), None);
+        }
+    }
+
+    #[test]
+    fn of_writes_without_times_only_the_start_line_is_known() {
+        let mut part = LedgerPart::new(5, 1, 10, 1).timed(2, 1);
+        part.start(1_000_000);
+        for number in 5..8 {
+            part.set(number, WriteState::Acknowledged);
+            part.sent(number, 2_000_000);
+        }
+        part.acknowledged(5, 3_000_000);
+        part.acknowledged(7, 3_000_000);
+        let ledger = Ledger::new(5, vec![part]);
+        assert_eq!(ledger.sent_after_ns(6), 2_000_000);
+        assert_eq!(ledger.sent_after_ns(7), 1_000_000, "beyond its times");
+        let done = [5, 6, 7].map(|number| ledger.done_before_ns(number));
+        assert_eq!(done, [Some(3_100_000), None, None]);
     }
 
     #[test]

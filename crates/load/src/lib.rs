@@ -8,12 +8,14 @@
 
 mod answer;
 mod build;
+mod check;
 mod config;
 mod connect;
 mod connection;
 mod control;
 mod facts;
 mod hiccups;
+mod history;
 mod inflight;
 mod ledger;
 mod merge;
@@ -35,8 +37,9 @@ pub use config::{
 };
 // What a caller needs to fill in [`Access`] without a dependency on the wire.
 pub use cql::Compression;
-pub use ledger::{LEDGER_OPERATIONS_MAX, Ledger, WriteState};
+pub use history::{HISTORY_OPERATIONS_MAX, Happened, History};
+pub use ledger::{Keeps, LEDGER_OPERATIONS_MAX, Ledger, TIMED_OPERATIONS_MAX, WriteState};
 pub use room::{Connections, Room};
 pub use run::{Load, Next, run};
 pub use schedule::Schedule;
-pub use written::Written;
+pub use written::{Outcomes, Recorded, Written};

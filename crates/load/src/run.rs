@@ -7,8 +7,9 @@ use crate::connection::Link;
 use crate::control::Control;
 use crate::facts::Facts;
 use crate::hiccups::Watch;
+use crate::history::History;
 use crate::inflight::SLOTS_MAX;
-use crate::ledger::{LEDGER_OPERATIONS_MAX, Ledger};
+use crate::ledger::{Keeps, LEDGER_OPERATIONS_MAX, Ledger};
 use crate::merge::Merger;
 use crate::own::own;
 use crate::recorder::{PARTS_PER_WORKER, Part, Recorder};
@@ -108,7 +109,7 @@ impl Load {
             finished: Arc::new(AtomicBool::new(false)),
             summary: Summary::at_first(config, links.iter().map(Vec::len).sum()),
             nodes: config.nodes.iter().map(|node| node.name.clone()).collect(),
-            keeps_ledger: config.keeps_ledger,
+            keeps_ledger: config.keeps != Keeps::Nothing,
         };
         for (index, links) in links.into_iter().enumerate() {
             let setup = WorkerSetup {
@@ -280,7 +281,7 @@ fn check(config: &Config) -> Result<(), LoadError> {
         ));
     }
     if let Limit::Operations(count) = config.limit
-        && config.keeps_ledger
+        && config.keeps != Keeps::Nothing
         && count > LEDGER_OPERATIONS_MAX
     {
         return refuse(format!(
@@ -412,7 +413,7 @@ impl Workers {
         self.finished.store(true, Ordering::Relaxed);
         let workers = self.handles.len() as u64;
         let mut summary = self.summary.clone();
-        let mut parts = Vec::new();
+        let (mut parts, mut histories) = (Vec::new(), Vec::new());
         for (index, handle) in std::mem::take(&mut self.handles).into_iter().enumerate() {
             let end = handle
                 .join()
@@ -427,6 +428,7 @@ impl Workers {
             let before = end.next_operation.saturating_sub(workers - 1);
             summary.next_operation = summary.next_operation.max(before);
             parts.extend(end.ledger);
+            histories.extend(end.history);
             for (outcome, node, message) in end.first_errors.iter() {
                 let known = &mut summary.first_errors;
                 if known.iter().all(|known| known.outcome != outcome) {
@@ -438,6 +440,8 @@ impl Workers {
                 }
             }
         }
+        let first = self.summary.next_operation;
+        summary.history = (!histories.is_empty()).then(|| Arc::new(History::new(first, histories)));
         summary.ledger = self
             .keeps_ledger
             .then(|| Arc::new(Ledger::new(self.summary.next_operation, parts)));

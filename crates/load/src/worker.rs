@@ -35,6 +35,7 @@ use crate::config::VerifyReads;
 use crate::connection::{Connection, Memory};
 use crate::control::Control;
 use crate::facts::Facts;
+use crate::history::HistoryPart;
 use crate::inflight::InFlight;
 use crate::ledger::{LedgerPart, WriteState};
 use crate::recorder::Recorder;
@@ -112,6 +113,7 @@ pub(crate) struct Worker<W: World> {
     /// Whether some output was written to outside of its connection's turn.
     pub unsent: bool,
     pub ledger: Option<LedgerPart>,
+    pub history: Option<HistoryPart>,
     pub written: Option<Arc<Written>>,
     pub timestamps: Timestamps,
     pub recorder: Recorder,
@@ -166,6 +168,7 @@ pub(crate) struct WorkerEnd {
     pub next_operation: u64,
     pub first_errors: FirstErrors,
     pub ledger: Option<LedgerPart>,
+    pub history: Option<HistoryPart>,
     /// Whether it went before others; see [`crate::Config::realtime`].
     pub realtime: bool,
 }
@@ -184,6 +187,7 @@ impl<W: World> Worker<W> {
     /// Runs from the start line until nothing is to be sent and everything that was has ended.
     pub fn run(mut self, start_ns: u64) -> io::Result<WorkerEnd> {
         self.recorder.start(start_ns);
+        self.ledger.iter_mut().for_each(|part| part.start(start_ns));
         self.world.own_time();
         match &mut self.source {
             DueTimes::Closed { freed_ns } => freed_ns.iter_mut().for_each(|ns| *ns = start_ns),
@@ -235,6 +239,7 @@ impl<W: World> Worker<W> {
         let now_ns = self.world.now_ns();
         self.end.next_operation = self.number;
         self.end.ledger = self.ledger.take();
+        self.end.history = self.history.take();
         self.recorder.finish(&mut self.world, now_ns);
         self.end
     }
@@ -341,13 +346,34 @@ impl<W: World> Worker<W> {
         client.connections = self.open_count as u64;
     }
 
-    /// Notes in the ledger, if one is kept, what became of a write.
+    /// The ledger, if one is kept and the operation is a write.
     #[inline]
-    fn write_down(&mut self, operation: &Operation, state: WriteState) {
-        if let Some(ledger) = &mut self.ledger
-            && self.facts.kinds[usize::from(operation.kind)].is_write
-        {
-            ledger.set(operation.number, state);
+    fn ledger_for(&mut self, operation: &Operation) -> Option<&mut LedgerPart> {
+        let is_write = self.facts.kinds[usize::from(operation.kind)].is_write;
+        self.ledger.as_mut().filter(|_| is_write)
+    }
+
+    /// Notes that an operation was sent, in the ledger if it is a write: from now on it may be
+    /// done.
+    #[inline]
+    fn write_down_sent(&mut self, operation: &Operation, now_ns: u64) {
+        if let Some(history) = &mut self.history {
+            history.sent(operation.number, now_ns);
+        }
+        if let Some(ledger) = self.ledger_for(operation) {
+            ledger.set(operation.number, WriteState::Unknown);
+            ledger.sent(operation.number, now_ns);
+        }
+    }
+
+    /// Notes in the ledger that a write was acknowledged, and that it is done, if it is.
+    #[inline]
+    fn write_down_acknowledged(&mut self, operation: &Operation, done_ns: Option<u64>) {
+        if let Some(ledger) = self.ledger_for(operation) {
+            ledger.set(operation.number, WriteState::Acknowledged);
+            if let Some(done_ns) = done_ns {
+                ledger.acknowledged(operation.number, done_ns);
+            }
         }
     }
 }

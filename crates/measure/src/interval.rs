@@ -318,6 +318,16 @@ pub struct CheckCounts {
     pub overwritten: u64,
     /// A row that was never right.
     pub wrong: u64,
+    /// A row that is there, and was deleted after it was written last, as a ledger says.
+    pub resurrected: u64,
+    /// No row, and a ledger says that it was deleted, or may have been. Not an error.
+    pub deleted: u64,
+    /// A right row of which a ledger says that none of its writes was acknowledged. Not an error.
+    pub unconfirmed: u64,
+    /// A counter that is below all that it may be: what was added and acknowledged was lost.
+    pub too_low: u64,
+    /// A counter that is above all that it may be: something was added more than once.
+    pub too_high: u64,
 }
 
 impl CheckCounts {
@@ -330,6 +340,11 @@ impl CheckCounts {
         self.stale += other.stale;
         self.overwritten += other.overwritten;
         self.wrong += other.wrong;
+        self.resurrected += other.resurrected;
+        self.deleted += other.deleted;
+        self.unconfirmed += other.unconfirmed;
+        self.too_low += other.too_low;
+        self.too_high += other.too_high;
     }
 }
 
@@ -463,6 +478,23 @@ mod tests {
     use super::*;
     use crate::Outcome;
 
+    fn checks(n: u64) -> CheckCounts {
+        CheckCounts {
+            checked: n,
+            missing: n,
+            lost: n,
+            never_written: n,
+            stale: n,
+            overwritten: n,
+            wrong: n,
+            resurrected: n,
+            deleted: n,
+            unconfirmed: n,
+            too_low: n,
+            too_high: n,
+        }
+    }
+
     /// A merger that assigned instead of adding once lost the errors of all workers but one.
     #[test]
     fn the_counts_of_all_workers_are_added_and_none_is_assigned() {
@@ -483,15 +515,7 @@ mod tests {
                 reprepared: n,
                 ..KindInterval::default()
             };
-            kind.checks = CheckCounts {
-                checked: n,
-                missing: n,
-                lost: n,
-                never_written: n,
-                stale: n,
-                overwritten: n,
-                wrong: n,
-            };
+            kind.checks = checks(n);
             kind.succeed(true, 1000, 1000, n);
             kind.succeed(false, 1000, 1000, n);
             for _ in 0..n {

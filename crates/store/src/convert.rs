@@ -52,6 +52,9 @@ pub fn verify(checks: &CheckCounts) -> VerifyRecord {
         stale: checks.stale,
         overwritten: checks.overwritten,
         wrong: checks.wrong,
+        resurrected: checks.resurrected,
+        deleted: checks.deleted,
+        unconfirmed: checks.unconfirmed,
     }
 }
 

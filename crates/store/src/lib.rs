@@ -10,6 +10,7 @@
 //! A [`Run`] is one whose files were found to be what they were when they came to their end:
 //! [`Run::open`] is the only door, and what is damaged does not pass it.
 
+mod accounts;
 mod added;
 pub mod convert;
 mod curves;
@@ -70,6 +71,7 @@ mod file {
     pub const SERIES: &str = "series.ndjson";
     pub const WINDOW: &str = "window.hlog";
     pub const FAULTS: &str = "faults.ndjson";
+    pub const HISTORY: &str = "history.ndjson";
     pub const LOGS: &str = "logs";
     pub const LATEST: &str = "latest";
 }

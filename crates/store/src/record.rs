@@ -5,6 +5,7 @@
 //!
 //! Long because it is one format.
 
+pub use crate::accounts::{HistoryRecord, ReadBackRecord, RegistersRecord, ViolationRecord};
 pub use crate::added::AddedRecord;
 pub use crate::curves::{CurveRecord, PeakRecord};
 pub use crate::effects::{AxisRecord, CellRecord, EffectRecord, EffectsRecord, LevelRecord};
@@ -421,6 +422,12 @@ pub struct TrialFinding {
     pub machine: Option<MachineRecord>,
     /// Verified reads.
     pub verify: VerifyRecord,
+    /// What became of every acknowledged write, where all rows were read back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_back: Option<ReadBackRecord>,
+    /// Whether registers were one register to all, where they have histories.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub registers: Option<RegistersRecord>,
     /// What the server counted, beside what the client counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<ServerCountsRecord>,
@@ -633,6 +640,15 @@ pub struct VerifyRecord {
     pub overwritten: u64,
     /// Never right.
     pub wrong: u64,
+    /// Deleted, and there again.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub resurrected: u64,
+    /// Not there, and deleted; not an error.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub deleted: u64,
+    /// There, though no write was acknowledged; not an error.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unconfirmed: u64,
 }
 
 /// The server's own operation counts over the whole trial, beside the client's.

@@ -6,7 +6,7 @@ use crate::hlog::HlogWriter;
 use crate::lines::LineWriter;
 use crate::name::Name;
 use crate::overview::Gathered;
-use crate::record::{FaultStepRecord, NodesRecord, SampleRecord, TrialFinding};
+use crate::record::{FaultStepRecord, HistoryRecord, NodesRecord, SampleRecord, TrialFinding};
 use crate::run::HistogramKind;
 use crate::window;
 use crate::write::{write_json, write_whole};
@@ -170,6 +170,15 @@ impl TrialWriter {
             none => none.insert(LineWriter::open(&self.path.join(file::FAULTS))?),
         };
         lines.append(step)
+    }
+
+    /// Writes all operations on registers to `history.ndjson`.
+    pub fn write_history(&self, history: impl Iterator<Item = HistoryRecord>) -> Result<()> {
+        let mut lines = LineWriter::open(&self.path.join(file::HISTORY))?;
+        for operation in history {
+            lines.append(&operation)?;
+        }
+        Ok(())
     }
 
     /// The folder for the log files of `node`, made if it is not there.

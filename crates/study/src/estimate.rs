@@ -117,7 +117,9 @@ pub fn of_phase(kind: PhaseKind, settings: &Settings) -> f64 {
             Warmup::Auto(max) => WARMUP_AUTO_S.min(max as f64 / 1e9),
         },
         PhaseKind::Measure => settings.window.measure_ns as f64 / 1e9,
-        PhaseKind::Verify => settings.verify.sample as f64 / VERIFY_ROWS_PER_S + 0.2,
+        PhaseKind::Verify => {
+            settings.verify.sample.rows(settings.data.rows) as f64 / VERIFY_ROWS_PER_S + 0.2
+        }
     }
 }
 

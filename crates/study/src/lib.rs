@@ -17,6 +17,7 @@ pub mod merge;
 pub mod needs;
 pub mod plan;
 pub mod published;
+pub mod read_back;
 pub mod reference;
 pub mod resolve;
 pub mod rules;

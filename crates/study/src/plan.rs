@@ -11,8 +11,11 @@ mod words;
 use crate::estimate::{self, Estimate};
 use crate::human;
 use crate::inputs::Inputs;
+use crate::read_back;
 use crate::rules::statements::beyond_data;
-use crate::settings::{Change, Load, Reset, Settings, Settle, Study, Target, Variant, Warmup};
+use crate::settings::{
+    Change, Load, Reset, Sample, Settings, Settle, Study, Target, Variant, Warmup,
+};
 use crate::standing::Standing;
 use crate::targets;
 use crate::work::{self, Work};
@@ -20,8 +23,10 @@ use analysis::procedure::{Ask, Outlook, Point, Role};
 use imports::Step;
 use order::{Cell, order, outlooks};
 use std::borrow::Cow;
+use std::sync::Arc;
 use words::{
-    WHERE_ASKED, load_words, offered_words, point_words, restore_words, schema_words, step_words,
+    WHERE_ASKED, load_words, offered_words, point_words, read_back_words, restore_words,
+    schema_words, step_words,
 };
 use workload::Program;
 
@@ -301,7 +306,7 @@ impl<'a> PlannedState<'a> {
     fn phases(
         &mut self,
         settings: &'a Settings,
-        program: &Program,
+        program: &Arc<Program>,
         step: Option<&Step>,
         (point, role): (Option<Point>, Role),
     ) -> Vec<Phase> {
@@ -315,7 +320,7 @@ impl<'a> PlannedState<'a> {
             Some(step) => self.step(settings, step, point),
             None => {
                 self.data(settings, program);
-                self.offer(settings, point, role);
+                self.offer(settings, program, (point, role));
             }
         }
         std::mem::take(&mut self.phases)
@@ -383,7 +388,12 @@ impl<'a> PlannedState<'a> {
         }
     }
 
-    fn offer(&mut self, settings: &Settings, point: Option<Point>, role: Role) {
+    fn offer(
+        &mut self,
+        settings: &Settings,
+        program: &Arc<Program>,
+        (point, role): (Option<Point>, Role),
+    ) {
         let offered = offered_words(point, settings);
         let warmup = match settings.window.warmup {
             Warmup::Auto(max) => {
@@ -402,10 +412,17 @@ impl<'a> PlannedState<'a> {
             what: format!("{offered}, {measure}"),
             seconds: measure_ns as f64 / 1e9,
         });
-        if settings.verify.sample > 0 {
-            let rows = human::format_count(settings.verify.sample);
-            let what = format!("read {rows} rows and compare");
-            self.add(PhaseKind::Verify, settings, what);
+        match settings.verify.sample {
+            Sample::Rows(0) => {}
+            Sample::Rows(rows) => {
+                let rows = human::format_count(rows);
+                let what = format!("read {rows} rows and compare");
+                self.add(PhaseKind::Verify, settings, what);
+            }
+            Sample::All => {
+                let what = read_back_words(&read_back::levels(settings, program));
+                self.add(PhaseKind::Verify, settings, what);
+            }
         }
     }
 

@@ -18,8 +18,8 @@ use crate::published::Published;
 use crate::rules::{self, Subject};
 use crate::screen;
 use crate::settings::{
-    Draft, Folder, Load, Overrides, PageCache, Phase, Probes, Reset, Settings, Settle, Study,
-    Target, Variant, Warmup,
+    Draft, Folder, Load, Overrides, PageCache, Phase, Probes, Reset, Sample, Settings, Settle,
+    Study, Target, Variant, Warmup,
 };
 use crate::tree::Tree;
 use crate::work::{self, Steps};
@@ -420,9 +420,9 @@ fn adapt(mut settings: Settings) -> Settings {
         }
     }
     if null || !settings.data.has_rows {
-        settings.verify.sample = 0;
+        settings.verify.sample = Sample::Rows(0);
     }
-    settings.verify.sample = settings.verify.sample.min(settings.data.rows);
+    settings.verify.sample = settings.verify.sample.of_at_most(settings.data.rows);
     settings
 }
 

@@ -249,7 +249,8 @@ fn null_data(subject: &Subject<'_>, out: &mut Diagnostics) {
         .is_some_and(|reads| reads != "none");
     let sample = subject
         .count("verify.sample")
-        .is_some_and(|sample| sample > 0);
+        .is_some_and(|sample| sample > 0)
+        || subject.text("verify.sample") == Some("all");
     let settle = subject.text("data.settle") == Some("compactions");
     for (path, asked) in [
         ("verify.reads", reads),

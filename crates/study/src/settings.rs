@@ -28,6 +28,7 @@ use crate::matrix::Axis;
 use crate::published::Published;
 use crate::tree::Tree;
 use analysis::procedure::{Procedure, Role};
+use cql::Consistency;
 use imports::Tool;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -215,7 +216,7 @@ impl Settings {
         let mut settings = self.clone();
         settings.data.load_rows = rows;
         settings.data.rows = rows;
-        settings.verify.sample = settings.verify.sample.min(rows);
+        settings.verify.sample = settings.verify.sample.of_at_most(rows);
         settings
     }
 
@@ -387,7 +388,48 @@ pub struct Verify {
     /// Every n-th read of the measured window is compared; none: no read.
     pub every_nth: Option<u32>,
     /// Rows read back after each trial.
-    pub sample: u64,
+    pub sample: Sample,
+    /// At which level; none: that of the workload's reads for a sample, and for all rows the
+    /// weakest that must see what was acknowledged.
+    pub consistency: Option<Consistency>,
+}
+
+/// Rows that are read back after a trial.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sample {
+    /// So many of those that were loaded.
+    Rows(u64),
+    /// All that were written.
+    All,
+}
+
+impl Default for Sample {
+    fn default() -> Sample {
+        Sample::Rows(0)
+    }
+}
+
+impl Sample {
+    /// Whether any row is read back.
+    pub fn is_asked(self) -> bool {
+        self != Sample::Rows(0)
+    }
+
+    /// How many, where `loaded` are there.
+    pub fn rows(self, loaded: u64) -> u64 {
+        match self {
+            Sample::Rows(rows) => rows.min(loaded),
+            Sample::All => loaded,
+        }
+    }
+
+    /// The same, but of no more rows than are loaded.
+    pub(crate) fn of_at_most(self, loaded: u64) -> Sample {
+        match self {
+            Sample::Rows(rows) => Sample::Rows(rows.min(loaded)),
+            Sample::All => Sample::All,
+        }
+    }
 }
 
 /// Every 16th read is compared with `reads: sampled`: at a few µs a comparison it stays below a

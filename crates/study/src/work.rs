@@ -235,6 +235,7 @@ pub fn check(node: &Node, tree: &Tree, inputs: &Inputs<'_>, out: &mut Diagnostic
         match import(imported, 0, inputs) {
             Err(mistakes) => out.absorb(mistakes),
             Ok(import) => {
+                unreadable(node, tree, false, out);
                 for step in &import.steps {
                     if let Err(problems) = tune(&step.program, &work) {
                         say(problems, out);
@@ -271,7 +272,21 @@ pub fn check(node: &Node, tree: &Tree, inputs: &Inputs<'_>, out: &mut Diagnostic
                 say(problems, out);
             }
             reads_without_rows(node, tree, &parts, &program, out);
+            let can_be_read = program.statements().iter().any(|s| s.verifies);
+            unreadable(node, tree, can_be_read, out);
         }
+    }
+}
+
+/// Rows that nobody can read back are not accounted for.
+fn unreadable(node: &Node, tree: &Tree, can_be_read: bool, out: &mut Diagnostics) {
+    let path = "verify.sample";
+    let asks = tree.at(path).and_then(Tree::text) == Some("all");
+    if asks && !can_be_read && tree.at("target.null").is_none() {
+        let message = "the workload has no read whose rows could be compared with what was written";
+        let hint = "name one under `verify` of the workload's file, or use another workload";
+        let place = &node.nearest(path).place;
+        out.add(place, message, Some(hint.to_owned()));
     }
 }
 

@@ -1,5 +1,6 @@
 //! Checks a spec and makes a program of it. All mistakes are reported together.
 
+use crate::counters;
 use crate::distribution::Sampler;
 use crate::iot;
 use crate::keyvalue;
@@ -9,6 +10,7 @@ use crate::names::{Named, names};
 use crate::params::{Params, did_you_mean};
 use crate::program::{Choices, Kind, Program, Schema, Statement, lanes};
 use crate::random::lane;
+use crate::registers;
 use crate::source::{Chosen, RowFunction};
 use crate::spec::{Problem, Replication, Spec};
 use crate::standard1;
@@ -51,6 +53,8 @@ pub fn compile(spec: &Spec) -> Result<Program, Vec<Problem>> {
         keyvalue::NAME => keyvalue::program(&mut params, draft),
         tabular::NAME => tabular::program(&mut params, draft),
         kv::NAME => kv::program(&mut params, draft),
+        counters::NAME => counters::program(&mut params, draft),
+        registers::NAME => registers::program(&mut params, draft),
         other => unreachable!("{other} is named but not built"),
     };
     if params.problems.is_empty() {
@@ -84,6 +88,8 @@ pub(crate) struct OneTable<'a, T> {
     pub(crate) picks: Sampler,
     /// A kind that adds rows, by the statement of the same number.
     pub(crate) insert_kind: Option<u8>,
+    /// The statement of the load stage, of the first kind.
+    pub(crate) load: u16,
     /// The statement of the verify stage.
     pub(crate) verify: u16,
     /// Where keys and values come from.
@@ -101,13 +107,18 @@ impl Draft {
         }
     }
 
+    /// Whether the mix has operations of a kind.
+    pub(crate) fn weighs(&self, kind: usize) -> bool {
+        self.weights.get(kind).is_some_and(|weight| *weight > 0.0)
+    }
+
     /// The table with its keyspace, quoted.
     pub(crate) fn qualified(&self, table: &str) -> String {
         format!("\"{}\".\"{table}\"", self.keyspace)
     }
 
-    /// The program of `parts`. The first kind writes by the first statement, and loads; the second
-    /// reads by the second one, and verifies by `parts.verify`.
+    /// The program of `parts`. Each kind has the statement of its number; the first one writes, and
+    /// loads by `parts.load`, the second one reads, and verifies by `parts.verify`.
     pub(crate) fn program<T: RowFunction>(self, params: &Params, parts: OneTable<T>) -> Program {
         let (sample, rows_seed) = Choices::sample(params.spec.seed, parts.rows);
         let insert = parts.insert_kind;
@@ -115,8 +126,8 @@ impl Draft {
             mix: self.mix(params),
             rows: parts.picks,
             insert_kind: insert,
-            main_statements: [0, 1].into_iter().chain(insert.map(u16::from)).collect(),
-            load: (0, 0),
+            main_statements: (0..parts.kinds.len() as u16).collect(),
+            load: (0, parts.load),
             verify: (1, parts.verify),
             sample,
             rows_seed,

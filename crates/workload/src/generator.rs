@@ -45,6 +45,22 @@ pub enum Check {
     Unknown,
 }
 
+/// What an operation asks of a register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// Its number.
+    Read,
+    /// To become this number.
+    Write(i64),
+    /// To become a number if it is another one.
+    Swap {
+        /// What it has to be.
+        from: i64,
+        /// What it becomes then.
+        to: i64,
+    },
+}
+
 /// Turns operation numbers into bytes; one per worker.
 #[derive(Debug)]
 pub struct Generator {
@@ -131,6 +147,22 @@ impl Generator {
     ) -> Check {
         self.cursor.seek(operation);
         self.cursor.check_until(rows, &stop)
+    }
+
+    /// What the operation last begun asks of a register that was 0 when it was loaded; none if it
+    /// is about no register.
+    pub fn asked(&self) -> Option<Asked> {
+        self.cursor.asked()
+    }
+
+    /// What the operation last begun adds to a counter; none if it adds to none.
+    pub fn amount(&self) -> Option<i64> {
+        self.cursor.amount()
+    }
+
+    /// What a counter that was judged last has come to; none if it was no counter.
+    pub fn counted(&self) -> Option<i64> {
+        self.cursor.counted()
     }
 
     /// Who wrote the value that was judged last, if it was right and says so: the stage and the

@@ -130,6 +130,7 @@ pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
         rows,
         picks: Sampler::new(every_cycle, (0, u64::MAX - 1), None),
         insert_kind: None,
+        load: 0,
         verify: VERIFY,
         table,
     };

@@ -34,8 +34,14 @@ pub(crate) const NAME: &str = "kv";
 const TABLE: &str = "kv";
 
 /// In this order, kind and statement share their index.
-const KINDS: [(&str, bool); 3] = [("write", true), ("read", false), ("insert", true)];
+const KINDS: [(&str, bool); 4] = [
+    ("write", true),
+    ("read", false),
+    ("insert", true),
+    ("delete", true),
+];
 const READ: u16 = 1;
+const DELETE: u16 = 3;
 
 const HEADER_BYTES: usize = 32;
 /// What Cassandra's commit log takes with its default segment size, less the rest of the row.
@@ -47,6 +53,8 @@ const VALUE_BYTES_DEFAULT: u64 = 100;
 #[derive(Debug)]
 pub(crate) struct Kv {
     is_bigint: bool,
+    /// Whether the mix deletes rows.
+    deletes: bool,
     epoch: u64,
     sizes: Sampler,
     sizes_seed: u64,
@@ -88,10 +96,13 @@ pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
     let insert = format!("INSERT INTO {table} (key, value) VALUES (?, ?)");
     let select = format!("SELECT value FROM {table} WHERE key = ?");
     let mut statements = Vec::new();
-    for (kind, cql) in [&insert, &select, &insert].into_iter().enumerate() {
+    let delete = format!("DELETE FROM {table} WHERE key = ?");
+    for (kind, cql) in [&insert, &select, &insert, &delete].into_iter().enumerate() {
         let level = Consistency::LocalOne;
         statements.push(compile::statement(&KINDS, kind as u8, cql.clone(), level));
     }
+    statements[usize::from(DELETE)].deletes = true;
+    let deletes = draft.weighs(usize::from(DELETE));
     let parts = OneTable {
         name: TABLE.to_owned(),
         create: format!(
@@ -102,9 +113,11 @@ pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
         rows,
         picks: Sampler::new(distribution, (0, rows - 1), Some(popular)),
         insert_kind: Some(2),
+        load: 0,
         verify: READ,
         table: Kv {
             is_bigint: key_type == "bigint",
+            deletes,
             epoch: spec.epoch,
             sizes,
             sizes_seed: lane(lane(spec.seed, lanes::SIZES), spec.epoch),
@@ -210,7 +223,7 @@ impl source::RowFunction for Kv {
         out: &mut Vec<u8>,
     ) {
         append_value(out, &cursor.key[..cursor.key_bytes]);
-        if operation.statement == READ {
+        if [READ, DELETE].contains(&operation.statement) {
             return;
         }
         let writer = operation.number << 1 | u64::from(stage == Stage::Main);
@@ -240,7 +253,8 @@ impl source::RowFunction for Kv {
         cursor.writer = None;
         let mut rows = rows.rows();
         let row = match rows.next() {
-            None if loaded => return Check::Missing,
+            // One that is deleted is not there, and rightly so.
+            None if loaded && !self.deletes => return Check::Missing,
             None => return Check::Unknown,
             Some(Err(_)) => return Check::Wrong,
             Some(Ok(row)) => row,

@@ -10,6 +10,7 @@
 
 mod bijection;
 mod compile;
+mod counters;
 pub mod curve;
 pub mod decimal;
 mod distribution;
@@ -26,6 +27,7 @@ pub mod normal;
 mod params;
 mod program;
 pub mod random;
+mod registers;
 mod sample;
 pub mod schema;
 mod source;
@@ -41,7 +43,7 @@ pub use source::{OperationEncoder, OperationSource};
 
 pub use compile::{compile, is_identifier};
 pub use file::{Checked, Placed, check_file, compile_file};
-pub use generator::{Check, Generator, Operation};
+pub use generator::{Asked, Check, Generator, Operation};
 pub use names::{Named, names};
 pub use program::{BatchKind, Kind, Policy, Program, Schema, Stage, Statement};
 pub use sample::{Sample, sample};

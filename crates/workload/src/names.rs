@@ -1,7 +1,7 @@
 //! The named workloads: what they are, their kinds and parameters. The source of error messages,
 //! did-you-mean hints and the generated reference.
 
-use crate::{iot, keyvalue, kv, standard1, tabular};
+use crate::{counters, iot, keyvalue, kv, registers, standard1, tabular};
 
 /// A named workload.
 #[derive(Clone, Copy, Debug)]
@@ -61,7 +61,7 @@ const IOT_PARAMS: &[Param] = &[
     ),
 ];
 
-static NAMES: [Named; 6] = [
+static NAMES: [Named; 8] = [
     Named {
         name: standard1::NAME,
         what: "cassandra-stress's default table: blob columns under a blob key, keys and columns \
@@ -153,9 +153,9 @@ static NAMES: [Named; 6] = [
         name: kv::NAME,
         what: "one blob value per key. A value says which operation of which epoch wrote it, so \
                that a read can be told to be right, stale or wrong whoever wrote last. write \
-               overwrites rows, insert adds rows beyond the loaded ones.",
+               overwrites rows, insert adds rows beyond the loaded ones, delete removes rows.",
         keyspace: "cassay",
-        kinds: &["write", "read", "insert"],
+        kinds: &["write", "read", "insert", "delete"],
         mix: &[("write", 1.0), ("read", 1.0)],
         params: &[
             ("key_type", "text", "text (16 hexadecimal digits) or bigint"),
@@ -164,6 +164,42 @@ static NAMES: [Named; 6] = [
                 "100",
                 "bytes per value, at least 32: a number, or a distribution with a range, as in \
                  uniform(100..2000)",
+            ),
+            ("distribution", "uniform", ROWS_MEANING),
+        ],
+    },
+    Named {
+        name: counters::NAME,
+        what: "one counter per key. With `verify: {sample: all}` each is compared with what was \
+               added to it: at least what was acknowledged, at most what was sent. An addition is \
+               not idempotent, and tried again only where it has certainly not been done.",
+        keyspace: "cassay",
+        kinds: &["add", "read"],
+        mix: &[("add", 1.0), ("read", 1.0)],
+        params: &[
+            ("amount", "1", "the most that an operation adds: 1 to this"),
+            (
+                "takes_percent",
+                "0",
+                "of a hundred operations so many take away what others add",
+            ),
+            ("distribution", "uniform", ROWS_MEANING),
+        ],
+    },
+    Named {
+        name: registers::NAME,
+        what: "one number per key, which lightweight transactions read (at SERIAL), write (IF \
+               EXISTS) and swap (IF value = …). With `verify: {sample: all}` what was asked and \
+               answered is kept in `history.ndjson`, and each register is checked for \
+               linearizability. Few keys at a low rate make long histories of each.",
+        keyspace: "cassay",
+        kinds: &["write", "read", "swap"],
+        mix: &[("write", 1.0), ("read", 2.0), ("swap", 1.0)],
+        params: &[
+            (
+                "values",
+                "5",
+                "different numbers: one of as many swaps finds the one that it asks for",
             ),
             ("distribution", "uniform", ROWS_MEANING),
         ],

@@ -39,6 +39,8 @@ pub enum Stage {
     /// Operation n reads a loaded row; the first [`Program::rows`] numbers read all rows, each
     /// once, in scattered order.
     Verify,
+    /// Operation n reads row n, also one that the main stage has added.
+    ReadBack,
 }
 
 /// The statements that make and unmake a workload's tables.
@@ -127,6 +129,8 @@ pub struct Statement {
     pub client_timestamp: bool,
     /// Whether the result says if a condition held, in a first column `[applied]`.
     pub conditional: bool,
+    /// Whether it deletes the row that its operation is about.
+    pub deletes: bool,
 }
 
 impl Statement {
@@ -154,6 +158,7 @@ impl Statement {
             part: None,
             client_timestamp: false,
             conditional: false,
+            deletes: false,
         }
     }
 }
@@ -332,6 +337,12 @@ impl Choices {
                 kind: self.load.0,
             },
             Stage::Main => self.main_operation(n, rows),
+            Stage::ReadBack => Operation {
+                number: n,
+                key: n,
+                statement: self.verify.1,
+                kind: self.verify.0,
+            },
             Stage::Verify => {
                 let key = self.sample.apply(n % self.sample.count());
                 Operation {

@@ -8,7 +8,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use crate::distribution::Sampler;
-use crate::generator::{Check, Operation};
+use crate::generator::{Asked, Check, Operation};
 use crate::program::{Choices, Stage};
 use cql::response::RawRows;
 
@@ -54,6 +54,22 @@ pub trait OperationEncoder: Debug + Send {
         self.check(rows)
     }
 
+    /// What the operation last begun or sought asks of a register that was 0 when it was loaded;
+    /// none if it is about no register.
+    fn asked(&self) -> Option<Asked> {
+        None
+    }
+
+    /// What the operation last begun or sought adds to a counter; none if it adds to none.
+    fn amount(&self) -> Option<i64> {
+        None
+    }
+
+    /// What a counter that was judged last has come to; none if it was no counter.
+    fn counted(&self) -> Option<i64> {
+        None
+    }
+
     /// Who wrote the value that was judged last, if it was right and says so: the stage and the
     /// operation's number.
     fn writer(&self) -> Option<(Stage, u64)> {
@@ -93,6 +109,21 @@ pub(crate) trait RowFunction: Debug + Send + Sync + 'static {
         loaded: bool,
         rows: &RawRows,
     ) -> Check;
+
+    /// As [`OperationEncoder::asked`].
+    fn asked(&self, _operation: &Operation, _stage: Stage) -> Option<Asked> {
+        None
+    }
+
+    /// As [`OperationEncoder::amount`].
+    fn amount(&self, _operation: &Operation, _stage: Stage) -> Option<i64> {
+        None
+    }
+
+    /// As [`OperationEncoder::counted`].
+    fn counted(_cursor: &Self::RowKey) -> Option<i64> {
+        None
+    }
 
     /// As [`OperationEncoder::writer`].
     fn writer(_cursor: &Self::RowKey) -> Option<(Stage, u64)> {
@@ -173,6 +204,18 @@ impl<T: RowFunction> OperationEncoder for ChosenCursor<T> {
         let loaded = self.operation.key < self.source.rows;
         let table = &self.source.table;
         table.check(&mut self.cursor, &self.operation, loaded, rows)
+    }
+
+    fn asked(&self) -> Option<Asked> {
+        self.source.table.asked(&self.operation, self.stage)
+    }
+
+    fn amount(&self) -> Option<i64> {
+        self.source.table.amount(&self.operation, self.stage)
+    }
+
+    fn counted(&self) -> Option<i64> {
+        T::counted(&self.cursor)
     }
 
     fn writer(&self) -> Option<(Stage, u64)> {

@@ -90,6 +90,7 @@ pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
         rows,
         picks: Sampler::new(distribution, (0, rows - 1), Some(popular)),
         insert_kind: None,
+        load: 0,
         verify: VERIFY,
         table,
     };

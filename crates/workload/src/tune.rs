@@ -157,7 +157,7 @@ mod tests {
         ];
         let program = tune(kv(), &tunings).expect("kinds exist");
         let tries: Vec<u8> = program.kinds.iter().map(|k| k.policy.retries).collect();
-        assert_eq!(tries, [1, 3, 1]);
+        assert_eq!(tries, [1, 3, 1, 1]);
     }
 
     #[test]
@@ -169,7 +169,7 @@ mod tests {
         let program = tune(kv(), &[("read".to_owned(), tuning)]).expect("read exists");
         let levels: Vec<_> = program.statements.iter().map(|s| s.consistency).collect();
         let usual = Consistency::LocalOne;
-        assert_eq!(levels, [usual, Consistency::Two, usual]);
+        assert_eq!(levels, [usual, Consistency::Two, usual, usual]);
     }
 
     #[test]

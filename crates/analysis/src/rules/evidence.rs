@@ -3,6 +3,7 @@
 //! Every field covers the measured window unless it says otherwise. `None` means that nobody
 //! looked; the rule is then unknown. The default is a trial of which nothing is known.
 
+use crate::durability::Promise;
 use crate::steady::SteadyState;
 use measure::interval::CheckCounts;
 use measure::{Histogram, Outcome, Summed};
@@ -44,8 +45,14 @@ pub struct Evidence {
     pub environment: Option<Environment>,
     /// Whether the consistency levels allow a read to miss an acknowledged write (R + W <= RF).
     pub weak_consistency: bool,
-    /// Verified reads: of the window and of the verify phase.
+    /// Verified reads: of the window, and of a sample that was read back.
     pub checks: CheckCounts,
+    /// What the configuration promises of acknowledged writes.
+    pub promise: Option<Promise>,
+    /// All rows that were read back, where the study asks for all.
+    pub read_back: Option<ReadBack>,
+    /// What the histories of registers came to, where there are some.
+    pub registers: Option<Registers>,
     /// Why nodes refused, as far as their logs and volumes tell: a sentence each.
     pub causes: Vec<String>,
     /// Faults that were planned.
@@ -56,6 +63,26 @@ pub struct Evidence {
     pub data_and_memory_bytes: Option<(u64, u64)>,
     /// CPU that the probes used, as a share of one core; 0 when none ran.
     pub probes_cpu_share: Option<f64>,
+}
+
+/// All rows, read back after the trial.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReadBack {
+    /// What was found.
+    pub checks: CheckCounts,
+    /// Rows that no read could reach.
+    pub unread: u64,
+}
+
+/// What the histories of registers came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Registers {
+    /// Histories of one register each.
+    pub checked: u64,
+    /// Those that no order of their operations explains.
+    pub violated: u64,
+    /// Those of which that could not be decided.
+    pub undecided: u64,
 }
 
 /// The clock of the day, beside the one that only counts.

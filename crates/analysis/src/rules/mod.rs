@@ -6,6 +6,7 @@
 //! ours (see [`Limits`]), not laws, and the same in every study.
 
 mod client;
+mod data;
 mod evidence;
 mod machine;
 mod target;
@@ -13,8 +14,8 @@ mod target;
 mod tests;
 
 pub use evidence::{
-    ClockMove, CpuUse, Environment, Evidence, Fault, Machine, Offered, Pressure, ServerCounts,
-    Settle, Window,
+    ClockMove, CpuUse, Environment, Evidence, Fault, Machine, Offered, Pressure, ReadBack,
+    Registers, ServerCounts, Settle, Window,
 };
 
 /// The limits of the rules. Shares are of 1.
@@ -210,7 +211,7 @@ pub fn judge(evidence: &Evidence, limits: &Limits) -> Judgement {
         ("V11", target::environment(evidence, limits)),
         ("V12", client::window(evidence, limits)),
         ("V13", target::faults(evidence)),
-        ("V14", target::data(evidence)),
+        ("V14", data::data(evidence)),
         ("V15", target::recorded(evidence)),
         ("V16", target::caching(evidence)),
         ("V17", target::probes(evidence, limits)),

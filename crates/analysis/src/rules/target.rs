@@ -175,39 +175,6 @@ pub(super) fn faults(evidence: &Evidence) -> Judged {
     (outcome, parts.join(", "))
 }
 
-/// V14: reads returned what was written.
-pub(super) fn data(evidence: &Evidence) -> Judged {
-    let checks = evidence.checks;
-    if checks.checked == 0 {
-        return (
-            Outcome::Unknown,
-            "no read was compared with what was written".to_owned(),
-        );
-    }
-    let behind = checks.missing + checks.stale;
-    let (allowed, why) = match evidence.weak_consistency {
-        true => (
-            Outcome::Warn,
-            "; the consistency levels allow missing and stale reads",
-        ),
-        false => (Outcome::Fail, ""),
-    };
-    let outcome = match (checks.wrong, behind) {
-        (0, 0) => Outcome::Pass,
-        (0, _) => allowed,
-        _ => Outcome::Fail,
-    };
-    let detail = format!(
-        "{} reads compared: {} missing, {} stale, {} wrong (limit 0{})",
-        checks.checked,
-        checks.missing,
-        checks.stale,
-        checks.wrong,
-        if behind > 0 { why } else { "" }
-    );
-    (outcome, detail)
-}
-
 /// V15: all that is needed to do it again is on record.
 pub(super) fn recorded(evidence: &Evidence) -> Judged {
     let detail = match evidence.not_recorded.as_deref() {

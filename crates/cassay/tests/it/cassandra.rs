@@ -5,6 +5,7 @@
 //! What must hold: the server agrees with what the client says it did; every row is what the seed
 //! says; whatever way a run ends, no JVM and no folder is left.
 
+mod accounts;
 mod authentication;
 mod configurations;
 mod endings;

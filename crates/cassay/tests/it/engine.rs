@@ -2,7 +2,7 @@
 
 use cql::Compression;
 use cql::response::ErrorCode;
-use load::{Access, Config, Endpoint, Flow, Limit, Schedule, Summary, VerifyReads};
+use load::{Access, Config, Endpoint, Flow, Keeps, Limit, Schedule, Summary, VerifyReads};
 use measure::{Interval, KindInterval, Outcome, clock};
 use null::{Latency, NullServer, NullSpec, Reads, Stall};
 use std::sync::Arc;
@@ -40,7 +40,7 @@ pub fn config(server: &NullServer, schedule: Schedule, limit: Limit) -> Config {
         connections_per_node: 1,
         interval: Duration::from_millis(100),
         verify_reads: VerifyReads::Off,
-        keeps_ledger: false,
+        keeps: Keeps::Nothing,
         written: None,
     }
 }

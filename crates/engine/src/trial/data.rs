@@ -17,7 +17,7 @@ use analysis::procedure::REST_S;
 use analysis::rules;
 use anyhow::{Context, Result, bail, ensure};
 use cluster::{Ability, DataUse, RestoreHow, SettleOutcome};
-use load::{LEDGER_OPERATIONS_MAX, Limit, Written};
+use load::{Keeps, LEDGER_OPERATIONS_MAX, Limit, Written};
 use measure::clock::{self, Deadline};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -309,7 +309,10 @@ impl TrialRun<'_> {
         let offer = Offer {
             retries_min: LOAD_RETRIES,
             first_operation: first,
-            keeps_ledger: first == 0 && self.keeps_ledger(count),
+            keeps: match first == 0 && self.keeps_ledger(count) {
+                true => Keeps::States,
+                false => Keeps::Nothing,
+            },
             ..Offer::of(Stage::Load, schedule, Limit::Operations(count))
         };
         let marks = running.cluster.log_marks();
@@ -339,7 +342,7 @@ impl TrialRun<'_> {
     /// Whether acknowledged writes are written down: where rows are read back at the end, and as
     /// far as memory allows.
     fn keeps_ledger(&self, operations: u64) -> bool {
-        self.settings.verify.sample > 0 && operations <= LEDGER_OPERATIONS_MAX
+        self.settings.verify.sample.is_asked() && operations <= LEDGER_OPERATIONS_MAX
     }
 
     /// Waits until neither the load phase nor the trial before has work pending on the server.
@@ -447,7 +450,7 @@ impl TrialRun<'_> {
     /// Whether every row of the snapshot was acknowledged: a load that fails in part ends the
     /// trial, so that what was loaded by us is whole.
     fn loads_are_whole(&self) -> bool {
-        self.settings.verify.sample > 0 && self.settings.data.load != Load::None
+        self.settings.verify.sample.is_asked() && self.settings.data.load != Load::None
     }
 
     /// Drops the page cache, if the study asks for it; what became of it.

@@ -24,12 +24,12 @@ pub struct Faults<'a> {
 }
 
 /// What a fault hits.
-struct Place {
+pub(super) struct Place {
     hit: Hit,
     /// In words: the name of a node or of a host.
-    name: String,
+    pub name: String,
     /// The nodes whose processes may be others afterwards, counted from 0, with their names.
-    nodes: Vec<(usize, String)>,
+    pub nodes: Vec<(usize, String)>,
 }
 
 /// A fault that is on.
@@ -227,7 +227,8 @@ impl<'a> Faults<'a> {
 }
 
 impl Place {
-    fn of(fault: &Fault, running: &Running) -> Place {
+    /// What a fault of a study hits on this target.
+    pub fn of(fault: &Fault, running: &Running) -> Place {
         let all = running.cluster.nodes().iter().enumerate();
         let named = all.map(|(index, node)| (index, node.name.clone(), node.host.clone()));
         let (hit, nodes): (Hit, Vec<_>) = match &fault.on {

@@ -51,8 +51,18 @@ impl TrialRun<'_> {
             ..Limits::default()
         };
         let judgement = rules::judge(&evidence, &limits);
+        let promise = evidence.promise.take();
         let endurance = self.endurance(running, state, &tally);
-        let known = std::mem::take(&mut state.finding);
+        let mut known = std::mem::take(&mut state.finding);
+        if let Some(promise) = promise {
+            let (name, why) = (promise.name().to_owned(), promise.why().to_owned());
+            if let Some(record) = &mut known.read_back {
+                (record.promise, record.why) = (name.clone(), why.clone());
+            }
+            if let Some(record) = &mut known.registers {
+                (record.promise, record.why) = (name, why);
+            }
+        }
         let finding = TrialFinding {
             started_unix_ns: state.writer.start_unix_ns(),
             client: client(&evidence, &tally, &known.client),
@@ -143,6 +153,8 @@ impl TrialRun<'_> {
             )),
             environment: running.and_then(|running| environment(running, noted, &state.pids)),
             weak_consistency: weak_consistency(self.settings, &self.program),
+            // Nobody reads back what the steps of an import have written.
+            promise: self.step.is_none().then(|| self.promise(running)),
             not_recorded: Some(recorded::missing(
                 self.writer.path(),
                 self.trial.index,
@@ -322,7 +334,7 @@ fn replicas_asked(level: &str, copies: u64) -> u64 {
         "TWO" => 2,
         "THREE" => 3,
         "ALL" => copies,
-        "QUORUM" | "LOCAL_QUORUM" | "EACH_QUORUM" => copies / 2 + 1,
+        "QUORUM" | "LOCAL_QUORUM" | "EACH_QUORUM" | "SERIAL" | "LOCAL_SERIAL" => copies / 2 + 1,
         _ => 1,
     }
 }
@@ -346,6 +358,7 @@ mod tests {
             ("QUORUM", 3, 2),
             ("LOCAL_QUORUM", 5, 3),
             ("ALL", 3, 3),
+            ("SERIAL", 3, 2),
         ] {
             assert_eq!(
                 replicas_asked(level, copies),

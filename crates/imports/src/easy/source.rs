@@ -85,7 +85,7 @@ impl Source {
         } else {
             0.0
         };
-        if stage == Stage::Verify || reads * 100.0 > side {
+        if matches!(stage, Stage::Verify | Stage::ReadBack) || reads * 100.0 > side {
             SELECT
         } else if self.deletes > 0.0 && reads * 100.0 + self.deletes * 100.0 > side {
             DELETION

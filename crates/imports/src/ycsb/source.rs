@@ -312,7 +312,7 @@ impl OperationEncoder for YcsbCursor {
                 statement: self.table.statements.insert,
                 kind: INSERT as u8,
             },
-            Stage::Verify => Operation {
+            Stage::Verify | Stage::ReadBack => Operation {
                 number: n,
                 key: self.table.first + n % self.table.loaded,
                 statement: self.table.statements.read[0],

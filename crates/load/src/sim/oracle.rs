@@ -15,7 +15,7 @@ use super::recorded::{Recorded, Seen};
 use super::shape::{START_NS, Shape};
 use crate::config::Limit;
 use crate::control::Control;
-use crate::ledger::{LEDGER_OPERATIONS_MAX, LedgerPart, WriteState};
+use crate::ledger::{Keeps, LedgerPart, WriteState};
 use crate::recorder::Part;
 use crate::run::in_flight_of;
 use crate::schedule::{Arrivals, Schedule};
@@ -52,6 +52,8 @@ struct Begun {
     part_due_ns: u64,
     part_sent_ns: u64,
     retries: u8,
+    /// Whether there was more than one try.
+    is_repeated: bool,
     rows: u64,
     /// Why and when the try failed that is to be followed by another.
     failed: Option<(Outcome, u64)>,
@@ -159,9 +161,7 @@ impl Oracle {
             has_tried_again: false,
             broken: BTreeSet::new(),
             requests: 0,
-            ledger: config
-                .keeps_ledger
-                .then(|| LedgerPart::new(first, workers, LEDGER_OPERATIONS_MAX / workers, 1)),
+            ledger: (config.keeps == Keeps::Times).then(|| answers::ledger(first, workers)),
             sent: 0,
             ended: 0,
             recorded,
@@ -390,6 +390,7 @@ impl Oracle {
             let kind = &self.program.kinds()[usize::from(self.begun[&number].kind)];
             if kind.is_write {
                 ledger.set(number, WriteState::Unknown);
+                ledger.sent(number, self.begun[&number].sent_ns);
             }
         }
     }
@@ -401,6 +402,7 @@ impl Oracle {
         let beside = beside.filter(|made| made.number == number && !made.is_orphan);
         let beside: Vec<Try> = beside.copied().collect();
         if let Some(begun) = self.begun.get_mut(&number) {
+            begun.is_repeated = true;
             if begun.failed.take().is_some() {
                 assert!(beside.is_empty());
                 assert_eq!(
@@ -432,6 +434,7 @@ impl Oracle {
             part_due_ns: intended_ns,
             part_sent_ns: self.now_ns,
             retries: 0,
+            is_repeated: false,
             rows: 0,
             failed: None,
             paging_state: Vec::new(),

@@ -6,6 +6,7 @@ use super::program;
 use crate::build::Sizes;
 use crate::config::{Access, Config, Endpoint, Limit, VerifyReads, Window};
 use crate::connection::Buffers;
+use crate::ledger::Keeps;
 use crate::schedule::Schedule;
 use std::time::Duration;
 use workload::Stage;
@@ -73,6 +74,13 @@ pub struct Shape {
     pub reopens_in_ns: u64,
 }
 
+fn keeps(dice: &mut Dice) -> Keeps {
+    match dice.chance(250) {
+        true => Keeps::Times,
+        false => Keeps::Nothing,
+    }
+}
+
 impl Shape {
     pub fn new(seed: u64) -> Shape {
         let mut dice = Dice::new(seed);
@@ -120,7 +128,7 @@ impl Shape {
             connections_per_node: dice.between(1, 2) as usize,
             interval: Duration::from_nanos(interval_ns),
             verify_reads: VerifyReads::EveryNth(2),
-            keeps_ledger: dice.chance(250),
+            keeps: keeps(dice),
             written: None,
         };
         Shape {

@@ -69,6 +69,7 @@ impl<W: World> Worker<W> {
         let mut course = self.spare_courses.pop().unwrap_or_default();
         std::mem::swap(&mut course, &mut self.courses[usize::from(id)]);
         course.retries += 1;
+        course.is_repeated = true;
         course.speculative = false;
         self.again.push_back(Again {
             operation: slot.operation,
@@ -170,6 +171,7 @@ impl<W: World> Worker<W> {
             .insert(operation, index, class, slot.intended_ns, now_ns);
         let Some(twin) = inserted else { return };
         let mut course = std::mem::take(&mut self.courses[usize::from(twin)]);
+        self.courses[usize::from(id)].is_repeated = true;
         course.copy_from(&self.courses[usize::from(id)]);
         course.speculative = true;
         course.twin = id;

@@ -33,6 +33,8 @@ pub(crate) struct Course {
     pub paging_state: Vec<u8>,
     /// Tries after failed ones, of the whole operation.
     pub retries: u8,
+    /// Whether there was more than one try.
+    pub is_repeated: bool,
     /// The slot of the other try that waits, or [`NONE`].
     pub twin: u16,
     /// Whether this try is the one that was made beside another.
@@ -57,6 +59,7 @@ impl Default for Course {
             empty_pages: 0,
             paging_state: Vec::new(),
             retries: 0,
+            is_repeated: false,
             twin: NONE,
             speculative: false,
             preparing: 0,

@@ -2,15 +2,14 @@
 
 use super::Worker;
 use crate::answer::{Answer, Nonsense, Reading};
+use crate::check::{Said, note_check};
 use crate::config::VerifyReads;
 use crate::connection::{ANSWER_BYTES_USUAL, Connection, Ended};
 use crate::facts::NO_KIND;
 use crate::inflight::{Slot, State};
-use crate::ledger::WriteState;
 use crate::worker::DueTimes;
 use crate::worker::course::Begun;
 use crate::world::World;
-use crate::written::note_check;
 use cql::frame::{FrameError, Header};
 use cql::response::RawRows;
 use measure::{Outcome, clock};
@@ -100,6 +99,9 @@ impl<W: World> Worker<W> {
                 Answer::Done if slot.is_plain() => self.succeed_plain(id, &slot, now_ns),
                 Answer::Rows(rows) if slot.is_plain() => {
                     self.take_rows(&slot, &rows);
+                    if let Some(history) = &mut self.history {
+                        history.answered(slot.operation.number, &rows, false, now_ns);
+                    }
                     self.succeed_plain(id, &slot, now_ns);
                 }
                 Answer::Done => {
@@ -173,15 +175,14 @@ impl<W: World> Worker<W> {
         // Whole partitions of thousands of rows take a while, and of such many may be on the way.
         let gives_up = || world.now_ns() > control.stop_ns().saturating_add(JUDGES_AFTER_STOP_NS);
         let check = self.generator.check_until(operation, rows, gives_up);
-        let writer = self.generator.writer();
-        let checks = &mut self.recorder.part.kinds[usize::from(operation.kind)].checks;
-        note_check(
-            checks,
+        let said = Said {
             check,
-            operation.key,
-            writer,
-            self.written.as_deref(),
-        );
+            row: operation.key,
+            writer: self.generator.writer(),
+            counted: self.generator.counted(),
+        };
+        let checks = &mut self.recorder.part.kinds[usize::from(operation.kind)].checks;
+        note_check(checks, said, self.written.as_deref());
     }
 
     #[inline]
@@ -194,7 +195,7 @@ impl<W: World> Worker<W> {
 
     #[inline]
     fn succeed_plain(&mut self, id: u16, slot: &Slot, now_ns: u64) {
-        self.write_down(&slot.operation, WriteState::Acknowledged);
+        self.write_down_acknowledged(&slot.operation, Some(now_ns));
         self.succeed(id, slot, slot.sent_ns, now_ns);
     }
 

@@ -4,7 +4,6 @@ use super::special::Unsendable;
 use super::{DueTimes, Worker};
 use crate::connection::Progress;
 use crate::inflight::SPECIAL;
-use crate::ledger::WriteState;
 use crate::world::{Watch, World};
 use measure::{Outcome, clock};
 use std::fmt::Display;
@@ -118,7 +117,7 @@ impl<W: World> Worker<W> {
         } else if let Err(why) = self.begin_special(id, due_ns, now_ns) {
             return self.refuse(id, now_ns, &why);
         }
-        self.write_down(&operation, WriteState::Unknown);
+        self.write_down_sent(&operation, now_ns);
         self.end.sent += 1;
         if matches!(self.source, DueTimes::Open { .. }) {
             self.note_lag(due_ns, now_ns);

@@ -16,6 +16,7 @@ use cql::frame::{BODY_BYTES_MAX, HEADER_BYTES};
 use cql::response::RawRows;
 use cql::template::{BATCH_ENTRIES_MAX, stamp};
 use measure::Outcome;
+use workload::Operation;
 
 /// Why no frame can hold a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -121,6 +122,9 @@ impl<W: World> Worker<W> {
         kind.batched += statements - 1;
         let count = if facts.is_read { 1 } else { tables };
         self.count_request(slot.operation.kind, facts.is_read, count);
+        if let Some((history, rows)) = self.history.as_mut().zip(rows) {
+            history.answered(slot.operation.number, rows, facts.conditional, now_ns);
+        }
         let mut applied = None;
         let mut turn = Turn::Last;
         match rows {
@@ -148,11 +152,14 @@ impl<W: World> Worker<W> {
             self.in_flight.slot(id).operation.statement = facts.then;
             return true;
         }
-        let written = match applied {
-            Some(false) => WriteState::NotSent,
-            _ => WriteState::Acknowledged,
-        };
-        self.write_down(&slot.operation, written);
+        if applied == Some(false) {
+            self.write_down_not_applied(&slot.operation);
+        } else {
+            // Another try may be under way still, and be a write of its own by the time that a node
+            // gives it.
+            let is_one_write = facts.stamped || !self.courses[usize::from(id)].is_repeated;
+            self.write_down_acknowledged(&slot.operation, is_one_write.then_some(now_ns));
+        }
         // This one is counted as the operation.
         let is_write = self.facts.kinds[usize::from(slot.operation.kind)].is_write;
         self.count_request(slot.operation.kind, !is_write, -1);
@@ -184,6 +191,13 @@ impl<W: World> Worker<W> {
             self.in_flight.orphan(twin);
             self.twins_count -= 1;
             self.recorder.part.kinds[usize::from(kind)].extra_uncertain += 1;
+        }
+    }
+
+    /// Notes in the ledger that a conditional write has changed nothing.
+    fn write_down_not_applied(&mut self, operation: &Operation) {
+        if let Some(ledger) = self.ledger_for(operation) {
+            ledger.set(operation.number, WriteState::NotSent);
         }
     }
 

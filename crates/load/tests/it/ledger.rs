@@ -4,10 +4,10 @@ use crate::program::{kind, program, statement};
 use crate::server::{Does, Server};
 use crate::{config, run};
 use cql::response::ErrorCode;
-use load::{Limit, WriteState, Written};
+use load::{Keeps, Limit, WriteState, Written};
 use std::sync::Arc;
 use std::time::Duration;
-use workload::Policy;
+use workload::{Policy, Statement};
 
 const INSERT: &str = "INSERT INTO t (k) VALUES (?)";
 const SELECT: &str = "SELECT v FROM t WHERE k = ?";
@@ -35,7 +35,7 @@ fn the_ledger_says_of_each_write_what_the_server_said() {
             ];
             let statements = vec![statement(INSERT, 0), statement(SELECT, 1)];
             let mut config = config(&[&server], program(kinds, statements, &[0, 0, 0, 1]), 0);
-            config.keeps_ledger = true;
+            config.keeps = Keeps::States;
             config.limit = limit;
             config.workers = workers;
             config.first_operation = 8;
@@ -78,7 +78,7 @@ fn a_read_tells_what_was_lost_from_what_was_never_written() {
         program(kinds, vec![statement(cql, 0)], &[0])
     };
     let mut load = config(&[&server], one("write", INSERT), 100);
-    load.keeps_ledger = true;
+    load.keeps = Keeps::States;
     let ledger = run(&load).summary.ledger.unwrap();
 
     // Rows 100 to 109 were never written at all.
@@ -108,14 +108,12 @@ fn the_writes_of_the_main_stage_are_known_by_their_rows() {
         program(kinds, vec![statement(INSERT, 0)], &[0]),
         10,
     );
-    main.keeps_ledger = true;
+    main.keeps = Keeps::States;
     let ledger = run(&main).summary.ledger.unwrap();
     let mut written = Written::default();
-    written.add_main(&main.program, &ledger, 0..20);
-    let rows: Vec<u64> = (0..20)
-        .filter(|&row| written.last_overwrite(row).is_some())
-        .collect();
-    assert_eq!(rows, [0, 1, 2, 6, 7, 8, 9]);
+    let outcomes = written.add_main(&main.program, &ledger, 0..20);
+    assert_eq!((outcomes.acknowledged, outcomes.unknown), (7, 3));
+    assert_eq!(written.rows_end(0), 10);
 
     let kinds = vec![kind("read", Policy::default())];
     let mut verify = config(
@@ -129,4 +127,46 @@ fn the_writes_of_the_main_stage_are_known_by_their_rows() {
         (checks.missing, checks.lost, checks.never_written),
         (20, 7, 0)
     );
+}
+
+/// Of three swaps one holds, one does not, and of one nobody knows; who was answered has an end.
+#[test]
+fn a_history_has_what_was_answered_and_no_end_for_what_was_not() {
+    let server = Server::start(|asked| match asked.number % 3 {
+        2 => Does::Fails(ErrorCode::WriteTimeout),
+        rest => Does::Applied(rest == 0),
+    });
+    let swap = Statement {
+        conditional: true,
+        ..statement("UPDATE t SET v = ? WHERE k = ? IF v = ?", 0)
+    };
+    let kinds = vec![kind("write", Policy::default())];
+    let mut config = config(&[&server], program(kinds, vec![swap], &[0]), 30);
+    config.keeps = Keeps::History;
+    config.workers = 2;
+    let summary = run(&config).summary;
+    let history = summary.history.expect("it was asked for");
+    assert_eq!((history.until_ns(), history.beyond()), (None, 0));
+    let ledger = summary.ledger.expect("it has one too");
+    let mut numbers = Vec::new();
+    for (number, happened) in history.operations() {
+        numbers.push(number);
+        let expected = [Some(true), Some(false), None][number as usize % 3];
+        assert_eq!(happened.applied, expected, "{number}");
+        assert_eq!(
+            happened.answered_ns.is_some(),
+            expected.is_some(),
+            "{number}"
+        );
+        assert!(happened.answered_ns.is_none_or(|ns| ns >= happened.sent_ns));
+        // The ledger is coarser, and of writes that were done.
+        assert!(ledger.sent_after_ns(number) <= happened.sent_ns, "{number}");
+        let done_ns = ledger.done_before_ns(number);
+        assert_eq!(done_ns.is_some(), expected == Some(true), "{number}");
+        assert!(
+            done_ns >= happened.answered_ns.filter(|_| done_ns.is_some()),
+            "{number}"
+        );
+    }
+    assert_eq!(numbers, (0..30).collect::<Vec<u64>>());
 }

@@ -3,7 +3,7 @@
 use crate::number;
 use crate::page::{Block, Cell, Column, Row, Section, Table, Tone};
 use crate::sections::rules::rule_tone;
-use crate::sections::state;
+use crate::sections::{accounts, state};
 use crate::summary::{place, variant_name};
 use crate::view::RunView;
 use store::record::{CountsRecord, TrialFinding};
@@ -12,6 +12,7 @@ use store::record::{CountsRecord, TrialFinding};
 pub fn section(view: &RunView) -> Option<Section> {
     let trials = &view.findings.trials;
     let mut blocks = Vec::new();
+    blocks.extend(accounts::blocks(view));
     if trials.iter().any(|t| t.verify.checked > 0) {
         blocks.push(Block::Text(verified(trials)));
         blocks.push(Block::Table(verify_table(view)));
@@ -73,7 +74,8 @@ pub fn trial_columns() -> Vec<Column> {
     ]
 }
 
-fn bad_if_any(count: u64) -> Cell {
+/// A count that should be 0.
+pub(super) fn bad_if_any(count: u64) -> Cell {
     let tone = if count > 0 { Tone::Bad } else { Tone::Plain };
     Cell::new(number::count(count)).tone(tone)
 }

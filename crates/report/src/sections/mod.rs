@@ -19,6 +19,7 @@ pub mod latency;
 pub mod panels;
 pub mod time;
 
+mod accounts;
 pub mod cluster;
 pub mod data;
 pub mod effective;

@@ -6,7 +6,7 @@ use super::{Field, Type};
 use crate::settings::draft::Series;
 use crate::settings::{
     Capacity, How, Load, PageCache, Priority, ROWS_UNLOADED, Replication, Reset, SAMPLED_NTH,
-    Settle,
+    Sample, Settle,
 };
 use cql::{Compression, Consistency};
 use imports::Tool;
@@ -26,6 +26,19 @@ const PERIOD_MIN: u64 = S / 10;
 const PERIOD_MAX: u64 = 3_600 * S;
 /// Rows that fit the 63 bits of a partition key's number.
 const ROWS_MAX: u64 = 1 << 62;
+
+/// Consistency levels at which rows may be read back.
+const READS: [Consistency; 9] = [
+    Consistency::One,
+    Consistency::Two,
+    Consistency::Three,
+    Consistency::Quorum,
+    Consistency::All,
+    Consistency::LocalQuorum,
+    Consistency::LocalOne,
+    Consistency::Serial,
+    Consistency::LocalSerial,
+];
 
 /// Consistency levels that an operation may ask for.
 const LEVELS: [Consistency; 9] = [
@@ -605,9 +618,20 @@ const INSTRUMENT: &[Field] = &[
     ),
     with(
         "verify.sample",
-        Type::Count(0, ROWS_MAX, |d, n| d.verify.sample = n),
+        Type::WordOr(
+            &[("all", |d| d.verify.sample = Sample::All)],
+            &Type::Count(0, ROWS_MAX, |d, n| d.verify.sample = Sample::Rows(n)),
+        ),
         "1000",
-        "Rows that are read back and compared after each trial.",
+        "Rows that are read back and compared after each trial; `all`: every row that was written, \
+         and what became of every acknowledged write is accounted for. That takes eight bytes of \
+         memory for each write of the main stage, at most 512 MiB.",
+    ),
+    optional(
+        "verify.consistency",
+        Type::Level(&READS, |d, level| d.verify.consistency = Some(level)),
+        "Consistency level of reading rows back. Default: for a sample that of the workload's \
+         reads, for `all` the weakest that must see what was acknowledged.",
     ),
     // Probes.
     optional(

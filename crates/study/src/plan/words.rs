@@ -2,6 +2,7 @@
 
 use crate::estimate;
 use crate::human;
+use crate::read_back::Levels;
 use crate::settings::{How, Load, PageCache, Settings, Target};
 use crate::standing::Preparation;
 use analysis::procedure::Point;
@@ -61,6 +62,24 @@ pub(super) fn load_words(settings: &Settings) -> String {
             let percent = share * 100.0;
             format!("write until the data volumes are {percent} % full, about {rows} rows")
         }
+    }
+}
+
+/// How all rows are read back, and whether that proves anything.
+pub(super) fn read_back_words(levels: &Levels) -> String {
+    let Levels {
+        copies,
+        written,
+        read,
+        ..
+    } = levels;
+    let words = format!("read every row that was written at {read} and compare");
+    match levels.meet() {
+        true => words,
+        false => format!(
+            "{words}; it may miss what {written} acknowledged, with {copies} copies: what is not \
+             there need not be lost"
+        ),
     }
 }
 

@@ -296,7 +296,10 @@ fn the_target_flag_replaces_every_variants_target_and_says_what_is_left_out() {
     let study = good(&overrides);
     for variant in &study.variants {
         assert_eq!(variant.settings.target.kind(), "null");
-        assert_eq!(variant.settings.verify.sample, 0);
+        assert_eq!(
+            variant.settings.verify.sample,
+            crate::settings::Sample::Rows(0)
+        );
     }
     assert_eq!(study.notes.len(), 1);
 }

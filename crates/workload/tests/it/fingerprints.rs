@@ -30,6 +30,8 @@ fn the_generated_bytes_are_those_of_earlier_versions() {
         ("cql-iot", spec("cql-iot")),
         ("cql-keyvalue", spec("cql-keyvalue")),
         ("cql-tabular", spec("cql-tabular")),
+        ("counters", spec("counters")),
+        ("registers", spec("registers")),
         ("kv", spec("kv")),
         (
             "kv latest",
@@ -58,6 +60,8 @@ fn the_generated_bytes_are_those_of_earlier_versions() {
         cql-iot                028a751029c03bd8 dba3aa3247413c2e 760f8843444bbd57
         cql-keyvalue           792b7492522b3357 4896159ad3f9aac1 70ec43a1d33983ae
         cql-tabular            587958148706458d e92ae85998c96712 3a8fc33b04c3e9ef
+        counters               07c969a8f4920e85 ff48d0e8f171da1a d61e758efa87b8fb
+        registers              e42e42f0369f7d59 9d5c09253bfef9cf d61e758efa87b8fb
         kv                     2ec05595aedb4223 a514d2a09d96afb2 493dce990afde0d9
         kv latest              27b854c785155b8a 53c22c3ddf85328e 493dce990afde0d9
     "#]];

@@ -1,5 +1,6 @@
 //! The workloads from the outside: what the engine and the study rely on.
 
+mod accounts;
 mod allocations;
 #[path = "../../../cql/tests/it/allocator.rs"]
 mod allocator;

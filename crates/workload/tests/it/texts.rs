@@ -128,6 +128,7 @@ fn kv_has_one_value_per_key() {
             read at LOCAL_ONE with 1 values: SELECT value FROM "cassay"."kv" WHERE key = ?
             insert at LOCAL_ONE with 2 values: INSERT INTO "cassay"."kv" (key, value) VALUES
                 (?, ?)
+            delete at LOCAL_ONE with 1 values: DELETE FROM "cassay"."kv" WHERE key = ?
             116 bytes per row
         "#]],
     );
@@ -153,6 +154,7 @@ fn the_study_s_keyspace_and_replication_are_used() {
             read at LOCAL_ONE with 1 values: SELECT value FROM "Mine"."kv" WHERE key = ?
             insert at LOCAL_ONE with 2 values: INSERT INTO "Mine"."kv" (key, value) VALUES
                 (?, ?)
+            delete at LOCAL_ONE with 1 values: DELETE FROM "Mine"."kv" WHERE key = ?
             108 bytes per row
         "#]],
     );

@@ -2,11 +2,20 @@
 
 use super::super::program::{self, BATCH, TEXT};
 use super::super::server::{Asked, Reply};
-use super::{Oracle, Try};
+use super::{Begun, Oracle, Try};
 use crate::answer::outcome_of;
 use crate::facts::may_be_tried_again;
-use crate::ledger::WriteState;
+use crate::ledger::{LEDGER_OPERATIONS_MAX, LedgerPart, TIMED_OPERATIONS_MAX, WriteState};
+use crate::sim::shape::START_NS;
 use measure::Outcome;
+
+/// The ledger that a worker should come to, with the times of all its writes.
+pub(super) fn ledger(first: u64, workers: u64) -> LedgerPart {
+    let part = LedgerPart::new(first, workers, LEDGER_OPERATIONS_MAX / workers, 1);
+    let mut part = part.timed(TIMED_OPERATIONS_MAX / workers, 1);
+    part.start(START_NS);
+    part
+}
 
 impl Oracle {
     /// A stream on which an answer is awaited by another connection.
@@ -134,14 +143,23 @@ impl Oracle {
         self.ended += 1;
         self.free(self.turn_ns);
         let is_write = self.program.kinds()[usize::from(begun.kind)].is_write;
-        if let Some(ledger) = self.ledger.as_mut().filter(|_| is_write) {
-            ledger.set(
-                number,
-                match applied {
-                    Some(false) => WriteState::NotSent,
-                    _ => WriteState::Acknowledged,
-                },
-            );
+        if is_write {
+            self.write_down(number, &begun, applied != Some(false));
+        }
+    }
+
+    /// A write was answered: what the ledger should say of it.
+    fn write_down(&mut self, number: u64, begun: &Begun, is_done: bool) {
+        let Some(ledger) = &mut self.ledger else {
+            return;
+        };
+        if !is_done {
+            return ledger.set(number, WriteState::NotSent);
+        }
+        ledger.set(number, WriteState::Acknowledged);
+        let statement = &self.program.statements()[usize::from(begun.statement)];
+        if statement.client_timestamp || !begun.is_repeated {
+            ledger.acknowledged(number, self.turn_ns);
         }
     }
 

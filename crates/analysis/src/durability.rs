@@ -1,0 +1,307 @@
+//! Whether a configuration promises that what was acknowledged is there afterwards, and is seen.
+//!
+//! Two promises in one: a read at R of RF copies meets at least one of the W that acknowledged
+//! (R + W > RF), and what broke took away so few of these W that it still does. What a node loses
+//! follows from its commit log: synced before the acknowledgement (batch, group), or every so often
+//! (periodic), so that a loss of power takes what was acknowledged since. What must hold: a promise
+//! is said to be kept only where nothing that is configured, or that broke, allows a loss; who
+//! cannot know says so.
+
+use std::collections::BTreeSet;
+
+/// What was asked for, and what broke meanwhile.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Configuration {
+    /// Copies of every row (RF).
+    pub copies: u64,
+    /// The weakest level of the writes.
+    pub written: Level,
+    /// The level at which they are read back.
+    pub read: Level,
+    /// The nodes' commit log; none where their settings cannot be read.
+    pub commit_log: Option<CommitLog>,
+    /// What broke.
+    pub blows: Vec<Blow>,
+}
+
+/// A consistency level.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Level {
+    /// `QUORUM`.
+    pub name: String,
+    /// Replicas that must answer; 0: a hint is enough.
+    pub replicas: u64,
+}
+
+/// When a node's commit log is on its disk.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CommitLog {
+    /// Whether the keyspace writes to it (`durable_writes`).
+    pub is_used: bool,
+    /// Whether it is in the process's own memory until it is synced, as a compressed or encrypted
+    /// one is; a mapped one outlives its process.
+    pub is_buffered: bool,
+    /// When it is synced.
+    pub sync: Sync,
+}
+
+/// `commitlog_sync`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Sync {
+    /// Every so many seconds; writes are acknowledged before.
+    Periodic {
+        /// `commitlog_sync_period`, s.
+        period_s: f64,
+    },
+    /// Before a write is acknowledged (`batch` and `group`).
+    BeforeAcknowledging,
+}
+
+/// Something that broke, on purpose or not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Blow {
+    /// What it was: `host-power-off of host2`.
+    pub what: String,
+    /// The nodes that it hit, by name.
+    pub nodes: Vec<String>,
+    /// What such a node may have lost by it.
+    pub loses: Loses,
+}
+
+/// What a node may lose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loses {
+    /// Nothing: it was slow, cut off, or stopped in order.
+    Nothing,
+    /// What was in the memory of its process (kill -9).
+    Memory,
+    /// What was not synced to its disk (loss of power).
+    Unsynced,
+    /// Its disk.
+    Everything,
+}
+
+/// What a configuration promises of acknowledged writes; each with why, as a clause.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Promise {
+    /// All of them are seen.
+    Kept(String),
+    /// Some may be lost, or not be seen.
+    None(String),
+    /// That cannot be told.
+    Unknown(String),
+}
+
+impl Promise {
+    /// Why.
+    pub fn why(&self) -> &str {
+        match self {
+            Promise::Kept(why) | Promise::None(why) | Promise::Unknown(why) => why,
+        }
+    }
+
+    /// The word in records: `kept`, `none`, `unknown`.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Promise::Kept(_) => "kept",
+            Promise::None(_) => "none",
+            Promise::Unknown(_) => "unknown",
+        }
+    }
+}
+
+/// What a configuration promises.
+pub fn promise(of: &Configuration) -> Promise {
+    let (written, read, copies) = (&of.written, &of.read, of.copies);
+    if written.replicas == 0 {
+        let why = format!("{} acknowledges what only a hint holds", written.name);
+        return Promise::None(why);
+    }
+    if read.replicas + written.replicas <= copies {
+        return Promise::None(format!(
+            "a read at {} asks {} of {copies} copies and need not meet the {} that acknowledged at \
+             {}",
+            read.name, read.replicas, written.replicas, written.name
+        ));
+    }
+    let mut hit: BTreeSet<&str> = BTreeSet::new();
+    let mut words = Vec::new();
+    for blow in &of.blows {
+        match why_lossy(blow.loses, of.commit_log.as_ref()) {
+            Lossy::No => continue,
+            Lossy::Unknown => {
+                return Promise::Unknown(format!(
+                    "{} may lose what is not synced, and when the commit log is synced could not \
+                     be read",
+                    blow.what
+                ));
+            }
+            Lossy::Yes(why) => words.push(format!("{} loses {why}", blow.what)),
+        }
+        hit.extend(blow.nodes.iter().map(String::as_str));
+    }
+    let left = written.replicas.saturating_sub(hit.len() as u64);
+    let seen = left > 0 && read.replicas + left > copies;
+    match (words.is_empty(), seen) {
+        (true, _) => Promise::Kept(format!(
+            "{} and {} meet in one of {copies} copies, and nothing broke that loses what was \
+             acknowledged",
+            written.name, read.name
+        )),
+        (false, true) => Promise::Kept(format!(
+            "{} of {copies} copies had it, {} lost, and a read at {} meets one of the rest",
+            written.replicas,
+            nodes(hit.len()),
+            read.name
+        )),
+        (false, false) => Promise::None(format!(
+            "{}, on {}, and {} of {copies} copies had acknowledged at {}",
+            words.join("; "),
+            nodes(hit.len()),
+            written.replicas,
+            written.name
+        )),
+    }
+}
+
+fn nodes(count: usize) -> String {
+    match count {
+        1 => "1 node".to_owned(),
+        count => format!("{count} nodes"),
+    }
+}
+
+/// Whether a node loses what it has acknowledged, and what that is.
+enum Lossy {
+    No,
+    Yes(String),
+    Unknown,
+}
+
+fn why_lossy(loses: Loses, commit_log: Option<&CommitLog>) -> Lossy {
+    let Some(log) = commit_log else {
+        return match loses {
+            Loses::Nothing => Lossy::No,
+            Loses::Everything => Lossy::Yes("its disk".to_owned()),
+            Loses::Memory | Loses::Unsynced => Lossy::Unknown,
+        };
+    };
+    match (loses, log.sync) {
+        (Loses::Nothing, _) => Lossy::No,
+        (Loses::Everything, _) => Lossy::Yes("its disk".to_owned()),
+        (Loses::Memory | Loses::Unsynced, _) if !log.is_used => {
+            Lossy::Yes("what was not flushed, without a commit log (durable_writes)".to_owned())
+        }
+        (_, Sync::BeforeAcknowledging) => Lossy::No,
+        (Loses::Memory, Sync::Periodic { .. }) if !log.is_buffered => Lossy::No,
+        (_, Sync::Periodic { period_s }) => Lossy::Yes(format!(
+            "what was acknowledged since its commit log was synced (periodic, every {period_s} s)"
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PERIODIC: CommitLog = CommitLog {
+        is_used: true,
+        is_buffered: false,
+        sync: Sync::Periodic { period_s: 10.0 },
+    };
+    const BATCH: CommitLog = CommitLog {
+        sync: Sync::BeforeAcknowledging,
+        ..PERIODIC
+    };
+
+    fn level(name: &str, replicas: u64) -> Level {
+        let name = name.to_owned();
+        Level { name, replicas }
+    }
+
+    fn blow(nodes: &[&str], loses: Loses) -> Blow {
+        Blow {
+            what: "a blow".to_owned(),
+            nodes: nodes.iter().map(|&node| node.to_owned()).collect(),
+            loses,
+        }
+    }
+
+    /// Three copies; W and R, the commit log, what broke, and what is promised.
+    #[test]
+    fn a_promise_is_kept_where_a_read_still_meets_a_copy() {
+        use Loses::{Everything, Memory, Nothing, Unsynced};
+        let unused = CommitLog {
+            is_used: false,
+            ..BATCH
+        };
+        let buffered = CommitLog {
+            is_buffered: true,
+            ..PERIODIC
+        };
+        let (one, two) = (["a"].as_slice(), ["a", "b"].as_slice());
+        for (replicas, log, blows, expected) in [
+            ((2, 2), Some(PERIODIC), vec![], "kept"),
+            ((1, 2), Some(BATCH), vec![], "none"),
+            ((1, 3), Some(BATCH), vec![], "kept"),
+            ((0, 3), Some(BATCH), vec![], "none"),
+            ((2, 2), Some(PERIODIC), vec![(two, Nothing)], "kept"),
+            ((2, 2), Some(PERIODIC), vec![(two, Memory)], "kept"),
+            ((2, 2), Some(buffered), vec![(two, Memory)], "none"),
+            ((2, 2), Some(unused), vec![(two, Memory)], "none"),
+            ((1, 3), Some(PERIODIC), vec![(one, Unsynced)], "none"),
+            ((1, 3), Some(BATCH), vec![(one, Unsynced)], "kept"),
+            // The one copy that is left need not be among the two that are asked.
+            ((2, 2), Some(PERIODIC), vec![(one, Unsynced)], "none"),
+            ((2, 3), Some(PERIODIC), vec![(one, Unsynced)], "kept"),
+            (
+                (2, 3),
+                Some(PERIODIC),
+                vec![(one, Unsynced), (one, Unsynced)],
+                "kept",
+            ),
+            (
+                (2, 3),
+                Some(PERIODIC),
+                vec![(one, Unsynced), (two, Unsynced)],
+                "none",
+            ),
+            ((3, 2), Some(BATCH), vec![(one, Everything)], "kept"),
+            ((2, 2), Some(BATCH), vec![(one, Everything)], "none"),
+            ((2, 2), None, vec![(one, Unsynced)], "unknown"),
+            ((2, 2), None, vec![(one, Nothing)], "kept"),
+        ] {
+            let of = Configuration {
+                copies: 3,
+                written: level("W", replicas.0),
+                read: level("R", replicas.1),
+                commit_log: log,
+                blows: blows
+                    .iter()
+                    .map(|(nodes, loses)| blow(nodes, *loses))
+                    .collect(),
+            };
+            let found = promise(&of);
+            assert_eq!(found.name(), expected, "{of:?}: {}", found.why());
+        }
+    }
+
+    #[test]
+    fn a_loss_that_is_allowed_says_why() {
+        let of = Configuration {
+            copies: 3,
+            written: level("ONE", 1),
+            read: level("ALL", 3),
+            commit_log: Some(PERIODIC),
+            blows: vec![Blow {
+                what: "host-power-off of host2".to_owned(),
+                ..blow(&["node2"], Loses::Unsynced)
+            }],
+        };
+        assert_eq!(
+            promise(&of).why(),
+            "host-power-off of host2 loses what was acknowledged since its commit log was synced \
+             (periodic, every 10 s), on 1 node, and 1 of 3 copies had acknowledged at ONE"
+        );
+    }
+}

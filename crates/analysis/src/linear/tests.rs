@@ -1,0 +1,256 @@
+//! Planted violations, legal histories, and the search beside one that tries everything.
+
+use super::*;
+use proptest::prelude::*;
+
+const STATES: u64 = 1_000_000;
+
+fn of(what: What, invoked_ns: u64, returned_ns: u64) -> Operation {
+    Operation {
+        invoked_ns,
+        returned_ns: Some(returned_ns),
+        what,
+    }
+}
+
+fn read(value: i64, invoked_ns: u64, returned_ns: u64) -> Operation {
+    of(What::Read(Some(value)), invoked_ns, returned_ns)
+}
+
+fn write(value: i64, invoked_ns: u64, returned_ns: u64) -> Operation {
+    of(What::Write(Some(value)), invoked_ns, returned_ns)
+}
+
+fn swap((from, to): (i64, i64), applied: bool, (invoked_ns, returned_ns): (u64, u64)) -> Operation {
+    let what = What::Swap {
+        from: Some(from),
+        to: Some(to),
+        applied,
+        instead: None,
+    };
+    of(what, invoked_ns, returned_ns)
+}
+
+fn unknown(operation: Operation) -> Operation {
+    Operation {
+        returned_ns: None,
+        ..operation
+    }
+}
+
+/// Every register is 0 at first.
+#[test]
+fn planted_violations_are_found_and_legal_histories_pass() {
+    let legal: [(&str, Vec<Operation>); 6] = [
+        ("nothing", vec![]),
+        ("one after the other", vec![write(1, 0, 1), read(1, 2, 3)]),
+        (
+            "a read beside a write sees the one or the other",
+            vec![write(1, 0, 10), read(0, 1, 2), read(1, 3, 4)],
+        ),
+        (
+            "a write of unknown outcome is seen late",
+            vec![unknown(write(1, 0, 0)), read(0, 5, 6), read(1, 7, 8)],
+        ),
+        (
+            "or never",
+            vec![unknown(write(1, 0, 0)), read(0, 5, 6), read(0, 7, 8)],
+        ),
+        (
+            "a swap that lost against another",
+            vec![
+                swap((0, 1), true, (0, 5)),
+                swap((0, 2), false, (0, 5)),
+                read(1, 6, 7),
+            ],
+        ),
+    ];
+    for (what, history) in legal {
+        assert_eq!(
+            judge(&history, Some(0), STATES),
+            Found::Linearizable,
+            "{what}"
+        );
+    }
+    let violations: [(&str, Vec<Operation>, &[usize]); 6] = [
+        ("a stale read", vec![write(1, 0, 1), read(0, 2, 3)], &[1]),
+        (
+            "a lost update",
+            vec![swap((0, 1), true, (0, 5)), swap((0, 2), true, (0, 5))],
+            &[1],
+        ),
+        ("a value that nobody wrote", vec![read(7, 0, 1)], &[0]),
+        (
+            "a value that was there and is there again",
+            vec![write(1, 0, 1), write(2, 2, 3), read(2, 4, 5), read(1, 6, 7)],
+            &[3],
+        ),
+        (
+            "a swap that should have held",
+            vec![swap((0, 1), false, (0, 1)), read(0, 2, 3)],
+            &[0],
+        ),
+        (
+            "a write of unknown outcome that came and went",
+            vec![unknown(write(1, 0, 0)), read(1, 5, 6), read(0, 7, 8)],
+            &[2],
+        ),
+    ];
+    for (what, history, at) in violations {
+        assert_eq!(
+            judge(&history, Some(0), STATES),
+            Found::Violated(at.to_vec()),
+            "{what}"
+        );
+    }
+}
+
+#[test]
+fn what_a_swap_found_instead_counts() {
+    let mut lost = swap((3, 4), false, (2, 3));
+    let history = |instead: i64| {
+        let What::Swap { instead: found, .. } = &mut lost.what else {
+            unreachable!("it is a swap")
+        };
+        *found = Some(Some(instead));
+        vec![write(1, 0, 1), lost]
+    };
+    let mut history = history;
+    assert_eq!(judge(&history(1), Some(0), STATES), Found::Linearizable);
+    assert_eq!(
+        judge(&history(2), Some(0), STATES),
+        Found::Violated(vec![1])
+    );
+}
+
+/// Writes of unknown outcome that no read tells apart are the worst case of any such search.
+#[test]
+fn a_search_that_grows_too_large_says_so() {
+    let mut history: Vec<Operation> = (1..40).map(|n| unknown(write(n, 0, 0))).collect();
+    history.push(read(-1, 1, 2));
+    assert_eq!(judge(&history, Some(0), 10_000), Found::Undecided(10_000));
+}
+
+/// A long history of a register that keeps its word costs about a state for each operation.
+#[test]
+fn a_long_history_is_judged_in_as_many_states_as_it_has_operations() {
+    let history: Vec<Operation> = (0..10_000)
+        .map(|n| match n % 2 {
+            0 => write(n as i64, n * 10, n * 10 + 15),
+            _ => read(n as i64 - 1, n * 10, n * 10 + 15),
+        })
+        .collect();
+    assert_eq!(judge(&history, None, 20_000), Found::Linearizable);
+}
+
+/// Tries every order of every choice of the operations of unknown outcome.
+fn brute(history: &[Operation], left: &mut Vec<usize>, value: Option<i64>) -> bool {
+    if left.iter().all(|&at| history[at].returned_ns.is_none()) {
+        return true;
+    }
+    for index in 0..left.len() {
+        let at = left[index];
+        let invoked_ns = history[at].invoked_ns;
+        let before = |&other: &usize| {
+            other != at && history[other].returned_ns.is_some_and(|ns| ns < invoked_ns)
+        };
+        if left.iter().any(before) {
+            continue;
+        }
+        let after = match (history[at].what, history[at].returned_ns) {
+            (What::Read(_), None) => Some(value),
+            (What::Read(found), _) => (found == value).then_some(value),
+            (What::Write(to), _) => Some(to),
+            (What::Swap { from, to, .. }, None) => Some(if from == value { to } else { value }),
+            (
+                What::Swap {
+                    from, to, applied, ..
+                },
+                _,
+            ) => (applied == (from == value)).then_some(if applied { to } else { value }),
+        };
+        let Some(after) = after else { continue };
+        left.remove(index);
+        let found = brute(history, left, after);
+        left.insert(index, at);
+        if found {
+            return true;
+        }
+    }
+    false
+}
+
+fn any_operation() -> impl Strategy<Value = Operation> {
+    let value = || 0_i64..3;
+    let what = prop_oneof![
+        value().prop_map(|value| What::Read(Some(value))),
+        value().prop_map(|value| What::Write(Some(value))),
+        (value(), value(), any::<bool>()).prop_map(|(from, to, applied)| What::Swap {
+            from: Some(from),
+            to: Some(to),
+            applied,
+            instead: None,
+        }),
+    ];
+    let times = (0_u64..20, 0_u64..8, prop::bool::weighted(0.8));
+    (what, times).prop_map(|(what, (invoked_ns, took_ns, is_known))| Operation {
+        invoked_ns,
+        returned_ns: is_known.then_some(invoked_ns + took_ns),
+        what,
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn the_search_says_what_trying_everything_says(
+        history in prop::collection::vec(any_operation(), 0..7),
+    ) {
+        let mut left: Vec<usize> = (0..history.len()).collect();
+        let expected = brute(&history, &mut left, Some(0));
+        let found = judge(&history, Some(0), u64::MAX);
+        prop_assert_eq!(found == Found::Linearizable, expected, "{:?}", found);
+    }
+
+    /// A register that does its operations one after the other, at a time within each of them.
+    #[test]
+    fn a_register_that_keeps_its_word_is_not_accused(
+        operations in prop::collection::vec((0_u64..200, 1_u64..40, 0_u64..100, 0_u8..3, 0_i64..3,
+            0_i64..3, prop::bool::weighted(0.9), any::<bool>()), 0..40),
+    ) {
+        let mut made: Vec<(u64, usize)> = (0..operations.len())
+            .map(|at| {
+                let (invoked, took, share, ..) = operations[at];
+                (invoked * 100 + took * share, at)
+            })
+            .collect();
+        made.sort_unstable();
+        let mut value = Some(0);
+        let mut history = Vec::new();
+        for (_, at) in made {
+            let (invoked, took, _, kind, from, to, is_known, is_done) = operations[at];
+            let holds = value == Some(from);
+            let what = match kind {
+                0 => What::Read(value),
+                1 => What::Write(Some(to)),
+                _ => What::Swap {
+                    from: Some(from), to: Some(to), applied: holds, instead: Some(value),
+                },
+            };
+            match what {
+                _ if !is_known && !is_done => {}
+                What::Write(to) => value = to,
+                What::Swap { to, .. } if holds => value = to,
+                _ => {}
+            }
+            history.push(Operation {
+                invoked_ns: invoked * 100,
+                returned_ns: is_known.then_some((invoked + took) * 100),
+                what,
+            });
+        }
+        let found = judge(&history, Some(0), 5_000_000);
+        prop_assert!(!matches!(found, Found::Violated(_)), "{:?}", found);
+    }
+}

@@ -1,0 +1,218 @@
+//! V14: what was read is what was written. Reads of the window and of a sample, all rows read back
+//! at the end, and the histories of registers.
+//!
+//! What a configuration does not promise is no fault of the run: such a loss is a result, and
+//! passes with its reason. A loss that was promised not to happen is the end of any trust.
+
+use super::{Evidence, Outcome, ReadBack, Registers};
+use crate::durability::Promise;
+use measure::interval::CheckCounts;
+
+type Judged = (Outcome, String);
+
+/// V14: reads returned what was written.
+pub(super) fn data(evidence: &Evidence) -> Judged {
+    let promise = evidence.promise.as_ref();
+    let weak = evidence.weak_consistency;
+    let parts = [
+        reads(&evidence.checks, weak, promise),
+        evidence.read_back.map(|back| read_back(&back, promise)),
+        evidence.registers.map(|found| registers(found, promise)),
+    ];
+    let judged = parts.into_iter().flatten().reduce(|all, part| {
+        let detail = format!("{}; {}", all.1, part.1);
+        (all.0.max(part.0), detail)
+    });
+    judged.unwrap_or_else(|| {
+        let detail = "no read was compared with what was written";
+        (Outcome::Unknown, detail.to_owned())
+    })
+}
+
+fn reads(checks: &CheckCounts, weak: bool, promise: Option<&Promise>) -> Option<Judged> {
+    if checks.checked == 0 {
+        return None;
+    }
+    let behind = checks.missing + checks.stale + checks.resurrected;
+    let (allowed, why) = match promise {
+        _ if weak => (
+            Outcome::Warn,
+            "; the consistency levels allow missing and stale reads",
+        ),
+        Some(Promise::None(_)) => (Outcome::Warn, "; what broke allows missing and stale reads"),
+        _ => (Outcome::Fail, ""),
+    };
+    let outcome = match (checks.wrong, behind) {
+        (0, 0) => Outcome::Pass,
+        (0, _) => allowed,
+        _ => Outcome::Fail,
+    };
+    let mut detail = format!(
+        "{} reads compared: {} missing, {} stale, {} wrong (limit 0{})",
+        checks.checked,
+        checks.missing,
+        checks.stale,
+        checks.wrong,
+        if behind > 0 { why } else { "" }
+    );
+    if checks.resurrected > 0 {
+        detail += &format!(", {} deleted and there again", checks.resurrected);
+    }
+    Some((outcome, detail))
+}
+
+/// All rows that were read back: what was lost against what was promised.
+fn read_back(back: &ReadBack, promise: Option<&Promise>) -> Judged {
+    let checks = &back.checks;
+    let lost = checks.missing + checks.stale + checks.resurrected + checks.too_low;
+    let never = checks.wrong + checks.too_high;
+    let counts = [
+        (checks.missing, "lost"),
+        (checks.stale, "stale"),
+        (checks.resurrected, "deleted and there again"),
+        (checks.wrong, "wrong"),
+        (checks.too_low, "counters too low"),
+        (checks.too_high, "counters too high"),
+        (back.unread, "unread"),
+    ];
+    let found: Vec<String> = counts
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, name)| format!("{count} {name}"))
+        .collect();
+    let found = match found.is_empty() {
+        true => "every acknowledged write is there".to_owned(),
+        false => found.join(", "),
+    };
+    let rows = checks.checked + back.unread;
+    let (allowed, why) = allowed(lost, promise);
+    let outcome = match (never, back.unread) {
+        (1.., _) => Outcome::Fail,
+        (0, 1..) => allowed.max(Outcome::Warn),
+        (0, 0) => allowed,
+    };
+    (outcome, format!("{rows} rows read back: {found}{why}"))
+}
+
+fn registers(found: Registers, promise: Option<&Promise>) -> Judged {
+    let (allowed, why) = allowed(found.violated, promise);
+    let outcome = match found.undecided {
+        0 => allowed,
+        _ => allowed.max(Outcome::Warn),
+    };
+    let detail = format!(
+        "{} registers checked: {} not linearizable, {} undecided{why}",
+        found.checked, found.violated, found.undecided
+    );
+    (outcome, detail)
+}
+
+/// How so many losses are judged, and the words for why.
+fn allowed(lost: u64, promise: Option<&Promise>) -> (Outcome, String) {
+    match (lost, promise) {
+        (0, _) => (Outcome::Pass, String::new()),
+        (_, Some(Promise::None(why))) => (
+            Outcome::Pass,
+            format!(" (the configuration allows it: {why})"),
+        ),
+        (_, Some(Promise::Kept(why))) => (Outcome::Fail, format!(" (must not be: {why})")),
+        (_, Some(Promise::Unknown(why))) => (Outcome::Warn, format!(" ({why})")),
+        (_, None) => (Outcome::Fail, " (limit 0)".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn back(change: impl Fn(&mut ReadBack)) -> ReadBack {
+        let mut back = ReadBack::default();
+        back.checks.checked = 100;
+        change(&mut back);
+        back
+    }
+
+    #[test]
+    fn a_loss_counts_as_what_was_promised() {
+        use Outcome::{Fail, Pass, Warn};
+        let kept = Some(Promise::Kept("two meet".to_owned()));
+        let none = Some(Promise::None("power was lost".to_owned()));
+        let unknown = Some(Promise::Unknown("no settings".to_owned()));
+        let lost = back(|back| back.checks.missing = 2);
+        for (back, promise, outcome, detail) in [
+            (
+                back(|_| ()),
+                &kept,
+                Pass,
+                "100 rows read back: every acknowledged write is there",
+            ),
+            (
+                lost,
+                &kept,
+                Fail,
+                "100 rows read back: 2 lost (must not be: two meet)",
+            ),
+            (
+                lost,
+                &none,
+                Pass,
+                "100 rows read back: 2 lost (the configuration allows it: power was lost)",
+            ),
+            (
+                lost,
+                &unknown,
+                Warn,
+                "100 rows read back: 2 lost (no settings)",
+            ),
+            (lost, &None, Fail, "100 rows read back: 2 lost (limit 0)"),
+            (
+                back(|back| back.checks.wrong = 1),
+                &none,
+                Fail,
+                "100 rows read back: 1 wrong",
+            ),
+            (
+                back(|back| back.unread = 3),
+                &kept,
+                Warn,
+                "103 rows read back: 3 unread",
+            ),
+            (
+                back(|back| back.checks.resurrected = 1),
+                &kept,
+                Fail,
+                "100 rows read back: 1 deleted and there again (must not be: two meet)",
+            ),
+        ] {
+            let evidence = Evidence {
+                promise: promise.clone(),
+                read_back: Some(back),
+                ..Evidence::default()
+            };
+            assert_eq!(data(&evidence), (outcome, detail.to_owned()));
+        }
+    }
+
+    #[test]
+    fn the_worst_of_several_parts_counts_and_all_are_said() {
+        let mut evidence = Evidence {
+            promise: Some(Promise::Kept("two meet".to_owned())),
+            read_back: Some(back(|_| ())),
+            registers: Some(Registers {
+                checked: 4,
+                violated: 1,
+                undecided: 1,
+            }),
+            ..Evidence::default()
+        };
+        evidence.checks.checked = 5;
+        let (outcome, detail) = data(&evidence);
+        assert_eq!(outcome, Outcome::Fail);
+        assert_eq!(
+            detail,
+            "5 reads compared: 0 missing, 0 stale, 0 wrong (limit 0); 100 rows read back: every \
+             acknowledged write is there; 4 registers checked: 1 not linearizable, 1 undecided \
+             (must not be: two meet)"
+        );
+    }
+}

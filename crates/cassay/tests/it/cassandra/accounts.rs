@@ -1,0 +1,166 @@
+//! What becomes of acknowledged writes: all rows are read back, and what is planted behind the
+//! tool's back is found.
+
+use super::{one_node, only_trial};
+use crate::program::Lab;
+use cluster::{Access, Session};
+use serde_json::Value;
+use std::time::Duration;
+
+/// Twenty rows, each of which is written, or deleted, ten times a second.
+const STUDY: &str = "\
+study: accounts
+question: Is everything there that was acknowledged?
+target: {local: {}}
+keyspace: {replication: 1, name: KEYSPACE}
+workload: {use: kv, mix: {write: 9, insert: 1, delete: 3}, consistency: ONE}
+data: {load: {operations: 20}, settle: none}
+procedure: {fixed: {rate: 200}}
+window: {warmup: 1s, measure: 12s}
+verify: {reads: none, sample: all}
+client: {timeout: 60s}
+";
+
+/// A time after any that a node gives, µs since 1970.
+const LATER_US: u64 = 1 << 52;
+/// How long one answer may take on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn study(keyspace: &str, changes: &[(&str, &str)]) -> String {
+    let mut text = STUDY.replace("KEYSPACE", keyspace);
+    for (from, to) in changes {
+        assert!(text.contains(from), "{from}");
+        text = text.replace(from, to);
+    }
+    text
+}
+
+fn session() -> Session {
+    Session::open(one_node::address(), &Access::default(), PATIENCE).expect("a session")
+}
+
+/// The value of a row of `kv` as hexadecimal digits; none if there is no row.
+fn value(session: &mut Session, keyspace: &str, key: &str) -> Option<String> {
+    let cql = format!("SELECT value FROM {keyspace}.kv WHERE key = '{key}'");
+    let found = session.query(&cql).expect("it is answered");
+    let cell = found.rows.first()?.first()?.to_string();
+    Some(cell.trim_start_matches("0x").to_owned())
+}
+
+/// Waits until a row has a value that is not `other`.
+fn another(session: &mut Session, keyspace: &str, key: &str, other: Option<&str>) -> String {
+    loop {
+        let found = value(session, keyspace, key);
+        if let Some(found) = found.filter(|found| Some(found.as_str()) != other) {
+            return found;
+        }
+    }
+}
+
+/// The counts of a reading that should be 0.
+fn errors(back: &Value) -> [u64; 5] {
+    ["lost", "stale", "wrong", "resurrected", "unread"].map(|name| back[name].as_u64().unwrap_or(0))
+}
+
+#[test]
+#[ignore = "starts a real Cassandra: cargo xtask cassandra"]
+fn every_acknowledged_write_is_there_and_what_is_planted_is_found() {
+    let target = format!("attach:{}", one_node::address());
+    let arguments = ["run", "study.yaml", "--json", "--target", &target];
+    let lab = Lab::with(&study("accounts", &[]));
+    let trial = only_trial(&lab.cassay(&arguments).measured(&lab));
+    let back = &trial["read_back"];
+    assert_eq!(errors(back), [0; 5], "{back:#}");
+    assert_eq!(back["read_at"], "ONE");
+    assert_eq!(back["promise"], "kept", "{back:#}");
+    let count = |name: &str| back[name].as_u64().unwrap_or(0);
+    assert!(count("rows") > 100, "inserted rows too: {back:#}");
+    assert!(count("writes_acknowledged") > 2000, "{back:#}");
+    let parts = ["right", "deleted", "unconfirmed", "never_written"];
+    let sum: u64 = parts.map(count).iter().sum();
+    assert_eq!(sum, count("rows"), "{back:#}");
+
+    // A row that is deleted, one that gets back an older value of its own, one that comes back.
+    let lab = Lab::with(&study("planted", &[("delete: 3", "delete: 0")]));
+    let mut run = lab.start(&arguments);
+    run.wait_for("· measure:");
+    let mut session = session();
+    let key = |row: u64| format!("{row:016x}");
+    let delete = format!(
+        "DELETE FROM planted.kv USING TIMESTAMP {LATER_US} WHERE key = '{}'",
+        key(3)
+    );
+    session.query(&delete).expect("a row is deleted");
+    let first = another(&mut session, "planted", &key(4), None);
+    another(&mut session, "planted", &key(4), Some(&first));
+    let put_back = format!(
+        "INSERT INTO planted.kv (key, value) VALUES ('{}', 0x{first}) USING TIMESTAMP {LATER_US}",
+        key(4)
+    );
+    session
+        .query(&put_back)
+        .expect("an older value is put back");
+    let strange = format!(
+        "INSERT INTO planted.kv (key, value) VALUES ('{}', 0x00) USING TIMESTAMP {LATER_US}",
+        key(5)
+    );
+    session.query(&strange).expect("a strange value is put");
+    let said = run.end().ended_with(3);
+    let trial = only_trial(&said);
+    let back = &trial["read_back"];
+    assert_eq!(errors(back), [1, 1, 1, 0, 0], "{back:#}");
+    let reasons = trial["reasons"].to_string();
+    assert!(
+        reasons.contains("V14") && reasons.contains("must not be"),
+        "{reasons}"
+    );
+}
+
+#[test]
+#[ignore = "starts a real Cassandra: cargo xtask cassandra"]
+fn counters_are_what_was_added_and_registers_are_linearizable() {
+    let counters = [
+        (
+            "use: kv, mix: {write: 9, insert: 1, delete: 3}",
+            "use: counters, mix: {add: 1}",
+        ),
+        (
+            "target: {local: {}}",
+            "target: {local: {nodes: 1, heap: 512MiB, class_sharing: true}}",
+        ),
+    ];
+    let lab = Lab::with(&study("sums", &counters));
+    let trial = only_trial(&lab.cassay(&["run", "study.yaml", "--json"]).measured(&lab));
+    let back = &trial["read_back"];
+    assert_eq!(back["right"], 20, "{back:#}");
+    assert_eq!(back["rows"], 20, "{back:#}");
+
+    let registers = [(
+        "use: kv, mix: {write: 9, insert: 1, delete: 3}, consistency: ONE",
+        "use: registers",
+    )];
+    let lab = Lab::with(&study("registers", &registers));
+    let target = format!("attach:{}", one_node::address());
+    let arguments = ["run", "study.yaml", "--json", "--target", &target];
+    let trial = only_trial(&lab.cassay(&arguments).measured(&lab));
+    let found = &trial["registers"];
+    assert_eq!(found["linearizable"], 20, "{found:#}");
+    let operations = found["operations"].as_u64().expect("a count");
+    assert!(operations > 2000, "{found:#}");
+    let history = lab.run().path.join("trials/00-rate-200/history.ndjson");
+    let lines = std::fs::read_to_string(history).unwrap().lines().count();
+    assert_eq!(lines as u64, operations);
+
+    // A register that is set back behind all transactions.
+    let lab = Lab::with(&study("planted_registers", &registers));
+    let mut run = lab.start(&arguments);
+    run.wait_for("· measure:");
+    let planted = format!(
+        "UPDATE planted_registers.registers USING TIMESTAMP {LATER_US} SET value = 0 WHERE key = 7"
+    );
+    session().query(&planted).expect("it is set");
+    let trial = only_trial(&run.end().ended_with(3));
+    let found = &trial["registers"];
+    assert_eq!(found["violated"], 1, "{found:#}");
+    assert_eq!(found["violations"][0]["key"], 7, "{found:#}");
+}

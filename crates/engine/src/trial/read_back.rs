@@ -1,0 +1,326 @@
+//! Reading rows back after a trial, and what the configuration promises of them.
+
+use super::faults::Place;
+use super::{State, TrialEnd, TrialRun};
+use crate::conduct::Decision;
+use crate::event::Event;
+use crate::offer::{LOAD_RETRIES, Offer, Offered, closed};
+use crate::running::Running;
+use analysis::durability::{self, Blow, CommitLog, Configuration, Level, Loses, Promise, Sync};
+use analysis::rules::ReadBack;
+use anyhow::{Context, Result};
+use cql::Consistency;
+use load::{Keeps, Limit, VerifyReads, Written};
+use measure::Outcome;
+use measure::interval::CheckCounts;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+use store::record::ReadBackRecord;
+use study::plan::PhaseKind;
+use study::read_back::{Levels, levels};
+use study::settings::{Sample, Settings, Target};
+use workload::{Program, Stage, Tuning};
+
+/// In flight while rows are read back.
+const IN_FLIGHT: u32 = 32;
+/// By how much the clocks of machines that are not ours may differ, and with them the times that
+/// nodes give to writes: more than any that asks a time server is off.
+const STRANGE_CLOCKS: Duration = Duration::from_secs(1);
+
+impl TrialRun<'_> {
+    /// What is written down of the writes of the main stage.
+    pub(super) fn keeps_main(&self, running: &Running) -> Keeps {
+        match self.settings.verify.sample {
+            Sample::All if self.has_registers() => Keeps::History,
+            Sample::All => Keeps::Times,
+            Sample::Rows(_) if running.written.is_some() => Keeps::States,
+            Sample::Rows(_) => Keeps::Nothing,
+        }
+    }
+
+    /// What is known of earlier writes before the main stage begins. Where all rows are read back,
+    /// its own writes are known whatever was before.
+    pub(super) fn begin_written(&self, running: &mut Running) {
+        let is_all = self.settings.verify.sample == Sample::All && self.step.is_none();
+        let known = running.written.take();
+        let known = known.or_else(|| is_all.then(Written::default));
+        let known = known.map(|written| match self.has_strange_clocks() {
+            true => written.with_margin(STRANGE_CLOCKS),
+            false => written,
+        });
+        // Tables of a cluster that is not ours may have been there before.
+        running.written = known.map(|written| match self.settings.target {
+            Target::Attach(_) => written.with_old_counters(),
+            Target::Local(_) | Target::Null(_) => written,
+        });
+    }
+
+    /// Whether writes get their times by clocks of other machines.
+    fn has_strange_clocks(&self) -> bool {
+        let mut statements = self.program.statements().iter();
+        matches!(self.settings.target, Target::Attach(_))
+            && statements.any(|statement| !statement.returns_rows && !statement.client_timestamp)
+    }
+
+    /// Reads rows back and compares them with what the seed says.
+    pub(super) fn verify(
+        &mut self,
+        running: &mut Running,
+        state: &mut State,
+    ) -> Result<Option<TrialEnd>> {
+        let sample = self.settings.verify.sample;
+        let loaded = self.program.rows();
+        let (stage, rows) = match (sample, &running.written) {
+            (Sample::All, Some(written)) => (Stage::ReadBack, written.rows_end(loaded)),
+            _ => (Stage::Verify, sample.rows(loaded)),
+        };
+        if rows == 0 || self.step.is_some() || state.evidence.aborted.is_some() {
+            return Ok(None);
+        }
+        self.begin_phase(PhaseKind::Verify, state)?;
+        let offer = Offer {
+            verify: VerifyReads::EveryNth(1),
+            written: running.written.take().map(Arc::new),
+            keeps: match stage == Stage::ReadBack && self.has_registers() {
+                true => Keeps::History,
+                false => Keeps::Nothing,
+            },
+            retries_min: if stage == Stage::ReadBack {
+                LOAD_RETRIES
+            } else {
+                0
+            },
+            ..Offer::of(stage, closed(IN_FLIGHT, rows), Limit::Operations(rows))
+        };
+        let levels = levels(self.settings, &self.program);
+        let measured = self.read_at(stage, &levels)?;
+        let offered = self.offer(running, state, &offer, &mut |_| Decision::of("verify"));
+        self.program = measured;
+        let offered = offered?;
+        running.written = offer.written.and_then(Arc::into_inner);
+        if stage == Stage::ReadBack {
+            self.account(&offered, rows, &levels, state);
+            self.judge_registers(&offered, running, state)?;
+        } else {
+            state.evidence.checks.add(offered.tally.checks());
+        }
+        if let Some(errors) = offered.errors_words() {
+            (self.events)(Event::Said(format!(
+                "not every row could be read back: {errors}"
+            )));
+        }
+        Ok(self.cut(offered.cut, state))
+    }
+
+    /// Has the reads of a stage ask at the level that they should; what measured before.
+    fn read_at(&mut self, stage: Stage, levels: &Levels) -> Result<Arc<Program>> {
+        let stated = self.settings.verify.consistency;
+        let level = stated.or((stage == Stage::ReadBack).then_some(levels.read));
+        let Some(level) = level else {
+            return Ok(Arc::clone(&self.program));
+        };
+        let kind = usize::from(self.program.generator(stage).begin(0).kind);
+        let name = self.program.kinds()[kind].name.clone();
+        let tuning = Tuning {
+            consistency: Some(level),
+            ..Tuning::default()
+        };
+        let tuned = workload::tune(Program::clone(&self.program), &[(name, tuning)]);
+        let tuned = tuned.ok().context("a kind of the program is not in it")?;
+        Ok(std::mem::replace(&mut self.program, Arc::new(tuned)))
+    }
+
+    /// Keeps what reading all rows back has found.
+    fn account(&self, offered: &Offered, rows: u64, levels: &Levels, state: &mut State) {
+        let checks = *offered.tally.checks();
+        let read = offered.tally.outcomes.get(Outcome::Ok);
+        let unread = rows.saturating_sub(read);
+        state.evidence.read_back = Some(ReadBack { checks, unread });
+        state.finding.read_back = Some(ReadBackRecord {
+            read_at: levels.read.to_string(),
+            written_at: levels.written.to_string(),
+            copies: levels.copies,
+            writes_acknowledged: state.outcomes.acknowledged,
+            writes_unknown: state.outcomes.unknown,
+            rows,
+            unread,
+            unjudged: read.saturating_sub(checks.checked),
+            ..counted(&checks)
+        });
+    }
+
+    /// What the configuration promises of acknowledged writes, with what was broken.
+    pub(super) fn promise(&self, running: Option<&Running>) -> Promise {
+        let levels = levels(self.settings, &self.program);
+        let level = |level: Consistency, replicas| Level {
+            name: level.to_string(),
+            replicas,
+        };
+        durability::promise(&Configuration {
+            copies: levels.copies,
+            written: level(levels.written, levels.written_by),
+            read: level(levels.read, levels.read_from),
+            commit_log: running.and_then(|running| commit_log(self.settings, running)),
+            blows: running.map_or_else(Vec::new, |running| blows(self.settings, running)),
+        })
+    }
+}
+
+/// The counts of a reading, each row in one of them.
+fn counted(checks: &CheckCounts) -> ReadBackRecord {
+    let others = checks.missing
+        + checks.stale
+        + checks.wrong
+        + checks.resurrected
+        + checks.deleted
+        + checks.unconfirmed
+        + checks.never_written
+        + checks.too_low
+        + checks.too_high;
+    ReadBackRecord {
+        right: checks.checked.saturating_sub(others),
+        deleted: checks.deleted,
+        unconfirmed: checks.unconfirmed,
+        never_written: checks.never_written,
+        lost: checks.missing,
+        stale: checks.stale,
+        resurrected: checks.resurrected,
+        wrong: checks.wrong,
+        too_low: checks.too_low,
+        too_high: checks.too_high,
+        ..ReadBackRecord::default()
+    }
+}
+
+/// What was broken on purpose, and what the nodes may have lost by it.
+fn blows(settings: &Settings, running: &Running) -> Vec<Blow> {
+    let blow = |fault: &study::settings::Fault| {
+        let place = Place::of(fault, running);
+        Blow {
+            what: format!("{} of {}", fault.kind.name, place.name),
+            nodes: place.nodes.into_iter().map(|(_, name)| name).collect(),
+            loses: match fault.kind.loses {
+                fault::Loses::Nothing => Loses::Nothing,
+                fault::Loses::Memory => Loses::Memory,
+                fault::Loses::Unsynced => Loses::Unsynced,
+            },
+        }
+    };
+    settings.faults.iter().map(blow).collect()
+}
+
+/// The commit log of the node that syncs it latest; none where a node's settings cannot be read.
+fn commit_log(settings: &Settings, running: &Running) -> Option<CommitLog> {
+    let is_used = settings.keyspace.durable_writes != Some(false);
+    let logs = running.node_settings.iter();
+    let logs = logs.map(|(_, settings)| commit_log_of(settings, is_used));
+    let logs: Option<Vec<CommitLog>> = logs.collect();
+    let period_s = |log: &CommitLog| match log.sync {
+        Sync::Periodic { period_s } => period_s,
+        Sync::BeforeAcknowledging => -1.0,
+    };
+    let later = |a: &CommitLog, b: &CommitLog| period_s(a).total_cmp(&period_s(b));
+    logs?.into_iter().max_by(later)
+}
+
+/// The commit log of a node with these settings, as `system_views.settings` has them.
+fn commit_log_of(settings: &BTreeMap<String, String>, is_used: bool) -> Option<CommitLog> {
+    let is_set = |name: &str| {
+        let value = settings.get(name).map_or("null", String::as_str);
+        !matches!(value, "null" | "" | "false")
+    };
+    let sync = match settings.get("commitlog_sync")?.as_str() {
+        "batch" | "group" => Sync::BeforeAcknowledging,
+        _ => Sync::Periodic {
+            period_s: period_s(settings)?,
+        },
+    };
+    Some(CommitLog {
+        is_used,
+        is_buffered: is_set("commitlog_compression")
+            || is_set("transparent_data_encryption_options_enabled"),
+        sync,
+    })
+}
+
+/// `commitlog_sync_period` with its unit, or under its older name in milliseconds; s.
+fn period_s(settings: &BTreeMap<String, String>) -> Option<f64> {
+    if let Some(ms) = settings.get("commitlog_sync_period_in_ms") {
+        return ms.parse::<f64>().ok().map(|ms| ms / 1e3);
+    }
+    let text = settings.get("commitlog_sync_period")?;
+    let ns = study::human::parse_duration_ns(text).ok()?;
+    Some(ns as f64 / 1e9)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_commit_log_is_read_from_the_settings_of_any_version() {
+        let periodic = |period_s| {
+            Some(CommitLog {
+                is_used: true,
+                is_buffered: false,
+                sync: Sync::Periodic { period_s },
+            })
+        };
+        let batch = CommitLog {
+            is_used: true,
+            is_buffered: true,
+            sync: Sync::BeforeAcknowledging,
+        };
+        for (settings, expected) in [
+            (
+                vec![
+                    ("commitlog_sync", "periodic"),
+                    ("commitlog_sync_period", "10000ms"),
+                ],
+                periodic(10.0),
+            ),
+            (
+                vec![
+                    ("commitlog_sync", "periodic"),
+                    ("commitlog_sync_period_in_ms", "500"),
+                ],
+                periodic(0.5),
+            ),
+            (
+                vec![
+                    ("commitlog_sync", "batch"),
+                    ("commitlog_compression", "LZ4Compressor"),
+                ],
+                Some(batch),
+            ),
+            (vec![("commitlog_sync", "periodic")], None),
+            (vec![], None),
+        ] {
+            let own = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+            let settings: BTreeMap<_, _> = settings.into_iter().map(own).collect();
+            assert_eq!(commit_log_of(&settings, true), expected, "{settings:?}");
+        }
+    }
+
+    #[test]
+    fn every_row_that_was_read_is_in_one_count() {
+        let checks = CheckCounts {
+            checked: 100,
+            missing: 1,
+            lost: 1,
+            never_written: 2,
+            stale: 3,
+            overwritten: 40,
+            wrong: 4,
+            resurrected: 5,
+            deleted: 6,
+            unconfirmed: 7,
+            too_low: 8,
+            too_high: 9,
+        };
+        let record = counted(&checks);
+        assert_eq!(record.right, 100 - (1 + 2 + 3 + 4 + 5 + 6 + 7 + 8 + 9));
+        assert_eq!(record.missed(), 1 + 3 + 5 + 8);
+    }
+}

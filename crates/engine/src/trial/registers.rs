@@ -1,0 +1,201 @@
+//! Registers: what was asked of them and answered in all trials on their data, judged one by one.
+
+use super::{State, TrialRun};
+use crate::offer::Offered;
+use crate::running::Running;
+use analysis::linear::{self, Found, What};
+use analysis::rules::Registers;
+use anyhow::Result;
+use load::Recorded;
+use std::collections::BTreeMap;
+use store::record::{HistoryRecord, RegistersRecord, ViolationRecord};
+use workload::{Asked, Stage};
+
+/// States that the search for an order of the operations on one register may take: less than a
+/// second, and some ten MB. A register with dozens of operations of unknown outcome needs more.
+const STATES_MAX: u64 = 500_000;
+/// What every register is when it was loaded.
+const INITIAL: i64 = 0;
+/// Violations that are told one by one.
+const VIOLATIONS_MAX: usize = 100;
+/// How it is decided.
+const METHOD: &str = "Wing and Gong's search with Lowe's memoisation, one register at a time";
+
+impl TrialRun<'_> {
+    /// Whether operations are about registers.
+    pub(super) fn has_registers(&self) -> bool {
+        let mut generator = self.program.generator(Stage::Main);
+        generator.begin(0);
+        generator.asked().is_some()
+    }
+
+    /// Adds the reads at the end to the histories, writes these down, and judges each.
+    pub(super) fn judge_registers(
+        &self,
+        offered: &Offered,
+        running: &mut Running,
+        state: &mut State,
+    ) -> Result<()> {
+        let history = offered.summary.history.as_deref();
+        let Some((written, history)) = running.written.as_mut().zip(history) else {
+            return Ok(());
+        };
+        written.add_history(&self.program, Stage::ReadBack, Some(history));
+        let mut by_key: BTreeMap<u64, Vec<Recorded>> = BTreeMap::new();
+        for recorded in written.registers() {
+            by_key.entry(recorded.key).or_default().push(*recorded);
+        }
+        let all = by_key.values().flatten();
+        let first_ns = all.clone().map(|one| one.happened.sent_ns).min();
+        let line = |one: &Recorded| record(one, first_ns.unwrap_or(0));
+        state.writer.write_history(all.map(line))?;
+        let found = judged(&by_key, STATES_MAX);
+        state.evidence.registers = Some(Registers {
+            checked: found.registers,
+            violated: found.violated,
+            undecided: found.undecided,
+        });
+        state.finding.registers = Some(RegistersRecord {
+            beyond: state.beyond,
+            ..found
+        });
+        Ok(())
+    }
+}
+
+/// What the histories come to, by register.
+fn judged(by_key: &BTreeMap<u64, Vec<Recorded>>, states_max: u64) -> RegistersRecord {
+    let mut record = RegistersRecord {
+        method: METHOD.to_owned(),
+        registers: by_key.len() as u64,
+        states_max,
+        ..RegistersRecord::default()
+    };
+    for (&key, history) in by_key {
+        let operations: Vec<linear::Operation> = history.iter().map(operation).collect();
+        record.operations += operations.len() as u64;
+        let unknown = operations.iter().filter(|one| one.returned_ns.is_none());
+        record.unknown += unknown.count() as u64;
+        match linear::judge(&operations, Some(INITIAL), states_max) {
+            Found::Linearizable => record.linearizable += 1,
+            Found::Undecided(_) => record.undecided += 1,
+            Found::Violated(at) => {
+                record.violated += 1;
+                if record.violations.len() < VIOLATIONS_MAX {
+                    let operations = at.into_iter().map(|at| history[at].number).collect();
+                    record.violations.push(ViolationRecord { key, operations });
+                }
+            }
+        }
+    }
+    record
+}
+
+/// An operation as it is judged.
+fn operation(recorded: &Recorded) -> linear::Operation {
+    let happened = &recorded.happened;
+    let (what, returned_ns) = match (recorded.asked, happened.applied) {
+        (Asked::Read, _) => (What::Read(happened.found), happened.answered_ns),
+        // IF EXISTS, and the register exists: what did not hold has found no row.
+        (Asked::Write(_), Some(false)) => (What::Read(None), happened.answered_ns),
+        (Asked::Write(to), _) => (What::Write(Some(to)), happened.answered_ns),
+        (Asked::Swap { from, to }, applied) => {
+            let what = What::Swap {
+                from: Some(from),
+                to: Some(to),
+                applied: applied == Some(true),
+                instead: (applied == Some(false)).then_some(happened.found),
+            };
+            (what, happened.answered_ns)
+        }
+    };
+    linear::Operation {
+        invoked_ns: happened.sent_ns,
+        returned_ns,
+        what,
+    }
+}
+
+/// An operation as it is kept, with times since `first_ns`.
+fn record(recorded: &Recorded, first_ns: u64) -> HistoryRecord {
+    let happened = &recorded.happened;
+    let (kind, from, to) = match recorded.asked {
+        Asked::Read => ("read", None, None),
+        Asked::Write(to) => ("write", None, Some(to)),
+        Asked::Swap { from, to } => ("swap", Some(from), Some(to)),
+    };
+    HistoryRecord {
+        key: recorded.key,
+        number: recorded.number,
+        stage: match recorded.stage {
+            Stage::Main => "main".to_owned(),
+            _ => "read-back".to_owned(),
+        },
+        kind: kind.to_owned(),
+        invoked_ns: happened.sent_ns - first_ns,
+        returned_ns: happened.answered_ns.map(|ns| ns - first_ns),
+        from,
+        to,
+        applied: happened.applied,
+        found: happened.found,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use load::Happened;
+
+    /// One after the other, 10 ns each, on register 7.
+    fn history(operations: &[(Asked, Option<bool>, Option<i64>)]) -> BTreeMap<u64, Vec<Recorded>> {
+        let numbered = (0_u64..).zip(operations);
+        let recorded = numbered.map(|(number, &(asked, applied, found))| Recorded {
+            key: 7,
+            stage: Stage::Main,
+            number: 100 + number,
+            asked,
+            happened: Happened {
+                sent_ns: 1000 + 20 * number,
+                answered_ns: Some(1010 + 20 * number),
+                applied,
+                found,
+            },
+        });
+        BTreeMap::from([(7, recorded.collect())])
+    }
+
+    #[test]
+    fn a_planted_stale_read_and_a_lost_update_are_found_and_named() {
+        let swap = Asked::Swap { from: 2, to: 3 };
+        let legal = [
+            (Asked::Read, None, Some(0)),
+            (Asked::Write(2), Some(true), None),
+            (swap, Some(true), None),
+            (swap, Some(false), Some(3)),
+            (Asked::Read, None, Some(3)),
+        ];
+        let found = judged(&history(&legal), STATES_MAX);
+        assert_eq!(
+            (found.linearizable, found.violated, found.operations),
+            (1, 0, 5)
+        );
+
+        for (at, planted) in [
+            (4, (Asked::Read, None, Some(2))),
+            (3, (swap, Some(true), None)),
+            (3, (swap, Some(false), Some(4))),
+            // The row was gone.
+            (1, (Asked::Write(2), Some(false), None)),
+        ] {
+            let mut broken = legal;
+            broken[at] = planted;
+            let found = judged(&history(&broken), STATES_MAX);
+            assert_eq!(found.violated, 1, "{planted:?}");
+            let expected = ViolationRecord {
+                key: 7,
+                operations: vec![100 + at as u64],
+            };
+            assert_eq!(found.violations, [expected]);
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! Planted losses on one row, and databases that keep their word, which must not be accused.
+
+use super::*;
+use crate::ledger::{Ledger, LedgerPart, WriteState};
+use proptest::prelude::*;
+use std::sync::Arc;
+use workload::Program;
+
+const MS: u64 = 1_000_000;
+const WRITE: u16 = 0;
+const DELETE: u16 = 3;
+
+/// One row, which is loaded, written and deleted; `seed` says in which order.
+fn program(seed: u64) -> Arc<Program> {
+    let mut spec = workload::Spec::new("kv", 1, seed);
+    spec.mix = vec![("write".to_owned(), 2.0), ("delete".to_owned(), 1.0)];
+    Arc::new(workload::compile(&spec).expect("kv has these kinds"))
+}
+
+/// An operation of the main stage: between which times it was sent and acknowledged, ms; none: it
+/// never was.
+#[derive(Clone, Copy, Debug)]
+struct Made {
+    sent_ms: u64,
+    acknowledged_ms: Option<u64>,
+}
+
+fn written(program: &Arc<Program>, made: &[Made], has_times: bool) -> Written {
+    let timed_max = if has_times { u64::MAX } else { 0 };
+    let mut part = LedgerPart::new(0, 1, u64::MAX, 1).timed(timed_max, 1);
+    part.start(7);
+    for (number, made) in (0_u64..).zip(made) {
+        part.set(number, WriteState::Unknown);
+        part.sent(number, 7 + made.sent_ms * MS);
+        if let Some(ms) = made.acknowledged_ms {
+            part.set(number, WriteState::Acknowledged);
+            part.acknowledged(number, 7 + ms * MS);
+        }
+    }
+    let ledger = Arc::new(Ledger::new(0, vec![part]));
+    let mut written = Written::by_loads(1);
+    written.add_main(program, &ledger, 0..made.len() as u64);
+    written
+}
+
+/// What a read of the row finds: the value of the load, of an operation, or nothing.
+fn found(writer: Option<(Stage, u64)>) -> Said {
+    let check = match writer {
+        None => Check::Unknown,
+        Some((Stage::Load, _)) => Check::Right,
+        Some(_) => Check::Overwritten,
+    };
+    let (row, counted) = (0, None);
+    Said {
+        check,
+        row,
+        writer,
+        counted,
+    }
+}
+
+fn counts_of(said: Said, written: &Written) -> CheckCounts {
+    let mut checks = CheckCounts::default();
+    note_check(&mut checks, said, Some(written));
+    checks
+}
+
+fn is_error(checks: &CheckCounts) -> bool {
+    checks.missing + checks.stale + checks.wrong + checks.resurrected > 0
+}
+
+/// The numbers of the first writes and deletions under a seed.
+fn numbers(program: &Arc<Program>, statement: u16) -> Vec<u64> {
+    let mut generator = program.generator(Stage::Main);
+    (0..40)
+        .filter(|&number| generator.begin(number).statement == statement)
+        .collect()
+}
+
+/// All of a seed's first operations, one after the other, 10 ms each, and 10 ms between them.
+fn in_turn() -> Vec<Made> {
+    let made = |number: u64| Made {
+        sent_ms: 20 * number,
+        acknowledged_ms: Some(20 * number + 10),
+    };
+    (0..40).map(made).collect()
+}
+
+#[test]
+fn planted_losses_are_told_apart() {
+    let program = program(1);
+    let (writes, deletes) = (numbers(&program, WRITE), numbers(&program, DELETE));
+    let of = |number| Some((Stage::Main, number));
+    let last = *writes.last().expect("there are writes");
+    let until = |end: u64| written(&program, &in_turn()[..end as usize], true);
+
+    // After the last write: its value, an older one, one that was deleted since, none at all.
+    let all = until(last + 1);
+    let before_it = writes[writes.len() - 2];
+    let counts = counts_of(found(of(last)), &all);
+    assert_eq!((counts.overwritten, counts.checked), (1, 1));
+    let is_deleted_since = deletes.iter().any(|d| (before_it..last).contains(d));
+    let counts = counts_of(found(of(before_it)), &all);
+    assert_eq!(
+        (counts.stale, counts.resurrected),
+        match is_deleted_since {
+            true => (0, 1),
+            false => (1, 0),
+        }
+    );
+    assert_eq!(counts_of(found(of(writes[0])), &all).resurrected, 1);
+    assert_eq!(
+        counts_of(found(Some((Stage::Load, 0))), &all).resurrected,
+        1
+    );
+    let counts = counts_of(found(None), &all);
+    assert_eq!((counts.missing, counts.lost), (1, 1));
+
+    // After a deletion: nothing is right, and whatever is there has come back.
+    let deleted = deletes[1];
+    let gone = until(deleted + 1);
+    assert_eq!(counts_of(found(None), &gone).deleted, 1);
+    assert_eq!(counts_of(found(of(deleted - 1)), &gone).checked, 1);
+    assert_eq!(
+        counts_of(found(Some((Stage::Load, 0))), &gone).resurrected,
+        1
+    );
+
+    // Nobody has sent that.
+    assert_eq!(counts_of(found(of(last + 1)), &all).wrong, 1);
+}
+
+#[test]
+fn without_times_only_the_load_is_known_to_come_first() {
+    let program = program(1);
+    let writes = numbers(&program, WRITE);
+    let all = written(&program, &in_turn(), false);
+    for &number in &writes {
+        assert!(!is_error(&counts_of(
+            found(Some((Stage::Main, number))),
+            &all
+        )));
+    }
+    assert_eq!(
+        counts_of(found(Some((Stage::Load, 0))), &all).resurrected,
+        1
+    );
+    assert_eq!(
+        counts_of(found(None), &all).deleted,
+        1,
+        "any may be the last"
+    );
+}
+
+#[test]
+fn what_the_margin_of_the_clocks_covers_is_no_error() {
+    let program = program(1);
+    let writes = numbers(&program, WRITE);
+    let two = writes.windows(2).find(|two| two[1] == two[0] + 1);
+    let two = two.expect("two writes that follow on each other");
+    let all = written(&program, &in_turn()[..=two[1] as usize], true);
+    let older = found(Some((Stage::Main, two[0])));
+    assert_eq!(counts_of(older, &all).stale, 1);
+    let all = all.with_margin(std::time::Duration::from_millis(11));
+    assert_eq!(counts_of(older, &all).stale, 0);
+}
+
+#[test]
+fn a_counter_is_judged_where_its_additions_are_known() {
+    let counter = Said {
+        counted: Some(3),
+        ..found(Some((Stage::Load, 0)))
+    };
+    let mut checks = CheckCounts::default();
+    note_check(&mut checks, counter, None);
+    assert_eq!((checks.too_low, checks.too_high), (0, 0));
+}
+
+proptest! {
+    /// A database that orders writes by a time between sending and acknowledgement, and does what
+    /// was not acknowledged at any time or never, is never accused. One that shows what it showed
+    /// before the last acknowledged operation that overlaps no other is.
+    #[test]
+    fn who_keeps_his_word_is_not_accused(
+        seed in 0u64..50,
+        operations in prop::collection::vec(
+            (0u64..300, 1u64..60, 0u64..1000, prop::bool::weighted(0.8), any::<bool>()),
+            1..20,
+        ),
+        has_times: bool,
+    ) {
+        let program = program(seed);
+        let made: Vec<Made> = operations
+            .iter()
+            .map(|&(sent_ms, took_ms, _, is_acknowledged, _)| Made {
+                sent_ms,
+                acknowledged_ms: is_acknowledged.then_some(sent_ms + took_ms),
+            })
+            .collect();
+        let all = written(&program, &made, has_times);
+        let mut generator = program.generator(Stage::Main);
+        // Effects in thousandths of the time that an operation took, or of a second after it.
+        let mut effects: Vec<(u64, u64)> = Vec::new();
+        for (number, operation) in (0u64..).zip(&operations) {
+            let &(sent_ms, took_ms, at, is_acknowledged, is_done) = operation;
+            let span_us = if is_acknowledged { took_ms * 1000 } else { 1_000_000 };
+            if is_acknowledged || is_done {
+                effects.push((sent_ms * 1000 + span_us * at / 1000, number));
+            }
+        }
+        let last = effects.iter().max().map(|&(_, number)| number);
+        let writer = match last {
+            None => Some((Stage::Load, 0)),
+            Some(n) if generator.begin(n).statement == DELETE => None,
+            Some(n) => Some((Stage::Main, n)),
+        };
+        let counts = counts_of(found(writer), &all);
+        prop_assert!(!is_error(&counts), "{:?} {:?}", writer, counts);
+
+        // The load's value is behind whatever was acknowledged.
+        let any = made.iter().any(|made| made.acknowledged_ms.is_some());
+        let counts = counts_of(found(Some((Stage::Load, 0))), &all);
+        prop_assert_eq!(is_error(&counts), any);
+    }
+}

@@ -1,0 +1,231 @@
+//! What was asked of registers and answered, operation by operation, for who wants to know whether
+//! each was one register to all.
+//!
+//! What an operation asks follows from its number; kept are its times and its answer, 32 bytes.
+//! Each worker writes its own part, which is there whole before the start line. What must hold: an
+//! operation that was sent is there, without an end where its outcome is not known; if not all are
+//! there, then all that were sent before a time that is told.
+
+use cql::response::RawRows;
+
+/// The most operations that a history has, over all workers: 32 MiB.
+pub const HISTORY_OPERATIONS_MAX: u64 = 1 << 20;
+
+/// What came of an operation on a register.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Happened {
+    /// When it was sent, monotonic clock, ns.
+    pub sent_ns: u64,
+    /// When it was answered, monotonic clock, ns; none: its outcome is unknown.
+    pub answered_ns: Option<u64>,
+    /// Whether its condition held, if it had one.
+    pub applied: Option<bool>,
+    /// The number that it found, if it says so.
+    pub found: Option<i64>,
+}
+
+/// As it is kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Kept {
+    /// 0: it was not sent.
+    sent_ns: u64,
+    /// 0: it was not answered.
+    answered_ns: u64,
+    found: i64,
+    has_found: bool,
+    /// 0: no condition; 1: it did not hold; 2: it held.
+    applied: u8,
+}
+
+/// The history of one worker: operation `first + k * step` is its number `k`.
+#[derive(Debug, Default)]
+pub(crate) struct HistoryPart {
+    first: u64,
+    step: u64,
+    kept: Vec<Kept>,
+    /// When the first one was sent for which there was no room; 0: there was for all.
+    full_ns: u64,
+    beyond: u64,
+}
+
+impl HistoryPart {
+    /// An empty part with room for so many operations.
+    pub fn new(first: u64, step: u64, operations_max: u64) -> HistoryPart {
+        HistoryPart {
+            first,
+            step: step.max(1),
+            kept: vec![Kept::default(); operations_max as usize],
+            ..HistoryPart::default()
+        }
+    }
+
+    /// The operation with this number, one of this worker's, was sent for the first time.
+    pub fn sent(&mut self, number: u64, now_ns: u64) {
+        let index = (number - self.first) / self.step;
+        match self.kept.get_mut(index as usize) {
+            Some(kept) => {
+                *kept = Kept {
+                    sent_ns: now_ns,
+                    ..Kept::default()
+                };
+            }
+            None => {
+                self.beyond += 1;
+                if self.full_ns == 0 {
+                    self.full_ns = now_ns;
+                }
+            }
+        }
+    }
+
+    /// It was answered.
+    pub fn answered(&mut self, number: u64, rows: &RawRows, is_conditional: bool, now_ns: u64) {
+        let index = (number - self.first) / self.step;
+        let Some(kept) = self.kept.get_mut(index as usize) else {
+            return;
+        };
+        let applied = is_conditional.then(|| rows.applied()).flatten();
+        // A condition that held says nothing else; one that did not says what was there.
+        let found = match (is_conditional, applied) {
+            (true, Some(true)) => None,
+            (true, None) => return,
+            (true, Some(false)) => number_at(rows, 1),
+            (false, _) => number_at(rows, 0),
+        };
+        kept.answered_ns = now_ns;
+        kept.applied = applied.map_or(0, |applied| 1 + u8::from(applied));
+        (kept.has_found, kept.found) = (found.is_some(), found.unwrap_or(0));
+    }
+}
+
+/// The number in a cell of the first row.
+fn number_at(rows: &RawRows, cell: usize) -> Option<i64> {
+    let row = rows.rows().next()?.ok()?;
+    let bytes = row.cells().nth(cell)??;
+    Some(i64::from_be_bytes(bytes.try_into().ok()?))
+}
+
+/// The history of a whole run.
+#[derive(Debug, Default)]
+pub struct History {
+    first: u64,
+    parts: Vec<HistoryPart>,
+}
+
+impl History {
+    /// Puts the parts of all workers together; part `w` is worker `w`'s.
+    pub(crate) fn new(first: u64, parts: Vec<HistoryPart>) -> History {
+        History { first, parts }
+    }
+
+    /// The operations that were sent, by their numbers; none that was sent at [`History::until_ns`]
+    /// or later, and what was answered then has no end: nobody knows what it may have seen.
+    pub fn operations(&self) -> impl Iterator<Item = (u64, Happened)> {
+        let until_ns = self.until_ns().unwrap_or(u64::MAX);
+        let workers = self.parts.len() as u64;
+        let length = self.parts.iter().map(|part| part.kept.len()).max();
+        let all = 0..length.unwrap_or(0) as u64 * workers;
+        all.filter_map(move |index| {
+            let part = &self.parts[(index % workers) as usize];
+            let kept = part.kept.get((index / workers) as usize)?;
+            let is_there = (1..until_ns).contains(&kept.sent_ns);
+            is_there.then(|| (self.first + index, kept.happened(until_ns)))
+        })
+    }
+
+    /// When the first operation was sent for which a worker had no room; none: all are there.
+    pub fn until_ns(&self) -> Option<u64> {
+        let full = self.parts.iter().map(|part| part.full_ns);
+        full.filter(|ns| *ns > 0).min()
+    }
+
+    /// Operations for which there was no room.
+    pub fn beyond(&self) -> u64 {
+        self.parts.iter().map(|part| part.beyond).sum()
+    }
+}
+
+impl Kept {
+    fn happened(&self, until_ns: u64) -> Happened {
+        let answered = Some(self.answered_ns).filter(|ns| (1..until_ns).contains(ns));
+        Happened {
+            sent_ns: self.sent_ns,
+            answered_ns: answered,
+            applied: answered.and(match self.applied {
+                0 => None,
+                said => Some(said == 2),
+            }),
+            found: answered.and(self.has_found.then_some(self.found)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A result of one row, without metadata.
+    fn body(cells: &[&[u8]]) -> Vec<u8> {
+        let mut body = Vec::new();
+        for number in [2, 4, cells.len() as i32, 1] {
+            body.extend_from_slice(&number.to_be_bytes());
+        }
+        for cell in cells {
+            cql::template::append_value(&mut body, cell);
+        }
+        body
+    }
+
+    #[test]
+    fn an_answer_says_what_it_found_and_whether_a_condition_held() {
+        let number = 5_i64.to_be_bytes();
+        // Cells, conditional or not; whether it has an end, applied, found.
+        for (cells, is_conditional, expected) in [
+            (vec![&number[..]], false, (true, None, Some(5))),
+            (vec![&[1]], true, (true, Some(true), None)),
+            (vec![&[0], &number[..]], true, (true, Some(false), Some(5))),
+            (vec![&[0]], true, (true, Some(false), None)),
+            // No condition can be seen: nobody knows what came of it.
+            (vec![&number[..]], true, (false, None, None)),
+        ] {
+            let mut part = HistoryPart::new(3, 1, 1);
+            part.sent(3, 10);
+            let body = body(&cells);
+            let rows = RawRows::parse(&body).expect("the body is well-formed");
+            part.answered(3, &rows, is_conditional, 20);
+            let history = History::new(3, vec![part]);
+            let (number, happened) = history.operations().next().expect("it was sent");
+            let found = (
+                happened.answered_ns.is_some(),
+                happened.applied,
+                happened.found,
+            );
+            assert_eq!((number, found), (3, expected), "{cells:?}");
+        }
+    }
+
+    #[test]
+    fn what_comes_after_a_worker_is_full_is_left_out_on_all_of_them() {
+        let mut parts = vec![HistoryPart::new(10, 2, 8), HistoryPart::new(11, 2, 1)];
+        // Numbers 10, 12 and 14 at 100, 300 and 500; 11 at 200, and no room for 13 at 400.
+        for (number, sent_ns) in [(10, 100), (12, 300), (14, 500)] {
+            parts[0].sent(number, sent_ns);
+        }
+        parts[1].sent(11, 200);
+        parts[1].sent(13, 400);
+        for (part, index, answered_ns) in [(0, 0, 150), (0, 1, 450), (1, 0, 250)] {
+            parts[part].kept[index].answered_ns = answered_ns;
+        }
+        let history = History::new(10, parts);
+        assert_eq!((history.until_ns(), history.beyond()), (Some(400), 1));
+        let found: Vec<_> = history
+            .operations()
+            .map(|(number, happened)| (number, happened.sent_ns, happened.answered_ns))
+            .collect();
+        // Number 12 may have seen what 13 did.
+        assert_eq!(
+            found,
+            [(10, 100, Some(150)), (11, 200, Some(250)), (12, 300, None)]
+        );
+    }
+}

@@ -1,0 +1,316 @@
+//! What became of what was acknowledged: rows that were all read back, and histories of registers.
+
+use super::data::{bad_if_any, trial_cells, trial_columns};
+use crate::number;
+use crate::page::{Block, Cell, Column, Row, Table, Tone};
+use crate::view::RunView;
+use store::record::{ReadBackRecord, RegistersRecord, TrialFinding};
+
+/// A sentence and a table for each of the two, where there is anything to tell.
+pub(super) fn blocks(view: &RunView) -> Vec<Block> {
+    let trials = &view.findings.trials;
+    let mut blocks = Vec::new();
+    if trials.iter().any(|trial| trial.read_back.is_some()) {
+        blocks.extend(sentences(trials, |t| t.read_back.as_ref().map(read_back)));
+        blocks.push(Block::Table(read_back_table(view)));
+    }
+    if trials.iter().any(|trial| trial.registers.is_some()) {
+        blocks.extend(sentences(trials, |t| t.registers.as_ref().map(registers)));
+        blocks.push(Block::Table(registers_table(view)));
+    }
+    blocks
+}
+
+/// Each sentence once, with the trials that it is about where not all share it.
+fn sentences(
+    trials: &[TrialFinding],
+    of: impl Fn(&TrialFinding) -> Option<String>,
+) -> impl Iterator<Item = Block> {
+    let mut said: Vec<(String, Vec<String>)> = Vec::new();
+    for trial in trials {
+        let Some(words) = of(trial) else { continue };
+        let number = trial.index.to_string();
+        match said.iter_mut().find(|(known, _)| *known == words) {
+            Some((_, numbers)) => numbers.push(number),
+            None => said.push((words, vec![number])),
+        }
+    }
+    let is_one = said.len() == 1;
+    said.into_iter().map(move |(words, numbers)| {
+        Block::Text(match is_one {
+            true => words,
+            false => format!("Trial {}: {words}", numbers.join(", ")),
+        })
+    })
+}
+
+/// What reading all rows back has found, in a sentence or two.
+fn read_back(record: &ReadBackRecord) -> String {
+    let missed = record.missed();
+    let of = format!(
+        "{} rows were read back at {}, after writes at {} with {} {}",
+        number::count(record.rows),
+        record.read_at,
+        record.written_at,
+        number::count(record.copies),
+        if record.copies == 1 { "copy" } else { "copies" }
+    );
+    let never = record.wrong + record.too_high;
+    let mut words = match missed + never {
+        0 if record.unread == 0 => format!("{of}: nothing that was acknowledged is lost."),
+        0 => format!("{of}: of what could be read, nothing that was acknowledged is lost."),
+        _ => format!("{of}: {}.", counts(record)),
+    };
+    if missed > 0 {
+        words += &allowed(&record.promise, &record.why);
+    }
+    if record.unread > 0 {
+        let unread = number::count(record.unread);
+        words += &format!(" {unread} rows could not be read, and nothing is known of them.");
+    }
+    words
+}
+
+fn counts(record: &ReadBackRecord) -> String {
+    let counts = [
+        (
+            record.lost,
+            "are gone though a write of theirs was acknowledged",
+        ),
+        (
+            record.stale,
+            "have an older value than the one that was acknowledged",
+        ),
+        (record.resurrected, "were deleted and are there again"),
+        (record.too_low, "are counters below what was added"),
+        (record.too_high, "are counters above all that was added"),
+        (record.wrong, "have a value that nobody wrote"),
+    ];
+    let counts = counts.iter().filter(|(count, _)| *count > 0);
+    let words = counts.map(|(count, what)| format!("{} {what}", number::count(*count)));
+    words.collect::<Vec<_>>().join(", ")
+}
+
+/// Whether a loss was allowed, and why.
+fn allowed(promise: &str, why: &str) -> String {
+    match promise {
+        "none" => format!(" The configuration allows it: {why}."),
+        "kept" => format!(" That must not be: {why}."),
+        _ => format!(" Whether that is allowed is not known: {why}."),
+    }
+}
+
+fn read_back_table(view: &RunView) -> Table {
+    type Count = fn(&ReadBackRecord) -> u64;
+    let all: [(&str, Count, bool); 11] = [
+        ("As acknowledged", |r| r.right, false),
+        ("Deleted", |r| r.deleted, false),
+        ("Unconfirmed", |r| r.unconfirmed, false),
+        ("Never written", |r| r.never_written, false),
+        ("Lost", |r| r.lost, true),
+        ("Stale", |r| r.stale, true),
+        ("Resurrected", |r| r.resurrected, true),
+        ("Wrong", |r| r.wrong, true),
+        ("Too low", |r| r.too_low, true),
+        ("Too high", |r| r.too_high, true),
+        ("Unread", |r| r.unread, true),
+    ];
+    let records = || {
+        view.findings
+            .trials
+            .iter()
+            .filter_map(|t| t.read_back.as_ref())
+    };
+    let always = ["As acknowledged", "Lost", "Stale", "Wrong"];
+    let shown: Vec<_> = all
+        .iter()
+        .filter(|(name, count, _)| always.contains(name) || records().any(|r| count(r) > 0))
+        .collect();
+    let mut columns = trial_columns();
+    columns.push(Column::number("Writes", "acknowledged"));
+    columns.push(Column::number("Unknown", "outcome"));
+    columns.push(Column::number("Rows", ""));
+    columns.extend(shown.iter().map(|(name, ..)| Column::number(name, "")));
+    let rows = view.findings.trials.iter().filter_map(|trial| {
+        let record = trial.read_back.as_ref()?;
+        let mut cells = trial_cells(view, trial);
+        for count in [
+            record.writes_acknowledged,
+            record.writes_unknown,
+            record.rows,
+        ] {
+            cells.push(Cell::new(number::count(count)));
+        }
+        cells.extend(shown.iter().map(|(_, count, is_bad)| match is_bad {
+            true => bad_if_any(count(record)),
+            false => Cell::new(number::count(count(record))),
+        }));
+        Some(Row {
+            cells,
+            tone: Tone::Plain,
+        })
+    });
+    Table {
+        caption: "What became of what was acknowledged".into(),
+        columns,
+        rows: rows.collect(),
+        foot: "Every row is in one column behind Rows. Unconfirmed: there, though none of its \
+               writes was acknowledged; never written: not there, and neither acknowledged. Of a \
+               write of unknown outcome, its value is as right as its absence."
+            .into(),
+    }
+}
+
+/// What the histories of registers came to, in a sentence or two.
+fn registers(record: &RegistersRecord) -> String {
+    let count = number::count;
+    let mut words = format!(
+        "{} operations on {} registers were checked for linearizability, {} of them of unknown \
+         outcome: ",
+        count(record.operations),
+        count(record.registers),
+        count(record.unknown)
+    );
+    words += &match record.violated {
+        0 if record.undecided == 0 => "each was one register to all.".to_owned(),
+        0 => "none is known not to be.".to_owned(),
+        violated => format!(
+            "{} gave answers that no single register gives.{}",
+            count(violated),
+            allowed(&record.promise, &record.why)
+        ),
+    };
+    if record.undecided > 0 {
+        words += &format!(
+            " {} could not be decided within {} states each.",
+            count(record.undecided),
+            count(record.states_max)
+        );
+    }
+    if record.beyond > 0 {
+        words += &format!(
+            " The histories end before {} operations that are more than are kept.",
+            count(record.beyond)
+        );
+    }
+    words
+}
+
+fn registers_table(view: &RunView) -> Table {
+    let mut columns = trial_columns();
+    let names = [
+        "Registers",
+        "Operations",
+        "Unknown",
+        "Linearizable",
+        "Violated",
+        "Undecided",
+    ];
+    columns.extend(names.map(|name| Column::number(name, "")));
+    columns.push(Column::text("First violation").wide());
+    let rows = view.findings.trials.iter().filter_map(|trial| {
+        let record = trial.registers.as_ref()?;
+        let mut cells = trial_cells(view, trial);
+        for count in [
+            record.registers,
+            record.operations,
+            record.unknown,
+            record.linearizable,
+        ] {
+            cells.push(Cell::new(number::count(count)));
+        }
+        cells.push(bad_if_any(record.violated));
+        cells.push(Cell::new(number::count(record.undecided)));
+        let first = record.violations.first().map(|violation| {
+            let numbers = violation.operations.iter().map(u64::to_string);
+            let numbers: Vec<String> = numbers.collect();
+            format!("key {}: operation {}", violation.key, numbers.join(" or "))
+        });
+        cells.push(Cell::new(first.unwrap_or_default()));
+        Some(Row {
+            cells,
+            tone: Tone::Plain,
+        })
+    });
+    let method = view
+        .findings
+        .trials
+        .iter()
+        .find_map(|t| t.registers.as_ref());
+    Table {
+        caption: "Registers".into(),
+        columns,
+        rows: rows.collect(),
+        foot: method.map_or_else(String::new, |record| {
+            format!(
+                "Method: {}. The operations are in `history.ndjson` of the trial.",
+                record.method
+            )
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record() -> ReadBackRecord {
+        ReadBackRecord {
+            read_at: "ALL".to_owned(),
+            written_at: "ONE".to_owned(),
+            copies: 3,
+            promise: "kept".to_owned(),
+            why: "they meet".to_owned(),
+            rows: 1000,
+            right: 1000,
+            ..ReadBackRecord::default()
+        }
+    }
+
+    #[test]
+    fn a_loss_is_said_with_whether_it_was_allowed() {
+        let of = "1,000 rows were read back at ALL, after writes at ONE with 3 copies";
+        assert_eq!(
+            read_back(&record()),
+            format!("{of}: nothing that was acknowledged is lost.")
+        );
+        let mut lost = record();
+        (lost.right, lost.lost, lost.stale) = (990, 7, 3);
+        let counts = "7 are gone though a write of theirs was acknowledged, 3 have an older value \
+                      than the one that was acknowledged";
+        assert_eq!(
+            read_back(&lost),
+            format!("{of}: {counts}. That must not be: they meet.")
+        );
+        (lost.promise, lost.why) = ("none".to_owned(), "power was lost".to_owned());
+        assert_eq!(
+            read_back(&lost),
+            format!("{of}: {counts}. The configuration allows it: power was lost.")
+        );
+    }
+
+    #[test]
+    fn what_is_not_known_of_registers_is_said() {
+        let mut record = RegistersRecord {
+            registers: 4,
+            operations: 80,
+            unknown: 2,
+            linearizable: 4,
+            states_max: 5000,
+            ..RegistersRecord::default()
+        };
+        let of = "80 operations on 4 registers were checked for linearizability, 2 of them of \
+                  unknown outcome:";
+        assert_eq!(
+            registers(&record),
+            format!("{of} each was one register to all.")
+        );
+        (record.linearizable, record.undecided) = (3, 1);
+        assert_eq!(
+            registers(&record),
+            format!(
+                "{of} none is known not to be. 1 could not be decided within 5,000 states each."
+            )
+        );
+    }
+}

@@ -1,0 +1,131 @@
+//! What became of acknowledged writes, in `finding.json` and `findings.json`.
+
+use crate::record::is_zero;
+use serde::{Deserialize, Serialize};
+
+/// All rows, read back after a trial: what became of every acknowledged write. `rows` is the sum of
+/// the counts from `right` to `unjudged`, of which `lost`, `stale`, `resurrected`, `too_low`,
+/// `wrong` and `too_high` should be 0.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ReadBackRecord {
+    /// Level of the reads.
+    pub read_at: String,
+    /// Weakest level of the writes.
+    pub written_at: String,
+    /// Copies of every row.
+    pub copies: u64,
+    /// What the configuration promises, with what broke: `kept` (every acknowledged write is seen),
+    /// `none` or `unknown`.
+    pub promise: String,
+    /// Why, as a clause.
+    pub why: String,
+    /// Writes of the main stage that were acknowledged.
+    pub writes_acknowledged: u64,
+    /// Those that were sent and not acknowledged: done or not.
+    pub writes_unknown: u64,
+    /// Rows that were to be read.
+    pub rows: u64,
+    /// As they were acknowledged.
+    pub right: u64,
+    /// Not there, and deleted.
+    pub deleted: u64,
+    /// There, though none of their writes was acknowledged.
+    pub unconfirmed: u64,
+    /// Not there, and none of their writes was acknowledged.
+    pub never_written: u64,
+    /// Not there, and a write was acknowledged.
+    pub lost: u64,
+    /// An older value than one that was acknowledged and sent after it.
+    pub stale: u64,
+    /// A value that was deleted after it was written.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub resurrected: u64,
+    /// A value that nobody wrote.
+    pub wrong: u64,
+    /// Counters below what was added and acknowledged.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub too_low: u64,
+    /// Counters above all that was added.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub too_high: u64,
+    /// No read could reach them.
+    pub unread: u64,
+    /// Read, and what was written to them is not remembered.
+    pub unjudged: u64,
+}
+
+impl ReadBackRecord {
+    /// Rows of which an acknowledged write is not seen.
+    pub fn missed(&self) -> u64 {
+        self.lost + self.stale + self.resurrected + self.too_low
+    }
+}
+
+/// The histories of registers: whether each was one register to all.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RegistersRecord {
+    /// How that was decided.
+    pub method: String,
+    /// Registers with a history.
+    pub registers: u64,
+    /// Operations in the histories.
+    pub operations: u64,
+    /// Those of unknown outcome, which may have taken effect at any time after they were sent, or
+    /// never.
+    pub unknown: u64,
+    /// Operations beyond the most that are kept: the histories end before them.
+    pub beyond: u64,
+    /// Registers whose answers one register would have given.
+    pub linearizable: u64,
+    /// Registers of which that was not decided within the limit of states.
+    pub undecided: u64,
+    /// States that one register may take.
+    pub states_max: u64,
+    /// What the configuration promises, as of rows that are read back.
+    pub promise: String,
+    /// Why, as a clause.
+    pub why: String,
+    /// The registers whose answers no single register would have given; at most a hundred.
+    pub violations: Vec<ViolationRecord>,
+    /// How many there are.
+    pub violated: u64,
+}
+
+/// A register that was not one register to all.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ViolationRecord {
+    /// Its key.
+    pub key: u64,
+    /// Numbers of the operations of which one has an answer that no order explains.
+    pub operations: Vec<u64>,
+}
+
+/// A line of `history.ndjson`: one operation on a register.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct HistoryRecord {
+    /// Key of the register.
+    pub key: u64,
+    /// Number of the operation within its stage.
+    pub number: u64,
+    /// `main` or `read-back`.
+    pub stage: String,
+    /// `read`, `write` or `swap`.
+    pub kind: String,
+    /// When it was sent, ns since the first one.
+    pub invoked_ns: u64,
+    /// When its answer was there; none: its outcome is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub returned_ns: Option<u64>,
+    /// The value that a swap asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<i64>,
+    /// The value that was written, or would have been.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<i64>,
+    /// Whether a condition held.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub applied: Option<bool>,
+    /// The value that was there: of a read, and of a condition that did not hold.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub found: Option<i64>,
+}

@@ -1,0 +1,174 @@
+//! At which level rows are read back after a trial, so that every acknowledged write must be seen.
+//!
+//! A read at R of RF copies meets one of the W that acknowledged if R + W > RF. Where the copies of
+//! several data centres are asked apart, only levels that count all of them meet.
+
+use crate::settings::{Replication, Settings};
+use cql::Consistency;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use workload::{Program, Stage};
+
+/// Operations of a stage that are looked at for the statements that it executes: one that comes up
+/// less often than once in so many is not worth a stronger read of every row.
+const LOOKED_AT: u64 = 10_000;
+
+/// The levels of writing and of reading back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Levels {
+    /// Copies of every row.
+    pub copies: u64,
+    /// The weakest level of the writes.
+    pub written: Consistency,
+    /// Copies that must acknowledge there; 0: a hint is enough.
+    pub written_by: u64,
+    /// The level of the reads.
+    pub read: Consistency,
+    /// Copies that must answer there.
+    pub read_from: u64,
+}
+
+impl Levels {
+    /// Whether a read must see every write that was acknowledged.
+    pub fn meet(&self) -> bool {
+        self.written_by > 0 && self.written_by + self.read_from > self.copies
+    }
+}
+
+/// The levels of a trial with these settings: of the reads what the study states, else the weakest
+/// that must see what was acknowledged.
+pub fn levels(settings: &Settings, program: &Arc<Program>) -> Levels {
+    let replication = &settings.keyspace.replication;
+    let of = |level| asked(level, replication);
+    let (mut written, mut is_conditional) = (Consistency::All, false);
+    for statement in writes(program) {
+        let statement = &program.statements()[usize::from(statement)];
+        is_conditional |= statement.conditional;
+        if of(statement.consistency) < of(written) {
+            written = statement.consistency;
+        }
+    }
+    let copies = replication.copies();
+    let made = |read| Levels {
+        copies,
+        written,
+        written_by: of(written),
+        read,
+        read_from: of(read),
+    };
+    if let Some(stated) = settings.verify.consistency {
+        return made(stated);
+    }
+    if is_conditional {
+        // What Paxos has accepted and not committed is seen by who asks Paxos.
+        return made(Consistency::Serial);
+    }
+    let usual = [Consistency::One, Consistency::Quorum, Consistency::All];
+    let meets = usual.into_iter().map(made).find(Levels::meet);
+    meets.unwrap_or_else(|| made(Consistency::All))
+}
+
+/// The writing statements that the load and the main stage execute.
+fn writes(program: &Arc<Program>) -> BTreeSet<u16> {
+    let mut found = BTreeSet::new();
+    for stage in [Stage::Load, Stage::Main] {
+        let mut generator = program.generator(stage);
+        for number in 0..LOOKED_AT {
+            let operation = generator.begin(number);
+            if program.kinds()[usize::from(operation.kind)].is_write {
+                found.insert(operation.statement);
+            }
+        }
+    }
+    found
+}
+
+/// Copies of all that must answer at a level.
+fn asked(level: Consistency, replication: &Replication) -> u64 {
+    let all = replication.copies();
+    let datacenters: Vec<u64> = match replication {
+        Replication::Simple { factor } => vec![u64::from(*factor)],
+        Replication::NetworkTopology(all) => {
+            let factors = all.iter().map(|(_, factor)| u64::from(*factor));
+            factors.filter(|factor| *factor > 0).collect()
+        }
+    };
+    let quorum = |copies: u64| copies / 2 + 1;
+    let asked = match level {
+        Consistency::Any => 0,
+        Consistency::One | Consistency::LocalOne => 1,
+        Consistency::Two => 2,
+        Consistency::Three => 3,
+        Consistency::Quorum | Consistency::Serial => quorum(all),
+        Consistency::EachQuorum => datacenters.into_iter().map(quorum).sum(),
+        // Of the smallest: which one the client is in, nobody has said.
+        Consistency::LocalQuorum | Consistency::LocalSerial => {
+            datacenters.into_iter().min().map_or(0, quorum)
+        }
+        Consistency::All => all,
+    };
+    asked.min(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inputs::Inputs;
+    use crate::resolve::resolve;
+    use crate::settings::Overrides;
+    use std::collections::BTreeMap;
+
+    fn levels_of(written: &str, replication: &Replication, verify: &str) -> Levels {
+        let text = format!(
+            "study: s\nquestion: q\ntarget: {{local: {{}}}}\nprocedure: {{fixed: {{threads: 1}}}}\n\
+             workload: {{use: kv, consistency: {written}}}\ndata: {{load: {{operations: 10}}}}\n\
+             verify: {verify}\n"
+        );
+        let study = match resolve("s", &text, &Overrides::default()) {
+            Ok(study) => study,
+            Err(mistakes) => panic!("{mistakes}"),
+        };
+        let mut settings = study.variants[0].settings.clone();
+        settings.keyspace.replication = replication.clone();
+        let inputs = Inputs::recorded(&BTreeMap::new());
+        let work = crate::work::compile(&settings, 1, &inputs).expect("kv compiles");
+        levels(&settings, &work.program)
+    }
+
+    #[test]
+    fn rows_are_read_back_at_the_weakest_level_that_must_see_them() {
+        use Consistency::{All, One, Quorum};
+        let every = "{sample: all}";
+        let copies = |factor| Replication::Simple { factor };
+        let two = [("dc1".to_owned(), 2), ("dc2".to_owned(), 2)];
+        let two = Replication::NetworkTopology(two.to_vec());
+        let (one, three) = (copies(1), copies(3));
+        for (written, replication, verify, read, meets) in [
+            ("ONE", &one, every, One, true),
+            ("ONE", &three, every, All, true),
+            ("QUORUM", &three, every, Quorum, true),
+            ("ALL", &three, every, One, true),
+            ("ANY", &three, every, All, false),
+            ("TWO", &three, every, Quorum, true),
+            ("LOCAL_QUORUM", &two, every, Quorum, true),
+            ("LOCAL_ONE", &two, every, All, true),
+            (
+                "QUORUM",
+                &three,
+                "{sample: all, consistency: ONE}",
+                One,
+                false,
+            ),
+            // A kind that the mix does not have writes nothing.
+            ("{write: QUORUM, insert: ONE}", &three, every, Quorum, true),
+            ("{write: QUORUM, read: ONE}", &three, every, Quorum, true),
+        ] {
+            let found = levels_of(written, replication, verify);
+            assert_eq!(
+                (found.read, found.meet()),
+                (read, meets),
+                "{written} {replication:?}"
+            );
+        }
+    }
+}

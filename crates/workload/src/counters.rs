@@ -1,0 +1,163 @@
+//! Counters: one per key, added to and read. What was added to each is known afterwards, but for
+//! additions of unknown outcome, which bound it from both sides.
+//!
+//! The load stage adds 0, so that every counter is there. An addition is not idempotent: a further
+//! try is made only where the first one has certainly done nothing.
+
+use crate::compile::{self, Draft, OneTable};
+use crate::distribution::Sampler;
+use crate::generator::{Check, Operation};
+use crate::params::Params;
+use crate::program::{Program, Stage, Statement, lanes};
+use crate::random::{Draws, lane};
+use crate::registers::{Cell, number};
+use crate::source;
+use cql::Consistency;
+use cql::response::RawRows;
+use cql::template::append_value;
+use cql::token::murmur3;
+
+/// What a study writes after `use:`.
+pub(crate) const NAME: &str = "counters";
+
+const TABLE: &str = "counters";
+
+/// In this order, kind and statement share their index.
+const KINDS: [(&str, bool); 2] = [("add", true), ("read", false)];
+const ADD: u16 = 0;
+const READ: u16 = 1;
+
+/// A million additions of the most come to less than a counter holds.
+const AMOUNT_MAX: u64 = 1 << 40;
+
+/// What is added.
+#[derive(Debug)]
+pub(crate) struct Counters {
+    amount_max: u64,
+    takes_percent: u64,
+    seed: u64,
+}
+
+/// The current key, and what was read last.
+#[derive(Debug, Default)]
+pub(crate) struct RowKey {
+    key: [u8; 8],
+    counted: Option<i64>,
+}
+
+/// Checks the parameters and builds the program.
+pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
+    let spec = params.spec;
+    let rows = compile::rows(spec);
+    let amount_max = params.number("amount", 1, (1, AMOUNT_MAX));
+    let takes_percent = params.number("takes_percent", 0, (0, 100));
+    let distribution = params.rows_distribution("distribution", rows);
+    let popular = lane(spec.seed, lanes::POPULAR);
+    let table = draft.qualified(TABLE);
+    let level = Consistency::LocalOne;
+    let add = format!("UPDATE {table} SET value = value + ? WHERE key = ?");
+    let read = format!("SELECT value FROM {table} WHERE key = ?");
+    let parts = OneTable {
+        name: TABLE.to_owned(),
+        create: format!(
+            "CREATE TABLE IF NOT EXISTS {table} (key bigint PRIMARY KEY, value counter)"
+        ),
+        kinds: &KINDS,
+        statements: vec![
+            Statement {
+                idempotent: false,
+                ..compile::statement(&KINDS, 0, add, level)
+            },
+            compile::statement(&KINDS, 1, read, level),
+        ],
+        rows,
+        picks: Sampler::new(distribution, (0, rows - 1), Some(popular)),
+        insert_kind: None,
+        load: ADD,
+        verify: READ,
+        table: Counters {
+            amount_max,
+            takes_percent,
+            seed: lane(spec.seed, lanes::CONTENTS),
+        },
+    };
+    draft.program(params, parts)
+}
+
+impl Counters {
+    /// What an operation of the main stage adds.
+    fn added(&self, number: u64) -> i64 {
+        let mut draws = Draws::new(self.seed, number);
+        let takes = draws.below(100) < self.takes_percent;
+        let amount = 1 + draws.below(self.amount_max) as i64;
+        if takes { -amount } else { amount }
+    }
+}
+
+impl source::RowFunction for Counters {
+    type RowKey = RowKey;
+
+    fn cursor(&self) -> RowKey {
+        RowKey::default()
+    }
+
+    fn token(cursor: &RowKey) -> i64 {
+        murmur3(&cursor.key)
+    }
+
+    fn row_bytes_estimate(&self) -> u64 {
+        // A counter keeps a shard of 32 bytes per replica.
+        8 + 32
+    }
+
+    fn values_bytes_max(&self) -> usize {
+        2 * (4 + 8)
+    }
+
+    fn seek(&self, cursor: &mut RowKey, row: u64) {
+        cursor.key = row.to_be_bytes();
+    }
+
+    fn append_values(
+        &self,
+        cursor: &mut RowKey,
+        operation: &Operation,
+        stage: Stage,
+        out: &mut Vec<u8>,
+    ) {
+        if operation.statement == ADD {
+            let amount = self.amount(operation, stage).unwrap_or(0);
+            append_value(out, &amount.to_be_bytes());
+        }
+        append_value(out, &cursor.key);
+    }
+
+    /// A number says nothing by itself: others add to it meanwhile.
+    fn check(
+        &self,
+        cursor: &mut RowKey,
+        _operation: &Operation,
+        loaded: bool,
+        rows: &RawRows,
+    ) -> Check {
+        let cell = number(rows);
+        cursor.counted = match cell {
+            Cell::Number(counted) => Some(counted),
+            Cell::NoRow | Cell::Strange => None,
+        };
+        match cell {
+            Cell::NoRow if loaded => Check::Missing,
+            Cell::NoRow | Cell::Number(_) => Check::Unknown,
+            Cell::Strange => Check::Wrong,
+        }
+    }
+
+    fn amount(&self, operation: &Operation, stage: Stage) -> Option<i64> {
+        let is_main = stage == Stage::Main && operation.statement == ADD;
+        is_main.then(|| self.added(operation.number))
+    }
+
+    fn counted(cursor: &RowKey) -> Option<i64> {
+        cursor.counted
+    }
+}

@@ -1,0 +1,195 @@
+//! Registers: one number per key, read and changed by lightweight transactions only, so that what
+//! all clients saw can be compared with what one register would have shown.
+//!
+//! Numbers are few, so that a condition holds now and then: with `values: 5` a swap finds the
+//! number that it asks for once in five times. The load stage gives every register the number 0,
+//! without a condition, before anybody looks.
+
+use crate::compile::{self, Draft, OneTable};
+use crate::distribution::Sampler;
+use crate::generator::{Asked, Check, Operation};
+use crate::params::Params;
+use crate::program::{Program, Stage, Statement, lanes};
+use crate::random::{Draws, lane};
+use crate::source;
+use cql::Consistency;
+use cql::response::RawRows;
+use cql::template::append_value;
+use cql::token::murmur3;
+
+/// What a study writes after `use:`.
+pub(crate) const NAME: &str = "registers";
+
+const TABLE: &str = "registers";
+
+/// Those of a mix have the statement of the same number.
+const KINDS: [(&str, bool); 3] = [("write", true), ("read", false), ("swap", true)];
+const WRITE: u16 = 0;
+const READ: u16 = 1;
+const SWAP: u16 = 2;
+const LOAD: u16 = 3;
+
+/// What every register is at first.
+const INITIAL: i64 = 0;
+/// With more numbers a condition would hold too seldom.
+const VALUES_MAX: u64 = 1000;
+
+/// Which numbers are written.
+#[derive(Debug)]
+pub(crate) struct Registers {
+    values: u64,
+    seed: u64,
+}
+
+/// The current key.
+#[derive(Debug, Default)]
+pub(crate) struct RowKey {
+    key: [u8; 8],
+}
+
+/// Checks the parameters and builds the program.
+pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
+    let spec = params.spec;
+    let rows = compile::rows(spec);
+    let values = params.number("values", 5, (2, VALUES_MAX));
+    let distribution = params.rows_distribution("distribution", rows);
+    let popular = lane(spec.seed, lanes::POPULAR);
+    let table = draft.qualified(TABLE);
+    let usual = |kind: u8, cql: String| compile::statement(&KINDS, kind, cql, Consistency::Quorum);
+    let conditional = |kind: u8, cql: String| Statement {
+        idempotent: false,
+        conditional: true,
+        serial_consistency: Some(Consistency::Serial),
+        ..usual(kind, cql)
+    };
+    let update = format!("UPDATE {table} SET value = ? WHERE key = ? IF");
+    let statements = vec![
+        conditional(0, format!("{update} EXISTS")),
+        Statement {
+            consistency: Consistency::Serial,
+            ..usual(1, format!("SELECT value FROM {table} WHERE key = ?"))
+        },
+        conditional(2, format!("{update} value = ?")),
+        usual(0, format!("INSERT INTO {table} (value, key) VALUES (?, ?)")),
+    ];
+    let parts = OneTable {
+        name: TABLE.to_owned(),
+        create: format!(
+            "CREATE TABLE IF NOT EXISTS {table} (key bigint PRIMARY KEY, value bigint)"
+        ),
+        kinds: &KINDS,
+        statements,
+        rows,
+        picks: Sampler::new(distribution, (0, rows - 1), Some(popular)),
+        insert_kind: None,
+        load: LOAD,
+        verify: READ,
+        table: Registers {
+            values,
+            seed: lane(spec.seed, lanes::CONTENTS),
+        },
+    };
+    draft.program(params, parts)
+}
+
+impl Registers {
+    /// The number that an operation asks for, and the one that it writes.
+    fn values(&self, number: u64) -> (i64, i64) {
+        let mut draws = Draws::new(self.seed, number);
+        let mut value = || draws.below(self.values) as i64;
+        (value(), value())
+    }
+}
+
+impl source::RowFunction for Registers {
+    type RowKey = RowKey;
+
+    fn cursor(&self) -> RowKey {
+        RowKey::default()
+    }
+
+    fn token(cursor: &RowKey) -> i64 {
+        murmur3(&cursor.key)
+    }
+
+    fn row_bytes_estimate(&self) -> u64 {
+        16
+    }
+
+    fn values_bytes_max(&self) -> usize {
+        3 * (4 + 8)
+    }
+
+    fn seek(&self, cursor: &mut RowKey, row: u64) {
+        cursor.key = row.to_be_bytes();
+    }
+
+    fn append_values(
+        &self,
+        cursor: &mut RowKey,
+        operation: &Operation,
+        _stage: Stage,
+        out: &mut Vec<u8>,
+    ) {
+        let (from, to) = self.values(operation.number);
+        match operation.statement {
+            WRITE | SWAP => append_value(out, &to.to_be_bytes()),
+            LOAD => append_value(out, &INITIAL.to_be_bytes()),
+            _ => {}
+        }
+        append_value(out, &cursor.key);
+        if operation.statement == SWAP {
+            append_value(out, &from.to_be_bytes());
+        }
+    }
+
+    /// Any number that is ever written is right here; which of them, its history says.
+    fn check(
+        &self,
+        _cursor: &mut RowKey,
+        _operation: &Operation,
+        loaded: bool,
+        rows: &RawRows,
+    ) -> Check {
+        match number(rows) {
+            Cell::NoRow if loaded => Check::Missing,
+            Cell::NoRow => Check::Unknown,
+            Cell::Number(value) if (0..self.values as i64).contains(&value) => Check::Right,
+            Cell::Number(_) | Cell::Strange => Check::Wrong,
+        }
+    }
+
+    fn asked(&self, operation: &Operation, stage: Stage) -> Option<Asked> {
+        let (from, to) = self.values(operation.number);
+        match (stage, operation.statement) {
+            (Stage::Load, _) => None,
+            (_, WRITE) => Some(Asked::Write(to)),
+            (_, SWAP) => Some(Asked::Swap { from, to }),
+            _ => Some(Asked::Read),
+        }
+    }
+}
+
+/// What a read of one number returned.
+pub(crate) enum Cell {
+    NoRow,
+    Number(i64),
+    Strange,
+}
+
+/// The one number of the one row.
+pub(crate) fn number(rows: &RawRows) -> Cell {
+    let mut rows = rows.rows();
+    let row = match rows.next() {
+        None => return Cell::NoRow,
+        Some(Err(_)) => return Cell::Strange,
+        Some(Ok(row)) => row,
+    };
+    let mut cells = row.cells();
+    let cell = cells.next().flatten();
+    let value = cell.and_then(|bytes| bytes.try_into().ok());
+    match value.filter(|_| rows.next().is_none() && cells.next().is_none()) {
+        Some(bytes) => Cell::Number(i64::from_be_bytes(bytes)),
+        None => Cell::Strange,
+    }
+}
