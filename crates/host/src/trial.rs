@@ -139,9 +139,11 @@ fn tell(line: &str) -> Result<()> {
 /// Has the disk of `folder` tried; what has not happened within `limit` is silent.
 ///
 /// # Errors
-/// No process can be started.
+/// The folder is none of the agent's, or its volume is not mounted; no process can be started.
 pub(crate) fn look(here: &Here, folder: &Path, limit: Duration) -> Result<Seen> {
     let seen = |(write, read): Said| Seen::Disk { write, read };
+    // Below the mount point of a volume that is not there, another disk would be tried.
+    here.files.admit(folder)?;
     let deadline = Deadline::after(limit);
     let mut waiting = here.trials();
     loop {

@@ -111,8 +111,8 @@ impl Breakable for Adopted {
 
     fn heal(&mut self, here: &Here) -> Result<Vec<Identity>> {
         here.children.end_all(&self.started, STOP_LIMIT)?;
-        here.files.remove(&self.folder);
         if let Some(volume) = self.volume.take() {
+            here.files.remove(&self.folder);
             volume.unmount()?;
             self.limit(here, &volume, Some(DiskSpec::default()))?;
         }
