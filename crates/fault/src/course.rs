@@ -16,6 +16,9 @@ const SILENCE: Duration = Duration::from_secs(1);
 /// How much later than planned the host's agent heals by itself.
 const SLACK: Duration = Duration::from_secs(5);
 
+/// How long nodes may take to end on a host that they were moved to.
+const MOVED_BACK: Duration = Duration::from_secs(70);
+
 /// Whether a fault was what it was meant to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
@@ -128,12 +131,21 @@ impl Course<'_> {
         }
         self.say("checked", before.words);
         self.say("injecting", self.kind.what.to_owned());
-        if let Err(error) = self.fault.inject(self.world, planned + SLACK) {
+        if let Err(error) = self.fault.inject(self.world, self.armed(planned)) {
             self.say("unseen", format!("it cannot be done: {error:#}"));
             return (Some(false), self.heal());
         }
         let seen = self.effect(planned);
         (seen, self.heal())
+    }
+
+    /// After how long agents heal by themselves.
+    fn armed(&self, planned: Duration) -> Duration {
+        match self.fault.later() {
+            // What was moved ends elsewhere first, which takes a node a while.
+            Some(_) => planned + SLACK + MOVED_BACK,
+            None => planned + SLACK,
+        }
     }
 
     /// Looks until the fault shows or is to end, and holds it until then.
@@ -165,7 +177,7 @@ impl Course<'_> {
             if self.world.wait(Duration::from_nanos(left_ns)) {
                 return;
             }
-            match self.fault.act(self.world, planned + SLACK) {
+            match self.fault.act(self.world, self.armed(planned)) {
                 Ok(words) => self.say("acted", words),
                 Err(error) => self.say("not-acted", format!("it cannot be done: {error:#}")),
             }

@@ -38,8 +38,9 @@ impl Fault for Removed {
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {
         let is_gone = |tried: &look::Tried| {
-            let failed = |attempt| matches!(attempt, Attempt::Refused(_));
-            failed(tried.write) && failed(tried.read)
+            let is_refused = matches!(tried.write, Attempt::Refused(_));
+            // No folder can be listed in which there would be something to be read.
+            is_refused && matches!(tried.read, Attempt::Refused(_) | Attempt::None)
         };
         look::disk_and_nodes(world, self.0, limit, is_gone)
     }

@@ -1,5 +1,5 @@
-//! A network that is cut: nothing goes from some hosts to others, in either direction. Clients reach
-//! both sides.
+//! A network that is cut: nothing goes from some hosts to others, in either direction. Clients
+//! reach both sides.
 
 use crate::look::{self, Look};
 use crate::{By, Fault, Hit, Kind, Length, Loses, Place, World};

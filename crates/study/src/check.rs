@@ -312,6 +312,9 @@ fn scalar(node: &Node, path: &str, typ: &Type, diagnostics: &mut Diagnostics) ->
     })
 }
 
+/// As many words as a message has room for.
+const KNOWN_SHOWN_MAX: usize = 16;
+
 fn choice(
     node: &Node,
     text: &str,
@@ -322,11 +325,14 @@ fn choice(
     if let Some(word) = known.iter().find(|word| word.eq_ignore_ascii_case(text)) {
         return Tree::Text((*word).to_owned());
     }
-    let message = format!(
-        "`{path}` is `{text}`; it must be one of {}",
-        known.join(", ")
-    );
-    let hint = did_you_mean(text, known.iter().copied()).filter(|hint| hint.starts_with("did"));
+    let one_of = match known.len() {
+        // So many do not help who has misspelt one.
+        KNOWN_SHOWN_MAX.. => format!("{} that there are", known.len()),
+        _ => known.join(", "),
+    };
+    let message = format!("`{path}` is `{text}`; it must be one of {one_of}");
+    let hint = did_you_mean(text, known.iter().copied());
+    let hint = hint.filter(|hint| known.len() >= KNOWN_SHOWN_MAX || hint.starts_with("did"));
     diagnostics.add(&node.place, message, hint);
     Tree::Null
 }

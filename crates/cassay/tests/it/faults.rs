@@ -3,10 +3,12 @@
 use crate::program::wait_until;
 use anyhow::Result;
 use cluster::{Ability, Access, Handles, NodeHandle};
-use fault::{By, Hit, Kind, Live, NodeSeen, Options, Order, Outcome, Verdict, World};
+use fault::{
+    By, Hit, HostSeen, Kind, Live, Mended, NodeSeen, Options, Order, Outcome, Verdict, World,
+};
 use host::process::{self, Identity};
 use host::{Agent, Break, Restartable, Seen, Sight};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
@@ -97,8 +99,32 @@ impl World for Astray {
         self.0.wait(for_)
     }
 
-    fn node(&self, index: usize) -> NodeSeen {
-        self.0.node(index)
+    fn nodes(&self) -> Vec<NodeSeen> {
+        self.0.nodes()
+    }
+
+    fn hosts(&self) -> Vec<HostSeen> {
+        self.0.hosts()
+    }
+
+    fn data_file(&mut self, node: usize) -> Result<(PathBuf, u64)> {
+        self.0.data_file(node)
+    }
+
+    fn receive(&mut self, by: By, limit: Duration) -> Result<u16> {
+        self.0.receive(by, limit)
+    }
+
+    fn connect(&mut self, node: usize, limit: Duration) -> Result<()> {
+        self.0.connect(node, limit)
+    }
+
+    fn is_connected(&mut self) -> bool {
+        self.0.is_connected()
+    }
+
+    fn restart(&mut self, node: usize) -> Result<()> {
+        self.0.restart(node)
     }
 
     fn restartable(&self, node: usize) -> Result<Restartable> {
@@ -109,8 +135,8 @@ impl World for Astray {
         self.1.inject(Break::Pause(self.2), within).map(drop)
     }
 
-    fn heal(&mut self) -> Result<bool> {
-        Ok(false)
+    fn heal(&mut self) -> Result<Mended> {
+        Ok(Mended::default())
     }
 
     fn see(&mut self, by: By, what: Sight) -> Result<Seen> {

@@ -75,15 +75,13 @@ const TUNING: [&str; 12] = [
 ];
 
 /// How the server behaves.
-const PROPERTIES: [&str; 7] = [
+const PROPERTIES: [&str; 6] = [
     "-Djdk.attach.allowAttachSelf=true",
     "-Dio.netty.tryReflectionSetAccessible=true",
     "-Djava.net.preferIPv4Stack=true",
     "-Dcassandra-foreground=yes",
     // A fresh ring has nothing to learn: waiting for gossip to be quiet takes 8 s for nothing.
     "-Dcassandra.skip_wait_for_gossip_to_settle=0",
-    // How long a joining node waits for the schema. Nobody else changes it; 30 s by default.
-    "-Dcassandra.ring_delay_ms=1000",
     // The MBean agent's HTTP server: without it, every answer on a kept connection waits 40 ms for
     // the other side's delayed acknowledgement.
     "-Dsun.net.httpserver.nodelay=true",
@@ -155,6 +153,15 @@ pub(crate) fn command(
         }
     }
     command.args(PROPERTIES);
+    // How long a node looks for others before it joins them: a seed for so long, which is alone
+    // when all are started anew, others twice as long. A node that has found nobody by then ends,
+    // and asks only every 5 s; the first connection may take that on a busy machine.
+    let ring_delay_ms = if node.address == node.seed {
+        1000
+    } else {
+        10_000
+    };
+    command.arg(format!("-Dcassandra.ring_delay_ms={ring_delay_ms}"));
     command.args(super::roles::options(spec));
     add_files(&mut command, program, node);
     // All pauses, whatever the collector, and what stops threads besides it. One file per start:

@@ -64,7 +64,7 @@ impl Nodes {
             let mut node = nodes.node_of(index, layout);
             let process = nodes.state.nodes[index].process;
             let process = process.filter(|one| node.host.how_ended(*one).is_none());
-            // An agent may have started another one, to heal what a command had broken that is gone.
+            // An agent may have started another one, to heal what another command had broken.
             node.process = process.or_else(|| state::process(&nodes.state.id, &node.layout.name));
             nodes.nodes.push(node);
         }

@@ -109,7 +109,10 @@ impl Here {
 
 fn write(path: Inside<'_>, flags: OFlags, mode: u32, bytes: &Bytes) -> std::io::Result<()> {
     let open = path.open(OFlags::WRONLY | flags, Mode::from_raw_mode(mode))?;
-    File::from(open).write_all(&bytes.0)
+    let mut file = File::from(open);
+    file.write_all(&bytes.0)?;
+    // What a node is configured by is there after a loss of power, too.
+    file.sync_data()
 }
 
 fn link(from: &OwnedFd, to: &OwnedFd, name: &Path) -> std::io::Result<()> {

@@ -126,7 +126,12 @@ impl FaultDraft {
                 at_ns,
                 for_ns: match kind.length {
                     Length::Stated => stated,
-                    Length::Moment => window_ns.saturating_sub(at_ns).min(kind.at_most_ns()),
+                    Length::Moment => {
+                        let left_ns = window_ns.saturating_sub(at_ns);
+                        // Over before the next one of its own.
+                        let most_ns = every_ns.unwrap_or(u64::MAX).min(kind.at_most_ns());
+                        left_ns.min(most_ns)
+                    }
                 },
                 kind,
             })

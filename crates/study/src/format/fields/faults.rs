@@ -9,7 +9,9 @@ const MS: u64 = S / 1000;
 
 /// Names of places.
 const ROLES: Type = choice!(|d| d.fault().on;
-    "any" => FaultWhere::Any, "seed" => FaultWhere::Seed, "not-contact-point" => FaultWhere::NotContactPoint
+    "any" => FaultWhere::Any,
+    "seed" => FaultWhere::Seed,
+    "not-contact-point" => FaultWhere::NotContactPoint
 );
 
 /// The keys.
