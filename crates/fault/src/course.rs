@@ -131,7 +131,8 @@ impl Course<'_> {
         }
         self.say("checked", before.words);
         self.say("injecting", self.kind.what.to_owned());
-        if let Err(error) = self.fault.inject(self.world, self.armed(planned)) {
+        let within = self.armed(planned);
+        if let Err(error) = self.fault.inject(self.world, within) {
             self.say("unseen", format!("it cannot be done: {error:#}"));
             return (Some(false), self.heal());
         }
@@ -177,7 +178,8 @@ impl Course<'_> {
             if self.world.wait(Duration::from_nanos(left_ns)) {
                 return;
             }
-            match self.fault.act(self.world, self.armed(planned)) {
+            let within = self.armed(planned);
+            match self.fault.act(self.world, within) {
                 Ok(words) => self.say("acted", words),
                 Err(error) => self.say("not-acted", format!("it cannot be done: {error:#}")),
             }

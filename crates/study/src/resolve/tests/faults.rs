@@ -102,30 +102,30 @@ fn mistakes_of_faults_are_found_together_and_where_they_stand() {
         &text,
         &Overrides::default(),
         expect![[r#"
-        s.yaml:8:21: `faults.kind` is `node-pase`; it must be one of node-pause, node-kill, node-stop, node-restart, node-slow, node-descriptors
-          hint: did you mean `node-pause`?
-        s.yaml:9:47: `faults.where.node` is 4, but the target has 3 node(s)
-          hint: they are counted from 1
-        s.yaml:10:46: `faults.where.host` is 1, but the target has 0 host(s)
-          hint: they are counted from 1
-        s.yaml:10:55: `faults.for` is `10ms`: the least is 1s
-        s.yaml:10:61: `faults` has both `for` and `until`
-          hint: keep one of `for`, `until`
-        s.yaml:10:79: `faults.loss` says nothing of node-slow
-          hint: leave it out
-        s.yaml:11:52: `faults.where` has both `node` and `role`
-          hint: keep one of `node`, `host`, `hosts`, `role`
-        s.yaml:11:69: node-restart is over at once, and has no length
-          hint: leave `for` out
-        s.yaml:12:21: node-kill holds until it is healed: `faults.for` is missing
-          hint: or say `until: end`
-        s.yaml:12:38: `faults.cpus` says nothing of node-kill
-          hint: leave it out
-        s.yaml:13:5: `faults.at` is missing
-          hint: it means: When, after the begin of the measured window.
-        s.yaml:13:12: node-pause holds until it is healed: `faults.for` is missing
-          hint: or say `until: end`
-    "#]],
+            s.yaml:8:21: `faults.kind` is `node-pase`; it must be one of 22 that there are
+              hint: did you mean `node-pause`?
+            s.yaml:9:47: `faults.where.node` is 4, but the target has 3 node(s)
+              hint: they are counted from 1
+            s.yaml:10:46: `faults.where.host` is 1, but the target has 0 host(s)
+              hint: they are counted from 1
+            s.yaml:10:55: `faults.for` is `10ms`: the least is 1s
+            s.yaml:10:61: `faults` has both `for` and `until`
+              hint: keep one of `for`, `until`
+            s.yaml:10:79: `faults.loss` says nothing of node-slow
+              hint: leave it out
+            s.yaml:11:52: `faults.where` has both `node` and `role`
+              hint: keep one of `node`, `host`, `hosts`, `role`
+            s.yaml:11:69: node-restart is over at once, and has no length
+              hint: leave `for` out
+            s.yaml:12:21: node-kill holds until it is healed: `faults.for` is missing
+              hint: or say `until: end`
+            s.yaml:12:38: `faults.cpus` says nothing of node-kill
+              hint: leave it out
+            s.yaml:13:5: `faults.at` is missing
+              hint: it means: When, after the begin of the measured window.
+            s.yaml:13:12: node-pause holds until it is healed: `faults.for` is missing
+              hint: or say `until: end`
+        "#]],
     );
     let text = broken(
         "  - {at: 55s, kind: node-pause, where: {node: 1}, for: 10s}
