@@ -37,6 +37,8 @@ pub struct NodeHandle {
     pub process: Option<Identity>,
     /// What starts it, and the file that gets what it says.
     pub start: (Command, PathBuf),
+    /// What starts it though a part of its commit log cannot be read.
+    pub forgiving: Command,
     /// Where it answers CQL.
     pub address: SocketAddr,
     /// Where it answers other nodes.
@@ -115,6 +117,16 @@ impl NodeHandle {
         let process = self.process.with_context(stopped)?;
         let (command, output) = &self.start;
         Restartable::new(process, command, output)
+    }
+
+    /// The same, started so that it skips what of its commit log cannot be read. A segment whose
+    /// head was not synced when the power went keeps a node from starting.
+    ///
+    /// # Errors
+    /// It does not run.
+    pub fn forgiving(&self) -> Result<Restartable> {
+        let before = self.restartable()?;
+        Restartable::new(before.process, &self.forgiving, &self.start.1)
     }
 }
 

@@ -286,8 +286,14 @@ impl Revival {
             true => "its process has ended",
             false => "it runs and answers nobody, though what was broken is whole",
         };
-        Some(match world.restart(node) {
-            Ok(()) => format!("node {} was started again: {why}", node + 1),
+        // What kept it from starting once will do so again.
+        let forgiving = is_gone && self.restarts_count > 1;
+        let how = match forgiving {
+            true => ", and told to skip what of its commit log cannot be read",
+            false => "",
+        };
+        Some(match world.restart(node, forgiving) {
+            Ok(()) => format!("node {} was started again{how}: {why}", node + 1),
             Err(error) => format!("node {} cannot be started again: {error:#}", node + 1),
         })
     }

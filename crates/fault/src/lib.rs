@@ -176,11 +176,12 @@ pub trait World {
     /// Something cannot be made whole; all else is.
     fn heal(&mut self) -> Result<Mended>;
 
-    /// Kills the process of a node, if it lives, and starts another one.
+    /// Kills the process of a node, if it lives, and starts another one; `forgiving`, it skips what
+    /// of its commit log cannot be read.
     ///
     /// # Errors
     /// It cannot be done.
-    fn restart(&mut self, node: usize) -> Result<()>;
+    fn restart(&mut self, node: usize, forgiving: bool) -> Result<()>;
 
     /// Looks at something.
     ///

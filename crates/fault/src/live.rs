@@ -193,9 +193,12 @@ impl World for Live {
         result.map(|()| mended)
     }
 
-    fn restart(&mut self, node: usize) -> Result<()> {
+    fn restart(&mut self, node: usize, forgiving: bool) -> Result<()> {
         let known = self.at(node)?;
-        let what = Break::Kill(known.restartable()?);
+        let what = Break::Kill(match forgiving {
+            true => known.forgiving()?,
+            false => known.restartable()?,
+        });
         let agent = Arc::clone(&known.agent);
         let healed = agent.heal(agent.inject(what, RESTART_LIMIT)?)?;
         self.handles.nodes[node].process = healed.processes.first().copied();

@@ -219,7 +219,7 @@ impl World for Sim {
         })
     }
 
-    fn restart(&mut self, _: usize) -> Result<()> {
+    fn restart(&mut self, _: usize, _: bool) -> Result<()> {
         self.restarts_count += 1;
         self.has_stopped = false;
         Ok(())

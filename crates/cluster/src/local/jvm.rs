@@ -87,6 +87,12 @@ const PROPERTIES: [&str; 6] = [
     "-Dsun.net.httpserver.nodelay=true",
 ];
 
+/// A variable whose options the JVM takes beside those of its command line.
+pub(super) const OPTIONS_VARIABLE: &str = "JDK_JAVA_OPTIONS";
+
+/// Lets a node start though a part of its commit log cannot be read.
+pub(super) const IGNORE_REPLAY_ERRORS: &str = "-Dcassandra.commitlog.ignorereplayerrors=true";
+
 /// The argument that tells the JVMs of one cluster from all other processes.
 pub(crate) fn mark(cluster: &str) -> String {
     format!("-Dcassay.cluster={cluster}")
@@ -178,7 +184,7 @@ pub(crate) fn command(
     // As Apache's scripts do: more arenas than this only fragment native memory.
     command.env("MALLOC_ARENA_MAX", "4");
     // Options that come in by the environment would be in no plan and no report.
-    for name in ["JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"] {
+    for name in ["JAVA_TOOL_OPTIONS", OPTIONS_VARIABLE, "_JAVA_OPTIONS"] {
         command.env_remove(name);
     }
     command

@@ -413,7 +413,10 @@ impl Nodes {
         let node = &self.nodes[index];
         let layout = &node.layout;
         let hosts = self.hosts().map(Hosts::all).unwrap_or_default();
+        let (mut forgiving, _) = self.command_of(index)?;
+        forgiving.env(jvm::OPTIONS_VARIABLE, jvm::IGNORE_REPLAY_ERRORS);
         Ok(NodeHandle {
+            forgiving,
             name: layout.name.clone(),
             agent: Arc::clone(&node.host),
             host: hosts.iter().position(|host| host.name() == layout.host),
