@@ -107,7 +107,8 @@ impl TrialRun<'_> {
             .faults
             .iter()
             .find(|fault| fault.kind.takes_away);
-        let server = match (self.program.uncountable(), ended) {
+        let uncountable = self.program.uncountable();
+        let server = match (uncountable.or_else(|| self.meeting()), ended) {
             (Some(why), _) => Some(Err(why)),
             (None, Some(fault)) => Some(Err(format!(
                 "{} of {}: its counts began anew",

@@ -22,6 +22,12 @@ const VIOLATIONS_MAX: usize = 100;
 const METHOD: &str = "Wing and Gong's search with Lowe's memoisation, one register at a time";
 
 impl TrialRun<'_> {
+    /// Why the server counts more reads of registers than it was asked for; none without any.
+    pub(super) fn meeting(&self) -> Option<String> {
+        let why = "transactions on one register that meet read it again, and each time is counted";
+        self.has_registers().then(|| why.to_owned())
+    }
+
     /// Whether operations are about registers.
     pub(super) fn has_registers(&self) -> bool {
         let mut generator = self.program.generator(Stage::Main);
