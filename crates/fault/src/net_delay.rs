@@ -1,10 +1,11 @@
 //! A network that is far: packets to and from a host arrive later, as from another region.
 
 use crate::look::{self, Look, Looked};
+use crate::net_slow;
 use crate::{By, Fault, Kind, Knob, Length, Loses, Place, World};
-use anyhow::{Context, Result};
+use anyhow::Result;
 use cluster::Ability;
-use host::{Break, LinkSpec, Reach, Seen, Sight};
+use host::{LinkSpec, Reach, Seen, Sight};
 use std::time::Duration;
 
 pub(crate) const KIND: Kind = Kind {
@@ -56,21 +57,11 @@ impl Late {
 
 impl Fault for Late {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
-        let host = world
-            .hosts()
-            .into_iter()
-            .nth(self.host)
-            .context("there is no such host")?;
         let link = LinkSpec {
             rate_bits_per_s: None,
             delay: Some(self.delay),
         };
-        let to = Break::LinkTo {
-            number: host.number,
-            link,
-        };
-        world.inject(By::Switch, to, &[], within)?;
-        world.inject(By::Host(self.host), Break::LinkFrom(link), &[], within)
+        net_slow::limit(world, self.host, link, within)
     }
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {

@@ -75,23 +75,26 @@ impl Slow {
     }
 }
 
+/// Limits the link of a host in both directions: what the switch sends there, and what it sends.
+pub(crate) fn limit(
+    world: &mut dyn World,
+    host: usize,
+    link: LinkSpec,
+    within: Duration,
+) -> Result<()> {
+    let seen = world.hosts().into_iter().nth(host);
+    let number = seen.context("there is no such host")?.number;
+    world.inject(By::Switch, Break::LinkTo { number, link }, &[], within)?;
+    world.inject(By::Host(host), Break::LinkFrom(link), &[], within)
+}
+
 impl Fault for Slow {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
-        let host = world
-            .hosts()
-            .into_iter()
-            .nth(self.host)
-            .context("there is no such host")?;
         let link = LinkSpec {
             rate_bits_per_s: Some(self.rate),
             delay: None,
         };
-        let to = Break::LinkTo {
-            number: host.number,
-            link,
-        };
-        world.inject(By::Switch, to, &[], within)?;
-        world.inject(By::Host(self.host), Break::LinkFrom(link), &[], within)
+        limit(world, self.host, link, within)
     }
 
     fn look(&mut self, world: &mut dyn World, _: Duration) -> Look {
