@@ -22,6 +22,7 @@ pub mod leftovers;
 mod local;
 mod mbeans;
 mod node;
+mod operation;
 mod page_cache;
 pub mod probe;
 mod ring;
@@ -47,6 +48,7 @@ pub use local::{
     yaml_refusal,
 };
 pub use null::{Drift, ErrorCode, Latency, NullSpec, Stall};
+pub use operation::Operation;
 pub use ring::{Replication, Ring};
 pub use session::{QueryResult, ServerError, Session};
 pub use settle::{Settle, SettleOutcome};

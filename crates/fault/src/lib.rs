@@ -39,6 +39,7 @@ pub use kind::{Hit, Kind, Knob, Length, Loses, Options, Place};
 pub use live::{Live, Order, orders};
 
 use anyhow::Result;
+use cluster::Operation;
 use host::process::Identity;
 use host::{Break, Restartable, Seen, Sight};
 use look::Look;
@@ -203,6 +204,15 @@ pub trait World {
 
     /// Whether that connection is still there.
     fn is_connected(&mut self) -> bool;
+
+    /// Tells a node to do something that takes it a while, and goes on.
+    ///
+    /// # Errors
+    /// It has no MBeans to be told by, or works on something else for us.
+    fn operate(&mut self, node: usize, what: Operation, limit: Duration) -> Result<()>;
+
+    /// What came of what a node was told to do last; none: it is at work, or was told nothing.
+    fn operated(&mut self, node: usize) -> Option<Result<String>>;
 
     /// Asks a node as a client.
     ///

@@ -1,16 +1,18 @@
 //! A cluster of ours that is really broken, by its hosts' agents.
 
 use crate::{By, HostSeen, Mended, NodeSeen, World};
-use anyhow::{Context, Result};
-use cluster::{Handles, HostHandle, NodeHandle};
+use anyhow::{Context, Result, anyhow, bail};
+use cluster::{Handles, HostHandle, NodeHandle, Operation};
 use host::process::Identity;
 use host::{Agent, Break, Broken, Restartable, Seen, Sight};
 use measure::clock;
+use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::net::TcpStream;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// When an agent starts a node again by itself whose controller has gone between killing it and
@@ -44,6 +46,8 @@ pub struct Live {
     broken: Vec<Entry>,
     /// A connection to a node that is looked at.
     held: Option<TcpStream>,
+    /// What nodes were told to do and have not told of: by node.
+    at_work: BTreeMap<usize, JoinHandle<Result<String>>>,
 }
 
 /// Something that is broken.
@@ -64,6 +68,7 @@ impl Live {
             is_ordered: false,
             broken: Vec::new(),
             held: None,
+            at_work: BTreeMap::new(),
         }
     }
 
@@ -207,6 +212,27 @@ impl World for Live {
 
     fn see(&mut self, by: By, what: Sight) -> Result<Seen> {
         self.agent(by)?.see(what)
+    }
+
+    fn operate(&mut self, node: usize, what: Operation, limit: Duration) -> Result<()> {
+        if self.at_work.contains_key(&node) {
+            bail!("node {} is still at work", node + 1);
+        }
+        let known = self.at(node)?;
+        let no_beans = || format!("{} shows no MBeans to be told by", known.name);
+        let control = known.control.clone().with_context(no_beans)?;
+        let thread = std::thread::Builder::new().name(format!("operation {}", node + 1));
+        let thread = thread.spawn(move || control.perform(&what, limit));
+        self.at_work.insert(node, thread.context("start a thread")?);
+        Ok(())
+    }
+
+    fn operated(&mut self, node: usize) -> Option<Result<String>> {
+        if !self.at_work.get(&node)?.is_finished() {
+            return None;
+        }
+        let ended = self.at_work.remove(&node)?.join();
+        Some(ended.unwrap_or_else(|_| Err(anyhow!("the thread of an operation has panicked"))))
     }
 
     fn ask(&mut self, node: usize, limit: Duration) -> Result<()> {

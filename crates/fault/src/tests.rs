@@ -195,6 +195,14 @@ impl World for Sim {
         Ok(("/host/nb-1-big-Data.db".into(), 100_000))
     }
 
+    fn operate(&mut self, _: usize, what: Operation, _: Duration) -> Result<()> {
+        bail!("nobody is told to {what:?}");
+    }
+
+    fn operated(&mut self, _: usize) -> Option<Result<String>> {
+        None
+    }
+
     fn restartable(&self, _: usize) -> Result<Restartable> {
         let command = host::process::command("/bin/true".as_ref());
         Restartable::new(Identity::own(), &command, "/dev/null".as_ref())
