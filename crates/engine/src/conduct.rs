@@ -36,6 +36,9 @@ pub enum Happened {
     Over,
     /// Nodes are not there.
     Died(Vec<Died>),
+    /// A fault, by its number, is being injected since a time of the monotonic clock: what it is to
+    /// hit was whole.
+    FaultBegan(usize, u64),
     /// A fault, by its number, has come to its end, healed or not.
     FaultOver(usize),
     /// Ctrl-C.
@@ -73,8 +76,10 @@ pub enum Act {
     LookAtFaults,
     /// Write down what probes have read.
     KeepReadings,
-    /// Break what the fault of this number breaks.
+    /// Break what the fault of this number breaks, as soon as it is whole.
     Inject(usize),
+    /// Write down that there is no time left for it.
+    Omit(usize),
     /// Heal it.
     Heal(usize),
 }
@@ -163,6 +168,8 @@ pub struct Breaking {
     pub at_ns: u64,
     /// For how long, ns.
     pub for_ns: u64,
+    /// The number of the one that has to be over before it begins.
+    pub after: Option<usize>,
     /// The nodes that are away until it is healed.
     pub takes_away: Vec<String>,
 }
@@ -209,6 +216,10 @@ pub struct Conduct<'c> {
     faults: Vec<Breaking>,
     /// The numbers of those that are on.
     open: BTreeSet<usize>,
+    /// Those that have come to their ends.
+    over: BTreeSet<usize>,
+    /// When the load ends, if that is known, ns.
+    ends_ns: Option<u64>,
     progress: Progress,
     /// What it came to so far.
     pub tally: Tally,
@@ -232,6 +243,8 @@ impl<'c> Conduct<'c> {
             agenda: Agenda(looks.into_iter().collect()),
             faults,
             open: BTreeSet::new(),
+            over: BTreeSet::new(),
+            ends_ns: None,
             progress: Progress::default(),
             tally,
             cut: None,
@@ -245,6 +258,7 @@ impl<'c> Conduct<'c> {
 
     /// The load ends at `at_ns`, if nothing ends it before.
     pub fn ends_at(&mut self, at_ns: u64) {
+        self.ends_ns = Some(at_ns);
         let told_ns = at_ns.saturating_sub(STOP_AHEAD_NS);
         self.agenda.0.insert((told_ns, Due::Stop(at_ns)));
     }
@@ -254,8 +268,6 @@ impl<'c> Conduct<'c> {
         for (number, fault) in self.faults.iter().enumerate() {
             let from_ns = at_ns + fault.at_ns;
             self.agenda.0.insert((from_ns, Due::Inject(number)));
-            let to_ns = from_ns + fault.for_ns;
-            self.agenda.0.insert((to_ns, Due::Heal(number)));
         }
         if !self.faults.is_empty() {
             self.agenda.0.insert((at_ns, Due::LookAtFaults));
@@ -295,23 +307,21 @@ impl<'c> Conduct<'c> {
     fn take(&mut self, now_ns: u64, happened: Happened) -> Vec<Act> {
         match happened {
             Happened::Time => {
-                let mut due = self.agenda.take(now_ns);
-                // Whoever is missed has been missed, who ends breaks nothing more, and what is
-                // whole needs no healing.
-                due.retain(|due| match due {
-                    Due::LookAtNodes => self.cut.is_none(),
-                    Due::Inject(number) => self.cut.is_none() && self.open.insert(*number),
-                    Due::Heal(number) => self.open.contains(number),
-                    _ => true,
-                });
-                due.into_iter().map(Due::act).collect()
+                let due = self.agenda.take(now_ns).into_iter();
+                due.filter_map(|due| self.due(now_ns, due)).collect()
             }
             Happened::Interval(summed) => self.interval(&summed),
             // Once more: a node may have died since the last look.
             Happened::Over => vec![Act::LookAtNodes, Act::KeepReadings],
+            Happened::FaultBegan(number, at_ns) => {
+                let to_ns = at_ns + self.faults[number].for_ns;
+                self.agenda.0.insert((to_ns, Due::Heal(number)));
+                Vec::new()
+            }
             // From now on its node is missed if it is away.
             Happened::FaultOver(number) => {
                 self.open.remove(&number);
+                self.over.insert(number);
                 vec![Act::LookAtNodes]
             }
             // One that is expected to be away hides no other.
@@ -322,6 +332,43 @@ impl<'c> Conduct<'c> {
             }
             Happened::Interrupted => self.end(Cut::Interrupted),
         }
+    }
+
+    /// What is to be done of what is due. Whoever is missed has been missed, who ends breaks
+    /// nothing more, and what is whole needs no healing.
+    fn due(&mut self, now_ns: u64, due: Due) -> Option<Act> {
+        let wanted = match due {
+            Due::LookAtNodes => self.cut.is_none(),
+            Due::Inject(number) => return self.may_begin(now_ns, number),
+            Due::Heal(number) => self.open.contains(&number),
+            _ => true,
+        };
+        wanted.then(|| due.act())
+    }
+
+    /// A fault begins when the one before it is over; not at all, if that leaves less than half of
+    /// its time until the load ends.
+    fn may_begin(&mut self, now_ns: u64, number: usize) -> Option<Act> {
+        if self.cut.is_some() {
+            return None;
+        }
+        let fault = &self.faults[number];
+        let left_ns = self.ends_ns.map(|ends_ns| ends_ns.saturating_sub(now_ns));
+        let is_late = left_ns.is_some_and(|left_ns| left_ns < fault.for_ns / 2);
+        match fault.after {
+            Some(_) if is_late => {
+                self.over.insert(number);
+                return Some(Act::Omit(number));
+            }
+            Some(before) if !self.over.contains(&before) => {
+                let next = (now_ns + TICK_NS, Due::Inject(number));
+                self.agenda.0.insert(next);
+                return None;
+            }
+            _ => {}
+        }
+        self.open.insert(number);
+        Some(Act::Inject(number))
     }
 
     fn interval(&mut self, summed: &Summed) -> Vec<Act> {

@@ -1,6 +1,7 @@
 //! The course of one fault: looked at, injected, seen, held, healed, seen.
 
-use crate::{Fault, Hit, Kind, Length, Options, World, look};
+use crate::look::{self, Look};
+use crate::{Fault, Hit, Kind, Length, Options, World};
 use std::time::Duration;
 
 /// Between two looks. Short against the second that a node takes to be noticed by its clients.
@@ -46,7 +47,7 @@ impl Verdict {
 pub struct Step {
     /// When, monotonic clock.
     pub at_ns: u64,
-    /// `checked`, `injecting`, `seen`, `unseen`, `healing`, `whole` or `not-whole`.
+    /// `waiting`, `checked`, `injecting`, `seen`, `unseen`, `healing`, `whole` or `not-whole`.
     pub what: &'static str,
     /// What was seen.
     pub words: String,
@@ -124,8 +125,8 @@ impl Course<'_> {
     }
 
     fn run(&mut self, planned: Duration) -> (Option<bool>, bool) {
-        let before = self.fault.look(self.world, PATIENCE);
-        if before.whole != Some(true) || before.broken != Some(false) {
+        let before = self.before();
+        if !is_ready(&before) {
             self.say("unseen", format!("not done: before it, {}", before.words));
             return (before.whole.and(Some(false)), true);
         }
@@ -138,6 +139,28 @@ impl Course<'_> {
         }
         let seen = self.effect(planned);
         (seen, self.heal())
+    }
+
+    /// Looks until what is to be hit is whole, which it may not be yet after what came before; no
+    /// longer than the fault itself may take to be whole again.
+    fn before(&mut self) -> Look {
+        let limit_ns = self.kind.healed_within.as_nanos() as u64;
+        let until_ns = self.world.now_ns() + limit_ns;
+        let mut waits = false;
+        loop {
+            let look = self.fault.look(self.world, PATIENCE);
+            let can_wait = look.whole.is_some() && self.world.now_ns() < until_ns;
+            if is_ready(&look) || !can_wait || host::process::is_interrupted() {
+                return look;
+            }
+            if !waits {
+                self.say("waiting", format!("until it is whole: {}", look.words));
+                waits = true;
+            }
+            if self.world.wait(POLL) {
+                return look;
+            }
+        }
     }
 
     /// After how long agents heal by themselves.
@@ -230,6 +253,11 @@ impl Course<'_> {
             self.world.wait(POLL);
         }
     }
+}
+
+/// Whether nothing of a fault is there before it.
+fn is_ready(look: &Look) -> bool {
+    look.whole == Some(true) && look.broken == Some(false)
 }
 
 /// Nodes that are started again when they do not come back.

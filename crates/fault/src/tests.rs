@@ -21,6 +21,8 @@ struct Sim {
     nobody_looks: bool,
     /// It answers nobody, whatever is done.
     silent: bool,
+    /// Until then it answers nobody: it comes back from what was before.
+    recovers_ns: u64,
     /// What heals does nothing.
     stays_broken: bool,
     /// Its node stops itself for good, and has to be started again.
@@ -55,7 +57,8 @@ impl Sim {
 
     fn is_mute(&self) -> bool {
         let mutes = |what: &Break| matches!(what, Break::Pause(_) | Break::Descriptors(_));
-        self.silent || self.has_stopped || self.is(mutes)
+        let recovers = self.now_ns < self.recovers_ns;
+        self.silent || recovers || self.has_stopped || self.is(mutes)
     }
 
     /// Whether packets go from one to another; none is the machine.
@@ -355,7 +358,7 @@ fn what_is_not_whole_before_is_not_broken() {
     };
     let (verdict, steps, sim) = course(&KINDS[0], sim);
     assert_eq!((verdict, sim.injected.len()), (Verdict::Mismatch, 0));
-    assert_eq!(words(&steps), ["unseen"]);
+    assert_eq!(words(&steps), ["waiting", "unseen"]);
 }
 
 #[test]
@@ -425,6 +428,31 @@ fn nodes_of_a_host_without_power_are_started_elsewhere() {
     assert!(outcome.at_ns("acted") >= Some(5 * S), "{outcome:#?}");
     let said = &outcome.steps[3].words;
     assert_eq!(said, "its nodes are started on host2, with their volume");
+}
+
+#[test]
+fn a_fault_waits_for_a_node_that_comes_back_from_the_one_before() {
+    let sim = Sim {
+        recovers_ns: 4 * S,
+        ..Sim::default()
+    };
+    let (verdict, steps, _) = course(&KINDS[0], sim);
+    assert_eq!(verdict, Verdict::Confirmed, "{steps:?}");
+    assert_eq!(words(&steps)[..3], ["waiting", "checked", "injecting"]);
+    assert!(steps[2].at_ns >= 4 * S, "{steps:?}");
+
+    let sim = Sim {
+        recovers_ns: 20 * S,
+        ..Sim::default()
+    };
+    let (verdict, steps, sim) = course(&KINDS[0], sim);
+    assert_eq!(
+        verdict,
+        Verdict::Mismatch,
+        "ordered to end before it could begin"
+    );
+    assert_eq!(words(&steps), ["waiting", "unseen"]);
+    assert!(sim.injected.is_empty());
 }
 
 #[test]

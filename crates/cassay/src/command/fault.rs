@@ -282,21 +282,14 @@ fn one(
         Held::For(length) => length,
         Held::AfterSeen(length) => TRIED_WITHIN + length,
     };
-    let length = match (held, kind.length) {
-        (Held::For(length), Length::Stated) => {
-            heal_after(length, Arc::clone(&order))?;
-            None
-        }
-        (Held::AfterSeen(length), Length::Stated) => Some(length),
-        (_, Length::Moment) => None,
-    };
     let outcome = ::fault::run(kind, (hit, options), &mut live, planned, &mut |step| {
         let seconds = (step.at_ns.saturating_sub(began_ns)) as f64 / 1e9;
         terminal::say(&format!("  {seconds:6.1} s  {}: {}", step.what, step.words));
-        let length = match (length, step.what) {
-            (Some(length), "seen") => length,
+        let length = match (held, step.what) {
+            _ if kind.length == Length::Moment => return,
+            (Held::For(length), "injecting") | (Held::AfterSeen(length), "seen") => length,
             // It may never be seen.
-            (Some(_), "injecting") => TRIED_WITHIN,
+            (Held::AfterSeen(_), "injecting") => TRIED_WITHIN,
             _ => return,
         };
         if heal_after(length, Arc::clone(&order)).is_err() {

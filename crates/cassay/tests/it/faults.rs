@@ -2,7 +2,7 @@
 
 use crate::program::wait_until;
 use anyhow::Result;
-use cluster::{Ability, Access, Handles, NodeHandle};
+use cluster::{Ability, Access, Handles, NodeHandle, Operation};
 use fault::{
     By, Hit, HostSeen, Kind, Live, Mended, NodeSeen, Options, Order, Outcome, Verdict, World,
 };
@@ -143,6 +143,14 @@ impl World for Astray {
 
     fn see(&mut self, by: By, what: Sight) -> Result<Seen> {
         self.0.see(by, what)
+    }
+
+    fn operate(&mut self, node: usize, what: Operation, limit: Duration) -> Result<()> {
+        self.0.operate(node, what, limit)
+    }
+
+    fn operated(&mut self, node: usize) -> Option<Result<String>> {
+        self.0.operated(node)
     }
 
     fn ask(&mut self, node: usize, limit: Duration) -> Result<()> {

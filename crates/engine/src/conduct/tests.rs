@@ -17,6 +17,13 @@ enum Fate {
     CtrlC,
 }
 
+/// What a fault tells when it is asked.
+#[derive(Clone, Copy)]
+enum Told {
+    Began(usize),
+    Over(usize),
+}
+
 /// A load that ends when it is told to, on a clock of its own.
 struct Sim {
     now_ns: u64,
@@ -28,8 +35,10 @@ struct Sim {
     intervals: u64,
     /// What was done when, in ms since the start line; looks and readings only if asked for.
     done: Vec<(u64, String)>,
-    /// When faults come to their ends, and their numbers.
-    over: Vec<(u64, usize)>,
+    /// What faults tell, and when.
+    told: Vec<(u64, Told)>,
+    /// How long what is to be broken is not whole yet, ms.
+    waits_ms: u64,
     /// How long healing takes, ms.
     heals_ms: u64,
     tells_looks: bool,
@@ -92,6 +101,7 @@ impl World for Sim {
             Act::LookAtNodes => ("look".to_owned(), self.tells_looks),
             Act::LookAtFaults => (String::new(), false),
             Act::Inject(number) => (format!("inject {number}"), true),
+            Act::Omit(number) => (format!("omit {number}"), true),
             Act::Heal(number) => (format!("heal {number}"), true),
             Act::KeepReadings => ("readings".to_owned(), self.tells_looks),
         };
@@ -101,14 +111,21 @@ impl World for Sim {
         match act {
             Act::Steer(Flow::StopAt(at_ns)) => self.stop_ns = self.stop_ns.min(at_ns),
             Act::Steer(Flow::Abandon) => self.stop_ns = self.now_ns,
-            Act::Heal(number) => self.over.push((self.now_ns + self.heals_ms * MS, number)),
+            Act::Inject(number) => {
+                let at_ns = self.now_ns + self.waits_ms * MS;
+                self.told.push((at_ns, Told::Began(number)));
+            }
+            Act::Heal(number) => {
+                let at_ns = self.now_ns + self.heals_ms * MS;
+                self.told.push((at_ns, Told::Over(number)));
+            }
             Act::LookAtFaults => {
-                let at = self
-                    .over
-                    .iter()
-                    .position(|(at_ns, _)| *at_ns <= self.now_ns);
-                let over = at.map(|at| self.over.remove(at).1);
-                return Ok(over.map(Happened::FaultOver));
+                let is_there = |(at_ns, _): &(u64, Told)| *at_ns <= self.now_ns;
+                let at = self.told.iter().position(is_there);
+                return Ok(at.map(|at| match self.told.remove(at) {
+                    (at_ns, Told::Began(number)) => Happened::FaultBegan(number, at_ns),
+                    (_, Told::Over(number)) => Happened::FaultOver(number),
+                }));
             }
             Act::LookAtNodes => {
                 self.dead.retain(|(_, back_ns)| self.now_ns < *back_ns);
@@ -134,7 +151,8 @@ fn sim(script: &[(u64, Fate)], ends_ms: u64) -> Sim {
         interrupted: false,
         intervals: 0,
         done: Vec::new(),
-        over: Vec::new(),
+        told: Vec::new(),
+        waits_ms: 0,
         heals_ms: 250,
         tells_looks: false,
     }
@@ -145,6 +163,7 @@ fn takes(node: &str, at_ms: u64, for_ms: u64) -> Breaking {
     Breaking {
         at_ns: at_ms * MS,
         for_ns: for_ms * MS,
+        after: None,
         takes_away: vec![node.to_owned()],
     }
 }
@@ -184,7 +203,7 @@ fn a_death_and_ctrl_c_are_seen_at_the_next_look_and_not_at_the_next_interval() {
 
 /// What is done about faults, and when.
 fn of_faults(sim: &Sim) -> Vec<(u64, &str)> {
-    let is_one = |text: &str| text.starts_with("inject") || text.starts_with("heal");
+    let is_one = |text: &str| ["inject", "heal", "omit"].contains(&text.split(' ').next().unwrap());
     let mut done = done(sim);
     done.retain(|(_, text)| is_one(text) || *text == "Abandon");
     done
@@ -260,6 +279,35 @@ fn faults_come_at_their_times_in_the_measured_window_and_ctrl_c_heals_first() {
     run(&mut conduct_away, &faults, None);
     let texts: Vec<&str> = of_faults(&conduct_away).iter().map(|one| one.1).collect();
     assert_eq!(texts, ["inject 0", "inject 1", "heal 1", "heal 0"]);
+}
+
+#[test]
+fn a_fault_holds_for_its_time_from_when_it_began_and_the_next_of_its_row_waits_for_its_end() {
+    let next = |at_ms, after| Breaking {
+        after: Some(after),
+        ..takes("node2", at_ms, 500)
+    };
+    // The first waits 700 ms for its node, and takes 900 ms to heal.
+    let faults = [takes("node1", 500, 500), next(1000, 0), next(1100, 1)];
+    let mut row = sim(&[], 9000);
+    (row.waits_ms, row.heals_ms) = (700, 900);
+    run(&mut row, &faults, Some(7000));
+    let order = [
+        (500, "inject 0"),
+        (1700, "heal 0"),
+        (2700, "inject 1"),
+        (3900, "heal 1"),
+        (4900, "inject 2"),
+        (6100, "heal 2"),
+    ];
+    assert_eq!(of_faults(&row), order);
+
+    // Half of its time is no longer left for the last.
+    let mut short = sim(&[], 9000);
+    (short.waits_ms, short.heals_ms) = (700, 900);
+    run(&mut short, &faults, Some(5000));
+    let order = [&order[..4], &[(4800, "omit 2")]].concat();
+    assert_eq!(of_faults(&short), order);
 }
 
 #[test]

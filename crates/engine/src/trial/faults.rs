@@ -2,7 +2,7 @@
 //! breaks, looks and heals. What it says goes to disk as it comes.
 
 use super::State;
-use crate::conduct::Breaking;
+use crate::conduct::{Breaking, Happened};
 use crate::running::Running;
 use analysis::rules;
 use anyhow::{Context, Result};
@@ -61,10 +61,15 @@ impl<'a> Faults<'a> {
 
     /// What `conduct` needs to know of them.
     pub fn planned(&self) -> Vec<Breaking> {
-        let planned = self.planned.iter().zip(&self.places);
-        let breaking = |(fault, place): (&Fault, &Place)| Breaking {
+        let planned = self.planned.iter().zip(&self.places).enumerate();
+        let before = |number: usize, item: usize| {
+            let mut before = (0..number).rev();
+            before.find(|before| self.planned[*before].item == item)
+        };
+        let breaking = |(number, (fault, place)): (usize, (&Fault, &Place))| Breaking {
             at_ns: fault.at_ns,
             for_ns: fault.for_ns,
+            after: before(number, fault.item),
             takes_away: match fault.kind.takes_away {
                 true => place.nodes.iter().map(|(_, name)| name.clone()).collect(),
                 false => Vec::new(),
@@ -136,8 +141,27 @@ impl<'a> Faults<'a> {
         }
     }
 
-    /// Writes down what was said since the last look; one that has come to its end.
-    pub fn look(&mut self, running: &mut Running, state: &mut State) -> Result<Option<usize>> {
+    /// Writes down that there is no time left for one.
+    pub fn omit(&self, number: usize, state: &mut State) {
+        let fault = &self.planned[number];
+        let record = FaultRecord {
+            kind: fault.kind.name.to_owned(),
+            verdict: Verdict::Inconclusive.name().to_owned(),
+            evidence: format!(
+                "not done: it was due at {} s of the window, the one before it was not over, and \
+                 then there was too little left for its {} s",
+                fault.at_ns as f64 / 1e9,
+                fault.for_ns as f64 / 1e9
+            ),
+            trial: Some(state.finding.index),
+            place: self.places[number].name.clone(),
+            ..FaultRecord::default()
+        };
+        state.finding.faults.push(record);
+    }
+
+    /// Writes down what was said since the last look; one that has begun, or come to its end.
+    pub fn look(&mut self, running: &mut Running, state: &mut State) -> Result<Option<Happened>> {
         let numbers: Vec<usize> = self.open.keys().copied().collect();
         for number in numbers {
             loop {
@@ -149,8 +173,9 @@ impl<'a> Faults<'a> {
                         anyhow::bail!("the thread of a fault has ended before it")
                     }
                 };
-                if self.hear(number, told, running, state)? {
-                    return Ok(Some(number));
+                let happened = self.hear(number, told, running, state)?;
+                if happened.is_some() {
+                    return Ok(happened);
                 }
             }
         }
@@ -168,14 +193,14 @@ impl<'a> Faults<'a> {
         Ok(())
     }
 
-    /// Takes note of what a thread says; whether its fault has come to its end.
+    /// Takes note of what a thread says; whether its fault begins, or has come to its end.
     fn hear(
         &mut self,
         number: usize,
         told: Told,
         running: &mut Running,
         state: &mut State,
-    ) -> Result<bool> {
+    ) -> Result<Option<Happened>> {
         let fault = &self.planned[number];
         let since_s = |ns: u64| ns.saturating_sub(state.writer.start_ns()) as f64 / 1e9;
         let (outcome, processes) = match told {
@@ -190,7 +215,8 @@ impl<'a> Faults<'a> {
                     said: step.words,
                 };
                 state.writer.write_fault_step(&record)?;
-                return Ok(false);
+                let begins = step.what == "injecting";
+                return Ok(begins.then_some(Happened::FaultBegan(number, step.at_ns)));
             }
         };
         let at_s = |what: &str| outcome.at_ns(what).map(since_s);
@@ -222,7 +248,7 @@ impl<'a> Faults<'a> {
             }
         }
         self.open.remove(&number);
-        Ok(true)
+        Ok(Some(Happened::FaultOver(number)))
     }
 }
 

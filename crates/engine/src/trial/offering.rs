@@ -72,10 +72,8 @@ impl World for Offering<'_, '_> {
                 self.run.writer.journal(Some(self.run.trial.index), event)?;
                 self.faults.heal(number);
             }
-            Act::LookAtFaults => {
-                let over = self.faults.look(self.running, state)?;
-                return Ok(over.map(Happened::FaultOver));
-            }
+            Act::Omit(number) => self.faults.omit(number, state),
+            Act::LookAtFaults => return self.faults.look(self.running, state),
             Act::LookAtNodes => {
                 let died = self.running.cluster.died(&self.faults.away()).into_iter();
                 let died = died.map(|died| Died {

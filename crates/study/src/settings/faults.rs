@@ -23,6 +23,8 @@ pub struct Fault {
     pub at_ns: u64,
     /// For how long at most, ns.
     pub for_ns: u64,
+    /// The number of the item that says so: what one item says comes one after the other.
+    pub item: usize,
 }
 
 /// What is broken. Nodes and hosts are counted from 1.
@@ -124,6 +126,7 @@ impl FaultDraft {
                 on: self.on(kind.place, ground, &mut draws)?,
                 options: self.options.of(&kind),
                 at_ns,
+                item: number,
                 for_ns: match kind.length {
                     Length::Stated => stated,
                     Length::Moment => {

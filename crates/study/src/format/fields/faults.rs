@@ -77,7 +77,8 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "faults.for",
         Type::Duration(S, 30 * DAY, |d, ns| d.fault().for_ns = Some(ns)),
-        "For how long; then it is healed. Kinds that are over at once have none.",
+        "For how long, from when what it hits was whole; then it is healed. Kinds that are over \
+         at once have none.",
     ),
     optional(
         "faults.until",
@@ -87,7 +88,8 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "faults.every",
         Type::Duration(S, 30 * DAY, |d, ns| d.fault().every_ns = Some(ns)),
-        "Again and again, counted from `at`, as long as the window lasts. Default: once.",
+        "Again and again, counted from `at`, as long as the window lasts; each when the one before \
+         is over. Default: once.",
     ),
     optional(
         "faults.seed",
