@@ -1,5 +1,7 @@
-//! kill -9 of the command, of an agent or of a guard at any moment of a study on a real Cassandra:
-//! nothing may remain when the longest lease is over.
+//! kill -9 of the command, of an agent or of a guard at any moment of a study on a real Cassandra,
+//! or in the middle of each kind of fault: nothing may remain when the longest lease is over.
+
+mod faults;
 
 use crate::process;
 use crate::tree;
@@ -23,6 +25,12 @@ pub struct Options {
     /// Chooses the moments
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// In the middle of faults instead: of every kind that this machine allows
+    #[arg(long)]
+    faults: bool,
+    /// Only faults of these kinds
+    #[arg(requires = "faults")]
+    kinds: Vec<String>,
 }
 
 /// Two hosts, data that is loaded, kept and restored, and two trials.
@@ -54,6 +62,9 @@ pub fn run(options: &Options) -> Result<()> {
         &process::cargo(),
         &["build", "--quiet", "--package", "cassay"],
     )?;
+    if options.faults {
+        return faults::run(&options.kinds);
+    }
     // On a busy machine it takes longer, and its last phases are to be met as well.
     let whole_ms = kill_one(None, u64::MAX, 0)?.ran_ms;
     println!("a study that nobody kills takes {whole_ms} ms");
@@ -82,21 +93,29 @@ pub fn run(options: &Options) -> Result<()> {
 struct Lab(PathBuf);
 
 impl Lab {
-    fn make() -> Result<Lab> {
+    fn make(study: &str) -> Result<Lab> {
         let folder = std::env::temp_dir().join(format!("cassay-kills-{}", std::process::id()));
         std::fs::create_dir_all(&folder).context("make a folder")?;
-        std::fs::write(folder.join("study.yaml"), STUDY).context("write the study")?;
+        std::fs::write(folder.join("study.yaml"), study).context("write the study")?;
         Ok(Lab(folder))
     }
 
+    /// Starts the study.
     fn start(&self) -> Result<Child> {
-        let program = tree::root().join("target/debug/cassay");
-        let data = format!("CASSAY_DATA={}", self.0.display());
         let study = self.0.join("study.yaml").display().to_string();
         let out = self.0.join("results").display().to_string();
-        let program = program.display().to_string();
-        let words = [&data, &program, "run", &study, "--out", &out];
+        let words = self.words(&["run", &study, "--out", &out]);
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
         process::start_silent("env", &words)
+    }
+
+    /// What `env` is given to run the program with these arguments, with clusters of its own.
+    fn words(&self, arguments: &[&str]) -> Vec<String> {
+        let program = tree::root().join("target/debug/cassay");
+        let data = format!("CASSAY_DATA={}", self.0.display());
+        let mut words = vec![data, program.display().to_string()];
+        words.extend(arguments.iter().map(|&one| one.to_owned()));
+        words
     }
 
     /// Ids of the clusters whose folders are there.
@@ -123,7 +142,7 @@ struct Told {
 }
 
 fn kill_one(victim: Option<Victim>, moment_ms: u64, choice: usize) -> Result<Told> {
-    let lab = Lab::make()?;
+    let lab = Lab::make(STUDY)?;
     let mut study = lab.start()?;
     let mut seen = Seen::default();
     let mut ran_ms = 0;
@@ -142,24 +161,33 @@ fn kill_one(victim: Option<Victim>, moment_ms: u64, choice: usize) -> Result<Tol
         None => true,
     };
     let ended = study.wait().context("wait for the command")?;
-    seen.look(&lab);
+    let waited_ms = until_nothing_remains(&lab, &mut seen)?;
+    let what = if killed { "" } else { " (none was there)" };
+    Ok(Told {
+        ran_ms,
+        words: format!("nothing after {waited_ms} ms; the command: {ended}{what}"),
+    })
+}
+
+/// How long it took, ms.
+///
+/// # Errors
+/// Something remains.
+fn until_nothing_remains(lab: &Lab, seen: &mut Seen) -> Result<u64> {
+    seen.look(lab);
     let mut waited_ms = 0;
-    let mut left = remains(&lab, &seen);
+    let mut left = remains(lab, seen);
     while !left.is_empty() && waited_ms < REMAINS_S * 1000 {
         std::thread::park_timeout(POLL);
         waited_ms += POLL.as_millis() as u64;
-        left = remains(&lab, &seen);
+        left = remains(lab, seen);
     }
     ensure!(
         left.is_empty(),
         "{REMAINS_S} s later there is still: {}",
         left.join(", ")
     );
-    let what = if killed { "" } else { " (none was there)" };
-    Ok(Told {
-        ran_ms,
-        words: format!("nothing after {waited_ms} ms; the command: {ended}{what}"),
-    })
+    Ok(waited_ms)
 }
 
 /// What the study was seen to have: all else on the machine is others'.

@@ -3,6 +3,7 @@
 
 use crate::tree;
 use anyhow::{Context, Result, bail};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
@@ -102,6 +103,17 @@ pub fn start_silent(program: &str, arguments: &[&str]) -> Result<Child> {
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
+        .spawn()
+        .with_context(|| format!("start `{program} {}`", arguments.join(" ")))
+}
+
+/// As [`start_silent`], but what it says on stderr is in a file.
+pub fn start_telling(program: &str, arguments: &[&str], told: &Path) -> Result<Child> {
+    let file = std::fs::File::create(told).with_context(|| format!("make {}", told.display()))?;
+    command(program, arguments)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(file)
         .spawn()
         .with_context(|| format!("start `{program} {}`", arguments.join(" ")))
 }

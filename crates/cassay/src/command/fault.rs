@@ -67,7 +67,8 @@ fn list(name: &ClusterName, common: &Common) -> Result<Exit> {
             let knobs: Vec<&str> = kind.takes.iter().map(|knob| knob.name()).collect();
             json!({
                 "kind": kind.name, "what": kind.what, "breaks": place(kind.place),
-                "takes": knobs, "present": refused.is_empty(), "missing": refused,
+                "takes": knobs, "moment": kind.length == Length::Moment,
+                "present": refused.is_empty(), "missing": refused,
             })
         };
         terminal::json(&KINDS.iter().map(of).collect());

@@ -1,0 +1,289 @@
+//! kill -9 in the middle of a fault, of each kind: of a command on a cluster that is kept, of its
+//! guards, of a study and of its agents. What was broken is whole in time, and nothing remains.
+
+use super::{Lab, POLL, Seen, Victim, kill_agent, until_nothing_remains};
+use crate::process;
+use anyhow::{Context, Result, bail, ensure};
+use std::path::{Path, PathBuf};
+use std::process::Child;
+
+/// A fault of a kind that holds until the window ends, on small hosts.
+const STUDY: &str = "
+study: kills
+question: What remains of a study that is killed while something is broken?
+target: {local: {hosts: 3, isolation: auto, heap: 512MiB, class_sharing: true, host: {memory: 2GiB, volume: 1GiB}}}
+keyspace: {replication: {dc1: 3}}
+workload: {use: kv, mix: {write: 1, read: 1}, consistency: QUORUM, retries: 3}
+client: {timeout: 2s}
+data: {load: {operations: 1k}, settle: none}
+faults: [FAULT]
+procedure: {fixed: {rate: 50}}
+window: {warmup: 1s, measure: 4m}
+repeat: {blocks: 1}
+";
+
+/// How long a fault holds that nobody is there to heal, s.
+const HELD_S: u64 = 10;
+
+/// The longest that a fault may take to be seen on a busy machine, with its cluster's start, s.
+const SEEN_S: u64 = 300;
+
+/// The most agents of a cluster: of its hosts and of the switch between them.
+const HOSTS: usize = 4;
+
+/// A kind of fault, as `fault list` has it.
+struct Kind {
+    kind: String,
+    /// What it breaks: a node, a host, hosts.
+    breaks: String,
+    /// What can be said of it.
+    takes: Vec<String>,
+    /// Whether the target can have it.
+    present: bool,
+    /// Whether it is over as soon as it was seen.
+    moment: bool,
+}
+
+/// Kills in the middle of faults: of these kinds, or of all that this machine allows.
+///
+/// # Errors
+/// Something remains, or is not whole in time.
+pub fn run(only: &[String]) -> Result<()> {
+    let kinds = on_a_kept_cluster(only)?;
+    for kind in &kinds {
+        for victim in [Victim::Command, Victim::Agent] {
+            let said = in_a_study(kind, victim);
+            let said = said.with_context(|| format!("{}: {victim:?} killed", kind.kind))?;
+            println!("{}: {victim:?} of a study killed: {said}", kind.kind);
+        }
+    }
+    Ok(())
+}
+
+/// The command and its guards, kind after kind, on one cluster that stays; the kinds.
+fn on_a_kept_cluster(only: &[String]) -> Result<Vec<Kind>> {
+    let lab = Lab::make("")?;
+    let up = ["target", "up", "--hosts", "3", "--heap", "512MiB"];
+    let hosts = [
+        "--class-sharing",
+        "--host-volume",
+        "2GiB",
+        "--host-memory",
+        "2GiB",
+    ];
+    called(&lab, &[&up[..], &hosts].concat())?;
+    let mut seen = Seen::default();
+    seen.look(&lab);
+    let tried = kinds(&lab, only).and_then(|kinds| {
+        for kind in &kinds {
+            let said = on_kept(&lab, &seen, kind).with_context(|| kind.kind.clone())?;
+            println!("{}: {said}", kind.kind);
+        }
+        Ok(kinds)
+    });
+    let down = called(&lab, &["target", "down"]);
+    let kinds = tried?;
+    down?;
+    until_nothing_remains(&lab, &mut seen)?;
+    Ok(kinds)
+}
+
+/// The kinds that the kept cluster can have.
+fn kinds(lab: &Lab, only: &[String]) -> Result<Vec<Kind>> {
+    let listed = called(lab, &["fault", "list", "--json"])?;
+    let listed: serde_json::Value = serde_json::from_str(&listed).context("read the kinds")?;
+    let listed: Vec<Kind> = listed
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(Kind::of)
+        .collect();
+    let is_known = |name: &&String| !listed.iter().any(|one| one.kind == **name);
+    if let Some(unknown) = only.iter().find(is_known) {
+        bail!("there is no fault {unknown}: see `cassay fault list`");
+    }
+    let is_asked = |kind: &Kind| only.is_empty() || only.contains(&kind.kind);
+    let mut kinds = Vec::new();
+    for kind in listed.into_iter().filter(is_asked) {
+        match kind.present {
+            true => kinds.push(kind),
+            false => println!("{}: not to be had here", kind.kind),
+        }
+    }
+    Ok(kinds)
+}
+
+/// What a command on the clusters of a lab prints.
+fn called(lab: &Lab, arguments: &[&str]) -> Result<String> {
+    let words = lab.words(arguments);
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    process::output("env", &words)
+}
+
+fn on_kept(lab: &Lab, seen: &Seen, kind: &Kind) -> Result<String> {
+    let told = lab.0.join("told");
+    let mut asked = kind.arguments();
+    asked.extend(["--for".to_owned(), format!("{HELD_S}s")]);
+    let asked: Vec<&str> = asked.iter().map(String::as_str).collect();
+    let words = lab.words(&asked);
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let text = || std::fs::read_to_string(&told).unwrap_or_default();
+
+    let mut command = process::start_telling("env", &words, &told)?;
+    let was_broken = until_broken(&mut command, &mut || text().contains("  seen: "))?;
+    command.kill().context("kill the command")?;
+    command.wait().context("wait for the command")?;
+    // It waits until what was broken is whole, and breaks it once more.
+    let again = called(lab, &asked).context("after the command was killed")?;
+    ensure!(
+        again.contains("confirmed"),
+        "after the command was killed: {again}"
+    );
+
+    let mut command = process::start_telling("env", &words, &told)?;
+    until_broken(&mut command, &mut || text().contains("  seen: "))?;
+    let mut killed_count = 0;
+    while killed_count < HOSTS && kill_agent(&seen.clusters, true, killed_count)? {
+        killed_count += 1;
+    }
+    let ended = command.wait().context("wait for the command")?;
+    ensure!(
+        ended.success(),
+        "guards were killed, and the command ended so: {}",
+        text()
+    );
+    let moment = if was_broken {
+        ""
+    } else {
+        " (it was over before)"
+    };
+    Ok(format!(
+        "whole after its command was killed{moment}, and after {killed_count} guards were"
+    ))
+}
+
+/// A study that is in the middle of a fault, and the command or its agents that are no more.
+fn in_a_study(kind: &Kind, victim: Victim) -> Result<String> {
+    let lab = Lab::make(&STUDY.replace("FAULT", &kind.item()))?;
+    let mut study = lab.start()?;
+    let mut seen = Seen::default();
+    let results = lab.0.join("results");
+    let was_broken = until_broken(&mut study, &mut || {
+        seen.look(&lab);
+        let steps = found(&results, "faults.ndjson").map(std::fs::read_to_string);
+        steps.is_some_and(|text| text.is_ok_and(|text| text.contains("\"seen\"")))
+    })?;
+    match victim {
+        Victim::Command => study.kill().context("kill the command")?,
+        Victim::Agent | Victim::Guard => {
+            for choice in 0..HOSTS {
+                kill_agent(&seen.clusters, victim == Victim::Guard, choice)?;
+            }
+        }
+    }
+    let ended = study.wait().context("wait for the command")?;
+    let waited_ms = until_nothing_remains(&lab, &mut seen)?;
+    let moment = if was_broken {
+        ""
+    } else {
+        " (it had ended before)"
+    };
+    Ok(format!(
+        "nothing after {waited_ms} ms; the command: {ended}{moment}"
+    ))
+}
+
+/// Waits until something is broken; whether it was before the command ended.
+fn until_broken(command: &mut Child, is_broken: &mut dyn FnMut() -> bool) -> Result<bool> {
+    let mut waited_ms = 0;
+    loop {
+        let has_ended = command.try_wait()?.is_some();
+        if is_broken() {
+            return Ok(!has_ended);
+        }
+        ensure!(!has_ended, "it ended before anything was broken");
+        ensure!(
+            waited_ms < SEEN_S * 1000,
+            "nothing was broken within {SEEN_S} s"
+        );
+        std::thread::park_timeout(POLL);
+        waited_ms += POLL.as_millis() as u64;
+    }
+}
+
+/// A file of that name, wherever it is below a folder.
+fn found(folder: &Path, name: &str) -> Option<PathBuf> {
+    let entries = std::fs::read_dir(folder).ok()?.flatten();
+    let mut folders = Vec::new();
+    for entry in entries {
+        if entry.file_name() == *name {
+            return Some(entry.path());
+        }
+        folders.push(entry.path());
+    }
+    folders.iter().find_map(|folder| found(folder, name))
+}
+
+impl Kind {
+    fn of(listed: &serde_json::Value) -> Kind {
+        let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+        let takes = listed["takes"].as_array().into_iter().flatten();
+        Kind {
+            kind: text(&listed["kind"]),
+            breaks: text(&listed["breaks"]),
+            takes: takes.map(text).collect(),
+            present: listed["present"] == true,
+            moment: listed["moment"] == true,
+        }
+    }
+
+    /// What must be said of it: as a key of a study and its value.
+    fn knobs(&self) -> Vec<(&str, &str)> {
+        let values = [("loss", "50%"), ("rate", "1Mbit"), ("delay", "50ms")];
+        let takes = |knob: &&(&str, &str)| self.takes.iter().any(|one| one == knob.0);
+        values.into_iter().filter(|knob| takes(&knob)).collect()
+    }
+
+    fn takes_disk(&self) -> bool {
+        self.takes.iter().any(|one| one == "disk")
+    }
+
+    /// It as an item of a study.
+    fn item(&self) -> String {
+        let mut item = format!("{{at: 1s, kind: {}", self.kind);
+        match self.breaks.as_str() {
+            "node" => item.push_str(", where: {node: 2}"),
+            "host" | "hosts" => item.push_str(", where: {host: 2}"),
+            _ => {}
+        }
+        for (knob, value) in self.knobs() {
+            item.push_str(&format!(", {knob}: {value}"));
+        }
+        if self.takes_disk() {
+            item.push_str(", disk: {write_iops: 10, read_iops: 10}");
+        }
+        if !self.moment {
+            item.push_str(", until: end");
+        }
+        item + "}"
+    }
+
+    /// It as a command.
+    fn arguments(&self) -> Vec<String> {
+        let mut words = vec!["fault".to_owned(), "run".to_owned(), self.kind.clone()];
+        let place = match self.breaks.as_str() {
+            "node" => &["--node", "2"][..],
+            "host" => &["--host", "2"],
+            "hosts" => &["--hosts", "2"],
+            _ => &[],
+        };
+        words.extend(place.iter().map(|&word| word.to_owned()));
+        for (knob, value) in self.knobs() {
+            words.extend([format!("--{knob}"), value.to_owned()]);
+        }
+        if self.takes_disk() {
+            words.extend(["--read-iops=10", "--write-iops=10"].map(str::to_owned));
+        }
+        words
+    }
+}
