@@ -4,7 +4,6 @@
 mod faults;
 
 use crate::process;
-use crate::tree;
 use anyhow::{Context, Result, ensure};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -111,7 +110,7 @@ impl Lab {
 
     /// What `env` is given to run the program with these arguments, with clusters of its own.
     fn words(&self, arguments: &[&str]) -> Vec<String> {
-        let program = tree::root().join("target/debug/cassay");
+        let program = crate::ci::target().join("debug/cassay");
         let data = format!("CASSAY_DATA={}", self.0.display());
         let mut words = vec![data, program.display().to_string()];
         words.extend(arguments.iter().map(|&one| one.to_owned()));

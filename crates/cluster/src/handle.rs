@@ -3,6 +3,7 @@
 
 use crate::access::Access;
 use crate::jolokia::Jolokia;
+use crate::local;
 use crate::session::Session;
 use anyhow::{Context, Result};
 use host::process::Identity;
@@ -80,6 +81,15 @@ impl NodeHandle {
     pub fn ask(&self, limit: Duration) -> Result<()> {
         let mut session = Session::open(self.address, &self.access, limit)?;
         session.query("SELECT key FROM system.local").map(drop)
+    }
+
+    /// Takes note of its process if it has another one now: an agent starts a node again that a
+    /// killed command had broken.
+    pub fn refresh(&mut self) {
+        let lives = |process: &Identity| self.agent.how_ended(*process).is_none();
+        if self.process.as_ref().is_none_or(|process| !lives(process)) {
+            self.process = local::started_by(&self.start.0).or(self.process);
+        }
     }
 
     /// Its largest file with data, and its bytes: of tables of clients, or else of Cassandra's own.

@@ -160,6 +160,7 @@ impl Course<'_> {
             if self.world.wait(POLL) {
                 return look;
             }
+            self.world.refresh();
         }
     }
 

@@ -149,6 +149,9 @@ pub trait World {
     /// All nodes.
     fn nodes(&self) -> Vec<NodeSeen>;
 
+    /// Looks which processes the nodes have now: others may have started them.
+    fn refresh(&mut self);
+
     /// All hosts that are more than addresses.
     fn hosts(&self) -> Vec<HostSeen>;
 

@@ -119,6 +119,10 @@ impl World for Live {
         self.handles.nodes.iter().map(seen).collect()
     }
 
+    fn refresh(&mut self) {
+        self.handles.nodes.iter_mut().for_each(NodeHandle::refresh);
+    }
+
     fn hosts(&self) -> Vec<HostSeen> {
         let seen = |host: &HostHandle| HostSeen {
             number: host.number,

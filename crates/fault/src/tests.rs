@@ -185,6 +185,8 @@ impl World for Sim {
         (0..3).map(node).collect()
     }
 
+    fn refresh(&mut self) {}
+
     fn hosts(&self) -> Vec<HostSeen> {
         let host = |index: usize| HostSeen {
             number: index + 1,

@@ -13,6 +13,7 @@ mod faults;
 mod hosts;
 mod imports;
 mod one_node;
+mod power;
 mod probes;
 mod refusals;
 mod snapshots;

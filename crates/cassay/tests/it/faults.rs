@@ -109,6 +109,10 @@ impl World for Astray {
         self.0.hosts()
     }
 
+    fn refresh(&mut self) {
+        self.0.refresh();
+    }
+
     fn data_file(&mut self, node: usize) -> Result<(PathBuf, u64)> {
         self.0.data_file(node)
     }

@@ -103,6 +103,14 @@ pub(crate) fn mark_of_node(node: &str) -> String {
     format!("-Dcassay.node={node}")
 }
 
+/// The two of a command that starts a node.
+pub(crate) fn marks(command: &Command) -> Vec<String> {
+    let arguments = command.get_args().filter_map(|one| one.to_str());
+    let marks = [mark(""), mark_of_node("")];
+    let is_one = |argument: &&str| marks.iter().any(|mark| argument.starts_with(mark));
+    arguments.filter(is_one).map(str::to_owned).collect()
+}
+
 /// Refuses two garbage collectors at once.
 ///
 /// # Errors

@@ -32,6 +32,7 @@ pub(crate) use reopen::cluster as reopen;
 pub use restart::Restarts;
 pub use room::memory_bytes;
 pub use settings::yaml_refusal;
+pub(crate) use state::started_by;
 
 use crate::access::Access;
 use crate::capability::{self, Capability};

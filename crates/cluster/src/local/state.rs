@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
 /// Format number of `state.json`: 2 has what the cluster was started as, and its hosts; 3 has
@@ -214,6 +215,13 @@ pub(crate) fn processes(id: &str) -> Vec<Identity> {
 /// The running process of one node.
 pub(crate) fn process(id: &str, node: &str) -> Option<Identity> {
     marked(&[jvm::mark(id), jvm::mark_of_node(node)]).pop()
+}
+
+/// The running process of a node that this command starts, whoever has called it.
+pub(crate) fn started_by(command: &Command) -> Option<Identity> {
+    let marks = jvm::marks(command);
+    // Without any, every JVM would be one.
+    (!marks.is_empty()).then(|| marked(&marks).pop())?
 }
 
 /// The running JVMs that were started with all these arguments.

@@ -27,7 +27,7 @@ const UP: [&str; 13] = [
 ];
 
 /// Why this machine does not let us make hosts, if it does not.
-fn refusal() -> Option<String> {
+pub(super) fn refusal() -> Option<String> {
     let needed = [
         HostAbility::Network,
         HostAbility::CpuQuota,
