@@ -1,7 +1,7 @@
 //! kill -9 in the middle of a fault, of each kind: of a command on a cluster that is kept, of its
 //! guards, of a study and of its agents. What was broken is whole in time, and nothing remains.
 
-use super::{Lab, POLL, Seen, Victim, kill_agent, until_nothing_remains};
+use super::{Lab, POLL, REMAINS_S, Seen, Victim, kill_agent, until_nothing_remains};
 use crate::process;
 use anyhow::{Context, Result, bail, ensure};
 use std::path::{Path, PathBuf};
@@ -11,7 +11,8 @@ use std::process::Child;
 const STUDY: &str = "
 study: kills
 question: What remains of a study that is killed while something is broken?
-target: {local: {hosts: 3, isolation: auto, heap: 512MiB, class_sharing: true, host: {memory: 2GiB, volume: 1GiB}}}
+target: {local: {hosts: 3, heap: 512MiB, class_sharing: true,
+  host: {memory: 2GiB, volume: 1GiB}}}
 keyspace: {replication: {dc1: 3}}
 workload: {use: kv, mix: {write: 1, read: 1}, consistency: QUORUM, retries: 3}
 client: {timeout: 2s}
@@ -120,6 +121,20 @@ fn called(lab: &Lab, arguments: &[&str]) -> Result<String> {
     process::output("env", &words)
 }
 
+/// The same, as soon as hosts have their volumes again: without, no command takes a cluster up.
+fn once_reached(lab: &Lab, arguments: &[&str]) -> Result<String> {
+    let mut waited_ms = 0;
+    loop {
+        let said = called(lab, arguments);
+        let is_away = |error: &anyhow::Error| format!("{error:#}").contains("is not mounted");
+        if waited_ms > REMAINS_S * 1000 || !said.as_ref().is_err_and(is_away) {
+            return said;
+        }
+        std::thread::park_timeout(POLL);
+        waited_ms += POLL.as_millis() as u64;
+    }
+}
+
 fn on_kept(lab: &Lab, seen: &Seen, kind: &Kind) -> Result<String> {
     let told = lab.0.join("told");
     let mut asked = kind.arguments();
@@ -134,7 +149,7 @@ fn on_kept(lab: &Lab, seen: &Seen, kind: &Kind) -> Result<String> {
     command.kill().context("kill the command")?;
     command.wait().context("wait for the command")?;
     // It waits until what was broken is whole, and breaks it once more.
-    let again = called(lab, &asked).context("after the command was killed")?;
+    let again = once_reached(lab, &asked).context("after the command was killed")?;
     ensure!(
         again.contains("confirmed"),
         "after the command was killed: {again}"
