@@ -2,7 +2,7 @@
 
 use crate::program::wait_until;
 use anyhow::Result;
-use cluster::{Ability, Access, Handles, NodeHandle};
+use cluster::{Ability, Access, Handles, NodeHandle, OwnNode};
 use fault::{
     By, Hit, HostSeen, Kind, Live, Mended, NodeSeen, Options, Order, Outcome, Verdict, World,
 };
@@ -33,11 +33,13 @@ fn node(agent: &Arc<Agent>, root: &Path) -> NodeHandle {
         host: None,
         process: Some(process),
         // The one after it is where it was.
-        start: (server(address.port()), output),
-        forgiving: server(address.port()),
+        own: Some(OwnNode {
+            start: (server(address.port()), output),
+            forgiving: server(address.port()),
+            folder: root.to_owned(),
+        }),
         address,
         storage: address,
-        folder: root.to_owned(),
         access: Access::default(),
         control: None,
     }

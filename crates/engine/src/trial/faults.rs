@@ -48,15 +48,16 @@ enum Told {
 
 impl<'a> Faults<'a> {
     /// None of them has come yet.
-    pub fn new(planned: &'a [Fault], running: &Running) -> Faults<'a> {
-        Faults {
+    ///
+    /// # Errors
+    /// As [`Place::of`].
+    pub fn new(planned: &'a [Fault], running: &Running) -> Result<Faults<'a>> {
+        let places = planned.iter().map(|fault| Place::of(fault, running));
+        Ok(Faults {
             planned,
-            places: planned
-                .iter()
-                .map(|fault| Place::of(fault, running))
-                .collect(),
+            places: places.collect::<Result<_>>()?,
             open: BTreeMap::new(),
-        }
+        })
     }
 
     /// What `conduct` needs to know of them.
@@ -102,7 +103,7 @@ impl<'a> Faults<'a> {
     /// Begins one.
     ///
     /// # Errors
-    /// The cluster is not ours.
+    /// Nobody can be had who breaks and heals.
     pub fn inject(&mut self, number: usize, cluster: &Cluster) -> Result<()> {
         let fault = self.planned[number].clone();
         let hit = self.places[number].hit.clone();
@@ -228,13 +229,17 @@ impl<'a> Faults<'a> {
 
 impl Place {
     /// What a fault of a study hits on this target.
-    pub fn of(fault: &Fault, running: &Running) -> Place {
+    ///
+    /// # Errors
+    /// There is no such node.
+    pub fn of(fault: &Fault, running: &Running) -> Result<Place> {
         let all = running.cluster.nodes().iter().enumerate();
         let named = all.map(|(index, node)| (index, node.name.clone(), node.host.clone()));
         let (hit, nodes): (Hit, Vec<_>) = match &fault.on {
             On::Node(number) => {
-                let node = named.filter(|(index, ..)| index + 1 == *number);
-                (Hit::Node(number - 1), node.collect())
+                let hit = running.cluster.index_of(*number)?;
+                let node = named.filter(|(index, ..)| *index == hit);
+                (Hit::Node(hit), node.collect())
             }
             On::Host(number) => {
                 let name = format!("host{number}");
@@ -250,14 +255,12 @@ impl Place {
             On::Node(_) => nodes.first().map(|(_, name, _)| name.clone()),
             On::Host(_) | On::Hosts { .. } => None,
         };
-        Place {
+        let nodes = nodes.into_iter();
+        Ok(Place {
             hit,
             name: name.unwrap_or_else(|| fault.on.words()),
-            nodes: nodes
-                .into_iter()
-                .map(|(index, name, _)| (index, name))
-                .collect(),
-        }
+            nodes: nodes.map(|(index, name, _)| (index, name)).collect(),
+        })
     }
 }
 

@@ -196,8 +196,9 @@ fn counted(checks: &CheckCounts) -> ReadBackRecord {
 /// What was broken on purpose, and what the nodes may have lost by it.
 fn blows(settings: &Settings, running: &Running) -> Vec<Blow> {
     let blow = |fault: &study::settings::Fault| {
-        let place = Place::of(fault, running);
-        Blow {
+        // What could not be found was not hit.
+        let place = Place::of(fault, running).ok()?;
+        Some(Blow {
             what: format!("{} of {}", fault.kind.name, place.name),
             nodes: place.nodes.into_iter().map(|(_, name)| name).collect(),
             loses: match fault.kind.loses {
@@ -205,9 +206,9 @@ fn blows(settings: &Settings, running: &Running) -> Vec<Blow> {
                 fault::Loses::Memory => Loses::Memory,
                 fault::Loses::Unsynced => Loses::Unsynced,
             },
-        }
+        })
     };
-    settings.faults.iter().map(blow).collect()
+    settings.faults.iter().filter_map(blow).collect()
 }
 
 /// The commit log of the node that syncs it latest; none where a node's settings cannot be read.

@@ -1,7 +1,8 @@
 //! What is broken on purpose: what was said of it, and what that comes to.
 
 use super::Draft;
-use fault::{Knob, Length, Options, Place};
+use super::draft::Kind;
+use fault::{Commands, Knob, Length, Options, Place};
 use workload::random::{Draws, lane};
 
 /// The most faults of one trial: each is written down, looked at and drawn.
@@ -76,6 +77,7 @@ pub(crate) enum FaultWhere {
 /// The nodes of a target, dealt to its hosts in turn.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ground {
+    /// Those that are not ours are counted by their contact points.
     pub nodes: usize,
     /// None where nodes share the machine.
     pub hosts: Option<usize>,
@@ -243,19 +245,50 @@ impl Draft {
         &mut self.faults[last]
     }
 
+    /// The programs at hand, by which something is broken that is not ours.
+    pub(crate) fn command(&mut self) -> &mut Commands {
+        if self.commands.is_empty() {
+            self.commands.push(Commands::default());
+        }
+        let last = self.commands.len() - 1;
+        &mut self.commands[last]
+    }
+
+    /// The kind of a name: of those that the target names if it is not ours, or else of ours.
+    pub(crate) fn kind_of(&self, name: &str) -> Option<fault::Kind> {
+        match self.kind {
+            Kind::Attach => self.commands_of(name).map(Commands::kind),
+            Kind::Local | Kind::Null => fault::Kind::of(name),
+        }
+    }
+
+    fn commands_of(&self, name: &str) -> Option<&Commands> {
+        self.commands.iter().find(|one| one.name == name)
+    }
+
     /// What all items come to, by the number of their item.
     pub(crate) fn faults(&self) -> Vec<(usize, Fault)> {
         let ground = self.ground();
         let items = self.faults.iter().enumerate();
         let all = items.flat_map(|(number, item)| {
             let faults = item.faults(number, self.measure_ns, ground, self.seed);
-            faults.into_iter().map(move |fault| (number, fault))
+            faults.into_iter().map(move |mut fault| {
+                fault.options.commands = self.commands_of(fault.kind.name).cloned();
+                (number, fault)
+            })
         });
         all.collect()
     }
 
     /// On what they are.
     pub(crate) fn ground(&self) -> Ground {
+        if let Kind::Attach = self.kind {
+            return Ground {
+                nodes: self.attach.contact_points.len(),
+                hosts: None,
+                has_volumes: false,
+            };
+        }
         let local = self.local();
         let hosts = local.hosts.as_ref();
         Ground {
