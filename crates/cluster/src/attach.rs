@@ -3,8 +3,6 @@
 
 mod faults;
 
-pub(crate) use faults::Attached;
-
 use crate::access::{Access, Credentials, Secret, Tls};
 use crate::capability::{self, Capability};
 use crate::cluster::{Cluster, NodeInfo};
@@ -13,6 +11,7 @@ use crate::session::{QueryResult, ServerError, Session};
 use crate::spec::{AttachSpec, JolokiaAccess, TlsSpec};
 use anyhow::{Context, Result, anyhow, bail};
 use cql::value::Value;
+pub(crate) use faults::Attached;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
 use std::time::Duration;
@@ -222,9 +221,9 @@ fn parse_contact_point(text: &str) -> Result<(String, u16)> {
 /// The host of a contact point, and its addresses.
 fn addresses_of(point: &str) -> Result<(String, Vec<SocketAddr>)> {
     let (host, port) = parse_contact_point(point)?;
-    let addresses = (host.as_str(), port).to_socket_addrs();
-    let addresses = addresses.with_context(|| format!("find the address of {host}"))?;
-    Ok((host, addresses.collect()))
+    let found = (host.as_str(), port).to_socket_addrs();
+    let found = found.with_context(|| format!("find the address of {host}"))?;
+    Ok((host, found.collect()))
 }
 
 /// All nodes that the contact point knows, itself first.

@@ -328,6 +328,14 @@ impl Cluster {
         status::ownership(self, keyspace)
     }
 
+    /// The indexes of the nodes that hold a partition of `keyspace`, by its token: its owner first.
+    ///
+    /// # Errors
+    /// As [`Cluster::ownership`].
+    pub fn replicas(&self, keyspace: &str, token: i64) -> Result<Vec<usize>> {
+        status::replicas(self, keyspace, token)
+    }
+
     /// States and ownership in one look: of `keyspace`, or of all that are not Cassandra's own.
     pub fn overview(&self, keyspace: Option<&str>) -> Overview {
         status::overview_of(self, keyspace)

@@ -1,9 +1,11 @@
 //! Courses of faults on a simulated clock: a node that does what it is told to, or something else.
 
+mod named;
+
 use super::*;
 use anyhow::bail;
 use host::process::Identity;
-use host::{Attempt, Bytes, Invocation, Reach, VolumeUse};
+use host::{Attempt, Bytes, Reach, VolumeUse};
 
 const S: u64 = 1_000_000_000;
 
@@ -89,6 +91,19 @@ impl Sim {
         broken.unwrap_or((took, took))
     }
 
+    /// What a program says that a study names to look with.
+    fn said(&self) -> host::Done {
+        let is_broken = self.is(|what| matches!(what, Break::Command { .. }));
+        host::Done {
+            code: Some(match (self.is_blind, is_broken) {
+                (true, _) => 3,
+                (false, true) => 0,
+                (false, false) => 1,
+            }),
+            said: String::new(),
+        }
+    }
+
     fn seen(&mut self, what: Sight) -> Seen {
         match what {
             Sight::Process(_) => Seen::Process(match self.is_gone() {
@@ -154,16 +169,7 @@ impl Sim {
                 received_packets: 0,
                 sent_packets: 0,
             },
-            Sight::Command { .. } => Seen::Command(host::Done {
-                code: Some(
-                    match self.is(|what| matches!(what, Break::Command { .. })) {
-                        _ if self.is_blind => 3,
-                        true => 0,
-                        false => 1,
-                    },
-                ),
-                said: String::new(),
-            }),
+            Sight::Command { .. } => Seen::Command(self.said()),
             other => panic!("nobody looks at {other:?}"),
         }
     }
@@ -429,69 +435,6 @@ fn nodes_of_a_host_without_power_are_started_elsewhere() {
     assert!(outcome.at_ns("acted") >= Some(5 * S), "{outcome:#?}");
     let said = &outcome.steps[3].words;
     assert_eq!(said, "its nodes are started on host2, with their volume");
-}
-
-/// Of a node that is not ours, which nobody starts again.
-#[test]
-fn what_a_study_names_takes_the_same_course() {
-    let words = |text: &str| Invocation {
-        words: text.split(' ').map(str::to_owned).collect(),
-        folder: "folder".into(),
-    };
-    let commands = Commands {
-        name: "pull-cable".to_owned(),
-        inject: words("ssh root@{node} down {address}"),
-        see: words("./is-down {node}"),
-        heal: words("ssh root@{node} up"),
-        within: Duration::from_secs(90),
-        loses: Loses::Nothing,
-    };
-    let kind = commands.kind();
-    let options = Options {
-        commands: Some(commands),
-        ..Options::default()
-    };
-    let course = |mut sim: Sim| {
-        sim.ordered_ns = 10 * S;
-        let what = (&Hit::Node(1), &options);
-        let outcome = run(&kind, what, &mut sim, Duration::from_secs(10), &mut |_| ());
-        (outcome, sim)
-    };
-    let (outcome, sim) = course(Sim {
-        stays_broken: true,
-        stops_itself: true,
-        ..Sim::default()
-    });
-    let Some(Break::Command { inject, heal }) = sim.broken.first() else {
-        panic!("{outcome:#?}");
-    };
-    assert_eq!(
-        inject.words.join(" "),
-        "ssh root@10.0.0.2 down 10.0.0.2:9042"
-    );
-    assert_eq!(heal.words.join(" "), "ssh root@10.0.0.2 up");
-    assert!(heal.folder.is_absolute() && heal.folder.ends_with("folder"));
-    let seen = "./is-down 10.0.0.2 calls it broken, it answers a client";
-    assert_eq!(outcome.steps[2].words, seen);
-    let ends = (outcome.verdict(), sim.restarts_count);
-    assert_eq!(ends, (Verdict::Mismatch, 0), "it does not heal");
-    assert!(
-        sim.now_ns >= 100 * S,
-        "it had the time that the study gives"
-    );
-
-    assert_eq!(course(Sim::default()).0.verdict(), Verdict::Confirmed);
-    let (outcome, _) = course(Sim {
-        breaks_another: true,
-        ..Sim::default()
-    });
-    assert_eq!(outcome.verdict(), Verdict::Mismatch, "nothing was seen");
-    let (outcome, sim) = course(Sim {
-        is_blind: true,
-        ..Sim::default()
-    });
-    assert_eq!(outcome.verdict(), Verdict::Inconclusive, "{outcome:#?}");
-    assert!(sim.injected.is_empty(), "nobody had seen it whole");
 }
 
 #[test]

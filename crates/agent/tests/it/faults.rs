@@ -154,8 +154,9 @@ fn what_a_program_has_broken_is_healed_by_another_whoever_is_killed() {
             folder: root.path().to_owned(),
         },
     };
-    let error = agent.inject(nowhere, LIMIT).unwrap_err().to_string();
-    assert!(error.contains("false ended with 1"), "{error}");
+    let error = agent.inject(nowhere, LIMIT).unwrap_err();
+    let said = format!("{error:#}");
+    assert!(said.contains("false ended with 1"), "{said}");
     assert!(root.path().join("healed").exists());
 
     agent.inject(commands(root.path()), LIMIT).unwrap();

@@ -171,11 +171,13 @@ fn a_fault_of_the_wrong_process_is_a_mismatch() {
             agent: Arc::clone(&agent),
             host: None,
             process: node.process,
-            start: (server(0), root.path().join("cluster/output")),
-            forgiving: server(0),
+            own: Some(OwnNode {
+                start: (server(0), root.path().join("cluster/output")),
+                forgiving: server(0),
+                folder: root.path().to_owned(),
+            }),
             address: node.address,
             storage: node.storage,
-            folder: node.folder.clone(),
             access: Access::default(),
             control: None,
         };

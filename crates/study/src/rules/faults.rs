@@ -49,11 +49,11 @@ pub(super) fn commands(subject: &Subject<'_>, out: &mut Diagnostics) {
     for entry in entries.and_then(Node::entries).unwrap_or_default() {
         let name = &entry.key;
         let why = match fault::Kind::of(name) {
-            Some(_) => Some("it is the name of a fault of nodes of our own".to_owned()),
+            Some(_) => Some("nodes of our own have a fault of this name".to_owned()),
             None => crate::check::name(name).err(),
         };
         if let Some(why) = why {
-            let message = format!("`target.attach.faults` has `{name}`: {why}");
+            let message = format!("`target.attach.faults.{name}`: {why}");
             out.add(&entry.place, message, None);
         }
     }
@@ -160,7 +160,10 @@ impl<'a> Item<'a> {
                 let message = "the target has one node, which is the contact point".to_owned();
                 self.say("where.role", message, None, out);
             }
-            FaultWhere::Any | FaultWhere::Seed | FaultWhere::NotContactPoint => {}
+            FaultWhere::Any
+            | FaultWhere::Seed
+            | FaultWhere::NotContactPoint
+            | FaultWhere::HottestReplica => {}
         }
         for (path, what, number, count) in numbers {
             if number > count {
@@ -174,6 +177,17 @@ impl<'a> Item<'a> {
 
     /// Whether those that are cut are cut from somebody else.
     fn split(&self, hosts: usize, out: &mut Diagnostics) {
+        let mut kinds = self.draft.kinds.iter();
+        if let Some(kind) = kinds.find(|kind| kind.place == Place::Split)
+            && self.draft.on == FaultWhere::HottestReplica
+        {
+            let message = format!(
+                "{} cuts hosts from others, and which host has the hottest partition is known only \
+                 when the cluster runs",
+                kind.name
+            );
+            self.say("where.role", message, Some("name the hosts"), out);
+        }
         let FaultWhere::Hosts(of) = &self.draft.on else {
             return;
         };
@@ -257,10 +271,7 @@ fn alone(items: &[Item<'_>], faults: &[(usize, Fault)], ground: Ground, out: &mu
     let mut said = Vec::new();
     for (at, (number, fault)) in faults.iter().enumerate() {
         let overlaps = |(_, other): &&(usize, Fault)| {
-            let touches = fault.on == other.on || {
-                let (one, other) = (fault.on.hosts(ground), other.on.hosts(ground));
-                one.iter().any(|host| other.contains(host))
-            };
+            let touches = fault.on.touches(&other.on, ground);
             touches && fault.at_ns < other.end_ns() && other.at_ns < fault.end_ns()
         };
         if faults[..at].iter().any(|other| overlaps(&other)) && !said.contains(number) {

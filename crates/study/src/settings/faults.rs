@@ -40,6 +40,9 @@ pub enum On {
         /// Against these.
         from: Vec<usize>,
     },
+    /// The first replica of the partition that is asked for most, or its host: which that is, the
+    /// cluster says when it runs.
+    HottestReplica(Place),
 }
 
 /// What an item of `faults` says.
@@ -72,6 +75,8 @@ pub(crate) enum FaultWhere {
     Seed,
     /// Any but that.
     NotContactPoint,
+    /// The first replica of the partition that is asked for most.
+    HottestReplica,
 }
 
 /// The nodes of a target, dealt to its hosts in turn.
@@ -155,6 +160,7 @@ impl FaultDraft {
                 return Some(self.split(hosts.clone(), ground));
             }
             FaultWhere::Hosts(hosts) => pick(hosts, draws)?,
+            FaultWhere::HottestReplica => return Some(On::HottestReplica(place)),
             FaultWhere::Seed => 1,
             FaultWhere::Any => below(count, draws)? + 1,
             FaultWhere::NotContactPoint => below(count.checked_sub(1)?, draws)? + 2,
@@ -222,7 +228,19 @@ impl On {
             On::Host(number) => format!("host{number}"),
             On::Hosts { of, from } if from.is_empty() => hosts(of),
             On::Hosts { of, from } => format!("{} from {}", hosts(of), hosts(from)),
+            On::HottestReplica(Place::Node) => "a replica of the hottest partition".to_owned(),
+            On::HottestReplica(_) => "the host of a replica of the hottest partition".to_owned(),
         }
+    }
+
+    /// Whether two may break one thing.
+    pub(crate) fn touches(&self, other: &On, ground: Ground) -> bool {
+        let may_be_any = |on: &On| matches!(on, On::HottestReplica(_));
+        let (ours, theirs) = (self.hosts(ground), other.hosts(ground));
+        self == other
+            || may_be_any(self)
+            || may_be_any(other)
+            || ours.iter().any(|host| theirs.contains(host))
     }
 
     /// The hosts that it touches; nodes by theirs.
@@ -231,6 +249,8 @@ impl On {
             On::Node(node) => ground.host_of(*node).into_iter().collect(),
             On::Host(host) => vec![*host],
             On::Hosts { of, .. } => of.clone(),
+            // It may be any.
+            On::HottestReplica(_) => (1..=ground.hosts.unwrap_or(0)).collect(),
         }
     }
 }

@@ -313,8 +313,8 @@ pub(super) const FIELDS: &[Field] = &[
                 ..Commands::default()
             });
         })),
-        "How what is not ours is broken: names of kinds of faults, to stand in `faults.kind`, each with \
-         the programs that do it. A program is a list of itself and its arguments, run on this \
+        "How what is not ours is broken: names of kinds of faults, to stand in `faults.kind`, each \
+         with the programs that do it. A program is a list of itself and its arguments, run on this \
          machine, from the study's folder, without a shell; `{node}` in an argument is the node's \
          address, and `{address}` that with its port of CQL. It needs trust (`--trust`).",
     ),
@@ -330,8 +330,8 @@ pub(super) const FIELDS: &[Field] = &[
         Type::List(&Type::Text(|d, text| {
             d.command().see.words.push(text.into())
         })),
-        "What looks, again and again: it ends with 0 if it is broken, with 1 if it is whole, and with \
-         anything else, or not within 5 s, if nobody can look. Nothing is injected that it did not \
+        "What looks, again and again: it ends with 0 if it is broken, with 1 if it is whole, and \
+         with anything else, or not within 5 s, if nobody can look. Nothing is injected that it did not \
          see whole before.",
     ),
     required(
@@ -339,8 +339,8 @@ pub(super) const FIELDS: &[Field] = &[
         Type::List(&Type::Text(|d, text| {
             d.command().heal.words.push(text.into())
         })),
-        "What heals: it ends with 0 when it has, within a minute. It is also run where nobody knows \
-         how far `inject` came, and then perhaps twice, and when cassay was killed.",
+        "What heals: it ends with 0 when it has, within a minute. It is also run where nobody \
+         knows how far `inject` came, and then perhaps twice, and when cassay was killed.",
     ),
     with(
         "target.attach.faults.within",
@@ -356,8 +356,8 @@ pub(super) const FIELDS: &[Field] = &[
             "nothing" => Loses::Nothing, "memory" => Loses::Memory, "unsynced" => Loses::Unsynced
         ),
         "nothing",
-        "What the node may lose by it: what was in the memory of its process, or what was not synced \
-         to its disk.",
+        "What the node may lose by it: what was in the memory of its process, or what was not \
+         synced to its disk.",
     ),
     // The null target.
     optional(
