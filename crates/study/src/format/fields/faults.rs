@@ -28,8 +28,8 @@ pub(super) const FIELDS: &[Field] = &[
     required(
         "faults.kind",
         Type::List(&Type::Fault(|d, kind| d.fault().kinds.push(kind))),
-        "How it is broken; of several kinds one at random each time. Of nodes that are not ours, by \
-         a name of `target.attach.faults`.",
+        "How it is broken; of several kinds one at random each time. Of nodes that are not ours, \
+         by a name of `target.attach.faults`.",
     ),
     with(
         "faults.where",

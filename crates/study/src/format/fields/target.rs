@@ -314,9 +314,9 @@ pub(super) const FIELDS: &[Field] = &[
             });
         })),
         "How what is not ours is broken: names of kinds of faults, to stand in `faults.kind`, each \
-         with the programs that do it. A program is a list of itself and its arguments, run on this \
-         machine, from the study's folder, without a shell; `{node}` in an argument is the node's \
-         address, and `{address}` that with its port of CQL. It needs trust (`--trust`).",
+         with the programs that do it. A program is a list of itself and its arguments, run on \
+         this machine, from the study's folder, without a shell; `{node}` in an argument is the \
+         node's address, and `{address}` that with its port of CQL. It needs trust (`--trust`).",
     ),
     required(
         "target.attach.faults.inject",
@@ -331,8 +331,8 @@ pub(super) const FIELDS: &[Field] = &[
             d.command().see.words.push(text.into())
         })),
         "What looks, again and again: it ends with 0 if it is broken, with 1 if it is whole, and \
-         with anything else, or not within 5 s, if nobody can look. Nothing is injected that it did not \
-         see whole before.",
+         with anything else, or not within 5 s, if nobody can look. Nothing is injected that it \
+         did not see whole before.",
     ),
     required(
         "target.attach.faults.heal",

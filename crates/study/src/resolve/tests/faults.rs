@@ -229,10 +229,24 @@ fn a_replica_of_the_hottest_partition_needs_one_that_is_hotter_than_others() {
         fault.words(),
         "node-kill of a replica of the hottest partition"
     );
-    mistakes(&even, &Overrides::default(), expect![[""]]);
+    mistakes(
+        &even,
+        &Overrides::default(),
+        expect![[r#"
+        s.yaml:8:56: the workload asks for no partition much more often than for others
+          hint: name a node, or choose rows unevenly: `workload: {params: {distribution: zipf}}`
+    "#]],
+    );
     // Which node it is nobody knows yet: it may be that of the other fault.
     let other = uneven + "  - {at: 25s, kind: node-pause, where: {node: 3}, for: 10s}\n";
-    mistakes(&other, &Overrides::default(), expect![[""]]);
+    mistakes(
+        &other,
+        &Overrides::default(),
+        expect![[r#"
+        s.yaml:9:10: node3 has another fault at 25s
+          hint: let one end before the other
+    "#]],
+    );
 }
 
 #[test]
