@@ -1,6 +1,8 @@
 //! Attaching to a cluster that somebody else runs: nothing is started, nothing is changed, and
 //! nothing but CQL is needed. Where its JVMs have Jolokia agents, more can be seen and done.
 
+mod faults;
+
 use crate::access::{Access, Credentials, Secret, Tls};
 use crate::capability::{self, Capability};
 use crate::cluster::{Cluster, NodeInfo};
@@ -9,6 +11,7 @@ use crate::session::{QueryResult, ServerError, Session};
 use crate::spec::{AttachSpec, JolokiaAccess, TlsSpec};
 use anyhow::{Context, Result, anyhow, bail};
 use cql::value::Value;
+pub(crate) use faults::Attached;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
 use std::time::Duration;
@@ -39,7 +42,8 @@ pub(crate) fn attach(spec: &AttachSpec, say: &mut dyn FnMut(&str)) -> Result<Clu
                     nodes.len()
                 ));
                 let agents = agents_of(&nodes, spec.jolokia.as_ref(), say)?;
-                return Ok(Cluster::of_attached(nodes, access, agents));
+                let attached = Attached::new(agents, spec.contact_points.clone());
+                return Ok(Cluster::of_attached(nodes, access, attached));
             }
             Err(error) => failures.push(format!("{point}: {error:#}")),
         }
@@ -214,13 +218,17 @@ fn parse_contact_point(text: &str) -> Result<(String, u16)> {
     Ok((host.to_string(), port))
 }
 
+/// The host of a contact point, and its addresses.
+fn addresses_of(point: &str) -> Result<(String, Vec<SocketAddr>)> {
+    let (host, port) = parse_contact_point(point)?;
+    let found = (host.as_str(), port).to_socket_addrs();
+    let found = found.with_context(|| format!("find the address of {host}"))?;
+    Ok((host, found.collect()))
+}
+
 /// All nodes that the contact point knows, itself first.
 fn discover(point: &str, access: &Access) -> Result<Vec<NodeInfo>> {
-    let (host, port) = parse_contact_point(point)?;
-    let addresses: Vec<SocketAddr> = (host.as_str(), port)
-        .to_socket_addrs()
-        .with_context(|| format!("find the address of {host}"))?
-        .collect();
+    let (host, addresses) = addresses_of(point)?;
     let mut last = anyhow!("{host} has no address");
     for address in addresses {
         let name = host.parse::<IpAddr>().is_err().then_some(host.as_str());

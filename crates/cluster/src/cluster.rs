@@ -8,6 +8,7 @@
 pub use crate::node::{NodeDied, NodeInfo};
 
 use crate::access::Access;
+use crate::attach::Attached;
 use crate::capability::{Ability, Capability};
 use crate::cause::LogMarks;
 use crate::counts::OperationCounts;
@@ -52,8 +53,8 @@ pub struct Cluster {
 enum Control {
     /// Its processes, which are ours.
     Local(Box<local::Nodes>),
-    /// Its agents, in the order of the nodes; empty without access to them.
-    Attached(Vec<attach::Agent>),
+    /// By what its owner gives us.
+    Attached(Attached),
 }
 
 impl Cluster {
@@ -67,16 +68,12 @@ impl Cluster {
         }
     }
 
-    pub(crate) fn of_attached(
-        nodes: Vec<NodeInfo>,
-        access: Access,
-        agents: Vec<attach::Agent>,
-    ) -> Cluster {
+    pub(crate) fn of_attached(nodes: Vec<NodeInfo>, access: Access, attached: Attached) -> Cluster {
         Cluster {
-            capabilities: attach::capabilities(&nodes, &agents),
+            capabilities: attach::capabilities(&nodes, &attached.agents),
             nodes,
             access,
-            control: Control::Attached(agents),
+            control: Control::Attached(attached),
             null: None,
         }
     }
@@ -185,13 +182,32 @@ impl Cluster {
         }
     }
 
-    /// What a cluster of ours is broken and healed by.
+    /// What it is broken and healed by. Nodes that are not ours are broken by programs of their
+    /// owner's, which an agent of ours on this machine runs.
     ///
     /// # Errors
-    /// It is not ours, or its logs cannot be looked at.
+    /// Its logs cannot be looked at, or that agent cannot be started.
     pub fn handles(&self) -> Result<Handles> {
-        let nodes = self.local().context("the nodes are not ours to break")?;
-        nodes.handles()
+        match &self.control {
+            Control::Local(nodes) => nodes.handles(),
+            Control::Attached(attached) => attached.handles(&self.nodes, &self.access),
+        }
+    }
+
+    /// The index of a node, of which a study has the number, counted from 1. Those that are not
+    /// ours are counted by their contact points.
+    ///
+    /// # Errors
+    /// There is no such node.
+    pub fn index_of(&self, number: usize) -> Result<usize> {
+        match &self.control {
+            Control::Local(_) => {
+                let index = number.checked_sub(1);
+                let known = index.filter(|index| *index < self.nodes.len());
+                known.with_context(|| format!("there is no node {number}"))
+            }
+            Control::Attached(attached) => attached.index_of(number, &self.nodes),
+        }
     }
 
     /// Takes note that the process of a node of ours, counted from 1, is another one now.
@@ -310,6 +326,14 @@ impl Cluster {
     /// not known.
     pub fn ownership(&self, keyspace: &str) -> Result<BTreeMap<String, f64>> {
         status::ownership(self, keyspace)
+    }
+
+    /// The indexes of the nodes that hold a partition of `keyspace`, by its token: its owner first.
+    ///
+    /// # Errors
+    /// As [`Cluster::ownership`].
+    pub fn replicas(&self, keyspace: &str, token: i64) -> Result<Vec<usize>> {
+        status::replicas(self, keyspace, token)
     }
 
     /// States and ownership in one look: of `keyspace`, or of all that are not Cassandra's own.
@@ -530,9 +554,9 @@ impl Cluster {
                     "the distribution in use comes without a Jolokia agent".to_string()
                 })
             }
-            Control::Attached(agents) => {
+            Control::Attached(attached) => {
                 let index = self.nodes.iter().position(|node| node.name == name);
-                match index.and_then(|index| agents.get(index)) {
+                match index.and_then(|index| attached.agents.get(index)) {
                     Some(agent) => agent.as_ref().map_err(Clone::clone),
                     None => Err("no access to a Jolokia agent is given".to_string()),
                 }

@@ -1,4 +1,4 @@
-//! A cluster of ours as somebody holds it who breaks and heals it, on a thread of his own: by its
+//! A cluster as somebody holds it who breaks and heals it, on a thread of his own: by its
 //! hosts' agents, and as a client sees its nodes.
 
 use crate::access::Access;
@@ -14,7 +14,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// All nodes and hosts of a cluster of ours.
+/// All nodes and hosts of a cluster.
 #[derive(Debug)]
 pub struct Handles {
     /// In the order of [`crate::Cluster::nodes`].
@@ -25,31 +25,38 @@ pub struct Handles {
     pub switch: Option<Arc<Agent>>,
 }
 
-/// A node of ours.
+/// A node of ours, or of a cluster that is attached to.
 #[derive(Debug)]
 pub struct NodeHandle {
     /// Its name.
     pub name: String,
-    /// That of its host, by which it is started.
+    /// That of its host, by which it is started; that of this machine, if it is not ours.
     pub agent: Arc<Agent>,
     /// The index of its host among [`Handles::hosts`].
     pub host: Option<usize>,
-    /// Its process; none while it is stopped.
+    /// Its process; none while it is stopped, or if it is not ours.
     pub process: Option<Identity>,
-    /// What starts it, and the file that gets what it says.
-    pub start: (Command, PathBuf),
-    /// What starts it though a part of its commit log cannot be read.
-    pub forgiving: Command,
+    /// What only a node of ours has.
+    pub own: Option<OwnNode>,
     /// Where it answers CQL.
     pub address: SocketAddr,
-    /// Where it answers other nodes.
+    /// Where it answers other nodes; where it answers CQL, if it is not ours.
     pub storage: SocketAddr,
-    /// Everything of the node is in here, as its host has it.
-    pub folder: PathBuf,
     /// How a client gets in.
     pub access: Access,
     /// By what it is told to do something; none where it shows no MBeans.
     pub control: Option<NodeControl>,
+}
+
+/// How a node of ours is started, and where its files are.
+#[derive(Debug)]
+pub struct OwnNode {
+    /// What starts it, and the file that gets what it says.
+    pub start: (Command, PathBuf),
+    /// What starts it though a part of its commit log cannot be read.
+    pub forgiving: Command,
+    /// Everything of the node is in here, as its host has it.
+    pub folder: PathBuf,
 }
 
 /// What a node is asked and told by its MBeans.
@@ -86,9 +93,12 @@ impl NodeHandle {
     /// Takes note of its process if it has another one now: an agent starts a node again that a
     /// killed command had broken.
     pub fn refresh(&mut self) {
+        let Some(own) = &self.own else {
+            return;
+        };
         let lives = |process: &Identity| self.agent.how_ended(*process).is_none();
         if self.process.as_ref().is_none_or(|process| !lives(process)) {
-            self.process = local::started_by(&self.start.0).or(self.process);
+            self.process = local::started_by(&own.start.0).or(self.process);
         }
     }
 
@@ -98,7 +108,7 @@ impl NodeHandle {
     /// It has none, or its folders cannot be listed.
     pub fn data_file(&self) -> Result<(PathBuf, u64)> {
         let mut files = Vec::new();
-        let data = self.folder.join("data");
+        let data = self.own()?.folder.join("data");
         for keyspace in self.agent.list(&data, None)?.unwrap_or_default() {
             let is_own = keyspace.name.starts_with("system");
             let keyspace = data.join(keyspace.name);
@@ -118,14 +128,19 @@ impl NodeHandle {
         largest.with_context(|| format!("{} has no file with data", self.name))
     }
 
+    fn own(&self) -> Result<&OwnNode> {
+        let own = self.own.as_ref();
+        own.with_context(|| format!("{} is not ours", self.name))
+    }
+
     /// Its process, and what starts it again.
     ///
     /// # Errors
-    /// It does not run.
+    /// It does not run, or is not ours.
     pub fn restartable(&self) -> Result<Restartable> {
+        let (command, output) = &self.own()?.start;
         let stopped = || format!("{} does not run", self.name);
         let process = self.process.with_context(stopped)?;
-        let (command, output) = &self.start;
         Restartable::new(process, command, output)
     }
 
@@ -133,10 +148,10 @@ impl NodeHandle {
     /// head was not synced when the power went keeps a node from starting.
     ///
     /// # Errors
-    /// It does not run.
+    /// It does not run, or is not ours.
     pub fn forgiving(&self) -> Result<Restartable> {
-        let before = self.restartable()?;
-        Restartable::new(before.process, &self.forgiving, &self.start.1)
+        let (before, own) = (self.restartable()?, self.own()?);
+        Restartable::new(before.process, &own.forgiving, &own.start.1)
     }
 }
 

@@ -41,7 +41,7 @@ pub use change::Change;
 pub use cluster::{Cluster, NodeDied, NodeInfo};
 pub use counts::OperationCounts;
 pub use data_use::DataUse;
-pub use handle::{Handles, HostHandle, NodeControl, NodeHandle};
+pub use handle::{Handles, HostHandle, NodeControl, NodeHandle, OwnNode};
 pub use host::{DiskSpec, HostSpec, HostsSpec, Isolation, LinkSpec, VolumeUse};
 pub use local::{
     Effect, HostInfo, NodeConfiguration, Observed, Proof, Restarts, SchemaOption, memory_bytes,

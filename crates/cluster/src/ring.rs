@@ -132,6 +132,16 @@ impl Ring {
         }
     }
 
+    /// Indices of the nodes that hold what has this token, its owner first; none of no ring.
+    pub fn replicas_of(&self, token: i64, replication: &Replication) -> Vec<usize> {
+        if self.tokens.is_empty() {
+            return Vec::new();
+        }
+        // A range goes up to its token and with it; behind the last one the first begins.
+        let index = self.tokens.partition_point(|(up_to, _)| *up_to < token);
+        self.replicas(index % self.tokens.len(), replication)
+    }
+
     /// Each node's share of the data: 1.0 is one whole copy. This is what `nodetool status`
     /// calls effective ownership when it is given a keyspace.
     pub fn shares(&self, replication: &Replication) -> Vec<f64> {

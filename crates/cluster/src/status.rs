@@ -73,8 +73,8 @@ pub(crate) fn states(cluster: &Cluster) -> Result<Vec<NodeState>> {
     Ok(states)
 }
 
-/// See [`Cluster::ownership`].
-pub(crate) fn ownership(cluster: &Cluster, keyspace: &str) -> Result<BTreeMap<String, f64>> {
+/// The members of the ring, and how a keyspace is copied to them.
+fn owners(cluster: &Cluster, keyspace: &str) -> Result<(Vec<NodeInfo>, Replication)> {
     let mut session = cluster.session()?;
     let ring = attach::ask(&mut session)?;
     let keyspaces = replications(&mut session)?;
@@ -83,6 +83,24 @@ pub(crate) fn ownership(cluster: &Cluster, keyspace: &str) -> Result<BTreeMap<St
         .with_context(|| no_keyspace(keyspace, &keyspaces))?;
     let replication = Replication::parse(replication);
     let replication = replication.with_context(|| format!("read who owns {keyspace}"))?;
+    Ok((ring, replication))
+}
+
+/// See [`Cluster::replicas`].
+pub(crate) fn replicas(cluster: &Cluster, keyspace: &str, token: i64) -> Result<Vec<usize>> {
+    let (members, replication) = owners(cluster, keyspace)?;
+    let nodes = cluster.nodes().iter();
+    let index_of = |member: usize| {
+        let address = members[member].address;
+        nodes.clone().position(|node| node.address == address)
+    };
+    let replicas = Ring::new(&members).replicas_of(token, &replication);
+    Ok(replicas.into_iter().filter_map(index_of).collect())
+}
+
+/// See [`Cluster::ownership`].
+pub(crate) fn ownership(cluster: &Cluster, keyspace: &str) -> Result<BTreeMap<String, f64>> {
+    let (ring, replication) = owners(cluster, keyspace)?;
     Ok(shares(cluster.nodes(), &ring, |ring| {
         ring.shares(&replication)
     }))

@@ -246,7 +246,8 @@ impl Course<'_> {
                 self.say("not-whole", look.words + &why.unwrap_or_default());
                 return false;
             }
-            for node in self.hit.nodes(self.world) {
+            let ours = self.fault.is_ours().then(|| self.hit.nodes(self.world));
+            for node in ours.unwrap_or_default() {
                 if let Some(words) = revival.revive(node, self.world) {
                     self.say("restarted", words);
                 }

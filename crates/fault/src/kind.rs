@@ -1,6 +1,6 @@
 //! What kinds of faults there are to choose from, and what a study can say of one.
 
-use crate::{Fault, KINDS, World, look};
+use crate::{Commands, Fault, KINDS, World, look};
 use cluster::Ability;
 use host::DiskSpec;
 use std::time::Duration;
@@ -46,9 +46,10 @@ pub enum Place {
 }
 
 /// What a node may lose by a fault.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Loses {
     /// Nothing.
+    #[default]
     Nothing,
     /// What was in the memory of its process.
     Memory,
@@ -96,7 +97,7 @@ pub enum Knob {
 }
 
 /// What was said of a fault, by its [`Knob`]s.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Options {
     /// [`Knob::Cpus`].
     pub cpus: Option<f64>,
@@ -114,6 +115,8 @@ pub struct Options {
     pub ha_after: Option<Duration>,
     /// On which, counted from 1; none: the next one.
     pub ha_on: Option<usize>,
+    /// How it is done, where the study names it.
+    pub commands: Option<Commands>,
 }
 
 impl Options {
@@ -147,6 +150,7 @@ impl Options {
             delay: self.delay.filter(|_| takes(Knob::Delay)),
             ha_after: self.ha_after.filter(|_| takes(Knob::Ha)),
             ha_on: self.ha_on.filter(|_| takes(Knob::Ha)),
+            commands: self.commands.clone(),
         }
     }
 }

@@ -7,6 +7,7 @@
 //! is broken, or whole again, is said by who has not done it: the kernel of the host, another host,
 //! and a client of the node.
 
+mod command;
 mod course;
 mod data_corrupt;
 mod disk_errors;
@@ -34,6 +35,7 @@ mod node_restart;
 mod node_slow;
 mod node_stop;
 
+pub use command::Commands;
 pub use course::{Outcome, Step, Verdict, run};
 pub use kind::{Hit, Kind, Knob, Length, Loses, Options, Place};
 pub use live::{Live, Order, orders};
@@ -84,6 +86,11 @@ trait Fault {
     /// After how long, from the injection on, something more is done while it holds.
     fn later(&self) -> Option<Duration> {
         None
+    }
+
+    /// Whether its nodes are ours, to be started again if they do not come back.
+    fn is_ours(&self) -> bool {
+        true
     }
 
     /// Does it; what was done, in words.

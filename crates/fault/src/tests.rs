@@ -1,5 +1,7 @@
 //! Courses of faults on a simulated clock: a node that does what it is told to, or something else.
 
+mod named;
+
 use super::*;
 use anyhow::bail;
 use host::process::Identity;
@@ -19,6 +21,8 @@ struct Sim {
     breaks_another: bool,
     /// Nobody may be asked.
     nobody_looks: bool,
+    /// What a study names to look with cannot.
+    is_blind: bool,
     /// It answers nobody, whatever is done.
     silent: bool,
     /// Until then it answers nobody: it comes back from what was before.
@@ -90,6 +94,19 @@ impl Sim {
         broken.unwrap_or((took, took))
     }
 
+    /// What a program says that a study names to look with.
+    fn said(&self) -> host::Done {
+        let is_broken = self.is(|what| matches!(what, Break::Command { .. }));
+        host::Done {
+            code: Some(match (self.is_blind, is_broken) {
+                (true, _) => 3,
+                (false, true) => 0,
+                (false, false) => 1,
+            }),
+            said: String::new(),
+        }
+    }
+
     fn seen(&mut self, what: Sight) -> Seen {
         match what {
             Sight::Process(_) => Seen::Process(match self.is_gone() {
@@ -155,6 +172,7 @@ impl Sim {
                 received_packets: 0,
                 sent_packets: 0,
             },
+            Sight::Command { .. } => Seen::Command(self.said()),
             other => panic!("nobody looks at {other:?}"),
         }
     }

@@ -5,6 +5,7 @@
 //! is for whoever outlives the agent; and the agent heals by itself when the time is over, though
 //! its controller be silent or gone.
 
+mod commands;
 mod limits;
 mod links;
 mod packets;
@@ -17,7 +18,7 @@ use crate::calls::StartProcess;
 use crate::filter::Loss;
 use crate::here::Here;
 use crate::process::Identity;
-use crate::{Agent, LinkSpec};
+use crate::{Agent, Invocation, LinkSpec};
 use anyhow::{Context, Result};
 use measure::clock::Deadline;
 use reach::{Call, Serve};
@@ -80,6 +81,14 @@ pub enum Break {
     /// What is connected to these TCP ports of the host, at its end, is reset; there is nothing to
     /// heal.
     Reset(Vec<u16>),
+    /// A program is run; then another one, by the guard if the agent is gone.
+    Command {
+        /// What breaks.
+        inject: Invocation,
+        /// What heals. It does no harm where nothing is broken: nobody may know how far the other
+        /// one came.
+        heal: Invocation,
+    },
     /// The host's volume does no more than this; then as much as before. Control groups of version
     /// 1 slow what processes wait for: reads, direct writes, and syncs. What the kernel writes back
     /// later by itself is nobody's there, and as fast as ever.
@@ -196,6 +205,7 @@ impl Break {
             Break::LinkTo { number, link } => Box::new(links::Slow::to(number, link)),
             Break::LinkFrom(link) => Box::new(links::Slow::from_here(link)),
             Break::TakeAddress(address) => Box::new(links::Taken::of(address)),
+            Break::Command { inject, heal } => Box::new(commands::Commands { inject, heal }),
             Break::Reset(ports) => Box::new(links::Reset(ports)),
             Break::PowerOff { processes } => Box::new(Alone::with(power::Off::of(processes))),
             Break::Adopt {

@@ -11,7 +11,7 @@ use crate::here::Here;
 use crate::net::Netlink;
 use crate::process::{self, Identity, Life};
 use crate::volume::VolumeUse;
-use crate::{Agent, Broken, switch, trial};
+use crate::{Agent, Broken, Done, Invocation, switch, trial};
 use anyhow::{Context, Result};
 use measure::clock;
 use reach::{Call, Serve};
@@ -96,6 +96,13 @@ pub enum Sight {
         /// How many: 256 KiB at the most.
         bytes: u64,
     },
+    /// What a program says; answered by [`Seen::Command`].
+    Command {
+        /// Which.
+        what: Invocation,
+        /// When it is killed.
+        limit: Duration,
+    },
 }
 
 /// What came of trying something.
@@ -170,6 +177,8 @@ pub enum Seen {
         /// As they stand on the disk.
         on_disk: Result<Bytes, i32>,
     },
+    /// How it ended.
+    Command(Done),
 }
 
 /// What is mounted at a folder.
@@ -216,7 +225,7 @@ impl Sight {
             Sight::Reach { limit, .. } | Sight::Transfer { limit, .. } => *limit,
             Sight::Tries { tries, limit, .. } => Reach::limit(*tries, *limit),
             Sight::Cpu(ms) => Duration::from_millis(*ms),
-            Sight::TryDisk { limit, .. } => *limit,
+            Sight::TryDisk { limit, .. } | Sight::Command { limit, .. } => *limit,
             _ => Duration::ZERO,
         })
     }
@@ -267,6 +276,7 @@ impl Serve<Here> for See {
             Sight::Space { folder } => Seen::Space(Space(folder).serve(here)?),
             Sight::Mount { folder } => Seen::Mount(mounts::at(&folder)?),
             Sight::Bytes { path, at, bytes } => bytes::look(here, &path, at, bytes)?,
+            Sight::Command { what, limit } => Seen::Command(what.run(limit)?),
         })
     }
 }

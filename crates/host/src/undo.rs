@@ -1,6 +1,7 @@
 //! What has to be undone on a host, whoever does it: the agent that did it, its guard, or a later
 //! command.
 
+use crate::Invocation;
 use crate::cgroup::{CgroupDir, Group};
 use crate::process::Identity;
 use crate::volume;
@@ -33,6 +34,8 @@ pub enum Undo {
     /// The data volume of a folder that is frozen, so that whoever writes there waits, and cannot
     /// be killed before that.
     Thaw(PathBuf),
+    /// Something that a program has broken, and this one heals.
+    Command(Invocation),
 }
 
 impl Undo {
@@ -46,6 +49,7 @@ impl Undo {
                 Ok(())
             }
             Undo::Thaw(folder) => volume::thaw(folder),
+            Undo::Command(heal) => heal.succeed(),
         }
     }
 }

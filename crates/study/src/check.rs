@@ -199,7 +199,11 @@ fn map(node: &Node, path: &str, item: &Type, diagnostics: &mut Diagnostics) -> T
     };
     let mut checked = Vec::new();
     for entry in entries {
-        let path = join(path, &entry.key);
+        let path = match item {
+            // Its keys are rows of the table, whatever it is called.
+            Type::Section(_) => path.to_owned(),
+            _ => join(path, &entry.key),
+        };
         let tree = value(&entry.value, &path, item, &entry.place, diagnostics);
         checked.push((entry.key.clone(), tree));
     }
@@ -273,7 +277,8 @@ fn scalar(node: &Node, path: &str, typ: &Type, diagnostics: &mut Diagnostics) ->
         Type::Name(_) if path == "study" && RESERVED_NAMES.contains(&text) => Err(format!(
             "`results/{text}` is the link to the run that started last"
         )),
-        Type::Name(_) => name(text).map(|()| Tree::Text(text.to_owned())),
+        // Which there are is known with the target.
+        Type::Name(_) | Type::Fault(_) => name(text).map(|()| Tree::Text(text.to_owned())),
         Type::CqlName(_) => cql_name(text).map(|()| Tree::Text(text.to_owned())),
         Type::Bool(_) => text
             .parse()
@@ -297,7 +302,7 @@ fn scalar(node: &Node, path: &str, typ: &Type, diagnostics: &mut Diagnostics) ->
         Type::Share(min, max, _) => human::parse_share(text)
             .and_then(|n| within(n, *min, *max, human::format_share))
             .map(Tree::Number),
-        Type::Choice(_) | Type::Level(..) | Type::Fault(_) => {
+        Type::Choice(_) | Type::Level(..) => {
             return choice(node, text, path, &typ.words(), diagnostics);
         }
         // The other types are not scalars: `value` has dealt with them.
@@ -315,6 +320,22 @@ fn scalar(node: &Node, path: &str, typ: &Type, diagnostics: &mut Diagnostics) ->
 /// As many words as a message has room for.
 const KNOWN_SHOWN_MAX: usize = 16;
 
+/// What a word must be one of, and what helps who has misspelt it.
+pub(crate) fn unknown(path: &str, text: &str, known: &[&str]) -> (String, Option<String>) {
+    let one_of = match known.len() {
+        // So many do not help who has misspelt one.
+        KNOWN_SHOWN_MAX.. => format!("{} that there are", known.len()),
+        _ => known.join(", "),
+    };
+    let message = format!("`{path}` is `{text}`; it must be one of {one_of}");
+    let hint = did_you_mean(text, known.iter().copied());
+    let is_short = known.len() >= KNOWN_SHOWN_MAX;
+    (
+        message,
+        hint.filter(|hint| is_short || hint.starts_with("did")),
+    )
+}
+
 fn choice(
     node: &Node,
     text: &str,
@@ -325,14 +346,7 @@ fn choice(
     if let Some(word) = known.iter().find(|word| word.eq_ignore_ascii_case(text)) {
         return Tree::Text((*word).to_owned());
     }
-    let one_of = match known.len() {
-        // So many do not help who has misspelt one.
-        KNOWN_SHOWN_MAX.. => format!("{} that there are", known.len()),
-        _ => known.join(", "),
-    };
-    let message = format!("`{path}` is `{text}`; it must be one of {one_of}");
-    let hint = did_you_mean(text, known.iter().copied());
-    let hint = hint.filter(|hint| known.len() >= KNOWN_SHOWN_MAX || hint.starts_with("did"));
+    let (message, hint) = unknown(path, text, known);
     diagnostics.add(&node.place, message, hint);
     Tree::Null
 }

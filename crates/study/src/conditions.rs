@@ -118,9 +118,13 @@ fn of(settings: &Settings) -> Vec<(usize, String)> {
 fn broken(fault: &Fault) -> String {
     let time = human::format_duration_ns;
     let at = time(fault.at_ns);
-    match fault.kind.length {
+    let words = match fault.kind.length {
         Length::Stated => format!("{} at {at} for {}", fault.words(), time(fault.for_ns)),
         Length::Moment => format!("{} at {at}", fault.words()),
+    };
+    match &fault.options.commands {
+        Some(_) => format!("{words} ({})", fault.kind.what),
+        None => words,
     }
 }
 

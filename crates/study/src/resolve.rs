@@ -280,6 +280,7 @@ impl Resolver<'_> {
             work::check(&node, &tree, self.inputs, out);
             let mut settings = Draft::of(&tree).settings();
             rules::trust::settle(&mut settings.target, &node, self.overrides);
+            rules::trust::settle_programs(&mut settings.faults, &node, self.overrides);
             settings.load_phase = loading.filter(|phase| phase.differs_from(&settings));
             let (steps, said) = self.steps(&name, settings, &tree, out.is_empty());
             let in_cell = |variant| Variant {

@@ -75,6 +75,7 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     null_errors(subject, out);
     null_data(subject, out);
     data::check(subject, out);
+    faults::commands(subject, out);
     faults::check(subject, out);
     repeat::check(subject, out);
     procedure::check(subject, out);

@@ -2,14 +2,16 @@
 
 use crate::estimate;
 use crate::inputs::Inputs;
-use crate::settings::{self, Data, Draft, Imported, Keyspace, Settings, Warmup, Window};
+use crate::settings::{
+    self, Data, Draft, FaultDraft, FaultWhere, Imported, Keyspace, Settings, Warmup, Window,
+};
 use crate::tree::Tree;
 use analysis::procedure::{Fixed, Point, Procedure, Sweep, Until};
 use imports::{Import, Offer, Step, StepLimit, stress};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use workload::{ParamValue, Problem, Program, Spec};
-use yaml::{Diagnostics, Node, Place};
+use yaml::{Diagnostics, Node, Place, Raw};
 
 // The names of workloads are part of what a study may say: faces list them from here.
 pub use workload::{Named, names};
@@ -274,7 +276,28 @@ pub fn check(node: &Node, tree: &Tree, inputs: &Inputs<'_>, out: &mut Diagnostic
             reads_without_rows(node, tree, &parts, &program, out);
             let can_be_read = program.statements().iter().any(|s| s.verifies);
             unreadable(node, tree, can_be_read, out);
+            without_hottest(node, &draft, program, out);
         }
+    }
+}
+
+/// A workload whose choice of rows is even has no partition that is hotter than others.
+fn without_hottest(node: &Node, draft: &Draft, program: Program, out: &mut Diagnostics) {
+    let asks = |fault: &FaultDraft| fault.on == FaultWhere::HottestReplica;
+    if !draft.faults.iter().any(asks) || workload::hottest_token(&Arc::new(program)).is_some() {
+        return;
+    }
+    let items = node.at("faults").map(|faults| &faults.raw);
+    let items = match items {
+        Some(Raw::List(items)) => items.as_slice(),
+        _ => &[],
+    };
+    for (item, _) in items.iter().zip(&draft.faults).filter(|(_, one)| asks(one)) {
+        let message = "the workload asks for no partition much more often than for others";
+        let hint =
+            "name a node, or choose rows unevenly: `workload: {params: {distribution: zipf}}`";
+        let place = &item.nearest("where.role").place;
+        out.add(place, message.to_owned(), Some(hint.to_owned()));
     }
 }
 

@@ -5,7 +5,7 @@ use crate::endings::{kill, of_cluster};
 use crate::hosts::{LIMIT, id, wait_until};
 use crate::outlive::{another, part};
 use host::process::{self, Identity};
-use host::{Agent, Break, Ended, Restartable, Seen, Sight};
+use host::{Agent, Break, Ended, Invocation, Restartable, Seen, Sight};
 use measure::clock;
 use std::path::Path;
 use std::process::Command;
@@ -117,6 +117,51 @@ fn a_killed_process_is_started_again_when_it_is_told_to_or_its_time_is_over() {
     agent.end().unwrap();
     assert!(!third.alive(), "and no fourth");
     assert!(matches!(agent.how_ended(third), Some(Ended::Status(_))));
+}
+
+/// A file is there as long as something is broken.
+fn commands(folder: &Path) -> Break {
+    let program = |program: &str| Invocation {
+        words: [program, "./broken"].map(str::to_owned).to_vec(),
+        folder: folder.to_owned(),
+    };
+    Break::Command {
+        inject: program("touch"),
+        heal: program("rm"),
+    }
+}
+
+#[test]
+fn what_a_program_has_broken_is_healed_by_another_whoever_is_killed() {
+    let root = tempfile::tempdir().unwrap();
+    let broken = root.path().join("broken");
+    let cluster = id("commands");
+    let agent = Agent::of_machine(&cluster, &root.path().join("cluster")).unwrap();
+    let what = agent.inject(commands(root.path()), LIMIT).unwrap();
+    assert!(broken.exists());
+    agent.heal(what).unwrap();
+    assert!(!broken.exists());
+    agent.inject(commands(root.path()), SOON).unwrap();
+    wait_until("it heals by itself", || !broken.exists());
+    // What breaks ends with something else than 0; it may have broken something by then.
+    let nowhere = Break::Command {
+        inject: Invocation {
+            words: vec!["false".to_owned()],
+            folder: root.path().to_owned(),
+        },
+        heal: Invocation {
+            words: ["touch", "healed"].map(str::to_owned).to_vec(),
+            folder: root.path().to_owned(),
+        },
+    };
+    let error = agent.inject(nowhere, LIMIT).unwrap_err();
+    let said = format!("{error:#}");
+    assert!(said.contains("false ended with 1"), "{said}");
+    assert!(root.path().join("healed").exists());
+
+    agent.inject(commands(root.path()), LIMIT).unwrap();
+    kill(&of_cluster(&cluster, "machine", false));
+    wait_until("its guard heals", || !broken.exists());
 }
 
 /// What a kept agent has broken it heals, though nobody is there who would tell it to.

@@ -247,6 +247,7 @@ fn options(knobs: &FaultKnobs) -> Options {
         delay: knobs.delay.map(Duration::from_nanos),
         ha_after: knobs.ha_after.map(Duration::from_nanos),
         ha_on: None,
+        commands: None,
     }
 }
 

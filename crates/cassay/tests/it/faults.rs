@@ -2,7 +2,7 @@
 
 use crate::program::wait_until;
 use anyhow::Result;
-use cluster::{Ability, Access, Handles, NodeHandle, Operation};
+use cluster::{Ability, Access, Handles, NodeHandle, Operation, OwnNode};
 use fault::{
     By, Hit, HostSeen, Kind, Live, Mended, NodeSeen, Options, Order, Outcome, Verdict, World,
 };
@@ -33,11 +33,13 @@ fn node(agent: &Arc<Agent>, root: &Path) -> NodeHandle {
         host: None,
         process: Some(process),
         // The one after it is where it was.
-        start: (server(address.port()), output),
-        forgiving: server(address.port()),
+        own: Some(OwnNode {
+            start: (server(address.port()), output),
+            forgiving: server(address.port()),
+            folder: root.to_owned(),
+        }),
         address,
         storage: address,
-        folder: root.to_owned(),
         access: Access::default(),
         control: None,
     }
@@ -181,11 +183,13 @@ fn a_fault_of_the_wrong_process_is_a_mismatch() {
             agent: Arc::clone(&agent),
             host: None,
             process: node.process,
-            start: (server(0), root.path().join("cluster/output")),
-            forgiving: server(0),
+            own: Some(OwnNode {
+                start: (server(0), root.path().join("cluster/output")),
+                forgiving: server(0),
+                folder: root.path().to_owned(),
+            }),
             address: node.address,
             storage: node.storage,
-            folder: node.folder.clone(),
             access: Access::default(),
             control: None,
         };

@@ -9,6 +9,7 @@
     reason = "a panic is how a test fails, in its helpers too"
 )]
 
+mod attached_faults;
 mod cassandra;
 mod check;
 mod cli;

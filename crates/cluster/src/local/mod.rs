@@ -37,7 +37,7 @@ pub(crate) use state::started_by;
 use crate::access::Access;
 use crate::capability::{self, Capability};
 use crate::cluster::{Cluster, NodeDied, NodeInfo};
-use crate::handle::{Handles, HostHandle, NodeControl, NodeHandle};
+use crate::handle::{Handles, HostHandle, NodeControl, NodeHandle, OwnNode};
 use crate::java::{self, Java};
 use crate::jolokia::Jolokia;
 use crate::spec::{Dirs, LocalSpec, NODES_COUNT_MAX};
@@ -417,15 +417,17 @@ impl Nodes {
         let (mut forgiving, _) = self.command_of(index)?;
         forgiving.env(jvm::OPTIONS_VARIABLE, jvm::IGNORE_REPLAY_ERRORS);
         Ok(NodeHandle {
-            forgiving,
             name: layout.name.clone(),
             agent: Arc::clone(&node.host),
             host: hosts.iter().position(|host| host.name() == layout.host),
             process: node.process,
-            start: self.command_of(index)?,
+            own: Some(OwnNode {
+                start: self.command_of(index)?,
+                forgiving,
+                folder: layout.folder.clone(),
+            }),
             address: node.cql_address(),
             storage: SocketAddr::from((layout.address, layout.ports.storage)),
-            folder: layout.folder.clone(),
             access: self.access.clone(),
             control: node.jolokia.clone().map(NodeControl),
         })

@@ -38,6 +38,19 @@ fn the_first_range_wraps_around_the_ring() {
 }
 
 #[test]
+fn a_token_is_held_by_the_range_that_goes_up_to_it() {
+    let ring = Ring::new(&[node("a", "dc", "r", &[-10]), node("b", "dc", "r", &[10])]);
+    for (token, owner) in [(i64::MIN, 0), (-10, 0), (-9, 1), (10, 1), (11, 0)] {
+        let replicas = ring.replicas_of(token, &Replication::Simple(1));
+        assert_eq!(replicas, [owner], "{token}");
+    }
+    let both = ring.replicas_of(-9, &Replication::Simple(2));
+    assert_eq!(both, [1, 0], "its owner first");
+    let none = Ring::new(&[]).replicas_of(0, &Replication::Simple(1));
+    assert!(none.is_empty());
+}
+
+#[test]
 fn a_single_token_owns_the_whole_ring() {
     let ring = Ring::new(&[node("a", "dc", "r", &[17])]);
     assert_eq!(ring.range(0), (17, 17));

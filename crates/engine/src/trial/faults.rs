@@ -10,11 +10,13 @@ use cluster::Cluster;
 use fault::{Hit, Live, Order, Outcome, Step, Verdict};
 use host::process::Identity;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use store::record::{FaultRecord, FaultStepRecord, JournalEvent};
 use study::settings::{Fault, On};
+use workload::Program;
 
 /// The faults of a phase. Dropping it heals what is still broken.
 pub struct Faults<'a> {
@@ -48,15 +50,25 @@ enum Told {
 
 impl<'a> Faults<'a> {
     /// None of them has come yet.
-    pub fn new(planned: &'a [Fault], running: &Running) -> Faults<'a> {
-        Faults {
-            planned,
-            places: planned
-                .iter()
-                .map(|fault| Place::of(fault, running))
-                .collect(),
-            open: BTreeMap::new(),
+    ///
+    /// # Errors
+    /// Nobody can be had who breaks and heals; or as [`Place::of`].
+    pub fn new(
+        planned: &'a [Fault],
+        running: &Running,
+        program: &Arc<Program>,
+    ) -> Result<Faults<'a>> {
+        if !planned.is_empty() {
+            // Who breaks and heals is there before the load is, and takes nothing from it later.
+            running.cluster.handles()?;
         }
+        let places = planned.iter();
+        let places = places.map(|fault| Place::of(fault, running, program));
+        Ok(Faults {
+            planned,
+            places: places.collect::<Result<_>>()?,
+            open: BTreeMap::new(),
+        })
     }
 
     /// What `conduct` needs to know of them.
@@ -107,7 +119,7 @@ impl<'a> Faults<'a> {
     /// Begins one.
     ///
     /// # Errors
-    /// The cluster is not ours.
+    /// Nobody can be had who breaks and heals.
     pub fn inject(&mut self, number: usize, cluster: &Cluster) -> Result<()> {
         let fault = self.planned[number].clone();
         let hit = self.places[number].hit.clone();
@@ -254,37 +266,62 @@ impl<'a> Faults<'a> {
 
 impl Place {
     /// What a fault of a study hits on this target.
-    pub fn of(fault: &Fault, running: &Running) -> Place {
+    ///
+    /// # Errors
+    /// There is no such node.
+    pub fn of(fault: &Fault, running: &Running, program: &Arc<Program>) -> Result<Place> {
         let all = running.cluster.nodes().iter().enumerate();
         let named = all.map(|(index, node)| (index, node.name.clone(), node.host.clone()));
+        let of_host = |name: String| -> Result<(Hit, Vec<_>)> {
+            let number = name
+                .strip_prefix("host")
+                .and_then(|number| number.parse().ok());
+            let number: usize = number.with_context(|| format!("{name} is no host of ours"))?;
+            let nodes = named.clone().filter(|(_, _, host)| *host == name);
+            Ok((Hit::Host(number - 1), nodes.collect()))
+        };
         let (hit, nodes): (Hit, Vec<_>) = match &fault.on {
             On::Node(number) => {
-                let node = named.filter(|(index, ..)| index + 1 == *number);
-                (Hit::Node(number - 1), node.collect())
+                let hit = running.cluster.index_of(*number)?;
+                let node = named.filter(|(index, ..)| *index == hit);
+                (Hit::Node(hit), node.collect())
             }
-            On::Host(number) => {
-                let name = format!("host{number}");
-                let nodes = named.filter(|(_, _, host)| *host == name);
-                (Hit::Host(number - 1), nodes.collect())
+            On::HottestReplica(fault::Place::Node) => {
+                let hit = hottest_replica(running, program)?;
+                let node = named.filter(|(index, ..)| *index == hit);
+                (Hit::Node(hit), node.collect())
+            }
+            On::Host(number) => of_host(format!("host{number}"))?,
+            On::HottestReplica(_) => {
+                let replica = hottest_replica(running, program)?;
+                of_host(running.cluster.nodes()[replica].host.clone())?
             }
             On::Hosts { of, from } => {
                 let from_0 = |all: &[usize]| all.iter().map(|number| number - 1).collect();
                 (Hit::Split(from_0(of), from_0(from)), Vec::new())
             }
         };
-        let name = match &fault.on {
-            On::Node(_) => nodes.first().map(|(_, name, _)| name.clone()),
-            On::Host(_) | On::Hosts { .. } => None,
+        let name = match &hit {
+            Hit::Node(_) => nodes.first().map(|(_, name, _)| name.clone()),
+            Hit::Host(index) => Some(format!("host{}", index + 1)),
+            Hit::Split(..) => None,
         };
-        Place {
+        let nodes = nodes.into_iter();
+        Ok(Place {
             hit,
             name: name.unwrap_or_else(|| fault.on.words()),
-            nodes: nodes
-                .into_iter()
-                .map(|(index, name, _)| (index, name))
-                .collect(),
-        }
+            nodes: nodes.map(|(index, name, _)| (index, name)).collect(),
+        })
     }
+}
+
+/// The index of the first replica of the partition that the program asks for most.
+fn hottest_replica(running: &Running, program: &Arc<Program>) -> Result<usize> {
+    let token = workload::hottest_token(program);
+    let token = token.context("the workload has no partition that is hotter than others")?;
+    let replicas = running.cluster.replicas(program.keyspace(), token)?;
+    let first = replicas.first().copied();
+    first.with_context(|| format!("nobody holds the token {token} of the hottest partition"))
 }
 
 /// Whoever does not listen any more has healed.

@@ -128,9 +128,9 @@ impl TrialRun<'_> {
         let config = offer::config(self.settings, &self.program, running.nodes(), access, offer);
         let kinds = self.program.kinds().iter();
         let tally = Tally::new(&kinds.map(|kind| kind.is_write).collect::<Vec<_>>());
+        let faults = Faults::new(offer.faults, running, &self.program)?;
         let load = Load::start(&config).context("offer load")?;
         let start_ns = load.start_ns();
-        let faults = Faults::new(offer.faults, running);
         let mut conduct = Conduct::new(start_ns, tally, faults.planned(), decide);
         if offer.window == Window::After(Duration::ZERO) {
             conduct.measures_from(start_ns);

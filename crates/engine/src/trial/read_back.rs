@@ -162,7 +162,9 @@ impl TrialRun<'_> {
             written: level(levels.written, levels.written_by),
             read: level(levels.read, levels.read_from),
             commit_log: running.and_then(|running| commit_log(self.settings, running)),
-            blows: running.map_or_else(Vec::new, |running| blows(self.settings, running)),
+            blows: running.map_or_else(Vec::new, |running| {
+                blows(self.settings, running, &self.program)
+            }),
         })
     }
 }
@@ -194,10 +196,11 @@ fn counted(checks: &CheckCounts) -> ReadBackRecord {
 }
 
 /// What was broken on purpose, and what the nodes may have lost by it.
-fn blows(settings: &Settings, running: &Running) -> Vec<Blow> {
+fn blows(settings: &Settings, running: &Running, program: &Arc<Program>) -> Vec<Blow> {
     let blow = |fault: &study::settings::Fault| {
-        let place = Place::of(fault, running);
-        Blow {
+        // What could not be found was not hit.
+        let place = Place::of(fault, running, program).ok()?;
+        Some(Blow {
             what: format!("{} of {}", fault.kind.name, place.name),
             nodes: place.nodes.into_iter().map(|(_, name)| name).collect(),
             loses: match fault.kind.loses {
@@ -205,9 +208,9 @@ fn blows(settings: &Settings, running: &Running) -> Vec<Blow> {
                 fault::Loses::Memory => Loses::Memory,
                 fault::Loses::Unsynced => Loses::Unsynced,
             },
-        }
+        })
     };
-    settings.faults.iter().map(blow).collect()
+    settings.faults.iter().filter_map(blow).collect()
 }
 
 /// The commit log of the node that syncs it latest; none where a node's settings cannot be read.

@@ -2,6 +2,7 @@
 
 use super::Subject;
 use crate::human;
+use crate::settings::draft::Kind;
 use crate::settings::{Draft, Fault, FaultDraft, FaultWhere, Ground};
 use ::yaml::{Diagnostics, Node, Raw};
 use fault::{Knob, Length, Place};
@@ -15,20 +16,20 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     if subject.has("target.null") && subject.target_replaced {
         return;
     }
-    if (subject.has("target.null") || subject.has("target.attach")) && !subject.has("target.local")
-    {
+    let draft = Draft::of(subject.tree);
+    if let Some(missing) = missing(subject, &draft) {
         let message = "`faults` break nodes of our own, and this target has none".to_owned();
-        let hint = "use `target: {local: …}`, or remove them";
-        subject.say("faults", message, Some(hint), out);
+        subject.say("faults", message, Some(missing), out);
+        return;
     }
     let Raw::List(items) = &node.raw else {
         return;
     };
-    let draft = Draft::of(subject.tree);
     // An item with a mistake has been told, and says nothing here.
     let items: Vec<Item<'_>> = items.iter().zip(&draft.faults).map(Item::of).collect();
     let ground = draft.ground();
     for item in &items {
+        item.names(&draft, out);
         item.kinds(ground, out);
         item.places(ground, out);
         item.length(out);
@@ -39,6 +40,35 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
         let faults = draft.faults();
         within_window(&items, &faults, draft.measure_ns, out);
         alone(&items, &faults, ground, out);
+    }
+}
+
+/// The names of what the target breaks itself, which are others than ours.
+pub(super) fn commands(subject: &Subject<'_>, out: &mut Diagnostics) {
+    let entries = subject.node.at("target.attach.faults");
+    for entry in entries.and_then(Node::entries).unwrap_or_default() {
+        let name = &entry.key;
+        let why = match fault::Kind::of(name) {
+            Some(_) => Some("nodes of our own have a fault of this name".to_owned()),
+            None => crate::check::name(name).err(),
+        };
+        if let Some(why) = why {
+            let message = format!("`target.attach.faults.{name}`: {why}");
+            out.add(&entry.place, message, None);
+        }
+    }
+}
+
+/// What a target would need that has nothing to be broken.
+fn missing(subject: &Subject<'_>, draft: &Draft) -> Option<&'static str> {
+    match draft.kind {
+        _ if subject.has("target.local") => None,
+        Kind::Attach if !draft.commands.is_empty() => None,
+        Kind::Attach => Some(
+            "name your own, with the programs that do, see and heal it, in `target.attach.faults`; \
+             use `target: {local: …}`; or remove them",
+        ),
+        Kind::Local | Kind::Null => Some("use `target: {local: …}`, or remove them"),
     }
 }
 
@@ -68,6 +98,29 @@ impl<'a> Item<'a> {
         let has_length = self.draft.for_ns.is_some() || self.wrote("until");
         let lasts = has_length || !self.draft.kinds.iter().any(is_stated);
         self.wrote("at") && !self.draft.kinds.is_empty() && lasts
+    }
+
+    /// Whether its kinds are such that there are, on its target.
+    fn names(&self, draft: &Draft, out: &mut Diagnostics) {
+        let Some(kind) = self.node.at("kind") else {
+            return;
+        };
+        let names = match &kind.raw {
+            Raw::List(items) => items.as_slice(),
+            _ => std::slice::from_ref(kind),
+        };
+        let known: Vec<&str> = match draft.kind {
+            Kind::Attach => draft.commands.iter().map(|one| one.name.as_str()).collect(),
+            Kind::Local | Kind::Null => fault::KINDS.iter().map(|kind| kind.name).collect(),
+        };
+        for node in names {
+            let text = node.text().filter(|text| draft.kind_of(text).is_none());
+            // What is no name has been told.
+            if let Some(text) = text.filter(|text| crate::check::name(text).is_ok()) {
+                let (message, hint) = crate::check::unknown("faults.kind", text, &known);
+                out.add(&node.place, message, hint);
+            }
+        }
     }
 
     /// Whether there is what its kinds break.
@@ -107,7 +160,10 @@ impl<'a> Item<'a> {
                 let message = "the target has one node, which is the contact point".to_owned();
                 self.say("where.role", message, None, out);
             }
-            FaultWhere::Any | FaultWhere::Seed | FaultWhere::NotContactPoint => {}
+            FaultWhere::Any
+            | FaultWhere::Seed
+            | FaultWhere::NotContactPoint
+            | FaultWhere::HottestReplica => {}
         }
         for (path, what, number, count) in numbers {
             if number > count {
@@ -121,6 +177,17 @@ impl<'a> Item<'a> {
 
     /// Whether those that are cut are cut from somebody else.
     fn split(&self, hosts: usize, out: &mut Diagnostics) {
+        let mut kinds = self.draft.kinds.iter();
+        if let Some(kind) = kinds.find(|kind| kind.place == Place::Split)
+            && self.draft.on == FaultWhere::HottestReplica
+        {
+            let message = format!(
+                "{} cuts hosts from others, and which host has the hottest partition is known only \
+                 when the cluster runs",
+                kind.name
+            );
+            self.say("where.role", message, Some("name the hosts"), out);
+        }
         let FaultWhere::Hosts(of) = &self.draft.on else {
             return;
         };
@@ -204,10 +271,7 @@ fn alone(items: &[Item<'_>], faults: &[(usize, Fault)], ground: Ground, out: &mu
     let mut said = Vec::new();
     for (at, (number, fault)) in faults.iter().enumerate() {
         let overlaps = |(_, other): &&(usize, Fault)| {
-            let touches = fault.on == other.on || {
-                let (one, other) = (fault.on.hosts(ground), other.on.hosts(ground));
-                one.iter().any(|host| other.contains(host))
-            };
+            let touches = fault.on.touches(&other.on, ground);
             touches && fault.at_ns < other.end_ns() && other.at_ns < fault.end_ns()
         };
         if faults[..at].iter().any(|other| overlaps(&other)) && !said.contains(number) {

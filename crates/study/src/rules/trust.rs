@@ -5,7 +5,7 @@
 use super::Subject;
 use super::statements::is_foreign_class;
 use crate::inputs;
-use crate::settings::{Overrides, SecretSource, Target, TlsSpec};
+use crate::settings::{Fault, Overrides, SecretSource, Target, TlsSpec};
 use cluster::trust::{harmful_settings, is_harmless_option};
 use std::net::IpAddr;
 use yaml::{Diagnostics, Node, Raw};
@@ -15,6 +15,7 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     jvm(subject, out);
     yaml(subject, out);
     classes(subject, out);
+    programs(subject, out);
     for path in ["target.attach", "target.attach.jolokia"] {
         secret(subject, &format!("{path}.password"), out);
         let ca = format!("{path}.tls.ca");
@@ -23,6 +24,12 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
         }
     }
 }
+
+/// Where the programs stand that break what is not ours.
+const COMMANDS: &str = "target.attach.faults";
+
+/// What they are for.
+const PROGRAMS: [&str; 3] = ["inject", "see", "heal"];
 
 /// What to do about something that a stranger's study may not do.
 pub(super) const HINT: &str = "leave it out, or say --trust if you trust whoever wrote the study";
@@ -104,6 +111,24 @@ fn classes(subject: &Subject<'_>, out: &mut Diagnostics) {
                     out.add(&node.place, message, Some(HINT.to_owned()));
                 }
             }
+        }
+    }
+}
+
+/// The programs that break, see and heal what is not ours.
+fn programs(subject: &Subject<'_>, out: &mut Diagnostics) {
+    let kinds = subject.node.at(COMMANDS).and_then(Node::entries);
+    for kind in kinds.unwrap_or_default() {
+        for key in PROGRAMS {
+            let written = kind.value.entry(key).map(|entry| &entry.value);
+            let Some(node) = written.filter(|node| !is_own_word(subject.overrides, node)) else {
+                continue;
+            };
+            let message = format!(
+                "`{COMMANDS}.{}.{key}` runs a program of this machine",
+                kind.key
+            );
+            out.add(&node.place, message, Some(HINT.to_owned()));
         }
     }
 }
@@ -199,6 +224,22 @@ fn host_of(authority: &str) -> &str {
     match authority.split_once(':') {
         Some((host, port)) if port.bytes().all(|b| b.is_ascii_digit()) => host,
         _ => authority,
+    }
+}
+
+/// Programs of a study run in its folder, those of the command line where it was given.
+pub fn settle_programs(faults: &mut [Fault], node: &Node, overrides: &Overrides) {
+    for commands in faults
+        .iter_mut()
+        .filter_map(|fault| fault.options.commands.as_mut())
+    {
+        let of = [&mut commands.inject, &mut commands.see, &mut commands.heal];
+        for (key, program) in PROGRAMS.into_iter().zip(of) {
+            let path = format!("{COMMANDS}.{}.{key}", commands.name);
+            let stands_in_study = node.at(&path).is_some_and(|node| node.place.source == 0);
+            let folder = overrides.files.as_ref().filter(|_| stands_in_study);
+            program.folder = folder.map_or_else(|| ".".into(), |folder| folder.path.clone());
+        }
     }
 }
 

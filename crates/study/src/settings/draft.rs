@@ -14,6 +14,7 @@ use crate::tree::Tree;
 use analysis::procedure::{
     Band, Bound, Endurance, Fixed, Percentile, Point, Procedure, Search, Sweep, Until,
 };
+use fault::Commands;
 use imports::Tool;
 use workload::{ALL_KINDS, Tuning};
 
@@ -76,6 +77,7 @@ pub struct Draft {
     pub(crate) period_ns: u64,
     pub(crate) series: Vec<Series>,
     pub(crate) faults: Vec<FaultDraft>,
+    pub(crate) commands: Vec<Commands>,
     pub(crate) require: Require,
     pub(crate) price: Option<Price>,
     pub(crate) capacity: Option<Capacity>,
@@ -183,7 +185,7 @@ impl Draft {
                 }
             }
             (Type::Fault(set), Tree::Text(name)) => {
-                if let Some(kind) = fault::Kind::of(name) {
+                if let Some(kind) = self.kind_of(name) {
                     set(self, kind);
                 }
             }

@@ -1,7 +1,8 @@
 //! What is broken on purpose: what was said of it, and what that comes to.
 
 use super::Draft;
-use fault::{Knob, Length, Options, Place};
+use super::draft::Kind;
+use fault::{Commands, Knob, Length, Options, Place};
 use workload::random::{Draws, lane};
 
 /// The most faults of one trial: each is written down, looked at and drawn.
@@ -41,6 +42,9 @@ pub enum On {
         /// Against these.
         from: Vec<usize>,
     },
+    /// The first replica of the partition that is asked for most, or its host: which that is, the
+    /// cluster says when it runs.
+    HottestReplica(Place),
 }
 
 /// What an item of `faults` says.
@@ -73,11 +77,14 @@ pub(crate) enum FaultWhere {
     Seed,
     /// Any but that.
     NotContactPoint,
+    /// The first replica of the partition that is asked for most.
+    HottestReplica,
 }
 
 /// The nodes of a target, dealt to its hosts in turn.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ground {
+    /// Those that are not ours are counted by their contact points.
     pub nodes: usize,
     /// None where nodes share the machine.
     pub hosts: Option<usize>,
@@ -156,6 +163,7 @@ impl FaultDraft {
                 return Some(self.split(hosts.clone(), ground));
             }
             FaultWhere::Hosts(hosts) => pick(hosts, draws)?,
+            FaultWhere::HottestReplica => return Some(On::HottestReplica(place)),
             FaultWhere::Seed => 1,
             FaultWhere::Any => below(count, draws)? + 1,
             FaultWhere::NotContactPoint => below(count.checked_sub(1)?, draws)? + 2,
@@ -223,7 +231,19 @@ impl On {
             On::Host(number) => format!("host{number}"),
             On::Hosts { of, from } if from.is_empty() => hosts(of),
             On::Hosts { of, from } => format!("{} from {}", hosts(of), hosts(from)),
+            On::HottestReplica(Place::Node) => "a replica of the hottest partition".to_owned(),
+            On::HottestReplica(_) => "the host of a replica of the hottest partition".to_owned(),
         }
+    }
+
+    /// Whether two may break one thing.
+    pub(crate) fn touches(&self, other: &On, ground: Ground) -> bool {
+        let may_be_any = |on: &On| matches!(on, On::HottestReplica(_));
+        let (ours, theirs) = (self.hosts(ground), other.hosts(ground));
+        self == other
+            || may_be_any(self)
+            || may_be_any(other)
+            || ours.iter().any(|host| theirs.contains(host))
     }
 
     /// The hosts that it touches; nodes by theirs.
@@ -232,6 +252,8 @@ impl On {
             On::Node(node) => ground.host_of(*node).into_iter().collect(),
             On::Host(host) => vec![*host],
             On::Hosts { of, .. } => of.clone(),
+            // It may be any.
+            On::HottestReplica(_) => (1..=ground.hosts.unwrap_or(0)).collect(),
         }
     }
 }
@@ -246,19 +268,50 @@ impl Draft {
         &mut self.faults[last]
     }
 
+    /// The programs at hand, by which something is broken that is not ours.
+    pub(crate) fn command(&mut self) -> &mut Commands {
+        if self.commands.is_empty() {
+            self.commands.push(Commands::default());
+        }
+        let last = self.commands.len() - 1;
+        &mut self.commands[last]
+    }
+
+    /// The kind of a name: of those that the target names if it is not ours, or else of ours.
+    pub(crate) fn kind_of(&self, name: &str) -> Option<fault::Kind> {
+        match self.kind {
+            Kind::Attach => self.commands_of(name).map(Commands::kind),
+            Kind::Local | Kind::Null => fault::Kind::of(name),
+        }
+    }
+
+    fn commands_of(&self, name: &str) -> Option<&Commands> {
+        self.commands.iter().find(|one| one.name == name)
+    }
+
     /// What all items come to, by the number of their item.
     pub(crate) fn faults(&self) -> Vec<(usize, Fault)> {
         let ground = self.ground();
         let items = self.faults.iter().enumerate();
         let all = items.flat_map(|(number, item)| {
             let faults = item.faults(number, self.measure_ns, ground, self.seed);
-            faults.into_iter().map(move |fault| (number, fault))
+            faults.into_iter().map(move |mut fault| {
+                fault.options.commands = self.commands_of(fault.kind.name).cloned();
+                (number, fault)
+            })
         });
         all.collect()
     }
 
     /// On what they are.
     pub(crate) fn ground(&self) -> Ground {
+        if let Kind::Attach = self.kind {
+            return Ground {
+                nodes: self.attach.contact_points.len(),
+                hosts: None,
+                has_volumes: false,
+            };
+        }
         let local = self.local();
         let hosts = local.hosts.as_ref();
         Ground {

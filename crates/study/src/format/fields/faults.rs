@@ -11,7 +11,8 @@ const MS: u64 = S / 1000;
 const ROLES: Type = choice!(|d| d.fault().on;
     "any" => FaultWhere::Any,
     "seed" => FaultWhere::Seed,
-    "not-contact-point" => FaultWhere::NotContactPoint
+    "not-contact-point" => FaultWhere::NotContactPoint,
+    "replica-of-hottest-partition" => FaultWhere::HottestReplica
 );
 
 /// The keys.
@@ -20,13 +21,15 @@ pub(super) const FIELDS: &[Field] = &[
         "faults",
         Type::List(&Type::Section(|d| d.faults.push(FaultDraft::default()))),
         "What is broken on purpose while load is measured: a list. Each is seen to break and to be \
-         whole again by who has not done it, or the trial is not believed. Only nodes and hosts of \
-         our own can be broken. `cassay fault list` says what there is, and what a target can do.",
+         whole again by who has not done it, or the trial is not believed. Nodes that are not ours \
+         are broken by the programs of `target.attach.faults`. `cassay fault list` says what there \
+         is, and what a target can do.",
     ),
     required(
         "faults.kind",
         Type::List(&Type::Fault(|d, kind| d.fault().kinds.push(kind))),
-        "How it is broken; of several kinds one at random each time.",
+        "How it is broken; of several kinds one at random each time. Of nodes that are not ours, \
+         by a name of `target.attach.faults`.",
     ),
     with(
         "faults.where",
@@ -39,7 +42,8 @@ pub(super) const FIELDS: &[Field] = &[
         Type::Count(1, LOCAL_NODES_MAX, |d, n| {
             d.fault().on = FaultWhere::Node(n as usize)
         }),
-        "Number of the node, from 1; its host where the kind breaks hosts.",
+        "Number of the node, from 1; its host where the kind breaks hosts. Nodes that are not ours \
+         are counted by their contact points.",
     ),
     optional(
         "faults.where.host",
@@ -66,8 +70,9 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "faults.where.role",
         ROLES,
-        "What it is: any, the seed (the first node, which is also the client's contact point), or \
-         any but that.",
+        "What it is: any, the seed (the first node, which is also the client's contact point), any \
+         but that, or the first replica of the partition that the workload asks for most, if its \
+         choice of rows has one.",
     ),
     required(
         "faults.at",

@@ -5,6 +5,7 @@ use crate::format::{Field, Type};
 use crate::settings::draft::Kind;
 use crate::settings::{Authentication, Collector, Isolation, JolokiaAccess, Latency, TlsSpec};
 use cql::response::ErrorCode;
+use fault::{Commands, Loses};
 use std::time::Duration;
 
 pub(super) const FIELDS: &[Field] = &[
@@ -303,6 +304,60 @@ pub(super) const FIELDS: &[Field] = &[
         "target.attach.jolokia.tls.server_name",
         Type::Text(|d, text| d.jolokia_tls().server_name = Some(text.into())),
         "Name in the agent's certificate. Default: the node's address.",
+    ),
+    optional(
+        "target.attach.faults",
+        Type::Map(&Type::Section(|d| {
+            d.commands.push(Commands {
+                name: d.key.clone(),
+                ..Commands::default()
+            });
+        })),
+        "How what is not ours is broken: names of kinds of faults, to stand in `faults.kind`, each \
+         with the programs that do it. A program is a list of itself and its arguments, run on \
+         this machine, from the study's folder, without a shell; `{node}` in an argument is the \
+         node's address, and `{address}` that with its port of CQL. It needs trust (`--trust`).",
+    ),
+    required(
+        "target.attach.faults.inject",
+        Type::List(&Type::Text(|d, text| {
+            d.command().inject.words.push(text.into())
+        })),
+        "What breaks. It ends with 0 when it has, within a minute.",
+    ),
+    required(
+        "target.attach.faults.see",
+        Type::List(&Type::Text(|d, text| {
+            d.command().see.words.push(text.into())
+        })),
+        "What looks, again and again: it ends with 0 if it is broken, with 1 if it is whole, and \
+         with anything else, or not within 5 s, if nobody can look. Nothing is injected that it \
+         did not see whole before.",
+    ),
+    required(
+        "target.attach.faults.heal",
+        Type::List(&Type::Text(|d, text| {
+            d.command().heal.words.push(text.into())
+        })),
+        "What heals: it ends with 0 when it has, within a minute. It is also run where nobody \
+         knows how far `inject` came, and then perhaps twice, and when cassay was killed.",
+    ),
+    with(
+        "target.attach.faults.within",
+        Type::Duration(S, DAY, |d, ns| {
+            d.command().within = Duration::from_nanos(ns)
+        }),
+        "1m",
+        "How long it may take after that until it is seen whole.",
+    ),
+    with(
+        "target.attach.faults.loses",
+        choice!(|d| d.command().loses;
+            "nothing" => Loses::Nothing, "memory" => Loses::Memory, "unsynced" => Loses::Unsynced
+        ),
+        "nothing",
+        "What the node may lose by it: what was in the memory of its process, or what was not \
+         synced to its disk.",
     ),
     // The null target.
     optional(

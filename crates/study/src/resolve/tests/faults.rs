@@ -150,6 +150,105 @@ fn mistakes_of_faults_are_found_together_and_where_they_stand() {
     );
 }
 
+const ATTACHED: &str = "\
+study: s
+question: q
+target:
+  attach:
+    contact_points: [db1, db2]
+    faults:
+      pull-cable: {inject: [ssh, '{node}', down], see: ./is-down, heal: [ssh, '{node}', up]}
+      node-kill: {inject: [a], see: [b], heal: [c]}
+workload: {use: standard1, mix: {write: 1}}
+procedure: {fixed: {rate: 100}}
+window: {measure: 60s}
+faults:
+  - {at: 20s, kind: pull-cable, where: {node: 2}, for: 10s}
+";
+
+fn trusted() -> Overrides {
+    let mut overrides = Overrides::default();
+    overrides.granted.trust = true;
+    overrides
+}
+
+#[test]
+fn who_owns_the_nodes_says_how_they_are_broken_and_is_trusted_first() {
+    let good = ATTACHED.replace("      node-kill: {inject: [a], see: [b], heal: [c]}\n", "");
+    let study = resolve("s.yaml", &good, &trusted()).unwrap();
+    let fault = &study.variants[0].settings.faults[0];
+    assert_eq!(fault.words(), "pull-cable of node2");
+    assert_eq!(fault.kind.what, "ssh {node} down is run");
+    let commands = fault.options.commands.as_ref().unwrap();
+    assert_eq!(commands.see.words, ["./is-down"]);
+    assert_eq!(commands.within, std::time::Duration::from_secs(60));
+    mistakes(
+        &good,
+        &Overrides::default(),
+        expect![[r#"
+        s.yaml:7:28: `target.attach.faults.pull-cable.inject` runs a program of this machine
+          hint: leave it out, or say --trust if you trust whoever wrote the study
+        s.yaml:7:56: `target.attach.faults.pull-cable.see` runs a program of this machine
+          hint: leave it out, or say --trust if you trust whoever wrote the study
+        s.yaml:7:73: `target.attach.faults.pull-cable.heal` runs a program of this machine
+          hint: leave it out, or say --trust if you trust whoever wrote the study
+    "#]],
+    );
+    let bad = ATTACHED.replace("node: 2", "node: 3");
+    let bad = format!("{bad}  - {{at: 1s, kind: node-pause, for: 1s}}\n");
+    mistakes(
+        &bad,
+        &trusted(),
+        expect![[r#"
+        s.yaml:8:7: `target.attach.faults.node-kill`: nodes of our own have a fault of this name
+        s.yaml:13:47: `faults.where.node` is 3, but the target has 2 node(s)
+          hint: they are counted from 1
+        s.yaml:14:20: `faults.kind` is `node-pause`; it must be one of pull-cable, node-kill
+    "#]],
+    );
+    // The user's own word needs no more.
+    let own = Overrides {
+        set: ["inject", "see", "heal"]
+            .map(|key| format!("target.attach.faults.pull-cable.{key}=[true]"))
+            .to_vec(),
+        ..Overrides::default()
+    };
+    assert!(resolve("s.yaml", &good, &own).is_ok());
+}
+
+#[test]
+fn a_replica_of_the_hottest_partition_needs_one_that_is_hotter_than_others() {
+    let hottest =
+        "  - {at: 20s, kind: node-kill, for: 10s, where: {role: replica-of-hottest-partition}}\n";
+    let zipf = "workload: {use: standard1, mix: {write: 1}, params: {distribution: zipf}}";
+    let even = broken(hottest);
+    let uneven = even.replace("workload: {use: standard1, mix: {write: 1}}", zipf);
+    let study = resolve("s.yaml", &uneven, &Overrides::default()).unwrap();
+    let fault = &study.variants[0].settings.faults[0];
+    assert_eq!(
+        fault.words(),
+        "node-kill of a replica of the hottest partition"
+    );
+    mistakes(
+        &even,
+        &Overrides::default(),
+        expect![[r#"
+        s.yaml:8:56: the workload asks for no partition much more often than for others
+          hint: name a node, or choose rows unevenly: `workload: {params: {distribution: zipf}}`
+    "#]],
+    );
+    // Which node it is nobody knows yet: it may be that of the other fault.
+    let other = uneven + "  - {at: 25s, kind: node-pause, where: {node: 3}, for: 10s}\n";
+    mistakes(
+        &other,
+        &Overrides::default(),
+        expect![[r#"
+        s.yaml:9:10: node3 has another fault at 25s
+          hint: let one end before the other
+    "#]],
+    );
+}
+
 #[test]
 fn only_nodes_of_our_own_are_broken() {
     for target in ["null: {}", "attach: {contact_points: [h]}"] {

@@ -1,0 +1,94 @@
+//! Faults of a cluster that is not ours, by programs that the study names: a file in the study's
+//! folder stands for what is broken.
+
+use crate::program::{Lab, Started, wait_until};
+
+/// `file` breaks and heals; `never` is not seen by who looks; `blind` cannot be looked at.
+const STUDY: &str = "\
+study: attached
+question: Is it seen to break and to be whole again?
+target:
+  attach:
+    contact_points: ['ADDRESS']
+    faults:
+      file: {inject: [touch, broken], see: [test, -e, ./broken], heal: [rm, -f, broken]}
+      never: {inject: [touch, never], see: ['false'], heal: [rm, -f, never]}
+      blind: {inject: [touch, blind], see: [sh, -c, exit 3], heal: [rm, -f, blind]}
+workload: {use: standard1, mix: {write: 1}}
+data: {load: {operations: 1k}}
+procedure: {fixed: {rate: 500}}
+window: {warmup: 0s, measure: 9s}
+verify: {reads: none, sample: 0}
+faults:
+  - {at: 1s, kind: file, for: 1s}
+  - {at: 4s, kind: never, for: 1s}
+  - {at: 7s, kind: blind, for: 1s}
+";
+
+/// A lab with the study, on a server of another process.
+fn lab(study: &str) -> (Lab, Started) {
+    let lab = Lab::new();
+    let mut server = lab.start(&["null", "--port", "0"]);
+    lab.write(
+        "study.yaml",
+        &study.replace("ADDRESS", &server.first_line()),
+    );
+    (lab, server)
+}
+
+#[test]
+fn each_is_what_was_seen_of_it_and_nothing_stays() {
+    let (lab, _server) = lab(STUDY);
+    lab.cassay(&["plan", "study.yaml"]).ended_with(2).says(&[
+        "study.yaml:7:",
+        "`target.attach.faults.file.inject` runs a program of this machine",
+        "say --trust",
+    ]);
+    let plan = lab.cassay(&["plan", "study.yaml", "--trust"]).ended_with(0);
+    assert!(plan.stdout.contains("file of node1 at 1s for 1s"), "{plan}");
+    let run = lab.cassay(&["run", "study.yaml", "--trust", "--json"]);
+    let findings = run.json();
+    let faults = findings["faults"].as_array().unwrap();
+    let verdicts: Vec<(&str, &str)> = faults
+        .iter()
+        .map(|fault| {
+            (
+                fault["kind"].as_str().unwrap(),
+                fault["verdict"].as_str().unwrap(),
+            )
+        })
+        .collect();
+    let expected = [
+        ("file", "confirmed"),
+        ("never", "mismatch"),
+        ("blind", "inconclusive"),
+    ];
+    assert_eq!(verdicts, expected, "{run}");
+    let evidence = faults[0]["evidence"].as_str().unwrap();
+    assert!(
+        evidence.contains("test -e ./broken calls it broken"),
+        "{evidence}"
+    );
+    let during = &faults[0]["recovery"]["during"]["ops"];
+    assert!(during.as_u64() > Some(0), "{}", faults[0]);
+    for file in ["broken", "never", "blind"] {
+        assert!(!lab.path().join(file).exists(), "{file}");
+    }
+    assert_eq!(lab.journaled("fault_injecting", None), 3);
+}
+
+#[test]
+fn what_is_broken_when_the_program_is_killed_is_healed_and_resuming_asks_for_trust() {
+    let long = STUDY
+        .replace("measure: 9s", "measure: 600s")
+        .replace("1s, kind: file, for: 1s", "1s, kind: file, for: 300s");
+    let (head, _) = long.split_once("  - {at: 4s").unwrap();
+    let (lab, _server) = lab(head);
+    let run = lab.start(&["run", "study.yaml", "--trust"]);
+    let broken = lab.path().join("broken");
+    wait_until("it is broken", || broken.exists());
+    run.kill();
+    wait_until("it is healed", || !broken.exists());
+    let said = lab.cassay(&["resume", "latest"]).ended_with(1);
+    said.says(&["runs a program of this machine", "say --trust"]);
+}

@@ -1,0 +1,155 @@
+//! What a study names itself, of a cluster that is not ours: a program that breaks, one that sees
+//! it, and one that heals. The course is that of every other fault, and what heals is armed at an
+//! agent of ours on this machine.
+
+use crate::look::{self, Look, Looked};
+use crate::{By, Fault, Kind, Length, Loses, Place, World};
+use anyhow::{Context, Result, bail};
+use host::{Break, Invocation, Seen, Sight};
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// How long a program may take that only looks: longer than to go to another machine and back, and
+/// as long as an agent waits that heals by itself.
+const SEE_LIMIT: Duration = Duration::from_secs(5);
+
+/// Stands in an argument for the address of the node that is hit, as reports name it.
+const NODE: &str = "{node}";
+
+/// Stands in an argument for that with the port of CQL.
+const ADDRESS: &str = "{address}";
+
+/// A fault that a study names, and the programs that it is made of.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Commands {
+    /// Its name.
+    pub name: String,
+    /// What breaks: it ends with 0 when it has.
+    pub inject: Invocation,
+    /// What sees: it ends with 0 if it is broken, with 1 if it is whole, and with anything else if
+    /// nobody can look.
+    pub see: Invocation,
+    /// What heals: it ends with 0 when it has, also if nothing was broken.
+    pub heal: Invocation,
+    /// How long it may take to be seen whole again.
+    pub within: Duration,
+    /// What the node may lose by it.
+    pub loses: Loses,
+}
+
+impl Commands {
+    /// The kind of faults that they are.
+    pub fn kind(&self) -> Kind {
+        Kind {
+            name: kept(&self.name),
+            what: kept(&format!("{} is run", self.inject)),
+            // Of a cluster that is not ours nothing is needed but them.
+            needs: &[],
+            place: Place::Node,
+            takes: &[],
+            must: &[],
+            length: Length::Stated,
+            takes_away: self.loses != Loses::Nothing,
+            loses: self.loses,
+            healed_within: self.within,
+            make: |hit, options| {
+                Box::new(Named {
+                    node: hit.node(),
+                    commands: options.commands.clone(),
+                })
+            },
+        }
+    }
+}
+
+/// A text for as long as the program runs, once: there are as many as studies that it reads name.
+fn kept(text: &str) -> &'static str {
+    static KEPT: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    match kept.get(text) {
+        Some(known) => known,
+        None => {
+            let text: &'static str = Box::leak(text.into());
+            kept.insert(text);
+            text
+        }
+    }
+}
+
+struct Named {
+    node: usize,
+    commands: Option<Commands>,
+}
+
+impl Named {
+    /// One of its programs, with the node in its arguments.
+    fn program(&self, world: &dyn World, of: fn(&Commands) -> &Invocation) -> Result<Invocation> {
+        let commands = self.commands.as_ref().context("nothing says how")?;
+        let nodes = world.nodes();
+        let node = nodes.get(self.node).context("there is no such node")?;
+        let (ip, address) = (node.cql.ip().to_string(), node.cql.to_string());
+        let Invocation { words, folder } = of(commands);
+        let words = words.iter();
+        let words = words.map(|word| word.replace(NODE, &ip).replace(ADDRESS, &address));
+        let absolute = std::path::absolute(folder);
+        Ok(Invocation {
+            words: words.collect(),
+            folder: absolute.with_context(|| format!("find {}", folder.display()))?,
+        })
+    }
+
+    fn see(&self, world: &mut dyn World) -> Result<Looked> {
+        let what = self.program(world, |commands| &commands.see)?;
+        let name = what.to_string();
+        let limit = SEE_LIMIT;
+        let done = match world.see(By::Node(self.node), Sight::Command { what, limit })? {
+            Seen::Command(done) => done,
+            other => return Err(look::other_answer(&other)),
+        };
+        let is_broken = match done.code {
+            Some(0) => true,
+            Some(1) => false,
+            Some(code) => bail!("{name} ended with {code}: {}", done.said),
+            None => bail!(
+                "{name} was killed, at the latest after {limit:?}: {}",
+                done.said
+            ),
+        };
+        let state = if is_broken { "broken" } else { "whole" };
+        let said = match done.said.is_empty() {
+            true => String::new(),
+            false => format!(" ({})", done.said),
+        };
+        Ok(Look {
+            broken: Some(is_broken),
+            whole: Some(!is_broken),
+            words: format!("{name} calls it {state}{said}"),
+        })
+    }
+}
+
+impl Fault for Named {
+    fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
+        let what = Break::Command {
+            inject: self.program(world, |commands| &commands.inject)?,
+            heal: self.program(world, |commands| &commands.heal)?,
+        };
+        world.inject(By::Node(self.node), what, &[self.node], within)
+    }
+
+    /// What a client of the node meets is said besides: whether it shows depends on what was
+    /// broken.
+    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {
+        let seen = look::or_unseen("whoever sees", self.see(world));
+        let client = look::client(world, self.node, limit);
+        Look {
+            words: format!("{}, {}", seen.words, client.words),
+            ..seen
+        }
+    }
+
+    fn is_ours(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,67 @@
+//! The course of what a study names itself.
+
+use super::*;
+use host::Invocation;
+
+/// Of a node that is not ours, which nobody starts again.
+#[test]
+fn what_a_study_names_takes_the_same_course() {
+    let words = |text: &str| Invocation {
+        words: text.split(' ').map(str::to_owned).collect(),
+        folder: "folder".into(),
+    };
+    let commands = Commands {
+        name: "pull-cable".to_owned(),
+        inject: words("ssh root@{node} down {address}"),
+        see: words("./is-down {node}"),
+        heal: words("ssh root@{node} up"),
+        within: Duration::from_secs(90),
+        loses: Loses::Nothing,
+    };
+    let kind = commands.kind();
+    let options = Options {
+        commands: Some(commands),
+        ..Options::default()
+    };
+    let course = |mut sim: Sim| {
+        sim.ordered_ns = 10 * S;
+        let what = (&Hit::Node(1), &options);
+        let outcome = run(&kind, what, &mut sim, Duration::from_secs(10), &mut |_| ());
+        (outcome, sim)
+    };
+    let (outcome, sim) = course(Sim {
+        stays_broken: true,
+        stops_itself: true,
+        ..Sim::default()
+    });
+    let Some(Break::Command { inject, heal }) = sim.broken.first() else {
+        panic!("{outcome:#?}");
+    };
+    assert_eq!(
+        inject.words.join(" "),
+        "ssh root@10.0.0.2 down 10.0.0.2:9042"
+    );
+    assert_eq!(heal.words.join(" "), "ssh root@10.0.0.2 up");
+    assert!(heal.folder.is_absolute() && heal.folder.ends_with("folder"));
+    let seen = "./is-down 10.0.0.2 calls it broken, it answers a client";
+    assert_eq!(outcome.steps[2].words, seen);
+    let ends = (outcome.verdict(), sim.restarts_count);
+    assert_eq!(ends, (Verdict::Mismatch, 0), "it does not heal");
+    assert!(
+        sim.now_ns >= 100 * S,
+        "it had the time that the study gives"
+    );
+
+    assert_eq!(course(Sim::default()).0.verdict(), Verdict::Confirmed);
+    let (outcome, _) = course(Sim {
+        breaks_another: true,
+        ..Sim::default()
+    });
+    assert_eq!(outcome.verdict(), Verdict::Mismatch, "nothing was seen");
+    let (outcome, sim) = course(Sim {
+        is_blind: true,
+        ..Sim::default()
+    });
+    assert_eq!(outcome.verdict(), Verdict::Inconclusive, "{outcome:#?}");
+    assert!(sim.injected.is_empty(), "nobody had seen it whole");
+}

@@ -1,0 +1,28 @@
+//! What programs break and heal: of somebody else's machines, as their owner says.
+
+use super::Breakable;
+use crate::Invocation;
+use crate::here::Here;
+use crate::process::Identity;
+use crate::undo::Undo;
+use anyhow::Result;
+
+/// One program, and what heals what it did.
+pub(super) struct Commands {
+    pub inject: Invocation,
+    pub heal: Invocation,
+}
+
+impl Breakable for Commands {
+    fn inject(&mut self, here: &Here) -> Result<()> {
+        here.undo.add(Undo::Command(self.heal.clone()))?;
+        self.inject.succeed()
+    }
+
+    /// What has not healed stays on the list, so that it is tried once more at the end.
+    fn heal(&mut self, here: &Here) -> Result<Vec<Identity>> {
+        self.heal.succeed()?;
+        here.undo.forget(&Undo::Command(self.heal.clone()))?;
+        Ok(Vec::new())
+    }
+}

@@ -1,0 +1,183 @@
+//! Programs of somebody else's that break, look and heal where no agent of ours is: each is run on
+//! this machine to its end, or until its time is over.
+
+use crate::agent;
+use crate::process::{self, Life};
+use anyhow::{Context, Result, bail};
+use measure::clock::{self, Deadline};
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use rustix::process::{Pid, Signal, kill_process_group};
+use serde::{Deserialize, Serialize};
+use std::io::{ErrorKind, PipeReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::Child;
+use std::time::Duration;
+
+/// How long a program may take that breaks or heals: one that goes to another machine first.
+pub(crate) const LIMIT: Duration = Duration::from_secs(60);
+
+/// How often one that runs is looked at. Short against what a program takes to start.
+const POLL: Duration = Duration::from_millis(5);
+
+/// What is kept of what a program says, from the end on: a message and what led to it.
+const SAID_BYTES_MAX: usize = 300;
+
+/// What a pipe holds, `pipe(7)`.
+const PIPE_BYTES: usize = 64 << 10;
+
+/// A program with its arguments, which no shell sees.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Invocation {
+    /// The program and its arguments: at least the program, which is looked for where programs are
+    /// unless it is a path.
+    pub words: Vec<String>,
+    /// Where it runs, and where a path begins that is not absolute.
+    pub folder: PathBuf,
+}
+
+/// What became of a program.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Done {
+    /// Its exit code; none if it was killed, since its time was over or by somebody else.
+    pub code: Option<i32>,
+    /// The end of what it said, on one line.
+    pub said: String,
+}
+
+impl Invocation {
+    /// Runs it. What it has started in its group is killed with it when the time is over.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub(crate) fn run(&self, limit: Duration) -> Result<Done> {
+        let (program, arguments) = self.words.split_first().context("there is no program")?;
+        let program = match program.contains('/') {
+            true => self.folder.join(program),
+            false => Path::new(program).to_owned(),
+        };
+        let (mut output, input) = std::io::pipe().context("make a pipe")?;
+        // Who was started by it may hold the pipe for longer than anybody waits.
+        let flags = fcntl_getfl(&output).context("look at a pipe")?;
+        fcntl_setfl(&output, flags | OFlags::NONBLOCK).context("read a pipe in time")?;
+        let mut command = process::command(&program);
+        command
+            .args(arguments)
+            .current_dir(&self.folder)
+            // Whoever clears up after an agent ends what has its mark.
+            .env_remove(agent::MARK)
+            .stderr(input.try_clone().context("share a pipe")?)
+            .stdout(input);
+        let mut child = process::spawn(command, Life::Ours)?;
+        let (deadline, mut said) = (Deadline::after(limit), Vec::new());
+        let ended = loop {
+            hear(&mut output, &mut said)?;
+            match child.try_wait().context("wait for a program")? {
+                Some(status) => break status,
+                None if deadline.passed() => {
+                    end(&child);
+                    break child.wait().context("wait for a program")?;
+                }
+                None => clock::sleep(POLL),
+            }
+        };
+        hear(&mut output, &mut said)?;
+        let said = String::from_utf8_lossy(&said);
+        let words: Vec<&str> = said.split_whitespace().collect();
+        Ok(Done {
+            code: ended.code(),
+            said: words.join(" "),
+        })
+    }
+
+    /// Runs it, which is to end with 0.
+    ///
+    /// # Errors
+    /// It cannot be started, does not end in time, or ends with anything else.
+    pub(crate) fn succeed(&self) -> Result<()> {
+        let done = self.run(LIMIT)?;
+        match done.code {
+            Some(0) => Ok(()),
+            Some(code) => bail!("{self} ended with {code}: {}", done.said),
+            None => bail!(
+                "{self} was killed, at the latest after {} s: {}",
+                LIMIT.as_secs(),
+                done.said
+            ),
+        }
+    }
+}
+
+impl std::fmt::Display for Invocation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.words.join(" "))
+    }
+}
+
+/// Takes what has come until now, as much as a pipe holds, and keeps the end of it.
+fn hear(output: &mut PipeReader, said: &mut Vec<u8>) -> Result<()> {
+    let mut buffer = [0; 4096];
+    for _ in 0..PIPE_BYTES / buffer.len() {
+        match output.read(&mut buffer) {
+            Ok(0) => return Ok(()),
+            Ok(count) => said.extend_from_slice(&buffer[..count]),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error).context("hear a program"),
+        }
+        said.drain(..said.len().saturating_sub(SAID_BYTES_MAX));
+    }
+    Ok(())
+}
+
+/// Kills it and its group, of which it is the first.
+fn end(child: &Child) {
+    if let Some(group) = Pid::from_raw(child.id() as i32) {
+        // It may just have ended; then there is nothing to do.
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(words: &[&str], folder: &Path, limit: Duration) -> Result<Done> {
+        let words = words.iter().map(|word| (*word).to_owned()).collect();
+        let folder = folder.to_owned();
+        Invocation { words, folder }.run(limit)
+    }
+
+    #[test]
+    fn what_it_says_and_how_it_ends_is_known_and_no_shell_sees_its_arguments() {
+        let root = tempfile::tempdir().unwrap();
+        let script = "echo \"$1\" in `pwd`; echo gone >&2; exit 3";
+        let words = ["sh", "-c", script, "-", "$HOME; a"];
+        let done = run(&words, root.path(), LIMIT).unwrap();
+        let folder = root.path().canonicalize().unwrap();
+        let said = format!("$HOME; a in {} gone", folder.display());
+        assert_eq!((done.code, done.said), (Some(3), said));
+        std::os::unix::fs::symlink("/bin/true", root.path().join("mine")).unwrap();
+        let done = run(&["./mine"], root.path(), LIMIT).unwrap();
+        assert_eq!(done.code, Some(0), "a path begins in the folder");
+        let error = run(&["/nonexistent/a"], root.path(), LIMIT).unwrap_err();
+        assert!(format!("{error:#}").contains("/nonexistent/a"), "{error:#}");
+        assert!(run(&[], root.path(), LIMIT).is_err());
+    }
+
+    #[test]
+    fn one_that_does_not_end_is_killed_with_what_it_has_started() {
+        let root = tempfile::tempdir().unwrap();
+        let script = "sleep 600 & echo $!; yes";
+        let soon = Duration::from_millis(300);
+        let done = run(&["sh", "-c", script], root.path(), soon).unwrap();
+        assert_eq!(done.code, None);
+        assert!(done.said.len() <= SAID_BYTES_MAX, "{}", done.said.len());
+        let script = "sleep 600 & echo $!; wait";
+        let done = run(&["sh", "-c", script], root.path(), soon).unwrap();
+        let sleep: u32 = done.said.parse().unwrap();
+        let alive = || process::Identity::of(sleep).is_some();
+        while alive() {
+            clock::sleep(POLL);
+        }
+    }
+}
