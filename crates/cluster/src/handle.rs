@@ -39,6 +39,12 @@ pub struct NodeHandle {
     pub start: (Command, PathBuf),
     /// What starts it though a part of its commit log cannot be read.
     pub forgiving: Command,
+    /// What starts it when the ring has nothing of it: it joins, and streams what it is to own.
+    pub joining: Command,
+    /// What starts it when it has lost its data: it takes its own place, and streams what it had.
+    pub replacing: Command,
+    /// The folders of all that it keeps of its data, as its host has them.
+    pub kept: Vec<PathBuf>,
     /// Where it answers CQL.
     pub address: SocketAddr,
     /// Where it answers other nodes.
@@ -49,6 +55,15 @@ pub struct NodeHandle {
     pub access: Access,
     /// By what it is told to do something; none where it shows no MBeans.
     pub control: Option<NodeControl>,
+}
+
+/// How a node is started that has nothing of its data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Anew {
+    /// The ring has nothing of it.
+    Joining,
+    /// The ring holds it to be down.
+    Replacing,
 }
 
 /// What a node is asked and told by its MBeans.
@@ -127,6 +142,33 @@ impl NodeHandle {
     pub fn forgiving(&self) -> Result<Restartable> {
         let before = self.restartable()?;
         Restartable::new(before.process, &self.forgiving, &self.start.1)
+    }
+
+    /// The same, started without its data.
+    ///
+    /// # Errors
+    /// It does not run.
+    pub fn anew(&self, how: Anew) -> Result<Restartable> {
+        let before = self.restartable()?;
+        let command = match how {
+            Anew::Joining => &self.joining,
+            Anew::Replacing => &self.replacing,
+        };
+        Restartable::new(before.process, command, &self.start.1)
+    }
+
+    /// Whether nothing stands in the folders of its data.
+    ///
+    /// # Errors
+    /// They cannot be listed.
+    pub fn is_empty(&self) -> Result<bool> {
+        for folder in &self.kept {
+            let entries = self.agent.list(folder, None)?;
+            if entries.is_some_and(|entries| !entries.is_empty()) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::program::wait_until;
 use anyhow::Result;
-use cluster::{Ability, Access, Handles, NodeHandle};
+use cluster::{Ability, Access, Anew, Handles, Members, NodeHandle, Operation};
 use fault::{
     By, Hit, HostSeen, Kind, Live, Mended, NodeSeen, Options, Order, Outcome, Verdict, World,
 };
@@ -35,6 +35,9 @@ fn node(agent: &Arc<Agent>, root: &Path) -> NodeHandle {
         // The one after it is where it was.
         start: (server(address.port()), output),
         forgiving: server(address.port()),
+        joining: server(address.port()),
+        replacing: server(address.port()),
+        kept: Vec::new(),
         address,
         storage: address,
         folder: root.to_owned(),
@@ -133,6 +136,26 @@ impl World for Astray {
         self.0.restartable(node)
     }
 
+    fn anew(&self, node: usize, how: Anew) -> Result<(Restartable, Vec<PathBuf>)> {
+        self.0.anew(node, how)
+    }
+
+    fn is_empty(&mut self, node: usize) -> Result<bool> {
+        self.0.is_empty(node)
+    }
+
+    fn operate(&mut self, node: usize, what: Operation, limit: Duration) -> Result<()> {
+        self.0.operate(node, what, limit)
+    }
+
+    fn operated(&mut self, node: usize) -> Option<Result<String>> {
+        self.0.operated(node)
+    }
+
+    fn members(&mut self, node: usize, limit: Duration) -> Result<Members> {
+        self.0.members(node, limit)
+    }
+
     fn inject(&mut self, _: By, _: Break, _: &[usize], within: Duration) -> Result<()> {
         self.1.inject(Break::Pause(self.2), within).map(drop)
     }
@@ -171,6 +194,9 @@ fn a_fault_of_the_wrong_process_is_a_mismatch() {
             process: node.process,
             start: (server(0), root.path().join("cluster/output")),
             forgiving: server(0),
+            joining: server(0),
+            replacing: server(0),
+            kept: Vec::new(),
             address: node.address,
             storage: node.storage,
             folder: node.folder.clone(),

@@ -195,6 +195,8 @@ fn counted(checks: &CheckCounts) -> ReadBackRecord {
 
 /// What was broken on purpose, and what the nodes may have lost by it.
 fn blows(settings: &Settings, running: &Running) -> Vec<Blow> {
+    let nodes_count = running.cluster.nodes().len() as u64;
+    let takes_over = nodes_count > settings.keyspace.replication.copies();
     let blow = |fault: &study::settings::Fault| {
         let place = Place::of(fault, running);
         Blow {
@@ -204,6 +206,8 @@ fn blows(settings: &Settings, running: &Running) -> Vec<Blow> {
                 fault::Loses::Nothing => Loses::Nothing,
                 fault::Loses::Memory => Loses::Memory,
                 fault::Loses::Unsynced => Loses::Unsynced,
+                fault::Loses::HandedOver if takes_over => Loses::Nothing,
+                fault::Loses::Copy | fault::Loses::HandedOver => Loses::Everything,
             },
         }
     };

@@ -150,6 +150,21 @@ fn mistakes_of_faults_are_found_together_and_where_they_stand() {
     );
 }
 
+/// Its data would come back from nobody.
+#[test]
+fn a_node_that_is_alone_loses_no_data_and_leaves_no_ring() {
+    for kind in ["data-lost", "node-decommission", "node-remove"] {
+        let text = BROKEN
+            .replace("nodes: 3", "nodes: 1")
+            .replace("node: 2", "node: 1")
+            .replace("node-pause", kind);
+        let refused = resolve("s.yaml", &text, &Overrides::default());
+        let said = refused.unwrap_err().to_string();
+        let expected = format!("s.yaml:8:21: {kind} needs another node, from which the data");
+        assert!(said.contains(&expected), "{said}");
+    }
+}
+
 #[test]
 fn only_nodes_of_our_own_are_broken() {
     for target in ["null: {}", "attach: {contact_points: [h]}"] {
