@@ -68,7 +68,7 @@ impl Fault for Leaving {
             broken,
             ..Look::of_two(others, client)
         };
-        ring::and_back(world, seen, self.node, limit)
+        ring::and_settled(world, seen, self.node, limit)
     }
 
     fn heal(&mut self, world: &mut dyn World) -> Result<Mended> {

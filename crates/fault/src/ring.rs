@@ -84,18 +84,35 @@ pub(crate) fn emptied(world: &mut dyn World, node: usize) -> Looked {
     look::or_unseen("its folders", looked)
 }
 
-/// What was seen; that all is whole again needs the word of all other nodes, and of the node itself
-/// that it streams nothing more.
+/// What was seen; that all is whole again needs the word of all other nodes, too.
 pub(crate) fn and_back(world: &mut dyn World, seen: Looked, node: usize, limit: Duration) -> Look {
     if seen.whole != Some(true) {
         return seen;
     }
     let broken = seen.broken;
     let others = held(world, node, limit, |_| false);
+    let back = Look {
+        broken,
+        ..Look::of_two(seen, others)
+    };
+    and_settled(world, back, node, limit)
+}
+
+/// What was seen; that all is whole again needs the node's own word that it streams nothing more.
+pub(crate) fn and_settled(
+    world: &mut dyn World,
+    seen: Looked,
+    node: usize,
+    limit: Duration,
+) -> Look {
+    if seen.whole != Some(true) {
+        return seen;
+    }
+    let broken = seen.broken;
     let own = look::or_unseen("it", settled(world, node, limit));
     Look {
         broken,
-        ..Look::of_two(Look::of_two(seen, others), own)
+        ..Look::of_two(seen, own)
     }
 }
 

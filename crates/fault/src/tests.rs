@@ -5,8 +5,12 @@ use anyhow::bail;
 use cluster::{Member, Standing};
 use host::process::Identity;
 use host::{Attempt, Bytes, Reach, VolumeUse};
+use std::sync::LazyLock;
 
 const S: u64 = 1_000_000_000;
+
+/// Stands for the process of every node; asked for once.
+static OWN: LazyLock<Identity> = LazyLock::new(Identity::own);
 
 /// Three hosts with a node each, of which one is broken, and what goes wrong with that.
 #[derive(Default)]
@@ -218,7 +222,7 @@ impl World for Sim {
 
     fn nodes(&self) -> Vec<NodeSeen> {
         let node = |index: usize| NodeSeen {
-            process: Some(Identity::own()),
+            process: Some(*OWN),
             host: Some(index),
             cql: ([10, 0, 0, index as u8 + 1], 9042).into(),
             storage: ([10, 0, 0, index as u8 + 1], 7000).into(),
@@ -293,7 +297,7 @@ impl World for Sim {
 
     fn restartable(&self, _: usize) -> Result<Restartable> {
         let command = host::process::command("/bin/true".as_ref());
-        Restartable::new(Identity::own(), &command, "/dev/null".as_ref())
+        Restartable::new(*OWN, &command, "/dev/null".as_ref())
     }
 
     fn inject(&mut self, _: By, what: Break, _: &[usize], within: Duration) -> Result<()> {

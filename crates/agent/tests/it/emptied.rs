@@ -48,7 +48,9 @@ impl Kept {
         for file in files.map(|file| self.folder.join(file)) {
             let text = "something".to_owned();
             let folder = Step::Folder(file.parent().unwrap().to_owned());
-            self.agent.change(vec![folder, Step::write(file, text)]).unwrap();
+            self.agent
+                .change(vec![folder, Step::write(file, text)])
+                .unwrap();
         }
     }
 
@@ -143,7 +145,10 @@ fn who_was_to_leave_is_emptied_when_it_has_left_and_no_sooner() {
         address,
     };
     let broken = kept.agent.inject(leave(), LIMIT).unwrap();
-    assert!(kept.process.alive() && !kept.is_empty(), "it leaves by itself");
+    assert!(
+        kept.process.alive() && !kept.is_empty(),
+        "it leaves by itself"
+    );
     let healed = kept.agent.heal(broken).unwrap();
     assert_eq!(healed.processes, [kept.process]);
     let became = healed.became.unwrap();
@@ -199,7 +204,8 @@ fn who_has_lost_its_data_is_started_or_gone_when_its_controller_or_agent_is_kill
             std::fs::remove_dir_all(&cluster).unwrap_or_default();
         }
         wait_until("nothing of it runs", || {
-            of_cluster(&id, "machine", false).is_empty() && of_cluster(&id, "machine", true).is_empty()
+            of_cluster(&id, "machine", false).is_empty()
+                && of_cluster(&id, "machine", true).is_empty()
         });
         assert!(!cluster.exists(), "and nothing is left");
         let _ = child.kill();

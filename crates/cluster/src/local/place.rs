@@ -271,7 +271,6 @@ pub(super) fn layouts(
     ports: Ports,
 ) -> Result<Vec<NodeLayout>> {
     let seed = *addresses.first().context("a cluster has a node")?;
-    let second = addresses.get(1).copied().unwrap_or(seed);
     let ring = settings::ring(spec.nodes, settings::tokens_count(&spec.yaml));
     let mut all = Vec::with_capacity(spec.nodes);
     for (index, (address, tokens)) in addresses.iter().zip(ring).enumerate() {
@@ -292,7 +291,7 @@ pub(super) fn layouts(
             rack: rack(spec, index),
             tokens,
             seed,
-            introducer: if *address == seed { second } else { seed },
+            all: addresses.to_vec(),
             host,
             commitlog_total_mib: room::commitlog_total_mib(disk.total_bytes, sharers),
             folder: above.join(&name),

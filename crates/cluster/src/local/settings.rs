@@ -87,8 +87,8 @@ pub(crate) struct NodeLayout {
     pub tokens: Vec<i64>,
     /// Address of the first node, which the others ask for the ring.
     pub seed: Ipv4Addr,
-    /// Address of the node that it asks for the ring when it joins one: a seed never streams.
-    pub introducer: Ipv4Addr,
+    /// Addresses of all nodes, in their order.
+    pub all: Vec<Ipv4Addr>,
     /// The host it lives on.
     pub host: String,
     /// Everything of the node is in here, as its host has it.
@@ -246,10 +246,11 @@ fn yaml_of(node: &NodeLayout, overrides: &Map<String, Value>) -> Map<String, Val
     settings
 }
 
-/// Those of a node that joins a ring.
+/// Those of a node that joins a ring: it asks another one, since a seed never streams.
 fn joining_of(node: &NodeLayout, overrides: &Map<String, Value>) -> Map<String, Value> {
+    let mut others = node.all.iter().filter(|one| **one != node.address);
     let node = NodeLayout {
-        seed: node.introducer,
+        seed: others.next().copied().unwrap_or(node.seed),
         ..node.clone()
     };
     let mut settings = yaml_of(&node, overrides);
@@ -261,7 +262,15 @@ fn base(node: &NodeLayout) -> Map<String, Value> {
     let folder = |name: &str| node.folder.join(name).display().to_string();
     let address = node.address.to_string();
     let tokens: Vec<String> = node.tokens.iter().map(i64::to_string).collect();
-    let seeds = json!([{ "seeds": format!("{}:{}", node.seed, node.ports.storage) }]);
+    // The seed has all for seeds, and tells them of the ring even if it holds them to be gone for
+    // good: one that takes its own place again is told by nobody else.
+    let seeds: &[Ipv4Addr] = match node.address == node.seed {
+        true => &node.all,
+        false => &[node.seed],
+    };
+    let seed = |address: &Ipv4Addr| format!("{address}:{}", node.ports.storage);
+    let seeds: Vec<String> = seeds.iter().map(seed).collect();
+    let seeds = json!([{ "seeds": seeds.join(",") }]);
     let settings = json!({
         "cluster_name": "cassay",
         "num_tokens": node.tokens.len(),
@@ -372,7 +381,7 @@ mod tests {
             rack: "rack1".to_string(),
             tokens: ring(1, 4).remove(0),
             seed: Ipv4Addr::new(127, 9, 42, 1),
-            introducer: Ipv4Addr::new(127, 9, 42, 2),
+            all: [1, 2].map(|n| Ipv4Addr::new(127, 9, 42, n)).to_vec(),
             host: "host1".to_string(),
             folder: PathBuf::from("/data/a & b/node1"),
             commitlog_total_mib: 8192,
@@ -453,6 +462,8 @@ mod tests {
         assert_eq!(joining["auto_bootstrap"], true);
         let seeds = &joining["seed_provider"][0]["parameters"][0]["seeds"];
         assert_eq!(seeds, "127.9.42.2:7000");
+        let seeds = &own["seed_provider"][0]["parameters"][0]["seeds"];
+        assert_eq!(seeds, "127.9.42.1:7000,127.9.42.2:7000", "it is told of it");
     }
 
     #[test]
