@@ -1,8 +1,8 @@
 //! A node that leaves the ring in order, and comes back: told to by its MBeans, it streams what it
 //! owns to the others and goes. Then it is started with empty folders, and bootstraps.
 //!
-//! It is told to leave though copies become fewer than a keyspace asks for: on three nodes Cassandra
-//! refuses it otherwise for a keyspace of its own, `system_distributed`, that wants three.
+//! It is told to leave though copies become fewer than a keyspace asks for: on three nodes it is
+//! refused otherwise for a keyspace of Cassandra's own, `system_distributed`, that wants three.
 
 use crate::look::{self, Look};
 use crate::{By, Fault, Kind, Length, Loses, Mended, Place, World, ring};

@@ -1,6 +1,6 @@
 //! A node that is lost for good, and a new one in its place: it is killed with its data, and when
-//! another node holds it to be down, that one is told to take it out of the ring; the others make up
-//! for its copies. Then it is started with empty folders, and bootstraps under another host id.
+//! another node holds it to be down, that one is told to take it out of the ring; the others make
+//! up for its copies. Then it is started with empty folders, and bootstraps under another host id.
 
 use crate::look::Look;
 use crate::{By, Fault, Kind, Length, Loses, Mended, Place, World, data_lost, ring};

@@ -1,4 +1,6 @@
 //! Courses of faults on a simulated clock: a node that does what it is told to, or something else.
+//!
+//! Long because what is simulated has to know every kind, and each kind goes through it.
 
 use super::*;
 use anyhow::bail;
