@@ -1,5 +1,5 @@
-//! The members of a ring as one of its nodes has them by its MBeans: who belongs to it, who comes or
-//! goes, who is down.
+//! The members of a ring as one of its nodes has them by its MBeans: who belongs to it, who comes
+//! or goes, who is down.
 
 use crate::handle::NodeControl;
 use anyhow::{Context, Result};
