@@ -77,7 +77,7 @@ pub enum Loses {
     Memory,
     /// What was not synced to its disk (loss of power).
     Unsynced,
-    /// Its disk.
+    /// All that it had: its disk, or its place.
     Everything,
 }
 
@@ -182,13 +182,13 @@ fn why_lossy(loses: Loses, commit_log: Option<&CommitLog>) -> Lossy {
     let Some(log) = commit_log else {
         return match loses {
             Loses::Nothing => Lossy::No,
-            Loses::Everything => Lossy::Yes("its disk".to_owned()),
+            Loses::Everything => Lossy::Yes("all that it had".to_owned()),
             Loses::Memory | Loses::Unsynced => Lossy::Unknown,
         };
     };
     match (loses, log.sync) {
         (Loses::Nothing, _) => Lossy::No,
-        (Loses::Everything, _) => Lossy::Yes("its disk".to_owned()),
+        (Loses::Everything, _) => Lossy::Yes("all that it had".to_owned()),
         (Loses::Memory | Loses::Unsynced, _) if !log.is_used => {
             Lossy::Yes("what was not flushed, without a commit log (durable_writes)".to_owned())
         }

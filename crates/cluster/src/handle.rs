@@ -55,8 +55,23 @@ pub struct OwnNode {
     pub start: (Command, PathBuf),
     /// What starts it though a part of its commit log cannot be read.
     pub forgiving: Command,
+    /// What starts it when the ring has nothing of it: it joins, and streams what it is to own.
+    pub joining: Command,
+    /// What starts it when it has lost its data: it takes its own place, and streams what it had.
+    pub replacing: Command,
+    /// The folders of all that it keeps of its data, as its host has them.
+    pub kept: Vec<PathBuf>,
     /// Everything of the node is in here, as its host has it.
     pub folder: PathBuf,
+}
+
+/// How a node is started that has nothing of its data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Anew {
+    /// The ring has nothing of it.
+    Joining,
+    /// The ring holds it to be down.
+    Replacing,
 }
 
 /// What a node is asked and told by its MBeans.
@@ -152,6 +167,33 @@ impl NodeHandle {
     pub fn forgiving(&self) -> Result<Restartable> {
         let (before, own) = (self.restartable()?, self.own()?);
         Restartable::new(before.process, &own.forgiving, &own.start.1)
+    }
+
+    /// The same, started without its data.
+    ///
+    /// # Errors
+    /// It does not run, or is not ours.
+    pub fn anew(&self, how: Anew) -> Result<Restartable> {
+        let (before, own) = (self.restartable()?, self.own()?);
+        let command = match how {
+            Anew::Joining => &own.joining,
+            Anew::Replacing => &own.replacing,
+        };
+        Restartable::new(before.process, command, &own.start.1)
+    }
+
+    /// Whether nothing stands in the folders of its data.
+    ///
+    /// # Errors
+    /// They cannot be listed, or it is not ours.
+    pub fn is_empty(&self) -> Result<bool> {
+        for folder in &self.own()?.kept {
+            let entries = self.agent.list(folder, None)?;
+            if entries.is_some_and(|entries| !entries.is_empty()) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 }
 

@@ -21,6 +21,7 @@ pub mod kept;
 pub mod leftovers;
 mod local;
 mod mbeans;
+mod members;
 mod node;
 mod operation;
 mod page_cache;
@@ -41,12 +42,13 @@ pub use change::Change;
 pub use cluster::{Cluster, NodeDied, NodeInfo};
 pub use counts::OperationCounts;
 pub use data_use::DataUse;
-pub use handle::{Handles, HostHandle, NodeControl, NodeHandle, OwnNode};
+pub use handle::{Anew, Handles, HostHandle, NodeControl, NodeHandle, OwnNode};
 pub use host::{DiskSpec, HostSpec, HostsSpec, Isolation, LinkSpec, VolumeUse};
 pub use local::{
     Effect, HostInfo, NodeConfiguration, Observed, Proof, Restarts, SchemaOption, memory_bytes,
     yaml_refusal,
 };
+pub use members::{Member, Members, Standing};
 pub use null::{Drift, ErrorCode, Latency, NullSpec, Stall};
 pub use operation::Operation;
 pub use ring::{Replication, Ring};

@@ -15,6 +15,15 @@ pub enum Operation {
         /// Its name.
         keyspace: String,
     },
+    /// It leaves the ring, and streams its data to those who own it then; though copies become
+    /// fewer than a keyspace asks for.
+    Decommission,
+    /// It takes another node out of the ring that is down, whose data the others stream to each
+    /// other.
+    RemoveNode {
+        /// The other one's.
+        host_id: String,
+    },
 }
 
 impl NodeControl {
@@ -34,6 +43,14 @@ impl NodeControl {
                     &[json!(false), json!(keyspace), json!([])],
                 )?;
                 Ok(format!("{keyspace} was compacted"))
+            }
+            Operation::Decommission => {
+                agent.call(STORAGE, "decommission(boolean)", &[json!(true)])?;
+                Ok("it has left the ring".to_owned())
+            }
+            Operation::RemoveNode { host_id } => {
+                agent.call(STORAGE, "removeNode(java.lang.String)", &[json!(host_id)])?;
+                Ok(format!("{host_id} was taken out of the ring"))
             }
         }
     }

@@ -225,7 +225,7 @@ impl Course<'_> {
     /// again, as an operator would: some stop themselves for good when they meet what was broken.
     fn heal(&mut self) -> bool {
         self.say("healing", "what was done is undone".to_owned());
-        let healed = self.world.heal();
+        let healed = self.fault.heal(self.world);
         let began_ns = self.world.now_ns();
         let until_ns = began_ns + self.kind.healed_within.as_nanos() as u64;
         let mended = healed.as_ref().map(Clone::clone).unwrap_or_default();
@@ -239,8 +239,8 @@ impl Course<'_> {
                 self.say("whole", look.words + early + &became.unwrap_or_default());
                 return true;
             }
-            let is_late = self.world.now_ns() >= until_ns || host::process::is_interrupted();
-            if is_late || healed.is_err() {
+            let is_late = self.world.now_ns() >= until_ns && !self.fault.is_healing(self.world);
+            if is_late || healed.is_err() || host::process::is_interrupted() {
                 let why = healed.as_ref().err();
                 let why = why.map(|error| format!("; healing failed: {error:#}"));
                 self.say("not-whole", look.words + &why.unwrap_or_default());

@@ -55,6 +55,10 @@ pub enum Loses {
     Memory,
     /// What was not synced to its disk.
     Unsynced,
+    /// Its copy of everything: others have theirs.
+    Copy,
+    /// Its copy, where there are no more nodes than copies: otherwise others have it before.
+    HandedOver,
 }
 
 /// How long a fault holds.
@@ -164,6 +168,12 @@ impl Kind {
     /// For how long it is meant to hold at the most where nothing is stated, ns.
     pub fn at_most_ns(&self) -> u64 {
         MOMENT.as_nanos() as u64
+    }
+
+    /// Whether it changes who is in the ring, or leaves a node nothing but what others have: there
+    /// has to be another one.
+    pub fn needs_others(&self) -> bool {
+        matches!(self.loses, Loses::Copy | Loses::HandedOver)
     }
 
     /// Whether `knob` says something of it.

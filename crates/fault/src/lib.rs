@@ -10,6 +10,7 @@
 mod command;
 mod course;
 mod data_corrupt;
+mod data_lost;
 mod disk_errors;
 mod disk_full;
 mod disk_read_only;
@@ -28,12 +29,15 @@ mod net_one_way;
 mod net_partition;
 mod net_reset;
 mod net_slow;
+mod node_decommission;
 mod node_descriptors;
 mod node_kill;
 mod node_pause;
+mod node_remove;
 mod node_restart;
 mod node_slow;
 mod node_stop;
+mod ring;
 
 pub use command::Commands;
 pub use course::{Outcome, Step, Verdict, run};
@@ -41,7 +45,7 @@ pub use kind::{Hit, Kind, Knob, Length, Loses, Options, Place};
 pub use live::{Live, Order, orders};
 
 use anyhow::Result;
-use cluster::Operation;
+use cluster::{Anew, Members, Operation};
 use host::process::Identity;
 use host::{Break, Restartable, Seen, Sight};
 use look::Look;
@@ -65,6 +69,9 @@ pub const KINDS: &[Kind] = &[
     disk_removed::KIND,
     disk_errors::KIND,
     data_corrupt::KIND,
+    data_lost::KIND,
+    node_decommission::KIND,
+    node_remove::KIND,
     net_partition::KIND,
     net_one_way::KIND,
     net_client_cut::KIND,
@@ -91,6 +98,16 @@ trait Fault {
     /// Whether its nodes are ours, to be started again if they do not come back.
     fn is_ours(&self) -> bool {
         true
+    }
+
+    /// Makes whole what it has broken, when what it has begun has come to its end.
+    fn heal(&mut self, world: &mut dyn World) -> Result<Mended> {
+        world.heal()
+    }
+
+    /// Whether its healing goes on, however long it takes.
+    fn is_healing(&mut self, _world: &mut dyn World) -> bool {
+        false
     }
 
     /// Does it; what was done, in words.
@@ -174,6 +191,18 @@ pub trait World {
     /// It does not run.
     fn restartable(&self, node: usize) -> Result<Restartable>;
 
+    /// The same without its data, which it streams from the others; and the folders of its data.
+    ///
+    /// # Errors
+    /// It does not run.
+    fn anew(&self, node: usize, how: Anew) -> Result<(Restartable, Vec<PathBuf>)>;
+
+    /// Whether nothing stands in those folders.
+    ///
+    /// # Errors
+    /// Nobody can look.
+    fn is_empty(&mut self, node: usize) -> Result<bool>;
+
     /// Breaks something; `nodes` are those whose processes are touched, in their order. If nobody
     /// heals it, the agent does so after `within`.
     ///
@@ -187,8 +216,8 @@ pub trait World {
     /// Something cannot be made whole; all else is.
     fn heal(&mut self) -> Result<Mended>;
 
-    /// Kills the process of a node, if it lives, and starts another one; `forgiving`, it skips what
-    /// of its commit log cannot be read.
+    /// Kills the process of a node, if it lives, and starts another one, in the way in which
+    /// healing has started it; `forgiving`, it skips what of its commit log cannot be read.
     ///
     /// # Errors
     /// It cannot be done.
@@ -223,6 +252,12 @@ pub trait World {
 
     /// What came of what a node was told to do last; none: it is at work, or was told nothing.
     fn operated(&mut self, node: usize) -> Option<Result<String>>;
+
+    /// What a node says of the ring.
+    ///
+    /// # Errors
+    /// It has no MBeans, or does not tell within the limit.
+    fn members(&mut self, node: usize, limit: Duration) -> Result<Members>;
 
     /// Asks a node as a client.
     ///

@@ -2,7 +2,7 @@
 
 use crate::{By, HostSeen, Mended, NodeSeen, World};
 use anyhow::{Context, Result, anyhow, bail};
-use cluster::{Handles, HostHandle, NodeHandle, Operation};
+use cluster::{Anew, Handles, HostHandle, Members, NodeControl, NodeHandle, Operation};
 use host::process::Identity;
 use host::{Agent, Break, Broken, Restartable, Seen, Sight};
 use measure::clock;
@@ -46,6 +46,8 @@ pub struct Live {
     broken: Vec<Entry>,
     /// A connection to a node that is looked at.
     held: Option<TcpStream>,
+    /// What starts nodes that have lost what they kept, by node.
+    emptied: BTreeMap<usize, Restartable>,
     /// What nodes were told to do and have not told of: by node.
     at_work: BTreeMap<usize, JoinHandle<Result<String>>>,
 }
@@ -68,6 +70,7 @@ impl Live {
             is_ordered: false,
             broken: Vec::new(),
             held: None,
+            emptied: BTreeMap::new(),
             at_work: BTreeMap::new(),
         }
     }
@@ -80,6 +83,12 @@ impl Live {
     fn at(&self, node: usize) -> Result<&NodeHandle> {
         let found = self.handles.nodes.get(node);
         found.with_context(|| format!("there is no node {}", node + 1))
+    }
+
+    fn control(&self, node: usize) -> Result<NodeControl> {
+        let known = self.at(node)?;
+        let no_beans = || format!("{} shows no MBeans to be told by", known.name);
+        known.control.clone().with_context(no_beans)
     }
 
     fn agent(&self, by: By) -> Result<Arc<Agent>> {
@@ -166,7 +175,20 @@ impl World for Live {
         self.at(node)?.restartable()
     }
 
+    fn anew(&self, node: usize, how: Anew) -> Result<(Restartable, Vec<PathBuf>)> {
+        let known = self.at(node)?;
+        Ok((known.anew(how)?, known.kept.clone()))
+    }
+
+    fn is_empty(&mut self, node: usize) -> Result<bool> {
+        self.at(node)?.is_empty()
+    }
+
     fn inject(&mut self, by: By, what: Break, nodes: &[usize], within: Duration) -> Result<()> {
+        if let (Break::Wipe { process, .. } | Break::Leave { process, .. }, [node]) = (&what, nodes)
+        {
+            self.emptied.insert(*node, process.clone());
+        }
         let agent = self.agent(by)?;
         let broken = agent.inject(what, within)?;
         // What was started to break it: nodes of another host.
@@ -204,9 +226,14 @@ impl World for Live {
 
     fn restart(&mut self, node: usize, forgiving: bool) -> Result<()> {
         let known = self.at(node)?;
-        let what = Break::Kill(match forgiving {
+        let again = match forgiving {
             true => known.forgiving()?,
             false => known.restartable()?,
+        };
+        // One that comes back without its data must not do so in the usual way, which streams none.
+        let what = Break::Kill(match self.emptied.get(&node) {
+            Some(anew) => anew.of(again.process),
+            None => again,
         });
         let agent = Arc::clone(&known.agent);
         let healed = agent.heal(agent.inject(what, RESTART_LIMIT)?)?;
@@ -222,9 +249,7 @@ impl World for Live {
         if self.at_work.contains_key(&node) {
             bail!("node {} is still at work", node + 1);
         }
-        let known = self.at(node)?;
-        let no_beans = || format!("{} shows no MBeans to be told by", known.name);
-        let control = known.control.clone().with_context(no_beans)?;
+        let control = self.control(node)?;
         let thread = std::thread::Builder::new().name(format!("operation {}", node + 1));
         let thread = thread.spawn(move || control.perform(&what, limit));
         self.at_work.insert(node, thread.context("start a thread")?);
@@ -237,6 +262,10 @@ impl World for Live {
         }
         let ended = self.at_work.remove(&node)?.join();
         Some(ended.unwrap_or_else(|_| Err(anyhow!("the thread of an operation has panicked"))))
+    }
+
+    fn members(&mut self, node: usize, limit: Duration) -> Result<Members> {
+        self.control(node)?.members(limit)
     }
 
     fn ask(&mut self, node: usize, limit: Duration) -> Result<()> {

@@ -1,13 +1,20 @@
 //! Courses of faults on a simulated clock: a node that does what it is told to, or something else.
+//!
+//! Long because what is simulated has to know every kind, and each kind goes through it.
 
 mod named;
 
 use super::*;
 use anyhow::bail;
+use cluster::{Member, Standing};
 use host::process::Identity;
 use host::{Attempt, Bytes, Reach, VolumeUse};
+use std::sync::LazyLock;
 
 const S: u64 = 1_000_000_000;
+
+/// Stands for the process of every node; asked for once.
+static OWN: LazyLock<Identity> = LazyLock::new(Identity::own);
 
 /// Three hosts with a node each, of which one is broken, and what goes wrong with that.
 #[derive(Default)]
@@ -35,7 +42,25 @@ struct Sim {
     /// Its agent had healed it.
     healed_before: bool,
     restarts_count: usize,
+    /// When it was healed.
+    healed_ns: u64,
+    /// What lost its data has some left.
+    keeps_data: bool,
+    /// The others never take it out of their ring.
+    stays_member: bool,
+    /// The others hold it to be down though it is back.
+    stays_down: bool,
+    /// It streams until then when it is back.
+    streams_until_ns: u64,
+    /// Nodes that were told to do something, and until when they are at it.
+    at_work: Vec<(usize, Operation, u64)>,
 }
+
+/// How long the others take to hold it to be down.
+const DETECTED_NS: u64 = 2 * S;
+
+/// How long it takes to leave a ring.
+const LEAVING_NS: u64 = S;
 
 /// What is broken of them all.
 const HIT: usize = 0;
@@ -49,10 +74,35 @@ impl Sim {
         let ends = |what: &Break| {
             matches!(
                 what,
-                Break::Kill(_) | Break::Stop(_) | Break::PowerOff { .. }
+                Break::Kill(_) | Break::Stop(_) | Break::PowerOff { .. } | Break::Wipe { .. }
             )
         };
         self.is(ends) && !self.is_elsewhere()
+    }
+
+    /// What it was told, or another one of it, has been done.
+    fn is_out(&self, by: usize) -> bool {
+        let mut at_work = self.at_work.iter();
+        let is_done = |until: u64| self.now_ns >= until && !self.stays_member;
+        at_work.any(|(node, _, until)| *node == by && is_done(*until)) && !self.broken.is_empty()
+    }
+
+    /// Where the others hold it to stand.
+    fn standing(&self) -> Option<Standing> {
+        let leaves = self.at_work.iter().any(|(node, ..)| *node == HIT);
+        match () {
+            () if self.is_out(HIT) || self.is_out(HIT + 1) => None,
+            () if leaves && !self.broken.is_empty() && !self.stays_member => {
+                Some(Standing::Leaving)
+            }
+            () if self.stays_down && self.is_healed() => Some(Standing::Down),
+            () if self.is_gone() && self.now_ns >= DETECTED_NS => Some(Standing::Down),
+            () => Some(Standing::Normal),
+        }
+    }
+
+    fn is_healed(&self) -> bool {
+        self.broken.is_empty() && !self.injected.is_empty()
     }
 
     fn is_elsewhere(&self) -> bool {
@@ -195,7 +245,7 @@ impl World for Sim {
 
     fn nodes(&self) -> Vec<NodeSeen> {
         let node = |index: usize| NodeSeen {
-            process: Some(Identity::own()),
+            process: Some(*OWN),
             host: Some(index),
             cql: ([10, 0, 0, index as u8 + 1], 9042).into(),
             storage: ([10, 0, 0, index as u8 + 1], 7000).into(),
@@ -218,17 +268,61 @@ impl World for Sim {
         Ok(("/host/nb-1-big-Data.db".into(), 100_000))
     }
 
-    fn operate(&mut self, _: usize, what: Operation, _: Duration) -> Result<()> {
-        bail!("nobody is told to {what:?}");
+    fn operate(&mut self, node: usize, what: Operation, _: Duration) -> Result<()> {
+        if let Operation::RemoveNode { host_id } = &what {
+            let is_down = self.standing() == Some(Standing::Down);
+            anyhow::ensure!(host_id == "id0" && is_down, "it is alive");
+        }
+        if self.breaks_another {
+            self.stays_member = true;
+        }
+        self.at_work.push((node, what, self.now_ns + LEAVING_NS));
+        Ok(())
     }
 
-    fn operated(&mut self, _: usize) -> Option<Result<String>> {
-        None
+    fn operated(&mut self, node: usize) -> Option<Result<String>> {
+        let mut at_work = self.at_work.iter();
+        let (_, what, until) = at_work.find(|(by, ..)| *by == node)?;
+        let is_over = self.now_ns >= *until;
+        is_over.then(|| match self.stays_member {
+            true => bail!("{what:?} is refused"),
+            false => Ok("it has left the ring".to_owned()),
+        })
+    }
+
+    fn anew(&self, node: usize, _: Anew) -> Result<(Restartable, Vec<PathBuf>)> {
+        Ok((self.restartable(node)?, vec!["/host/data".into()]))
+    }
+
+    fn is_empty(&mut self, _: usize) -> Result<bool> {
+        Ok(self.is(|what| matches!(what, Break::Wipe { .. })) && !self.keeps_data)
+    }
+
+    fn members(&mut self, node: usize, _: Duration) -> Result<Members> {
+        let member = |(index, seen): (usize, NodeSeen)| {
+            let standing = match index {
+                HIT => self.standing()?,
+                _ => Standing::Normal,
+            };
+            let host_id = format!("id{index}");
+            Some((seen.storage, Member { host_id, standing }))
+        };
+        let streams = node == HIT && self.now_ns < self.streams_until_ns && self.is_healed();
+        Ok(Members {
+            mode: if streams { "JOINING" } else { "NORMAL" }.to_owned(),
+            streams_count: usize::from(streams),
+            all: self
+                .nodes()
+                .into_iter()
+                .enumerate()
+                .filter_map(member)
+                .collect(),
+        })
     }
 
     fn restartable(&self, _: usize) -> Result<Restartable> {
         let command = host::process::command("/bin/true".as_ref());
-        Restartable::new(Identity::own(), &command, "/dev/null".as_ref())
+        Restartable::new(*OWN, &command, "/dev/null".as_ref())
     }
 
     fn inject(&mut self, _: By, what: Break, _: &[usize], within: Duration) -> Result<()> {
@@ -240,6 +334,7 @@ impl World for Sim {
     }
 
     fn heal(&mut self) -> Result<Mended> {
+        self.healed_ns = self.now_ns;
         if !self.stays_broken {
             self.broken.clear();
         }
@@ -448,6 +543,85 @@ fn nodes_of_a_host_without_power_are_started_elsewhere() {
     assert!(outcome.at_ns("acted") >= Some(5 * S), "{outcome:#?}");
     let said = &outcome.steps[3].words;
     assert_eq!(said, "its nodes are started on host2, with their volume");
+}
+
+/// The folder of data that was to be lost has some; or the ring still has who was to leave it.
+#[test]
+fn a_node_that_keeps_its_data_or_its_place_is_a_mismatch() {
+    let keeps_data = || Sim {
+        keeps_data: true,
+        ..Sim::default()
+    };
+    let stays_member = || Sim {
+        stays_member: true,
+        ..Sim::default()
+    };
+    for (name, sim, said) in [
+        ("data-lost", keeps_data(), "there is data in its folders"),
+        ("node-remove", keeps_data(), "there is data in its folders"),
+        (
+            "node-remove",
+            stays_member(),
+            "the others hold it to be down",
+        ),
+        (
+            "node-decommission",
+            stays_member(),
+            "the others hold it to be up and normal",
+        ),
+    ] {
+        let (verdict, steps, _) = course(&Kind::of(name).unwrap(), sim);
+        assert_eq!(verdict, Verdict::Mismatch, "{name}: {steps:?}");
+        assert_eq!(steps[2].what, "unseen", "{name}");
+        assert!(steps[2].words.contains(said), "{name}: {steps:?}");
+    }
+}
+
+/// It runs and answers clients, and nobody sends it anything.
+#[test]
+fn a_node_that_the_others_hold_to_be_down_is_not_back() {
+    let sim = Sim {
+        stays_down: true,
+        ..Sim::default()
+    };
+    let (verdict, steps, _) = course(&Kind::of("data-lost").unwrap(), sim);
+    assert_eq!(verdict, Verdict::Mismatch, "{steps:?}");
+    let last = steps.last().unwrap();
+    assert_eq!(last.what, "not-whole");
+    assert!(last.words.contains("hold it to be down"), "{last:?}");
+}
+
+/// However much it had: what is late is who does nothing.
+#[test]
+fn a_node_that_streams_is_waited_for() {
+    for name in ["data-lost", "node-decommission", "node-remove"] {
+        let kind = Kind::of(name).unwrap();
+        let streams_until_ns = 20 * S + kind.healed_within.as_nanos() as u64;
+        let sim = Sim {
+            streams_until_ns,
+            ..Sim::default()
+        };
+        let (verdict, steps, _) = course(&kind, sim);
+        assert_eq!(verdict, Verdict::Confirmed, "{steps:?}");
+        assert!(steps.last().unwrap().at_ns >= streams_until_ns, "{steps:?}");
+    }
+}
+
+/// A ring that has it would not let it join.
+#[test]
+fn a_node_comes_back_when_it_has_left() {
+    let kind = Kind::of("node-decommission").unwrap();
+    let mut sim = Sim {
+        ordered_ns: LEAVING_NS / 2,
+        ..Sim::default()
+    };
+    let length = Duration::from_nanos(LEAVING_NS / 2);
+    let what = (&Hit::Node(HIT), &Options::default());
+    let outcome = run(&kind, what, &mut sim, length, &mut |_| ());
+    assert_eq!(outcome.verdict(), Verdict::Confirmed, "{outcome:#?}");
+    assert!(sim.healed_ns >= LEAVING_NS, "{outcome:#?}");
+    let last = &outcome.steps.last().unwrap().words;
+    assert!(last.ends_with("; it has left the ring"), "{last}");
 }
 
 #[test]

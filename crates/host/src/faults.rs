@@ -6,6 +6,7 @@
 //! its controller be silent or gone.
 
 mod commands;
+mod emptied;
 mod limits;
 mod links;
 mod packets;
@@ -23,7 +24,7 @@ use anyhow::{Context, Result};
 use measure::clock::Deadline;
 use reach::{Call, Serve};
 use serde::{Deserialize, Serialize};
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -46,6 +47,13 @@ impl Restartable {
         let start = StartProcess::of(command, output)?;
         Ok(Restartable { process, start })
     }
+
+    /// Another process, which is started again as this one would be.
+    #[must_use]
+    pub fn of(&self, process: Identity) -> Restartable {
+        let start = self.start.clone();
+        Restartable { process, start }
+    }
 }
 
 /// What an agent can break. Processes are those that it has started. A volume is broken in one way
@@ -58,6 +66,24 @@ pub enum Break {
     Kill(Restartable),
     /// A process is asked to end, and started again.
     Stop(Restartable),
+    /// A process is killed, and what stands in folders of its is gone; then it is started.
+    Wipe {
+        /// Which.
+        process: Restartable,
+        /// The folders, which stay.
+        folders: Vec<PathBuf>,
+    },
+    /// A process goes away from others by itself. Then, when nothing accepts connections any more
+    /// where they reached it, it is killed, its folders are emptied and it is started; one that
+    /// has not gone is let be, as [`Healed::became`] says.
+    Leave {
+        /// Which.
+        process: Restartable,
+        /// The folders, which stay.
+        folders: Vec<PathBuf>,
+        /// Where others reach it.
+        address: SocketAddr,
+    },
     /// A process may open no more files than it has; then as many as before.
     Descriptors(Identity),
     /// The host has this much CPU time, in cores; then as much as before.
@@ -189,6 +215,7 @@ fn restart(here: &Here, all: &[Restartable]) -> Result<Vec<Identity>> {
 
 impl Break {
     fn into_breakable(self, broken: Broken) -> Box<dyn Breakable> {
+        use emptied::{Emptied, When};
         use volume::{Alone, Failing, Full, How, Stalled};
         let failing = |how, processes| -> Box<dyn Breakable> {
             Box::new(Alone::with(Failing::by(how, processes)))
@@ -197,6 +224,12 @@ impl Break {
             Break::Pause(process) => Box::new(process::Pause(process)),
             Break::Kill(one) => Box::new(process::Ended::killed(one)),
             Break::Stop(one) => Box::new(process::Ended::asked(one)),
+            Break::Wipe { process, folders } => Box::new(Emptied::of(process, folders, When::Now)),
+            Break::Leave {
+                process,
+                folders,
+                address,
+            } => Box::new(Emptied::of(process, folders, When::Left(address))),
             Break::Descriptors(process) => Box::new(process::Descriptors::of(process)),
             Break::CpuQuota(cores) => Box::new(limits::Limit::cpu(cores)),
             Break::Disk(disk) => Box::new(limits::Limit::disk(disk)),

@@ -2,7 +2,7 @@
 
 use crate::program::wait_until;
 use anyhow::Result;
-use cluster::{Ability, Access, Handles, NodeHandle, Operation, OwnNode};
+use cluster::{Ability, Access, Anew, Handles, Members, NodeHandle, Operation, OwnNode};
 use fault::{
     By, Hit, HostSeen, Kind, Live, Mended, NodeSeen, Options, Order, Outcome, Verdict, World,
 };
@@ -36,6 +36,9 @@ fn node(agent: &Arc<Agent>, root: &Path) -> NodeHandle {
         own: Some(OwnNode {
             start: (server(address.port()), output),
             forgiving: server(address.port()),
+            joining: server(address.port()),
+            replacing: server(address.port()),
+            kept: Vec::new(),
             folder: root.to_owned(),
         }),
         address,
@@ -139,6 +142,26 @@ impl World for Astray {
         self.0.restartable(node)
     }
 
+    fn anew(&self, node: usize, how: Anew) -> Result<(Restartable, Vec<PathBuf>)> {
+        self.0.anew(node, how)
+    }
+
+    fn is_empty(&mut self, node: usize) -> Result<bool> {
+        self.0.is_empty(node)
+    }
+
+    fn operate(&mut self, node: usize, what: Operation, limit: Duration) -> Result<()> {
+        self.0.operate(node, what, limit)
+    }
+
+    fn operated(&mut self, node: usize) -> Option<Result<String>> {
+        self.0.operated(node)
+    }
+
+    fn members(&mut self, node: usize, limit: Duration) -> Result<Members> {
+        self.0.members(node, limit)
+    }
+
     fn inject(&mut self, _: By, _: Break, _: &[usize], within: Duration) -> Result<()> {
         self.1.inject(Break::Pause(self.2), within).map(drop)
     }
@@ -186,6 +209,9 @@ fn a_fault_of_the_wrong_process_is_a_mismatch() {
             own: Some(OwnNode {
                 start: (server(0), root.path().join("cluster/output")),
                 forgiving: server(0),
+                joining: server(0),
+                replacing: server(0),
+                kept: Vec::new(),
                 folder: root.path().to_owned(),
             }),
             address: node.address,

@@ -7,7 +7,8 @@
 use super::Program;
 use super::classes::Classes;
 use super::node::gc_log_name;
-use super::settings::NodeLayout;
+use super::settings::{self, NodeLayout};
+use crate::handle::Anew;
 use crate::spec::{Collector, LocalSpec};
 use anyhow::{Result, bail};
 use std::process::Command;
@@ -87,6 +88,15 @@ const PROPERTIES: [&str; 6] = [
     "-Dsun.net.httpserver.nodelay=true",
 ];
 
+/// For how long a node hears nothing of another one that has left the ring, in ms: twice the ring
+/// delay, which is what the server takes. Said here since that of a seed is short, and who is heard
+/// of for the first time is forgotten after half of this.
+const QUARANTINE_MS: u32 = 20_000;
+
+/// How long a node says that it joins before it streams, in ms: who has left the ring and comes
+/// back at once is heard by all of them by then, so that they send it what is written meanwhile.
+const JOINING_DELAY_MS: u32 = QUARANTINE_MS + 5_000;
+
 /// A variable whose options the JVM takes beside those of its command line.
 pub(super) const OPTIONS_VARIABLE: &str = "JDK_JAVA_OPTIONS";
 
@@ -140,13 +150,14 @@ pub(super) fn is_collector(option: &str) -> bool {
     name.is_some_and(|name| name.ends_with("GC") && name != "AdaptiveSizePolicyWithSystemGC")
 }
 
-/// The whole command that runs `node` for the `start`th time, counted from 1.
+/// The whole command that runs `node` for the `start`th time, counted from 1; `anew`, it has
+/// nothing, and streams its data from the others.
 pub(crate) fn command(
     program: &Program,
     cluster: &str,
     node: &NodeLayout,
     spec: &LocalSpec,
-    start: usize,
+    (start, anew): (usize, Option<Anew>),
 ) -> Command {
     let mut command = host::process::command(&program.java.program);
     command.arg(mark(cluster));
@@ -170,14 +181,24 @@ pub(crate) fn command(
     // How long a node looks for others before it joins them: a seed for so long, which is alone
     // when all are started anew, others twice as long. A node that has found nobody by then ends,
     // and asks only every 5 s; the first connection may take that on a busy machine.
-    let ring_delay_ms = if node.address == node.seed {
-        1000
-    } else {
-        10_000
+    let ring_delay_ms = match anew {
+        Some(Anew::Joining) => JOINING_DELAY_MS,
+        None if node.address == node.seed => 1000,
+        Some(Anew::Replacing) | None => 10_000,
     };
     command.arg(format!("-Dcassandra.ring_delay_ms={ring_delay_ms}"));
+    command.arg(format!(
+        "-Dcassandra.gossip_quarantine_delay_ms={QUARANTINE_MS}"
+    ));
+    if anew == Some(Anew::Replacing) {
+        command.arg(format!(
+            "-Dcassandra.replace_address_first_boot={}",
+            node.address
+        ));
+    }
     command.args(super::roles::options(spec));
-    add_files(&mut command, program, node);
+    let config = anew.map_or(settings::CONFIG, |_| settings::JOINING);
+    add_files(&mut command, program, node, config);
     // All pauses, whatever the collector, and what stops threads besides it. One file per start:
     // the JVM overwrites what it finds.
     command.arg(format!(
@@ -199,7 +220,7 @@ pub(crate) fn command(
 }
 
 /// The options that name files: of the node, and of the agents in its JVM.
-fn add_files(command: &mut Command, program: &Program, node: &NodeLayout) {
+fn add_files(command: &mut Command, program: &Program, node: &NodeLayout, config: &str) {
     let supply = &program.supply;
     let (folder, conf) = (node.folder.display(), node.folder.join("conf"));
     let conf = conf.display();
@@ -209,7 +230,7 @@ fn add_files(command: &mut Command, program: &Program, node: &NodeLayout) {
         command.arg(format!("-XX:CompileCommandFile={}", hints.display()));
     }
     command.args([
-        format!("-Dcassandra.config=file://{conf}/cassandra.yaml"),
+        format!("-Dcassandra.config=file://{conf}/{config}"),
         format!("-Dcassandra-rackdc.properties=file://{conf}/cassandra-rackdc.properties"),
         format!("-Dcassandra.storagedir={folder}"),
         format!("-Dcassandra.logdir={folder}/logs"),

@@ -37,7 +37,7 @@ pub(crate) use state::started_by;
 use crate::access::Access;
 use crate::capability::{self, Capability};
 use crate::cluster::{Cluster, NodeDied, NodeInfo};
-use crate::handle::{Handles, HostHandle, NodeControl, NodeHandle, OwnNode};
+use crate::handle::{Anew, Handles, HostHandle, NodeControl, NodeHandle, OwnNode};
 use crate::java::{self, Java};
 use crate::jolokia::Jolokia;
 use crate::spec::{Dirs, LocalSpec, NODES_COUNT_MAX};
@@ -55,6 +55,7 @@ use state::{NodeState, State};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 
 /// The nodes of a local cluster. Dropping it kills them and removes their folder, unless it is
@@ -360,20 +361,20 @@ impl Nodes {
         // Before there is one more.
         let node = &mut self.nodes[index];
         node.starts = Some(node.starts.map_or_else(|| node.starts_count(), Ok)?);
-        let (command, output) = self.command_of(index)?;
+        let (command, output) = self.command_of(index, None)?;
         let started = self.nodes[index].host.start(&command, &output);
         let process =
             started.with_context(|| format!("start {}", self.nodes[index].layout.name))?;
         self.started(index, process)
     }
 
-    /// What starts a node, and where what it says goes.
-    fn command_of(&self, index: usize) -> Result<(std::process::Command, PathBuf)> {
+    /// What starts a node, perhaps anew, and where what it says goes.
+    fn command_of(&self, index: usize, anew: Option<Anew>) -> Result<(Command, PathBuf)> {
         let node = &self.nodes[index];
         let starts = node.starts.map_or_else(|| node.starts_count(), Ok)?;
-        let start = starts + 1;
+        let how = (starts + 1, anew);
         let (program, layout) = (&self.program, &node.layout);
-        let command = jvm::command(program, &self.state.id, layout, &self.spec, start);
+        let command = jvm::command(program, &self.state.id, layout, &self.spec, how);
         Ok((command, layout.logs().join(OUTPUT)))
     }
 
@@ -414,16 +415,21 @@ impl Nodes {
         let node = &self.nodes[index];
         let layout = &node.layout;
         let hosts = self.hosts().map(Hosts::all).unwrap_or_default();
-        let (mut forgiving, _) = self.command_of(index)?;
+        let start = self.command_of(index, None)?;
+        let (mut forgiving, _) = self.command_of(index, None)?;
         forgiving.env(jvm::OPTIONS_VARIABLE, jvm::IGNORE_REPLAY_ERRORS);
+        let anew = |how| Ok::<_, anyhow::Error>(self.command_of(index, Some(how))?.0);
         Ok(NodeHandle {
             name: layout.name.clone(),
             agent: Arc::clone(&node.host),
             host: hosts.iter().position(|host| host.name() == layout.host),
             process: node.process,
             own: Some(OwnNode {
-                start: self.command_of(index)?,
+                start,
                 forgiving,
+                joining: anew(Anew::Joining)?,
+                replacing: anew(Anew::Replacing)?,
+                kept: layout.kept(),
                 folder: layout.folder.clone(),
             }),
             address: node.cql_address(),

@@ -291,6 +291,7 @@ pub(super) fn layouts(
             rack: rack(spec, index),
             tokens,
             seed,
+            all: addresses.to_vec(),
             host,
             commitlog_total_mib: room::commitlog_total_mib(disk.total_bytes, sharers),
             folder: above.join(&name),

@@ -87,6 +87,8 @@ pub(crate) struct NodeLayout {
     pub tokens: Vec<i64>,
     /// Address of the first node, which the others ask for the ring.
     pub seed: Ipv4Addr,
+    /// Addresses of all nodes, in their order.
+    pub all: Vec<Ipv4Addr>,
     /// The host it lives on.
     pub host: String,
     /// Everything of the node is in here, as its host has it.
@@ -107,7 +109,21 @@ impl NodeLayout {
     pub fn conf(&self) -> PathBuf {
         self.folder.join("conf")
     }
+
+    /// All that a node keeps of its data.
+    pub fn kept(&self) -> Vec<PathBuf> {
+        KEPT.map(|name| self.folder.join(name)).to_vec()
+    }
 }
+
+/// The folders of all that a node keeps of its data.
+const KEPT: [&str; 5] = ["data", "commitlog", "hints", "saved_caches", "cdc_raw"];
+
+/// What a node is configured by that has its data.
+pub(super) const CONFIG: &str = "cassandra.yaml";
+
+/// The same for one that has to stream it from others.
+pub(super) const JOINING: &str = "joining.yaml";
 
 /// Why a key of `cassandra.yaml` cannot have a value: because cassay owns it, or because it makes
 /// no ring. None: the server will say itself what it thinks of it.
@@ -167,17 +183,8 @@ pub(crate) fn files(
     yaml: &Map<String, Value>,
     jolokia_password: &str,
 ) -> Vec<Step> {
-    let names = [
-        "data",
-        "commitlog",
-        "hints",
-        "saved_caches",
-        "cdc_raw",
-        "logs",
-        "conf",
-        "tmp",
-    ];
-    let folders = names.map(|name| Step::Folder(node.folder.join(name)));
+    let others = ["logs", "conf", "tmp"].map(|name| node.folder.join(name));
+    let folders = node.kept().into_iter().chain(others).map(Step::Folder);
     let put = |name: &str, text: String| Step::write(node.conf().join(name), text);
     let jolokia = format!(
         "host={}\nport={}\nuser={JOLOKIA_USER}\npassword={jolokia_password}\n\
@@ -186,7 +193,8 @@ pub(crate) fn files(
     );
     let rack = format!("dc={}\nrack={}\n", node.datacenter, node.rack);
     let files = [
-        put("cassandra.yaml", yaml_text(&yaml_of(node, yaml))),
+        put(CONFIG, yaml_text(&yaml_of(node, yaml))),
+        put(JOINING, yaml_text(&joining_of(node, yaml))),
         put("logback.xml", logback_of(&node.logs())),
         put("cassandra-rackdc.properties", rack),
         Step::Write {
@@ -195,7 +203,7 @@ pub(crate) fn files(
             is_private: true,
         },
     ];
-    folders.into_iter().chain(files).collect()
+    folders.chain(files).collect()
 }
 
 /// Threads of the MBean agent: one for a long operation (a flush, an import), one for the probes
@@ -238,11 +246,31 @@ fn yaml_of(node: &NodeLayout, overrides: &Map<String, Value>) -> Map<String, Val
     settings
 }
 
+/// Those of a node that joins a ring: it asks another one, since a seed never streams.
+fn joining_of(node: &NodeLayout, overrides: &Map<String, Value>) -> Map<String, Value> {
+    let mut others = node.all.iter().filter(|one| **one != node.address);
+    let node = NodeLayout {
+        seed: others.next().copied().unwrap_or(node.seed),
+        ..node.clone()
+    };
+    let mut settings = yaml_of(&node, overrides);
+    settings.insert("auto_bootstrap".to_owned(), json!(true));
+    settings
+}
+
 fn base(node: &NodeLayout) -> Map<String, Value> {
     let folder = |name: &str| node.folder.join(name).display().to_string();
     let address = node.address.to_string();
     let tokens: Vec<String> = node.tokens.iter().map(i64::to_string).collect();
-    let seeds = json!([{ "seeds": format!("{}:{}", node.seed, node.ports.storage) }]);
+    // The seed has all for seeds, and tells them of the ring even if it holds them to be gone for
+    // good: one that takes its own place again is told by nobody else.
+    let seeds: &[Ipv4Addr] = match node.address == node.seed {
+        true => &node.all,
+        false => &[node.seed],
+    };
+    let seed = |address: &Ipv4Addr| format!("{address}:{}", node.ports.storage);
+    let seeds: Vec<String> = seeds.iter().map(seed).collect();
+    let seeds = json!([{ "seeds": seeds.join(",") }]);
     let settings = json!({
         "cluster_name": "cassay",
         "num_tokens": node.tokens.len(),
@@ -353,6 +381,7 @@ mod tests {
             rack: "rack1".to_string(),
             tokens: ring(1, 4).remove(0),
             seed: Ipv4Addr::new(127, 9, 42, 1),
+            all: [1, 2].map(|n| Ipv4Addr::new(127, 9, 42, n)).to_vec(),
             host: "host1".to_string(),
             folder: PathBuf::from("/data/a & b/node1"),
             commitlog_total_mib: 8192,
@@ -420,6 +449,21 @@ mod tests {
         assert_eq!(settings["commitlog_sync_period"], "10000ms");
         let settings = yaml_of(&layout(), &map(json!({"commitlog_sync": "batch"})));
         assert!(!settings.contains_key("commitlog_sync_period"));
+    }
+
+    /// A seed would join without asking anybody for its data.
+    #[test]
+    fn a_node_that_joins_streams_and_is_no_seed_of_its_own() {
+        let batch = map(json!({"commitlog_sync": "batch"}));
+        let (own, joining) = (yaml_of(&layout(), &batch), joining_of(&layout(), &batch));
+        let differing = own.iter().filter(|(key, value)| joining[*key] != **value);
+        let differing: Vec<&String> = differing.map(|(key, _)| key).collect();
+        assert_eq!(differing, ["auto_bootstrap", "seed_provider"]);
+        assert_eq!(joining["auto_bootstrap"], true);
+        let seeds = &joining["seed_provider"][0]["parameters"][0]["seeds"];
+        assert_eq!(seeds, "127.9.42.2:7000");
+        let seeds = &own["seed_provider"][0]["parameters"][0]["seeds"];
+        assert_eq!(seeds, "127.9.42.1:7000,127.9.42.2:7000", "it is told of it");
     }
 
     #[test]

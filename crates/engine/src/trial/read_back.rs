@@ -197,6 +197,8 @@ fn counted(checks: &CheckCounts) -> ReadBackRecord {
 
 /// What was broken on purpose, and what the nodes may have lost by it.
 fn blows(settings: &Settings, running: &Running, program: &Arc<Program>) -> Vec<Blow> {
+    let nodes_count = running.cluster.nodes().len() as u64;
+    let takes_over = nodes_count > settings.keyspace.replication.copies();
     let blow = |fault: &study::settings::Fault| {
         // What could not be found was not hit.
         let place = Place::of(fault, running, program).ok()?;
@@ -207,6 +209,8 @@ fn blows(settings: &Settings, running: &Running, program: &Arc<Program>) -> Vec<
                 fault::Loses::Nothing => Loses::Nothing,
                 fault::Loses::Memory => Loses::Memory,
                 fault::Loses::Unsynced => Loses::Unsynced,
+                fault::Loses::HandedOver if takes_over => Loses::Nothing,
+                fault::Loses::Copy | fault::Loses::HandedOver => Loses::Everything,
             },
         })
     };

@@ -43,7 +43,8 @@ impl Serve<Here> for Change {
 }
 
 impl Here {
-    fn change(&self, step: Step) -> Result<()> {
+    /// Does something to files of the host.
+    pub(crate) fn change(&self, step: Step) -> Result<()> {
         match step {
             Step::Folder(path) => {
                 let made = self.files.admit_to_write(&path)?.folder(true).map(drop);

@@ -134,6 +134,16 @@ impl<'a> Item<'a> {
             let hint = "use `target: {local: {host: {volume: 20GiB}}}`";
             self.say("kind", message, Some(hint), out);
         }
+        if let Some(kind) = self.draft.kinds.iter().find(|kind| kind.needs_others())
+            && ground.nodes < 2
+        {
+            let message = format!(
+                "{} needs another node, from which the data comes back, and this target has one",
+                kind.name
+            );
+            let hint = "use `target: {local: {nodes: 3}}`";
+            self.say("kind", message, Some(hint), out);
+        }
         let breaks_hosts = |kind: &&fault::Kind| kind.place != Place::Node;
         if let Some(kind) = self.draft.kinds.iter().find(breaks_hosts)
             && ground.hosts.is_none()

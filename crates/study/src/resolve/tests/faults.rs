@@ -102,7 +102,7 @@ fn mistakes_of_faults_are_found_together_and_where_they_stand() {
         &text,
         &Overrides::default(),
         expect![[r#"
-            s.yaml:8:21: `faults.kind` is `node-pase`; it must be one of 22 that there are
+            s.yaml:8:21: `faults.kind` is `node-pase`; it must be one of 25 that there are
               hint: did you mean `node-pause`?
             s.yaml:9:47: `faults.where.node` is 4, but the target has 3 node(s)
               hint: they are counted from 1
@@ -247,6 +247,21 @@ fn a_replica_of_the_hottest_partition_needs_one_that_is_hotter_than_others() {
           hint: let one end before the other
     "#]],
     );
+}
+
+/// Its data would come back from nobody.
+#[test]
+fn a_node_that_is_alone_loses_no_data_and_leaves_no_ring() {
+    for kind in ["data-lost", "node-decommission", "node-remove"] {
+        let text = BROKEN
+            .replace("nodes: 3", "nodes: 1")
+            .replace("node: 2", "node: 1")
+            .replace("node-pause", kind);
+        let refused = resolve("s.yaml", &text, &Overrides::default());
+        let said = refused.unwrap_err().to_string();
+        let expected = format!("s.yaml:8:21: {kind} needs another node, from which the data");
+        assert!(said.contains(&expected), "{said}");
+    }
 }
 
 #[test]

@@ -1,0 +1,214 @@
+//! Processes that lose what they kept, or go away by themselves, and are started with nothing:
+//! whoever is killed meanwhile.
+
+use crate::endings::{kill, of_cluster};
+use crate::hosts::{LIMIT, id, wait_until};
+use crate::outlive::{another, part};
+use host::process::{self, Identity};
+use host::{Agent, Break, Restartable, Step};
+use measure::clock;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+/// So soon that a test may wait for it.
+const SOON: Duration = Duration::from_millis(200);
+
+/// Says how it was started, and lives on.
+fn sleep(how: &str) -> Command {
+    let mut command = process::command(Path::new("/bin/sh"));
+    command.args(["-c", "echo $0; exec sleep 600", how]);
+    command
+}
+
+/// An agent with a process and what that keeps, in folders of the cluster's.
+struct Kept {
+    agent: Agent,
+    process: Identity,
+    folder: PathBuf,
+}
+
+impl Kept {
+    fn new(id: &str, folder: &Path) -> Kept {
+        let agent = Agent::of_machine(id, folder).unwrap();
+        let process = agent.start(&sleep("first"), &folder.join("output"));
+        let kept = Kept {
+            process: process.unwrap(),
+            agent,
+            folder: folder.to_owned(),
+        };
+        kept.fill();
+        wait_until("it has begun", || kept.said() == ["first"]);
+        kept
+    }
+
+    fn fill(&self) {
+        let files = ["data/table/1-Data.db", "hints/1.hints", "conf/settings"];
+        for file in files.map(|file| self.folder.join(file)) {
+            let text = "something".to_owned();
+            let folder = Step::Folder(file.parent().unwrap().to_owned());
+            self.agent
+                .change(vec![folder, Step::write(file, text)])
+                .unwrap();
+        }
+    }
+
+    fn folders(&self) -> Vec<PathBuf> {
+        ["data", "hints", "never-made"]
+            .map(|name| self.folder.join(name))
+            .to_vec()
+    }
+
+    /// Whether nothing is left of what it kept, and all of what it is configured by.
+    fn is_empty(&self) -> bool {
+        let entries = |name: &str| self.agent.list(&self.folder.join(name), None).unwrap();
+        assert_eq!(entries("conf").unwrap().len(), 1, "that is nobody's data");
+        let (data, hints) = (entries("data").unwrap(), entries("hints").unwrap());
+        data.is_empty() && hints.is_empty()
+    }
+
+    fn anew(&self, process: Identity) -> Restartable {
+        Restartable::new(process, &sleep("anew"), &self.folder.join("output")).unwrap()
+    }
+
+    fn wipe(&self) -> Break {
+        Break::Wipe {
+            process: self.anew(self.process),
+            folders: self.folders(),
+        }
+    }
+
+    fn said(&self) -> Vec<String> {
+        let said = std::fs::read_to_string(self.folder.join("output")).unwrap_or_default();
+        said.lines().map(str::to_owned).collect()
+    }
+}
+
+#[test]
+fn a_process_without_its_data_is_started_anew_when_it_is_told_to_or_its_time_is_over() {
+    for within in [LIMIT, SOON] {
+        let root = tempfile::tempdir().unwrap();
+        let kept = Kept::new(&id("wipe"), &root.path().join("cluster"));
+        assert!(!kept.is_empty());
+        let broken = kept.agent.inject(kept.wipe(), within).unwrap();
+        assert!(!kept.process.alive() && kept.is_empty());
+        if within == SOON {
+            wait_until("it has begun anew", || kept.said() == ["first", "anew"]);
+        }
+        let healed = kept.agent.heal(broken).unwrap();
+        assert_eq!(healed.by_itself, within == SOON);
+        let second = healed.processes[0];
+        assert!(second.alive() && second != kept.process);
+        wait_until("it has begun anew", || kept.said() == ["first", "anew"]);
+
+        // What it has written since stays, however often it is asked.
+        kept.fill();
+        assert_eq!(kept.agent.heal(broken).unwrap().processes, [second]);
+        assert!(!kept.is_empty());
+        kept.agent.end().unwrap();
+        assert!(!second.alive());
+    }
+}
+
+#[test]
+fn nothing_is_emptied_of_who_is_a_stranger_or_lives_elsewhere() {
+    let root = tempfile::tempdir().unwrap();
+    let kept = Kept::new(&id("wipe-none"), &root.path().join("cluster"));
+    let outside = root.path().join("outside");
+    std::fs::create_dir(&outside).unwrap();
+    let of = |process: Identity, folder: &Path| Break::Wipe {
+        process: kept.anew(process),
+        folders: [kept.folders(), vec![folder.to_owned()]].concat(),
+    };
+    for what in [
+        of(Identity::own(), &kept.folder.join("data")),
+        of(kept.process, &outside),
+    ] {
+        kept.agent.inject(what, LIMIT).unwrap_err();
+        assert!(kept.process.alive() && !kept.is_empty());
+    }
+    assert_eq!(kept.said(), ["first"], "and nothing was started");
+    kept.agent.end().unwrap();
+}
+
+/// Where it accepts connections it is a member still, whose data may be the only copy.
+#[test]
+fn who_was_to_leave_is_emptied_when_it_has_left_and_no_sooner() {
+    let root = tempfile::tempdir().unwrap();
+    let kept = Kept::new(&id("leave"), &root.path().join("cluster"));
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let leave = || Break::Leave {
+        process: kept.anew(kept.process),
+        folders: kept.folders(),
+        address,
+    };
+    let broken = kept.agent.inject(leave(), LIMIT).unwrap();
+    assert!(
+        kept.process.alive() && !kept.is_empty(),
+        "it leaves by itself"
+    );
+    let healed = kept.agent.heal(broken).unwrap();
+    assert_eq!(healed.processes, [kept.process]);
+    let became = healed.became.unwrap();
+    assert_eq!(became, "it had not left, and was let be");
+    assert!(kept.process.alive() && !kept.is_empty());
+
+    let broken = kept.agent.inject(leave(), LIMIT).unwrap();
+    drop(listener);
+    let healed = kept.agent.heal(broken).unwrap();
+    assert_eq!(healed.became, None);
+    assert!(healed.processes[0].alive() && !kept.process.alive());
+    assert!(kept.is_empty());
+    wait_until("it has begun anew", || kept.said() == ["first", "anew"]);
+    kept.agent.end().unwrap();
+}
+
+#[test]
+fn who_has_lost_its_data_is_started_or_gone_when_its_controller_or_agent_is_killed() {
+    if let Some(folder) = part() {
+        let kept = Kept::new(&id("wiped"), &folder.join("cluster"));
+        let within = match folder.join("kept").exists() {
+            true => SOON * 10,
+            false => LIMIT,
+        };
+        if within != LIMIT {
+            kept.agent.keep().unwrap();
+        }
+        kept.agent.inject(kept.wipe(), within).unwrap();
+        std::fs::write(folder.join("broken"), "").unwrap();
+        // It is killed in here.
+        clock::sleep(Duration::from_secs(600));
+        return;
+    }
+    let test = "emptied::who_has_lost_its_data_is_started_or_gone_when_its_controller_or_agent_is_\
+                killed";
+    for (is_kept, kills_agent) in [(true, false), (false, false), (false, true)] {
+        let root = tempfile::tempdir().unwrap();
+        let (cluster, broken) = (root.path().join("cluster"), root.path().join("broken"));
+        if is_kept {
+            std::fs::write(root.path().join("kept"), "").unwrap();
+        }
+        let mut child = another(test, root.path());
+        wait_until("it is broken", || broken.exists());
+        let id = format!("test-wiped-{}", child.id());
+        match kills_agent {
+            true => kill(&of_cluster(&id, "machine", false)),
+            false => child.kill().unwrap(),
+        }
+        if is_kept {
+            let said = || std::fs::read_to_string(cluster.join("output")).unwrap_or_default();
+            wait_until("it has begun anew", || said() == "first\nanew\n");
+            Agent::reach_machine(&cluster).unwrap().end().unwrap();
+            std::fs::remove_dir_all(&cluster).unwrap_or_default();
+        }
+        wait_until("nothing of it runs", || {
+            of_cluster(&id, "machine", false).is_empty()
+                && of_cluster(&id, "machine", true).is_empty()
+        });
+        assert!(!cluster.exists(), "and nothing is left");
+        let _ = child.kill();
+        child.wait().unwrap();
+    }
+}

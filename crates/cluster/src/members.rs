@@ -1,0 +1,146 @@
+//! The members of a ring as one of its nodes has them by its MBeans: who belongs to it, who comes
+//! or goes, who is down.
+
+use crate::handle::NodeControl;
+use anyhow::{Context, Result};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+const STORAGE: &str = "org.apache.cassandra.db:type=StorageService";
+const STREAMS: &str = "org.apache.cassandra.net:type=StreamManager";
+
+/// What is asked for, in the order of the answers.
+const ATTRIBUTES: [(&str, &str); 7] = [
+    (STORAGE, "OperationMode"),
+    (STORAGE, "EndpointWithPortToHostId"),
+    (STORAGE, "LiveNodesWithPort"),
+    (STORAGE, "JoiningNodesWithPort"),
+    (STORAGE, "LeavingNodesWithPort"),
+    (STORAGE, "MovingNodesWithPort"),
+    (STREAMS, "CurrentStreams"),
+];
+
+/// What a node says of itself and of the others.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Members {
+    /// Its own mode: `NORMAL`, `JOINING`, `DECOMMISSIONED`.
+    pub mode: String,
+    /// The streams that it takes part in now.
+    pub streams_count: usize,
+    /// All members, by the addresses where nodes reach them.
+    pub all: BTreeMap<SocketAddr, Member>,
+}
+
+/// A member of a ring, as another one has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// Its host id.
+    pub host_id: String,
+    /// Where it stands.
+    pub standing: Standing,
+}
+
+/// Where a member of a ring stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It is up, and owns its part.
+    Normal,
+    /// It owns its part, and is down.
+    Down,
+    /// It streams what it is to own.
+    Joining,
+    /// It streams what it owned to others.
+    Leaving,
+    /// It takes other tokens.
+    Moving,
+}
+
+impl Standing {
+    /// In words: `up and normal`, `down`, `joining`, `leaving`, `moving`.
+    pub fn words(self) -> &'static str {
+        match self {
+            Standing::Normal => "up and normal",
+            Standing::Down => "down",
+            Standing::Joining => "joining",
+            Standing::Leaving => "leaving",
+            Standing::Moving => "moving",
+        }
+    }
+}
+
+impl NodeControl {
+    /// What the node says of the ring now.
+    ///
+    /// # Errors
+    /// It does not tell within `limit`.
+    pub fn members(&self, limit: Duration) -> Result<Members> {
+        let answers = self.0.with_limit(limit).read(&ATTRIBUTES)?;
+        members_of(&answers).context("a node does not tell who is in the ring")
+    }
+}
+
+/// Of the answers to [`ATTRIBUTES`]; none if one is missing.
+fn members_of(answers: &[Option<Value>]) -> Option<Members> {
+    let answer = |index: usize| answers.get(index)?.as_ref();
+    let nodes = |index: usize| -> Option<Vec<SocketAddr>> {
+        let all = answer(index)?.as_array()?.iter();
+        all.map(|one| address_of(one.as_str()?)).collect()
+    };
+    let (live, joining, leaving, moving) = (nodes(2)?, nodes(3)?, nodes(4)?, nodes(5)?);
+    let member = |(name, host_id): (&String, &Value)| {
+        let address = address_of(name)?;
+        let standing = match () {
+            () if joining.contains(&address) => Standing::Joining,
+            () if leaving.contains(&address) => Standing::Leaving,
+            () if moving.contains(&address) => Standing::Moving,
+            () if live.contains(&address) => Standing::Normal,
+            () => Standing::Down,
+        };
+        let host_id = host_id.as_str()?.to_owned();
+        Some((address, Member { host_id, standing }))
+    };
+    let all = answer(1)?.as_object()?.iter();
+    Some(Members {
+        mode: answer(0)?.as_str()?.to_owned(),
+        streams_count: answer(6)?.as_array()?.len(),
+        all: all.map(member).collect::<Option<_>>()?,
+    })
+}
+
+/// Of `10.0.0.1:7000`; Java may put a slash in front.
+fn address_of(name: &str) -> Option<SocketAddr> {
+    name.trim_start_matches('/').parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_member_stands_where_the_lists_have_it() {
+        let ids = json!({
+            "10.0.0.1:7000": "a", "10.0.0.2:7000": "b", "10.0.0.3:7000": "c", "10.0.0.4:7000": "d",
+        });
+        let mut answers = [
+            json!("NORMAL"),
+            ids,
+            json!(["10.0.0.1:7000", "/10.0.0.3:7000", "10.0.0.4:7000"]),
+            json!(["10.0.0.4:7000"]),
+            json!(["10.0.0.3:7000"]),
+            json!([]),
+            json!([{"planId": "x"}]),
+        ]
+        .map(Some);
+        let found = members_of(&answers).unwrap();
+        assert_eq!((found.mode.as_str(), found.streams_count), ("NORMAL", 1));
+        let standings: Vec<Standing> = found.all.values().map(|one| one.standing).collect();
+        use Standing::{Down, Joining, Leaving, Normal};
+        assert_eq!(standings, [Normal, Down, Leaving, Joining]);
+        assert_eq!(found.all.values().next().unwrap().host_id, "a");
+        answers[2] = None;
+        assert_eq!(members_of(&answers), None, "who is up is not known");
+    }
+}

@@ -1,0 +1,50 @@
+//! A node that loses all of its data, as with a disk that has died: it is killed, and its files,
+//! commit log and hints are gone. It is replaced as an operator does it: started with empty folders
+//! in its own place, it streams what it had from the others.
+
+use crate::look::Look;
+use crate::{By, Fault, Kind, Length, Loses, Place, World, node_kill, ring};
+use anyhow::Result;
+use cluster::{Ability, Anew};
+use host::Break;
+use std::time::Duration;
+
+pub(crate) const KIND: Kind = Kind {
+    name: "data-lost",
+    what: "the node's data is gone, and streamed from the others",
+    needs: &[Ability::Provision, Ability::Mbeans],
+    place: Place::Node,
+    takes: &[],
+    must: &[],
+    length: Length::Stated,
+    takes_away: true,
+    loses: Loses::Copy,
+    healed_within: ring::ENTERED_WITHIN,
+    make: |hit, _| Box::new(Lost(hit.node())),
+};
+
+struct Lost(usize);
+
+impl Fault for Lost {
+    fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
+        ring::another(world, self.0)?;
+        let (process, folders) = world.anew(self.0, Anew::Replacing)?;
+        let what = Break::Wipe { process, folders };
+        world.inject(By::Node(self.0), what, &[self.0], within)
+    }
+
+    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {
+        let lost = lost(world, self.0, limit);
+        ring::and_back(world, lost, self.0, limit)
+    }
+
+    fn is_healing(&mut self, world: &mut dyn World) -> bool {
+        ring::is_streaming(world, self.0)
+    }
+}
+
+/// A node that is gone with all of its data, or there with some.
+pub(crate) fn lost(world: &mut dyn World, node: usize, limit: Duration) -> Look {
+    let gone = node_kill::gone(world, node, limit);
+    Look::of_two(gone, ring::emptied(world, node))
+}

@@ -1,0 +1,85 @@
+//! A node that leaves the ring in order, and comes back: told to by its MBeans, it streams what it
+//! owns to the others and goes. Then it is started with empty folders, and bootstraps.
+//!
+//! It is told to leave though copies become fewer than a keyspace asks for: on three nodes it is
+//! refused otherwise for a keyspace of Cassandra's own, `system_distributed`, that wants three.
+
+use crate::look::{self, Look};
+use crate::{By, Fault, Kind, Length, Loses, Mended, Place, World, ring};
+use anyhow::{Context, Result};
+use cluster::{Ability, Anew, Operation, Standing};
+use host::Break;
+use std::time::Duration;
+
+pub(crate) const KIND: Kind = Kind {
+    name: "node-decommission",
+    what: "the node leaves the ring, and joins it again with nothing",
+    needs: &[Ability::Provision, Ability::Mbeans],
+    place: Place::Node,
+    takes: &[],
+    must: &[],
+    length: Length::Stated,
+    takes_away: true,
+    loses: Loses::HandedOver,
+    healed_within: ring::ENTERED_WITHIN,
+    make: |hit, _| {
+        Box::new(Leaving {
+            node: hit.node(),
+            is_told: false,
+            is_healed: false,
+        })
+    },
+};
+
+struct Leaving {
+    node: usize,
+    is_told: bool,
+    is_healed: bool,
+}
+
+impl Fault for Leaving {
+    fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
+        ring::another(world, self.node)?;
+        let (process, folders) = world.anew(self.node, Anew::Joining)?;
+        let seen = world.nodes().into_iter().nth(self.node);
+        let what = Break::Leave {
+            process,
+            folders,
+            address: seen.context("there is no such node")?.storage,
+        };
+        // Whoever outlives us waits until it has left.
+        let within = within + ring::LEFT_WITHIN;
+        world.inject(By::Node(self.node), what, &[self.node], within)?;
+        world.operate(self.node, Operation::Decommission, ring::LEFT_WITHIN)?;
+        self.is_told = true;
+        Ok(())
+    }
+
+    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {
+        let client = look::client(world, self.node, limit);
+        if self.is_healed && client.whole != Some(true) {
+            return client;
+        }
+        // It serves its clients until it has left.
+        let leaves = |one| matches!(one, None | Some(Standing::Leaving));
+        let others = ring::held(world, self.node, limit, leaves);
+        let broken = others.broken;
+        let seen = Look {
+            broken,
+            ..Look::of_two(others, client)
+        };
+        ring::and_settled(world, seen, self.node, limit)
+    }
+
+    fn heal(&mut self, world: &mut dyn World) -> Result<Mended> {
+        self.is_healed = true;
+        match self.is_told {
+            true => ring::heal_after(world, self.node),
+            false => world.heal(),
+        }
+    }
+
+    fn is_healing(&mut self, world: &mut dyn World) -> bool {
+        ring::is_streaming(world, self.node)
+    }
+}

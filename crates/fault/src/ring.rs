@@ -1,0 +1,178 @@
+//! What nodes say of one of them that leaves their ring, loses what it had, or comes back: each by
+//! its own word, none by that of who told it to.
+
+use crate::look::{self, Look, Looked};
+use crate::{Mended, World};
+use anyhow::{Context, Result, bail};
+use cluster::{Member, Standing};
+use std::time::Duration;
+
+/// Between two looks at work that a node was told to do.
+const POLL: Duration = Duration::from_millis(200);
+
+/// How long a node may take to tell of the ring.
+const TOLD_WITHIN: Duration = Duration::from_secs(5);
+
+/// How long a node may take to come into a ring without streaming: it waits for 25 s, starts on a
+/// busy machine, and may have to be started again.
+pub(crate) const ENTERED_WITHIN: Duration = Duration::from_secs(300);
+
+/// How long a node may take to leave a ring, or to take another one out of it.
+pub(crate) const LEFT_WITHIN: Duration = Duration::from_secs(600);
+
+/// All nodes but one, by their indexes.
+fn others(world: &dyn World, node: usize) -> impl Iterator<Item = usize> + use<> {
+    let count = world.nodes().len();
+    (0..count).filter(move |other| *other != node)
+}
+
+/// Another node, to be told something.
+pub(crate) fn another(world: &dyn World, node: usize) -> Result<usize> {
+    others(world, node)
+        .next()
+        .context("there is no other node in the ring")
+}
+
+/// What a node has of another one, if that is a member.
+pub(crate) fn member(
+    world: &mut dyn World,
+    by: usize,
+    node: usize,
+    limit: Duration,
+) -> Result<Option<Member>> {
+    let seen = world.nodes().into_iter().nth(node);
+    let storage = seen.context("there is no such node")?.storage;
+    Ok(world.members(by, limit)?.all.remove(&storage))
+}
+
+/// What all other nodes hold a node to be: whole if it is up and normal for all of them.
+pub(crate) fn held(
+    world: &mut dyn World,
+    node: usize,
+    limit: Duration,
+    is_broken: fn(Option<Standing>) -> bool,
+) -> Looked {
+    let standings = another(world, node).and_then(|_| {
+        let by = others(world, node);
+        let standing = |by| Ok(member(world, by, node, limit)?.map(|one| one.standing));
+        by.map(standing).collect::<Result<Vec<_>>>()
+    });
+    let standings = match standings {
+        Ok(standings) => standings,
+        Err(error) => return look::unseen("the other nodes", &error),
+    };
+    let words = |standing: &Option<Standing>| standing.map_or("no member", Standing::words);
+    let mut said: Vec<&str> = standings.iter().map(words).collect();
+    said.dedup();
+    Look {
+        broken: Some(standings.iter().all(|one| is_broken(*one))),
+        whole: Some(standings.iter().all(|one| *one == Some(Standing::Normal))),
+        words: format!("the others hold it to be {}", said.join(", ")),
+    }
+}
+
+/// Whether nothing stands in the folders of a node's data: then it is broken.
+pub(crate) fn emptied(world: &mut dyn World, node: usize) -> Looked {
+    let looked = world.is_empty(node).map(|is_empty| Look {
+        broken: Some(is_empty),
+        whole: Some(!is_empty),
+        words: match is_empty {
+            true => "its folders are empty".to_owned(),
+            false => "there is data in its folders".to_owned(),
+        },
+    });
+    look::or_unseen("its folders", looked)
+}
+
+/// What was seen; that all is whole again needs the word of all other nodes, too.
+pub(crate) fn and_back(world: &mut dyn World, seen: Looked, node: usize, limit: Duration) -> Look {
+    if seen.whole != Some(true) {
+        return seen;
+    }
+    let broken = seen.broken;
+    let others = held(world, node, limit, |_| false);
+    let back = Look {
+        broken,
+        ..Look::of_two(seen, others)
+    };
+    and_settled(world, back, node, limit)
+}
+
+/// What was seen; that all is whole again needs the node's own word that it streams nothing more.
+pub(crate) fn and_settled(
+    world: &mut dyn World,
+    seen: Looked,
+    node: usize,
+    limit: Duration,
+) -> Look {
+    if seen.whole != Some(true) {
+        return seen;
+    }
+    let broken = seen.broken;
+    let own = look::or_unseen("it", settled(world, node, limit));
+    Look {
+        broken,
+        ..Look::of_two(seen, own)
+    }
+}
+
+fn settled(world: &mut dyn World, node: usize, limit: Duration) -> Result<Looked> {
+    let own = world.members(node, limit)?;
+    let is_settled = own.mode == "NORMAL" && own.streams_count == 0;
+    Ok(Look {
+        broken: Some(!is_settled),
+        whole: Some(is_settled),
+        words: format!(
+            "it calls itself {} with {} streams",
+            own.mode, own.streams_count
+        ),
+    })
+}
+
+/// Whether a node streams its data.
+pub(crate) fn is_streaming(world: &mut dyn World, node: usize) -> bool {
+    let own = world.members(node, TOLD_WITHIN);
+    own.is_ok_and(|own| own.streams_count > 0)
+}
+
+/// Waits until one node holds another one to be down.
+pub(crate) fn await_down(
+    world: &mut dyn World,
+    by: usize,
+    node: usize,
+    limit: Duration,
+) -> Result<()> {
+    let until_ns = world.now_ns() + limit.as_nanos() as u64;
+    loop {
+        let found = member(world, by, node, TOLD_WITHIN)?;
+        if found.is_none_or(|found| found.standing == Standing::Down) {
+            return Ok(());
+        }
+        if world.now_ns() >= until_ns {
+            let (by, seconds) = (by + 1, limit.as_secs());
+            bail!("node {by} does not hold it to be down after {seconds} s");
+        }
+        world.wait(POLL);
+    }
+}
+
+/// Waits until a node has done what it was told to, and heals then; what came of it, said.
+pub(crate) fn heal_after(world: &mut dyn World, at_work: usize) -> Result<Mended> {
+    let until_ns = world.now_ns() + LEFT_WITHIN.as_nanos() as u64;
+    let ended = loop {
+        if let Some(ended) = world.operated(at_work) {
+            break ended;
+        }
+        if world.now_ns() >= until_ns || host::process::is_interrupted() {
+            break Err(anyhow::anyhow!("node {} is still at work", at_work + 1));
+        }
+        world.wait(POLL);
+    };
+    let mended = world.heal()?;
+    let words = ended.unwrap_or_else(|error| format!("it was told to and has not: {error:#}"));
+    let became = [Some(words), mended.became].into_iter().flatten();
+    Ok(Mended {
+        became: Some(became.collect::<Vec<_>>().join("; ")),
+        ..mended
+    })
+}
