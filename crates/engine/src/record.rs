@@ -85,7 +85,7 @@ fn combinations(study: &Study) -> Option<CombinationsRecord> {
         name: axis.name.clone(),
         values: axis.values.clone(),
     });
-    let cells = study.variants.iter();
+    let cells = study.variants.iter().filter(|one| !one.is_added);
     Some(CombinationsRecord {
         axes: axes.collect(),
         cells: cells

@@ -16,6 +16,7 @@ mod screen;
 mod searched;
 #[cfg(test)]
 mod simulated;
+pub mod without_faults;
 mod worth;
 
 pub use compared::noise;
@@ -101,6 +102,7 @@ pub fn findings(
         curves,
         effects,
         faults,
+        without_faults: Vec::new(),
         published,
         requirements,
     }

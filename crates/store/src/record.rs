@@ -25,7 +25,7 @@ pub use crate::published::{
 pub use crate::quantiles::QuantilesRecord;
 pub use crate::recovery::{
     BackRecord, DipRecord, HintsRecord, NoticedRecord, RecoveryRecord, ReturnsRecord,
-    StretchRecord, UsualRecord,
+    StretchRecord, UsualRecord, WithoutFaultsRecord,
 };
 pub use crate::required::{RequirementRecord, outcome_of};
 pub use crate::resolved::{
@@ -316,6 +316,9 @@ pub struct FindingsRecord {
     pub effects: Vec<EffectsRecord>,
     /// Faults and what they did.
     pub faults: Vec<FaultRecord>,
+    /// The same against trials without faults, where the study asks for them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub without_faults: Vec<WithoutFaultsRecord>,
     /// What others have published, beside what was found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<PublishedRecord>,

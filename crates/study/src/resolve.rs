@@ -8,6 +8,7 @@
 
 mod notes;
 mod required;
+mod without_faults;
 
 use crate::check;
 use crate::grid;
@@ -290,12 +291,14 @@ impl Resolver<'_> {
             notes.push((name, said));
             first.get_or_insert(tree);
         }
+        let tree = first.unwrap_or(Tree::Null);
+        without_faults::add(&base, &tree, &mut variants, out);
         Resolved {
             variants,
             axes: matrix::axes(&base),
             has_grid,
             screened: screen::settings(&base).len(),
-            tree: first.unwrap_or(Tree::Null),
+            tree,
             notes,
         }
     }
@@ -371,6 +374,7 @@ impl Resolver<'_> {
             },
             step,
             cell: Vec::new(),
+            is_added: false,
             settings,
             tree: sections(tree),
         };

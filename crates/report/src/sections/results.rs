@@ -371,13 +371,7 @@ pub fn comparison_table(
             // Not in grey: a terminal would show its asterisk instead of what would settle it.
             Cell::new(verdict_words(&c.verdict))
                 .detail(undecided(c))
-                .tone(match c.verdict.as_str() {
-                    "faster" => Tone::Good,
-                    "slower" => Tone::Bad,
-                    "looks_different" => Tone::Warn,
-                    "equivalent" => Tone::Strong,
-                    _ => Tone::Plain,
-                }),
+                .tone(verdict_tone(c)),
         ],
         tone: Tone::Plain,
     };
@@ -437,6 +431,17 @@ fn bound_sign(c: &ComparisonRecord) -> &'static str {
         "at_least" => "≥ ",
         "at_most" => "≤ ",
         _ => "",
+    }
+}
+
+/// The tone of what a comparison says.
+pub fn verdict_tone(c: &ComparisonRecord) -> Tone {
+    match c.verdict.as_str() {
+        "faster" => Tone::Good,
+        "slower" => Tone::Bad,
+        "looks_different" => Tone::Warn,
+        "equivalent" => Tone::Strong,
+        _ => Tone::Plain,
     }
 }
 
