@@ -42,7 +42,7 @@ const COLUMNS: usize = 80;
 
 /// How many columns stdout has.
 pub fn columns() -> usize {
-    let size = rustix::termios::tcgetwinsize(io::stdout()).ok();
+    let size = rustix::termios::tcgetwinsize(rustix::stdio::stdout()).ok();
     let columns = size.map(|size| usize::from(size.ws_col));
     columns.filter(|columns| *columns > 0).unwrap_or(COLUMNS)
 }

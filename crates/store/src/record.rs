@@ -29,7 +29,8 @@ pub use crate::recovery::{
 };
 pub use crate::required::{RequirementRecord, outcome_of};
 pub use crate::resolved::{
-    CombinationsRecord, OverridesRecord, PrimaryRecord, RepeatRecord, RequestRecord, ResolvedRecord,
+    CombinationsRecord, OverridesRecord, PlannedFaultRecord, PrimaryRecord, RepeatRecord,
+    RequestRecord, ResolvedRecord,
 };
 pub use crate::screen::{ScreenRecord, ScreenedRecord};
 pub use crate::search::{SearchRecord, SearchStepRecord};
@@ -832,6 +833,9 @@ pub struct FaultRecord {
     /// Number of the trial; none in runs of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trial: Option<usize>,
+    /// Its number in the study's list, from 0; none in runs of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub number: Option<usize>,
     /// What was broken: the name of a node.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub place: String,

@@ -10,7 +10,7 @@ use fault::Length;
 use std::collections::BTreeMap;
 
 /// What a drawing needs at least, in columns.
-const WIDTH_MIN: usize = 40;
+const WIDTH_MIN: usize = 60;
 /// Columns of what stands before a row.
 const LEFT: usize = 13;
 /// Columns between two labels of the time line at least.
@@ -258,8 +258,8 @@ impl<'a> Drawing<'a> {
         let faults = self.faults.iter();
         let rows = faults.enumerate().map(|(number, fault)| {
             let length = match fault.kind.length {
-                Length::Stated => time(fault.for_ns),
-                Length::Moment => "-".to_owned(),
+                Length::Stated => format!("for {}", time(fault.for_ns)),
+                Length::Moment => "at once".to_owned(),
             };
             [
                 (number + 1).to_string(),
@@ -271,10 +271,10 @@ impl<'a> Drawing<'a> {
         let rows: Vec<[String; 4]> = rows.collect();
         let longest = |at: usize| rows.iter().map(|row| row[at].len()).max().unwrap_or(0);
         let [number, at, length] = [0, 1, 2].map(|at: usize| longest(at));
-        let before = format!("{:>number$}  at {:>at$} for {:>length$}  ", "", "", "").len();
+        let before = format!("{:>number$}  at {:>at$} {:<length$}  ", "", "", "").len();
         let mut lines = Vec::new();
         for [own, begin, lasts, words] in &rows {
-            let mut head = format!("{own:>number$}  at {begin:>at$} for {lasts:>length$}  ");
+            let mut head = format!("{own:>number$}  at {begin:>at$} {lasts:<length$}  ");
             for part in wrapped(words, self.columns.saturating_sub(before)) {
                 lines.push(head + &part);
                 head = " ".repeat(before);
@@ -350,12 +350,42 @@ mod tests {
 
     #[test]
     fn each_node_and_host_that_is_hit_has_a_row_with_bars() {
-        check(SOME, 80, expect![[""]]);
+        check(
+            SOME,
+            80,
+            expect![[r#"
+                  faults     3 in a window of 2m after 10s of warm-up (~), 1.9 s a column
+                                  0         20s       40s        1m        80s       100s
+                             ~~~~~+---------+---------+----------+---------+---------+----------
+                  host1           ......................................3 net-partition ========
+                  host3           ......................................3 net-partition ========
+                  node2           ..........1 node-pause ========.....2.........................
+                             1  at 20s for 40s  node-pause of node2
+                             2  at 70s at once  net-reset of node2
+                             3  at 75s for 45s  net-partition of host1 and host3 from host2
+            "#]],
+        );
     }
 
     #[test]
     fn a_narrow_terminal_has_fewer_columns_and_longer_ones() {
-        check(SOME, 40, expect![[""]]);
+        check(
+            SOME,
+            60,
+            expect![[r#"
+              faults     3 in a window of 2m after 10s of warm-up (~),
+                         2.8 s a column
+                            0          30s        1m         90s
+                         ~~~+----------+----------+----------+----------
+              host1         ...........................3 net-partition =
+              host3         ...........................3 net-partition =
+              node2         .......1 node-pause ==...2..................
+                         1  at 20s for 40s  node-pause of node2
+                         2  at 70s at once  net-reset of node2
+                         3  at 75s for 45s  net-partition of host1 and
+                                            host3 from host2
+        "#]],
+        );
     }
 
     #[test]
@@ -364,7 +394,38 @@ mod tests {
             "window: {warmup: 10s, measure: 14m}\nfaults: [{at: 20s, every: 40s, for: 10s, \
              kind: [node-pause, disk-slow, net-loss], loss: 20%, disk: {read_iops: 20}}]\n",
             80,
-            expect![[""]],
+            expect![[r#"
+                  faults     21 in a window of 14m after 10s of warm-up (~), 13 s a column
+                             0         2m       4m        6m       8m        10m      12m
+                             +---------+--------+---------+--------+---------+--------+---------
+                  host1      ...........4.........................12............................
+                  host2      ..............5...6..7..8.....10...........14.......17.............
+                  host3      ..1.....3........................11...........15...................
+                  node1      .....2.............................................................
+                  node2      ...........................9.......................................
+                  node3      ........................................13.......16....18..19.20.21
+                              1  at  20s for 10s  disk-slow of host3, disk disk_read_iops 20
+                              2  at   1m for 10s  node-pause of node1
+                              3  at 100s for 10s  net-loss of host3, loss 20 %
+                              4  at 140s for 10s  disk-slow of host1, disk disk_read_iops 20
+                              5  at   3m for 10s  net-loss of host2, loss 20 %
+                              6  at 220s for 10s  net-loss of host2, loss 20 %
+                              7  at 260s for 10s  disk-slow of host2, disk disk_read_iops 20
+                              8  at   5m for 10s  net-loss of host2, loss 20 %
+                              9  at 340s for 10s  node-pause of node2
+                             10  at 380s for 10s  disk-slow of host2, disk disk_read_iops 20
+                             11  at   7m for 10s  disk-slow of host3, disk disk_read_iops 20
+                             12  at 460s for 10s  net-loss of host1, loss 20 %
+                             13  at 500s for 10s  node-pause of node3
+                             14  at   9m for 10s  disk-slow of host2, disk disk_read_iops 20
+                             15  at 580s for 10s  net-loss of host3, loss 20 %
+                             16  at 620s for 10s  node-pause of node3
+                             17  at  11m for 10s  disk-slow of host2, disk disk_read_iops 20
+                             18  at 700s for 10s  node-pause of node3
+                             19  at 740s for 10s  node-pause of node3
+                             20  at  13m for 10s  node-pause of node3
+                             21  at 820s for 10s  node-pause of node3
+            "#]],
         );
     }
 
@@ -374,7 +435,17 @@ mod tests {
             "window: {warmup: 0s, measure: 8h}\nfaults: [{at: 2m, every: 5m, for: 60s, \
              kind: [node-pause, node-stop]}]\n",
             80,
-            expect![[""]],
+            expect![[r#"
+                  faults     96 in a window of 8h, 7 min 10 s a column
+                             0               2h               4h               6h
+                             +---------------+----------------+----------------+----------------
+                  node1      =.=....=.......=...=....===.=.=....=.=.=.==....=.===..=...=.==..=..
+                  node2      ...====..=.=....=..=.=.=....=....==.===.=............=..==....==..=
+                  node3      ==.....==.=.===..==.=.=...==.====..=....=..====.==.==..=..===..=.=.
+                             node-pause: node1 14 times, node2 11 times, node3 20 times
+                             node-stop: node1 14 times, node2 17 times, node3 20 times
+                             `--json` has each with its time
+            "#]],
         );
     }
 
@@ -387,7 +458,21 @@ mod tests {
              faults: [{at: 10s, kind: node-kill, where: {node: 1}, for: 20s}]}\n  \
              c: {faults: [{at: 30s, kind: node-stop, where: {node: 3}, for: 20s}]}\n",
             80,
-            expect![[""]],
+            expect![[r#"
+                  faults     a, b: 1 in a window of 1m after at most 1m of warm-up (~), 1.8 s a
+                             column
+                                                              0          20s        40s
+                             ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~+----------+----------+-----------
+                  node1                                       ......1==========.................
+                             1  at 10s for 20s  node-kill of node1
+                  faults     c: 1 in a window of 1m after at most 1m of warm-up (~), 1.8 s a
+                             column
+                                                              0          20s        40s
+                             ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~+----------+----------+-----------
+                  node3                                       .................1==========......
+                             1  at 30s for 20s  node-stop of node3
+                  faults     a-without-faults, b-without-faults: none
+            "#]],
         );
         check("window: {measure: 1m}\n", 80, expect![[""]]);
     }

@@ -106,7 +106,9 @@ fn stretches<'a>(
             continue;
         }
         let there = read(with, without)?;
-        for (number, (fault, there)) in with.faults.iter().zip(there).enumerate() {
+        for (at, (fault, there)) in with.faults.iter().zip(there).enumerate() {
+            // They are in the order of their ends.
+            let number = fault.number.unwrap_or(at);
             let here = fault.recovery.as_ref();
             let here = here.map(|found| [found.during.clone(), found.after.clone()]);
             let both = there.into_iter().zip(here.unwrap_or_default());
