@@ -373,18 +373,18 @@ mod tests {
             SOME,
             60,
             expect![[r#"
-              faults     3 in a window of 2m after 10s of warm-up (~),
-                         2.8 s a column
-                            0          30s        1m         90s
-                         ~~~+----------+----------+----------+----------
-              host1         ...........................3 net-partition =
-              host3         ...........................3 net-partition =
-              node2         .......1 node-pause ==...2..................
-                         1  at 20s for 40s  node-pause of node2
-                         2  at 70s at once  net-reset of node2
-                         3  at 75s for 45s  net-partition of host1 and
-                                            host3 from host2
-        "#]],
+                  faults     3 in a window of 2m after 10s of warm-up (~),
+                             2.8 s a column
+                                0          30s        1m         90s
+                             ~~~+----------+----------+----------+----------
+                  host1         ...........................3 net-partition =
+                  host3         ...........................3 net-partition =
+                  node2         .......1 node-pause ==...2..................
+                             1  at 20s for 40s  node-pause of node2
+                             2  at 70s at once  net-reset of node2
+                             3  at 75s for 45s  net-partition of host1 and
+                                                host3 from host2
+            "#]],
         );
     }
 
