@@ -188,8 +188,7 @@ impl<'a> Engine<'a> {
         })
     }
 
-    /// What the trials say together. Logs that cannot be read back cost percentiles of several
-    /// blocks, not the run.
+    /// What the trials say together. Logs that cannot be read back cost percentiles, not the run.
     fn findings_of(&mut self, trials: Vec<TrialFinding>, stopped: Option<&str>) -> FindingsRecord {
         let mut found = match summary::read_back(self.writer.path()) {
             Ok(merge) => summary::findings(self.study, trials, &merge, stopped),
@@ -198,8 +197,7 @@ impl<'a> Engine<'a> {
                 summary::findings(self.study, trials, &|_| None, stopped)
             }
         };
-        let added = summary::without_faults::lay_beside(self.study, &mut found, self.writer.path());
-        if let Err(error) = added {
+        if let Err(error) = summary::lay_beside(self.study, &mut found, self.writer.path()) {
             (self.events)(Event::Said(format!("{error:#}")));
         }
         found

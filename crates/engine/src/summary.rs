@@ -16,12 +16,13 @@ mod screen;
 mod searched;
 #[cfg(test)]
 mod simulated;
-pub mod without_faults;
+mod without_faults;
 mod worth;
 
 pub use compared::noise;
 pub use looked::{Ended, look};
 pub use points::{Merge, is_saturated, read_back};
+pub use without_faults::lay_beside;
 
 use crate::record;
 use analysis::procedure::{Point, Role};

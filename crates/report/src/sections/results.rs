@@ -3,6 +3,7 @@
 use crate::number;
 use crate::page::{Block, Cell, Column, Row, Section, Table, Tone, Verdict};
 use crate::sections::sweep::{throughput_chart, tradeoff_chart};
+use crate::sections::verdict_tone;
 use crate::summary::{ALL, Point, axis_value, variant_name};
 use crate::view::RunView;
 use analysis::TENFOLD;
@@ -431,17 +432,6 @@ fn bound_sign(c: &ComparisonRecord) -> &'static str {
         "at_least" => "≥ ",
         "at_most" => "≤ ",
         _ => "",
-    }
-}
-
-/// The tone of what a comparison says.
-pub fn verdict_tone(c: &ComparisonRecord) -> Tone {
-    match c.verdict.as_str() {
-        "faster" => Tone::Good,
-        "slower" => Tone::Bad,
-        "looks_different" => Tone::Warn,
-        "equivalent" => Tone::Strong,
-        _ => Tone::Plain,
     }
 }
 

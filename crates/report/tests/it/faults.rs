@@ -387,7 +387,7 @@ fn a_fault_stands_beside_the_same_trials_without_it() {
         &[
             "Against the same trials without faults",
             "0.702 (0.638 to 0.772)",
-            "8.40 (7.64 to 9.24)",
+            "8.400 (7.636 to 9.240)",
             "1.020 (one block: begin with 5)",
             "10,400",
             "218",

@@ -2,7 +2,8 @@
 
 use crate::number;
 use crate::page::{Cell, Column, Row, Table, Tone};
-use crate::sections::results::{interval_words, ratio_words, verdict_tone};
+use crate::sections::results::{interval_words, ratio_words};
+use crate::sections::verdict_tone;
 use crate::summary::place;
 use crate::view::RunView;
 use store::record::{ComparisonRecord, WithoutFaultsRecord};
