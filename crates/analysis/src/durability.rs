@@ -52,6 +52,9 @@ pub enum Sync {
     Periodic {
         /// `commitlog_sync_period`, s.
         period_s: f64,
+        /// How long it acknowledges at most while a sync is late
+        /// (`periodic_commitlog_sync_lag_block`), s.
+        block_s: f64,
     },
     /// Before a write is acknowledged (`batch` and `group`).
     BeforeAcknowledging,
@@ -164,6 +167,29 @@ pub fn promise(of: &Configuration) -> Promise {
     }
 }
 
+/// For how long before a blow that loses something it must have been acknowledged at the earliest
+/// to be lost by it, s. A node acknowledges nothing while its last sync is longer ago than its
+/// block, so that all that is older is on its disk. None where a loss has another reason, or no
+/// end in time.
+pub fn lost_within_s(of: &Configuration) -> Option<f64> {
+    let log = of.commit_log.as_ref().filter(|log| log.is_used)?;
+    let Sync::Periodic { period_s, block_s } = log.sync else {
+        return None;
+    };
+    let by_level = of.written.replicas == 0 || of.read.replicas + of.written.replicas <= of.copies;
+    let mut blows = of.blows.iter();
+    let by_disk = blows.any(|blow| blow.loses == Loses::Everything);
+    let is_bounded = matches!(promise(of), Promise::None(_)) && !by_level && !by_disk;
+    is_bounded.then_some(period_s.max(block_s))
+}
+
+impl Blow {
+    /// Whether a node with this commit log may have lost something by it.
+    pub fn is_lossy(&self, commit_log: Option<&CommitLog>) -> bool {
+        !matches!(why_lossy(self.loses, commit_log), Lossy::No)
+    }
+}
+
 fn nodes(count: usize) -> String {
     match count {
         1 => "1 node".to_owned(),
@@ -194,7 +220,7 @@ fn why_lossy(loses: Loses, commit_log: Option<&CommitLog>) -> Lossy {
         }
         (_, Sync::BeforeAcknowledging) => Lossy::No,
         (Loses::Memory, Sync::Periodic { .. }) if !log.is_buffered => Lossy::No,
-        (_, Sync::Periodic { period_s }) => Lossy::Yes(format!(
+        (_, Sync::Periodic { period_s, .. }) => Lossy::Yes(format!(
             "what was acknowledged since its commit log was synced (periodic, every {period_s} s)"
         )),
     }
@@ -207,7 +233,10 @@ mod tests {
     const PERIODIC: CommitLog = CommitLog {
         is_used: true,
         is_buffered: false,
-        sync: Sync::Periodic { period_s: 10.0 },
+        sync: Sync::Periodic {
+            period_s: 10.0,
+            block_s: 15.0,
+        },
     };
     const BATCH: CommitLog = CommitLog {
         sync: Sync::BeforeAcknowledging,
@@ -303,5 +332,43 @@ mod tests {
             "host-power-off of host2 loses what was acknowledged since its commit log was synced \
              (periodic, every 10 s), on 1 node, and 1 of 3 copies had acknowledged at ONE"
         );
+    }
+
+    #[test]
+    fn a_loss_has_an_end_in_time_where_the_commit_log_is_its_only_reason() {
+        use Loses::{Everything, Memory, Nothing, Unsynced};
+        let one = ["a"].as_slice();
+        let unused = CommitLog {
+            is_used: false,
+            ..PERIODIC
+        };
+        let buffered = CommitLog {
+            is_buffered: true,
+            ..PERIODIC
+        };
+        for ((written, read), log, loses, expected) in [
+            ((2, 2), Some(PERIODIC), Unsynced, Some(15.0)),
+            ((1, 3), Some(PERIODIC), Unsynced, Some(15.0)),
+            ((2, 2), Some(buffered), Memory, Some(15.0)),
+            // Nothing may be lost, or anything may.
+            ((2, 2), Some(PERIODIC), Memory, None),
+            ((2, 2), Some(PERIODIC), Nothing, None),
+            ((2, 3), Some(PERIODIC), Unsynced, None),
+            ((2, 2), Some(BATCH), Unsynced, None),
+            ((2, 2), Some(unused), Unsynced, None),
+            ((2, 2), Some(PERIODIC), Everything, None),
+            ((1, 1), Some(PERIODIC), Unsynced, None),
+            ((0, 3), Some(PERIODIC), Unsynced, None),
+            ((2, 2), None, Unsynced, None),
+        ] {
+            let of = Configuration {
+                copies: 3,
+                written: level("W", written),
+                read: level("R", read),
+                commit_log: log,
+                blows: vec![blow(one, loses)],
+            };
+            assert_eq!(lost_within_s(&of), expected, "{of:?}");
+        }
     }
 }

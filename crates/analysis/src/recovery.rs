@@ -189,6 +189,16 @@ impl Slice {
 }
 
 impl Fault {
+    /// The same, so many seconds later.
+    pub fn later(self, by_s: f64) -> Fault {
+        let later = |at_s: f64| at_s + by_s;
+        Fault {
+            injected_s: later(self.injected_s),
+            healing_s: self.healing_s.map(later),
+            whole_s: self.whole_s.map(later),
+        }
+    }
+
     /// When it was over, as far as is known.
     fn over_s(&self) -> f64 {
         self.whole_s.or(self.healing_s).unwrap_or(f64::INFINITY)

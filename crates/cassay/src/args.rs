@@ -3,6 +3,7 @@
 //! Long because every command and its options stand side by side, as the help shows them.
 
 use clap::{Args as ClapArgs, Parser, Subcommand};
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use study::settings::{Granted, SecretSource};
 
@@ -441,6 +442,9 @@ pub struct FaultKnobs {
     /// After how long the nodes of a host that is off are started on another one.
     #[arg(long, value_name = "TIME", value_parser = study::human::parse_duration_ns)]
     pub ha_after: Option<u64>,
+    /// Number of that other host, from 1 on; without it the next one.
+    #[arg(long, value_name = "NUMBER", requires = "ha_after")]
+    pub ha_on: Option<NonZeroUsize>,
 }
 
 /// The word for a kind of fault.

@@ -37,6 +37,16 @@ static LOOK: extern "C" fn() = {
     look
 };
 
+/// Columns where nobody knows how many there are: a pipe, or a terminal that does not say.
+const COLUMNS: usize = 80;
+
+/// How many columns stdout has.
+pub fn columns() -> usize {
+    let size = rustix::termios::tcgetwinsize(rustix::stdio::stdout()).ok();
+    let columns = size.map(|size| usize::from(size.ws_col));
+    columns.filter(|columns| *columns > 0).unwrap_or(COLUMNS)
+}
+
 /// A text as a terminal may have it: control characters but line breaks and tabs, and those that
 /// change the direction of writing, are spelled out.
 pub fn shown(text: &str) -> Cow<'_, str> {

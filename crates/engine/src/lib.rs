@@ -188,16 +188,19 @@ impl<'a> Engine<'a> {
         })
     }
 
-    /// What the trials say together. Logs that cannot be read back cost percentiles of several
-    /// blocks, not the run.
+    /// What the trials say together. Logs that cannot be read back cost percentiles, not the run.
     fn findings_of(&mut self, trials: Vec<TrialFinding>, stopped: Option<&str>) -> FindingsRecord {
-        match summary::read_back(self.writer.path()) {
+        let mut found = match summary::read_back(self.writer.path()) {
             Ok(merge) => summary::findings(self.study, trials, &merge, stopped),
             Err(error) => {
                 (self.events)(Event::Said(format!("{error:#}")));
                 summary::findings(self.study, trials, &|_| None, stopped)
             }
+        };
+        if let Err(error) = summary::lay_beside(self.study, &mut found, self.writer.path()) {
+            (self.events)(Event::Said(format!("{error:#}")));
         }
+        found
     }
 
     /// Adds what others have recorded meanwhile to the trials that have ended.

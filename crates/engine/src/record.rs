@@ -1,18 +1,21 @@
 //! The plan as it stands on disk, and back: the one place where both forms are seen.
 
 use analysis::procedure::{Point, Role};
+use fault::Length;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 use store::record::{
     AxisRecord, CombinationsRecord, EstimateRecord, FORMAT, LeastRecord, OverridesRecord,
-    PhaseRecord, PlanRecord, PrimaryRecord, RepeatRecord, RequestRecord, ResolvedRecord,
-    TrialRecord,
+    PhaseRecord, PlanRecord, PlannedFaultRecord, PrimaryRecord, RepeatRecord, RequestRecord,
+    ResolvedRecord, TrialRecord,
 };
 use study::human;
 use study::plan::{Plan, Trial};
-use study::settings::{Client, Folder, Granted, Overrides, PrimaryMetric, SecretSource, Study};
+use study::settings::{
+    Client, Fault, Folder, Granted, Overrides, PrimaryMetric, SecretSource, Study,
+};
 use study::tree::Tree;
 use workload::{Program, Statement};
 
@@ -71,6 +74,8 @@ fn resolved(study: &Study, plan: &Plan) -> ResolvedRecord {
             .collect(),
         requests: requests(study, plan),
         combinations: combinations(study),
+        faults: faults(study),
+        without_faults: without_faults(study),
         ..ResolvedRecord::default()
     }
 }
@@ -85,13 +90,40 @@ fn combinations(study: &Study) -> Option<CombinationsRecord> {
         name: axis.name.clone(),
         values: axis.values.clone(),
     });
-    let cells = study.variants.iter();
+    let cells = study.variants.iter().filter(|one| !one.is_added);
     Some(CombinationsRecord {
         axes: axes.collect(),
         cells: cells
             .map(|one| (one.name.clone(), one.cell.clone()))
             .collect(),
     })
+}
+
+/// What is broken in each variant that has faults, as it is planned.
+fn faults(study: &Study) -> BTreeMap<String, Vec<PlannedFaultRecord>> {
+    let seconds = |ns: u64| ns as f64 / 1e9;
+    let planned = |fault: &Fault| PlannedFaultRecord {
+        kind: fault.kind.name.to_owned(),
+        place: fault.on.words(),
+        what: fault.words(),
+        at_s: seconds(fault.at_ns),
+        for_s: (fault.kind.length == Length::Stated).then(|| seconds(fault.for_ns)),
+    };
+    let broken = study.variants.iter();
+    let broken = broken.filter(|variant| !variant.settings.faults.is_empty());
+    let all = broken.map(|variant| {
+        let faults = variant.settings.faults.iter().map(planned);
+        (variant.name.clone(), faults.collect())
+    });
+    all.collect()
+}
+
+fn without_faults(study: &Study) -> BTreeMap<String, String> {
+    let pairs = study.variants.iter().filter_map(|variant| {
+        let without = study.without_faults(variant)?;
+        Some((variant.name.clone(), without.name.clone()))
+    });
+    pairs.collect()
 }
 
 /// What the trials that are certain come to; none if all are.
@@ -311,6 +343,36 @@ mod tests {
             // The record is not trusted with it: only the command line can grant it again.
             assert!(!overrides_of(&record, Granted::default()).granted.trust);
         }
+    }
+
+    #[test]
+    fn a_plan_has_every_fault_with_its_time_and_what_it_is_measured_against() {
+        let text = "study: s\nquestion: q\ntarget: {local: {nodes: 3}}\n\
+                    workload: {use: standard1}\ndata: {load: {operations: 10k}}\n\
+                    procedure: {fixed: {threads: 1}}\nwindow: {measure: 2m}\n\
+                    repeat: {without_faults: true}\nfaults:\n\
+                    - {at: 20s, every: 40s, for: 10s, kind: [node-pause, node-kill]}\n\
+                    - {at: 110s, kind: node-restart, where: {node: 2}}\n";
+        let study = resolve("s", text, &Overrides::default()).unwrap();
+        let plan = study::plan::plan(&study).unwrap();
+        let resolved = plan_record(&study, &plan, "0.0.0").resolved;
+        let [(name, faults)] = &resolved.faults.iter().collect::<Vec<_>>()[..] else {
+            panic!("of the one that has some")
+        };
+        assert_eq!(*name, "with-faults");
+        let times: Vec<(f64, Option<f64>)> =
+            faults.iter().map(|one| (one.at_s, one.for_s)).collect();
+        let (some, moment) = (Some(10.0), None);
+        assert_eq!(
+            times,
+            [(20.0, some), (60.0, some), (100.0, some), (110.0, moment)]
+        );
+        let last = &faults[3];
+        assert_eq!(
+            (last.kind.as_str(), last.place.as_str()),
+            ("node-restart", "node2")
+        );
+        assert_eq!(resolved.without_faults["with-faults"], "without-faults");
     }
 
     #[test]

@@ -16,11 +16,13 @@ mod screen;
 mod searched;
 #[cfg(test)]
 mod simulated;
+mod without_faults;
 mod worth;
 
 pub use compared::noise;
 pub use looked::{Ended, look};
 pub use points::{Merge, is_saturated, read_back};
+pub use without_faults::lay_beside;
 
 use crate::record;
 use analysis::procedure::{Point, Role};
@@ -101,6 +103,7 @@ pub fn findings(
         curves,
         effects,
         faults,
+        without_faults: Vec::new(),
         published,
         requirements,
     }

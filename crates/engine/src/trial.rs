@@ -7,7 +7,7 @@ mod faults;
 pub mod finding;
 mod offering;
 mod read_back;
-mod recovery;
+pub mod recovery;
 mod registers;
 mod step;
 

@@ -33,6 +33,11 @@ pub(crate) fn note_check(checks: &mut CheckCounts, said: Said, written: Option<&
         Check::Missing | Check::Unknown => {
             let deleted = row.map(|row| written.is_some_and(|written| may_be_gone(written, &row)));
             note_absent(checks, said.check, acknowledged, deleted);
+            if let (Some(written), Some(row), Some(false), Some(true)) =
+                (written, row, deleted, acknowledged)
+            {
+                written.note_missing(said.row, &row);
+            }
         }
         Check::Stale if acknowledged == Some(false) => {
             checks.checked += 1;
@@ -41,11 +46,21 @@ pub(crate) fn note_check(checks: &mut CheckCounts, said: Said, written: Option<&
         Check::Stale => {
             checks.checked += 1;
             checks.stale += 1;
+            if let Some((written, row)) = written.zip(row) {
+                written.note_stale(&row);
+            }
         }
         Check::Right | Check::Overwritten => {
             checks.checked += 1;
             let known = written.zip(row);
             let found = known.and_then(|(written, row)| behind(written, &row, &said));
+            if let Some((written, row)) = known {
+                match found {
+                    Some(Behind::Deletion) => written.note_resurrected(&row),
+                    Some(Behind::Write) => written.note_stale(&row),
+                    Some(Behind::Nobody) | None => {}
+                }
+            }
             let count = match found {
                 Some(Behind::Nobody) => &mut checks.wrong,
                 Some(Behind::Deletion) => &mut checks.resurrected,

@@ -12,13 +12,14 @@
 
 use crate::history::{HISTORY_OPERATIONS_MAX, Happened, History};
 use crate::ledger::{Ledger, WriteState};
+use crate::losses::{Losses, Lost};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 use workload::{Asked, Program, Stage};
 
-/// Rows of the main stage that are remembered: at most about 900 MB. Of others nothing is said.
+/// Rows of the main stage that are remembered: at most about 1.2 GB. Of others nothing is said.
 const ROWS_MAX: usize = 1 << 24;
 /// Ledgers of main stages that are kept, bytes. Of the writes of older ones nothing is said.
 const LEDGERS_BYTES_MAX: u64 = 1 << 30;
@@ -54,6 +55,8 @@ pub struct Written {
     registers: Vec<Recorded>,
     /// Whether operations came after these that were not.
     registers_end: bool,
+    /// When acknowledged writes may have been lost.
+    losses: Losses,
 }
 
 /// What the load stage has written.
@@ -68,13 +71,15 @@ enum Loaded {
 }
 
 /// What the main stage has done to a row: of its writes and of its deletions, when the last
-/// acknowledged one was sent (0: there is none), and when all had ended ([`FOREVER`]: who knows; 0:
-/// there is none). In ticks; 0 is the load.
+/// acknowledged one was sent (0: there is none) and done, and when all had ended ([`FOREVER`]: who
+/// knows; 0: there is none). In ticks; 0 is the load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RowWrites {
     pub write_sent: u32,
+    write_done: u32,
     write_ended: u32,
     pub delete_sent: u32,
+    delete_done: u32,
     pub delete_ended: u32,
 }
 
@@ -153,6 +158,7 @@ impl Written {
             counters_are_old: false,
             registers: Vec::new(),
             registers_end: false,
+            losses: Losses::default(),
         }
     }
 
@@ -271,6 +277,59 @@ impl Written {
         all.filter(|recorded| self.is_loaded(recorded.key) == Some(true))
     }
 
+    /// What was acknowledged between these times may have been lost, monotonic clock, ns.
+    pub fn may_lose(&mut self, span_ns: Range<u64>) {
+        let Some(epoch_ns) = self.epoch_ns else {
+            return;
+        };
+        let from = match span_ns.start > epoch_ns {
+            true => self.ticks(span_ns.start),
+            // What was loaded too.
+            false => 0,
+        };
+        let to = self.ticks(span_ns.end).saturating_add(1);
+        self.losses.allow([from, to]);
+    }
+
+    /// Counts lost writes from nothing on.
+    pub fn begin_losses(&mut self) {
+        self.losses.begin();
+    }
+
+    /// What was found of lost writes since then.
+    pub fn lost(&self) -> Lost {
+        let (unexplained, oldest) = self.losses.found();
+        let ns = |tick: u32| {
+            let since_ns = u64::from(tick.saturating_sub(1)) * TICK_NS;
+            Some(self.epoch_ns? + since_ns)
+        };
+        Lost {
+            unexplained,
+            oldest_ns: oldest.and_then(ns),
+        }
+    }
+
+    /// A row is not there. Its last acknowledged write is lost, and what was loaded if it was never
+    /// deleted.
+    pub(crate) fn note_missing(&self, number: u64, row: &RowWrites) {
+        let last = (row.write_sent > 0).then_some([row.write_sent, row.write_done]);
+        let is_loaded = row.delete_ended == 0 && self.is_loaded(number) == Some(true);
+        let loaded = is_loaded.then_some([0, 0]);
+        self.losses.note(last.into_iter().chain(loaded));
+    }
+
+    /// An older value is there than the last one that was acknowledged.
+    pub(crate) fn note_stale(&self, row: &RowWrites) {
+        let last = [row.write_sent, row.write_done];
+        self.losses.note(std::iter::once(last));
+    }
+
+    /// A deletion is lost.
+    pub(crate) fn note_resurrected(&self, row: &RowWrites) {
+        let last = [row.delete_sent, row.delete_done];
+        self.losses.note(std::iter::once(last));
+    }
+
     /// Ticks from 1 on.
     fn ticks(&self, ns: u64) -> u32 {
         let since_ns = ns.saturating_sub(self.epoch_ns.unwrap_or(ns));
@@ -372,12 +431,22 @@ impl Written {
 
 impl RowWrites {
     fn add(&mut self, deletes: bool, state: WriteState, (sent, ended): (u32, u32)) {
-        let (of_sent, of_ended) = match deletes {
-            true => (&mut self.delete_sent, &mut self.delete_ended),
-            false => (&mut self.write_sent, &mut self.write_ended),
+        let (of_sent, of_done, of_ended) = match deletes {
+            true => (
+                &mut self.delete_sent,
+                &mut self.delete_done,
+                &mut self.delete_ended,
+            ),
+            false => (
+                &mut self.write_sent,
+                &mut self.write_done,
+                &mut self.write_ended,
+            ),
         };
         if state == WriteState::Acknowledged {
-            *of_sent = sent.max(*of_sent);
+            if sent >= *of_sent {
+                (*of_sent, *of_done) = (sent, ended);
+            }
             *of_ended = ended.max(*of_ended);
         } else {
             *of_ended = FOREVER;

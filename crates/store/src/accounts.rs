@@ -19,6 +19,17 @@ pub struct ReadBackRecord {
     pub promise: String,
     /// Why, as a clause.
     pub why: String,
+    /// Where a loss that is allowed has an end in time: for how long before what broke a write may
+    /// be lost, s.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost_within_s: Option<f64>,
+    /// Rows that are missed though no such write of theirs is.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unexplained: u64,
+    /// When the oldest write that is lost was acknowledged at the latest, in seconds since the
+    /// trial's start line; one of the load counts as acknowledged there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub oldest_lost_s: Option<f64>,
     /// Writes of the main stage that were acknowledged.
     pub writes_acknowledged: u64,
     /// Those that were sent and not acknowledged: done or not.

@@ -25,11 +25,12 @@ pub use crate::published::{
 pub use crate::quantiles::QuantilesRecord;
 pub use crate::recovery::{
     BackRecord, DipRecord, HintsRecord, NoticedRecord, RecoveryRecord, ReturnsRecord,
-    StretchRecord, UsualRecord,
+    StretchRecord, UsualRecord, WithoutFaultsRecord,
 };
 pub use crate::required::{RequirementRecord, outcome_of};
 pub use crate::resolved::{
-    CombinationsRecord, OverridesRecord, PrimaryRecord, RepeatRecord, RequestRecord, ResolvedRecord,
+    CombinationsRecord, OverridesRecord, PlannedFaultRecord, PrimaryRecord, RepeatRecord,
+    RequestRecord, ResolvedRecord,
 };
 pub use crate::screen::{ScreenRecord, ScreenedRecord};
 pub use crate::search::{SearchRecord, SearchStepRecord};
@@ -316,6 +317,9 @@ pub struct FindingsRecord {
     pub effects: Vec<EffectsRecord>,
     /// Faults and what they did.
     pub faults: Vec<FaultRecord>,
+    /// The same against trials without faults, where the study asks for them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub without_faults: Vec<WithoutFaultsRecord>,
     /// What others have published, beside what was found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<PublishedRecord>,
@@ -829,6 +833,9 @@ pub struct FaultRecord {
     /// Number of the trial; none in runs of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trial: Option<usize>,
+    /// Its number in the study's list, from 0; none in runs of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub number: Option<usize>,
     /// What was broken: the name of a node.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub place: String,

@@ -2,7 +2,7 @@
 //!
 //! Times are seconds since the injection unless they say otherwise. What nobody saw is absent.
 
-use crate::record::{QuantilesRecord, is_zero};
+use crate::record::{ComparisonRecord, QuantilesRecord, is_zero};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -176,6 +176,38 @@ impl StretchRecord {
     pub fn failed(&self) -> u64 {
         self.errors.values().flat_map(BTreeMap::values).sum()
     }
+}
+
+/// A stretch of trials with a fault, against the same stretch of trials without any: the same load
+/// on the same data, in the same blocks.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct WithoutFaultsRecord {
+    /// Name of the variant with the fault.
+    pub variant: String,
+    /// Name of the one without.
+    pub without: String,
+    /// Where on the axes.
+    pub point: BTreeMap<String, f64>,
+    /// Number of the fault in its trial, from 0.
+    pub fault: usize,
+    /// `node-pause`, …
+    pub kind: String,
+    /// What was broken.
+    pub place: String,
+    /// `broken`: from the injection until it was seen whole; `after`: from then on until the next
+    /// fault or the end of the window.
+    pub stretch: String,
+    /// Pairs of trials.
+    pub blocks: usize,
+    /// Length of the stretch with the fault, all blocks together, s.
+    pub seconds: f64,
+    /// Operations that succeeded per second, all blocks together: without, with.
+    pub ops_per_s: [f64; 2],
+    /// Operations that failed, all blocks together: without, with.
+    pub failed: [u64; 2],
+    /// By metric, with ÷ without. Of a stretch in which a side did nothing there is no ratio.
+    pub comparisons: Vec<ComparisonRecord>,
 }
 
 /// Hints that nodes kept for one that did not answer.

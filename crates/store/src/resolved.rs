@@ -33,9 +33,32 @@ pub struct ResolvedRecord {
     /// The combinations that the variants are; none of other studies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub combinations: Option<CombinationsRecord>,
+    /// What is broken in each variant, random faults too.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub faults: BTreeMap<String, Vec<PlannedFaultRecord>>,
+    /// The variant without faults that one with them is measured against.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub without_faults: BTreeMap<String, String>,
     /// What other versions have recorded.
     #[serde(flatten)]
     pub others: Map<String, Value>,
+}
+
+/// A fault as it is planned.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PlannedFaultRecord {
+    /// `node-pause`, …
+    pub kind: String,
+    /// What is broken: `node2`, `host1 from host2 and host3`.
+    pub place: String,
+    /// All of it in words.
+    pub what: String,
+    /// When, since the begin of the measured window, s.
+    pub at_s: f64,
+    /// For how long; none of what is over at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub for_s: Option<f64>,
 }
 
 /// The variants of a matrix or a grid as combinations of values.

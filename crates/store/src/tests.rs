@@ -57,6 +57,7 @@ fn findings(verdict: &str) -> FindingsRecord {
         comparisons: Vec::new(),
         multiplicity: None,
         faults: Vec::new(),
+        without_faults: Vec::new(),
         ..FindingsRecord::default()
     }
 }

@@ -25,5 +25,6 @@ mod screen;
 pub mod settings;
 pub mod standing;
 pub mod targets;
+pub mod timeline;
 pub mod tree;
 pub mod work;

@@ -8,6 +8,7 @@
 
 mod notes;
 mod required;
+mod without_faults;
 
 use crate::check;
 use crate::grid;
@@ -291,12 +292,14 @@ impl Resolver<'_> {
             notes.push((name, said));
             first.get_or_insert(tree);
         }
+        let tree = first.unwrap_or(Tree::Null);
+        without_faults::add(&base, &tree, &mut variants, out);
         Resolved {
             variants,
             axes: matrix::axes(&base),
             has_grid,
             screened: screen::settings(&base).len(),
-            tree: first.unwrap_or(Tree::Null),
+            tree,
             notes,
         }
     }
@@ -372,6 +375,7 @@ impl Resolver<'_> {
             },
             step,
             cell: Vec::new(),
+            is_added: false,
             settings,
             tree: sections(tree),
         };

@@ -84,9 +84,21 @@ impl Study {
         let variants = self.variants.iter().enumerate();
         let compared = variants.filter(|(index, variant)| {
             let mut earlier = self.variants[..*index].iter();
-            earlier.any(|other| other.step == variant.step)
+            !variant.is_added && earlier.any(|other| other.step == variant.step)
         });
         compared.count()
+    }
+
+    /// What a variant with faults is measured against, if the study asks for that: the first one
+    /// that is the same but for them.
+    pub fn without_faults(&self, variant: &Variant) -> Option<&Variant> {
+        if !self.repeat.without_faults || variant.settings.faults.is_empty() {
+            return None;
+        }
+        let same = variant.settings.without_faults();
+        self.variants.iter().find(|other| {
+            other.settings.faults.is_empty() && other.settings.without_faults() == same
+        })
     }
 }
 
@@ -142,6 +154,9 @@ pub struct Variant {
     pub step: Option<String>,
     /// Of a matrix or screening, the number of its value on each axis; else empty.
     pub cell: Vec<usize>,
+    /// Whether it is no side of the comparison, but what another one is measured against: the same
+    /// without its faults.
+    pub is_added: bool,
     /// All its settings.
     pub settings: Settings,
     /// The same as a tree, for `plan.json`.
@@ -209,6 +224,14 @@ impl Settings {
         self.load_phase
             .as_ref()
             .map_or(&self.target, |phase| &phase.target)
+    }
+
+    /// The same with nothing broken, and with nothing required of it.
+    pub fn without_faults(&self) -> Settings {
+        let mut settings = self.clone();
+        settings.faults.clear();
+        settings.require = Require::default();
+        settings
     }
 
     /// The same with so many rows: what a load of an amount of bytes came to.
@@ -285,6 +308,8 @@ pub struct Repeat {
     pub interleaved: bool,
     /// The difference that the study is to find, as a share.
     pub detect: Option<f64>,
+    /// Whether what has faults is measured without them too, in the same blocks.
+    pub without_faults: bool,
 }
 
 impl Repeat {

@@ -4,7 +4,7 @@
 //! What a configuration does not promise is no fault of the run: such a loss is a result, and
 //! passes with its reason. A loss that was promised not to happen is the end of any trust.
 
-use super::{Evidence, Outcome, ReadBack, Registers};
+use super::{Evidence, LostBy, Outcome, ReadBack, Registers};
 use crate::durability::Promise;
 use measure::interval::CheckCounts;
 
@@ -85,13 +85,36 @@ fn read_back(back: &ReadBack, promise: Option<&Promise>) -> Judged {
         false => found.join(", "),
     };
     let rows = checks.checked + back.unread;
-    let (allowed, why) = allowed(lost, promise);
+    let (allowed, why) = match back.lost.filter(|_| lost > 0) {
+        Some(by) if by.unexplained > 0 => (Outcome::Fail, unexplained(lost, by)),
+        by => {
+            let (outcome, why) = allowed(lost, promise);
+            (outcome, why + &by.map_or_else(String::new, oldest))
+        }
+    };
     let outcome = match (never, back.unread) {
         (1.., _) => Outcome::Fail,
         (0, 1..) => allowed.max(Outcome::Warn),
         (0, 0) => allowed,
     };
     (outcome, format!("{rows} rows read back: {found}{why}"))
+}
+
+/// That some of the losses were acknowledged too long before what broke.
+fn unexplained(lost: u64, by: LostBy) -> String {
+    format!(
+        " ({} of them must not be, for they were not acknowledged within {} s before what broke; \
+         {} may be){}",
+        by.unexplained,
+        by.within_s,
+        lost.saturating_sub(by.unexplained),
+        oldest(by)
+    )
+}
+
+fn oldest(by: LostBy) -> String {
+    let words = |at_s: f64| format!("; the oldest was acknowledged by {at_s:.1} s");
+    by.oldest_s.map_or_else(String::new, words)
 }
 
 fn registers(found: Registers, promise: Option<&Promise>) -> Judged {
@@ -132,6 +155,18 @@ mod tests {
         back
     }
 
+    /// So many lost rows, of which so many by a write that nothing explains.
+    fn aged(lost: u64, unexplained: u64) -> ReadBack {
+        back(|back| {
+            back.checks.missing = lost;
+            back.lost = Some(LostBy {
+                within_s: 15.0,
+                unexplained,
+                oldest_s: (lost > 0).then_some(31.5),
+            });
+        })
+    }
+
     #[test]
     fn a_loss_counts_as_what_was_promised() {
         use Outcome::{Fail, Pass, Warn};
@@ -165,6 +200,26 @@ mod tests {
                 "100 rows read back: 2 lost (no settings)",
             ),
             (lost, &None, Fail, "100 rows read back: 2 lost (limit 0)"),
+            (
+                aged(2, 0),
+                &none,
+                Pass,
+                "100 rows read back: 2 lost (the configuration allows it: power was lost); the \
+                 oldest was acknowledged by 31.5 s",
+            ),
+            (
+                aged(5, 3),
+                &none,
+                Fail,
+                "100 rows read back: 5 lost (3 of them must not be, for they were not acknowledged \
+                 within 15 s before what broke; 2 may be); the oldest was acknowledged by 31.5 s",
+            ),
+            (
+                aged(0, 0),
+                &none,
+                Pass,
+                "100 rows read back: every acknowledged write is there",
+            ),
             (
                 back(|back| back.checks.wrong = 1),
                 &none,

@@ -66,12 +66,26 @@ pub struct Evidence {
 }
 
 /// All rows, read back after the trial.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ReadBack {
     /// What was found.
     pub checks: CheckCounts,
     /// Rows that no read could reach.
     pub unread: u64,
+    /// When what is lost was acknowledged, where a loss that is allowed has an end in time.
+    pub lost: Option<LostBy>,
+}
+
+/// Lost writes by when they were acknowledged.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LostBy {
+    /// For how long before a blow a write may be lost by it, s.
+    pub within_s: f64,
+    /// Rows of which a write is lost that was acknowledged at no such time.
+    pub unexplained: u64,
+    /// When the oldest of all that are lost was acknowledged at the latest, in seconds since the
+    /// trial's start line; none if nobody knows.
+    pub oldest_s: Option<f64>,
 }
 
 /// What the histories of registers came to.

@@ -14,7 +14,7 @@ mod target;
 mod tests;
 
 pub use evidence::{
-    ClockMove, CpuUse, Environment, Evidence, Fault, Machine, Offered, Pressure, ReadBack,
+    ClockMove, CpuUse, Environment, Evidence, Fault, LostBy, Machine, Offered, Pressure, ReadBack,
     Registers, ServerCounts, Settle, Window,
 };
 

@@ -1,16 +1,15 @@
 //! `cassay fault list|test|run`: what can be broken of a kept cluster, tried, or done by hand.
 
-use super::dirs;
+use super::{abilities_here, dirs};
 use crate::args::{ClusterName, Common, FaultCommand, FaultKnobs, FaultRunArgs, FaultTestArgs};
 use crate::exit::Exit;
 use crate::{interrupt, terminal};
-use ::cluster::{
-    Capability, Cluster, Dirs, DiskSpec, HostsSpec, LocalSpec, NodeInfo, Target, kept,
-};
+use ::cluster::{Capability, Cluster, Dirs, DiskSpec, NodeInfo, kept};
 use ::fault::{Hit, KINDS, Kind, Knob, Length, Live, Options, Order, Outcome, Place, Verdict};
 use anyhow::{Context, Result, bail};
 use measure::clock;
 use serde_json::{Value, json};
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -35,13 +34,7 @@ fn capabilities(name: &ClusterName, dirs: &Dirs) -> Result<Vec<Capability>> {
     if name.cluster.is_some() || is_there {
         return Ok(open(name, dirs)?.capabilities().to_vec());
     }
-    Ok(::cluster::abilities_of(&Target::Local(LocalSpec {
-        hosts: Some(HostsSpec {
-            count: 1,
-            ..HostsSpec::default()
-        }),
-        ..LocalSpec::default()
-    })))
+    Ok(abilities_here())
 }
 
 fn open(name: &ClusterName, dirs: &Dirs) -> Result<Cluster> {
@@ -192,6 +185,15 @@ fn by_hand(args: &FaultRunArgs, common: &Common) -> Result<Exit> {
         }
     }
     let hit = hit(args, &cluster)?;
+    if let (Hit::Host(host), Some(on)) = (&hit, options.ha_on) {
+        let count = cluster.hosts()?.len();
+        if on > count || on == host + 1 {
+            bail!(
+                "--ha-on {on}: the nodes of host {} are started on another one of {count} hosts",
+                host + 1
+            );
+        }
+    }
     let held = Held::For(Duration::from_nanos(args.for_ns));
     let done = one(kind, &hit, &options, held, &mut cluster)?;
     finish(&[done], common)
@@ -246,7 +248,7 @@ fn options(knobs: &FaultKnobs) -> Options {
         rate_bits_per_s: knobs.rate,
         delay: knobs.delay.map(Duration::from_nanos),
         ha_after: knobs.ha_after.map(Duration::from_nanos),
-        ha_on: None,
+        ha_on: knobs.ha_on.map(NonZeroUsize::get),
         commands: None,
     }
 }

@@ -16,12 +16,15 @@ pub mod workload;
 use crate::args::StudyArgs;
 use crate::exit::Exit;
 use crate::{diagnostics, terminal};
-use ::cluster::Dirs;
+use ::cluster::{Capability, Dirs, HostSpec, HostsSpec, LocalSpec, Target};
 use anyhow::{Context, Result};
 use engine::needs;
 use std::path::PathBuf;
 use study::resolve::{self, StudyError};
 use study::settings::{Overrides, Study};
+
+/// Of which size the volumes are that this machine is asked about: nothing depends on it.
+const VOLUME_BYTES: u64 = 1 << 30;
 
 /// Reads and resolves the study of the arguments, and notes what this machine lacks for it.
 /// `Err(Ok(exit))`: its mistakes were shown.
@@ -84,6 +87,24 @@ fn dirs() -> Result<Dirs> {
         cache: folder("CASSAY_CACHE", "XDG_CACHE_HOME", ".cache")?,
         data: folder("CASSAY_DATA", "XDG_STATE_HOME", ".local/state")?,
     })
+}
+
+/// What a cluster of our own could have on this machine, with hosts that have volumes: so that what
+/// such hosts would have is among it.
+fn abilities_here() -> Vec<Capability> {
+    let host = HostSpec {
+        volume_bytes: Some(VOLUME_BYTES),
+        ..HostSpec::default()
+    };
+    let hosts = HostsSpec {
+        count: 1,
+        host,
+        ..HostsSpec::default()
+    };
+    ::cluster::abilities_of(&Target::Local(LocalSpec {
+        hosts: Some(hosts),
+        ..LocalSpec::default()
+    }))
 }
 
 /// Ends what a killed run has left. Said only when there was something.

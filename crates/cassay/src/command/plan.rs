@@ -8,10 +8,11 @@ use anyhow::{Context, Result, anyhow};
 use engine::needs;
 use engine::record;
 use engine::trial_name;
-use study::conditions;
+use study::conditions::{self, Condition};
 use study::human;
 use study::plan::{self, Plan, Turn};
 use study::settings::Study;
+use study::timeline;
 
 /// Shows the plan; starts nothing.
 pub fn run(args: &StudyArgs, common: &Common) -> Result<Exit> {
@@ -53,11 +54,17 @@ pub fn show(study: &Study, common: &Common) -> Result<Exit> {
 
 fn text(study: &Study, plan: &Plan, expected: &[String]) -> String {
     let mut text = format!("{}: {}\n\n", study.name, study.question);
-    let conditions = conditions::conditions(study);
+    // What is broken is drawn.
+    let is_said = |condition: &Condition| condition.about != "faults";
+    let conditions = conditions::conditions(study).into_iter();
+    let conditions: Vec<Condition> = conditions.filter(is_said).collect();
     for condition in &conditions {
         let variant = condition.of.as_ref().map(|name| format!("{name}: "));
         let variant = variant.unwrap_or_default();
         text += &format!("  {:<10} {variant}{}\n", condition.about, condition.what);
+    }
+    for line in timeline::lines(study, terminal::columns()) {
+        text += &format!("{line}\n");
     }
     if !conditions.is_empty() {
         text.push('\n');

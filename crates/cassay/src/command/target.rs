@@ -3,7 +3,7 @@
 
 mod status;
 
-use super::dirs;
+use super::{abilities_here, dirs};
 use crate::args::{AbilitiesArgs, Common, Elsewhere, HostArgs, StatusArgs, TargetCommand, UpArgs};
 use crate::exit::Exit;
 use crate::{interrupt, terminal};
@@ -138,14 +138,7 @@ fn show_abilities(args: &AbilitiesArgs, dirs: &Dirs, common: &Common) -> Result<
             let agent = host::Agent::over_ssh(Path::new("ssh"), host)?;
             ::cluster::abilities_there(&agent)?
         }
-        // With hosts, so that what they would have is among it.
-        None => ::cluster::abilities_of(&Target::Local(LocalSpec {
-            hosts: Some(HostsSpec {
-                count: 1,
-                ..HostsSpec::default()
-            }),
-            ..LocalSpec::default()
-        })),
+        None => abilities_here(),
     };
     if common.json {
         let of = |one: &Capability| {

@@ -241,29 +241,33 @@ fn comparison_sentence(comparison: &ComparisonRecord) -> String {
     let ComparisonRecord {
         baseline,
         contender,
-        ratio,
         ..
     } = comparison;
     let at = where_words(&comparison.metric, &comparison.point);
-    let bound = bound_words(comparison);
-    let percent = |ratio: f64| format!("{:+.1}", (ratio - 1.0) * 100.0);
-    let change = format!("{bound}{} %", percent(*ratio));
-    let interval = match (comparison.ci95, comparison.ci95_end) {
-        (Some([low, high]), _) => format!(" (95 %: {} to {} %)", percent(low), percent(high)),
-        (None, Some(end)) => format!(" (95 %: {bound}{} %)", percent(end)),
-        (None, None) => " (one block: without an interval)".to_owned(),
-    };
+    let change = change_words(comparison);
     let says = match comparison.verdict.as_str() {
         "inconclusive" => "against",
         "equivalent" => "equivalent to",
         _ => "beside",
     };
-    let metric = metric_words(&comparison.metric);
     let primary = if comparison.primary { " (primary)" } else { "" };
     format!(
-        "{at}, “{contender}” {says} “{baseline}”: {change} {metric}{interval}{primary}{}.",
+        "{at}, “{contender}” {says} “{baseline}”: {change}{primary}{}.",
         undecided(comparison)
     )
+}
+
+/// `+5.1 % throughput (95 %: +3.9 to +6.3 %)`.
+pub fn change_words(comparison: &ComparisonRecord) -> String {
+    let bound = bound_words(comparison);
+    let percent = |ratio: f64| format!("{:+.1}", (ratio - 1.0) * 100.0);
+    let interval = match (comparison.ci95, comparison.ci95_end) {
+        (Some([low, high]), _) => format!(" (95 %: {} to {} %)", percent(low), percent(high)),
+        (None, Some(end)) => format!(" (95 %: {bound}{} %)", percent(end)),
+        (None, None) => " (one block: without an interval)".to_owned(),
+    };
+    let metric = metric_words(&comparison.metric);
+    format!("{bound}{} % {metric}{interval}", percent(comparison.ratio))
 }
 
 /// `at least `, `at most `: what stands before a ratio that is a bound.

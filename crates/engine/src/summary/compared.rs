@@ -225,7 +225,8 @@ fn pairings<'a>(
     searches: &[SearchRecord],
 ) -> (Vec<Pairing<'a>>, Vec<Untold>) {
     let (mut pairings, mut untold) = (Vec::new(), Vec::new());
-    for (index, contender) in study.variants.iter().enumerate() {
+    let contenders = study.variants.iter().enumerate();
+    for (index, contender) in contenders.filter(|(_, variant)| !variant.is_added) {
         // Of imports, a step is compared with the same step of the first variant.
         let same = |variant: &&Variant| variant.step == contender.step;
         let Some(baseline) = study.variants[..index].iter().find(same) else {

@@ -84,7 +84,8 @@ fn cells<'a>(
     design: &Design,
 ) -> Option<Vec<&'a Variant>> {
     let mut cells = vec![None; design.cells_count()];
-    for variant in study.variants.iter().filter(|v| v.step == *step) {
+    let of_step = |variant: &&Variant| variant.step == *step && !variant.is_added;
+    for variant in study.variants.iter().filter(of_step) {
         let values: Option<Vec<usize>> = axes
             .iter()
             .map(|at| variant.cell.get(*at).copied())

@@ -240,6 +240,7 @@ impl<'a> Faults<'a> {
             verdict: outcome.verdict().name().to_owned(),
             evidence: said.collect::<Vec<_>>().join("; "),
             trial: Some(state.finding.index),
+            number: Some(number),
             place: self.places[number].name.clone(),
             injected_s: at_s("injecting"),
             seen_s: at_s("seen"),

@@ -7,10 +7,10 @@ use crate::event::Event;
 use crate::offer::{LOAD_RETRIES, Offer, Offered, closed};
 use crate::running::Running;
 use analysis::durability::{self, Blow, CommitLog, Configuration, Level, Loses, Promise, Sync};
-use analysis::rules::ReadBack;
+use analysis::rules::{LostBy, ReadBack};
 use anyhow::{Context, Result};
 use cql::Consistency;
-use load::{Keeps, Limit, VerifyReads, Written};
+use load::{Keeps, Limit, Lost, VerifyReads, Written};
 use measure::Outcome;
 use measure::interval::CheckCounts;
 use std::collections::BTreeMap;
@@ -27,6 +27,9 @@ const IN_FLIGHT: u32 = 32;
 /// By how much the clocks of machines that are not ours may differ, and with them the times that
 /// nodes give to writes: more than any that asks a time server is off.
 const STRANGE_CLOCKS: Duration = Duration::from_secs(1);
+/// Sync periods after which a node that could not sync acknowledges nothing more, unless it is told
+/// otherwise: as Cassandra has it (`DatabaseDescriptor.getPeriodicCommitLogSyncBlock`).
+const LAG_BLOCK: f64 = 1.5;
 
 impl TrialRun<'_> {
     /// What is written down of the writes of the main stage.
@@ -79,6 +82,7 @@ impl TrialRun<'_> {
             return Ok(None);
         }
         self.begin_phase(PhaseKind::Verify, state)?;
+        let within_s = self.may_lose(running, state);
         let offer = Offer {
             verify: VerifyReads::EveryNth(1),
             written: running.written.take().map(Arc::new),
@@ -100,7 +104,9 @@ impl TrialRun<'_> {
         let offered = offered?;
         running.written = offer.written.and_then(Arc::into_inner);
         if stage == Stage::ReadBack {
-            self.account(&offered, rows, &levels, state);
+            let lost = running.written.as_ref().map(Written::lost);
+            let lost = within_s.zip(lost);
+            self.account(&offered, rows, &levels, lost, state);
             self.judge_registers(&offered, running, state)?;
         } else {
             state.evidence.checks.add(offered.tally.checks());
@@ -131,16 +137,63 @@ impl TrialRun<'_> {
         Ok(std::mem::replace(&mut self.program, Arc::new(tuned)))
     }
 
-    /// Keeps what reading all rows back has found.
-    fn account(&self, offered: &Offered, rows: u64, levels: &Levels, state: &mut State) {
+    /// Tells what was written down when acknowledged writes may have been lost; for how long before
+    /// what broke, s. None where that has no end, or nothing may be lost.
+    fn may_lose(&self, running: &mut Running, state: &State) -> Option<f64> {
+        let configuration = self.configuration(Some(running));
+        let within_s = durability::lost_within_s(&configuration);
+        let written = running.written.as_mut()?;
+        written.begin_losses();
+        let within_s = within_s?;
+        let start_ns = state.writer.start_ns() as f64;
+        let ns = |at_s: f64| (start_ns + at_s * 1e9).max(0.0) as u64;
+        let commit_log = configuration.commit_log.as_ref();
+        for record in &state.finding.faults {
+            let blow = record.number.and_then(|at| configuration.blows.get(at));
+            let lossy = blow.filter(|blow| blow.is_lossy(commit_log));
+            let Some(injected_s) = record.injected_s.filter(|_| lossy.is_some()) else {
+                continue;
+            };
+            // It was off when it was seen to be: what came later it has not acknowledged.
+            let off_s = record.seen_s.or(record.whole_s);
+            written.may_lose(ns(injected_s - within_s)..off_s.map_or(u64::MAX, ns));
+        }
+        Some(within_s)
+    }
+
+    /// Keeps what reading all rows back has found; of losses that have an end in time what was lost
+    /// when.
+    fn account(
+        &self,
+        offered: &Offered,
+        rows: u64,
+        levels: &Levels,
+        lost: Option<(f64, Lost)>,
+        state: &mut State,
+    ) {
         let checks = *offered.tally.checks();
         let read = offered.tally.outcomes.get(Outcome::Ok);
         let unread = rows.saturating_sub(read);
-        state.evidence.read_back = Some(ReadBack { checks, unread });
+        let start_ns = state.writer.start_ns();
+        let since_s = |ns: u64| (ns as f64 - start_ns as f64) / 1e9;
+        let lost = lost.map(|(within_s, lost)| LostBy {
+            within_s,
+            unexplained: lost.unexplained,
+            oldest_s: lost.oldest_ns.map(since_s),
+        });
+        let read_back = ReadBack {
+            checks,
+            unread,
+            lost,
+        };
+        state.evidence.read_back = Some(read_back);
         state.finding.read_back = Some(ReadBackRecord {
             read_at: levels.read.to_string(),
             written_at: levels.written.to_string(),
             copies: levels.copies,
+            lost_within_s: lost.map(|by| by.within_s),
+            unexplained: lost.map_or(0, |by| by.unexplained),
+            oldest_lost_s: lost.and_then(|by| by.oldest_s),
             writes_acknowledged: state.outcomes.acknowledged,
             writes_unknown: state.outcomes.unknown,
             rows,
@@ -152,12 +205,17 @@ impl TrialRun<'_> {
 
     /// What the configuration promises of acknowledged writes, with what was broken.
     pub(super) fn promise(&self, running: Option<&Running>) -> Promise {
+        durability::promise(&self.configuration(running))
+    }
+
+    /// What was asked for, and what broke.
+    fn configuration(&self, running: Option<&Running>) -> Configuration {
         let levels = levels(self.settings, &self.program);
         let level = |level: Consistency, replicas| Level {
             name: level.to_string(),
             replicas,
         };
-        durability::promise(&Configuration {
+        Configuration {
             copies: levels.copies,
             written: level(levels.written, levels.written_by),
             read: level(levels.read, levels.read_from),
@@ -165,7 +223,7 @@ impl TrialRun<'_> {
             blows: running.map_or_else(Vec::new, |running| {
                 blows(self.settings, running, &self.program)
             }),
-        })
+        }
     }
 }
 
@@ -224,7 +282,7 @@ fn commit_log(settings: &Settings, running: &Running) -> Option<CommitLog> {
     let logs = logs.map(|(_, settings)| commit_log_of(settings, is_used));
     let logs: Option<Vec<CommitLog>> = logs.collect();
     let period_s = |log: &CommitLog| match log.sync {
-        Sync::Periodic { period_s } => period_s,
+        Sync::Periodic { period_s, block_s } => period_s.max(block_s),
         Sync::BeforeAcknowledging => -1.0,
     };
     let later = |a: &CommitLog, b: &CommitLog| period_s(a).total_cmp(&period_s(b));
@@ -239,9 +297,14 @@ fn commit_log_of(settings: &BTreeMap<String, String>, is_used: bool) -> Option<C
     };
     let sync = match settings.get("commitlog_sync")?.as_str() {
         "batch" | "group" => Sync::BeforeAcknowledging,
-        _ => Sync::Periodic {
-            period_s: period_s(settings)?,
-        },
+        _ => {
+            let period_s = setting_s(settings, "commitlog_sync_period")?;
+            let block_s = setting_s(settings, "periodic_commitlog_sync_lag_block");
+            Sync::Periodic {
+                period_s,
+                block_s: block_s.unwrap_or(period_s * LAG_BLOCK),
+            }
+        }
     };
     Some(CommitLog {
         is_used,
@@ -251,12 +314,12 @@ fn commit_log_of(settings: &BTreeMap<String, String>, is_used: bool) -> Option<C
     })
 }
 
-/// `commitlog_sync_period` with its unit, or under its older name in milliseconds; s.
-fn period_s(settings: &BTreeMap<String, String>) -> Option<f64> {
-    if let Some(ms) = settings.get("commitlog_sync_period_in_ms") {
+/// A duration with its unit, or under its older name in milliseconds; s.
+fn setting_s(settings: &BTreeMap<String, String>, name: &str) -> Option<f64> {
+    if let Some(ms) = settings.get(&format!("{name}_in_ms")) {
         return ms.parse::<f64>().ok().map(|ms| ms / 1e3);
     }
-    let text = settings.get("commitlog_sync_period")?;
+    let text = settings.get(name)?;
     let ns = study::human::parse_duration_ns(text).ok()?;
     Some(ns as f64 / 1e9)
 }
@@ -267,11 +330,11 @@ mod tests {
 
     #[test]
     fn a_commit_log_is_read_from_the_settings_of_any_version() {
-        let periodic = |period_s| {
+        let periodic = |period_s, block_s| {
             Some(CommitLog {
                 is_used: true,
                 is_buffered: false,
-                sync: Sync::Periodic { period_s },
+                sync: Sync::Periodic { period_s, block_s },
             })
         };
         let batch = CommitLog {
@@ -284,15 +347,17 @@ mod tests {
                 vec![
                     ("commitlog_sync", "periodic"),
                     ("commitlog_sync_period", "10000ms"),
+                    ("periodic_commitlog_sync_lag_block", "null"),
                 ],
-                periodic(10.0),
+                periodic(10.0, 15.0),
             ),
             (
                 vec![
                     ("commitlog_sync", "periodic"),
                     ("commitlog_sync_period_in_ms", "500"),
+                    ("periodic_commitlog_sync_lag_block_in_ms", "2000"),
                 ],
-                periodic(0.5),
+                periodic(0.5, 2.0),
             ),
             (
                 vec![

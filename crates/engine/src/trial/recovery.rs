@@ -14,7 +14,7 @@ use measure::number::round;
 use store::Trial;
 use store::record::{
     BackRecord, DipRecord, FaultRecord, HintsRecord, NoticedRecord, RecoveryRecord, ReturnsRecord,
-    TrialFinding, UsualRecord,
+    StretchRecord, TrialFinding, UsualRecord,
 };
 use watched::Kept;
 use window::{Stretch, Window};
@@ -41,14 +41,57 @@ impl TrialRun<'_> {
     }
 }
 
-fn measure(trial: &Trial, finding: &mut TrialFinding, offered: Offered) -> Result<()> {
-    let times = |record: &FaultRecord| {
-        Some(Fault {
-            injected_s: record.injected_s?,
-            healing_s: record.healing_s,
-            whole_s: record.whole_s,
-        })
+/// While a fault was on, and after that; none of a stretch without an interval.
+pub type FromInjection = [Option<StretchRecord>; 2];
+
+/// What the stretches of the faults of a trial come to in one without them, in the order of the
+/// faults; times count from the begin of each window. Of a fault that never was there are none.
+///
+/// # Errors
+/// One of the trials cannot be read back.
+pub fn stretches_without(
+    with: &Trial,
+    faults: &[FaultRecord],
+    without: &Trial,
+    parts: &[String],
+) -> Result<Vec<FromInjection>> {
+    let mut first = None;
+    for line in with.intervals()? {
+        let line = line?;
+        if line.phase == "measure" {
+            first = Some(line.t_s);
+            break;
+        }
+    }
+    let window = Window::read(without, parts)?;
+    let begins_s = first.zip(window.slices.first().map(|slice| slice.from_s));
+    let Some((with_s, without_s)) = begins_s else {
+        return Ok(vec![FromInjection::default(); faults.len()]);
     };
+    let shift_s = without_s - with_s;
+    let nothing = || [Stretch::All(0..0), Stretch::All(0..0)];
+    let stretches = faults.iter().flat_map(|record| {
+        let there = times(record).zip(record.recovery.as_ref());
+        let there = there.map(|(fault, found)| {
+            let until_s = fault.injected_s + found.watched_s + shift_s;
+            window.since_injection(&fault.later(shift_s), until_s)
+        });
+        there.unwrap_or_else(nothing)
+    });
+    let mut records = window.records(without, stretches.collect())?.into_iter();
+    let mut next = || records.next().flatten();
+    Ok(faults.iter().map(|_| [next(), next()]).collect())
+}
+
+fn times(record: &FaultRecord) -> Option<Fault> {
+    Some(Fault {
+        injected_s: record.injected_s?,
+        healing_s: record.healing_s,
+        whole_s: record.whole_s,
+    })
+}
+
+fn measure(trial: &Trial, finding: &mut TrialFinding, offered: Offered) -> Result<()> {
     let on: Vec<usize> = (0..finding.faults.len())
         .filter(|at| times(&finding.faults[*at]).is_some())
         .collect();

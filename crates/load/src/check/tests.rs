@@ -176,6 +176,53 @@ fn a_counter_is_judged_where_its_additions_are_known() {
     assert_eq!((checks.too_low, checks.too_high), (0, 0));
 }
 
+/// A write that is lost, and what may have been when.
+#[test]
+fn a_loss_is_explained_by_when_it_was_acknowledged() {
+    let ns = |ms: u64| 7 + ms * MS;
+    let lost = |all: &mut Written, said: Said, span_ms: std::ops::Range<u64>| {
+        all.begin_losses();
+        all.may_lose(ns(span_ms.start)..ns(span_ms.end));
+        counts_of(said, all);
+        let lost = all.lost();
+        (lost.unexplained, lost.oldest_ns)
+    };
+    let first_writes = |seed: &u64| numbers(&program(*seed), WRITE).starts_with(&[0, 1]);
+    let seed = (0..100).find(first_writes).expect("two writes first");
+    let program = program(seed);
+    let both = || written(&program, &in_turn()[..2], true);
+    // The second write was sent after 20 ms and acknowledged after 30.
+    let of_first = found(Some((Stage::Main, 0)));
+    let (unexplained, oldest_ns) = lost(&mut both(), of_first, 25..1000);
+    assert_eq!(unexplained, 0, "its acknowledgement may have come within");
+    let oldest_ms = (oldest_ns.unwrap() - 7) / MS;
+    assert!((30..=31).contains(&oldest_ms), "{oldest_ms}");
+    for span_ms in [0..15, 40..1000] {
+        let (unexplained, _) = lost(&mut both(), of_first, span_ms.clone());
+        assert_eq!(unexplained, 1, "{span_ms:?}");
+    }
+    // Without the row what was loaded is lost too, and that was there before the start line.
+    let (unexplained, oldest_ns) = lost(&mut both(), found(None), 1..1000);
+    assert_eq!((unexplained, oldest_ns), (1, Some(7)));
+    assert_eq!(lost(&mut both(), found(None), 0..1000).0, 0);
+    // Nothing is lost, and a write without its times may have been acknowledged at any.
+    let of_second = found(Some((Stage::Main, 1)));
+    assert_eq!(lost(&mut both(), of_second, 40..1000), (0, None));
+    let mut untimed = written(&program, &in_turn()[..2], false);
+    let of_load = found(Some((Stage::Load, 0)));
+    assert_eq!(lost(&mut untimed, of_load, 40..1000), (0, None));
+
+    // A deletion that is lost: what it deleted is there again.
+    let deletes = |seed: &u64| {
+        let program = self::program(*seed);
+        numbers(&program, WRITE)[0] == 0 && numbers(&program, DELETE)[0] == 1
+    };
+    let program = self::program((0..100).find(deletes).expect("a write, then a deletion"));
+    let both = || written(&program, &in_turn()[..2], true);
+    assert_eq!(lost(&mut both(), of_first, 20..1000).0, 0);
+    assert_eq!(lost(&mut both(), of_first, 40..1000).0, 1);
+}
+
 proptest! {
     /// A database that orders writes by a time between sending and acknowledgement, and does what
     /// was not acknowledged at any time or never, is never accused. One that shows what it showed

@@ -62,7 +62,16 @@ fn read_back(record: &ReadBackRecord) -> String {
         _ => format!("{of}: {}.", counts(record)),
     };
     if missed > 0 {
-        words += &allowed(&record.promise, &record.why);
+        words += &match record.unexplained {
+            0 => allowed(&record.promise, &record.why),
+            unexplained => unallowed(record, unexplained),
+        };
+        words += &record.oldest_lost_s.map_or_else(String::new, |at_s| {
+            format!(
+                " The oldest of what is lost was acknowledged by second {} of the trial.",
+                number::small(at_s)
+            )
+        });
     }
     if record.unread > 0 {
         let unread = number::count(record.unread);
@@ -89,6 +98,19 @@ fn counts(record: &ReadBackRecord) -> String {
     let counts = counts.iter().filter(|(count, _)| *count > 0);
     let words = counts.map(|(count, what)| format!("{} {what}", number::count(*count)));
     words.collect::<Vec<_>>().join(", ")
+}
+
+/// That a part of a loss is older than anything that broke explains.
+fn unallowed(record: &ReadBackRecord, unexplained: u64) -> String {
+    let within_s = record.lost_within_s.unwrap_or_default();
+    format!(
+        " The configuration allows it of {} of them, for {}. It does not of {}: what is missed there \
+         was not acknowledged within {} of what broke.",
+        number::count(record.missed().saturating_sub(unexplained)),
+        record.why,
+        number::count(unexplained),
+        number::duration(within_s)
+    )
 }
 
 /// Whether a loss was allowed, and why.
@@ -286,6 +308,16 @@ mod tests {
         assert_eq!(
             read_back(&lost),
             format!("{of}: {counts}. The configuration allows it: power was lost.")
+        );
+        (lost.lost_within_s, lost.unexplained) = (Some(15.0), 4);
+        lost.oldest_lost_s = Some(31.5);
+        assert_eq!(
+            read_back(&lost),
+            format!(
+                "{of}: {counts}. The configuration allows it of 6 of them, for power was lost. It \
+                 does not of 4: what is missed there was not acknowledged within 15.0 s of what \
+                 broke. The oldest of what is lost was acknowledged by second 31.5 of the trial."
+            )
         );
     }
 

@@ -2,6 +2,7 @@
 
 mod card;
 mod did;
+mod without;
 
 use crate::number;
 use crate::page::{Band, Block, Cell, Column, Row, Section, Table, Tone};
@@ -22,6 +23,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     if faults.iter().any(|fault| fault.recovery.is_some()) {
         blocks.push(Block::Table(did::table(view)));
     }
+    blocks.extend(without::table(view).map(Block::Table));
     blocks.push(Block::Table(times(view)));
     let cards = faults.iter().take(CARDS_MAX);
     blocks.extend(cards.map(|fault| Block::Card(card::card(view, fault))));

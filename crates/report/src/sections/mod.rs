@@ -30,3 +30,17 @@ pub mod requests;
 pub mod setup;
 pub mod spread;
 pub mod state;
+
+use crate::page::Tone;
+use store::record::ComparisonRecord;
+
+/// The tone of what a comparison says.
+pub fn verdict_tone(c: &ComparisonRecord) -> Tone {
+    match c.verdict.as_str() {
+        "faster" => Tone::Good,
+        "slower" => Tone::Bad,
+        "looks_different" => Tone::Warn,
+        "equivalent" => Tone::Strong,
+        _ => Tone::Plain,
+    }
+}

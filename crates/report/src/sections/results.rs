@@ -3,6 +3,7 @@
 use crate::number;
 use crate::page::{Block, Cell, Column, Row, Section, Table, Tone, Verdict};
 use crate::sections::sweep::{throughput_chart, tradeoff_chart};
+use crate::sections::verdict_tone;
 use crate::summary::{ALL, Point, axis_value, variant_name};
 use crate::view::RunView;
 use analysis::TENFOLD;
@@ -371,13 +372,7 @@ pub fn comparison_table(
             // Not in grey: a terminal would show its asterisk instead of what would settle it.
             Cell::new(verdict_words(&c.verdict))
                 .detail(undecided(c))
-                .tone(match c.verdict.as_str() {
-                    "faster" => Tone::Good,
-                    "slower" => Tone::Bad,
-                    "looks_different" => Tone::Warn,
-                    "equivalent" => Tone::Strong,
-                    _ => Tone::Plain,
-                }),
+                .tone(verdict_tone(c)),
         ],
         tone: Tone::Plain,
     };

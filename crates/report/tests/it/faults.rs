@@ -331,3 +331,66 @@ fn published_claims_stand_beside_ours_and_are_never_confirmed() {
     assert_eq!(cells(1).last(), Some(&"impact negligible"));
     assert_says(&table.foot, &["a source, on eight hosts", "not judged"]);
 }
+
+/// A stretch of a fault against trials without it.
+fn against(
+    stretch: &str,
+    ratios: [f64; 3],
+    ci: Option<f64>,
+    failed: [u64; 2],
+) -> WithoutFaultsRecord {
+    let metrics = ["ops_per_s", "latency_ms.p50", "latency_ms.p99"];
+    let comparisons = metrics.into_iter().zip(ratios);
+    let comparisons = comparisons.map(|(metric, ratio)| ComparisonRecord {
+        metric: metric.into(),
+        ratio,
+        ci95: ci.map(|half| [ratio / half, ratio * half]),
+        verdict: if ci.is_some() {
+            "slower"
+        } else {
+            "inconclusive"
+        }
+        .into(),
+        ..ComparisonRecord::default()
+    });
+    WithoutFaultsRecord {
+        variant: "with-faults".into(),
+        without: "without-faults".into(),
+        point: [("threads".to_owned(), 32.0)].into(),
+        kind: "node-kill".into(),
+        place: "node2".into(),
+        stretch: stretch.into(),
+        blocks: 5,
+        seconds: 221.5,
+        ops_per_s: [10_400.0, 10_400.0 * ratios[0]],
+        failed,
+        comparisons: comparisons.collect(),
+        ..WithoutFaultsRecord::default()
+    }
+}
+
+#[test]
+fn a_fault_stands_beside_the_same_trials_without_it() {
+    let mut view = view(vec![killed()]);
+    let said = text(&page(&view));
+    assert!(!said.contains("without faults"), "nobody asked: {said}");
+    view.findings.without_faults = vec![
+        against("broken", [0.702, 1.31, 8.4], Some(1.1), [0, 218]),
+        against("after", [0.991, 1.0, 1.02], None, [0, 0]),
+    ];
+    // In which nothing was done.
+    view.findings.without_faults[1].comparisons.remove(0);
+    let page = page(&view);
+    golden::keep("faults-without", &page);
+    assert_says(
+        &text(&page),
+        &[
+            "Against the same trials without faults",
+            "0.702 (0.638 to 0.772)",
+            "8.400 (7.636 to 9.240)",
+            "1.020 (one block: begin with 5)",
+            "10,400",
+            "218",
+        ],
+    );
+}

@@ -386,6 +386,7 @@ pub fn findings(shapes: &[Shape], trials: &[Vec<(&'static str, Interval)>]) -> F
         comparisons: comparisons(blocks),
         multiplicity: None,
         faults: Vec::new(),
+        without_faults: Vec::new(),
         ..FindingsRecord::default()
     }
 }

@@ -8,8 +8,9 @@ use yaml::{Diagnostics, Node};
 /// Says what is wrong with what each variant requires, each thing once.
 pub(super) fn check(root: &Node, variants: &[Variant], out: &mut Diagnostics) {
     let mut said = BTreeSet::new();
-    for variant in variants {
-        for (key, message, hint) in mistakes(variant, variants.len()) {
+    let own = || variants.iter().filter(|variant| !variant.is_added);
+    for variant in own() {
+        for (key, message, hint) in mistakes(variant, own().count()) {
             if said.insert(message.clone()) {
                 let own = format!("variants.{}.require{key}", variant.name);
                 let path = match root.at(&own) {

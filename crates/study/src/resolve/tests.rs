@@ -6,6 +6,7 @@ mod lab;
 mod repeat;
 mod required;
 mod trust;
+mod without_faults;
 
 use super::*;
 use expect_test::{Expect, expect};

@@ -1,9 +1,12 @@
 //! Blocks that are added until the study is answered: who says how many, and what is answered.
 
 use super::Subject;
+use crate::screen;
+use crate::tree::Tree;
 use ::yaml::{Diagnostics, Node};
 
-/// 1. Who says how many. 2. Whether anything can be answered. 3. What is, once.
+/// 1. Who says how many. 2. Whether anything can be answered. 3. What is, once. 4. Whether faults
+///    have pairs.
 pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     match subject.text("repeat.until") == Some("answered") {
         true => {
@@ -16,6 +19,38 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
         let message = "`repeat.primary` and `primary.metric` both say what the question is about";
         let hint = Some("remove one of them");
         subject.say("repeat.primary", message.to_owned(), hint, out);
+    }
+    if subject.tree.at("repeat.without_faults") == Some(&Tree::Bool(true)) {
+        without_faults(subject, out);
+    }
+}
+
+/// Both trials of a pair are of one block, and at a point that is known before.
+fn without_faults(subject: &Subject<'_>, out: &mut Diagnostics) {
+    let path = "repeat.without_faults";
+    if subject.text("repeat.order") == Some("sequential") {
+        let message = format!(
+            "`{path}` compares trials of one block, and `order: sequential` measures one variant \
+             after the other"
+        );
+        let hint = Some("remove `order: sequential`");
+        subject.say("repeat.order", message, hint, out);
+    }
+    let keys = subject.node.at("procedure").and_then(Node::entries);
+    let mut names = keys.into_iter().flatten().map(|entry| entry.key.as_str());
+    let other = names.find(|name| !matches!(*name, "fixed" | "sweep" | "arrival"));
+    if let Some(other) = other {
+        let message = format!(
+            "`{path}` compares trials at the same point, and `procedure.{other}` decides as it \
+             goes where and how long is measured"
+        );
+        let hint = Some("use `fixed` or `sweep`");
+        subject.say(path, message, hint, out);
+    }
+    if subject.wrote(screen::PATH) {
+        let message = format!("`{path}` and a screening exclude each other");
+        let hint = Some("a screening says which settings matter: ask for this in a study of them");
+        subject.say(path, message, hint, out);
     }
 }
 

@@ -38,6 +38,11 @@ fn interval(index: u64) -> Interval {
 
 /// A trial of a minute with what its nodes said, as it stands on disk.
 fn written(folder: &Path) -> Trial {
+    written_after(folder, 0)
+}
+
+/// The same, measured after so many seconds of warm-up.
+fn written_after(folder: &Path, warmup: u64) -> Trial {
     let record: TrialRecord = serde_json::from_value(serde_json::json!({
         "format": 1, "index": 0, "slug": "00", "variant": "-", "point": {}, "block": 0,
         "phases": [], "settings": {}
@@ -53,12 +58,25 @@ fn written(folder: &Path) -> Trial {
     let kinds = ["write".to_owned(), "read".to_owned()];
     let mut writer = run.begin_trial(&record, &kinds).unwrap();
     let start_ns = writer.start_ns();
-    for index in 0..60 {
-        let base = interval(index);
+    for index in 0..warmup {
+        let base = Interval::second(
+            index,
+            vec![KindInterval::default(), KindInterval::default()],
+        );
         let shifted = Interval {
             start_ns: start_ns + base.start_ns,
             end_ns: start_ns + base.end_ns,
-            window_from_ns: start_ns,
+            ..base
+        };
+        writer.write_interval("warmup", &shifted).unwrap();
+    }
+    let window_ns = warmup * 1000 * MS;
+    for index in 0..60 {
+        let base = interval(index);
+        let shifted = Interval {
+            start_ns: start_ns + window_ns + base.start_ns,
+            end_ns: start_ns + window_ns + base.end_ns,
+            window_from_ns: start_ns + window_ns,
             ..base
         };
         writer.write_interval("measure", &shifted).unwrap();
@@ -199,4 +217,30 @@ fn a_fault_without_time_before_it_has_its_stretches_and_says_why_it_has_no_more(
     );
     assert!(found.before.is_none() && found.after.is_none());
     assert_eq!(found.during.as_ref().unwrap().seconds, 57.0);
+}
+
+/// The windows of both begin at other seconds of their trials, for warm-ups differ.
+#[test]
+fn the_stretches_of_a_fault_are_found_in_a_trial_without_it() {
+    let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (with, without) = (written(folder.path()), written_after(other.path(), 7));
+    let fault = FaultRecord {
+        injected_s: Some(19.5),
+        healing_s: Some(24.0),
+        whole_s: Some(24.5),
+        ..FaultRecord::default()
+    };
+    let mut finding = finding(vec![FaultRecord::default(), fault]);
+    measure(&with, &mut finding, Offered::Closed).unwrap();
+    let found = stretches_without(&with, &finding.faults, &without, &finding.parts).unwrap();
+    assert!(found[0].iter().all(Option::is_none), "it never was");
+    let [during, after] = found[1].each_ref().map(|one| one.as_ref().unwrap());
+    let here = finding.faults[1].recovery.as_ref().unwrap();
+    let [with_during, with_after] =
+        [&here.during, &here.after].map(|one| one.as_ref().unwrap().seconds);
+    assert_eq!((during.seconds, after.seconds), (with_during, with_after));
+    // What happened in these seconds of the window, though seven seconds later in the trial.
+    assert_eq!((during.ops, during.failed()), (250, 15));
+    assert_eq!(during.latency_ms.count, 265);
+    assert_eq!((after.ops, after.failed()), (3500, 0));
 }

@@ -146,16 +146,21 @@ impl Window {
 
     /// Before, during and after a fault.
     pub fn stretches(&self, found: &Recovery, fault: &Fault) -> [Stretch; 3] {
-        let over_s = fault.whole_s.or(fault.healing_s).unwrap_or(found.until_s);
+        let before = found.before.as_ref().map(|before| before.slices.clone());
+        let [during, after] = self.since_injection(fault, found.until_s);
+        [Stretch::These(before.unwrap_or_default()), during, after]
+    }
+
+    /// From its injection until it was seen whole, and from then on until some time.
+    pub fn since_injection(&self, fault: &Fault, until_s: f64) -> [Stretch; 2] {
+        let over_s = fault.whole_s.or(fault.healing_s).unwrap_or(until_s);
         let past = |at_s: f64| self.slices.partition_point(|slice| slice.to_s <= at_s);
-        let end = past(found.until_s);
+        let end = past(until_s);
         let (begin, over) = (
             past(fault.injected_s),
             past(over_s).saturating_add(1).min(end),
         );
-        let before = found.before.as_ref().map(|before| before.slices.clone());
         [
-            Stretch::These(before.unwrap_or_default()),
             Stretch::All(begin..over.max(begin)),
             Stretch::All(over.max(begin)..end.max(over)),
         ]

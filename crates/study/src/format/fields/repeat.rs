@@ -60,6 +60,15 @@ pub(super) const FIELDS: &[Field] = &[
          one variant after the other; what differs then only looks different, since the machine \
          may have changed meanwhile.",
     ),
+    with(
+        "repeat.without_faults",
+        Type::Bool(|d, on| d.repeat.without_faults = on),
+        "false",
+        "What has `faults` is measured without them too, in the same blocks: each stretch of a \
+         trial, while something is broken and after that, is compared with the same stretch of the \
+         same trial in which nothing is. A variant that is the same but for its faults serves; \
+         where there is none, it is added.",
+    ),
     // What the question is about.
     with(
         "primary",

@@ -1,0 +1,321 @@
+//! Faults against the same trials without them: stretch by stretch, in pairs of one block.
+//!
+//! What must hold: both sides of a pair are the same stretch of the window, counted from its begin,
+//! of trials on the same data; and a stretch in which a side did nothing has no ratio, for any that
+//! left such pairs out would be of the mild ones only.
+
+use super::compared::{COMPARED, blocks_of, metric_of, too_few_blocks};
+use super::points::{places_of, state_of};
+use super::{answer, looked, once_each};
+use crate::generation;
+use crate::trial::recovery::{FromInjection, stretches_without};
+use analysis::compare::{Comparison, Finding, Metric};
+use analysis::sweep::State;
+use analysis::{Judged, judge_all};
+use anyhow::{Context, Result};
+use measure::Known;
+use std::collections::BTreeMap;
+use std::path::Path;
+use store::Run;
+use store::record::{
+    ComparisonRecord, FaultRecord, FindingsRecord, StretchRecord, TrialFinding, WithoutFaultsRecord,
+};
+use study::settings::{Study, Variant};
+
+/// Faults from which on one sentence stands for all.
+const MANY: usize = 4;
+
+/// The stretches, by their place.
+const NAMES: [&str; 2] = ["broken", "after"];
+
+/// What the stretches of the faults of the one trial come to in the other.
+type Read<'a> = dyn FnMut(&TrialFinding, &TrialFinding) -> Result<Vec<FromInjection>> + 'a;
+
+/// Adds to the findings of the run at `path` what its faults did against trials without them, if
+/// the study asks for that.
+///
+/// # Errors
+/// The run, or one of its trials, cannot be read back; nothing is added then.
+pub fn lay_beside(study: &Study, found: &mut FindingsRecord, path: &Path) -> Result<()> {
+    if !study.repeat.without_faults {
+        return Ok(());
+    }
+    let context = "compare faults with trials without them";
+    let trials = Run::open(path)
+        .and_then(|run| run.trials())
+        .context(context)?;
+    let of = |finding: &TrialFinding| {
+        let of = trials.iter().find(|one| one.record.index == finding.index);
+        of.with_context(|| format!("trial {} left no files", finding.index))
+    };
+    let mut read = |with: &TrialFinding, without: &TrialFinding| {
+        stretches_without(of(with)?, &with.faults, of(without)?, &without.parts)
+    };
+    add(study, found, &mut read).context(context)
+}
+
+fn add(study: &Study, found: &mut FindingsRecord, read: &mut Read<'_>) -> Result<()> {
+    let trials = once_each(&found.trials);
+    let mut all = Vec::new();
+    for variant in &study.variants {
+        let Some(without) = study.without_faults(variant) else {
+            continue;
+        };
+        for place in places_of(&trials, &variant.name) {
+            all.extend(stretches(study, &trials, [without, variant], &place, read)?);
+        }
+    }
+    found.without_faults = judged(study, &all, blocks_of(study, &found.trials));
+    found.answer.extend(sentences(&found.without_faults));
+    Ok(())
+}
+
+/// One stretch of one fault, with its pairs.
+struct Beside<'a> {
+    /// Without and with it.
+    variants: [&'a Variant; 2],
+    place: BTreeMap<String, f64>,
+    number: usize,
+    fault: &'a FaultRecord,
+    stretch: usize,
+    /// By block, without and with it.
+    pairs: Vec<(usize, [StretchRecord; 2])>,
+}
+
+/// All stretches of the faults of a variant at one place that have a pair.
+fn stretches<'a>(
+    study: &Study,
+    trials: &'a [TrialFinding],
+    variants: [&'a Variant; 2],
+    place: &BTreeMap<String, f64>,
+    read: &mut Read<'_>,
+) -> Result<Vec<Beside<'a>>> {
+    let mut all: Vec<Beside<'a>> = Vec::new();
+    for block in 0..study.blocks() {
+        let of = |variant: &Variant| {
+            let fits = |trial: &&TrialFinding| {
+                trial.variant == variant.name && trial.point == *place && trial.block == block
+            };
+            let usable = |trial: &&TrialFinding| state_of(trial) != State::Unusable;
+            trials.iter().find(fits).filter(usable)
+        };
+        let [Some(without), Some(with)] = variants.map(of) else {
+            continue;
+        };
+        if !generation::is_same(without, with) {
+            continue;
+        }
+        let there = read(with, without)?;
+        for (at, (fault, there)) in with.faults.iter().zip(there).enumerate() {
+            // They are in the order of their ends.
+            let number = fault.number.unwrap_or(at);
+            let here = fault.recovery.as_ref();
+            let here = here.map(|found| [found.during.clone(), found.after.clone()]);
+            let both = there.into_iter().zip(here.unwrap_or_default());
+            for (stretch, (without, with)) in both.enumerate() {
+                let Some(pair) = without.zip(with).map(<[StretchRecord; 2]>::from) else {
+                    continue;
+                };
+                let same = |one: &&mut Beside| (one.number, one.stretch) == (number, stretch);
+                match all.iter_mut().find(same) {
+                    Some(one) => one.pairs.push((block, pair)),
+                    None => all.push(Beside {
+                        variants,
+                        place: place.clone(),
+                        number,
+                        fault,
+                        stretch,
+                        pairs: vec![(block, pair)],
+                    }),
+                }
+            }
+        }
+    }
+    all.sort_by_key(|one| (one.number, one.stretch));
+    Ok(all)
+}
+
+/// One metric of one stretch.
+struct Compared {
+    metric: &'static str,
+    comparison: Comparison,
+    is_primary: bool,
+}
+
+impl Beside<'_> {
+    /// By each metric by which both sides of all pairs have a value.
+    fn comparisons(&self, study: &Study) -> Vec<Compared> {
+        let compared = |metric: &'static str, how: Metric| {
+            let value = |stretch: &StretchRecord| match metric {
+                "latency_ms.p50" => stretch.latency_ms.p50,
+                "latency_ms.p99" => stretch.latency_ms.p99,
+                _ => Known::Exactly(stretch.ops_per_s),
+            };
+            let pairs = self.pairs.iter();
+            let pairs = pairs.map(|(block, [a, b])| (*block, (value(a), value(b))));
+            let pairs: Vec<(usize, (Known, Known))> = pairs.collect();
+            let has_both = |(_, (a, b)): &(usize, (Known, Known))| a.least().min(b.least()) > 0.0;
+            if !pairs.iter().all(has_both) {
+                return None;
+            }
+            let comparison = looked::compared(&pairs, how).ok()?;
+            Some(Compared {
+                metric,
+                comparison: looked::at(study, comparison, false),
+                is_primary: self.stretch == 0 && metric == metric_of(&self.place),
+            })
+        };
+        let all = COMPARED.iter();
+        all.filter_map(|one| compared(one.name, one.metric))
+            .collect()
+    }
+
+    fn record(&self, comparisons: Vec<ComparisonRecord>) -> WithoutFaultsRecord {
+        let [without, with] = self.variants.map(|variant| variant.name.clone());
+        let side = |side: usize| self.pairs.iter().map(move |(_, pair)| &pair[side]);
+        let seconds = |of: usize| side(of).map(|stretch| stretch.seconds).sum::<f64>();
+        let rate = |of: usize| match seconds(of) {
+            seconds if seconds > 0.0 => side(of).map(|one| one.ops as f64).sum::<f64>() / seconds,
+            _ => 0.0,
+        };
+        WithoutFaultsRecord {
+            variant: with,
+            without,
+            point: self.place.clone(),
+            fault: self.number,
+            kind: self.fault.kind.clone(),
+            place: self.fault.place.clone(),
+            stretch: NAMES[self.stretch].to_owned(),
+            blocks: self.pairs.len(),
+            seconds: seconds(1),
+            ops_per_s: [0, 1].map(rate),
+            failed: [0, 1].map(|of| side(of).map(StretchRecord::failed).sum()),
+            comparisons,
+        }
+    }
+}
+
+/// Judges all of them together, and makes their records: what is primary is judged among itself,
+/// and all else pays for its number.
+fn judged(study: &Study, all: &[Beside<'_>], planned: usize) -> Vec<WithoutFaultsRecord> {
+    let each: Vec<Vec<Compared>> = all.iter().map(|one| one.comparisons(study)).collect();
+    let flagged = each.iter().flatten();
+    let flagged: Vec<(Comparison, bool)> = flagged
+        .map(|one| (one.comparison.clone(), one.is_primary))
+        .collect();
+    let (judged, _) = judge_all(&flagged);
+    let mut judged = judged.into_iter();
+    let record = |(beside, compared): (&Beside<'_>, &Vec<Compared>)| {
+        let both = compared.iter().zip(judged.by_ref());
+        let records = both.map(|(one, judged)| comparison(beside, one, judged, planned));
+        let records = records.collect();
+        beside.record(records)
+    };
+    all.iter().zip(&each).map(record).collect()
+}
+
+fn comparison(
+    beside: &Beside<'_>,
+    compared: &Compared,
+    judged: Judged,
+    planned: usize,
+) -> ComparisonRecord {
+    let seen = &compared.comparison;
+    let found = match too_few_blocks(seen.blocks, planned, seen.looks) {
+        true => Finding::Inconclusive,
+        false => judged.finding,
+    };
+    let [baseline, contender] = beside.variants.map(|variant| variant.name.clone());
+    ComparisonRecord {
+        metric: compared.metric.to_owned(),
+        point: beside.place.clone(),
+        baseline,
+        contender,
+        ratio: seen.ratio,
+        bound: seen.bound.map_or("", |bound| bound.name()).to_owned(),
+        ci95: seen.ci95(),
+        ci95_end: seen.ci95_end(),
+        verdict: found.name().to_owned(),
+        primary: compared.is_primary,
+        blocks: seen.blocks,
+        blocks_planned: planned,
+        p: judged.p,
+        p_adjusted: judged.p_adjusted,
+        could_see: judged.could_see,
+        blocks_to_settle: judged.blocks_to_settle,
+        ..ComparisonRecord::default()
+    }
+}
+
+/// A sentence for each of a few faults, or one for many.
+fn sentences(records: &[WithoutFaultsRecord]) -> Vec<String> {
+    let faults: Vec<&[WithoutFaultsRecord]> = records
+        .chunk_by(|a, b| (&a.variant, &a.point, a.fault) == (&b.variant, &b.point, b.fault))
+        .collect();
+    match faults.len() {
+        0 => Vec::new(),
+        few if few < MANY => faults.into_iter().map(sentence).collect(),
+        _ => vec![many(&faults)],
+    }
+}
+
+fn sentence(stretches: &[WithoutFaultsRecord]) -> String {
+    let first = &stretches[0];
+    let name = match first.place.as_str() {
+        "" => format!("“{}”", first.kind),
+        place => format!("“{}” of {place}", first.kind),
+    };
+    let said: Vec<String> = stretches.iter().map(stretch_words).collect();
+    format!(
+        "Against the same trials without faults, {name} in “{}”: {}.",
+        first.variant,
+        said.join("; ")
+    )
+}
+
+/// `while broken −31.2 % throughput (…), +310 % p99 (…), 12 operations failed, 0 without it`.
+fn stretch_words(record: &WithoutFaultsRecord) -> String {
+    let [without, with] = record.failed;
+    let mut said: Vec<String> = Vec::new();
+    if record.ops_per_s[1] == 0.0 {
+        said.push("nothing was done".to_owned());
+    }
+    let asked = |c: &&ComparisonRecord| c.metric != "latency_ms.p50";
+    said.extend(
+        record
+            .comparisons
+            .iter()
+            .filter(asked)
+            .map(answer::change_words),
+    );
+    said.push(format!("{with} operations failed, {without} without it"));
+    let when = match record.stretch.as_str() {
+        "broken" => "while broken",
+        _ => "after that",
+    };
+    format!("{when} {}", said.join(", "))
+}
+
+fn many(faults: &[&[WithoutFaultsRecord]]) -> String {
+    let is_worse = |record: &WithoutFaultsRecord| {
+        let mut all = record.comparisons.iter();
+        record.ops_per_s[1] == 0.0 || all.any(|one| one.verdict == Finding::Slower.name())
+    };
+    let worse = |stretch: &str| {
+        let here = |of: &&&[WithoutFaultsRecord]| {
+            let mut records = of.iter();
+            records.any(|one| one.stretch == stretch && is_worse(one))
+        };
+        faults.iter().filter(here).count()
+    };
+    format!(
+        "Against the same trials without faults, of {} faults {} made throughput or latency worse \
+         while broken, and {} after that.",
+        faults.len(),
+        worse(NAMES[0]),
+        worse(NAMES[1])
+    )
+}
+
+#[cfg(test)]
+mod tests;

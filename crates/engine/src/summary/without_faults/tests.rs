@@ -1,0 +1,188 @@
+//! Stretches of made-up trials, with faults and without.
+
+use super::*;
+use crate::summary::findings;
+use crate::summary::made::trials;
+use store::record::{QuantilesRecord, RecoveryRecord};
+use study::resolve::resolve;
+use study::settings::Overrides;
+
+fn study(blocks: usize, procedure: &str) -> Study {
+    let text = format!(
+        "study: s\nquestion: q\ntarget: {{local: {{nodes: 3}}}}\n\
+         workload: {{use: standard1, mix: {{write: 1}}}}\ndata: {{load: {{operations: 10k}}}}\n\
+         procedure: {{fixed: {{{procedure}}}}}\nwindow: {{measure: 60s}}\n\
+         faults: [{{at: 20s, kind: node-pause, where: {{node: 2}}, for: 10s}}]\n\
+         repeat: {{blocks: {blocks}, without_faults: true}}\n"
+    );
+    resolve("s", &text, &Overrides::default()).unwrap()
+}
+
+fn stretch(ops_per_s: f64, p99_ms: f64, failed: u64) -> StretchRecord {
+    StretchRecord {
+        seconds: 10.0,
+        ops: (ops_per_s * 10.0) as u64,
+        ops_per_s,
+        latency_ms: QuantilesRecord {
+            p50: (p99_ms / 2.0).into(),
+            p99: p99_ms.into(),
+            ..QuantilesRecord::default()
+        },
+        errors: [(
+            "write".to_owned(),
+            [("overloaded".to_owned(), failed)].into(),
+        )]
+        .into(),
+        ..StretchRecord::default()
+    }
+}
+
+/// What a block did by itself, on both sides.
+fn drift(block: usize) -> f64 {
+    [1.0, 1.3, 0.8, 1.1, 0.9][block % 5]
+}
+
+/// From block to block the ratio of a pair varies by so much.
+fn scatter(block: usize) -> f64 {
+    [1.0, 1.01, 0.99, 1.005, 0.995][block % 5]
+}
+
+/// A run in whose trials the fault left `kept` of the throughput of a second while it was on.
+fn run(study: &Study, kept: f64) -> FindingsRecord {
+    let mut trials = trials(study, |_| (1000.0, Known::Exactly(2.0)));
+    for trial in trials.iter_mut().filter(|one| one.variant == "with-faults") {
+        let own = drift(trial.block) * scatter(trial.block);
+        let broken = stretch(1000.0 * own * kept, 2.0 * own / kept.max(0.01), 3);
+        trial.faults = vec![FaultRecord {
+            kind: "node-pause".to_owned(),
+            place: "node2".to_owned(),
+            recovery: Some(RecoveryRecord {
+                during: Some(broken),
+                after: Some(stretch(1000.0 * own, 2.0 * own, 0)),
+                ..RecoveryRecord::default()
+            }),
+            ..FaultRecord::default()
+        }];
+    }
+    let mut found = findings(study, trials, &|_| None, None);
+    let mut read = |with: &TrialFinding, without: &TrialFinding| {
+        assert_eq!(with.block, without.block);
+        assert_eq!(without.variant, "without-faults");
+        let usual = || stretch(1000.0 * drift(without.block), 2.0 * drift(without.block), 0);
+        Ok(vec![[Some(usual()), Some(usual())]])
+    };
+    add(study, &mut found, &mut read).unwrap();
+    found
+}
+
+fn ratio<'a>(record: &'a WithoutFaultsRecord, metric: &str) -> &'a ComparisonRecord {
+    let mut all = record.comparisons.iter();
+    all.find(|one| one.metric == metric).unwrap()
+}
+
+/// Blocks differ by far more than the fault does: only in pairs is it seen.
+#[test]
+fn a_stretch_is_compared_in_pairs_and_the_other_is_as_it_was() {
+    let found = run(&study(5, "threads: 8"), 0.8);
+    let [broken, after] = &found.without_faults[..] else {
+        panic!("two stretches: {:?}", found.without_faults)
+    };
+    assert_eq!(
+        (broken.stretch.as_str(), broken.blocks, broken.failed),
+        ("broken", 5, [0, 15])
+    );
+    let throughput = ratio(broken, "ops_per_s");
+    assert!((throughput.ratio - 0.8).abs() < 0.002, "{throughput:?}");
+    assert!(throughput.primary && !ratio(broken, "latency_ms.p99").primary);
+    let [low, high] = throughput.ci95.unwrap();
+    assert!(0.78 < low && low < 0.8 && 0.8 < high && high < 0.82);
+    assert_eq!(throughput.verdict, "slower");
+    let p99 = ratio(broken, "latency_ms.p99");
+    assert!((p99.ratio - 1.25).abs() < 0.003 && p99.verdict == "slower");
+    assert_eq!(after.stretch, "after");
+    assert_eq!(ratio(after, "ops_per_s").verdict, "equivalent");
+    // It is no side of the study's own comparisons.
+    assert!(found.comparisons.is_empty());
+    let said = found.answer.last().unwrap();
+    assert!(
+        said.starts_with(
+            "Against the same trials without faults, “node-pause” of node2 in “with-faults”: \
+             while broken -20.0 % throughput (95 %: "
+        ),
+        "{said}"
+    );
+    assert!(
+        said.contains("15 operations failed, 0 without it; after that -0.0 %"),
+        "{said}"
+    );
+}
+
+/// At a rate what is asked is how long it took.
+#[test]
+fn one_pair_has_a_ratio_and_no_error() {
+    let found = run(&study(1, "rate: 100"), 0.8);
+    let broken = &found.without_faults[0];
+    let p99 = ratio(broken, "latency_ms.p99");
+    assert_eq!((p99.blocks, p99.ci95, p99.p), (1, None, None));
+    assert!(p99.primary && p99.verdict == "inconclusive");
+    let said = found.answer.last().unwrap();
+    assert!(
+        said.contains("throughput (one block: without an interval)"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_stretch_in_which_nothing_was_done_has_no_ratio() {
+    let found = run(&study(3, "threads: 8"), 0.0);
+    let broken = &found.without_faults[0];
+    assert_eq!((broken.ops_per_s[1], broken.blocks), (0.0, 3));
+    assert!(broken.ops_per_s[0] > 900.0);
+    assert!(
+        broken
+            .comparisons
+            .iter()
+            .all(|one| one.metric != "ops_per_s")
+    );
+    let said = found.answer.last().unwrap();
+    assert!(said.contains("while broken nothing was done"), "{said}");
+}
+
+#[test]
+fn a_trial_that_may_not_be_used_is_no_side_of_a_pair() {
+    let study = study(2, "threads: 8");
+    let mut found = run(&study, 0.8);
+    for trial in &mut found.trials {
+        if trial.variant == "without-faults" && trial.block == 1 {
+            trial.verdict = "invalid".to_owned();
+        }
+    }
+    let mut read =
+        |_: &TrialFinding, _: &TrialFinding| Ok(vec![[Some(stretch(1000.0, 2.0, 0)), None]]);
+    add(&study, &mut found, &mut read).unwrap();
+    let [broken] = &found.without_faults[..] else {
+        panic!("no other has a pair")
+    };
+    assert_eq!(broken.blocks, 1);
+}
+
+#[test]
+fn many_faults_have_one_sentence() {
+    let found = run(&study(5, "threads: 8"), 0.8);
+    let each = |fault: usize| {
+        let of = |record: &WithoutFaultsRecord| WithoutFaultsRecord {
+            fault,
+            ..record.clone()
+        };
+        found.without_faults.iter().map(of).collect::<Vec<_>>()
+    };
+    let all: Vec<WithoutFaultsRecord> = (0..5).flat_map(each).collect();
+    assert_eq!(
+        sentences(&all),
+        [
+            "Against the same trials without faults, of 5 faults 5 made throughput or latency \
+             worse while broken, and 0 after that."
+        ]
+    );
+    assert_eq!(sentences(&[]), Vec::<String>::new());
+}

@@ -1,0 +1,82 @@
+//! What is measured beside variants with faults, if the study asks for it: the same without them.
+//!
+//! What must hold: they differ by their faults alone. They have the study's seed and take turns in
+//! its blocks as all variants do, so that both are asked the same.
+
+use crate::check;
+use crate::settings::{Draft, Settings, Variant};
+use crate::tree::Tree;
+use yaml::{Diagnostics, Node};
+
+const PATH: &str = "repeat.without_faults";
+
+/// What it is called; of several, behind the name of the first that it belongs to.
+const NAME: &str = "without-faults";
+
+/// What the only side of a study is called beside it.
+const WITH: &str = "with-faults";
+
+/// Adds those that are missing.
+pub(super) fn add(base: &Node, tree: &Tree, variants: &mut Vec<Variant>, out: &mut Diagnostics) {
+    if !Draft::of(tree).repeat.without_faults {
+        return;
+    }
+    let has_faults = |variant: &Variant| variant.tree.at("faults").is_some();
+    if !variants.iter().any(has_faults) {
+        let message = format!("`{PATH}` has no effect: nothing has `faults`");
+        let hint = "add `faults`, or remove it".to_owned();
+        out.add(&base.nearest(PATH).place, message, Some(hint));
+    }
+    let mut missing: Vec<(Settings, Variant)> = Vec::new();
+    for variant in variants.iter().filter(|v| !v.settings.faults.is_empty()) {
+        let settings = variant.settings.without_faults();
+        let is_same = |other: &Variant| {
+            other.settings.faults.is_empty() && other.settings.without_faults() == settings
+        };
+        let is_known = missing.iter().any(|(known, _)| *known == settings);
+        if !is_known && !variants.iter().any(is_same) {
+            let added = without(variant, settings.clone());
+            missing.push((settings, added));
+        }
+    }
+    if let ([one], true) = (&mut variants[..], !missing.is_empty())
+        && one.name == "-"
+    {
+        one.name = WITH.to_owned();
+    }
+    let alone = missing.len() == 1;
+    for (_, mut added) in missing {
+        if alone {
+            added.name = NAME.to_owned();
+        }
+        name(base, &added.name, variants, out);
+        variants.push(added);
+    }
+}
+
+fn without(variant: &Variant, settings: Settings) -> Variant {
+    let entries = variant.tree.entries().iter();
+    let kept = entries.filter(|(key, _)| key != "faults" && key != "require");
+    Variant {
+        name: format!("{}-{NAME}", variant.name),
+        step: variant.step.clone(),
+        cell: Vec::new(),
+        is_added: true,
+        settings,
+        tree: Tree::Map(kept.cloned().collect()),
+    }
+}
+
+/// Its name is a folder, and tells it from the others.
+fn name(base: &Node, name: &str, variants: &[Variant], out: &mut Diagnostics) {
+    let why = match check::name(name) {
+        Err(why) => why,
+        Ok(()) if variants.iter().any(|variant| variant.name == name) => {
+            "another one has it".to_owned()
+        }
+        Ok(()) => return,
+    };
+    let message = format!("what `{PATH}` adds would be named `{name}`: {why}");
+    let hint = "rename a variant".to_owned();
+    out.add(&base.nearest(PATH).place, message, Some(hint));
+}
