@@ -404,7 +404,7 @@ pub struct FaultRunArgs {
         requires = "hosts"
     )]
     pub from: Vec<usize>,
-    /// For how long.
+    /// For how long; of what is over by itself, how long it may take.
     #[arg(long = "for", value_name = "TIME", default_value = "30s",
           value_parser = study::human::parse_duration_ns)]
     pub for_ns: u64,
@@ -441,6 +441,10 @@ pub struct FaultKnobs {
     /// After how long the nodes of a host that is off are started on another one.
     #[arg(long, value_name = "TIME", value_parser = study::human::parse_duration_ns)]
     pub ha_after: Option<u64>,
+    /// Setting of cassandra.yaml that a rolling change gives the nodes, a structure as JSON:
+    /// concurrent_reads=64; may be given again.
+    #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
+    pub yaml: Vec<(String, serde_json::Value)>,
 }
 
 /// The word for a kind of fault.

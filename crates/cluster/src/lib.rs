@@ -33,6 +33,7 @@ mod spec;
 mod status;
 mod supply;
 pub mod trust;
+mod views;
 
 pub use access::{Access, Credentials, Secret, Tls};
 pub use capability::{Ability, Capability, abilities_of, abilities_there};
@@ -60,6 +61,7 @@ pub use spec::{
     LocalSpec, NODES_COUNT_MAX, SecretSource, Target, TlsSpec,
 };
 pub use status::{NodeState, Overview};
+pub use views::{DataFile, Row, View};
 
 use anyhow::Context;
 use null::NullServer;

@@ -3,6 +3,7 @@
 use crate::{Fault, KINDS, World, look};
 use cluster::Ability;
 use host::DiskSpec;
+use serde_json::{Map, Value};
 use std::time::Duration;
 
 /// One kind of fault.
@@ -43,6 +44,8 @@ pub enum Place {
     Host,
     /// Hosts, against others.
     Split,
+    /// All nodes, one after the other.
+    Cluster,
 }
 
 /// What a node may lose by a fault.
@@ -63,6 +66,22 @@ pub enum Length {
     Stated,
     /// It is healed as soon as it was seen.
     Moment,
+    /// Until what it does is done, and no longer than the study says.
+    Task,
+    /// As long as the study says, of which it takes a while to bring it about.
+    Staged,
+}
+
+impl Length {
+    /// Whether a study says how long it is, at the most.
+    pub fn is_said(self) -> bool {
+        self != Length::Moment
+    }
+
+    /// Whether it does something that takes it a while.
+    pub fn works(self) -> bool {
+        matches!(self, Length::Task | Length::Staged)
+    }
 }
 
 /// What is hit, counted from 0.
@@ -74,6 +93,8 @@ pub enum Hit {
     Host(usize),
     /// Hosts, against others.
     Split(Vec<usize>, Vec<usize>),
+    /// All nodes.
+    Cluster,
 }
 
 /// Something that can be said of a fault.
@@ -93,10 +114,12 @@ pub enum Knob {
     Delay,
     /// After how long nodes are started on another host.
     Ha,
+    /// Keys of `cassandra.yaml` with other values.
+    Yaml,
 }
 
 /// What was said of a fault, by its [`Knob`]s.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Options {
     /// [`Knob::Cpus`].
     pub cpus: Option<f64>,
@@ -114,6 +137,8 @@ pub struct Options {
     pub ha_after: Option<Duration>,
     /// On which, counted from 1; none: the next one.
     pub ha_on: Option<usize>,
+    /// [`Knob::Yaml`]; empty: nothing was said.
+    pub yaml: Map<String, Value>,
 }
 
 impl Options {
@@ -128,6 +153,8 @@ impl Options {
             loss: Some(0.5),
             rate_bits_per_s: Some(1_000_000),
             delay: Some(Duration::from_millis(50)),
+            // Twice what every node of ours has, and nothing that is missed.
+            yaml: Map::from_iter([("hinted_handoff_throttle".to_owned(), "2048KiB".into())]),
             ..Options::default()
         }
     }
@@ -147,6 +174,10 @@ impl Options {
             delay: self.delay.filter(|_| takes(Knob::Delay)),
             ha_after: self.ha_after.filter(|_| takes(Knob::Ha)),
             ha_on: self.ha_on.filter(|_| takes(Knob::Ha)),
+            yaml: match takes(Knob::Yaml) {
+                true => self.yaml.clone(),
+                false => Map::new(),
+            },
         }
     }
 }
@@ -170,7 +201,7 @@ impl Kind {
 
 impl Knob {
     /// All of them.
-    pub const ALL: [Knob; 7] = [
+    pub const ALL: [Knob; 8] = [
         Knob::Cpus,
         Knob::Disk,
         Knob::Leave,
@@ -178,6 +209,7 @@ impl Knob {
         Knob::Rate,
         Knob::Delay,
         Knob::Ha,
+        Knob::Yaml,
     ];
 
     /// Its name, as in a study.
@@ -190,6 +222,7 @@ impl Knob {
             Knob::Rate => "rate",
             Knob::Delay => "delay",
             Knob::Ha => "ha",
+            Knob::Yaml => "yaml",
         }
     }
 
@@ -211,6 +244,16 @@ impl Knob {
             Knob::Ha => options
                 .ha_after
                 .map(|after| format!("after {}", seconds(after))),
+            Knob::Yaml => {
+                let said = options.yaml.iter();
+                let said = said.map(|(key, value)| match value.as_str() {
+                    _ if cluster::hidden::names_secret(key) => format!("{key} (hidden)"),
+                    Some(text) => format!("{key} {text}"),
+                    None => format!("{key} {value}"),
+                });
+                let said: Vec<String> = said.collect();
+                (!said.is_empty()).then(|| said.join(" "))
+            }
         }
     }
 }
@@ -225,6 +268,7 @@ impl Hit {
                 .map(|(index, _)| index)
                 .collect(),
             Hit::Split(..) => Vec::new(),
+            Hit::Cluster => (0..world.nodes().len()).collect(),
         }
     }
 
@@ -232,7 +276,7 @@ impl Hit {
     pub(crate) fn sides(&self) -> (Vec<usize>, Vec<usize>) {
         match self {
             Hit::Split(of, from) => (of.clone(), from.clone()),
-            Hit::Node(_) | Hit::Host(_) => (Vec::new(), Vec::new()),
+            Hit::Node(_) | Hit::Host(_) | Hit::Cluster => (Vec::new(), Vec::new()),
         }
     }
 
@@ -241,6 +285,7 @@ impl Hit {
         match self {
             Hit::Node(index) | Hit::Host(index) => *index,
             Hit::Split(of, _) => of.first().copied().unwrap_or(0),
+            Hit::Cluster => 0,
         }
     }
 }

@@ -27,22 +27,30 @@ mod net_one_way;
 mod net_partition;
 mod net_reset;
 mod net_slow;
+mod node_compact;
 mod node_descriptors;
 mod node_kill;
 mod node_pause;
+mod node_repair;
 mod node_restart;
 mod node_slow;
+mod node_snapshot;
 mod node_stop;
+mod rolling;
+mod rolling_change;
+mod rolling_restart;
+mod task;
 
 pub use course::{Outcome, Step, Verdict, run};
 pub use kind::{Hit, Kind, Knob, Length, Loses, Options, Place};
 pub use live::{Live, Order, orders};
 
 use anyhow::Result;
-use cluster::Operation;
+use cluster::{DataFile, Operation, Row, View};
 use host::process::Identity;
-use host::{Break, Restartable, Seen, Sight};
+use host::{Break, Restartable, Seen, Sight, Step as FileStep};
 use look::Look;
+use serde_json::{Map, Value};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -55,6 +63,11 @@ pub const KINDS: &[Kind] = &[
     node_restart::KIND,
     node_slow::KIND,
     node_descriptors::KIND,
+    node_repair::KIND,
+    node_compact::KIND,
+    node_snapshot::KIND,
+    rolling_restart::KIND,
+    rolling_change::KIND,
     host_power_off::KIND,
     disk_slow::KIND,
     disk_stalled::KIND,
@@ -86,10 +99,41 @@ trait Fault {
         None
     }
 
-    /// Does it; what was done, in words.
+    /// Goes on with what takes it a while, for the kinds that do such things; whoever calls looks
+    /// between two calls, and whether it is to end.
+    ///
+    /// # Errors
+    /// It has failed.
+    fn proceed(&mut self, _world: &mut dyn World) -> Result<Work> {
+        Ok(Work::Done(String::new()))
+    }
+
+    /// Undoes it; `tell` hears when what was done on the way, where that takes a while.
+    ///
+    /// # Errors
+    /// Something cannot be made whole; all else is.
+    fn heal(&mut self, world: &mut dyn World, _tell: Tell<'_>) -> Result<Mended> {
+        world.heal()
+    }
+
+    /// Does what is done later; what was done, in words.
     fn act(&mut self, _world: &mut dyn World, _within: Duration) -> Result<String> {
         Ok(String::new())
     }
+}
+
+/// Who hears at what time, by the monotonic clock, something was done.
+type Tell<'a> = &'a mut dyn FnMut(u64, String);
+
+/// How far something has come that takes a while.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Work {
+    /// It goes on.
+    Going,
+    /// It goes on, and this was done since.
+    Did(String),
+    /// It is over: what was done.
+    Done(String),
 }
 
 /// By whose agent something is done or seen. Nodes and hosts are counted from 0.
@@ -177,6 +221,12 @@ pub trait World {
     /// Something cannot be made whole; all else is.
     fn heal(&mut self) -> Result<Mended>;
 
+    /// Makes whole what was broken last of the process of a node.
+    ///
+    /// # Errors
+    /// It cannot be made whole, and is tried again when all is.
+    fn heal_node(&mut self, node: usize) -> Result<()>;
+
     /// Kills the process of a node, if it lives, and starts another one; `forgiving`, it skips what
     /// of its commit log cannot be read.
     ///
@@ -213,6 +263,59 @@ pub trait World {
 
     /// What came of what a node was told to do last; none: it is at work, or was told nothing.
     fn operated(&mut self, node: usize) -> Option<Result<String>>;
+
+    /// Tells a node to do something, and waits until it has; what it said of it.
+    ///
+    /// # Errors
+    /// It has no MBeans to be told by, refuses, or has not done it within `limit`.
+    fn tell(&mut self, node: usize, what: Operation, limit: Duration) -> Result<String>;
+
+    /// The keyspaces of clients that a node knows, or else those of Cassandra's own that have
+    /// replicas on other nodes.
+    ///
+    /// # Errors
+    /// It does not tell within `limit`.
+    fn keyspaces(&mut self, node: usize, limit: Duration) -> Result<Vec<String>>;
+
+    /// The files with data that are on the disk of a node, of these keyspaces; of their snapshot of
+    /// a name, if one is given.
+    ///
+    /// # Errors
+    /// Nobody can look.
+    fn data_files(
+        &mut self,
+        node: usize,
+        keyspaces: &[String],
+        snapshot: Option<&str>,
+    ) -> Result<Vec<DataFile>>;
+
+    /// What removes a snapshot of these keyspaces from the disk of a node.
+    ///
+    /// # Errors
+    /// Nobody can look.
+    fn clearing(&mut self, node: usize, keyspaces: &[String], tag: &str) -> Result<Vec<FileStep>>;
+
+    /// What gives the `cassandra.yaml` of a node other values for some keys, and what undoes it.
+    ///
+    /// # Errors
+    /// It cannot be read, or a key is not to be set.
+    fn configured(
+        &mut self,
+        node: usize,
+        yaml: &Map<String, Value>,
+    ) -> Result<(FileStep, FileStep)>;
+
+    /// What a node shows of itself to a client.
+    ///
+    /// # Errors
+    /// It does not answer within `limit`.
+    fn rows(&mut self, node: usize, view: View, limit: Duration) -> Result<Vec<Row>>;
+
+    /// The addresses of the nodes that a node holds to be up, itself too.
+    ///
+    /// # Errors
+    /// It does not tell within `limit`.
+    fn live(&mut self, node: usize, limit: Duration) -> Result<Vec<String>>;
 
     /// Asks a node as a client.
     ///

@@ -2,10 +2,11 @@
 
 use crate::{By, HostSeen, Mended, NodeSeen, World};
 use anyhow::{Context, Result, anyhow, bail};
-use cluster::{Handles, HostHandle, NodeHandle, Operation};
+use cluster::{DataFile, Handles, HostHandle, NodeControl, NodeHandle, Operation, Row, View};
 use host::process::Identity;
-use host::{Agent, Break, Broken, Restartable, Seen, Sight};
+use host::{Agent, Break, Broken, Restartable, Seen, Sight, Step as FileStep};
 use measure::clock;
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::net::TcpStream;
@@ -80,6 +81,12 @@ impl Live {
     fn at(&self, node: usize) -> Result<&NodeHandle> {
         let found = self.handles.nodes.get(node);
         found.with_context(|| format!("there is no node {}", node + 1))
+    }
+
+    fn control(&self, node: usize) -> Result<&NodeControl> {
+        let known = self.at(node)?;
+        let control = known.control.as_ref();
+        control.with_context(|| format!("{} shows no MBeans to be told by", known.name))
     }
 
     fn agent(&self, by: By) -> Result<Arc<Agent>> {
@@ -198,6 +205,20 @@ impl World for Live {
         result.map(|()| mended)
     }
 
+    fn heal_node(&mut self, node: usize) -> Result<()> {
+        let of_node = |entry: &Entry| entry.nodes == [node];
+        let Some(at) = self.broken.iter().rposition(of_node) else {
+            return Ok(());
+        };
+        let healed = self.broken[at].agent.heal(self.broken[at].broken)?;
+        // Whoever heals all of it later finds the process that there is then.
+        self.broken.remove(at);
+        if let Some(process) = healed.processes.first() {
+            self.handles.nodes[node].process = Some(*process);
+        }
+        Ok(())
+    }
+
     fn restart(&mut self, node: usize, forgiving: bool) -> Result<()> {
         let known = self.at(node)?;
         let what = Break::Kill(match forgiving {
@@ -218,9 +239,7 @@ impl World for Live {
         if self.at_work.contains_key(&node) {
             bail!("node {} is still at work", node + 1);
         }
-        let known = self.at(node)?;
-        let no_beans = || format!("{} shows no MBeans to be told by", known.name);
-        let control = known.control.clone().with_context(no_beans)?;
+        let control = self.control(node)?.clone();
         let thread = std::thread::Builder::new().name(format!("operation {}", node + 1));
         let thread = thread.spawn(move || control.perform(&what, limit));
         self.at_work.insert(node, thread.context("start a thread")?);
@@ -233,6 +252,43 @@ impl World for Live {
         }
         let ended = self.at_work.remove(&node)?.join();
         Some(ended.unwrap_or_else(|_| Err(anyhow!("the thread of an operation has panicked"))))
+    }
+
+    fn tell(&mut self, node: usize, what: Operation, limit: Duration) -> Result<String> {
+        self.control(node)?.perform(&what, limit)
+    }
+
+    fn keyspaces(&mut self, node: usize, limit: Duration) -> Result<Vec<String>> {
+        self.control(node)?.keyspaces(limit)
+    }
+
+    fn data_files(
+        &mut self,
+        node: usize,
+        keyspaces: &[String],
+        snapshot: Option<&str>,
+    ) -> Result<Vec<DataFile>> {
+        self.at(node)?.data_files(keyspaces, snapshot)
+    }
+
+    fn clearing(&mut self, node: usize, keyspaces: &[String], tag: &str) -> Result<Vec<FileStep>> {
+        self.at(node)?.clearing(keyspaces, tag)
+    }
+
+    fn configured(
+        &mut self,
+        node: usize,
+        yaml: &Map<String, Value>,
+    ) -> Result<(FileStep, FileStep)> {
+        self.at(node)?.configured(yaml)
+    }
+
+    fn rows(&mut self, node: usize, view: View, limit: Duration) -> Result<Vec<Row>> {
+        self.at(node)?.rows(view, limit)
+    }
+
+    fn live(&mut self, node: usize, limit: Duration) -> Result<Vec<String>> {
+        self.control(node)?.live(limit)
     }
 
     fn ask(&mut self, node: usize, limit: Duration) -> Result<()> {

@@ -5,6 +5,7 @@
 //! is for whoever outlives the agent; and the agent heals by itself when the time is over, though
 //! its controller be silent or gone.
 
+mod files;
 mod limits;
 mod links;
 mod packets;
@@ -14,6 +15,7 @@ mod rot;
 mod volume;
 
 use crate::calls::StartProcess;
+use crate::files::Step;
 use crate::filter::Loss;
 use crate::here::Here;
 use crate::process::Identity;
@@ -57,6 +59,16 @@ pub enum Break {
     Kill(Restartable),
     /// A process is asked to end, and started again.
     Stop(Restartable),
+    /// Files are changed; then they are changed back. What reads them when it starts is asked to
+    /// end before that and started after it, both times.
+    Files {
+        /// What reads them.
+        reader: Option<Restartable>,
+        /// What is done to them.
+        forth: Vec<Step>,
+        /// What undoes it.
+        back: Vec<Step>,
+    },
     /// A process may open no more files than it has; then as many as before.
     Descriptors(Identity),
     /// The host has this much CPU time, in cores; then as much as before.
@@ -188,6 +200,11 @@ impl Break {
             Break::Pause(process) => Box::new(process::Pause(process)),
             Break::Kill(one) => Box::new(process::Ended::killed(one)),
             Break::Stop(one) => Box::new(process::Ended::asked(one)),
+            Break::Files {
+                reader,
+                forth,
+                back,
+            } => Box::new(files::Changed::of(reader, forth, back)),
             Break::Descriptors(process) => Box::new(process::Descriptors::of(process)),
             Break::CpuQuota(cores) => Box::new(limits::Limit::cpu(cores)),
             Break::Disk(disk) => Box::new(limits::Limit::disk(disk)),

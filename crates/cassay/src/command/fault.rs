@@ -20,6 +20,9 @@ const TRIED_FOR: Duration = Duration::from_secs(3);
 /// How long one may take that is only tried: until it shows.
 const TRIED_WITHIN: Duration = Duration::from_secs(60);
 
+/// How long one may take that does something: every node is restarted, one after the other.
+const DONE_WITHIN: Duration = Duration::from_secs(15 * 60);
+
 /// Does the command.
 pub fn run(command: &FaultCommand, common: &Common) -> Result<Exit> {
     match command {
@@ -108,6 +111,7 @@ fn place(place: Place) -> &'static str {
         Place::Node => "node",
         Place::Host => "host",
         Place::Split => "hosts",
+        Place::Cluster => "all nodes",
     }
 }
 
@@ -157,6 +161,7 @@ fn last(kind: &Kind, cluster: &Cluster) -> Result<Hit> {
         Place::Node => Hit::Node(cluster.nodes().len() - 1),
         Place::Host => Hit::Host(hosts - 1),
         Place::Split => Hit::Split(vec![hosts - 1], (0..hosts - 1).collect()),
+        Place::Cluster => Hit::Cluster,
     })
 }
 
@@ -226,6 +231,11 @@ fn hit(args: &FaultRunArgs, cluster: &Cluster) -> Result<Hit> {
             };
             Ok(Hit::Split(of, from))
         }
+        (Place::Cluster, None, None) if args.hosts.is_empty() => Ok(Hit::Cluster),
+        (Place::Cluster, ..) => bail!(
+            "{} takes all nodes: leave --node, --host and --hosts out",
+            args.kind.name
+        ),
         (Place::Node, ..) => bail!("which node? say --node NUMBER"),
         (Place::Host, ..) => bail!("which host? say --host NUMBER"),
         (Place::Split, ..) => bail!("which hosts? say --hosts NUMBERS"),
@@ -246,6 +256,7 @@ fn options(knobs: &FaultKnobs) -> Options {
         delay: knobs.delay.map(Duration::from_nanos),
         ha_after: knobs.ha_after.map(Duration::from_nanos),
         ha_on: None,
+        yaml: knobs.yaml.iter().cloned().collect(),
     }
 }
 
@@ -280,23 +291,25 @@ fn one(
     let began_ns = clock::now_ns();
     let planned = match held {
         Held::For(length) => length,
-        Held::AfterSeen(length) => TRIED_WITHIN + length,
+        Held::AfterSeen(length) => tried_within(kind) + length,
     };
-    let length = match (held, kind.length) {
-        (Held::For(length), Length::Stated) => {
+    let length = match held {
+        _ if !kind.length.is_said() => None,
+        Held::For(length) => {
             heal_after(length, Arc::clone(&order))?;
             None
         }
-        (Held::AfterSeen(length), Length::Stated) => Some(length),
-        (_, Length::Moment) => None,
+        Held::AfterSeen(length) => Some(length),
     };
+    // From when on it is held.
+    let shown = if kind.length.works() { "done" } else { "seen" };
     let outcome = ::fault::run(kind, (hit, options), &mut live, planned, &mut |step| {
         let seconds = (step.at_ns.saturating_sub(began_ns)) as f64 / 1e9;
         terminal::say(&format!("  {seconds:6.1} s  {}: {}", step.what, step.words));
         let length = match (length, step.what) {
-            (Some(length), "seen") => length,
+            (Some(length), what) if what == shown => length,
             // It may never be seen.
-            (Some(_), "injecting") => TRIED_WITHIN,
+            (Some(_), "injecting") => tried_within(kind),
             _ => return,
         };
         if heal_after(length, Arc::clone(&order)).is_err() {
@@ -315,6 +328,14 @@ fn one(
         on,
         outcome,
     })
+}
+
+/// How long a fault may take to show.
+fn tried_within(kind: &Kind) -> Duration {
+    match kind.length.works() {
+        true => DONE_WITHIN,
+        false => TRIED_WITHIN,
+    }
 }
 
 /// Orders healing when the time is over, or Ctrl-C is pressed.
@@ -345,6 +366,7 @@ fn named(hit: &Hit, nodes: &[NodeInfo]) -> String {
         Hit::Node(index) => nodes[*index].name.clone(),
         Hit::Host(index) => hosts(&[*index]),
         Hit::Split(of, from) => format!("{} from {}", hosts(of), hosts(from)),
+        Hit::Cluster => "all nodes".to_owned(),
     }
 }
 

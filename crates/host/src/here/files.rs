@@ -43,7 +43,11 @@ impl Serve<Here> for Change {
 }
 
 impl Here {
-    fn change(&self, step: Step) -> Result<()> {
+    /// Does one step.
+    ///
+    /// # Errors
+    /// It cannot be done, or leads out of the host's folders.
+    pub(crate) fn change(&self, step: Step) -> Result<()> {
         match step {
             Step::Folder(path) => {
                 let made = self.files.admit_to_write(&path)?.folder(true).map(drop);

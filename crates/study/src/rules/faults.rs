@@ -2,7 +2,7 @@
 
 use super::Subject;
 use crate::human;
-use crate::settings::{Draft, Fault, FaultDraft, FaultWhere, Ground};
+use crate::settings::{Draft, Fault, FaultDraft, FaultWhere, Ground, On};
 use ::yaml::{Diagnostics, Node, Raw};
 use fault::{Knob, Length, Place};
 
@@ -64,9 +64,9 @@ impl<'a> Item<'a> {
 
     /// Whether it says when, for how long and how.
     fn is_whole(&self) -> bool {
-        let is_stated = |kind: &fault::Kind| kind.length == Length::Stated;
+        let is_said = |kind: &fault::Kind| kind.length.is_said();
         let has_length = self.draft.for_ns.is_some() || self.wrote("until");
-        let lasts = has_length || !self.draft.kinds.iter().any(is_stated);
+        let lasts = has_length || !self.draft.kinds.iter().any(is_said);
         self.wrote("at") && !self.draft.kinds.is_empty() && lasts
     }
 
@@ -81,7 +81,7 @@ impl<'a> Item<'a> {
             let hint = "use `target: {local: {host: {volume: 20GiB}}}`";
             self.say("kind", message, Some(hint), out);
         }
-        let breaks_hosts = |kind: &&fault::Kind| kind.place != Place::Node;
+        let breaks_hosts = |kind: &&fault::Kind| [Place::Host, Place::Split].contains(&kind.place);
         if let Some(kind) = self.draft.kinds.iter().find(breaks_hosts)
             && ground.hosts.is_none()
         {
@@ -93,6 +93,14 @@ impl<'a> Item<'a> {
 
     /// Whether the numbers are of nodes and hosts that there are.
     fn places(&self, ground: Ground, out: &mut Diagnostics) {
+        let takes_all = |kind: &&fault::Kind| kind.place == Place::Cluster;
+        if let Some(kind) = self.draft.kinds.iter().find(takes_all)
+            && self.wrote("where")
+            && self.draft.kinds.iter().all(|kind| takes_all(&kind))
+        {
+            let message = format!("{} takes all nodes, one after the other", kind.name);
+            self.say("where", message, Some("leave `where` out"), out);
+        }
         let hosts = ground.hosts.unwrap_or(0);
         let from = |number: &usize| ("where.from", "host", *number, hosts);
         let mut numbers: Vec<_> = self.draft.from.iter().map(from).collect();
@@ -137,22 +145,23 @@ impl<'a> Item<'a> {
     }
 
     fn length(&self, out: &mut Diagnostics) {
-        let of = |length: Length| {
+        let said = |is_said: bool| {
             let mut kinds = self.draft.kinds.iter();
-            kinds.find(|kind| kind.length == length)
+            kinds.find(|kind| kind.length.is_said() == is_said)
         };
         let stated = self.draft.for_ns.is_some() || self.wrote("until");
-        if let Some(kind) = of(Length::Stated)
+        if let Some(kind) = said(true)
             && !stated
             && !self.wrote("for")
         {
-            let message = format!(
-                "{} holds until it is healed: `faults.for` is missing",
-                kind.name
-            );
+            let why = match kind.length {
+                Length::Task => "is over when it is done, and has to have a limit",
+                _ => "holds until it is healed",
+            };
+            let message = format!("{} {why}: `faults.for` is missing", kind.name);
             self.say("kind", message, Some("or say `until: end`"), out);
         }
-        if let (Some(kind), None, true) = (of(Length::Moment), of(Length::Stated), stated) {
+        if let (Some(kind), None, true) = (said(false), said(true), stated) {
             let message = format!("{} is over at once, and has no length", kind.name);
             self.say("for", message, Some("leave `for` out"), out);
         }
@@ -204,7 +213,8 @@ fn alone(items: &[Item<'_>], faults: &[(usize, Fault)], ground: Ground, out: &mu
     let mut said = Vec::new();
     for (at, (number, fault)) in faults.iter().enumerate() {
         let overlaps = |(_, other): &&(usize, Fault)| {
-            let touches = fault.on == other.on || {
+            let takes_all = |fault: &Fault| fault.on == On::Cluster;
+            let touches = fault.on == other.on || takes_all(fault) || takes_all(other) || {
                 let (one, other) = (fault.on.hosts(ground), other.on.hosts(ground));
                 one.iter().any(|host| other.contains(host))
             };

@@ -39,6 +39,8 @@ pub enum On {
         /// Against these.
         from: Vec<usize>,
     },
+    /// All nodes, one after the other.
+    Cluster,
 }
 
 /// What an item of `faults` says.
@@ -94,6 +96,7 @@ impl Ground {
         match place {
             Place::Node => self.nodes,
             Place::Host | Place::Split => self.hosts.unwrap_or(0),
+            Place::Cluster => 1,
         }
     }
 }
@@ -125,7 +128,7 @@ impl FaultDraft {
                 options: self.options.of(&kind),
                 at_ns,
                 for_ns: match kind.length {
-                    Length::Stated => stated,
+                    Length::Stated | Length::Task | Length::Staged => stated,
                     Length::Moment => {
                         let left_ns = window_ns.saturating_sub(at_ns);
                         // Over before the next one of its own.
@@ -141,11 +144,14 @@ impl FaultDraft {
 
     /// What it hits this time; none of a target that has nothing of the sort.
     fn on(&self, place: Place, ground: Ground, draws: &mut Draws) -> Option<On> {
+        if place == Place::Cluster {
+            return Some(On::Cluster);
+        }
         let count = ground.count(place);
         let number = match &self.on {
             FaultWhere::Node(node) => match place {
                 Place::Node => *node,
-                Place::Host | Place::Split => ground.host_of(*node)?,
+                Place::Host | Place::Split | Place::Cluster => ground.host_of(*node)?,
             },
             // The first of its nodes.
             FaultWhere::Host(host) => *host,
@@ -161,6 +167,7 @@ impl FaultDraft {
             Place::Node => On::Node(number),
             Place::Host => On::Host(number),
             Place::Split => self.split(vec![number], ground),
+            Place::Cluster => On::Cluster,
         })
     }
 
@@ -209,7 +216,7 @@ impl Fault {
 }
 
 impl On {
-    /// `node2`, `host1`, `host1 from host2 and host3`.
+    /// `node2`, `host1`, `host1 from host2 and host3`, `all nodes`.
     pub fn words(&self) -> String {
         let hosts = |all: &[usize]| {
             let names: Vec<String> = all.iter().map(|number| format!("host{number}")).collect();
@@ -220,6 +227,7 @@ impl On {
             On::Host(number) => format!("host{number}"),
             On::Hosts { of, from } if from.is_empty() => hosts(of),
             On::Hosts { of, from } => format!("{} from {}", hosts(of), hosts(from)),
+            On::Cluster => "all nodes".to_owned(),
         }
     }
 
@@ -229,6 +237,7 @@ impl On {
             On::Node(node) => ground.host_of(*node).into_iter().collect(),
             On::Host(host) => vec![*host],
             On::Hosts { of, .. } => of.clone(),
+            On::Cluster => (1..=ground.hosts.unwrap_or(0)).collect(),
         }
     }
 }
