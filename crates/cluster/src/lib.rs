@@ -49,7 +49,7 @@ pub use local::{
     yaml_refusal,
 };
 pub use null::{Drift, ErrorCode, Latency, NullSpec, Stall};
-pub use operation::Operation;
+pub use operation::{Operation, is_own};
 pub use ring::{Replication, Ring};
 pub use session::{QueryResult, ServerError, Session};
 pub use settle::{Settle, SettleOutcome};

@@ -170,7 +170,7 @@ impl NodeControl {
 const STOP: &str = "stopCompaction";
 
 /// Whether a keyspace is one of Cassandra's own.
-pub(crate) fn is_own(keyspace: &str) -> bool {
+pub fn is_own(keyspace: &str) -> bool {
     keyspace.starts_with("system")
 }
 

@@ -53,7 +53,12 @@ impl Task {
             return Ok(Work::Going);
         };
         self.is_at_work = false;
-        ended.map(Work::Done)
+        let own = "; these are Cassandra's own: there are none of clients";
+        let is_own = self
+            .keyspaces
+            .iter()
+            .all(|keyspace| cluster::is_own(keyspace));
+        ended.map(|words| Work::Done(words + if is_own { own } else { "" }))
     }
 
     /// Tells the node to stop it, until it has; nothing if it is over.

@@ -7,7 +7,7 @@ use crate::{interrupt, terminal};
 use ::cluster::{
     Capability, Cluster, Dirs, DiskSpec, HostsSpec, LocalSpec, NodeInfo, Target, kept,
 };
-use ::fault::{Hit, KINDS, Kind, Knob, Length, Live, Options, Order, Outcome, Place, Verdict};
+use ::fault::{Hit, KINDS, Kind, Knob, Live, Options, Order, Outcome, Place, Verdict};
 use anyhow::{Context, Result, bail};
 use measure::clock;
 use serde_json::{Value, json};
