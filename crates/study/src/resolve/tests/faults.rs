@@ -151,6 +151,42 @@ fn mistakes_of_faults_are_found_together_and_where_they_stand() {
 }
 
 #[test]
+fn what_takes_all_nodes_has_a_limit_and_settings_but_no_place() {
+    let text = broken(
+        "  - {at: 5s, kind: rolling-change, for: 20s, yaml: {concurrent_reads: 64}}
+  - {at: 30s, kind: node-repair, where: {node: 2}, for: 10s}
+",
+    );
+    let study = resolve("s.yaml", &text, &Overrides::default()).unwrap();
+    let faults = &study.variants[0].settings.faults;
+    assert_eq!((&faults[0].on, &faults[1].on), (&On::Cluster, &On::Node(2)));
+    assert_eq!(faults[0].options.yaml["concurrent_reads"], 64);
+    assert!(faults[1].options.yaml.is_empty());
+    let conditions = crate::conditions::conditions(&study).into_iter();
+    let said = conditions.filter(|one| one.about == "faults");
+    let said: Vec<String> = said.map(|one| one.what).collect();
+    let expected = "rolling-change of all nodes, yaml concurrent_reads 64 at 5s for 20s, \
+                    node-repair of node2 at 30s for 10s at the most";
+    assert_eq!(said.join(", "), expected);
+
+    let text = broken(
+        "  - {at: 5s, kind: rolling-restart, where: {node: 2}, for: 10s}
+  - {at: 16s, kind: rolling-restart}
+  - {at: 5s, kind: node-pause, where: {node: 1}, for: 5s, yaml: {concurrent_reads: 64}}
+  - {at: 5s, kind: rolling-change, for: 5s, yaml: {num_tokens: 4, listen_address: x}}
+  - {at: 30s, kind: rolling-change, for: 5s}
+",
+    );
+    mistakes(&text, &Overrides::default(), expect![[r#""#]]);
+    let text = broken(
+        "  - {at: 5s, kind: rolling-restart, for: 20s}
+  - {at: 20s, kind: node-pause, where: {node: 3}, for: 2s}
+",
+    );
+    mistakes(&text, &Overrides::default(), expect![[r#""#]]);
+}
+
+#[test]
 fn only_nodes_of_our_own_are_broken() {
     for target in ["null: {}", "attach: {contact_points: [h]}"] {
         let text = BROKEN.replace("local: {nodes: 3}", target);
