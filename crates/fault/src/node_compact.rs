@@ -2,7 +2,7 @@
 //! tables once. None of the files that there were before is there afterwards.
 
 use crate::look::{self, Look};
-use crate::task::{self, AT_ONCE, Task, count};
+use crate::task::{AT_ONCE, Task, count};
 use crate::{Fault, Kind, Length, Loses, Mended, Place, Tell, Work, World};
 use anyhow::Result;
 use cluster::{Ability, DataFile, Operation, Row, View};
@@ -102,7 +102,7 @@ impl Compact {
         };
         let left: usize = self.before.iter().map(left).sum();
         let mut words = format!(
-            "of {} in {} {left} are left, and there are {} now",
+            "{left} of {} of {} left, {} there now",
             count(total(&self.before), "file"),
             count(self.before.len(), "table"),
             total(&now)
@@ -151,7 +151,7 @@ impl Fault for Compact {
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {
         let seen = self.seen(world, limit);
         let seen = look::or_unseen("the node", seen);
-        task::and_client(world, seen, self.task.node, limit)
+        look::and_client(world, seen, self.task.node, limit)
     }
 
     fn proceed(&mut self, world: &mut dyn World) -> Result<Work> {

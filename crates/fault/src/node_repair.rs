@@ -3,7 +3,7 @@
 //! done is said by the replicas, which were told so by the node and by nobody of ours.
 
 use crate::look::{self, Look};
-use crate::task::{self, Task, count};
+use crate::task::{Task, count};
 use crate::{Fault, Kind, Length, Loses, Mended, Place, Tell, Work, World};
 use anyhow::{Context, Result};
 use cluster::{Ability, Operation, Row, View};
@@ -128,7 +128,7 @@ impl Fault for Repair {
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {
         let seen = self.seen(world, limit);
         let seen = look::or_unseen("a replica", seen);
-        task::and_client(world, seen, self.task.node, limit)
+        look::and_client(world, seen, self.task.node, limit)
     }
 
     fn proceed(&mut self, world: &mut dyn World) -> Result<Work> {

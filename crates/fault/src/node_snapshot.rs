@@ -2,7 +2,7 @@
 //! The files stay as long as the snapshot does.
 
 use crate::look::{self, Look};
-use crate::task::{self, AT_ONCE, Task, count};
+use crate::task::{AT_ONCE, Task, count};
 use crate::{By, Fault, Kind, Length, Loses, Mended, Place, Tell, Work, World};
 use anyhow::Result;
 use cluster::{Ability, Operation};
@@ -77,7 +77,7 @@ impl Fault for Snapshot {
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {
         let seen = self.seen(world);
         let seen = look::or_unseen("its disk", seen);
-        task::and_client(world, seen, self.0.node, limit)
+        look::and_client(world, seen, self.0.node, limit)
     }
 
     fn proceed(&mut self, world: &mut dyn World) -> Result<Work> {

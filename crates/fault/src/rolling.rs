@@ -3,7 +3,7 @@
 
 use crate::look::{self, Look, both};
 use crate::node_kill::STARTED_WITHIN;
-use crate::{By, Work, World};
+use crate::{By, Mended, Work, World};
 use anyhow::{Context, Result, bail};
 use host::process::Identity;
 use host::{Seen, Sight};
@@ -51,6 +51,13 @@ impl Round {
     pub fn touched(&self) -> Vec<usize> {
         let count = self.done_count + usize::from(self.turn.is_some());
         self.nodes[..count.min(self.nodes.len())].to_vec()
+    }
+
+    /// Heals all that is left, and says of those that were touched that they may be starting.
+    pub fn heal(&self, world: &mut dyn World) -> Result<Mended> {
+        let mut mended = world.heal()?;
+        mended.started.extend(self.touched());
+        Ok(mended)
     }
 
     /// Goes on: `restart` ends and starts the next node if none is on its way, and `holds` says what

@@ -180,6 +180,6 @@ impl Fault for Change {
             }
         }
         // What is left of it, at once.
-        world.heal()
+        self.round.heal(world)
     }
 }

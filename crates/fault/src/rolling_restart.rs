@@ -4,7 +4,7 @@
 use crate::look::Look;
 use crate::node_kill::STARTED_WITHIN;
 use crate::rolling::{self, Round, TURN_LIMIT};
-use crate::{By, Fault, Kind, Length, Loses, Place, Work, World};
+use crate::{By, Fault, Kind, Length, Loses, Mended, Place, Tell, Work, World};
 use anyhow::Result;
 use cluster::Ability;
 use host::Break;
@@ -57,5 +57,9 @@ impl Fault for Restart {
             world.heal_node(node)
         };
         self.round.proceed(world, restart, &|_, _| Ok(()))
+    }
+
+    fn heal(&mut self, world: &mut dyn World, _: Tell<'_>) -> Result<Mended> {
+        self.round.heal(world)
     }
 }

@@ -1,6 +1,5 @@
 //! What the kinds have in common by which a node is told to do something by its MBeans.
 
-use crate::look::{self, Look};
 use crate::{Work, World};
 use anyhow::Result;
 use cluster::Operation;
@@ -80,19 +79,6 @@ impl Task {
             world.wait(POLL);
         }
         Ok(())
-    }
-}
-
-/// What was seen of something; that all is whole needs an answer of the node too.
-pub(crate) fn and_client(world: &mut dyn World, seen: Look, node: usize, limit: Duration) -> Look {
-    if seen.whole != Some(true) {
-        return seen;
-    }
-    let broken = seen.broken;
-    let client = look::client(world, node, limit);
-    Look {
-        broken,
-        ..Look::of_two(seen, client)
     }
 }
 

@@ -21,6 +21,8 @@ pub(super) struct Works {
     /// How often all files were written anew.
     written_count: u32,
     has_snapshot: bool,
+    /// How long a node takes to start.
+    starts_within_ns: u64,
     /// How often each node was started, and when last.
     starts: [(u64, u64); 3],
     /// Those with other settings.
@@ -39,15 +41,13 @@ impl Default for Works {
             compared_count: 7,
             written_count: 0,
             has_snapshot: false,
+            starts_within_ns: S / 2,
             starts: Default::default(),
             changed: Default::default(),
             refuses: None,
         }
     }
 }
-
-/// How long a node takes to start.
-const STARTS_NS: u64 = S / 2;
 
 impl Works {
     pub fn operate(&mut self, what: Operation, now_ns: u64) {
@@ -161,7 +161,7 @@ impl Works {
     pub fn is_starting(&self, node: usize, now_ns: u64) -> bool {
         let (count, at_ns) = self.starts[node];
         let is_refused = self.refuses == Some(node) && self.changed[node];
-        count > 0 && (now_ns < at_ns + STARTS_NS || is_refused)
+        count > 0 && (now_ns < at_ns + self.starts_within_ns || is_refused)
     }
 
     pub fn inject(&mut self, what: &Break, nodes: &[usize], now_ns: u64) {
@@ -293,7 +293,7 @@ fn all_nodes_are_restarted_one_when_the_one_before_it_is_up() {
             step.words.starts_with(&format!("node{} was", index + 1)),
             "{steps:#?}"
         );
-        assert!(step.at_ns >= (index as u64 + 1) * STARTS_NS, "{steps:#?}");
+        assert!(step.at_ns >= (index as u64 + 1) * S / 2, "{steps:#?}");
     }
     assert_eq!(acted.len(), 3);
     assert_eq!(sim.works.starts.map(|(count, _)| count), [1, 1, 1]);
@@ -301,6 +301,23 @@ fn all_nodes_are_restarted_one_when_the_one_before_it_is_up() {
         words(&steps)[steps.len() - 3..],
         ["done", "healing", "whole"]
     );
+}
+
+/// One that was started last when the time was over needs its time, and no second start.
+#[test]
+fn a_round_that_is_not_over_in_time_ends_with_the_node_whose_turn_it_is() {
+    let works = Works {
+        starts_within_ns: 40 * S,
+        ..Works::default()
+    };
+    let (verdict, steps, sim) = of("rolling-restart", works, false);
+    assert_eq!(verdict, Verdict::Confirmed, "{steps:#?}");
+    assert_eq!(
+        words(&steps)[2..],
+        ["seen", "unfinished", "healing", "whole"]
+    );
+    assert_eq!(sim.works.starts.map(|(count, _)| count), [1, 0, 0]);
+    assert_eq!(sim.restarts_count, 0);
 }
 
 #[test]
