@@ -60,8 +60,8 @@ impl Round {
         Ok(mended)
     }
 
-    /// Goes on: `restart` ends and starts the next node if none is on its way, and `holds` says what
-    /// else has to be so of one that is up.
+    /// Goes on: `restart` ends and starts the next node if none is on its way, and `holds` says
+    /// what else has to be so of one that is up.
     pub fn proceed(
         &mut self,
         world: &mut dyn World,

@@ -155,10 +155,10 @@ impl<'a> Item<'a> {
             && !self.wrote("for")
         {
             let why = match kind.length {
-                Length::Task => "is over when it is done, and has to have a limit",
-                _ => "holds until it is healed",
+                Length::Task => "is over when it is done: its limit",
+                _ => "holds until it is healed:",
             };
-            let message = format!("{} {why}: `faults.for` is missing", kind.name);
+            let message = format!("{} {why} `faults.for` is missing", kind.name);
             self.say("kind", message, Some("or say `until: end`"), out);
         }
         if let (Some(kind), None, true) = (said(false), said(true), stated) {

@@ -161,7 +161,8 @@ pub(super) const FIELDS: &[Field] = &[
             let key = d.key.clone();
             d.fault().options.yaml.insert(key, tree.to_json());
         })),
-        "Settings of cassandra.yaml that differ from those of the target while a rolling change holds.",
+        "Settings of cassandra.yaml that differ from those of the target while a rolling change \
+         holds.",
     ),
     optional(
         "faults.ha",

@@ -173,34 +173,38 @@ fn what_takes_all_nodes_has_a_limit_and_settings_but_no_place() {
         "  - {at: 5s, kind: rolling-restart, where: {node: 2}, for: 10s}
   - {at: 16s, kind: rolling-restart}
   - {at: 5s, kind: node-pause, where: {node: 1}, for: 5s, yaml: {concurrent_reads: 64}}
-  - {at: 5s, kind: rolling-change, for: 5s, yaml: {num_tokens: 4, listen_address: x}}
+  - {at: 5s, kind: rolling-change, for: 5s, yaml: {num_tokens: 4}}
   - {at: 30s, kind: rolling-change, for: 5s}
 ",
     );
-    mistakes(&text, &Overrides::default(), expect![[r#"
+    mistakes(
+        &text,
+        &Overrides::default(),
+        expect![[r#"
         s.yaml:8:44: rolling-restart takes all nodes, one after the other
           hint: leave `where` out
-        s.yaml:9:21: rolling-restart is over when it is done, and has to have a limit: `faults.for` is missing
+        s.yaml:9:21: rolling-restart is over when it is done: its limit `faults.for` is missing
           hint: or say `until: end`
         s.yaml:10:65: `faults.yaml` says nothing of node-pause
           hint: leave it out
         s.yaml:11:64: num_tokens cannot be changed: the nodes have their tokens
           hint: remove it
-        s.yaml:11:83: `faults.yaml`: `listen_address` has a value that is neither a number nor one of the words that are known to be harmless: it may name a program, a class or a file
-          hint: leave it out, or say --trust if you trust whoever wrote the study
-        s.yaml:11:83: listen_address of cassandra.yaml cannot be set: every node has an address of its own, chosen by cassay
-          hint: remove it
         s.yaml:12:21: `faults.yaml` is missing, which rolling-change needs
-    "#]]);
+    "#]],
+    );
     let text = broken(
         "  - {at: 5s, kind: rolling-restart, for: 20s}
   - {at: 20s, kind: node-pause, where: {node: 3}, for: 2s}
 ",
     );
-    mistakes(&text, &Overrides::default(), expect![[r#"
+    mistakes(
+        &text,
+        &Overrides::default(),
+        expect![[r#"
         s.yaml:9:10: node3 has another fault at 20s
           hint: let one end before the other
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]

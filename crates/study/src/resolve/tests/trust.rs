@@ -50,7 +50,8 @@ const HOSTILE: &[(&str, &str)] = &[
         "`role_manager` has a value",
     ),
     (
-        "target: {local: {}}\nfaults: [{at: 1s, kind: rolling-change, for: 5s, yaml: {role_manager: x.Y}}]",
+        "target: {local: {}}\nfaults:\n  \
+         - {at: 1s, kind: rolling-change, for: 5s, yaml: {role_manager: x.Y}}",
         "`faults.yaml`: `role_manager` has a value",
     ),
     (
