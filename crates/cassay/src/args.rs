@@ -405,7 +405,7 @@ pub struct FaultRunArgs {
         requires = "hosts"
     )]
     pub from: Vec<usize>,
-    /// For how long.
+    /// For how long; of what is over by itself, how long it may take.
     #[arg(long = "for", value_name = "TIME", default_value = "30s",
           value_parser = study::human::parse_duration_ns)]
     pub for_ns: u64,
@@ -445,6 +445,10 @@ pub struct FaultKnobs {
     /// Number of that other host, from 1 on; without it the next one.
     #[arg(long, value_name = "NUMBER", requires = "ha_after")]
     pub ha_on: Option<NonZeroUsize>,
+    /// Setting of cassandra.yaml that a rolling change gives the nodes, a structure as JSON:
+    /// concurrent_reads=64; may be given again.
+    #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
+    pub yaml: Vec<(String, serde_json::Value)>,
 }
 
 /// The word for a kind of fault.

@@ -3,11 +3,13 @@
 
 use crate::access::Access;
 use crate::jolokia::Jolokia;
-use crate::local;
+use crate::local::{self, changed};
+use crate::operation::is_own;
 use crate::session::Session;
 use anyhow::{Context, Result};
 use host::process::Identity;
-use host::{Agent, Restartable};
+use host::{Agent, Bytes, Restartable, Step};
+use serde_json::{Map, Value};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::process::Command;
@@ -122,28 +124,13 @@ impl NodeHandle {
     /// # Errors
     /// It has none, or its folders cannot be listed.
     pub fn data_file(&self) -> Result<(PathBuf, u64)> {
-        let mut files = Vec::new();
-        let data = self.own()?.folder.join("data");
-        for keyspace in self.agent.list(&data, None)?.unwrap_or_default() {
-            let is_own = keyspace.name.starts_with("system");
-            let keyspace = data.join(keyspace.name);
-            for table in self.agent.list(&keyspace, None)?.unwrap_or_default() {
-                let table = keyspace.join(table.name);
-                let entries = self
-                    .agent
-                    .list(&table, None)?
-                    .unwrap_or_default()
-                    .into_iter();
-                let data = entries.filter(|file| file.name.ends_with("-Data.db"));
-                files.extend(data.map(|file| (!is_own, file.bytes, table.join(file.name))));
-            }
-        }
-        let largest = files.into_iter().max();
-        let largest = largest.map(|(_, bytes, path)| (path, bytes));
+        let files = self.data_files(&[], None)?.into_iter();
+        let largest = files.max_by_key(|file| (!is_own(&file.keyspace), file.bytes));
+        let largest = largest.map(|file| (file.table.join(file.name), file.bytes));
         largest.with_context(|| format!("{} has no file with data", self.name))
     }
 
-    fn own(&self) -> Result<&OwnNode> {
+    pub(crate) fn own(&self) -> Result<&OwnNode> {
         let own = self.own.as_ref();
         own.with_context(|| format!("{} is not ours", self.name))
     }
@@ -159,8 +146,26 @@ impl NodeHandle {
         Restartable::new(process, command, output)
     }
 
-    /// The same, started so that it skips what of its commit log cannot be read. A segment whose
-    /// head was not synced when the power went keeps a node from starting.
+    /// What gives its `cassandra.yaml` other values for some keys, and what brings back what stands
+    /// there now.
+    ///
+    /// # Errors
+    /// The file cannot be read, or a key is not to be set.
+    pub fn configured(&self, yaml: &Map<String, Value>) -> Result<(Step, Step)> {
+        let path = self.own()?.folder.join("conf").join("cassandra.yaml");
+        let before = self.agent.read(&path)?;
+        let text = String::from_utf8_lossy(&before);
+        let after = changed(&text, yaml).with_context(|| format!("change {}", path.display()))?;
+        let write = |bytes: Vec<u8>| Step::Write {
+            path: path.clone(),
+            bytes: Bytes(bytes),
+            is_private: false,
+        };
+        Ok((write(after.into_bytes()), write(before)))
+    }
+
+    /// As [`NodeHandle::restartable`], started so that it skips what of its commit log cannot be
+    /// read. A segment whose head was not synced when the power went keeps a node from starting.
     ///
     /// # Errors
     /// It does not run, or is not ours.
@@ -182,12 +187,20 @@ impl NodeHandle {
         Restartable::new(before.process, command, &own.start.1)
     }
 
+    /// The folders of all that it keeps of its data, as its host has them.
+    ///
+    /// # Errors
+    /// It is not ours.
+    pub fn kept(&self) -> Result<&[PathBuf]> {
+        Ok(&self.own()?.kept)
+    }
+
     /// Whether nothing stands in the folders of its data.
     ///
     /// # Errors
     /// They cannot be listed, or it is not ours.
     pub fn is_empty(&self) -> Result<bool> {
-        for folder in &self.own()?.kept {
+        for folder in self.kept()? {
             let entries = self.agent.list(folder, None)?;
             if entries.is_some_and(|entries| !entries.is_empty()) {
                 return Ok(false);

@@ -34,6 +34,7 @@ mod spec;
 mod status;
 mod supply;
 pub mod trust;
+mod views;
 
 pub use access::{Access, Credentials, Secret, Tls};
 pub use capability::{Ability, Capability, abilities_of, abilities_there};
@@ -50,7 +51,7 @@ pub use local::{
 };
 pub use members::{Member, Members, Standing};
 pub use null::{Drift, ErrorCode, Latency, NullSpec, Stall};
-pub use operation::Operation;
+pub use operation::{Operation, is_own};
 pub use ring::{Replication, Ring};
 pub use session::{QueryResult, ServerError, Session};
 pub use settle::{Settle, SettleOutcome};
@@ -62,6 +63,7 @@ pub use spec::{
     LocalSpec, NODES_COUNT_MAX, SecretSource, Target, TlsSpec,
 };
 pub use status::{NodeState, Overview};
+pub use views::{DataFile, Row, View};
 
 use anyhow::Context;
 use null::NullServer;

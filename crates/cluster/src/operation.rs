@@ -1,19 +1,54 @@
 //! Work that a node is told to do by its MBeans, and that takes it a while.
 
 use crate::handle::NodeControl;
-use anyhow::Result;
-use serde_json::json;
+use crate::mbeans::{self, STORAGE};
+use anyhow::{Context, Result, bail};
+use measure::clock::{self, Deadline};
+use serde_json::{Value, json};
 use std::time::Duration;
 
-const STORAGE: &str = "org.apache.cassandra.db:type=StorageService";
+/// The MBean of what a node compacts and validates.
+const COMPACTIONS: &str = "org.apache.cassandra.db:type=CompactionManager";
+
+/// Between two looks at a repair, which is not waited for by the one who asks for it.
+const REPAIR_POLL: Duration = Duration::from_millis(200);
 
 /// Something that a node is told to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// All data of a keyspace is compacted into one file per table (or as its strategy has it).
+    /// What tables of keyspaces have in memory is written to disk.
+    Flush {
+        /// Their names.
+        keyspaces: Vec<String>,
+    },
+    /// All data of keyspaces is compacted into one file per table (or as its strategy has it).
     Compact {
+        /// Their names.
+        keyspaces: Vec<String>,
+    },
+    /// The compactions that run now are stopped.
+    StopCompactions,
+    /// All that the node has of keyspaces is compared with its other replicas, and differences are
+    /// streamed: a full repair, of one keyspace after the other.
+    Repair {
+        /// Their names.
+        keyspaces: Vec<String>,
+    },
+    /// The repairs that the node has begun are ended.
+    StopRepairs,
+    /// A snapshot is made of all tables of keyspaces.
+    Snapshot {
         /// Its name.
-        keyspace: String,
+        tag: String,
+        /// Their names.
+        keyspaces: Vec<String>,
+    },
+    /// A snapshot is removed, if it is there.
+    ClearSnapshot {
+        /// Its name.
+        tag: String,
+        /// The names of its keyspaces.
+        keyspaces: Vec<String>,
     },
     /// It leaves the ring, and streams its data to those who own it then; though copies become
     /// fewer than a keyspace asks for.
@@ -32,26 +67,199 @@ impl NodeControl {
     /// # Errors
     /// It refuses, fails, or has not done it within `limit`.
     pub fn perform(&self, what: &Operation, limit: Duration) -> Result<String> {
-        let agent = self.0.with_limit(limit);
+        let deadline = Deadline::after(limit);
         match what {
-            Operation::Compact { keyspace } => {
-                let operation =
-                    "forceKeyspaceCompaction(boolean,java.lang.String,[Ljava.lang.String;)";
-                agent.call(
+            Operation::Flush { keyspaces } => {
+                self.each(keyspaces, deadline, |one| one.flush())?;
+                Ok(format!("{} flushed", were(keyspaces)))
+            }
+            Operation::Compact { keyspaces } => {
+                self.each(keyspaces, deadline, |one| one.compact())?;
+                Ok(format!("{} compacted", were(keyspaces)))
+            }
+            Operation::StopCompactions => {
+                self.told(limit, COMPACTIONS, STOP, &[json!("COMPACTION")])
+            }
+            Operation::Repair { keyspaces } => {
+                let mut repaired = Vec::new();
+                self.each(keyspaces, deadline, |one| {
+                    if one.repair()? {
+                        repaired.push(one.keyspace.to_owned());
+                    }
+                    Ok(())
+                })?;
+                match repaired.is_empty() {
+                    true => bail!(
+                        "{} one replica only: there is nothing that it could be compared with",
+                        match keyspaces.len() {
+                            1 => format!("{} has", keyspaces[0]),
+                            _ => format!("{} have", keyspaces.join(", ")),
+                        }
+                    ),
+                    false => Ok(format!("{} repaired", were(&repaired))),
+                }
+            }
+            Operation::StopRepairs => {
+                self.told(limit, STORAGE, "forceTerminateAllRepairSessions", &[])
+            }
+            Operation::Snapshot { tag, keyspaces } => {
+                const TAKE: &str =
+                    "takeSnapshot(java.lang.String,java.util.Map,[Ljava.lang.String;)";
+                self.told(
+                    limit,
                     STORAGE,
-                    operation,
-                    &[json!(false), json!(keyspace), json!([])],
+                    TAKE,
+                    &[json!(tag), json!({}), json!(keyspaces)],
                 )?;
-                Ok(format!("{keyspace} was compacted"))
+                Ok(format!("a snapshot of {} was made", keyspaces.join(", ")))
+            }
+            Operation::ClearSnapshot { tag, keyspaces } => {
+                let agent = self.0.with_limit(limit);
+                let mut all = keyspaces.iter();
+                all.try_for_each(|keyspace| mbeans::clear_snapshot(&agent, tag, keyspace))?;
+                Ok("it was removed".to_owned())
             }
             Operation::Decommission => {
-                agent.call(STORAGE, "decommission(boolean)", &[json!(true)])?;
+                self.told(limit, STORAGE, "decommission(boolean)", &[json!(true)])?;
                 Ok("it has left the ring".to_owned())
             }
             Operation::RemoveNode { host_id } => {
-                agent.call(STORAGE, "removeNode(java.lang.String)", &[json!(host_id)])?;
+                const REMOVE: &str = "removeNode(java.lang.String)";
+                self.told(limit, STORAGE, REMOVE, &[json!(host_id)])?;
                 Ok(format!("{host_id} was taken out of the ring"))
             }
+        }
+    }
+
+    /// The keyspaces with replicas on other nodes: those of clients or, if there are none,
+    /// Cassandra's own.
+    ///
+    /// # Errors
+    /// It does not tell within `limit`.
+    pub fn keyspaces(&self, limit: Duration) -> Result<Vec<String>> {
+        let answer = self.0.with_limit(limit);
+        let answer = answer.read(&[(STORAGE, "NonLocalStrategyKeyspaces")])?;
+        let names = answer.first().and_then(|value| value.as_ref()?.as_array());
+        let names = names.context("a node does not list NonLocalStrategyKeyspaces")?;
+        let names = names
+            .iter()
+            .filter_map(|name| Some(name.as_str()?.to_owned()));
+        let (own, mut others): (Vec<_>, Vec<_>) = names.partition(|name| is_own(name));
+        if others.is_empty() {
+            others = own;
+        }
+        others.sort_unstable();
+        Ok(others)
+    }
+
+    /// Does something to one keyspace after the other, as long as there is time.
+    fn each(
+        &self,
+        keyspaces: &[String],
+        deadline: Deadline,
+        mut what: impl FnMut(&One<'_>) -> Result<()>,
+    ) -> Result<()> {
+        for keyspace in keyspaces {
+            if deadline.passed() {
+                bail!("there was no time for {keyspace} any more");
+            }
+            what(&One {
+                control: self,
+                keyspace,
+                deadline,
+            })?;
+        }
+        Ok(())
+    }
+
+    fn told(
+        &self,
+        limit: Duration,
+        mbean: &str,
+        operation: &str,
+        arguments: &[Value],
+    ) -> Result<String> {
+        let agent = self.0.with_limit(limit);
+        agent.call(mbean, operation, arguments)?;
+        Ok("it was told so".to_owned())
+    }
+}
+
+const STOP: &str = "stopCompaction";
+
+/// Whether a keyspace is one of Cassandra's own.
+pub fn is_own(keyspace: &str) -> bool {
+    keyspace.starts_with("system")
+}
+
+/// `a, b were`.
+fn were(names: &[String]) -> String {
+    let verb = if names.len() == 1 { "was" } else { "were" };
+    format!("{} {verb}", names.join(", "))
+}
+
+/// One keyspace of several, and the time that there is for all of them.
+struct One<'a> {
+    control: &'a NodeControl,
+    keyspace: &'a str,
+    deadline: Deadline,
+}
+
+impl One<'_> {
+    fn call(&self, operation: &str, arguments: &[Value]) -> Result<Value> {
+        let agent = self.control.0.with_limit(self.deadline.left());
+        agent.call(STORAGE, operation, arguments)
+    }
+
+    fn flush(&self) -> Result<()> {
+        const FLUSH: &str = "forceKeyspaceFlush(java.lang.String,[Ljava.lang.String;)";
+        let flushed = self.call(FLUSH, &[json!(self.keyspace), json!([])]);
+        flushed
+            .map(drop)
+            .with_context(|| format!("flush {}", self.keyspace))
+    }
+
+    fn compact(&self) -> Result<()> {
+        const COMPACT: &str =
+            "forceKeyspaceCompaction(boolean,java.lang.String,[Ljava.lang.String;)";
+        let arguments = [json!(false), json!(self.keyspace), json!([])];
+        let compacted = self.call(COMPACT, &arguments);
+        compacted
+            .map(drop)
+            .with_context(|| format!("compact {}", self.keyspace))
+    }
+
+    /// Whether there was anything to be repaired: of a keyspace with one replica there is not.
+    fn repair(&self) -> Result<bool> {
+        const REPAIR: &str = "repairAsync(java.lang.String,java.util.Map)";
+        let options = json!({"incremental": "false", "primaryRange": "false"});
+        let number = self.call(REPAIR, &[json!(self.keyspace), options]);
+        let number = number.with_context(|| format!("repair {}", self.keyspace))?;
+        if number == 0 {
+            return Ok(false);
+        }
+        loop {
+            let status = self.call("getParentRepairStatus(int)", std::slice::from_ref(&number))?;
+            let words: Vec<&str> = match &status {
+                Value::Array(words) => words.iter().filter_map(Value::as_str).collect(),
+                _ => bail!(
+                    "the node knows nothing of its repair {number} of {}",
+                    self.keyspace
+                ),
+            };
+            match words.split_first() {
+                Some((&"IN_PROGRESS", _)) => {}
+                Some((&"COMPLETED", _)) => return Ok(true),
+                _ => bail!(
+                    "the repair of {} has failed: {}",
+                    self.keyspace,
+                    words.join(": ")
+                ),
+            }
+            if self.deadline.passed() {
+                bail!("the repair of {} was not over in time", self.keyspace);
+            }
+            clock::sleep(REPAIR_POLL);
         }
     }
 }

@@ -1,7 +1,6 @@
 //! The plan as it stands on disk, and back: the one place where both forms are seen.
 
 use analysis::procedure::{Point, Role};
-use fault::Length;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -107,7 +106,7 @@ fn faults(study: &Study) -> BTreeMap<String, Vec<PlannedFaultRecord>> {
         place: fault.on.words(),
         what: fault.words(),
         at_s: seconds(fault.at_ns),
-        for_s: (fault.kind.length == Length::Stated).then(|| seconds(fault.for_ns)),
+        for_s: fault.kind.length.is_said().then(|| seconds(fault.for_ns)),
     };
     let broken = study.variants.iter();
     let broken = broken.filter(|variant| !variant.settings.faults.is_empty());

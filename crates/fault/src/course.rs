@@ -1,7 +1,7 @@
 //! The course of one fault: looked at, injected, seen, held, healed, seen.
 
 use crate::look::{self, Look};
-use crate::{Fault, Hit, Kind, Length, Options, World};
+use crate::{Fault, Hit, Kind, Length, Options, Work, World};
 use std::time::Duration;
 
 /// Between two looks. Short against the second that a node takes to be noticed by its clients.
@@ -19,6 +19,9 @@ const SLACK: Duration = Duration::from_secs(5);
 
 /// How long nodes may take to end on a host that they were moved to.
 const MOVED_BACK: Duration = Duration::from_secs(70);
+
+/// How soon it has to show what something left behind that is over.
+const LEFT_WITHIN: Duration = Duration::from_secs(10);
 
 /// Whether a fault was what it was meant to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +50,8 @@ impl Verdict {
 pub struct Step {
     /// When, monotonic clock.
     pub at_ns: u64,
-    /// `waiting`, `checked`, `injecting`, `seen`, `unseen`, `healing`, `whole` or `not-whole`.
+    /// `waiting`, `checked`, `injecting`, `seen`, `unseen`, `healing`, `whole` or `not-whole`; of
+    /// what takes a while also `acted`, `done`, `failed` or `unfinished`.
     pub what: &'static str,
     /// What was seen.
     pub words: String,
@@ -137,7 +141,10 @@ impl Course<'_> {
             self.say("unseen", format!("it cannot be done: {error:#}"));
             return (Some(false), self.heal());
         }
-        let seen = self.effect(planned);
+        let seen = match self.kind.length.works() {
+            true => self.work(planned),
+            false => self.effect(planned),
+        };
         (seen, self.heal())
     }
 
@@ -194,6 +201,58 @@ impl Course<'_> {
         }
     }
 
+    /// Lets it go on with what it does until that is over or healing is ordered, and looks
+    /// meanwhile. Whether it was done is said by what it left behind.
+    fn work(&mut self, planned: Duration) -> Option<bool> {
+        let silence = SILENCE.min(planned / 4);
+        let mut is_seen = false;
+        loop {
+            match self.fault.proceed(self.world) {
+                Ok(Work::Going) => {}
+                Ok(Work::Did(words)) => self.say("acted", words),
+                Ok(Work::Done(words)) => return self.left(&words, is_seen, planned),
+                Err(error) => {
+                    self.say("failed", format!("{error:#}"));
+                    return Some(false);
+                }
+            }
+            let look = self.fault.look(self.world, silence);
+            if look.broken == Some(true) && !is_seen {
+                is_seen = true;
+                self.say("seen", look.words.clone());
+            }
+            if self.world.wait(POLL) {
+                let words = format!("it was not over in time: {}", look.words);
+                self.say("unfinished", words);
+                return if is_seen { Some(true) } else { look.broken };
+            }
+        }
+    }
+
+    /// Looks until it shows what was left behind by something that is over, and holds it as long
+    /// as the study says, if the study says so.
+    fn left(&mut self, words: &str, is_seen: bool, planned: Duration) -> Option<bool> {
+        let until_ns = self.world.now_ns() + LEFT_WITHIN.as_nanos() as u64;
+        loop {
+            let look = self.fault.look(self.world, SILENCE);
+            let is_left = look.broken == Some(true);
+            let is_late = self.world.now_ns() >= until_ns;
+            if !is_left && !is_late && !self.world.wait(POLL) {
+                continue;
+            }
+            match (is_left, is_seen) {
+                (true, true) => {}
+                (true, false) => self.say("seen", look.words.clone()),
+                (false, _) => self.say("unseen", look.words.clone()),
+            }
+            self.say("done", format!("{words}: {}", look.words));
+            if is_left && self.kind.length == Length::Staged {
+                while !self.world.wait(planned) {}
+            }
+            return look.broken;
+        }
+    }
+
     /// Waits until healing is ordered, and does meanwhile what is to be done later.
     fn hold(&mut self, injected_ns: u64, planned: Duration) {
         if let Some(after) = self.fault.later() {
@@ -225,7 +284,12 @@ impl Course<'_> {
     /// again, as an operator would: some stop themselves for good when they meet what was broken.
     fn heal(&mut self) -> bool {
         self.say("healing", "what was done is undone".to_owned());
-        let healed = self.fault.heal(self.world);
+        let (steps, tell) = (&mut self.steps, &mut self.tell);
+        let healed = self.fault.heal(self.world, &mut |at_ns, words| {
+            let what = "acted";
+            steps.push(Step { at_ns, what, words });
+            tell(&steps[steps.len() - 1]);
+        });
         let began_ns = self.world.now_ns();
         let until_ns = began_ns + self.kind.healed_within.as_nanos() as u64;
         let mended = healed.as_ref().map(Clone::clone).unwrap_or_default();

@@ -91,13 +91,6 @@ impl Fault for Rot {
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {
         let compared = self.compared(world);
         let compared = look::or_unseen("its disk", compared);
-        if compared.whole != Some(true) {
-            return compared;
-        }
-        let client = look::client(world, self.node, limit);
-        Look {
-            broken: compared.broken,
-            ..Look::of_two(compared, client)
-        }
+        look::and_client(world, compared, self.node, limit)
     }
 }

@@ -3,6 +3,7 @@
 use crate::{Commands, Fault, KINDS, World, look};
 use cluster::Ability;
 use host::DiskSpec;
+use serde_json::{Map, Value};
 use std::time::Duration;
 
 /// One kind of fault.
@@ -43,6 +44,8 @@ pub enum Place {
     Host,
     /// Hosts, against others.
     Split,
+    /// All nodes, one after the other.
+    Cluster,
 }
 
 /// What a node may lose by a fault.
@@ -68,6 +71,22 @@ pub enum Length {
     Stated,
     /// It is healed as soon as it was seen.
     Moment,
+    /// Until what it does is done, and no longer than the study says.
+    Task,
+    /// As long as the study says, of which it takes a while to bring it about.
+    Staged,
+}
+
+impl Length {
+    /// Whether a study says how long it is, at the most.
+    pub fn is_said(self) -> bool {
+        self != Length::Moment
+    }
+
+    /// Whether it does something that takes it a while.
+    pub fn works(self) -> bool {
+        matches!(self, Length::Task | Length::Staged)
+    }
 }
 
 /// What is hit, counted from 0.
@@ -79,6 +98,8 @@ pub enum Hit {
     Host(usize),
     /// Hosts, against others.
     Split(Vec<usize>, Vec<usize>),
+    /// All nodes.
+    Cluster,
 }
 
 /// Something that can be said of a fault.
@@ -98,6 +119,8 @@ pub enum Knob {
     Delay,
     /// After how long nodes are started on another host.
     Ha,
+    /// Keys of `cassandra.yaml` with other values.
+    Yaml,
 }
 
 /// What was said of a fault, by its [`Knob`]s.
@@ -121,6 +144,8 @@ pub struct Options {
     pub ha_on: Option<usize>,
     /// How it is done, where the study names it.
     pub commands: Option<Commands>,
+    /// [`Knob::Yaml`]; empty: nothing was said.
+    pub yaml: Map<String, Value>,
 }
 
 impl Options {
@@ -135,6 +160,8 @@ impl Options {
             loss: Some(0.5),
             rate_bits_per_s: Some(1_000_000),
             delay: Some(Duration::from_millis(50)),
+            // Twice what every node of ours has, and nothing that is missed.
+            yaml: Map::from_iter([("hinted_handoff_throttle".to_owned(), "2048KiB".into())]),
             ..Options::default()
         }
     }
@@ -155,6 +182,10 @@ impl Options {
             ha_after: self.ha_after.filter(|_| takes(Knob::Ha)),
             ha_on: self.ha_on.filter(|_| takes(Knob::Ha)),
             commands: self.commands.clone(),
+            yaml: match takes(Knob::Yaml) {
+                true => self.yaml.clone(),
+                false => Map::new(),
+            },
         }
     }
 }
@@ -184,7 +215,7 @@ impl Kind {
 
 impl Knob {
     /// All of them.
-    pub const ALL: [Knob; 7] = [
+    pub const ALL: [Knob; 8] = [
         Knob::Cpus,
         Knob::Disk,
         Knob::Leave,
@@ -192,6 +223,7 @@ impl Knob {
         Knob::Rate,
         Knob::Delay,
         Knob::Ha,
+        Knob::Yaml,
     ];
 
     /// Its name, as in a study.
@@ -204,6 +236,7 @@ impl Knob {
             Knob::Rate => "rate",
             Knob::Delay => "delay",
             Knob::Ha => "ha",
+            Knob::Yaml => "yaml",
         }
     }
 
@@ -225,6 +258,16 @@ impl Knob {
             Knob::Ha => options
                 .ha_after
                 .map(|after| format!("after {}", seconds(after))),
+            Knob::Yaml => {
+                let said = options.yaml.iter();
+                let said = said.map(|(key, value)| match value.as_str() {
+                    _ if cluster::hidden::names_secret(key) => format!("{key} (hidden)"),
+                    Some(text) => format!("{key} {text}"),
+                    None => format!("{key} {value}"),
+                });
+                let said: Vec<String> = said.collect();
+                (!said.is_empty()).then(|| said.join(" "))
+            }
         }
     }
 }
@@ -239,6 +282,7 @@ impl Hit {
                 .map(|(index, _)| index)
                 .collect(),
             Hit::Split(..) => Vec::new(),
+            Hit::Cluster => (0..world.nodes().len()).collect(),
         }
     }
 
@@ -246,7 +290,7 @@ impl Hit {
     pub(crate) fn sides(&self) -> (Vec<usize>, Vec<usize>) {
         match self {
             Hit::Split(of, from) => (of.clone(), from.clone()),
-            Hit::Node(_) | Hit::Host(_) => (Vec::new(), Vec::new()),
+            Hit::Node(_) | Hit::Host(_) | Hit::Cluster => (Vec::new(), Vec::new()),
         }
     }
 
@@ -255,6 +299,7 @@ impl Hit {
         match self {
             Hit::Node(index) | Hit::Host(index) => *index,
             Hit::Split(of, _) => of.first().copied().unwrap_or(0),
+            Hit::Cluster => 0,
         }
     }
 }

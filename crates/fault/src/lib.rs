@@ -29,15 +29,22 @@ mod net_one_way;
 mod net_partition;
 mod net_reset;
 mod net_slow;
+mod node_compact;
 mod node_decommission;
 mod node_descriptors;
 mod node_kill;
 mod node_pause;
 mod node_remove;
+mod node_repair;
 mod node_restart;
 mod node_slow;
+mod node_snapshot;
 mod node_stop;
 mod ring;
+mod rolling;
+mod rolling_change;
+mod rolling_restart;
+mod task;
 
 pub use command::Commands;
 pub use course::{Outcome, Step, Verdict, run};
@@ -45,10 +52,11 @@ pub use kind::{Hit, Kind, Knob, Length, Loses, Options, Place};
 pub use live::{Live, Order, orders};
 
 use anyhow::Result;
-use cluster::{Anew, Members, Operation};
+use cluster::{Anew, DataFile, Members, Operation, Row, View};
 use host::process::Identity;
-use host::{Break, Restartable, Seen, Sight};
+use host::{Break, Restartable, Seen, Sight, Step as FileStep};
 use look::Look;
+use serde_json::{Map, Value};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -61,6 +69,11 @@ pub const KINDS: &[Kind] = &[
     node_restart::KIND,
     node_slow::KIND,
     node_descriptors::KIND,
+    node_repair::KIND,
+    node_compact::KIND,
+    node_snapshot::KIND,
+    rolling_restart::KIND,
+    rolling_change::KIND,
     host_power_off::KIND,
     disk_slow::KIND,
     disk_stalled::KIND,
@@ -100,20 +113,46 @@ trait Fault {
         true
     }
 
-    /// Makes whole what it has broken, when what it has begun has come to its end.
-    fn heal(&mut self, world: &mut dyn World) -> Result<Mended> {
-        world.heal()
-    }
-
     /// Whether its healing goes on, however long it takes.
     fn is_healing(&mut self, _world: &mut dyn World) -> bool {
         false
     }
 
-    /// Does it; what was done, in words.
+    /// Goes on with what takes it a while, for the kinds that do such things; whoever calls looks
+    /// between two calls, and whether it is to end.
+    ///
+    /// # Errors
+    /// It has failed.
+    fn proceed(&mut self, _world: &mut dyn World) -> Result<Work> {
+        Ok(Work::Done(String::new()))
+    }
+
+    /// Makes whole what it has broken, when what it has begun has come to its end; `tell` hears when what was done on the way, where that takes a while.
+    ///
+    /// # Errors
+    /// Something cannot be made whole; all else is.
+    fn heal(&mut self, world: &mut dyn World, _tell: Tell<'_>) -> Result<Mended> {
+        world.heal()
+    }
+
+    /// Does what is done later; what was done, in words.
     fn act(&mut self, _world: &mut dyn World, _within: Duration) -> Result<String> {
         Ok(String::new())
     }
+}
+
+/// Who hears at what time, by the monotonic clock, something was done.
+type Tell<'a> = &'a mut dyn FnMut(u64, String);
+
+/// How far something has come that takes a while.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Work {
+    /// It goes on.
+    Going,
+    /// It goes on, and this was done since.
+    Did(String),
+    /// It is over: what was done.
+    Done(String),
 }
 
 /// By whose agent something is done or seen. Nodes and hosts are counted from 0.
@@ -216,6 +255,12 @@ pub trait World {
     /// Something cannot be made whole; all else is.
     fn heal(&mut self) -> Result<Mended>;
 
+    /// Makes whole what was broken last of the process of a node.
+    ///
+    /// # Errors
+    /// It cannot be made whole, and is tried again when all is.
+    fn heal_node(&mut self, node: usize) -> Result<()>;
+
     /// Kills the process of a node, if it lives, and starts another one, in the way in which
     /// healing has started it; `forgiving`, it skips what of its commit log cannot be read.
     ///
@@ -258,6 +303,59 @@ pub trait World {
     /// # Errors
     /// It has no MBeans, or does not tell within the limit.
     fn members(&mut self, node: usize, limit: Duration) -> Result<Members>;
+
+    /// Tells a node to do something, and waits until it has; what it said of it.
+    ///
+    /// # Errors
+    /// It has no MBeans to be told by, refuses, or has not done it within `limit`.
+    fn tell(&mut self, node: usize, what: Operation, limit: Duration) -> Result<String>;
+
+    /// The keyspaces of clients that a node knows, or else those of Cassandra's own that have
+    /// replicas on other nodes.
+    ///
+    /// # Errors
+    /// It does not tell within `limit`.
+    fn keyspaces(&mut self, node: usize, limit: Duration) -> Result<Vec<String>>;
+
+    /// The files with data that are on the disk of a node, of these keyspaces; of their snapshot of
+    /// a name, if one is given.
+    ///
+    /// # Errors
+    /// Nobody can look.
+    fn data_files(
+        &mut self,
+        node: usize,
+        keyspaces: &[String],
+        snapshot: Option<&str>,
+    ) -> Result<Vec<DataFile>>;
+
+    /// What removes a snapshot of these keyspaces from the disk of a node.
+    ///
+    /// # Errors
+    /// Nobody can look.
+    fn clearing(&mut self, node: usize, keyspaces: &[String], tag: &str) -> Result<Vec<FileStep>>;
+
+    /// What gives the `cassandra.yaml` of a node other values for some keys, and what undoes it.
+    ///
+    /// # Errors
+    /// It cannot be read, or a key is not to be set.
+    fn configured(
+        &mut self,
+        node: usize,
+        yaml: &Map<String, Value>,
+    ) -> Result<(FileStep, FileStep)>;
+
+    /// What a node shows of itself to a client.
+    ///
+    /// # Errors
+    /// It does not answer within `limit`.
+    fn rows(&mut self, node: usize, view: View, limit: Duration) -> Result<Vec<Row>>;
+
+    /// The addresses of the nodes that a node holds to be up, itself too.
+    ///
+    /// # Errors
+    /// It does not tell within `limit`.
+    fn live(&mut self, node: usize, limit: Duration) -> Result<Vec<String>>;
 
     /// Asks a node as a client.
     ///

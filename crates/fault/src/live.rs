@@ -2,10 +2,13 @@
 
 use crate::{By, HostSeen, Mended, NodeSeen, World};
 use anyhow::{Context, Result, anyhow, bail};
-use cluster::{Anew, Handles, HostHandle, Members, NodeControl, NodeHandle, Operation};
+use cluster::{
+    Anew, DataFile, Handles, HostHandle, Members, NodeControl, NodeHandle, Operation, Row, View,
+};
 use host::process::Identity;
-use host::{Agent, Break, Broken, Restartable, Seen, Sight};
+use host::{Agent, Break, Broken, Restartable, Seen, Sight, Step as FileStep};
 use measure::clock;
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::net::TcpStream;
@@ -85,10 +88,10 @@ impl Live {
         found.with_context(|| format!("there is no node {}", node + 1))
     }
 
-    fn control(&self, node: usize) -> Result<NodeControl> {
+    fn control(&self, node: usize) -> Result<&NodeControl> {
         let known = self.at(node)?;
-        let no_beans = || format!("{} shows no MBeans to be told by", known.name);
-        known.control.clone().with_context(no_beans)
+        let control = known.control.as_ref();
+        control.with_context(|| format!("{} shows no MBeans to be told by", known.name))
     }
 
     fn agent(&self, by: By) -> Result<Arc<Agent>> {
@@ -177,7 +180,7 @@ impl World for Live {
 
     fn anew(&self, node: usize, how: Anew) -> Result<(Restartable, Vec<PathBuf>)> {
         let known = self.at(node)?;
-        Ok((known.anew(how)?, known.kept.clone()))
+        Ok((known.anew(how)?, known.kept()?.to_vec()))
     }
 
     fn is_empty(&mut self, node: usize) -> Result<bool> {
@@ -224,6 +227,20 @@ impl World for Live {
         result.map(|()| mended)
     }
 
+    fn heal_node(&mut self, node: usize) -> Result<()> {
+        let of_node = |entry: &Entry| entry.nodes == [node];
+        let Some(at) = self.broken.iter().rposition(of_node) else {
+            return Ok(());
+        };
+        let healed = self.broken[at].agent.heal(self.broken[at].broken)?;
+        // Whoever heals all of it later finds the process that there is then.
+        self.broken.remove(at);
+        if let Some(process) = healed.processes.first() {
+            self.handles.nodes[node].process = Some(*process);
+        }
+        Ok(())
+    }
+
     fn restart(&mut self, node: usize, forgiving: bool) -> Result<()> {
         let known = self.at(node)?;
         let again = match forgiving {
@@ -249,7 +266,7 @@ impl World for Live {
         if self.at_work.contains_key(&node) {
             bail!("node {} is still at work", node + 1);
         }
-        let control = self.control(node)?;
+        let control = self.control(node)?.clone();
         let thread = std::thread::Builder::new().name(format!("operation {}", node + 1));
         let thread = thread.spawn(move || control.perform(&what, limit));
         self.at_work.insert(node, thread.context("start a thread")?);
@@ -266,6 +283,43 @@ impl World for Live {
 
     fn members(&mut self, node: usize, limit: Duration) -> Result<Members> {
         self.control(node)?.members(limit)
+    }
+
+    fn tell(&mut self, node: usize, what: Operation, limit: Duration) -> Result<String> {
+        self.control(node)?.perform(&what, limit)
+    }
+
+    fn keyspaces(&mut self, node: usize, limit: Duration) -> Result<Vec<String>> {
+        self.control(node)?.keyspaces(limit)
+    }
+
+    fn data_files(
+        &mut self,
+        node: usize,
+        keyspaces: &[String],
+        snapshot: Option<&str>,
+    ) -> Result<Vec<DataFile>> {
+        self.at(node)?.data_files(keyspaces, snapshot)
+    }
+
+    fn clearing(&mut self, node: usize, keyspaces: &[String], tag: &str) -> Result<Vec<FileStep>> {
+        self.at(node)?.clearing(keyspaces, tag)
+    }
+
+    fn configured(
+        &mut self,
+        node: usize,
+        yaml: &Map<String, Value>,
+    ) -> Result<(FileStep, FileStep)> {
+        self.at(node)?.configured(yaml)
+    }
+
+    fn rows(&mut self, node: usize, view: View, limit: Duration) -> Result<Vec<Row>> {
+        self.at(node)?.rows(view, limit)
+    }
+
+    fn live(&mut self, node: usize, limit: Duration) -> Result<Vec<String>> {
+        self.control(node)?.live(limit)
     }
 
     fn ask(&mut self, node: usize, limit: Duration) -> Result<()> {

@@ -306,6 +306,23 @@ pub(crate) fn and_clients(
     }
 }
 
+/// The same with an answer of one node.
+pub(crate) fn and_client(
+    world: &mut dyn World,
+    seen: Looked,
+    node: usize,
+    limit: Duration,
+) -> Look {
+    if seen.whole != Some(true) {
+        return seen;
+    }
+    let broken = seen.broken;
+    Look {
+        broken,
+        ..Look::of_two(seen, client(world, node, limit))
+    }
+}
+
 /// An answer to another question.
 pub(crate) fn other_answer(seen: &Seen) -> Error {
     anyhow::anyhow!("an agent has answered another question: {seen:?}")

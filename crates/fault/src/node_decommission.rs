@@ -5,7 +5,7 @@
 //! refused otherwise for a keyspace of Cassandra's own, `system_distributed`, that wants three.
 
 use crate::look::{self, Look};
-use crate::{By, Fault, Kind, Length, Loses, Mended, Place, World, ring};
+use crate::{By, Fault, Kind, Length, Loses, Mended, Place, Tell, World, ring};
 use anyhow::{Context, Result};
 use cluster::{Ability, Anew, Operation, Standing};
 use host::Break;
@@ -71,7 +71,7 @@ impl Fault for Leaving {
         ring::and_settled(world, seen, self.node, limit)
     }
 
-    fn heal(&mut self, world: &mut dyn World) -> Result<Mended> {
+    fn heal(&mut self, world: &mut dyn World, _: Tell<'_>) -> Result<Mended> {
         self.is_healed = true;
         match self.is_told {
             true => ring::heal_after(world, self.node),

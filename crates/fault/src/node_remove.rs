@@ -3,7 +3,7 @@
 //! up for its copies. Then it is started with empty folders, and bootstraps under another host id.
 
 use crate::look::Look;
-use crate::{By, Fault, Kind, Length, Loses, Mended, Place, World, data_lost, ring};
+use crate::{By, Fault, Kind, Length, Loses, Mended, Place, Tell, World, data_lost, ring};
 use anyhow::{Context, Result};
 use cluster::{Ability, Anew, Operation};
 use host::Break;
@@ -62,7 +62,7 @@ impl Fault for Removed {
         ring::and_back(world, lost, self.node, limit)
     }
 
-    fn heal(&mut self, world: &mut dyn World) -> Result<Mended> {
+    fn heal(&mut self, world: &mut dyn World, _: Tell<'_>) -> Result<Mended> {
         match self.told {
             Some(by) => ring::heal_after(world, by),
             None => world.heal(),

@@ -7,6 +7,7 @@
 
 mod commands;
 mod emptied;
+mod files;
 mod limits;
 mod links;
 mod packets;
@@ -16,6 +17,7 @@ mod rot;
 mod volume;
 
 use crate::calls::StartProcess;
+use crate::files::Step;
 use crate::filter::Loss;
 use crate::here::Here;
 use crate::process::Identity;
@@ -83,6 +85,16 @@ pub enum Break {
         folders: Vec<PathBuf>,
         /// Where others reach it.
         address: SocketAddr,
+    },
+    /// Files are changed; then they are changed back. What reads them when it starts is asked to
+    /// end before that and started after it, both times.
+    Files {
+        /// What reads them.
+        reader: Option<Restartable>,
+        /// What is done to them.
+        forth: Vec<Step>,
+        /// What undoes it.
+        back: Vec<Step>,
     },
     /// A process may open no more files than it has; then as many as before.
     Descriptors(Identity),
@@ -230,6 +242,11 @@ impl Break {
                 folders,
                 address,
             } => Box::new(Emptied::of(process, folders, When::Left(address))),
+            Break::Files {
+                reader,
+                forth,
+                back,
+            } => Box::new(files::Changed::of(reader, forth, back)),
             Break::Descriptors(process) => Box::new(process::Descriptors::of(process)),
             Break::CpuQuota(cores) => Box::new(limits::Limit::cpu(cores)),
             Break::Disk(disk) => Box::new(limits::Limit::disk(disk)),

@@ -119,7 +119,14 @@ fn broken(fault: &Fault) -> String {
     let time = human::format_duration_ns;
     let at = time(fault.at_ns);
     let words = match fault.kind.length {
-        Length::Stated => format!("{} at {at} for {}", fault.words(), time(fault.for_ns)),
+        Length::Stated | Length::Staged => {
+            format!("{} at {at} for {}", fault.words(), time(fault.for_ns))
+        }
+        Length::Task => format!(
+            "{} at {at} for {} at the most",
+            fault.words(),
+            time(fault.for_ns)
+        ),
         Length::Moment => format!("{} at {at}", fault.words()),
     };
     match &fault.options.commands {

@@ -172,13 +172,20 @@ impl<'a> Drawing<'a> {
                 On::Node(node) => vec![("node", *node)],
                 On::Host(host) => vec![("host", *host)],
                 On::Hosts { of, .. } => of.iter().map(|host| ("host", *host)).collect(),
+                On::Cluster => vec![("all nodes", 0)],
+                // Which that is, the cluster says.
+                On::HottestReplica(_) => vec![("hottest", 0)],
             };
             for what in hit {
                 rows.entry(what).or_default().push(number);
             }
         }
         let rows = rows.into_iter();
-        rows.map(|((what, number), hits)| (format!("{what}{number}"), hits))
+        let name = |what: &str, number: usize| match number {
+            0 => what.to_owned(),
+            _ => format!("{what}{number}"),
+        };
+        rows.map(|((what, number), hits)| (name(what, number), hits))
             .collect()
     }
 
@@ -213,7 +220,7 @@ impl<'a> Drawing<'a> {
         let fault = &self.faults[number];
         let from = self.column(fault.at_ns).min(self.columns - 1);
         let to = match fault.kind.length {
-            Length::Stated => self.column(fault.end_ns()),
+            Length::Stated | Length::Task | Length::Staged => self.column(fault.end_ns()),
             Length::Moment => from + 1,
         };
         let length = to.max(from + 1) - from;
@@ -258,7 +265,8 @@ impl<'a> Drawing<'a> {
         let faults = self.faults.iter();
         let rows = faults.enumerate().map(|(number, fault)| {
             let length = match fault.kind.length {
-                Length::Stated => format!("for {}", time(fault.for_ns)),
+                Length::Stated | Length::Staged => format!("for {}", time(fault.for_ns)),
+                Length::Task => format!("for {} at the most", time(fault.for_ns)),
                 Length::Moment => "at once".to_owned(),
             };
             [

@@ -5,7 +5,7 @@ use crate::endings::{kill, of_cluster};
 use crate::hosts::{LIMIT, id, wait_until};
 use crate::outlive::{another, part};
 use host::process::{self, Identity};
-use host::{Agent, Break, Ended, Invocation, Restartable, Seen, Sight};
+use host::{Agent, Break, Bytes, Ended, Invocation, Restartable, Seen, Sight, Step};
 use measure::clock;
 use std::path::Path;
 use std::process::Command;
@@ -75,6 +75,61 @@ fn a_paused_process_goes_on_when_it_is_told_to_or_its_time_is_over() {
     agent.inject(Break::Pause(other), LIMIT).unwrap();
     agent.end().unwrap();
     assert!(!one.alive() && !other.alive());
+}
+
+#[test]
+fn a_file_is_changed_for_a_process_that_starts_with_it_and_changed_back() {
+    let root = tempfile::tempdir().unwrap();
+    let agent = Agent::of_machine(&id("files"), &root.path().join("cluster")).unwrap();
+    let (file, output) = (
+        root.path().join("cluster/file"),
+        root.path().join("cluster/output"),
+    );
+    let write = |text: &str| Step::Write {
+        path: file.clone(),
+        bytes: Bytes(text.as_bytes().to_vec()),
+        is_private: false,
+    };
+    let mut read = process::command(Path::new("/bin/sh"));
+    read.args(["-c", "cat \"$0\"; exec sleep 600"]).arg(&file);
+    agent.change(vec![write("old\n")]).unwrap();
+    let first = agent.start(&read, &output).unwrap();
+    let says = |lines: &str| {
+        wait_until("it says what it has read", || {
+            std::fs::read_to_string(&output).unwrap() == lines
+        });
+    };
+    let changed = |process: Identity| Break::Files {
+        reader: Some(Restartable::new(process, &read, &output).unwrap()),
+        forth: vec![write("new\n")],
+        back: vec![write("old\n")],
+    };
+
+    says("old\n");
+    let broken = agent.inject(changed(first), LIMIT).unwrap();
+    let second = agent.started(broken).unwrap()[0];
+    says("old\nnew\n");
+    assert!(!first.alive() && second.alive());
+    let third = agent.heal(broken).unwrap().processes[0];
+    says("old\nnew\nold\n");
+    assert!(!second.alive() && third.alive());
+
+    // Nobody comes back, or heals in time.
+    let broken = agent.inject(changed(third), SOON).unwrap();
+    says("old\nnew\nold\nnew\nold\n");
+    let healed = agent.heal(broken).unwrap();
+    assert!(healed.by_itself && healed.processes[0].alive());
+
+    // A step that cannot be done undoes those before it.
+    let last = healed.processes[0];
+    let astray = Break::Files {
+        reader: Some(Restartable::new(last, &read, &output).unwrap()),
+        forth: vec![write("new\n"), Step::Remove("/etc/passwd".into())],
+        back: vec![write("old\n")],
+    };
+    agent.inject(astray, LIMIT).unwrap_err();
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "old\n");
+    agent.end().unwrap();
 }
 
 #[test]

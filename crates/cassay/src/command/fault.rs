@@ -5,7 +5,7 @@ use crate::args::{ClusterName, Common, FaultCommand, FaultKnobs, FaultRunArgs, F
 use crate::exit::Exit;
 use crate::{interrupt, terminal};
 use ::cluster::{Capability, Cluster, Dirs, DiskSpec, NodeInfo, kept};
-use ::fault::{Hit, KINDS, Kind, Knob, Length, Live, Options, Order, Outcome, Place, Verdict};
+use ::fault::{Hit, KINDS, Kind, Knob, Live, Options, Order, Outcome, Place, Verdict};
 use anyhow::{Context, Result, bail};
 use measure::clock;
 use serde_json::{Value, json};
@@ -18,6 +18,9 @@ const TRIED_FOR: Duration = Duration::from_secs(3);
 
 /// How long one may take that is only tried: until it shows.
 const TRIED_WITHIN: Duration = Duration::from_secs(60);
+
+/// How long one may take that does something: every node is restarted, one after the other.
+const DONE_WITHIN: Duration = Duration::from_secs(15 * 60);
 
 /// Does the command.
 pub fn run(command: &FaultCommand, common: &Common) -> Result<Exit> {
@@ -102,6 +105,7 @@ fn place(place: Place) -> &'static str {
         Place::Node => "node",
         Place::Host => "host",
         Place::Split => "hosts",
+        Place::Cluster => "all nodes",
     }
 }
 
@@ -151,6 +155,7 @@ fn last(kind: &Kind, cluster: &Cluster) -> Result<Hit> {
         Place::Node => Hit::Node(cluster.nodes().len() - 1),
         Place::Host => Hit::Host(hosts - 1),
         Place::Split => Hit::Split(vec![hosts - 1], (0..hosts - 1).collect()),
+        Place::Cluster => Hit::Cluster,
     })
 }
 
@@ -229,6 +234,11 @@ fn hit(args: &FaultRunArgs, cluster: &Cluster) -> Result<Hit> {
             };
             Ok(Hit::Split(of, from))
         }
+        (Place::Cluster, None, None) if args.hosts.is_empty() => Ok(Hit::Cluster),
+        (Place::Cluster, ..) => bail!(
+            "{} takes all nodes: leave --node, --host and --hosts out",
+            args.kind.name
+        ),
         (Place::Node, ..) => bail!("which node? say --node NUMBER"),
         (Place::Host, ..) => bail!("which host? say --host NUMBER"),
         (Place::Split, ..) => bail!("which hosts? say --hosts NUMBERS"),
@@ -250,6 +260,7 @@ fn options(knobs: &FaultKnobs) -> Options {
         ha_after: knobs.ha_after.map(Duration::from_nanos),
         ha_on: knobs.ha_on.map(NonZeroUsize::get),
         commands: None,
+        yaml: knobs.yaml.iter().cloned().collect(),
     }
 }
 
@@ -284,16 +295,19 @@ fn one(
     let began_ns = clock::now_ns();
     let planned = match held {
         Held::For(length) => length,
-        Held::AfterSeen(length) => TRIED_WITHIN + length,
+        Held::AfterSeen(length) => tried_within(kind) + length,
     };
+    // From when on it is held.
+    let shown = if kind.length.works() { "done" } else { "seen" };
     let outcome = ::fault::run(kind, (hit, options), &mut live, planned, &mut |step| {
         let seconds = (step.at_ns.saturating_sub(began_ns)) as f64 / 1e9;
         terminal::say(&format!("  {seconds:6.1} s  {}: {}", step.what, step.words));
         let length = match (held, step.what) {
-            _ if kind.length == Length::Moment => return,
-            (Held::For(length), "injecting") | (Held::AfterSeen(length), "seen") => length,
+            _ if !kind.length.is_said() => return,
+            (Held::For(length), "injecting") => length,
+            (Held::AfterSeen(length), what) if what == shown => length,
             // It may never be seen.
-            (Held::AfterSeen(_), "injecting") => TRIED_WITHIN,
+            (Held::AfterSeen(_), "injecting") => tried_within(kind),
             _ => return,
         };
         if heal_after(length, Arc::clone(&order)).is_err() {
@@ -312,6 +326,14 @@ fn one(
         on,
         outcome,
     })
+}
+
+/// How long a fault may take to show.
+fn tried_within(kind: &Kind) -> Duration {
+    match kind.length.works() {
+        true => DONE_WITHIN,
+        false => TRIED_WITHIN,
+    }
 }
 
 /// Orders healing when the time is over, or Ctrl-C is pressed.
@@ -342,6 +364,7 @@ fn named(hit: &Hit, nodes: &[NodeInfo]) -> String {
         Hit::Node(index) => nodes[*index].name.clone(),
         Hit::Host(index) => hosts(&[*index]),
         Hit::Split(of, from) => format!("{} from {}", hosts(of), hosts(from)),
+        Hit::Cluster => "all nodes".to_owned(),
     }
 }
 

@@ -2,12 +2,15 @@
 
 use crate::program::wait_until;
 use anyhow::Result;
-use cluster::{Ability, Access, Anew, Handles, Members, NodeHandle, Operation, OwnNode};
+use cluster::{
+    Ability, Access, Anew, DataFile, Handles, Members, NodeHandle, Operation, OwnNode, Row, View,
+};
 use fault::{
     By, Hit, HostSeen, Kind, Live, Mended, NodeSeen, Options, Order, Outcome, Verdict, World,
 };
 use host::process::{self, Identity};
-use host::{Agent, Break, Restartable, Seen, Sight};
+use host::{Agent, Break, Restartable, Seen, Sight, Step};
+use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -174,12 +177,49 @@ impl World for Astray {
         self.0.see(by, what)
     }
 
+    fn heal_node(&mut self, _: usize) -> Result<()> {
+        Ok(())
+    }
+
     fn operate(&mut self, node: usize, what: Operation, limit: Duration) -> Result<()> {
         self.0.operate(node, what, limit)
     }
 
     fn operated(&mut self, node: usize) -> Option<Result<String>> {
         self.0.operated(node)
+    }
+
+    fn tell(&mut self, node: usize, what: Operation, limit: Duration) -> Result<String> {
+        self.0.tell(node, what, limit)
+    }
+
+    fn keyspaces(&mut self, node: usize, limit: Duration) -> Result<Vec<String>> {
+        self.0.keyspaces(node, limit)
+    }
+
+    fn data_files(
+        &mut self,
+        node: usize,
+        keyspaces: &[String],
+        snapshot: Option<&str>,
+    ) -> Result<Vec<DataFile>> {
+        self.0.data_files(node, keyspaces, snapshot)
+    }
+
+    fn clearing(&mut self, node: usize, keyspaces: &[String], tag: &str) -> Result<Vec<Step>> {
+        self.0.clearing(node, keyspaces, tag)
+    }
+
+    fn configured(&mut self, node: usize, yaml: &Map<String, Value>) -> Result<(Step, Step)> {
+        self.0.configured(node, yaml)
+    }
+
+    fn rows(&mut self, node: usize, view: View, limit: Duration) -> Result<Vec<Row>> {
+        self.0.rows(node, view, limit)
+    }
+
+    fn live(&mut self, node: usize, limit: Duration) -> Result<Vec<String>> {
+        self.0.live(node, limit)
     }
 
     fn ask(&mut self, node: usize, limit: Duration) -> Result<()> {

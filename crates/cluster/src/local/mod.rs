@@ -31,6 +31,7 @@ pub(crate) use proof::{keyspace_proofs, table_proofs};
 pub(crate) use reopen::cluster as reopen;
 pub use restart::Restarts;
 pub use room::memory_bytes;
+pub(crate) use settings::changed;
 pub use settings::yaml_refusal;
 pub(crate) use state::started_by;
 

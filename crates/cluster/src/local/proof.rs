@@ -14,7 +14,7 @@ pub(crate) use tables::{of_keyspace as keyspace_proofs, of_tables as table_proof
 
 use super::Nodes;
 use super::classes;
-use super::compare::{self, Flag, JvmOption};
+use super::compare::{self, Flag, JvmOption, Shown};
 use super::node::LocalNode;
 use super::roles;
 use crate::access::Access;
@@ -23,7 +23,7 @@ use crate::jolokia::Jolokia;
 use crate::session::Session;
 use crate::spec::{Authentication, Collector, LocalSpec};
 use anyhow::{Context, Result};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -103,6 +103,26 @@ impl Effect {
     /// Whether it was seen to be in effect.
     pub fn is_proved(&self) -> bool {
         matches!(self, Effect::InEffect(_))
+    }
+}
+
+impl Proof {
+    /// What a node shows in `system_views.settings`, of what was asked for in `cassandra.yaml`.
+    pub fn of_yaml(
+        yaml: &Map<String, Value>,
+        shown: &BTreeMap<String, String>,
+        node: &str,
+    ) -> Vec<Proof> {
+        let keys = yaml.iter();
+        let all = keys.flat_map(|(key, value)| compare::yaml(key, value, shown));
+        let proof = |shown: Shown| Proof {
+            node: node.to_string(),
+            key: shown.key,
+            wanted: shown.wanted,
+            effect: shown.effect,
+            source: SETTINGS,
+        };
+        all.map(|shown| hide(proof(shown))).collect()
     }
 }
 
@@ -257,17 +277,7 @@ impl Seen {
         if spec.class_sharing {
             proofs.push(self.sharing_proof(node));
         }
-        for (key, value) in &spec.yaml {
-            for shown in compare::yaml(key, value, &self.settings) {
-                proofs.push(hide(Proof {
-                    node: node.to_string(),
-                    key: shown.key,
-                    wanted: shown.wanted,
-                    effect: shown.effect,
-                    source: SETTINGS,
-                }));
-            }
-        }
+        proofs.extend(Proof::of_yaml(&spec.yaml, &self.settings, node));
         for (index, option) in spec.jvm_options.iter().enumerate() {
             // The last of several wins, and is the one that must be in effect.
             let key = |option: &str| self.option(option, node).key;

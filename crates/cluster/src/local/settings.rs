@@ -229,7 +229,14 @@ pub(crate) const JOLOKIA_USER: &str = "cassay";
 
 /// Our settings with the user's over them.
 fn yaml_of(node: &NodeLayout, overrides: &Map<String, Value>) -> Map<String, Value> {
-    let mut settings = base(node);
+    overridden(base(node), overrides)
+}
+
+/// Settings with others over them.
+fn overridden(
+    mut settings: Map<String, Value>,
+    overrides: &Map<String, Value>,
+) -> Map<String, Value> {
     for (key, value) in overrides {
         // An old name such as commitlog_sync_period_in_ms replaces the new one: the server refuses
         // a file that has both.
@@ -256,6 +263,25 @@ fn joining_of(node: &NodeLayout, overrides: &Map<String, Value>) -> Map<String, 
     let mut settings = yaml_of(&node, overrides);
     settings.insert("auto_bootstrap".to_owned(), json!(true));
     settings
+}
+
+/// The text of a `cassandra.yaml` that we wrote, with other values for some keys.
+///
+/// # Errors
+/// It is not what we write, or a key is cassay's own; the ring has its tokens already, too.
+pub(crate) fn changed(text: &str, overrides: &Map<String, Value>) -> Result<String> {
+    check_overrides(overrides)?;
+    if overrides.contains_key("num_tokens") {
+        bail!("num_tokens cannot be changed: the node has its tokens");
+    }
+    let line = |line: &str| -> Option<(String, Value)> {
+        let (key, value) = line.split_once(": ")?;
+        Some((key.to_owned(), serde_json::from_str(value).ok()?))
+    };
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    let settings: Option<Map<String, Value>> = lines.map(line).collect();
+    let settings = settings.context("it is not as cassay wrote it")?;
+    Ok(yaml_text(&overridden(settings, overrides)))
 }
 
 fn base(node: &NodeLayout) -> Map<String, Value> {
@@ -464,6 +490,27 @@ mod tests {
         assert_eq!(seeds, "127.9.42.2:7000");
         let seeds = &own["seed_provider"][0]["parameters"][0]["seeds"];
         assert_eq!(seeds, "127.9.42.1:7000,127.9.42.2:7000", "it is told of it");
+    }
+
+    #[test]
+    fn a_file_of_ours_is_changed_as_if_it_had_been_written_so() {
+        let written = |yaml: &Map<String, Value>| yaml_text(&yaml_of(&layout(), yaml));
+        let one = map(json!({"concurrent_reads": 8}));
+        for other in [
+            json!({"concurrent_reads": 16}),
+            json!({"commitlog_sync": "batch", "commitlog_segment_size_in_mb": 16}),
+        ] {
+            let other = map(other);
+            let mut both = one.clone();
+            both.extend(other.clone());
+            assert_eq!(changed(&written(&one), &other).unwrap(), written(&both));
+        }
+        let refused = |text: &str, yaml| changed(text, &map(yaml)).unwrap_err().to_string();
+        let text = written(&one);
+        assert!(refused(&text, json!({"listen_address": "::1"})).contains("an address of its own"));
+        assert!(refused(&text, json!({"num_tokens": 4})).contains("has its tokens"));
+        let foreign = "seed_provider:\n  - class_name: x\n";
+        assert!(refused(foreign, json!({"concurrent_reads": 8})).contains("as cassay wrote it"));
     }
 
     #[test]

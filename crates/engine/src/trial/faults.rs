@@ -301,11 +301,12 @@ impl Place {
                 let from_0 = |all: &[usize]| all.iter().map(|number| number - 1).collect();
                 (Hit::Split(from_0(of), from_0(from)), Vec::new())
             }
+            On::Cluster => (Hit::Cluster, named.collect()),
         };
         let name = match &hit {
             Hit::Node(_) => nodes.first().map(|(_, name, _)| name.clone()),
             Hit::Host(index) => Some(format!("host{}", index + 1)),
-            Hit::Split(..) => None,
+            Hit::Split(..) | Hit::Cluster => None,
         };
         let nodes = nodes.into_iter();
         Ok(Place {
@@ -342,14 +343,19 @@ impl Drop for Open {
 
 /// What the rules are told of them.
 pub fn evidence(all: &[FaultRecord]) -> Vec<rules::Fault> {
-    let of = |fault: &FaultRecord| rules::Fault {
-        kind: format!("{} of {}", fault.kind, fault.place),
-        confirmed: match fault.seen_s {
-            Some(_) => Some(true),
-            None if fault.verdict == Verdict::Inconclusive.name() => None,
-            None => Some(false),
-        },
-        healed: fault.healing_s.is_none() || fault.whole_s.is_some(),
+    let of = |fault: &FaultRecord| {
+        let healed = fault.healing_s.is_none() || fault.whole_s.is_some();
+        let is = |verdict: Verdict| fault.verdict == verdict.name();
+        rules::Fault {
+            kind: format!("{} of {}", fault.kind, fault.place),
+            confirmed: match fault.seen_s {
+                // What was seen at work can have failed later.
+                Some(_) => Some(!(healed && is(Verdict::Mismatch))),
+                None if is(Verdict::Inconclusive) => None,
+                None => Some(false),
+            },
+            healed,
+        }
     };
     all.iter().map(of).collect()
 }

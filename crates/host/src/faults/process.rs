@@ -10,7 +10,7 @@ use rustix::process::{Pid, Resource, Rlimit, Signal, prlimit};
 use std::time::Duration;
 
 /// How long a process may take that is asked to end: a node flushes what it has in memory.
-const STOP_LIMIT: Duration = Duration::from_secs(60);
+pub(super) const STOP_LIMIT: Duration = Duration::from_secs(60);
 
 /// One that is stopped, and goes on.
 pub(super) struct Pause(pub Identity);

@@ -43,7 +43,10 @@ impl Serve<Here> for Change {
 }
 
 impl Here {
-    /// Does something to files of the host.
+    /// Does one step.
+    ///
+    /// # Errors
+    /// It cannot be done, or leads out of the host's folders.
     pub(crate) fn change(&self, step: Step) -> Result<()> {
         match step {
             Step::Folder(path) => {

@@ -94,9 +94,9 @@ impl<'a> Item<'a> {
 
     /// Whether it says when, for how long and how.
     fn is_whole(&self) -> bool {
-        let is_stated = |kind: &fault::Kind| kind.length == Length::Stated;
+        let is_said = |kind: &fault::Kind| kind.length.is_said();
         let has_length = self.draft.for_ns.is_some() || self.wrote("until");
-        let lasts = has_length || !self.draft.kinds.iter().any(is_stated);
+        let lasts = has_length || !self.draft.kinds.iter().any(is_said);
         self.wrote("at") && !self.draft.kinds.is_empty() && lasts
     }
 
@@ -144,7 +144,7 @@ impl<'a> Item<'a> {
             let hint = "use `target: {local: {nodes: 3}}`";
             self.say("kind", message, Some(hint), out);
         }
-        let breaks_hosts = |kind: &&fault::Kind| kind.place != Place::Node;
+        let breaks_hosts = |kind: &&fault::Kind| [Place::Host, Place::Split].contains(&kind.place);
         if let Some(kind) = self.draft.kinds.iter().find(breaks_hosts)
             && ground.hosts.is_none()
         {
@@ -156,6 +156,14 @@ impl<'a> Item<'a> {
 
     /// Whether the numbers are of nodes and hosts that there are.
     fn places(&self, ground: Ground, out: &mut Diagnostics) {
+        let takes_all = |kind: &&fault::Kind| kind.place == Place::Cluster;
+        if let Some(kind) = self.draft.kinds.iter().find(takes_all)
+            && self.wrote("where")
+            && self.draft.kinds.iter().all(|kind| takes_all(&kind))
+        {
+            let message = format!("{} takes all nodes, one after the other", kind.name);
+            self.say("where", message, Some("leave `where` out"), out);
+        }
         let hosts = ground.hosts.unwrap_or(0);
         let from = |number: &usize| ("where.from", "host", *number, hosts);
         let mut numbers: Vec<_> = self.draft.from.iter().map(from).collect();
@@ -214,22 +222,23 @@ impl<'a> Item<'a> {
     }
 
     fn length(&self, out: &mut Diagnostics) {
-        let of = |length: Length| {
+        let said = |is_said: bool| {
             let mut kinds = self.draft.kinds.iter();
-            kinds.find(|kind| kind.length == length)
+            kinds.find(|kind| kind.length.is_said() == is_said)
         };
         let stated = self.draft.for_ns.is_some() || self.wrote("until");
-        if let Some(kind) = of(Length::Stated)
+        if let Some(kind) = said(true)
             && !stated
             && !self.wrote("for")
         {
-            let message = format!(
-                "{} holds until it is healed: `faults.for` is missing",
-                kind.name
-            );
+            let why = match kind.length {
+                Length::Task => "is over when it is done: its limit",
+                _ => "holds until it is healed:",
+            };
+            let message = format!("{} {why} `faults.for` is missing", kind.name);
             self.say("kind", message, Some("or say `until: end`"), out);
         }
-        if let (Some(kind), None, true) = (of(Length::Moment), of(Length::Stated), stated) {
+        if let (Some(kind), None, true) = (said(false), said(true), stated) {
             let message = format!("{} is over at once, and has no length", kind.name);
             self.say("for", message, Some("leave `for` out"), out);
         }

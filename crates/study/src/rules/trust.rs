@@ -4,6 +4,7 @@
 
 use super::Subject;
 use super::statements::is_foreign_class;
+use super::yaml::{Written, written};
 use crate::inputs;
 use crate::settings::{Fault, Overrides, SecretSource, Target, TlsSpec};
 use cluster::trust::{harmful_settings, is_harmless_option};
@@ -68,24 +69,21 @@ fn jvm(subject: &Subject<'_>, out: &mut Diagnostics) {
 }
 
 fn yaml(subject: &Subject<'_>, out: &mut Diagnostics) {
-    let written = subject.node.at("target.local.yaml");
-    let checked = subject.tree.at("target.local.yaml");
-    let (Some(written), Some(checked)) = (written, checked) else {
-        return;
-    };
-    for (key, value) in checked.entries() {
-        let Some(entry) = written.entry(key) else {
-            continue;
-        };
-        if is_own_word(subject.overrides, &entry.value) {
-            continue;
-        }
-        for path in harmful_settings(key, &value.to_json()) {
-            let message = format!(
-                "`target.local.yaml`: `{path}` has a value that is neither a number nor one of \
-                 the words that are known to be harmless: it may name a program, a class or a file"
-            );
-            out.add(&entry.value.place, message, Some(HINT.to_owned()));
+    for Written { path, node, tree } in written(subject) {
+        for (key, value) in tree.entries() {
+            let Some(entry) = node.entry(key) else {
+                continue;
+            };
+            if is_own_word(subject.overrides, &entry.value) {
+                continue;
+            }
+            for setting in harmful_settings(key, &value.to_json()) {
+                let message = format!(
+                    "`{path}`: `{setting}` has a value that is neither a number nor one of the \
+                     words that are known to be harmless: it may name a program, a class or a file"
+                );
+                out.add(&entry.value.place, message, Some(HINT.to_owned()));
+            }
         }
     }
 }

@@ -2,16 +2,51 @@
 
 use super::Subject;
 use crate::tree::Tree;
-use ::yaml::Diagnostics;
+use ::yaml::{Diagnostics, Node, Raw};
 
-const PATH: &str = "target.local.yaml";
+/// Keys of `cassandra.yaml` that were written somewhere.
+pub(super) struct Written<'s> {
+    /// Where, as in `target.local.yaml`.
+    pub path: &'static str,
+    pub node: &'s Node,
+    /// The same, checked.
+    pub tree: &'s Tree,
+}
+
+/// What a fault changes.
+const OF_FAULTS: &str = "faults.yaml";
+
+/// Everywhere that such keys stand.
+pub(super) fn written<'s>(subject: &Subject<'s>) -> Vec<Written<'s>> {
+    const OF_NODES: &str = "target.local.yaml";
+    let of_nodes = subject.node.at(OF_NODES).zip(subject.tree.at(OF_NODES));
+    let items = match subject.node.at("faults").map(|faults| &faults.raw) {
+        Some(Raw::List(items)) => items.as_slice(),
+        _ => &[],
+    };
+    let checked = subject.tree.at("faults").map(Tree::items);
+    let items = items.iter().zip(checked.unwrap_or_default());
+    let of_faults = items.filter_map(|(node, tree)| node.at("yaml").zip(tree.at("yaml")));
+    let all = of_nodes.map(|both| (OF_NODES, both)).into_iter();
+    all.chain(of_faults.map(|both| (OF_FAULTS, both)))
+        .map(|(path, (node, tree))| Written { path, node, tree })
+        .collect()
+}
 
 /// Refuses keys that the nodes would refuse only when they start.
 pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
-    let entries = subject.tree.at(PATH).map(Tree::entries).unwrap_or_default();
-    for (key, value) in entries {
-        if let Some(why) = cluster::yaml_refusal(key, &value.to_json()) {
-            subject.say(&format!("{PATH}.{key}"), why, Some("remove it"), out);
+    for Written { path, node, tree } in written(subject) {
+        for (key, value) in tree.entries() {
+            let refusal = match (path, key.as_str()) {
+                (OF_FAULTS, "num_tokens") => {
+                    Some("num_tokens cannot be changed: the nodes have their tokens".to_owned())
+                }
+                _ => cluster::yaml_refusal(key, &value.to_json()),
+            };
+            if let Some(why) = refusal {
+                let place = &node.nearest(key).place;
+                out.add(place, why, Some("remove it".to_owned()));
+            }
         }
     }
 }

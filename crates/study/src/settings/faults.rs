@@ -45,6 +45,8 @@ pub enum On {
     /// The first replica of the partition that is asked for most, or its host: which that is, the
     /// cluster says when it runs.
     HottestReplica(Place),
+    /// All nodes, one after the other.
+    Cluster,
 }
 
 /// What an item of `faults` says.
@@ -103,6 +105,7 @@ impl Ground {
         match place {
             Place::Node => self.nodes,
             Place::Host | Place::Split => self.hosts.unwrap_or(0),
+            Place::Cluster => 1,
         }
     }
 }
@@ -135,7 +138,7 @@ impl FaultDraft {
                 at_ns,
                 item: number,
                 for_ns: match kind.length {
-                    Length::Stated => stated,
+                    Length::Stated | Length::Task | Length::Staged => stated,
                     Length::Moment => {
                         let left_ns = window_ns.saturating_sub(at_ns);
                         // Over before the next one of its own.
@@ -151,11 +154,14 @@ impl FaultDraft {
 
     /// What it hits this time; none of a target that has nothing of the sort.
     fn on(&self, place: Place, ground: Ground, draws: &mut Draws) -> Option<On> {
+        if place == Place::Cluster {
+            return Some(On::Cluster);
+        }
         let count = ground.count(place);
         let number = match &self.on {
             FaultWhere::Node(node) => match place {
                 Place::Node => *node,
-                Place::Host | Place::Split => ground.host_of(*node)?,
+                Place::Host | Place::Split | Place::Cluster => ground.host_of(*node)?,
             },
             // The first of its nodes.
             FaultWhere::Host(host) => *host,
@@ -172,6 +178,7 @@ impl FaultDraft {
             Place::Node => On::Node(number),
             Place::Host => On::Host(number),
             Place::Split => self.split(vec![number], ground),
+            Place::Cluster => On::Cluster,
         })
     }
 
@@ -220,7 +227,7 @@ impl Fault {
 }
 
 impl On {
-    /// `node2`, `host1`, `host1 from host2 and host3`.
+    /// `node2`, `host1`, `host1 from host2 and host3`, `all nodes`.
     pub fn words(&self) -> String {
         let hosts = |all: &[usize]| {
             let names: Vec<String> = all.iter().map(|number| format!("host{number}")).collect();
@@ -233,12 +240,13 @@ impl On {
             On::Hosts { of, from } => format!("{} from {}", hosts(of), hosts(from)),
             On::HottestReplica(Place::Node) => "a replica of the hottest partition".to_owned(),
             On::HottestReplica(_) => "the host of a replica of the hottest partition".to_owned(),
+            On::Cluster => "all nodes".to_owned(),
         }
     }
 
     /// Whether two may break one thing.
     pub(crate) fn touches(&self, other: &On, ground: Ground) -> bool {
-        let may_be_any = |on: &On| matches!(on, On::HottestReplica(_));
+        let may_be_any = |on: &On| matches!(on, On::HottestReplica(_) | On::Cluster);
         let (ours, theirs) = (self.hosts(ground), other.hosts(ground));
         self == other
             || may_be_any(self)
@@ -252,8 +260,8 @@ impl On {
             On::Node(node) => ground.host_of(*node).into_iter().collect(),
             On::Host(host) => vec![*host],
             On::Hosts { of, .. } => of.clone(),
-            // It may be any.
-            On::HottestReplica(_) => (1..=ground.hosts.unwrap_or(0)).collect(),
+            // It may be any, or is each.
+            On::HottestReplica(_) | On::Cluster => (1..=ground.hosts.unwrap_or(0)).collect(),
         }
     }
 }

@@ -35,7 +35,8 @@ pub(super) const FIELDS: &[Field] = &[
         "faults.where",
         SECTION,
         "{}",
-        "What is broken. Default: any node, or any host where the kind breaks hosts, at random.",
+        "What is broken. Default: any node, or any host where the kind breaks hosts, at random. \
+         Kinds that take all nodes in turn have none.",
     ),
     optional(
         "faults.where.node",
@@ -83,7 +84,9 @@ pub(super) const FIELDS: &[Field] = &[
         "faults.for",
         Type::Duration(S, 30 * DAY, |d, ns| d.fault().for_ns = Some(ns)),
         "For how long, from when what it hits was whole; then it is healed. Kinds that are over \
-         at once have none.",
+         at once have none. Those that do something are over when it is done: then it is the most \
+         that they may take, and what is not over in time is stopped. A rolling change is made in \
+         it, and rolled back after it.",
     ),
     optional(
         "faults.until",
@@ -158,6 +161,15 @@ pub(super) const FIELDS: &[Field] = &[
             d.fault().options.delay = Some(Duration::from_nanos(ns));
         }),
         "How much later packets arrive, one way.",
+    ),
+    optional(
+        "faults.yaml",
+        Type::Map(&Type::Any(|d, tree| {
+            let key = d.key.clone();
+            d.fault().options.yaml.insert(key, tree.to_json());
+        })),
+        "Settings of cassandra.yaml that differ from those of the target while a rolling change \
+         holds.",
     ),
     optional(
         "faults.ha",

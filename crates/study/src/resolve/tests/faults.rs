@@ -103,6 +103,7 @@ fn mistakes_of_faults_are_found_together_and_where_they_stand() {
         &Overrides::default(),
         expect![[r#"
             s.yaml:8:21: `faults.kind` is `node-pase`; it must be one of 25 that there are
+            s.yaml:8:21: `faults.kind` is `node-pase`; it must be one of 27 that there are
               hint: did you mean `node-pause`?
             s.yaml:9:47: `faults.where.node` is 4, but the target has 3 node(s)
               hint: they are counted from 1
@@ -262,6 +263,63 @@ fn a_node_that_is_alone_loses_no_data_and_leaves_no_ring() {
         let expected = format!("s.yaml:8:21: {kind} needs another node, from which the data");
         assert!(said.contains(&expected), "{said}");
     }
+}
+
+#[test]
+fn what_takes_all_nodes_has_a_limit_and_settings_but_no_place() {
+    let text = broken(
+        "  - {at: 5s, kind: rolling-change, for: 20s, yaml: {concurrent_reads: 64}}
+  - {at: 30s, kind: node-repair, where: {node: 2}, for: 10s}
+",
+    );
+    let study = resolve("s.yaml", &text, &Overrides::default()).unwrap();
+    let faults = &study.variants[0].settings.faults;
+    assert_eq!((&faults[0].on, &faults[1].on), (&On::Cluster, &On::Node(2)));
+    assert_eq!(faults[0].options.yaml["concurrent_reads"], 64);
+    assert!(faults[1].options.yaml.is_empty());
+    let conditions = crate::conditions::conditions(&study).into_iter();
+    let said = conditions.filter(|one| one.about == "faults");
+    let said: Vec<String> = said.map(|one| one.what).collect();
+    let expected = "rolling-change of all nodes, yaml concurrent_reads 64 at 5s for 20s, \
+                    node-repair of node2 at 30s for 10s at the most";
+    assert_eq!(said.join(", "), expected);
+
+    let text = broken(
+        "  - {at: 5s, kind: rolling-restart, where: {node: 2}, for: 10s}
+  - {at: 16s, kind: rolling-restart}
+  - {at: 5s, kind: node-pause, where: {node: 1}, for: 5s, yaml: {concurrent_reads: 64}}
+  - {at: 5s, kind: rolling-change, for: 5s, yaml: {num_tokens: 4}}
+  - {at: 30s, kind: rolling-change, for: 5s}
+",
+    );
+    mistakes(
+        &text,
+        &Overrides::default(),
+        expect![[r#"
+        s.yaml:8:44: rolling-restart takes all nodes, one after the other
+          hint: leave `where` out
+        s.yaml:9:21: rolling-restart is over when it is done: its limit `faults.for` is missing
+          hint: or say `until: end`
+        s.yaml:10:65: `faults.yaml` says nothing of node-pause
+          hint: leave it out
+        s.yaml:11:64: num_tokens cannot be changed: the nodes have their tokens
+          hint: remove it
+        s.yaml:12:21: `faults.yaml` is missing, which rolling-change needs
+    "#]],
+    );
+    let text = broken(
+        "  - {at: 5s, kind: rolling-restart, for: 20s}
+  - {at: 20s, kind: node-pause, where: {node: 3}, for: 2s}
+",
+    );
+    mistakes(
+        &text,
+        &Overrides::default(),
+        expect![[r#"
+        s.yaml:9:10: node3 has another fault at 20s
+          hint: let one end before the other
+    "#]],
+    );
 }
 
 #[test]

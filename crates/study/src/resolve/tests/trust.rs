@@ -50,6 +50,11 @@ const HOSTILE: &[(&str, &str)] = &[
         "`role_manager` has a value",
     ),
     (
+        "target: {local: {}}\nfaults:\n  \
+         - {at: 1s, kind: rolling-change, for: 5s, yaml: {role_manager: x.Y}}",
+        "`faults.yaml`: `role_manager` has a value",
+    ),
+    (
         "target: {local: {}}\nkeyspace: {compaction: {class: evil.Strategy}}",
         "`keyspace.compaction.class`: evil.Strategy is not one of Cassandra's own",
     ),

@@ -1,0 +1,138 @@
+//! What a node of ours shows of itself to whoever has not told it to do anything: to a client, and
+//! on its disk.
+
+use crate::handle::NodeHandle;
+use crate::session::Session;
+use anyhow::Result;
+use cql::Value;
+use host::Step;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// A virtual table of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum View {
+    /// The repairs that it has begun: `id`, `completed`.
+    Repairs,
+    /// What it has compared for repairs, its own and those of others: `id`, `initiator` (the
+    /// address of who has begun the repair), `keyspace_name`, `table_name`, `completed`.
+    Validations,
+    /// What it compacts now: `task_id`, `keyspace_name`, `table_name`, `kind`, `sstables` (how many
+    /// go into it), `completion_ratio`.
+    Tasks,
+    /// Its settings: `name`, `value`.
+    Settings,
+}
+
+impl View {
+    fn statement(self) -> &'static str {
+        match self {
+            View::Repairs => "SELECT id, completed FROM system_views.repairs",
+            View::Validations => {
+                "SELECT id, initiator, keyspace_name, table_name, completed \
+                 FROM system_views.repair_validations"
+            }
+            View::Tasks => {
+                "SELECT task_id, keyspace_name, table_name, kind, sstables, completion_ratio \
+                 FROM system_views.sstable_tasks"
+            }
+            View::Settings => "SELECT name, value FROM system_views.settings",
+        }
+    }
+}
+
+/// A row of a view: what stands there as text, by the names of its columns. What is absent is
+/// empty.
+pub type Row = BTreeMap<String, String>;
+
+/// A file with data of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DataFile {
+    /// The name of the table's keyspace.
+    pub keyspace: String,
+    /// The folder of the table: its name and its identifier.
+    pub table: PathBuf,
+    /// The name of the file.
+    pub name: String,
+    /// Its size.
+    pub bytes: u64,
+}
+
+impl NodeHandle {
+    /// What it shows to a client.
+    ///
+    /// # Errors
+    /// It does not answer within `limit`, or has no such view.
+    pub fn rows(&self, view: View, limit: Duration) -> Result<Vec<Row>> {
+        let mut session = Session::open(self.address, &self.access, limit)?;
+        let result = session.query(view.statement())?;
+        let text = |value: &Value| match value {
+            Value::Null => String::new(),
+            other => other
+                .as_str()
+                .map_or_else(|| other.to_string(), str::to_owned),
+        };
+        let row = |cells: &Vec<Value>| {
+            let columns = result.columns.iter().cloned();
+            columns.zip(cells.iter().map(text)).collect()
+        };
+        Ok(result.rows.iter().map(row).collect())
+    }
+
+    /// The files with data that are on its disk of these keyspaces, of all if none is named; of
+    /// their snapshot of a name, if one is given.
+    ///
+    /// # Errors
+    /// Its folders cannot be listed.
+    pub fn data_files(
+        &self,
+        keyspaces: &[String],
+        snapshot: Option<&str>,
+    ) -> Result<Vec<DataFile>> {
+        let mut files = Vec::new();
+        for (keyspace, table) in self.tables(keyspaces)? {
+            let folder = match snapshot {
+                Some(tag) => table.join("snapshots").join(tag),
+                None => table.clone(),
+            };
+            let entries = self.agent.list(&folder, None)?.unwrap_or_default();
+            let data = entries
+                .into_iter()
+                .filter(|file| file.name.ends_with("-Data.db"));
+            files.extend(data.map(|file| DataFile {
+                keyspace: keyspace.clone(),
+                table: table.clone(),
+                name: file.name,
+                bytes: file.bytes,
+            }));
+        }
+        Ok(files)
+    }
+
+    /// What removes a snapshot of keyspaces from its disk, whoever does it.
+    ///
+    /// # Errors
+    /// Its folders cannot be listed.
+    pub fn clearing(&self, keyspaces: &[String], tag: &str) -> Result<Vec<Step>> {
+        let tables = self.tables(keyspaces)?.into_iter();
+        let folders = tables.map(|(_, table)| table.join("snapshots").join(tag));
+        Ok(folders.map(Step::Remove).collect())
+    }
+
+    /// The folders of tables, each with the name of its keyspace.
+    fn tables(&self, keyspaces: &[String]) -> Result<Vec<(String, PathBuf)>> {
+        let data = self.own()?.folder.join("data");
+        let mut tables = Vec::new();
+        for keyspace in self.agent.list(&data, None)?.unwrap_or_default() {
+            if !keyspaces.is_empty() && !keyspaces.contains(&keyspace.name) {
+                continue;
+            }
+            let folder = data.join(&keyspace.name);
+            let all = self.agent.list(&folder, None)?.unwrap_or_default();
+            let all = all.into_iter().filter(|table| table.is_folder);
+            tables.extend(all.map(|table| (keyspace.name.clone(), folder.join(table.name))));
+        }
+        Ok(tables)
+    }
+}

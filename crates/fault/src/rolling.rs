@@ -1,0 +1,225 @@
+//! Nodes that are restarted one after the other, each when the one before it is up again: what the
+//! kinds have in common that do so.
+
+use crate::look::{self, Look, both};
+use crate::node_kill::STARTED_WITHIN;
+use crate::{By, Mended, Work, World};
+use anyhow::{Context, Result, bail};
+use host::process::Identity;
+use host::{Seen, Sight};
+use std::time::Duration;
+
+/// How long a node may take to say whom it holds to be up.
+const LIMIT: Duration = Duration::from_secs(5);
+
+/// How long a node is given to be back by itself when whoever restarts it has gone meanwhile.
+pub(crate) const TURN_LIMIT: Duration = Duration::from_secs(60);
+
+/// A round of nodes.
+#[derive(Debug)]
+pub(crate) struct Round {
+    nodes: Vec<usize>,
+    /// How many of them have had their turn.
+    done_count: usize,
+    /// The one whose turn it is.
+    turn: Option<Turn>,
+    began_ns: Option<u64>,
+}
+
+/// A node that was started.
+#[derive(Clone, Copy, Debug)]
+struct Turn {
+    node: usize,
+    /// What it was before.
+    before: Option<Identity>,
+    began_ns: u64,
+    started_ns: u64,
+}
+
+impl Round {
+    /// Of these nodes, in this order.
+    pub fn of(nodes: Vec<usize>) -> Round {
+        Round {
+            nodes,
+            done_count: 0,
+            turn: None,
+            began_ns: None,
+        }
+    }
+
+    /// Those that were touched, in their order.
+    pub fn touched(&self) -> Vec<usize> {
+        let count = self.done_count + usize::from(self.turn.is_some());
+        self.nodes[..count.min(self.nodes.len())].to_vec()
+    }
+
+    /// Heals all that is left, and says of those that were touched that they may be starting.
+    pub fn heal(&self, world: &mut dyn World) -> Result<Mended> {
+        let mut mended = world.heal()?;
+        mended.started.extend(self.touched());
+        Ok(mended)
+    }
+
+    /// Goes on: `restart` ends and starts the next node if none is on its way, and `holds` says
+    /// what else has to be so of one that is up.
+    pub fn proceed(
+        &mut self,
+        world: &mut dyn World,
+        restart: &mut dyn FnMut(&mut dyn World, usize) -> Result<()>,
+        holds: &dyn Fn(&mut dyn World, usize) -> Result<()>,
+    ) -> Result<Work> {
+        let now_ns = world.now_ns();
+        let round_ns = *self.began_ns.get_or_insert(now_ns);
+        let Some(turn) = self.turn else {
+            let Some(node) = self.nodes.get(self.done_count).copied() else {
+                let count = self.nodes.len();
+                return Ok(Work::Done(format!(
+                    "{count} nodes were restarted, one by one"
+                )));
+            };
+            let mut turn = Turn {
+                node,
+                before: process_of(world, node),
+                began_ns: now_ns,
+                started_ns: now_ns,
+            };
+            self.turn = Some(turn);
+            restart(world, node).with_context(|| format!("restart node{}", node + 1))?;
+            turn.started_ns = world.now_ns();
+            self.turn = Some(turn);
+            return Ok(Work::Going);
+        };
+        let name = format!("node{}", turn.node + 1);
+        if let Err(why) = is_up(world, turn.node) {
+            let is_late = now_ns - turn.started_ns >= STARTED_WITHIN.as_nanos() as u64;
+            if look::process(world, turn.node, |state| state.is_none()).broken == Some(true) {
+                bail!("{name} has ended while it started: its log says why");
+            }
+            if is_late {
+                let limit_s = STARTED_WITHIN.as_secs();
+                return Err(why.context(format!("{name} is not up {limit_s} s after its start")));
+            }
+            return Ok(Work::Going);
+        }
+        if turn
+            .before
+            .is_some_and(|before| lives(world, turn.node, before) != Ok(false))
+        {
+            bail!("{name} was not restarted: the kernel knows its process of before");
+        }
+        holds(world, turn.node)?;
+        self.turn = None;
+        self.done_count += 1;
+        let since_s = |ns: u64, from_ns: u64| ns.saturating_sub(from_ns) as f64 / 1e9;
+        Ok(Work::Did(format!(
+            "{name} was ended {:.1} s after the begin, started {:.1} s later, and up for clients \
+             and for the others after {:.1} s more",
+            since_s(turn.began_ns, round_ns),
+            since_s(turn.started_ns, turn.began_ns),
+            since_s(now_ns, turn.started_ns)
+        )))
+    }
+}
+
+/// The process of a node, as far as is known.
+pub(crate) fn process_of(world: &dyn World, node: usize) -> Option<Identity> {
+    world.nodes().get(node).and_then(|node| node.process)
+}
+
+/// Whether the kernel of a node's host knows a process.
+fn lives(world: &mut dyn World, node: usize, process: Identity) -> Result<bool, String> {
+    match world.see(By::Node(node), Sight::Process(process)) {
+        Ok(Seen::Process(state)) => Ok(state.is_some()),
+        Ok(other) => Err(look::other_answer(&other).to_string()),
+        Err(error) => Err(format!("{error:#}")),
+    }
+}
+
+/// Whether a node answers a client, and all nodes hold each other to be up.
+fn is_up(world: &mut dyn World, node: usize) -> Result<()> {
+    world.ask(node, LIMIT)?;
+    each_other(world)
+}
+
+/// Whether every node holds all nodes to be up.
+fn each_other(world: &mut dyn World) -> Result<()> {
+    let nodes = world.nodes();
+    for node in 0..nodes.len() {
+        let live = world.live(node, LIMIT)?;
+        let is_missing = |other: &usize| !live.contains(&nodes[*other].storage.ip().to_string());
+        if let Some(other) = (0..nodes.len()).find(is_missing) {
+            bail!("node{} holds node{} to be down", node + 1, other + 1);
+        }
+    }
+    Ok(())
+}
+
+/// What clients of all nodes say, and the nodes of each other: whole if all are up.
+pub(crate) fn all_up(world: &mut dyn World, limit: Duration) -> Look {
+    let count = world.nodes().len();
+    let looks = (0..count).map(|node| look::client(world, node, limit));
+    let looks: Vec<Look> = looks.collect();
+    let silent = |(node, look): (usize, &Look)| {
+        (look.whole != Some(true)).then(|| format!("node{}: {}", node + 1, look.words))
+    };
+    let silent: Vec<String> = looks.iter().enumerate().filter_map(silent).collect();
+    if !silent.is_empty() {
+        return Look {
+            broken: Some(true),
+            whole: Some(false),
+            words: silent.join(", "),
+        };
+    }
+    match each_other(world) {
+        Ok(()) => Look {
+            broken: Some(false),
+            whole: Some(true),
+            words: "all answer clients and hold each other to be up".to_owned(),
+        },
+        Err(error) => Look {
+            broken: Some(true),
+            whole: Some(false),
+            words: format!("{error:#}"),
+        },
+    }
+}
+
+/// Which nodes run as another process than `before`, by the kernels of their hosts: broken if one
+/// does; all is whole, as far as that goes.
+pub(crate) fn others(world: &mut dyn World, before: &[Option<Identity>]) -> Look {
+    let (mut new, mut unknown) = (Vec::new(), Vec::new());
+    for (node, process) in before.iter().enumerate() {
+        let Some(process) = process else { continue };
+        match lives(world, node, *process) {
+            Ok(true) => {}
+            Ok(false) => new.push(format!("node{}", node + 1)),
+            Err(error) => unknown.push(format!("node{} ({error})", node + 1)),
+        }
+    }
+    let said = match new.is_empty() {
+        true => "every node runs as the process of before".to_owned(),
+        false => format!("the process of before is gone of {}", new.join(", ")),
+    };
+    Look {
+        broken: match (new.is_empty(), unknown.is_empty()) {
+            (false, _) => Some(true),
+            (true, true) => Some(false),
+            (true, false) => None,
+        },
+        whole: Some(true),
+        words: match unknown.is_empty() {
+            true => said,
+            false => format!("{said}; nobody could look at {}", unknown.join(", ")),
+        },
+    }
+}
+
+/// What says whether it is broken, and that all are up, which makes it whole.
+pub(crate) fn and_all_up(world: &mut dyn World, seen: Look, limit: Duration) -> Look {
+    let up = all_up(world, limit);
+    Look {
+        broken: seen.broken,
+        whole: both(seen.whole, up.whole),
+        words: format!("{}, {}", seen.words, up.words),
+    }
+}

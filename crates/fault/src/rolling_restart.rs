@@ -1,0 +1,65 @@
+//! A cluster whose nodes are all restarted, one after the other, as an operator does it who must
+//! not stop serving: each drains, ends and is started, and is up before the next one.
+
+use crate::look::Look;
+use crate::node_kill::STARTED_WITHIN;
+use crate::rolling::{self, Round, TURN_LIMIT};
+use crate::{By, Fault, Kind, Length, Loses, Mended, Place, Tell, Work, World};
+use anyhow::Result;
+use cluster::Ability;
+use host::Break;
+use host::process::Identity;
+use std::time::Duration;
+
+pub(crate) const KIND: Kind = Kind {
+    name: "rolling-restart",
+    what: "every node, one after the other, drains, ends, is started, and is up before the next",
+    needs: &[Ability::Provision, Ability::Mbeans],
+    place: Place::Cluster,
+    takes: &[],
+    must: &[],
+    length: Length::Task,
+    takes_away: true,
+    loses: Loses::Nothing,
+    healed_within: STARTED_WITHIN,
+    make: |_, _| {
+        Box::new(Restart {
+            before: Vec::new(),
+            round: Round::of(Vec::new()),
+        })
+    },
+};
+
+struct Restart {
+    /// The processes of all nodes.
+    before: Vec<Option<Identity>>,
+    round: Round,
+}
+
+impl Fault for Restart {
+    fn inject(&mut self, world: &mut dyn World, _: Duration) -> Result<()> {
+        self.round = Round::of((0..world.nodes().len()).collect());
+        Ok(())
+    }
+
+    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {
+        if self.before.is_empty() {
+            self.before = world.nodes().iter().map(|node| node.process).collect();
+        }
+        let seen = rolling::others(world, &self.before);
+        rolling::and_all_up(world, seen, limit)
+    }
+
+    fn proceed(&mut self, world: &mut dyn World) -> Result<Work> {
+        let restart = &mut |world: &mut dyn World, node: usize| {
+            let stop = Break::Stop(world.restartable(node)?);
+            world.inject(By::Node(node), stop, &[node], TURN_LIMIT)?;
+            world.heal_node(node)
+        };
+        self.round.proceed(world, restart, &|_, _| Ok(()))
+    }
+
+    fn heal(&mut self, world: &mut dyn World, _: Tell<'_>) -> Result<Mended> {
+        self.round.heal(world)
+    }
+}

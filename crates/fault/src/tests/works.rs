@@ -1,0 +1,367 @@
+//! Courses of what takes a while: nodes that do what they are told, fail, take too long, or do
+//! nothing at all.
+
+use super::*;
+use cluster::{DataFile, Operation, Row, View};
+use host::Bytes;
+use host::process::Identity;
+use serde_json::{Map, Value};
+
+/// What nodes of the simulation are told to do.
+#[derive(Debug)]
+pub(super) struct Works {
+    /// How long it takes them.
+    takes_ns: u64,
+    /// Why it fails.
+    failure: Option<&'static str>,
+    at_work: Option<(Operation, u64)>,
+    stopped: Vec<Operation>,
+    /// How many tables others have compared for the node.
+    compared_count: usize,
+    /// How often all files were written anew.
+    written_count: u32,
+    has_snapshot: bool,
+    /// How long a node takes to start.
+    starts_within_ns: u64,
+    /// How often each node was started, and when last.
+    starts: [(u64, u64); 3],
+    /// Those with other settings.
+    changed: [bool; 3],
+    /// One that does not come up with them.
+    refuses: Option<usize>,
+}
+
+impl Default for Works {
+    fn default() -> Works {
+        Works {
+            takes_ns: 2 * S,
+            failure: None,
+            at_work: None,
+            stopped: Vec::new(),
+            compared_count: 7,
+            written_count: 0,
+            has_snapshot: false,
+            starts_within_ns: S / 2,
+            starts: Default::default(),
+            changed: Default::default(),
+            refuses: None,
+        }
+    }
+}
+
+impl Works {
+    pub fn operate(&mut self, what: Operation, now_ns: u64) {
+        self.at_work = Some((what, now_ns + self.takes_ns));
+    }
+
+    pub fn operated(&mut self, now_ns: u64, does_nothing: bool) -> Option<Result<String>> {
+        let (what, until_ns) = self.at_work.clone()?;
+        let is_stopped = !self.stopped.is_empty();
+        if now_ns < until_ns && !is_stopped {
+            return None;
+        }
+        self.at_work = None;
+        if let Some(why) = self.failure.or(is_stopped.then_some("it was stopped")) {
+            return Some(Err(anyhow::anyhow!(why)));
+        }
+        match what {
+            _ if does_nothing => {}
+            Operation::Repair { .. } => self.compared_count += 3,
+            Operation::Compact { .. } => self.written_count += 1,
+            Operation::Snapshot { .. } => self.has_snapshot = true,
+            other => panic!("nobody waits for {other:?}"),
+        }
+        Some(Ok("it was done".to_owned()))
+    }
+
+    pub fn tell(&mut self, what: Operation) {
+        match what {
+            Operation::Flush { .. } => {}
+            Operation::ClearSnapshot { .. } => self.has_snapshot = false,
+            stop => self.stopped.push(stop),
+        }
+    }
+
+    pub fn data_files(&self, snapshot: Option<&str>) -> Vec<DataFile> {
+        let file = |number: u32| DataFile {
+            keyspace: "shop".to_owned(),
+            table: "/host/node1/data/shop/orders-1f".into(),
+            name: format!("nb-{number}-big-Data.db"),
+            bytes: 1000,
+        };
+        match (snapshot, self.written_count) {
+            (Some(_), _) if !self.has_snapshot => Vec::new(),
+            (_, 0) => (1..=3).map(file).collect(),
+            (_, written) => vec![file(3 + written)],
+        }
+    }
+
+    pub fn rows(&self, node: usize, view: View) -> Vec<Row> {
+        let row = |cells: &[(&str, &str)]| -> Row {
+            let cells = cells.iter();
+            cells
+                .map(|(name, text)| ((*name).to_owned(), (*text).to_owned()))
+                .collect()
+        };
+        let compared = |number: usize| {
+            row(&[
+                ("id", &number.to_string()),
+                ("initiator", "/10.0.0.1:7000"),
+                ("keyspace_name", "shop"),
+                ("table_name", &format!("t{number}")),
+            ])
+        };
+        match view {
+            View::Validations if node == HIT => Vec::new(),
+            View::Validations => (0..self.compared_count).map(compared).collect(),
+            View::Repairs => {
+                let completed = (self.at_work.is_none()).to_string();
+                vec![row(&[("id", "1"), ("completed", &completed)])]
+            }
+            // One of its own accord, of some of the files.
+            View::Tasks => vec![row(&[
+                ("task_id", "9"),
+                ("keyspace_name", "shop"),
+                ("table_name", "orders"),
+                ("kind", "compaction"),
+                ("sstables", "2"),
+            ])],
+            View::Settings => {
+                let value = if self.changed[node] {
+                    "2048KiB"
+                } else {
+                    "1024KiB"
+                };
+                vec![row(&[
+                    ("name", "hinted_handoff_throttle"),
+                    ("value", value),
+                ])]
+            }
+        }
+    }
+
+    pub fn configured(yaml: &Map<String, Value>) -> (host::Step, host::Step) {
+        let write = |text: String| host::Step::Write {
+            path: "/host/node/conf/cassandra.yaml".into(),
+            bytes: Bytes(text.into_bytes()),
+            is_private: false,
+        };
+        let text = serde_json::to_string(yaml).unwrap();
+        (write(text), write("{}".to_owned()))
+    }
+
+    pub fn process(&self, node: usize) -> Identity {
+        let own = Identity::own();
+        Identity {
+            start_ticks: own.start_ticks + self.starts[node].0,
+            ..own
+        }
+    }
+
+    pub fn is_starting(&self, node: usize, now_ns: u64) -> bool {
+        let (count, at_ns) = self.starts[node];
+        let is_refused = self.refuses == Some(node) && self.changed[node];
+        count > 0 && (now_ns < at_ns + self.starts_within_ns || is_refused)
+    }
+
+    pub fn inject(&mut self, what: &Break, nodes: &[usize], now_ns: u64) {
+        if let (
+            Break::Files {
+                reader: Some(_), ..
+            },
+            [node],
+        ) = (what, nodes)
+        {
+            self.changed[*node] = true;
+            self.start(*node, now_ns);
+        }
+    }
+
+    fn start(&mut self, node: usize, now_ns: u64) {
+        self.starts[node] = (self.starts[node].0 + 1, now_ns);
+    }
+
+    /// The node was whole again before it was started.
+    pub fn heal(&mut self, node: usize, now_ns: u64) {
+        self.changed[node] = false;
+        self.start(node, now_ns);
+    }
+}
+
+const TASKS: [&str; 2] = ["node-repair", "node-compact"];
+
+fn of(name: &str, works: Works, breaks_another: bool) -> (Verdict, Vec<Step>, Sim) {
+    let sim = Sim {
+        works,
+        breaks_another,
+        ..Sim::default()
+    };
+    course(&Kind::of(name).unwrap(), sim)
+}
+
+#[test]
+fn what_is_over_by_itself_is_seen_by_what_it_leaves_and_is_healed_at_once() {
+    for name in TASKS {
+        let (verdict, steps, sim) = of(name, Works::default(), false);
+        assert_eq!(verdict, Verdict::Confirmed, "{steps:#?}");
+        let order = ["checked", "injecting", "seen", "done", "healing", "whole"];
+        assert_eq!(words(&steps), order, "{name}");
+        assert!((2 * S..3 * S).contains(&steps[4].at_ns), "{steps:#?}");
+        assert_eq!(sim.works.stopped, [], "nothing was left to be stopped");
+    }
+}
+
+#[test]
+fn a_snapshot_stays_as_long_as_the_study_says() {
+    let (verdict, steps, sim) = of("node-snapshot", Works::default(), false);
+    assert_eq!(verdict, Verdict::Confirmed, "{steps:#?}");
+    let order = ["checked", "injecting", "seen", "done", "healing", "whole"];
+    assert_eq!(words(&steps), order);
+    assert_eq!(steps[4].at_ns, 10 * S);
+    assert!(!sim.works.has_snapshot && sim.broken.is_empty());
+}
+
+/// It says that it has done it, a compaction of its own goes on, and nobody finds a trace.
+#[test]
+fn what_says_that_it_is_done_and_has_left_nothing_is_a_mismatch() {
+    for name in [TASKS[0], TASKS[1], "node-snapshot"] {
+        let (verdict, steps, _) = of(name, Works::default(), true);
+        assert_eq!(verdict, Verdict::Mismatch, "{steps:#?}");
+        let order = ["checked", "injecting", "unseen", "done", "healing", "whole"];
+        assert_eq!(words(&steps), order, "{name}");
+    }
+    for name in ["rolling-restart", "rolling-change"] {
+        let (verdict, steps, _) = of(name, Works::default(), true);
+        assert_eq!(verdict, Verdict::Mismatch, "{steps:#?}");
+        assert_eq!(steps[2].what, "failed");
+        assert!(
+            steps[2].words.contains("node1 was not restarted"),
+            "{steps:#?}"
+        );
+    }
+}
+
+#[test]
+fn what_fails_is_a_mismatch_with_the_reason() {
+    for name in TASKS {
+        let works = Works {
+            failure: Some("a replica has gone"),
+            ..Works::default()
+        };
+        let (verdict, steps, _) = of(name, works, false);
+        assert_eq!(verdict, Verdict::Mismatch, "{steps:#?}");
+        assert_eq!(words(&steps)[2..], ["failed", "healing", "whole"]);
+        assert_eq!(steps[2].words, "a replica has gone");
+    }
+}
+
+#[test]
+fn what_is_not_over_in_time_is_said_to_be_so_and_is_stopped() {
+    for (name, stop) in TASKS
+        .into_iter()
+        .zip([Operation::StopRepairs, Operation::StopCompactions])
+    {
+        let works = Works {
+            takes_ns: 60 * S,
+            ..Works::default()
+        };
+        let (verdict, steps, sim) = of(name, works, false);
+        assert_eq!(
+            verdict,
+            Verdict::Mismatch,
+            "nothing was seen of it: {steps:#?}"
+        );
+        assert_eq!(words(&steps)[2..], ["unfinished", "healing", "whole"]);
+        assert!(
+            steps[2].words.starts_with("it was not over in time"),
+            "{steps:#?}"
+        );
+        assert_eq!(
+            (steps[2].at_ns, &sim.works.stopped[..]),
+            (10 * S, &[stop][..])
+        );
+    }
+}
+
+#[test]
+fn all_nodes_are_restarted_one_when_the_one_before_it_is_up() {
+    let (verdict, steps, sim) = of("rolling-restart", Works::default(), false);
+    assert_eq!(verdict, Verdict::Confirmed, "{steps:#?}");
+    let acted: Vec<&Step> = steps.iter().filter(|step| step.what == "acted").collect();
+    for (index, step) in acted.iter().enumerate() {
+        assert!(
+            step.words.starts_with(&format!("node{} was", index + 1)),
+            "{steps:#?}"
+        );
+        assert!(step.at_ns >= (index as u64 + 1) * S / 2, "{steps:#?}");
+    }
+    assert_eq!(acted.len(), 3);
+    assert_eq!(sim.works.starts.map(|(count, _)| count), [1, 1, 1]);
+    assert_eq!(
+        words(&steps)[steps.len() - 3..],
+        ["done", "healing", "whole"]
+    );
+}
+
+/// One that was started last when the time was over needs its time, and no second start.
+#[test]
+fn a_round_that_is_not_over_in_time_ends_with_the_node_whose_turn_it_is() {
+    let works = Works {
+        starts_within_ns: 40 * S,
+        ..Works::default()
+    };
+    let (verdict, steps, sim) = of("rolling-restart", works, false);
+    assert_eq!(verdict, Verdict::Confirmed, "{steps:#?}");
+    assert_eq!(
+        words(&steps)[2..],
+        ["seen", "unfinished", "healing", "whole"]
+    );
+    assert_eq!(sim.works.starts.map(|(count, _)| count), [1, 0, 0]);
+    assert_eq!(sim.restarts_count, 0);
+}
+
+#[test]
+fn other_settings_are_rolled_out_and_back() {
+    let (verdict, steps, sim) = of("rolling-change", Works::default(), false);
+    assert_eq!(verdict, Verdict::Confirmed, "{steps:#?}");
+    let of_course: Vec<&str> = words(&steps);
+    let done = of_course.iter().position(|what| *what == "done").unwrap();
+    let all_show = steps[done].words.matches("hinted_handoff_throttle 2048KiB");
+    assert_eq!(all_show.count(), 3, "{steps:#?}");
+    let order = ["healing", "acted", "acted", "acted", "whole"];
+    assert_eq!(of_course[done + 1..], order);
+    assert_eq!(steps[done + 1].at_ns, 10 * S);
+    assert_eq!(sim.works.changed, [false; 3]);
+    assert_eq!(sim.works.starts.map(|(count, _)| count), [2, 2, 2]);
+}
+
+/// Only those that were touched are touched again.
+#[test]
+fn a_node_that_does_not_come_up_with_other_settings_gets_its_own_back() {
+    let works = Works {
+        refuses: Some(1),
+        ..Works::default()
+    };
+    let (verdict, steps, sim) = of("rolling-change", works, false);
+    assert!(words(&steps).contains(&"unfinished"), "{steps:#?}");
+    assert_eq!(verdict, Verdict::Confirmed, "it was seen, and is whole");
+    assert_eq!(sim.works.starts.map(|(count, _)| count), [2, 2, 0]);
+    assert_eq!(sim.works.changed, [false; 3]);
+}
+
+#[test]
+fn settings_that_nodes_have_already_are_no_change() {
+    let works = Works {
+        changed: [true; 3],
+        ..Works::default()
+    };
+    let (verdict, steps, _) = of("rolling-change", works, false);
+    assert_eq!(verdict, Verdict::Mismatch);
+    assert_eq!(words(&steps), ["unseen"]);
+    assert!(
+        steps[0]
+            .words
+            .contains("node1 shows hinted_handoff_throttle 2048KiB"),
+        "{steps:?}"
+    );
+}
