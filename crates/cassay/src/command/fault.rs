@@ -63,7 +63,7 @@ fn list(name: &ClusterName, common: &Common) -> Result<Exit> {
             let knobs: Vec<&str> = kind.takes.iter().map(|knob| knob.name()).collect();
             json!({
                 "kind": kind.name, "what": kind.what, "breaks": place(kind.place),
-                "takes": knobs, "moment": kind.length == Length::Moment,
+                "takes": knobs, "moment": !kind.length.is_said(),
                 "present": refused.is_empty(), "missing": refused,
             })
         };
