@@ -104,8 +104,8 @@ fn counts(record: &ReadBackRecord) -> String {
 fn unallowed(record: &ReadBackRecord, unexplained: u64) -> String {
     let within_s = record.lost_within_s.unwrap_or_default();
     format!(
-        " The configuration allows it of {} of them, for {}. It does not of {}: what is missed there \
-         was not acknowledged within {} of what broke.",
+        " The configuration allows it of {} of them, for {}. It does not of {}: what is missed \
+         there was not acknowledged within {} of what broke.",
         number::count(record.missed().saturating_sub(unexplained)),
         record.why,
         number::count(unexplained),

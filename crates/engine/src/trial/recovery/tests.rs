@@ -36,6 +36,33 @@ fn interval(index: u64) -> Interval {
     Interval::second(index, vec![kind, part])
 }
 
+/// What a node said, second by second.
+fn samples() -> Vec<SampleRecord> {
+    let mut samples = Vec::new();
+    for at in 0..60 {
+        let gone = f64::from(u8::from((26..36).contains(&at)));
+        for (name, value) in [
+            (EVERY_LOOK, 0.0),
+            ("gossip.unreachable", gone),
+            ("hints.pending", gone),
+            ("hints.total/s", 10.0 * gone),
+            (
+                "hints.delivered/s",
+                f64::from(u8::from((36..40).contains(&at))),
+            ),
+        ] {
+            samples.push(SampleRecord {
+                t_s: f64::from(at),
+                name: name.to_owned(),
+                place: "node1".to_owned(),
+                unit: String::new(),
+                value,
+            });
+        }
+    }
+    samples
+}
+
 /// A trial of a minute with what its nodes said, as it stands on disk.
 fn written(folder: &Path) -> Trial {
     written_after(folder, 0)
@@ -81,29 +108,7 @@ fn written_after(folder: &Path, warmup: u64) -> Trial {
         };
         writer.write_interval("measure", &shifted).unwrap();
     }
-    let mut samples = Vec::new();
-    for at in 0..60 {
-        let gone = f64::from(u8::from((26..36).contains(&at)));
-        for (name, value) in [
-            (EVERY_LOOK, 0.0),
-            ("gossip.unreachable", gone),
-            ("hints.pending", gone),
-            ("hints.total/s", 10.0 * gone),
-            (
-                "hints.delivered/s",
-                f64::from(u8::from((36..40).contains(&at))),
-            ),
-        ] {
-            samples.push(SampleRecord {
-                t_s: f64::from(at),
-                name: name.to_owned(),
-                place: "node1".to_owned(),
-                unit: String::new(),
-                value,
-            });
-        }
-    }
-    writer.write_samples("cassandra", &samples).unwrap();
+    writer.write_samples("cassandra", &samples()).unwrap();
     let node = |name: &str| NodeRecord {
         name: name.to_owned(),
         settings: [("max_hint_window".to_owned(), "3h".to_owned())].into(),
