@@ -127,7 +127,8 @@ trait Fault {
         Ok(Work::Done(String::new()))
     }
 
-    /// Makes whole what it has broken, when what it has begun has come to its end; `tell` hears when what was done on the way, where that takes a while.
+    /// Makes whole what it has broken, when what it has begun has come to its end; `tell` hears
+    /// when what was done on the way, where that takes a while.
     ///
     /// # Errors
     /// Something cannot be made whole; all else is.

@@ -153,14 +153,6 @@ impl World for Astray {
         self.0.is_empty(node)
     }
 
-    fn operate(&mut self, node: usize, what: Operation, limit: Duration) -> Result<()> {
-        self.0.operate(node, what, limit)
-    }
-
-    fn operated(&mut self, node: usize) -> Option<Result<String>> {
-        self.0.operated(node)
-    }
-
     fn members(&mut self, node: usize, limit: Duration) -> Result<Members> {
         self.0.members(node, limit)
     }

@@ -266,10 +266,7 @@ impl World for Sim {
     }
 
     fn operate(&mut self, node: usize, what: Operation, _: Duration) -> Result<()> {
-        if !matches!(
-            what,
-            Operation::Decommission { .. } | Operation::RemoveNode { .. }
-        ) {
+        if !matches!(what, Operation::Decommission | Operation::RemoveNode { .. }) {
             self.works.operate(what, self.now_ns);
             return Ok(());
         }

@@ -1,0 +1,151 @@
+//! What nodes are configured by, on a layout that is made up.
+
+use super::*;
+
+fn layout() -> NodeLayout {
+    NodeLayout {
+        name: "node1".to_string(),
+        address: Ipv4Addr::new(127, 9, 42, 1),
+        ports: Ports {
+            cql: 9042,
+            storage: 7000,
+            jolokia: 8778,
+        },
+        datacenter: "dc1".to_string(),
+        rack: "rack1".to_string(),
+        tokens: ring(1, 4).remove(0),
+        seed: Ipv4Addr::new(127, 9, 42, 1),
+        all: [1, 2].map(|n| Ipv4Addr::new(127, 9, 42, n)).to_vec(),
+        host: "host1".to_string(),
+        folder: PathBuf::from("/data/a & b/node1"),
+        commitlog_total_mib: 8192,
+        authentication: Authentication::None,
+    }
+}
+
+fn map(value: Value) -> Map<String, Value> {
+    value.as_object().unwrap().clone()
+}
+
+#[test]
+fn the_ring_gives_every_node_the_same_share() {
+    for (nodes, tokens) in [(1, 1), (1, 16), (2, 16), (3, 16), (3, 256)] {
+        let ring = ring(nodes, tokens);
+        let mut all: Vec<(i64, usize)> = ring
+            .iter()
+            .enumerate()
+            .flat_map(|(node, tokens)| tokens.iter().map(move |token| (*token, node)))
+            .collect();
+        all.sort_unstable();
+        let mut owned = vec![0u128; nodes];
+        for (index, (token, node)) in all.iter().enumerate() {
+            let previous = all[(index + all.len() - 1) % all.len()].0;
+            let width = token.wrapping_sub(previous) as u64;
+            owned[*node] += if width == 0 {
+                1 << 64
+            } else {
+                u128::from(width)
+            };
+            assert_eq!(*node, index % nodes, "tokens alternate between the nodes");
+        }
+        let (least, most) = (owned.iter().min().unwrap(), owned.iter().max().unwrap());
+        assert!(
+            most - least <= 1024,
+            "{nodes} nodes, {tokens} tokens: {owned:?}"
+        );
+        assert_eq!(owned.iter().sum::<u128>(), 1 << 64);
+        assert!(ring.iter().all(|tokens| tokens.is_sorted()));
+    }
+}
+
+#[test]
+fn what_cassay_owns_is_refused_with_the_reason() {
+    let yaml = map(json!({"listen_address": "1.2.3.4", "concurrent_reads": 8,
+        "commitlog_directory": "/x", "num_tokens": 0}));
+    let error = check_overrides(&yaml).unwrap_err().to_string();
+    let lines: Vec<&str> = error.lines().collect();
+    assert_eq!(lines.len(), 3, "{error}");
+    assert!(error.contains("listen_address of cassandra.yaml cannot be set: every node"));
+    assert!(
+        error.contains("num_tokens must be 1 to 1024, not 0"),
+        "{error}"
+    );
+    check_overrides(&map(json!({"concurrent_reads": 8, "num_tokens": 4}))).unwrap();
+}
+
+#[test]
+fn overrides_replace_ours_under_their_old_names_too() {
+    let yaml = map(json!({"commitlog_segment_size_in_mb": 16, "concurrent_reads": 8}));
+    let settings = yaml_of(&layout(), &yaml);
+    assert_eq!(settings["concurrent_reads"], 8);
+    assert_eq!(settings["commitlog_segment_size_in_mb"], 16);
+    assert!(!settings.contains_key("commitlog_segment_size"));
+    assert_eq!(settings["commitlog_sync_period"], "10000ms");
+    let settings = yaml_of(&layout(), &map(json!({"commitlog_sync": "batch"})));
+    assert!(!settings.contains_key("commitlog_sync_period"));
+}
+
+/// A seed would join without asking anybody for its data.
+#[test]
+fn a_node_that_joins_streams_and_is_no_seed_of_its_own() {
+    let batch = map(json!({"commitlog_sync": "batch"}));
+    let (own, joining) = (yaml_of(&layout(), &batch), joining_of(&layout(), &batch));
+    let differing = own.iter().filter(|(key, value)| joining[*key] != **value);
+    let differing: Vec<&String> = differing.map(|(key, _)| key).collect();
+    assert_eq!(differing, ["auto_bootstrap", "seed_provider"]);
+    assert_eq!(joining["auto_bootstrap"], true);
+    let seeds = &joining["seed_provider"][0]["parameters"][0]["seeds"];
+    assert_eq!(seeds, "127.9.42.2:7000");
+    let seeds = &own["seed_provider"][0]["parameters"][0]["seeds"];
+    assert_eq!(seeds, "127.9.42.1:7000,127.9.42.2:7000", "it is told of it");
+}
+
+#[test]
+fn a_file_of_ours_is_changed_as_if_it_had_been_written_so() {
+    let written = |yaml: &Map<String, Value>| yaml_text(&yaml_of(&layout(), yaml));
+    let one = map(json!({"concurrent_reads": 8}));
+    for other in [
+        json!({"concurrent_reads": 16}),
+        json!({"commitlog_sync": "batch", "commitlog_segment_size_in_mb": 16}),
+    ] {
+        let other = map(other);
+        let mut both = one.clone();
+        both.extend(other.clone());
+        assert_eq!(changed(&written(&one), &other).unwrap(), written(&both));
+    }
+    let refused = |text: &str, yaml| changed(text, &map(yaml)).unwrap_err().to_string();
+    let text = written(&one);
+    assert!(refused(&text, json!({"listen_address": "::1"})).contains("an address of its own"));
+    assert!(refused(&text, json!({"num_tokens": 4})).contains("has its tokens"));
+    let foreign = "seed_provider:\n  - class_name: x\n";
+    assert!(refused(foreign, json!({"concurrent_reads": 8})).contains("as cassay wrote it"));
+}
+
+#[test]
+fn every_setting_is_one_line_of_flow_style() {
+    let text = yaml_text(&base(&layout()));
+    assert!(
+        text.contains("\ndata_file_directories: [\"/data/a & b/node1/data\"]\n"),
+        "{text}"
+    );
+    let expected = "seed_provider: [{\"class_name\":";
+    assert!(text.contains(expected), "{text}");
+    for line in text.lines().filter(|line| !line.starts_with('#')) {
+        let (key, value) = line.split_once(": ").unwrap();
+        assert!(
+            key.bytes()
+                .all(|byte| byte.is_ascii_lowercase() || byte == b'_'),
+            "{key}"
+        );
+        serde_json::from_str::<Value>(value).unwrap();
+    }
+}
+
+#[test]
+fn a_path_is_escaped_for_xml() {
+    let text = logback_of(&layout().folder.join("logs"));
+    assert!(
+        text.contains("<file>/data/a &amp; b/node1/logs/system.log</file>"),
+        "{text}"
+    );
+}
