@@ -7,6 +7,8 @@ use crate::sights;
 use crate::undo::Undo;
 use anyhow::{Context, Result};
 use rustix::process::{Pid, Resource, Rlimit, Signal, prlimit};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// How long a process may take that is asked to end: a node flushes what it has in memory.
@@ -79,51 +81,73 @@ const NUMBERS_KEPT: u64 = 16;
 pub(super) struct Descriptors {
     process: Identity,
     before: Option<Rlimit>,
+    /// Dropped, it ends the thread that keeps it so.
+    keeper: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
 }
+
+/// How often it is looked whether the process has closed a file, whose number would be free.
+const TIGHTENED_EVERY: Duration = Duration::from_millis(100);
 
 impl Descriptors {
     pub fn of(process: Identity) -> Descriptors {
         Descriptors {
             process,
             before: None,
+            keeper: None,
+            thread: None,
         }
     }
+}
 
-    fn limit(&self, new: Rlimit) -> Result<()> {
-        anyhow::ensure!(
-            self.process.alive(),
-            "process {} has ended",
-            self.process.pid
-        );
-        let pid = Pid::from_raw(self.process.pid as i32).context("no process has this number")?;
-        let before = prlimit(Some(pid), Resource::Nofile, new);
-        before.map(drop).context("limit the files that it may open")
-    }
+fn limit(process: Identity, new: Rlimit) -> Result<()> {
+    anyhow::ensure!(process.alive(), "process {} has ended", process.pid);
+    let pid = Pid::from_raw(process.pid as i32).context("no process has this number")?;
+    let before = prlimit(Some(pid), Resource::Nofile, new);
+    before.map(drop).context("limit the files that it may open")
+}
+
+/// The lowest number that is free is what it would get next. It keeps those above, and what it
+/// closes of them helps it nothing.
+fn tighten(process: Identity, maximum: Option<u64>) -> Result<()> {
+    let numbers = sights::numbers(process)?;
+    let taken = (0..).zip(&numbers).take_while(|(at, number)| at == *number);
+    let narrower = Rlimit {
+        current: Some((taken.count() as u64).min(NUMBERS_KEPT)),
+        // Which stays, so that it may be raised again without any right.
+        maximum,
+    };
+    limit(process, narrower)
 }
 
 impl Breakable for Descriptors {
     fn inject(&mut self, here: &Here) -> Result<()> {
         here.children.check(self.process)?;
         let (current, maximum) = sights::files_limit(self.process)?;
-        let before = Rlimit { current, maximum };
-        // The lowest number that is free is what it would get next. It keeps those above, and
-        // what it closes of them helps it nothing.
-        let numbers = sights::numbers(self.process)?;
-        let taken = (0..).zip(&numbers).take_while(|(at, number)| at == *number);
-        let narrower = Rlimit {
-            current: Some((taken.count() as u64).min(NUMBERS_KEPT)),
-            // Which stays, so that it may be raised again without any right.
-            maximum,
+        self.before = Some(Rlimit { current, maximum });
+        let process = self.process;
+        tighten(process, maximum)?;
+        let (keeper, dropped) = channel();
+        let keep = move || {
+            while dropped.recv_timeout(TIGHTENED_EVERY) == Err(RecvTimeoutError::Timeout)
+                && tighten(process, maximum).is_ok()
+            {}
         };
-        self.before = Some(before);
-        self.limit(narrower)
+        let thread = std::thread::Builder::new().name("descriptors".to_owned());
+        self.thread = Some(thread.spawn(keep).context("start a thread")?);
+        self.keeper = Some(keeper);
+        Ok(())
     }
 
     fn heal(&mut self, _: &Here) -> Result<Vec<Identity>> {
+        self.keeper = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
         if let Some(before) = self.before.take()
             && self.process.alive()
         {
-            self.limit(before)?;
+            limit(self.process, before)?;
         }
         Ok(vec![self.process])
     }

@@ -87,7 +87,10 @@ fn a_node_is_paused_under_load_and_seen_silent_and_back_while_the_other_answers(
     );
     assert!(!answered(&lab, paused).is_empty());
     let steps = std::fs::read_to_string(lab.run().path.join("trials/00-rate-200/faults.ndjson"));
-    assert_eq!(steps.unwrap().lines().count(), 5);
+    // A busy machine may have let it wait before.
+    let steps = steps.unwrap();
+    let steps = steps.lines().filter(|line| !line.contains("\"waiting\""));
+    assert_eq!(steps.count(), 5);
     for event in ["fault_injecting", "fault_healing"] {
         assert_eq!(lab.journaled(event, Some(0)), 1, "{event}");
     }

@@ -46,9 +46,7 @@ fn a_loss_of_power_loses_what_was_not_synced_and_nothing_of_a_batch_commit_log()
         for never in ["wrong", "resurrected", "unread"] {
             assert_eq!(count(never), 0, "{never}: {back:#}");
         }
-        let is_periodic = trial["slug"]
-            .as_str()
-            .is_some_and(|slug| slug.contains("periodic"));
+        let is_periodic = trial["variant"] == "periodic";
         // Two hundred operations a second, half of them on a node that has not synced for seconds.
         assert_eq!(gone > 0, is_periodic, "{back:#}");
         let is_blamed = of_durability(&trial["reasons"]).any(|reason| reason["result"] == "fail");
