@@ -45,7 +45,10 @@ fn each_is_what_was_seen_of_it_and_nothing_stays() {
         "say --trust",
     ]);
     let plan = lab.cassay(&["plan", "study.yaml", "--trust"]).ended_with(0);
-    assert!(plan.stdout.contains("file of node1 at 1s for 1s"), "{plan}");
+    assert!(
+        plan.stdout.contains("at 1s for 1s  file of node1"),
+        "{plan}"
+    );
     let run = lab.cassay(&["run", "study.yaml", "--trust", "--json"]);
     let findings = run.json();
     let faults = findings["faults"].as_array().unwrap();
