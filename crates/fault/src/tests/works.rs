@@ -357,7 +357,7 @@ fn settings_that_nodes_have_already_are_no_change() {
     };
     let (verdict, steps, _) = of("rolling-change", works, false);
     assert_eq!(verdict, Verdict::Mismatch);
-    assert_eq!(words(&steps), ["unseen"]);
+    assert_eq!(words(&steps), ["waiting", "unseen"]);
     assert!(
         steps[0]
             .words
