@@ -27,6 +27,18 @@ impl Look {
             words: format!("{}, {}", one.words, other.words),
         }
     }
+
+    /// That all is whole needs the word of another one too, who is asked only then.
+    pub fn and(self, other: impl FnOnce() -> Looked) -> Look {
+        if self.whole != Some(true) {
+            return self;
+        }
+        let broken = self.broken;
+        Look {
+            broken,
+            ..Look::of_two(self, other())
+        }
+    }
 }
 
 /// Whether both are so; none where that is not known.
@@ -296,14 +308,7 @@ pub(crate) fn and_clients(
     host: usize,
     limit: Duration,
 ) -> Look {
-    if seen.whole != Some(true) {
-        return seen;
-    }
-    let broken = seen.broken;
-    Look {
-        broken,
-        ..Look::of_two(seen, clients(world, host, limit))
-    }
+    seen.and(|| clients(world, host, limit))
 }
 
 /// The same with an answer of one node.
@@ -313,14 +318,7 @@ pub(crate) fn and_client(
     node: usize,
     limit: Duration,
 ) -> Look {
-    if seen.whole != Some(true) {
-        return seen;
-    }
-    let broken = seen.broken;
-    Look {
-        broken,
-        ..Look::of_two(seen, client(world, node, limit))
-    }
+    seen.and(|| client(world, node, limit))
 }
 
 /// An answer to another question.

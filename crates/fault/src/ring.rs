@@ -86,15 +86,7 @@ pub(crate) fn emptied(world: &mut dyn World, node: usize) -> Looked {
 
 /// What was seen; that all is whole again needs the word of all other nodes, too.
 pub(crate) fn and_back(world: &mut dyn World, seen: Looked, node: usize, limit: Duration) -> Look {
-    if seen.whole != Some(true) {
-        return seen;
-    }
-    let broken = seen.broken;
-    let others = held(world, node, limit, |_| false);
-    let back = Look {
-        broken,
-        ..Look::of_two(seen, others)
-    };
+    let back = seen.and(|| held(world, node, limit, |_| false));
     and_settled(world, back, node, limit)
 }
 
@@ -105,15 +97,7 @@ pub(crate) fn and_settled(
     node: usize,
     limit: Duration,
 ) -> Look {
-    if seen.whole != Some(true) {
-        return seen;
-    }
-    let broken = seen.broken;
-    let own = look::or_unseen("it", settled(world, node, limit));
-    Look {
-        broken,
-        ..Look::of_two(seen, own)
-    }
+    seen.and(|| look::or_unseen("it", settled(world, node, limit)))
 }
 
 fn settled(world: &mut dyn World, node: usize, limit: Duration) -> Result<Looked> {
