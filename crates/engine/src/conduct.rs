@@ -15,6 +15,7 @@ use measure::clock::{MILLISECOND_NS, SECOND_NS};
 use measure::{Interval, Summed};
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
+use std::time::Duration;
 use study::plan::PhaseKind;
 
 /// How often it is looked whether all nodes are there, and whether somebody wants an end: as soon
@@ -218,6 +219,8 @@ pub struct Conduct<'c> {
     open: BTreeSet<usize>,
     /// Those that have come to their ends.
     over: BTreeSet<usize>,
+    /// How long is measured, if that is known, ns.
+    measured_ns: Option<u64>,
     /// When the load ends, if that is known, ns.
     ends_ns: Option<u64>,
     progress: Progress,
@@ -244,6 +247,7 @@ impl<'c> Conduct<'c> {
             faults,
             open: BTreeSet::new(),
             over: BTreeSet::new(),
+            measured_ns: None,
             ends_ns: None,
             progress: Progress::default(),
             tally,
@@ -263,8 +267,15 @@ impl<'c> Conduct<'c> {
         self.agenda.0.insert((told_ns, Due::Stop(at_ns)));
     }
 
+    /// The load ends when so much has been measured.
+    pub fn measures_for(&mut self, length: Duration) {
+        self.measured_ns = Some(length.as_nanos() as u64);
+    }
+
     /// What is measured begins at `at_ns`: from then on the times of faults count.
     pub fn measures_from(&mut self, at_ns: u64) {
+        let ends_ns = self.measured_ns.map(|measured_ns| at_ns + measured_ns);
+        self.ends_ns = self.ends_ns.or(ends_ns);
         for (number, fault) in self.faults.iter().enumerate() {
             let from_ns = at_ns + fault.at_ns;
             self.agenda.0.insert((from_ns, Due::Inject(number)));
@@ -312,7 +323,11 @@ impl<'c> Conduct<'c> {
             }
             Happened::Interval(summed) => self.interval(&summed),
             // Once more: a node may have died since the last look.
-            Happened::Over => vec![Act::LookAtNodes, Act::KeepReadings],
+            Happened::Over => {
+                let mut acts = vec![Act::LookAtNodes, Act::KeepReadings];
+                acts.extend(self.left_out());
+                acts
+            }
             Happened::FaultBegan(number, at_ns) => {
                 let to_ns = at_ns + self.faults[number].for_ns;
                 self.agenda.0.insert((to_ns, Due::Heal(number)));
@@ -369,6 +384,14 @@ impl<'c> Conduct<'c> {
         }
         self.open.insert(number);
         Some(Act::Inject(number))
+    }
+
+    /// Those whose turn has not come, now that the load has ended.
+    fn left_out(&mut self) -> impl Iterator<Item = Act> {
+        let all: BTreeSet<usize> = (0..self.faults.len()).collect();
+        let left = &(&all - &self.open) - &self.over;
+        self.over.extend(&left);
+        left.into_iter().map(Act::Omit)
     }
 
     fn interval(&mut self, summed: &Summed) -> Vec<Act> {

@@ -53,6 +53,11 @@ impl Course {
         }
     }
 
+    /// How long the window is.
+    pub fn measured(&self) -> Duration {
+        Duration::from_secs(self.measure_count)
+    }
+
     /// When the engine stops by itself.
     pub fn limit(&self) -> Limit {
         match self.warmup_count {

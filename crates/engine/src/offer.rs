@@ -31,6 +31,8 @@ pub struct Offer<'o> {
     pub ends_after: Option<Duration>,
     /// Which operations are measured.
     pub window: Window,
+    /// How long is measured, if time says it.
+    pub measures_for: Option<Duration>,
     /// Number of the first operation.
     pub first_operation: u64,
     /// Which reads are compared.
@@ -99,6 +101,7 @@ impl Offer<'_> {
             limit,
             ends_after: None,
             window: Window::Whole,
+            measures_for: None,
             first_operation: 0,
             verify: VerifyReads::Off,
             keeps: Keeps::Nothing,

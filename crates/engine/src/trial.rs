@@ -250,6 +250,7 @@ impl TrialRun<'_> {
         let schedule = offer::schedule(self.trial.point, self.settings.poisson);
         let offer = Offer {
             window: course.window(),
+            measures_for: Some(course.measured()),
             first_operation: self.trial.first_operation,
             verify: self.verified(),
             keeps: self.keeps_main(running),

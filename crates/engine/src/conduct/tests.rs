@@ -225,7 +225,7 @@ fn a_node_that_a_fault_takes_away_does_not_end_the_load() {
     assert_eq!(run(&mut too_soon, &faults, None), why());
     assert_eq!(
         of_faults(&too_soon),
-        [(900, "Abandon")],
+        [(900, "Abandon"), (900, "omit 0")],
         "nothing is broken"
     );
 
@@ -270,7 +270,12 @@ fn faults_come_at_their_times_in_the_measured_window_and_ctrl_c_heals_first() {
 
     let mut pressed = sim(&[(650, Fate::CtrlC)], 4000);
     run(&mut pressed, &faults, None);
-    let order = [(500, "inject 0"), (700, "heal 0"), (700, "Abandon")];
+    let order = [
+        (500, "inject 0"),
+        (700, "heal 0"),
+        (700, "Abandon"),
+        (700, "omit 1"),
+    ];
     assert_eq!(of_faults(&pressed), order);
 
     // A caller that was away does all of it, in its order.
@@ -306,8 +311,15 @@ fn a_fault_holds_for_its_time_from_when_it_began_and_the_next_of_its_row_waits_f
     let mut short = sim(&[], 9000);
     (short.waits_ms, short.heals_ms) = (700, 900);
     run(&mut short, &faults, Some(5000));
-    let order = [&order[..4], &[(4800, "omit 2")]].concat();
-    assert_eq!(of_faults(&short), order);
+    let late = [&order[..4], &[(4800, "omit 2")]].concat();
+    assert_eq!(of_faults(&short), late);
+
+    // Nobody says when the load ends: the second is on then, and the third has had no turn.
+    let mut ended = sim(&[], 3000);
+    (ended.waits_ms, ended.heals_ms) = (700, 900);
+    run(&mut ended, &faults, None);
+    let left = [&order[..3], &[(3000, "omit 2")]].concat();
+    assert_eq!(of_faults(&ended), left);
 }
 
 #[test]
@@ -327,6 +339,27 @@ fn the_time_of_faults_begins_with_the_measured_window() {
     let mut conduct = Conduct::new(START, tally, faults, &mut decide);
     conduct.run(&mut sim).unwrap();
     assert_eq!(of_faults(&sim), [(1450, "inject 0"), (2450, "heal 0")]);
+}
+
+/// Nine of its ten faults took so long that the last had no turn, and nobody said so.
+#[test]
+fn the_end_of_what_is_measured_is_known_when_it_begins() {
+    let mut sim = sim(&[(1000, Fate::Interval)], 4000);
+    let mut decide = |_: &Summed| Decision {
+        next: Some(PhaseKind::Measure),
+        ..Decision::of("warmup")
+    };
+    let second = Breaking {
+        after: Some(0),
+        ..takes("node2", 1500, 2000)
+    };
+    let faults = vec![takes("node1", 500, 1600), second];
+    let mut conduct = Conduct::new(START, Tally::new(&[false]), faults, &mut decide);
+    conduct.measures_for(Duration::from_millis(3000));
+    conduct.run(&mut sim).unwrap();
+    // The window ends at 4000 ms.
+    let order = [(1500, "inject 0"), (3100, "omit 1"), (3100, "heal 0")];
+    assert_eq!(of_faults(&sim), order);
 }
 
 #[test]

@@ -160,8 +160,8 @@ impl<'a> Faults<'a> {
             kind: fault.kind.name.to_owned(),
             verdict: Verdict::Inconclusive.name().to_owned(),
             evidence: format!(
-                "not done: it was due at {} s of the window, the one before it was not over, and \
-                 then there was too little left for its {} s",
+                "not done: it was due at {} s of the window, and when its turn came too little was \
+                 left for its {} s (those before it took longer, or the load ended before)",
                 fault.at_ns as f64 / 1e9,
                 fault.for_ns as f64 / 1e9
             ),

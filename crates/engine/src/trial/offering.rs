@@ -132,6 +132,9 @@ impl TrialRun<'_> {
         let load = Load::start(&config).context("offer load")?;
         let start_ns = load.start_ns();
         let mut conduct = Conduct::new(start_ns, tally, faults.planned(), decide);
+        if let Some(length) = offer.measures_for {
+            conduct.measures_for(length);
+        }
         if offer.window == Window::After(Duration::ZERO) {
             conduct.measures_from(start_ns);
         }
