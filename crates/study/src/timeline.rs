@@ -345,7 +345,11 @@ mod tests {
         for line in &lines {
             assert!(line.chars().count() <= width, "{line}");
         }
-        let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        // All stand under the two spaces of a plan's lines.
+        let lines = lines
+            .iter()
+            .map(|line| line.strip_prefix("  ").expect("two spaces"));
+        let text: String = lines.map(|line| format!("{line}\n")).collect();
         expect.assert_eq(&text);
     }
 
