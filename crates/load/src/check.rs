@@ -47,7 +47,7 @@ pub(crate) fn note_check(checks: &mut CheckCounts, said: Said, written: Option<&
             checks.checked += 1;
             checks.stale += 1;
             if let Some((written, row)) = written.zip(row) {
-                written.note_stale(&row);
+                written.note_stale(said.row, &row);
             }
         }
         Check::Right | Check::Overwritten => {
@@ -56,9 +56,10 @@ pub(crate) fn note_check(checks: &mut CheckCounts, said: Said, written: Option<&
             let found = known.and_then(|(written, row)| behind(written, &row, &said));
             if let Some((written, row)) = known {
                 match found {
-                    Some(Behind::Deletion) => written.note_resurrected(&row),
-                    Some(Behind::Write) => written.note_stale(&row),
-                    Some(Behind::Nobody) | None => {}
+                    Some(Behind::Deletion) => written.note_resurrected(said.row, &row),
+                    Some(Behind::Write) => written.note_stale(said.row, &row),
+                    Some(Behind::Nobody) => written.note_wrong(said.row),
+                    None => {}
                 }
             }
             let count = match found {
@@ -72,6 +73,9 @@ pub(crate) fn note_check(checks: &mut CheckCounts, said: Said, written: Option<&
             *count += 1;
         }
         Check::Wrong => {
+            if let Some(written) = written {
+                written.note_wrong(said.row);
+            }
             checks.checked += 1;
             checks.wrong += 1;
         }

@@ -18,7 +18,6 @@ mod hiccups;
 mod history;
 mod inflight;
 mod ledger;
-mod losses;
 mod merge;
 mod own;
 mod recorder;
@@ -40,8 +39,7 @@ pub use config::{
 pub use cql::Compression;
 pub use history::{HISTORY_OPERATIONS_MAX, Happened, History};
 pub use ledger::{Keeps, LEDGER_OPERATIONS_MAX, Ledger, TIMED_OPERATIONS_MAX, WriteState};
-pub use losses::Lost;
 pub use room::{Connections, Room};
 pub use run::{Load, Next, run};
 pub use schedule::Schedule;
-pub use written::{Outcomes, Recorded, Written};
+pub use written::{Lost, Missed, MissedRow, Outcomes, Recorded, Written};

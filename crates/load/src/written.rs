@@ -12,12 +12,16 @@
 
 use crate::history::{HISTORY_OPERATIONS_MAX, Happened, History};
 use crate::ledger::{Ledger, WriteState};
-use crate::losses::{Losses, Lost};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 use workload::{Asked, Program, Stage};
+
+mod losses;
+
+use losses::Losses;
+pub use losses::{Lost, Missed, MissedRow};
 
 /// Rows of the main stage that are remembered: at most about 1.2 GB. Of others nothing is said.
 const ROWS_MAX: usize = 1 << 24;
@@ -275,59 +279,6 @@ impl Written {
     pub fn registers(&self) -> impl Iterator<Item = &Recorded> {
         let all = self.registers.iter();
         all.filter(|recorded| self.is_loaded(recorded.key) == Some(true))
-    }
-
-    /// What was acknowledged between these times may have been lost, monotonic clock, ns.
-    pub fn may_lose(&mut self, span_ns: Range<u64>) {
-        let Some(epoch_ns) = self.epoch_ns else {
-            return;
-        };
-        let from = match span_ns.start > epoch_ns {
-            true => self.ticks(span_ns.start),
-            // What was loaded too.
-            false => 0,
-        };
-        let to = self.ticks(span_ns.end).saturating_add(1);
-        self.losses.allow([from, to]);
-    }
-
-    /// Counts lost writes from nothing on.
-    pub fn begin_losses(&mut self) {
-        self.losses.begin();
-    }
-
-    /// What was found of lost writes since then.
-    pub fn lost(&self) -> Lost {
-        let (unexplained, oldest) = self.losses.found();
-        let ns = |tick: u32| {
-            let since_ns = u64::from(tick.saturating_sub(1)) * TICK_NS;
-            Some(self.epoch_ns? + since_ns)
-        };
-        Lost {
-            unexplained,
-            oldest_ns: oldest.and_then(ns),
-        }
-    }
-
-    /// A row is not there. Its last acknowledged write is lost, and what was loaded if it was never
-    /// deleted.
-    pub(crate) fn note_missing(&self, number: u64, row: &RowWrites) {
-        let last = (row.write_sent > 0).then_some([row.write_sent, row.write_done]);
-        let is_loaded = row.delete_ended == 0 && self.is_loaded(number) == Some(true);
-        let loaded = is_loaded.then_some([0, 0]);
-        self.losses.note(last.into_iter().chain(loaded));
-    }
-
-    /// An older value is there than the last one that was acknowledged.
-    pub(crate) fn note_stale(&self, row: &RowWrites) {
-        let last = [row.write_sent, row.write_done];
-        self.losses.note(std::iter::once(last));
-    }
-
-    /// A deletion is lost.
-    pub(crate) fn note_resurrected(&self, row: &RowWrites) {
-        let last = [row.delete_sent, row.delete_done];
-        self.losses.note(std::iter::once(last));
     }
 
     /// Ticks from 1 on.

@@ -63,6 +63,22 @@ pub struct ReadBackRecord {
     pub unread: u64,
     /// Read, and what was written to them is not remembered.
     pub unjudged: u64,
+    /// The first rows that were found to be lost, stale, resurrected or wrong.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missed_rows: Vec<MissedRowRecord>,
+}
+
+/// A row that is not as it was acknowledged.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MissedRowRecord {
+    /// Its number in the workload.
+    pub row: u64,
+    /// `lost`, `stale`, `resurrected` or `wrong`.
+    pub missed: String,
+    /// When the last of its writes that are missed was acknowledged at the latest, in seconds since
+    /// the trial's start line; none for what was loaded, and where nobody knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub acknowledged_s: Option<f64>,
 }
 
 impl ReadBackRecord {

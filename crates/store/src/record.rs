@@ -5,7 +5,9 @@
 //!
 //! Long because it is one format.
 
-pub use crate::accounts::{HistoryRecord, ReadBackRecord, RegistersRecord, ViolationRecord};
+pub use crate::accounts::{
+    HistoryRecord, MissedRowRecord, ReadBackRecord, RegistersRecord, ViolationRecord,
+};
 pub use crate::added::AddedRecord;
 pub use crate::curves::{CurveRecord, PeakRecord};
 pub use crate::effects::{AxisRecord, CellRecord, EffectRecord, EffectsRecord, LevelRecord};

@@ -16,7 +16,7 @@ use measure::interval::CheckCounts;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
-use store::record::ReadBackRecord;
+use store::record::{MissedRowRecord, ReadBackRecord};
 use study::plan::PhaseKind;
 use study::read_back::{Levels, levels};
 use study::settings::{Sample, Settings, Target};
@@ -105,8 +105,7 @@ impl TrialRun<'_> {
         running.written = offer.written.and_then(Arc::into_inner);
         if stage == Stage::ReadBack {
             let lost = running.written.as_ref().map(Written::lost);
-            let lost = within_s.zip(lost);
-            self.account(&offered, rows, &levels, lost, state);
+            self.account(&offered, rows, &levels, (within_s, lost), state);
             self.judge_registers(&offered, running, state)?;
         } else {
             state.evidence.checks.add(offered.tally.checks());
@@ -168,7 +167,7 @@ impl TrialRun<'_> {
         offered: &Offered,
         rows: u64,
         levels: &Levels,
-        lost: Option<(f64, Lost)>,
+        (within_s, lost): (Option<f64>, Option<Lost>),
         state: &mut State,
     ) {
         let checks = *offered.tally.checks();
@@ -176,7 +175,14 @@ impl TrialRun<'_> {
         let unread = rows.saturating_sub(read);
         let start_ns = state.writer.start_ns();
         let since_s = |ns: u64| (ns as f64 - start_ns as f64) / 1e9;
-        let lost = lost.map(|(within_s, lost)| LostBy {
+        let missed_rows = lost.iter().flat_map(|lost| &lost.rows);
+        let missed_rows = missed_rows.map(|one| MissedRowRecord {
+            row: one.row,
+            missed: one.missed.name().to_owned(),
+            acknowledged_s: one.acknowledged_ns.map(since_s),
+        });
+        let missed_rows = missed_rows.collect();
+        let lost = within_s.zip(lost).map(|(within_s, lost)| LostBy {
             within_s,
             unexplained: lost.unexplained,
             oldest_s: lost.oldest_ns.map(since_s),
@@ -199,6 +205,7 @@ impl TrialRun<'_> {
             rows,
             unread,
             unjudged: read.saturating_sub(checks.checked),
+            missed_rows,
             ..counted(&checks)
         });
     }

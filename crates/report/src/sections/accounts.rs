@@ -6,6 +6,9 @@ use crate::page::{Block, Cell, Column, Row, Table, Tone};
 use crate::view::RunView;
 use store::record::{ReadBackRecord, RegistersRecord, TrialFinding};
 
+/// How many rows are named that are not as they should be.
+const NAMED_MAX: usize = 3;
+
 /// A sentence and a table for each of the two, where there is anything to tell.
 pub(super) fn blocks(view: &RunView) -> Vec<Block> {
     let trials = &view.findings.trials;
@@ -73,11 +76,32 @@ fn read_back(record: &ReadBackRecord) -> String {
             )
         });
     }
+    words += &examples(record);
     if record.unread > 0 {
         let unread = number::count(record.unread);
         words += &format!(" {unread} rows could not be read, and nothing is known of them.");
     }
     words
+}
+
+/// Rows to look at, by their numbers.
+fn examples(record: &ReadBackRecord) -> String {
+    let first = record.missed_rows.iter().take(NAMED_MAX);
+    let words = first.map(|one| {
+        let acknowledged = one
+            .acknowledged_s
+            .map(|at_s| format!(", acknowledged by second {}", number::small(at_s)));
+        format!(
+            "{} ({}{})",
+            one.row,
+            one.missed,
+            acknowledged.unwrap_or_default()
+        )
+    });
+    match words.collect::<Vec<_>>().join(", ") {
+        none if none.is_empty() => none,
+        words => format!(" Rows of these: {words}."),
+    }
 }
 
 fn counts(record: &ReadBackRecord) -> String {
@@ -275,6 +299,7 @@ fn registers_table(view: &RunView) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use store::record::MissedRowRecord;
 
     fn record() -> ReadBackRecord {
         ReadBackRecord {
@@ -311,12 +336,19 @@ mod tests {
         );
         (lost.lost_within_s, lost.unexplained) = (Some(15.0), 4);
         lost.oldest_lost_s = Some(31.5);
+        let row = |row, missed: &str, acknowledged_s| MissedRowRecord {
+            row,
+            missed: missed.to_owned(),
+            acknowledged_s,
+        };
+        lost.missed_rows = vec![row(12, "lost", Some(31.5)), row(7, "stale", None)];
         assert_eq!(
             read_back(&lost),
             format!(
                 "{of}: {counts}. The configuration allows it of 6 of them, for power was lost. It \
                  does not of 4: what is missed there was not acknowledged within 15.0 s of what \
-                 broke. The oldest of what is lost was acknowledged by second 31.5 of the trial."
+                 broke. The oldest of what is lost was acknowledged by second 31.5 of the trial. Rows \
+                 of these: 12 (lost, acknowledged by second 31.5), 7 (stale)."
             )
         );
     }
