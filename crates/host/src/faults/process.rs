@@ -2,10 +2,11 @@
 
 use super::{Breakable, Restartable};
 use crate::here::Here;
-use crate::process::Identity;
+use crate::process::{self, Identity};
 use crate::sights;
 use crate::undo::Undo;
 use anyhow::{Context, Result};
+use measure::clock::{self, Deadline};
 use rustix::process::{Pid, Resource, Rlimit, Signal, prlimit};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
@@ -13,6 +14,10 @@ use std::time::Duration;
 
 /// How long a process may take that is asked to end: a node flushes what it has in memory.
 pub(super) const STOP_LIMIT: Duration = Duration::from_secs(60);
+
+/// How long a process may run on that is told to stop, and how often it is looked at.
+const STOPPED_WITHIN: Duration = Duration::from_secs(1);
+const STOPPED_POLL: Duration = Duration::from_millis(1);
 
 /// One that is stopped, and goes on.
 pub(super) struct Pause(pub Identity);
@@ -22,6 +27,11 @@ impl Breakable for Pause {
         here.children.check(self.0)?;
         here.undo.add(Undo::Continue(self.0))?;
         self.0.signal(Signal::STOP);
+        // Who asks next finds it stopped, unless it waits for a disk that long.
+        let deadline = Deadline::after(STOPPED_WITHIN);
+        while process::state(self.0).is_some_and(|state| state != 'T') && !deadline.passed() {
+            clock::sleep(STOPPED_POLL);
+        }
         Ok(())
     }
 

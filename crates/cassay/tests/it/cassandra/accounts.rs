@@ -142,7 +142,8 @@ fn counters_are_what_was_added_and_registers_are_linearizable() {
     let lab = Lab::with(&study("registers", &registers));
     let target = format!("attach:{}", one_node::address());
     let arguments = ["run", "study.yaml", "--json", "--target", &target];
-    let trial = only_trial(&lab.cassay(&arguments).measured(&lab));
+    // Transactions that meet on a busy machine end in time-outs, which histories have too.
+    let trial = only_trial(&lab.cassay(&arguments));
     let found = &trial["registers"];
     assert_eq!(found["linearizable"], 20, "{found:#}");
     let operations = found["operations"].as_u64().expect("a count");
