@@ -347,8 +347,8 @@ mod tests {
             format!(
                 "{of}: {counts}. The configuration allows it of 6 of them, for power was lost. It \
                  does not of 4: what is missed there was not acknowledged within 15.0 s of what \
-                 broke. The oldest of what is lost was acknowledged by second 31.5 of the trial. Rows \
-                 of these: 12 (lost, acknowledged by second 31.5), 7 (stale)."
+                 broke. The oldest of what is lost was acknowledged by second 31.5 of the trial. \
+                 Rows of these: 12 (lost, acknowledged by second 31.5), 7 (stale)."
             )
         );
     }
