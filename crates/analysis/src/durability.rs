@@ -82,6 +82,9 @@ pub enum Loses {
     Unsynced,
     /// All that it had: its disk, or its place.
     Everything,
+    /// Nothing of its own; but it gives writes that it coordinates the times of a clock that is
+    /// off, and of two writes the one with the later time wins on every node.
+    Order,
 }
 
 /// What a configuration promises of acknowledged writes; each with why, as a clause.
@@ -125,6 +128,14 @@ pub fn promise(of: &Configuration) -> Promise {
             "a read at {} asks {} of {copies} copies and need not meet the {} that acknowledged at \
              {}",
             read.name, read.replicas, written.replicas, written.name
+        ));
+    }
+    let mut blows = of.blows.iter();
+    if let Some(blow) = blows.find(|blow| blow.loses == Loses::Order) {
+        return Promise::None(format!(
+            "{} gives writes that it coordinates times of its own, and the later time wins, \
+             whichever was acknowledged last",
+            blow.what
         ));
     }
     let mut hit: BTreeSet<&str> = BTreeSet::new();
@@ -178,7 +189,8 @@ pub fn lost_within_s(of: &Configuration) -> Option<f64> {
     };
     let by_level = of.written.replicas == 0 || of.read.replicas + of.written.replicas <= of.copies;
     let mut blows = of.blows.iter();
-    let by_disk = blows.any(|blow| blow.loses == Loses::Everything);
+    let has_no_end = |blow: &Blow| matches!(blow.loses, Loses::Everything | Loses::Order);
+    let by_disk = blows.any(has_no_end);
     let is_bounded = matches!(promise(of), Promise::None(_)) && !by_level && !by_disk;
     is_bounded.then_some(period_s.max(block_s))
 }
@@ -204,17 +216,22 @@ enum Lossy {
     Unknown,
 }
 
+/// What is lost where a clock is off.
+const ORDER: &str = "the order of writes";
+
 fn why_lossy(loses: Loses, commit_log: Option<&CommitLog>) -> Lossy {
     let Some(log) = commit_log else {
         return match loses {
             Loses::Nothing => Lossy::No,
             Loses::Everything => Lossy::Yes("all that it had".to_owned()),
+            Loses::Order => Lossy::Yes(ORDER.to_owned()),
             Loses::Memory | Loses::Unsynced => Lossy::Unknown,
         };
     };
     match (loses, log.sync) {
         (Loses::Nothing, _) => Lossy::No,
         (Loses::Everything, _) => Lossy::Yes("all that it had".to_owned()),
+        (Loses::Order, _) => Lossy::Yes(ORDER.to_owned()),
         (Loses::Memory | Loses::Unsynced, _) if !log.is_used => {
             Lossy::Yes("what was not flushed, without a commit log (durable_writes)".to_owned())
         }
@@ -259,7 +276,7 @@ mod tests {
     /// Three copies; W and R, the commit log, what broke, and what is promised.
     #[test]
     fn a_promise_is_kept_where_a_read_still_meets_a_copy() {
-        use Loses::{Everything, Memory, Nothing, Unsynced};
+        use Loses::{Everything, Memory, Nothing, Order, Unsynced};
         let unused = CommitLog {
             is_used: false,
             ..BATCH
@@ -299,6 +316,9 @@ mod tests {
             ((2, 2), Some(BATCH), vec![(one, Everything)], "none"),
             ((2, 2), None, vec![(one, Unsynced)], "unknown"),
             ((2, 2), None, vec![(one, Nothing)], "kept"),
+            // All copies have both writes, and agree on the wrong one.
+            ((3, 3), Some(BATCH), vec![(one, Order)], "none"),
+            ((3, 3), None, vec![(one, Nothing), (one, Order)], "none"),
         ] {
             let of = Configuration {
                 copies: 3,
@@ -336,7 +356,7 @@ mod tests {
 
     #[test]
     fn a_loss_has_an_end_in_time_where_the_commit_log_is_its_only_reason() {
-        use Loses::{Everything, Memory, Nothing, Unsynced};
+        use Loses::{Everything, Memory, Nothing, Order, Unsynced};
         let one = ["a"].as_slice();
         let unused = CommitLog {
             is_used: false,
@@ -357,6 +377,7 @@ mod tests {
             ((2, 2), Some(BATCH), Unsynced, None),
             ((2, 2), Some(unused), Unsynced, None),
             ((2, 2), Some(PERIODIC), Everything, None),
+            ((2, 2), Some(PERIODIC), Order, None),
             ((1, 1), Some(PERIODIC), Unsynced, None),
             ((0, 3), Some(PERIODIC), Unsynced, None),
             ((2, 2), None, Unsynced, None),

@@ -439,6 +439,9 @@ pub struct FaultKnobs {
     /// How much later packets arrive, one way.
     #[arg(long, value_name = "TIME", value_parser = study::human::parse_duration_ns)]
     pub delay: Option<u64>,
+    /// How far a clock is off.
+    #[arg(long, value_name = "TIME", value_parser = study::human::parse_duration_ns)]
+    pub by: Option<u64>,
     /// After how long the nodes of a host that is off are started on another one.
     #[arg(long, value_name = "TIME", value_parser = study::human::parse_duration_ns)]
     pub ha_after: Option<u64>,

@@ -9,6 +9,7 @@ use crate::session::Session;
 use anyhow::{Context, Result};
 use host::process::Identity;
 use host::{Agent, Bytes, Restartable, Step};
+use measure::clock;
 use serde_json::{Map, Value};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -107,6 +108,22 @@ impl NodeHandle {
         session.query("SELECT key FROM system.local").map(drop)
     }
 
+    /// How far its wall clock is from ours: at least and at most, ms; below 0, behind.
+    ///
+    /// # Errors
+    /// It does not tell within `limit`.
+    pub fn clock_off_ms(&self, limit: Duration) -> Result<[i64; 2]> {
+        let mut session = Session::open(self.address, &self.access, limit)?;
+        let wall_ms = || (clock::unix_ns() / clock::MILLISECOND_NS) as i64;
+        let before_ms = wall_ms();
+        let said = session.query("SELECT toUnixTimestamp(now()) FROM system.local")?;
+        let after_ms = wall_ms();
+        let cell = said.rows.first().and_then(|row| row.first());
+        let ms = cell.and_then(cql::Value::as_i64);
+        let ms = ms.context("it tells no time")?;
+        Ok([ms - after_ms, ms - before_ms])
+    }
+
     /// Takes note of its process if it has another one now: an agent starts a node again that a
     /// killed command had broken.
     pub fn refresh(&mut self) {
@@ -172,6 +189,17 @@ impl NodeHandle {
     pub fn forgiving(&self) -> Result<Restartable> {
         let (before, own) = (self.restartable()?, self.own()?);
         Restartable::new(before.process, &own.forgiving, &own.start.1)
+    }
+
+    /// The same, started with a wall clock that is off by so many milliseconds (below 0, behind);
+    /// what is done to its files for that, and what undoes it.
+    ///
+    /// # Errors
+    /// It does not run, or is not ours.
+    pub fn shifted(&self, by_ms: i64) -> Result<(Restartable, [Step; 2])> {
+        let library = self.own()?.folder.join("clock.so");
+        let (one, file) = self.restartable()?.shifted(by_ms, &library)?;
+        Ok((one, [file, Step::Remove(library)]))
     }
 
     /// The same, started without its data.

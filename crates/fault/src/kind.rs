@@ -62,6 +62,8 @@ pub enum Loses {
     Copy,
     /// Its copy, where there are no more nodes than copies: otherwise others have it before.
     HandedOver,
+    /// The order of writes to which it gives their times.
+    Order,
 }
 
 /// How long a fault holds.
@@ -117,6 +119,8 @@ pub enum Knob {
     Rate,
     /// How much later packets arrive.
     Delay,
+    /// How far a clock is off.
+    By,
     /// After how long nodes are started on another host.
     Ha,
     /// Keys of `cassandra.yaml` with other values.
@@ -138,6 +142,8 @@ pub struct Options {
     pub rate_bits_per_s: Option<u64>,
     /// [`Knob::Delay`].
     pub delay: Option<Duration>,
+    /// [`Knob::By`].
+    pub by: Option<Duration>,
     /// [`Knob::Ha`].
     pub ha_after: Option<Duration>,
     /// On which, counted from 1; none: the next one.
@@ -160,6 +166,7 @@ impl Options {
             loss: Some(0.5),
             rate_bits_per_s: Some(1_000_000),
             delay: Some(Duration::from_millis(50)),
+            by: Some(Duration::from_secs(60)),
             // Twice what every node of ours has, and nothing that is missed.
             yaml: Map::from_iter([("hinted_handoff_throttle".to_owned(), "2048KiB".into())]),
             ..Options::default()
@@ -179,6 +186,7 @@ impl Options {
             loss: self.loss.filter(|_| takes(Knob::Loss)),
             rate_bits_per_s: self.rate_bits_per_s.filter(|_| takes(Knob::Rate)),
             delay: self.delay.filter(|_| takes(Knob::Delay)),
+            by: self.by.filter(|_| takes(Knob::By)),
             ha_after: self.ha_after.filter(|_| takes(Knob::Ha)),
             ha_on: self.ha_on.filter(|_| takes(Knob::Ha)),
             commands: self.commands.clone(),
@@ -215,13 +223,14 @@ impl Kind {
 
 impl Knob {
     /// All of them.
-    pub const ALL: [Knob; 8] = [
+    pub const ALL: [Knob; 9] = [
         Knob::Cpus,
         Knob::Disk,
         Knob::Leave,
         Knob::Loss,
         Knob::Rate,
         Knob::Delay,
+        Knob::By,
         Knob::Ha,
         Knob::Yaml,
     ];
@@ -235,6 +244,7 @@ impl Knob {
             Knob::Loss => "loss",
             Knob::Rate => "rate",
             Knob::Delay => "delay",
+            Knob::By => "by",
             Knob::Ha => "ha",
             Knob::Yaml => "yaml",
         }
@@ -255,6 +265,7 @@ impl Knob {
             Knob::Loss => options.loss.map(|share| format!("{} %", share * 100.0)),
             Knob::Rate => options.rate_bits_per_s.map(|rate| format!("{rate} bit/s")),
             Knob::Delay => options.delay.map(seconds),
+            Knob::By => options.by.map(seconds),
             Knob::Ha => options
                 .ha_after
                 .map(|after| format!("after {}", seconds(after))),

@@ -29,6 +29,8 @@ mod net_one_way;
 mod net_partition;
 mod net_reset;
 mod net_slow;
+mod node_clock_ahead;
+mod node_clock_behind;
 mod node_compact;
 mod node_decommission;
 mod node_descriptors;
@@ -69,6 +71,8 @@ pub const KINDS: &[Kind] = &[
     node_restart::KIND,
     node_slow::KIND,
     node_descriptors::KIND,
+    node_clock_ahead::KIND,
+    node_clock_behind::KIND,
     node_repair::KIND,
     node_compact::KIND,
     node_snapshot::KIND,
@@ -236,6 +240,20 @@ pub trait World {
     /// # Errors
     /// It does not run.
     fn anew(&self, node: usize, how: Anew) -> Result<(Restartable, Vec<PathBuf>)>;
+
+    /// The process of a node, with what starts it with a wall clock that is off by so many
+    /// milliseconds (below 0, behind); what is done to its files for that, and what undoes it.
+    ///
+    /// # Errors
+    /// It does not run.
+    fn shifted(&self, node: usize, by_ms: i64) -> Result<(Restartable, [FileStep; 2])>;
+
+    /// How far the wall clock of a node is from ours, as it tells a client: at least and at most,
+    /// ms; below 0, behind.
+    ///
+    /// # Errors
+    /// It does not tell within `limit`.
+    fn clock_off_ms(&mut self, node: usize, limit: Duration) -> Result<[i64; 2]>;
 
     /// Whether nothing stands in those folders.
     ///

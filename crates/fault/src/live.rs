@@ -183,6 +183,14 @@ impl World for Live {
         Ok((known.anew(how)?, known.kept()?.to_vec()))
     }
 
+    fn shifted(&self, node: usize, by_ms: i64) -> Result<(Restartable, [FileStep; 2])> {
+        self.at(node)?.shifted(by_ms)
+    }
+
+    fn clock_off_ms(&mut self, node: usize, limit: Duration) -> Result<[i64; 2]> {
+        self.at(node)?.clock_off_ms(limit)
+    }
+
     fn is_empty(&mut self, node: usize) -> Result<bool> {
         self.at(node)?.is_empty()
     }

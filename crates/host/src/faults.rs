@@ -50,6 +50,12 @@ impl Restartable {
         Ok(Restartable { process, start })
     }
 
+    /// Has it started with these variables.
+    pub(crate) fn environment<const N: usize>(&mut self, pairs: [(&str, String); N]) {
+        let pairs = pairs.map(|(name, value)| (name.to_owned(), Some(value)));
+        self.start.environment.extend(pairs);
+    }
+
     /// Another process, which is started again as this one would be.
     #[must_use]
     pub fn of(&self, process: Identity) -> Restartable {
@@ -92,6 +98,17 @@ pub enum Break {
         /// What reads them.
         reader: Option<Restartable>,
         /// What is done to them.
+        forth: Vec<Step>,
+        /// What undoes it.
+        back: Vec<Step>,
+    },
+    /// The same, and what is started meanwhile differs.
+    Instead {
+        /// What is started then.
+        process: Restartable,
+        /// What is started meanwhile.
+        instead: Restartable,
+        /// What is done to files for that.
         forth: Vec<Step>,
         /// What undoes it.
         back: Vec<Step>,
@@ -247,6 +264,12 @@ impl Break {
                 forth,
                 back,
             } => Box::new(files::Changed::of(reader, forth, back)),
+            Break::Instead {
+                process,
+                instead,
+                forth,
+                back,
+            } => Box::new(files::Changed::of(Some(process), forth, back).by(instead)),
             Break::Descriptors(process) => Box::new(process::Descriptors::of(process)),
             Break::CpuQuota(cores) => Box::new(limits::Limit::cpu(cores)),
             Break::Disk(disk) => Box::new(limits::Limit::disk(disk)),

@@ -27,6 +27,7 @@ mod switch;
 pub mod trial;
 pub mod undo;
 mod volume;
+mod wall_clock;
 mod watch;
 
 pub use able::{Able, HostAbility, abilities, volume_abilities};

@@ -78,6 +78,43 @@ fn a_paused_process_goes_on_when_it_is_told_to_or_its_time_is_over() {
 }
 
 #[test]
+fn a_process_has_another_wall_clock_until_it_has_its_own_again() {
+    let root = tempfile::tempdir().unwrap();
+    let agent = Agent::of_machine(&id("clock"), &root.path().join("cluster")).unwrap();
+    let output = root.path().join("cluster/output");
+    let library = root.path().join("cluster/clock.so");
+    let mut tell = process::command(Path::new("/bin/sh"));
+    tell.args(["-c", "date +%s; exec sleep 600"]);
+    let first = agent.start(&tell, &output).unwrap();
+    let times = |count: usize| -> Vec<i64> {
+        wait_until("it has told the time", || {
+            std::fs::read_to_string(&output).unwrap().lines().count() == count
+        });
+        let text = std::fs::read_to_string(&output).unwrap();
+        text.lines().map(|line| line.parse().unwrap()).collect()
+    };
+    times(1);
+
+    let process = Restartable::new(first, &tell, &output).unwrap();
+    let (instead, forth) = process.clone().shifted(-3_600_000, &library).unwrap();
+    let what = Break::Instead {
+        process,
+        instead,
+        forth: vec![forth],
+        back: vec![Step::Remove(library.clone())],
+    };
+    let broken = agent.inject(what, LIMIT).unwrap();
+    let told = times(2);
+    // An hour, but for the time that this takes.
+    assert!((3000..=3600).contains(&(told[0] - told[1])), "{told:?}");
+    agent.heal(broken).unwrap();
+    let told = times(3);
+    assert!((0..600).contains(&(told[2] - told[0])), "{told:?}");
+    assert!(!first.alive() && !library.exists());
+    agent.end().unwrap();
+}
+
+#[test]
 fn a_file_is_changed_for_a_process_that_starts_with_it_and_changed_back() {
     let root = tempfile::tempdir().unwrap();
     let agent = Agent::of_machine(&id("files"), &root.path().join("cluster")).unwrap();

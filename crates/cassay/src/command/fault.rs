@@ -257,6 +257,7 @@ fn options(knobs: &FaultKnobs) -> Options {
         loss: knobs.loss,
         rate_bits_per_s: knobs.rate,
         delay: knobs.delay.map(Duration::from_nanos),
+        by: knobs.by.map(Duration::from_nanos),
         ha_after: knobs.ha_after.map(Duration::from_nanos),
         ha_on: knobs.ha_on.map(NonZeroUsize::get),
         commands: None,

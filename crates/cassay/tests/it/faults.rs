@@ -149,6 +149,14 @@ impl World for Astray {
         self.0.anew(node, how)
     }
 
+    fn shifted(&self, node: usize, by_ms: i64) -> Result<(Restartable, [Step; 2])> {
+        self.0.shifted(node, by_ms)
+    }
+
+    fn clock_off_ms(&mut self, node: usize, limit: Duration) -> Result<[i64; 2]> {
+        self.0.clock_off_ms(node, limit)
+    }
+
     fn is_empty(&mut self, node: usize) -> Result<bool> {
         self.0.is_empty(node)
     }

@@ -61,9 +61,7 @@ impl TrialRun<'_> {
 
     /// Whether writes get their times by clocks of other machines.
     fn has_strange_clocks(&self) -> bool {
-        let mut statements = self.program.statements().iter();
-        matches!(self.settings.target, Target::Attach(_))
-            && statements.any(|statement| !statement.returns_rows && !statement.client_timestamp)
+        matches!(self.settings.target, Target::Attach(_)) && takes_nodes_times(&self.program)
     }
 
     /// Reads rows back and compares them with what the seed says.
@@ -260,6 +258,13 @@ fn counted(checks: &CheckCounts) -> ReadBackRecord {
     }
 }
 
+/// Whether a node gives some of its writes their times, by which the last one is told. Who writes
+/// under a condition has an order without them.
+fn takes_nodes_times(program: &Program) -> bool {
+    let mut statements = program.statements().iter();
+    statements.any(|statement| !statement.returns_rows && !statement.client_timestamp)
+}
+
 /// What was broken on purpose, and what the nodes may have lost by it.
 fn blows(settings: &Settings, running: &Running, program: &Arc<Program>) -> Vec<Blow> {
     let nodes_count = running.cluster.nodes().len() as u64;
@@ -275,6 +280,8 @@ fn blows(settings: &Settings, running: &Running, program: &Arc<Program>) -> Vec<
                 fault::Loses::Memory => Loses::Memory,
                 fault::Loses::Unsynced => Loses::Unsynced,
                 fault::Loses::HandedOver if takes_over => Loses::Nothing,
+                fault::Loses::Order if takes_nodes_times(program) => Loses::Order,
+                fault::Loses::Order => Loses::Nothing,
                 fault::Loses::Copy | fault::Loses::HandedOver => Loses::Everything,
             },
         })

@@ -297,6 +297,16 @@ impl World for Sim {
         Ok((self.restartable(node)?, vec!["/host/data".into()]))
     }
 
+    fn shifted(&self, node: usize, _: i64) -> Result<(Restartable, [FileStep; 2])> {
+        let step = || FileStep::Remove("/host/clock.so".into());
+        Ok((self.restartable(node)?, [step(), step()]))
+    }
+
+    fn clock_off_ms(&mut self, node: usize, limit: Duration) -> Result<[i64; 2]> {
+        self.ask(node, limit)?;
+        Ok(works::clock_off_ms(&self.broken))
+    }
+
     fn is_empty(&mut self, _: usize) -> Result<bool> {
         Ok(self.is(|what| matches!(what, Break::Wipe { .. })) && !self.keeps_data)
     }

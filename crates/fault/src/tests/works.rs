@@ -165,15 +165,18 @@ impl Works {
     }
 
     pub fn inject(&mut self, what: &Break, nodes: &[usize], now_ns: u64) {
-        if let (
-            Break::Files {
-                reader: Some(_), ..
-            },
-            [node],
-        ) = (what, nodes)
-        {
-            self.changed[*node] = true;
-            self.start(*node, now_ns);
+        match (what, nodes) {
+            (
+                Break::Files {
+                    reader: Some(_), ..
+                },
+                [node],
+            ) => {
+                self.changed[*node] = true;
+                self.start(*node, now_ns);
+            }
+            (Break::Instead { .. }, [node]) => self.start(*node, now_ns),
+            _ => {}
         }
     }
 
@@ -186,6 +189,15 @@ impl Works {
         self.changed[node] = false;
         self.start(node, now_ns);
     }
+}
+
+/// Whoever is started instead is a minute ahead.
+pub(super) fn clock_off_ms(broken: &[Break]) -> [i64; 2] {
+    let is_off = broken
+        .iter()
+        .any(|what| matches!(what, Break::Instead { .. }));
+    let off_ms = if is_off { 60_000 } else { 0 };
+    [off_ms - 2, off_ms + 2]
 }
 
 const TASKS: [&str; 2] = ["node-repair", "node-compact"];
@@ -364,4 +376,20 @@ fn settings_that_nodes_have_already_are_no_change() {
             .contains("node1 shows hinted_handoff_throttle 2048KiB"),
         "{steps:?}"
     );
+}
+
+#[test]
+fn a_clock_is_off_by_what_a_client_hears_and_in_the_direction_that_was_asked_for() {
+    let (verdict, steps, _) = of("node-clock-ahead", Works::default(), false);
+    assert_eq!(verdict, Verdict::Confirmed, "{steps:?}");
+    assert_eq!(words(&steps)[1..3], ["injecting", "seen"]);
+    assert!(steps[2].at_ns >= S / 2, "it has to start for it");
+    let said = "it tells a client a time that is 60000 ms ahead of ours";
+    assert_eq!(steps[2].words, said);
+    assert!(steps.last().unwrap().words.contains("0 ms ahead of ours"));
+
+    let (verdict, steps, _) = of("node-clock-behind", Works::default(), false);
+    assert_eq!(verdict, Verdict::Mismatch, "{steps:?}");
+    let (verdict, ..) = of("node-clock-ahead", Works::default(), true);
+    assert_eq!(verdict, Verdict::Mismatch, "another one was started");
 }

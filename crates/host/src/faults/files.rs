@@ -1,4 +1,5 @@
-//! Files that are changed on purpose, for what reads them when it starts, and changed back.
+//! What is started with something else on purpose, and then as before: with other files, which it
+//! reads when it starts, or by another command.
 
 use super::process::STOP_LIMIT;
 use super::{Breakable, Restartable};
@@ -7,9 +8,11 @@ use crate::here::Here;
 use crate::process::Identity;
 use anyhow::Result;
 
-/// Files that are changed back. What is gone with the agent reads them no more, and needs no guard.
+/// What is changed back. What is gone with the agent reads no files any more, and needs no guard.
 pub(super) struct Changed {
     reader: Option<Restartable>,
+    /// What is started meanwhile, if that is not the same.
+    instead: Option<Restartable>,
     forth: Vec<Step>,
     back: Vec<Step>,
     /// Whether a step was done, or a part of one.
@@ -22,10 +25,19 @@ impl Changed {
     pub fn of(reader: Option<Restartable>, forth: Vec<Step>, back: Vec<Step>) -> Changed {
         Changed {
             reader,
+            instead: None,
             forth,
             back,
             is_begun: false,
             is_ended: false,
+        }
+    }
+
+    /// The same, with something else that is started meanwhile.
+    pub fn by(self, instead: Restartable) -> Changed {
+        Changed {
+            instead: Some(instead),
+            ..self
         }
     }
 
@@ -38,9 +50,12 @@ impl Changed {
         here.children.end(reader.process, STOP_LIMIT).map(drop)
     }
 
-    fn start(&mut self, here: &Here) -> Result<()> {
+    /// Starts it, by what is there meanwhile if it has not been healed.
+    fn start(&mut self, here: &Here, meanwhile: bool) -> Result<()> {
         if let Some(reader) = &mut self.reader {
-            reader.process = here.start(&reader.start)?;
+            let instead = self.instead.as_ref().filter(|_| meanwhile);
+            let start = instead.map_or(&reader.start, |instead| &instead.start);
+            reader.process = here.start(start)?;
             self.is_ended = false;
         }
         Ok(())
@@ -53,7 +68,7 @@ impl Breakable for Changed {
         self.is_begun = true;
         let mut steps = self.forth.iter();
         steps.try_for_each(|step| here.change(step.clone()))?;
-        self.start(here)
+        self.start(here, true)
     }
 
     fn heal(&mut self, here: &Here) -> Result<Vec<Identity>> {
@@ -63,7 +78,7 @@ impl Breakable for Changed {
             steps.try_for_each(|step| here.change(step.clone()))?;
         }
         if self.is_ended {
-            self.start(here)?;
+            self.start(here, false)?;
         }
         Ok(self.started())
     }

@@ -163,6 +163,13 @@ pub(super) const FIELDS: &[Field] = &[
         "How much later packets arrive, one way.",
     ),
     optional(
+        "faults.by",
+        Type::Duration(100 * MS, 30 * DAY, |d, ns| {
+            d.fault().options.by = Some(Duration::from_nanos(ns));
+        }),
+        "How far a clock is off.",
+    ),
+    optional(
         "faults.yaml",
         Type::Map(&Type::Any(|d, tree| {
             let key = d.key.clone();

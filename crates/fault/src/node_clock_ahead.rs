@@ -1,0 +1,91 @@
+//! A node whose wall clock is ahead of all others: what it coordinates has times at which no other
+//! node has written yet, and wins over what is acknowledged later. It is restarted for it, since a
+//! process has its clock from its start on, and restarted again.
+
+use crate::look::{self, Look, Looked};
+use crate::node_kill::STARTED_WITHIN;
+use crate::{By, Fault, Kind, Knob, Length, Loses, Place, Work, World, node_kill};
+use anyhow::Result;
+use cluster::Ability;
+use host::Break;
+use std::time::Duration;
+
+pub(crate) const KIND: Kind = Kind {
+    name: "node-clock-ahead",
+    what: "the node is restarted with a wall clock that is ahead, and then with its own",
+    needs: &[Ability::Provision],
+    place: Place::Node,
+    takes: &[Knob::By],
+    must: &[Knob::By],
+    length: Length::Staged,
+    takes_away: true,
+    loses: Loses::Order,
+    healed_within: STARTED_WITHIN,
+    make: |hit, options| {
+        Box::new(Off {
+            node: hit.node(),
+            by_ms: options.by.unwrap_or_default().as_millis() as i64,
+        })
+    },
+};
+
+/// How long a node may take to tell its time.
+const LIMIT: Duration = Duration::from_secs(5);
+
+/// A node whose clock is off by so much; below 0, behind.
+pub(crate) struct Off {
+    pub node: usize,
+    pub by_ms: i64,
+}
+
+impl Off {
+    /// What a client hears of its time: it is off if that is nearer to what it should be off by
+    /// than to ours, whenever in the time of the question it was told.
+    fn time(&self, world: &mut dyn World, limit: Duration) -> Result<Looked> {
+        let [least, most] = world.clock_off_ms(self.node, limit)?;
+        let is_off = |off_ms: i64| (off_ms - self.by_ms).abs() < off_ms.abs();
+        let words = match (least + most) / 2 {
+            behind @ ..0 => format!("{} ms behind ours", -behind),
+            ahead => format!("{ahead} ms ahead of ours"),
+        };
+        Ok(Look {
+            broken: Some(is_off(least) && is_off(most)),
+            whole: Some(!is_off(least) && !is_off(most)),
+            words: format!("it tells a client a time that is {words}"),
+        })
+    }
+}
+
+impl Fault for Off {
+    fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
+        let (instead, [forth, back]) = world.shifted(self.node, self.by_ms)?;
+        let what = Break::Instead {
+            process: world.restartable(self.node)?,
+            instead,
+            forth: vec![forth],
+            back: vec![back],
+        };
+        world.inject(By::Node(self.node), what, &[self.node], within)
+    }
+
+    /// Who does not answer is neither: it is on its way.
+    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {
+        match self.time(world, limit) {
+            Ok(look) => look,
+            Err(_) => Look {
+                broken: Some(false),
+                ..node_kill::gone(world, self.node, limit)
+            },
+        }
+    }
+
+    fn proceed(&mut self, world: &mut dyn World) -> Result<Work> {
+        if look::process(world, self.node, |state| state.is_none()).broken == Some(true) {
+            anyhow::bail!("it has ended while it started: its log says why");
+        }
+        Ok(match world.ask(self.node, LIMIT) {
+            Ok(()) => Work::Done("it answers again".to_owned()),
+            Err(_) => Work::Going,
+        })
+    }
+}
