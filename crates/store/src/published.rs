@@ -55,6 +55,9 @@ pub struct PublishedFailureRecord {
     pub fault: String,
     /// The kinds of our faults that stand beside it.
     pub beside: Vec<String>,
+    /// The variants of ours that it is about; none: all.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub variants: Vec<String>,
     /// What it says.
     pub claim: String,
 }

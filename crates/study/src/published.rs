@@ -61,6 +61,8 @@ pub struct Failure {
     pub fault: String,
     /// The kinds of faults of ours that it stands beside: `[node-kill]`.
     pub beside: Vec<String>,
+    /// The variants of ours that it is about; none: all.
+    pub variants: Vec<String>,
     /// What it says.
     pub claim: String,
 }
@@ -159,19 +161,30 @@ impl Published {
                     "{name}: `{fault}`: there is no fault `{unknown}`; there are {known}"
                 ));
             }
+            for variant in &failure.variants {
+                check_variant(variant, variants)
+                    .map_err(|why| format!("{name}: `{}`: {why}", failure.fault))?;
+            }
         }
         Ok(published)
+    }
+}
+
+/// Refuses a variant that the study has not.
+fn check_variant(name: &str, known: Option<&[&str]>) -> Result<(), String> {
+    match known.filter(|known| !known.contains(&name)) {
+        Some(known) => {
+            let known = known.join(", ");
+            Err(format!("there is no variant `{name}`; there are {known}"))
+        }
+        None => Ok(()),
     }
 }
 
 impl Ratio {
     fn check(&self, variants: Option<&[&str]>) -> Result<(), String> {
         for side in [&self.of, &self.to] {
-            let known = variants.filter(|known| !known.contains(&side.as_str()));
-            if let Some(known) = known {
-                let known = known.join(", ");
-                return Err(format!("there is no variant `{side}`; there are {known}"));
-            }
+            check_variant(side, variants)?;
         }
         if !METRICS.contains(&self.metric.as_str()) {
             let known = METRICS.join(", ");
@@ -233,6 +246,11 @@ mod tests {
             (
                 "failures: [{fault: node, beside: [node-kil], claim: c}]".to_owned(),
                 "no fault `node-kil`",
+            ),
+            (
+                "failures: [{fault: node, beside: [node-kill], variants: [two], claim: c}]"
+                    .to_owned(),
+                "no variant `two`",
             ),
             ("figures: 3".to_owned(), "p.yaml"),
             ("{".to_owned(), "p.yaml"),

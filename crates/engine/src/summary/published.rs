@@ -74,6 +74,7 @@ fn failure(failure: &Failure) -> PublishedFailureRecord {
     PublishedFailureRecord {
         fault: failure.fault.clone(),
         beside: failure.beside.clone(),
+        variants: failure.variants.clone(),
         claim: failure.claim.clone(),
     }
 }

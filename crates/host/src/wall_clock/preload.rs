@@ -21,8 +21,10 @@ pub struct Timeval {
     microseconds: c_long,
 }
 
+// SAFETY: of the C library's own; whoever calls it keeps to what POSIX asks for.
 type Clock = unsafe extern "C" fn(c_int, *mut Timespec) -> c_int;
 
+// SAFETY: these are their signatures in POSIX, and every C library for threads has them.
 unsafe extern "C" {
     fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
     fn getenv(name: *const c_char) -> *const c_char;
@@ -61,7 +63,9 @@ fn real() -> Clock {
     unsafe { core::mem::transmute::<*mut c_void, Clock>(found) }
 }
 
+// SAFETY: the name and the signature are those of POSIX, whose promises a caller keeps.
 #[unsafe(no_mangle)]
+// SAFETY: the same.
 pub unsafe extern "C" fn clock_gettime(clock: c_int, time: *mut Timespec) -> c_int {
     let real = real();
     // SAFETY: the caller's promise.
@@ -76,7 +80,9 @@ pub unsafe extern "C" fn clock_gettime(clock: c_int, time: *mut Timespec) -> c_i
     code
 }
 
+// SAFETY: the name and the signature are those of POSIX, whose promises a caller keeps.
 #[unsafe(no_mangle)]
+// SAFETY: the same.
 pub unsafe extern "C" fn gettimeofday(time: *mut Timeval, _zone: *mut c_void) -> c_int {
     let mut now = Timespec {
         seconds: 0,
@@ -96,7 +102,9 @@ pub unsafe extern "C" fn gettimeofday(time: *mut Timeval, _zone: *mut c_void) ->
     code
 }
 
+// SAFETY: the name and the signature are those of POSIX, whose promises a caller keeps.
 #[unsafe(no_mangle)]
+// SAFETY: the same.
 pub unsafe extern "C" fn time(seconds: *mut i64) -> i64 {
     let mut now = Timespec {
         seconds: 0,

@@ -31,7 +31,7 @@ pub fn table(view: &RunView) -> Table {
         .collect();
     let is_ours = |claim: &&PublishedFailureRecord| {
         let mut ours = faults.iter();
-        ours.any(|fault| claim.beside.contains(&fault.kind))
+        ours.any(|fault| is_beside(view, claim, fault))
     };
     rows.extend(claims.iter().filter(|claim| !is_ours(claim)).map(theirs));
     let title = published.filter(|_| !claims.is_empty());
@@ -58,9 +58,7 @@ fn row(view: &RunView, fault: &FaultRecord, claims: &[PublishedFailureRecord]) -
     let absent = || Cell::new(number::ABSENT);
     let (service, tone) = found.map_or((number::ABSENT.to_owned(), Tone::Plain), service);
     let returns = found.and_then(|found| found.throughput.as_ref());
-    let beside = claims
-        .iter()
-        .filter(|claim| claim.beside.contains(&fault.kind));
+    let beside = claims.iter().filter(|claim| is_beside(view, claim, fault));
     let beside = beside.map(|claim| format!("{}: {}", claim.fault, claim.claim));
     let mut cells = vec![
         Cell::new(name(fault)).detail(trial(view, fault)),
@@ -82,6 +80,17 @@ fn row(view: &RunView, fault: &FaultRecord, claims: &[PublishedFailureRecord]) -
         cells,
         tone: Tone::Plain,
     }
+}
+
+/// Whether a claim is about such a fault, in that variant.
+fn is_beside(view: &RunView, claim: &PublishedFailureRecord, fault: &FaultRecord) -> bool {
+    let trials = &view.findings.trials;
+    let variant = fault.trial.and_then(|index| {
+        let trial = trials.iter().find(|trial| trial.index == index)?;
+        Some(&trial.variant)
+    });
+    let is_of = claim.variants.is_empty() || variant.is_some_and(|of| claim.variants.contains(of));
+    claim.beside.contains(&fault.kind) && is_of
 }
 
 /// A claim without a fault of ours.
