@@ -300,6 +300,11 @@ fn published_claims_stand_beside_ours_and_are_never_confirmed() {
         fault: fault.into(),
         beside: beside.iter().map(|kind| (*kind).to_owned()).collect(),
         claim: claim.into(),
+        ..PublishedFailureRecord::default()
+    };
+    let of_variant = |variant: &str| PublishedFailureRecord {
+        variants: vec![variant.to_owned()],
+        ..claim("node", &["node-kill"], "of another")
     };
     let mut view = view(vec![killed()]);
     view.findings.published = Some(PublishedRecord {
@@ -308,6 +313,7 @@ fn published_claims_stand_beside_ours_and_are_never_confirmed() {
         failures: vec![
             claim("node", &["node-kill"], "throughput steady"),
             claim("disk", &[], "impact negligible"),
+            of_variant("no variant of ours"),
         ],
         ..PublishedRecord::default()
     });
@@ -329,6 +335,7 @@ fn published_claims_stand_beside_ours_and_are_never_confirmed() {
     assert_eq!(cells(0).last(), Some(&"node: throughput steady"));
     assert_eq!(cells(1)[..2], ["disk", "not done here"]);
     assert_eq!(cells(1).last(), Some(&"impact negligible"));
+    assert_eq!(cells(2)[..2], ["node", "not done here"]);
     assert_says(&table.foot, &["a source, on eight hosts", "not judged"]);
 }
 
