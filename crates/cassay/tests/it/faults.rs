@@ -42,7 +42,7 @@ fn node(agent: &Arc<Agent>, root: &Path) -> NodeHandle {
             joining: server(address.port()),
             replacing: server(address.port()),
             kept: Vec::new(),
-            folder: root.to_owned(),
+            folder: root.join("cluster"),
         }),
         address,
         storage: address,
@@ -59,10 +59,10 @@ fn alone(node: NodeHandle) -> Handles {
     }
 }
 
-/// Those that need nothing but a process.
+/// Those that need nothing but a process, and of which nothing has to be said.
 fn kinds() -> impl Iterator<Item = &'static Kind> {
     let kinds = fault::KINDS.iter();
-    kinds.filter(|kind| kind.needs == [Ability::Provision])
+    kinds.filter(|kind| kind.needs == [Ability::Provision] && kind.must.is_empty())
 }
 
 /// A fault that is healed as soon as something was seen of it, or nothing.
