@@ -37,9 +37,9 @@ pub enum Happened {
     Over,
     /// Nodes are not there.
     Died(Vec<Died>),
-    /// A fault, by its number, is being injected since a time of the monotonic clock: what it is to
-    /// hit was whole.
-    FaultBegan(usize, u64),
+    /// A fault, by its number, holds since a time of the monotonic clock: since it is injected, as
+    /// soon as what it hits is whole, or since it was brought about, if that takes a while.
+    FaultHolds(usize, u64),
     /// A fault, by its number, has come to its end, healed or not.
     FaultOver(usize),
     /// Ctrl-C.
@@ -167,7 +167,7 @@ impl Agenda {
 pub struct Breaking {
     /// When, after the begin of the measured window, ns.
     pub at_ns: u64,
-    /// For how long, ns.
+    /// For how long it holds, ns.
     pub for_ns: u64,
     /// The number of the one that has to be over before it begins.
     pub after: Option<usize>,
@@ -328,7 +328,7 @@ impl<'c> Conduct<'c> {
                 acts.extend(self.left_out());
                 acts
             }
-            Happened::FaultBegan(number, at_ns) => {
+            Happened::FaultHolds(number, at_ns) => {
                 let to_ns = at_ns + self.faults[number].for_ns;
                 self.agenda.0.insert((to_ns, Due::Heal(number)));
                 Vec::new()

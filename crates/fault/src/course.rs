@@ -17,6 +17,13 @@ const SILENCE: Duration = Duration::from_secs(1);
 /// How much later than planned the host's agent heals by itself.
 const SLACK: Duration = Duration::from_secs(5);
 
+/// How long agents let be what is brought about and hear nothing of it: whoever does that is on the
+/// way, and says so again and again.
+const RENEWED_WITHIN: Duration = Duration::from_secs(120);
+
+/// How often it is said.
+const RENEWED_EVERY: Duration = Duration::from_secs(10);
+
 /// How long nodes may take to end on a host that they were moved to.
 const MOVED_BACK: Duration = Duration::from_secs(70);
 
@@ -151,8 +158,9 @@ impl Course<'_> {
     /// Looks until what is to be hit is whole, which it may not be yet after what came before; no
     /// longer than the fault itself may take to be whole again.
     fn before(&mut self) -> Look {
-        let limit_ns = self.kind.healed_within.as_nanos() as u64;
-        let until_ns = self.world.now_ns() + limit_ns;
+        // What an agent still holds of one that nobody ends any more.
+        let limit = self.kind.healed_within + self.armed(Duration::ZERO);
+        let until_ns = self.world.now_ns() + limit.as_nanos() as u64;
         let mut waits = false;
         loop {
             let look = self.fault.look(self.world, PATIENCE);
@@ -173,6 +181,10 @@ impl Course<'_> {
 
     /// After how long agents heal by themselves.
     fn armed(&self, planned: Duration) -> Duration {
+        let planned = match self.kind.length {
+            Length::Staged => planned + RENEWED_WITHIN,
+            Length::Stated | Length::Moment | Length::Task => planned,
+        };
         match self.fault.later() {
             // What was moved ends elsewhere first, which takes a node a while.
             Some(_) => planned + SLACK + MOVED_BACK,
@@ -205,8 +217,15 @@ impl Course<'_> {
     /// meanwhile. Whether it was done is said by what it left behind.
     fn work(&mut self, planned: Duration) -> Option<bool> {
         let silence = SILENCE.min(planned / 4);
-        let mut is_seen = false;
+        let (mut is_seen, mut renewed_ns) = (false, self.world.now_ns());
         loop {
+            let now_ns = self.world.now_ns();
+            let is_due = now_ns >= renewed_ns + RENEWED_EVERY.as_nanos() as u64;
+            if self.kind.length == Length::Staged && is_due {
+                // One that is gone has healed, which the next look shows.
+                let _ = self.world.renew(self.armed(planned));
+                renewed_ns = now_ns;
+            }
             match self.fault.proceed(self.world) {
                 Ok(Work::Going) => {}
                 Ok(Work::Did(words)) => self.say("acted", words),

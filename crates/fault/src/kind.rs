@@ -75,7 +75,7 @@ pub enum Length {
     Moment,
     /// Until what it does is done, and no longer than the study says.
     Task,
-    /// As long as the study says, of which it takes a while to bring it about.
+    /// As long as the study says, from when it was brought about, which takes a while.
     Staged,
 }
 
@@ -202,6 +202,14 @@ impl Kind {
     /// The one of that name.
     pub fn of(name: &str) -> Option<Kind> {
         KINDS.iter().find(|kind| kind.name == name).copied()
+    }
+
+    /// The step of its course from which its time counts.
+    pub fn holds_from(&self) -> &'static str {
+        match self.length {
+            Length::Staged => "done",
+            Length::Stated | Length::Moment | Length::Task => "injecting",
+        }
     }
 
     /// For how long it is meant to hold at the most where nothing is stated, ns.

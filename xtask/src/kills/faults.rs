@@ -29,6 +29,9 @@ const HELD_S: u64 = 10;
 /// The longest that a fault may take to be seen on a busy machine, with its cluster's start, s.
 const SEEN_S: u64 = 300;
 
+/// A setting, with twice what every node of ours has.
+const SETTING: (&str, &str) = ("hinted_handoff_throttle", "2048KiB");
+
 /// The most agents of a cluster: of its hosts and of the switch between them.
 const HOSTS: usize = 4;
 
@@ -254,13 +257,18 @@ impl Kind {
 
     /// What must be said of it: as a key of a study and its value.
     fn knobs(&self) -> Vec<(&str, &str)> {
-        let values = [("loss", "50%"), ("rate", "1Mbit"), ("delay", "50ms")];
-        let takes = |knob: &&(&str, &str)| self.takes.iter().any(|one| one == knob.0);
+        let values = [
+            ("loss", "50%"),
+            ("rate", "1Mbit"),
+            ("delay", "50ms"),
+            ("by", "30s"),
+        ];
+        let takes = |knob: &&(&str, &str)| self.takes_some(knob.0);
         values.into_iter().filter(|knob| takes(&knob)).collect()
     }
 
-    fn takes_disk(&self) -> bool {
-        self.takes.iter().any(|one| one == "disk")
+    fn takes_some(&self, knob: &str) -> bool {
+        self.takes.iter().any(|one| one == knob)
     }
 
     /// It as an item of a study.
@@ -274,8 +282,11 @@ impl Kind {
         for (knob, value) in self.knobs() {
             item.push_str(&format!(", {knob}: {value}"));
         }
-        if self.takes_disk() {
+        if self.takes_some("disk") {
             item.push_str(", disk: {write_iops: 10, read_iops: 10}");
+        }
+        if self.takes_some("yaml") {
+            item.push_str(&format!(", yaml: {{{}: {}}}", SETTING.0, SETTING.1));
         }
         if !self.moment {
             item.push_str(", until: end");
@@ -296,8 +307,11 @@ impl Kind {
         for (knob, value) in self.knobs() {
             words.extend([format!("--{knob}"), value.to_owned()]);
         }
-        if self.takes_disk() {
+        if self.takes_some("disk") {
             words.extend(["--read-iops=10", "--write-iops=10"].map(str::to_owned));
+        }
+        if self.takes_some("yaml") {
+            words.push(format!("--yaml={}={}", SETTING.0, SETTING.1));
         }
         words
     }

@@ -22,6 +22,9 @@ const TRIED_WITHIN: Duration = Duration::from_secs(60);
 /// How long one may take that does something: every node is restarted, one after the other.
 const DONE_WITHIN: Duration = Duration::from_secs(15 * 60);
 
+/// How long it may take to bring one about that is asked for by hand.
+const BROUGHT_WITHIN: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// Does the command.
 pub fn run(command: &FaultCommand, common: &Common) -> Result<Exit> {
     match command {
@@ -274,7 +277,7 @@ fn listen() -> Result<()> {
 /// How long a fault is held.
 #[derive(Clone, Copy)]
 enum Held {
-    /// From its injection on.
+    /// From its injection on, or from when it was brought about.
     For(Duration),
     /// From when it was seen.
     AfterSeen(Duration),
@@ -305,7 +308,9 @@ fn one(
         terminal::say(&format!("  {seconds:6.1} s  {}: {}", step.what, step.words));
         let length = match (held, step.what) {
             _ if !kind.length.is_said() => return,
-            (Held::For(length), "injecting") => length,
+            (Held::For(length), what) if what == kind.holds_from() => length,
+            // It takes as long as it takes to bring it about, or until Ctrl-C.
+            (Held::For(_), "injecting") => BROUGHT_WITHIN,
             (Held::AfterSeen(length), what) if what == shown => length,
             // It may never be seen.
             (Held::AfterSeen(_), "injecting") => tried_within(kind),

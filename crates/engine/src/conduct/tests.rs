@@ -123,7 +123,7 @@ impl World for Sim {
                 let is_there = |(at_ns, _): &(u64, Told)| *at_ns <= self.now_ns;
                 let at = self.told.iter().position(is_there);
                 return Ok(at.map(|at| match self.told.remove(at) {
-                    (at_ns, Told::Began(number)) => Happened::FaultBegan(number, at_ns),
+                    (at_ns, Told::Began(number)) => Happened::FaultHolds(number, at_ns),
                     (_, Told::Over(number)) => Happened::FaultOver(number),
                 }));
             }

@@ -227,8 +227,8 @@ impl<'a> Faults<'a> {
                     said: step.words,
                 };
                 state.writer.write_fault_step(&record)?;
-                let begins = step.what == "injecting";
-                return Ok(begins.then_some(Happened::FaultBegan(number, step.at_ns)));
+                let holds = step.what == fault.kind.holds_from();
+                return Ok(holds.then_some(Happened::FaultHolds(number, step.at_ns)));
             }
         };
         let at_s = |what: &str| outcome.at_ns(what).map(since_s);
