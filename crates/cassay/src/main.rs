@@ -23,6 +23,10 @@ fn main() -> std::process::ExitCode {
     if let Some(code) = agent::answer() {
         return code.into();
     }
+    if let Some(left) = cluster::leave::answer() {
+        let exit = left.map_or_else(|error| terminal::error(&error), |()| exit::Exit::Done);
+        return terminal::end(exit).into();
+    }
     let args = match Args::try_parse() {
         Ok(args) => args,
         Err(usage) => return terminal::end(terminal::usage(&usage)).into(),

@@ -42,6 +42,8 @@ pub enum Ability {
     Settings,
     /// Give each host a network of its own.
     Hosts,
+    /// Add one node more to those of a host.
+    AnotherNode,
     /// Keep each host to CPUs of its own.
     CpuSet,
     /// Limit the CPU time of each host.
@@ -76,7 +78,7 @@ pub enum Ability {
 
 impl Ability {
     /// Every ability, in the order of display.
-    pub const ALL: [Ability; 30] = [
+    pub const ALL: [Ability; 31] = [
         Ability::Provision,
         Ability::Restart,
         Ability::OperationCounts,
@@ -92,6 +94,7 @@ impl Ability {
         Ability::Logs,
         Ability::Settings,
         Ability::Hosts,
+        Ability::AnotherNode,
         Ability::CpuSet,
         Ability::CpuLimit,
         Ability::MemoryLimit,
@@ -136,6 +139,7 @@ impl Ability {
             Ability::Logs => "logs",
             Ability::Settings => "settings",
             Ability::Hosts => "hosts",
+            Ability::AnotherNode => "another-node",
             Ability::CpuSet => "cpu-set",
             Ability::CpuLimit => "cpu-limit",
             Ability::MemoryLimit => "memory-limit",

@@ -8,7 +8,7 @@ use crate::operation::is_own;
 use crate::session::Session;
 use anyhow::{Context, Result};
 use host::process::Identity;
-use host::{Agent, Bytes, Restartable, Step};
+use host::{Agent, Bytes, Join, Restartable, Step};
 use measure::clock;
 use serde_json::{Map, Value};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -22,6 +22,8 @@ use std::time::Duration;
 pub struct Handles {
     /// In the order of [`crate::Cluster::nodes`].
     pub nodes: Vec<NodeHandle>,
+    /// Those that could be added to them, by host; none where nodes share the machine.
+    pub newcomers: Vec<Newcomer>,
     /// Those that are more than addresses, in their order; none where nodes share the machine.
     pub hosts: Vec<HostHandle>,
     /// The agent of the switch between them.
@@ -49,6 +51,15 @@ pub struct NodeHandle {
     pub access: Access,
     /// By what it is told to do something; none where it shows no MBeans.
     pub control: Option<NodeControl>,
+}
+
+/// A node that is none yet.
+#[derive(Debug)]
+pub struct Newcomer {
+    /// As it is when it has been added, without a process.
+    pub node: NodeHandle,
+    /// How it joins the others.
+    pub join: Join,
 }
 
 /// How a node of ours is started, and where its files are.

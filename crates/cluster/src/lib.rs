@@ -18,6 +18,7 @@ pub mod hidden;
 mod java;
 mod jolokia;
 pub mod kept;
+pub mod leave;
 pub mod leftovers;
 mod local;
 mod mbeans;
@@ -43,7 +44,7 @@ pub use change::Change;
 pub use cluster::{Cluster, NodeDied, NodeInfo};
 pub use counts::OperationCounts;
 pub use data_use::DataUse;
-pub use handle::{Anew, Handles, HostHandle, NodeControl, NodeHandle, OwnNode};
+pub use handle::{Anew, Handles, HostHandle, Newcomer, NodeControl, NodeHandle, OwnNode};
 pub use host::{DiskSpec, HostSpec, HostsSpec, Isolation, LinkSpec, VolumeUse};
 pub use local::{
     Effect, HostInfo, NodeConfiguration, Observed, Proof, Restarts, SchemaOption, memory_bytes,

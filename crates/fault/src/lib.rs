@@ -29,6 +29,7 @@ mod net_one_way;
 mod net_partition;
 mod net_reset;
 mod net_slow;
+mod node_add;
 mod node_clock_ahead;
 mod node_clock_behind;
 mod node_compact;
@@ -56,7 +57,7 @@ pub use live::{Live, Order, orders};
 use anyhow::Result;
 use cluster::{Anew, DataFile, Members, Operation, Row, View};
 use host::process::Identity;
-use host::{Break, Restartable, Seen, Sight, Step as FileStep};
+use host::{Break, Join, Restartable, Seen, Sight, Step as FileStep};
 use look::Look;
 use serde_json::{Map, Value};
 use std::net::SocketAddr;
@@ -87,6 +88,7 @@ pub const KINDS: &[Kind] = &[
     disk_errors::KIND,
     data_corrupt::KIND,
     data_lost::KIND,
+    node_add::KIND,
     node_decommission::KIND,
     node_remove::KIND,
     net_partition::KIND,
@@ -255,6 +257,12 @@ pub trait World {
     /// It does not tell within `limit`.
     fn clock_off_ms(&mut self, node: usize, limit: Duration) -> Result<[i64; 2]>;
 
+    /// How a host would have one node more.
+    ///
+    /// # Errors
+    /// It can have none.
+    fn newcomer(&self, host: usize) -> Result<Join>;
+
     /// Whether nothing stands in those folders.
     ///
     /// # Errors
@@ -267,6 +275,12 @@ pub trait World {
     /// # Errors
     /// It cannot be done.
     fn inject(&mut self, by: By, what: Break, nodes: &[usize], within: Duration) -> Result<()>;
+
+    /// From now on agents heal what is broken after `within`, whatever they were told before.
+    ///
+    /// # Errors
+    /// An agent is gone.
+    fn renew(&mut self, within: Duration) -> Result<()>;
 
     /// Makes whole all that was broken, the last first.
     ///

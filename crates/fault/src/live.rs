@@ -3,10 +3,11 @@
 use crate::{By, HostSeen, Mended, NodeSeen, World};
 use anyhow::{Context, Result, anyhow, bail};
 use cluster::{
-    Anew, DataFile, Handles, HostHandle, Members, NodeControl, NodeHandle, Operation, Row, View,
+    Anew, DataFile, Handles, HostHandle, Members, Newcomer, NodeControl, NodeHandle, Operation,
+    Row, View,
 };
 use host::process::Identity;
-use host::{Agent, Break, Broken, Restartable, Seen, Sight, Step as FileStep};
+use host::{Agent, Break, Broken, Join, Restartable, Seen, Sight, Step as FileStep};
 use measure::clock;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -44,6 +45,8 @@ pub fn orders() -> (Order, Receiver<()>) {
 #[derive(Debug)]
 pub struct Live {
     handles: Handles,
+    /// How many of its nodes are the cluster's; others were added by what broke it.
+    members_count: usize,
     orders: Receiver<()>,
     is_ordered: bool,
     broken: Vec<Entry>,
@@ -68,6 +71,7 @@ impl Live {
     /// One that nothing was done to yet.
     pub fn new(handles: Handles, orders: Receiver<()>) -> Live {
         Live {
+            members_count: handles.nodes.len(),
             handles,
             orders,
             is_ordered: false,
@@ -78,9 +82,16 @@ impl Live {
         }
     }
 
-    /// The processes of all nodes as they are now, in their order.
+    /// The processes of all nodes of the cluster as they are now, in their order.
     pub fn processes(&self) -> Vec<Option<Identity>> {
-        self.handles.nodes.iter().map(|node| node.process).collect()
+        let nodes = self.handles.nodes.iter().take(self.members_count);
+        nodes.map(|node| node.process).collect()
+    }
+
+    /// The node that a host could have.
+    fn newcomer_on(&self, host: usize) -> Result<&Newcomer> {
+        let found = self.handles.newcomers.get(host);
+        found.with_context(|| format!("host{} can have no node more", host + 1))
     }
 
     fn at(&self, node: usize) -> Result<&NodeHandle> {
@@ -191,6 +202,10 @@ impl World for Live {
         self.at(node)?.clock_off_ms(limit)
     }
 
+    fn newcomer(&self, host: usize) -> Result<Join> {
+        Ok(self.newcomer_on(host)?.join.clone())
+    }
+
     fn is_empty(&mut self, node: usize) -> Result<bool> {
         self.at(node)?.is_empty()
     }
@@ -201,7 +216,13 @@ impl World for Live {
             self.emptied.insert(*node, process.clone());
         }
         let agent = self.agent(by)?;
+        let adds = matches!(what, Break::Join(_));
         let broken = agent.inject(what, within)?;
+        if let (true, By::Host(host)) = (adds, by) {
+            self.newcomer_on(host)?;
+            let newcomer = self.handles.newcomers.remove(host);
+            self.handles.nodes.push(newcomer.node);
+        }
         // What was started to break it: nodes of another host.
         let started = agent.started(broken)?;
         for (index, process) in nodes.iter().zip(started) {
@@ -213,6 +234,11 @@ impl World for Live {
             nodes: nodes.to_vec(),
         });
         Ok(())
+    }
+
+    fn renew(&mut self, within: Duration) -> Result<()> {
+        let mut broken = self.broken.iter();
+        broken.try_for_each(|entry| entry.agent.renew(entry.broken, within))
     }
 
     fn heal(&mut self) -> Result<Mended> {
@@ -231,6 +257,9 @@ impl World for Live {
                 }
                 Err(error) => result = result.and(Err(error)),
             }
+        }
+        if result.is_ok() {
+            self.handles.nodes.truncate(self.members_count);
         }
         result.map(|()| mended)
     }

@@ -1,7 +1,7 @@
 //! What was seen of a thing at one moment, by who has not broken it.
 
 use crate::{By, NodeSeen, World};
-use anyhow::{Context, Error, Result};
+use anyhow::{Context, Error, Result, ensure};
 use host::process::Identity;
 use host::{Attempt, Reach, Restartable, Seen, Sight};
 use std::net::SocketAddr;
@@ -103,6 +103,21 @@ pub(crate) fn client(world: &mut dyn World, node: usize, limit: Duration) -> Loo
             Err(error) => format!("it does not answer a client ({})", short(&error)),
         },
     }
+}
+
+/// The process of a node, as far as is known.
+pub(crate) fn process_of(world: &dyn World, node: usize) -> Option<Identity> {
+    world.nodes().get(node).and_then(|node| node.process)
+}
+
+/// Refuses to go on with a node that is starting if it has ended.
+pub(crate) fn still_starting(world: &mut dyn World, node: usize, name: &str) -> Result<()> {
+    let ended = process(world, node, |state| state.is_none()).broken == Some(true);
+    ensure!(
+        !ended,
+        "{name} has ended while it started: its log says why"
+    );
+    Ok(())
 }
 
 /// The process of a node that runs.

@@ -80,9 +80,7 @@ impl Fault for Off {
     }
 
     fn proceed(&mut self, world: &mut dyn World) -> Result<Work> {
-        if look::process(world, self.node, |state| state.is_none()).broken == Some(true) {
-            anyhow::bail!("it has ended while it started: its log says why");
-        }
+        look::still_starting(world, self.node, "it")?;
         Ok(match world.ask(self.node, LIMIT) {
             Ok(()) => Work::Done("it answers again".to_owned()),
             Err(_) => Work::Going,

@@ -5,6 +5,7 @@ use crate::look::{self, Look, Looked};
 use crate::{Mended, World};
 use anyhow::{Context, Result, bail};
 use cluster::{Member, Standing};
+use std::net::SocketAddr;
 use std::time::Duration;
 
 /// Between two looks at work that a node was told to do.
@@ -20,16 +21,18 @@ pub(crate) const ENTERED_WITHIN: Duration = Duration::from_secs(300);
 /// How long a node may take to leave a ring, or to take another one out of it.
 pub(crate) const LEFT_WITHIN: Duration = Duration::from_secs(600);
 
-/// All nodes but one, by their indexes.
-fn others(world: &dyn World, node: usize) -> impl Iterator<Item = usize> + use<> {
-    let count = world.nodes().len();
-    (0..count).filter(move |other| *other != node)
+/// All nodes but one, if that is one of them, by their indexes.
+pub(crate) fn others(world: &dyn World, node: Option<usize>) -> Vec<usize> {
+    let all = 0..world.nodes().len();
+    all.filter(|other| Some(*other) != node).collect()
 }
 
 /// Another node, to be told something.
 pub(crate) fn another(world: &dyn World, node: usize) -> Result<usize> {
-    others(world, node)
-        .next()
+    let others = others(world, Some(node));
+    others
+        .first()
+        .copied()
         .context("there is no other node in the ring")
 }
 
@@ -40,9 +43,36 @@ pub(crate) fn member(
     node: usize,
     limit: Duration,
 ) -> Result<Option<Member>> {
-    let seen = world.nodes().into_iter().nth(node);
-    let storage = seen.context("there is no such node")?.storage;
+    let storage = storage(world, node)?;
     Ok(world.members(by, limit)?.all.remove(&storage))
+}
+
+/// Where the others reach a node.
+fn storage(world: &dyn World, node: usize) -> Result<SocketAddr> {
+    let seen = world.nodes().into_iter().nth(node);
+    Ok(seen.context("there is no such node")?.storage)
+}
+
+/// What some nodes hold the one at an address to be, each.
+pub(crate) fn held_at(
+    world: &mut dyn World,
+    by: Vec<usize>,
+    address: SocketAddr,
+    limit: Duration,
+) -> Result<Vec<Option<Standing>>> {
+    let standing = |by| {
+        let mut all = world.members(by, limit)?.all;
+        Ok(all.remove(&address).map(|one| one.standing))
+    };
+    by.into_iter().map(standing).collect()
+}
+
+/// That in words.
+pub(crate) fn words(held: &[Option<Standing>]) -> String {
+    let words = |standing: &Option<Standing>| standing.map_or("no member", Standing::words);
+    let mut said: Vec<&str> = held.iter().map(words).collect();
+    said.dedup();
+    format!("the others hold it to be {}", said.join(", "))
 }
 
 /// What all other nodes hold a node to be: whole if it is up and normal for all of them.
@@ -52,23 +82,17 @@ pub(crate) fn held(
     limit: Duration,
     is_broken: fn(Option<Standing>) -> bool,
 ) -> Looked {
-    let standings = another(world, node).and_then(|_| {
-        let by = others(world, node);
-        let standing = |by| Ok(member(world, by, node, limit)?.map(|one| one.standing));
-        by.map(standing).collect::<Result<Vec<_>>>()
+    let held = another(world, node).and_then(|_| {
+        let by = others(world, Some(node));
+        let address = storage(world, node)?;
+        held_at(world, by, address, limit)
     });
-    let standings = match standings {
-        Ok(standings) => standings,
-        Err(error) => return look::unseen("the other nodes", &error),
-    };
-    let words = |standing: &Option<Standing>| standing.map_or("no member", Standing::words);
-    let mut said: Vec<&str> = standings.iter().map(words).collect();
-    said.dedup();
-    Look {
-        broken: Some(standings.iter().all(|one| is_broken(*one))),
-        whole: Some(standings.iter().all(|one| *one == Some(Standing::Normal))),
-        words: format!("the others hold it to be {}", said.join(", ")),
-    }
+    let looked = held.map(|held| Look {
+        broken: Some(held.iter().all(|one| is_broken(*one))),
+        whole: Some(held.iter().all(|one| *one == Some(Standing::Normal))),
+        words: words(&held),
+    });
+    look::or_unseen("the other nodes", looked)
 }
 
 /// Whether nothing stands in the folders of a node's data: then it is broken.
@@ -100,7 +124,7 @@ pub(crate) fn and_settled(
     seen.and(|| look::or_unseen("it", settled(world, node, limit)))
 }
 
-fn settled(world: &mut dyn World, node: usize, limit: Duration) -> Result<Looked> {
+pub(crate) fn settled(world: &mut dyn World, node: usize, limit: Duration) -> Result<Looked> {
     let own = world.members(node, limit)?;
     let is_settled = own.mode == "NORMAL" && own.streams_count == 0;
     Ok(Look {

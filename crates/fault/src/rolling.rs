@@ -79,7 +79,7 @@ impl Round {
             };
             let mut turn = Turn {
                 node,
-                before: process_of(world, node),
+                before: look::process_of(world, node),
                 began_ns: now_ns,
                 started_ns: now_ns,
             };
@@ -92,9 +92,7 @@ impl Round {
         let name = format!("node{}", turn.node + 1);
         if let Err(why) = is_up(world, turn.node) {
             let is_late = now_ns - turn.started_ns >= STARTED_WITHIN.as_nanos() as u64;
-            if look::process(world, turn.node, |state| state.is_none()).broken == Some(true) {
-                bail!("{name} has ended while it started: its log says why");
-            }
+            look::still_starting(world, turn.node, &name)?;
             if is_late {
                 let limit_s = STARTED_WITHIN.as_secs();
                 return Err(why.context(format!("{name} is not up {limit_s} s after its start")));
@@ -119,11 +117,6 @@ impl Round {
             since_s(now_ns, turn.started_ns)
         )))
     }
-}
-
-/// The process of a node, as far as is known.
-pub(crate) fn process_of(world: &dyn World, node: usize) -> Option<Identity> {
-    world.nodes().get(node).and_then(|node| node.process)
 }
 
 /// Whether the kernel of a node's host knows a process.

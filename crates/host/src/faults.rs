@@ -8,61 +8,35 @@
 mod commands;
 mod emptied;
 mod files;
+mod joined;
 mod limits;
 mod links;
 mod packets;
 mod power;
 mod process;
 mod rot;
+mod start;
+mod told;
 mod volume;
 
-use crate::calls::StartProcess;
+pub use joined::Join;
+pub use start::{Restartable, Start};
+pub use told::{Broken, Healed};
+pub(crate) use told::{Heal, Inject, Renew, Started};
+
 use crate::files::Step;
 use crate::filter::Loss;
 use crate::here::Here;
 use crate::process::Identity;
-use crate::{Agent, Invocation, LinkSpec};
+use crate::{Invocation, LinkSpec};
 use anyhow::{Context, Result};
 use measure::clock::Deadline;
-use reach::{Call, Serve};
+use reach::Serve;
 use serde::{Deserialize, Serialize};
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::PathBuf;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-
-/// A process that an agent has started, and what starts it again.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Restartable {
-    /// Which.
-    pub process: Identity,
-    start: StartProcess,
-}
-
-impl Restartable {
-    /// `process`, which `command` starts again, with its output to the file `output`.
-    ///
-    /// # Errors
-    /// An argument is no Unicode.
-    pub fn new(process: Identity, command: &Command, output: &Path) -> Result<Restartable> {
-        let start = StartProcess::of(command, output)?;
-        Ok(Restartable { process, start })
-    }
-
-    /// Has it started with these variables.
-    pub(crate) fn environment<const N: usize>(&mut self, pairs: [(&str, String); N]) {
-        let pairs = pairs.map(|(name, value)| (name.to_owned(), Some(value)));
-        self.start.environment.extend(pairs);
-    }
-
-    /// Another process, which is started again as this one would be.
-    #[must_use]
-    pub fn of(&self, process: Identity) -> Restartable {
-        let start = self.start.clone();
-        Restartable { process, start }
-    }
-}
 
 /// What an agent can break. Processes are those that it has started. A volume is broken in one way
 /// at a time, beside that it may be slow: the second is refused.
@@ -92,6 +66,10 @@ pub enum Break {
         /// Where others reach it.
         address: SocketAddr,
     },
+    /// A process is started that joins others. If they still reach it when it is healed, a program
+    /// is run that has it leave them; then it is killed, and all that it had is gone, its address
+    /// too.
+    Join(Join),
     /// Files are changed; then they are changed back. What reads them when it starts is asked to
     /// end before that and started after it, both times.
     Files {
@@ -259,6 +237,7 @@ impl Break {
                 folders,
                 address,
             } => Box::new(Emptied::of(process, folders, When::Left(address))),
+            Break::Join(what) => Box::new(joined::Joined::of(what)),
             Break::Files {
                 reader,
                 forth,
@@ -302,86 +281,6 @@ impl Break {
     }
 }
 
-/// Breaks something. The answer is what to heal it by.
-#[derive(Serialize, Deserialize)]
-pub(crate) struct Inject {
-    what: Break,
-    /// After so long the agent heals it by itself.
-    within_ms: u64,
-}
-
-impl Call for Inject {
-    const NAME: &'static str = "break";
-    type Answer = Broken;
-}
-
-/// Something that is broken, by its number at its agent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Broken(u64);
-
-/// Heals what was broken.
-#[derive(Serialize, Deserialize)]
-pub(crate) struct Heal(Broken);
-
-impl Call for Heal {
-    const NAME: &'static str = "heal";
-    type Answer = Healed;
-}
-
-/// What came of healing.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Healed {
-    /// The processes that there are now, in the order of those that were broken; none where none
-    /// was.
-    pub processes: Vec<Identity>,
-    /// Whether the agent had done it already, by itself.
-    pub by_itself: bool,
-    /// What became of what was broken, if that is not the same every time.
-    #[serde(default)]
-    pub became: Option<String>,
-}
-
-/// The processes that were started to break something.
-#[derive(Serialize, Deserialize)]
-pub(crate) struct Started(Broken);
-
-impl Call for Started {
-    const NAME: &'static str = "list-what-a-break-started";
-    type Answer = Vec<Identity>;
-}
-
-/// How long breaking and healing may take: processes end and start, volumes are mounted.
-const LIMIT: Duration = Duration::from_secs(90);
-
-impl Agent {
-    /// Breaks something of its host. If nobody heals it, it does so itself after `within`.
-    ///
-    /// # Errors
-    /// It cannot be done (the process is none of its own, the machine does not permit it), or the
-    /// guard cannot be told. What was done by then is undone.
-    pub fn inject(&self, what: Break, within: Duration) -> Result<Broken> {
-        let within_ms = within.as_millis() as u64;
-        self.call_for(&Inject { what, within_ms }, LIMIT)
-    }
-
-    /// Makes whole again what was broken. Once more is the same as once.
-    ///
-    /// # Errors
-    /// It cannot be done.
-    pub fn heal(&self, broken: Broken) -> Result<Healed> {
-        self.call_for(&Heal(broken), LIMIT)
-    }
-
-    /// The processes that were started to break something, as by [`Break::Adopt`], in their order;
-    /// none when it is whole.
-    ///
-    /// # Errors
-    /// The agent is gone, or has broken nothing of this number.
-    pub fn started(&self, broken: Broken) -> Result<Vec<Identity>> {
-        self.call_for(&Started(broken), LIMIT)
-    }
-}
-
 /// What is broken on a host, as its agent has it.
 #[derive(Default)]
 pub(crate) struct Faults {
@@ -390,7 +289,8 @@ pub(crate) struct Faults {
 }
 
 enum State {
-    Broken(Box<dyn Breakable>),
+    /// When the agent heals it by itself.
+    Broken(Box<dyn Breakable>, Deadline),
     Whole(Result<Healed, String>),
 }
 
@@ -405,10 +305,11 @@ impl Faults {
         self.news.notify_all();
     }
 
-    /// Waits until somebody has healed it, or all ends; true if nobody has when the time is over.
-    fn is_left(&self, Broken(number): Broken, deadline: Deadline) -> bool {
+    /// Waits until somebody has healed it, or all ends; true if nobody has when its time is over.
+    fn is_left(&self, Broken(number): Broken) -> bool {
         let mut all = self.lock();
-        while let Some(State::Broken(_)) = all.get(number as usize) {
+        while let Some(State::Broken(_, deadline)) = all.get(number as usize) {
+            let deadline = *deadline;
             if deadline.passed() {
                 return true;
             }
@@ -427,7 +328,7 @@ impl Here {
         let state = all.get_mut(number as usize);
         let state = state.context("nothing was broken by this number")?;
         let by_itself = matches!(state, State::Whole(_));
-        if let State::Broken(what) = state {
+        if let State::Broken(what, _) = state {
             let processes = what.heal(self);
             let healed = processes.map(|processes| Healed {
                 processes,
@@ -459,14 +360,14 @@ impl Serve<Here> for Inject {
         std::thread::Builder::new()
             .name(format!("heal {}", broken.0))
             .spawn(move || {
-                if own.faults.is_left(broken, deadline) {
+                if own.faults.is_left(broken) {
                     // Whoever asks for it hears how that went.
                     let _ = own.heal(broken);
                 }
             })
             .context("start a thread that heals in time")?;
         match what.inject(here) {
-            Ok(()) => all.push(State::Broken(what)),
+            Ok(()) => all.push(State::Broken(what, deadline)),
             Err(error) => {
                 let undone = what.heal(here);
                 all.push(State::Whole(Ok(Healed::default())));
@@ -480,6 +381,19 @@ impl Serve<Here> for Inject {
     }
 }
 
+impl Serve<Here> for Renew {
+    fn serve(self, here: &Here) -> Result<()> {
+        let Broken(number) = self.broken;
+        let mut all = here.faults.lock();
+        let state = all.get_mut(number as usize);
+        let state = state.context("nothing was broken by this number")?;
+        if let State::Broken(_, deadline) = state {
+            *deadline = Deadline::after(Duration::from_millis(self.within_ms));
+        }
+        Ok(())
+    }
+}
+
 impl Serve<Here> for Heal {
     fn serve(self, here: &Here) -> Result<Healed> {
         here.heal(self.0)
@@ -490,7 +404,7 @@ impl Serve<Here> for Started {
     fn serve(self, here: &Here) -> Result<Vec<Identity>> {
         let Broken(number) = self.0;
         match here.faults.lock().get(number as usize) {
-            Some(State::Broken(what)) => Ok(what.started()),
+            Some(State::Broken(what, _)) => Ok(what.started()),
             Some(State::Whole(_)) => Ok(Vec::new()),
             None => anyhow::bail!("nothing was broken by this number"),
         }

@@ -15,7 +15,7 @@ use crate::calls::{
     VolumeAbilities,
 };
 use crate::cgroup::Group;
-use crate::faults::{Faults, Heal, Inject, Started};
+use crate::faults::{Faults, Heal, Inject, Renew, Started};
 use crate::files::{Change, DeviceBytes, Get, List, Space, Sum, Uncache};
 use crate::net::{Namespace, Netlink};
 use crate::process::{self, Identity};
@@ -70,6 +70,7 @@ pub const CALLS: &[Row<Here>] = &[
     Row::of::<ReadClock>(),
     Row::of::<Inject>(),
     Row::of::<Heal>(),
+    Row::of::<Renew>(),
     Row::of::<Started>(),
     Row::of::<See>(),
     Row::of::<Receive>(),

@@ -116,15 +116,23 @@ impl Hosts {
         if slot == 0 {
             return Ok(host.address());
         }
+        let address = self.address_of(index, slot)?;
+        host.add_address(address)?;
+        Ok(address)
+    }
+
+    /// The same address, which its link need not have.
+    ///
+    /// # Errors
+    /// The network has no more.
+    pub fn address_of(&self, index: usize, slot: usize) -> Result<Ipv4Addr> {
         let number = slot * self.hosts.len() + index + 1;
         anyhow::ensure!(
             number <= switch::HOSTS_COUNT_MAX,
             "a network has {} addresses for nodes, and number {number} is asked for",
             switch::HOSTS_COUNT_MAX
         );
-        let address = self.switch.address(number);
-        host.add_address(address)?;
-        Ok(address)
+        Ok(self.switch.address(number))
     }
 
     /// What is needed to find them again.

@@ -89,18 +89,18 @@ impl Invocation {
         })
     }
 
-    /// Runs it, which is to end with 0.
+    /// Runs it, which is to end with 0 within `limit`.
     ///
     /// # Errors
     /// It cannot be started, does not end in time, or ends with anything else.
-    pub(crate) fn succeed(&self) -> Result<()> {
-        let done = self.run(LIMIT)?;
+    pub(crate) fn succeed(&self, limit: Duration) -> Result<()> {
+        let done = self.run(limit)?;
         match done.code {
             Some(0) => Ok(()),
             Some(code) => bail!("{self} ended with {code}: {}", done.said),
             None => bail!(
                 "{self} was killed, at the latest after {} s: {}",
-                LIMIT.as_secs(),
+                limit.as_secs(),
                 done.said
             ),
         }

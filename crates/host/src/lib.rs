@@ -34,7 +34,7 @@ pub use able::{Able, HostAbility, abilities, volume_abilities};
 pub use agent::{Agent, Ended, end_agents};
 pub use calls::{Begin, Role};
 pub use cgroup::CgroupDir;
-pub use faults::{Break, Broken, Healed, Restartable};
+pub use faults::{Break, Broken, Healed, Join, Restartable, Start};
 pub use files::{Bytes, Entry, FileId, From, Piece, Reader, Step};
 pub use filter::{Link, Loss};
 pub use hosts::Hosts;

@@ -1,10 +1,10 @@
 //! What has to be undone on a host, whoever does it: the agent that did it, its guard, or a later
 //! command.
 
-use crate::Invocation;
 use crate::cgroup::{CgroupDir, Group};
 use crate::process::Identity;
 use crate::volume;
+use crate::{Invocation, invocation};
 use anyhow::{Context, Result};
 use measure::clock::{self, Deadline};
 use rustix::process::Signal;
@@ -49,7 +49,7 @@ impl Undo {
                 Ok(())
             }
             Undo::Thaw(folder) => volume::thaw(folder),
-            Undo::Command(heal) => heal.succeed(),
+            Undo::Command(heal) => heal.succeed(invocation::LIMIT),
         }
     }
 }

@@ -9,7 +9,7 @@ use fault::{
     By, Hit, HostSeen, Kind, Live, Mended, NodeSeen, Options, Order, Outcome, Verdict, World,
 };
 use host::process::{self, Identity};
-use host::{Agent, Break, Restartable, Seen, Sight, Step};
+use host::{Agent, Break, Join, Restartable, Seen, Sight, Step};
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -54,6 +54,7 @@ fn node(agent: &Arc<Agent>, root: &Path) -> NodeHandle {
 fn alone(node: NodeHandle) -> Handles {
     Handles {
         nodes: vec![node],
+        newcomers: Vec::new(),
         hosts: Vec::new(),
         switch: None,
     }
@@ -157,6 +158,9 @@ impl World for Astray {
         self.0.clock_off_ms(node, limit)
     }
 
+    fn newcomer(&self, host: usize) -> Result<Join> {
+        self.0.newcomer(host)
+    }
     fn is_empty(&mut self, node: usize) -> Result<bool> {
         self.0.is_empty(node)
     }
@@ -169,6 +173,9 @@ impl World for Astray {
         self.1.inject(Break::Pause(self.2), within).map(drop)
     }
 
+    fn renew(&mut self, within: Duration) -> Result<()> {
+        self.0.renew(within)
+    }
     fn heal(&mut self) -> Result<Mended> {
         Ok(Mended::default())
     }

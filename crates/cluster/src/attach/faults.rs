@@ -63,6 +63,7 @@ impl Attached {
         };
         Ok(Handles {
             nodes: nodes.iter().map(handle).collect(),
+            newcomers: Vec::new(),
             hosts: Vec::new(),
             switch: None,
         })

@@ -11,6 +11,7 @@ mod classes;
 mod compare;
 mod jvm;
 mod logs;
+mod newcomer;
 pub(crate) mod node;
 pub(crate) mod place;
 mod ports;
@@ -31,8 +32,8 @@ pub(crate) use proof::{keyspace_proofs, table_proofs};
 pub(crate) use reopen::cluster as reopen;
 pub use restart::Restarts;
 pub use room::memory_bytes;
-pub(crate) use settings::changed;
 pub use settings::yaml_refusal;
+pub(crate) use settings::{changed, properties};
 pub(crate) use state::started_by;
 
 use crate::access::Access;
@@ -371,7 +372,10 @@ impl Nodes {
 
     /// What starts a node, perhaps anew, and where what it says goes.
     fn command_of(&self, index: usize, anew: Option<Anew>) -> Result<(Command, PathBuf)> {
-        let node = &self.nodes[index];
+        self.command_for(&self.nodes[index], anew)
+    }
+
+    fn command_for(&self, node: &LocalNode, anew: Option<Anew>) -> Result<(Command, PathBuf)> {
         let starts = node.starts.map_or_else(|| node.starts_count(), Ok)?;
         let how = (starts + 1, anew);
         let (program, layout) = (&self.program, &node.layout);
@@ -402,24 +406,22 @@ impl Nodes {
             folder: host.folder().to_owned(),
             device: host.device().map(str::to_owned),
         };
-        let nodes = 0..self.nodes.len();
+        let nodes = self.nodes.iter();
         Ok(Handles {
-            nodes: nodes
-                .map(|index| self.handle(index))
-                .collect::<Result<_>>()?,
+            nodes: nodes.map(|node| self.handle(node)).collect::<Result<_>>()?,
+            newcomers: self.newcomers()?,
             hosts: hosts.iter().map(host).collect(),
             switch: self.hosts().map(|hosts| Arc::clone(hosts.switch())),
         })
     }
 
-    fn handle(&self, index: usize) -> Result<NodeHandle> {
-        let node = &self.nodes[index];
+    fn handle(&self, node: &LocalNode) -> Result<NodeHandle> {
         let layout = &node.layout;
         let hosts = self.hosts().map(Hosts::all).unwrap_or_default();
-        let start = self.command_of(index, None)?;
-        let (mut forgiving, _) = self.command_of(index, None)?;
+        let start = self.command_for(node, None)?;
+        let (mut forgiving, _) = self.command_for(node, None)?;
         forgiving.env(jvm::OPTIONS_VARIABLE, jvm::IGNORE_REPLAY_ERRORS);
-        let anew = |how| Ok::<_, anyhow::Error>(self.command_of(index, Some(how))?.0);
+        let anew = |how| Ok::<_, anyhow::Error>(self.command_for(node, Some(how))?.0);
         Ok(NodeHandle {
             name: layout.name.clone(),
             agent: Arc::clone(&node.host),

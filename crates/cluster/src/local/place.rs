@@ -7,7 +7,7 @@
 
 use super::ports::Ports;
 use super::settings::{self, NodeLayout};
-use super::{Ground, Nodes, room};
+use super::{Ground, Nodes, newcomer, room};
 use crate::capability::{self, Ability, Answer, HostsAnswer};
 use crate::cluster::NodeInfo;
 use crate::spec::LocalSpec;
@@ -244,6 +244,13 @@ fn answers_here(spec: &LocalSpec) -> BTreeMap<Ability, Answer> {
         all.extend(answers(host::volume_abilities()));
     }
     for ability in Ability::OF_VOLUMES {
+        let how = "beside the others of a host, with an address and tokens of its own";
+        let addition = match (all.get(&Ability::Hosts), newcomer::refusal(spec)) {
+            (Some(Err(why)), _) => Err(why.clone()),
+            (_, Some(why)) => Err(why),
+            _ => Ok(how.to_owned()),
+        };
+        all.insert(Ability::AnotherNode, addition);
         let why = "the hosts have no volume of their own (`host: {volume: 20GiB}`)";
         all.entry(ability).or_insert_with(|| Err(why.to_owned()));
     }

@@ -177,6 +177,22 @@ pub(crate) fn ring(nodes: usize, tokens_per_node: u64) -> Vec<Vec<i64>> {
     (0..nodes).map(of_node).collect()
 }
 
+/// The tokens of one node more in such a ring: each node gives up the same share, so that all own
+/// as much as it does (but for what does not divide).
+pub(crate) fn further_tokens(nodes: usize, tokens_per_node: u64) -> Vec<i64> {
+    let (nodes, tokens) = (nodes as u128, u128::from(tokens_per_node));
+    let token = |index: u128| {
+        // In turn of each node: of the slice that ends with its token, all but a part is taken, of
+        // which as many as there are nodes then make a slice.
+        let ends = 2 * (index * nodes + index % nodes) + 1;
+        let parts = 2 * (nodes + 1);
+        let unsigned = ((ends * (nodes + 1) - 2) << 64) / (parts * nodes * tokens);
+        // The smallest is reserved.
+        ((unsigned as u64).max(1) ^ (1 << 63)) as i64
+    };
+    (0..tokens).map(token).collect()
+}
+
 /// What makes the node's folders and writes its files.
 pub(crate) fn files(
     node: &NodeLayout,
@@ -198,7 +214,7 @@ pub(crate) fn files(
         put("logback.xml", logback_of(&node.logs())),
         put("cassandra-rackdc.properties", rack),
         Step::Write {
-            path: node.conf().join(JOLOKIA_FILE),
+            path: properties(&node.conf()),
             bytes: Bytes(jolokia.into_bytes()),
             is_private: true,
         },
@@ -215,14 +231,17 @@ const JOLOKIA_THREADS: usize = 2;
 /// # Errors
 /// The file is not there or has no password.
 pub(crate) fn read_secret(host: &Agent, node: &NodeLayout) -> Result<String> {
-    let path = node.conf().join(JOLOKIA_FILE);
+    let path = properties(&node.conf());
     let text = String::from_utf8_lossy(&host.read(&path)?).into_owned();
     let found = text.lines().find_map(|line| line.strip_prefix("password="));
     let found = found.with_context(|| format!("{} has no password", path.display()))?;
     Ok(found.to_string())
 }
 
-const JOLOKIA_FILE: &str = "jolokia.properties";
+/// The file of a node's agent, in the folder of its configuration.
+pub(crate) fn properties(conf: &Path) -> PathBuf {
+    conf.join("jolokia.properties")
+}
 
 /// User name of the MBean agent; the password is random for every cluster.
 pub(crate) const JOLOKIA_USER: &str = "cassay";

@@ -1,8 +1,12 @@
 //! Three hosts with a node each, simulated: broken, looked at and made whole on a simulated clock.
 
+mod ring;
+
+pub(super) use ring::LEAVING_NS;
+
 use super::*;
 use anyhow::bail;
-use cluster::{Member, Standing};
+use cluster::Standing;
 use host::process::Identity;
 use host::{Attempt, Bytes, Reach, VolumeUse};
 use std::sync::LazyLock;
@@ -19,6 +23,8 @@ pub(super) struct Sim {
     pub ordered_ns: u64,
     pub broken: Vec<Break>,
     pub injected: Vec<Duration>,
+    /// When agents were told to let it be, and for how long.
+    pub renewed: Vec<(u64, Duration)>,
     /// Another thing is broken than the one that is looked at.
     pub breaks_another: bool,
     /// Nobody may be asked.
@@ -51,13 +57,14 @@ pub(super) struct Sim {
     pub at_work: Vec<(usize, Operation, u64)>,
     /// What its nodes are told to do.
     pub works: Works,
+    /// When a node was added, if one is there.
+    pub added_ns: Option<u64>,
+    /// How long it takes to join.
+    pub joins_within_ns: u64,
 }
 
-/// How long the others take to hold it to be down.
-const DETECTED_NS: u64 = 2 * S;
-
-/// How long it takes to leave a ring.
-pub(super) const LEAVING_NS: u64 = S;
+/// Which node one is that is added.
+pub(super) const ADDED: usize = 3;
 
 /// What is broken of them all.
 pub(super) const HIT: usize = 0;
@@ -67,7 +74,7 @@ impl Sim {
         self.broken.iter().any(what)
     }
 
-    fn is_gone(&self) -> bool {
+    pub fn is_gone(&self) -> bool {
         let ends = |what: &Break| {
             matches!(
                 what,
@@ -75,27 +82,6 @@ impl Sim {
             )
         };
         self.is(ends) && !self.is_elsewhere()
-    }
-
-    /// What it was told, or another one of it, has been done.
-    pub fn is_out(&self, by: usize) -> bool {
-        let mut at_work = self.at_work.iter();
-        let is_done = |until: u64| self.now_ns >= until && !self.stays_member;
-        at_work.any(|(node, _, until)| *node == by && is_done(*until)) && !self.broken.is_empty()
-    }
-
-    /// Where the others hold it to stand.
-    pub fn standing(&self) -> Option<Standing> {
-        let leaves = self.at_work.iter().any(|(node, ..)| *node == HIT);
-        match () {
-            () if self.is_out(HIT) || self.is_out(HIT + 1) => None,
-            () if leaves && !self.broken.is_empty() && !self.stays_member => {
-                Some(Standing::Leaving)
-            }
-            () if self.stays_down && self.is_healed() => Some(Standing::Down),
-            () if self.is_gone() && self.now_ns >= DETECTED_NS => Some(Standing::Down),
-            () => Some(Standing::Normal),
-        }
     }
 
     pub fn is_healed(&self) -> bool {
@@ -247,7 +233,8 @@ impl World for Sim {
             cql: ([10, 0, 0, index as u8 + 1], 9042).into(),
             storage: ([10, 0, 0, index as u8 + 1], 7000).into(),
         };
-        (0..3).map(node).collect()
+        let added = usize::from(self.added_ns.is_some());
+        (0..ADDED + added).map(node).collect()
     }
 
     fn refresh(&mut self) {}
@@ -307,30 +294,16 @@ impl World for Sim {
         Ok(works::clock_off_ms(&self.broken))
     }
 
+    fn newcomer(&self, host: usize) -> Result<Join> {
+        Ok(works::join(host))
+    }
+
     fn is_empty(&mut self, _: usize) -> Result<bool> {
         Ok(self.is(|what| matches!(what, Break::Wipe { .. })) && !self.keeps_data)
     }
 
     fn members(&mut self, node: usize, _: Duration) -> Result<Members> {
-        let member = |(index, seen): (usize, NodeSeen)| {
-            let standing = match index {
-                HIT => self.standing()?,
-                _ => Standing::Normal,
-            };
-            let host_id = format!("id{index}");
-            Some((seen.storage, Member { host_id, standing }))
-        };
-        let streams = node == HIT && self.now_ns < self.streams_until_ns && self.is_healed();
-        Ok(Members {
-            mode: if streams { "JOINING" } else { "NORMAL" }.to_owned(),
-            streams_count: usize::from(streams),
-            all: self
-                .nodes()
-                .into_iter()
-                .enumerate()
-                .filter_map(member)
-                .collect(),
-        })
+        Ok(self.members_of(node))
     }
 
     fn tell(&mut self, _: usize, what: Operation, _: Duration) -> Result<String> {
@@ -379,8 +352,16 @@ impl World for Sim {
         self.injected.push(within);
         if !self.breaks_another {
             self.works.inject(&what, nodes, self.now_ns);
+            if let Break::Join(_) = &what {
+                self.added_ns = Some(self.now_ns);
+            }
             self.broken.push(what);
         }
+        Ok(())
+    }
+
+    fn renew(&mut self, within: Duration) -> Result<()> {
+        self.renewed.push((self.now_ns, within));
         Ok(())
     }
 
@@ -388,6 +369,7 @@ impl World for Sim {
         self.healed_ns = self.now_ns;
         if !self.stays_broken {
             self.broken.clear();
+            self.added_ns = None;
         }
         self.has_stopped = self.stops_itself;
         Ok(Mended {
@@ -405,6 +387,9 @@ impl World for Sim {
     fn see(&mut self, by: By, what: Sight) -> Result<Seen> {
         if self.nobody_looks && !self.injected.is_empty() && self.now_ns < self.ordered_ns {
             bail!("the agent is away");
+        }
+        if let (Sight::Process(_), By::Host(_), None) = (&what, by, self.added_ns) {
+            return Ok(Seen::Process(None));
         }
         if let (Sight::Process(process), By::Node(node)) = (&what, by)
             && *process != self.works.process(node)

@@ -152,15 +152,16 @@ impl Works {
 
     pub fn process(&self, node: usize) -> Identity {
         let own = Identity::own();
+        let count = self.starts.get(node).map_or(0, |(count, _)| *count);
         Identity {
-            start_ticks: own.start_ticks + self.starts[node].0,
+            start_ticks: own.start_ticks + count,
             ..own
         }
     }
 
     pub fn is_starting(&self, node: usize, now_ns: u64) -> bool {
-        let (count, at_ns) = self.starts[node];
-        let is_refused = self.refuses == Some(node) && self.changed[node];
+        let (count, at_ns) = self.starts.get(node).copied().unwrap_or_default();
+        let is_refused = self.refuses == Some(node) && self.changed.get(node) == Some(&true);
         count > 0 && (now_ns < at_ns + self.starts_within_ns || is_refused)
     }
 
@@ -188,6 +189,18 @@ impl Works {
     pub fn heal(&mut self, node: usize, now_ns: u64) {
         self.changed[node] = false;
         self.start(node, now_ns);
+    }
+}
+
+/// What a host would have a fourth node by.
+pub(super) fn join(host: usize) -> Join {
+    let command = host::process::command("/bin/true".as_ref());
+    Join {
+        start: host::Start::new(&command, "/dev/null".as_ref()).unwrap(),
+        files: Vec::new(),
+        folder: format!("/host{}/node4", host + 1).into(),
+        address: std::net::SocketAddrV4::new([10, 0, 0, 4].into(), 7000),
+        leave: host::Invocation::default(),
     }
 }
 
@@ -392,4 +405,77 @@ fn a_clock_is_off_by_what_a_client_hears_and_in_the_direction_that_was_asked_for
     assert_eq!(verdict, Verdict::Mismatch, "{steps:?}");
     let (verdict, ..) = of("node-clock-ahead", Works::default(), true);
     assert_eq!(verdict, Verdict::Mismatch, "another one was started");
+}
+
+/// A clock of a node that takes half a minute to start was held for so much less.
+#[test]
+fn agents_let_be_what_is_brought_about_as_long_as_somebody_says_so() {
+    let mut sim = Sim {
+        works: Works {
+            starts_within_ns: 35 * S,
+            ..Works::default()
+        },
+        ordered_ns: 90 * S,
+        ..Sim::default()
+    };
+    let kind = Kind::of("node-clock-ahead").unwrap();
+    let (what, length) = (
+        (&Hit::Node(HIT), &Options::tried()),
+        Duration::from_secs(50),
+    );
+    let outcome = run(&kind, what, &mut sim, length, &mut |_| ());
+    assert_eq!(outcome.verdict(), Verdict::Confirmed, "{outcome:#?}");
+    let held_ns = outcome.at_ns(kind.holds_from()).unwrap();
+    assert!((35 * S..37 * S).contains(&held_ns), "{outcome:#?}");
+    assert_eq!(sim.renewed.len(), 3, "{:?}", sim.renewed);
+    for (at_ns, within) in &sim.renewed {
+        assert!(
+            at_ns + within.as_nanos() as u64 > 90 * S,
+            "not before its end"
+        );
+    }
+}
+
+#[test]
+fn a_node_that_is_added_joins_and_leaves_again() {
+    let add = |joins_within_ns| {
+        let sim = Sim {
+            joins_within_ns,
+            ..Sim::default()
+        };
+        course(&Kind::of("node-add").unwrap(), sim)
+    };
+    let (verdict, steps, sim) = add(2 * S);
+    assert_eq!(verdict, Verdict::Confirmed, "{steps:#?}");
+    let order = ["checked", "injecting", "seen", "done", "healing", "whole"];
+    assert_eq!(words(&steps), order);
+    assert!(steps[2].words.contains("joining"), "{steps:#?}");
+    assert!(steps[3].words.contains("up and normal"), "{steps:#?}");
+    assert!(
+        steps[3].at_ns >= 2 * S && steps[4].at_ns == 10 * S,
+        "{steps:#?}"
+    );
+    assert!(
+        steps[5].words.contains("no member") && steps[5].words.contains("process no more"),
+        "{steps:#?}"
+    );
+    let told: Vec<_> = sim
+        .at_work
+        .iter()
+        .map(|(node, what, _)| (*node, what))
+        .collect();
+    assert_eq!(told, [(sim::ADDED, &Operation::Decommission)]);
+
+    // One that has not joined by then has nothing to give back.
+    let (verdict, steps, sim) = add(60 * S);
+    assert_eq!(
+        verdict,
+        Verdict::Confirmed,
+        "it was seen, and is gone: {steps:#?}"
+    );
+    assert_eq!(
+        words(&steps)[2..],
+        ["seen", "unfinished", "healing", "whole"]
+    );
+    assert_eq!(sim.at_work.len(), 0);
 }

@@ -3,6 +3,7 @@
 use super::Breakable;
 use crate::Invocation;
 use crate::here::Here;
+use crate::invocation::LIMIT;
 use crate::process::Identity;
 use crate::undo::Undo;
 use anyhow::Result;
@@ -16,12 +17,12 @@ pub(super) struct Commands {
 impl Breakable for Commands {
     fn inject(&mut self, here: &Here) -> Result<()> {
         here.undo.add(Undo::Command(self.heal.clone()))?;
-        self.inject.succeed()
+        self.inject.succeed(LIMIT)
     }
 
     /// What has not healed stays on the list, so that it is tried once more at the end.
     fn heal(&mut self, here: &Here) -> Result<Vec<Identity>> {
-        self.heal.succeed()?;
+        self.heal.succeed(LIMIT)?;
         here.undo.forget(&Undo::Command(self.heal.clone()))?;
         Ok(Vec::new())
     }

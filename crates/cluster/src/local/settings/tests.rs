@@ -27,27 +27,56 @@ fn map(value: Value) -> Map<String, Value> {
     value.as_object().unwrap().clone()
 }
 
+/// What each node owns of 2^64, and whose the tokens are, in their order.
+fn owned(ring: &[Vec<i64>]) -> (Vec<u128>, Vec<usize>) {
+    let nodes = ring.iter().enumerate();
+    let mut all: Vec<(i64, usize)> = nodes
+        .flat_map(|(node, tokens)| tokens.iter().map(move |token| (*token, node)))
+        .collect();
+    all.sort_unstable();
+    let mut owned = vec![0u128; ring.len()];
+    for (index, (token, node)) in all.iter().enumerate() {
+        let previous = all[(index + all.len() - 1) % all.len()].0;
+        owned[*node] += match token.wrapping_sub(previous) as u64 {
+            0 => 1 << 64,
+            width => u128::from(width),
+        };
+    }
+    (owned, all.into_iter().map(|(_, node)| node).collect())
+}
+
+#[test]
+fn one_node_more_owns_what_each_of_the_others_then_owns() {
+    for (nodes, tokens) in [(1, 1), (1, 16), (2, 16), (3, 15), (3, 16), (23, 256)] {
+        let mut ring = ring(nodes, tokens);
+        ring.push(further_tokens(nodes, tokens));
+        assert_eq!(ring[nodes].len(), tokens as usize);
+        let (owned, order) = owned(&ring);
+        assert_eq!(order.len(), (nodes + 1) * tokens as usize);
+        let share = (1u128 << 64) as f64 / (nodes + 1) as f64;
+        // Who gives up one slice more than others has less by so much.
+        let one = match tokens % nodes as u64 {
+            0 => 0.0,
+            _ => 1.0 / tokens as f64,
+        };
+        for owned in owned {
+            let off = (owned as f64 / share - 1.0).abs();
+            assert!(off <= one + 1e-6, "{nodes} nodes, {tokens} tokens: {off}");
+        }
+        assert!(!ring[nodes].contains(&i64::MIN), "which is reserved");
+    }
+}
+
 #[test]
 fn the_ring_gives_every_node_the_same_share() {
     for (nodes, tokens) in [(1, 1), (1, 16), (2, 16), (3, 16), (3, 256)] {
         let ring = ring(nodes, tokens);
-        let mut all: Vec<(i64, usize)> = ring
-            .iter()
-            .enumerate()
-            .flat_map(|(node, tokens)| tokens.iter().map(move |token| (*token, node)))
-            .collect();
-        all.sort_unstable();
-        let mut owned = vec![0u128; nodes];
-        for (index, (token, node)) in all.iter().enumerate() {
-            let previous = all[(index + all.len() - 1) % all.len()].0;
-            let width = token.wrapping_sub(previous) as u64;
-            owned[*node] += if width == 0 {
-                1 << 64
-            } else {
-                u128::from(width)
-            };
-            assert_eq!(*node, index % nodes, "tokens alternate between the nodes");
-        }
+        let (owned, order) = owned(&ring);
+        let in_turn = order.iter().enumerate();
+        assert!(
+            in_turn.clone().all(|(index, node)| *node == index % nodes),
+            "tokens alternate between the nodes"
+        );
         let (least, most) = (owned.iter().min().unwrap(), owned.iter().max().unwrap());
         assert!(
             most - least <= 1024,

@@ -1,0 +1,103 @@
+//! A node of ours that leaves its ring because this program was started to tell it so: by an agent
+//! whose controller is gone, which speaks to no MBeans itself.
+
+use crate::handle::NodeControl;
+use crate::jolokia::Jolokia;
+use crate::local::properties;
+use crate::operation::Operation;
+use anyhow::{Context, Result, bail};
+use host::Invocation;
+use measure::clock::{self, Deadline};
+use std::path::Path;
+use std::time::Duration;
+
+/// The argument that makes this program do that. The one behind it is the file by which the node's
+/// MBeans are reached, with their password.
+const ARGUMENT: &str = "leave-its-ring";
+
+/// This program, as whoever starts it has it, though its file may be another one by now.
+const OURSELVES: &str = "/proc/self/exe";
+
+/// How long the node may take to leave.
+const LEFT_WITHIN: Duration = Duration::from_secs(540);
+
+/// How long it may take to say where it stands, and how often it is asked.
+const TOLD_WITHIN: Duration = Duration::from_secs(10);
+const POLL: Duration = Duration::from_millis(500);
+
+/// What has the node leave that is configured in `conf`.
+pub(crate) fn program(conf: &Path) -> Invocation {
+    let file = properties(conf).display().to_string();
+    Invocation {
+        words: vec![OURSELVES.to_owned(), ARGUMENT.to_owned(), file],
+        folder: conf.to_owned(),
+    }
+}
+
+/// Does it, if this program was started to; `None` if it was not.
+pub fn answer() -> Option<Result<()>> {
+    let words: Vec<_> = std::env::args_os().collect();
+    let [_, argument, file] = &words[..] else {
+        return None;
+    };
+    if argument != ARGUMENT {
+        return None;
+    }
+    Some(leave(Path::new(file)))
+}
+
+fn leave(file: &Path) -> Result<()> {
+    let text = std::fs::read_to_string(file);
+    let text = text.with_context(|| format!("read {}", file.display()))?;
+    let control = control_of(&text).with_context(|| format!("read {}", file.display()))?;
+    let deadline = Deadline::after(LEFT_WITHIN);
+    loop {
+        let mode = control.members(TOLD_WITHIN)?.mode;
+        match mode.as_str() {
+            "NORMAL" => {
+                control.perform(&Operation::Decommission, deadline.left())?;
+            }
+            // Somebody else has told it.
+            "LEAVING" => clock::sleep(POLL),
+            // The ring forgets who is gone before it has joined, and has forgotten who has left.
+            _ => return Ok(()),
+        }
+        if deadline.passed() {
+            bail!("it is {mode} after {} s", LEFT_WITHIN.as_secs());
+        }
+    }
+}
+
+/// Of the lines of a file that configures an agent of ours.
+fn control_of(text: &str) -> Result<NodeControl> {
+    let value = |key: &str| {
+        let mut lines = text.lines().filter_map(|line| line.split_once('='));
+        let found = lines.find(|(name, _)| *name == key);
+        let found = found.map(|(_, value)| value);
+        found.with_context(|| format!("it has no {key}"))
+    };
+    let address = format!("{}:{}", value("host")?, value("port")?);
+    let address = address.parse().with_context(|| format!("read {address}"))?;
+    let agent = Jolokia::new(address, value("user")?, value("password")?);
+    Ok(NodeControl(agent))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_file_of_an_agent_says_where_it_is_and_what_is_missing_is_named() {
+        let whole = "host=10.0.0.4\nport=8778\nuser=cassay\npassword=a=b\nbacklog=4\n";
+        control_of(whole).unwrap();
+        for (key, text) in [
+            ("password", whole.replace("password", "pass")),
+            ("port", whole.replace("port", "door")),
+        ] {
+            let said = format!("{:#}", control_of(&text).unwrap_err());
+            assert_eq!(said, format!("it has no {key}"));
+        }
+        let said = control_of(&whole.replace("10.0.0.4", "ten")).unwrap_err();
+        assert!(format!("{said:#}").contains("ten:8778"), "{said:#}");
+    }
+}

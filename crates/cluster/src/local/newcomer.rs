@@ -1,0 +1,111 @@
+//! One more node, on a host that has others: where it would be, and what would start it. Nothing of
+//! it is there until somebody adds it.
+
+use super::node::LocalNode;
+use super::settings::{self, NodeLayout};
+use super::{Nodes, room};
+use crate::handle::{Anew, Newcomer};
+use crate::leave;
+use crate::spec::LocalSpec;
+use anyhow::{Context, Result};
+use host::{Join, Start};
+use std::net::SocketAddrV4;
+
+/// Why no node can be added to a cluster of `spec` on hosts.
+pub(super) fn refusal(spec: &LocalSpec) -> Option<String> {
+    let limit = spec.hosts.as_ref()?.host.memory_bytes?;
+    let count = spec.nodes_per_host() + 1;
+    let need = room::memory_bytes(count, spec.heap_bytes);
+    let mib = |bytes: u64| bytes >> 20;
+    (limit < need).then(|| {
+        format!(
+            "{count} nodes with a heap of {} MiB need about {} MiB, and a host has {} MiB: give \
+             hosts more (`host: {{memory: …}}`)",
+            mib(spec.heap_bytes),
+            mib(need),
+            mib(limit)
+        )
+    })
+}
+
+impl Nodes {
+    /// Those that could be added, one for each host; none where nodes share the machine, and where
+    /// the network has no address left.
+    ///
+    /// # Errors
+    /// A command has an argument that is no Unicode.
+    pub(super) fn newcomers(&self) -> Result<Vec<Newcomer>> {
+        let hosts = self.hosts().map_or(0, |hosts| hosts.all().len());
+        let layouts = (0..hosts).filter_map(|host| self.newcomer_on(host));
+        layouts.map(|layout| self.newcomer(layout)).collect()
+    }
+
+    /// Where one would be: beside the first node of a host, in its rack.
+    fn newcomer_on(&self, host: usize) -> Option<NodeLayout> {
+        let hosts = self.hosts()?;
+        let beside = &self.nodes.get(host)?.layout;
+        let count = self.nodes.len();
+        let name = format!("node{}", count + 1);
+        let slot = count / hosts.all().len().max(1);
+        let tokens = settings::tokens_count(&self.spec.yaml);
+        Some(NodeLayout {
+            address: hosts.address_of(host, slot).ok()?,
+            tokens: settings::further_tokens(count, tokens),
+            folder: beside.folder.parent()?.join(&name),
+            name,
+            ..beside.clone()
+        })
+    }
+
+    fn newcomer(&self, layout: NodeLayout) -> Result<Newcomer> {
+        let hosts = self.hosts().context("there are no hosts")?;
+        let host = hosts.all().iter().position(|one| one.name() == layout.host);
+        let host = host.context("there is no such host")?;
+        let node = LocalNode {
+            starts: Some(0),
+            ..self.node_of(host, layout)
+        };
+        let layout = &node.layout;
+        let (command, output) = self.command_for(&node, Some(Anew::Joining))?;
+        Ok(Newcomer {
+            join: Join {
+                start: Start::new(&command, &output)?,
+                files: settings::files(layout, &self.spec.yaml, &self.secret),
+                folder: layout.folder.clone(),
+                address: SocketAddrV4::new(layout.address, layout.ports.storage),
+                leave: leave::program(&layout.conf()),
+            },
+            node: self.handle(&node)?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use host::{HostSpec, HostsSpec};
+
+    #[test]
+    fn a_host_that_has_no_memory_for_one_more_node_says_so_before_anything_starts() {
+        let spec = |memory_bytes: Option<u64>| LocalSpec {
+            nodes: 3,
+            heap_bytes: 512 << 20,
+            hosts: Some(HostsSpec {
+                count: 3,
+                host: HostSpec {
+                    memory_bytes,
+                    ..HostSpec::default()
+                },
+                ..HostsSpec::default()
+            }),
+            ..LocalSpec::default()
+        };
+        assert_eq!(refusal(&spec(None)), None);
+        assert_eq!(refusal(&spec(Some(2 << 30))), None);
+        let why = refusal(&spec(Some(1 << 30))).unwrap();
+        assert!(
+            why.contains("1852 MiB") && why.contains("1024 MiB"),
+            "{why}"
+        );
+    }
+}

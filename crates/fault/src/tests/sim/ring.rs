@@ -1,0 +1,71 @@
+//! Where the others hold those nodes to stand that leave their ring, or join it.
+
+use super::{ADDED, HIT, NodeSeen, S, Sim, World};
+use cluster::{Member, Members, Standing};
+
+/// How long the others take to hold it to be down.
+const DETECTED_NS: u64 = 2 * S;
+
+/// How long it takes to leave a ring.
+pub(in crate::tests) const LEAVING_NS: u64 = S;
+
+impl Sim {
+    /// What it was told, or another one of it, has been done.
+    pub fn is_out(&self, by: usize) -> bool {
+        let mut at_work = self.at_work.iter();
+        let is_done = |until: u64| self.now_ns >= until && !self.stays_member;
+        at_work.any(|(node, _, until)| *node == by && is_done(*until)) && !self.broken.is_empty()
+    }
+
+    /// Where the others hold it to stand.
+    pub fn standing(&self) -> Option<Standing> {
+        let leaves = self.at_work.iter().any(|(node, ..)| *node == HIT);
+        match () {
+            () if self.is_out(HIT) || self.is_out(HIT + 1) => None,
+            () if leaves && !self.broken.is_empty() && !self.stays_member => {
+                Some(Standing::Leaving)
+            }
+            () if self.stays_down && self.is_healed() => Some(Standing::Down),
+            () if self.is_gone() && self.now_ns >= DETECTED_NS => Some(Standing::Down),
+            () => Some(Standing::Normal),
+        }
+    }
+
+    /// Where they hold the one to stand that was added.
+    pub fn standing_of_added(&self) -> Option<Standing> {
+        let told = self.at_work.iter().find(|(node, ..)| *node == ADDED);
+        let has_joined = self.now_ns >= self.added_ns? + self.joins_within_ns;
+        match told {
+            Some((.., until_ns)) if self.now_ns >= *until_ns => None,
+            Some(_) => Some(Standing::Leaving),
+            None if has_joined => Some(Standing::Normal),
+            None => Some(Standing::Joining),
+        }
+    }
+
+    /// What a node says of all of them.
+    pub fn members_of(&self, node: usize) -> Members {
+        let member = |(index, seen): (usize, NodeSeen)| {
+            let standing = match index {
+                HIT => self.standing()?,
+                ADDED => self.standing_of_added()?,
+                _ => Standing::Normal,
+            };
+            let host_id = format!("id{index}");
+            Some((seen.storage, Member { host_id, standing }))
+        };
+        let back = node == HIT && self.now_ns < self.streams_until_ns && self.is_healed();
+        let joins = self.standing_of_added() == Some(Standing::Joining);
+        let streams = back || (node == ADDED && joins);
+        Members {
+            mode: if streams { "JOINING" } else { "NORMAL" }.to_owned(),
+            streams_count: usize::from(streams),
+            all: self
+                .nodes()
+                .into_iter()
+                .enumerate()
+                .filter_map(member)
+                .collect(),
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! What agents start, said by their controllers.
+
+use crate::calls::StartProcess;
+use crate::process::Identity;
+use anyhow::Result;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+use std::process::Command;
+
+/// A process that an agent has started, and what starts it again.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Restartable {
+    /// Which.
+    pub process: Identity,
+    pub(super) start: StartProcess,
+}
+
+impl Restartable {
+    /// `process`, which `command` starts again, with its output to the file `output`.
+    ///
+    /// # Errors
+    /// An argument is no Unicode.
+    pub fn new(process: Identity, command: &Command, output: &Path) -> Result<Restartable> {
+        let start = StartProcess::of(command, output)?;
+        Ok(Restartable { process, start })
+    }
+
+    /// Has it started with these variables.
+    pub(crate) fn environment<const N: usize>(&mut self, pairs: [(&str, String); N]) {
+        let pairs = pairs.map(|(name, value)| (name.to_owned(), Some(value)));
+        self.start.environment.extend(pairs);
+    }
+
+    /// Another process, which is started again as this one would be.
+    #[must_use]
+    pub fn of(&self, process: Identity) -> Restartable {
+        let start = self.start.clone();
+        Restartable { process, start }
+    }
+}
+
+/// What starts a process that there was none of before.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Start(pub(super) StartProcess);
+
+impl Start {
+    /// `command`, with its output to the file `output`.
+    ///
+    /// # Errors
+    /// An argument is no Unicode.
+    pub fn new(command: &Command, output: &Path) -> Result<Start> {
+        StartProcess::of(command, output).map(Start)
+    }
+}
