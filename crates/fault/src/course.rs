@@ -92,6 +92,25 @@ impl Outcome {
     }
 }
 
+/// Tells agents again and again to let be what is brought about, or undone step by step.
+#[derive(Debug, Default)]
+pub(crate) struct Renewal {
+    /// When it is due.
+    due_ns: u64,
+}
+
+impl Renewal {
+    /// Tells them if it is due: they heal `within` from now on, if they hear no more of it.
+    pub fn renew(&mut self, world: &mut dyn World, within: Duration) {
+        let now_ns = world.now_ns();
+        if now_ns >= self.due_ns {
+            // An agent that is gone has healed, which the next look shows.
+            let _ = world.renew(within);
+            self.due_ns = now_ns + RENEWED_EVERY.as_nanos() as u64;
+        }
+    }
+}
+
 struct Course<'w> {
     kind: &'w Kind,
     hit: &'w Hit,
@@ -217,14 +236,11 @@ impl Course<'_> {
     /// meanwhile. Whether it was done is said by what it left behind.
     fn work(&mut self, planned: Duration) -> Option<bool> {
         let silence = SILENCE.min(planned / 4);
-        let (mut is_seen, mut renewed_ns) = (false, self.world.now_ns());
+        let (mut is_seen, mut renewal) = (false, Renewal::default());
+        let within = self.armed(planned);
         loop {
-            let now_ns = self.world.now_ns();
-            let is_due = now_ns >= renewed_ns + RENEWED_EVERY.as_nanos() as u64;
-            if self.kind.length == Length::Staged && is_due {
-                // One that is gone has healed, which the next look shows.
-                let _ = self.world.renew(self.armed(planned));
-                renewed_ns = now_ns;
+            if self.kind.length == Length::Staged {
+                renewal.renew(self.world, within);
             }
             match self.fault.proceed(self.world) {
                 Ok(Work::Going) => {}

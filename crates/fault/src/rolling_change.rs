@@ -1,6 +1,7 @@
 //! A cluster that is given another configuration while it works, node by node, and its former one
 //! in the same way.
 
+use crate::course::Renewal;
 use crate::look::{Look, both};
 use crate::node_kill::STARTED_WITHIN;
 use crate::rolling::{self, Round};
@@ -45,7 +46,7 @@ struct Change {
     /// What every node showed of these settings.
     before: Vec<Vec<Proof>>,
     round: Round,
-    /// When agents roll back by themselves.
+    /// When agents roll back by themselves, all at once, if they hear no more of it.
     within: Duration,
 }
 
@@ -128,8 +129,7 @@ impl Change {
 impl Fault for Change {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
         let nodes: Vec<usize> = (0..world.nodes().len()).collect();
-        // Rolling back is given as long as it may take before agents do it, all at once.
-        self.within = within + STARTED_WITHIN * nodes.len() as u32;
+        self.within = within;
         self.round = Round::of(nodes);
         Ok(())
     }
@@ -163,7 +163,9 @@ impl Fault for Change {
     fn heal(&mut self, world: &mut dyn World, tell: Tell<'_>) -> Result<Mended> {
         let mut back = Round::of(self.round.touched());
         let restart = &mut |world: &mut dyn World, node: usize| world.heal_node(node);
+        let mut renewal = Renewal::default();
         loop {
+            renewal.renew(world, self.within);
             match back.proceed(world, restart, &|_, _| Ok(())) {
                 Ok(Work::Going) => {
                     world.wait(POLL);

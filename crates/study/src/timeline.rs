@@ -265,7 +265,8 @@ impl<'a> Drawing<'a> {
         let faults = self.faults.iter();
         let rows = faults.enumerate().map(|(number, fault)| {
             let length = match fault.kind.length {
-                Length::Stated | Length::Staged => format!("for {}", time(fault.for_ns)),
+                Length::Stated => format!("for {}", time(fault.for_ns)),
+                Length::Staged => format!("for {} when it holds", time(fault.for_ns)),
                 Length::Task => format!("for {} at the most", time(fault.for_ns)),
                 Length::Moment => "at once".to_owned(),
             };

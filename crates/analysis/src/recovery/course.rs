@@ -156,9 +156,13 @@ impl Course {
         !self.is_beyond(series::median(&values), self.level.near(values.len()))
     }
 
-    /// What it lacked between two times; none without an interval between them.
+    /// What it lacked between two times, which may lie in one interval; none if none ends after the
+    /// first.
     pub fn dip(&self, [from_s, to_s]: [f64; 2], offered: Offered) -> Option<Dip> {
-        let points = self.between(from_s, to_s);
+        let points = match self.between(from_s, to_s) {
+            [] => self.between(from_s, f64::INFINITY).get(..1)?,
+            points => points,
+        };
         let lowest = points.iter().min_by(|a, b| a.value.total_cmp(&b.value))?;
         let middle = self.level.middle;
         let lacks = |point: &Point| (middle - point.value) * (point.to_s - point.from_s);

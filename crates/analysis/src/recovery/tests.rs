@@ -106,6 +106,22 @@ fn a_cluster_may_be_back_while_it_is_broken_and_leave_again_when_it_is_healed() 
     assert_eq!(seen.dip.unwrap().seconds, 5.0);
 }
 
+/// Two of three resets of a soak were in no count of what faults did.
+#[test]
+fn a_fault_that_is_over_before_its_interval_is_has_the_dip_of_that_interval() {
+    let moment = Fault {
+        injected_s: 60.2,
+        healing_s: Some(60.21),
+        whole_s: Some(60.22),
+    };
+    for ops in [1.0, 0.5] {
+        let second = |at| (if at == 60 { ops } else { 1.0 }, 1.0);
+        let seen = recovery(&slices(200, second), &[moment], Offered::Closed).remove(0);
+        let dip = seen.dip.unwrap();
+        assert_eq!((dip.depth, dip.seconds > 0.0), (1.0 - ops, ops < 1.0));
+    }
+}
+
 #[test]
 fn without_a_dip_nothing_is_lost_and_nothing_is_noticed() {
     let mut chance = Chance::new(3);

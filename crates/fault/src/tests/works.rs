@@ -356,6 +356,8 @@ fn other_settings_are_rolled_out_and_back() {
     let order = ["healing", "acted", "acted", "acted", "whole"];
     assert_eq!(of_course[done + 1..], order);
     assert_eq!(steps[done + 1].at_ns, 10 * S);
+    let rolls_back = sim.renewed.iter().any(|(at_ns, _)| *at_ns >= 10 * S);
+    assert!(rolls_back, "agents are told that it goes on");
     assert_eq!(sim.works.changed, [false; 3]);
     assert_eq!(sim.works.starts.map(|(count, _)| count), [2, 2, 2]);
 }
@@ -427,7 +429,7 @@ fn agents_let_be_what_is_brought_about_as_long_as_somebody_says_so() {
     assert_eq!(outcome.verdict(), Verdict::Confirmed, "{outcome:#?}");
     let held_ns = outcome.at_ns(kind.holds_from()).unwrap();
     assert!((35 * S..37 * S).contains(&held_ns), "{outcome:#?}");
-    assert_eq!(sim.renewed.len(), 3, "{:?}", sim.renewed);
+    assert_eq!(sim.renewed.len(), 4, "{:?}", sim.renewed);
     for (at_ns, within) in &sim.renewed {
         assert!(
             at_ns + within.as_nanos() as u64 > 90 * S,

@@ -85,8 +85,9 @@ pub(super) const FIELDS: &[Field] = &[
         Type::Duration(S, 30 * DAY, |d, ns| d.fault().for_ns = Some(ns)),
         "For how long, from when what it hits was whole; then it is healed. Kinds that are over \
          at once have none. Those that do something are over when it is done: then it is the most \
-         that they may take, and what is not over in time is stopped. A rolling change is made in \
-         it, and rolled back after it.",
+         that they may take, and what is not over in time is stopped. What it takes a while to \
+         bring about (a rolling change, a snapshot, a clock, a new node) holds for so long from \
+         then on.",
     ),
     optional(
         "faults.until",
