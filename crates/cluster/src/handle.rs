@@ -8,7 +8,7 @@ use crate::operation::is_own;
 use crate::session::Session;
 use anyhow::{Context, Result};
 use host::process::Identity;
-use host::{Agent, Bytes, Join, Restartable, Step};
+use host::{Agent, Bytes, Join, Restartable, Start, Step};
 use measure::clock;
 use serde_json::{Map, Value};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -168,10 +168,10 @@ impl NodeHandle {
     /// # Errors
     /// It does not run, or is not ours.
     pub fn restartable(&self) -> Result<Restartable> {
-        let (command, output) = &self.own()?.start;
         let stopped = || format!("{} does not run", self.name);
         let process = self.process.with_context(stopped)?;
-        Restartable::new(process, command, output)
+        let start = self.own()?.usual(self.address)?;
+        Ok(Restartable::by(process, start))
     }
 
     /// What gives its `cassandra.yaml` other values for some keys, and what brings back what stands
@@ -246,6 +246,15 @@ impl NodeHandle {
             }
         }
         Ok(true)
+    }
+}
+
+impl OwnNode {
+    /// What starts it in the usual way, and has its agent keep it up, after healing, where it
+    /// answers CQL.
+    pub(crate) fn usual(&self, cql: SocketAddr) -> Result<Start> {
+        let (command, output) = &self.start;
+        Start::new(command, output)?.kept_up(cql, &self.forgiving)
     }
 }
 

@@ -1,5 +1,6 @@
 //! The near side of a host's agent.
 
+use crate::Start;
 use crate::able::Able;
 use crate::calls::{
     Abilities, Begin, EndProcess, Keep, Note, Processes, Role, StartProcess, VolumeAbilities,
@@ -209,6 +210,14 @@ impl Agent {
     /// The program cannot be executed, or the agent is gone.
     pub fn start(&self, command: &Command, output: &Path) -> Result<Identity> {
         self.call(&StartProcess::of(command, output)?)
+    }
+
+    /// The same.
+    ///
+    /// # Errors
+    /// As [`Agent::start`].
+    pub fn start_by(&self, start: &Start) -> Result<Identity> {
+        self.call(&start.0)
     }
 
     /// How a process ended that was started here; `None` while it runs. Asks nobody: the agent

@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -152,6 +152,10 @@ pub(crate) struct StartProcess {
     pub arguments: Vec<String>,
     /// Set, or taken away.
     pub environment: Vec<(String, Option<String>)>,
+    /// What of that is otherwise when it has ended by itself in spite of a second start.
+    pub forgiving: Vec<(String, Option<String>)>,
+    /// Where it accepts connections when it is up, if it is to be kept up after healing.
+    pub serves: Option<SocketAddr>,
     pub folder: PathBuf,
     /// Gets what it says, behind what stands there; one of the files that the agent may touch.
     pub output: PathBuf,
@@ -171,6 +175,8 @@ impl StartProcess {
             program: command.get_program().into(),
             arguments: command.get_args().map(text).collect::<Result<_>>()?,
             environment: command.get_envs().map(pair).collect::<Result<_>>()?,
+            forgiving: Vec::new(),
+            serves: None,
             folder: command.get_current_dir().unwrap_or(Path::new("/")).into(),
             output: output.to_owned(),
         })

@@ -9,6 +9,7 @@ mod commands;
 mod emptied;
 mod files;
 mod joined;
+mod keep_up;
 mod limits;
 mod links;
 mod packets;
@@ -24,6 +25,7 @@ pub use start::{Restartable, Start};
 pub use told::{Broken, Healed};
 pub(crate) use told::{Heal, Inject, Renew, Started};
 
+use crate::calls::StartProcess;
 use crate::files::Step;
 use crate::filter::Loss;
 use crate::here::Here;
@@ -33,6 +35,7 @@ use anyhow::{Context, Result};
 use measure::clock::Deadline;
 use reach::Serve;
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -285,6 +288,8 @@ impl Break {
 #[derive(Default)]
 pub(crate) struct Faults {
     all: Mutex<Vec<State>>,
+    /// What has started processes.
+    starts: Mutex<HashMap<Identity, StartProcess>>,
     news: Condvar,
 }
 
@@ -360,9 +365,12 @@ impl Serve<Here> for Inject {
         std::thread::Builder::new()
             .name(format!("heal {}", broken.0))
             .spawn(move || {
-                if own.faults.is_left(broken) {
-                    // Whoever asks for it hears how that went.
-                    let _ = own.heal(broken);
+                if !own.faults.is_left(broken) {
+                    return;
+                }
+                // Whoever asks for it hears how that went.
+                if own.heal(broken).is_ok() {
+                    own.keep_up();
                 }
             })
             .context("start a thread that heals in time")?;

@@ -205,7 +205,9 @@ impl Here {
         if let Some(group) = self.group.get() {
             group.admit(&mut command)?;
         }
-        self.children.start(command)
+        let process = self.children.start(command)?;
+        self.faults.remember(process, start);
+        Ok(process)
     }
 
     /// That it is the switch between stand-ins, which has a network of its own.

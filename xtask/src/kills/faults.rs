@@ -26,6 +26,9 @@ repeat: {blocks: 1}
 /// How long a fault holds that nobody is there to heal, s.
 const HELD_S: u64 = 10;
 
+/// How long one may take that does something, s.
+const DONE_S: u64 = 180;
+
 /// The longest that a fault may take to be seen on a busy machine, with its cluster's start, s.
 const SEEN_S: u64 = 300;
 
@@ -46,6 +49,8 @@ struct Kind {
     present: bool,
     /// Whether it is over as soon as it was seen.
     moment: bool,
+    /// Whether it is over when it is done.
+    task: bool,
 }
 
 /// Kills in the middle of faults: of these kinds, or of all that this machine allows.
@@ -141,14 +146,16 @@ fn once_reached(lab: &Lab, arguments: &[&str]) -> Result<String> {
 fn on_kept(lab: &Lab, seen: &Seen, kind: &Kind) -> Result<String> {
     let told = lab.0.join("told");
     let mut asked = kind.arguments();
-    asked.extend(["--for".to_owned(), format!("{HELD_S}s")]);
+    let held_s = if kind.task { DONE_S } else { HELD_S };
+    asked.extend(["--for".to_owned(), format!("{held_s}s")]);
     let asked: Vec<&str> = asked.iter().map(String::as_str).collect();
     let words = lab.words(&asked);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let text = || std::fs::read_to_string(&told).unwrap_or_default();
 
     let mut command = process::start_telling("env", &words, &told)?;
-    let was_broken = until_broken(&mut command, &mut || text().contains("  seen: "))?;
+    let was_broken = until_broken(&mut command, &mut || text().contains("  seen: "));
+    let was_broken = was_broken.with_context(text)?;
     command.kill().context("kill the command")?;
     command.wait().context("wait for the command")?;
     // It waits until what was broken is whole, and breaks it once more.
@@ -159,7 +166,7 @@ fn on_kept(lab: &Lab, seen: &Seen, kind: &Kind) -> Result<String> {
     );
 
     let mut command = process::start_telling("env", &words, &told)?;
-    until_broken(&mut command, &mut || text().contains("  seen: "))?;
+    until_broken(&mut command, &mut || text().contains("  seen: ")).with_context(text)?;
     let mut killed_count = 0;
     while killed_count < HOSTS && kill_agent(&seen.clusters, true, killed_count)? {
         killed_count += 1;
@@ -252,6 +259,7 @@ impl Kind {
             takes: takes.map(text).collect(),
             present: listed["present"] == true,
             moment: listed["moment"] == true,
+            task: listed["task"] == true,
         }
     }
 

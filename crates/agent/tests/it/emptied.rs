@@ -5,7 +5,7 @@ use crate::endings::{kill, of_cluster};
 use crate::hosts::{LIMIT, id, wait_until};
 use crate::outlive::{another, part};
 use host::process::{self, Identity};
-use host::{Agent, Break, Restartable, Step};
+use host::{Agent, Break, Restartable, Start, Step};
 use measure::clock;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -211,4 +211,43 @@ fn who_has_lost_its_data_is_started_or_gone_when_its_controller_or_agent_is_kill
         let _ = child.kill();
         child.wait().unwrap();
     }
+}
+
+/// A node that meets what its disk has lost ends, and after a killed command nobody was there to
+/// start it again.
+#[test]
+fn what_ends_again_and_again_when_its_agent_has_healed_it_is_started_so_that_it_forgives() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = root.path().join("cluster");
+    let agent = Agent::of_machine(&id("keep"), &folder).unwrap();
+    let output = folder.join("output");
+    let shell = |forgives: &str| {
+        let mut command = process::command(Path::new("/bin/sh"));
+        let script = "echo $FORGIVES; [ $FORGIVES = yes ] && exec sleep 600";
+        command.args(["-c", script]).env("FORGIVES", forgives);
+        command
+    };
+    let started = agent.start(&shell("yes"), &output).unwrap();
+    // A port at which somebody listens: that it accepts is no matter here.
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let start = Start::new(&shell("no"), &output).unwrap();
+    let start = start.kept_up(address, &shell("yes")).unwrap();
+    let said = || {
+        let said = std::fs::read_to_string(&output).unwrap_or_default();
+        said.lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    wait_until("it has begun", || said() == ["yes"]);
+    let kill = Break::Kill(Restartable::by(started, start.clone()));
+    agent.inject(kill, SOON).unwrap();
+    wait_until("it lives on", || said() == ["yes", "no", "no", "yes"]);
+
+    // When its controller heals, that one looks.
+    let again = agent.start_by(&start).unwrap();
+    wait_until("it has begun again", || said().len() == 5);
+    let kill = Break::Kill(Restartable::by(again, start));
+    let broken = agent.inject(kill, LIMIT).unwrap();
+    agent.heal(broken).unwrap();
+    clock::sleep(Duration::from_secs(3));
+    assert_eq!(said()[4..], ["no", "no"]);
 }

@@ -5,7 +5,7 @@ use crate::args::{ClusterName, Common, FaultCommand, FaultKnobs, FaultRunArgs, F
 use crate::exit::Exit;
 use crate::{interrupt, terminal};
 use ::cluster::{Capability, Cluster, Dirs, DiskSpec, NodeInfo, kept};
-use ::fault::{Hit, KINDS, Kind, Knob, Live, Options, Order, Outcome, Place, Verdict};
+use ::fault::{Hit, KINDS, Kind, Knob, Length, Live, Options, Order, Outcome, Place, Verdict};
 use anyhow::{Context, Result, bail};
 use measure::clock;
 use serde_json::{Value, json};
@@ -67,6 +67,7 @@ fn list(name: &ClusterName, common: &Common) -> Result<Exit> {
             json!({
                 "kind": kind.name, "what": kind.what, "breaks": place(kind.place),
                 "takes": knobs, "moment": !kind.length.is_said(),
+                "task": kind.length == Length::Task,
                 "present": refused.is_empty(), "missing": refused,
             })
         };

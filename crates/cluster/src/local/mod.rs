@@ -363,18 +363,15 @@ impl Nodes {
         // Before there is one more.
         let node = &mut self.nodes[index];
         node.starts = Some(node.starts.map_or_else(|| node.starts_count(), Ok)?);
-        let (command, output) = self.command_of(index, None)?;
-        let started = self.nodes[index].host.start(&command, &output);
+        let node = &self.nodes[index];
+        let start = self.own(node)?.usual(node.cql_address())?;
+        let started = node.host.start_by(&start);
         let process =
             started.with_context(|| format!("start {}", self.nodes[index].layout.name))?;
         self.started(index, process)
     }
 
     /// What starts a node, perhaps anew, and where what it says goes.
-    fn command_of(&self, index: usize, anew: Option<Anew>) -> Result<(Command, PathBuf)> {
-        self.command_for(&self.nodes[index], anew)
-    }
-
     fn command_for(&self, node: &LocalNode, anew: Option<Anew>) -> Result<(Command, PathBuf)> {
         let starts = node.starts.map_or_else(|| node.starts_count(), Ok)?;
         let how = (starts + 1, anew);
@@ -418,27 +415,32 @@ impl Nodes {
     fn handle(&self, node: &LocalNode) -> Result<NodeHandle> {
         let layout = &node.layout;
         let hosts = self.hosts().map(Hosts::all).unwrap_or_default();
-        let start = self.command_for(node, None)?;
-        let (mut forgiving, _) = self.command_for(node, None)?;
-        forgiving.env(jvm::OPTIONS_VARIABLE, jvm::IGNORE_REPLAY_ERRORS);
-        let anew = |how| Ok::<_, anyhow::Error>(self.command_for(node, Some(how))?.0);
         Ok(NodeHandle {
             name: layout.name.clone(),
             agent: Arc::clone(&node.host),
             host: hosts.iter().position(|host| host.name() == layout.host),
             process: node.process,
-            own: Some(OwnNode {
-                start,
-                forgiving,
-                joining: anew(Anew::Joining)?,
-                replacing: anew(Anew::Replacing)?,
-                kept: layout.kept(),
-                folder: layout.folder.clone(),
-            }),
+            own: Some(self.own(node)?),
             address: node.cql_address(),
             storage: SocketAddr::from((layout.address, layout.ports.storage)),
             access: self.access.clone(),
             control: node.jolokia.clone().map(NodeControl),
+        })
+    }
+
+    /// How a node is started.
+    fn own(&self, node: &LocalNode) -> Result<OwnNode> {
+        let start = self.command_for(node, None)?;
+        let (mut forgiving, _) = self.command_for(node, None)?;
+        forgiving.env(jvm::OPTIONS_VARIABLE, jvm::IGNORE_REPLAY_ERRORS);
+        let anew = |how| Ok::<_, anyhow::Error>(self.command_for(node, Some(how))?.0);
+        Ok(OwnNode {
+            start,
+            forgiving,
+            joining: anew(Anew::Joining)?,
+            replacing: anew(Anew::Replacing)?,
+            kept: node.layout.kept(),
+            folder: node.layout.folder.clone(),
         })
     }
 

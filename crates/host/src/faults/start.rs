@@ -4,6 +4,7 @@ use crate::calls::StartProcess;
 use crate::process::Identity;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
+use std::net::SocketAddr;
 use std::path::Path;
 use std::process::Command;
 
@@ -25,6 +26,12 @@ impl Restartable {
         Ok(Restartable { process, start })
     }
 
+    /// `process`, and what starts it again.
+    pub fn by(process: Identity, start: Start) -> Restartable {
+        let Start(start) = start;
+        Restartable { process, start }
+    }
+
     /// Has it started with these variables.
     pub(crate) fn environment<const N: usize>(&mut self, pairs: [(&str, String); N]) {
         let pairs = pairs.map(|(name, value)| (name.to_owned(), Some(value)));
@@ -41,7 +48,7 @@ impl Restartable {
 
 /// What starts a process that there was none of before.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Start(pub(super) StartProcess);
+pub struct Start(pub(crate) StartProcess);
 
 impl Start {
     /// `command`, with its output to the file `output`.
@@ -50,5 +57,17 @@ impl Start {
     /// An argument is no Unicode.
     pub fn new(command: &Command, output: &Path) -> Result<Start> {
         StartProcess::of(command, output).map(Start)
+    }
+
+    /// The same of something that accepts connections at `address` when it is up. Should it not,
+    /// when its agent has healed by itself, it is started again; the second time with the variables
+    /// of `forgiving`.
+    ///
+    /// # Errors
+    /// One is no Unicode.
+    pub fn kept_up(mut self, address: SocketAddr, forgiving: &Command) -> Result<Start> {
+        self.0.forgiving = StartProcess::of(forgiving, &self.0.output)?.environment;
+        self.0.serves = Some(address);
+        Ok(self)
     }
 }

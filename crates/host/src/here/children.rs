@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use measure::clock::Deadline;
 use reach::serve::Mouth;
 use rustix::process::Signal;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -23,6 +23,8 @@ pub(crate) struct Children {
 struct Known {
     /// The status of those that have ended.
     processes: Mutex<HashMap<Identity, Option<i32>>>,
+    /// Those that somebody wanted to end.
+    told: Mutex<HashSet<Identity>>,
     news: Condvar,
 }
 
@@ -31,6 +33,13 @@ impl Known {
         self.processes
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Known {
+    fn tell(&self, process: Identity) {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        told.insert(process);
     }
 }
 
@@ -79,9 +88,19 @@ impl Children {
         self.known.lock().get(&process) == Some(&None)
     }
 
+    /// Whether it has ended, and nobody wanted it to.
+    pub fn has_failed(&self, process: Identity) -> bool {
+        let told = self.known.told.lock();
+        let is_told = told
+            .unwrap_or_else(PoisonError::into_inner)
+            .contains(&process);
+        !is_told && self.known.lock().get(&process).is_some_and(Option::is_some)
+    }
+
     /// SIGTERM with `grace`, then SIGKILL; at once without. Whether it went by itself.
     pub fn end(&self, process: Identity, grace: Duration) -> Result<bool> {
         self.check(process)?;
+        self.known.tell(process);
         if !grace.is_zero() {
             process.signal(Signal::TERM);
             if self.wait(process, grace) {
@@ -99,6 +118,7 @@ impl Children {
     /// them; at once without.
     pub fn end_all(&self, processes: &[Identity], grace: Duration) -> Result<()> {
         processes.iter().try_for_each(|one| self.check(*one))?;
+        processes.iter().for_each(|one| self.known.tell(*one));
         let signal = |signal| processes.iter().for_each(|one| one.signal(signal));
         let deadline = Deadline::after(grace);
         if !grace.is_zero() {
@@ -116,6 +136,7 @@ impl Children {
     pub fn kill(&self) -> Result<()> {
         let all = self.all();
         for (process, _) in &all {
+            self.known.tell(*process);
             process.signal(Signal::KILL);
         }
         let stuck = all.iter().find(|(one, _)| !self.wait(*one, KILL_LIMIT));
