@@ -10,6 +10,7 @@ mod authentication;
 mod configurations;
 mod endings;
 mod faults;
+mod growth;
 mod hosts;
 mod imports;
 mod one_node;

@@ -1,0 +1,47 @@
+//! A ring that gets one node more under load, and is as before again. Needs root.
+
+use super::hosts::refusal;
+use super::{assert_nothing_is_left, only_trial};
+use crate::program::{Lab, skip};
+
+/// The window is over when the new node has joined, or before: it is seen either way, and leaves.
+const STUDY: &str = "\
+study: growth
+question: Is anything lost while a node joins and leaves?
+target: {local: {hosts: 2, heap: 512MiB, class_sharing: true, host: {memory: 2GiB, volume: 1GiB}}}
+keyspace: {replication: {dc1: 2}}
+workload: {use: kv, mix: {write: 2, insert: 1, read: 1}, consistency: QUORUM, retries: 3}
+client: {timeout: 2s}
+data: {load: {operations: 2k}, settle: none}
+faults: [{at: 11s, kind: node-add, where: {host: 2}, for: 5s}]
+procedure: {fixed: {rate: 100}}
+window: {warmup: 2s, measure: 70s}
+repeat: {blocks: 1}
+verify: {sample: all}
+";
+
+#[test]
+#[ignore = "starts three real Cassandras as root: cargo xtask cassandra"]
+fn a_node_joins_under_load_and_leaves_and_nothing_acknowledged_is_lost() {
+    if let Some(why) = refusal() {
+        return skip(&why);
+    }
+    let lab = Lab::with(STUDY);
+    let said = lab.cassay(&["run", "study.yaml", "--json"]);
+    assert_nothing_is_left(&lab);
+    let trial = only_trial(&said);
+    let fault = &trial["faults"][0];
+    assert_eq!(fault["verdict"], "confirmed", "{fault:#}");
+    let evidence = fault["evidence"].as_str().unwrap();
+    for seen in [
+        "seen: the others hold it to be joining",
+        "whole: the others hold it to be no member",
+    ] {
+        assert!(evidence.contains(seen), "{evidence}");
+    }
+    let back = &trial["read_back"];
+    assert_eq!(back["promise"], "kept", "{back:#}");
+    for never in ["lost", "stale", "wrong", "resurrected", "unread"] {
+        assert_eq!(back[never].as_u64().unwrap_or(0), 0, "{never}: {back:#}");
+    }
+}
