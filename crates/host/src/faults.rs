@@ -288,8 +288,8 @@ impl Break {
 #[derive(Default)]
 pub(crate) struct Faults {
     all: Mutex<Vec<State>>,
-    /// What has started processes.
-    starts: Mutex<HashMap<Identity, StartProcess>>,
+    /// What has started processes, and until when they may be starting.
+    starts: Mutex<HashMap<Identity, (StartProcess, Deadline)>>,
     news: Condvar,
 }
 

@@ -12,13 +12,16 @@ use std::sync::PoisonError;
 use std::time::Duration;
 
 /// How long they are looked at: as long as two of them may take to start.
-const WATCHED_FOR: Duration = Duration::from_secs(300);
+const WATCHED_FOR: Duration = Duration::from_secs(360);
 
 /// Between two looks, and so two starts.
 const POLL: Duration = Duration::from_secs(1);
 
-/// How long one may refuse connections that runs: more than a start takes on a busy machine.
-const REFUSES_MAX: Duration = Duration::from_secs(90);
+/// How long one may take to start, on a busy machine.
+const STARTS_WITHIN: Duration = Duration::from_secs(180);
+
+/// How long one may refuse connections that was there before: what was broken may have to pass.
+const REFUSES_MAX: Duration = Duration::from_secs(60);
 
 /// How long one may take to accept a connection.
 const ACCEPTS_WITHIN: Duration = Duration::from_millis(500);
@@ -41,17 +44,17 @@ impl Faults {
         if start.serves.is_some() {
             let starts = self.starts.lock();
             let mut starts = starts.unwrap_or_else(PoisonError::into_inner);
-            starts.insert(process, start.clone());
+            starts.insert(process, (start.clone(), Deadline::after(STARTS_WITHIN)));
         }
     }
 
     fn kept(&self) -> Vec<Kept> {
         let starts = self.starts.lock();
         let starts = starts.unwrap_or_else(PoisonError::into_inner);
-        let kept = |(process, start): (&Identity, &StartProcess)| Kept {
+        let kept = |(process, (start, starts_until)): (&Identity, &(_, Deadline))| Kept {
             process: *process,
-            start: start.clone(),
-            until: Deadline::after(REFUSES_MAX),
+            start: StartProcess::clone(start),
+            until: Deadline::after(starts_until.left().max(REFUSES_MAX)),
             restarts_count: 0,
         };
         starts.iter().map(kept).collect()
@@ -83,14 +86,12 @@ impl Here {
             let reach = kept.start.serves.map(|at| Reach::of(at, ACCEPTS_WITHIN));
             !matches!(reach, Some(Ok(Reach::Refused)))
         };
-        if self.children.has_failed(kept.process) {
-        } else if !self.children.runs(kept.process) || accepts() {
+        let is_silent = self.children.runs(kept.process) && !accepts();
+        if !is_silent {
             kept.until = Deadline::after(REFUSES_MAX);
-            return;
-        } else if !kept.until.passed() {
-            return;
         }
-        if kept.restarts_count == RESTARTS_MAX {
+        let is_due = self.children.has_failed(kept.process) || kept.until.passed();
+        if !is_due || kept.restarts_count == RESTARTS_MAX {
             return;
         }
         if kept.restarts_count > 0 {
@@ -98,7 +99,7 @@ impl Here {
             kept.start.environment.extend(forgiving);
         }
         kept.restarts_count += 1;
-        kept.until = Deadline::after(REFUSES_MAX);
+        kept.until = Deadline::after(STARTS_WITHIN);
         if self.children.end(kept.process, Duration::ZERO).is_ok()
             && let Ok(again) = self.start(&kept.start)
         {
