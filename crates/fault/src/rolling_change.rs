@@ -29,6 +29,7 @@ pub(crate) const KIND: Kind = Kind {
         Box::new(Change {
             yaml: options.yaml.clone(),
             before: Vec::new(),
+            is_begun: false,
             round: Round::of(Vec::new()),
             within: Duration::ZERO,
         })
@@ -43,8 +44,9 @@ const LIMIT: Duration = Duration::from_secs(5);
 
 struct Change {
     yaml: Map<String, Value>,
-    /// What every node showed of these settings.
+    /// What every node showed of these settings when it began; until then, at the last look.
     before: Vec<Vec<Proof>>,
+    is_begun: bool,
     round: Round,
     /// When agents roll back by themselves, all at once, if they hear no more of it.
     within: Duration,
@@ -87,7 +89,10 @@ fn words(proofs: &[Proof]) -> String {
 
 impl Change {
     fn seen(&mut self, world: &mut dyn World, limit: Duration) -> Look {
-        let is_first = self.before.is_empty();
+        if !self.is_begun {
+            // Agents may roll back meanwhile what another command had rolled out.
+            self.before.clear();
+        }
         let (mut is_broken, mut is_whole) = (Some(false), Some(true));
         let mut said = Vec::new();
         for node in 0..world.nodes().len() {
@@ -110,13 +115,9 @@ impl Change {
             let same = known.is_none_or(|before| *before == proofs);
             is_whole = both(is_whole, Some(same));
             said.push(format!("{name} shows {}", words(&proofs)));
-            if is_first {
+            if !self.is_begun {
                 self.before.push(proofs);
             }
-        }
-        if is_first && self.before.len() < world.nodes().len() {
-            // Not all could be asked: nothing is known of before.
-            self.before.clear();
         }
         Look {
             broken: is_broken,
@@ -130,6 +131,7 @@ impl Fault for Change {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
         let nodes: Vec<usize> = (0..world.nodes().len()).collect();
         self.within = within;
+        self.is_begun = true;
         self.round = Round::of(nodes);
         Ok(())
     }

@@ -328,7 +328,7 @@ impl World for Sim {
     }
 
     fn rows(&mut self, node: usize, view: View, _: Duration) -> Result<Vec<Row>> {
-        Ok(self.works.rows(node, view))
+        Ok(self.works.rows(node, view, self.now_ns))
     }
 
     fn live(&mut self, _: usize, _: Duration) -> Result<Vec<String>> {

@@ -27,6 +27,8 @@ pub(super) struct Works {
     starts: [(u64, u64); 3],
     /// Those with other settings.
     changed: [bool; 3],
+    /// When those have their own again that had others from the beginning.
+    until_ns: u64,
     /// One that does not come up with them.
     refuses: Option<usize>,
 }
@@ -44,6 +46,7 @@ impl Default for Works {
             starts_within_ns: S / 2,
             starts: Default::default(),
             changed: Default::default(),
+            until_ns: u64::MAX,
             refuses: None,
         }
     }
@@ -96,7 +99,7 @@ impl Works {
         }
     }
 
-    pub fn rows(&self, node: usize, view: View) -> Vec<Row> {
+    pub fn rows(&self, node: usize, view: View, now_ns: u64) -> Vec<Row> {
         let row = |cells: &[(&str, &str)]| -> Row {
             let cells = cells.iter();
             cells
@@ -127,7 +130,8 @@ impl Works {
                 ("sstables", "2"),
             ])],
             View::Settings => {
-                let value = if self.changed[node] {
+                let own_again = self.starts[node].0 == 0 && now_ns >= self.until_ns;
+                let value = if self.changed[node] && !own_again {
                     "2048KiB"
                 } else {
                     "1024KiB"
@@ -374,6 +378,27 @@ fn a_node_that_does_not_come_up_with_other_settings_gets_its_own_back() {
     assert_eq!(verdict, Verdict::Confirmed, "it was seen, and is whole");
     assert_eq!(sim.works.starts.map(|(count, _)| count), [2, 2, 0]);
     assert_eq!(sim.works.changed, [false; 3]);
+}
+
+/// A command that was killed had rolled them out on one node, and its agent rolls back.
+#[test]
+fn settings_that_go_while_they_are_waited_for_are_not_those_of_before() {
+    let works = Works {
+        changed: [true, false, false],
+        until_ns: 30 * S,
+        ..Works::default()
+    };
+    let mut sim = Sim {
+        works,
+        ordered_ns: 90 * S,
+        ..Sim::default()
+    };
+    let kind = Kind::of("rolling-change").unwrap();
+    let (what, length) = ((&Hit::Cluster, &Options::tried()), Duration::from_secs(10));
+    let outcome = run(&kind, what, &mut sim, length, &mut |_| ());
+    assert_eq!(outcome.verdict(), Verdict::Confirmed, "{outcome:#?}");
+    let seen: Vec<&str> = words(&outcome.steps);
+    assert_eq!(seen[..3], ["waiting", "checked", "injecting"]);
 }
 
 #[test]
