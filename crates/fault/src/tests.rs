@@ -2,6 +2,7 @@
 
 mod named;
 mod sim;
+mod staged;
 mod works;
 
 use super::*;

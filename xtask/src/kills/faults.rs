@@ -23,8 +23,9 @@ window: {warmup: 1s, measure: 4m}
 repeat: {blocks: 1}
 ";
 
-/// How long a fault holds that nobody is there to heal, s.
-const HELD_S: u64 = 10;
+/// How long a fault holds that nobody is there to heal, s: longer than others take to hold a node
+/// to be down.
+const HELD_S: u64 = 30;
 
 /// How long one may take that does something, s.
 const DONE_S: u64 = 180;

@@ -53,6 +53,14 @@ impl Default for Works {
 }
 
 impl Works {
+    /// Nodes that take so long to start.
+    pub fn starting_within(starts_within_ns: u64) -> Works {
+        Works {
+            starts_within_ns,
+            ..Works::default()
+        }
+    }
+
     pub fn operate(&mut self, what: Operation, now_ns: u64) {
         self.at_work = Some((what, now_ns + self.takes_ns));
     }
@@ -219,7 +227,7 @@ pub(super) fn clock_off_ms(broken: &[Break]) -> [i64; 2] {
 
 const TASKS: [&str; 2] = ["node-repair", "node-compact"];
 
-fn of(name: &str, works: Works, breaks_another: bool) -> (Verdict, Vec<Step>, Sim) {
+pub(super) fn of(name: &str, works: Works, breaks_another: bool) -> (Verdict, Vec<Step>, Sim) {
     let sim = Sim {
         works,
         breaks_another,
@@ -416,93 +424,4 @@ fn settings_that_nodes_have_already_are_no_change() {
             .contains("node1 shows hinted_handoff_throttle 2048KiB"),
         "{steps:?}"
     );
-}
-
-#[test]
-fn a_clock_is_off_by_what_a_client_hears_and_in_the_direction_that_was_asked_for() {
-    let (verdict, steps, _) = of("node-clock-ahead", Works::default(), false);
-    assert_eq!(verdict, Verdict::Confirmed, "{steps:?}");
-    assert_eq!(words(&steps)[1..3], ["injecting", "seen"]);
-    assert!(steps[2].at_ns >= S / 2, "it has to start for it");
-    let said = "it tells a client a time that is 60000 ms ahead of ours";
-    assert_eq!(steps[2].words, said);
-    assert!(steps.last().unwrap().words.contains("0 ms ahead of ours"));
-
-    let (verdict, steps, _) = of("node-clock-behind", Works::default(), false);
-    assert_eq!(verdict, Verdict::Mismatch, "{steps:?}");
-    let (verdict, ..) = of("node-clock-ahead", Works::default(), true);
-    assert_eq!(verdict, Verdict::Mismatch, "another one was started");
-}
-
-/// A clock of a node that takes half a minute to start was held for so much less.
-#[test]
-fn agents_let_be_what_is_brought_about_as_long_as_somebody_says_so() {
-    let mut sim = Sim {
-        works: Works {
-            starts_within_ns: 35 * S,
-            ..Works::default()
-        },
-        ordered_ns: 90 * S,
-        ..Sim::default()
-    };
-    let kind = Kind::of("node-clock-ahead").unwrap();
-    let (what, length) = (
-        (&Hit::Node(HIT), &Options::tried()),
-        Duration::from_secs(50),
-    );
-    let outcome = run(&kind, what, &mut sim, length, &mut |_| ());
-    assert_eq!(outcome.verdict(), Verdict::Confirmed, "{outcome:#?}");
-    let held_ns = outcome.at_ns(kind.holds_from()).unwrap();
-    assert!((35 * S..37 * S).contains(&held_ns), "{outcome:#?}");
-    assert_eq!(sim.renewed.len(), 4, "{:?}", sim.renewed);
-    for (at_ns, within) in &sim.renewed {
-        assert!(
-            at_ns + within.as_nanos() as u64 > 90 * S,
-            "not before its end"
-        );
-    }
-}
-
-#[test]
-fn a_node_that_is_added_joins_and_leaves_again() {
-    let add = |joins_within_ns| {
-        let sim = Sim {
-            joins_within_ns,
-            ..Sim::default()
-        };
-        course(&Kind::of("node-add").unwrap(), sim)
-    };
-    let (verdict, steps, sim) = add(2 * S);
-    assert_eq!(verdict, Verdict::Confirmed, "{steps:#?}");
-    let order = ["checked", "injecting", "seen", "done", "healing", "whole"];
-    assert_eq!(words(&steps), order);
-    assert!(steps[2].words.contains("joining"), "{steps:#?}");
-    assert!(steps[3].words.contains("up and normal"), "{steps:#?}");
-    assert!(
-        steps[3].at_ns >= 2 * S && steps[4].at_ns == 10 * S,
-        "{steps:#?}"
-    );
-    assert!(
-        steps[5].words.contains("no member") && steps[5].words.contains("process no more"),
-        "{steps:#?}"
-    );
-    let told: Vec<_> = sim
-        .at_work
-        .iter()
-        .map(|(node, what, _)| (*node, what))
-        .collect();
-    assert_eq!(told, [(sim::ADDED, &Operation::Decommission)]);
-
-    // One that has not joined by then has nothing to give back.
-    let (verdict, steps, sim) = add(60 * S);
-    assert_eq!(
-        verdict,
-        Verdict::Confirmed,
-        "it was seen, and is gone: {steps:#?}"
-    );
-    assert_eq!(
-        words(&steps)[2..],
-        ["seen", "unfinished", "healing", "whole"]
-    );
-    assert_eq!(sim.at_work.len(), 0);
 }
