@@ -10,8 +10,7 @@ mod authentication;
 mod configurations;
 mod endings;
 mod faults;
-mod growth;
-mod hosts;
+pub(crate) mod hosts;
 mod imports;
 mod one_node;
 mod power;
@@ -130,14 +129,14 @@ fn folders(lab: &Lab) -> Vec<String> {
 }
 
 #[track_caller]
-fn assert_nothing_is_left(lab: &Lab) {
+pub(crate) fn assert_nothing_is_left(lab: &Lab) {
     assert_eq!(jvms(lab), Vec::<i32>::new(), "JVMs are left");
     assert_eq!(folders(lab), Vec::<String>::new(), "folders are left");
 }
 
 /// The one trial of a run's JSON.
 #[track_caller]
-fn only_trial(said: &Said) -> Value {
+pub(crate) fn only_trial(said: &Said) -> Value {
     let findings = said.json();
     assert_eq!(
         findings["trials"].as_array().map(Vec::len),

@@ -2,7 +2,8 @@
 //!
 //! `engine` drives the load engine against the null target, in this process; the others run the
 //! `cassay` program as its user would: `cli` without a target, `null_target` and `check` without
-//! Java, `cassandra` (ignored; `cargo xtask cassandra` runs it) on real nodes.
+//! Java, `cassandra` (ignored; `cargo xtask cassandra` runs it) on real nodes. What is named
+//! `audit_…` is ignored too, and run by `cargo xtask audit`.
 
 #![allow(
     clippy::unwrap_used,
@@ -15,6 +16,7 @@ mod check;
 mod cli;
 mod engine;
 mod faults;
+mod growth;
 mod null_target;
 mod program;
 mod required;

@@ -15,7 +15,7 @@ workload: {use: standard1, mix: {write: 1}, consistency: ONE}
 data: {settle: none}
 procedure: {fixed: {rate: 200}}
 client: {timeout: 2s, in_flight_max: 2000}
-window: {warmup: 2s, measure: 20s}
+window: {warmup: 2s, measure: 40s}
 verify: {reads: none, sample: 0}
 faults:
 ";

@@ -27,7 +27,7 @@ const UP: [&str; 13] = [
 ];
 
 /// Why this machine does not let us make hosts, if it does not.
-pub(super) fn refusal() -> Option<String> {
+pub(crate) fn refusal() -> Option<String> {
     let needed = [
         HostAbility::Network,
         HostAbility::CpuQuota,

@@ -1,7 +1,7 @@
 //! A ring that gets one node more under load, and is as before again. Needs root.
 
-use super::hosts::refusal;
-use super::{assert_nothing_is_left, only_trial};
+use crate::cassandra::hosts::refusal;
+use crate::cassandra::{assert_nothing_is_left, only_trial};
 use crate::program::{Lab, skip};
 
 /// The window is over when the new node has joined, or before: it is seen either way, and leaves.
@@ -21,8 +21,8 @@ verify: {sample: all}
 ";
 
 #[test]
-#[ignore = "starts three real Cassandras as root: cargo xtask cassandra"]
-fn a_node_joins_under_load_and_leaves_and_nothing_acknowledged_is_lost() {
+#[ignore = "three real Cassandras on an idle machine, as root: cargo xtask audit"]
+fn audit_of_a_node_that_joins_under_load_and_leaves_and_nothing_is_lost() {
     if let Some(why) = refusal() {
         return skip(&why);
     }
