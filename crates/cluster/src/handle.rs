@@ -71,6 +71,8 @@ pub struct OwnNode {
     pub forgiving: Command,
     /// What starts it when the ring has nothing of it: it joins, and streams what it is to own.
     pub joining: Command,
+    /// The same, if the ring should have it still: it takes its own place.
+    pub claiming: Command,
     /// What starts it when it has lost its data: it takes its own place, and streams what it had.
     pub replacing: Command,
     /// The folders of all that it keeps of its data, as its host has them.
@@ -219,11 +221,12 @@ impl NodeHandle {
     /// It does not run, or is not ours.
     pub fn anew(&self, how: Anew) -> Result<Restartable> {
         let (before, own) = (self.restartable()?, self.own()?);
-        let command = match how {
-            Anew::Joining => &own.joining,
-            Anew::Replacing => &own.replacing,
+        let (command, forgiving) = match how {
+            Anew::Joining => (&own.joining, &own.claiming),
+            Anew::Replacing => (&own.replacing, &own.replacing),
         };
-        Restartable::new(before.process, command, &own.start.1)
+        let start = Start::new(command, &own.start.1)?.kept_up(self.address, forgiving)?;
+        Ok(Restartable::by(before.process, start))
     }
 
     /// The folders of all that it keeps of its data, as its host has them.

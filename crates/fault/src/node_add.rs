@@ -132,7 +132,6 @@ impl Fault for Added {
         let Some(node) = joined.filter(is_member) else {
             return world.heal();
         };
-        world.operate(node, Operation::Decommission, ring::LEFT_WITHIN)?;
-        ring::heal_after(world, node)
+        ring::Told::tell(world, node, Operation::Decommission)?.heal(world)
     }
 }

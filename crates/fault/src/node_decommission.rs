@@ -5,7 +5,7 @@
 //! refused otherwise for a keyspace of Cassandra's own, `system_distributed`, that wants three.
 
 use crate::look::{self, Look};
-use crate::{By, Fault, Kind, Length, Loses, Mended, Place, Tell, World, ring};
+use crate::{By, Fault, Kind, Length, Loses, Mended, Place, Tell, Work, World, ring};
 use anyhow::{Context, Result};
 use cluster::{Ability, Anew, Operation, Standing};
 use host::Break;
@@ -18,14 +18,14 @@ pub(crate) const KIND: Kind = Kind {
     place: Place::Node,
     takes: &[],
     must: &[],
-    length: Length::Stated,
+    length: Length::Staged,
     takes_away: true,
     loses: Loses::HandedOver,
     healed_within: ring::ENTERED_WITHIN,
     make: |hit, _| {
         Box::new(Leaving {
             node: hit.node(),
-            is_told: false,
+            told: ring::Told::default(),
             is_healed: false,
         })
     },
@@ -33,7 +33,7 @@ pub(crate) const KIND: Kind = Kind {
 
 struct Leaving {
     node: usize,
-    is_told: bool,
+    told: ring::Told,
     is_healed: bool,
 }
 
@@ -47,11 +47,8 @@ impl Fault for Leaving {
             folders,
             address: seen.context("there is no such node")?.storage,
         };
-        // Whoever outlives us waits until it has left.
-        let within = within + ring::LEFT_WITHIN;
         world.inject(By::Node(self.node), what, &[self.node], within)?;
-        world.operate(self.node, Operation::Decommission, ring::LEFT_WITHIN)?;
-        self.is_told = true;
+        self.told = ring::Told::tell(world, self.node, Operation::Decommission)?;
         Ok(())
     }
 
@@ -71,12 +68,13 @@ impl Fault for Leaving {
         ring::and_settled(world, seen, self.node, limit)
     }
 
+    fn proceed(&mut self, world: &mut dyn World) -> Result<Work> {
+        self.told.proceed(world)
+    }
+
     fn heal(&mut self, world: &mut dyn World, _: Tell<'_>) -> Result<Mended> {
         self.is_healed = true;
-        match self.is_told {
-            true => ring::heal_after(world, self.node),
-            false => world.heal(),
-        }
+        self.told.heal(world)
     }
 
     fn is_healing(&mut self, world: &mut dyn World) -> bool {

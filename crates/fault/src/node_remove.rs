@@ -3,14 +3,14 @@
 //! up for its copies. Then it is started with empty folders, and bootstraps under another host id.
 
 use crate::look::Look;
-use crate::{By, Fault, Kind, Length, Loses, Mended, Place, Tell, World, data_lost, ring};
+use crate::{By, Fault, Kind, Length, Loses, Mended, Place, Tell, Work, World, data_lost, ring};
 use anyhow::{Context, Result};
-use cluster::{Ability, Anew, Operation};
+use cluster::{Ability, Anew, Operation, Standing};
 use host::Break;
 use std::time::Duration;
 
-/// How long others may take to hold it to be down: they were seen to take 10 to 20 s.
-const DOWN_WITHIN: Duration = Duration::from_secs(120);
+/// How long another one may take to say what it holds it to be.
+const LIMIT: Duration = Duration::from_secs(5);
 
 pub(crate) const KIND: Kind = Kind {
     name: "node-remove",
@@ -19,7 +19,7 @@ pub(crate) const KIND: Kind = Kind {
     place: Place::Node,
     takes: &[],
     must: &[],
-    length: Length::Stated,
+    length: Length::Staged,
     takes_away: true,
     loses: Loses::Copy,
     healed_within: ring::ENTERED_WITHIN,
@@ -33,24 +33,16 @@ pub(crate) const KIND: Kind = Kind {
 
 struct Removed {
     node: usize,
-    /// Who was told to take it out.
-    told: Option<usize>,
+    /// That another one was told to take it out.
+    told: Option<ring::Told>,
 }
 
 impl Fault for Removed {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
-        let by = ring::another(world, self.node)?;
-        let known = ring::member(world, by, self.node, DOWN_WITHIN)?;
-        let host_id = known.context("the others do not know it")?.host_id;
+        ring::another(world, self.node)?;
         let (process, folders) = world.anew(self.node, Anew::Joining)?;
         let what = Break::Wipe { process, folders };
-        // Whoever outlives us waits until it is out: a ring that has it lets nobody join for it.
-        let within = within + ring::LEFT_WITHIN;
-        world.inject(By::Node(self.node), what, &[self.node], within)?;
-        ring::await_down(world, by, self.node, DOWN_WITHIN)?;
-        world.operate(by, Operation::RemoveNode { host_id }, ring::LEFT_WITHIN)?;
-        self.told = Some(by);
-        Ok(())
+        world.inject(By::Node(self.node), what, &[self.node], within)
     }
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {
@@ -62,11 +54,33 @@ impl Fault for Removed {
         ring::and_back(world, lost, self.node, limit)
     }
 
-    fn heal(&mut self, world: &mut dyn World, _: Tell<'_>) -> Result<Mended> {
-        match self.told {
-            Some(by) => ring::heal_after(world, by),
-            None => world.heal(),
+    /// No node takes out one that it holds to be up.
+    fn proceed(&mut self, world: &mut dyn World) -> Result<Work> {
+        if let Some(told) = &mut self.told {
+            return told.proceed(world);
         }
+        let by = ring::another(world, self.node)?;
+        let Ok(known) = ring::member(world, by, self.node, LIMIT) else {
+            return Ok(Work::Going);
+        };
+        let known = known.context("the others do not know it")?;
+        if known.standing != Standing::Down {
+            return Ok(Work::Going);
+        }
+        let host_id = known.host_id;
+        self.told = Some(ring::Told::tell(
+            world,
+            by,
+            Operation::RemoveNode { host_id },
+        )?);
+        Ok(Work::Did(format!(
+            "node {} holds it to be down, and takes it out",
+            by + 1
+        )))
+    }
+
+    fn heal(&mut self, world: &mut dyn World, _: Tell<'_>) -> Result<Mended> {
+        self.told.take().unwrap_or_default().heal(world)
     }
 
     fn is_healing(&mut self, world: &mut dyn World) -> bool {

@@ -2,9 +2,9 @@
 //! its own word, none by that of who told it to.
 
 use crate::look::{self, Look, Looked};
-use crate::{Mended, World};
-use anyhow::{Context, Result, bail};
-use cluster::{Member, Standing};
+use crate::{Mended, Work, World};
+use anyhow::{Context, Result};
+use cluster::{Member, Operation, Standing};
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ const TOLD_WITHIN: Duration = Duration::from_secs(5);
 pub(crate) const ENTERED_WITHIN: Duration = Duration::from_secs(300);
 
 /// How long a node may take to leave a ring, or to take another one out of it.
-pub(crate) const LEFT_WITHIN: Duration = Duration::from_secs(600);
+const LEFT_WITHIN: Duration = Duration::from_secs(600);
 
 /// All nodes but one, if that is one of them, by their indexes.
 pub(crate) fn others(world: &dyn World, node: Option<usize>) -> Vec<usize> {
@@ -143,29 +143,36 @@ pub(crate) fn is_streaming(world: &mut dyn World, node: usize) -> bool {
     own.is_ok_and(|own| own.streams_count > 0)
 }
 
-/// Waits until one node holds another one to be down.
-pub(crate) fn await_down(
-    world: &mut dyn World,
-    by: usize,
-    node: usize,
-    limit: Duration,
-) -> Result<()> {
-    let until_ns = world.now_ns() + limit.as_nanos() as u64;
-    loop {
-        let found = member(world, by, node, TOLD_WITHIN)?;
-        if found.is_none_or(|found| found.standing == Standing::Down) {
-            return Ok(());
+/// What a node was told to do and has not done yet.
+#[derive(Default)]
+pub(crate) struct Told(Option<usize>);
+
+impl Told {
+    pub fn tell(world: &mut dyn World, node: usize, what: Operation) -> Result<Told> {
+        world.operate(node, what, LEFT_WITHIN)?;
+        Ok(Told(Some(node)))
+    }
+
+    /// What came of it, when it has ended.
+    pub fn proceed(&mut self, world: &mut dyn World) -> Result<Work> {
+        let Some(ended) = self.0.and_then(|node| world.operated(node)) else {
+            return Ok(Work::Going);
+        };
+        self.0 = None;
+        ended.map(Work::Done)
+    }
+
+    /// Heals when it has ended.
+    pub fn heal(&mut self, world: &mut dyn World) -> Result<Mended> {
+        match self.0.take() {
+            Some(node) => heal_after(world, node),
+            None => world.heal(),
         }
-        if world.now_ns() >= until_ns {
-            let (by, seconds) = (by + 1, limit.as_secs());
-            bail!("node {by} does not hold it to be down after {seconds} s");
-        }
-        world.wait(POLL);
     }
 }
 
 /// Waits until a node has done what it was told to, and heals then; what came of it, said.
-pub(crate) fn heal_after(world: &mut dyn World, at_work: usize) -> Result<Mended> {
+fn heal_after(world: &mut dyn World, at_work: usize) -> Result<Mended> {
     let until_ns = world.now_ns() + LEFT_WITHIN.as_nanos() as u64;
     let ended = loop {
         if let Some(ended) = world.operated(at_work) {

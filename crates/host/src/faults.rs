@@ -206,6 +206,11 @@ trait Breakable: Send {
         Vec::new()
     }
 
+    /// Whether it cannot be made whole yet: an agent that is alone with it waits for a while.
+    fn waits(&self) -> bool {
+        false
+    }
+
     /// What became of what was broken, if that is not the same every time.
     fn became(&self) -> Option<String> {
         None
@@ -284,6 +289,12 @@ impl Break {
     }
 }
 
+/// How long an agent waits alone for what cannot be made whole yet.
+const ALONE_MAX: Duration = Duration::from_secs(600);
+
+/// Between two looks at whether it can.
+const ALONE_POLL: Duration = Duration::from_secs(1);
+
 /// What is broken on a host, as its agent has it.
 #[derive(Default)]
 pub(crate) struct Faults {
@@ -313,12 +324,17 @@ impl Faults {
     /// Waits until somebody has healed it, or all ends; true if nobody has when its time is over.
     fn is_left(&self, Broken(number): Broken) -> bool {
         let mut all = self.lock();
-        while let Some(State::Broken(_, deadline)) = all.get(number as usize) {
-            let deadline = *deadline;
+        let mut alone_until = None;
+        while let Some(State::Broken(what, deadline)) = all.get(number as usize) {
+            let mut left = deadline.left();
             if deadline.passed() {
-                return true;
+                let until = alone_until.get_or_insert_with(|| Deadline::after(ALONE_MAX));
+                if until.passed() || !what.waits() {
+                    return true;
+                }
+                left = ALONE_POLL;
             }
-            let waited = self.news.wait_timeout(all, deadline.left());
+            let waited = self.news.wait_timeout(all, left);
             (all, _) = waited.unwrap_or_else(PoisonError::into_inner);
         }
         false

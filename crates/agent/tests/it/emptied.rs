@@ -165,6 +165,28 @@ fn who_was_to_leave_is_emptied_when_it_has_left_and_no_sooner() {
     kept.agent.end().unwrap();
 }
 
+/// Nobody is left to wait until it has left.
+#[test]
+fn an_agent_that_is_alone_waits_until_who_leaves_has_left() {
+    let root = tempfile::tempdir().unwrap();
+    let kept = Kept::new(&id("left"), &root.path().join("cluster"));
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let leave = Break::Leave {
+        process: kept.anew(kept.process),
+        folders: kept.folders(),
+        address: listener.local_addr().unwrap(),
+    };
+    let broken = kept.agent.inject(leave, SOON).unwrap();
+    clock::sleep(SOON * 10);
+    assert!(kept.process.alive() && !kept.is_empty(), "it is a member");
+    drop(listener);
+    wait_until("it has begun anew", || kept.said() == ["first", "anew"]);
+    let healed = kept.agent.heal(broken).unwrap();
+    assert!(healed.by_itself && healed.became.is_none(), "{healed:?}");
+    assert!(kept.is_empty());
+    kept.agent.end().unwrap();
+}
+
 #[test]
 fn who_has_lost_its_data_is_started_or_gone_when_its_controller_or_agent_is_killed() {
     if let Some(folder) = part() {

@@ -191,10 +191,7 @@ pub(crate) fn command(
         "-Dcassandra.gossip_quarantine_delay_ms={QUARANTINE_MS}"
     ));
     if anew == Some(Anew::Replacing) {
-        command.arg(format!(
-            "-Dcassandra.replace_address_first_boot={}",
-            node.address
-        ));
+        command.arg(replacing(node));
     }
     command.args(super::roles::options(spec));
     let config = anew.map_or(settings::CONFIG, |_| settings::JOINING);
@@ -217,6 +214,11 @@ pub(crate) fn command(
         command.env_remove(name);
     }
     command
+}
+
+/// Lets a node take the place that its ring has for its address.
+pub(super) fn replacing(node: &NodeLayout) -> String {
+    format!("-Dcassandra.replace_address_first_boot={}", node.address)
 }
 
 /// The options that name files: of the node, and of the agents in its JVM.

@@ -434,10 +434,13 @@ impl Nodes {
         let (mut forgiving, _) = self.command_for(node, None)?;
         forgiving.env(jvm::OPTIONS_VARIABLE, jvm::IGNORE_REPLAY_ERRORS);
         let anew = |how| Ok::<_, anyhow::Error>(self.command_for(node, Some(how))?.0);
+        let mut claiming = anew(Anew::Joining)?;
+        claiming.env(jvm::OPTIONS_VARIABLE, jvm::replacing(&node.layout));
         Ok(OwnNode {
             start,
             forgiving,
             joining: anew(Anew::Joining)?,
+            claiming,
             replacing: anew(Anew::Replacing)?,
             kept: node.layout.kept(),
             folder: node.layout.folder.clone(),

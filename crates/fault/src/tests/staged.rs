@@ -88,3 +88,27 @@ fn a_node_that_is_added_joins_and_leaves_again() {
     );
     assert_eq!(sim.at_work.len(), 0);
 }
+
+/// Told to take out a node that it holds to be up, another one refuses.
+#[test]
+fn a_node_is_taken_out_when_it_is_held_to_be_down_and_its_time_counts_from_when_it_is_out() {
+    for (name, acts) in [("node-remove", true), ("node-decommission", false)] {
+        let kind = Kind::of(name).unwrap();
+        let (verdict, steps, sim) = course(&kind, Sim::default());
+        assert_eq!(verdict, Verdict::Confirmed, "{name}: {steps:#?}");
+        let all = words(&steps);
+        let all: Vec<_> = all.into_iter().filter(|what| *what != "acted").collect();
+        let order = ["checked", "injecting", "seen", "done", "healing", "whole"];
+        assert_eq!(all, order, "{name}: {steps:#?}");
+        let said = |what: &str| steps.iter().find(|step| step.what == what);
+        assert_eq!(said("acted").is_some(), acts, "{name}: {steps:#?}");
+        if let Some(told) = said("acted") {
+            let words = "node 2 holds it to be down, and takes it out";
+            assert_eq!(told.words, words);
+        }
+        let done = said("done").unwrap();
+        assert!(done.words.contains("it has left the ring"), "{done:?}");
+        assert!(done.words.contains("no member"), "{name}: {done:?}");
+        assert!(done.at_ns >= sim.at_work[0].2, "{name}: {steps:#?}");
+    }
+}

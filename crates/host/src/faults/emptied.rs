@@ -89,6 +89,10 @@ impl Breakable for Emptied {
         Ok(vec![here.start(&self.one.start)?])
     }
 
+    fn waits(&self) -> bool {
+        self.is_begun && self.stays().unwrap_or(false)
+    }
+
     fn became(&self) -> Option<String> {
         let words = "it had not left, and was let be";
         self.has_stayed.then(|| words.to_owned())
