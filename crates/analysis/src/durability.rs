@@ -216,23 +216,18 @@ enum Lossy {
     Unknown,
 }
 
-/// What is lost where a clock is off.
-const ORDER: &str = "the order of writes";
-
 fn why_lossy(loses: Loses, commit_log: Option<&CommitLog>) -> Lossy {
+    match loses {
+        Loses::Nothing => return Lossy::No,
+        Loses::Everything => return Lossy::Yes("all that it had".to_owned()),
+        Loses::Order => return Lossy::Yes("the order of writes".to_owned()),
+        Loses::Memory | Loses::Unsynced => {}
+    }
     let Some(log) = commit_log else {
-        return match loses {
-            Loses::Nothing => Lossy::No,
-            Loses::Everything => Lossy::Yes("all that it had".to_owned()),
-            Loses::Order => Lossy::Yes(ORDER.to_owned()),
-            Loses::Memory | Loses::Unsynced => Lossy::Unknown,
-        };
+        return Lossy::Unknown;
     };
     match (loses, log.sync) {
-        (Loses::Nothing, _) => Lossy::No,
-        (Loses::Everything, _) => Lossy::Yes("all that it had".to_owned()),
-        (Loses::Order, _) => Lossy::Yes(ORDER.to_owned()),
-        (Loses::Memory | Loses::Unsynced, _) if !log.is_used => {
+        _ if !log.is_used => {
             Lossy::Yes("what was not flushed, without a commit log (durable_writes)".to_owned())
         }
         (_, Sync::BeforeAcknowledging) => Lossy::No,

@@ -91,6 +91,6 @@ impl Fault for Rot {
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {
         let compared = self.compared(world);
         let compared = look::or_unseen("its disk", compared);
-        look::and_client(world, compared, self.node, limit)
+        compared.and(|| look::client(world, self.node, limit))
     }
 }

@@ -65,6 +65,6 @@ impl Fault for Full {
             words: format!("its volume has {} MiB left", left >> 20),
         });
         let looked = look::or_unseen("the kernel", looked);
-        look::and_clients(world, looked, self.host, limit)
+        looked.and(|| look::clients(world, self.host, limit))
     }
 }

@@ -313,27 +313,7 @@ pub(crate) fn disk_and_nodes(
     is_broken: impl Fn(&Tried) -> bool,
 ) -> Look {
     let disk = disk(world, host, limit, is_broken);
-    and_clients(world, disk, host, limit)
-}
-
-/// What was seen; that all is whole again needs an answer of the host's nodes too.
-pub(crate) fn and_clients(
-    world: &mut dyn World,
-    seen: Looked,
-    host: usize,
-    limit: Duration,
-) -> Look {
-    seen.and(|| clients(world, host, limit))
-}
-
-/// The same with an answer of one node.
-pub(crate) fn and_client(
-    world: &mut dyn World,
-    seen: Looked,
-    node: usize,
-    limit: Duration,
-) -> Look {
-    seen.and(|| client(world, node, limit))
+    disk.and(|| clients(world, host, limit))
 }
 
 /// An answer to another question.

@@ -128,7 +128,7 @@ impl Fault for Repair {
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {
         let seen = self.seen(world, limit);
         let seen = look::or_unseen("a replica", seen);
-        look::and_client(world, seen, self.task.node, limit)
+        seen.and(|| look::client(world, self.task.node, limit))
     }
 
     fn proceed(&mut self, world: &mut dyn World) -> Result<Work> {

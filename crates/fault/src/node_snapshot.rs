@@ -77,7 +77,7 @@ impl Fault for Snapshot {
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {
         let seen = self.seen(world);
         let seen = look::or_unseen("its disk", seen);
-        look::and_client(world, seen, self.0.node, limit)
+        seen.and(|| look::client(world, self.0.node, limit))
     }
 
     fn proceed(&mut self, world: &mut dyn World) -> Result<Work> {

@@ -157,15 +157,17 @@ fn a_file_is_changed_for_a_process_that_starts_with_it_and_changed_back() {
     let healed = agent.heal(broken).unwrap();
     assert!(healed.by_itself && healed.processes[0].alive());
 
-    // A step that cannot be done undoes those before it.
+    // A step that cannot be done undoes those before it, and is in nobody's way when it cannot be
+    // undone either.
     let last = healed.processes[0];
     let astray = Break::Files {
         reader: Some(Restartable::new(last, &read, &output).unwrap()),
         forth: vec![write("new\n"), Step::Remove("/etc/passwd".into())],
-        back: vec![write("old\n")],
+        back: vec![Step::Remove("/etc/passwd".into()), write("old\n")],
     };
     agent.inject(astray, LIMIT).unwrap_err();
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "old\n");
+    says("old\nnew\nold\nnew\nold\nold\n");
     agent.end().unwrap();
 }
 

@@ -72,15 +72,18 @@ impl Breakable for Changed {
     }
 
     fn heal(&mut self, here: &Here) -> Result<Vec<Identity>> {
+        let mut changed = Ok(());
         if self.is_begun {
             self.end(here)?;
-            let mut steps = self.back.iter();
-            steps.try_for_each(|step| here.change(step.clone()))?;
+            for step in &self.back {
+                changed = changed.and(here.change(step.clone()));
+            }
         }
+        // Whatever became of the files: nobody else would start it.
         if self.is_ended {
             self.start(here, false)?;
         }
-        Ok(self.started())
+        changed.map(|()| self.started())
     }
 
     fn started(&self) -> Vec<Identity> {
