@@ -162,7 +162,8 @@ impl Running {
         Some(kib * 1024 / local.nodes.max(1) as u64)
     }
 
-    /// Settings that differ from those at the start: `node1 concurrent_reads`.
+    /// Settings that differ from those at the start: `node1 concurrent_reads`; but for those that
+    /// say how a node enters its ring, which are others when it comes back with nothing.
     pub fn settings_changed(&self) -> Result<Vec<String>> {
         if self.node_settings.is_empty() {
             return Ok(Vec::new());
@@ -174,7 +175,8 @@ impl Running {
             let names = before
                 .keys()
                 .chain(after.keys().filter(|k| !before.contains_key(*k)));
-            changed.extend(names.filter(differs).map(|name| format!("{node} {name}")));
+            let names = names.filter(differs).filter(|name| !is_of_entry(name));
+            changed.extend(names.map(|name| format!("{node} {name}")));
         }
         Ok(changed)
     }
@@ -241,4 +243,9 @@ fn node_settings(cluster: &Cluster) -> Result<Vec<(String, BTreeMap<String, Stri
         true => cluster.settings(),
         false => Ok(Vec::new()),
     }
+}
+
+/// Whether a setting only says how a node enters its ring.
+fn is_of_entry(name: &str) -> bool {
+    name == "auto_bootstrap" || name.starts_with("seed_provider")
 }
