@@ -178,6 +178,10 @@ fn heal_after(world: &mut dyn World, at_work: usize) -> Result<Mended> {
         if let Some(ended) = world.operated(at_work) {
             break ended;
         }
+        // Its answer may never come: the network has gone with its host.
+        if look::process(world, at_work, |state| state.is_some()).broken != Some(true) {
+            break Err(anyhow::anyhow!("node {} is gone", at_work + 1));
+        }
         if world.now_ns() >= until_ns || host::process::is_interrupted() {
             break Err(anyhow::anyhow!("node {} is still at work", at_work + 1));
         }
