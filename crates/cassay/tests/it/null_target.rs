@@ -90,8 +90,12 @@ fn a_stall_shows_in_latency_and_not_in_service_time() {
     assert!(trial["all"]["service_ms"]["max"].as_f64() >= Some(500.0));
     assert_eq!(rule(trial, "V2")["result"], "pass");
     assert_counts_agree(trial);
-    // A silence of a second is an eighth of the window, and not the client's.
-    assert_eq!(rule(trial, "V19")["result"], "warn", "{trial:#}");
+    // A silence of a second is an eighth of the window, and not the client's; unless a busy machine
+    // kept that away just then.
+    let silence = rule(trial, "V19");
+    let was_away =
+        rule(trial, "V4")["result"] == "fail" && silence["detail"].to_string().contains("was away");
+    assert!(silence["result"] == "warn" || was_away, "{trial:#}");
     // A quarter of the operations began late, which is said: the target held them back.
     assert!(trial["late"].as_u64() > Some(4000), "{trial:#}");
     // Where other work makes the client late as well, it fails.
