@@ -1,7 +1,7 @@
 //! The course of one fault: looked at, injected, seen, held, healed, seen.
 
 use crate::look::{self, Look};
-use crate::{Fault, Hit, Kind, Length, Options, Work, World};
+use crate::{Fault, Hit, Kind, Length, Options, Work, World, ring};
 use std::time::Duration;
 
 /// Between two looks. Short against the second that a node takes to be noticed by its clients.
@@ -372,6 +372,10 @@ struct Revival {
 /// How long a node may be silent that runs, and was not started anew, until it is.
 const SILENT_MAX: Duration = Duration::from_secs(20);
 
+/// How long all others may hold one to be down that answers clients. A node may have told them of
+/// a later start than its last one: they hear nothing of it until it is started once more.
+const SHUNNED_MAX: Duration = Duration::from_secs(60);
+
 /// Between two starts of a node that ends while it starts.
 const BETWEEN_STARTS: Duration = Duration::from_secs(2);
 
@@ -396,25 +400,29 @@ impl Revival {
             .position(|(started, _)| *started == node);
         let since_ns = known.map_or(self.began_ns, |at| self.started[at].1);
         let waited_ns = now_ns.saturating_sub(since_ns);
+        let has_waited = |least: Duration| waited_ns >= least.as_nanos() as u64;
         let is_gone = look::process(world, node, |state| state.is_none()).broken == Some(true);
-        let is_due = match (is_gone, known) {
-            (true, _) => waited_ns >= BETWEEN_STARTS.as_nanos() as u64,
-            // It starts, which takes a while.
-            (false, Some(_)) => false,
-            (false, None) => {
-                waited_ns >= SILENT_MAX.as_nanos() as u64 && world.ask(node, PATIENCE).is_err()
+        let why = match is_gone {
+            true if has_waited(BETWEEN_STARTS) => "its process has ended",
+            // One that was started takes a while.
+            false
+                if known.is_none()
+                    && has_waited(SILENT_MAX)
+                    && world.ask(node, PATIENCE).is_err() =>
+            {
+                "it runs and answers nobody, though what was broken is whole"
             }
+            false if has_waited(SHUNNED_MAX) && ring::is_shunned(world, node) => {
+                "it answers clients, and all others hold it to be down"
+            }
+            _ => return None,
         };
-        if !is_due || self.restarts_count == RESTARTS_MAX {
+        if self.restarts_count == RESTARTS_MAX {
             return None;
         }
         self.restarts_count += 1;
         self.started.retain(|(started, _)| *started != node);
         self.started.push((node, now_ns));
-        let why = match is_gone {
-            true => "its process has ended",
-            false => "it runs and answers nobody, though what was broken is whole",
-        };
         // What kept it from starting once will do so again.
         let forgiving = is_gone && self.restarts_count > 1;
         let how = match forgiving {

@@ -4,7 +4,7 @@
 
 use crate::look::{self, Look, Looked};
 use crate::node_kill::STARTED_WITHIN;
-use crate::{By, Fault, Kind, Knob, Length, Loses, Place, Work, World, node_kill};
+use crate::{By, Fault, Kind, Knob, Length, Loses, Place, Work, World, node_kill, ring};
 use anyhow::Result;
 use cluster::Ability;
 use host::Break;
@@ -13,7 +13,7 @@ use std::time::Duration;
 pub(crate) const KIND: Kind = Kind {
     name: "node-clock-ahead",
     what: "the node is restarted with a wall clock that is ahead, and then with its own",
-    needs: &[Ability::Provision],
+    needs: &[Ability::Provision, Ability::Mbeans],
     place: Place::Node,
     takes: &[Knob::By],
     must: &[Knob::By],
@@ -68,10 +68,11 @@ impl Fault for Off {
         world.inject(By::Node(self.node), what, &[self.node], within)
     }
 
-    /// Who does not answer is neither: it is on its way.
+    /// Who does not answer is neither: it is on its way. Others may hold one to be down that has
+    /// its own time again, since it has told them of a later one.
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {
         match self.time(world, limit) {
-            Ok(look) => look,
+            Ok(look) => ring::and_known(world, look, self.node, limit),
             Err(_) => Look {
                 broken: Some(false),
                 ..node_kill::gone(world, self.node, limit)

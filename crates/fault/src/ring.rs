@@ -114,6 +114,22 @@ pub(crate) fn and_back(world: &mut dyn World, seen: Looked, node: usize, limit: 
     and_settled(world, back, node, limit)
 }
 
+/// What was seen; that all is whole again needs the word of all other nodes that it is up, if
+/// there are any.
+pub(crate) fn and_known(world: &mut dyn World, seen: Looked, node: usize, limit: Duration) -> Look {
+    match others(world, Some(node)).is_empty() {
+        true => seen,
+        false => seen.and(|| held(world, node, limit, |_| false)),
+    }
+}
+
+/// Whether a node that answers clients is down for all others.
+pub(crate) fn is_shunned(world: &mut dyn World, node: usize) -> bool {
+    let is_down = |one| one == Some(Standing::Down);
+    world.ask(node, TOLD_WITHIN).is_ok()
+        && held(world, node, TOLD_WITHIN, is_down).broken == Some(true)
+}
+
 /// What was seen; that all is whole again needs the node's own word that it streams nothing more.
 pub(crate) fn and_settled(
     world: &mut dyn World,

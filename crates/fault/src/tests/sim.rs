@@ -51,6 +51,8 @@ pub(super) struct Sim {
     pub stays_member: bool,
     /// The others hold it to be down though it is back.
     pub stays_down: bool,
+    /// They do until it is started once more.
+    pub is_shunned: bool,
     /// It streams until then when it is back.
     pub streams_until_ns: u64,
     /// Nodes that were told to do something, and until when they are at it.

@@ -19,6 +19,33 @@ fn a_clock_is_off_by_what_a_client_hears_and_in_the_direction_that_was_asked_for
     assert_eq!(verdict, Verdict::Mismatch, "another one was started");
 }
 
+/// It has told the others of a later start, and answers clients all the same.
+#[test]
+fn a_node_that_all_others_hold_to_be_down_is_started_once_more() {
+    let mut sim = Sim {
+        is_shunned: true,
+        ordered_ns: 10 * S,
+        ..Sim::default()
+    };
+    let kind = Kind::of("node-clock-ahead").unwrap();
+    let (what, length) = (
+        (&Hit::Node(HIT), &Options::tried()),
+        Duration::from_secs(10),
+    );
+    let outcome = run(&kind, what, &mut sim, length, &mut |_| ());
+    assert_eq!(outcome.verdict(), Verdict::Confirmed, "{outcome:#?}");
+    let all = words(&outcome.steps);
+    assert_eq!(all[all.len() - 3..], ["healing", "restarted", "whole"]);
+    let [healing, restarted, whole] = &outcome.steps[all.len() - 3..] else {
+        unreachable!()
+    };
+    assert!(restarted.at_ns - healing.at_ns >= 60 * S, "{outcome:#?}");
+    let why = "it answers clients, and all others hold it to be down";
+    assert!(restarted.words.ends_with(why), "{restarted:?}");
+    let up = "the others hold it to be up and normal";
+    assert!(whole.words.contains(up), "{whole:?}");
+}
+
 /// A clock of a node that takes half a minute to start was held for so much less.
 #[test]
 fn agents_let_be_what_is_brought_about_as_long_as_somebody_says_so() {

@@ -26,6 +26,9 @@ impl Sim {
                 Some(Standing::Leaving)
             }
             () if self.stays_down && self.is_healed() => Some(Standing::Down),
+            () if self.is_shunned && self.is_healed() && self.restarts_count == 0 => {
+                Some(Standing::Down)
+            }
             () if self.is_gone() && self.now_ns >= DETECTED_NS => Some(Standing::Down),
             () => Some(Standing::Normal),
         }
