@@ -30,6 +30,9 @@ pub(crate) const KIND: Kind = Kind {
     },
 };
 
+/// The error of a file that is not there (ENOENT).
+const GONE: i32 = 2;
+
 /// What is read to see it.
 const BYTES: u64 = 4096;
 
@@ -56,6 +59,17 @@ impl Failing {
             bytes: BYTES,
         };
         match world.see(By::Node(self.node), sight)? {
+            // It was compacted away, which is nobody's fault: another one says how the disk is.
+            Seen::Bytes {
+                on_disk: Err(GONE), ..
+            } => {
+                self.file = None;
+                Ok(Look {
+                    broken: Some(false),
+                    whole: Some(false),
+                    words: format!("{name} is not there any more"),
+                })
+            }
             Seen::Bytes { on_disk, .. } => Ok(Look {
                 broken: Some(on_disk.is_err()),
                 whole: Some(on_disk.is_ok()),
