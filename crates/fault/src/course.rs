@@ -27,6 +27,10 @@ const RENEWED_EVERY: Duration = Duration::from_secs(10);
 /// How long nodes may take to end on a host that they were moved to.
 const MOVED_BACK: Duration = Duration::from_secs(70);
 
+/// How long it may be before somebody can look at what is to be hit: the volume of a host that is
+/// being mended is mounted again in seconds.
+const UNSEEN_MAX: Duration = Duration::from_secs(30);
+
 /// How soon it has to show what something left behind that is over.
 const LEFT_WITHIN: Duration = Duration::from_secs(10);
 
@@ -179,12 +183,18 @@ impl Course<'_> {
     fn before(&mut self) -> Look {
         // What an agent still holds of one that nobody ends any more.
         let limit = self.kind.healed_within + self.armed(Duration::ZERO);
-        let until_ns = self.world.now_ns() + limit.as_nanos() as u64;
-        let mut waits = false;
+        let began_ns = self.world.now_ns();
+        let until_ns = began_ns + limit.as_nanos() as u64;
+        let (mut waits, mut seen_ns) = (false, began_ns);
         loop {
             let look = self.fault.look(self.world, PATIENCE);
-            let can_wait = look.whole.is_some() && self.world.now_ns() < until_ns;
-            if is_ready(&look) || !can_wait || host::process::is_interrupted() {
+            let now_ns = self.world.now_ns();
+            if look.whole.is_some() {
+                seen_ns = now_ns;
+            }
+            let is_unseen = now_ns - seen_ns >= UNSEEN_MAX.as_nanos() as u64;
+            let is_late = is_unseen || now_ns >= until_ns;
+            if is_ready(&look) || is_late || host::process::is_interrupted() {
                 return look;
             }
             if !waits {

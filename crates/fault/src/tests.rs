@@ -221,6 +221,33 @@ fn a_fault_waits_for_a_node_that_comes_back_from_the_one_before() {
     assert!(sim.injected.is_empty());
 }
 
+/// A host's volume is unmounted while it is mended, and its agent can look at nothing.
+#[test]
+fn a_fault_waits_until_somebody_can_look_and_not_for_ever() {
+    let sim = Sim {
+        unseen_until_ns: 4 * S,
+        ..Sim::default()
+    };
+    let (verdict, steps, _) = course(&KINDS[0], sim);
+    assert_eq!(verdict, Verdict::Confirmed, "{steps:?}");
+    assert_eq!(words(&steps)[..3], ["waiting", "checked", "injecting"]);
+
+    let sim = Sim {
+        unseen_until_ns: u64::MAX,
+        ordered_ns: 300 * S,
+        ..Sim::default()
+    };
+    let outcome = run(
+        &KINDS[0],
+        (&Hit::Node(HIT), &Options::default()),
+        &mut { sim },
+        Duration::from_secs(10),
+        &mut |_| (),
+    );
+    assert_eq!(outcome.verdict(), Verdict::Inconclusive, "{outcome:?}");
+    assert!(outcome.at_ns("unseen") < Some(60 * S), "{outcome:?}");
+}
+
 #[test]
 fn that_an_agent_has_healed_by_itself_is_said() {
     let sim = Sim {

@@ -29,6 +29,8 @@ pub(super) struct Sim {
     pub breaks_another: bool,
     /// Nobody may be asked.
     pub nobody_looks: bool,
+    /// Until then nobody may: what would look is being mended.
+    pub unseen_until_ns: u64,
     /// What a study names to look with cannot.
     pub is_blind: bool,
     /// It answers nobody, whatever is done.
@@ -387,6 +389,9 @@ impl World for Sim {
     }
 
     fn see(&mut self, by: By, what: Sight) -> Result<Seen> {
+        if self.now_ns < self.unseen_until_ns {
+            bail!("its volume is not mounted at present");
+        }
         if self.nobody_looks && !self.injected.is_empty() && self.now_ns < self.ordered_ns {
             bail!("the agent is away");
         }
