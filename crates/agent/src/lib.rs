@@ -34,9 +34,15 @@ pub fn answer() -> Option<u8> {
     let done = match words[..] {
         [_, reach::ARGUMENT, name] if is_asked_by_a_program() => run(name),
         [_, reach::ARGUMENT, _, guard::ARGUMENT] if is_asked_by_a_program() => guard::run(),
-        [_, reach::ARGUMENT, _, trial::ARGUMENT, folder] if is_asked_by_a_program() => {
-            trial::run(Path::new(folder))
-        }
+        [
+            _,
+            reach::ARGUMENT,
+            _,
+            trial::ARGUMENT,
+            folder,
+            requests,
+            bytes,
+        ] if is_asked_by_a_program() => trial::run(Path::new(folder), requests, bytes),
         [_, reach::ARGUMENT, ..] => Err(anyhow::anyhow!(
             "cassay starts its agents itself, one on each host: there is nothing to be done by hand"
         )),

@@ -46,7 +46,8 @@ struct Slow {
 
 impl Slow {
     fn took(&mut self, world: &mut dyn World) -> Result<Looked> {
-        let tried = look::try_disk(world, self.host, LIMIT)?;
+        let (work, takes) = self.disk.work();
+        let tried = look::try_disk(world, self.host, work, LIMIT)?;
         let (Some(write), Some(read)) = (tried.write_took(LIMIT), tried.read_took(LIMIT)) else {
             return Ok(Look {
                 broken: Some(false),
@@ -59,7 +60,7 @@ impl Slow {
             false => read,
         };
         let usual = *self.usual.get_or_insert(took);
-        let slow = usual.mul_f64(SLOWER).max(LEAST);
+        let slow = usual.mul_f64(SLOWER).max(LEAST).max(takes / 2);
         Ok(Look {
             broken: Some(took >= slow),
             whole: Some(took < slow),

@@ -3,7 +3,7 @@
 use crate::{By, NodeSeen, World};
 use anyhow::{Context, Error, Result, ensure};
 use host::process::Identity;
-use host::{Attempt, Reach, Restartable, Seen, Sight};
+use host::{Attempt, DiskWork, Reach, Restartable, Seen, Sight};
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -278,10 +278,20 @@ fn did(attempt: Attempt) -> String {
 }
 
 /// Tries the disk of a host.
-pub(crate) fn try_disk(world: &mut dyn World, host: usize, limit: Duration) -> Result<Tried> {
+pub(crate) fn try_disk(
+    world: &mut dyn World,
+    host: usize,
+    work: DiskWork,
+    limit: Duration,
+) -> Result<Tried> {
     let folder = world.hosts().into_iter().nth(host).map(|host| host.folder);
     let folder = folder.context("there is no such host")?;
-    match world.see(By::Host(host), Sight::TryDisk { folder, limit })? {
+    let sight = Sight::TryDisk {
+        folder,
+        work,
+        limit,
+    };
+    match world.see(By::Host(host), sight)? {
         Seen::Disk { write, read } => Ok(Tried { write, read }),
         other => Err(other_answer(&other)),
     }
@@ -294,7 +304,7 @@ pub(crate) fn disk(
     limit: Duration,
     is_broken: impl Fn(&Tried) -> bool,
 ) -> Looked {
-    let tried = try_disk(world, host, limit).map(|tried| Look {
+    let tried = try_disk(world, host, DiskWork::default(), limit).map(|tried| Look {
         broken: Some(is_broken(&tried)),
         whole: Some(matches!(
             (tried.write, tried.read),

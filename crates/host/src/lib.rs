@@ -40,7 +40,7 @@ pub use filter::{Link, Loss};
 pub use hosts::Hosts;
 pub use invocation::{Done, Invocation};
 pub use reach::process;
-pub use sights::{Attempt, Mounted, Reach, Seen, Sight};
+pub use sights::{Attempt, DiskWork, Mounted, Reach, Seen, Sight};
 pub use spec::{DiskSpec, HostSpec, HostsSpec, Isolation, LinkSpec};
 pub use stand_in::Host;
 pub use state::{HostState, HostsState};

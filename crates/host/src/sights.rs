@@ -10,7 +10,7 @@ use crate::filter::{Filter, Link};
 use crate::here::Here;
 use crate::net::Netlink;
 use crate::process::{self, Identity, Life};
-use crate::volume::VolumeUse;
+use crate::volume::{BLOCK_BYTES, VolumeUse};
 use crate::{Agent, Broken, Done, Invocation, switch, trial};
 use anyhow::{Context, Result};
 use measure::clock;
@@ -69,11 +69,13 @@ pub enum Sight {
     Dropped(Broken),
     /// The host's TCP connections that ended by a reset; answered by [`Seen::Resets`].
     Resets,
-    /// What a disk does, tried by a process of the host: it writes a block into a file without a
-    /// name and syncs it, and reads a block past every cache. Answered by [`Seen::Disk`].
+    /// What a disk does, tried by a process of the host: it writes into a file without a name and
+    /// syncs it, and reads, past every cache. Answered by [`Seen::Disk`].
     TryDisk {
         /// A folder on that disk.
         folder: PathBuf,
+        /// How much it writes, and reads.
+        work: DiskWork,
         /// What has not happened by then is [`Attempt::Silent`].
         limit: Duration,
     },
@@ -103,6 +105,25 @@ pub enum Sight {
         /// When it is killed.
         limit: Duration,
     },
+}
+
+/// What a disk is asked to do when it is tried: one request after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DiskWork {
+    /// How many requests.
+    pub requests: u64,
+    /// Bytes of each, whole blocks of 4 KiB.
+    pub bytes: u64,
+}
+
+impl Default for DiskWork {
+    /// One block.
+    fn default() -> DiskWork {
+        DiskWork {
+            requests: 1,
+            bytes: BLOCK_BYTES,
+        }
+    }
 }
 
 /// What came of trying something.
@@ -272,7 +293,11 @@ impl Serve<Here> for See {
                 let (connections, sent) = network::resets()?;
                 Seen::Resets { connections, sent }
             }
-            Sight::TryDisk { folder, limit } => trial::look(here, &folder, limit)?,
+            Sight::TryDisk {
+                folder,
+                work,
+                limit,
+            } => trial::look(here, &folder, work, limit)?,
             Sight::Space { folder } => Seen::Space(Space(folder).serve(here)?),
             Sight::Mount { folder } => Seen::Mount(mounts::at(&folder)?),
             Sight::Bytes { path, at, bytes } => bytes::look(here, &path, at, bytes)?,

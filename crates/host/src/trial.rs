@@ -5,9 +5,9 @@
 
 use crate::here::Here;
 use crate::process;
-use crate::sights::{Attempt, Seen};
+use crate::sights::{Attempt, DiskWork, Seen};
 use crate::volume::{BLOCK_BYTES, Blocks};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use measure::clock::{self, Deadline};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags};
@@ -18,7 +18,8 @@ use std::io::{PipeReader, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The argument, after the agent's own, that makes this program try a disk; its folder follows.
+/// The argument, after the agent's own, that makes this program try a disk; its folder follows, and how
+/// much it writes and reads.
 pub const ARGUMENT: &str = "try-disk";
 
 /// How many processes may wait for a disk that does nothing. As long as they do, no further one is
@@ -36,18 +37,33 @@ const OWN: &str = ".cassay";
 /// What one trial says of its two halves.
 type Said = (Attempt, Attempt);
 
-/// Tries the disk of `folder`, and says on its output what came of it.
+/// The most that one trial may write and read.
+const WORK_MAX_BYTES: u64 = 64 << 20;
+
+/// Tries the disk of `folder` with so many requests of so many bytes, and says on its output what
+/// came of it.
 ///
 /// # Errors
-/// There is nobody who listens.
-pub fn run(folder: &Path) -> Result<()> {
+/// There is nobody who listens; the work is none, or too much.
+pub fn run(folder: &Path, requests: &str, bytes: &str) -> Result<()> {
+    let number = |text: &str| text.parse::<u64>().context("a trial needs two numbers");
+    let work = DiskWork {
+        requests: number(requests)?,
+        bytes: number(bytes)?,
+    };
+    let all_bytes = work.requests.saturating_mul(work.bytes);
+    ensure!(
+        (1..=WORK_MAX_BYTES).contains(&all_bytes) && work.bytes.is_multiple_of(BLOCK_BYTES),
+        "a trial of {requests} requests of {bytes} bytes: at most {WORK_MAX_BYTES} bytes in blocks \
+         of {BLOCK_BYTES}"
+    );
     let writing = {
         let folder = folder.to_owned();
         std::thread::Builder::new()
             .name("write".to_owned())
             .spawn(move || {
                 let begun_ns = clock::now_ns();
-                let written = write(&folder);
+                let written = write(&folder, work);
                 say(
                     "write",
                     begun_ns,
@@ -57,7 +73,7 @@ pub fn run(folder: &Path) -> Result<()> {
             })
             .context("start a thread that writes")?
     };
-    let found = file_below(folder);
+    let found = file_below(folder, work.bytes);
     if let Some(path) = &found {
         let begun_ns = clock::now_ns();
         let flags = OFlags::RDONLY | OFlags::DIRECT | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -65,7 +81,7 @@ pub fn run(folder: &Path) -> Result<()> {
         say(
             "read",
             begun_ns,
-            file.and_then(|file| read(&File::from(file))),
+            file.and_then(|file| read(&File::from(file), work)),
         )?;
     }
     let written = writing
@@ -77,31 +93,33 @@ pub fn run(folder: &Path) -> Result<()> {
         // Then that which was written.
         (None, Some(file)) => {
             let begun_ns = clock::now_ns();
-            say("read", begun_ns, read(&file))
+            say("read", begun_ns, read(&file, work))
         }
         (None, None) => tell("read none"),
     }
 }
 
-/// One block into a file without a name, on the disk.
-fn write(folder: &Path) -> Result<File, Errno> {
+/// Into a file without a name, on the disk, each request over the one before.
+fn write(folder: &Path, work: DiskWork) -> Result<File, Errno> {
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::DIRECT | OFlags::CLOEXEC;
     let file = rustix::fs::open(folder, flags, Mode::from_raw_mode(0o600))?;
-    let blocks = Blocks::new(BLOCK_BYTES);
-    rustix::io::pwrite(&file, blocks.bytes(), 0)?;
+    let blocks = Blocks::new(work.bytes);
+    for _ in 0..work.requests {
+        rustix::io::pwrite(&file, blocks.bytes(), 0)?;
+    }
     rustix::fs::fsync(&file)?;
     Ok(File::from(file))
 }
 
-/// The first block of a file that was opened to be read past every cache.
-fn read(file: &File) -> Result<(), Errno> {
-    let read = Blocks::read(file, 0, BLOCK_BYTES);
-    read.map(drop)
-        .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
+/// The begin of a file that was opened to be read past every cache, as often.
+fn read(file: &File, work: DiskWork) -> Result<(), Errno> {
+    let mut reads = (0..work.requests).map(|_| Blocks::read(file, 0, work.bytes));
+    let read = reads.try_for_each(|read| read.map(drop));
+    read.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
 }
 
-/// A file that has a block to be read.
-fn file_below(folder: &Path) -> Option<PathBuf> {
+/// A file that has so much to be read.
+fn file_below(folder: &Path, bytes: u64) -> Option<PathBuf> {
     let mut folders = vec![folder.to_owned()];
     let mut left = ENTRIES_MAX;
     while let Some(folder) = folders.pop() {
@@ -114,7 +132,7 @@ fn file_below(folder: &Path) -> Option<PathBuf> {
             let is_own = entry.file_name().to_string_lossy().starts_with(OWN);
             if found.is_dir() {
                 folders.push(entry.path());
-            } else if found.is_file() && found.len() >= BLOCK_BYTES && !is_own {
+            } else if found.is_file() && found.len() >= bytes && !is_own {
                 return Some(entry.path());
             }
         }
@@ -140,7 +158,7 @@ fn tell(line: &str) -> Result<()> {
 ///
 /// # Errors
 /// The folder is none of the agent's, or its volume is not mounted; no process can be started.
-pub(crate) fn look(here: &Here, folder: &Path, limit: Duration) -> Result<Seen> {
+pub(crate) fn look(here: &Here, folder: &Path, work: DiskWork, limit: Duration) -> Result<Seen> {
     let seen = |(write, read): Said| Seen::Disk { write, read };
     // Below the mount point of a volume that is not there, another disk would be tried.
     here.files.admit(folder)?;
@@ -165,7 +183,9 @@ pub(crate) fn look(here: &Here, folder: &Path, limit: Duration) -> Result<Seen> 
         .arg(reach::ARGUMENT)
         .arg(here.name())
         .arg(ARGUMENT)
-        .arg(folder);
+        .arg(folder)
+        .arg(work.requests.to_string())
+        .arg(work.bytes.to_string());
     command
         .current_dir("/")
         .stdout(input)

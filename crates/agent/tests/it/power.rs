@@ -4,7 +4,7 @@
 use crate::endings::kill;
 use crate::hosts::{LIMIT, assert_gone, link_of, start, wait_until};
 use crate::volumes::{hosts, is_whole, mounted, run, tried};
-use host::{Attempt, Break, Broken, Host, Restartable, Sight, Step};
+use host::{Attempt, Break, Broken, DiskWork, Host, Restartable, Sight, Step};
 use std::time::Duration;
 
 const SOON: Duration = Duration::from_millis(200);
@@ -94,8 +94,12 @@ fn nobody_reaches_the_files_of_a_host_without_power_until_it_is_back() {
     assert!(said.contains("its volume is not mounted"), "{said}");
     assert!(host.agent().read(&file).is_err() && host.usage().is_err());
     let folder = host.folder().to_owned();
-    let limit = LIMIT;
-    let tried = host.agent().see(Sight::TryDisk { folder, limit });
+    let (work, limit) = (DiskWork::default(), LIMIT);
+    let tried = host.agent().see(Sight::TryDisk {
+        folder,
+        work,
+        limit,
+    });
     assert!(
         tried.is_err(),
         "the disk below it is not the host's: {tried:?}"

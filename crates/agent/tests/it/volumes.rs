@@ -4,8 +4,8 @@
 use crate::hosts::{LIMIT, able, assert_gone, link_of, make, shell, spec, start, wait_until};
 use host::process;
 use host::{
-    Able, Agent, Attempt, Break, Broken, Bytes, DiskSpec, Host, HostAbility, HostSpec, Hosts,
-    Mounted, Restartable, Seen, Sight, Step, volume_abilities,
+    Able, Agent, Attempt, Break, Broken, Bytes, DiskSpec, DiskWork, Host, HostAbility, HostSpec,
+    Hosts, Mounted, Restartable, Seen, Sight, Step, volume_abilities,
 };
 use rustix::io::Errno;
 use std::io::Write;
@@ -40,11 +40,19 @@ pub fn hosts(name: &str, count: usize) -> Option<(TempDir, Hosts)> {
     Some((root, hosts))
 }
 
-/// What a host's disk does.
+/// What a host's disk does with one block.
 pub fn tried(host: &Host, limit: Duration) -> (Attempt, Attempt) {
+    tried_with(host, DiskWork::default(), limit)
+}
+
+fn tried_with(host: &Host, work: DiskWork, limit: Duration) -> (Attempt, Attempt) {
     let folder = host.folder().to_owned();
-    let Seen::Disk { write, read } = host.agent().see(Sight::TryDisk { folder, limit }).unwrap()
-    else {
+    let sight = Sight::TryDisk {
+        folder,
+        work,
+        limit,
+    };
+    let Seen::Disk { write, read } = host.agent().see(sight).unwrap() else {
         panic!("another answer")
     };
     (write, read)
@@ -287,7 +295,8 @@ fn a_full_disk_has_as_much_room_as_it_was_left() {
     assert!(host.agent().heal(broken).unwrap().by_itself);
 }
 
-/// The trial is in the groups of its host: what those may do, it may do.
+/// The trial is in the groups of its host: what those may do, it may do. A disk that has had nothing
+/// to do does one request in a tenth of a second at once, whatever it is limited to.
 #[test]
 fn a_slow_disk_is_seen_to_be_slow() {
     if !able(&[HostAbility::Disk]) {
@@ -297,24 +306,35 @@ fn a_slow_disk_is_seen_to_be_slow() {
         return;
     };
     let host = &hosts.all()[0];
-    put(host, "file", &[1; 8192]);
-    let slow = DiskSpec {
-        // A block of 4 KiB takes a second.
-        write_bytes_per_s: Some(4096),
-        read_bytes_per_s: Some(4096),
+    put(host, "file", &[1; 2 << 20]);
+    let rate = |rate| DiskSpec {
+        write_bytes_per_s: Some(rate),
+        read_bytes_per_s: Some(rate),
         ..DiskSpec::default()
     };
-    let took = || match tried(host, LIMIT) {
-        (Attempt::Took(write), Attempt::Took(read)) => (write, read),
-        other => panic!("{other:?}"),
+    let iops = |iops| DiskSpec {
+        write_iops: Some(iops),
+        read_iops: Some(iops),
+        ..DiskSpec::default()
     };
-    let broken = breaks(host, Break::Disk(slow));
-    let (write, read) = took();
-    let least = Duration::from_millis(600);
-    assert!(write > least && read > least, "{write:?} {read:?}");
-    host.agent().heal(broken).unwrap();
-    wait_until("it is as fast as before", || {
-        let (write, read) = took();
-        write < least && read < least
-    });
+    for slow in [rate(64 << 10), rate(10 << 20), iops(10), iops(200)] {
+        let (work, takes) = slow.work();
+        let took = || match tried_with(host, work, LIMIT) {
+            (Attempt::Took(write), Attempt::Took(read)) => (write, read),
+            other => panic!("{other:?}"),
+        };
+        let broken = breaks(host, Break::Disk(slow));
+        for _ in 0..5 {
+            let (write, read) = took();
+            assert!(
+                write > takes / 2 && read > takes / 2,
+                "{slow:?} {write:?} {read:?}"
+            );
+        }
+        host.agent().heal(broken).unwrap();
+        wait_until("it is as fast as before", || {
+            let (write, read) = took();
+            write < takes / 2 && read < takes / 2
+        });
+    }
 }
