@@ -8,9 +8,16 @@
 
 mod cpuset;
 mod error;
+mod lscpu;
 mod machine;
 mod plan;
+mod raw;
+mod read;
+mod synthetic;
+mod sysfs;
+mod tree;
 mod wish;
+mod xml;
 
 pub use cpuset::{CPU_NUMBERS_MAX, CpuSet};
 pub use error::ReadError;
