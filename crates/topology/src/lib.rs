@@ -7,12 +7,19 @@
 //! has a clock, a thread or a process, and only files below the given path are read.
 
 mod cpuset;
+mod draw;
 mod error;
+mod improve;
+mod jvm;
 mod lscpu;
 mod machine;
+mod place;
 mod plan;
+mod planner;
 mod raw;
 mod read;
+mod rivals;
+mod shape;
 mod synthetic;
 mod sysfs;
 mod tree;
@@ -20,7 +27,12 @@ mod wish;
 mod xml;
 
 pub use cpuset::{CPU_NUMBERS_MAX, CpuSet};
+pub use draw::draw;
 pub use error::ReadError;
+pub use improve::costs;
+pub use jvm::{conc_gc_threads, heap_bytes, parallel_gc_threads};
 pub use machine::*;
 pub use plan::*;
+pub use planner::{fingerprint, plan};
+pub use rivals::{distribute, naive};
 pub use wish::*;

@@ -277,6 +277,11 @@ impl<'a> Sets<'a> {
             (None, None) => {}
         }
         self.cores.extend(core.map(|set| (set, ())));
+        // Where there are no dies the kernel writes -1, and the CPU alone as its die.
+        let stated = self.files.read_sys(&format!("{folder}/die_id"));
+        if stated.is_some_and(|id| id.starts_with('-')) {
+            return Ok(());
+        }
         let die = self.set(cpu, &folder, &["die_cpus_list", "die_cpus"])?;
         self.dies.extend(die.map(|set| (set, ())));
         Ok(())
