@@ -9,6 +9,7 @@
 mod cpuset;
 mod draw;
 mod error;
+pub mod fixture;
 mod improve;
 mod jvm;
 mod lscpu;

@@ -89,6 +89,16 @@ impl Tree {
         Ok(Tree::Archive(archive))
     }
 
+    /// A tree of these files.
+    pub fn of(files: impl Iterator<Item = (String, Vec<u8>)>) -> Tree {
+        let mut archive = Archive::default();
+        for (name, content) in files {
+            archive.enter(&name);
+            archive.files.insert(name, content);
+        }
+        Tree::Archive(archive)
+    }
+
     /// The text of a file; `None` when there is none that can be read.
     pub fn read(&self, path: &str) -> Option<String> {
         let bytes = match self {
