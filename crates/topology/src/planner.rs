@@ -69,6 +69,8 @@ struct Way {
     keep: bool,
     share: bool,
     mix: bool,
+    /// Cells are cut between cores: equal parts may have odd sizes, which waste a thread each.
+    by_core: bool,
 }
 
 fn attempt(machine: &Machine, wish: &Wish) -> Option<Attempt> {
@@ -80,16 +82,14 @@ fn attempt(machine: &Machine, wish: &Wish) -> Option<Attempt> {
     let mut ways = Vec::new();
     for share in [false, true] {
         for mix in [false, true] {
-            ways.push(Way {
-                keep: true,
-                share,
-                mix,
-            });
-            ways.push(Way {
-                keep: false,
-                share,
-                mix,
-            });
+            for (keep, by_core) in [(true, false), (true, true), (false, false), (false, true)] {
+                ways.push(Way {
+                    keep,
+                    share,
+                    mix,
+                    by_core,
+                });
+            }
         }
     }
     // With perftune's reserve whole cores come before the reserve: an instance that shares a core
@@ -103,18 +103,22 @@ fn attempt(machine: &Machine, wish: &Wish) -> Option<Attempt> {
 
 /// As [`attempt`], only with what is wished for and on whole cores.
 pub(crate) fn fits_as_wished(machine: &Machine, wish: &Wish) -> bool {
-    [false, true].into_iter().any(|mix| {
-        one_way(
-            machine,
-            wish,
-            Way {
-                keep: true,
-                share: false,
-                mix,
-            },
-        )
-        .is_some()
-    })
+    [(false, false), (false, true), (true, false), (true, true)]
+        .into_iter()
+        .any(|way| {
+            let (mix, by_core) = way;
+            one_way(
+                machine,
+                wish,
+                Way {
+                    keep: true,
+                    share: false,
+                    mix,
+                    by_core,
+                },
+            )
+            .is_some()
+        })
 }
 
 /// As [`attempt`], for as much as fits at all.
@@ -135,7 +139,7 @@ fn one_way(machine: &Machine, wish: &Wish, way: Way) -> Option<Attempt> {
         return None;
     }
     let mut pool = Pool::of(machine, wish.smt, way.share, is_usable);
-    let (cells, memory_cells) = cells(machine, wish, &kept);
+    let (cells, memory_cells) = cells(machine, wish, &kept, way.by_core)?;
     let near = near(machine, wish);
     let order = Order {
         machine,
@@ -167,7 +171,12 @@ fn one_way(machine: &Machine, wish: &Wish, way: Way) -> Option<Attempt> {
 }
 
 /// Cells that an instance is placed in, and their number where memory made it so.
-fn cells(machine: &Machine, wish: &Wish, pool: &Pool) -> (Vec<u32>, Option<u32>) {
+fn cells(
+    machine: &Machine,
+    wish: &Wish,
+    pool: &Pool,
+    by_core: bool,
+) -> Option<(Vec<u32>, Option<u32>)> {
     let sizes = Sizes::of(machine, pool, wish.unit());
     let is_vsphere = matches!(wish.profile, Profile::Vsphere7 | Profile::Vsphere8);
     let on_nodes: u32 = (0..pool.domains.len())
@@ -182,6 +191,24 @@ fn cells(machine: &Machine, wish: &Wish, pool: &Pool) -> (Vec<u32>, Option<u32>)
         // the NUMA clients that ESXi makes of it unseen.
         false => split(wish.vcpus, sizes.node, sizes.nodes),
     };
+    if by_core {
+        let threads = pool
+            .units
+            .iter()
+            .map(|unit| unit.cpus.len() as u32)
+            .max()
+            .unwrap_or(1);
+        let is_odd = cells.iter().any(|cell| cell % threads != 0);
+        let can = is_odd && wish.vcpus.is_multiple_of(threads) && wish.memory_bytes.is_none();
+        let cores = || {
+            split(
+                wish.vcpus / threads,
+                (sizes.node / threads).max(1),
+                sizes.nodes,
+            )
+        };
+        return can.then(|| (cores().iter().map(|cores| cores * threads).collect(), None));
+    }
     let used = pool.units.iter().map(|unit| unit.node);
     let smallest = used
         .filter_map(|node| machine.nodes[node].memory_bytes)

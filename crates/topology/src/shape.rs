@@ -67,7 +67,7 @@ pub(crate) fn split(vcpus: u32, size: u32, parts_max: u32) -> Vec<u32> {
 pub(crate) fn split_from(vcpus: u32, parts: u32, parts_max: u32) -> Vec<u32> {
     let parts = parts.clamp(1, vcpus.max(1));
     let limit = (2 * parts).min(parts_max);
-    let equal = (parts..=limit.max(parts)).find(|parts| vcpus % parts == 0);
+    let equal = (parts..=limit.max(parts)).find(|parts| vcpus.is_multiple_of(*parts));
     let parts = equal.unwrap_or(parts);
     let (each, larger) = (vcpus / parts, vcpus % parts);
     (0..parts)
@@ -126,7 +126,7 @@ pub(crate) fn pinned(
     let are_equal = vl3
         .iter()
         .all(|&group| group == vl3[0] && group % threads == 0);
-    let dies = match are_equal && groups % sockets == 0 {
+    let dies = match are_equal && groups.is_multiple_of(sockets) {
         true => groups / sockets,
         false => 1,
     };

@@ -393,7 +393,7 @@ fn attach(levels: &[Level], numbers: &[u32], raw: &mut Raw) -> Result<(), String
     let stated = levels.iter().flat_map(|level| &level.attached);
     let stated = stated
         .filter_map(|attributes| attributes.indexes.as_deref())
-        .last();
+        .next_back();
     let ids = indexes::numbers(stated, levels, places.len())?;
     for ((end, depth, _, attributes), os) in places.into_iter().zip(ids) {
         let below = total / levels[depth.0].width;

@@ -54,7 +54,7 @@ fn assumed_memory(machine: &Machine, wish: &Wish) -> Option<u64> {
         .iter()
         .filter(|node| node.allowed && !node.cores.is_empty());
     let bytes: u64 = nodes.filter_map(|node| node.memory_bytes).sum();
-    let share = bytes / u64::from(wish.instances) >> 30 << 30;
+    let share = ((bytes / u64::from(wish.instances)) >> 30) << 30;
     (share > 0).then_some(share)
 }
 
@@ -123,11 +123,13 @@ fn instance(
         false => common_threads(attempt),
     };
     let vnuma = cells.iter().map(|cell| cell.cpus.len() as u32).collect();
-    let sizes = crate::shape::Sizes {
-        package: attempt.sizes.package,
-        ..attempt.sizes
-    };
-    let pinned = pinned(wish, vnuma, l3_parts(machine, &cells), threads, sizes);
+    let pinned = pinned(
+        wish,
+        vnuma,
+        l3_parts(machine, &cells),
+        threads,
+        attempt.sizes,
+    );
     let set: CpuSet = cpus.iter().copied().collect();
     let own: CpuSet = nodes.iter().map(|&node| node_os(node)).collect();
     let seen = match wish.profile {
