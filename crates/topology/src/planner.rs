@@ -217,13 +217,13 @@ fn cells(
         (Some(wanted), Some(bytes)) => wanted.div_ceil(bytes).min(u64::from(sizes.nodes)) as u32,
         _ => 1,
     };
-    match by_memory > cells.len() as u32 {
+    Some(match by_memory > cells.len() as u32 {
         true => (
             split_from(wish.vcpus, by_memory, sizes.nodes),
             Some(by_memory),
         ),
         false => (cells, None),
-    }
+    })
 }
 
 /// Cores that are kept free, by index.

@@ -8,7 +8,7 @@ use topology::{
 };
 
 fn planned(shape: &Shape, wish: &Wish) -> Plan {
-    plan(&shape.machine().unwrap(), wish).unwrap()
+    plan(&shape.machine().expect("a machine"), wish).expect("a plan")
 }
 
 fn sets(plan: &Plan) -> Vec<String> {

@@ -10,7 +10,7 @@ fn xeon() -> Shape {
 }
 
 fn list(text: &str) -> CpuSet {
-    CpuSet::parse_list(text).unwrap()
+    CpuSet::parse_list(text).expect("a list")
 }
 
 #[test]
