@@ -9,8 +9,8 @@ use crate::plan::Plan;
 /// Rows and columns of the table of distances that are shown; beyond, only their range.
 const DISTANCES_MAX: usize = 24;
 
-/// The machine as lines: packages, their nodes, their L3 groups and CPUs; then distances, devices and
-/// notes. With a plan, each L3 group also says which instances have CPUs of it.
+/// The machine as lines: packages, their nodes, their L3 groups and CPUs; then distances, devices
+/// and notes. With a plan, each L3 group also says which instances have CPUs of it.
 pub fn draw(machine: &Machine, plan: Option<&Plan>) -> String {
     let mut text = String::new();
     let write = |text: &mut String, line: String| _ = writeln!(text, "{line}");

@@ -48,7 +48,8 @@ pub struct Shape {
     pub network: Vec<(String, i64)>,
 }
 
-/// Equal parts in equal parts: packages, nodes in each, L3s in each, cores in each, threads in each.
+/// Equal parts in equal parts: packages, nodes in each, L3s in each, cores in each, threads in
+/// each.
 #[derive(Clone, Copy, Debug)]
 pub struct Counts(pub u32, pub u32, pub u32, pub u32, pub u32);
 
@@ -61,8 +62,8 @@ pub enum Numbering {
     RoundRobin,
     /// Threads of a core are neighbours.
     Adjacent,
-    /// Neighbouring numbers, and numbers of nodes, go round the packages and then their nodes: nodes
-    /// 0 and 2 are of one package. (Sub-NUMA clusters on some Xeons.)
+    /// Neighbouring numbers, and numbers of nodes, go round the packages and then their nodes:
+    /// nodes 0 and 2 are of one package. (Sub-NUMA clusters on some Xeons.)
     RoundNodes,
 }
 
@@ -176,40 +177,7 @@ impl Shape {
         let present: CpuSet = self.cpus.iter().map(|cpu| cpu.os).collect();
         put(format!("{system}/cpu/present"), present.to_string());
         for cpu in &self.cpus {
-            let folder = format!("{system}/cpu/cpu{}", cpu.os);
-            put(format!("{folder}/online"), u8::from(cpu.online).to_string());
-            if !cpu.online {
-                continue;
-            }
-            let siblings = self.set(|other| other.core == cpu.core);
-            let package = self.set(|other| other.package == cpu.package);
-            put(
-                format!("{folder}/topology/physical_package_id"),
-                cpu.package.to_string(),
-            );
-            put(
-                format!("{folder}/topology/core_id"),
-                (cpu.core % 64).to_string(),
-            );
-            put(
-                format!("{folder}/topology/thread_siblings_list"),
-                siblings.to_string(),
-            );
-            put(
-                format!("{folder}/topology/core_siblings_list"),
-                package.to_string(),
-            );
-            if let Some(capacity) = cpu.capacity {
-                put(format!("{folder}/cpu_capacity"), capacity.to_string());
-            }
-            if let Some(l3) = cpu.l3 {
-                let cache = format!("{folder}/cache/index3");
-                put(format!("{cache}/level"), "3".to_owned());
-                put(format!("{cache}/type"), "Unified".to_owned());
-                put(format!("{cache}/size"), format!("{}K", self.l3_kib));
-                let shared = self.set(|other| other.l3 == Some(l3));
-                put(format!("{cache}/shared_cpu_list"), shared.to_string());
-            }
+            self.cpu_files(cpu, &mut put);
         }
         for (index, (os, gib)) in self.memory_gib.iter().enumerate() {
             let folder = format!("{system}/node/node{os}");
@@ -245,6 +213,44 @@ impl Shape {
             );
         }
         files
+    }
+
+    /// The files of one CPU.
+    fn cpu_files(&self, cpu: &Cpu, put: &mut impl FnMut(String, String)) {
+        let folder = format!("sys/devices/system/cpu/cpu{}", cpu.os);
+        put(format!("{folder}/online"), u8::from(cpu.online).to_string());
+        if !cpu.online {
+            return;
+        }
+        let siblings = self.set(|other| other.core == cpu.core);
+        let package = self.set(|other| other.package == cpu.package);
+        put(
+            format!("{folder}/topology/physical_package_id"),
+            cpu.package.to_string(),
+        );
+        put(
+            format!("{folder}/topology/core_id"),
+            (cpu.core % 64).to_string(),
+        );
+        put(
+            format!("{folder}/topology/thread_siblings_list"),
+            siblings.to_string(),
+        );
+        put(
+            format!("{folder}/topology/core_siblings_list"),
+            package.to_string(),
+        );
+        if let Some(capacity) = cpu.capacity {
+            put(format!("{folder}/cpu_capacity"), capacity.to_string());
+        }
+        if let Some(l3) = cpu.l3 {
+            let cache = format!("{folder}/cache/index3");
+            put(format!("{cache}/level"), "3".to_owned());
+            put(format!("{cache}/type"), "Unified".to_owned());
+            put(format!("{cache}/size"), format!("{}K", self.l3_kib));
+            let shared = self.set(|other| other.l3 == Some(l3));
+            put(format!("{cache}/shared_cpu_list"), shared.to_string());
+        }
     }
 
     /// The same as hwloc's XML, version 2.

@@ -1,10 +1,10 @@
 //! The only crate that knows what a machine looks like (packages, NUMA nodes, L3 groups, cores,
 //! threads) and how to place instances on it.
 //!
-//! Reading order: [`Machine`], which [`Machine::read`] makes of a /sys tree, a tarball of one, hwloc
-//! XML, the output of lscpu or a synthetic description; [`Wish`]; [`plan()`] makes a [`Plan`] of
-//! both, or says with [`Infeasible`] what would fit; [`draw()`] shows either as text. Nothing here
-//! has a clock, a thread or a process, and only files below the given path are read.
+//! Reading order: [`Machine`], which [`Machine::read`] makes of a /sys tree, a tarball of one,
+//! hwloc XML, the output of lscpu or a synthetic description; [`Wish`]; [`plan()`] makes a [`Plan`]
+//! of both, or says with [`Infeasible`] what would fit; [`draw()`] shows either as text. Nothing
+//! here has a clock, a thread or a process, and only files below the given path are read.
 
 mod cpuset;
 mod draw;

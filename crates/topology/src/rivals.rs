@@ -44,8 +44,8 @@ fn share(machine: &Machine, cores: &[usize], parts: usize, level: usize, found: 
     let all = weight(cores);
     let (mut given, mut passed) = (0, 0);
     for children in cores.chunk_by(|&one, &two| place(one) == place(two)) {
-        // hwloc's rule: at each child, what is due by then, rounded up, less what was given. A child
-        // that gets none joins the set before it.
+        // hwloc's rule: at each child, what is due by then, rounded up, less what was given. A
+        // child that gets none joins the set before it.
         let own = weight(children);
         passed += own;
         let due = (passed * parts).div_ceil(all) - given;

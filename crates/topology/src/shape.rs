@@ -1,8 +1,8 @@
 //! Virtual topologies: how many virtual NUMA nodes, sockets and L3s a guest of so many vCPUs gets.
 //!
-//! The sizes of vSphere are those that VMware and Denneman publish (vNUMA from 9 vCPUs and beyond the
-//! cores of a node, even parts where they exist, a single node with hot-add); how ESXi 8 sizes the
-//! virtual L3 is not published, and here it is the physical one.
+//! The sizes of vSphere are those that VMware and Denneman publish (vNUMA from 9 vCPUs and beyond
+//! the cores of a node, even parts where they exist, a single node with hot-add); how ESXi 8 sizes
+//! the virtual L3 is not published, and here it is the physical one.
 
 use crate::machine::Machine;
 use crate::place::Pool;

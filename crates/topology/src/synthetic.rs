@@ -2,8 +2,8 @@
 //! pu:2(indexes=2*56:1*2)`. Each item is a level and how many of it each object of the level above
 //! has. Such machines are symmetric and have no distances.
 //!
-//! The grammar and the numbering are hwloc's (its documentation, "Synthetic topologies"); a level of
-//! NUMA nodes is a group with a node for each.
+//! The grammar and the numbering are hwloc's (its documentation, "Synthetic topologies"); a level
+//! of NUMA nodes is a group with a node for each.
 
 mod indexes;
 

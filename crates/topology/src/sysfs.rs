@@ -1,5 +1,5 @@
-//! Reads a machine from the files of Linux: /sys/devices/system/{cpu,node} before all, /sys/class for
-//! devices, /sys/fs/cgroup and /proc/self for what may be used. Old kernels have only the
+//! Reads a machine from the files of Linux: /sys/devices/system/{cpu,node} before all, /sys/class
+//! for devices, /sys/fs/cgroup and /proc/self for what may be used. Old kernels have only the
 //! hexadecimal maps, containers only a part of the files, and a CPU that is offline often none.
 
 mod devices;
@@ -21,8 +21,8 @@ pub(crate) struct Files<'a> {
     proc: String,
 }
 
-/// Reads the machine whose files the tree has, at its root, one or two folders below it, or with the
-/// sys folder itself as the root.
+/// Reads the machine whose files the tree has, at its root, one or two folders below it, or with
+/// the sys folder itself as the root.
 pub(crate) fn read(tree: &Tree, source: &str) -> Result<Machine, ReadError> {
     let files = Files::find(tree).ok_or_else(|| {
         ReadError::new(

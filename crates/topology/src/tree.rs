@@ -1,5 +1,5 @@
-//! The files of a machine: a folder, or an archive of one in memory. Only plain files are read, each
-//! up to a limit, so that neither a pipe nor an endless file can hold a reader up.
+//! The files of a machine: a folder, or an archive of one in memory. Only plain files are read,
+//! each up to a limit, so that neither a pipe nor an endless file can hold a reader up.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};

@@ -39,8 +39,8 @@ pub struct Wish {
     pub yaml: YamlProfile,
     /// Names of devices that instances should be near to; only ever breaks a tie.
     pub near: Vec<String>,
-    /// What this physical machine is called. All its instances are in the rack of this name, so that
-    /// no two replicas share it; different machines need different names.
+    /// What this physical machine is called. All its instances are in the rack of this name, so
+    /// that no two replicas share it; different machines need different names.
     pub host: String,
 }
 

@@ -1,5 +1,5 @@
-//! Plans whose results are known: worked examples on the machines of VMware's and AMD's studies, and
-//! what ESXi is published to do.
+//! Plans whose results are known: worked examples on the machines of VMware's and AMD's studies,
+//! and what ESXi is published to do.
 
 use topology::fixture::{Counts, Numbering, Shape};
 use topology::{

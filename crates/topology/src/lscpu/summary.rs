@@ -1,6 +1,6 @@
-//! The summary of `lscpu -J`. It counts cores and caches without saying which CPUs they have, so the
-//! usual numbering is assumed: within a node, the first threads of all cores come first, and what
-//! belongs together has neighbouring numbers.
+//! The summary of `lscpu -J`. It counts cores and caches without saying which CPUs they have, so
+//! the usual numbering is assumed: within a node, the first threads of all cores come first, and
+//! what belongs together has neighbouring numbers.
 
 use std::collections::BTreeMap;
 

@@ -7,7 +7,7 @@ use crate::improve::costs;
 use crate::jvm;
 use crate::machine::Machine;
 use crate::place::Placed;
-use crate::plan::{Bounds, Cell, Instance, NodeBytes, Plan};
+use crate::plan::{Bounds, Cell, Instance, NodeBytes, Plan, VirtualTopology};
 use crate::planner::{Attempt, fingerprint, vsphere_sizes};
 use crate::shape::{pinned, vsphere};
 use crate::wish::{Profile, Smt, Wish};
@@ -89,20 +89,7 @@ fn instance(
     cores.dedup();
     let nodes = ascending(units().map(|unit| unit.node).collect());
     let node_os = |node: usize| machine.nodes[node].os;
-    let cells: Vec<Cell> = placed
-        .iter()
-        .map(|cell| {
-            let cpus = cell
-                .units
-                .iter()
-                .flat_map(|index| unit(index).cpus.iter().copied());
-            let nodes = ascending(cell.units.iter().map(|index| unit(index).node).collect());
-            Cell {
-                cpus: cpus.take(cell.vcpus as usize).collect(),
-                nodes: nodes.into_iter().map(node_os).collect(),
-            }
-        })
-        .collect();
+    let cells = cells(machine, attempt, placed);
     let cpus: Vec<u32> = cells
         .iter()
         .flat_map(|cell| cell.cpus.iter().copied())
@@ -132,12 +119,7 @@ fn instance(
     );
     let set: CpuSet = cpus.iter().copied().collect();
     let own: CpuSet = nodes.iter().map(|&node| node_os(node)).collect();
-    let seen = match wish.profile {
-        Profile::None => own.clone(),
-        Profile::Pinned => (0..pinned.vnuma.len() as u32).collect(),
-        Profile::Vsphere7 => (0..plan.vsphere7.vnuma.len() as u32).collect(),
-        Profile::Vsphere8 => (0..plan.vsphere8.vnuma.len() as u32).collect(),
-    };
+    let seen = nodes_seen(plan, &own, &pinned);
     let is_near = |node: Option<u32>| node.is_some_and(|node| own.contains(node));
     let devices = machine
         .devices
@@ -162,6 +144,38 @@ fn instance(
         cpus,
         cells,
         cores,
+    }
+}
+
+/// The cells in numbers of the OS.
+fn cells(machine: &Machine, attempt: &Attempt, placed: &[Placed]) -> Vec<Cell> {
+    let units = &attempt.pool.units;
+    let cell = |cell: &Placed| {
+        let cpus = cell
+            .units
+            .iter()
+            .flat_map(|&unit| units[unit].cpus.iter().copied());
+        let mut nodes: Vec<usize> = cell.units.iter().map(|&unit| units[unit].node).collect();
+        nodes.sort_unstable();
+        nodes.dedup();
+        Cell {
+            cpus: cpus.take(cell.vcpus as usize).collect(),
+            nodes: nodes
+                .into_iter()
+                .map(|node| machine.nodes[node].os)
+                .collect(),
+        }
+    };
+    placed.iter().map(cell).collect()
+}
+
+/// The nodes that a JVM sees: the machine's for a process, the guest's own in a VM.
+fn nodes_seen(plan: &Plan, own: &CpuSet, pinned: &VirtualTopology) -> CpuSet {
+    match plan.wish.profile {
+        Profile::None => own.clone(),
+        Profile::Pinned => (0..pinned.vnuma.len() as u32).collect(),
+        Profile::Vsphere7 => (0..plan.vsphere7.vnuma.len() as u32).collect(),
+        Profile::Vsphere8 => (0..plan.vsphere8.vnuma.len() as u32).collect(),
     }
 }
 

@@ -5,7 +5,8 @@ use roxmltree::Node;
 
 use crate::raw::{NODES_MAX, RawNode};
 
-/// In the `kind` of a matrix: its values are latencies (hwloc's HWLOC_DISTANCES_KIND_MEANS_LATENCY).
+/// In the `kind` of a matrix: its values are latencies (hwloc's
+/// HWLOC_DISTANCES_KIND_MEANS_LATENCY).
 const MEANS_LATENCY: u64 = 4;
 
 /// Numbers of the nodes, and a row for each; `None` where there is no such matrix that is whole.

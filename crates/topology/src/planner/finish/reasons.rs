@@ -54,6 +54,15 @@ fn reasons(machine: &Machine, attempt: &Attempt, plan: &Plan) -> Vec<String> {
             if groups == 1 { "" } else { "s" }
         ));
     }
+    said.extend(reasons_of_guests(plan));
+    said.extend(reasons_of_jvms(machine, plan));
+    said
+}
+
+/// What crosses, and what guests see.
+fn reasons_of_guests(plan: &Plan) -> Vec<String> {
+    let (wish, first) = (&plan.wish, &plan.instances[0]);
+    let mut said = Vec::new();
     let (costs, bounds) = (plan.costs, plan.bounds);
     said.push(format!(
         "{} of {} instances cross NUMA nodes and {} cross packages; no placement has fewer than {} \
@@ -72,6 +81,13 @@ fn reasons(machine: &Machine, attempt: &Attempt, plan: &Plan) -> Vec<String> {
             first.pinned
         ));
     }
+    said
+}
+
+/// Memory, threads and racks.
+fn reasons_of_jvms(machine: &Machine, plan: &Plan) -> Vec<String> {
+    let (wish, first) = (&plan.wish, &plan.instances[0]);
+    let mut said = Vec::new();
     if wish.memory_bytes.is_none() {
         said.push(match first.memory_bytes {
             Some(bytes) => format!(
@@ -138,6 +154,25 @@ fn warnings(machine: &Machine, attempt: &Attempt, plan: &Plan) -> Vec<String> {
             wish.vcpus, wish.max_cpus_per_instance
         ));
     }
+    said.extend(warnings_of_memory(attempt, plan));
+    for name in &wish.near {
+        if machine.devices.iter().all(|device| device.name != *name) {
+            said.push(format!("there is no device {name} to be near to"));
+        }
+    }
+    said.extend(
+        machine
+            .notes
+            .iter()
+            .map(|note| format!("of the machine: {note}")),
+    );
+    said
+}
+
+/// What guests do not see of where their memory and their CPUs are.
+fn warnings_of_memory(attempt: &Attempt, plan: &Plan) -> Vec<String> {
+    let wish = &plan.wish;
+    let mut said = Vec::new();
     if attempt.memory_cells.is_some()
         && matches!(wish.profile, Profile::Vsphere7 | Profile::Vsphere8)
     {
@@ -175,17 +210,6 @@ fn warnings(machine: &Machine, attempt: &Attempt, plan: &Plan) -> Vec<String> {
             "instances {away:?} have memory on nodes that they have no CPUs on"
         ));
     }
-    for name in &wish.near {
-        if machine.devices.iter().all(|device| device.name != *name) {
-            said.push(format!("there is no device {name} to be near to"));
-        }
-    }
-    said.extend(
-        machine
-            .notes
-            .iter()
-            .map(|note| format!("of the machine: {note}")),
-    );
     said
 }
 
