@@ -18,9 +18,9 @@ const TAR_MARK: std::ops::Range<usize> = 257..262;
 
 impl Machine {
     /// Reads a machine from whatever the path leads to: a folder with the files of /sys (and
-    /// /proc), an archive of such (tar, tar.gz, tar.bz2), hwloc's XML, the JSON of `lscpu -J`, or a text
-    /// in hwloc's synthetic notation. Where nothing is at the path and it reads like such a text, it
-    /// is taken as the text itself. `/` is the machine this runs on.
+    /// /proc), an archive of such (tar, tar.gz, tar.bz2), hwloc's XML, the JSON of `lscpu -J`, or a
+    /// text in hwloc's synthetic notation. Where nothing is at the path and it reads like such a
+    /// text, it is taken as the text itself. `/` is the machine this runs on.
     pub fn read(path: &Path) -> Result<Machine, ReadError> {
         let place = path.display().to_string();
         let Ok(metadata) = fs::metadata(path) else {

@@ -332,7 +332,8 @@ proptest! {
         let shape = Shape::regular(counts, NUMBERINGS[numbering], 64);
         let count = shape.cpus.len() as u32;
         let machine = shape.machine().unwrap();
-        let wish = Wish { housekeeping: Housekeeping::PerNode(kept), ..Wish::new(instances, vcpus) };
+        let housekeeping = Housekeeping::PerNode(kept);
+        let wish = Wish { housekeeping, ..Wish::new(instances, vcpus) };
         let Ok(planned) = plan(&machine, &wish) else {
             // More is kept free, never less is possible.
             let more = Wish { housekeeping: Housekeeping::PerNode(kept + 1), ..wish };

@@ -35,11 +35,11 @@ fn reasons(machine: &Machine, attempt: &Attempt, plan: &Plan) -> Vec<String> {
             "whole cores do not suffice, so threads are given out one by one".to_owned()
         }
         Smt::Pack => format!(
-            "whole cores are given out, so that no core serves two instances: {} cores for {} vCPUs",
+            "whole cores are given out, so that none serves two instances: {} cores for {} vCPUs",
             first.cores.len(),
             wish.vcpus
         ),
-        Smt::OnePerCore => "one thread of each core is given out; its siblings stay idle".to_owned(),
+        Smt::OnePerCore => "of each core one thread is given out; the others idle".to_owned(),
     });
     for instance in &plan.instances {
         let nodes = crate::CpuSet::from_iter(instance.nodes.iter().copied());
@@ -99,7 +99,7 @@ fn reasons_of_jvms(machine: &Machine, plan: &Plan) -> Vec<String> {
     }
     if let Some(heap) = first.jvm.heap_bytes {
         said.push(format!(
-            "the heap is {} MiB: half the memory and at most 31 GiB, since from 32 to 38 GB pointers \
+            "the heap is {} MiB: half the memory and at most 31 GiB, as from 32 to 38 GB pointers \
              are wide and less fits; the rest is page cache",
             heap >> 20
         ));
@@ -135,7 +135,7 @@ fn warnings(machine: &Machine, attempt: &Attempt, plan: &Plan) -> Vec<String> {
     let usable = machine.allowed_cpus().len() as u32;
     if given >= usable && plan.housekeeping.is_empty() {
         said.push(format!(
-            "{given} vCPUs on {usable} CPUs leave nothing for the hypervisor, interrupts and the host"
+            "{given} vCPUs on {usable} CPUs leave nothing for the hypervisor, interrupts, the host"
         ));
     }
     if attempt.shares_cores {
