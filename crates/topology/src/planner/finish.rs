@@ -94,17 +94,11 @@ fn instance(
         .iter()
         .flat_map(|cell| cell.cpus.iter().copied())
         .collect();
-    let memory = placed.iter().flat_map(|cell| &cell.memory);
-    let mut memory: Vec<NodeBytes> = memory
-        .map(|&(node, bytes)| NodeBytes {
-            node: node_os(node),
-            bytes,
-        })
-        .collect();
     let memory_bytes = wish.memory_bytes.or(assumed);
-    if wish.memory_bytes.is_none() {
-        memory = spread(&cells, assumed);
-    }
+    let memory = match wish.memory_bytes {
+        Some(_) => memory(machine, placed),
+        None => spread(&cells, assumed),
+    };
     let threads = match attempt.shares_cores || wish.smt == Smt::OnePerCore {
         true => 1,
         false => common_threads(attempt),
@@ -177,6 +171,16 @@ fn nodes_seen(plan: &Plan, own: &CpuSet, pinned: &VirtualTopology) -> CpuSet {
         Profile::Vsphere7 => (0..plan.vsphere7.vnuma.len() as u32).collect(),
         Profile::Vsphere8 => (0..plan.vsphere8.vnuma.len() as u32).collect(),
     }
+}
+
+/// The memory that was taken while placing.
+fn memory(machine: &Machine, placed: &[Placed]) -> Vec<NodeBytes> {
+    let parts = placed.iter().flat_map(|cell| &cell.memory);
+    let part = |&(node, bytes): &(usize, u64)| NodeBytes {
+        node: machine.nodes[node].os,
+        bytes,
+    };
+    parts.map(part).collect()
 }
 
 /// Memory by cell, in proportion; exact in sum.
