@@ -232,14 +232,12 @@ impl Shape {
             format!("{folder}/topology/core_id"),
             (cpu.core % 64).to_string(),
         );
-        put(
-            format!("{folder}/topology/thread_siblings_list"),
-            siblings.to_string(),
+        put_set(
+            put,
+            &format!("{folder}/topology/thread_siblings"),
+            &siblings,
         );
-        put(
-            format!("{folder}/topology/core_siblings_list"),
-            package.to_string(),
-        );
+        put_set(put, &format!("{folder}/topology/core_siblings"), &package);
         if let Some(capacity) = cpu.capacity {
             put(format!("{folder}/cpu_capacity"), capacity.to_string());
         }
@@ -255,15 +253,7 @@ impl Shape {
 
     /// The same as hwloc's XML, version 2.
     pub fn xml(&self) -> String {
-        let map = |set: &CpuSet| {
-            let words = set.iter().last().map_or(0, |last| last / 32);
-            let word = |at: u32| {
-                let bits = (0..32).filter(|bit| set.contains(at * 32 + bit));
-                format!("0x{:08x}", bits.fold(0u32, |word, bit| word | 1 << bit))
-            };
-            (0..=words).rev().map(word).collect::<Vec<_>>().join(",")
-        };
-        let all = map(&self.set(|_| true));
+        let all = map(&self.set(|_| true), "0x");
         let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
         text += "<!DOCTYPE topology SYSTEM \"hwloc2.dtd\">\n<topology version=\"2.0\">\n";
         let _ = writeln!(
@@ -271,7 +261,7 @@ impl Shape {
             "<object type=\"Machine\" os_index=\"0\" cpuset=\"{all}\">"
         );
         let mut object = |kind: &str, os: u32, set: CpuSet, rest: &str| {
-            let set = map(&set);
+            let set = map(&set, "0x");
             let _ = writeln!(
                 text,
                 "<object type=\"{kind}\" os_index=\"{os}\" cpuset=\"{set}\"{rest}/>"
@@ -316,4 +306,23 @@ impl Shape {
         }
         text + "</topology>\n"
     }
+}
+
+/// The hexadecimal map of a set, in words of 32 bits, each after `prefix`.
+fn map(set: &CpuSet, prefix: &str) -> String {
+    let words = set.iter().last().map_or(0, |last| last / 32);
+    let word = |at: u32| {
+        let bits = (0..32).filter(|bit| set.contains(at * 32 + bit));
+        format!(
+            "{prefix}{:08x}",
+            bits.fold(0u32, |word, bit| word | (1 << bit))
+        )
+    };
+    (0..=words).rev().map(word).collect::<Vec<_>>().join(",")
+}
+
+/// A set as the kernel writes it: the map, and the list beside it.
+fn put_set(put: &mut impl FnMut(String, String), name: &str, set: &CpuSet) {
+    put(name.to_owned(), map(set, ""));
+    put(format!("{name}_list"), set.to_string());
 }

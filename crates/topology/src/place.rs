@@ -355,8 +355,15 @@ fn scatter(
         let open = (0..pool.domains.len()).filter_map(|domain| {
             let free = pool.free_threads(&pool.domains[domain]);
             let is_enough = free >= missing;
+            // A node of several packages holds it although none of its packages does.
+            let node = pool.node(domain);
+            let in_node = (0..pool.domains.len()).filter(|&other| pool.node(other) == node);
+            let of_node: u32 = in_node
+                .map(|other| pool.free_threads(&pool.domains[other]))
+                .sum();
             let left = if is_enough { free } else { u32::MAX - free };
-            (free > 0).then(|| (distance(pool.node(domain)), !is_enough, left, domain))
+            let is_short = units.is_empty() && of_node < missing;
+            (free > 0).then(|| (is_short, distance(node), !is_enough, left, domain))
         });
         let (.., domain) = open.min()?;
         let piece = pool.choose(domain, missing);
