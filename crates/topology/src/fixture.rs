@@ -179,12 +179,13 @@ impl Shape {
         for cpu in &self.cpus {
             self.cpu_files(cpu, &mut put);
         }
+        let nodes: CpuSet = self.memory_gib.keys().copied().collect();
+        put(format!("{system}/node/online"), nodes.to_string());
         for (index, (os, gib)) in self.memory_gib.iter().enumerate() {
             let folder = format!("{system}/node/node{os}");
-            put(
-                format!("{folder}/cpulist"),
-                self.set(|cpu| cpu.node == *os).to_string(),
-            );
+            let cpus = self.set(|cpu| cpu.node == *os);
+            put(format!("{folder}/cpumap"), map(&cpus, ""));
+            put(format!("{folder}/cpulist"), cpus.to_string());
             put(
                 format!("{folder}/meminfo"),
                 format!("Node {os} MemTotal: {} kB", gib << 20),

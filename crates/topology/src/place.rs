@@ -126,11 +126,18 @@ impl Pool {
 
     /// How many cells of so many vCPUs the free units of a domain hold, none sharing a unit.
     pub fn fits(&self, domain: usize, vcpus: u32) -> u32 {
+        self.hold(self.domains[domain].iter().copied(), vcpus)
+    }
+
+    /// Likewise of a whole node, whose packages a cell may be in several of.
+    pub fn fits_node(&self, node: usize, vcpus: u32) -> u32 {
+        let units = (0..self.units.len()).filter(|&unit| self.units[unit].node == node);
+        self.hold(units, vcpus)
+    }
+
+    fn hold(&self, units: impl Iterator<Item = usize>, vcpus: u32) -> u32 {
         let (mut cells, mut threads) = (0, 0);
-        for &unit in self.domains[domain]
-            .iter()
-            .filter(|&&unit| self.is_free(unit))
-        {
+        for unit in units.filter(|&unit| self.is_free(unit)) {
             threads += self.units[unit].cpus.len() as u32;
             if threads >= vcpus {
                 (cells, threads) = (cells + 1, 0);

@@ -179,9 +179,8 @@ fn cells(
 ) -> Option<(Vec<u32>, Option<u32>)> {
     let sizes = Sizes::of(machine, pool, wish.unit());
     let is_vsphere = matches!(wish.profile, Profile::Vsphere7 | Profile::Vsphere8);
-    let on_nodes: u32 = (0..pool.domains.len())
-        .map(|domain| pool.fits(domain, wish.vcpus))
-        .sum();
+    let nodes = 0..machine.nodes.len();
+    let on_nodes: u32 = nodes.map(|node| pool.fits_node(node, wish.vcpus)).sum();
     // Where nodes are unequal, the smallest would cut instances that fit on the others.
     let fits_on_nodes = !is_vsphere && on_nodes >= wish.instances;
     let is_shown_whole = wish.hot_add || is_vsphere && wish.vcpus < VNUMA_VCPUS_MIN;
