@@ -111,7 +111,12 @@ proptest! {
         if let Ok(mut plan) = plan(&machine, &wish) {
             plan.rack = wish.host.clone();
             check(&machine, &plan);
-            let order = kubelet_order(&machine, &plan);
+            let options = Options::default();
+            let order = kubelet_order(&Source {
+                machine: &machine,
+                plan: &plan,
+                options: &options,
+            });
             let mut given = CpuSet::default();
             for cpus in order.iter().flatten() {
                 prop_assert!(cpus.is_disjoint(&given), "{cpus} twice");
@@ -240,32 +245,40 @@ fn vsphere_is_told_the_cores_of_a_socket_and_never_an_affinity_of_cpus() {
     }
 }
 
-/// What Kubernetes' own assignment gives for these requests on such machines: the kubelet fills a
-/// node before it begins the next, where the plan spreads.
+/// What the static policy of Kubernetes 1.34 does on an empty node: the lowest node as long as it
+/// has room, where the plan spreads; and no pod whose memory the reserve leaves no room for.
 #[test]
 fn the_kubelet_fills_a_node_where_the_plan_spreads() {
     let machine = machine(Counts(2, 1, 1, 28, 2), Numbering::Block);
-    let wish = Wish::new(2, 14);
-    let plan = plan(&machine, &wish).unwrap();
-    let order: Vec<String> = kubelet_order(&machine, &plan)
-        .into_iter()
-        .map(|cpus| cpus.unwrap().to_string())
-        .collect();
-    // Nothing is reserved but what the plan leaves idle, and that is all the kubelet may not use.
-    assert_eq!(order, ["0-6,56-62", "28-34,84-90"]);
-    assert!(differences(&machine, &plan).is_empty());
+    let said = |wish: Wish| {
+        let plan = plan(&machine, &wish).unwrap();
+        let options = Options::default();
+        let source = Source {
+            machine: &machine,
+            plan: &plan,
+            options: &options,
+        };
+        let said = differences(&source).into_iter();
+        said.map(|one| one.to_string()).collect::<Vec<_>>()
+    };
     let wish = Wish {
         housekeeping: Housekeeping::PerNode(1),
+        memory_bytes: Some(16 << 30),
         ..Wish::new(2, 14)
     };
-    let plan = topology::plan(&machine, &wish).unwrap();
-    let said: Vec<String> = differences(&machine, &plan)
-        .iter()
-        .map(|one| one.to_string())
-        .collect();
     assert_eq!(
-        said,
+        said(wish.clone()),
         ["instance 1: planned on 29-35,85-91, the kubelet would take 8-14,64-70"]
+    );
+    let two = |memory_bytes| Wish {
+        memory_bytes: Some(memory_bytes),
+        ..wish.clone()
+    };
+    assert_eq!(said(two(40 << 30)), Vec::<String>::new());
+    let refused = said(two(64 << 30));
+    assert!(
+        refused[0].ends_with("the kubelet would refuse the pod"),
+        "{refused:?}"
     );
 }
 

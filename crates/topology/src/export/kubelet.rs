@@ -6,10 +6,9 @@
 //! groups (by the cache's id) and cores is not known here: they are ordered by their lowest CPU.
 
 use crate::cpuset::CpuSet;
-use crate::export::cells;
 use crate::export::placement::housekeeping;
+use crate::export::{Source, cells};
 use crate::machine::Machine;
-use crate::plan::Plan;
 
 /// A pod that would run on other CPUs than planned.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -39,10 +38,14 @@ impl std::fmt::Display for Difference {
 }
 
 /// The CPUs of each instance's pod when they are started in order on an empty node; `None` where
-/// the kubelet would refuse one.
-pub fn kubelet_order(machine: &Machine, plan: &Plan) -> Vec<Option<CpuSet>> {
+/// the kubelet would refuse one, also for want of memory beside what is reserved of each node.
+pub fn kubelet_order(source: &Source) -> Vec<Option<CpuSet>> {
+    let (machine, plan) = (source.machine, source.plan);
+    let reserved = source.options.reserved_memory_bytes;
     let mut free = machine.allowed_cpus().difference(&housekeeping(plan));
-    let mut memory: Vec<Option<u64>> = machine.nodes.iter().map(|node| node.memory_bytes).collect();
+    let beside = |bytes: u64| bytes.saturating_sub(reserved);
+    let nodes = machine.nodes.iter();
+    let mut memory: Vec<Option<u64>> = nodes.map(|node| node.memory_bytes.map(beside)).collect();
     let mut predicted = Vec::new();
     for instance in &plan.instances {
         let wanted = (instance.cpus.len(), instance.memory_bytes.unwrap_or(0));
@@ -62,9 +65,9 @@ pub fn kubelet_order(machine: &Machine, plan: &Plan) -> Vec<Option<CpuSet>> {
 }
 
 /// Where the kubelet would do otherwise than planned.
-pub fn differences(machine: &Machine, plan: &Plan) -> Vec<Difference> {
-    let predicted = kubelet_order(machine, plan);
-    let pairs = plan.instances.iter().zip(predicted);
+pub fn differences(source: &Source) -> Vec<Difference> {
+    let predicted = kubelet_order(source);
+    let pairs = source.plan.instances.iter().zip(predicted);
     let differences = pairs.map(|(instance, predicted)| Difference {
         instance: instance.index,
         planned: cells::cpus(instance),
