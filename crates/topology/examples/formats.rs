@@ -43,7 +43,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 profile,
                 memory_bytes: Some(32 << 30),
                 housekeeping: Housekeeping::PerNode(1),
-                host: format!("{name}-{profile:?}"),
+                host: format!("{profile:?}-{name}"),
                 ..Wish::new(instances, vcpus)
             };
             let mut plan = plan(&machine, &wish)?;

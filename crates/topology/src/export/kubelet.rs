@@ -97,7 +97,7 @@ fn hint(
     let nodes: Vec<usize> = machine.cpu_nodes().collect();
     let holds = |run: &[usize], free: &CpuSet, memory: &dyn Fn(usize) -> Option<u64>| {
         let room = run.iter().map(|&node| memory(node));
-        let room = room.fold(Some(0u64), |sum, more| Some(sum?.saturating_add(more?)));
+        let room = room.sum::<Option<u64>>();
         cpus_of_nodes(machine, run).intersection(free).len() >= vcpus
             && room.is_none_or(|room| room >= bytes)
     };

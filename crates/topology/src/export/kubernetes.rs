@@ -118,6 +118,9 @@ pub fn write_pod(source: &Source, instance: &Instance) -> Result<String, ExportE
         ));
     };
     let host = text::dns_name(&source.plan.wish.host);
+    let node = json(&text::file_name(
+        &source.plan.wish.host.to_ascii_lowercase(),
+    ));
     let in_order: Vec<String> = instance.cpus.iter().map(u32::to_string).collect();
     let nodes = cells::memory_nodes(instance);
     // `$(NAME)` would be another variable's value, and `$$` is a dollar.
@@ -136,7 +139,7 @@ pub fn write_pod(source: &Source, instance: &Instance) -> Result<String, ExportE
     out += &format!("    cassay-cpus: \"{}\"\n", in_order.join(","));
     out += &format!("    cassay-nodes: \"{nodes}\"\n");
     out += &format!("    cassay-rack: {}\n", json(&source.plan.rack));
-    out += &format!("spec:\n  nodeSelector:\n    kubernetes.io/hostname: {host:?}\n");
+    out += &format!("spec:\n  nodeSelector:\n    kubernetes.io/hostname: {node}\n");
     out += "  containers:\n  - name: cassandra\n";
     out += &format!("    image: {}\n", json(&source.options.image));
     out += "    env:\n    - name: JVM_EXTRA_OPTS\n";

@@ -151,7 +151,7 @@ fn huge_page_kib(source: &Source, cells: &[GuestCell]) -> Option<u64> {
     let fits = |bytes: &u64| {
         cells
             .iter()
-            .all(|cell| (cell.units * MEMORY_UNIT_BYTES) % bytes == 0)
+            .all(|cell| (cell.units * MEMORY_UNIT_BYTES).is_multiple_of(*bytes))
             && nodes
                 .iter()
                 .all(|node| wanted(node) > 0 && has(node, *bytes) >= wanted(node))
