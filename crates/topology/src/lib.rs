@@ -3,8 +3,9 @@
 //!
 //! Reading order: [`Machine`], which [`Machine::read`] makes of a /sys tree, a tarball of one,
 //! hwloc XML, the output of lscpu or a synthetic description; [`Wish`]; [`plan()`] makes a [`Plan`]
-//! of both, or says with [`Infeasible`] what would fit; [`draw()`] shows either as text; [`export`] writes
-//! plans in the formats of those who carry them out. Nothing here has a clock, a thread or a process, and only files below the given path are read.
+//! of both, or says with [`Infeasible`] what would fit; [`draw()`] shows either as text; [`export`]
+//! writes plans in the formats of those who carry them out, and reads them back. Nothing here has a
+//! clock, a thread or a process, and only files below the given path are read.
 
 mod cpuset;
 mod draw;

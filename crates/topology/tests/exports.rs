@@ -14,7 +14,8 @@ const HOSTILE: &str =
     "a'b\"c\\ $(touch x) `id` %n |22 --> ]]> \n[Service]\nExecStart=/bin/false \r\0\u{2028}ü#;&<$$";
 
 fn machine(counts: Counts, numbering: Numbering) -> Machine {
-    Shape::regular(counts, numbering, 64).machine().unwrap()
+    let shape = Shape::regular(counts, numbering, 64);
+    shape.machine().expect("a machine")
 }
 
 fn all(machine: &Machine, plan: &Plan) -> Vec<(&'static Format, Option<u32>, String)> {
@@ -29,7 +30,7 @@ fn all(machine: &Machine, plan: &Plan) -> Vec<(&'static Format, Option<u32>, Str
         // A kubelet needs a CPU of its own, which some plans do not leave it.
         let exported = match export(&source, format) {
             Err(_) if format.name == "kubelet" => continue,
-            exported => exported.unwrap(),
+            exported => exported.expect("an export"),
         };
         files.extend(
             exported
@@ -162,7 +163,7 @@ static SAMPLES: std::sync::LazyLock<Vec<Sample>> = std::sync::LazyLock::new(|| {
         host: HOSTILE.to_owned(),
         ..Wish::new(2, 28)
     };
-    let plan = plan(&machine, &wish).unwrap();
+    let plan = plan(&machine, &wish).expect("a plan");
     let files = all(&machine, &plan).into_iter();
     files
         .map(|(format, instance, text)| (format.name, instance, text))
