@@ -2,8 +2,9 @@
 //! it takes them, pod by pod, from the node that the topology manager chose, in an order of its own
 //! (whole packages and nodes, then L3 groups, then cores, then threads, the fullest first).
 //!
-//! Simulated is what Kubernetes 1.34 does with the options that we write. Its own numbering of L3
-//! groups (by the cache's id) and cores is not known here: they are ordered by their lowest CPU.
+//! Simulated is what Kubernetes 1.34 does with the options that we write. It orders cores by their
+//! lowest CPU, as is done here, and L3 groups by the id of the cache, which is not known here: they
+//! are ordered by their lowest CPU as well.
 
 use crate::cpuset::CpuSet;
 use crate::export::placement::housekeeping;
@@ -203,27 +204,38 @@ impl<'a> Take<'a> {
 
     /// Whole groups as long as they are needed, then a part of the first that holds the rest.
     fn take_l3(&mut self) {
-        let first = self.machine.l3.first().map_or(&[][..], |l3| &l3.cores);
-        let size = self.machine.cpus_of(first).len();
+        let machine = self.machine;
+        let average = |parts: usize| machine.pus.len().checked_div(parts).unwrap_or(0).max(1);
+        let (in_group, in_core) = (average(machine.l3.len()), average(machine.cores.len()));
         for group in self.ordered(Level::L3) {
-            if self.needed >= size {
+            if self.needed >= in_group {
                 self.take_whole(Level::L3);
             }
             if self.needed == 0 {
                 return;
             }
-            let mut part = CpuSet::default();
-            for core in self.ordered(Level::Core) {
-                let is_whole = core.is_subset(&self.free_of(&group));
-                if is_whole && part.len() < self.needed {
-                    part.extend(core.iter());
-                }
-            }
-            let part: CpuSet = part.iter().take(self.needed).collect();
+            let part = self.part_of(&self.free_of(&group), in_core);
             if part.len() == self.needed {
                 return self.take(part);
             }
         }
+    }
+
+    /// What is free of a group's first cores, as many as whole ones would do; of an odd number all
+    /// but the last CPU.
+    fn part_of(&self, free: &CpuSet, in_core: usize) -> CpuSet {
+        let machine = self.machine;
+        let core = |cpu: u32| machine.pu_of(cpu).map(|pu| machine.pus[pu].core);
+        let lowest = |core: usize| machine.cpus_of(&[core]).first();
+        let mut cores: Vec<_> = free.iter().filter_map(core).collect();
+        cores.sort_by_key(|&core| lowest(core));
+        cores.dedup();
+        cores.truncate(self.needed.div_ceil(in_core));
+        let part = machine.cpus_of(&cores).intersection(free);
+        let is_over = !self.needed.is_multiple_of(2) && in_core > 1 && part.len() > self.needed;
+        part.iter()
+            .take(part.len() - usize::from(is_over))
+            .collect()
     }
 
     /// The parts of a level: those of the fullest package first, in it those of the fullest node
@@ -265,5 +277,46 @@ impl<'a> Take<'a> {
     fn rank(&self, cores: &[usize]) -> (usize, Option<u32>) {
         let cpus = self.machine.cpus_of(cores);
         (self.free_of(&cpus).len(), cpus.first())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::{Counts, Numbering, Shape};
+
+    /// What takeByTopologyNUMAPacked of Kubernetes 1.34.1 answered, which agreed with this in all
+    /// of 23,684 random cases. Cores that are half taken already count among the first of a group.
+    #[test]
+    fn cpus_are_taken_in_the_order_of_kubernetes() {
+        for (counts, numbering, needed, free, taken) in [
+            (Counts(1, 4, 3, 2, 2), Numbering::Adjacent, 3, "5-47", "5-7"),
+            (
+                Counts(2, 4, 1, 2, 2),
+                Numbering::Adjacent,
+                5,
+                "4,6-14,17-21,23,25-28,30-31",
+                "4,8-11",
+            ),
+            (
+                Counts(1, 4, 3, 1, 2),
+                Numbering::Adjacent,
+                5,
+                "5,18-23",
+                "5,18-21",
+            ),
+            (
+                Counts(1, 2, 2, 4, 2),
+                Numbering::RoundNodes,
+                1,
+                "15,29,31",
+                "29",
+            ),
+        ] {
+            let machine = Shape::regular(counts, numbering, 64).machine().unwrap();
+            let free = CpuSet::parse_list(free).unwrap();
+            let found = Take::new(&machine, free, needed).all().unwrap();
+            assert_eq!(found.to_string(), taken);
+        }
     }
 }
