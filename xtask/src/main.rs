@@ -22,6 +22,7 @@ mod searches;
 mod simulate;
 mod stress;
 mod tidy;
+mod topology_formats;
 mod tree;
 
 use clap::{Parser, Subcommand};
@@ -57,6 +58,8 @@ enum Command {
     Simulate(simulate::Options),
     /// House style: lengths, headers, dependencies, links
     Tidy,
+    /// Exported plans before their formats' own validators, those that are installed
+    TopologyFormats,
     /// Writes the generated documents; with --check only compares them
     Docs(docs::Options),
     /// cassay and its peers on the same work, written to docs/performance.md
@@ -75,6 +78,7 @@ fn main() -> ExitCode {
         Command::Searches(options) => searches::run(&options),
         Command::Simulate(options) => simulate::run(&options),
         Command::Tidy => tidy::run(),
+        Command::TopologyFormats => topology_formats::run(),
         Command::Docs(options) => docs::run(&options),
         Command::Peers(options) => peers::run(&options),
     };

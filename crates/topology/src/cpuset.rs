@@ -1,0 +1,277 @@
+//! Sets of OS numbers (of CPUs, of NUMA nodes), as the kernel writes them: lists (`0-6,56-62`) and
+//! hexadecimal maps (`00000000,0000ffff`).
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// OS numbers below this are read; the kernel itself is built for at most 8192 CPUs.
+pub const CPU_NUMBERS_MAX: u32 = 8192;
+
+/// A set of OS numbers, in ascending order. In records and in text it is the kernel's list.
+#[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct CpuSet {
+    /// 64 numbers each, the lowest first; the last is not 0, so that equal sets are equal.
+    words: Vec<u64>,
+}
+
+impl CpuSet {
+    /// Reads a list as the kernel writes it: `0-6,56-62`, also with strides (`0-31:2/8`). Empty
+    /// text is the empty set.
+    pub fn parse_list(text: &str) -> Result<CpuSet, String> {
+        let mut set = CpuSet::default();
+        for part in text.trim().split([',', ' ', '\n', '\t']) {
+            let part = part.trim_matches('\0');
+            if part.is_empty() {
+                continue;
+            }
+            let (range, stride) = match part.split_once(':') {
+                Some((range, stride)) => (range, parse_stride(stride)?),
+                None => (part, (1, 1)),
+            };
+            let (first, last) = range.split_once('-').unwrap_or((range, range));
+            let (first, last) = (number(first)?, number(last)?);
+            if first > last {
+                return Err(format!("the range {part} goes backwards"));
+            }
+            let (used, group) = stride;
+            set.extend((first..=last).filter(|cpu| (cpu - first) % group < used));
+        }
+        Ok(set)
+    }
+
+    /// Reads a hexadecimal map: the kernel's `00000003,ffffffff` (words of 32 bits, the highest
+    /// first) and hwloc's `0x00000003,0xffffffff`, in which an empty word is 0.
+    pub fn parse_map(text: &str) -> Result<CpuSet, String> {
+        let text = text.trim();
+        if text.contains("0xf...f") {
+            return Err(format!("the map {text} has no end"));
+        }
+        let words: Vec<&str> = text.split(',').collect();
+        if words.len() > CPU_NUMBERS_MAX as usize / 32 {
+            return Err(format!(
+                "the map has {} words of 32 bits; {} are read",
+                words.len(),
+                CPU_NUMBERS_MAX / 32
+            ));
+        }
+        let mut set = CpuSet::default();
+        for (word_index, word) in words.iter().rev().enumerate() {
+            let digits = word.trim().trim_start_matches("0x").trim_start_matches('0');
+            if digits.len() > 16 || digits.len() > 8 && words.len() > 1 {
+                return Err(format!("the word {word} of the map has more than 32 bits"));
+            }
+            let bits = match digits {
+                "" => 0,
+                digits => u64::from_str_radix(digits, 16)
+                    .map_err(|_| format!("{word} is no hexadecimal number"))?,
+            };
+            let base = word_index as u32 * 32;
+            set.extend(
+                (0..64)
+                    .filter(|bit| bits >> bit & 1 == 1)
+                    .map(|bit| base + bit),
+            );
+        }
+        Ok(set)
+    }
+
+    /// Whether there is nothing in it.
+    pub fn is_empty(&self) -> bool {
+        self.words.is_empty()
+    }
+
+    /// How many numbers are in it.
+    pub fn len(&self) -> usize {
+        self.words
+            .iter()
+            .map(|word| word.count_ones() as usize)
+            .sum()
+    }
+
+    /// Whether the number is in it.
+    pub fn contains(&self, number: u32) -> bool {
+        let word = self.words.get(number as usize / 64);
+        word.is_some_and(|word| word >> (number % 64) & 1 == 1)
+    }
+
+    /// Adds a number; false when it was there.
+    pub fn insert(&mut self, number: u32) -> bool {
+        let place = number as usize / 64;
+        if self.words.len() <= place {
+            self.words.resize(place + 1, 0);
+        }
+        let is_new = !self.contains(number);
+        self.words[place] |= 1 << (number % 64);
+        is_new
+    }
+
+    /// The numbers, ascending.
+    pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+        self.words.iter().enumerate().flat_map(|(place, &word)| {
+            let mut rest = word;
+            std::iter::from_fn(move || {
+                let bit = rest.trailing_zeros();
+                rest &= rest.checked_sub(1)?;
+                Some(place as u32 * 64 + bit)
+            })
+        })
+    }
+
+    /// The lowest number.
+    pub fn first(&self) -> Option<u32> {
+        self.iter().next()
+    }
+
+    /// What is in both.
+    pub fn intersection(&self, other: &CpuSet) -> CpuSet {
+        let both = self.words.iter().zip(&other.words);
+        CpuSet::trimmed(both.map(|(one, other)| one & other).collect())
+    }
+
+    /// What is in this one and not in the other.
+    pub fn difference(&self, other: &CpuSet) -> CpuSet {
+        let others = other.words.iter().chain(std::iter::repeat(&0));
+        let pairs = self.words.iter().zip(others);
+        CpuSet::trimmed(pairs.map(|(one, other)| one & !other).collect())
+    }
+
+    /// Whether nothing is in both.
+    pub fn is_disjoint(&self, other: &CpuSet) -> bool {
+        self.words
+            .iter()
+            .zip(&other.words)
+            .all(|(one, other)| one & other == 0)
+    }
+
+    /// Whether all of this is in the other.
+    pub fn is_subset(&self, other: &CpuSet) -> bool {
+        self.difference(other).is_empty()
+    }
+
+    fn trimmed(mut words: Vec<u64>) -> CpuSet {
+        let used = words.iter().rposition(|&word| word != 0);
+        words.truncate(used.map_or(0, |last| last + 1));
+        CpuSet { words }
+    }
+}
+
+fn number(text: &str) -> Result<u32, String> {
+    let number: u32 = text
+        .trim()
+        .parse()
+        .map_err(|_| format!("{text:?} is no CPU or node number"))?;
+    if number >= CPU_NUMBERS_MAX {
+        return Err(format!(
+            "{number} is too high; numbers below {CPU_NUMBERS_MAX} are read"
+        ));
+    }
+    Ok(number)
+}
+
+/// `used/group` of the kernel's `first-last:used/group`.
+fn parse_stride(text: &str) -> Result<(u32, u32), String> {
+    let (used, group) = text
+        .split_once('/')
+        .ok_or_else(|| format!("{text:?} is no stride; one looks like 2/8"))?;
+    let (used, group) = (number(used)?, number(group)?);
+    match group {
+        0 => Err(format!("the stride {text:?} has groups of 0")),
+        _ => Ok((used, group)),
+    }
+}
+
+impl FromIterator<u32> for CpuSet {
+    fn from_iter<I: IntoIterator<Item = u32>>(numbers: I) -> CpuSet {
+        let mut set = CpuSet::default();
+        set.extend(numbers);
+        set
+    }
+}
+
+impl Extend<u32> for CpuSet {
+    fn extend<I: IntoIterator<Item = u32>>(&mut self, numbers: I) {
+        for number in numbers {
+            self.insert(number);
+        }
+    }
+}
+
+impl TryFrom<String> for CpuSet {
+    type Error = String;
+    fn try_from(text: String) -> Result<CpuSet, String> {
+        CpuSet::parse_list(&text)
+    }
+}
+
+impl From<CpuSet> for String {
+    fn from(set: CpuSet) -> String {
+        set.to_string()
+    }
+}
+
+/// As the kernel writes a list; the empty set is empty text.
+impl fmt::Display for CpuSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut numbers = self.iter().peekable();
+        let mut separator = "";
+        while let Some(first) = numbers.next() {
+            let mut last = first;
+            while numbers.peek() == Some(&(last + 1)) {
+                last += 1;
+                numbers.next();
+            }
+            match last - first {
+                0 => write!(f, "{separator}{first}")?,
+                _ => write!(f, "{separator}{first}-{last}")?,
+            }
+            separator = ",";
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_and_maps_are_the_same_sets() {
+        for (list, map) in [
+            ("0-6,56-62", "7f000000,0000007f"),
+            ("0,2,4", "15"),
+            ("", "0"),
+            ("32", "0x00000001,0x0"),
+            ("64", "0x1,,"),
+            ("0-63", "ffffffffffffffff"),
+        ] {
+            let set = CpuSet::parse_list(list).unwrap();
+            assert_eq!(set, CpuSet::parse_map(map).unwrap(), "{list} {map}");
+            assert_eq!(set.to_string(), list);
+        }
+        assert_eq!(
+            CpuSet::parse_list("0-7:2/4").unwrap().to_string(),
+            "0-1,4-5"
+        );
+    }
+
+    #[test]
+    fn what_is_no_set_is_said() {
+        for list in [
+            "a",
+            "3-1",
+            "9999",
+            "1-",
+            "-",
+            "0-3:0/0",
+            "0-3:1",
+            "0-99999999999",
+        ] {
+            assert!(CpuSet::parse_list(list).is_err(), "{list}");
+        }
+        for map in ["g", "0xf...f", "123456789,0", &"0,".repeat(300)] {
+            assert!(CpuSet::parse_map(map).is_err(), "{map}");
+        }
+    }
+}

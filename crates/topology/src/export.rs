@@ -1,0 +1,268 @@
+//! Plans in the formats of those who carry them out, and back.
+//!
+//! Reading order: [`FORMATS`] is the table, a row each; [`export`] writes the files of a row;
+//! `Format::read` takes what such a file says of the placement out of it again, as a [`Placement`],
+//! which equals [`Placement::planned`] for what the format carries. Names are data: whatever a host
+//! or rack is called, it stays inside its quotes.
+
+mod cells;
+mod configspec;
+mod kubelet;
+mod kubernetes;
+mod libvirt;
+mod numactl;
+mod placement;
+mod properties;
+mod systemd;
+mod text;
+mod vmx;
+
+pub use kubelet::{Difference, differences, kubelet_order};
+pub use placement::{Carries, CpusCarried, Guest, GuestCarried, Placement, ReservedCarried};
+
+use crate::error::ReadError;
+use crate::machine::Machine;
+use crate::plan::{Instance, Plan};
+
+/// A format that plans are written in.
+pub struct Format {
+    /// What it is called on the command line.
+    pub name: &'static str,
+    /// What it is, in words.
+    pub what: &'static str,
+    /// How its files end, without the dot.
+    pub extension: &'static str,
+    /// Whether there is a file for each instance or one for the host, and how it is written.
+    pub scope: Scope,
+    /// What of a placement it can say.
+    pub carries: Carries,
+    /// Takes the placement out of such a file.
+    pub read: fn(&str) -> Result<Placement, ReadError>,
+}
+
+/// Whether a format has a file for each instance or one for the host.
+pub enum Scope {
+    /// One for each instance.
+    Instance(fn(&Source, &Instance) -> Result<String, ExportError>),
+    /// One for the host.
+    Host(fn(&Source) -> Result<String, ExportError>),
+}
+
+/// What is exported.
+pub struct Source<'a> {
+    /// The machine the plan was made for.
+    pub machine: &'a Machine,
+    /// The plan.
+    pub plan: &'a Plan,
+    /// What the plan leaves open.
+    pub options: &'a Options,
+}
+
+/// What a plan leaves open and some format wants to know.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// AMD: guests are told of `topoext`, without which they do not see their threads.
+    pub topoext: bool,
+    /// Memory in bytes of each NUMA node that Kubernetes leaves to the system.
+    pub reserved_memory_bytes: u64,
+    /// The container image of a pod.
+    pub image: String,
+}
+
+impl Default for Options {
+    /// No topoext; 1 GiB of each node; the image `cassandra`.
+    fn default() -> Options {
+        Options {
+            topoext: false,
+            reserved_memory_bytes: 1 << 30,
+            image: "cassandra".to_owned(),
+        }
+    }
+}
+
+/// A file of an export.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Exported {
+    /// Its name: host, number of the instance, extension; letters, digits, `.`, `_` and `-` only.
+    pub file: String,
+    /// The instance it is for; `None` for one of the host.
+    pub instance: Option<u32>,
+    /// What is in it.
+    pub text: String,
+}
+
+/// A plan that a format cannot say.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{what}\nhint: {hint}")]
+pub struct ExportError {
+    /// What lacks.
+    pub what: String,
+    /// What to do about it.
+    pub hint: String,
+}
+
+impl ExportError {
+    pub(crate) fn new(what: impl Into<String>, hint: impl Into<String>) -> ExportError {
+        let (what, hint) = (what.into(), hint.into());
+        ExportError { what, hint }
+    }
+}
+
+/// All formats.
+pub static FORMATS: [Format; 10] = [
+    Format {
+        name: "libvirt",
+        what: "domain XML: pinning, memory and guest topology of a VM under libvirt and QEMU",
+        extension: "xml",
+        scope: Scope::Instance(libvirt::write),
+        carries: Carries {
+            cpus: CpusCarried::Ordered,
+            memory_nodes: true,
+            guest: GuestCarried::Pinned,
+            memory_unit_bytes: Some(libvirt::MEMORY_UNIT_BYTES),
+            ..Carries::RACK_AND_JVM
+        },
+        read: libvirt::read,
+    },
+    Format {
+        name: "vmx",
+        what: "options of a VM as they stand in its .vmx file under ESXi",
+        extension: "vmx",
+        scope: Scope::Instance(vmx::write),
+        carries: VSPHERE,
+        read: vmx::read,
+    },
+    Format {
+        name: "configspec",
+        what: "ConfigSpec of the vSphere API, as JSON",
+        extension: "json",
+        scope: Scope::Instance(configspec::write),
+        carries: VSPHERE,
+        read: configspec::read,
+    },
+    Format {
+        name: "systemd",
+        what: "drop-in of a service: CPUs, memory nodes, JVM options, limits",
+        extension: "conf",
+        scope: Scope::Instance(systemd::write),
+        carries: PROCESS,
+        read: systemd::read,
+    },
+    Format {
+        name: "systemd-slice",
+        what: "drop-in of system.slice, user.slice and init.scope: what instances do not use",
+        extension: "conf",
+        scope: Scope::Host(systemd::write_slice),
+        carries: Carries {
+            reserved: ReservedCarried::NotGiven,
+            ..Carries::NOTHING
+        },
+        read: systemd::read_slice,
+    },
+    Format {
+        name: "kubelet",
+        what: "KubeletConfiguration: managers of CPUs, memory and topology, reserved CPUs",
+        extension: "yaml",
+        scope: Scope::Host(kubernetes::write_kubelet),
+        carries: Carries {
+            reserved: ReservedCarried::Housekeeping,
+            ..Carries::NOTHING
+        },
+        read: kubernetes::read_kubelet,
+    },
+    Format {
+        name: "pod",
+        what: "Guaranteed pod of an instance; its CPUs are chosen by the kubelet, not named",
+        extension: "yaml",
+        scope: Scope::Instance(kubernetes::write_pod),
+        carries: Carries {
+            cpus: CpusCarried::Ordered,
+            memory_nodes: true,
+            memory_unit_bytes: Some(1),
+            ..Carries::RACK_AND_JVM
+        },
+        read: kubernetes::read_pod,
+    },
+    Format {
+        name: "numactl",
+        what: "shell script that starts an instance under numactl, or taskset",
+        extension: "sh",
+        scope: Scope::Instance(numactl::write),
+        carries: PROCESS,
+        read: numactl::read,
+    },
+    Format {
+        name: "cassandra-env",
+        what: "lines for the end of cassandra-env.sh: the JVM options of an instance",
+        extension: "env.sh",
+        scope: Scope::Instance(numactl::write_env),
+        carries: Carries {
+            jvm: true,
+            ..Carries::NOTHING
+        },
+        read: numactl::read_env,
+    },
+    Format {
+        name: "rackdc",
+        what: "the rack line of cassandra-rackdc.properties",
+        extension: "properties",
+        scope: Scope::Host(properties::write),
+        carries: Carries {
+            rack: true,
+            ..Carries::NOTHING
+        },
+        read: properties::read,
+    },
+];
+
+const VSPHERE: Carries = Carries {
+    memory_nodes: true,
+    guest: GuestCarried::Vsphere,
+    memory_unit_bytes: Some(vmx::MEMORY_UNIT_BYTES),
+    ..Carries::RACK_AND_JVM
+};
+
+const PROCESS: Carries = Carries {
+    cpus: CpusCarried::Set,
+    memory_nodes: true,
+    ..Carries::RACK_AND_JVM
+};
+
+/// The format of this name.
+pub fn format(name: &str) -> Option<&'static Format> {
+    FORMATS.iter().find(|format| format.name == name)
+}
+
+/// The plan's files in this format. The same plan gives the same bytes.
+pub fn export(source: &Source, format: &Format) -> Result<Vec<Exported>, ExportError> {
+    let host = text::file_name(&source.plan.wish.host);
+    let (name, extension) = (format.name, format.extension);
+    match format.scope {
+        Scope::Host(write) => Ok(vec![Exported {
+            file: format!("{host}.{name}.{extension}"),
+            instance: None,
+            text: write(source)?,
+        }]),
+        Scope::Instance(write) => {
+            let file = |instance: &Instance| {
+                Ok(Exported {
+                    file: format!("{host}-{}.{name}.{extension}", instance.index),
+                    instance: Some(instance.index),
+                    text: write(source, instance)?,
+                })
+            };
+            source.plan.instances.iter().map(file).collect()
+        }
+    }
+}
+
+/// The first line of files that may have comments.
+fn header(source: &Source, instance: Option<&Instance>) -> String {
+    let host = text::plain(&source.plan.wish.host);
+    let fingerprint = text::plain(&source.plan.fingerprint);
+    let of = match instance {
+        Some(instance) => format!("instance {} on {host}", instance.index),
+        None => host,
+    };
+    format!("Generated by cassay for {of}; holds for the machine with fingerprint {fingerprint}.")
+}

@@ -1,0 +1,80 @@
+//! Parts of an instance in the numbers of a guest: which vCPUs, from which nodes, how much memory.
+
+use crate::cpuset::CpuSet;
+use crate::plan::Instance;
+
+/// A NUMA cell of a guest.
+pub struct GuestCell {
+    /// Its first vCPU.
+    pub first: u32,
+    /// How many vCPUs it has; at least one.
+    pub count: u32,
+    /// OS numbers of the host's nodes that its memory comes from.
+    pub nodes: CpuSet,
+    /// Its memory in units of the format.
+    pub units: u64,
+}
+
+/// The CPUs of an instance as a set.
+pub fn cpus(instance: &Instance) -> CpuSet {
+    instance.cpus.iter().copied().collect()
+}
+
+/// The nodes that an instance's memory comes from: where no memory is known, those of its CPUs.
+pub fn memory_nodes(instance: &Instance) -> CpuSet {
+    match instance.memory.is_empty() {
+        true => instance.nodes.iter().copied().collect(),
+        false => instance.memory.iter().map(|part| part.node).collect(),
+    }
+}
+
+/// The cells of a guest with virtual nodes of these sizes. Their memory adds up to that of the
+/// instance in whole units.
+pub fn guest_cells(instance: &Instance, vnuma: &[u32], unit_bytes: u64) -> Vec<GuestCell> {
+    let all = instance.memory_bytes.unwrap_or(0) / unit_bytes;
+    let vcpus = vnuma.iter().map(|&count| u64::from(count)).sum::<u64>();
+    let is_by_cell = instance.memory.len() == vnuma.len() && instance.cells.len() == vnuma.len();
+    let (mut first, mut left) = (0, all);
+    let mut cells = Vec::new();
+    for (index, &count) in vnuma.iter().enumerate() {
+        let part = instance.memory.get(index).filter(|_| is_by_cell);
+        let share = match part {
+            Some(part) => part.bytes / unit_bytes,
+            None => all / vcpus.max(1) * u64::from(count),
+        };
+        let units = match index + 1 == vnuma.len() {
+            true => left,
+            false => share.min(left),
+        };
+        left -= units;
+        let nodes = match part {
+            _ if vnuma.len() == 1 => memory_nodes(instance),
+            Some(part) => [part.node].into_iter().collect(),
+            None => nodes_of(instance, first, count),
+        };
+        cells.push(GuestCell {
+            first,
+            count,
+            nodes,
+            units,
+        });
+        first += count;
+    }
+    cells
+}
+
+/// The nodes of the cells that these vCPUs are in; where that says nothing, all of the instance.
+fn nodes_of(instance: &Instance, first: u32, count: u32) -> CpuSet {
+    let (mut start, mut nodes) = (0, CpuSet::default());
+    for cell in &instance.cells {
+        let end = start + cell.cpus.len() as u32;
+        if start < first + count && first < end {
+            nodes.extend(cell.nodes.iter().copied());
+        }
+        start = end;
+    }
+    match nodes.is_empty() {
+        true => memory_nodes(instance),
+        false => nodes,
+    }
+}

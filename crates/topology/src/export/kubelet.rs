@@ -1,0 +1,322 @@
+//! Which CPUs the kubelet would give the pods of a plan. Its static policy lets nobody name them:
+//! it takes them, pod by pod, from the node that the topology manager chose, in an order of its own
+//! (whole packages and nodes, then L3 groups, then cores, then threads, the fullest first).
+//!
+//! Simulated is what Kubernetes 1.34 does with the options that we write. It orders cores by their
+//! lowest CPU, as is done here, and L3 groups by the id of the cache, which is not known here: they
+//! are ordered by their lowest CPU as well.
+
+use crate::cpuset::CpuSet;
+use crate::export::placement::housekeeping;
+use crate::export::{Source, cells};
+use crate::machine::Machine;
+
+/// A pod that would run on other CPUs than planned.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Difference {
+    /// The instance.
+    pub instance: u32,
+    /// CPUs of the plan.
+    pub planned: CpuSet,
+    /// CPUs that the kubelet would give; `None`: it would refuse the pod.
+    pub predicted: Option<CpuSet>,
+}
+
+impl std::fmt::Display for Difference {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (instance, planned) = (self.instance, &self.planned);
+        match &self.predicted {
+            Some(cpus) => write!(
+                f,
+                "instance {instance}: planned on {planned}, the kubelet would take {cpus}"
+            ),
+            None => write!(
+                f,
+                "instance {instance}: planned on {planned}, the kubelet would refuse the pod"
+            ),
+        }
+    }
+}
+
+/// The CPUs of each instance's pod when they are started in order on an empty node; `None` where
+/// the kubelet would refuse one, also for want of memory beside what is reserved of each node.
+pub fn kubelet_order(source: &Source) -> Vec<Option<CpuSet>> {
+    let (machine, plan) = (source.machine, source.plan);
+    let reserved = source.options.reserved_memory_bytes;
+    let mut free = machine.allowed_cpus().difference(&housekeeping(plan));
+    let beside = |bytes: u64| bytes.saturating_sub(reserved);
+    let nodes = machine.nodes.iter();
+    let mut memory: Vec<Option<u64>> = nodes.map(|node| node.memory_bytes.map(beside)).collect();
+    let mut predicted = Vec::new();
+    for instance in &plan.instances {
+        let wanted = (instance.cpus.len(), instance.memory_bytes.unwrap_or(0));
+        let nodes = hint(machine, &free, &memory, wanted);
+        let cpus = nodes.and_then(|nodes| {
+            let here = free.intersection(&cpus_of_nodes(machine, &nodes));
+            let cpus = Take::new(machine, here, wanted.0).all()?;
+            take_memory(&mut memory, &nodes, wanted.1);
+            Some(cpus)
+        });
+        if let Some(cpus) = &cpus {
+            free = free.difference(cpus);
+        }
+        predicted.push(cpus);
+    }
+    predicted
+}
+
+/// Where the kubelet would do otherwise than planned.
+pub fn differences(source: &Source) -> Vec<Difference> {
+    let predicted = kubelet_order(source);
+    let pairs = source.plan.instances.iter().zip(predicted);
+    let differences = pairs.map(|(instance, predicted)| Difference {
+        instance: instance.index,
+        planned: cells::cpus(instance),
+        predicted,
+    });
+    differences
+        .filter(|one| one.predicted.as_ref() != Some(&one.planned))
+        .collect()
+}
+
+fn cpus_of_nodes(machine: &Machine, nodes: &[usize]) -> CpuSet {
+    let cores = nodes
+        .iter()
+        .flat_map(|&node| machine.nodes[node].cores.iter().copied());
+    machine.cpus_of(&cores.collect::<Vec<_>>())
+}
+
+/// The nodes the topology manager would align a pod to: the fewest that could ever hold it (more is
+/// refused), of these the closest to one another, then the lowest. Several nodes are tried as runs
+/// of neighbours in the machine's order only, which is where the closest are.
+fn hint(
+    machine: &Machine,
+    free: &CpuSet,
+    memory: &[Option<u64>],
+    (vcpus, bytes): (usize, u64),
+) -> Option<Vec<usize>> {
+    let nodes: Vec<usize> = machine.cpu_nodes().collect();
+    let holds = |run: &[usize], free: &CpuSet, memory: &dyn Fn(usize) -> Option<u64>| {
+        let room = run.iter().map(|&node| memory(node));
+        let room = room.sum::<Option<u64>>();
+        cpus_of_nodes(machine, run).intersection(free).len() >= vcpus
+            && room.is_none_or(|room| room >= bytes)
+    };
+    let (all, whole) = (machine.cpus(), |node: usize| {
+        machine.nodes[node].memory_bytes
+    });
+    let runs = |size: usize| nodes.windows(size);
+    let size = (1..=nodes.len()).find(|&size| runs(size).any(|run| holds(run, &all, &whole)))?;
+    let now = |node: usize| memory[node];
+    let fitting = runs(size).filter(|run| holds(run, free, &now));
+    let distance = |run: &[usize]| -> u64 {
+        let pairs = run.iter().flat_map(|&a| run.iter().map(move |&b| (a, b)));
+        pairs.map(|(a, b)| u64::from(machine.distance(a, b))).sum()
+    };
+    let lowest = |run: &[usize]| run.iter().map(|&node| machine.nodes[node].os).min();
+    let best = fitting.min_by_key(|run| (distance(run), lowest(run)));
+    best.map(<[usize]>::to_vec)
+}
+
+fn take_memory(memory: &mut [Option<u64>], nodes: &[usize], mut bytes: u64) {
+    for &node in nodes {
+        if let Some(room) = &mut memory[node] {
+            let part = bytes.min(*room);
+            *room -= part;
+            bytes -= part;
+        }
+    }
+}
+
+/// CPUs being taken for one pod.
+struct Take<'a> {
+    machine: &'a Machine,
+    free: CpuSet,
+    taken: CpuSet,
+    needed: usize,
+}
+
+/// What is taken whole.
+#[derive(Clone, Copy)]
+enum Level {
+    Package,
+    Node,
+    L3,
+    Core,
+}
+
+impl<'a> Take<'a> {
+    fn new(machine: &'a Machine, free: CpuSet, needed: usize) -> Take<'a> {
+        Take {
+            machine,
+            free,
+            taken: CpuSet::default(),
+            needed,
+        }
+    }
+
+    /// Levels from the widest down, then single threads.
+    fn all(mut self) -> Option<CpuSet> {
+        if self.needed == 0 || self.needed > self.free.len() {
+            return None;
+        }
+        let has_wide_nodes = self.machine.packages.len() >= self.machine.cpu_nodes().count();
+        let (first, second) = match has_wide_nodes {
+            true => (Level::Node, Level::Package),
+            false => (Level::Package, Level::Node),
+        };
+        self.take_whole(first);
+        self.take_whole(second);
+        self.take_l3();
+        self.take_whole(Level::Core);
+        for core in self.ordered(Level::Core) {
+            for cpu in self
+                .free_of(&core)
+                .iter()
+                .take(self.needed)
+                .collect::<Vec<_>>()
+            {
+                self.take([cpu].into_iter().collect());
+            }
+        }
+        (self.needed == 0).then_some(self.taken)
+    }
+
+    fn take(&mut self, cpus: CpuSet) {
+        self.needed -= cpus.len();
+        self.free = self.free.difference(&cpus);
+        self.taken.extend(cpus.iter());
+    }
+
+    fn free_of(&self, set: &CpuSet) -> CpuSet {
+        self.free.intersection(set)
+    }
+
+    /// All parts of a level that are free altogether and are not more than is needed.
+    fn take_whole(&mut self, level: Level) {
+        for part in self.ordered(level) {
+            let is_free = part.is_subset(&self.free) && !part.is_empty();
+            if is_free && part.len() <= self.needed {
+                self.take(part);
+            }
+        }
+    }
+
+    /// Whole groups as long as they are needed, then a part of the first that holds the rest.
+    fn take_l3(&mut self) {
+        let machine = self.machine;
+        let average = |parts: usize| machine.pus.len().checked_div(parts).unwrap_or(0).max(1);
+        let (in_group, in_core) = (average(machine.l3.len()), average(machine.cores.len()));
+        for group in self.ordered(Level::L3) {
+            if self.needed >= in_group {
+                self.take_whole(Level::L3);
+            }
+            if self.needed == 0 {
+                return;
+            }
+            let part = self.part_of(&self.free_of(&group), in_core);
+            if part.len() == self.needed {
+                return self.take(part);
+            }
+        }
+    }
+
+    /// What is free of a group's first cores, as many as whole ones would do; of an odd number all
+    /// but the last CPU.
+    fn part_of(&self, free: &CpuSet, in_core: usize) -> CpuSet {
+        let machine = self.machine;
+        let core = |cpu: u32| machine.pu_of(cpu).map(|pu| machine.pus[pu].core);
+        let lowest = |core: usize| machine.cpus_of(&[core]).first();
+        let mut cores: Vec<_> = free.iter().filter_map(core).collect();
+        cores.sort_by_key(|&core| lowest(core));
+        cores.dedup();
+        cores.truncate(self.needed.div_ceil(in_core));
+        let part = machine.cpus_of(&cores).intersection(free);
+        let is_over = !self.needed.is_multiple_of(2) && in_core > 1 && part.len() > self.needed;
+        part.iter()
+            .take(part.len() - usize::from(is_over))
+            .collect()
+    }
+
+    /// The parts of a level: those of the fullest package first, in it those of the fullest node
+    /// (nodes before packages where they are wider), then by their own free CPUs, then by number.
+    fn ordered(&self, level: Level) -> Vec<CpuSet> {
+        let machine = self.machine;
+        let one = |cores: &[usize]| (cores.first().copied(), machine.cpus_of(cores));
+        let parts: Vec<(Option<usize>, CpuSet)> = match level {
+            Level::Package => machine
+                .packages
+                .iter()
+                .map(|part| one(&part.cores))
+                .collect(),
+            Level::Node => machine.nodes.iter().map(|part| one(&part.cores)).collect(),
+            Level::L3 => machine.l3.iter().map(|part| one(&part.cores)).collect(),
+            Level::Core => (0..machine.cores.len()).map(|core| one(&[core])).collect(),
+        };
+        let has_wide_nodes = machine.packages.len() >= machine.cpu_nodes().count();
+        let mut keyed = Vec::new();
+        for (core, cpus) in parts {
+            let free = self.free_of(&cpus).len();
+            let Some(core) = core.filter(|_| free > 0) else {
+                continue;
+            };
+            let core = &machine.cores[core];
+            let package = self.rank(&machine.packages[core.package].cores);
+            let node = self.rank(&machine.nodes[core.node].cores);
+            let (first, second) = match has_wide_nodes {
+                true => (node, package),
+                false => (package, node),
+            };
+            keyed.push(((first, second, free, cpus.first()), cpus));
+        }
+        keyed.sort_by_key(|(key, _)| *key);
+        keyed.into_iter().map(|(_, cpus)| cpus).collect()
+    }
+
+    /// Free CPUs of these cores, and the lowest of their CPUs.
+    fn rank(&self, cores: &[usize]) -> (usize, Option<u32>) {
+        let cpus = self.machine.cpus_of(cores);
+        (self.free_of(&cpus).len(), cpus.first())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::{Counts, Numbering, Shape};
+
+    /// What takeByTopologyNUMAPacked of Kubernetes 1.34.1 answered, which agreed with this in all
+    /// of 23,684 random cases. Cores that are half taken already count among the first of a group.
+    #[test]
+    fn cpus_are_taken_in_the_order_of_kubernetes() {
+        for (counts, numbering, needed, free, taken) in [
+            (Counts(1, 4, 3, 2, 2), Numbering::Adjacent, 3, "5-47", "5-7"),
+            (
+                Counts(2, 4, 1, 2, 2),
+                Numbering::Adjacent,
+                5,
+                "4,6-14,17-21,23,25-28,30-31",
+                "4,8-11",
+            ),
+            (
+                Counts(1, 4, 3, 1, 2),
+                Numbering::Adjacent,
+                5,
+                "5,18-23",
+                "5,18-21",
+            ),
+            (
+                Counts(1, 2, 2, 4, 2),
+                Numbering::RoundNodes,
+                1,
+                "15,29,31",
+                "29",
+            ),
+        ] {
+            let machine = Shape::regular(counts, numbering, 64).machine().unwrap();
+            let free = CpuSet::parse_list(free).unwrap();
+            let found = Take::new(&machine, free, needed).all().unwrap();
+            assert_eq!(found.to_string(), taken);
+        }
+    }
+}

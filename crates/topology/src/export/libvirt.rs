@@ -1,0 +1,365 @@
+//! Domain XML of libvirt: where vCPUs, emulator and memory of a VM run, and what the guest sees of
+//! it. The order of vCPUs is that of libvirt: threads of a core follow one another.
+//!
+//! `clusters` is left out of the topology: it is 1, which is the default, and schemas before
+//! libvirt 10.1 do not know it.
+
+use std::fmt::Write;
+
+use roxmltree::{Document, Node, ParsingOptions};
+
+use super::cells::{self, GuestCell};
+use super::placement::{Guest, housekeeping};
+use super::text::{plain, wrong, xml, xml_comment};
+use super::{ExportError, Placement, Source, header, text};
+use crate::cpuset::CpuSet;
+use crate::error::ReadError;
+use crate::machine::Machine;
+use crate::plan::Instance;
+
+/// libvirt counts memory in KiB.
+pub const MEMORY_UNIT_BYTES: u64 = 1024;
+
+/// Ours, in the metadata: what libvirt has no place for.
+const NAMESPACE: &str = "urn:cassay:placement";
+
+/// More nodes than the largest domain has: 512 vCPUs and 64 cells that name one another.
+const XML_NODES_MAX: u32 = 100_000;
+
+/// More vCPUs than a domain can have: 16 bits in libvirt's schema.
+const VCPUS_MAX: u32 = 65_535;
+
+pub fn write(source: &Source, instance: &Instance) -> Result<String, ExportError> {
+    let pinned = &instance.pinned;
+    let guest_cells = cells::guest_cells(instance, &pinned.vnuma, MEMORY_UNIT_BYTES);
+    let kib = instance.memory_bytes.unwrap_or(0) / MEMORY_UNIT_BYTES;
+    if guest_cells.iter().any(|cell| cell.units == 0) {
+        return Err(ExportError::new(
+            format!(
+                "instance {} has no memory, and a domain needs some",
+                instance.index
+            ),
+            "plan with an amount of memory",
+        ));
+    }
+    let host = text::file_name(&source.plan.wish.host);
+    let cpus = cells::cpus(instance);
+    let mut out = String::new();
+    let o = &mut out;
+    line(
+        o,
+        0,
+        format!("<!-- {} -->", xml_comment(&header(source, Some(instance)))),
+    );
+    line(o, 0, "<domain type='kvm'>");
+    line(o, 1, format!("<name>{host}-{}</name>", instance.index));
+    metadata(o, source, instance);
+    line(o, 1, format!("<memory unit='KiB'>{kib}</memory>"));
+    backing(o, source, &guest_cells);
+    let count = instance.cpus.len();
+    line(
+        o,
+        1,
+        format!("<vcpu placement='static' cpuset='{cpus}'>{count}</vcpu>"),
+    );
+    line(o, 1, "<iothreads>1</iothreads>");
+    pinning(o, source, instance, &cpus);
+    numa_tuning(o, instance, &guest_cells);
+    line(o, 1, "<os><type>hvm</type></os>");
+    line(o, 1, "<cpu mode='host-passthrough' check='none'>");
+    line(
+        o,
+        2,
+        format!(
+            "<topology sockets='{}' dies='{}' cores='{}' threads='{}'/>",
+            pinned.sockets, pinned.dies, pinned.cores, pinned.threads
+        ),
+    );
+    line(o, 2, "<cache mode='passthrough'/>");
+    if source.options.topoext {
+        line(o, 2, "<feature policy='require' name='topoext'/>");
+    }
+    numa_cells(o, source.machine, &guest_cells);
+    line(o, 1, "</cpu>");
+    line(o, 0, "</domain>");
+    Ok(out)
+}
+
+fn line(out: &mut String, depth: usize, text: impl AsRef<str>) {
+    let _ = writeln!(out, "{:1$}{2}", "", depth * 2, text.as_ref());
+}
+
+fn metadata(out: &mut String, source: &Source, instance: &Instance) {
+    let rack = xml(&source.plan.rack);
+    line(out, 1, "<metadata>");
+    line(
+        out,
+        2,
+        format!("<cassay:placement xmlns:cassay='{NAMESPACE}' rack='{rack}'>"),
+    );
+    for option in text::options(instance) {
+        line(out, 3, format!("<cassay:jvm option='{}'/>", xml(&option)));
+    }
+    line(out, 2, "</cassay:placement>");
+    line(out, 1, "</metadata>");
+}
+
+/// Huge pages where every node of the instance has enough for all who are there; memory that is
+/// neither merged nor swapped in any case.
+fn backing(out: &mut String, source: &Source, cells: &[GuestCell]) {
+    line(out, 1, "<memoryBacking>");
+    if let Some(kib) = huge_page_kib(source, cells) {
+        let all = (0..cells.len() as u32).collect::<CpuSet>();
+        line(out, 2, "<hugepages>");
+        line(
+            out,
+            3,
+            format!("<page size='{kib}' unit='KiB' nodeset='{all}'/>"),
+        );
+        line(out, 2, "</hugepages>");
+    }
+    line(out, 2, "<nosharepages/>");
+    line(out, 2, "<locked/>");
+    line(out, 1, "</memoryBacking>");
+}
+
+/// The largest page of which the instance's nodes have enough for the memory of all instances on
+/// them, and of which each cell is a multiple.
+fn huge_page_kib(source: &Source, cells: &[GuestCell]) -> Option<u64> {
+    let nodes: CpuSet = cells.iter().flat_map(|cell| cell.nodes.iter()).collect();
+    let wanted = |node: u32| {
+        let parts = source.plan.instances.iter().flat_map(|other| &other.memory);
+        let here = parts.filter(|part| part.node == node);
+        here.fold(0u64, |sum, part| sum.saturating_add(part.bytes))
+    };
+    let has = |node: u32, page_bytes: u64| {
+        let node = source.machine.nodes.iter().find(|one| one.os == node);
+        let pages = node.into_iter().flat_map(|node| &node.hugepages);
+        let pages = pages.filter(|pages| pages.page_bytes == page_bytes);
+        pages.fold(0u64, |sum, pages| {
+            sum.saturating_add(pages.count.saturating_mul(page_bytes))
+        })
+    };
+    let known = source.machine.nodes.iter().flat_map(|node| &node.hugepages);
+    // 2 MiB is the smallest huge page of x86; hwloc counts the ordinary pages beside them.
+    let mut sizes: Vec<u64> = known
+        .map(|pages| pages.page_bytes)
+        .filter(|&b| b >= 2 << 20)
+        .collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    let fits = |bytes: &u64| {
+        cells
+            .iter()
+            .all(|cell| (cell.units * MEMORY_UNIT_BYTES).is_multiple_of(*bytes))
+            && nodes
+                .iter()
+                .all(|node| wanted(node) > 0 && has(node, *bytes) >= wanted(node))
+    };
+    let size = sizes.into_iter().rev().find(fits);
+    size.map(|bytes| bytes / MEMORY_UNIT_BYTES)
+}
+
+/// vCPUs one to one; emulator and I/O thread on the housekeeping, if there is one.
+fn pinning(out: &mut String, source: &Source, instance: &Instance, cpus: &CpuSet) {
+    let kept = match source.plan.housekeeping.is_empty() {
+        true => CpuSet::default(),
+        false => housekeeping(source.plan),
+    };
+    let rest = if kept.is_empty() { cpus } else { &kept };
+    line(out, 1, "<cputune>");
+    for (vcpu, cpu) in instance.cpus.iter().enumerate() {
+        line(out, 2, format!("<vcpupin vcpu='{vcpu}' cpuset='{cpu}'/>"));
+    }
+    line(out, 2, format!("<emulatorpin cpuset='{rest}'/>"));
+    line(
+        out,
+        2,
+        format!("<iothreadpin iothread='1' cpuset='{rest}'/>"),
+    );
+    line(out, 1, "</cputune>");
+}
+
+fn numa_tuning(out: &mut String, instance: &Instance, cells: &[GuestCell]) {
+    let mut nodes = cells::memory_nodes(instance);
+    nodes.extend(cells.iter().flat_map(|cell| cell.nodes.iter()));
+    line(out, 1, "<numatune>");
+    line(out, 2, format!("<memory mode='strict' nodeset='{nodes}'/>"));
+    for (id, cell) in cells.iter().enumerate() {
+        let nodes = &cell.nodes;
+        line(
+            out,
+            2,
+            format!("<memnode cellid='{id}' mode='strict' nodeset='{nodes}'/>"),
+        );
+    }
+    line(out, 1, "</numatune>");
+}
+
+/// Cells, and between several of them the host's distances.
+fn numa_cells(out: &mut String, machine: &Machine, cells: &[GuestCell]) {
+    line(out, 2, "<numa>");
+    for (id, cell) in cells.iter().enumerate() {
+        let vcpus: CpuSet = (cell.first..cell.first + cell.count).collect();
+        let end = if cells.len() > 1 { ">" } else { "/>" };
+        let kib = cell.units;
+        let attributes = format!("id='{id}' cpus='{vcpus}' memory='{kib}' unit='KiB'");
+        line(out, 3, format!("<cell {attributes}{end}"));
+        if cells.len() > 1 {
+            line(out, 4, "<distances>");
+            for (to, other) in cells.iter().enumerate() {
+                let value = if to == id {
+                    10
+                } else {
+                    distance(machine, cell, other)
+                };
+                line(out, 5, format!("<sibling id='{to}' value='{value}'/>"));
+            }
+            line(out, 4, "</distances>");
+            line(out, 3, "</cell>");
+        }
+    }
+    line(out, 2, "</numa>");
+}
+
+/// The host's distance between the first nodes of two cells, as libvirt takes it: 10 to 254, of
+/// which 10 is for a cell to itself.
+fn distance(machine: &Machine, from: &GuestCell, to: &GuestCell) -> u32 {
+    let index = |cell: &GuestCell| {
+        let first = cell.nodes.first()?;
+        machine.nodes.iter().position(|node| node.os == first)
+    };
+    match (index(from), index(to)) {
+        (Some(from), Some(to)) => machine.distance(from, to).clamp(11, 254),
+        _ => crate::machine::DISTANCE_OTHER_PACKAGE,
+    }
+}
+
+pub fn read(text: &str) -> Result<Placement, ReadError> {
+    let options = ParsingOptions {
+        allow_dtd: false,
+        nodes_limit: XML_NODES_MAX,
+        ..ParsingOptions::default()
+    };
+    let document = Document::parse_with_options(text, options)
+        .map_err(|error| wrong("libvirt XML", format!("no XML: {error}")))?;
+    let root = document.root_element();
+    if root.tag_name().name() != "domain" {
+        return Err(wrong(
+            "libvirt XML",
+            format!("<{}> is no <domain>", root.tag_name().name()),
+        ));
+    }
+    let vcpus = at(root, &["vcpu"])
+        .and_then(|node| node.text())
+        .unwrap_or_default();
+    let vcpus: u32 = vcpus.trim().parse().unwrap_or(0);
+    if vcpus == 0 || vcpus > VCPUS_MAX {
+        return Err(wrong("libvirt XML", "<vcpu> holds no number of vCPUs"));
+    }
+    let nodes = at(root, &["numatune", "memory"]).and_then(|node| node.attribute("nodeset"));
+    let nodes = nodes.map(set).transpose()?;
+    let ours = at(root, &["metadata"]).and_then(|node| {
+        node.children()
+            .find(|node| node.has_tag_name((NAMESPACE, "placement")))
+    });
+    let options = |ours: Node| {
+        let options = ours
+            .children()
+            .filter(|node| node.has_tag_name((NAMESPACE, "jvm")));
+        options
+            .filter_map(|node| node.attribute("option"))
+            .map(plain)
+            .collect()
+    };
+    Ok(Placement {
+        cpus: Some(read_pins(root, vcpus)?),
+        memory_nodes: nodes,
+        guest: read_guest(root, vcpus)?,
+        memory_bytes: at(root, &["memory"]).map(read_memory).transpose()?,
+        rack: ours.and_then(|ours| ours.attribute("rack")).map(plain),
+        jvm: ours.map(options),
+        reserved: None,
+    })
+}
+
+fn at<'a, 'b>(root: Node<'a, 'b>, path: &[&str]) -> Option<Node<'a, 'b>> {
+    path.iter().try_fold(root, |node, name| {
+        node.children().find(|child| child.has_tag_name(*name))
+    })
+}
+
+fn set(text: &str) -> Result<CpuSet, ReadError> {
+    CpuSet::parse_list(text).map_err(|what| wrong("libvirt XML", what))
+}
+
+/// One CPU for each vCPU, in the order of the vCPUs.
+fn read_pins(root: Node, vcpus: u32) -> Result<Vec<u32>, ReadError> {
+    let pins = at(root, &["cputune"])
+        .into_iter()
+        .flat_map(|node| node.children());
+    let mut cpus = vec![None; vcpus as usize];
+    for pin in pins.filter(|node| node.has_tag_name("vcpupin")) {
+        let vcpu = pin
+            .attribute("vcpu")
+            .and_then(|text| text.parse::<usize>().ok());
+        let cpu = set(pin.attribute("cpuset").unwrap_or_default())?;
+        let slot = vcpu.and_then(|vcpu| cpus.get_mut(vcpu));
+        match (slot, cpu.first()) {
+            (Some(slot), Some(first)) if cpu.len() == 1 => *slot = Some(first),
+            _ => {
+                return Err(wrong(
+                    "libvirt XML",
+                    "a <vcpupin> pins no vCPU of it to one CPU",
+                ));
+            }
+        }
+    }
+    let pinned: Option<Vec<u32>> = cpus.into_iter().collect();
+    pinned.ok_or_else(|| wrong("libvirt XML", "not every vCPU has a <vcpupin>"))
+}
+
+fn read_guest(root: Node, vcpus: u32) -> Result<Option<Guest>, ReadError> {
+    let Some(topology) = at(root, &["cpu", "topology"]) else {
+        return Ok(None);
+    };
+    let count = |name: &str| match topology.attribute(name) {
+        None => Ok(1),
+        Some(text) => text
+            .parse::<u32>()
+            .map_err(|_| wrong("libvirt XML", format!("{name}={text:?} is no number"))),
+    };
+    let cells = at(root, &["cpu", "numa"])
+        .into_iter()
+        .flat_map(|node| node.children());
+    let cells = cells.filter(|node| node.has_tag_name("cell"));
+    let vcpus_of = |cell: Node| set(cell.attribute("cpus").unwrap_or_default());
+    let sizes = cells.map(|cell| Ok(vcpus_of(cell)?.len() as u32));
+    let sizes: Vec<u32> = sizes.collect::<Result<_, ReadError>>()?;
+    Ok(Some(Guest {
+        sockets: count("sockets")?,
+        dies: count("dies")?,
+        cores: count("clusters")?.saturating_mul(count("cores")?),
+        threads: count("threads")?,
+        vnuma: if sizes.is_empty() { vec![vcpus] } else { sizes },
+    }))
+}
+
+/// Bytes of `<memory unit='…'>`; without a unit KiB.
+fn read_memory(node: Node) -> Result<u64, ReadError> {
+    let number: Option<u64> = node.text().and_then(|text| text.trim().parse().ok());
+    let unit = match node.attribute("unit").unwrap_or("KiB") {
+        "b" | "bytes" => 1,
+        "KB" => 1000,
+        "k" | "KiB" => 1 << 10,
+        "MB" => 1_000_000,
+        "M" | "MiB" => 1 << 20,
+        "GB" => 1_000_000_000,
+        "G" | "GiB" => 1 << 30,
+        _ => 0,
+    };
+    let bytes = number.and_then(|number| number.checked_mul(unit));
+    bytes
+        .filter(|&bytes| bytes > 0)
+        .ok_or_else(|| wrong("libvirt XML", "<memory> holds no amount of memory"))
+}

@@ -1,0 +1,169 @@
+//! Options of a VM in its .vmx file.
+//!
+//! Cores per socket are always written, and as a number: a tool that leaves them out sets 1, and
+//! so switches off what vSphere 8 would choose itself. VMs are tied to nodes with
+//! `numa.nodeAffinity` and never with `sched.cpu.affinity`, which takes them out of the NUMA
+//! scheduler. The format has no CPUs and no comments.
+
+use std::collections::BTreeMap;
+
+use super::placement::{Guest, vsphere};
+use super::text::{self, read_vmx, wrong};
+use super::{ExportError, Placement, Source, cells};
+use crate::cpuset::CpuSet;
+use crate::error::ReadError;
+use crate::plan::{Instance, VirtualTopology};
+use crate::shape::split_from;
+use crate::wish::{Profile, Unit};
+
+/// ESXi takes memory in MiB that are a multiple of 4.
+pub const MEMORY_UNIT_BYTES: u64 = 4 << 20;
+
+/// More vCPUs than any version gives a VM; 8.0 gives 768.
+pub const VCPUS_MAX: u32 = 4096;
+
+/// Our keys, which the guest can read and ESXi leaves alone.
+pub const RACK: &str = "guestinfo.cassay.rack";
+pub const JVM: &str = "guestinfo.cassay.jvm";
+
+pub fn write(source: &Source, instance: &Instance) -> Result<String, ExportError> {
+    let guest = vsphere(source.plan);
+    let name = text::file_name(&source.plan.wish.host);
+    let mib = memory_mib(instance)?;
+    let is_7 = source.plan.wish.profile == Profile::Vsphere7;
+    let mut lines: Vec<(String, String)> = vec![
+        (".encoding".into(), "UTF-8".into()),
+        ("config.version".into(), "8".into()),
+        (
+            "virtualHW.version".into(),
+            if is_7 { "19" } else { "20" }.into(),
+        ),
+        ("displayName".into(), format!("{name}-{}", instance.index)),
+        ("numvcpus".into(), guest.vcpus().to_string()),
+        ("memSize".into(), mib.to_string()),
+        (
+            "cpuid.coresPerSocket".into(),
+            guest.vcpus_per_socket().to_string(),
+        ),
+        ("sched.mem.min".into(), mib.to_string()),
+        ("sched.mem.pin".into(), "TRUE".into()),
+        ("vcpu.hotadd".into(), upper(source.plan.wish.hot_add)),
+    ];
+    lines.extend(extra(source, instance));
+    let line = |(key, value): &(String, String)| format!("{key} = {}\n", text::vmx(value));
+    Ok(lines.iter().map(line).collect())
+}
+
+/// Memory in MiB.
+pub fn memory_mib(instance: &Instance) -> Result<u64, ExportError> {
+    let units = instance.memory_bytes.unwrap_or(0) / MEMORY_UNIT_BYTES;
+    match units {
+        0 => Err(ExportError::new(
+            format!(
+                "instance {} has no memory, and a VM needs some",
+                instance.index
+            ),
+            "plan with an amount of memory",
+        )),
+        units => Ok(units * (MEMORY_UNIT_BYTES >> 20)),
+    }
+}
+
+/// What the API has no field for: its `extraConfig`.
+pub fn extra(source: &Source, instance: &Instance) -> Vec<(String, String)> {
+    let guest = vsphere(source.plan);
+    let nodes: Vec<String> = cells::memory_nodes(instance)
+        .iter()
+        .map(|node| node.to_string())
+        .collect();
+    let (key, size) = vnuma_size(source, guest);
+    let mut extra = vec![
+        ("numa.autosize.once".to_owned(), "FALSE".to_owned()),
+        (
+            "numa.vcpu.preferHT".to_owned(),
+            upper(source.plan.wish.unit() == Unit::Threads),
+        ),
+        (key.to_owned(), size.to_string()),
+        ("numa.nodeAffinity".to_owned(), nodes.join(",")),
+        (RACK.to_owned(), text::plain(&source.plan.rack)),
+    ];
+    for (index, option) in text::options(instance).into_iter().enumerate() {
+        extra.push((format!("{JVM}.{index}"), option));
+    }
+    extra
+}
+
+/// vCPUs of a virtual node, under the key that this version has for it. 8.0 wants equal nodes
+/// where they are named; uneven ones are the most that a node may have.
+fn vnuma_size(source: &Source, guest: &VirtualTopology) -> (&'static str, u32) {
+    let largest = guest.vnuma.iter().copied().max().unwrap_or(1);
+    let is_even = guest.vnuma.iter().all(|&size| size == largest);
+    match source.plan.wish.profile != Profile::Vsphere7 && is_even {
+        true => ("numa.vcpu.coresPerNode", largest),
+        false => ("numa.vcpu.maxPerVirtualNode", largest),
+    }
+}
+
+fn upper(is: bool) -> String {
+    if is { "TRUE" } else { "FALSE" }.to_owned()
+}
+
+pub fn read(text: &str) -> Result<Placement, ReadError> {
+    let mut values = BTreeMap::new();
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        let (key, value) = line
+            .split_once('=')
+            .ok_or_else(|| wrong("vmx", format!("{line:?} is no `key = \"value\"`")))?;
+        let value = read_vmx(value.trim())
+            .ok_or_else(|| wrong("vmx", format!("{:?} has no value in quotes", key.trim())))?;
+        values.insert(key.trim().to_owned(), value);
+    }
+    placement(&values, "memSize", "numvcpus", "cpuid.coresPerSocket")
+}
+
+/// The placement of a VM's options; the keys of memory, vCPUs and cores per socket are given.
+pub fn placement(
+    values: &BTreeMap<String, String>,
+    memory: &str,
+    vcpus: &str,
+    per_socket: &str,
+) -> Result<Placement, ReadError> {
+    let number = |key: &str| {
+        let value = values.get(key).map_or("", String::as_str);
+        let number = value.parse::<u32>().ok().filter(|&number| number > 0);
+        number.ok_or_else(|| {
+            wrong(
+                "vSphere",
+                format!("{key} is {value:?}, and no number above 0"),
+            )
+        })
+    };
+    let (vcpus, per_socket) = (number(vcpus)?, number(per_socket)?);
+    if vcpus > VCPUS_MAX || vcpus % per_socket != 0 {
+        return Err(wrong(
+            "vSphere",
+            format!("{vcpus} vCPUs are no whole sockets of {per_socket}"),
+        ));
+    }
+    let even = number("numa.vcpu.coresPerNode");
+    let size = even.or_else(|_| number("numa.vcpu.maxPerVirtualNode"))?;
+    let parts = vcpus.div_ceil(size);
+    let nodes = values
+        .get("numa.nodeAffinity")
+        .map(|list| CpuSet::parse_list(list));
+    let jvm = (0..).map_while(|index| values.get(&format!("{JVM}.{index}")).cloned());
+    Ok(Placement {
+        memory_nodes: nodes.transpose().map_err(|what| wrong("vSphere", what))?,
+        guest: Some(Guest {
+            sockets: vcpus / per_socket,
+            dies: 1,
+            cores: per_socket,
+            threads: 1,
+            vnuma: split_from(vcpus, parts, parts),
+        }),
+        memory_bytes: Some(u64::from(number(memory)?) << 20),
+        rack: values.get(RACK).cloned(),
+        jvm: Some(jvm.collect()),
+        ..Placement::default()
+    })
+}

@@ -1,0 +1,189 @@
+//! How a JVM and its Cassandra are set for the CPUs, nodes and memory they get.
+
+use crate::cpuset::CpuSet;
+use crate::plan::{Jvm, Yaml};
+use crate::wish::{Collector, Profile, Wish, YamlProfile};
+
+/// Up to here pointers are compressed with room to spare; from 32 to 38 GB a heap holds less.
+const HEAP_BYTES_MAX: u64 = 31 << 30;
+
+/// HotSpot's `ParallelGCThreads`: all of 8 CPUs, and five eighths of those beyond.
+pub fn parallel_gc_threads(cpus: u32) -> u32 {
+    match cpus {
+        0..=8 => cpus.max(1),
+        _ => 8 + (cpus - 8) * 5 / 8,
+    }
+}
+
+/// G1's `ConcGCThreads`: a quarter of the parallel ones, rounded.
+pub fn conc_gc_threads(cpus: u32) -> u32 {
+    ((parallel_gc_threads(cpus) + 2) / 4).max(1)
+}
+
+/// The heap of an instance: half its memory, the other half being the page cache's, and at most
+/// 31 GiB; in whole MiB. Intel's guide has all heaps together at 25 to 50 % of the memory.
+pub fn heap_bytes(memory_bytes: u64) -> u64 {
+    ((memory_bytes / 2).min(HEAP_BYTES_MAX) >> 20) << 20
+}
+
+/// The JVM of an instance. `cpus` are its CPUs; `nodes` those that it sees: of the guest, or of the
+/// machine for a process.
+pub(crate) fn jvm(wish: &Wish, cpus: &CpuSet, nodes: &CpuSet, memory_bytes: Option<u64>) -> Jvm {
+    let count = cpus.len() as u32;
+    let heap_bytes = memory_bytes.map(heap_bytes).filter(|&heap| heap > 0);
+    let (use_numa, numa_reason) = numa(wish, nodes);
+    let (parallel, conc) = (parallel_gc_threads(count), conc_gc_threads(count));
+    let mut options = vec![
+        format!("-XX:ActiveProcessorCount={count}"),
+        format!("-Dcassandra.available_processors={count}"),
+    ];
+    options.push(match wish.collector {
+        Collector::G1 => "-XX:+UseG1GC".to_owned(),
+        Collector::Parallel => "-XX:+UseParallelGC".to_owned(),
+        Collector::Zgc => "-XX:+UseZGC".to_owned(),
+        Collector::Shenandoah => "-XX:+UseShenandoahGC".to_owned(),
+        Collector::Cms => "-XX:+UseConcMarkSweepGC".to_owned(),
+    });
+    // ZGC sizes its threads by another rule, from ActiveProcessorCount, and changes them itself.
+    if wish.collector != Collector::Zgc {
+        options.push(format!("-XX:ParallelGCThreads={parallel}"));
+        if wish.collector != Collector::Parallel {
+            options.push(format!("-XX:ConcGCThreads={conc}"));
+        }
+    }
+    if let Some(heap) = heap_bytes {
+        options.push(format!("-Xms{}m", heap >> 20));
+        options.push(format!("-Xmx{}m", heap >> 20));
+    }
+    options.push(format!("-XX:{}UseNUMA", if use_numa { '+' } else { '-' }));
+    options.push("-XX:+AlwaysPreTouch".to_owned());
+    options.push("-XX:+UseTransparentHugePages".to_owned());
+    Jvm {
+        options,
+        heap_bytes,
+        active_processors: count,
+        parallel_gc_threads: parallel,
+        conc_gc_threads: conc,
+        use_numa,
+        nodes: nodes.clone(),
+        numactl: numactl(wish, cpus, nodes, use_numa),
+        numa_reason,
+    }
+}
+
+/// Whether UseNUMA helps, and why.
+fn numa(wish: &Wish, nodes: &CpuSet) -> (bool, String) {
+    let jdk = wish.jdk;
+    if nodes.len() < 2 {
+        let reason = match jdk {
+            ..=10 => format!(
+                "one NUMA node: UseNUMA must be off, since JDK {jdk} would cut the young space \
+                 into parts for all nodes of the machine and use one"
+            ),
+            _ => {
+                "one NUMA node: UseNUMA would turn itself off; it is off by option, and the start \
+                  script's --interleave=all is dropped"
+                    .to_owned()
+            }
+        };
+        return (false, reason);
+    }
+    let (is_aware, name) = match wish.collector {
+        Collector::G1 => (jdk >= 14, "G1"),
+        Collector::Parallel => (true, "Parallel"),
+        Collector::Zgc => (true, "ZGC"),
+        Collector::Shenandoah => (false, "Shenandoah"),
+        Collector::Cms => (false, "CMS"),
+    };
+    let count = nodes.len();
+    let reason = match is_aware {
+        true => format!(
+            "{count} NUMA nodes and {name} on JDK {jdk}: UseNUMA places each thread's objects on \
+             its node. CPUs and memory are bound to the same nodes, or JDK 25 turns it off"
+        ),
+        false => format!(
+            "{count} NUMA nodes and {name} on JDK {jdk}, which does not know nodes: memory is \
+             interleaved over the instance's own nodes and UseNUMA is off"
+        ),
+    };
+    (is_aware, reason)
+}
+
+fn numactl(wish: &Wish, cpus: &CpuSet, nodes: &CpuSet, use_numa: bool) -> Vec<String> {
+    let is_spread = nodes.len() > 1 && !use_numa;
+    match wish.profile {
+        Profile::None if is_spread => {
+            vec![
+                format!("--physcpubind={cpus}"),
+                format!("--interleave={nodes}"),
+            ]
+        }
+        Profile::None => vec![
+            format!("--physcpubind={cpus}"),
+            format!("--membind={nodes}"),
+        ],
+        _ if is_spread => vec!["--interleave=all".to_owned()],
+        _ if nodes.len() > 1 => vec!["--localalloc".to_owned()],
+        _ => Vec::new(),
+    }
+}
+
+/// The concurrency of Cassandra on so many CPUs of so many cores.
+pub(crate) fn yaml(wish: &Wish, cpus: u32, cores: u32) -> Yaml {
+    let drives = wish.drives.max(1);
+    let (reads, writes) = match wish.yaml {
+        YamlProfile::Apache => (drives.saturating_mul(16), cores.saturating_mul(8)),
+        YamlProfile::Intel => (cpus.saturating_mul(3), cpus),
+    };
+    Yaml {
+        concurrent_reads: reads,
+        concurrent_writes: writes,
+        concurrent_counter_writes: reads,
+        concurrent_compactors: drives.min(cores).clamp(2, 8),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Measured on JDK 17 and 25 with G1.
+    #[test]
+    fn gc_threads_are_those_that_hotspot_chooses() {
+        for (cpus, parallel, conc) in [
+            (4, 4, 1),
+            (8, 8, 2),
+            (12, 10, 3),
+            (14, 11, 3),
+            (16, 13, 3),
+            (20, 15, 4),
+            (28, 20, 5),
+            (32, 23, 6),
+            (48, 33, 8),
+            (56, 38, 10),
+            (64, 43, 11),
+            (112, 73, 18),
+            (128, 83, 21),
+        ] {
+            assert_eq!(parallel_gc_threads(cpus), parallel, "{cpus} CPUs");
+            assert_eq!(conc_gc_threads(cpus), conc, "{cpus} CPUs");
+        }
+    }
+
+    #[test]
+    fn a_heap_is_half_the_memory_and_never_where_pointers_get_wide() {
+        for (memory_gib, heap_mib) in [
+            (4, 2048),
+            (16, 8192),
+            (62, 31744),
+            (64, 31744),
+            (512, 31744),
+        ] {
+            assert_eq!(
+                heap_bytes(memory_gib << 30),
+                heap_mib << 20,
+                "{memory_gib} GiB"
+            );
+        }
+    }
+}

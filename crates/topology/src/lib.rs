@@ -1,0 +1,41 @@
+//! The only crate that knows what a machine looks like (packages, NUMA nodes, L3 groups, cores,
+//! threads) and how to place instances on it.
+//!
+//! Reading order: [`Machine`], which [`Machine::read`] makes of a /sys tree, a tarball of one,
+//! hwloc XML, the output of lscpu or a synthetic description; [`Wish`]; [`plan()`] makes a [`Plan`]
+//! of both, or says with [`Infeasible`] what would fit; [`draw()`] shows either as text; [`export`]
+//! writes plans in the formats of those who carry them out, and reads them back. Nothing here has a
+//! clock, a thread or a process, and only files below the given path are read.
+
+mod cpuset;
+mod draw;
+mod error;
+pub mod export;
+pub mod fixture;
+mod improve;
+mod jvm;
+mod lscpu;
+mod machine;
+mod place;
+mod plan;
+mod planner;
+mod raw;
+mod read;
+mod rivals;
+mod shape;
+mod synthetic;
+mod sysfs;
+mod tree;
+mod wish;
+mod xml;
+
+pub use cpuset::{CPU_NUMBERS_MAX, CpuSet};
+pub use draw::draw;
+pub use error::ReadError;
+pub use improve::costs;
+pub use jvm::{conc_gc_threads, heap_bytes, parallel_gc_threads};
+pub use machine::*;
+pub use plan::*;
+pub use planner::{fingerprint, plan};
+pub use rivals::{distribute, naive};
+pub use wish::*;

@@ -1,0 +1,159 @@
+//! Reads the JSON of lscpu: the table of `lscpu -J -e`, a row for each CPU, and the summary of
+//! `lscpu -J`, from which cores and caches can only be concluded by the usual numbering.
+
+mod summary;
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use crate::cpuset::{CPU_NUMBERS_MAX, CpuSet};
+use crate::error::ReadError;
+use crate::machine::Machine;
+use crate::raw::{Raw, RawCache, RawNode};
+
+const HINT: &str = "write it with `lscpu -J -e=CPU,NODE,SOCKET,CORE,CACHE,ONLINE`";
+
+pub(crate) fn read(text: &str, place: &str) -> Result<Machine, ReadError> {
+    let value: Value = serde_json::from_str(text)
+        .map_err(|error| ReadError::new(place, format!("no well-formed JSON: {error}"), HINT))?;
+    let bad = |what: String| ReadError::new(place, what, HINT);
+    if let Some(rows) = value.get("cpus").and_then(Value::as_array) {
+        return table(rows, place).map_err(bad)?.build();
+    }
+    if let Some(fields) = value.get("lscpu").and_then(Value::as_array) {
+        return summary::raw(fields, place).map_err(bad)?.build();
+    }
+    Err(bad(
+        "JSON without the `cpus` or `lscpu` that lscpu writes".to_owned()
+    ))
+}
+
+/// The groups that the columns of the table make.
+#[derive(Default)]
+struct Columns {
+    packages: BTreeMap<String, CpuSet>,
+    nodes: BTreeMap<u32, CpuSet>,
+    cores: BTreeMap<(String, String), CpuSet>,
+    l3: BTreeMap<String, CpuSet>,
+    l2: BTreeMap<String, CpuSet>,
+}
+
+fn table(rows: &[Value], place: &str) -> Result<Raw, String> {
+    let mut raw = Raw {
+        source: format!("{place} (table of lscpu)"),
+        ..Raw::default()
+    };
+    let mut columns = Columns::default();
+    for (index, row) in rows.iter().enumerate() {
+        let row = row
+            .as_object()
+            .ok_or_else(|| format!("row {index} of `cpus` is no object"))?;
+        let cpu = field(row, "cpu").and_then(|text| text.parse::<u32>().ok());
+        let cpu = cpu.filter(|&cpu| cpu < CPU_NUMBERS_MAX);
+        let cpu = cpu.ok_or_else(|| {
+            format!("row {index} of `cpus` has no cpu with a number below {CPU_NUMBERS_MAX}")
+        })?;
+        match field(row, "online").as_deref() {
+            Some("no" | "false" | "0" | "n") => _ = raw.offline.insert(cpu),
+            _ => {
+                raw.online.insert(cpu);
+                columns.add(row, cpu);
+            }
+        }
+    }
+    for (is_absent, what) in [
+        (columns.packages.is_empty(), "socket"),
+        (columns.nodes.is_empty(), "node"),
+        (columns.cores.is_empty(), "core"),
+        (columns.l3.is_empty(), "cache (L3)"),
+    ] {
+        if is_absent {
+            raw.notes
+                .push(format!("the table of lscpu has no column {what}"));
+        }
+    }
+    raw.notes
+        .push("lscpu says nothing of memory, distances and devices".to_owned());
+    let number = |id: &String| id.rsplit(' ').next().and_then(|last| last.parse().ok());
+    raw.packages = columns
+        .packages
+        .iter()
+        .map(|(id, set)| (number(id), set.clone()))
+        .collect();
+    raw.cores = columns.cores.into_values().collect();
+    let cache = |cpus| RawCache {
+        cpus,
+        size_bytes: None,
+    };
+    raw.l3 = columns.l3.into_values().map(cache).collect();
+    raw.l2 = columns.l2.into_values().map(cache).collect();
+    let node = |(os, cpus)| RawNode {
+        os,
+        cpus,
+        ..RawNode::default()
+    };
+    raw.nodes = columns.nodes.into_iter().map(node).collect();
+    Ok(raw)
+}
+
+impl Columns {
+    fn add(&mut self, row: &Map<String, Value>, cpu: u32) {
+        let above = ["drawer", "book", "socket"]
+            .iter()
+            .filter_map(|name| field(row, name));
+        let package = above.collect::<Vec<_>>().join(" ");
+        if let Some(core) = field(row, "core") {
+            self.cores
+                .entry((package.clone(), core))
+                .or_default()
+                .insert(cpu);
+        }
+        if field(row, "socket").is_some() {
+            self.packages.entry(package).or_default().insert(cpu);
+        }
+        let node = field(row, "node").and_then(|text| text.parse::<u32>().ok());
+        if let Some(node) = node.filter(|&node| node < CPU_NUMBERS_MAX) {
+            self.nodes.entry(node).or_default().insert(cpu);
+        }
+        let caches = row.iter().find(|(key, _)| {
+            let key = key.to_lowercase();
+            key == "cache" || key.starts_with("l1") || key.starts_with("l2")
+        });
+        let Some((key, value)) = caches else {
+            return;
+        };
+        let value = plain(value).unwrap_or_default();
+        let (names, ids) = (key.to_lowercase(), value.split(':').collect::<Vec<_>>());
+        let names: Vec<&str> = match names.as_str() {
+            "cache" => vec!["l1d", "l1i", "l2", "l3"],
+            names => names.split(':').collect(),
+        };
+        for (name, id) in names
+            .iter()
+            .zip(ids)
+            .filter(|(_, id)| !id.is_empty() && *id != "-")
+        {
+            match *name {
+                "l3" => _ = self.l3.entry(id.to_owned()).or_default().insert(cpu),
+                "l2" => _ = self.l2.entry(id.to_owned()).or_default().insert(cpu),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// A column of a row as text; `None` where it is absent, null or a dash.
+fn field(row: &Map<String, Value>, name: &str) -> Option<String> {
+    let found = row.iter().find(|(key, _)| key.eq_ignore_ascii_case(name));
+    plain(found?.1).filter(|text| !text.is_empty() && text != "-")
+}
+
+fn plain(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.trim().to_owned()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Bool(flag) => Some(flag.to_string()),
+        _ => None,
+    }
+}

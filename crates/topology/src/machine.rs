@@ -1,0 +1,240 @@
+//! What a machine looks like. Every PU (hardware thread) belongs to exactly one core, L3 group,
+//! NUMA node, die and package; which, is what the source says of sets of CPUs that belong together.
+//! Nothing is ever concluded from the distance between two CPU numbers.
+//!
+//! Indices are positions in the vectors of [`Machine`], not OS numbers. The order everywhere is
+//! (package, node, die, L3, core, thread), each by its own lowest OS number.
+
+use serde::{Deserialize, Serialize};
+
+use crate::cpuset::CpuSet;
+
+/// A machine, or the part of one that the source shows.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Machine {
+    /// What it was read from, in words: `/sys under …`, `hwloc XML 2.0`.
+    pub source: String,
+    /// Packages (physical sockets).
+    pub packages: Vec<Package>,
+    /// Dies; where the source knows none, one per package.
+    pub dies: Vec<Die>,
+    /// NUMA nodes: those with CPUs first, in order; then those without, by OS number.
+    pub nodes: Vec<Node>,
+    /// Groups of cores that share an L3, or what stands for it (see [`L3::is_real`]).
+    pub l3: Vec<L3>,
+    /// Cores.
+    pub cores: Vec<Core>,
+    /// PUs that are online, in order.
+    pub pus: Vec<Pu>,
+    /// OS numbers of CPUs that are there and not online. The kernel does not say where they sit.
+    pub offline: CpuSet,
+    /// Distances between nodes as the firmware states them.
+    pub distances: Option<Distances>,
+    /// Network cards and drives.
+    pub devices: Vec<Device>,
+    /// What the source does not say or says oddly, and what was assumed instead; sentences.
+    pub notes: Vec<String>,
+}
+
+/// A physical socket.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Package {
+    /// `physical_package_id`, where known.
+    pub os: Option<u32>,
+    /// Its cores, ascending.
+    pub cores: Vec<usize>,
+}
+
+/// A die of a package.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Die {
+    /// Its package.
+    pub package: usize,
+    /// Its cores, ascending.
+    pub cores: Vec<usize>,
+}
+
+/// A NUMA node.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Node {
+    /// Its number, as in `node7`.
+    pub os: u32,
+    /// Its cores, ascending; none in a node of memory only.
+    pub cores: Vec<usize>,
+    /// The packages its cores are in; more than one where the firmware hides NUMA.
+    pub packages: Vec<usize>,
+    /// Its memory in bytes; `Some(0)` in a node without memory, `None` where the source is silent.
+    pub memory_bytes: Option<u64>,
+    /// Its pages by size; also the ordinary ones where the source counts them.
+    pub hugepages: Vec<HugePages>,
+    /// Sizes in bytes of the caches in front of its memory, the nearest to the CPUs first.
+    pub side_caches_bytes: Vec<u64>,
+    /// What kind of memory it is where the source says so (`HBM`, `CXL`, `MCDRAM`).
+    pub kind: Option<String>,
+    /// Whether memory of it may be used here (cgroup).
+    pub allowed: bool,
+}
+
+/// Huge pages of one size on one node.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct HugePages {
+    /// Size of a page in bytes.
+    pub page_bytes: u64,
+    /// How many are set aside.
+    pub count: u64,
+    /// How many of them are free, where known.
+    pub free: Option<u64>,
+}
+
+/// Cores that share an L3 cache.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct L3 {
+    /// Its size in bytes, where known.
+    pub size_bytes: Option<u64>,
+    /// Whether there is such a cache. Where the source knows no L3, the cores of one NUMA node in
+    /// one package stand for it.
+    pub is_real: bool,
+    /// Its cores, ascending. They may be in several nodes (sub-NUMA clusters over one L3).
+    pub cores: Vec<usize>,
+}
+
+/// A physical core.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Core {
+    /// Index of its package.
+    pub package: usize,
+    /// Index of its die.
+    pub die: usize,
+    /// Index of its NUMA node.
+    pub node: usize,
+    /// Index of its L3 group.
+    pub l3: usize,
+    /// Its PUs that are online, by OS number.
+    pub pus: Vec<usize>,
+    /// Size of its L2 in bytes, where known.
+    pub l2_bytes: Option<u64>,
+    /// What kind of core it is.
+    pub kind: CoreKind,
+}
+
+/// The kinds of cores in machines that have several.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CoreKind {
+    /// The machine has one kind.
+    Uniform,
+    /// The fastest kind.
+    Performance,
+    /// Any slower kind.
+    Efficiency,
+}
+
+/// A hardware thread: what the OS calls a CPU.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Pu {
+    /// The OS number of the CPU.
+    pub os: u32,
+    /// Index of its core.
+    pub core: usize,
+    /// Which of its core's online threads it is, from 0, by OS number.
+    pub thread: u32,
+    /// Whether it may be used here (cgroup, affinity of the reader).
+    pub allowed: bool,
+}
+
+/// Distances between nodes, 10 being local. They need not be symmetric.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Distances {
+    /// `rows[from][to]`, by index of the node; 0 where the source does not say.
+    pub rows: Vec<Vec<u32>>,
+}
+
+/// A device with a place.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+pub struct Device {
+    /// What it does.
+    pub kind: DeviceKind,
+    /// Its name in the OS: `eth0`, `nvme0n1`.
+    pub name: String,
+    /// OS number of the node it is near to; `None` where the machine does not say.
+    pub node_os: Option<u32>,
+}
+
+/// What a device does.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DeviceKind {
+    /// A network interface.
+    Network,
+    /// An NVMe controller or drive.
+    Nvme,
+    /// Any other block device.
+    Block,
+}
+
+/// Distance between nodes of one package where the source states none: the EPYC table's 16.
+pub const DISTANCE_SAME_PACKAGE: u32 = 16;
+/// Distance between packages where the source states none: the EPYC table's 32.
+pub const DISTANCE_OTHER_PACKAGE: u32 = 32;
+/// Distance of a node to itself, by definition of the ACPI table.
+pub const DISTANCE_LOCAL: u32 = 10;
+
+impl Machine {
+    /// The most threads that a core has online.
+    pub fn threads_per_core(&self) -> u32 {
+        let most = self.cores.iter().map(|core| core.pus.len()).max();
+        most.unwrap_or(0) as u32
+    }
+
+    /// The nodes that have CPUs, by index.
+    pub fn cpu_nodes(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.nodes.len()).filter(|&node| !self.nodes[node].cores.is_empty())
+    }
+
+    /// The OS numbers of the online CPUs of these cores.
+    pub fn cpus_of(&self, cores: &[usize]) -> CpuSet {
+        let pus = cores.iter().flat_map(|&core| &self.cores[core].pus);
+        pus.map(|&pu| self.pus[pu].os).collect()
+    }
+
+    /// The OS numbers of all online CPUs.
+    pub fn cpus(&self) -> CpuSet {
+        self.pus.iter().map(|pu| pu.os).collect()
+    }
+
+    /// The OS numbers of the online CPUs that may be used.
+    pub fn allowed_cpus(&self) -> CpuSet {
+        let allowed = self.pus.iter().filter(|pu| pu.allowed);
+        allowed.map(|pu| pu.os).collect()
+    }
+
+    /// The PU with this OS number, by index.
+    pub fn pu_of(&self, os: u32) -> Option<usize> {
+        self.pus.iter().position(|pu| pu.os == os)
+    }
+
+    /// Distance from one node to another, by index. Where the machine states none, 10 within a
+    /// node, 16 within a package and 32 beyond.
+    pub fn distance(&self, from: usize, to: usize) -> u32 {
+        let stated = self.distances.as_ref().map(|table| table.rows[from][to]);
+        match stated {
+            Some(distance) if distance > 0 => distance,
+            _ if from == to => DISTANCE_LOCAL,
+            _ => {
+                let (from, to) = (&self.nodes[from].packages, &self.nodes[to].packages);
+                match from.iter().any(|package| to.contains(package)) {
+                    true => DISTANCE_SAME_PACKAGE,
+                    false => DISTANCE_OTHER_PACKAGE,
+                }
+            }
+        }
+    }
+
+    /// Memory of all nodes in bytes; `None` when no node says.
+    pub fn memory_bytes(&self) -> Option<u64> {
+        let stated = self.nodes.iter().filter_map(|node| node.memory_bytes);
+        stated.fold(None, |sum, bytes| {
+            Some(sum.unwrap_or(0u64).saturating_add(bytes))
+        })
+    }
+}

@@ -1,0 +1,305 @@
+//! From a machine and a wish to a plan. 1. Check the wish. 2. Reserve what is for housekeeping.
+//! 3. Shape the cells. 4. Place them. 5. Exchange until nothing is gained. 6. Say what that means.
+
+mod feasible;
+mod finish;
+
+use sha2::{Digest, Sha256};
+
+use crate::cpuset::CpuSet;
+use crate::improve::improve;
+use crate::machine::{CoreKind, Machine};
+use crate::place::{Order, Placed, Pool, place};
+use crate::plan::{Infeasible, NodeCpus, Plan};
+use crate::shape::{Sizes, VNUMA_VCPUS_MIN, split, split_from};
+use crate::wish::{Housekeeping, Profile, Unit, Wish};
+
+/// Plans the wish on the machine. Pure: the same arguments give the same plan, byte for byte.
+pub fn plan(machine: &Machine, wish: &Wish) -> Result<Plan, Infeasible> {
+    feasible::check(machine, wish)?;
+    let Some(attempt) = attempt(machine, wish) else {
+        return Err(feasible::explain(machine, wish));
+    };
+    Ok(finish::plan(machine, wish, attempt))
+}
+
+/// What tells machines apart: sibling sets, packages, nodes, L3 groups and distances; 32 digits. A
+/// plan holds for the machine with its fingerprint and for no other.
+pub fn fingerprint(machine: &Machine) -> String {
+    let mut text = String::new();
+    for core in &machine.cores {
+        let siblings: CpuSet = core.pus.iter().map(|&pu| machine.pus[pu].os).collect();
+        let node = machine.nodes[core.node].os;
+        text += &format!("{siblings};{};{node};{}\n", core.package, core.l3);
+    }
+    for row in machine.distances.iter().flat_map(|table| &table.rows) {
+        text += &format!("{row:?}\n");
+    }
+    let digest = Sha256::digest(text.as_bytes());
+    digest
+        .iter()
+        .take(16)
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+/// A placement that worked, and how it was come by.
+pub(crate) struct Attempt {
+    pub pool: Pool,
+    pub instances: Vec<Vec<Placed>>,
+    pub housekeeping: Vec<NodeCpus>,
+    /// Perftune's reserve did not fit and was given up.
+    pub gave_up_housekeeping: bool,
+    /// Cores are handed out by the thread.
+    pub shares_cores: bool,
+    /// Slower cores had to be used as well.
+    pub mixes_kinds: bool,
+    /// Sizes before housekeeping, in the unit of the wish.
+    pub sizes: Sizes,
+    /// Why there are more cells than the CPUs ask for.
+    pub memory_cells: Option<u32>,
+    pub weighed: u64,
+    /// Indices of the nodes to be near to.
+    pub near: Vec<usize>,
+}
+
+/// Whether cores are given whole, and whether housekeeping is kept: in the order of preference.
+#[derive(Clone, Copy)]
+struct Way {
+    keep: bool,
+    share: bool,
+    mix: bool,
+    /// Cells are cut between cores: equal parts may have odd sizes, which waste a thread each.
+    by_core: bool,
+}
+
+fn attempt(machine: &Machine, wish: &Wish) -> Option<Attempt> {
+    let gives_up = wish.housekeeping == Housekeeping::Perftune;
+    let is_hybrid = machine
+        .cores
+        .iter()
+        .any(|core| core.kind == CoreKind::Efficiency);
+    let mut ways = Vec::new();
+    for share in [false, true] {
+        for mix in [false, true] {
+            for (keep, by_core) in [(true, false), (true, true), (false, false), (false, true)] {
+                ways.push(Way {
+                    keep,
+                    share,
+                    mix,
+                    by_core,
+                });
+            }
+        }
+    }
+    // With perftune's reserve whole cores come before the reserve: an instance that shares a core
+    // loses more than interrupts cost.
+    let ways = ways
+        .into_iter()
+        .filter(|way| (way.keep || gives_up) && (is_hybrid || !way.mix));
+    let mut ways = ways.filter(|way| !(way.keep && way.share && gives_up));
+    ways.find_map(|way| one_way(machine, wish, way))
+}
+
+/// As [`attempt`], only with what is wished for and on whole cores.
+pub(crate) fn fits_as_wished(machine: &Machine, wish: &Wish) -> bool {
+    [(false, false), (false, true), (true, false), (true, true)]
+        .into_iter()
+        .any(|way| {
+            let (mix, by_core) = way;
+            one_way(
+                machine,
+                wish,
+                Way {
+                    keep: true,
+                    share: false,
+                    mix,
+                    by_core,
+                },
+            )
+            .is_some()
+        })
+}
+
+/// As [`attempt`], for as much as fits at all.
+pub(crate) fn fits(machine: &Machine, wish: &Wish) -> bool {
+    attempt(machine, wish).is_some()
+}
+
+fn one_way(machine: &Machine, wish: &Wish, way: Way) -> Option<Attempt> {
+    let is_kind = |core: usize| way.mix || machine.cores[core].kind != CoreKind::Efficiency;
+    let whole = Pool::of(machine, wish.smt, false, is_kind);
+    let reserved = match way.keep {
+        true => reserve(machine, wish, &whole),
+        false => Vec::new(),
+    };
+    let is_usable = |core: usize| is_kind(core) && !reserved.contains(&core);
+    let kept = Pool::of(machine, wish.smt, false, is_usable);
+    if kept.units.is_empty() {
+        return None;
+    }
+    let mut pool = Pool::of(machine, wish.smt, way.share, is_usable);
+    let (cells, memory_cells) = cells(machine, wish, &kept, way.by_core)?;
+    let near = near(machine, wish);
+    let order = Order {
+        machine,
+        cells: &cells,
+        instances: wish.instances,
+        memory_bytes: wish.memory_bytes,
+        near: &near,
+        layers: wish.overcommit.ceil() as u32,
+    };
+    let asked = f64::from(wish.instances) * f64::from(wish.vcpus);
+    if asked > f64::from(pool.threads()) * wish.overcommit {
+        return None;
+    }
+    let mut instances = place(&mut pool, &order)?;
+    let weighed = improve(machine, &mut pool, &mut instances, &near);
+    let sizes = Sizes::of(machine, &whole, wish.unit());
+    Some(Attempt {
+        housekeeping: by_node(machine, &reserved, wish),
+        pool,
+        instances,
+        gave_up_housekeeping: !way.keep && wish.housekeeping == Housekeeping::Perftune,
+        shares_cores: way.share,
+        mixes_kinds: way.mix,
+        sizes,
+        memory_cells,
+        weighed,
+        near,
+    })
+}
+
+/// Cells that an instance is placed in, and their number where memory made it so.
+fn cells(
+    machine: &Machine,
+    wish: &Wish,
+    pool: &Pool,
+    by_core: bool,
+) -> Option<(Vec<u32>, Option<u32>)> {
+    let sizes = Sizes::of(machine, pool, wish.unit());
+    let is_vsphere = matches!(wish.profile, Profile::Vsphere7 | Profile::Vsphere8);
+    let nodes = 0..machine.nodes.len();
+    let on_nodes: u32 = nodes.map(|node| pool.fits_node(node, wish.vcpus)).sum();
+    // Where nodes are unequal, the smallest would cut instances that fit on the others.
+    let fits_on_nodes = !is_vsphere && on_nodes >= wish.instances;
+    let is_shown_whole = wish.hot_add || is_vsphere && wish.vcpus < VNUMA_VCPUS_MIN;
+    let cells = match fits_on_nodes || is_shown_whole && on_nodes > 0 {
+        true => vec![wish.vcpus],
+        // The guest of a single NUMA node is placed in parts nevertheless where no node holds it:
+        // the NUMA clients that ESXi makes of it unseen.
+        false => split(wish.vcpus, sizes.node, sizes.nodes),
+    };
+    if by_core {
+        let threads = pool
+            .units
+            .iter()
+            .map(|unit| unit.cpus.len() as u32)
+            .max()
+            .unwrap_or(1);
+        let is_odd = cells.iter().any(|cell| cell % threads != 0);
+        let can = is_odd && wish.vcpus.is_multiple_of(threads) && wish.memory_bytes.is_none();
+        let cores = || {
+            split(
+                wish.vcpus / threads,
+                (sizes.node / threads).max(1),
+                sizes.nodes,
+            )
+        };
+        return can.then(|| (cores().iter().map(|cores| cores * threads).collect(), None));
+    }
+    let used = pool.units.iter().map(|unit| unit.node);
+    let smallest = used
+        .filter_map(|node| machine.nodes[node].memory_bytes)
+        .min();
+    let by_memory = match (wish.memory_bytes, smallest.filter(|&bytes| bytes > 0)) {
+        (Some(wanted), Some(bytes)) => wanted.div_ceil(bytes).min(u64::from(sizes.nodes)) as u32,
+        _ => 1,
+    };
+    Some(match by_memory > cells.len() as u32 {
+        true => (
+            split_from(wish.vcpus, by_memory, sizes.nodes),
+            Some(by_memory),
+        ),
+        false => (cells, None),
+    })
+}
+
+/// Cores that are kept free, by index.
+fn reserve(machine: &Machine, wish: &Wish, pool: &Pool) -> Vec<usize> {
+    let per_node = match &wish.housekeeping {
+        Housekeeping::None => return Vec::new(),
+        Housekeeping::Cpus(cpus) => {
+            let touched = machine.pus.iter().filter(|pu| cpus.contains(pu.os));
+            return touched.map(|pu| pu.core).collect();
+        }
+        Housekeeping::Perftune => None,
+        Housekeeping::PerNode(cores) => Some(*cores as usize),
+    };
+    let mut reserved = Vec::new();
+    for node in machine.cpu_nodes() {
+        let mut cores: Vec<(usize, usize)> = pool
+            .units
+            .iter()
+            .filter(|u| u.node == node)
+            .map(|u| (u.l3, u.core))
+            .collect();
+        // From the L3 group with the fewest cores left, so that others stay whole.
+        for _ in 0..per_node
+            .unwrap_or(cores.len().div_ceil(16))
+            .min(cores.len())
+        {
+            let left = |l3: usize| cores.iter().filter(|core| core.0 == l3).count();
+            let fewest = cores
+                .iter()
+                .enumerate()
+                .min_by_key(|(_, core)| (left(core.0), **core));
+            if let Some((index, _)) = fewest {
+                reserved.push(cores.remove(index).1);
+            }
+        }
+    }
+    reserved
+}
+
+fn by_node(machine: &Machine, reserved: &[usize], wish: &Wish) -> Vec<NodeCpus> {
+    let mut found: Vec<NodeCpus> = Vec::new();
+    for node in machine.cpu_nodes() {
+        let cores = reserved
+            .iter()
+            .filter(|&&core| machine.cores[core].node == node);
+        let pus = cores.flat_map(|&core| &machine.cores[core].pus);
+        let mut cpus: CpuSet = pus.map(|&pu| machine.pus[pu].os).collect();
+        if let Housekeeping::Cpus(named) = &wish.housekeeping {
+            cpus = cpus.intersection(named);
+        }
+        let cpus = cpus.intersection(&machine.allowed_cpus());
+        if !cpus.is_empty() {
+            found.push(NodeCpus {
+                node: machine.nodes[node].os,
+                cpus,
+            });
+        }
+    }
+    found
+}
+
+/// The nodes of the devices that instances should be near to.
+pub(crate) fn near(machine: &Machine, wish: &Wish) -> Vec<usize> {
+    let named = machine
+        .devices
+        .iter()
+        .filter(|device| wish.near.contains(&device.name));
+    let numbers = named.filter_map(|device| device.node_os);
+    let nodes = numbers.filter_map(|os| machine.nodes.iter().position(|node| node.os == os));
+    let mut nodes: Vec<usize> = nodes.collect();
+    nodes.sort_unstable();
+    nodes.dedup();
+    nodes
+}
+
+/// What vSphere counts: all cores that may be used, whatever housekeeping takes.
+pub(crate) fn vsphere_sizes(machine: &Machine, wish: &Wish) -> Sizes {
+    let pool = Pool::of(machine, wish.smt, false, |_| true);
+    Sizes::of(machine, &pool, wish.unit.unwrap_or(Unit::Cores))
+}

@@ -1,0 +1,151 @@
+//! What is wrong with a wish, or what it lacks here, and what would fit instead.
+
+use crate::machine::Machine;
+use crate::place::Pool;
+use crate::plan::Infeasible;
+use crate::planner::{fits, fits_as_wished};
+use crate::wish::{Collector, Wish};
+
+/// No machine has room for more, and each takes its place in every search.
+const INSTANCES_MAX: u32 = 4096;
+/// Sizes that are tried for a hint; below, the hint says so.
+const TRIES_MAX: u32 = 96;
+
+/// Refuses what no machine could do.
+pub(super) fn check(machine: &Machine, wish: &Wish) -> Result<(), Infeasible> {
+    let refuse = |what: String, hint: &str| {
+        Err(Infeasible {
+            what,
+            hint: hint.to_owned(),
+            vcpus_max: None,
+            instances_max: None,
+            overcommit: None,
+        })
+    };
+    if wish.instances == 0 || wish.vcpus == 0 {
+        return refuse(
+            format!("{} instances of {} vCPUs", wish.instances, wish.vcpus),
+            "ask for at least one instance of at least one vCPU",
+        );
+    }
+    if wish.instances > INSTANCES_MAX {
+        return refuse(
+            format!(
+                "{} instances; at most {INSTANCES_MAX} are planned",
+                wish.instances
+            ),
+            "ask for fewer",
+        );
+    }
+    if !(1.0..=64.0).contains(&wish.overcommit) {
+        return refuse(
+            format!("an overcommit of {}", wish.overcommit),
+            "it is how many vCPUs may share a CPU: from 1, which is none, to 64",
+        );
+    }
+    if wish.collector == Collector::Cms && wish.jdk >= 14 {
+        return refuse(
+            format!("CMS on JDK {}: it was removed in 14", wish.jdk),
+            "use g1, or a JDK before 14",
+        );
+    }
+    if machine.allowed_cpus().is_empty() {
+        return refuse(
+            "none of the CPUs may be used".to_owned(),
+            "plan outside of this control group, or from a file of the whole machine",
+        );
+    }
+    Ok(())
+}
+
+/// What lacks, and what would fit.
+pub(super) fn explain(machine: &Machine, wish: &Wish) -> Infeasible {
+    let threads = Pool::of(machine, wish.smt, false, |_| true).threads();
+    let asked = u64::from(wish.instances) * u64::from(wish.vcpus);
+    let room = (f64::from(threads) * wish.overcommit) as u64;
+    let memory = wish.memory_bytes.zip(machine.memory_bytes());
+    let lacks_memory = memory
+        .is_some_and(|(each, all)| u128::from(each) * u128::from(wish.instances) > u128::from(all));
+    let mut what = format!(
+        "{} instances of {} vCPUs are {asked} of {room} CPUs",
+        wish.instances, wish.vcpus
+    );
+    if let Some((each, all)) = memory.filter(|_| lacks_memory) {
+        let gib = |bytes: u128| bytes >> 30;
+        let wanted = gib(u128::from(each) * u128::from(wish.instances));
+        what += &format!(", and {wanted} of {} GiB of memory", gib(u128::from(all)));
+    } else if asked <= room {
+        what += " and yet do not fit: what housekeeping leaves, whole cores or the memory of the \
+                 nodes is not enough";
+    }
+    let vcpus_max = vcpus_max(
+        machine,
+        wish,
+        (room / u64::from(wish.instances)) as u32,
+        fits,
+    );
+    let instances_max = instances_max(machine, wish, (room / u64::from(wish.vcpus)) as u32);
+    let ratio = asked as f64 / f64::from(threads.max(1));
+    let overcommit = (asked > room).then(|| (ratio * 100.0).ceil() / 100.0);
+    let mut hints = Vec::new();
+    hints.extend(vcpus_max.map(|vcpus| format!("{} instances of {vcpus} vCPUs", wish.instances)));
+    hints.extend(instances_max.map(|count| format!("{count} instances of {} vCPUs", wish.vcpus)));
+    hints.extend(
+        overcommit
+            .filter(|_| !lacks_memory)
+            .map(|o| format!("an overcommit of {o:.2}")),
+    );
+    let hint = match hints.is_empty() {
+        true => "nothing of this kind fits; ask for less memory or less housekeeping".to_owned(),
+        false => format!("what fits: {}", hints.join(", or ")),
+    };
+    Infeasible {
+        what,
+        hint,
+        vcpus_max,
+        instances_max,
+        overcommit,
+    }
+}
+
+/// The most vCPUs that so many instances can have, up to `from`.
+pub(super) fn vcpus_max(
+    machine: &Machine,
+    wish: &Wish,
+    from: u32,
+    fits: fn(&Machine, &Wish) -> bool,
+) -> Option<u32> {
+    let sizes = (1..=from).rev().take(TRIES_MAX as usize);
+    sizes.into_iter().find(|&vcpus| {
+        fits(
+            machine,
+            &Wish {
+                vcpus,
+                ..wish.clone()
+            },
+        )
+    })
+}
+
+/// The most vCPUs with everything that is wished for, on whole cores.
+pub(super) fn vcpus_with_housekeeping(machine: &Machine, wish: &Wish) -> Option<u32> {
+    vcpus_max(machine, wish, wish.vcpus.saturating_sub(1), fits_as_wished)
+}
+
+fn instances_max(machine: &Machine, wish: &Wish, from: u32) -> Option<u32> {
+    let (mut low, mut high) = (0, from.min(INSTANCES_MAX));
+    while low < high {
+        let middle = (low + high).div_ceil(2);
+        match fits(
+            machine,
+            &Wish {
+                instances: middle,
+                ..wish.clone()
+            },
+        ) {
+            true => low = middle,
+            false => high = middle - 1,
+        }
+    }
+    (low > 0).then_some(low)
+}

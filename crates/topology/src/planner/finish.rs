@@ -1,0 +1,266 @@
+//! From a placement to the plan: what each instance gets, in numbers of the OS.
+
+mod reasons;
+
+use crate::cpuset::CpuSet;
+use crate::improve::costs;
+use crate::jvm;
+use crate::machine::Machine;
+use crate::place::Placed;
+use crate::plan::{Bounds, Cell, Instance, NodeBytes, Plan, VirtualTopology};
+use crate::planner::{Attempt, fingerprint, vsphere_sizes};
+use crate::shape::{pinned, vsphere};
+use crate::wish::{Profile, Smt, Wish};
+
+pub(super) fn plan(machine: &Machine, wish: &Wish, attempt: Attempt) -> Plan {
+    let sizes = vsphere_sizes(machine, wish);
+    let vsphere7 = vsphere(wish, Profile::Vsphere7, sizes);
+    let vsphere8 = vsphere(wish, Profile::Vsphere8, sizes);
+    let assumed = assumed_memory(machine, wish);
+    let mut plan = Plan {
+        fingerprint: fingerprint(machine),
+        wish: wish.clone(),
+        instances: Vec::new(),
+        vsphere7,
+        vsphere8,
+        housekeeping: attempt.housekeeping.clone(),
+        idle: CpuSet::default(),
+        costs: Default::default(),
+        bounds: bounds(wish, &attempt),
+        rack: rack(&wish.host),
+        reasons: Vec::new(),
+        warnings: Vec::new(),
+        exchanges_weighed: attempt.weighed,
+    };
+    for (index, cells) in attempt.instances.iter().enumerate() {
+        let instance = instance(machine, &plan, &attempt, (index, cells), assumed);
+        plan.instances.push(instance);
+    }
+    let given: Vec<Vec<u32>> = plan.instances.iter().map(|one| one.cpus.clone()).collect();
+    plan.costs = costs(machine, &given, &attempt.near);
+    let mut taken: CpuSet = given.iter().flatten().copied().collect();
+    plan.housekeeping
+        .iter()
+        .for_each(|node| taken.extend(node.cpus.iter()));
+    plan.idle = machine.allowed_cpus().difference(&taken);
+    reasons::explain(machine, &attempt, &mut plan);
+    plan
+}
+
+/// An equal share of the machine's memory in whole GiB, where the wish names none.
+fn assumed_memory(machine: &Machine, wish: &Wish) -> Option<u64> {
+    let nodes = machine
+        .nodes
+        .iter()
+        .filter(|node| node.allowed && !node.cores.is_empty());
+    let bytes: u64 = nodes.filter_map(|node| node.memory_bytes).sum();
+    let share = ((bytes / u64::from(wish.instances)) >> 30) << 30;
+    (share > 0).then_some(share)
+}
+
+/// Machines in one rack are taken to fail together; a rack per machine keeps replicas apart.
+fn rack(host: &str) -> String {
+    let plain = |c: char| {
+        if c.is_ascii_alphanumeric() || "-_.".contains(c) {
+            c
+        } else {
+            '-'
+        }
+    };
+    format!("rack-{}", host.chars().map(plain).collect::<String>())
+}
+
+fn instance(
+    machine: &Machine,
+    plan: &Plan,
+    attempt: &Attempt,
+    (index, placed): (usize, &[Placed]),
+    assumed: Option<u64>,
+) -> Instance {
+    let wish = &plan.wish;
+    let unit = |unit: &usize| &attempt.pool.units[*unit];
+    let ascending = |mut list: Vec<usize>| {
+        list.sort_unstable();
+        list.dedup();
+        list
+    };
+    let units = || placed.iter().flat_map(|cell| &cell.units).map(unit);
+    let mut cores: Vec<usize> = units().map(|unit| unit.core).collect();
+    cores.dedup();
+    let nodes = ascending(units().map(|unit| unit.node).collect());
+    let node_os = |node: usize| machine.nodes[node].os;
+    let cells = cells(machine, attempt, placed);
+    let cpus: Vec<u32> = cells
+        .iter()
+        .flat_map(|cell| cell.cpus.iter().copied())
+        .collect();
+    let memory_bytes = wish.memory_bytes.or(assumed);
+    let memory = match wish.memory_bytes {
+        Some(_) => memory(machine, placed),
+        None => spread(&cells, assumed),
+    };
+    let threads = match attempt.shares_cores || wish.smt == Smt::OnePerCore {
+        true => 1,
+        false => common_threads(attempt),
+    };
+    let vnuma = cells.iter().map(|cell| cell.cpus.len() as u32).collect();
+    let pinned = pinned(
+        wish,
+        vnuma,
+        l3_parts(machine, &cells),
+        threads,
+        attempt.sizes,
+    );
+    let set: CpuSet = cpus.iter().copied().collect();
+    let own: CpuSet = nodes.iter().map(|&node| node_os(node)).collect();
+    let seen = nodes_seen(plan, &own, &pinned);
+    let is_near = |node: Option<u32>| node.is_some_and(|node| own.contains(node));
+    let devices = machine
+        .devices
+        .iter()
+        .filter(|device| is_near(device.node_os));
+    Instance {
+        index: index as u32,
+        l3: ascending(cores.iter().map(|&core| machine.cores[core].l3).collect()),
+        packages: ascending(
+            cores
+                .iter()
+                .map(|&core| machine.cores[core].package)
+                .collect(),
+        ),
+        nodes: own.iter().collect(),
+        memory,
+        memory_bytes,
+        pinned,
+        devices: devices.map(|device| device.name.clone()).collect(),
+        jvm: jvm::jvm(wish, &set, &seen, memory_bytes),
+        yaml: jvm::yaml(wish, cpus.len() as u32, cores.len() as u32),
+        cpus,
+        cells,
+        cores,
+    }
+}
+
+/// The cells in numbers of the OS.
+fn cells(machine: &Machine, attempt: &Attempt, placed: &[Placed]) -> Vec<Cell> {
+    let units = &attempt.pool.units;
+    let cell = |cell: &Placed| {
+        let cpus = cell
+            .units
+            .iter()
+            .flat_map(|&unit| units[unit].cpus.iter().copied());
+        let mut nodes: Vec<usize> = cell.units.iter().map(|&unit| units[unit].node).collect();
+        nodes.sort_unstable();
+        nodes.dedup();
+        Cell {
+            cpus: cpus.take(cell.vcpus as usize).collect(),
+            nodes: nodes
+                .into_iter()
+                .map(|node| machine.nodes[node].os)
+                .collect(),
+        }
+    };
+    placed.iter().map(cell).collect()
+}
+
+/// The nodes that a JVM sees: the machine's for a process, the guest's own in a VM.
+fn nodes_seen(plan: &Plan, own: &CpuSet, pinned: &VirtualTopology) -> CpuSet {
+    match plan.wish.profile {
+        Profile::None => own.clone(),
+        Profile::Pinned => (0..pinned.vnuma.len() as u32).collect(),
+        Profile::Vsphere7 => (0..plan.vsphere7.vnuma.len() as u32).collect(),
+        Profile::Vsphere8 => (0..plan.vsphere8.vnuma.len() as u32).collect(),
+    }
+}
+
+/// The memory that was taken while placing.
+fn memory(machine: &Machine, placed: &[Placed]) -> Vec<NodeBytes> {
+    let parts = placed.iter().flat_map(|cell| &cell.memory);
+    let part = |&(node, bytes): &(usize, u64)| NodeBytes {
+        node: machine.nodes[node].os,
+        bytes,
+    };
+    parts.map(part).collect()
+}
+
+/// Memory by cell, in proportion; exact in sum.
+fn spread(cells: &[Cell], bytes: Option<u64>) -> Vec<NodeBytes> {
+    let Some(bytes) = bytes else {
+        return Vec::new();
+    };
+    let all: u64 = cells.iter().map(|cell| cell.cpus.len() as u64).sum();
+    let mut left = bytes;
+    let mut parts = Vec::new();
+    for (index, cell) in cells.iter().enumerate() {
+        let is_last = index + 1 == cells.len();
+        let part = bytes / all.max(1) * cell.cpus.len() as u64;
+        let part = if is_last { left } else { part };
+        left -= part;
+        parts.extend(
+            cell.nodes
+                .first()
+                .map(|&node| NodeBytes { node, bytes: part }),
+        );
+    }
+    parts
+}
+
+/// Threads of a core where all have the same number; otherwise 1, which claims nothing.
+fn common_threads(attempt: &Attempt) -> u32 {
+    let mut counts = attempt.pool.units.iter().map(|unit| unit.cpus.len() as u32);
+    let first = counts.next().unwrap_or(1);
+    if counts.all(|count| count == first) {
+        first
+    } else {
+        1
+    }
+}
+
+/// vCPUs of each L3 of each cell, in order.
+fn l3_parts(machine: &Machine, cells: &[Cell]) -> Vec<u32> {
+    let mut parts: Vec<u32> = Vec::new();
+    for cell in cells {
+        let mut last = None;
+        for &cpu in &cell.cpus {
+            let core = machine.pu_of(cpu).map(|pu| machine.pus[pu].core);
+            let l3 = core.map(|core| machine.cores[core].l3);
+            match parts.last_mut().filter(|_| last == Some(l3)) {
+                Some(part) => *part += 1,
+                None => parts.push(1),
+            }
+            last = Some(l3);
+        }
+    }
+    parts
+}
+
+/// The least that any placement costs: instances that no package or node can hold any more.
+fn bounds(wish: &Wish, attempt: &Attempt) -> Bounds {
+    let pool = &attempt.pool;
+    let held = |place: fn(&crate::place::Unit) -> usize| {
+        let mut threads = std::collections::BTreeMap::<usize, Vec<u32>>::new();
+        for unit in &pool.units {
+            threads
+                .entry(place(unit))
+                .or_default()
+                .push(unit.cpus.len() as u32);
+        }
+        // Largest cores first: as few as possible for each instance.
+        let count = |mut cores: Vec<u32>| {
+            cores.sort_unstable_by(|one, two| two.cmp(one));
+            let (mut count, mut sum) = (0u32, 0);
+            for core in cores {
+                sum += core;
+                if sum >= wish.vcpus {
+                    (count, sum) = (count + 1, 0);
+                }
+            }
+            count
+        };
+        threads.into_values().map(count).sum::<u32>() * wish.overcommit.ceil() as u32
+    };
+    Bounds {
+        crossing_package: wish.instances.saturating_sub(held(|unit| unit.package)),
+        crossing_node: wish.instances.saturating_sub(held(|unit| unit.node)),
+    }
+}

@@ -1,0 +1,260 @@
+//! The plan in sentences: why each thing is as it is, and what speaks against it.
+
+use crate::machine::Machine;
+use crate::plan::Plan;
+use crate::planner::{Attempt, feasible};
+use crate::shape::VNUMA_VCPUS_MIN;
+use crate::wish::{Profile, Smt, Unit};
+
+pub(super) fn explain(machine: &Machine, attempt: &Attempt, plan: &mut Plan) {
+    plan.reasons = reasons(machine, attempt, plan);
+    plan.warnings = warnings(machine, attempt, plan);
+    advise(attempt, plan);
+}
+
+fn reasons(machine: &Machine, attempt: &Attempt, plan: &Plan) -> Vec<String> {
+    let (wish, first) = (&plan.wish, &plan.instances[0]);
+    let mut said = Vec::new();
+    let cells: Vec<usize> = first.cells.iter().map(|cell| cell.cpus.len()).collect();
+    said.push(match (cells.len(), attempt.memory_cells) {
+        (_, Some(parts)) => format!(
+            "each instance is in {parts} parts, since its memory is more than that of one node"
+        ),
+        (1, _) => format!(
+            "{} vCPUs fit on one NUMA node, so each instance is in one part",
+            wish.vcpus
+        ),
+        (count, _) => format!(
+            "{} vCPUs are more than the {} that a node holds, so each instance is in {count} parts \
+             of {cells:?}",
+            wish.vcpus, attempt.sizes.node
+        ),
+    });
+    said.push(match wish.smt {
+        Smt::Pack if attempt.shares_cores => {
+            "whole cores do not suffice, so threads are given out one by one".to_owned()
+        }
+        Smt::Pack => format!(
+            "whole cores are given out, so that none serves two instances: {} cores for {} vCPUs",
+            first.cores.len(),
+            wish.vcpus
+        ),
+        Smt::OnePerCore => "of each core one thread is given out; the others idle".to_owned(),
+    });
+    for instance in &plan.instances {
+        let nodes = crate::CpuSet::from_iter(instance.nodes.iter().copied());
+        let groups = instance.l3.len();
+        let why = match instance.nodes.len() {
+            1 => "of the nodes with room the one with the most left",
+            _ => "the first with the most room left, the others nearest to it",
+        };
+        said.push(format!(
+            "instance {} is on node {nodes} ({why}), on {groups} L3 group{}",
+            instance.index,
+            if groups == 1 { "" } else { "s" }
+        ));
+    }
+    said.extend(reasons_of_guests(plan));
+    said.extend(reasons_of_jvms(machine, plan));
+    said
+}
+
+/// What crosses, and what guests see.
+fn reasons_of_guests(plan: &Plan) -> Vec<String> {
+    let (wish, first) = (&plan.wish, &plan.instances[0]);
+    let mut said = Vec::new();
+    let (costs, bounds) = (plan.costs, plan.bounds);
+    said.push(format!(
+        "{} of {} instances cross NUMA nodes and {} cross packages; no placement has fewer than {} \
+         and {}",
+        costs.crossing_node,
+        wish.instances,
+        costs.crossing_package,
+        bounds.crossing_node,
+        bounds.crossing_package
+    ));
+    said.push(format!("vSphere 7 shows each VM {}", plan.vsphere7));
+    said.push(format!("vSphere 8 shows each VM {}", plan.vsphere8));
+    if wish.profile == Profile::Pinned {
+        said.push(format!(
+            "pinned like this, a guest is to see {}",
+            first.pinned
+        ));
+    }
+    said
+}
+
+/// Memory, threads and racks.
+fn reasons_of_jvms(machine: &Machine, plan: &Plan) -> Vec<String> {
+    let (wish, first) = (&plan.wish, &plan.instances[0]);
+    let mut said = Vec::new();
+    if wish.memory_bytes.is_none() {
+        said.push(match first.memory_bytes {
+            Some(bytes) => format!(
+                "no memory was asked for: an equal share, {} GiB, is assumed",
+                bytes >> 30
+            ),
+            None => "no memory is known, so no heap is set".to_owned(),
+        });
+    }
+    if let Some(heap) = first.jvm.heap_bytes {
+        said.push(format!(
+            "the heap is {} MiB: half the memory and at most 31 GiB, as from 32 to 38 GB pointers \
+             are wide and less fits; the rest is page cache",
+            heap >> 20
+        ));
+    }
+    let threads = first.jvm.parallel_gc_threads * wish.instances;
+    let unbound = crate::parallel_gc_threads(machine.pus.len() as u32) * wish.instances;
+    said.push(format!(
+        "ActiveProcessorCount keeps the JVMs at {threads} parallel GC threads together; left alone \
+         they would start {unbound}"
+    ));
+    said.push(first.jvm.numa_reason.clone());
+    said.push(format!(
+        "all instances are in rack {}: two replicas of a row never share this machine as long as \
+         other machines are in other racks",
+        plan.rack
+    ));
+    said
+}
+
+fn warnings(machine: &Machine, attempt: &Attempt, plan: &Plan) -> Vec<String> {
+    let wish = &plan.wish;
+    let mut said = Vec::new();
+    if attempt.gave_up_housekeeping {
+        let mut text = "one core in 16 for interrupts does not fit beside the instances and was \
+                        given up"
+            .to_owned();
+        if let Some(vcpus) = feasible::vcpus_with_housekeeping(machine, wish) {
+            text += &format!("; with V={vcpus} it fits");
+        }
+        said.push(text);
+    }
+    let given: u32 = wish.instances * wish.vcpus;
+    let usable = machine.allowed_cpus().len() as u32;
+    if given >= usable && plan.housekeeping.is_empty() {
+        said.push(format!(
+            "{given} vCPUs on {usable} CPUs leave nothing for the hypervisor, interrupts, the host"
+        ));
+    }
+    if attempt.shares_cores {
+        said.push(format!(
+            "{} cores are shared by several instances",
+            plan.costs.shared_cores
+        ));
+    }
+    if attempt.mixes_kinds {
+        said.push("the fast cores do not suffice; slower ones are used as well".to_owned());
+    }
+    if wish.vcpus > wish.max_cpus_per_instance {
+        said.push(format!(
+            "{} CPUs are beyond the {} that one Cassandra scales to; several smaller instances do \
+             more",
+            wish.vcpus, wish.max_cpus_per_instance
+        ));
+    }
+    said.extend(warnings_of_memory(attempt, plan));
+    for name in &wish.near {
+        if machine.devices.iter().all(|device| device.name != *name) {
+            said.push(format!("there is no device {name} to be near to"));
+        }
+    }
+    said.extend(
+        machine
+            .notes
+            .iter()
+            .map(|note| format!("of the machine: {note}")),
+    );
+    said
+}
+
+/// What guests do not see of where their memory and their CPUs are.
+fn warnings_of_memory(attempt: &Attempt, plan: &Plan) -> Vec<String> {
+    let wish = &plan.wish;
+    let mut said = Vec::new();
+    if attempt.memory_cells.is_some()
+        && matches!(wish.profile, Profile::Vsphere7 | Profile::Vsphere8)
+    {
+        said.push(
+            "ESXi does not consider memory: the guest sees a node larger than any, and part of its \
+             memory is remote unseen. Cure: cores per socket and virtual NUMA nodes set by hand \
+             (vSphere 8), numa.consolidate=FALSE (7)"
+                .to_owned(),
+        );
+    }
+    if wish.hot_add && plan.instances[0].cells.len() > 1 {
+        said.push(
+            "with CPU hot-add the guest sees one NUMA node, and here it is on several".to_owned(),
+        );
+    }
+    let split: Vec<u32> = plan
+        .instances
+        .iter()
+        .filter(|one| one.cells.iter().any(|cell| cell.nodes.len() > 1))
+        .map(|one| one.index)
+        .collect();
+    if !split.is_empty() {
+        said.push(format!(
+            "no node had room for a part of instances {split:?}; it is on several"
+        ));
+    }
+    let away = plan.instances.iter().filter(|one| {
+        one.memory
+            .iter()
+            .any(|part| !one.nodes.contains(&part.node))
+    });
+    let away: Vec<u32> = away.map(|one| one.index).collect();
+    if !away.is_empty() {
+        said.push(format!(
+            "instances {away:?} have memory on nodes that they have no CPUs on"
+        ));
+    }
+    said
+}
+
+/// Sizes that fit the machine better.
+fn advise(attempt: &Attempt, plan: &mut Plan) {
+    let (wish, sizes) = (&plan.wish, attempt.sizes);
+    let threads = attempt
+        .pool
+        .units
+        .iter()
+        .map(|unit| unit.cpus.len() as u32)
+        .max()
+        .unwrap_or(1);
+    let factor = if wish.unit() == Unit::Cores {
+        threads
+    } else {
+        1
+    };
+    let (node, l3) = (sizes.node * factor, sizes.l3 * factor);
+    let vcpus = wish.vcpus;
+    let mut advice = Vec::new();
+    if node > vcpus && node % vcpus != 0 && node / vcpus == 1 {
+        advice.push(format!("V={node} fills a node"));
+    }
+    if l3 < node && vcpus % l3 != 0 {
+        let down = vcpus / l3 * l3;
+        let near = if down > 0 { down } else { l3 };
+        advice.push(format!(
+            "V={near} fills {}",
+            match near / l3 {
+                1 => "an L3".to_owned(),
+                count => format!("{count} L3s"),
+            }
+        ));
+    }
+    if !advice.is_empty() {
+        plan.reasons.push(format!("advice: {}", advice.join(", ")));
+    }
+    let shown = plan.vsphere8.vnuma.len();
+    let cores = plan.vsphere8.vnuma.iter().max().copied().unwrap_or(0);
+    let fits_threads = vcpus <= node;
+    if shown > 1 && fits_threads && wish.unit != Some(Unit::Threads) && vcpus >= VNUMA_VCPUS_MIN {
+        plan.reasons.push(format!(
+            "ESXi counts cores, not threads: V={vcpus} becomes {shown} virtual NUMA nodes of up to \
+             {cores} vCPUs, unless numa.vcpu.preferHT=TRUE, which makes it one"
+        ));
+    }
+}

@@ -1,0 +1,58 @@
+//! Placements by other rules, to compare with.
+
+use crate::cpuset::CpuSet;
+use crate::machine::Machine;
+use crate::wish::Wish;
+
+/// Instance k gets the CPUs k·V to k·V + V − 1 by OS number, whatever they are: what a script does
+/// that knows no topology. By instance; numbers that are not there are left out.
+pub fn naive(machine: &Machine, wish: &Wish) -> Vec<Vec<u32>> {
+    let all: Vec<u32> = machine.allowed_cpus().iter().collect();
+    let vcpus = wish.vcpus.max(1) as usize;
+    let parts = all.chunks(vcpus).take(wish.instances as usize);
+    parts.map(<[u32]>::to_vec).collect()
+}
+
+/// The machine split evenly by its tree, as `hwloc-distrib` does: packages share out the parts in
+/// proportion to their CPUs, then nodes, L3 groups, cores. `parts` sets; they cover the machine.
+pub fn distribute(machine: &Machine, parts: usize) -> Vec<CpuSet> {
+    let cores: Vec<usize> = (0..machine.cores.len()).collect();
+    let mut found = Vec::new();
+    share(machine, &cores, parts, 0, &mut found);
+    found
+}
+
+/// Levels of the tree below the machine; deeper there are only threads.
+const LEVELS: usize = 4;
+
+fn share(machine: &Machine, cores: &[usize], parts: usize, level: usize, found: &mut Vec<CpuSet>) {
+    if parts == 0 || cores.is_empty() {
+        return;
+    }
+    if parts == 1 || level == LEVELS {
+        let set = machine.cpus_of(cores);
+        found.extend(std::iter::repeat_n(set, parts));
+        return;
+    }
+    let place = |core: usize| match level {
+        0 => machine.cores[core].package,
+        1 => machine.cores[core].node,
+        2 => machine.cores[core].l3,
+        _ => core,
+    };
+    let weight = |cores: &[usize]| machine.cpus_of(cores).len();
+    let all = weight(cores);
+    let (mut given, mut passed) = (0, 0);
+    for children in cores.chunk_by(|&one, &two| place(one) == place(two)) {
+        // hwloc's rule: at each child, what is due by then, rounded up, less what was given. A
+        // child that gets none joins the set before it.
+        let own = weight(children);
+        passed += own;
+        let due = (passed * parts).div_ceil(all) - given;
+        match found.last_mut().filter(|_| due == 0) {
+            Some(last) => last.extend(machine.cpus_of(children).iter()),
+            None => share(machine, children, due, level + 1, found),
+        }
+        given += due;
+    }
+}

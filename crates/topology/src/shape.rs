@@ -1,0 +1,159 @@
+//! Virtual topologies: how many virtual NUMA nodes, sockets and L3s a guest of so many vCPUs gets.
+//!
+//! The sizes of vSphere are those that VMware and Denneman publish (vNUMA from 9 vCPUs and beyond
+//! the cores of a node, even parts where they exist, a single node with hot-add); how ESXi 8 sizes
+//! the virtual L3 is not published, and here it is the physical one.
+
+use crate::machine::Machine;
+use crate::place::Pool;
+use crate::plan::VirtualTopology;
+use crate::wish::{Profile, Smt, Unit, Wish};
+
+/// `numa.vcpu.min`: ESXi shows no NUMA to smaller VMs.
+pub(crate) const VNUMA_VCPUS_MIN: u32 = 9;
+
+/// What a node, a package and an L3 hold, in vCPUs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sizes {
+    pub node: u32,
+    pub nodes: u32,
+    pub package: u32,
+    pub packages: u32,
+    pub l3: u32,
+}
+
+impl Sizes {
+    /// The smallest node, package and L3 among the cores of the pool, counted in cores or threads.
+    pub fn of(machine: &Machine, pool: &Pool, unit: Unit) -> Sizes {
+        let threads = pool
+            .units
+            .iter()
+            .map(|unit| unit.cpus.len() as u32)
+            .max()
+            .unwrap_or(1);
+        let factor = match unit {
+            Unit::Threads => threads,
+            Unit::Cores => 1,
+        };
+        let smallest = |count: usize, place: fn(&crate::place::Unit) -> usize| {
+            let mut cores = vec![0u32; count];
+            pool.units.iter().for_each(|unit| cores[place(unit)] += 1);
+            let used: Vec<u32> = cores.into_iter().filter(|&cores| cores > 0).collect();
+            (
+                used.iter().min().map_or(1, |cores| cores * factor),
+                used.len().max(1) as u32,
+            )
+        };
+        let (node, nodes) = smallest(machine.nodes.len(), |unit| unit.node);
+        let (package, packages) = smallest(machine.packages.len(), |unit| unit.package);
+        let (l3, _) = smallest(machine.l3.len(), |unit| unit.l3);
+        Sizes {
+            node,
+            nodes,
+            package,
+            packages,
+            l3,
+        }
+    }
+}
+
+/// Parts of `vcpus` of at most `size` each: as few as possible, but equal ones where up to twice as
+/// many, and no more than `parts_max`, make them equal.
+pub(crate) fn split(vcpus: u32, size: u32, parts_max: u32) -> Vec<u32> {
+    split_from(vcpus, vcpus.div_ceil(size.max(1)), parts_max)
+}
+
+/// As [`split`], with at least so many parts.
+pub(crate) fn split_from(vcpus: u32, parts: u32, parts_max: u32) -> Vec<u32> {
+    let parts = parts.clamp(1, vcpus.max(1));
+    let limit = (2 * parts).min(parts_max);
+    let equal = (parts..=limit.max(parts)).find(|parts| vcpus.is_multiple_of(*parts));
+    let parts = equal.unwrap_or(parts);
+    let (each, larger) = (vcpus / parts, vcpus % parts);
+    (0..parts)
+        .map(|part| each + u32::from(part < larger))
+        .collect()
+}
+
+/// What a VM sees under vSphere 7 or 8.
+pub(crate) fn vsphere(wish: &Wish, profile: Profile, sizes: Sizes) -> VirtualTopology {
+    let vnuma = match wish.hot_add || wish.vcpus < VNUMA_VCPUS_MIN {
+        true => vec![wish.vcpus],
+        false => split(wish.vcpus, sizes.node, sizes.nodes),
+    };
+    if profile == Profile::Vsphere7 {
+        return VirtualTopology {
+            sockets: wish.vcpus,
+            dies: 1,
+            cores: 1,
+            threads: 1,
+            vnuma,
+            vl3: vec![1; wish.vcpus as usize],
+        };
+    }
+    let sockets = sockets(wish.vcpus, &vnuma, sizes);
+    let vl3 = vnuma
+        .iter()
+        .flat_map(|&cell| groups(cell, sizes.l3))
+        .collect();
+    VirtualTopology {
+        sockets,
+        dies: 1,
+        cores: wish.vcpus / sockets,
+        threads: 1,
+        vnuma,
+        vl3,
+    }
+}
+
+/// What a guest sees that is pinned to CPUs whose cells and L3 groups have these sizes.
+pub(crate) fn pinned(
+    wish: &Wish,
+    vnuma: Vec<u32>,
+    vl3: Vec<u32>,
+    threads: u32,
+    sizes: Sizes,
+) -> VirtualTopology {
+    let vnuma = match wish.hot_add {
+        true => vec![wish.vcpus],
+        false => vnuma,
+    };
+    let are_pairs = wish.smt == Smt::Pack && vnuma.iter().all(|cell| cell % threads == 0);
+    let threads = if are_pairs { threads } else { 1 };
+    let sockets = sockets(wish.vcpus, &vnuma, sizes);
+    // A die stands for an L3 where each socket has equally many, all of one size.
+    let groups = vl3.len() as u32;
+    let are_equal = vl3
+        .iter()
+        .all(|&group| group == vl3[0] && group % threads == 0);
+    let dies = match are_equal && groups.is_multiple_of(sockets) {
+        true => groups / sockets,
+        false => 1,
+    };
+    VirtualTopology {
+        sockets,
+        dies,
+        cores: wish.vcpus / sockets / dies / threads,
+        threads,
+        vnuma,
+        vl3,
+    }
+}
+
+/// As many sockets as packages are needed; one where sockets and NUMA nodes would cut each other.
+fn sockets(vcpus: u32, vnuma: &[u32], sizes: Sizes) -> u32 {
+    let parts = split(vcpus, sizes.package, sizes.packages);
+    let (socket, count) = (parts[0], parts.len() as u32);
+    let are_equal = parts.iter().all(|&part| part == socket);
+    let nests = vnuma
+        .iter()
+        .all(|&cell| socket % cell == 0 || cell % socket == 0);
+    if are_equal && nests { count } else { 1 }
+}
+
+fn groups(cell: u32, size: u32) -> Vec<u32> {
+    let size = size.max(1);
+    let mut groups = vec![size; (cell / size) as usize];
+    groups.extend(Some(cell % size).filter(|&rest| rest > 0));
+    groups
+}

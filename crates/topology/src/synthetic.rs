@@ -1,0 +1,404 @@
+//! Reads hwloc's synthetic notation: `pack:2 [numa(memory=256GiB)] l3:1(size=42MiB) core:28
+//! pu:2(indexes=2*56:1*2)`. Each item is a level and how many of it each object of the level above
+//! has. Such machines are symmetric and have no distances.
+//!
+//! The grammar and the numbering are hwloc's (its documentation, "Synthetic topologies"); a level
+//! of NUMA nodes is a group with a node for each.
+
+mod indexes;
+
+use crate::cpuset::{CPU_NUMBERS_MAX, CpuSet};
+use crate::error::ReadError;
+use crate::machine::Machine;
+use crate::raw::{NODES_MAX, Raw, RawCache, RawNode};
+
+/// hwloc's own limit.
+const LEVELS_MAX: usize = 128;
+/// What hwloc gives a node whose memory is not stated.
+const MEMORY_BYTES: u64 = 1 << 30;
+
+/// What a level is made of, as far as it matters here.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kind {
+    Package,
+    Node,
+    Die,
+    /// Unified or data cache of a level.
+    Cache(u32),
+    Core,
+    Pu,
+    /// Groups, tiles, clusters, instruction caches: they only make the tree deeper.
+    Other,
+    /// Not stated; all levels or none.
+    Unstated,
+}
+
+#[derive(Clone, Default)]
+struct Attributes {
+    size_bytes: Option<u64>,
+    side_cache_bytes: Option<u64>,
+    indexes: Option<String>,
+}
+
+struct Level {
+    name: String,
+    kind: Kind,
+    /// How many there are in the whole machine.
+    width: usize,
+    attributes: Attributes,
+    /// Nodes that hang below each of its objects.
+    attached: Vec<Attributes>,
+}
+
+/// Whether a text without a file is meant as a description.
+pub(crate) fn looks_like_it(text: &str) -> bool {
+    let is_item = |word: &str| {
+        let counted = word.split_once(':').map(|(_, rest)| rest);
+        counted.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+    };
+    !text.contains('/') && text.split_whitespace().any(is_item)
+}
+
+/// Reads a description; lines that begin with `#` are comments.
+pub(crate) fn read(text: &str, place: &str) -> Result<Machine, ReadError> {
+    let lines = text
+        .lines()
+        .filter(|line| !line.trim_start().starts_with('#'));
+    let text = lines.collect::<Vec<_>>().join(" ");
+    let bad = |what: String| {
+        ReadError::new(
+            place,
+            what,
+            "a description looks like \"pack:2 [numa(memory=256GiB)] l3:1 core:28 pu:2\"",
+        )
+    };
+    let mut levels = parse(&text).map_err(bad)?;
+    infer(&mut levels).map_err(bad)?;
+    check(&levels).map_err(bad)?;
+    raw(&levels, place).map_err(bad)?.build()
+}
+
+fn parse(text: &str) -> Result<Vec<Level>, String> {
+    let mut rest = text.trim();
+    let mut root = Attributes::default();
+    if let Some(inner) = rest.strip_prefix('(') {
+        (root, rest) = attributes(inner)?;
+    }
+    let mut levels = vec![Level {
+        name: "machine".to_owned(),
+        kind: Kind::Other,
+        width: 1,
+        attributes: root,
+        attached: Vec::new(),
+    }];
+    loop {
+        rest = rest.trim_start();
+        let Some(last) = levels.last_mut() else {
+            return Ok(levels);
+        };
+        if rest.is_empty() {
+            return Ok(levels);
+        }
+        if let Some(inner) = rest.strip_prefix('[') {
+            let end = inner.find(']').ok_or("a [ without its ]")?;
+            last.attached.push(attached(&inner[..end])?);
+            if last.attached.len() > NODES_MAX {
+                return Err(format!("more than {NODES_MAX} nodes at one place"));
+            }
+            rest = &inner[end + 1..];
+            continue;
+        }
+        let (level, after) = level(rest, last.width)?;
+        rest = after;
+        levels.push(level);
+        if levels.len() > LEVELS_MAX {
+            return Err(format!("more than {LEVELS_MAX} levels"));
+        }
+    }
+}
+
+fn attached(text: &str) -> Result<Attributes, String> {
+    let name_end = text.find(['(', ':', ' ']).unwrap_or(text.len());
+    if kind(&text[..name_end])? != Kind::Node {
+        return Err(format!("[{text}] is no NUMA node; only those are attached"));
+    }
+    match text.find('(') {
+        Some(open) => Ok(attributes(&text[open + 1..])?.0),
+        None => Ok(Attributes::default()),
+    }
+}
+
+/// One item, and what follows it.
+fn level(text: &str, above: usize) -> Result<(Level, &str), String> {
+    let item: &str = text.split_whitespace().next().unwrap_or(text);
+    let (kind, name, counted) = match text.starts_with(|c: char| c.is_ascii_digit()) {
+        true => (Kind::Unstated, "", text),
+        false => {
+            let colon = text
+                .find([':', ' ', '(', '['])
+                .filter(|&at| text[at..].starts_with(':'));
+            let colon = colon.ok_or_else(|| format!("{item:?} has no count; as in core:8"))?;
+            (kind(&text[..colon])?, &text[..colon], &text[colon + 1..])
+        }
+    };
+    let digits = counted
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(counted.len());
+    let count: usize = counted[..digits]
+        .parse()
+        .map_err(|_| format!("{item:?} has no count"))?;
+    let width = above.saturating_mul(count);
+    if width == 0 || width > CPU_NUMBERS_MAX as usize {
+        return Err(format!(
+            "{item:?} makes {width} objects; from 1 to {CPU_NUMBERS_MAX} are read"
+        ));
+    }
+    let mut rest = &counted[digits..];
+    let mut own = Attributes::default();
+    if let Some(inner) = rest.strip_prefix('(') {
+        (own, rest) = attributes(inner)?;
+    }
+    if !rest.is_empty() && !rest.starts_with([' ', '[', '\t']) {
+        return Err(format!("{item:?} is followed by {rest:?} without a space"));
+    }
+    let level = Level {
+        name: name.to_lowercase(),
+        kind,
+        width,
+        attributes: own,
+        attached: Vec::new(),
+    };
+    Ok((level, rest))
+}
+
+/// The name of a level; hwloc takes any beginning of two letters.
+fn kind(name: &str) -> Result<Kind, String> {
+    let lower = name.to_lowercase();
+    let cache = lower.strip_prefix('l').and_then(|rest| {
+        let depth = rest.chars().next()?.to_digit(10)?;
+        Some((depth, rest[1..].trim_end_matches("cache")))
+    });
+    match cache {
+        Some((depth @ 1..=5, "" | "d" | "u")) => return Ok(Kind::Cache(depth)),
+        Some((1..=5, "i")) => return Ok(Kind::Other),
+        _ => {}
+    }
+    let named = lower.trim_end_matches(|c: char| c.is_ascii_digit());
+    let known = [
+        ("numanode", Kind::Node),
+        ("node", Kind::Node),
+        ("package", Kind::Package),
+        ("socket", Kind::Package),
+        ("die", Kind::Die),
+        ("core", Kind::Core),
+        ("pu", Kind::Pu),
+        ("group", Kind::Other),
+        ("tile", Kind::Other),
+        ("module", Kind::Other),
+        ("cluster", Kind::Other),
+    ];
+    let found = known
+        .iter()
+        .find(|(full, _)| named.len() >= 2 && full.starts_with(named));
+    found.map(|(_, kind)| *kind).ok_or_else(|| {
+        format!("{name:?} is no level; those are package, numa, die, l3, l2, l1, core, pu, group")
+    })
+}
+
+/// What stands between parentheses, and what follows them.
+fn attributes(text: &str) -> Result<(Attributes, &str), String> {
+    let end = text.find(')').ok_or("a ( without its )")?;
+    let mut found = Attributes::default();
+    for part in text[..end].split_whitespace() {
+        let (key, value) = part.split_once('=').unwrap_or((part, ""));
+        match key {
+            "size" | "memory" => found.size_bytes = Some(bytes(value)?),
+            "memorysidecachesize" => found.side_cache_bytes = Some(bytes(value)?),
+            "indexes" => found.indexes = Some(value.to_owned()),
+            // hwloc ignores what it does not know, and new versions write new attributes.
+            _ => {}
+        }
+    }
+    Ok((found, &text[end + 1..]))
+}
+
+/// `256GiB`, `32kB`, plain bytes.
+fn bytes(text: &str) -> Result<u64, String> {
+    let digits = text
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(text.len());
+    let factor = match text[digits..].to_lowercase().as_str() {
+        "" | "b" => 1,
+        "kb" => 1000,
+        "kib" => 1 << 10,
+        "mb" => 1_000_000,
+        "mib" => 1 << 20,
+        "gb" => 1_000_000_000,
+        "gib" => 1 << 30,
+        "tb" => 1_000_000_000_000,
+        "tib" => 1u64 << 40,
+        _ => return Err(format!("{text:?} is no size; as in 256GiB")),
+    };
+    let number: u64 = text[..digits]
+        .parse()
+        .map_err(|_| format!("{text:?} is no size"))?;
+    number
+        .checked_mul(factor)
+        .ok_or_else(|| format!("{text:?} is more than 16 EiB"))
+}
+
+/// Gives kinds to levels that are plain counts: hwloc's order of groups, package, NUMA node, up to
+/// four caches, core.
+fn infer(levels: &mut [Level]) -> Result<(), String> {
+    let Some(last) = levels.last_mut().filter(|last| last.name != "machine") else {
+        return Err("there are no levels".to_owned());
+    };
+    if last.kind == Kind::Unstated {
+        last.kind = Kind::Pu;
+    }
+    let has_attached = levels.iter().any(|level| !level.attached.is_empty());
+    let end = levels.len() - 1;
+    let unstated = levels[1..end]
+        .iter()
+        .filter(|level| level.kind == Kind::Unstated)
+        .count();
+    if unstated == 0 {
+        return Ok(());
+    }
+    if unstated != end - 1 {
+        return Err("some levels have names and others not".to_owned());
+    }
+    let mut left = unstated;
+    let mut need = |count: usize| {
+        let taken = left.min(count);
+        left -= taken;
+        taken
+    };
+    let node = if has_attached { 0 } else { need(1) };
+    let (package, core, caches) = (need(1), need(1), need(4));
+    let mut kinds = vec![Kind::Other; left];
+    kinds.extend(vec![Kind::Package; package]);
+    kinds.extend(vec![Kind::Node; node]);
+    kinds.extend(match caches {
+        0 => vec![],
+        1 => vec![Kind::Cache(2)],
+        2 => vec![Kind::Cache(2), Kind::Cache(1)],
+        3 => vec![Kind::Cache(3), Kind::Cache(2), Kind::Cache(1)],
+        _ => vec![Kind::Cache(3), Kind::Cache(2), Kind::Cache(1), Kind::Other],
+    });
+    kinds.extend(vec![Kind::Core; core]);
+    for (level, kind) in levels[1..end].iter_mut().zip(kinds) {
+        level.kind = kind;
+    }
+    Ok(())
+}
+
+fn check(levels: &[Level]) -> Result<(), String> {
+    let count = |kind| levels.iter().filter(|level| level.kind == kind).count();
+    if levels.last().is_none_or(|last| last.kind != Kind::Pu) {
+        return Err("the last level must be pu".to_owned());
+    }
+    for (kind, name) in [
+        (Kind::Pu, "pu"),
+        (Kind::Package, "package"),
+        (Kind::Die, "die"),
+        (Kind::Node, "numa"),
+        (Kind::Core, "core"),
+    ] {
+        if count(kind) > 1 {
+            return Err(format!("there are {} levels called {name}", count(kind)));
+        }
+    }
+    let attached: usize = levels
+        .iter()
+        .map(|level| level.attached.len() * level.width)
+        .sum();
+    if count(Kind::Node) > 0 && attached > 0 {
+        return Err("NUMA nodes are both a level and attached".to_owned());
+    }
+    if attached > NODES_MAX {
+        return Err(format!("{attached} NUMA nodes; {NODES_MAX} are read"));
+    }
+    Ok(())
+}
+
+fn raw(levels: &[Level], place: &str) -> Result<Raw, String> {
+    let total = levels.last().map_or(0, |level| level.width);
+    let numbers = indexes::of_level(levels, levels.len() - 1)?;
+    let mut raw = Raw {
+        source: format!("{place} (hwloc's synthetic notation)"),
+        online: numbers.iter().copied().collect(),
+        ..Raw::default()
+    };
+    if raw.online.len() != total {
+        return Err("the indexes of pu name a number twice".to_owned());
+    }
+    for (depth, level) in levels.iter().enumerate() {
+        let below = total / level.width;
+        let sets = || {
+            numbers
+                .chunks(below)
+                .map(|part| part.iter().copied().collect::<CpuSet>())
+        };
+        let size_bytes = level.attributes.size_bytes;
+        let caches = || sets().map(move |cpus| RawCache { cpus, size_bytes });
+        match level.kind {
+            Kind::Package => {
+                let ids = indexes::of_level(levels, depth)?;
+                raw.packages = ids.into_iter().map(Some).zip(sets()).collect();
+            }
+            Kind::Node => {
+                let ids = indexes::of_level(levels, depth)?;
+                let nodes = ids.into_iter().zip(sets());
+                raw.nodes
+                    .extend(nodes.map(|(os, cpus)| node(os, cpus, &level.attributes)));
+            }
+            Kind::Die => raw.dies = sets().collect(),
+            Kind::Core => raw.cores = sets().collect(),
+            Kind::Cache(3) => raw.l3.extend(caches()),
+            Kind::Cache(2) => raw.l2.extend(caches()),
+            _ => {}
+        }
+    }
+    attach(levels, &numbers, &mut raw)?;
+    if raw.nodes.is_empty() {
+        raw.nodes
+            .push(node(0, raw.online.clone(), &levels[0].attributes));
+    }
+    Ok(raw)
+}
+
+fn node(os: u32, cpus: CpuSet, attributes: &Attributes) -> RawNode {
+    RawNode {
+        os,
+        cpus,
+        memory_bytes: Some(attributes.size_bytes.unwrap_or(MEMORY_BYTES)),
+        side_caches_bytes: attributes.side_cache_bytes.into_iter().collect(),
+        ..RawNode::default()
+    }
+}
+
+/// Attached nodes, numbered as hwloc does: those of the children before those of the object itself.
+fn attach(levels: &[Level], numbers: &[u32], raw: &mut Raw) -> Result<(), String> {
+    let mut places: Vec<(usize, std::cmp::Reverse<usize>, usize, &Attributes)> = Vec::new();
+    let total = numbers.len();
+    for (depth, level) in levels.iter().enumerate() {
+        let below = total / level.width;
+        for (index, attributes) in level.attached.iter().enumerate() {
+            let ends = (1..=level.width).map(|object| object * below);
+            places.extend(ends.map(|end| (end, std::cmp::Reverse(depth), index, attributes)));
+        }
+    }
+    places.sort_by_key(|&(end, depth, index, _)| (end, depth, index));
+    let stated = levels.iter().flat_map(|level| &level.attached);
+    let stated = stated
+        .filter_map(|attributes| attributes.indexes.as_deref())
+        .next_back();
+    let ids = indexes::numbers(stated, levels, places.len())?;
+    for ((end, depth, _, attributes), os) in places.into_iter().zip(ids) {
+        let below = total / levels[depth.0].width;
+        let cpus = numbers[end - below..end].iter().copied().collect();
+        raw.nodes.push(node(os, cpus, attributes));
+    }
+    Ok(())
+}

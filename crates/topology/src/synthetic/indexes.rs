@@ -1,0 +1,106 @@
+//! OS numbers in the synthetic notation: a list (`0,2,1,3`), loops (`2*56:1*2`, the fastest first:
+//! step*count) or names of levels (`numa:core`).
+
+use super::{Kind, Level, kind};
+use crate::cpuset::CPU_NUMBERS_MAX;
+
+/// The OS numbers of all objects of a level, in order.
+pub(super) fn of_level(levels: &[Level], depth: usize) -> Result<Vec<u32>, String> {
+    let level = &levels[depth];
+    numbers(level.attributes.indexes.as_deref(), levels, level.width)
+}
+
+/// The OS numbers that `text` gives to `total` objects; without it, in order from 0.
+pub(super) fn numbers(
+    text: Option<&str>,
+    levels: &[Level],
+    total: usize,
+) -> Result<Vec<u32>, String> {
+    let Some(text) = text else {
+        return Ok((0..total as u32).collect());
+    };
+    let is_list = text.chars().all(|c| c.is_ascii_digit() || c == ',');
+    let numbers = match is_list {
+        true => list(text)?,
+        false => interleaved(&mut loops(text, levels, total)?, total)
+            .ok_or_else(|| format!("the loops of indexes={text} do not make {total} numbers"))?,
+    };
+    if numbers.len() != total {
+        let count = numbers.len();
+        return Err(format!(
+            "indexes={text} has {count} numbers for {total} objects"
+        ));
+    }
+    let mut sorted = numbers.clone();
+    sorted.sort_unstable();
+    sorted.dedup();
+    match sorted.len() == total {
+        true => Ok(numbers),
+        false => Err(format!("indexes={text} gives a number twice")),
+    }
+}
+
+fn list(text: &str) -> Result<Vec<u32>, String> {
+    let numbers = text.split(',').map(|part| part.parse().ok());
+    let below = numbers.map(|number| number.filter(|&n: &u32| n < CPU_NUMBERS_MAX));
+    let all: Option<Vec<u32>> = below.collect();
+    all.ok_or_else(|| format!("indexes={text} has a number that is none below {CPU_NUMBERS_MAX}"))
+}
+
+/// Step and count of each loop, the fastest first.
+fn loops(text: &str, levels: &[Level], total: usize) -> Result<Vec<(usize, usize)>, String> {
+    if text.starts_with(|c: char| c.is_ascii_digit()) {
+        let parsed = text.split(':').map(|part| {
+            let (step, count) = part.split_once('*')?;
+            let (step, count) = (step.parse().ok()?, count.parse().ok()?);
+            let in_bounds = |n: usize| (1..=CPU_NUMBERS_MAX as usize).contains(&n);
+            (in_bounds(step) && in_bounds(count)).then_some((step, count))
+        });
+        let all: Option<Vec<(usize, usize)>> = parsed.collect();
+        return all.ok_or_else(|| format!("indexes={text}: a loop looks like 2*56"));
+    }
+    let mut depths = Vec::new();
+    for name in text.split(':') {
+        let wanted = kind(name)?;
+        let found = levels.iter().position(|level| match wanted {
+            Kind::Other => level.kind == Kind::Other && level.name.starts_with(name),
+            wanted => level.kind == wanted,
+        });
+        depths.push(found.ok_or_else(|| format!("indexes={text}: there is no level {name}"))?);
+    }
+    let loops = depths.iter().map(|&depth| {
+        let above = depths.iter().filter(|&&other| other < depth).max();
+        let width_above = above.map_or(1, |&above| levels[above].width);
+        (
+            total / levels[depth].width.min(total),
+            levels[depth].width / width_above,
+        )
+    });
+    Ok(loops.collect())
+}
+
+/// hwloc's formula: number j = Σ ((j ÷ step) mod count) × (product of the counts before).
+fn interleaved(loops: &mut Vec<(usize, usize)>, total: usize) -> Option<Vec<u32>> {
+    let counted = loops
+        .iter()
+        .try_fold(1usize, |product, &(_, count)| product.checked_mul(count));
+    let counted = counted.filter(|&counted| counted > 0)?;
+    if counted != total {
+        // One loop may be left out if it is the innermost.
+        let smallest = loops.iter().map(|&(step, _)| step).min()?;
+        if smallest * counted != total {
+            return None;
+        }
+        loops.push((1, total / counted));
+    }
+    let number = |object: usize| {
+        let mut factor = 1;
+        let parts = loops.iter().map(|&(step, count)| {
+            let part = object / step % count * factor;
+            factor *= count;
+            part
+        });
+        parts.sum::<usize>() as u32
+    };
+    Some((0..total).map(number).collect())
+}

@@ -1,0 +1,236 @@
+//! The files of a machine: a folder, or an archive of one in memory. Only plain files are read,
+//! each up to a limit, so that neither a pipe nor an endless file can hold a reader up.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::io::{Cursor, Read};
+use std::path::{Path, PathBuf};
+
+use crate::error::ReadError;
+
+/// Files of /sys have up to a page; /proc/cpuinfo of 8192 CPUs some megabytes.
+const FILE_BYTES_MAX: u64 = 16 << 20;
+/// An archive of the largest machine's /sys is far below this when unpacked.
+const ARCHIVE_BYTES_MAX: u64 = 512 << 20;
+/// Likewise its number of files.
+const ARCHIVE_FILES_MAX: usize = 2_000_000;
+/// Links that lead to links: what the kernel itself follows.
+const LINKS_MAX: usize = 40;
+
+/// The longest target of a link: PATH_MAX.
+const LINK_BYTES_MAX: usize = 4096;
+
+/// Files below a root. Paths are relative to it, with `/`.
+pub(crate) enum Tree {
+    Folder(PathBuf),
+    Archive(Archive),
+}
+
+#[derive(Default)]
+pub(crate) struct Archive {
+    /// Names by folder, so that a folder is listed without reading all of it.
+    folders: BTreeMap<String, BTreeSet<String>>,
+    files: BTreeMap<String, Vec<u8>>,
+    links: BTreeMap<String, String>,
+}
+
+impl Tree {
+    /// An archive's bytes (tar, also compressed by gzip or bzip2) as a tree.
+    pub fn unpack(bytes: &[u8], place: &str) -> Result<Tree, ReadError> {
+        let reader: Box<dyn Read + '_> = match bytes {
+            [0x1f, 0x8b, ..] => Box::new(flate2::read::MultiGzDecoder::new(bytes)),
+            [b'B', b'Z', b'h', ..] => Box::new(bzip2::read::MultiBzDecoder::new(bytes)),
+            _ => Box::new(Cursor::new(bytes)),
+        };
+        let broken = |error: std::io::Error| {
+            ReadError::new(
+                place,
+                format!("the archive cannot be unpacked: {error}"),
+                "is it a whole tar, .tar.gz or .tar.bz2? Otherwise give the unpacked folder",
+            )
+        };
+        let mut archive = Archive::default();
+        let mut packed = tar::Archive::new(reader.take(ARCHIVE_BYTES_MAX));
+        let mut count = 0;
+        // Counted again here: a sparse file is larger than what is packed of it.
+        let mut left = ARCHIVE_BYTES_MAX;
+        for entry in packed.entries().map_err(broken)? {
+            let mut entry = entry.map_err(broken)?;
+            count += 1;
+            if count > ARCHIVE_FILES_MAX {
+                let what = format!("more than {ARCHIVE_FILES_MAX} files");
+                let hint = "pack only sys/devices/system, sys/class, sys/block and proc";
+                return Err(ReadError::new(place, what, hint));
+            }
+            let name = clean(&entry.path_bytes());
+            match entry.header().entry_type() {
+                tar::EntryType::Symlink => {
+                    let target = entry.link_name_bytes().unwrap_or_default();
+                    let target = String::from_utf8_lossy(&target).into_owned();
+                    archive.enter(&name);
+                    archive.links.insert(name, target);
+                }
+                tar::EntryType::Directory => archive.enter(&name),
+                tar::EntryType::Regular | tar::EntryType::Continuous => {
+                    let mut content = Vec::new();
+                    let mut limited = entry.by_ref().take(FILE_BYTES_MAX.min(left));
+                    left -= limited.read_to_end(&mut content).map_err(broken)? as u64;
+                    archive.enter(&name);
+                    archive.files.insert(name, content);
+                }
+                tar::EntryType::Link => {
+                    let target = clean(&entry.link_name_bytes().unwrap_or_default());
+                    archive.enter(&name);
+                    archive.links.insert(name, format!("/{target}"));
+                }
+                _ => {}
+            }
+        }
+        Ok(Tree::Archive(archive))
+    }
+
+    /// A tree of these files.
+    pub fn of(files: impl Iterator<Item = (String, Vec<u8>)>) -> Tree {
+        let mut archive = Archive::default();
+        for (name, content) in files {
+            archive.enter(&name);
+            archive.files.insert(name, content);
+        }
+        Tree::Archive(archive)
+    }
+
+    /// The text of a file; `None` when there is none that can be read.
+    pub fn read(&self, path: &str) -> Option<String> {
+        let bytes = match self {
+            Tree::Folder(root) => read_plain(&root.join(path))?,
+            Tree::Archive(archive) => archive.files.get(&archive.resolve(path)?)?.clone(),
+        };
+        Some(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// The names in a folder, in order; none when there is no such folder.
+    pub fn list(&self, path: &str) -> Vec<String> {
+        match self {
+            Tree::Folder(root) => {
+                let Ok(entries) = fs::read_dir(root.join(path)) else {
+                    return Vec::new();
+                };
+                let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+                let mut names: Vec<String> = names.take(ARCHIVE_FILES_MAX).collect();
+                names.sort();
+                names
+            }
+            Tree::Archive(archive) => {
+                let folder = archive.resolve(path);
+                let names = folder.and_then(|folder| archive.folders.get(&folder));
+                names.into_iter().flatten().cloned().collect()
+            }
+        }
+    }
+
+    /// The path without links, relative to the root; `None` when there is nothing or it is outside.
+    fn real(&self, path: &str) -> Option<String> {
+        match self {
+            Tree::Folder(root) => {
+                let real = root.join(path).canonicalize().ok()?;
+                let real = real
+                    .strip_prefix(root.canonicalize().ok()?)
+                    .ok()?
+                    .to_owned();
+                real.into_os_string().into_string().ok()
+            }
+            Tree::Archive(archive) => archive.resolve(path),
+        }
+    }
+
+    /// The text of the file `name` in the folder that `path` leads to, or in the nearest folder
+    /// above it that has one; and that `path` without links.
+    pub fn read_above(&self, path: &str, name: &str) -> Option<(String, String)> {
+        let real = self.real(path)?;
+        let mut folder = real.as_str();
+        loop {
+            if let Some(text) = self.read(&format!("{folder}/{name}")) {
+                return Some((text, real));
+            }
+            folder = folder.rsplit_once('/')?.0;
+        }
+    }
+
+    /// Whether there is such a folder.
+    pub fn has_folder(&self, path: &str) -> bool {
+        match self {
+            Tree::Folder(root) => root.join(path).is_dir(),
+            Tree::Archive(archive) => {
+                let folder = archive.resolve(path);
+                folder.is_some_and(|folder| archive.folders.contains_key(&folder))
+            }
+        }
+    }
+}
+
+impl Archive {
+    /// Makes the folders above `name` known, and `name` in its own.
+    fn enter(&mut self, name: &str) {
+        let mut name = name;
+        while !name.is_empty() {
+            let (folder, last) = name.rsplit_once('/').unwrap_or(("", name));
+            let is_new = self
+                .folders
+                .entry(folder.to_owned())
+                .or_default()
+                .insert(last.to_owned());
+            if !is_new {
+                return;
+            }
+            name = folder;
+        }
+    }
+
+    /// The path with its links followed; `None` when they lead out or in circles.
+    fn resolve(&self, path: &str) -> Option<String> {
+        let mut rest: Vec<String> = parts(path).rev().map(str::to_owned).collect();
+        let mut at: Vec<String> = Vec::new();
+        let mut followed = 0;
+        while let Some(part) = rest.pop() {
+            if part == ".." {
+                at.pop()?;
+                continue;
+            }
+            at.push(part);
+            let name = at.join("/");
+            if let Some(target) = self.links.get(&name) {
+                followed += 1;
+                if followed > LINKS_MAX || target.len() > LINK_BYTES_MAX {
+                    return None;
+                }
+                match target.starts_with('/') {
+                    true => at.clear(),
+                    false => _ = at.pop(),
+                }
+                rest.extend(parts(target).rev().map(str::to_owned));
+            }
+        }
+        Some(at.join("/"))
+    }
+}
+
+fn parts(path: &str) -> impl DoubleEndedIterator<Item = &str> {
+    path.split('/')
+        .filter(|part| !part.is_empty() && *part != ".")
+}
+
+fn clean(path: &[u8]) -> String {
+    let text = String::from_utf8_lossy(path);
+    parts(&text).collect::<Vec<_>>().join("/")
+}
+
+/// A plain file up to [`FILE_BYTES_MAX`]; `None` for anything else.
+pub(crate) fn read_plain(path: &Path) -> Option<Vec<u8>> {
+    if !fs::metadata(path).ok()?.is_file() {
+        return None;
+    }
+    let mut content = Vec::new();
+    let file = File::open(path).ok()?;
+    file.take(FILE_BYTES_MAX).read_to_end(&mut content).ok()?;
+    Some(content)
+}

@@ -1,0 +1,250 @@
+//! Reads hwloc's XML, versions 2 and 3 and in passing 1. Only the sets of CPUs of the objects are
+//! used, not how the objects are nested: so it does not matter that NUMA nodes are beside the tree
+//! of CPUs since version 2, or that groups stand at odd depths.
+
+mod distances;
+
+use roxmltree::{Document, Node, ParsingOptions};
+
+use crate::cpuset::CpuSet;
+use crate::error::ReadError;
+use crate::machine::{Device, DeviceKind, HugePages, Machine};
+use crate::raw::{DEVICES_MAX, NODES_MAX, Raw, RawCache, RawNode};
+
+/// Elements and texts of a document; a machine of 8192 CPUs has below a million.
+const XML_NODES_MAX: u32 = 4_000_000;
+
+/// Reads a machine from XML; `place` is the file's name, for errors.
+pub(crate) fn read(text: &str, place: &str) -> Result<Machine, ReadError> {
+    let options = ParsingOptions {
+        allow_dtd: true,
+        nodes_limit: XML_NODES_MAX,
+        ..ParsingOptions::default()
+    };
+    let document = Document::parse_with_options(text, options).map_err(|error| {
+        let hint = "write it again with `lstopo --of xml FILE`";
+        ReadError::new(place, format!("no well-formed XML: {error}"), hint)
+    })?;
+    let root = document.root_element();
+    if root.tag_name().name() != "topology" {
+        return Err(ReadError::new(
+            place,
+            format!(
+                "the document is a <{}>, not a <topology>",
+                root.tag_name().name()
+            ),
+            "of XML only hwloc's is read; write it with `lstopo --of xml FILE`",
+        ));
+    }
+    let version = root.attribute("version").unwrap_or("1");
+    let reader = Reader {
+        document: &document,
+        place,
+    };
+    let mut raw = Raw {
+        source: format!("{place} (hwloc XML {version})"),
+        ..Raw::default()
+    };
+    for element in root.descendants().filter(Node::is_element) {
+        reader.read_element(element, &mut raw)?;
+    }
+    reader.finish(raw, root)
+}
+
+struct Reader<'a> {
+    document: &'a Document<'a>,
+    place: &'a str,
+}
+
+impl<'a> Reader<'a> {
+    fn bad(&self, element: Node<'_, '_>, what: impl Into<String>) -> ReadError {
+        let at = self.document.text_pos_at(element.range().start);
+        ReadError::new(
+            format!("{}:{}", self.place, at.row),
+            what,
+            "the file is damaged; write it again with `lstopo --of xml FILE`",
+        )
+    }
+
+    fn set(&self, element: Node<'_, '_>, name: &str) -> Result<Option<CpuSet>, ReadError> {
+        let Some(text) = element.attribute(name) else {
+            return Ok(None);
+        };
+        let set = CpuSet::parse_map(text);
+        set.map(Some)
+            .map_err(|what| self.bad(element, format!("{name}: {what}")))
+    }
+
+    fn read_element(&self, element: Node<'_, '_>, raw: &mut Raw) -> Result<(), ReadError> {
+        match element.tag_name().name() {
+            "object" => self.read_object(element, raw),
+            "cpukind" => {
+                let set = self.set(element, "cpuset")?.unwrap_or_default();
+                let stated = element.attribute("forced_efficiency");
+                let speed = stated.and_then(|text| text.parse::<i64>().ok());
+                let speed = speed.filter(|&speed| speed >= 0).map(|speed| speed as u64);
+                // Kinds stand in the order of their efficiency, the slowest first.
+                raw.kinds
+                    .push((set, speed.unwrap_or(raw.kinds.len() as u64)));
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn read_object(&self, element: Node<'_, '_>, raw: &mut Raw) -> Result<(), ReadError> {
+        let cpus = || Ok(self.set(element, "cpuset")?.unwrap_or_default());
+        let os = element
+            .attribute("os_index")
+            .and_then(|text| text.parse::<u32>().ok());
+        match element.attribute("type").unwrap_or_default() {
+            "PU" => {
+                let set: CpuSet = cpus()?;
+                let os = os.or(set.first()).filter(|&os| os < crate::CPU_NUMBERS_MAX);
+                let os = os.ok_or_else(|| self.bad(element, "a PU without a number below 8192"))?;
+                raw.online.insert(os);
+            }
+            "Package" | "Socket" => raw.packages.push((os, cpus()?)),
+            "Die" => raw.dies.push(cpus()?),
+            "Core" => raw.cores.push(cpus()?),
+            "NUMANode" => {
+                if raw.nodes.len() >= NODES_MAX {
+                    return Err(self.bad(element, format!("more than {NODES_MAX} NUMA nodes")));
+                }
+                let os = os.or(self.set(element, "nodeset")?.and_then(|set| set.first()));
+                let os = os.filter(|&os| os < crate::CPU_NUMBERS_MAX);
+                let os = os.ok_or_else(|| self.bad(element, "a NUMA node without a number"))?;
+                raw.nodes.push(self.node(element, os, cpus()?));
+            }
+            kind @ ("L3Cache" | "L2Cache" | "Cache") => {
+                let depth = element.attribute("depth").unwrap_or_default();
+                let list = match (kind, depth) {
+                    ("L3Cache", _) | ("Cache", "3") => &mut raw.l3,
+                    ("L2Cache", _) | ("Cache", "2") => &mut raw.l2,
+                    _ => return Ok(()),
+                };
+                let size_bytes = number(element, "cache_size").filter(|&size| size > 0);
+                list.push(RawCache {
+                    cpus: cpus()?,
+                    size_bytes,
+                });
+            }
+            "OSDev" if raw.devices.len() < DEVICES_MAX => {
+                raw.devices.extend(self.device(element)?);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn node(&self, element: Node<'_, '_>, os: u32, cpus: CpuSet) -> RawNode {
+        let pages = element
+            .children()
+            .filter(|child| child.has_tag_name("page_type"));
+        let pages = pages.take(64).filter_map(|page| {
+            let (page_bytes, count) = (number(page, "size")?, number(page, "count")?);
+            (count > 0).then_some(HugePages {
+                page_bytes,
+                count,
+                free: None,
+            })
+        });
+        let is_cache = |above: &Node<'_, '_>| above.attribute("type") == Some("MemCache");
+        let caches = element.ancestors().skip(1).take(16).take_while(is_cache);
+        let mut sizes: Vec<u64> = caches
+            .filter_map(|cache| number(cache, "cache_size"))
+            .collect();
+        sizes.reverse();
+        RawNode {
+            os,
+            cpus,
+            memory_bytes: number(element, "local_memory").or(Some(0)),
+            hugepages: pages.collect(),
+            side_caches_bytes: sizes,
+            kind: element.attribute("subtype").map(str::to_owned),
+        }
+    }
+
+    /// A network card or drive; its node is that of the nearest object around it that has one node.
+    fn device(&self, element: Node<'_, '_>) -> Result<Option<Device>, ReadError> {
+        let name = element.attribute("name").unwrap_or_default();
+        let is_pseudo = ["cuda", "opencl", "nvml", "dax", "pmem"].iter();
+        if is_pseudo.into_iter().any(|prefix| name.starts_with(prefix)) {
+            return Ok(None);
+        }
+        // Numbers until version 2, bits since version 3: there a block device is 1, not 0.
+        let kind = element
+            .attribute("osdev_type")
+            .or(element.attribute("osdev_types"));
+        let since_3 = self
+            .document
+            .root_element()
+            .attribute("version")
+            .is_some_and(|version| {
+                version
+                    .split('.')
+                    .next()
+                    .and_then(|major| major.parse().ok())
+                    .unwrap_or(0)
+                    >= 3
+            });
+        let bits = kind.and_then(|text| text.parse::<u32>().ok());
+        let (is_block, is_network) = match (since_3, bits) {
+            (_, None) => (false, false),
+            (true, Some(bits)) => (bits & 1 == 1, bits & 0x10 != 0),
+            (false, Some(number)) => (number == 0, number == 2),
+        };
+        let kind = match (is_block, is_network) {
+            (true, _) if name.starts_with("nvme") => DeviceKind::Nvme,
+            (true, _) => DeviceKind::Block,
+            (_, true) => DeviceKind::Network,
+            _ => return Ok(None),
+        };
+        let around = element
+            .ancestors()
+            .take(64)
+            .find(|above| above.has_attribute("nodeset"));
+        let nodes = match around {
+            Some(object) => self.set(object, "nodeset")?.unwrap_or_default(),
+            None => CpuSet::default(),
+        };
+        let node_os = nodes.first().filter(|_| nodes.len() == 1);
+        Ok(Some(Device {
+            kind,
+            name: name.to_owned(),
+            node_os,
+        }))
+    }
+
+    fn finish(&self, mut raw: Raw, root: Node<'_, '_>) -> Result<Machine, ReadError> {
+        let machine = root.children().find(|child| child.has_tag_name("object"));
+        if let Some(machine) = machine {
+            let complete = self.set(machine, "complete_cpuset")?.unwrap_or_default();
+            if let Some(online) = self.set(machine, "online_cpuset")? {
+                raw.online = raw.online.intersection(&online);
+            }
+            raw.offline = complete.difference(&raw.online);
+            raw.allowed = self.set(machine, "allowed_cpuset")?;
+            raw.allowed_nodes = self.set(machine, "allowed_nodeset")?;
+        }
+        if !raw.offline.is_empty() {
+            raw.notes.push(format!(
+                "CPUs {} are part of the machine and not described: offline, or closed to whoever \
+                 wrote the file",
+                raw.offline
+            ));
+        }
+        // Where several nodes list a CPU, its own is the one nearest to it: of the fewest CPUs,
+        // and rather ordinary memory than a special kind.
+        raw.nodes.sort_by_key(|node| {
+            let is_special = node.kind.as_deref().is_some_and(|kind| kind != "DRAM");
+            (node.cpus.len(), is_special, node.os)
+        });
+        raw.distances = distances::read(root, &raw.nodes);
+        raw.build()
+    }
+}
+
+fn number(element: Node<'_, '_>, name: &str) -> Option<u64> {
+    element.attribute(name)?.parse().ok()
+}

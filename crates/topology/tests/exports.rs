@@ -1,0 +1,292 @@
+//! Exports say what the plan says: read back they are the plan's placement, whatever the machine,
+//! the wish and the names; and no text that is not an export makes a reader panic.
+
+use proptest::prelude::*;
+use proptest::sample::Index;
+use topology::export::{
+    FORMATS, Format, Options, Placement, Scope, Source, differences, export, format, kubelet_order,
+};
+use topology::fixture::{Counts, Numbering, Shape};
+use topology::{CpuSet, Housekeeping, HugePages, Machine, Plan, Profile, Smt, Wish, plan};
+
+/// What a name must never do: end a quote, a line, a comment or a value, or be expanded.
+const HOSTILE: &str =
+    "a'b\"c\\ $(touch x) `id` %n |22 --> ]]> \n[Service]\nExecStart=/bin/false \r\0\u{2028}ü#;&<$$";
+
+fn machine(counts: Counts, numbering: Numbering) -> Machine {
+    let shape = Shape::regular(counts, numbering, 64);
+    shape.machine().expect("a machine")
+}
+
+fn all(machine: &Machine, plan: &Plan) -> Vec<(&'static Format, Option<u32>, String)> {
+    let options = Options::default();
+    let source = Source {
+        machine,
+        plan,
+        options: &options,
+    };
+    let mut files = Vec::new();
+    for format in &FORMATS {
+        // A kubelet needs a CPU of its own, which some plans do not leave it.
+        let exported = match export(&source, format) {
+            Err(_) if format.name == "kubelet" => continue,
+            exported => exported.expect("an export"),
+        };
+        files.extend(
+            exported
+                .into_iter()
+                .map(|file| (format, file.instance, file.text)),
+        );
+    }
+    files
+}
+
+fn check(machine: &Machine, plan: &Plan) {
+    let files = all(machine, plan);
+    let texts = |files: Vec<(_, _, String)>| files.into_iter().map(|(.., text)| text).collect();
+    let (first, again): (Vec<_>, Vec<_>) = (texts(files.clone()), texts(all(machine, plan)));
+    assert_eq!(first, again, "the same plan, the same bytes");
+    for (format, instance, text) in files {
+        let instance = instance.map(|index| &plan.instances[index as usize]);
+        let planned = Placement::planned(plan, instance, format.carries);
+        let read = (format.read)(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let mut planned = planned;
+        // Where a format has one line for all options, they are words.
+        if let (Some(ours), Some(theirs)) = (&mut planned.jvm, &read.jvm)
+            && ours != theirs
+        {
+            *ours = ours
+                .join(" ")
+                .split_whitespace()
+                .map(str::to_owned)
+                .collect();
+        }
+        assert_eq!(read, planned, "{}\n{text}", format.name);
+    }
+}
+
+fn wishes() -> impl Strategy<Value = (Counts, Numbering, Wish)> {
+    let counts = (1..3u32, 1..4u32, 1..3u32, 1..6u32, 1..3u32);
+    let numbering = prop_oneof![
+        Just(Numbering::Block),
+        Just(Numbering::RoundRobin),
+        Just(Numbering::Adjacent),
+        Just(Numbering::RoundNodes),
+    ];
+    let profile = prop_oneof![
+        Just(Profile::Vsphere7),
+        Just(Profile::Vsphere8),
+        Just(Profile::Pinned),
+        Just(Profile::None),
+    ];
+    let size = (1..5u32, 1..20u32, 1..(40u64 << 20), any::<[bool; 3]>());
+    let host = prop_oneof![any::<String>(), Just(HOSTILE.to_owned())];
+    (counts, numbering, profile, size, host).prop_map(|(counts, numbering, profile, size, host)| {
+        let (packages, nodes, l3, cores, threads) = counts;
+        let (instances, vcpus, kib, [has_memory, is_packed, keeps]) = size;
+        let wish = Wish {
+            profile,
+            memory_bytes: has_memory.then_some((kib + 8192) << 10),
+            smt: if is_packed {
+                Smt::Pack
+            } else {
+                Smt::OnePerCore
+            },
+            housekeeping: match keeps {
+                true => Housekeeping::PerNode(1),
+                false => Housekeeping::None,
+            },
+            host,
+            ..Wish::new(instances, vcpus)
+        };
+        (Counts(packages, nodes, l3, cores, threads), numbering, wish)
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn an_export_read_back_is_the_plans_placement((counts, numbering, wish) in wishes()) {
+        let machine = machine(counts, numbering);
+        if let Ok(mut plan) = plan(&machine, &wish) {
+            plan.rack = wish.host.clone();
+            check(&machine, &plan);
+            let options = Options::default();
+            let order = kubelet_order(&Source {
+                machine: &machine,
+                plan: &plan,
+                options: &options,
+            });
+            let mut given = CpuSet::default();
+            for cpus in order.iter().flatten() {
+                prop_assert!(cpus.is_disjoint(&given), "{cpus} twice");
+                prop_assert_eq!(cpus.len(), wish.vcpus as usize);
+                given.extend(cpus.iter());
+            }
+        }
+    }
+
+    #[test]
+    fn no_text_makes_a_reader_panic(
+        edits in prop::collection::vec((any::<Index>(), any::<u8>(), 0..3u8), 1..12),
+        of in any::<Index>(),
+        reader in any::<Index>(),
+    ) {
+        let (_, _, text) = of.get(&SAMPLES).clone();
+        let mut bytes = text.into_bytes();
+        for (at, byte, how) in edits {
+            if bytes.is_empty() {
+                break;
+            }
+            let at = at.index(bytes.len());
+            match how {
+                0 => bytes[at] = byte,
+                1 => bytes.insert(at, byte),
+                _ => drop(bytes.drain(at..bytes.len().min(at + usize::from(byte)))),
+            }
+        }
+        let text = String::from_utf8_lossy(&bytes);
+        let _ = (reader.get(&FORMATS).read)(&text);
+        for format in &FORMATS {
+            let _ = (format.read)(&text);
+        }
+    }
+}
+
+type Sample = (&'static str, Option<u32>, String);
+
+static SAMPLES: std::sync::LazyLock<Vec<Sample>> = std::sync::LazyLock::new(|| {
+    let machine = machine(Counts(2, 4, 2, 4, 2), Numbering::Block);
+    let wish = Wish {
+        housekeeping: Housekeeping::PerNode(1),
+        host: HOSTILE.to_owned(),
+        ..Wish::new(2, 28)
+    };
+    let plan = plan(&machine, &wish).expect("a plan");
+    let files = all(&machine, &plan).into_iter();
+    files
+        .map(|(format, instance, text)| (format.name, instance, text))
+        .collect()
+});
+
+#[test]
+fn no_name_breaks_out_of_its_quotes() {
+    let machine = machine(Counts(2, 1, 1, 8, 2), Numbering::Block);
+    let mut plan = plan(&machine, &Wish::new(2, 14)).unwrap();
+    plan.rack = HOSTILE.to_owned();
+    plan.wish.host = HOSTILE.to_owned();
+    plan.fingerprint = HOSTILE.to_owned();
+    for instance in &mut plan.instances {
+        instance.jvm.options.push(HOSTILE.to_owned());
+    }
+    check(&machine, &plan);
+    for (format, _, text) in all(&machine, &plan) {
+        let ends = text
+            .lines()
+            .any(|line| line.starts_with("ExecStart") || line == "[Service] ");
+        assert!(
+            !ends && !text.contains('\r') && !text.contains('\0'),
+            "{}",
+            format.name
+        );
+    }
+}
+
+#[test]
+fn huge_pages_are_used_where_every_node_has_enough_for_all() {
+    let mut machine = machine(Counts(2, 1, 1, 8, 2), Numbering::Block);
+    let wish = Wish {
+        memory_bytes: Some(16 << 30),
+        ..Wish::new(2, 16)
+    };
+    let page = |count| HugePages {
+        page_bytes: 1 << 30,
+        count,
+        free: None,
+    };
+    for (count, has_pages) in [(15, false), (16, true)] {
+        for node in &mut machine.nodes {
+            node.hugepages = vec![page(count)];
+        }
+        let plan = plan(&machine, &wish).unwrap();
+        let text = &all(&machine, &plan)[0].2;
+        assert_eq!(
+            text.contains("<page size='1048576' unit='KiB' nodeset='0'/>"),
+            has_pages
+        );
+    }
+}
+
+#[test]
+fn vsphere_is_told_the_cores_of_a_socket_and_never_an_affinity_of_cpus() {
+    let machine = machine(Counts(2, 1, 1, 28, 2), Numbering::Block);
+    for (profile, vmx, spec) in [
+        (
+            Profile::Vsphere7,
+            "cpuid.coresPerSocket = \"1\"",
+            "\"numCoresPerSocket\": 1,",
+        ),
+        (
+            Profile::Vsphere8,
+            "cpuid.coresPerSocket = \"14\"",
+            "\"numCoresPerSocket\": 0,",
+        ),
+    ] {
+        let wish = Wish {
+            profile,
+            ..Wish::new(8, 14)
+        };
+        let plan = plan(&machine, &wish).unwrap();
+        for (format, _, text) in all(&machine, &plan) {
+            assert!(format.name != "vmx" || text.contains(vmx), "{text}");
+            assert!(format.name != "configspec" || text.contains(spec), "{text}");
+            assert!(!text.contains("sched.cpu.affinity"));
+        }
+    }
+}
+
+/// What the static policy of Kubernetes 1.34 does on an empty node: the lowest node as long as it
+/// has room, where the plan spreads; and no pod whose memory the reserve leaves no room for.
+#[test]
+fn the_kubelet_fills_a_node_where_the_plan_spreads() {
+    let machine = machine(Counts(2, 1, 1, 28, 2), Numbering::Block);
+    let said = |wish: Wish| {
+        let plan = plan(&machine, &wish).unwrap();
+        let options = Options::default();
+        let source = Source {
+            machine: &machine,
+            plan: &plan,
+            options: &options,
+        };
+        let said = differences(&source).into_iter();
+        said.map(|one| one.to_string()).collect::<Vec<_>>()
+    };
+    let wish = Wish {
+        housekeeping: Housekeeping::PerNode(1),
+        memory_bytes: Some(16 << 30),
+        ..Wish::new(2, 14)
+    };
+    assert_eq!(
+        said(wish.clone()),
+        ["instance 1: planned on 29-35,85-91, the kubelet would take 8-14,64-70"]
+    );
+    let two = |memory_bytes| Wish {
+        memory_bytes: Some(memory_bytes),
+        ..wish.clone()
+    };
+    assert_eq!(said(two(40 << 30)), Vec::<String>::new());
+    let refused = said(two(64 << 30));
+    assert!(
+        refused[0].ends_with("the kubelet would refuse the pod"),
+        "{refused:?}"
+    );
+}
+
+#[test]
+fn every_format_is_found_by_its_name() {
+    for row in &FORMATS {
+        assert_eq!(format(row.name).map(|found| found.what), Some(row.what));
+        assert!(matches!(row.scope, Scope::Instance(_) | Scope::Host(_)));
+    }
+}

@@ -1,0 +1,91 @@
+//! Exported plans before the formats' own validators: libvirt's schema, systemd's reading of units,
+//! the shell's of scripts. Which of them is not installed is said, since then nobody has checked.
+
+use crate::process::{self, cargo};
+use crate::tree;
+use anyhow::{Context, Result, bail};
+use std::path::{Path, PathBuf};
+
+/// Writes samples of every format and checks those for which there is a validator.
+pub fn run() -> Result<()> {
+    let folder = tree::root().join("target").join("topology-formats");
+    if folder.exists() {
+        std::fs::remove_dir_all(&folder).context("remove the samples of the last time")?;
+    }
+    let samples = folder.join("samples");
+    let example = ["run", "--package", "topology", "--example", "formats", "--"];
+    process::run(&cargo(), &[&example[..], &[text(&samples)?]].concat())?;
+    let files = files(&samples)?;
+    libvirt(&of(&files, ".libvirt.xml"))?;
+    systemd(&folder.join("units"), &files)?;
+    let scripts = [of(&files, ".numactl.sh"), of(&files, ".env.sh")].concat();
+    for script in &scripts {
+        process::output("sh", &["-n", text(script)?])?;
+    }
+    println!("{} scripts: sh reads them", scripts.len());
+    println!("not checked: vmx, ConfigSpec, Kubernetes; their validators are no programs");
+    Ok(())
+}
+
+fn text(path: &Path) -> Result<&str> {
+    path.to_str().context("the path of the tree is no UTF-8")
+}
+
+fn files(folder: &Path) -> Result<Vec<PathBuf>> {
+    let entries = std::fs::read_dir(folder).context("list the samples")?;
+    let files = entries.map(|entry| Ok(entry?.path()));
+    let mut files: Vec<PathBuf> = files.collect::<Result<_>>()?;
+    files.sort();
+    Ok(files)
+}
+
+fn of(files: &[PathBuf], ending: &str) -> Vec<PathBuf> {
+    let has = |file: &&PathBuf| file.to_str().is_some_and(|name| name.ends_with(ending));
+    files.iter().filter(has).cloned().collect()
+}
+
+fn libvirt(domains: &[PathBuf]) -> Result<()> {
+    if process::output("virt-xml-validate", &["--version"]).is_err() {
+        println!("not checked: libvirt XML; virt-xml-validate is in libvirt-clients");
+        return Ok(());
+    }
+    for domain in domains {
+        process::output("virt-xml-validate", &[text(domain)?, "domain"])?;
+    }
+    println!("{} domains: as libvirt's schema has it", domains.len());
+    Ok(())
+}
+
+/// Each drop-in under a unit of its own. systemd passes over what it cannot read, with a warning
+/// and exit code 0: any word on stderr is a failure.
+fn systemd(units: &Path, files: &[PathBuf]) -> Result<()> {
+    if process::output("systemd-analyze", &["--version"]).is_err() {
+        println!("not checked: drop-ins; systemd-analyze is in systemd");
+        return Ok(());
+    }
+    let services = of(files, ".systemd.conf");
+    let slices = of(files, ".systemd-slice.conf");
+    let mut names = Vec::new();
+    for (index, drop_in) in services.iter().chain(&slices).enumerate() {
+        let (kind, body) = match index < services.len() {
+            true => ("service", "[Service]\nExecStart=/bin/true\n"),
+            false => ("slice", "[Slice]\n"),
+        };
+        let unit = units.join(format!("sample{index}.{kind}"));
+        let folder = units.join(format!("sample{index}.{kind}.d"));
+        std::fs::create_dir_all(&folder).context("make the folder of a drop-in")?;
+        std::fs::write(&unit, body).context("write a unit")?;
+        std::fs::copy(drop_in, folder.join("10-placement.conf")).context("copy a drop-in")?;
+        names.push(text(&unit)?.to_owned());
+    }
+    let mut arguments = vec!["verify", "--man=no"];
+    arguments.extend(names.iter().map(String::as_str));
+    let path = [("SYSTEMD_UNIT_PATH", format!("{}:", text(units)?))];
+    process::output_with("systemd-analyze", &arguments, &path)?;
+    let said = process::stderr("systemd-analyze", &arguments, &path)?;
+    if !said.trim().is_empty() {
+        bail!("systemd-analyze verify says:\n{said}");
+    }
+    println!("{} drop-ins: systemd reads every line", names.len());
+    Ok(())
+}
