@@ -2,9 +2,9 @@
 //! devices, and the processes that are asked about.
 //!
 //! Plain facts: what they should be is not known here, nor what runs. What must hold: nothing is
-//! changed and no program is run; of a process's arguments only those are told that were asked for,
-//! and of these only what is a number, since anything else may be a secret; whatever the files hold,
-//! there is an answer. All files are below a root, which is `/` but for tests.
+//! changed and no program is run; of a process's arguments only those are told that were asked
+//! for, and of these only what is a number, since anything else may be a secret; whatever the files
+//! hold, there is an answer. All files are below a root, which is `/` but for tests.
 
 mod devices;
 mod interrupts;

@@ -1,3 +1,5 @@
+//! A machine made of files, read as it says, and as it says nothing or anything.
+
 use super::*;
 use proptest::prelude::*;
 use std::os::unix::fs::symlink;
