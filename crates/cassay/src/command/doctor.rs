@@ -148,7 +148,7 @@ fn explained(finding: &Finding, columns: usize) -> String {
         Level::Advice | Level::Warning => {
             let check = match finding.start_check {
                 "" => String::new(),
-                check => format!(" At its start {check}."),
+                check => format!(" Cassandra's own check at start: {check}."),
             };
             let why = format!("{}{check} ({})", finding.why, finding.source);
             // A command is copied, so that it is never broken.

@@ -119,7 +119,7 @@ fn interrupts(view: &View<'_>, queue: Queue) -> Vec<Judged> {
         return vec![Judged::new("none came yet", Level::Ok)];
     };
     let share = *count as f64 / total as f64;
-    let value = format!("{:.0} % of {total} on CPU {cpu}", 100.0 * share);
+    let value = format!("{:.0} % on CPU {cpu}", 100.0 * share);
     let has_one_cpu = view.cpus() == Some(1);
     if has_one_cpu || total < COUNT_MIN {
         return vec![Judged::new(value, Level::Ok)];
