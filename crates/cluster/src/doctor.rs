@@ -1,8 +1,8 @@
 //! Whether hosts are set up as Cassandra wants them: each setting with what was found, what is
 //! wanted and why, and what would set it so. Nothing is changed.
 //!
-//! Facts come from [`host::settings`], read by the agent of each host; [`rules`] judges them, and is
-//! a pure function of them.
+//! Facts come from [`host::settings`], read by the agent of each host; [`rules`] judges them, and
+//! is a pure function of them.
 
 mod jvm;
 mod rules;
@@ -70,6 +70,8 @@ pub struct Examined {
     pub host: String,
     /// What it is, in words: CPUs, memory, what runs there.
     pub about: Vec<String>,
+    /// Whether it was looked at from inside a container, where the kernel is the machine's.
+    pub is_contained: bool,
     /// All settings, the worst first.
     pub findings: Vec<Finding>,
     /// What could not be looked at, a sentence each.
@@ -163,6 +165,7 @@ fn examine(name: &str, settings: &HostSettings, told: &[NodeConfiguration]) -> E
     Examined {
         host: name.to_owned(),
         about: about(settings),
+        is_contained: settings.container.is_some(),
         findings,
         unseen: settings.unseen.clone(),
     }

@@ -37,14 +37,13 @@ fn examine(args: &DoctorArgs) -> Result<Vec<Examined>> {
             Ok(vec![doctor::there(&agent, host)?])
         }
         Some(DoctorTarget::Kept) => of_kept(args),
-        None => {
-            let is_there = || Ok(kept::status(&dirs()?).iter().any(|one| one.keep));
-            match args.cluster.cluster.is_some() || is_there()? {
-                true => of_kept(args),
-                false => Ok(vec![doctor::here()]),
-            }
-        }
+        None if args.cluster.cluster.is_some() || is_one_kept()? => of_kept(args),
+        None => Ok(vec![doctor::here()]),
     }
+}
+
+fn is_one_kept() -> Result<bool> {
+    Ok(kept::status(&dirs()?).iter().any(|one| one.keep))
 }
 
 fn of_kept(args: &DoctorArgs) -> Result<Vec<Examined>> {
@@ -60,23 +59,40 @@ fn of_kept(args: &DoctorArgs) -> Result<Vec<Examined>> {
     cluster.doctor(&told.nodes)
 }
 
-/// One setting, and the hosts that have it alike.
+/// One setting, and the hosts that have it alike, with their nodes or devices.
 struct Shared<'a> {
     finding: &'a Finding,
     hosts: Vec<&'a str>,
+    on: Vec<&'a str>,
 }
 
 /// All settings, the worst first, each once.
 fn shared(hosts: &[Examined]) -> Vec<Shared<'_>> {
     let mut all: Vec<Shared<'_>> = Vec::new();
+    let is_alike = |a: &Finding, b: &Finding| {
+        let but_where = |one: &Finding| Finding {
+            on: String::new(),
+            ..one.clone()
+        };
+        but_where(a) == but_where(b)
+    };
     for host in hosts {
         for finding in &host.findings {
-            match all.iter_mut().find(|one| one.finding == finding) {
-                Some(known) => known.hosts.push(&host.host),
-                None => all.push(Shared {
+            let known = all.iter().position(|one| is_alike(one.finding, finding));
+            let index = known.unwrap_or(all.len());
+            if known.is_none() {
+                all.push(Shared {
                     finding,
-                    hosts: vec![&host.host],
-                }),
+                    hosts: Vec::new(),
+                    on: Vec::new(),
+                });
+            }
+            let one = &mut all[index];
+            if !one.hosts.contains(&host.host.as_str()) {
+                one.hosts.push(&host.host);
+            }
+            if !one.on.contains(&finding.on.as_str()) {
+                one.on.push(&finding.on);
             }
         }
     }
@@ -84,10 +100,24 @@ fn shared(hosts: &[Examined]) -> Vec<Shared<'_>> {
     all
 }
 
+/// So many names stand in a cell.
+const NAMES_MAX: usize = 4;
+
+/// Names, in short where they are many.
+fn names(all: &[&str]) -> String {
+    match all.len().checked_sub(NAMES_MAX) {
+        Some(more) if more > 1 => format!("{} and {more} more", all[..NAMES_MAX].join(", ")),
+        _ => all.join(", "),
+    }
+}
+
 fn text(hosts: &[Examined], with_all: bool, columns: usize) -> String {
     let mut text = String::new();
     for host in hosts {
         text += &format!("{}: {}\n", host.host, host.about.join(", "));
+    }
+    if hosts.iter().any(|host| host.is_contained) {
+        text += "A container has the kernel of its machine: set its values there.\n";
     }
     let all = shared(hosts);
     let count = |level| all.iter().filter(|one| one.finding.level == level).count();
@@ -98,7 +128,7 @@ fn text(hosts: &[Examined], with_all: bool, columns: usize) -> String {
         let finding = one.finding;
         let name = match one.hosts.len() {
             several if several > 1 && several == hosts.len() => "all".to_owned(),
-            _ => one.hosts.join(", "),
+            _ => names(&one.hosts),
         };
         let value = match finding.level {
             Level::NotTold => "?",
@@ -187,6 +217,7 @@ fn to_json(host: &Examined) -> Value {
     json!({
         "host": host.host,
         "about": host.about,
+        "in_container": host.is_contained,
         "settings": host.findings.iter().map(finding).collect::<Vec<_>>(),
         "unseen": host.unseen,
     })
@@ -215,6 +246,7 @@ mod tests {
         let host = |name: &str, findings: Vec<Finding>| Examined {
             host: name.into(),
             about: vec!["2 CPUs".into()],
+            is_contained: false,
             findings,
             unseen: Vec::new(),
         };

@@ -12,6 +12,7 @@ use super::jvm::{Jvm, list};
 use super::{Finding, Level};
 use crate::local::NodeConfiguration;
 use host::settings::HostSettings;
+use std::collections::BTreeMap;
 
 /// One setting.
 struct Rule {
@@ -131,14 +132,18 @@ impl View<'_> {
         list(&self.facts.memory_nodes).map_or(1, |list| list.len())
     }
 
-    /// Memory that nodes share: the machine's, or what their groups leave of it.
+    /// Memory that nodes share: the machine's, or what their groups let them have of it together.
     fn memory_bytes(&self) -> Result<u64, String> {
         let all = self.facts.memory_bytes.clone()?;
-        let limits = self.jvms.iter().map(|jvm| jvm.process.memory_limit_bytes);
-        // One without a limit may have all.
-        let limits: Option<Vec<u64>> = limits.collect();
-        let limit = limits.and_then(|limits| limits.into_iter().max());
-        Ok(all.min(limit.unwrap_or(all)))
+        let limit = |jvm: &Jvm<'_>| {
+            let process = jvm.process;
+            Some((process.memory_group.clone(), process.memory_limit_bytes?))
+        };
+        // One without a limit may have all. Those of one group share its limit.
+        let limits: Option<BTreeMap<_, u64>> = self.jvms.iter().map(limit).collect();
+        let limits = limits.filter(|limits| !limits.is_empty());
+        let sum = limits.map(|limits| limits.into_values().fold(0, u64::saturating_add));
+        Ok(all.min(sum.unwrap_or(all)))
     }
 }
 

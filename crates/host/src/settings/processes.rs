@@ -40,6 +40,8 @@ pub struct ProcessSettings {
     pub memory_nodes: Told<String>,
     /// How much memory its control groups let it have; none without a limit.
     pub memory_limit_bytes: Limit,
+    /// The folder of the group that has this limit: processes in it share the memory.
+    pub memory_group: Option<String>,
     /// How much CPU time they let it have, in CPUs; none without a limit.
     pub cpu_quota: Option<f64>,
     /// Those of its arguments that were asked for, as they are, in their order.
@@ -107,6 +109,7 @@ pub(super) fn look(
         rest.ok_or_else(|| format!("{} has no {name}", file("status")))
     };
     let groups = Groups::of(root, pid);
+    let memory = groups.memory_limit();
     let arguments = root.text(&file("cmdline"));
     let has_library = || {
         let maps = root.text(&file("maps"))?;
@@ -120,7 +123,8 @@ pub(super) fn look(
         limits: root.text(&file("limits")).map(|text| limits(&text)),
         cpus: of_status("Cpus_allowed_list"),
         memory_nodes: of_status("Mems_allowed_list"),
-        memory_limit_bytes: groups.memory_limit(),
+        memory_limit_bytes: memory.as_ref().map(|(bytes, _)| *bytes),
+        memory_group: memory.map(|(_, group)| group),
         cpu_quota: groups.cpu_quota(),
         arguments: arguments.map(|line| chosen(&line, &question.arguments)),
         has_library: has_library(),
@@ -203,13 +207,16 @@ impl Groups<'_> {
         })
     }
 
-    /// The least memory that any of them is limited to.
-    fn memory_limit(&self) -> Limit {
+    /// The least memory that any of them is limited to, and which that is.
+    fn memory_limit(&self) -> Option<(u64, String)> {
         // Without a limit version 1 has the largest number of whole pages that fits.
         const NO_LIMIT: u64 = 1 << 62;
         let values = self.values(["memory.limit_in_bytes", "memory.max"]);
-        let bytes = values.filter_map(|(value, ..)| value.parse().ok());
-        bytes.filter(|bytes| *bytes < NO_LIMIT).min()
+        let limits = values.filter_map(|(value, dir, _)| Some((value.parse().ok()?, dir)));
+        let least = limits
+            .filter(|(bytes, _)| *bytes < NO_LIMIT)
+            .min_by_key(|(bytes, _)| *bytes);
+        least.map(|(bytes, dir): (u64, &Path)| (bytes, dir.display().to_string()))
     }
 
     /// The least CPU time likewise, in CPUs.

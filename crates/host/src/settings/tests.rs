@@ -184,6 +184,7 @@ fn a_host_is_read_as_its_files_say() {
         (node.memory_limit_bytes, node.cpu_quota),
         (Some(1 << 30), Some(1.5))
     );
+    assert_eq!(node.memory_group.as_deref(), Some("/sys/fs/cgroup/a"));
     assert_eq!(node.has_library, Ok(true));
     assert_eq!(found.unseen, ["node2: its process 77 has ended"]);
 }

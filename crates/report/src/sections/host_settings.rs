@@ -9,14 +9,15 @@ use crate::page::{Block, Cell, Column, Row, Section, Table, Tone};
 use crate::probed::natural;
 use crate::view::RunView;
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use store::record::HostSettingRecord;
 
 /// A setting as it was found on some hosts.
 struct Shared<'a> {
     /// As it was found last.
     found: &'a HostSettingRecord,
-    hosts: BTreeSet<&'a str>,
+    /// The last value of each host and node or device.
+    values: BTreeMap<(&'a str, &'a str), &'a str>,
     trials: BTreeSet<usize>,
 }
 
@@ -76,7 +77,7 @@ pub fn json(view: &RunView) -> Option<Value> {
     let one = |one: &Shared<'_>| {
         let found = one.found;
         json!({
-            "setting": found.setting, "on": found.on, "value": found.value,
+            "setting": found.setting, "on": on(one), "value": values(one).join("; "),
             "wanted": found.wanted, "verdict": found.verdict, "why": found.why, "fix": found.fix,
             "source": found.source, "start_check": found.start_check,
             "hosts": hosts(one), "trials": one.trials,
@@ -86,24 +87,25 @@ pub fn json(view: &RunView) -> Option<Value> {
     (!all.is_empty()).then(|| all.iter().map(one).collect())
 }
 
+/// What is alike in all that share a row.
+fn key(one: &HostSettingRecord) -> [&str; 4] {
+    [&one.setting, &one.verdict, &one.wanted, &one.fix].map(String::as_str)
+}
+
 fn shared(view: &RunView) -> Vec<Shared<'_>> {
     let mut all: Vec<Shared<'_>> = Vec::new();
     for trial in &view.trials {
         for found in trial.nodes.iter().flat_map(|nodes| &nodes.host_settings) {
-            let key = |one: &HostSettingRecord| {
-                let words = [&one.setting, &one.on, &one.verdict, &one.wanted];
-                words.map(String::clone)
-            };
             let known = all.iter_mut().find(|one| key(one.found) == key(found));
+            let place = (found.host.as_str(), found.on.as_str());
             match known {
                 Some(known) => {
-                    known.found = found;
-                    known.hosts.insert(&found.host);
+                    known.values.insert(place, &found.value);
                     known.trials.insert(trial.index);
                 }
                 None => all.push(Shared {
                     found,
-                    hosts: [found.host.as_str()].into(),
+                    values: [(place, found.value.as_str())].into(),
                     trials: [trial.index].into(),
                 }),
             }
@@ -119,9 +121,29 @@ fn shared(view: &RunView) -> Vec<Shared<'_>> {
 }
 
 fn hosts<'a>(one: &Shared<'a>) -> Vec<&'a str> {
-    let mut hosts: Vec<&str> = one.hosts.iter().copied().collect();
-    hosts.sort_by(|a, b| natural(a, b));
-    hosts
+    in_order(one.values.keys().map(|(host, _)| *host))
+}
+
+/// Nodes or devices; none for the host itself.
+fn on<'a>(one: &Shared<'a>) -> Vec<&'a str> {
+    in_order(
+        one.values
+            .keys()
+            .map(|(_, on)| *on)
+            .filter(|on| !on.is_empty()),
+    )
+}
+
+fn values<'a>(one: &Shared<'a>) -> Vec<&'a str> {
+    in_order(one.values.values().copied())
+}
+
+/// Each once.
+fn in_order<'a>(words: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let words: BTreeSet<&str> = words.collect();
+    let mut words: Vec<&str> = words.into_iter().collect();
+    words.sort_by(|a, b| natural(a, b));
+    words
 }
 
 fn tone(verdict: &str) -> Tone {
@@ -140,8 +162,8 @@ fn table<'a>(caption: &str, rows: impl Iterator<Item = &'a Shared<'a>>) -> Table
             cells: vec![
                 Cell::new(found.verdict.as_str()).tone(tone(&found.verdict)),
                 Cell::new(found.setting.as_str()).hint(found.why.as_str()),
-                Cell::new(found.on.as_str()),
-                Cell::new(found.value.as_str()),
+                Cell::new(on(one).join(", ")),
+                Cell::new(values(one).join("; ")),
                 Cell::new(found.wanted.as_str()),
                 Cell::new(hosts(one).join(", ")),
                 Cell::new(number::count(one.trials.len() as u64)),
@@ -172,7 +194,8 @@ fn mending<'a>(rows: impl Iterator<Item = &'a Shared<'a>>) -> Table {
             "" => found.why.clone(),
             check => format!("{} Cassandra's own check at start: {check}.", found.why),
         };
-        let cells = [&found.setting, &found.on, &why, &found.fix, &found.source];
+        let on = on(one).join(", ");
+        let cells = [&found.setting, &on, &why, &found.fix, &found.source];
         Row {
             cells: cells.map(|text| Cell::new(text.as_str())).to_vec(),
             tone: Tone::Plain,

@@ -21,14 +21,18 @@ fn what_deviates_is_in_sight_and_the_rest_is_counted() {
 fn a_page_has_all_settings_and_programs_too() {
     let page = page(&lab::run());
     let html = report::html(&page);
-    assert!(html.contains("All settings (6)") && html.contains("heap.size"));
+    assert!(html.contains("All settings (4)") && html.contains("heap.size"));
     let printed: serde_json::Value = serde_json::from_str(&report::json(&page)).expect("JSON");
     let settings = printed["host_settings"].as_array().expect("settings");
-    assert_eq!(settings.len(), 6);
+    assert_eq!(settings.len(), 4);
     assert_eq!(settings[0]["setting"], "vm.max_map_count");
     assert_eq!(
         settings[0]["hosts"],
         serde_json::json!(["host1", "host2", "host3"])
+    );
+    assert_eq!(
+        settings[3]["on"],
+        serde_json::json!(["node1", "node2", "node3"])
     );
     assert_eq!(settings[0]["fix"], "sysctl --system");
 }

@@ -119,12 +119,13 @@ fn interrupts(view: &View<'_>, queue: Queue) -> Vec<Judged> {
         return vec![Judged::new("none came yet", Level::Ok)];
     };
     let share = *count as f64 / total as f64;
-    let value = format!("{:.0} % on CPU {cpu}", 100.0 * share);
+    let queues = all.iter().filter(|one| !one.counts.is_empty()).count();
+    let alone = if queues == 1 { " (one queue)" } else { "" };
+    let value = format!("{:.0} % on CPU {cpu}{alone}", 100.0 * share);
     let has_one_cpu = view.cpus() == Some(1);
     if has_one_cpu || total < COUNT_MIN {
         return vec![Judged::new(value, Level::Ok)];
     }
-    let queues = all.iter().filter(|one| !one.counts.is_empty()).count();
     let may: BTreeSet<usize> = all
         .iter()
         .flat_map(|one| list(&one.cpus).unwrap_or_default())

@@ -61,7 +61,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         setting: "jvm.use_numa",
-        wanted: "on where its memory has several NUMA nodes, else off",
+        wanted: "on where it may use the memory of several NUMA nodes",
         why: "With several nodes each thread allocates nearby; with one, or bound to one, there is \
               nothing to choose, and the JVM switches it off by itself from version 9 on.",
         fix: "-XX:-UseNUMA (or +) in jvm-server.options",
@@ -202,16 +202,15 @@ fn use_numa(view: &View<'_>) -> Vec<Judged> {
         let is_on = jvm.is_on("UseNUMA");
         let own = list(&jvm.process.memory_nodes).map(|nodes| nodes.len());
         let nodes = own.unwrap_or(usize::MAX).min(view.memory_nodes());
-        let value = match (is_on, nodes) {
-            (true, 0..=1) => "on, with one NUMA node",
-            (false, 0..=1) => "off, with one NUMA node",
-            (true, _) => "on",
-            (false, _) => "off, with several NUMA nodes",
+        let is_bound = nodes < view.memory_nodes();
+        let (value, level) = match (is_on, nodes) {
+            (true, 0..=1) if is_bound => ("on, and bound to one NUMA node", Level::Advice),
+            (true, 0..=1) => ("on, without effect: one NUMA node", Level::Ok),
+            (false, 0..=1) => ("off, with one NUMA node", Level::Ok),
+            (true, _) => ("on", Level::Ok),
+            (false, _) => ("off, with several NUMA nodes", Level::Advice),
         };
-        Some(Judged::new(
-            value,
-            unless(is_on == (nodes > 1), Level::Advice),
-        ))
+        Some(Judged::new(value, level))
     })
 }
 
