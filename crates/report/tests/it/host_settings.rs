@@ -6,7 +6,7 @@ use report::page;
 #[test]
 fn what_deviates_is_in_sight_and_the_rest_is_counted() {
     let text = report::text(&page(&lab::run()));
-    let begin = text.find("Settings of the hosts").expect("the section");
+    let begin = text.find("SETTINGS OF THE HOSTS").expect("the section");
     let section = &text[begin..];
     assert!(
         section.contains("1 to mend, 1 to consider, 1 not told"),
