@@ -140,106 +140,108 @@ fn arguments(facts: &mut HostSettings, all: &[&str]) {
     facts.processes[0].arguments = Ok(all.iter().map(|one| (*one).to_owned()).collect());
 }
 
+/// What is changed of a host that is well, and what is said then.
+const OF_KERNEL: &[(Change, &[&str])] = &[
+    (
+        |f| limit(f, "nofile", Some(1024)),
+        &["warning limit.nofile node1: 1024"],
+    ),
+    (
+        |f| limit(f, "nproc", Some(4096)),
+        &["warning limit.nproc node1: 4096"],
+    ),
+    (
+        |f| limit(f, "memlock", Some(8 << 20)),
+        &["advice limit.memlock node1: 8 MiB"],
+    ),
+    (
+        |f| limit(f, "as", Some(GIB)),
+        &["warning limit.as node1: 1 GiB"],
+    ),
+    (
+        |f| set(f, "vm.max_map_count", "65530"),
+        &["warning vm.max_map_count: 65530"],
+    ),
+    (
+        |f| {
+            f.swap_bytes = Ok(GIB);
+            limit(f, "memlock", Some(0));
+        },
+        &[
+            "warning limit.memlock node1: 0 bytes",
+            "warning swap: 1 GiB",
+            "advice vm.swappiness: 60",
+        ],
+    ),
+    (
+        |f| set(f, "thp.enabled", "[always] madvise never"),
+        &["advice thp.enabled: always"],
+    ),
+    (
+        |f| {
+            set(f, "thp.enabled", "always madvise [never]");
+            arguments(f, &["-Xms8G", "-Xmx8G", "-XX:+UseTransparentHugePages"]);
+        },
+        &["warning thp.enabled: never, and a JVM has +UseTransparentHugePages"],
+    ),
+    (|f| set(f, "thp.defrag", "[always] madvise never"), &[]),
+    (
+        |f| {
+            set(f, "thp.defrag", "always [madvise] never");
+            arguments(f, &["-Xms8G", "-Xmx8G", "-XX:+UseTransparentHugePages"]);
+        },
+        &["advice thp.defrag: madvise"],
+    ),
+    (
+        |f| set(f, "vm.zone_reclaim_mode", "1"),
+        &["warning vm.zone_reclaim_mode: 1"],
+    ),
+    (
+        |f| {
+            set(f, "vm.dirty_background_bytes", "0");
+            set(f, "vm.dirty_background_ratio", "10");
+        },
+        &["advice vm.dirty_background: 3.2 GiB (10 % of memory)"],
+    ),
+    (
+        |f| set(f, "net.ipv4.tcp_rmem", "4096\t131072\t6291456"),
+        &["advice net.ipv4.tcp_rmem: 4096 131072 6291456"],
+    ),
+    (
+        |f| set(f, "net.ipv4.tcp_keepalive_time", "7200"),
+        &["advice net.ipv4.tcp_keepalive_time: 7200"],
+    ),
+    (
+        |f| set(f, "clocksource.current", "xen"),
+        &["warning clock.source: xen"],
+    ),
+    (|f| set(f, "clocksource.current", "kvm-clock"), &[]),
+    (
+        |f| {
+            f.clock = Ok(ClockState {
+                is_kept: false,
+                error_us: 0,
+            })
+        },
+        &["warning clock.sync: the kernel knows nobody who keeps it"],
+    ),
+    (
+        |f| f.governors = [("powersave".into(), 4)].into(),
+        &["advice cpu.governor: powersave"],
+    ),
+    (|f| set(f, "kernel.numa_balancing", "1"), &[]),
+    (
+        |f| {
+            set(f, "kernel.numa_balancing", "1");
+            f.memory_nodes = Ok("0-1".into());
+        },
+        &["advice kernel.numa_balancing: 1"],
+    ),
+];
+
 #[test]
 fn each_setting_of_the_kernel_is_found_by_its_rule() {
-    let cases: &[(Change, &[&str])] = &[
-        (
-            |f| limit(f, "nofile", Some(1024)),
-            &["warning limit.nofile node1: 1024"],
-        ),
-        (
-            |f| limit(f, "nproc", Some(4096)),
-            &["warning limit.nproc node1: 4096"],
-        ),
-        (
-            |f| limit(f, "memlock", Some(8 << 20)),
-            &["advice limit.memlock node1: 8 MiB"],
-        ),
-        (
-            |f| limit(f, "as", Some(GIB)),
-            &["warning limit.as node1: 1 GiB"],
-        ),
-        (
-            |f| set(f, "vm.max_map_count", "65530"),
-            &["warning vm.max_map_count: 65530"],
-        ),
-        (
-            |f| {
-                f.swap_bytes = Ok(GIB);
-                limit(f, "memlock", Some(0));
-            },
-            &[
-                "warning limit.memlock node1: 0 bytes",
-                "warning swap: 1 GiB",
-                "advice vm.swappiness: 60",
-            ],
-        ),
-        (
-            |f| set(f, "thp.enabled", "[always] madvise never"),
-            &["advice thp.enabled: always"],
-        ),
-        (
-            |f| {
-                set(f, "thp.enabled", "always madvise [never]");
-                arguments(f, &["-Xms8G", "-Xmx8G", "-XX:+UseTransparentHugePages"]);
-            },
-            &["warning thp.enabled: never, and a JVM has +UseTransparentHugePages"],
-        ),
-        (|f| set(f, "thp.defrag", "[always] madvise never"), &[]),
-        (
-            |f| {
-                set(f, "thp.defrag", "always [madvise] never");
-                arguments(f, &["-Xms8G", "-Xmx8G", "-XX:+UseTransparentHugePages"]);
-            },
-            &["advice thp.defrag: madvise"],
-        ),
-        (
-            |f| set(f, "vm.zone_reclaim_mode", "1"),
-            &["warning vm.zone_reclaim_mode: 1"],
-        ),
-        (
-            |f| {
-                set(f, "vm.dirty_background_bytes", "0");
-                set(f, "vm.dirty_background_ratio", "10");
-            },
-            &["advice vm.dirty_background: 3.2 GiB (10 % of memory)"],
-        ),
-        (
-            |f| set(f, "net.ipv4.tcp_rmem", "4096\t131072\t6291456"),
-            &["advice net.ipv4.tcp_rmem: 4096 131072 6291456"],
-        ),
-        (
-            |f| set(f, "net.ipv4.tcp_keepalive_time", "7200"),
-            &["advice net.ipv4.tcp_keepalive_time: 7200"],
-        ),
-        (
-            |f| set(f, "clocksource.current", "xen"),
-            &["warning clock.source: xen"],
-        ),
-        (|f| set(f, "clocksource.current", "kvm-clock"), &[]),
-        (
-            |f| {
-                f.clock = Ok(ClockState {
-                    is_kept: false,
-                    error_us: 0,
-                })
-            },
-            &["warning clock.sync: the kernel knows nobody who keeps it"],
-        ),
-        (
-            |f| f.governors = [("powersave".into(), 4)].into(),
-            &["advice cpu.governor: powersave"],
-        ),
-        (|f| set(f, "kernel.numa_balancing", "1"), &[]),
-        (
-            |f| {
-                set(f, "kernel.numa_balancing", "1");
-                f.memory_nodes = Ok("0-1".into());
-            },
-            &["advice kernel.numa_balancing: 1"],
-        ),
-    ];
-    check(cases);
+    check(OF_KERNEL);
 }
 
 fn check(cases: &[(Change, &[&str])]) {
@@ -254,67 +256,69 @@ fn disk(facts: &mut HostSettings) -> &mut Device {
     &mut facts.mounts[0].devices[0]
 }
 
+/// The same of disks and their interrupts.
+const OF_DISKS: &[(Change, &[&str])] = &[
+    (
+        |f| disk(f).read_ahead_kib = Ok(128),
+        &["advice disk.read_ahead nvme0n1: 128 KiB"],
+    ),
+    (
+        |f| disk(f).read_ahead_kib = Ok(4096),
+        &["warning disk.read_ahead nvme0n1: 4096 KiB"],
+    ),
+    (
+        |f| {
+            disk(f).read_ahead_kib = Ok(64);
+            disk(f).is_rotational = Ok(true);
+        },
+        &["advice disk.rotational nvme0n1: 1"],
+    ),
+    (
+        |f| disk(f).scheduler = Ok("bfq".into()),
+        &["advice disk.scheduler nvme0n1: bfq"],
+    ),
+    (
+        |f| f.mounts[0].kind = "nfs4".into(),
+        &["warning disk.file_system /data: nfs4"],
+    ),
+    (
+        |f| {
+            // A mirror: its own read-ahead, and the scheduler of what it is made of.
+            let part = Device {
+                read_ahead_kib: Ok(128),
+                ..disk(f).clone()
+            };
+            disk(f).name = "md0".into();
+            disk(f).is_made_of_others = true;
+            disk(f).scheduler = Ok("nothing known".into());
+            f.mounts[0].devices.push(part);
+        },
+        &[],
+    ),
+    (
+        |f| f.interrupts = Ok(only_on_cpu_0()),
+        &[
+            "advice irq.network: 100 % on CPU 0 (one queue)",
+            "not told irq.disk: /proc/interrupts names no \
+              such queue",
+        ],
+    ),
+    (
+        |f| {
+            f.interrupts = Ok(only_on_cpu_0());
+            f.processes[0].cpus = Ok("0-1".into());
+        },
+        &[
+            "warning irq.network: 100 % on CPU 0 (one queue), to which node1 is bound",
+            "not told irq.disk: \
+              /proc/interrupts names no such queue",
+        ],
+    ),
+];
+
 #[test]
 fn each_setting_of_a_disk_is_found_by_its_rule() {
-    let cases: &[(Change, &[&str])] = &[
-        (
-            |f| disk(f).read_ahead_kib = Ok(128),
-            &["advice disk.read_ahead nvme0n1: 128 KiB"],
-        ),
-        (
-            |f| disk(f).read_ahead_kib = Ok(4096),
-            &["warning disk.read_ahead nvme0n1: 4096 KiB"],
-        ),
-        (
-            |f| {
-                disk(f).read_ahead_kib = Ok(64);
-                disk(f).is_rotational = Ok(true);
-            },
-            &["advice disk.rotational nvme0n1: 1"],
-        ),
-        (
-            |f| disk(f).scheduler = Ok("bfq".into()),
-            &["advice disk.scheduler nvme0n1: bfq"],
-        ),
-        (
-            |f| f.mounts[0].kind = "nfs4".into(),
-            &["warning disk.file_system /data: nfs4"],
-        ),
-        (
-            |f| {
-                // A mirror: its own read-ahead, and the scheduler of what it is made of.
-                let part = Device {
-                    read_ahead_kib: Ok(128),
-                    ..disk(f).clone()
-                };
-                disk(f).name = "md0".into();
-                disk(f).is_made_of_others = true;
-                disk(f).scheduler = Ok("nothing known".into());
-                f.mounts[0].devices.push(part);
-            },
-            &[],
-        ),
-        (
-            |f| f.interrupts = Ok(only_on_cpu_0()),
-            &[
-                "advice irq.network: 100 % on CPU 0 (one queue)",
-                "not told irq.disk: /proc/interrupts names no \
-              such queue",
-            ],
-        ),
-        (
-            |f| {
-                f.interrupts = Ok(only_on_cpu_0());
-                f.processes[0].cpus = Ok("0-1".into());
-            },
-            &[
-                "warning irq.network: 100 % on CPU 0 (one queue), to which node1 is bound",
-                "not told irq.disk: \
-              /proc/interrupts names no such queue",
-            ],
-        ),
-    ];
-    check(cases);
+    check(OF_DISKS);
 }
 
 fn only_on_cpu_0() -> Vec<Interrupt> {
@@ -324,105 +328,107 @@ fn only_on_cpu_0() -> Vec<Interrupt> {
     vec![first]
 }
 
+/// The same of Java machines.
+const OF_JVMS: &[(Change, &[&str])] = &[
+    (
+        |f| {
+            arguments(f, &["-Xms34G", "-Xmx34G"]);
+            f.memory_bytes = Ok(128 * GIB);
+        },
+        &["warning heap.size node1: 34 GiB"],
+    ),
+    (
+        |f| {
+            arguments(f, &["-Xms40G", "-Xmx40G"]);
+            f.memory_bytes = Ok(128 * GIB);
+        },
+        &[],
+    ),
+    (
+        |f| arguments(f, &["-Xms1G", "-Xmx8G"]),
+        &["advice heap.initial node1: 1 GiB"],
+    ),
+    (
+        |f| arguments(f, &["-Xms20G", "-Xmx20G"]),
+        &["advice heap.of_all: 20 GiB of 32 GiB (62 %)"],
+    ),
+    (
+        |f| f.processes[0].memory_limit_bytes = Some(9 * GIB),
+        &[
+            "warning heap.of_all: 8 GiB of 9 GiB (89 %)",
+            "warning heap.in_group node1: 8 GiB of 9 GiB",
+        ],
+    ),
+    (|f| arguments(f, &["-Xms8G", "-Xmx8G", "-XX:+UseNUMA"]), &[]),
+    (
+        |f| {
+            f.memory_nodes = Ok("0-1".into());
+            arguments(f, &["-Xms8G", "-Xmx8G", "-XX:+UseNUMA"]);
+        },
+        &["advice jvm.use_numa node1: on, and bound to one NUMA node"],
+    ),
+    (
+        |f| {
+            f.memory_nodes = Ok("0-1".into());
+            f.processes[0].memory_nodes = Ok("0-1".into());
+        },
+        &["advice jvm.use_numa node1: off, with several NUMA nodes"],
+    ),
+    (
+        // Two groups of 16 GiB are 32, one that both are in is 16.
+        |f| in_groups(f, ["/a", "/b"]),
+        &["advice cpu.gc_threads_of_all: 8 in 2 JVMs on 4 CPUs"],
+    ),
+    (
+        |f| in_groups(f, ["/a", "/a"]),
+        &[
+            "advice cpu.gc_threads_of_all: 8 in 2 JVMs on 4 CPUs",
+            "warning heap.of_all: 16 GiB of 16 GiB (100 %)",
+        ],
+    ),
+    (
+        |f| arguments(f, &["-Xms8G", "-Xmx8G", "-XX:ParallelGCThreads=16"]),
+        &[
+            "warning cpu.gc_threads_of_all: 16 in 1 JVM on 4 CPUs",
+            "warning jvm.parallel_gc_threads node1: 16",
+        ],
+    ),
+    (
+        |f| arguments(f, &["-Xms8G", "-Xmx8G", "-XX:ParallelGCThreads=2"]),
+        &["advice jvm.parallel_gc_threads node1: 2"],
+    ),
+    (
+        |f| arguments(f, &["-Xms8G", "-Xmx8G", "-XX:ConcGCThreads=4"]),
+        &[],
+    ),
+    (
+        |f| arguments(f, &["-Xms8G", "-Xmx8G", "-XX:ConcGCThreads=9"]),
+        &["advice jvm.conc_gc_threads node1: 9"],
+    ),
+    (
+        |f| arguments(f, &["-Xms8G", "-Xmx8G", "-XX:ActiveProcessorCount=8"]),
+        &[
+            "advice cpu.gc_threads_of_all: 8 in 1 JVM on 4 CPUs",
+            "warning jvm.active_processors node1: 8",
+            "warning jvm.parallel_gc_threads node1: 8, reckoned",
+        ],
+    ),
+    (
+        |f| f.processes[0].cpu_quota = Some(1.5),
+        &["advice cpu.quota node1: 1.5 CPUs"],
+    ),
+    (
+        |f| f.processes.extend(["node2", "node3"].map(node)),
+        &[
+            "warning cpu.gc_threads_of_all: 12 in 3 JVMs on 4 CPUs",
+            "advice heap.of_all: 24 GiB of 32 GiB (75 %)",
+        ],
+    ),
+];
+
 #[test]
 fn each_setting_of_a_java_machine_is_found_by_its_rule() {
-    let cases: &[(Change, &[&str])] = &[
-        (
-            |f| {
-                arguments(f, &["-Xms34G", "-Xmx34G"]);
-                f.memory_bytes = Ok(128 * GIB);
-            },
-            &["warning heap.size node1: 34 GiB"],
-        ),
-        (
-            |f| {
-                arguments(f, &["-Xms40G", "-Xmx40G"]);
-                f.memory_bytes = Ok(128 * GIB);
-            },
-            &[],
-        ),
-        (
-            |f| arguments(f, &["-Xms1G", "-Xmx8G"]),
-            &["advice heap.initial node1: 1 GiB"],
-        ),
-        (
-            |f| arguments(f, &["-Xms20G", "-Xmx20G"]),
-            &["advice heap.of_all: 20 GiB of 32 GiB (62 %)"],
-        ),
-        (
-            |f| f.processes[0].memory_limit_bytes = Some(9 * GIB),
-            &[
-                "warning heap.of_all: 8 GiB of 9 GiB (89 %)",
-                "warning heap.in_group node1: 8 GiB of 9 GiB",
-            ],
-        ),
-        (|f| arguments(f, &["-Xms8G", "-Xmx8G", "-XX:+UseNUMA"]), &[]),
-        (
-            |f| {
-                f.memory_nodes = Ok("0-1".into());
-                arguments(f, &["-Xms8G", "-Xmx8G", "-XX:+UseNUMA"]);
-            },
-            &["advice jvm.use_numa node1: on, and bound to one NUMA node"],
-        ),
-        (
-            |f| {
-                f.memory_nodes = Ok("0-1".into());
-                f.processes[0].memory_nodes = Ok("0-1".into());
-            },
-            &["advice jvm.use_numa node1: off, with several NUMA nodes"],
-        ),
-        (
-            // Two groups of 16 GiB are 32, one that both are in is 16.
-            |f| in_groups(f, ["/a", "/b"]),
-            &["advice cpu.gc_threads_of_all: 8 in 2 JVMs on 4 CPUs"],
-        ),
-        (
-            |f| in_groups(f, ["/a", "/a"]),
-            &[
-                "advice cpu.gc_threads_of_all: 8 in 2 JVMs on 4 CPUs",
-                "warning heap.of_all: 16 GiB of 16 GiB (100 %)",
-            ],
-        ),
-        (
-            |f| arguments(f, &["-Xms8G", "-Xmx8G", "-XX:ParallelGCThreads=16"]),
-            &[
-                "warning cpu.gc_threads_of_all: 16 in 1 JVM on 4 CPUs",
-                "warning jvm.parallel_gc_threads node1: 16",
-            ],
-        ),
-        (
-            |f| arguments(f, &["-Xms8G", "-Xmx8G", "-XX:ParallelGCThreads=2"]),
-            &["advice jvm.parallel_gc_threads node1: 2"],
-        ),
-        (
-            |f| arguments(f, &["-Xms8G", "-Xmx8G", "-XX:ConcGCThreads=4"]),
-            &[],
-        ),
-        (
-            |f| arguments(f, &["-Xms8G", "-Xmx8G", "-XX:ConcGCThreads=9"]),
-            &["advice jvm.conc_gc_threads node1: 9"],
-        ),
-        (
-            |f| arguments(f, &["-Xms8G", "-Xmx8G", "-XX:ActiveProcessorCount=8"]),
-            &[
-                "advice cpu.gc_threads_of_all: 8 in 1 JVM on 4 CPUs",
-                "warning jvm.active_processors node1: 8",
-                "warning jvm.parallel_gc_threads node1: 8, reckoned",
-            ],
-        ),
-        (
-            |f| f.processes[0].cpu_quota = Some(1.5),
-            &["advice cpu.quota node1: 1.5 CPUs"],
-        ),
-        (
-            |f| f.processes.extend(["node2", "node3"].map(node)),
-            &[
-                "warning cpu.gc_threads_of_all: 12 in 3 JVMs on 4 CPUs",
-                "advice heap.of_all: 24 GiB of 32 GiB (75 %)",
-            ],
-        ),
-    ];
-    check(cases);
+    check(OF_JVMS);
 }
 
 fn in_groups(facts: &mut HostSettings, groups: [&str; 2]) {

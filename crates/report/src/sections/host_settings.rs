@@ -1,8 +1,8 @@
 //! The settings of the hosts that the database depends on: what deviates first, with what would
 //! mend it; everything behind a fold.
 //!
-//! Trials and hosts that were found alike share a row. A value that differs from trial to trial (how
-//! many interrupts came) does not part them: the last one is shown.
+//! Trials and hosts that were found alike share a row. A value that differs from trial to trial
+//! (where interrupts came) does not part them: the last one is shown.
 
 use crate::number;
 use crate::page::{Block, Cell, Column, Row, Section, Table, Tone};
