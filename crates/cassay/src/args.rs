@@ -74,6 +74,12 @@ pub enum Command {
     /// Break something of a kept cluster, see that it is broken, and make it whole.
     #[command(subcommand)]
     Fault(FaultCommand),
+    /// Look at the settings of hosts that Cassandra depends on, each with what is wanted, why, and
+    /// the command that sets it so. Changes nothing.
+    ///
+    /// A warning costs performance or stability; advice matters for some. What cannot be seen says
+    /// why.
+    Doctor(DoctorArgs),
     /// Serve CQL and answer at once, until Ctrl-C: measures a client.
     Null(NullArgs),
     /// List, show, check and sample workloads.
@@ -290,6 +296,31 @@ pub struct AbilitiesArgs {
     /// into your cache there.
     #[arg(long, value_name = "attach:HOST[:PORT]|ssh:HOST", value_parser = elsewhere)]
     pub target: Option<Elsewhere>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct DoctorArgs {
+    /// The hosts of a kept cluster, this machine, or one that ssh finds, asked by this program,
+    /// which is put into your cache there. Without it: of a kept cluster if there is one, else this
+    /// machine.
+    #[arg(long, value_name = "kept|local|ssh:HOST", value_parser = examined)]
+    pub target: Option<DoctorTarget>,
+    #[command(flatten)]
+    pub cluster: ClusterName,
+    /// Show all settings, also those that are as they should be.
+    #[arg(long)]
+    pub all: bool,
+}
+
+/// Which hosts are looked at.
+#[derive(Clone, Debug)]
+pub enum DoctorTarget {
+    /// Those of a kept cluster.
+    Kept,
+    /// This machine.
+    Local,
+    /// A machine that `ssh` finds by this name.
+    Ssh(String),
 }
 
 /// Where abilities are asked for.
@@ -695,6 +726,16 @@ fn elsewhere(text: &str) -> Result<Elsewhere, String> {
         _ => contact_point(text)
             .map(Elsewhere::Attach)
             .map_err(|words| format!("{words}, or ssh:HOST")),
+    }
+}
+
+/// `kept`, `local` or `ssh:HOST`.
+fn examined(text: &str) -> Result<DoctorTarget, String> {
+    match (text, elsewhere(text)) {
+        ("kept", _) => Ok(DoctorTarget::Kept),
+        ("local", _) => Ok(DoctorTarget::Local),
+        (_, Ok(Elsewhere::Ssh(host))) => Ok(DoctorTarget::Ssh(host)),
+        _ => Err("write kept, local or ssh:HOST".to_owned()),
     }
 }
 

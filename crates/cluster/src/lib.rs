@@ -13,6 +13,7 @@ mod change;
 mod cluster;
 mod counts;
 mod data_use;
+pub mod doctor;
 mod handle;
 pub mod hidden;
 mod java;

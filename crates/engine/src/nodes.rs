@@ -6,9 +6,12 @@
 use super::gather;
 use super::running::Running;
 use anyhow::Result;
+use cluster::doctor::{Examined, Level};
 use cluster::{Effect, NodeConfiguration, Proof, SchemaOption};
 use std::collections::BTreeMap;
-use store::record::{FORMAT, HostRecord, NodeRecord, NodesRecord, ProofOutcome, ProofRecord};
+use store::record::{
+    FORMAT, HostRecord, HostSettingRecord, NodeRecord, NodesRecord, ProofOutcome, ProofRecord,
+};
 use study::settings::{Keyspace, Settings, Target};
 use workload::Program;
 
@@ -39,10 +42,19 @@ pub fn record(
         }
     };
     note("hosts", hosts(running, &mut record.hosts));
+    let mut said = Vec::new();
     let observed = cluster.observe().map(|observed| {
+        said.clone_from(&observed.nodes);
         configured(observed.nodes, &mut record.nodes);
         observed.proofs
     });
+    let examined = cluster.doctor(&said);
+    note(
+        "settings of the hosts",
+        examined.map(|hosts| {
+            record.host_settings = hosts.into_iter().flat_map(host_settings).collect();
+        }),
+    );
     note("state", states(running, &mut record.nodes));
     let keyspace = program.keyspace();
     note("ownership", ownership(running, keyspace, &mut record.nodes));
@@ -133,6 +145,26 @@ fn hosts(running: &Running, into: &mut Vec<HostRecord>) -> Result<()> {
         });
     }
     Ok(())
+}
+
+/// What a host was found to be set to; why, and what would mend it, only where it is not well.
+fn host_settings(host: Examined) -> impl Iterator<Item = HostSettingRecord> {
+    host.findings.into_iter().map(move |one| {
+        let is_well = one.level == Level::Ok;
+        let unless_well = |text: String| if is_well { String::new() } else { text };
+        HostSettingRecord {
+            host: host.host.clone(),
+            setting: one.setting.to_owned(),
+            on: one.on,
+            value: one.value,
+            wanted: one.wanted,
+            verdict: one.level.name().to_owned(),
+            why: unless_well(one.why),
+            fix: unless_well(one.fix),
+            source: unless_well(one.source.to_owned()),
+            start_check: unless_well(one.start_check.to_owned()),
+        }
+    })
 }
 
 fn by_name<'a>(nodes: &'a mut [NodeRecord], name: &str) -> Option<&'a mut NodeRecord> {

@@ -11,7 +11,7 @@ mod empty;
 mod hierarchy;
 mod weight;
 
-pub(super) use hierarchy::{Hierarchy, hierarchies, places, step_aside};
+pub(super) use hierarchy::{Hierarchy, hierarchies, places, places_of, step_aside};
 
 use crate::HostSpec;
 use anyhow::{Context, Result};

@@ -19,6 +19,7 @@ use crate::faults::{Faults, Heal, Inject, Renew, Started};
 use crate::files::{Change, DeviceBytes, Get, List, Space, Sum, Uncache};
 use crate::net::{Namespace, Netlink};
 use crate::process::{self, Identity};
+use crate::settings::ReadSettings;
 use crate::sights::{Receive, See};
 use crate::undo::{Undo, UndoList};
 use crate::volume::Volume;
@@ -74,6 +75,7 @@ pub const CALLS: &[Row<Here>] = &[
     Row::of::<Started>(),
     Row::of::<See>(),
     Row::of::<Receive>(),
+    Row::of::<ReadSettings>(),
 ];
 
 /// A host as its own agent has it.

@@ -18,6 +18,7 @@ mod invocation;
 mod message;
 mod net;
 pub mod probe;
+pub mod settings;
 mod sights;
 mod sockets;
 mod spec;

@@ -20,6 +20,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+pub(crate) use mounts::unescaped;
 pub use network::Reach;
 pub(crate) use network::Receive;
 

@@ -2,7 +2,7 @@
 
 use crate::page::Page;
 use crate::probed;
-use crate::sections::{effective, spread};
+use crate::sections::{effective, host_settings, spread};
 use crate::summary::{ALL, Point, best, variants};
 use crate::view::{RunView, TrialView};
 use serde_json::{Value, json};
@@ -58,6 +58,9 @@ pub fn run(view: &RunView, points: &[Point<'_>]) -> Value {
         if !lab.is_empty() {
             map.insert("lab".into(), lab.into());
             map.insert("configuration".into(), json!(effective::summary(view)));
+        }
+        if let Some(settings) = host_settings::json(view) {
+            map.insert("host_settings".into(), settings);
         }
     }
     data

@@ -22,6 +22,9 @@ pub struct NodesRecord {
     /// Every setting that the study asked for, with what each node says of it.
     #[serde(default)]
     pub proofs: Vec<ProofRecord>,
+    /// Settings of the hosts that the database depends on, the worst of each host first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub host_settings: Vec<HostSettingRecord>,
     /// What could not be seen, a sentence each with the reason.
     #[serde(default)]
     pub unseen: Vec<String>,
@@ -45,6 +48,36 @@ pub struct HostRecord {
     /// In use on the volume when the measured window began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub volume_used_bytes: Option<u64>,
+}
+
+/// One setting of a host: of its kernel, its devices, or what a node may use there.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostSettingRecord {
+    /// The host.
+    pub host: String,
+    /// `vm.max_map_count`, `limit.nofile`, `heap.size`.
+    pub setting: String,
+    /// The node or the device that has it; empty for the host itself.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub on: String,
+    /// What was found; why nothing was, if it is not told.
+    pub value: String,
+    /// What is wanted.
+    pub wanted: String,
+    /// `ok`, `advice`, `warning` or `not told`.
+    pub verdict: String,
+    /// Why it is wanted; empty where it is so.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub why: String,
+    /// The command that sets it so; empty where it is so.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub fix: String,
+    /// Who wants it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub source: String,
+    /// What Cassandra itself checks of it at its start.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub start_check: String,
 }
 
 /// A node.

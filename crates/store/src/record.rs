@@ -17,8 +17,8 @@ pub use crate::endurance::{
 };
 pub use crate::event::{JournalEvent, JournalRecord, MachineFacts, left_out, left_out_words};
 pub use crate::lab::{
-    DataRecord, HostRecord, NodeRecord, NodesRecord, PhaseTimeRecord, ProbeRecord, ProofOutcome,
-    ProofRecord,
+    DataRecord, HostRecord, HostSettingRecord, NodeRecord, NodesRecord, PhaseTimeRecord,
+    ProbeRecord, ProofOutcome, ProofRecord,
 };
 pub use crate::looks::{LookRecord, LooksRecord, RobustRecord};
 pub use crate::published::{

@@ -14,6 +14,7 @@ mod attached_faults;
 mod cassandra;
 mod check;
 mod cli;
+mod doctor;
 mod engine;
 mod faults;
 mod growth;

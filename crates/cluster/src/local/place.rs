@@ -15,7 +15,7 @@ use anyhow::{Context, Result, bail};
 use host::{Able, Agent, Host, HostAbility, HostSpec, Hosts, HostsSpec, Isolation};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A host of a running target.
@@ -382,6 +382,12 @@ impl Nodes {
             let process = node.process.filter(|_| Arc::ptr_eq(&node.host, agent))?;
             Some((node.layout.name.as_str(), process.pid))
         })
+    }
+
+    /// Where the nodes keep their data, as their hosts have it.
+    pub fn data_folders(&self) -> impl Iterator<Item = (&str, PathBuf)> {
+        let nodes = self.nodes.iter().map(|node| &node.layout);
+        nodes.map(|layout| (layout.name.as_str(), layout.folder.clone()))
     }
 
     /// What hosts were asked to be limited to, where they can be limited.

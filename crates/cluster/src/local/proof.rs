@@ -45,7 +45,8 @@ pub struct NodeConfiguration {
     /// `system_views.settings`; empty where it cannot be read.
     pub settings: BTreeMap<String, String>,
     /// Flags of the JVM that are not its defaults, with their origin behind the value where it is
-    /// not the command line: `2 (ergonomic)`. Empty where the JVM cannot be asked.
+    /// not the command line: `2 (ergonomic)`; and the threads of its collector. Empty where the JVM
+    /// cannot be asked.
     pub flags: BTreeMap<String, String>,
     /// The JVM and what it takes its machine for: `version`, `processors`, `memory`, and the facts
     /// of its container by the names that it gives them.
@@ -238,7 +239,8 @@ impl Seen {
         let jvm = self.jvm.unwrap_or_default();
         let flag = |(name, flag): (String, Flag)| {
             let value = match flag.origin.as_str() {
-                "default" => return None,
+                // The JVM reckons this one from its CPUs, and calls it a default all the same.
+                "default" if name != "ParallelGCThreads" => return None,
                 "command line" => flag.value,
                 origin => format!("{} ({origin})", flag.value),
             };

@@ -186,3 +186,10 @@ pub(crate) fn places(hierarchies: &[Hierarchy], name: &str) -> Vec<CgroupDir> {
     };
     hierarchies.iter().map(place).collect()
 }
+
+/// The groups of a process out of its `cgroup`, in the hierarchies that are mounted: where each is,
+/// where its hierarchy begins, and whether that is of version 2.
+pub(crate) fn places_of(mountinfo: &str, own: &str) -> Vec<(PathBuf, PathBuf, bool)> {
+    let place = |one: Hierarchy| (one.parent, one.top, one.unified);
+    parse(mountinfo, own).into_iter().map(place).collect()
+}

@@ -33,7 +33,7 @@ fn of_line(line: &str, folder: &Path) -> Option<Mounted> {
 }
 
 /// The kernel writes a blank, a tab, a line feed and a backslash as `\040`, its octal number.
-fn unescaped(word: &str) -> String {
+pub(crate) fn unescaped(word: &str) -> String {
     let mut parts = word.split('\\');
     let mut text = parts.next().unwrap_or_default().to_owned();
     for part in parts {

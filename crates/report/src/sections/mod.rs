@@ -24,6 +24,7 @@ pub mod cluster;
 pub mod data;
 pub mod effective;
 pub mod faults;
+pub mod host_settings;
 pub mod instrument;
 pub mod proofs;
 pub mod requests;

@@ -139,6 +139,14 @@ fn hostile_nodes() -> NodesRecord {
         }],
         nodes: vec![node(HOSTILE), node("node2")],
         proofs: vec![proof(true), proof(false)],
+        host_settings: vec![HostSettingRecord {
+            host: HOSTILE.into(),
+            setting: HOSTILE.into(),
+            value: HOSTILE.into(),
+            verdict: "warning".into(),
+            fix: HOSTILE.into(),
+            ..HostSettingRecord::default()
+        }],
         unseen: vec![HOSTILE.into()],
         ..NodesRecord::default()
     }

@@ -85,8 +85,60 @@ pub fn nodes(index: usize, count: usize, writes: &str) -> NodesRecord {
         hosts: (1..=count).map(host).collect(),
         nodes: (1..=count).map(node).collect(),
         proofs: (1..=count).flat_map(proofs).collect(),
+        host_settings: (1..=count).flat_map(|i| host_settings(i, index)).collect(),
         unseen: vec!["numa: this machine has one node, so nothing can be remote".into()],
     }
+}
+
+/// One setting of each verdict; one has another value in each trial.
+fn host_settings(i: usize, trial: usize) -> Vec<HostSettingRecord> {
+    let one = |setting: &str, on: &str, value: &str, wanted: &str, verdict: &str| {
+        let deviates = ["warning", "advice"].contains(&verdict);
+        let say = |text: &str| {
+            if deviates {
+                text.to_owned()
+            } else {
+                String::new()
+            }
+        };
+        HostSettingRecord {
+            host: format!("host{i}"),
+            setting: setting.into(),
+            on: on.into(),
+            value: value.into(),
+            wanted: wanted.into(),
+            verdict: verdict.into(),
+            why: say("It costs time."),
+            fix: say("sysctl --system"),
+            source: say("Apache Cassandra"),
+            start_check: say("checkIt warns"),
+        }
+    };
+    let node = format!("node{i}");
+    vec![
+        one(
+            "vm.max_map_count",
+            "",
+            "65530",
+            "at least 1048575",
+            "warning",
+        ),
+        one(
+            "irq.disk",
+            "",
+            &format!("9{trial} % on CPU 1"),
+            "several CPUs",
+            "advice",
+        ),
+        one(
+            "disk.scheduler",
+            "vda",
+            "no /sys/block/vda/queue/scheduler",
+            "none",
+            "not told",
+        ),
+        one("heap.size", &node, "1 GiB", "below 32 GiB", "ok"),
+    ]
 }
 
 /// A wave that differs by place, so that lines can be told apart.

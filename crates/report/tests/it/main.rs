@@ -9,6 +9,7 @@ mod faults;
 mod fixture;
 mod golden;
 mod history;
+mod host_settings;
 mod hostile;
 mod lab;
 mod panels;

@@ -1,0 +1,283 @@
+//! `cassay doctor`: the settings of hosts that Cassandra depends on, and what would mend them.
+
+use super::dirs;
+use crate::args::{Common, DoctorArgs, DoctorTarget};
+use crate::exit::Exit;
+use crate::terminal;
+use ::cluster::doctor::{self, Examined, Finding, Level};
+use ::cluster::kept;
+use anyhow::Result;
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// How far what is said of a setting stands in from its row.
+const INDENT: &str = "      ";
+
+/// Does the command.
+pub fn run(args: &DoctorArgs, common: &Common) -> Result<Exit> {
+    let hosts = examine(args)?;
+    for host in &hosts {
+        for unseen in &host.unseen {
+            terminal::say(&format!("note: {}: {unseen}", host.host));
+        }
+    }
+    if common.json {
+        terminal::json(&hosts.iter().map(to_json).collect());
+        return Ok(Exit::Done);
+    }
+    terminal::data(&text(&hosts, args.all, terminal::columns()));
+    Ok(Exit::Done)
+}
+
+fn examine(args: &DoctorArgs) -> Result<Vec<Examined>> {
+    match &args.target {
+        Some(DoctorTarget::Local) => Ok(vec![doctor::here()]),
+        Some(DoctorTarget::Ssh(host)) => {
+            let agent = host::Agent::over_ssh(Path::new("ssh"), host)?;
+            Ok(vec![doctor::there(&agent, host)?])
+        }
+        Some(DoctorTarget::Kept) => of_kept(args),
+        None if args.cluster.cluster.is_some() || is_one_kept()? => of_kept(args),
+        None => Ok(vec![doctor::here()]),
+    }
+}
+
+fn is_one_kept() -> Result<bool> {
+    Ok(kept::status(&dirs()?).iter().any(|one| one.keep))
+}
+
+fn of_kept(args: &DoctorArgs) -> Result<Vec<Examined>> {
+    let say = &mut |text: &str| terminal::say(text);
+    let cluster = kept::open(&dirs()?, args.cluster.cluster.as_deref(), say)?;
+    // A node that does not answer has a command line all the same.
+    let told = cluster.observe().unwrap_or_else(|error| {
+        terminal::say(&format!(
+            "note: flags are those of command lines only: {error:#}"
+        ));
+        ::cluster::Observed::default()
+    });
+    cluster.doctor(&told.nodes)
+}
+
+/// One setting, and the hosts that have it alike, with their nodes or devices.
+struct Shared<'a> {
+    finding: &'a Finding,
+    hosts: Vec<&'a str>,
+    on: Vec<&'a str>,
+}
+
+/// All settings, the worst first, each once.
+fn shared(hosts: &[Examined]) -> Vec<Shared<'_>> {
+    let mut all: Vec<Shared<'_>> = Vec::new();
+    let is_alike = |a: &Finding, b: &Finding| {
+        let but_where = |one: &Finding| Finding {
+            on: String::new(),
+            ..one.clone()
+        };
+        but_where(a) == but_where(b)
+    };
+    for host in hosts {
+        for finding in &host.findings {
+            let known = all.iter().position(|one| is_alike(one.finding, finding));
+            let index = known.unwrap_or(all.len());
+            if known.is_none() {
+                all.push(Shared {
+                    finding,
+                    hosts: Vec::new(),
+                    on: Vec::new(),
+                });
+            }
+            let one = &mut all[index];
+            if !one.hosts.contains(&host.host.as_str()) {
+                one.hosts.push(&host.host);
+            }
+            if !one.on.contains(&finding.on.as_str()) {
+                one.on.push(&finding.on);
+            }
+        }
+    }
+    all.sort_by_key(|one| one.finding.level);
+    all
+}
+
+/// So many names stand in a cell.
+const NAMES_MAX: usize = 4;
+
+/// Names, in short where they are many.
+fn names(all: &[&str]) -> String {
+    match all.len().checked_sub(NAMES_MAX) {
+        Some(more) if more > 1 => format!("{} and {more} more", all[..NAMES_MAX].join(", ")),
+        _ => all.join(", "),
+    }
+}
+
+fn text(hosts: &[Examined], with_all: bool, columns: usize) -> String {
+    let mut text = String::new();
+    for host in hosts {
+        text += &format!("{}: {}\n", host.host, host.about.join(", "));
+    }
+    if hosts.iter().any(|host| host.is_contained) {
+        text += "A container has the kernel of its machine: set its values there.\n";
+    }
+    let all = shared(hosts);
+    let count = |level| all.iter().filter(|one| one.finding.level == level).count();
+    let is_shown = |one: &&Shared<'_>| with_all || one.finding.level != Level::Ok;
+    let shown: Vec<&Shared<'_>> = all.iter().filter(is_shown).collect();
+    let head = ["Verdict", "Host", "Setting", "On", "Value", "Wanted"];
+    let row = |one: &&Shared<'_>| {
+        let finding = one.finding;
+        let name = match one.hosts.len() {
+            several if several > 1 && several == hosts.len() => "all".to_owned(),
+            _ => names(&one.hosts),
+        };
+        let value = match finding.level {
+            Level::NotTold => "?",
+            _ => &finding.value,
+        };
+        let cells = [
+            finding.level.name(),
+            &name,
+            finding.setting,
+            &finding.on,
+            value,
+        ];
+        [
+            cells.map(str::to_owned).to_vec(),
+            vec![finding.wanted.clone()],
+        ]
+        .concat()
+    };
+    if !shown.is_empty() {
+        let head = head.map(str::to_owned).to_vec();
+        let rows: Vec<_> = [head].into_iter().chain(shown.iter().map(row)).collect();
+        let table = terminal::table(&rows, &[false; 6]);
+        let mut lines = table.lines();
+        text += &format!("\n{}\n", lines.next().unwrap_or_default());
+        for (line, one) in lines.zip(&shown) {
+            text += &format!("{line}\n{}", explained(one.finding, columns));
+        }
+    }
+    text + &format!(
+        "\n{} to mend, {} to consider, {} not told, {} as they should be{}\n",
+        count(Level::Warning),
+        count(Level::Advice),
+        count(Level::NotTold),
+        count(Level::Ok),
+        match with_all {
+            true => "",
+            false => " (--all shows them)",
+        }
+    )
+}
+
+/// What stands below a row: why, and what would mend it; of what is not told, why not.
+fn explained(finding: &Finding, columns: usize) -> String {
+    match finding.level {
+        Level::Ok => String::new(),
+        Level::NotTold => wrapped(&finding.value, columns),
+        Level::Advice | Level::Warning => {
+            let check = match finding.start_check {
+                "" => String::new(),
+                check => format!(" Cassandra's own check at start: {check}."),
+            };
+            let why = format!("{}{check} ({})", finding.why, finding.source);
+            // A command is copied, so that it is never broken.
+            format!("{}{INDENT}fix: {}\n", wrapped(&why, columns), finding.fix)
+        }
+    }
+}
+
+/// A text in lines that fit.
+fn wrapped(text: &str, columns: usize) -> String {
+    let room = columns.saturating_sub(INDENT.len()).max(40);
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= room => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+        .iter()
+        .map(|line| format!("{INDENT}{line}\n"))
+        .collect()
+}
+
+fn to_json(host: &Examined) -> Value {
+    let finding = |one: &Finding| {
+        json!({
+            "setting": one.setting, "on": one.on, "value": one.value, "wanted": one.wanted,
+            "verdict": one.level.name(), "why": one.why, "fix": one.fix, "source": one.source,
+            "start_check": one.start_check,
+        })
+    };
+    json!({
+        "host": host.host,
+        "about": host.about,
+        "in_container": host.is_contained,
+        "settings": host.findings.iter().map(finding).collect::<Vec<_>>(),
+        "unseen": host.unseen,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn finding(setting: &'static str, level: Level) -> Finding {
+        Finding {
+            setting,
+            on: String::new(),
+            value: "1".into(),
+            wanted: "2".into(),
+            level,
+            why: "It costs time.".into(),
+            fix: "set it".into(),
+            source: "somebody",
+            start_check: "",
+        }
+    }
+
+    #[test]
+    fn hosts_that_are_alike_share_a_row_and_what_is_well_is_counted() {
+        let host = |name: &str, findings: Vec<Finding>| Examined {
+            host: name.into(),
+            about: vec!["2 CPUs".into()],
+            is_contained: false,
+            findings,
+            unseen: Vec::new(),
+        };
+        let (bad, well) = (finding("a", Level::Warning), finding("b", Level::Ok));
+        let hosts = [
+            host("host1", vec![bad.clone(), well.clone()]),
+            host("host2", vec![bad, well, finding("c", Level::Advice)]),
+        ];
+        let said = text(&hosts, false, 80);
+        let expected = "host1: 2 CPUs\nhost2: 2 CPUs\n\n  \
+             Verdict  Host   Setting  On  Value  Wanted\n  \
+             warning  all    a            1      2\n      \
+             It costs time. (somebody)\n      fix: set it\n  \
+             advice   host2  c            1      2\n      \
+             It costs time. (somebody)\n      fix: set it\n\n\
+             1 to mend, 1 to consider, 0 not told, 1 as they should be (--all shows them)\n";
+        assert_eq!(said, expected);
+        assert!(text(&hosts, true, 80).contains("ok       all    b"));
+    }
+
+    #[test]
+    fn a_reason_is_broken_between_words_and_a_command_is_not() {
+        let mut one = finding("a", Level::Warning);
+        one.why = "word ".repeat(30);
+        one.fix = "command ".repeat(30);
+        let said = explained(&one, 60);
+        let lines: Vec<&str> = said.lines().collect();
+        assert!(
+            lines[..lines.len() - 1].iter().all(|line| line.len() <= 60),
+            "{said}"
+        );
+        assert!(lines[lines.len() - 1].len() > 200);
+    }
+}

@@ -1,0 +1,196 @@
+//! CPUs: their frequency, NUMA, who interrupts them, and how much of them nodes may have.
+
+use super::{INTEL, Judged, Level, Look, OURS, Rule, View, list, unless};
+use host::settings::{Interrupt, Queue};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Fewer interrupts than this say nothing of where they go.
+const COUNT_MIN: u64 = 10_000;
+
+/// From this share on one CPU takes them all.
+const SHARE_MAX: f64 = 0.9;
+
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        setting: "cpu.governor",
+        wanted: "performance",
+        why: "Otherwise the kernel lowers the frequency of CPUs that wait for disks or requests, \
+              and raises it too late.",
+        fix: "cpupower frequency-set -g performance",
+        source: INTEL,
+        start_check: "",
+        look: Look::By(governor),
+    },
+    Rule {
+        setting: "kernel.numa_balancing",
+        wanted: "0 where memory has several NUMA nodes",
+        why: "The kernel takes pages away from processes for a while to see who uses them, and \
+              moves them; a bound node has nothing of that.",
+        fix: super::sysctl!("kernel.numa_balancing", "0"),
+        source: OURS,
+        start_check: "",
+        look: Look::By(numa_balancing),
+    },
+    Rule {
+        setting: "irq.network",
+        wanted: "queues on several CPUs, away from those that nodes are bound to",
+        why: "A CPU that takes all packets does nothing else under load, and who is bound to it \
+              waits.",
+        fix: "ethtool -L LINK combined CPUS; systemctl enable --now irqbalance; or echo CPUS > \
+              /proc/irq/NUMBER/smp_affinity_list",
+        source: OURS,
+        start_check: "",
+        look: Look::By(|view| interrupts(view, Queue::Network)),
+    },
+    Rule {
+        setting: "irq.disk",
+        wanted: "queues on several CPUs, away from those that nodes are bound to",
+        why: "A CPU that takes the ends of all requests does nothing else under load, and who is \
+              bound to it waits.",
+        fix: "echo CPUS > /proc/irq/NUMBER/smp_affinity_list; NVMe queues are placed by the kernel \
+              alone: give each node a disk of its own NUMA node",
+        source: OURS,
+        start_check: "",
+        look: Look::By(|view| interrupts(view, Queue::Disk)),
+    },
+    Rule {
+        setting: "cpu.quota",
+        wanted: "no quota: CPUs of its own instead (cpuset)",
+        why: "Who has used its share of 100 ms up stands still until the next: collections and \
+              requests get pauses that no log explains.",
+        fix: "AllowedCPUs= instead of CPUQuota= in the unit; in Kubernetes whole CPUs, requests \
+              equal to limits, and the static CPU manager policy",
+        source: OURS,
+        start_check: "",
+        look: Look::By(quota),
+    },
+    Rule {
+        setting: "cpu.gc_threads_of_all",
+        wanted: "no more than there are CPUs",
+        why: "Every JVM takes all CPUs for its own. When several collect at once their threads \
+              push each other away, and pauses grow by as much.",
+        fix: "give each node CPUs of its own (AllowedCPUs= of its unit, taskset -c), or \
+              -XX:ActiveProcessorCount=SHARE and -Dcassandra.available_processors=SHARE",
+        source: OURS,
+        start_check: "",
+        look: Look::By(gc_threads_of_all),
+    },
+];
+
+fn governor(view: &View<'_>) -> Vec<Judged> {
+    let governors = &view.facts.governors;
+    let names = governors.keys().cloned().collect::<Vec<_>>().join(", ");
+    vec![match (governors.is_empty(), view.facts.is_virtual) {
+        (true, true) => Judged::new("none: the hypervisor's machine has it", Level::Ok),
+        (true, false) => Judged::not_told("no CPU has a governor: the firmware may have it"),
+        _ => Judged::new(&*names, unless(names == "performance", Level::Advice)),
+    }]
+}
+
+fn numa_balancing(view: &View<'_>) -> Vec<Judged> {
+    let nodes = view.memory_nodes();
+    vec![match view.number("kernel.numa_balancing") {
+        _ if nodes < 2 => Judged::new("one NUMA node", Level::Ok),
+        Ok(number) => Judged::new(number.to_string(), unless(number == 0, Level::Advice)),
+        Err(why) => Judged::not_told(why),
+    }]
+}
+
+/// Where interrupts have gone, and whether they can go elsewhere.
+fn interrupts(view: &View<'_>, queue: Queue) -> Vec<Judged> {
+    let all = match &view.facts.interrupts {
+        Ok(all) => all.iter().filter(|one| one.queue == queue),
+        Err(why) => return vec![Judged::not_told(why)],
+    };
+    let all: Vec<&Interrupt> = all.collect();
+    if all.is_empty() {
+        return vec![Judged::not_told("/proc/interrupts names no such queue")];
+    }
+    let mut by_cpu: BTreeMap<usize, u64> = BTreeMap::new();
+    for (cpu, count) in all.iter().flat_map(|one| &one.counts) {
+        let sum = by_cpu.entry(*cpu).or_default();
+        *sum = sum.saturating_add(*count);
+    }
+    let total: u64 = by_cpu
+        .values()
+        .fold(0, |sum, count| sum.saturating_add(*count));
+    let busiest = by_cpu.iter().max_by_key(|(_, count)| **count);
+    let Some((cpu, count)) = busiest.filter(|_| total > 0) else {
+        return vec![Judged::new("none came yet", Level::Ok)];
+    };
+    let share = *count as f64 / total as f64;
+    let queues = all.iter().filter(|one| !one.counts.is_empty()).count();
+    let alone = if queues == 1 { " (one queue)" } else { "" };
+    let value = format!("{:.0} % on CPU {cpu}{alone}", 100.0 * share);
+    let has_one_cpu = view.cpus() == Some(1);
+    if has_one_cpu || total < COUNT_MIN {
+        return vec![Judged::new(value, Level::Ok)];
+    }
+    let may: BTreeSet<usize> = all
+        .iter()
+        .flat_map(|one| list(&one.cpus).unwrap_or_default())
+        .collect();
+    let bound = bound_to(view, *cpu);
+    let is_alone = share >= SHARE_MAX;
+    vec![match (is_alone, bound.is_empty()) {
+        (true, false) => {
+            let value = format!("{value}, to which {} is bound", bound.join(", "));
+            Judged::new(value, Level::Warning)
+        }
+        (true, true) if queues > 1 && may.len() == 1 => Judged::new(
+            format!("{value}, and all may go nowhere else"),
+            Level::Warning,
+        ),
+        (true, true) => Judged::new(value, Level::Advice),
+        (false, _) => Judged::new(value, Level::Ok),
+    }]
+}
+
+/// The nodes that may use a CPU and not all of the others.
+fn bound_to(view: &View<'_>, cpu: usize) -> Vec<String> {
+    let all = view.cpus().unwrap_or(usize::MAX);
+    let is_bound = |cpus: Vec<usize>| cpus.len() < all && cpus.contains(&cpu);
+    let jvms = view.jvms.iter();
+    let bound = jvms.filter(|jvm| jvm.cpus().is_some_and(is_bound));
+    bound.map(super::Jvm::name).collect()
+}
+
+fn quota(view: &View<'_>) -> Vec<Judged> {
+    let judge = |jvm: &super::Jvm<'_>| {
+        let judged = match jvm.process.cpu_quota {
+            None => Judged::new("none", Level::Ok),
+            Some(quota) => Judged::new(format!("{quota} CPUs"), Level::Advice),
+        };
+        judged.on(jvm.name())
+    };
+    view.jvms.iter().map(judge).collect()
+}
+
+fn gc_threads_of_all(view: &View<'_>) -> Vec<Judged> {
+    let jvms = &view.jvms;
+    if jvms.is_empty() {
+        return Vec::new();
+    }
+    let threads: Option<Vec<usize>> = jvms.iter().map(super::Jvm::parallel).collect();
+    // Those that any of them may use.
+    let cpus: Option<Vec<Vec<usize>>> = jvms.iter().map(super::Jvm::cpus).collect();
+    let cpus: Option<BTreeSet<usize>> = cpus.map(|all| all.into_iter().flatten().collect());
+    let (Some(threads), Some(cpus)) = (threads, cpus) else {
+        return vec![Judged::not_told(
+            "not all JVMs say how many threads collect, or their CPUs",
+        )];
+    };
+    let (sum, cpus) = (threads.iter().sum::<usize>(), cpus.len());
+    let level = match sum {
+        _ if sum <= cpus => Level::Ok,
+        _ if sum <= 2 * cpus => Level::Advice,
+        _ => Level::Warning,
+    };
+    let (jvms, cpus) = (number(jvms.len(), "JVM"), number(cpus, "CPU"));
+    vec![Judged::new(format!("{sum} in {jvms} on {cpus}"), level)]
+}
+
+fn number(count: usize, what: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{plural}")
+}

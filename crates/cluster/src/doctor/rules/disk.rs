@@ -1,0 +1,157 @@
+//! File systems and block devices below the data.
+
+use super::{APACHE, DATASTAX, INTEL, Judged, Level, Look, Rule, View, unless};
+use host::settings::{Device, Mount, Told};
+
+/// What is read ahead of a random read is thrown away: more than this hurts on disks that do not
+/// turn, and on those that do.
+const AHEAD_KIB_MAX: u64 = 16;
+const AHEAD_KIB_MAX_ROTATIONAL: u64 = 64;
+
+/// From here on Cassandra itself warns.
+const AHEAD_KIB_WARN: u64 = 128;
+
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        setting: "disk.read_ahead",
+        wanted: "at most 16 KiB (8 is recommended)",
+        why: "A read of one row brings so much from the disk, and drives what others need out of \
+              the page cache.",
+        fix: "echo 8 > /sys/block/{on}/queue/read_ahead_kb (at every start: a udev rule, \
+              ACTION==\"add|change\", KERNEL==\"{on}\", ATTR{queue/read_ahead_kb}=\"8\")",
+        source: INTEL,
+        start_check: "checkReadAheadKbSetting warns above 128",
+        look: Look::By(read_ahead),
+    },
+    Rule {
+        setting: "disk.scheduler",
+        wanted: "none or mq-deadline",
+        why: "Fast disks order requests themselves; fair queueing delays them and costs CPU time.",
+        fix: "echo none > /sys/block/{on}/queue/scheduler (at every start: a udev rule, \
+              ACTION==\"add|change\", KERNEL==\"{on}\", ATTR{queue/scheduler}=\"none\")",
+        source: DATASTAX,
+        start_check: "",
+        look: Look::By(scheduler),
+    },
+    Rule {
+        setting: "disk.rotational",
+        wanted: "0",
+        why: "The kernel holds the disk to turn, as it does of many virtual disks, and orders and \
+              accounts requests for that.",
+        fix: "echo 0 > /sys/block/{on}/queue/rotational, if it does not turn; a disk that does \
+              shares no spindle with the commit log",
+        source: APACHE,
+        start_check: "",
+        look: Look::By(rotational),
+    },
+    Rule {
+        setting: "disk.file_system",
+        wanted: "ext4 or xfs",
+        why: "What is tested with Cassandra. Network file systems break its promise of durability, \
+              copying ones write more.",
+        fix: "move data_file_directories and commitlog_directory to a volume of ext4 or xfs",
+        source: APACHE,
+        start_check: "",
+        look: Look::By(file_system),
+    },
+];
+
+/// What is known of a device, each once, of those that `is_wanted` of a mount has.
+fn each(
+    view: &View<'_>,
+    is_wanted: impl Fn(usize, &Device) -> bool,
+    judge: impl Fn(&Device) -> Judged,
+) -> Vec<Judged> {
+    let mut seen: Vec<&str> = Vec::new();
+    let mut all = Vec::new();
+    for mount in &view.facts.mounts {
+        for (index, device) in mount.devices.iter().enumerate() {
+            if is_wanted(index, device) && !seen.contains(&device.name.as_str()) {
+                seen.push(&device.name);
+                all.push(judge(device).on(device.name.clone()));
+            }
+        }
+    }
+    all.extend(view.facts.mounts.iter().filter_map(bare));
+    all
+}
+
+/// Of a mount without a device of its own nobody knows.
+fn bare(mount: &Mount) -> Option<Judged> {
+    let why = format!("no device of {} can be seen ({})", mount.place, mount.kind);
+    mount
+        .devices
+        .is_empty()
+        .then(|| Judged::not_told(why).on(mount.place.clone()))
+}
+
+fn told<T>(value: &Told<T>, judge: impl FnOnce(&T) -> Judged) -> Judged {
+    match value {
+        Ok(value) => judge(value),
+        Err(why) => Judged::not_told(why),
+    }
+}
+
+/// That of the device of the file system counts; those below it read what they are asked for.
+fn read_ahead(view: &View<'_>) -> Vec<Judged> {
+    each(
+        view,
+        |index, _| index == 0,
+        |device| {
+            told(&device.read_ahead_kib, |kib| {
+                let most = match device.is_rotational {
+                    Ok(true) => AHEAD_KIB_MAX_ROTATIONAL,
+                    _ => AHEAD_KIB_MAX,
+                };
+                let level = match *kib {
+                    kib if kib <= most => Level::Ok,
+                    kib if kib <= AHEAD_KIB_WARN => Level::Advice,
+                    _ => Level::Warning,
+                };
+                Judged::new(format!("{kib} KiB"), level)
+            })
+        },
+    )
+}
+
+/// Only who hands requests to a disk orders them.
+fn scheduler(view: &View<'_>) -> Vec<Judged> {
+    each(
+        view,
+        |_, device| !device.is_made_of_others,
+        |device| {
+            told(&device.scheduler, |name| {
+                let is_fine = ["none", "noop", "deadline", "mq-deadline", "kyber"];
+                Judged::new(
+                    name,
+                    unless(is_fine.contains(&name.as_str()), Level::Advice),
+                )
+            })
+        },
+    )
+}
+
+fn rotational(view: &View<'_>) -> Vec<Judged> {
+    each(
+        view,
+        |_, device| !device.is_made_of_others,
+        |device| {
+            told(&device.is_rotational, |turns| {
+                Judged::new(u8::from(*turns).to_string(), unless(!turns, Level::Advice))
+            })
+        },
+    )
+}
+
+fn file_system(view: &View<'_>) -> Vec<Judged> {
+    let judge = |mount: &Mount| {
+        let level = match mount.kind.as_str() {
+            "ext4" | "xfs" => Level::Ok,
+            kind if kind.starts_with("nfs") || kind == "cifs" || kind == "smb3" => Level::Warning,
+            "tmpfs" | "ramfs" => Level::Warning,
+            _ => Level::Advice,
+        };
+        Judged::new(mount.kind.clone(), level).on(mount.place.clone())
+    };
+    view.facts.mounts.iter().map(judge).collect()
+}

@@ -1,0 +1,290 @@
+//! Heaps and threads of the nodes' Java machines, against what their host has.
+
+use super::super::jvm::{Jvm, concurrent_threads, list, parallel_threads};
+use super::{APACHE, INTEL, JDK, Judged, Level, Look, OURS, Rule, View, bytes, unless};
+
+const GIB: u64 = 1 << 30;
+
+/// A heap of this size and more has pointers of 8 bytes: 32 GiB, less what the JVM keeps at the
+/// address 0.
+const POINTERS_GROW_BYTES: u64 = 32 * GIB - (32 << 20);
+
+/// So much it must then have for as many objects as fitted below.
+const WORTH_IT_BYTES: u64 = 38 * GIB;
+
+/// Of memory, all heaps together: beyond the first the page cache is small, beyond the second
+/// buffers, maps and the kernel have too little.
+const HEAPS_SHARE_MAX: f64 = 0.5;
+const HEAPS_SHARE_WARN: f64 = 0.75;
+
+const FLAGS: &str = "in jvm-server.options and jvmNN-server.options";
+
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        setting: "heap.size",
+        wanted: "below 32 GiB, or above 38 GiB",
+        why: "From 32 GiB on every pointer takes 8 bytes instead of 4, so that a heap of 32 to 38 \
+              GiB holds less than one of 31.",
+        fix: "-Xms31G -Xmx31G in jvm-server.options",
+        source: INTEL,
+        start_check: "",
+        look: Look::By(heap_size),
+    },
+    Rule {
+        setting: "heap.initial",
+        wanted: "the same as the maximum",
+        why: "A heap that grows does so in pauses, and its memory may be gone to others by then.",
+        fix: "the same value for -Xms and -Xmx in jvm-server.options",
+        source: APACHE,
+        start_check: "",
+        look: Look::By(heap_initial),
+    },
+    Rule {
+        setting: "heap.of_all",
+        wanted: "at most 50 % of memory (25 to 50 % is usual)",
+        why: "The rest is the page cache, from which most reads are answered, and what nodes have \
+              outside of their heaps.",
+        fix: "smaller -Xms and -Xmx in jvm-server.options, or fewer nodes on the host",
+        source: INTEL,
+        start_check: "",
+        look: Look::By(heap_of_all),
+    },
+    Rule {
+        setting: "heap.in_group",
+        wanted: "at most 75 % of the memory limit of its control group",
+        why: "The limit holds buffers, maps and page cache too; beyond it the kernel kills the \
+              node. Cassandra's scripts reckon the heap from the whole machine.",
+        fix: "smaller -Xms and -Xmx in jvm-server.options, or a larger MemoryMax= or limit",
+        source: OURS,
+        start_check: "",
+        look: Look::By(heap_in_group),
+    },
+    Rule {
+        setting: "jvm.use_numa",
+        wanted: "on where it may use the memory of several NUMA nodes",
+        why: "With several nodes each thread allocates nearby; with one, or bound to one, there is \
+              nothing to choose, and the JVM switches it off by itself from version 9 on.",
+        fix: "-XX:-UseNUMA (or +) in jvm-server.options",
+        source: JDK,
+        start_check: "",
+        look: Look::By(use_numa),
+    },
+    Rule {
+        setting: "jvm.active_processors",
+        wanted: "as many CPUs as it may use",
+        why: "By this number the JVM and Cassandra size their pools of threads.",
+        fix: "-XX:ActiveProcessorCount and -Dcassandra.available_processors in jvm-server.options: \
+              as many as the cpuset has, or neither",
+        source: JDK,
+        start_check: "",
+        look: Look::By(active_processors),
+    },
+    Rule {
+        setting: "jvm.parallel_gc_threads",
+        wanted: "what the JVM reckons from its CPUs: all up to 8, five of eight beyond",
+        why: "More threads than CPUs push each other away while the world stands still; fewer \
+              leave CPUs idle then.",
+        fix: "no -XX:ParallelGCThreads, or one that fits its CPUs",
+        source: JDK,
+        start_check: "",
+        look: Look::By(parallel_gc_threads),
+    },
+    Rule {
+        setting: "jvm.conc_gc_threads",
+        wanted: "a quarter of the parallel ones, or up to as many",
+        why: "They work beside requests: too many take their CPUs, too few are overtaken by \
+              allocation, and the world stands still for a full collection.",
+        fix: "no -XX:ConcGCThreads, or one that fits",
+        source: JDK,
+        start_check: "",
+        look: Look::By(conc_gc_threads),
+    },
+    Rule {
+        setting: "jvm.jemalloc",
+        wanted: "preloaded, if memory outside of the heap grows",
+        why: "For information: glibc's allocator leaves holes when many threads make and free \
+              buffers.",
+        fix: "apt-get install libjemalloc2 || dnf install jemalloc; Cassandra's script finds it",
+        source: APACHE,
+        start_check: "checkJemalloc says whether it is there",
+        look: Look::By(jemalloc),
+    },
+];
+
+/// What a function makes of each node.
+fn each(view: &View<'_>, judge: impl Fn(&Jvm<'_>) -> Option<Judged>) -> Vec<Judged> {
+    let of = |jvm: &Jvm<'_>| Some(judge(jvm)?.on(jvm.name()));
+    view.jvms.iter().filter_map(of).collect()
+}
+
+const NO_SIZE: &str = "neither the JVM nor its command line says how large the heap may be";
+
+fn heap_size(view: &View<'_>) -> Vec<Judged> {
+    each(view, |jvm| {
+        let Some(max) = jvm.number("MaxHeapSize") else {
+            return Some(Judged::not_told(NO_SIZE));
+        };
+        // Objects that are aligned to more are reached by 4 bytes in larger heaps.
+        let alignment = jvm
+            .number("ObjectAlignmentInBytes")
+            .unwrap_or(8)
+            .clamp(8, 256);
+        let from = POINTERS_GROW_BYTES.saturating_mul(alignment / 8);
+        let is_between = max >= from && max < WORTH_IT_BYTES;
+        // This collector's pointers always have 8 bytes.
+        let is_fine = !is_between || jvm.is_on("UseZGC");
+        Some(Judged::new(bytes(max), unless(is_fine, Level::Warning)))
+    })
+}
+
+fn heap_initial(view: &View<'_>) -> Vec<Judged> {
+    each(view, |jvm| {
+        let (initial, max) = (jvm.number("InitialHeapSize"), jvm.number("MaxHeapSize"));
+        Some(match (initial, max) {
+            (Some(initial), Some(max)) => {
+                let judged = Judged::new(bytes(initial), unless(initial == max, Level::Advice));
+                judged.wanted(format!("the maximum, {}", bytes(max)))
+            }
+            (None, Some(_)) => Judged::new("not given", Level::Advice),
+            _ => Judged::not_told(NO_SIZE),
+        })
+    })
+}
+
+fn heap_of_all(view: &View<'_>) -> Vec<Judged> {
+    if view.jvms.is_empty() {
+        return Vec::new();
+    }
+    let sizes: Option<Vec<u64>> = view
+        .jvms
+        .iter()
+        .map(|jvm| jvm.number("MaxHeapSize"))
+        .collect();
+    let sum = sizes.map(|all| all.into_iter().fold(0, u64::saturating_add));
+    vec![match (sum, view.memory_bytes()) {
+        (Some(sum), Ok(memory)) if memory > 0 => {
+            let share = sum as f64 / memory as f64;
+            let value = format!(
+                "{} of {} ({:.0} %)",
+                bytes(sum),
+                bytes(memory),
+                100.0 * share
+            );
+            let level = match share {
+                share if share <= HEAPS_SHARE_MAX => Level::Ok,
+                share if share <= HEAPS_SHARE_WARN => Level::Advice,
+                _ => Level::Warning,
+            };
+            Judged::new(value, level)
+        }
+        (None, _) => Judged::not_told(NO_SIZE),
+        (_, Err(why)) => Judged::not_told(why),
+        _ => Judged::not_told("the machine has no memory"),
+    }]
+}
+
+fn heap_in_group(view: &View<'_>) -> Vec<Judged> {
+    each(view, |jvm| {
+        let Some(limit) = jvm.process.memory_limit_bytes else {
+            return Some(Judged::new("no limit", Level::Ok));
+        };
+        let Some(max) = jvm.number("MaxHeapSize") else {
+            return Some(Judged::not_told(NO_SIZE));
+        };
+        let is_fine = max as f64 <= HEAPS_SHARE_WARN * limit as f64;
+        let value = format!("{} of {}", bytes(max), bytes(limit));
+        Some(Judged::new(value, unless(is_fine, Level::Warning)))
+    })
+}
+
+fn use_numa(view: &View<'_>) -> Vec<Judged> {
+    each(view, |jvm| {
+        let is_on = jvm.is_on("UseNUMA");
+        let own = list(&jvm.process.memory_nodes).map(|nodes| nodes.len());
+        let nodes = own.unwrap_or(usize::MAX).min(view.memory_nodes());
+        let is_bound = nodes < view.memory_nodes();
+        let (value, level) = match (is_on, nodes) {
+            (true, 0..=1) if is_bound => ("on, and bound to one NUMA node", Level::Advice),
+            (true, 0..=1) => ("on, without effect: one NUMA node", Level::Ok),
+            (false, 0..=1) => ("off, with one NUMA node", Level::Ok),
+            (true, _) => ("on", Level::Ok),
+            (false, _) => ("off, with several NUMA nodes", Level::Advice),
+        };
+        Some(Judged::new(value, level))
+    })
+}
+
+fn active_processors(view: &View<'_>) -> Vec<Judged> {
+    each(view, |jvm| {
+        let (Some(reckons_with), Some(allowed)) = (jvm.reckons_with(), jvm.allowed()) else {
+            return Some(Judged::not_told("the kernel does not tell its CPUs"));
+        };
+        let given = jvm.count("cassandra.available_processors");
+        let level = match given.unwrap_or(reckons_with).max(reckons_with) {
+            most if most > allowed => Level::Warning,
+            _ => Level::Ok,
+        };
+        let cassandra = given.map(|count| format!(", Cassandra with {count}"));
+        let value = format!("{reckons_with}{}", cassandra.unwrap_or_default());
+        Some(Judged::new(value, level).wanted(format!("at most {allowed}, the CPUs it may use")))
+    })
+}
+
+fn parallel_gc_threads(view: &View<'_>) -> Vec<Judged> {
+    each(view, |jvm| {
+        if !jvm.reckons() {
+            return None;
+        }
+        let Some(allowed) = jvm.allowed() else {
+            return Some(Judged::not_told("the kernel does not tell its CPUs"));
+        };
+        let wanted = parallel_threads(allowed);
+        let given = jvm.count("ParallelGCThreads");
+        let (count, origin) = match (given, jvm.parallel()) {
+            (Some(count), _) => (count, ""),
+            (None, Some(count)) => (count, ", reckoned"),
+            (None, None) => return Some(Judged::not_told("it does not tell")),
+        };
+        let level = match count {
+            _ if count > allowed => Level::Warning,
+            _ if count != wanted => Level::Advice,
+            _ => Level::Ok,
+        };
+        let judged = Judged::new(format!("{count}{origin}"), level);
+        let cpus = if allowed == 1 {
+            "1 CPU".to_owned()
+        } else {
+            format!("{allowed} CPUs")
+        };
+        let fix = format!("-XX:ParallelGCThreads={wanted}, or no such flag, {FLAGS}");
+        Some(judged.wanted(format!("{wanted} on {cpus}")).fix(fix))
+    })
+}
+
+fn conc_gc_threads(view: &View<'_>) -> Vec<Judged> {
+    each(view, |jvm| {
+        let parallel = jvm.parallel().filter(|_| jvm.reckons())?;
+        let reckoned = concurrent_threads(parallel);
+        let Some(count) = jvm.count("ConcGCThreads") else {
+            return Some(Judged::new(format!("{reckoned}, reckoned"), Level::Ok));
+        };
+        let is_fine = (reckoned..=parallel.max(reckoned)).contains(&count);
+        let judged = Judged::new(count.to_string(), unless(is_fine, Level::Advice));
+        let fix = format!("-XX:ConcGCThreads={reckoned}, or no such flag, {FLAGS}");
+        let wanted = match parallel == reckoned {
+            true => reckoned.to_string(),
+            false => format!("{reckoned} to {parallel}"),
+        };
+        Some(judged.wanted(wanted).fix(fix))
+    })
+}
+
+fn jemalloc(view: &View<'_>) -> Vec<Judged> {
+    each(view, |jvm| {
+        Some(match &jvm.process.has_library {
+            Ok(true) => Judged::new("preloaded", Level::Ok),
+            Ok(false) => Judged::new("not preloaded", Level::Ok),
+            Err(why) => Judged::not_told(why),
+        })
+    })
+}

@@ -1,0 +1,427 @@
+//! Limits, memory, network and clocks.
+
+use super::{
+    APACHE, Bound, DATASTAX, INTEL, Judged, Level, Look, OURS, Rule, View, bytes, sysctl, unless,
+};
+use host::settings::ProcessSettings;
+
+/// What may be unwritten before the kernel begins to write it: at 200 MB/s more would take longer
+/// than 5 s, in which everybody who syncs waits.
+const DIRTY_BYTES_MAX: u64 = 1 << 30;
+
+/// Recommended of both: Cassandra's own check asks for less of the first.
+const NOFILE_MIN: u64 = 100_000;
+const NPROC_MIN: u64 = 32_768;
+
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        setting: "limit.nofile",
+        wanted: "at least 100000",
+        why: "Every SSTable has several files and every client a socket. A node that may open no \
+              more stops serving.",
+        fix: "echo 'cassandra - nofile 1048576' >> /etc/security/limits.d/cassandra.conf (systemd: \
+              LimitNOFILE=1048576), then restart Cassandra from a new session",
+        source: DATASTAX,
+        start_check: "SystemInfo wants at least 10000 and warns",
+        look: Look::By(|view| limits(view, "nofile", Some(NOFILE_MIN), Level::Warning)),
+    },
+    Rule {
+        setting: "limit.nproc",
+        wanted: "at least 32768",
+        why: "Threads count as processes of the user. A node that can start none dies.",
+        fix: "echo 'cassandra - nproc 32768' >> /etc/security/limits.d/cassandra.conf (systemd: \
+              LimitNPROC=infinity), then restart Cassandra from a new session",
+        source: DATASTAX,
+        start_check: "SystemInfo wants at least 32768 and warns of degraded performance",
+        look: Look::By(|view| limits(view, "nproc", Some(NPROC_MIN), Level::Warning)),
+    },
+    Rule {
+        setting: "limit.memlock",
+        wanted: "unlimited",
+        why: "Cassandra locks its memory so that it is never swapped out; with a limit it cannot.",
+        fix: "echo 'cassandra - memlock unlimited' >> /etc/security/limits.d/cassandra.conf \
+              (systemd: LimitMEMLOCK=infinity), then restart Cassandra from a new session",
+        source: DATASTAX,
+        start_check: "a failed mlockall is logged",
+        look: Look::By(memlock),
+    },
+    Rule {
+        setting: "limit.as",
+        wanted: "unlimited",
+        why: "SSTables are mapped into the address space, which is far larger than the memory.",
+        fix: "echo 'cassandra - as unlimited' >> /etc/security/limits.d/cassandra.conf (systemd: \
+              LimitAS=infinity), then restart Cassandra from a new session",
+        source: DATASTAX,
+        start_check: "SystemInfo wants at least 0x7fffffff and warns",
+        look: Look::By(|view| limits(view, "as", None, Level::Warning)),
+    },
+    Rule {
+        setting: "vm.max_map_count",
+        wanted: "at least 1048575",
+        why: "Every mapped SSTable takes maps. When they run out, the JVM fails with an error that \
+              looks like lack of memory.",
+        fix: sysctl!("vm.max_map_count", "1048575"),
+        source: APACHE,
+        start_check: "checkMaxMapCount warns",
+        look: Look::Kernel(
+            "vm.max_map_count",
+            Bound::AtLeast(1_048_575),
+            Level::Warning,
+        ),
+    },
+    Rule {
+        setting: "swap",
+        wanted: "none",
+        why: "A heap that is swapped out makes collections last for minutes; the node looks dead \
+              and is not.",
+        fix: "swapoff --all && sed -i '/\\sswap\\s/s/^/#/' /etc/fstab",
+        source: APACHE,
+        start_check: "SystemInfo warns of degraded performance",
+        look: Look::By(swap),
+    },
+    Rule {
+        setting: "vm.swappiness",
+        wanted: "at most 1 where there is swap",
+        why: "The kernel prefers to swap memory out over giving page cache up.",
+        fix: sysctl!("vm.swappiness", "1"),
+        source: DATASTAX,
+        start_check: "",
+        look: Look::By(swappiness),
+    },
+    Rule {
+        setting: "thp.enabled",
+        wanted: "madvise; with always or madvise the JVM may have +UseTransparentHugePages",
+        why: "With `always` the kernel also joins pages of thread stacks and buffers, which grow \
+              by that; with `never` a JVM that asks for large pages gets none.",
+        fix: "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled (at every start: the \
+              kernel parameter transparent_hugepage=madvise)",
+        source: INTEL,
+        start_check: "",
+        look: Look::By(huge_pages),
+    },
+    Rule {
+        setting: "thp.defrag",
+        wanted: "never or defer",
+        why: "Otherwise who touches new memory waits until the kernel has moved other pages away \
+              to make a large one.",
+        fix: "echo never > /sys/kernel/mm/transparent_hugepage/defrag (at every start: a unit or \
+              rc.local)",
+        source: DATASTAX,
+        start_check: "",
+        look: Look::By(defrag),
+    },
+    Rule {
+        setting: "vm.zone_reclaim_mode",
+        wanted: "0",
+        why: "Otherwise a NUMA node gives its page cache up, and stalls, while others have memory.",
+        fix: sysctl!("vm.zone_reclaim_mode", "0"),
+        source: DATASTAX,
+        start_check: "",
+        look: Look::Kernel("vm.zone_reclaim_mode", Bound::AtMost(0), Level::Warning),
+    },
+    Rule {
+        setting: "vm.dirty_background",
+        wanted: "at most 1 GiB",
+        why: "So much may be unwritten before the kernel begins to write; what syncs then, commit \
+              log and flushes, waits behind it.",
+        fix: sysctl!("vm.dirty_background_bytes", "268435456"),
+        source: OURS,
+        start_check: "",
+        look: Look::By(dirty),
+    },
+    Rule {
+        setting: "net.ipv4.tcp_keepalive_time",
+        wanted: "at most 60",
+        why: "Firewalls forget idle connections between nodes and clients sooner than the \
+              kernel's two hours.",
+        fix: sysctl!("net.ipv4.tcp_keepalive_time", "60"),
+        source: DATASTAX,
+        start_check: "",
+        look: Look::Kernel(
+            "net.ipv4.tcp_keepalive_time",
+            Bound::AtMost(60),
+            Level::Advice,
+        ),
+    },
+    Rule {
+        setting: "net.ipv4.tcp_keepalive_intvl",
+        wanted: "at most 10",
+        why: "A peer that is gone is noticed after this times the probes.",
+        fix: sysctl!("net.ipv4.tcp_keepalive_intvl", "10"),
+        source: DATASTAX,
+        start_check: "",
+        look: Look::Kernel(
+            "net.ipv4.tcp_keepalive_intvl",
+            Bound::AtMost(10),
+            Level::Advice,
+        ),
+    },
+    Rule {
+        setting: "net.ipv4.tcp_keepalive_probes",
+        wanted: "at most 3",
+        why: "A peer that is gone is noticed after so many probes.",
+        fix: sysctl!("net.ipv4.tcp_keepalive_probes", "3"),
+        source: DATASTAX,
+        start_check: "",
+        look: Look::Kernel(
+            "net.ipv4.tcp_keepalive_probes",
+            Bound::AtMost(3),
+            Level::Advice,
+        ),
+    },
+    Rule {
+        setting: "net.core.rmem_max",
+        wanted: "at least 16777216",
+        why: "What a socket may ask for; streams over long or fast links need it.",
+        fix: sysctl!("net.core.rmem_max", "16777216"),
+        source: DATASTAX,
+        start_check: "",
+        look: Look::Kernel(
+            "net.core.rmem_max",
+            Bound::AtLeast(16_777_216),
+            Level::Advice,
+        ),
+    },
+    Rule {
+        setting: "net.core.wmem_max",
+        wanted: "at least 16777216",
+        why: "What a socket may ask for; streams over long or fast links need it.",
+        fix: sysctl!("net.core.wmem_max", "16777216"),
+        source: DATASTAX,
+        start_check: "",
+        look: Look::Kernel(
+            "net.core.wmem_max",
+            Bound::AtLeast(16_777_216),
+            Level::Advice,
+        ),
+    },
+    Rule {
+        setting: "net.core.optmem_max",
+        wanted: "at least 40960",
+        why: "Memory beside the buffers of a socket, for its options.",
+        fix: sysctl!("net.core.optmem_max", "40960"),
+        source: DATASTAX,
+        start_check: "",
+        look: Look::Kernel("net.core.optmem_max", Bound::AtLeast(40_960), Level::Advice),
+    },
+    Rule {
+        setting: "net.ipv4.tcp_rmem",
+        wanted: "a maximum of at least 16777216",
+        why: "So far the kernel widens a connection's buffer by itself.",
+        fix: sysctl!("net.ipv4.tcp_rmem", "4096 87380 16777216"),
+        source: DATASTAX,
+        start_check: "",
+        look: Look::Kernel(
+            "net.ipv4.tcp_rmem",
+            Bound::AtLeast(16_777_216),
+            Level::Advice,
+        ),
+    },
+    Rule {
+        setting: "net.ipv4.tcp_wmem",
+        wanted: "a maximum of at least 16777216",
+        why: "So far the kernel widens a connection's buffer by itself.",
+        fix: sysctl!("net.ipv4.tcp_wmem", "4096 65536 16777216"),
+        source: DATASTAX,
+        start_check: "",
+        look: Look::Kernel(
+            "net.ipv4.tcp_wmem",
+            Bound::AtLeast(16_777_216),
+            Level::Advice,
+        ),
+    },
+    Rule {
+        setting: "net.core.somaxconn",
+        wanted: "at least 4096",
+        why: "So many clients may wait to be accepted; after a restart all come at once.",
+        fix: sysctl!("net.core.somaxconn", "4096"),
+        source: OURS,
+        start_check: "",
+        look: Look::Kernel("net.core.somaxconn", Bound::AtLeast(4096), Level::Advice),
+    },
+    Rule {
+        setting: "clock.source",
+        wanted: "tsc, or the clock of the hypervisor",
+        why: "Every operation reads the time several times; other clocks take microseconds and a \
+              system call each.",
+        fix: "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource (at \
+              every start: the kernel parameter clocksource=tsc)",
+        source: OURS,
+        start_check: "",
+        look: Look::By(clock_source),
+    },
+    Rule {
+        setting: "clock.sync",
+        wanted: "kept by NTP or PTP",
+        why: "The newest timestamp of a cell wins. A node whose clock is behind loses writes that \
+              it has acknowledged.",
+        fix: "apt-get install chrony || dnf install chrony; systemctl enable --now chronyd",
+        source: APACHE,
+        start_check: "",
+        look: Look::By(clock_sync),
+    },
+];
+
+/// Who is asked for limits: the nodes, or who asks if there are none.
+fn who<'a>(view: &View<'a>) -> Vec<(String, &'a ProcessSettings)> {
+    let nodes: Vec<_> = view
+        .facts
+        .processes
+        .iter()
+        .map(|one| (one.name.clone(), one))
+        .collect();
+    match nodes.is_empty() {
+        true => {
+            let own = view.facts.own.iter();
+            own.map(|own| ("this session".to_owned(), own)).collect()
+        }
+        false => nodes,
+    }
+}
+
+/// One limit of each; no `least` wants none.
+fn limits(view: &View<'_>, name: &str, least: Option<u64>, level: Level) -> Vec<Judged> {
+    let judge = |(on, process): (String, &ProcessSettings)| {
+        let limit = match &process.limits {
+            Ok(limits) => limits.get(name),
+            Err(why) => return Judged::not_told(why).on(on),
+        };
+        let judged = match (limit, least) {
+            (None, _) => Judged::not_told("the kernel does not list this limit"),
+            (Some(None), _) => Judged::new("unlimited", Level::Ok),
+            (Some(Some(limit)), Some(least)) => {
+                Judged::new(limit.to_string(), unless(*limit >= least, level))
+            }
+            (Some(Some(limit)), None) => Judged::new(bytes(*limit), level),
+        };
+        judged.on(on)
+    };
+    who(view).into_iter().map(judge).collect()
+}
+
+/// Without swap there is nothing that locking would save from.
+fn memlock(view: &View<'_>) -> Vec<Judged> {
+    let has_swap = view.facts.swap_bytes != Ok(0);
+    let level = if has_swap {
+        Level::Warning
+    } else {
+        Level::Advice
+    };
+    limits(view, "memlock", None, level)
+}
+
+fn swap(view: &View<'_>) -> Vec<Judged> {
+    vec![match &view.facts.swap_bytes {
+        Ok(0) => Judged::new("none", Level::Ok),
+        Ok(size) => Judged::new(bytes(*size), Level::Warning),
+        Err(why) => Judged::not_told(why),
+    }]
+}
+
+fn swappiness(view: &View<'_>) -> Vec<Judged> {
+    let number = match view.number("vm.swappiness") {
+        Ok(number) => number,
+        Err(why) => return vec![Judged::not_told(why)],
+    };
+    vec![match view.facts.swap_bytes {
+        Ok(0) => Judged::new(format!("{number}, without swap"), Level::Ok),
+        _ => Judged::new(number.to_string(), unless(number <= 1, Level::Advice)),
+    }]
+}
+
+/// Which of several words is chosen: `always [madvise] never`.
+fn chosen(text: &str) -> &str {
+    let inside = text
+        .split_once('[')
+        .and_then(|(_, rest)| rest.split_once(']'));
+    inside.map_or(text, |(inside, _)| inside)
+}
+
+const ASKED: &str = "UseTransparentHugePages";
+
+fn huge_pages(view: &View<'_>) -> Vec<Judged> {
+    let chosen = match view.value("thp.enabled") {
+        Ok(value) => chosen(value),
+        Err(why) => return vec![Judged::not_told(why)],
+    };
+    let is_asked = view.has_jvm_with(ASKED);
+    vec![match (chosen, is_asked) {
+        ("never", true) => Judged::new(
+            "never, and a JVM has +UseTransparentHugePages",
+            Level::Warning,
+        ),
+        ("always", false) => Judged::new("always", Level::Advice),
+        (other, _) => Judged::new(other, Level::Ok),
+    }]
+}
+
+fn defrag(view: &View<'_>) -> Vec<Judged> {
+    let chosen = match view.value("thp.defrag") {
+        Ok(value) => chosen(value),
+        Err(why) => return vec![Judged::not_told(why)],
+    };
+    let is_asked = view.has_jvm_with(ASKED);
+    let has_always = view
+        .value("thp.enabled")
+        .is_ok_and(|value| value.contains("[always]"));
+    vec![match chosen {
+        "never" | "defer" => Judged::new(chosen, Level::Ok),
+        // Only who asks for large pages waits, and nobody does.
+        "madvise" | "defer+madvise" if !is_asked => {
+            Judged::new(format!("{chosen}, and no JVM asks"), Level::Ok)
+        }
+        "always" if !is_asked && !has_always => Judged::new("always, and no JVM asks", Level::Ok),
+        _ => Judged::new(chosen, Level::Advice),
+    }]
+}
+
+fn dirty(view: &View<'_>) -> Vec<Judged> {
+    let reckon = || {
+        let given = view.number("vm.dirty_background_bytes")?;
+        if given > 0 {
+            return Ok((given, bytes(given)));
+        }
+        let ratio = view.number("vm.dirty_background_ratio")?;
+        let memory = view.facts.memory_bytes.clone()?;
+        let size = (memory / 100).saturating_mul(ratio);
+        Ok((size, format!("{} ({ratio} % of memory)", bytes(size))))
+    };
+    vec![match reckon() {
+        Ok((size, words)) => Judged::new(words, unless(size <= DIRTY_BYTES_MAX, Level::Advice)),
+        Err::<_, String>(why) => Judged::not_told(why),
+    }]
+}
+
+fn clock_source(view: &View<'_>) -> Vec<Judged> {
+    let (current, available) = match (
+        view.value("clocksource.current"),
+        view.value("clocksource.available"),
+    ) {
+        (Ok(current), available) => (current, available.unwrap_or_default()),
+        (Err(why), _) => return vec![Judged::not_told(why)],
+    };
+    let is_fast = current == "tsc"
+        || current == "arch_sys_counter"
+        || current == "kvm-clock"
+        || current.starts_with("hyperv_clocksource");
+    let has_tsc = available.split_ascii_whitespace().any(|one| one == "tsc");
+    let judged = Judged::new(current, unless(is_fast, Level::Warning));
+    vec![match is_fast || has_tsc {
+        true => judged,
+        false => judged.fix(format!(
+            "none: only {available} can be had; an unstable tsc is said in the kernel's log \
+             (dmesg | grep -i tsc)"
+        )),
+    }]
+}
+
+fn clock_sync(view: &View<'_>) -> Vec<Judged> {
+    vec![match &view.facts.clock {
+        Ok(clock) if clock.is_kept => Judged::new(
+            format!("kept, off by at most {} ms", clock.error_us / 1000),
+            Level::Ok,
+        ),
+        Ok(_) => Judged::new("the kernel knows nobody who keeps it", Level::Warning),
+        Err(why) => Judged::not_told(why),
+    }]
+}

@@ -1,0 +1,140 @@
+//! The settings of a host that decide how a database does on it, read once: of its kernel, its
+//! devices, and the processes that are asked about.
+//!
+//! Plain facts: what they should be is not known here, nor what runs. What must hold: nothing is
+//! changed and no program is run; of a process's arguments only those are told that were asked
+//! for, and of these only what is a number, since anything else may be a secret; whatever the files
+//! hold, there is an answer. All files are below a root, which is `/` but for tests.
+
+mod devices;
+mod interrupts;
+mod kernel;
+mod processes;
+mod root;
+
+use crate::Agent;
+use crate::here::Here;
+use anyhow::Result;
+use reach::{Call, Serve};
+use root::Root;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+pub use devices::{Device, Mount};
+pub use interrupts::{Interrupt, Queue};
+pub use kernel::{ClockState, cpu_list};
+pub use processes::{Limit, ProcessSettings};
+
+/// A fact, or why it is not told.
+pub type Told<T> = Result<T, String>;
+
+/// What is asked of a host beside its kernel's settings.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Question {
+    /// These processes, by the names that they are to have.
+    pub processes: Vec<(String, u32)>,
+    /// All processes with this argument, if it is given.
+    pub with_argument: Option<String>,
+    /// Arguments that may be told: a word as it is, or what a number follows.
+    pub arguments: Vec<String>,
+    /// A part of the name of a library: is one loaded?
+    pub library: String,
+    /// What is below these folders: their file systems and devices.
+    pub folders: Vec<PathBuf>,
+    /// The same of the folders of files that the processes with that argument have open, if their
+    /// names begin and end so.
+    pub files: Vec<(String, String)>,
+}
+
+/// The settings of a host, as far as it tells them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HostSettings {
+    /// Values of the kernel by their names: `vm.swappiness`, `thp.enabled`, `clocksource.current`.
+    pub values: BTreeMap<String, Told<String>>,
+    /// The CPUs that are there, as the kernel writes lists: `0-3,8`.
+    pub cpus: Told<String>,
+    /// Its NUMA nodes with memory, likewise.
+    pub memory_nodes: Told<String>,
+    /// CPUs by the governor of their frequency; none where nobody governs it.
+    pub governors: BTreeMap<String, usize>,
+    /// All of its memory.
+    pub memory_bytes: Told<u64>,
+    /// All of its swap.
+    pub swap_bytes: Told<u64>,
+    /// Whether something keeps its clock.
+    pub clock: Told<ClockState>,
+    /// The container that the asked one is in, in a word.
+    pub container: Option<String>,
+    /// Whether it is a virtual machine.
+    pub is_virtual: bool,
+    /// Interrupts of queues of networks and disks.
+    pub interrupts: Told<Vec<Interrupt>>,
+    /// Who answers: what it would start has the same limits. None if it is not shown.
+    pub own: Option<ProcessSettings>,
+    /// Those that were asked for and are there, in the order of their names.
+    pub processes: Vec<ProcessSettings>,
+    /// What is below the folders, each mount once.
+    pub mounts: Vec<Mount>,
+    /// What else could not be looked at, a sentence each.
+    pub unseen: Vec<String>,
+}
+
+impl HostSettings {
+    /// Reads those of the machine whose files are below `root`.
+    pub fn read(root: &Path, question: &Question) -> HostSettings {
+        let root = Root::new(root);
+        let mut unseen = Vec::new();
+        let own = processes::look(&root, "", std::process::id(), question);
+        let (processes, mut folders) = processes::all(&root, question, &mut unseen);
+        folders.extend(question.folders.iter().cloned());
+        let (memory_bytes, swap_bytes) = kernel::memory(&root);
+        HostSettings {
+            values: kernel::values(&root),
+            cpus: root.word("/sys/devices/system/cpu/online"),
+            memory_nodes: root.word("/sys/devices/system/node/has_memory"),
+            governors: kernel::governors(&root),
+            memory_bytes,
+            swap_bytes,
+            clock: kernel::clock(&root),
+            container: kernel::container(&root),
+            is_virtual: kernel::is_virtual(&root),
+            interrupts: interrupts::of_queues(&root),
+            mounts: devices::mounts(&root, &folders, &mut unseen),
+            own,
+            processes,
+            unseen,
+        }
+    }
+}
+
+/// Asks an agent for the settings of its host.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct ReadSettings {
+    question: Question,
+}
+
+impl Call for ReadSettings {
+    const NAME: &'static str = "read-its-settings";
+    type Answer = HostSettings;
+}
+
+impl Serve<Here> for ReadSettings {
+    fn serve(self, _: &Here) -> Result<HostSettings> {
+        Ok(HostSettings::read(Path::new("/"), &self.question))
+    }
+}
+
+impl Agent {
+    /// The settings of its host.
+    ///
+    /// # Errors
+    /// The agent is gone.
+    pub fn settings(&self, question: &Question) -> Result<HostSettings> {
+        let question = question.clone();
+        self.call(&ReadSettings { question })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,160 @@
+//! What a kernel is set to, and what kind of machine it runs on.
+
+use super::Told;
+use super::root::Root;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Values of `/proc/sys`, by the names that `sysctl` gives them.
+const SYSCTLS: &[&str] = &[
+    "kernel.numa_balancing",
+    "net.core.optmem_max",
+    "net.core.rmem_max",
+    "net.core.somaxconn",
+    "net.core.wmem_max",
+    "net.ipv4.tcp_keepalive_intvl",
+    "net.ipv4.tcp_keepalive_probes",
+    "net.ipv4.tcp_keepalive_time",
+    "net.ipv4.tcp_rmem",
+    "net.ipv4.tcp_wmem",
+    "vm.dirty_background_bytes",
+    "vm.dirty_background_ratio",
+    "vm.dirty_bytes",
+    "vm.dirty_ratio",
+    "vm.max_map_count",
+    "vm.overcommit_memory",
+    "vm.swappiness",
+    "vm.zone_reclaim_mode",
+];
+
+/// Values elsewhere, by names of ours.
+const OTHERS: &[(&str, &str)] = &[
+    ("kernel.release", "/proc/sys/kernel/osrelease"),
+    ("thp.enabled", "/sys/kernel/mm/transparent_hugepage/enabled"),
+    ("thp.defrag", "/sys/kernel/mm/transparent_hugepage/defrag"),
+    (
+        "clocksource.current",
+        "/sys/devices/system/clocksource/clocksource0/current_clocksource",
+    ),
+    (
+        "clocksource.available",
+        "/sys/devices/system/clocksource/clocksource0/available_clocksource",
+    ),
+];
+
+/// A list of CPUs or of NUMA nodes that is longer than this is none.
+const LIST_MAX: usize = 1 << 16;
+
+/// Whether something keeps a clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClockState {
+    /// The kernel holds it to be kept.
+    pub is_kept: bool,
+    /// How far it may be off, as whoever keeps it says, microseconds.
+    pub error_us: u64,
+}
+
+/// All values of both tables.
+pub(super) fn values(root: &Root) -> BTreeMap<String, Told<String>> {
+    let sysctl = |name: &&str| {
+        let path = format!("/proc/sys/{}", name.replace('.', "/"));
+        ((*name).to_owned(), root.word(&path))
+    };
+    let other = |(name, path): &(&str, &str)| ((*name).to_owned(), root.word(path));
+    let values = SYSCTLS.iter().map(sysctl);
+    values.chain(OTHERS.iter().map(other)).collect()
+}
+
+/// All memory and all swap, bytes.
+pub(super) fn memory(root: &Root) -> (Told<u64>, Told<u64>) {
+    let text = root.text("/proc/meminfo");
+    let of = |name: &str| {
+        let text = text.as_ref().map_err(Clone::clone)?;
+        let mut lines = text.lines();
+        let rest = lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+        let kib = rest.and_then(|rest| rest.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
+        let bytes = kib.and_then(|kib| kib.checked_mul(1024));
+        bytes.ok_or_else(|| format!("/proc/meminfo has no {name}"))
+    };
+    (of("MemTotal"), of("SwapTotal"))
+}
+
+/// CPUs by the governor of their frequency.
+pub(super) fn governors(root: &Root) -> BTreeMap<String, usize> {
+    const FOLDER: &str = "/sys/devices/system/cpu";
+    let mut governors = BTreeMap::new();
+    for name in root.names(FOLDER).unwrap_or_default() {
+        let is_cpu = name.strip_prefix("cpu").is_some_and(is_number);
+        let governor = || root.word(&format!("{FOLDER}/{name}/cpufreq/scaling_governor"));
+        if let Some(governor) = is_cpu.then(governor).and_then(Result::ok) {
+            *governors.entry(governor).or_default() += 1;
+        }
+    }
+    governors
+}
+
+/// Asks the kernel, since no file says it.
+pub(super) fn clock(root: &Root) -> Told<ClockState> {
+    if !root.is_machine() {
+        return Err("only a machine itself tells it".to_owned());
+    }
+    // SAFETY: a structure of numbers, for which zero is a value.
+    let mut state: libc::timex = unsafe { std::mem::zeroed() };
+    // SAFETY: the structure is ours and lives on; without a mode nothing is changed.
+    let told = unsafe { libc::adjtimex(&mut state) };
+    if told < 0 {
+        let error = std::io::Error::last_os_error();
+        return Err(format!("ask the kernel for its clock: {error}"));
+    }
+    let is_kept = told != libc::TIME_ERROR && state.status & libc::STA_UNSYNC == 0;
+    Ok(ClockState {
+        is_kept,
+        error_us: u64::try_from(state.maxerror).unwrap_or(0),
+    })
+}
+
+/// The container that we are in, by the marks that container managers leave.
+pub(super) fn container(root: &Root) -> Option<String> {
+    if let Ok(name) = root.word("/run/systemd/container") {
+        let is_word = name.len() <= 32 && name.chars().all(|c| c.is_ascii_alphanumeric());
+        return Some(if is_word { name } else { "unknown".to_owned() });
+    }
+    let marks = [
+        ("/.dockerenv", "docker"),
+        ("/run/.containerenv", "podman"),
+        ("/var/run/secrets/kubernetes.io", "kubernetes"),
+    ];
+    let mark = marks.iter().find(|(path, _)| root.has(path));
+    mark.map(|(_, name)| (*name).to_owned())
+}
+
+/// Whether the CPUs say that a hypervisor is below them, or the machine's name does.
+pub(super) fn is_virtual(root: &Root) -> bool {
+    let text = root.text("/proc/cpuinfo").unwrap_or_default();
+    let mut flags = text.lines().filter(|line| line.starts_with("flags"));
+    let says = flags.any(|line| line.split_ascii_whitespace().any(|one| one == "hypervisor"));
+    says || root.has("/sys/hypervisor/type")
+}
+
+/// The numbers of a list as the kernel writes it, `0-3,8`; none if it is none. An empty text is an
+/// empty list.
+pub fn cpu_list(text: &str) -> Option<Vec<usize>> {
+    let mut all = Vec::new();
+    for part in text
+        .split(',')
+        .map(str::trim)
+        .filter(|part| !part.is_empty())
+    {
+        let (from, to) = part.split_once('-').unwrap_or((part, part));
+        let (from, to): (usize, usize) = (from.parse().ok()?, to.parse().ok()?);
+        if from > to || to - from >= LIST_MAX || all.len() > LIST_MAX {
+            return None;
+        }
+        all.extend(from..=to);
+    }
+    Some(all)
+}
+
+pub(super) fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}

@@ -1,0 +1,239 @@
+//! What a process may use, and those of its arguments that may be told.
+
+use super::kernel::is_number;
+use super::root::Root;
+use super::{Question, Told};
+use crate::cgroup;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// A limit: none is no limit.
+pub type Limit = Option<u64>;
+
+/// Limits of a process, by the names of `limits.conf` and of the kernel.
+const LIMITS: &[(&str, &str)] = &[
+    ("nofile", "Max open files"),
+    ("nproc", "Max processes"),
+    ("memlock", "Max locked memory"),
+    ("as", "Max address space"),
+];
+
+/// Processes that are looked for and looked at: more on one host is a mistake.
+const COUNT_MAX: usize = 256;
+
+/// A value of an argument that is longer than this is no number.
+const NUMBER_CHARS_MAX: usize = 24;
+
+/// One process.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProcessSettings {
+    /// As it was asked for; empty for who answers, its number for one that was found.
+    pub name: String,
+    /// Its number.
+    pub pid: u32,
+    /// Its limits now: `nofile`, `nproc`, `memlock` and `as`, in bytes where they are of memory.
+    pub limits: Told<BTreeMap<String, Limit>>,
+    /// The CPUs that it may use, `0-3,8`.
+    pub cpus: Told<String>,
+    /// The NUMA nodes whose memory it may use.
+    pub memory_nodes: Told<String>,
+    /// How much memory its control groups let it have; none without a limit.
+    pub memory_limit_bytes: Limit,
+    /// The folder of the group that has this limit: processes in it share the memory.
+    pub memory_group: Option<String>,
+    /// How much CPU time they let it have, in CPUs; none without a limit.
+    pub cpu_quota: Option<f64>,
+    /// Those of its arguments that were asked for, as they are, in their order.
+    pub arguments: Told<Vec<String>>,
+    /// Whether the library is loaded.
+    pub has_library: Told<bool>,
+}
+
+/// All processes that are asked about, and folders of files that those with the argument have open.
+pub(super) fn all(
+    root: &Root,
+    question: &Question,
+    unseen: &mut Vec<String>,
+) -> (Vec<ProcessSettings>, Vec<PathBuf>) {
+    let mut all = Vec::new();
+    for (name, pid) in question.processes.iter().take(COUNT_MAX) {
+        match look(root, name, *pid, question) {
+            Some(found) => all.push(found),
+            None => unseen.push(format!("{name}: its process {pid} has ended")),
+        }
+    }
+    let mut folders = Vec::new();
+    if let Some(argument) = &question.with_argument {
+        for pid in with_argument(root, argument) {
+            all.extend(look(root, &format!("pid {pid}"), pid, question));
+            match open_folders(root, pid, &question.files) {
+                Ok(found) => folders.extend(found),
+                Err(why) => unseen.push(format!("data folders of pid {pid}: {why}")),
+            }
+        }
+    }
+    all.sort_by(|a, b| a.name.cmp(&b.name));
+    (all, folders)
+}
+
+/// The processes with an argument. What else stands in their command lines is forgotten at once.
+fn with_argument(root: &Root, argument: &str) -> Vec<u32> {
+    let names = root.names("/proc").unwrap_or_default();
+    let pids = names.iter().filter(|name| is_number(name));
+    let has = |pid: &u32| {
+        let line = root.text(&format!("/proc/{pid}/cmdline"));
+        line.is_ok_and(|line| line.split('\0').any(|one| one == argument))
+    };
+    let pids = pids.filter_map(|name| name.parse().ok());
+    pids.filter(has).take(COUNT_MAX).collect()
+}
+
+/// One process; none if there is none with this number.
+pub(super) fn look(
+    root: &Root,
+    name: &str,
+    pid: u32,
+    question: &Question,
+) -> Option<ProcessSettings> {
+    let file = |name: &str| format!("/proc/{pid}/{name}");
+    if !root.has(&format!("/proc/{pid}")) {
+        return None;
+    }
+    let status = root.text(&file("status"));
+    let of_status = |name: &str| {
+        let text = status.as_ref().map_err(Clone::clone)?;
+        let mut lines = text.lines();
+        let rest = lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+        let rest = rest.map(|rest| rest.trim().to_owned());
+        rest.ok_or_else(|| format!("{} has no {name}", file("status")))
+    };
+    let groups = Groups::of(root, pid);
+    let memory = groups.memory_limit();
+    let arguments = root.text(&file("cmdline"));
+    let has_library = || {
+        let maps = root.text(&file("maps"))?;
+        let name = |line: &str| line.rsplit('/').next().unwrap_or_default().to_owned();
+        let mut names = maps.lines().filter(|line| line.contains('/')).map(name);
+        Ok(names.any(|name| name.contains(&question.library)))
+    };
+    Some(ProcessSettings {
+        name: name.to_owned(),
+        pid,
+        limits: root.text(&file("limits")).map(|text| limits(&text)),
+        cpus: of_status("Cpus_allowed_list"),
+        memory_nodes: of_status("Mems_allowed_list"),
+        memory_limit_bytes: memory.as_ref().map(|(bytes, _)| *bytes),
+        memory_group: memory.map(|(_, group)| group),
+        cpu_quota: groups.cpu_quota(),
+        arguments: arguments.map(|line| chosen(&line, &question.arguments)),
+        has_library: has_library(),
+    })
+}
+
+/// The limits of `/proc/PID/limits`, those that are in effect; a line that is none is left out.
+fn limits(text: &str) -> BTreeMap<String, Limit> {
+    let of = |(name, title): &(&str, &str)| {
+        let rest = text.lines().find_map(|line| line.strip_prefix(title))?;
+        let limit = match rest.split_ascii_whitespace().next()? {
+            "unlimited" => None,
+            number => Some(number.parse().ok()?),
+        };
+        Some(((*name).to_owned(), limit))
+    };
+    LIMITS.iter().filter_map(of).collect()
+}
+
+/// The arguments of a command line that may be told.
+fn chosen(line: &str, wanted: &[String]) -> Vec<String> {
+    let may = |argument: &&str| {
+        let mut rests = wanted
+            .iter()
+            .filter_map(|one| argument.strip_prefix(one.as_str()));
+        rests.any(|rest| rest.is_empty() || is_amount(rest))
+    };
+    line.split('\0').filter(may).map(str::to_owned).collect()
+}
+
+/// Whether a text is a number, with a letter for its unit perhaps.
+fn is_amount(text: &str) -> bool {
+    let number = text
+        .strip_suffix(|c: char| "kKmMgGtT".contains(c))
+        .unwrap_or(text);
+    let is_digit = |byte: u8| byte.is_ascii_digit() || byte == b'.';
+    let has_digit = number.starts_with(|c: char| c.is_ascii_digit());
+    has_digit && text.len() <= NUMBER_CHARS_MAX && number.bytes().all(is_digit)
+}
+
+/// The folders of open files whose names are wanted.
+fn open_folders(root: &Root, pid: u32, files: &[(String, String)]) -> Told<BTreeSet<PathBuf>> {
+    let folder = format!("/proc/{pid}/fd");
+    let of = |number: &String| {
+        let path = root.link(&format!("{folder}/{number}")).ok()?;
+        let name = path.file_name()?.to_str()?;
+        let mut wanted = files.iter();
+        let is_wanted = wanted.any(|(from, to)| name.starts_with(from) && name.ends_with(to));
+        is_wanted.then(|| path.parent().map(Path::to_owned))?
+    };
+    Ok(root.names(&folder)?.iter().filter_map(of).collect())
+}
+
+/// The control groups of a process, from its own up.
+struct Groups<'a> {
+    root: &'a Root,
+    /// Each with whether it is of version 2.
+    places: Vec<(PathBuf, bool)>,
+}
+
+impl Groups<'_> {
+    fn of(root: &Root, pid: u32) -> Groups<'_> {
+        let mounts = root.text("/proc/self/mountinfo").unwrap_or_default();
+        let own = root
+            .text(&format!("/proc/{pid}/cgroup"))
+            .unwrap_or_default();
+        let mut places = Vec::new();
+        for (own, top, is_unified) in cgroup::places_of(&mounts, &own) {
+            let up = own.ancestors().take_while(|dir| dir.starts_with(&top));
+            places.extend(up.map(|dir| (dir.to_owned(), is_unified)));
+        }
+        Groups { root, places }
+    }
+
+    fn values<'a>(&'a self, files: [&'a str; 2]) -> impl Iterator<Item = (String, &'a Path, bool)> {
+        self.places.iter().filter_map(move |(dir, is_unified)| {
+            let file = dir.join(files[usize::from(*is_unified)]);
+            let value = self.root.word(file.to_str()?).ok()?;
+            Some((value, dir.as_path(), *is_unified))
+        })
+    }
+
+    /// The least memory that any of them is limited to, and which that is.
+    fn memory_limit(&self) -> Option<(u64, String)> {
+        // Without a limit version 1 has the largest number of whole pages that fits.
+        const NO_LIMIT: u64 = 1 << 62;
+        let values = self.values(["memory.limit_in_bytes", "memory.max"]);
+        let limits = values.filter_map(|(value, dir, _)| Some((value.parse().ok()?, dir)));
+        let least = limits
+            .filter(|(bytes, _)| *bytes < NO_LIMIT)
+            .min_by_key(|(bytes, _)| *bytes);
+        least.map(|(bytes, dir): (u64, &Path)| (bytes, dir.display().to_string()))
+    }
+
+    /// The least CPU time likewise, in CPUs.
+    fn cpu_quota(&self) -> Option<f64> {
+        let cpus = |(value, dir, is_unified): (String, &Path, bool)| {
+            let period = match is_unified {
+                true => value.split_once(' ')?.1.to_owned(),
+                false => self
+                    .root
+                    .word(dir.join("cpu.cfs_period_us").to_str()?)
+                    .ok()?,
+            };
+            let quota: f64 = value.split(' ').next()?.parse().ok()?;
+            let period: f64 = period.parse().ok()?;
+            Some(quota / period).filter(|cpus| cpus.is_finite() && *cpus > 0.0)
+        };
+        let values = self.values(["cpu.cfs_quota_us", "cpu.max"]);
+        values.filter_map(cpus).min_by(f64::total_cmp)
+    }
+}

@@ -1,0 +1,211 @@
+//! The settings of the hosts that the database depends on: what deviates first, with what would
+//! mend it; everything behind a fold.
+//!
+//! Trials and hosts that were found alike share a row. A value that differs from trial to trial
+//! (where interrupts came) does not part them: the last one is shown.
+
+use crate::number;
+use crate::page::{Block, Cell, Column, Row, Section, Table, Tone};
+use crate::probed::natural;
+use crate::view::RunView;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use store::record::HostSettingRecord;
+
+/// A setting as it was found on some hosts.
+struct Shared<'a> {
+    /// As it was found last.
+    found: &'a HostSettingRecord,
+    /// The last value of each host and node or device.
+    values: BTreeMap<(&'a str, &'a str), &'a str>,
+    trials: BTreeSet<usize>,
+}
+
+/// None where no host was looked at.
+pub fn section(view: &RunView) -> Option<Section> {
+    let all = shared(view);
+    if all.is_empty() {
+        return None;
+    }
+    let of = |verdict: &str| {
+        all.iter()
+            .filter(|one| one.found.verdict == verdict)
+            .count() as u64
+    };
+    let (warnings, advice, not_told) = (of("warning"), of("advice"), of("not told"));
+    let deviating = || all.iter().filter(|one| deviates(one));
+    let mut blocks = Vec::new();
+    let text = format!(
+        "{} to mend, {} to consider, {} not told, {} as they should be.",
+        number::count(warnings),
+        number::count(advice),
+        number::count(not_told),
+        number::count(all.len() as u64 - warnings - advice - not_told),
+    );
+    let tone = match (warnings, advice) {
+        (0, 0) => Tone::Good,
+        (0, _) => Tone::Plain,
+        _ => Tone::Warn,
+    };
+    blocks.push(Block::Note(tone, text));
+    if deviating().next().is_some() {
+        blocks.push(Block::Table(table("Settings that deviate", deviating())));
+        blocks.push(Block::Details(
+            "Why, and what sets them so".into(),
+            vec![Block::Table(mending(deviating()))],
+        ));
+    }
+    let title = format!("All settings ({})", number::count(all.len() as u64));
+    let whole = table("Settings of the hosts", all.iter());
+    blocks.push(Block::Details(title, vec![Block::Table(whole)]));
+    Some(Section {
+        id: "host-settings",
+        title: "Settings of the hosts".into(),
+        lead: "What of kernel, devices and Java machines Cassandra depends on, as it was found \
+               before the measured window. Nothing was changed."
+            .into(),
+        blocks,
+    })
+}
+
+fn deviates(one: &Shared<'_>) -> bool {
+    ["warning", "advice"].contains(&one.found.verdict.as_str())
+}
+
+/// The same for programs: every setting once, with the hosts that have it so.
+pub fn json(view: &RunView) -> Option<Value> {
+    let one = |one: &Shared<'_>| {
+        let found = one.found;
+        json!({
+            "setting": found.setting, "on": on(one), "value": values(one).join("; "),
+            "wanted": found.wanted, "verdict": found.verdict, "why": found.why, "fix": found.fix,
+            "source": found.source, "start_check": found.start_check,
+            "hosts": hosts(one), "trials": one.trials,
+        })
+    };
+    let all = shared(view);
+    (!all.is_empty()).then(|| all.iter().map(one).collect())
+}
+
+/// What is alike in all that share a row.
+fn key(one: &HostSettingRecord) -> [&str; 4] {
+    [&one.setting, &one.verdict, &one.wanted, &one.fix].map(String::as_str)
+}
+
+fn shared(view: &RunView) -> Vec<Shared<'_>> {
+    let mut all: Vec<Shared<'_>> = Vec::new();
+    for trial in &view.trials {
+        for found in trial.nodes.iter().flat_map(|nodes| &nodes.host_settings) {
+            let known = all.iter_mut().find(|one| key(one.found) == key(found));
+            let place = (found.host.as_str(), found.on.as_str());
+            match known {
+                Some(known) => {
+                    known.values.insert(place, &found.value);
+                    known.trials.insert(trial.index);
+                }
+                None => all.push(Shared {
+                    found,
+                    values: [(place, found.value.as_str())].into(),
+                    trials: [trial.index].into(),
+                }),
+            }
+        }
+    }
+    all.sort_by_key(|one| match one.found.verdict.as_str() {
+        "warning" => 0,
+        "advice" => 1,
+        "not told" => 2,
+        _ => 3,
+    });
+    all
+}
+
+fn hosts<'a>(one: &Shared<'a>) -> Vec<&'a str> {
+    in_order(one.values.keys().map(|(host, _)| *host))
+}
+
+/// Nodes or devices; none for the host itself.
+fn on<'a>(one: &Shared<'a>) -> Vec<&'a str> {
+    in_order(
+        one.values
+            .keys()
+            .map(|(_, on)| *on)
+            .filter(|on| !on.is_empty()),
+    )
+}
+
+fn values<'a>(one: &Shared<'a>) -> Vec<&'a str> {
+    in_order(one.values.values().copied())
+}
+
+/// Each once.
+fn in_order<'a>(words: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let words: BTreeSet<&str> = words.collect();
+    let mut words: Vec<&str> = words.into_iter().collect();
+    words.sort_by(|a, b| natural(a, b));
+    words
+}
+
+fn tone(verdict: &str) -> Tone {
+    match verdict {
+        "warning" => Tone::Bad,
+        "advice" => Tone::Warn,
+        "ok" => Tone::Good,
+        _ => Tone::Muted,
+    }
+}
+
+fn table<'a>(caption: &str, rows: impl Iterator<Item = &'a Shared<'a>>) -> Table {
+    let row = |one: &Shared<'_>| {
+        let found = one.found;
+        Row {
+            cells: vec![
+                Cell::new(found.verdict.as_str()).tone(tone(&found.verdict)),
+                Cell::new(found.setting.as_str()).hint(found.why.as_str()),
+                Cell::new(on(one).join(", ")),
+                Cell::new(values(one).join("; ")),
+                Cell::new(found.wanted.as_str()),
+                Cell::new(hosts(one).join(", ")),
+                Cell::new(number::count(one.trials.len() as u64)),
+            ],
+            tone: Tone::Plain,
+        }
+    };
+    Table {
+        caption: caption.into(),
+        columns: vec![
+            Column::text("Verdict"),
+            Column::text("Setting"),
+            Column::text("On"),
+            Column::text("Value"),
+            Column::text("Wanted"),
+            Column::text("Hosts").wide(),
+            Column::number("Trials", "").wide(),
+        ],
+        rows: rows.map(row).collect(),
+        foot: String::new(),
+    }
+}
+
+fn mending<'a>(rows: impl Iterator<Item = &'a Shared<'a>>) -> Table {
+    let row = |one: &Shared<'_>| {
+        let found = one.found;
+        let why = match found.start_check.as_str() {
+            "" => found.why.clone(),
+            check => format!("{} Cassandra's own check at start: {check}.", found.why),
+        };
+        let on = on(one).join(", ");
+        let cells = [&found.setting, &on, &why, &found.fix, &found.source];
+        Row {
+            cells: cells.map(|text| Cell::new(text.as_str())).to_vec(),
+            tone: Tone::Plain,
+        }
+    };
+    Table {
+        columns: ["Setting", "On", "Why", "What sets it so", "Who wants it"]
+            .map(Column::text)
+            .to_vec(),
+        rows: rows.map(row).collect(),
+        ..Table::default()
+    }
+}
