@@ -59,8 +59,13 @@ impl Slow {
             true => write,
             false => read,
         };
-        let usual = *self.usual.get_or_insert(took);
-        let slow = usual.mul_f64(SLOWER).max(LEAST).max(takes / 2);
+        // One that is as slow before is so by itself, or still limited by what came before.
+        let limited = LEAST.max(takes / 2);
+        if self.usual.is_none() && took < limited {
+            self.usual = Some(took);
+        }
+        let usual = self.usual.unwrap_or_default();
+        let slow = usual.mul_f64(SLOWER).max(limited);
         Ok(Look {
             broken: Some(took >= slow),
             whole: Some(took < slow),

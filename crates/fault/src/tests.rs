@@ -221,6 +221,18 @@ fn a_fault_waits_for_a_node_that_comes_back_from_the_one_before() {
     assert!(sim.injected.is_empty());
 }
 
+/// What a killed command has left: taken for what the disk does usually, nothing would be seen.
+#[test]
+fn a_disk_that_is_still_slow_is_not_taken_for_what_it_is_usually() {
+    let sim = Sim {
+        slow_until_ns: 4 * S,
+        ..Sim::default()
+    };
+    let (verdict, steps, _) = course(&Kind::of("disk-slow").unwrap(), sim);
+    assert_eq!(verdict, Verdict::Confirmed, "{steps:?}");
+    assert_eq!(words(&steps)[..3], ["waiting", "checked", "injecting"]);
+}
+
 /// A host's volume is unmounted while it is mended, and its agent can look at nothing.
 #[test]
 fn a_fault_waits_until_somebody_can_look_and_not_for_ever() {

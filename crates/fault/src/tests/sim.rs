@@ -31,6 +31,8 @@ pub(super) struct Sim {
     pub nobody_looks: bool,
     /// Until then nobody may: what would look is being mended.
     pub unseen_until_ns: u64,
+    /// Until then its disk is slow by what was before.
+    pub slow_until_ns: u64,
     /// What a study names to look with cannot.
     pub is_blind: bool,
     /// It answers nobody, whatever is done.
@@ -128,7 +130,12 @@ impl Sim {
             Break::Disk(_) => Some((Attempt::Took(Duration::from_millis(300)), took)),
             _ => None,
         });
-        broken.unwrap_or((took, took))
+        let was_slow = self.now_ns < self.slow_until_ns;
+        let usual = match was_slow {
+            true => Attempt::Took(Duration::from_millis(300)),
+            false => took,
+        };
+        broken.unwrap_or((usual, took))
     }
 
     /// What a program says that a study names to look with.
