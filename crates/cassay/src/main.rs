@@ -45,6 +45,7 @@ fn main() -> std::process::ExitCode {
         Command::Target(target) => command::target::run(target, &args.common),
         Command::Snapshot(snapshot) => command::snapshot::run(snapshot, &args.common),
         Command::Fault(fault) => command::fault::run(fault, &args.common),
+        Command::Topology(topology) => command::topology::run(topology, &args.common),
         Command::Doctor(doctor) => command::doctor::run(doctor, &args.common),
         Command::Null(null) => command::null::run(null, &args.common),
         Command::Workload(workload) => command::workload::run(workload, &args.common),

@@ -14,6 +14,7 @@ use host::Agent;
 use host::settings::{HostSettings, Question};
 use std::net::{IpAddr, UdpSocket};
 use std::path::{Path, PathBuf};
+use topology::Machine;
 
 /// How a setting is to be taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -101,6 +102,25 @@ pub fn there(agent: &Agent, name: &str) -> Result<Examined> {
 }
 
 impl Cluster {
+    /// The machines of its hosts, by their names, as processes on them see them.
+    ///
+    /// # Errors
+    /// As [`Cluster::doctor`]; or a kernel does not say what its machine looks like.
+    pub fn machines(&self) -> Result<Vec<(String, Machine)>> {
+        let nodes = self.local();
+        let nodes = nodes.context(
+            "the machines of an attached cluster cannot be reached; --target ssh:HOST asks one of \
+             them",
+        )?;
+        let of_host = |(agent, host): (&std::sync::Arc<Agent>, Option<&host::Host>)| {
+            let name = host.map_or("this machine", host::Host::name);
+            let machine = agent.machine();
+            let machine = machine.with_context(|| format!("read what {name} looks like"))?;
+            Ok((name.to_owned(), machine))
+        };
+        nodes.agents().into_iter().map(of_host).collect()
+    }
+
     /// Its hosts, as their agents see them; `told` is what its nodes say of their JVMs. Of a
     /// cluster that is not ours nobody reaches the hosts, unless it is this machine.
     ///

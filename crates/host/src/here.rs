@@ -17,6 +17,7 @@ use crate::calls::{
 use crate::cgroup::Group;
 use crate::faults::{Faults, Heal, Inject, Renew, Started};
 use crate::files::{Change, DeviceBytes, Get, List, Space, Sum, Uncache};
+use crate::machine::ReadMachine;
 use crate::net::{Namespace, Netlink};
 use crate::process::{self, Identity};
 use crate::settings::ReadSettings;
@@ -76,6 +77,7 @@ pub const CALLS: &[Row<Here>] = &[
     Row::of::<See>(),
     Row::of::<Receive>(),
     Row::of::<ReadSettings>(),
+    Row::of::<ReadMachine>(),
 ];
 
 /// A host as its own agent has it.

@@ -15,6 +15,7 @@ mod filter;
 pub mod here;
 mod hosts;
 mod invocation;
+mod machine;
 mod message;
 mod net;
 pub mod probe;

@@ -12,6 +12,7 @@ pub mod run;
 pub mod show;
 pub mod snapshot;
 pub mod target;
+pub mod topology;
 pub mod workload;
 
 use crate::args::StudyArgs;

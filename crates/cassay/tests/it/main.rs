@@ -22,6 +22,7 @@ mod null_target;
 mod program;
 mod required;
 mod tls;
+mod topology;
 mod trust;
 
 /// Runs before `main`, as the binary does it in its first line: targets that a test starts by
