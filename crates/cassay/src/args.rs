@@ -80,8 +80,8 @@ pub enum Command {
     /// A warning costs performance or stability; advice matters for some. What cannot be seen says
     /// why.
     Doctor(DoctorArgs),
-    /// Show what machines look like, plan where nodes go on them, and write plans for whoever carries
-    /// them out.
+    /// Show what machines look like, plan where nodes go on them, and write plans for whoever
+    /// carries them out.
     #[command(subcommand)]
     Topology(TopologyCommand),
     /// Serve CQL and answer at once, until Ctrl-C: measures a client.

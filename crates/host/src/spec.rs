@@ -63,8 +63,8 @@ pub struct HostSpec {
     pub link: LinkSpec,
 }
 
-/// For how long a limited disk is kept at work by a trial, in s: more than twice the two tenths that
-/// the kernel lends it at most.
+/// For how long a limited disk is kept at work by a trial, in s: more than twice the two tenths
+/// that the kernel lends it at most.
 const TELLING_S: f64 = 0.5;
 
 /// The most requests of a trial. Who does so many in that time is as fast as disks are.

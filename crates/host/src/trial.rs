@@ -18,8 +18,8 @@ use std::io::{PipeReader, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The argument, after the agent's own, that makes this program try a disk; its folder follows, and how
-/// much it writes and reads.
+/// The argument, after the agent's own, that makes this program try a disk; its folder follows, and
+/// how much it writes and reads.
 pub const ARGUMENT: &str = "try-disk";
 
 /// How many processes may wait for a disk that does nothing. As long as they do, no further one is

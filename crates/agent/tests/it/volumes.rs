@@ -295,8 +295,8 @@ fn a_full_disk_has_as_much_room_as_it_was_left() {
     assert!(host.agent().heal(broken).unwrap().by_itself);
 }
 
-/// The trial is in the groups of its host: what those may do, it may do. A disk that has had nothing
-/// to do does one request in a tenth of a second at once, whatever it is limited to.
+/// The trial is in the groups of its host: what those may do, it may do. A disk that has had
+/// nothing to do does one request in a tenth of a second at once, whatever it is limited to.
 #[test]
 fn a_slow_disk_is_seen_to_be_slow() {
     if !able(&[HostAbility::Disk]) {

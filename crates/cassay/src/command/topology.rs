@@ -255,7 +255,10 @@ fn export(args: &ExportArgs, common: &Common) -> Result<Exit> {
     let files = files(&source, &args.format)?;
     match &args.into {
         _ if common.json => {
-            let file = |file: &Exported| json!({"file": file.file, "instance": file.instance, "text": file.text});
+            let file = |file: &Exported| {
+                let (name, instance, text) = (&file.file, file.instance, &file.text);
+                json!({"file": name, "instance": instance, "text": text})
+            };
             terminal::json(&files.iter().map(file).collect());
         }
         Some(folder) => write(folder, &files)?,

@@ -3,7 +3,8 @@
 use crate::program::Lab;
 
 /// Two packages of 28 cores with two threads each.
-const XEON: &str = "pack:2 [numa(memory=256GiB)] l3:1(size=43008KiB) l2:28(size=1280KiB) core:1 pu:2(indexes=2*56:1*2)";
+const XEON: &str = "pack:2 [numa(memory=256GiB)] l3:1(size=43008KiB) l2:28(size=1280KiB) core:1 \
+                    pu:2(indexes=2*56:1*2)";
 
 #[test]
 fn a_machine_is_drawn_and_this_one_too() {
