@@ -1,7 +1,8 @@
 //! The course of one fault: looked at, injected, seen, held, healed, seen.
 
 use crate::look::{self, Look};
-use crate::{Fault, Hit, Kind, Length, Options, Work, World, ring};
+use crate::{By, Fault, Hit, Kind, Length, Options, Work, World, ring};
+use host::{Seen, Sight};
 use std::time::Duration;
 
 /// Between two looks. Short against the second that a node takes to be noticed by its clients.
@@ -187,7 +188,8 @@ impl Course<'_> {
         let until_ns = began_ns + limit.as_nanos() as u64;
         let (mut waits, mut seen_ns) = (false, began_ns);
         loop {
-            let look = self.fault.look(self.world, PATIENCE);
+            let taken = self.taken();
+            let look = taken.unwrap_or_else(|| self.fault.look(self.world, PATIENCE));
             let now_ns = self.world.now_ns();
             if look.whole.is_some() {
                 seen_ns = now_ns;
@@ -206,6 +208,23 @@ impl Course<'_> {
             }
             self.world.refresh();
         }
+    }
+
+    /// What is seen of a volume that something else has broken: nobody looks closer, since what is
+    /// there now is not what stands there otherwise.
+    fn taken(&mut self) -> Option<Look> {
+        let host = match self.hit {
+            _ if !self.kind.takes_volume() => None,
+            Hit::Host(host) => Some(*host),
+            Hit::Node(node) => self.world.nodes().get(*node)?.host,
+            Hit::Split(..) | Hit::Cluster => None,
+        };
+        let seen = self.world.see(By::Host(host?), Sight::VolumeTaken);
+        matches!(seen, Ok(Seen::VolumeTaken(true))).then(|| Look {
+            broken: Some(true),
+            whole: Some(false),
+            words: "the host's volume is broken by something else".to_owned(),
+        })
     }
 
     /// After how long agents heal by themselves.

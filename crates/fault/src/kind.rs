@@ -204,6 +204,20 @@ impl Kind {
         KINDS.iter().find(|kind| kind.name == name).copied()
     }
 
+    /// Whether it breaks a host's volume in the one way at a time that there is: all but slowing it
+    /// down.
+    pub(crate) fn takes_volume(&self) -> bool {
+        let needs = |ability| self.needs.contains(&ability);
+        let ways = [
+            Ability::VolumeOff,
+            Ability::VolumeReadOnly,
+            Ability::VolumeStalled,
+            Ability::VolumeCorrupt,
+            Ability::VolumeErrors,
+        ];
+        ways.into_iter().any(needs) || (needs(Ability::Volume) && !needs(Ability::DiskLimit))
+    }
+
     /// The step of its course from which its time counts.
     pub fn holds_from(&self) -> &'static str {
         match self.length {

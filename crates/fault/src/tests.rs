@@ -221,6 +221,25 @@ fn a_fault_waits_for_a_node_that_comes_back_from_the_one_before() {
     assert!(sim.injected.is_empty());
 }
 
+/// A volume is broken in one way at a time; and what a killed command has left of a corrupted block
+/// would be taken for what stands there.
+#[test]
+fn a_fault_waits_for_a_volume_that_something_else_has_broken() {
+    for kind in at_once().filter(|kind| kind.takes_volume()) {
+        let sim = Sim {
+            taken_until_ns: 4 * S,
+            ..Sim::default()
+        };
+        let (verdict, steps, _) = course(kind, sim);
+        assert_eq!(verdict, Verdict::Confirmed, "{}: {steps:?}", kind.name);
+        let begin = &words(&steps)[..3];
+        assert_eq!(begin, ["waiting", "checked", "injecting"], "{}", kind.name);
+        assert!(steps[2].at_ns >= 4 * S, "{steps:?}");
+    }
+    let taking = KINDS.iter().filter(|kind| kind.takes_volume());
+    assert_eq!(taking.count(), 7, "power off and all disks but a slow one");
+}
+
 /// What a killed command has left: taken for what the disk does usually, nothing would be seen.
 #[test]
 fn a_disk_that_is_still_slow_is_not_taken_for_what_it_is_usually() {

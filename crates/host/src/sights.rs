@@ -80,6 +80,9 @@ pub enum Sight {
         /// What has not happened by then is [`Attempt::Silent`].
         limit: Duration,
     },
+    /// Whether the host's volume is broken on purpose, but for being slow: then it can be broken in
+    /// no other way. Answered by [`Seen::VolumeTaken`].
+    VolumeTaken,
     /// The room on the disk of a folder; answered by [`Seen::Space`].
     Space {
         /// The folder.
@@ -156,6 +159,8 @@ pub enum Seen {
     Cpu(f64),
     /// What came of it.
     Reach(Reach),
+    /// Whether it is.
+    VolumeTaken(bool),
     /// To how many the way was open, there and back.
     Open(u32),
     /// How long it took until all had arrived; none if it had not within the limit.
@@ -299,6 +304,7 @@ impl Serve<Here> for See {
                 work,
                 limit,
             } => trial::look(here, &folder, work, limit)?,
+            Sight::VolumeTaken => Seen::VolumeTaken(here.volume()?.is_claimed()),
             Sight::Space { folder } => Seen::Space(Space(folder).serve(here)?),
             Sight::Mount { folder } => Seen::Mount(mounts::at(&folder)?),
             Sight::Bytes { path, at, bytes } => bytes::look(here, &path, at, bytes)?,

@@ -188,6 +188,11 @@ impl Volume {
         Ok(Claim(Arc::clone(&self.is_claimed)))
     }
 
+    /// Whether somebody has it who breaks it.
+    pub fn is_claimed(&self) -> bool {
+        self.is_claimed.load(Ordering::Acquire)
+    }
+
     /// Mounts it, which replays its journal, unless it is mounted here.
     ///
     /// # Errors

@@ -33,6 +33,8 @@ pub(super) struct Sim {
     pub unseen_until_ns: u64,
     /// Until then its disk is slow by what was before.
     pub slow_until_ns: u64,
+    /// Until then its volume is broken by something else.
+    pub taken_until_ns: u64,
     /// What a study names to look with cannot.
     pub is_blind: bool,
     /// It answers nobody, whatever is done.
@@ -177,6 +179,7 @@ impl Sim {
                 let (write, read) = self.disk();
                 Seen::Disk { write, read }
             }
+            Sight::VolumeTaken => Seen::VolumeTaken(self.now_ns < self.taken_until_ns),
             Sight::Space { .. } => {
                 let left = self.broken.iter().find_map(|what| match what {
                     Break::DiskFull { leave_bytes } => Some(*leave_bytes),
