@@ -133,11 +133,8 @@ impl Sim {
             _ => None,
         });
         let was_slow = self.now_ns < self.slow_until_ns;
-        let usual = match was_slow {
-            true => Attempt::Took(Duration::from_millis(300)),
-            false => took,
-        };
-        broken.unwrap_or((usual, took))
+        let usual_ms = if was_slow { 300 } else { 2 };
+        broken.unwrap_or((Attempt::Took(Duration::from_millis(usual_ms)), took))
     }
 
     /// What a program says that a study names to look with.
