@@ -1,6 +1,6 @@
 //! `cassay doctor`: the settings of hosts that Cassandra depends on, and what would mend them.
 
-use super::dirs;
+use super::{dirs, is_one_kept};
 use crate::args::{Common, DoctorArgs, DoctorTarget};
 use crate::exit::Exit;
 use crate::terminal;
@@ -40,10 +40,6 @@ fn examine(args: &DoctorArgs) -> Result<Vec<Examined>> {
         None if args.cluster.cluster.is_some() || is_one_kept()? => of_kept(args),
         None => Ok(vec![doctor::here()]),
     }
-}
-
-fn is_one_kept() -> Result<bool> {
-    Ok(kept::status(&dirs()?).iter().any(|one| one.keep))
 }
 
 fn of_kept(args: &DoctorArgs) -> Result<Vec<Examined>> {

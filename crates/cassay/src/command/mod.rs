@@ -28,6 +28,12 @@ use study::settings::{Overrides, Study};
 /// Of which size the volumes are that this machine is asked about: nothing depends on it.
 const VOLUME_BYTES: u64 = 1 << 30;
 
+/// Whether a cluster is there that was started to stay.
+fn is_one_kept() -> Result<bool> {
+    let all = ::cluster::kept::status(&dirs()?);
+    Ok(all.iter().any(|one| one.keep))
+}
+
 /// Reads and resolves the study of the arguments, and notes what this machine lacks for it.
 /// `Err(Ok(exit))`: its mistakes were shown.
 fn read_study(args: &StudyArgs, json: bool) -> Result<Study, Result<Exit>> {

@@ -1,6 +1,6 @@
 //! `cassay topology`: what machines look like, where nodes go on them, and plans as files.
 
-use super::dirs;
+use super::{dirs, is_one_kept};
 use crate::args::{
     Common, DoctorTarget, ExportArgs, MachineArgs, PlacementArgs, ReadArgs, TopologyCommand,
 };
@@ -51,10 +51,6 @@ fn machines(args: &MachineArgs) -> Result<Vec<Named>> {
             kept::open(&dirs()?, args.cluster.cluster.as_deref(), say)?.machines()
         }
     }
-}
-
-fn is_one_kept() -> Result<bool> {
-    Ok(kept::status(&dirs()?).iter().any(|one| one.keep))
 }
 
 fn show(args: &MachineArgs, common: &Common) -> Result<Exit> {

@@ -42,13 +42,9 @@ pub(super) struct Jvm<'a> {
     processors: Option<usize>,
 }
 
-/// How many threads stop the world together: what the JVM makes of `cpus`, as HotSpot's
-/// `WorkerPolicy::parallel_worker_threads` does.
+/// How many threads stop the world together: what the JVM makes of `cpus`.
 pub(super) fn parallel_threads(cpus: usize) -> usize {
-    match cpus {
-        0..=8 => cpus.max(1),
-        _ => 8 + (cpus - 8) * 5 / 8,
-    }
+    topology::parallel_gc_threads(cpus as u32) as usize
 }
 
 /// How many work beside the application, of so many that stop it.
