@@ -90,6 +90,7 @@ impl LocalSpec {
             || self.yaml != from.yaml
             || self.jvm_options != from.jvm_options
             || self.class_sharing != from.class_sharing
+            || self.topology != from.topology
     }
 
     /// Whether the machine is another one to a JVM, which asks for its size once.
@@ -105,6 +106,7 @@ impl LocalSpec {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::placing::Placing;
     use crate::spec::{Authentication, Collector};
     use host::{HostSpec, HostsSpec};
     use null::NullSpec;
@@ -156,6 +158,10 @@ mod tests {
                 Change::Restart,
             ),
             (local(|spec| spec.class_sharing = true), Change::Restart),
+            (
+                local(|spec| spec.topology.placing = Placing::Pinned),
+                Change::Restart,
+            ),
             (yaml("concurrent_reads"), Change::Restart),
             (yaml("num_tokens"), Change::Start),
             (yaml("sstable"), Change::Start),

@@ -15,7 +15,9 @@ use crate::counts::OperationCounts;
 use crate::data_use::DataUse;
 use crate::handle::Handles;
 use crate::jolokia::Jolokia;
-use crate::local::{HostInfo, NodeConfiguration, Nodes, Observed, Proof, Restarts, SchemaOption};
+use crate::local::{
+    HostInfo, NodeConfiguration, NodePlace, Nodes, Observed, Proof, Restarts, SchemaOption,
+};
 use crate::probe::{ProbeSpec, Probes};
 use crate::session::{ServerError, Session};
 use crate::settle::Settle;
@@ -298,6 +300,41 @@ impl Cluster {
             Some(hosts) => HostInfo::of_hosts(hosts),
             None => Ok(HostInfo::of_addresses(&self.nodes)),
         }
+    }
+
+    /// Where its nodes that run are on their machines, as the kernel says; of an attached cluster
+    /// nothing.
+    ///
+    /// # Errors
+    /// A host's agent does not tell.
+    pub fn places(&self) -> Result<Vec<NodePlace>> {
+        self.local().map_or(Ok(Vec::new()), local::Nodes::places)
+    }
+
+    /// How its nodes are placed, why, and what the client has of the machine: a sentence each.
+    /// Nothing where nothing is said of it.
+    pub fn placement_sentences(&self) -> &[String] {
+        let layout = self.local().map(local::Nodes::layout);
+        layout.map_or(&[], |layout| &layout.sentences)
+    }
+
+    /// The CPUs that are kept for the client, where nodes are placed.
+    pub fn client_cpus(&self) -> Option<Vec<usize>> {
+        let layout = self.local().map(local::Nodes::layout)?;
+        let cpus = layout.client.as_ref()?;
+        Some(cpus.iter().map(|cpu| cpu as usize).collect())
+    }
+
+    /// The CPUs that its nodes are confined to; empty where one of them is not.
+    pub fn taken_cpus(&self) -> Vec<usize> {
+        let layout = self.local().map(local::Nodes::layout);
+        let nodes = layout.map_or(&[][..], |layout| &layout.nodes);
+        match nodes.iter().all(|node| node.confinement.cpus.is_some()) {
+            true => layout.map(|layout| layout.taken()).into_iter(),
+            false => None.into_iter(),
+        }
+        .flat_map(|cpus| cpus.iter().map(|cpu| cpu as usize).collect::<Vec<_>>())
+        .collect()
     }
 
     /// How far the hosts are kept apart: `hosts` (a network, control groups and a volume each),

@@ -8,7 +8,7 @@ use crate::operation::is_own;
 use crate::session::Session;
 use anyhow::{Context, Result};
 use host::process::Identity;
-use host::{Agent, Bytes, Join, Restartable, Start, Step};
+use host::{Agent, Bytes, Confinement, Join, Restartable, Start, Step};
 use measure::clock;
 use serde_json::{Map, Value};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -79,6 +79,8 @@ pub struct OwnNode {
     pub kept: Vec<PathBuf>,
     /// Everything of the node is in here, as its host has it.
     pub folder: PathBuf,
+    /// Where on its machine it runs, however it is started.
+    pub confinement: Option<Confinement>,
 }
 
 /// How a node is started that has nothing of its data.
@@ -201,7 +203,8 @@ impl NodeHandle {
     /// It does not run, or is not ours.
     pub fn forgiving(&self) -> Result<Restartable> {
         let (before, own) = (self.restartable()?, self.own()?);
-        Restartable::new(before.process, &own.forgiving, &own.start.1)
+        let start = own.started_by(&own.forgiving)?;
+        Ok(Restartable::by(before.process, start))
     }
 
     /// The same, started with a wall clock that is off by so many milliseconds (below 0, behind);
@@ -225,7 +228,7 @@ impl NodeHandle {
             Anew::Joining => (&own.joining, &own.claiming),
             Anew::Replacing => (&own.replacing, &own.replacing),
         };
-        let start = Start::new(command, &own.start.1)?.kept_up(self.address, forgiving)?;
+        let start = own.started_by(command)?.kept_up(self.address, forgiving)?;
         Ok(Restartable::by(before.process, start))
     }
 
@@ -256,8 +259,14 @@ impl OwnNode {
     /// What starts it in the usual way, and has its agent keep it up, after healing, where it
     /// answers CQL.
     pub(crate) fn usual(&self, cql: SocketAddr) -> Result<Start> {
-        let (command, output) = &self.start;
-        Start::new(command, output)?.kept_up(cql, &self.forgiving)
+        let start = self.started_by(&self.start.0)?;
+        start.kept_up(cql, &self.forgiving)
+    }
+
+    /// Started by another command, with its output to the same file and in the same place.
+    pub(crate) fn started_by(&self, command: &Command) -> Result<Start> {
+        let start = Start::new(command, &self.start.1)?;
+        Ok(start.confined(self.confinement.clone()))
     }
 }
 

@@ -27,6 +27,7 @@ mod members;
 mod node;
 mod operation;
 mod page_cache;
+pub mod placing;
 pub mod probe;
 mod ring;
 mod session;
@@ -48,8 +49,8 @@ pub use data_use::DataUse;
 pub use handle::{Anew, Handles, HostHandle, Newcomer, NodeControl, NodeHandle, OwnNode};
 pub use host::{DiskSpec, HostSpec, HostsSpec, Isolation, LinkSpec, VolumeUse};
 pub use local::{
-    Effect, HostInfo, NodeConfiguration, Observed, Proof, Restarts, SchemaOption, memory_bytes,
-    yaml_refusal,
+    Effect, HostInfo, NodeConfiguration, NodePlace, Observed, Proof, Restarts, SchemaOption,
+    memory_bytes, yaml_refusal,
 };
 pub use members::{Member, Members, Standing};
 pub use null::{Drift, ErrorCode, Latency, NullSpec, Stall};

@@ -2,6 +2,7 @@
 //!
 //! Only descriptions live here: making one of these touches nothing but memory.
 
+use crate::placing::Topology;
 use host::HostsSpec;
 use null::NullSpec;
 use std::path::PathBuf;
@@ -73,6 +74,8 @@ pub struct LocalSpec {
     pub jvm_options: Vec<String>,
     /// Whether nodes map the server's classes from an archive that was made once.
     pub class_sharing: bool,
+    /// Where on their machine the nodes run.
+    pub topology: Topology,
     /// How long all nodes together may take until they answer CQL.
     pub start_timeout: Duration,
     /// Who may connect.
@@ -93,6 +96,7 @@ impl Default for LocalSpec {
             yaml: serde_json::Map::new(),
             jvm_options: Vec::new(),
             class_sharing: false,
+            topology: Topology::default(),
             start_timeout: Duration::from_secs(180),
             authentication: Authentication::None,
         }

@@ -3,6 +3,7 @@
 
 use crate::able::Able;
 use crate::cgroup::CgroupDir;
+use crate::confine::Confinement;
 use crate::process::Identity;
 use crate::{HostSpec, LinkSpec};
 use anyhow::{Context, Result};
@@ -159,6 +160,9 @@ pub(crate) struct StartProcess {
     pub folder: PathBuf,
     /// Gets what it says, behind what stands there; one of the files that the agent may touch.
     pub output: PathBuf,
+    /// What it is confined to; none: all that its host has.
+    #[serde(default)]
+    pub confinement: Option<Confinement>,
 }
 
 impl StartProcess {
@@ -179,6 +183,7 @@ impl StartProcess {
             serves: None,
             folder: command.get_current_dir().unwrap_or(Path::new("/")).into(),
             output: output.to_owned(),
+            confinement: None,
         })
     }
 }

@@ -6,6 +6,7 @@
 //! that outlives us; it is only ever removed after the last process in it has gone, and every
 //! process in it is ours.
 
+mod confined;
 mod disk;
 mod empty;
 mod hierarchy;
@@ -16,16 +17,12 @@ pub(super) use hierarchy::{Hierarchy, hierarchies, places, places_of, step_aside
 use crate::HostSpec;
 use anyhow::{Context, Result};
 use measure::clock::{self, Deadline};
-use rustix::fd::OwnedFd;
-use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
 
 /// The period in which a CPU quota is counted, microseconds: the kernel's own default. A shorter
@@ -82,6 +79,7 @@ impl Group {
                     write(&place.dir.join(key), &inherited(&place.dir, key)?)?;
                 }
             }
+            group.make_leaf(place)?;
         }
         Ok(group)
     }
@@ -120,6 +118,7 @@ impl Group {
         let Some(place) = self.wanted("cpuset", cpus.is_some())? else {
             return Ok(());
         };
+        confined::forget_ended(place);
         let value = match cpus {
             Some(cpus) => {
                 anyhow::ensure!(!cpus.is_empty(), "a host needs at least one CPU");
@@ -255,29 +254,6 @@ impl Group {
             .with_context(|| format!("find usage_usec in {}", place.dir.display()))
     }
 
-    /// Lets the child of `command` go in between its fork and its program, by system calls alone.
-    ///
-    /// # Errors
-    /// The group is gone.
-    pub fn admit(&self, command: &mut Command) -> Result<()> {
-        let open = |place: &CgroupDir| {
-            let path = place.dir.join("cgroup.procs");
-            rustix::fs::open(&path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())
-                .with_context(|| format!("open {}", path.display()))
-        };
-        let doors: Vec<OwnedFd> = self.places.iter().map(open).collect::<Result<_>>()?;
-        let enter = move || {
-            for door in &doors {
-                // To the kernel, "0" is the process that writes it.
-                rustix::io::write(door, b"0")?;
-            }
-            Ok(())
-        };
-        // SAFETY: between fork and exec only system calls are made: no allocation, no lock.
-        unsafe { command.pre_exec(enter) };
-        Ok(())
-    }
-
     /// Drops the page cache that is charged to this group, while its processes run on.
     ///
     /// # Errors
@@ -320,7 +296,7 @@ impl Group {
                 kill(&place.dir);
             }
             let mut problem = None;
-            left.retain(|place| match std::fs::remove_dir(&place.dir) {
+            left.retain(|place| match remove(&place.dir) {
                 Ok(()) => false,
                 Err(error) if error.kind() == ErrorKind::NotFound => false,
                 Err(error) => {
@@ -332,7 +308,7 @@ impl Group {
                 return Ok(());
             };
             if !is(&error, Errno::BUSY) || deadline.passed() {
-                let pids = pids(&dir);
+                let pids = all_pids(&dir);
                 return Err(error).with_context(|| {
                     format!(
                         "remove the control group {} (processes in it: {pids:?})",
@@ -425,7 +401,7 @@ fn kill(dir: &Path) {
     if write(&dir.join("cgroup.kill"), "1").is_ok() {
         return;
     }
-    for pid in pids(dir) {
+    for pid in all_pids(dir) {
         if let Some(pid) = Pid::from_raw(pid) {
             // It may have ended by now.
             let _ = kill_process(pid, Signal::KILL);
@@ -440,6 +416,21 @@ fn pids(dir: &Path) -> Vec<i32> {
         .filter_map(|line| line.parse().ok())
         .filter(|&pid: &i32| pid > 0)
         .collect()
+}
+
+/// Those of a group and of the groups in it.
+fn all_pids(dir: &Path) -> Vec<i32> {
+    let below = confined::groups_in(dir);
+    let of_each = below.iter().map(PathBuf::as_path).chain([dir]);
+    of_each.flat_map(pids).collect()
+}
+
+/// Removes a group with those in it.
+fn remove(dir: &Path) -> std::io::Result<()> {
+    for below in confined::groups_in(dir) {
+        std::fs::remove_dir(below)?;
+    }
+    std::fs::remove_dir(dir)
 }
 
 fn is(error: &std::io::Error, errno: Errno) -> bool {

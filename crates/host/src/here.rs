@@ -15,6 +15,7 @@ use crate::calls::{
     VolumeAbilities,
 };
 use crate::cgroup::Group;
+use crate::confine::{self, FindProcess};
 use crate::faults::{Faults, Heal, Inject, Renew, Started};
 use crate::files::{Change, DeviceBytes, Get, List, Space, Sum, Uncache};
 use crate::machine::ReadMachine;
@@ -78,6 +79,7 @@ pub const CALLS: &[Row<Here>] = &[
     Row::of::<Receive>(),
     Row::of::<ReadSettings>(),
     Row::of::<ReadMachine>(),
+    Row::of::<FindProcess>(),
 ];
 
 /// A host as its own agent has it.
@@ -206,9 +208,7 @@ impl Here {
         let output = output.with_context(|| format!("write {}", start.output.display()))?;
         let errors = output.try_clone().context("share the output file")?;
         command.stdout(output).stderr(errors);
-        if let Some(group) = self.group.get() {
-            group.admit(&mut command)?;
-        }
+        confine::admit(&mut command, self.group.get(), start.confinement.as_ref())?;
         let process = self.children.start(command)?;
         self.faults.remember(process, start);
         Ok(process)

@@ -6,7 +6,7 @@
 use crate::human;
 use crate::settings::{
     Authentication, Collector, Fault, HostSpec, How, Import, Isolation, Keyspace, Load, LocalSpec,
-    PageCache, Probes, Replication, Reset, Settings, Study, Target, Variant,
+    PageCache, Probes, Replication, Reset, Settings, Smt, Study, Target, Topology, Variant,
 };
 use cluster::hidden::{hidden, hide_all};
 use fault::Length;
@@ -228,7 +228,28 @@ fn nodes(local: &LocalSpec) -> Vec<String> {
     parts.extend(local.jvm_options.iter().map(|one| hidden(one).into_owned()));
     let shared = local.class_sharing.then(|| "class data sharing".to_owned());
     parts.extend(shared);
+    parts.extend(topology(&local.topology));
     parts
+}
+
+/// Where the nodes run on their machine, in words.
+pub(crate) fn topology(asked: &Topology) -> Option<String> {
+    let mut words = vec![format!("topology {}", asked.placing.name())];
+    words.extend(asked.cpus.map(|cpus| format!("{cpus} CPUs each")));
+    let part = asked.part;
+    words.extend(part.map(|(units, count)| format!("on {}", units.counted(count as usize))));
+    words.extend(asked.smt.map(|smt| match smt {
+        Smt::Pack => "whole cores".to_owned(),
+        Smt::OnePerCore => "one thread of each core".to_owned(),
+    }));
+    let kept = Some(asked.housekeeping).filter(|cores| *cores > 0);
+    words.extend(kept.map(|cores| format!("{cores} cores of each NUMA node kept free")));
+    words.extend(
+        asked
+            .client
+            .map(|cpus| format!("{cpus} CPUs for the client")),
+    );
+    (*asked != Topology::default()).then(|| words.join(", "))
 }
 
 /// A setting as it may be shown.

@@ -14,7 +14,7 @@ mod target;
 pub use self::draft::Draft;
 pub use self::target::{
     AttachSpec, Authentication, Change, Collector, HostSpec, HostsSpec, Isolation, JolokiaAccess,
-    Latency, LocalSpec, NullSpec, SecretSource, Target, TlsSpec,
+    Latency, LocalSpec, NullSpec, Placing, SecretSource, Smt, Target, TlsSpec, Topology, Units,
 };
 pub(crate) use self::target::{secret_kind, secret_of};
 pub use data::{Data, How, Load, PageCache, Reset, Settle};

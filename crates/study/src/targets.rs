@@ -1,6 +1,6 @@
 //! What lies between two targets, in words.
 
-use crate::conditions::yaml_words;
+use crate::conditions::{self, yaml_words};
 use crate::human;
 use crate::settings::{Reset, Settings, Target};
 use cluster::hidden::hidden;
@@ -55,6 +55,10 @@ pub fn difference_words(there: &Target, wanted: &Target, restarts: Restarts) -> 
             "without"
         };
         words.push(format!("{with} class data sharing"));
+    }
+    if there.topology != wanted.topology {
+        let asked = conditions::topology(&wanted.topology);
+        words.push(asked.unwrap_or_else(|| "topology none".to_owned()));
     }
     if there.hosts != wanted.hosts {
         words.push("other limits of the hosts".to_owned());

@@ -26,6 +26,7 @@ mod shape;
 mod synthetic;
 mod sysfs;
 mod tree;
+mod units;
 mod wish;
 mod xml;
 
@@ -38,4 +39,5 @@ pub use machine::*;
 pub use plan::*;
 pub use planner::{fingerprint, plan};
 pub use rivals::{distribute, naive};
+pub use units::{Part, Units};
 pub use wish::*;

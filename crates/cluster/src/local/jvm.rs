@@ -150,12 +150,12 @@ pub(super) fn is_collector(option: &str) -> bool {
     name.is_some_and(|name| name.ends_with("GC") && name != "AdaptiveSizePolicyWithSystemGC")
 }
 
-/// The whole command that runs `node` for the `start`th time, counted from 1; `anew`, it has
-/// nothing, and streams its data from the others.
+/// The whole command that runs `node` for the `start`th time, counted from 1, with options that
+/// follow from where it runs; `anew`, it has nothing, and streams its data from the others.
 pub(crate) fn command(
     program: &Program,
     cluster: &str,
-    node: &NodeLayout,
+    (node, placed): (&NodeLayout, &[String]),
     spec: &LocalSpec,
     (start, anew): (usize, Option<Anew>),
 ) -> Command {
@@ -202,7 +202,7 @@ pub(crate) fn command(
         "-Xlog:gc*,safepoint:file={}:time,uptime,level,tags:filecount=0",
         node.folder.join("logs").join(gc_log_name(start)).display()
     ));
-    command.args(&spec.jvm_options);
+    command.args(placed).args(&spec.jvm_options);
     // Jars only: with a folder among them there would be no archive of their classes.
     command.args(["-cp", &program.supply.classpath]);
     command.arg("org.apache.cassandra.service.CassandraDaemon");

@@ -14,6 +14,7 @@ mod logs;
 mod newcomer;
 pub(crate) mod node;
 pub(crate) mod place;
+mod placement;
 mod ports;
 mod proof;
 mod ready;
@@ -27,7 +28,7 @@ pub(crate) mod state;
 
 pub(crate) use node::LocalNode;
 pub use place::HostInfo;
-pub use proof::{Effect, NodeConfiguration, Observed, Proof, SchemaOption};
+pub use proof::{Effect, NodeConfiguration, NodePlace, Observed, Proof, SchemaOption};
 pub(crate) use proof::{keyspace_proofs, table_proofs};
 pub(crate) use reopen::cluster as reopen;
 pub use restart::Restarts;
@@ -42,6 +43,7 @@ use crate::cluster::{Cluster, NodeDied, NodeInfo};
 use crate::handle::{Anew, Handles, HostHandle, NodeControl, NodeHandle, OwnNode};
 use crate::java::{self, Java};
 use crate::jolokia::Jolokia;
+use crate::placing::Placing;
 use crate::spec::{Dirs, LocalSpec, NODES_COUNT_MAX};
 use crate::supply::{self, Supply};
 use anyhow::{Context, Result, bail};
@@ -50,6 +52,7 @@ use host::process::Identity;
 use host::{Agent, Hosts, HostsSpec, HostsState};
 use measure::clock::{self, Deadline};
 use node::OUTPUT;
+use placement::{Layout, Placement};
 use ports::{Claim, Ports};
 use record::SpecState;
 use settings::NodeLayout;
@@ -69,6 +72,8 @@ pub(crate) struct Nodes {
     /// What the nodes were last started as.
     spec: LocalSpec,
     nodes: Vec<LocalNode>,
+    /// Where on their machine the nodes run.
+    layout: Layout,
     /// What nodes are on, and by whose agents they are started.
     ground: Ground,
     program: Program,
@@ -255,6 +260,7 @@ impl Nodes {
             state,
             spec: spec.clone(),
             nodes: Vec::new(),
+            layout: Layout::default(),
             ground,
             program,
             claim: None,
@@ -269,6 +275,7 @@ impl Nodes {
     /// Gives the nodes their places: folders and files, and addresses, which are theirs from now
     /// on.
     fn settle(&mut self) -> Result<()> {
+        self.layout = self.lay_out(&self.spec)?;
         match &self.ground {
             Ground::Machine(_) => {
                 let chosen = ports::choose(self.spec.nodes, self.spec.address)?;
@@ -281,6 +288,21 @@ impl Nodes {
                 self.prepare(&addresses, ports::CHOICES[0])
             }
         }
+    }
+
+    /// Where on their machine the nodes of `spec` run. All hosts are stand-ins for one machine.
+    fn lay_out(&self, spec: &LocalSpec) -> Result<Layout> {
+        match spec.topology.placing {
+            Placing::None => Ok(Layout::default()),
+            _ => Layout::of(spec, &self.ground.agent(0).machine()?),
+        }
+    }
+
+    /// Where a node runs; none if nothing is said of it, or if it was added to the others.
+    fn placement(&self, node: &LocalNode) -> Option<&Placement> {
+        let all = self.layout.nodes.iter();
+        let mut all = all.filter(|one| one.confinement.name == node.layout.name);
+        all.next()
     }
 
     /// Folders and files of all nodes.
@@ -376,7 +398,9 @@ impl Nodes {
         let starts = node.starts.map_or_else(|| node.starts_count(), Ok)?;
         let how = (starts + 1, anew);
         let (program, layout) = (&self.program, &node.layout);
-        let command = jvm::command(program, &self.state.id, layout, &self.spec, how);
+        let options = self.placement(node).map(|one| &one.options[..]);
+        let own = (layout, options.unwrap_or_default());
+        let command = jvm::command(program, &self.state.id, own, &self.spec, how);
         Ok((command, layout.logs().join(OUTPUT)))
     }
 
@@ -444,6 +468,7 @@ impl Nodes {
             replacing: anew(Anew::Replacing)?,
             kept: node.layout.kept(),
             folder: node.layout.folder.clone(),
+            confinement: self.placement(node).map(|one| one.confinement.clone()),
         })
     }
 
@@ -460,6 +485,11 @@ impl Nodes {
             version: self.state.version.clone(),
         };
         self.nodes.iter().map(info).collect()
+    }
+
+    /// Where on their machine the nodes and the client run.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
     }
 
     /// One node, counted from 0 as in [`Cluster::nodes`].

@@ -7,8 +7,10 @@
 //! JVM inside counts by them.
 
 mod hosts;
+mod placed;
 mod tables;
 
+pub use placed::NodePlace;
 pub use tables::SchemaOption;
 pub(crate) use tables::{of_keyspace as keyspace_proofs, of_tables as table_proofs};
 
@@ -157,6 +159,11 @@ impl Nodes {
             if let (Some(limits), Some(host)) = (self.limits(), self.host_of(index)) {
                 proofs.extend(seen.host_proofs(limits, &node.layout.name));
                 proofs.extend(hosts::proofs(limits, host, node)?);
+            }
+            if let Some(placement) = self.placement(node) {
+                let options = &self.spec.jvm_options;
+                proofs.extend(seen.placed_proofs(placement, options, &node.layout.name));
+                proofs.extend(placed::proofs(placement, node)?);
             }
             observed.nodes.push(seen.configuration(&node.layout.name));
         }

@@ -1,6 +1,7 @@
 //! What a cluster was started as, in its `state.json`: with it, a later command starts a node of a
 //! kept cluster again, and knows what the nodes should say of themselves.
 
+use crate::placing::{Placing, Smt, Topology, Units};
 use crate::spec::{Authentication, Collector, LocalSpec};
 use host::{DiskSpec, HostSpec, HostsSpec, Isolation, LinkSpec};
 use serde::{Deserialize, Serialize};
@@ -20,6 +21,9 @@ pub(crate) struct SpecState {
     jvm_options: Vec<String>,
     #[serde(default)]
     class_sharing: bool,
+    /// Absent where nothing is said of it, and in states of earlier versions.
+    #[serde(default)]
+    topology: Option<TopologyState>,
     start_timeout_s: f64,
     hosts: Option<HostsState>,
     /// Absent where every user of the machine may connect, and in states of earlier versions.
@@ -43,6 +47,18 @@ struct HostsState {
     link_delay_ns: Option<u64>,
 }
 
+/// [`Topology`].
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct TopologyState {
+    placing: String,
+    cpus: Option<u32>,
+    part: Option<(Units, u32)>,
+    smt: Option<Smt>,
+    #[serde(default)]
+    housekeeping: u32,
+    client: Option<u32>,
+}
+
 impl SpecState {
     pub fn of(spec: &LocalSpec) -> SpecState {
         SpecState {
@@ -54,6 +70,7 @@ impl SpecState {
             yaml: spec.yaml.clone(),
             jvm_options: spec.jvm_options.clone(),
             class_sharing: spec.class_sharing,
+            topology: TopologyState::of(&spec.topology),
             start_timeout_s: spec.start_timeout.as_secs_f64(),
             hosts: spec.hosts.as_ref().map(HostsState::of),
             authentication: match spec.authentication {
@@ -81,6 +98,10 @@ impl SpecState {
             Some(hosts) => Some(hosts.spec()?),
             None => None,
         };
+        let topology = match &self.topology {
+            Some(topology) => topology.topology()?,
+            None => Topology::default(),
+        };
         Some(LocalSpec {
             version: version.to_string(),
             nodes: self.nodes,
@@ -93,8 +114,34 @@ impl SpecState {
             yaml: self.yaml.clone(),
             jvm_options: self.jvm_options.clone(),
             class_sharing: self.class_sharing,
+            topology,
             start_timeout: Duration::try_from_secs_f64(self.start_timeout_s).ok()?,
             authentication: self.authentication()?,
+        })
+    }
+}
+
+impl TopologyState {
+    fn of(topology: &Topology) -> Option<TopologyState> {
+        let is_said = *topology != Topology::default();
+        is_said.then(|| TopologyState {
+            placing: topology.placing.name().to_string(),
+            cpus: topology.cpus,
+            part: topology.part,
+            smt: topology.smt,
+            housekeeping: topology.housekeeping,
+            client: topology.client,
+        })
+    }
+
+    fn topology(&self) -> Option<Topology> {
+        Some(Topology {
+            placing: Placing::of_name(&self.placing)?,
+            cpus: self.cpus,
+            part: self.part,
+            smt: self.smt,
+            housekeeping: self.housekeeping,
+            client: self.client,
         })
     }
 }
@@ -169,6 +216,14 @@ mod tests {
             yaml: yaml.as_object().cloned().unwrap(),
             jvm_options: vec!["-Xss512k".to_string()],
             class_sharing: true,
+            topology: Topology {
+                placing: Placing::Pinned,
+                cpus: Some(2),
+                part: Some((Units::L3, 3)),
+                smt: Some(Smt::OnePerCore),
+                housekeeping: 1,
+                client: Some(4),
+            },
             start_timeout: Duration::from_millis(1500),
             authentication: Authentication::Password,
             ..LocalSpec::default()

@@ -1,6 +1,7 @@
 //! A kept cluster, taken up again by a later command: its processes are not our children, and go on
 //! when we end.
 
+use super::placement::Layout;
 use super::ports::Claim;
 use super::state::State;
 use super::{Ground, Nodes, Program, place, roles, settings, state};
@@ -52,6 +53,7 @@ impl Nodes {
             state,
             spec,
             nodes: Vec::new(),
+            layout: Layout::default(),
             ground,
             program,
             claim: Claim::of(&addresses, ports),
@@ -60,6 +62,7 @@ impl Nodes {
             armed: false,
             _lock: Some(lock),
         };
+        nodes.layout = nodes.lay_out(&nodes.spec)?;
         for (index, layout) in layouts.into_iter().enumerate() {
             let mut node = nodes.node_of(index, layout);
             let process = nodes.state.nodes[index].process;

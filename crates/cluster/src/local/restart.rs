@@ -44,7 +44,9 @@ impl Nodes {
         room::check_growth(spec.nodes, self.spec.heap_bytes, spec.heap_bytes)?;
         let clusters = self.folder.parent().context("the folder of clusters")?;
         self.program.share_classes(spec, clusters, say)?;
+        let layout = self.lay_out(spec)?;
         let old = std::mem::replace(&mut self.spec, spec.clone());
+        self.layout = layout;
         let limits = spec.hosts.as_ref().map(|hosts| hosts.host.clone());
         let limits = limits.filter(|limits| {
             let before = old.hosts.as_ref().map(|hosts| &hosts.host);

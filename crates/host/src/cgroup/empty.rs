@@ -1,6 +1,6 @@
 //! How a group is emptied that stays: its host has no power for a while.
 
-use super::{CgroupDir, END_LIMIT, Group, POLL, kill, pids};
+use super::{CgroupDir, END_LIMIT, Group, POLL, all_pids, kill};
 use anyhow::Result;
 use measure::clock::{self, Deadline};
 
@@ -12,7 +12,7 @@ impl Group {
     pub fn empty(&self) -> Result<()> {
         self.check()?;
         let deadline = Deadline::after(END_LIMIT);
-        let left = |place: &CgroupDir| pids(&place.dir);
+        let left = |place: &CgroupDir| all_pids(&place.dir);
         loop {
             let left: Vec<i32> = self.places.iter().flat_map(left).collect();
             if left.is_empty() {

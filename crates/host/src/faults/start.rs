@@ -1,5 +1,6 @@
 //! What agents start, said by their controllers.
 
+use crate::Confinement;
 use crate::calls::StartProcess;
 use crate::process::Identity;
 use anyhow::Result;
@@ -57,6 +58,13 @@ impl Start {
     /// An argument is no Unicode.
     pub fn new(command: &Command, output: &Path) -> Result<Start> {
         StartProcess::of(command, output).map(Start)
+    }
+
+    /// The same, confined so.
+    #[must_use]
+    pub fn confined(mut self, to: Option<Confinement>) -> Start {
+        self.0.confinement = to;
+        self
     }
 
     /// The same of something that accepts connections at `address` when it is up. Should it not,

@@ -89,6 +89,7 @@ mod procedure;
 mod repeat;
 mod require;
 mod target;
+mod topology;
 
 const fn required(path: &'static str, typ: Type, what: &'static str) -> Field {
     Field {
@@ -121,9 +122,10 @@ const fn with(path: &'static str, typ: Type, default: &'static str, what: &'stat
 }
 
 /// The format.
-pub const FIELDS: [&[Field]; 9] = [
+pub const FIELDS: [&[Field]; 10] = [
     STUDY,
     target::FIELDS,
+    topology::FIELDS,
     SECTIONS,
     procedure::FIELDS,
     WINDOW,

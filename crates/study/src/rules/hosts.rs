@@ -23,7 +23,45 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     volume(subject, out);
     disk(subject, out);
     collector(subject, out);
+    topology(subject, out);
 }
+
+/// A part of the machine is so many of something.
+fn topology(subject: &Subject<'_>, out: &mut Diagnostics) {
+    const KEYS: [(&str, &str, &str); 2] = [
+        ("units", "count", "add `count: 2`, or remove it"),
+        (
+            "count",
+            "units",
+            "add `units: cores` (or l3, numa, sockets), or remove it",
+        ),
+    ];
+    let path = |key: &str| format!("target.local.topology.{key}");
+    for (key, needs, hint) in KEYS {
+        if subject.wrote(&path(key)) && !subject.wrote(&path(needs)) {
+            let message = format!("`{}` needs `{needs}`", path(key));
+            subject.say(&path(key), message, Some(hint), out);
+        }
+    }
+    let cpus = path("cpus");
+    if let Some(nodes) = nodes_count(subject)
+        && let Some(each) = subject.count(&cpus)
+        && let Some(count) = subject.count(&path("count"))
+        && subject.text(&path("units")) == Some("cores")
+        && nodes * each > count * THREADS_OF_CORE_MAX
+    {
+        let message = format!("{nodes} node(s) of {each} CPUs do not fit into {count} core(s)");
+        subject.say(
+            &cpus,
+            message,
+            Some("remove it: nodes share what there is"),
+            out,
+        );
+    }
+}
+
+/// No core has more threads.
+const THREADS_OF_CORE_MAX: u64 = 8;
 
 /// Number of local nodes, whichever way it was written.
 pub fn nodes_count(subject: &Subject<'_>) -> Option<u64> {

@@ -1,0 +1,340 @@
+//! Where on its machine each node runs: what the planner says of a study's wish, as the kernel and
+//! the JVM are told it.
+//!
+//! Stand-ins share this machine, so all nodes are planned together. The client runs here too, and
+//! gets what nodes leave: CPUs under another L3 where there are some.
+
+use crate::placing::{Placing, Smt, Topology};
+use crate::spec::{Collector, LocalSpec};
+use anyhow::{Context, Result};
+use host::{Confinement, Memory};
+use std::collections::BTreeSet;
+use topology::{CpuSet, Housekeeping, Instance, Machine, Part, Plan, Units, Wish};
+
+use super::{jvm, room};
+
+/// From so many L3 groups on the client gets one of its own.
+const L3_GROUPS_FOR_CLIENT: usize = 4;
+
+/// Of fewer it gets every so-manieth core.
+const CORES_FOR_CLIENT: usize = 4;
+
+/// Where all nodes and the client run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Layout {
+    /// By node, in their order; empty if nothing is said.
+    pub nodes: Vec<Placement>,
+    /// The CPUs of the client; none: all of the machine.
+    pub client: Option<CpuSet>,
+    /// What was chosen and why, in sentences.
+    pub sentences: Vec<String>,
+}
+
+/// Where one node runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Placement {
+    /// What the kernel is told.
+    pub confinement: Confinement,
+    /// What the JVM is told.
+    pub options: Vec<String>,
+    /// The CPUs that the JVM is to count.
+    pub processors: u32,
+}
+
+impl Layout {
+    /// Of the nodes of a spec on their machine.
+    ///
+    /// # Errors
+    /// It has not the CPUs or the memory.
+    pub fn of(spec: &LocalSpec, machine: &Machine) -> Result<Layout> {
+        let wish = &spec.topology;
+        if wish.placing == Placing::None {
+            return Ok(Layout::default());
+        }
+        let hosts = spec.hosts.as_ref();
+        let hosts = hosts.and_then(|hosts| hosts.host.cpus.as_ref());
+        let hosts = hosts.map(|cpus| cpus.iter().map(|cpu| *cpu as u32).collect::<CpuSet>());
+        let of_hosts = hosts.map_or_else(|| machine.clone(), |cpus| machine.only(&cpus));
+        let mut layout = Layout::default();
+        // What hosts may not use, the client has anyway.
+        let reserved = match of_hosts.allowed_cpus() == machine.allowed_cpus() {
+            true => reserved(spec, machine),
+            false => CpuSet::default(),
+        };
+        let ground = ground(wish, &of_hosts, &reserved)?;
+        layout.place(spec, &ground)?;
+        let taken: Option<CpuSet> = match wish.placing {
+            // These run anywhere.
+            Placing::None | Placing::OneSocketPerVcpu if wish.part.is_none() => None,
+            _ => Some(layout.taken()),
+        };
+        if let Some(taken) = taken {
+            layout.seat_client(machine, &taken);
+        }
+        Ok(layout)
+    }
+
+    /// The CPUs of all nodes.
+    pub fn taken(&self) -> CpuSet {
+        let of_each = self
+            .nodes
+            .iter()
+            .filter_map(|one| one.confinement.cpus.as_ref());
+        of_each.flat_map(CpuSet::iter).collect()
+    }
+
+    fn place(&mut self, spec: &LocalSpec, ground: &Machine) -> Result<()> {
+        let wish = &spec.topology;
+        let allowed = ground.allowed_cpus();
+        let share = (allowed.len() / spec.nodes.max(1)).max(1) as u32;
+        let vcpus = wish.cpus.unwrap_or(share);
+        if wish.placing == Placing::OneSocketPerVcpu {
+            let cpus = wish.part.is_some().then_some(allowed);
+            self.nodes = (0..spec.nodes)
+                .map(|index| blind(index, vcpus, cpus.clone(), ground))
+                .collect();
+            self.sentences.push(format!(
+                "each node counts {vcpus} CPUs and knows nothing of sockets, caches and NUMA \
+                 nodes; the kernel runs its threads anywhere"
+            ));
+            return Ok(());
+        }
+        let plan = plan(spec, vcpus, ground)?;
+        let place = |instance: &Instance| match wish.placing {
+            Placing::Auto => at_home(instance, wish.cpus, ground),
+            _ => pinned(instance, ground),
+        };
+        self.nodes = plan.instances.iter().map(place).collect();
+        self.sentences.extend(plan.reasons);
+        self.sentences.extend(plan.warnings);
+        Ok(())
+    }
+
+    /// Gives the client what nodes leave: under another L3, or else on other cores, or else on
+    /// other threads.
+    fn seat_client(&mut self, machine: &Machine, taken: &CpuSet) {
+        let allowed = machine.allowed_cpus();
+        let beside = [
+            allowed.difference(&machine.l3_neighbours(taken)),
+            allowed.difference(&machine.core_neighbours(taken)),
+            allowed.difference(taken),
+        ];
+        let best = beside.iter().position(|cpus| !cpus.is_empty());
+        let cpus = best.map(|at| beside[at].clone());
+        let list = cpus.as_ref().map_or(String::new(), CpuSet::to_string);
+        self.sentences.push(match best {
+            Some(0) => format!("the client runs on the CPUs {list}, under an L3 that no node has"),
+            Some(1) => format!(
+                "the client runs on the CPUs {list}, on cores that no node has; every L3 of this \
+                 machine has a node under it"
+            ),
+            Some(_) => format!(
+                "the client runs on the CPUs {list}, which are threads of cores that nodes run on: \
+                 no core is free"
+            ),
+            None => "nodes have every CPU, so the client competes with them".to_owned(),
+        });
+        self.client = cpus;
+    }
+}
+
+/// What is kept free for the client before nodes are planned.
+fn reserved(spec: &LocalSpec, machine: &Machine) -> CpuSet {
+    let wish = &spec.topology;
+    let none = CpuSet::default();
+    let cores = machine.parts(Units::Cores);
+    if let Some(count) = wish.client {
+        let mut kept = CpuSet::default();
+        // The last ones, whole cores each.
+        for core in cores.iter().rev() {
+            if kept.len() >= count as usize {
+                break;
+            }
+            core.cpus.iter().for_each(|cpu| {
+                kept.insert(cpu);
+            });
+        }
+        return kept;
+    }
+    // What is asked for may need all; what it leaves is the client's.
+    let floats = matches!(wish.placing, Placing::None | Placing::OneSocketPerVcpu);
+    if wish.cpus.is_some() || wish.part.is_some() || floats {
+        return none;
+    }
+    let groups = machine.parts(Units::L3);
+    if groups.len() >= L3_GROUPS_FOR_CLIENT && groups.len() > spec.nodes {
+        return groups.last().map_or(none, |group| group.cpus.clone());
+    }
+    let count = cores.len() / CORES_FOR_CLIENT;
+    if cores.len() - count < spec.nodes {
+        return none;
+    }
+    let last = cores.iter().rev().take(count);
+    last.flat_map(|core| core.cpus.iter()).collect()
+}
+
+/// The machine, of which only what nodes may have may be used.
+fn ground(wish: &Topology, machine: &Machine, reserved: &CpuSet) -> Result<Machine> {
+    let allowed = machine.allowed_cpus().difference(reserved);
+    let Some((units, count)) = wish.part else {
+        return Ok(machine.only(&allowed));
+    };
+    let parts = machine.only(&allowed).parts(units);
+    let count = count as usize;
+    anyhow::ensure!(
+        count <= parts.len(),
+        "nodes are to have {} of this machine, and there are {} for them\nhint: take at most {}, \
+         or keep fewer CPUs for the client",
+        units.counted(count),
+        units.counted(parts.len()),
+        parts.len()
+    );
+    let of_part = |part: &Part| part.cpus.iter().collect::<Vec<_>>();
+    let cpus: CpuSet = parts[..count].iter().flat_map(of_part).collect();
+    Ok(machine.only(&cpus))
+}
+
+/// The planner's word on so many nodes of so many CPUs.
+fn plan(spec: &LocalSpec, vcpus: u32, ground: &Machine) -> Result<Plan> {
+    let wish = &spec.topology;
+    let nodes = spec.nodes as u32;
+    let mut asked = Wish::new(nodes, vcpus);
+    asked.profile = topology::Profile::None;
+    asked.memory_bytes = Some(room::memory_bytes(1, spec.heap_bytes));
+    asked.smt = wish.smt.unwrap_or(Smt::Pack);
+    asked.collector = collector(spec);
+    if wish.housekeeping > 0 {
+        asked.housekeeping = Housekeeping::PerNode(wish.housekeeping);
+    }
+    if wish.placing == Placing::Auto {
+        // Homes may be shared.
+        let room = ground.allowed_cpus().len().max(1) as f64;
+        asked.overcommit = (f64::from(nodes) * f64::from(vcpus) / room).max(1.0);
+    }
+    let planned = topology::plan(ground, &asked).map_err(anyhow::Error::new);
+    planned.with_context(|| {
+        format!(
+            "place {nodes} nodes of {vcpus} CPUs each on the CPUs {}",
+            ground.allowed_cpus()
+        )
+    })
+}
+
+fn collector(spec: &LocalSpec) -> topology::Collector {
+    let by_option = || {
+        let mut options = spec.jvm_options.iter();
+        options.find(|option| jvm::is_collector(option))
+    };
+    match (spec.collector, by_option().map(String::as_str)) {
+        (Some(Collector::Z), _) | (None, Some("-XX:+UseZGC")) => topology::Collector::Zgc,
+        (Some(Collector::Shenandoah), _) | (None, Some("-XX:+UseShenandoahGC")) => {
+            topology::Collector::Shenandoah
+        }
+        (Some(Collector::Parallel), _) | (None, Some("-XX:+UseParallelGC")) => {
+            topology::Collector::Parallel
+        }
+        _ => topology::Collector::G1,
+    }
+}
+
+/// On a machine with several NUMA nodes, memory on some of them.
+fn memory(ground: &Machine, nodes: CpuSet, how: fn(CpuSet) -> Memory) -> Memory {
+    let with_memory = ground
+        .nodes
+        .iter()
+        .filter(|node| node.memory_bytes != Some(0));
+    match with_memory.count() {
+        0 | 1 => Memory::Anywhere,
+        _ => how(nodes),
+    }
+}
+
+fn name(index: usize) -> String {
+    format!("node{}", index + 1)
+}
+
+/// A node that knows nothing of where it is.
+fn blind(index: usize, vcpus: u32, cpus: Option<CpuSet>, ground: &Machine) -> Placement {
+    let nodes = ground
+        .nodes
+        .iter()
+        .filter(|node| node.allowed && node.memory_bytes != Some(0));
+    let nodes: CpuSet = nodes.map(|node| node.os).collect();
+    Placement {
+        confinement: Confinement {
+            name: name(index),
+            cpus,
+            memory: memory(ground, nodes, Memory::Interleaved),
+        },
+        options: vec![
+            format!("-XX:ActiveProcessorCount={vcpus}"),
+            "-XX:-UseNUMA".to_owned(),
+        ],
+        processors: vcpus,
+    }
+}
+
+/// What the planner gives to the JVM and is not a study's own to choose.
+fn options(instance: &Instance) -> Vec<String> {
+    const OURS: [&str; 4] = [
+        "-XX:ActiveProcessorCount=",
+        "-Dcassandra.available_processors=",
+        "-XX:ParallelGCThreads=",
+        "-XX:ConcGCThreads=",
+    ];
+    let is_ours = |option: &&String| {
+        OURS.iter().any(|one| option.starts_with(one)) || option.ends_with("UseNUMA")
+    };
+    let all = instance.jvm.options.iter();
+    all.filter(is_ours).cloned().collect()
+}
+
+/// A node on the CPUs of its own.
+fn pinned(instance: &Instance, ground: &Machine) -> Placement {
+    Placement {
+        confinement: Confinement {
+            name: name(instance.index as usize),
+            cpus: Some(instance.cpus.iter().copied().collect()),
+            memory: memory(ground, beside(instance), Memory::Bound),
+        },
+        options: options(instance),
+        processors: instance.jvm.active_processors,
+    }
+}
+
+/// The NUMA nodes that an instance has its memory on.
+fn beside(instance: &Instance) -> CpuSet {
+    let planned: BTreeSet<u32> = instance.memory.iter().map(|one| one.node).collect();
+    match planned.is_empty() {
+        true => instance.nodes.iter().copied().collect(),
+        false => planned.into_iter().collect(),
+    }
+}
+
+/// A node on all CPUs of its home.
+fn at_home(instance: &Instance, vcpus: Option<u32>, ground: &Machine) -> Placement {
+    let home = ground
+        .nodes
+        .iter()
+        .filter(|node| instance.nodes.contains(&node.os));
+    let cpus: CpuSet = home
+        .flat_map(|node| ground.cpus_of(&node.cores).iter().collect::<Vec<_>>())
+        .collect();
+    let cpus = cpus.intersection(&ground.allowed_cpus());
+    let numa = options(instance)
+        .into_iter()
+        .filter(|one| one.ends_with("UseNUMA"));
+    let count = vcpus.map(|count| format!("-XX:ActiveProcessorCount={count}"));
+    Placement {
+        processors: vcpus.unwrap_or(cpus.len() as u32),
+        options: numa.chain(count).collect(),
+        confinement: Confinement {
+            name: name(instance.index as usize),
+            cpus: Some(cpus),
+            memory: memory(ground, beside(instance), Memory::Bound),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests;

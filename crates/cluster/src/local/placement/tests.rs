@@ -1,0 +1,210 @@
+use super::*;
+use host::{HostSpec, HostsSpec};
+use topology::fixture::{Counts, Numbering, Shape};
+
+fn set(list: &str) -> CpuSet {
+    CpuSet::parse_list(list).unwrap()
+}
+
+/// One socket of two cores, one thread each: where this is developed.
+fn small() -> Machine {
+    let shape = Shape::regular(Counts(1, 1, 1, 2, 1), Numbering::Block, 16);
+    shape.machine().unwrap()
+}
+
+fn xeon() -> Machine {
+    Shape::xeon_2x28(Numbering::Block).machine().unwrap()
+}
+
+fn epyc() -> Machine {
+    Shape::epyc_7601().machine().unwrap()
+}
+
+fn spec(nodes: usize, topology: Topology) -> LocalSpec {
+    LocalSpec {
+        nodes,
+        topology,
+        heap_bytes: 512 << 20,
+        ..LocalSpec::default()
+    }
+}
+
+fn placed(placing: Placing) -> Topology {
+    Topology {
+        placing,
+        ..Topology::default()
+    }
+}
+
+fn cpus(layout: &Layout) -> Vec<CpuSet> {
+    let nodes = layout.nodes.iter();
+    nodes
+        .map(|node| node.confinement.cpus.clone().unwrap())
+        .collect()
+}
+
+#[test]
+fn nothing_is_said_unless_it_is_asked_for() {
+    let layout = Layout::of(&spec(3, Topology::default()), &small()).unwrap();
+    assert_eq!(layout, Layout::default());
+}
+
+#[test]
+fn a_node_of_one_core_leaves_the_other_to_the_client_and_says_that_they_share_the_l3() {
+    let topology = Topology {
+        cpus: Some(1),
+        ..placed(Placing::Pinned)
+    };
+    let layout = Layout::of(&spec(1, topology), &small()).unwrap();
+    let node = &layout.nodes[0];
+    assert_eq!((cpus(&layout), node.processors), (vec![set("0")], 1));
+    assert_eq!(layout.client, Some(set("1")));
+    assert_eq!(node.confinement.memory, Memory::Anywhere, "one NUMA node");
+    assert!(
+        node.options.contains(&"-XX:ParallelGCThreads=1".to_owned()),
+        "{node:?}"
+    );
+    let last = layout.sentences.last().unwrap();
+    assert!(
+        last.contains("every L3 of this machine has a node"),
+        "{last}"
+    );
+}
+
+#[test]
+fn eight_nodes_of_an_epyc_have_a_numa_node_each_and_memory_beside_it() {
+    let layout = Layout::of(
+        &spec(
+            8,
+            Topology {
+                cpus: Some(16),
+                ..placed(Placing::Pinned)
+            },
+        ),
+        &epyc(),
+    )
+    .unwrap();
+    let homes: BTreeSet<String> = layout
+        .nodes
+        .iter()
+        .map(|node| match &node.confinement.memory {
+            Memory::Bound(nodes) => nodes.to_string(),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(homes.len(), 8);
+    let all = cpus(&layout);
+    assert_eq!(
+        all.iter().map(CpuSet::len).sum::<usize>(),
+        layout.taken().len()
+    );
+    assert_eq!(layout.client, None);
+    assert!(
+        layout.sentences.last().unwrap().contains("competes"),
+        "{layout:?}"
+    );
+}
+
+#[test]
+fn the_client_has_an_l3_of_its_own_where_there_are_enough() {
+    let layout = Layout::of(&spec(3, placed(Placing::Pinned)), &epyc()).unwrap();
+    let client = layout.client.clone().unwrap();
+    let machine = epyc();
+    assert!(machine.l3_neighbours(&client).is_disjoint(&layout.taken()));
+    // Two sockets with one L3 each, and a node on both of them.
+    let layout = Layout::of(&spec(2, placed(Placing::Pinned)), &xeon()).unwrap();
+    let client = layout.client.clone().unwrap();
+    assert!(xeon().core_neighbours(&client).is_disjoint(&layout.taken()));
+    assert!(client.len() >= 28, "{client}");
+}
+
+#[test]
+fn at_home_nodes_share_what_their_numa_node_has() {
+    let topology = Topology {
+        cpus: Some(28),
+        ..placed(Placing::Auto)
+    };
+    let layout = Layout::of(&spec(4, topology), &xeon()).unwrap();
+    let all = cpus(&layout);
+    assert!(all.iter().all(|cpus| cpus.len() == 56), "{all:?}");
+    assert_eq!(
+        all.iter().collect::<BTreeSet<_>>().len(),
+        2,
+        "two on each socket"
+    );
+    let options = &layout.nodes[0].options;
+    assert!(
+        options.contains(&"-XX:ActiveProcessorCount=28".to_owned()),
+        "{options:?}"
+    );
+}
+
+#[test]
+fn who_is_blind_runs_anywhere_with_memory_from_everywhere() {
+    let topology = Topology {
+        cpus: Some(14),
+        ..placed(Placing::OneSocketPerVcpu)
+    };
+    let layout = Layout::of(&spec(8, topology), &xeon()).unwrap();
+    let node = &layout.nodes[7];
+    assert_eq!(node.confinement.cpus, None);
+    assert_eq!(node.confinement.memory, Memory::Interleaved(set("0-1")));
+    assert_eq!(node.processors, 14);
+    assert_eq!(layout.client, None);
+}
+
+#[test]
+fn a_part_is_the_first_units_and_the_rest_is_the_clients() {
+    let topology = Topology {
+        part: Some((Units::Numa, 3)),
+        ..placed(Placing::Pinned)
+    };
+    let layout = Layout::of(&spec(3, topology), &epyc()).unwrap();
+    let parts = epyc().parts(Units::Numa);
+    let first: CpuSet = parts[..3]
+        .iter()
+        .flat_map(|part| part.cpus.iter())
+        .collect();
+    assert_eq!(layout.taken(), first);
+    assert_eq!(layout.client.unwrap().len(), 128 - 48);
+    let all = spec(
+        1,
+        Topology {
+            part: Some((Units::Cores, 3)),
+            ..topology
+        },
+    );
+    let error = format!("{:#}", Layout::of(&all, &small()).unwrap_err());
+    assert!(
+        error.contains("3 cores of this machine, and there are 2 cores"),
+        "{error}"
+    );
+}
+
+#[test]
+fn what_does_not_fit_is_refused_with_what_would() {
+    let error = Layout::of(&spec(3, placed(Placing::Pinned)), &small()).unwrap_err();
+    let error = format!("{error:#}");
+    assert!(error.contains("place 3 nodes of 1 CPUs"), "{error}");
+    assert!(error.contains("hint"), "{error}");
+    let auto = Layout::of(&spec(3, placed(Placing::Auto)), &small()).unwrap();
+    assert!(cpus(&auto).iter().all(|one| *one == set("0-1")));
+}
+
+#[test]
+fn only_the_cpus_of_the_hosts_are_used() {
+    let spec = LocalSpec {
+        hosts: Some(HostsSpec {
+            count: 1,
+            host: HostSpec {
+                cpus: Some(vec![1]),
+                ..HostSpec::default()
+            },
+            ..HostsSpec::default()
+        }),
+        ..spec(1, placed(Placing::Pinned))
+    };
+    let layout = Layout::of(&spec, &small()).unwrap();
+    assert_eq!(cpus(&layout), [set("1")]);
+    assert_eq!(layout.client, Some(set("0")), "what they leave");
+}

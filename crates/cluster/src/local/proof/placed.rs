@@ -1,0 +1,246 @@
+//! Whether nodes run where they were to: on which CPUs, thread by thread, and on whose memory, as
+//! the kernel has it; and how many CPUs the JVM counts.
+
+use super::{Effect, JVM, NO_AGENT, Proof, Seen};
+use crate::local::Nodes;
+use crate::local::node::LocalNode;
+use crate::local::placement::Placement;
+use anyhow::{Context, Result};
+use host::{Memory, Whereabouts};
+use std::collections::BTreeMap;
+use topology::CpuSet;
+
+const STATUS: &str = "/proc/PID/task/*/status";
+const MAPS: &str = "/proc/PID/numa_maps";
+
+/// Where a node runs and has its memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodePlace {
+    /// Its name.
+    pub node: String,
+    /// Its host.
+    pub host: String,
+    /// What the kernel says.
+    pub found: Whereabouts,
+}
+
+impl Nodes {
+    /// See [`crate::Cluster::places`].
+    pub fn places(&self) -> Result<Vec<NodePlace>> {
+        let running = self.all().iter().filter(|node| node.process.is_some());
+        let place = |node: &LocalNode| {
+            Ok(NodePlace {
+                node: node.layout.name.clone(),
+                host: node.layout.host.clone(),
+                found: found(node)?,
+            })
+        };
+        running.map(place).collect()
+    }
+}
+
+fn found(node: &LocalNode) -> Result<Whereabouts> {
+    let name = &node.layout.name;
+    let process = node
+        .process
+        .with_context(|| format!("{name} does not run"))?;
+    let found = node.host.whereabouts(process);
+    found.with_context(|| format!("ask where {name} runs"))
+}
+
+/// What was asked for, beside what the kernel says.
+///
+/// # Errors
+/// The kernel cannot be asked.
+pub(super) fn proofs(placement: &Placement, node: &LocalNode) -> Result<Vec<Proof>> {
+    Ok(of(placement, &found(node)?, &node.layout.name))
+}
+
+fn of(placement: &Placement, found: &Whereabouts, node: &str) -> Vec<Proof> {
+    let proof = |key: &str, wanted: String, effect: Effect, source| Proof {
+        node: node.to_owned(),
+        key: key.to_owned(),
+        wanted,
+        effect,
+        source,
+    };
+    let mut proofs = Vec::new();
+    if let Some(cpus) = &placement.confinement.cpus {
+        let judged = judged(&found.cpus, cpus);
+        let effect = Effect::of(Some(judged), "");
+        proofs.push(proof("topology cpus", cpus.to_string(), effect, STATUS));
+    }
+    match &placement.confinement.memory {
+        Memory::Anywhere => {}
+        Memory::Bound(nodes) => {
+            let effect = Effect::of(Some(bound(found, nodes)), "");
+            proofs.push(proof(
+                "topology memory",
+                format!("nodes {nodes}"),
+                effect,
+                STATUS,
+            ));
+        }
+        Memory::Interleaved(nodes) => {
+            let wanted = format!("interleave:{nodes}");
+            let told = !found.policy_bytes.is_empty();
+            let bytes = found.policy_bytes.get(&wanted).copied().unwrap_or(0);
+            let all: u64 = found.policy_bytes.values().sum();
+            // Ranges that are mapped from files keep the policy of their file.
+            let shown = format!("{wanted} for {} of {} MiB", bytes >> 20, all >> 20);
+            let judged = told.then_some((shown, bytes * 2 > all));
+            let effect = Effect::of(judged, "this kernel has no numa_maps");
+            proofs.push(proof("topology memory", wanted, effect, MAPS));
+        }
+    }
+    proofs
+}
+
+/// The CPUs of all threads in words, and whether each has just these.
+fn judged(found: &BTreeMap<CpuSet, usize>, wanted: &CpuSet) -> (String, bool) {
+    let counted = |(cpus, threads): (&CpuSet, &usize)| match threads {
+        1 => format!("{cpus} for 1 thread"),
+        _ => format!("{cpus} for {threads} threads"),
+    };
+    let words: Vec<String> = found.iter().map(counted).collect();
+    (words.join(", "), found.keys().eq([wanted]))
+}
+
+/// Whether memory may come from these nodes alone: by the group of the process, or by the policy
+/// that it was started with.
+fn bound(found: &Whereabouts, nodes: &CpuSet) -> (String, bool) {
+    let (mut shown, by_group) = judged(&found.memory_nodes, nodes);
+    let policy = format!("bind:{nodes}");
+    let by_policy = found.policy_bytes.contains_key(&policy);
+    if by_policy {
+        shown = format!("{shown}; {policy}");
+    }
+    let beyond = found
+        .resident_bytes
+        .iter()
+        .filter(|(node, _)| !nodes.contains(**node));
+    let beyond: u64 = beyond.map(|(_, bytes)| bytes).sum();
+    let all: u64 = found.resident_bytes.values().sum();
+    if beyond > 0 {
+        // Pages of shared files are where who read them first had them.
+        shown = format!("{shown}; {} of {} MiB elsewhere", beyond >> 20, all >> 20);
+    }
+    (shown, (by_group || by_policy) && beyond * 5 <= all)
+}
+
+impl Seen {
+    /// What follows from where a node runs in its JVM.
+    pub(super) fn placed_proofs(
+        &self,
+        placement: &Placement,
+        options: &[String],
+        node: &str,
+    ) -> Vec<Proof> {
+        let facts = self.jvm.as_ref().map(|jvm| &jvm.facts);
+        let counted = facts.and_then(|facts| facts.get("processors")).cloned();
+        let is_set = |option: &String| option.starts_with("-XX:ActiveProcessorCount=");
+        let wanted = placement.processors.to_string();
+        let mut proofs = Vec::new();
+        // A study's own option wins.
+        if !options.iter().any(is_set) {
+            let holds = counted.as_ref() == Some(&wanted);
+            let why = facts.map_or(NO_AGENT, |_| "the JVM does not say it");
+            proofs.push(Proof {
+                node: node.to_owned(),
+                key: "topology processors".to_owned(),
+                effect: Effect::of(counted.map(|counted| (counted, holds)), why),
+                wanted,
+                source: JVM,
+            });
+        }
+        let key = |option: &str| self.option(option, node).key;
+        let is_own = |option: &&String| {
+            let mut all = options.iter();
+            all.any(|other| key(other) == key(option))
+        };
+        let ours = placement.options.iter().filter(|option| !is_own(option));
+        proofs.extend(ours.map(|option| self.option(option, node)));
+        proofs
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{brief, seen};
+    use super::*;
+    use host::Confinement;
+
+    fn set(list: &str) -> CpuSet {
+        CpuSet::parse_list(list).unwrap()
+    }
+
+    fn placement(cpus: &str, memory: Memory) -> Placement {
+        Placement {
+            confinement: Confinement {
+                name: "node1".to_owned(),
+                cpus: Some(set(cpus)),
+                memory,
+            },
+            options: vec!["-ea".to_owned()],
+            processors: set(cpus).len() as u32,
+        }
+    }
+
+    #[test]
+    fn one_thread_that_may_run_elsewhere_is_seen() {
+        let wanted = placement("0-1", Memory::Anywhere);
+        let mut found = Whereabouts {
+            threads: 40,
+            cpus: [(set("0-1"), 40)].into(),
+            memory_nodes: [(set("0"), 40)].into(),
+            ..Whereabouts::default()
+        };
+        assert_eq!(
+            brief(&of(&wanted, &found, "node1")),
+            ["topology cpus: 0-1 for 40 threads yes"]
+        );
+        found.cpus.insert(set("0-3"), 1);
+        assert_eq!(
+            brief(&of(&wanted, &found, "node1")),
+            ["topology cpus: 0-1 for 40 threads, 0-3 for 1 thread no"]
+        );
+    }
+
+    #[test]
+    fn memory_is_bound_by_a_group_or_a_policy_and_by_what_is_really_there() {
+        let wanted = placement("0", Memory::Bound(set("1")));
+        let found = |nodes: &str, policy: &str, elsewhere: u64| Whereabouts {
+            threads: 1,
+            cpus: [(set("0"), 1)].into(),
+            memory_nodes: [(set(nodes), 1)].into(),
+            resident_bytes: [(1, 900 << 20), (0, elsewhere << 20)].into(),
+            policy_bytes: [(policy.to_owned(), 900 << 20)].into(),
+        };
+        let last = |found: &Whereabouts| brief(&of(&wanted, found, "node1")).pop().unwrap();
+        assert!(last(&found("1", "default", 0)).ends_with("yes"));
+        assert!(last(&found("0-1", "bind:1", 30)).ends_with("30 of 930 MiB elsewhere yes"));
+        assert!(last(&found("0-1", "default", 0)).ends_with("no"));
+        assert!(last(&found("1", "default", 400)).ends_with("no"));
+        let wanted = placement("0", Memory::Interleaved(set("0-1")));
+        let last = |found: &Whereabouts| brief(&of(&wanted, found, "node1")).pop().unwrap();
+        assert!(last(&found("0-1", "interleave:0-1", 0)).ends_with("yes"));
+        assert!(last(&found("0-1", "default", 0)).ends_with("no"));
+        assert!(last(&Whereabouts::default()).ends_with('?'));
+    }
+
+    #[test]
+    fn the_jvm_counts_the_cpus_it_was_given_unless_the_study_says_another_number() {
+        let wanted = placement("0", Memory::Anywhere);
+        let one = seen(&[("processors", "1")]);
+        let brief_of =
+            |seen: &Seen, options: &[String]| brief(&seen.placed_proofs(&wanted, options, "node1"));
+        assert_eq!(
+            brief_of(&one, &[]),
+            ["topology processors: 1 yes", "-ea: given yes"]
+        );
+        let two = seen(&[("processors", "2")]);
+        assert_eq!(brief_of(&two, &[])[0], "topology processors: 2 no");
+        let own = ["-XX:ActiveProcessorCount=2", "-ea"].map(str::to_owned);
+        assert_eq!(brief_of(&two, &own), Vec::<String>::new());
+    }
+}

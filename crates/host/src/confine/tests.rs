@@ -1,0 +1,46 @@
+use super::*;
+use crate::process::{self, Life};
+use std::path::{Path, PathBuf};
+
+fn set(list: &str) -> CpuSet {
+    CpuSet::parse_list(list).unwrap()
+}
+
+#[test]
+fn a_mask_has_a_bit_for_each_number_and_ends_with_the_last() {
+    assert_eq!(Mask::of(&set("")).0, [0]);
+    assert_eq!(Mask::of(&set("0,3")).0, [9]);
+    assert_eq!(Mask::of(&set("64,127")).0, [0, 1 | 1 << 63]);
+    assert_eq!(Mask::of(&set("384")).0.len(), 7);
+}
+
+#[test]
+fn a_name_is_one_folder_and_no_path() {
+    check_name("node-1_a").unwrap();
+    for name in ["", ".", "..", "a/b", "node 1", "n\n"] {
+        assert!(check_name(name).is_err(), "{name:?}");
+    }
+}
+
+/// Without groups: what the kernel says of a process that was started so.
+#[test]
+fn a_process_without_a_group_starts_with_its_cpus_and_its_memory_policy() {
+    let own = Whereabouts::read(Path::new("/proc/self")).unwrap();
+    let cpu = own.all_cpus().first().unwrap();
+    let one: CpuSet = [cpu].into_iter().collect();
+    let confinement = Confinement {
+        name: "node1".to_owned(),
+        cpus: Some(one.clone()),
+        memory: Memory::Anywhere,
+    };
+    let mut command = process::command(Path::new("/bin/sh"));
+    command.args(["-c", "read line"]);
+    command.stdin(std::process::Stdio::piped());
+    admit(&mut command, None, Some(&confinement)).unwrap();
+    let mut child = process::spawn(command, Life::Ours).unwrap();
+    let folder = PathBuf::from(format!("/proc/{}", child.id()));
+    let found = Whereabouts::read(&folder).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(found.all_cpus(), one);
+}

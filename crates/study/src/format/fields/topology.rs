@@ -1,0 +1,80 @@
+//! The rows of where local nodes run on their machine.
+
+use super::optional;
+use super::with;
+use crate::format::{Field, Type};
+use crate::settings::{Placing, Smt, Units};
+
+pub(super) const FIELDS: &[Field] = &[
+    with(
+        "target.local.topology",
+        Type::WordOr(
+            &[
+                ("none", |d| d.local.topology.placing = Placing::None),
+                ("one-socket-per-vcpu", |d| {
+                    d.local.topology.placing = Placing::OneSocketPerVcpu
+                }),
+                ("auto", |d| d.local.topology.placing = Placing::Auto),
+                ("pinned", |d| d.local.topology.placing = Placing::Pinned),
+            ],
+            &Type::Section(|d| d.local.topology.placing = Placing::Pinned),
+        ),
+        "none",
+        "Where on the machine the nodes run. `none`: where the kernel puts them. \
+         `one-socket-per-vcpu`: as in a guest that is shown a socket for each vCPU: threads run \
+         anywhere, memory is interleaved over all NUMA nodes, the JVM counts its CPUs. `auto`: \
+         each has the NUMA nodes that the planner gives it as its home, with its memory, and \
+         shares their CPUs. `pinned`: each has CPUs of its own there, and nobody else has. With \
+         the last two the client gets the rest, under an L3 of its own where that can be had. \
+         What came of it is proved thread by thread.",
+    ),
+    with(
+        "target.local.topology.placing",
+        choice!(|d| d.local.topology.placing;
+            "none" => Placing::None, "one-socket-per-vcpu" => Placing::OneSocketPerVcpu,
+            "auto" => Placing::Auto, "pinned" => Placing::Pinned
+        ),
+        "pinned",
+        "By which of these rules.",
+    ),
+    optional(
+        "target.local.topology.cpus",
+        Type::Count(1, 4096, |d, n| d.local.topology.cpus = Some(n as u32)),
+        "CPUs of each node. Default: an equal share of what nodes may have.",
+    ),
+    optional(
+        "target.local.topology.units",
+        choice!(|d| d.topology_units;
+            "cores" => Some(Units::Cores), "l3" => Some(Units::L3),
+            "numa" => Some(Units::Numa), "sockets" => Some(Units::Sockets)
+        ),
+        "What the part of the machine that all nodes together may have is counted in: cores, \
+         groups of cores under one L3, NUMA nodes or sockets, all of one socket before those of \
+         the next. Needs `count`.",
+    ),
+    optional(
+        "target.local.topology.count",
+        Type::Count(1, 4096, |d, n| d.topology_count = Some(n as u32)),
+        "How many of them. Default: all of the machine.",
+    ),
+    optional(
+        "target.local.topology.smt",
+        choice!(|d| d.local.topology.smt;
+            "pack" => Some(Smt::Pack), "one-per-core" => Some(Smt::OnePerCore)
+        ),
+        "Whether a pinned node gets whole cores, or one thread of each. Default: `pack`.",
+    ),
+    with(
+        "target.local.topology.housekeeping",
+        Type::Count(0, 64, |d, n| d.local.topology.housekeeping = n as u32),
+        "0",
+        "Cores of each NUMA node that no node gets: for interrupts and the system.",
+    ),
+    optional(
+        "target.local.topology.client",
+        Type::Count(1, 4096, |d, n| d.local.topology.client = Some(n as u32)),
+        "CPUs that are kept for the client, in whole cores, before nodes are placed. Default: \
+         with `cpus` or `count`, what these leave; else an L3 group where the machine has four, \
+         or a quarter of its cores.",
+    ),
+];
