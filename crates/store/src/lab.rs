@@ -3,6 +3,13 @@
 //! Asked from the nodes themselves after the last restart before the measured window, so that the
 //! report shows what was in effect, not what was wished for. Sizes are bytes, shares 0 to 1.
 
+mod machine;
+
+pub use machine::{
+    DeviceRecord, DieRecord, L3Record, MachineHostRecord, MachineTopologyRecord, NumaNodeRecord,
+    PackageRecord, PlacementRecord, numbers_of,
+};
+
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 
@@ -25,6 +32,12 @@ pub struct NodesRecord {
     /// Settings of the hosts that the database depends on, the worst of each host first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub host_settings: Vec<HostSettingRecord>,
+    /// What the machines of the hosts look like.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub machines: Vec<MachineTopologyRecord>,
+    /// Where on them the nodes and the client ran.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub placements: Vec<PlacementRecord>,
     /// What could not be seen, a sentence each with the reason.
     #[serde(default)]
     pub unseen: Vec<String>,

@@ -17,8 +17,10 @@ pub use crate::endurance::{
 };
 pub use crate::event::{JournalEvent, JournalRecord, MachineFacts, left_out, left_out_words};
 pub use crate::lab::{
-    DataRecord, HostRecord, HostSettingRecord, NodeRecord, NodesRecord, PhaseTimeRecord,
-    ProbeRecord, ProofOutcome, ProofRecord,
+    DataRecord, DeviceRecord, DieRecord, HostRecord, HostSettingRecord, L3Record,
+    MachineHostRecord, MachineTopologyRecord, NodeRecord, NodesRecord, NumaNodeRecord,
+    PackageRecord, PhaseTimeRecord, PlacementRecord, ProbeRecord, ProofOutcome, ProofRecord,
+    numbers_of,
 };
 pub use crate::looks::{LookRecord, LooksRecord, RobustRecord};
 pub use crate::published::{

@@ -86,6 +86,8 @@ pub fn nodes(index: usize, count: usize, writes: &str) -> NodesRecord {
         nodes: (1..=count).map(node).collect(),
         proofs: (1..=count).flat_map(proofs).collect(),
         host_settings: (1..=count).flat_map(|i| host_settings(i, index)).collect(),
+        machines: Vec::new(),
+        placements: Vec::new(),
         unseen: vec!["numa: this machine has one node, so nothing can be remote".into()],
     }
 }
