@@ -322,7 +322,7 @@ impl Cluster {
     pub fn client_cpus(&self) -> Option<Vec<usize>> {
         let layout = self.local().map(local::Nodes::layout)?;
         let cpus = layout.client.as_ref()?;
-        Some(cpus.iter().map(|cpu| cpu as usize).collect())
+        Some(cpus.iter().map(|cpu| *cpu as usize).collect())
     }
 
     /// The CPUs that its nodes are confined to; empty where one of them is not.

@@ -64,8 +64,7 @@ pub fn measure(settings: &Settings, program: &Arc<Program>, dirs: &Dirs) -> Resu
         in_flight: IN_FLIGHT,
     };
     let offer = Offer::of(Stage::Main, schedule, Limit::Duration(SLICE * SLICES));
-    let access = running.access(settings.client.compression);
-    let mut config = offer::config(settings, program, running.nodes(), access, &offer);
+    let mut config = offer::config(settings, program, &running, &offer);
     config.interval = SLICE;
     let (mut ended, mut seconds) = (0, 0.0);
     load::run(&config, &mut |interval| {

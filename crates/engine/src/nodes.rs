@@ -3,6 +3,8 @@
 //! Read when the configuration of the measured window is in place. What cannot be read is written
 //! down as unseen, with the reason: a number without its configuration is still a number.
 
+mod places;
+
 use super::gather;
 use super::running::Running;
 use anyhow::Result;
@@ -54,6 +56,10 @@ pub fn record(
         examined.map(|hosts| {
             record.host_settings = hosts.into_iter().flat_map(host_settings).collect();
         }),
+    );
+    note(
+        "where nodes run",
+        places::records(running, settings).map(|places| record.placements = places),
     );
     note("state", states(running, &mut record.nodes));
     let keyspace = program.keyspace();

@@ -1,6 +1,7 @@
 //! What is offered in one run of the load engine, and what it came to.
 
 use super::conduct::Cut;
+use super::running::Running;
 use super::tally::Tally;
 use analysis::procedure::Point;
 use load::{Config, Keeps, Limit, Schedule, Summary, VerifyReads, Window, Written};
@@ -115,11 +116,11 @@ impl Offer<'_> {
 pub fn config(
     settings: &Settings,
     program: &Arc<Program>,
-    nodes: Vec<load::Endpoint>,
-    access: load::Access,
+    running: &Running,
     offer: &Offer<'_>,
 ) -> Config {
     let client = &settings.client;
+    let cpus = running.client_cpus(client);
     let in_flight = match offer.schedule {
         Schedule::Closed { in_flight } => in_flight as usize,
         _ => client.in_flight_max as usize,
@@ -127,8 +128,8 @@ pub fn config(
     Config {
         program: Arc::clone(program),
         stage: offer.stage,
-        nodes,
-        access,
+        nodes: running.nodes(),
+        access: running.access(client.compression),
         schedule: offer.schedule,
         first_operation: offer.first_operation,
         limit: offer.limit,
@@ -137,8 +138,8 @@ pub fn config(
         release_quantum: Duration::from_nanos(client.release_quantum_ns),
         timeout: Duration::from_nanos(client.timeout_ns),
         retries_min: offer.retries_min,
-        workers: workers(client, in_flight),
-        cpus: client.cpus.clone(),
+        workers: workers_on(client, in_flight, &cpus),
+        cpus,
         realtime: client.priority.is_realtime(&settings.target),
         connections_per_node: client.connections_per_node,
         interval: INTERVAL,
@@ -152,6 +153,15 @@ pub fn config(
 pub fn workers(client: &Client, in_flight: usize) -> usize {
     let asked = client.workers.unwrap_or_else(workers_auto);
     asked.clamp(1, in_flight.max(1))
+}
+
+/// The same on these CPUs: unless the study says how many, each has one of its own.
+pub fn workers_on(client: &Client, in_flight: usize, cpus: &[usize]) -> usize {
+    let workers = workers(client, in_flight);
+    match (client.workers, cpus.len()) {
+        (Some(_), _) | (_, 0) => workers,
+        (None, count) => workers.min(count),
+    }
 }
 
 /// Half of the CPUs: the other half is for what is measured, or for the kernel's network.

@@ -9,7 +9,7 @@ use load::Written;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, UdpSocket};
 use std::path::Path;
-use study::settings::Target;
+use study::settings::{Client, Target};
 use study::standing::Standing;
 
 /// A running target. Dropping it stops what was started.
@@ -110,19 +110,32 @@ impl Running {
         matches!(self.settings, Target::Null(_))
     }
 
-    /// Whether nodes run on this machine, on cores that the client uses too. Hosts with CPUs of
-    /// their own leave it those that it is pinned to.
-    pub fn shares_cores(&self, client_cpus: &[usize]) -> bool {
+    /// The CPUs that the workers are pinned to: those of the study, else those that the placement
+    /// of the nodes keeps for them; none: not pinned.
+    pub fn client_cpus(&self, client: &Client) -> Vec<usize> {
+        match client.cpus.is_empty() {
+            true => self.cluster.client_cpus().unwrap_or_default(),
+            false => client.cpus.clone(),
+        }
+    }
+
+    /// Whether nodes run on this machine, on cores that the client uses too. Hosts or nodes with
+    /// CPUs of their own leave it those that it is pinned to.
+    pub fn shares_cores(&self, client: &Client) -> bool {
+        let client_cpus = self.client_cpus(client);
         let Target::Local(local) = &self.settings else {
             return self.is_on_this_machine();
         };
+        let taken = self.cluster.taken_cpus();
         let hosts = local
             .hosts
             .as_ref()
             .filter(|_| self.cluster.isolation() == "hosts");
-        let theirs = hosts
-            .and_then(|hosts| hosts.host.cpus.as_deref())
-            .unwrap_or_default();
+        let theirs = match &taken[..] {
+            [] => hosts.and_then(|hosts| hosts.host.cpus.as_deref()),
+            taken => Some(taken),
+        };
+        let theirs = theirs.unwrap_or_default();
         let is_apart = !theirs.is_empty()
             && !client_cpus.is_empty()
             && theirs.iter().all(|cpu| !client_cpus.contains(cpu));

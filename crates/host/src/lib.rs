@@ -48,5 +48,6 @@ pub use sights::{Attempt, DiskWork, Mounted, Reach, Seen, Sight};
 pub use spec::{DiskSpec, HostSpec, HostsSpec, Isolation, LinkSpec};
 pub use stand_in::Host;
 pub use state::{HostState, HostsState};
+pub use topology::CpuSet;
 pub use volume::VolumeUse;
 pub use watch::Watch;

@@ -24,8 +24,8 @@ const CORES_FOR_CLIENT: usize = 4;
 pub(crate) struct Layout {
     /// By node, in their order; empty if nothing is said.
     pub nodes: Vec<Placement>,
-    /// The CPUs of the client; none: all of the machine.
-    pub client: Option<CpuSet>,
+    /// The CPUs of the client, a thread of each core before second ones; none: all of the machine.
+    pub client: Option<Vec<u32>>,
     /// What was chosen and why, in sentences.
     pub sentences: Vec<String>,
 }
@@ -134,8 +134,18 @@ impl Layout {
             ),
             None => "nodes have every CPU, so the client competes with them".to_owned(),
         });
-        self.client = cpus;
+        self.client = cpus.map(|cpus| in_turn(machine, &cpus));
     }
+}
+
+/// CPUs in the order in which workers take them: a thread of each core, then the second ones.
+fn in_turn(machine: &Machine, cpus: &CpuSet) -> Vec<u32> {
+    let cores = machine.only(cpus).parts(Units::Cores);
+    let threads = |core: &Part| core.cpus.iter().enumerate().collect::<Vec<_>>();
+    let mut all: Vec<(usize, u32)> = cores.iter().flat_map(threads).collect();
+    // Stable: cores stay in their order.
+    all.sort_by_key(|(thread, _)| *thread);
+    all.into_iter().map(|(_, cpu)| cpu).collect()
 }
 
 /// What is kept free for the client before nodes are planned.

@@ -1,6 +1,7 @@
 //! What one trial found: the evidence that it has gathered, judged by the rules, and its figures.
 
 use super::{State, TrialRun, endured, faults};
+use crate::offer::workers_auto;
 use crate::recorded;
 use crate::running::Running;
 use crate::tally::Tally;
@@ -100,6 +101,17 @@ impl TrialRun<'_> {
         Some(kept.record())
     }
 
+    /// What the client alone does, with the workers that it has beside nodes that are placed: it
+    /// was measured where it has the whole machine.
+    fn ceilings(&self, running: Option<&Running>) -> Vec<f64> {
+        let client = &self.settings.client;
+        let kept = running.and_then(|running| running.cluster.client_cpus());
+        let kept = kept.filter(|_| client.cpus.is_empty() && client.workers.is_none());
+        let share = kept.map_or(1.0, |cpus| cpus.len() as f64 / workers_auto() as f64);
+        let all = self.ceilings_ops_per_s.iter();
+        all.map(|ceiling| ceiling * share.min(1.0)).collect()
+    }
+
     fn evidence(&self, running: Option<&Running>, state: &mut State, tally: &Tally) -> Evidence {
         let window = &tally.window;
         let ended = self
@@ -141,8 +153,8 @@ impl TrialRun<'_> {
             window: window.clone(),
             target_is_null: is_null,
             client_cores: state.finding.client.workers as f64,
-            shares_cores: running.is_some_and(|r| r.shares_cores(&self.settings.client.cpus)),
-            ceilings_ops_per_s: self.ceilings_ops_per_s.clone(),
+            shares_cores: running.is_some_and(|r| r.shares_cores(&self.settings.client)),
+            ceilings_ops_per_s: self.ceilings(running),
             machine: known.machine.take().map(|machine| Machine {
                 has_strange_nodes: running.is_some_and(Running::has_strange_nodes),
                 ..machine

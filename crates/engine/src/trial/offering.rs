@@ -124,8 +124,7 @@ impl TrialRun<'_> {
         offer: &Offer<'_>,
         decide: &mut dyn FnMut(&Summed) -> Decision,
     ) -> Result<Offered> {
-        let access = running.access(self.settings.client.compression);
-        let config = offer::config(self.settings, &self.program, running.nodes(), access, offer);
+        let config = offer::config(self.settings, &self.program, running, offer);
         let kinds = self.program.kinds().iter();
         let tally = Tally::new(&kinds.map(|kind| kind.is_write).collect::<Vec<_>>());
         let faults = Faults::new(offer.faults, running, &self.program)?;

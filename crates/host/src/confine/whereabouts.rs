@@ -36,6 +36,14 @@ impl Whereabouts {
         self.memory_nodes.keys().flat_map(CpuSet::iter).collect()
     }
 
+    /// Of the calling process.
+    ///
+    /// # Errors
+    /// The kernel says something else than is known of it.
+    pub fn own() -> Result<Whereabouts> {
+        Whereabouts::read(Path::new("/proc/self"))
+    }
+
     /// Of a process whose folder in `/proc` this is.
     ///
     /// # Errors

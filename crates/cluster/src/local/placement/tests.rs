@@ -36,6 +36,10 @@ fn placed(placing: Placing) -> Topology {
     }
 }
 
+fn client_of(layout: &Layout) -> CpuSet {
+    layout.client.iter().flatten().copied().collect()
+}
+
 fn cpus(layout: &Layout) -> Vec<CpuSet> {
     let nodes = layout.nodes.iter();
     nodes
@@ -58,7 +62,7 @@ fn a_node_of_one_core_leaves_the_other_to_the_client_and_says_that_they_share_th
     let layout = Layout::of(&spec(1, topology), &small()).unwrap();
     let node = &layout.nodes[0];
     assert_eq!((cpus(&layout), node.processors), (vec![set("0")], 1));
-    assert_eq!(layout.client, Some(set("1")));
+    assert_eq!(layout.client, Some(vec![1]));
     assert_eq!(node.confinement.memory, Memory::Anywhere, "one NUMA node");
     assert!(
         node.options.contains(&"-XX:ParallelGCThreads=1".to_owned()),
@@ -108,14 +112,20 @@ fn eight_nodes_of_an_epyc_have_a_numa_node_each_and_memory_beside_it() {
 #[test]
 fn the_client_has_an_l3_of_its_own_where_there_are_enough() {
     let layout = Layout::of(&spec(3, placed(Placing::Pinned)), &epyc()).unwrap();
-    let client = layout.client.clone().unwrap();
+    let client = client_of(&layout);
     let machine = epyc();
     assert!(machine.l3_neighbours(&client).is_disjoint(&layout.taken()));
     // Two sockets with one L3 each, and a node on both of them.
     let layout = Layout::of(&spec(2, placed(Placing::Pinned)), &xeon()).unwrap();
-    let client = layout.client.clone().unwrap();
+    let client = client_of(&layout);
     assert!(xeon().core_neighbours(&client).is_disjoint(&layout.taken()));
     assert!(client.len() >= 28, "{client}");
+    let first: CpuSet = layout.client.iter().flatten().copied().take(14).collect();
+    assert_eq!(
+        xeon().core_neighbours(&first).len(),
+        28,
+        "a core each: {first}"
+    );
 }
 
 #[test]
@@ -206,5 +216,5 @@ fn only_the_cpus_of_the_hosts_are_used() {
     };
     let layout = Layout::of(&spec, &small()).unwrap();
     assert_eq!(cpus(&layout), [set("1")]);
-    assert_eq!(layout.client, Some(set("0")), "what they leave");
+    assert_eq!(layout.client, Some(vec![0]), "what they leave");
 }

@@ -1,0 +1,80 @@
+//! Where on their machine the nodes of a trial and the client run, as the kernel says it.
+
+use crate::offer::workers_on;
+use crate::running::Running;
+use anyhow::Result;
+use cluster::NodePlace;
+use host::Whereabouts;
+use store::record::PlacementRecord;
+use study::settings::Settings;
+
+/// What the client's machine is called where it is no stand-in.
+const THIS_MACHINE: &str = "this machine";
+
+/// Of the nodes that run, and of the client's workers as they will be.
+///
+/// # Errors
+/// The kernel of a host does not tell.
+pub(super) fn records(running: &Running, settings: &Settings) -> Result<Vec<PlacementRecord>> {
+    let places = running.cluster.places()?;
+    if places.is_empty() {
+        return Ok(Vec::new());
+    }
+    let local = settings.target.local();
+    let topology = local.map_or("none", |local| local.topology.placing.name());
+    let sentences = running.cluster.placement_sentences();
+    let mut records: Vec<PlacementRecord> = places
+        .into_iter()
+        .map(|place| node(running, place, topology))
+        .collect();
+    let mut client = client(running, settings)?;
+    topology.clone_into(&mut client.topology);
+    client.notes.extend_from_slice(sentences);
+    records.push(client);
+    Ok(records)
+}
+
+fn node(running: &Running, place: NodePlace, topology: &str) -> PlacementRecord {
+    let NodePlace { node, host, found } = place;
+    let is_apart = running.cluster.isolation() == "hosts";
+    PlacementRecord {
+        who: node,
+        host: if is_apart {
+            host
+        } else {
+            THIS_MACHINE.to_owned()
+        },
+        topology: topology.to_owned(),
+        ..of(&found)
+    }
+}
+
+/// The workers are pinned when load begins; before that it is known to what.
+fn client(running: &Running, settings: &Settings) -> Result<PlacementRecord> {
+    let found = Whereabouts::own()?;
+    let cpus = running.client_cpus(&settings.client);
+    let threads = workers_on(&settings.client, usize::MAX, &cpus);
+    let used: Vec<String> = cpus.iter().take(threads).map(usize::to_string).collect();
+    let kept = of(&found);
+    Ok(PlacementRecord {
+        who: PlacementRecord::CLIENT.to_owned(),
+        host: THIS_MACHINE.to_owned(),
+        cpus: match used.is_empty() {
+            true => kept.cpus,
+            false => used.join(","),
+        },
+        threads,
+        mems: kept.mems,
+        ..PlacementRecord::default()
+    })
+}
+
+fn of(found: &Whereabouts) -> PlacementRecord {
+    PlacementRecord {
+        cpus: found.all_cpus().to_string(),
+        mems: found.all_memory_nodes().to_string(),
+        threads: found.threads,
+        resident_bytes: found.resident_bytes.clone(),
+        ..PlacementRecord::default()
+    }
+}
