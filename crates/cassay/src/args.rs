@@ -327,6 +327,48 @@ pub enum TopologyCommand {
     Export(ExportArgs),
     /// Read a file of such a format, and say what it places where.
     Read(ReadArgs),
+    /// Place the nodes of a kept cluster on its machine: they restart one after the other, and what
+    /// the kernel and their JVMs say of it is shown. `--topology none` undoes it.
+    Apply(ApplyArgs),
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct ApplyArgs {
+    #[command(flatten)]
+    pub placing: PlacingArgs,
+    #[command(flatten)]
+    pub cluster: ClusterName,
+}
+
+/// Where on the machine the nodes of a cluster run, as `target.local.topology` of a study.
+#[derive(Debug, ClapArgs)]
+pub struct PlacingArgs {
+    /// Where the nodes run: where the kernel puts them; anywhere and knowing nothing of sockets and
+    /// NUMA nodes; on the NUMA nodes that the planner gives each; or on CPUs of their own.
+    #[arg(long, value_name = "none|one-socket-per-vcpu|auto|pinned", default_value = "none",
+          value_parser = placing)]
+    pub topology: cluster::placing::Placing,
+    /// CPUs of each node. Default: an equal share.
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub node_cpus: Option<u32>,
+    /// What the part of the machine that all nodes together have is counted in.
+    #[arg(long, value_name = "cores|l3|numa|sockets", requires = "count",
+          value_parser = word::<topology::Units>)]
+    pub units: Option<topology::Units>,
+    /// How many of them.
+    #[arg(long, value_name = "COUNT", requires = "units",
+          value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub count: Option<u32>,
+    /// Whole cores for a pinned node, or one thread of each.
+    #[arg(long, value_name = "pack|one-per-core", value_parser = word::<topology::Smt>)]
+    pub smt: Option<topology::Smt>,
+    /// Cores of each NUMA node that no node gets.
+    #[arg(long, value_name = "CORES", default_value = "0",
+          value_parser = clap::value_parser!(u32).range(0..=64))]
+    pub housekeeping_cores: u32,
+    /// CPUs that are kept for the client.
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub client_cpus: Option<u32>,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -665,6 +707,8 @@ pub struct UpArgs {
     pub nodes_per_host: Option<usize>,
     #[command(flatten)]
     pub host: HostArgs,
+    #[command(flatten)]
+    pub placing: PlacingArgs,
 }
 
 /// What each host is limited to.
@@ -867,6 +911,13 @@ fn examined(text: &str) -> Result<DoctorTarget, String> {
 fn word<W: serde::de::DeserializeOwned>(text: &str) -> Result<W, String> {
     let word = serde_json::from_value(serde_json::Value::from(text));
     word.map_err(|error| format!("{error}"))
+}
+
+/// A rule by which nodes are placed.
+fn placing(text: &str) -> Result<cluster::placing::Placing, String> {
+    use cluster::placing::Placing;
+    let names = || Placing::ALL.map(Placing::name).join(", ");
+    Placing::of_name(text).ok_or_else(|| format!("it is one of {}", names()))
 }
 
 /// `none`, `perftune`, a number of cores, or `cpus:LIST`.

@@ -18,6 +18,7 @@ use crate::jolokia::Jolokia;
 use crate::local::{
     HostInfo, NodeConfiguration, NodePlace, Nodes, Observed, Proof, Restarts, SchemaOption,
 };
+use crate::placing::Topology;
 use crate::probe::{ProbeSpec, Probes};
 use crate::session::{ServerError, Session};
 use crate::settle::Settle;
@@ -249,6 +250,22 @@ impl Cluster {
     ) -> Result<Vec<String>> {
         let not_ours = "only a local target can be given another configuration";
         self.restarting(not_ours, |nodes| nodes.reconfigure(spec, restarts, say))
+    }
+
+    /// Gives the nodes of a local cluster other places on their machine: they restart one after
+    /// the other. Their names.
+    ///
+    /// # Errors
+    /// As [`Cluster::reconfigure`]; or the machine has not what is asked for.
+    pub fn place(&mut self, topology: Topology, say: &mut dyn FnMut(&str)) -> Result<Vec<String>> {
+        let not_ours = "only nodes of ours can be placed on their machine";
+        self.restarting(not_ours, |nodes| {
+            let spec = LocalSpec {
+                topology,
+                ..nodes.spec().clone()
+            };
+            nodes.reconfigure(&spec, Restarts::InTurn, say)
+        })
     }
 
     /// What every node says of itself, beside what was asked of it.

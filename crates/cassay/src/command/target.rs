@@ -54,6 +54,7 @@ fn up(args: &UpArgs, dirs: &Dirs, common: &Common) -> Result<Exit> {
         yaml: args.yaml.iter().cloned().collect(),
         jvm_options: args.jvm.clone(),
         class_sharing: args.class_sharing,
+        topology: super::topology::asked(&args.placing),
         start_timeout: Duration::from_nanos(args.start_timeout),
         authentication: match args.authentication {
             true => Authentication::Password,

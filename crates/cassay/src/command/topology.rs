@@ -1,5 +1,7 @@
 //! `cassay topology`: what machines look like, where nodes go on them, and plans as files.
 
+mod apply;
+
 use super::{dirs, is_one_kept};
 use crate::args::{
     Common, DoctorTarget, ExportArgs, MachineArgs, PlacementArgs, ReadArgs, TopologyCommand,
@@ -13,6 +15,8 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 use std::path::Path;
 
+pub use apply::asked;
+
 /// The largest file of an export that is read back.
 const FILE_BYTES_MAX: u64 = 4 << 20;
 
@@ -23,6 +27,7 @@ pub fn run(command: &TopologyCommand, common: &Common) -> Result<Exit> {
         TopologyCommand::Plan(args) => plan(args, common),
         TopologyCommand::Export(args) => export(args, common),
         TopologyCommand::Read(args) => read(args, common),
+        TopologyCommand::Apply(args) => apply::apply(args, common),
     }
 }
 

@@ -487,6 +487,11 @@ impl Nodes {
         self.nodes.iter().map(info).collect()
     }
 
+    /// What the nodes were last started as.
+    pub fn spec(&self) -> &LocalSpec {
+        &self.spec
+    }
+
     /// Where on their machine the nodes and the client run.
     pub fn layout(&self) -> &Layout {
         &self.layout

@@ -105,8 +105,7 @@ impl Layout {
             _ => pinned(instance, ground),
         };
         self.nodes = plan.instances.iter().map(place).collect();
-        self.sentences.extend(plan.reasons);
-        self.sentences.extend(plan.warnings);
+        self.sentences.extend(sentences(&plan, &self.nodes));
         Ok(())
     }
 
@@ -228,6 +227,43 @@ fn plan(spec: &LocalSpec, vcpus: u32, ground: &Machine) -> Result<Plan> {
             ground.allowed_cpus()
         )
     })
+}
+
+/// Where each node is and what that costs. What the planner says of guests, of heaps and of racks
+/// is not of a study's nodes.
+fn sentences(plan: &Plan, nodes: &[Placement]) -> Vec<String> {
+    let counted = |count: usize, one: &str| match count {
+        1 => format!("1 {one}"),
+        _ => format!("{count} {one}s"),
+    };
+    let of_node = |(instance, node): (&Instance, &Placement)| {
+        let numa: CpuSet = instance.nodes.iter().copied().collect();
+        let cpus = node.confinement.cpus.as_ref().map(CpuSet::to_string);
+        format!(
+            "{} has the CPUs {} of NUMA node {numa}, planned as {} under {}",
+            node.confinement.name,
+            cpus.unwrap_or_default(),
+            counted(instance.cores.len(), "core"),
+            counted(instance.l3.len(), "L3 group"),
+        )
+    };
+    let mut said: Vec<String> = plan.instances.iter().zip(nodes).map(of_node).collect();
+    let (costs, bounds) = (plan.costs, plan.bounds);
+    said.push(format!(
+        "{} of {} cross NUMA nodes and {} sockets; no placement has fewer than {} and {}",
+        costs.crossing_node,
+        counted(nodes.len(), "node"),
+        costs.crossing_package,
+        bounds.crossing_node,
+        bounds.crossing_package
+    ));
+    said.extend(
+        plan.instances
+            .first()
+            .map(|one| one.jvm.numa_reason.clone()),
+    );
+    said.extend(plan.warnings.iter().cloned());
+    said
 }
 
 fn collector(spec: &LocalSpec) -> topology::Collector {
