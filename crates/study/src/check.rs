@@ -103,13 +103,13 @@ fn head(place: &Place) -> Place {
 
 fn unknown_key(key: &str, place: &Place, path: &str, diagnostics: &mut Diagnostics) {
     let whole = join(path, key);
-    if path.is_empty() && format::LATER.contains(&key) {
-        let message = format!("`{key}` comes with a later version of cassay");
-        diagnostics.add(place, message, None);
-        return;
-    }
     let message = format!("`{whole}` is not a key of a study");
-    let hint = did_you_mean(key, format::children(path).map(|(key, _)| key));
+    let elsewhere = format::ELSEWHERE.iter().find(|(name, _)| *name == key);
+    let elsewhere = elsewhere.filter(|_| path.is_empty());
+    let hint = match elsewhere {
+        Some((_, path)) => Some(format!("it stands at `{path}`")),
+        None => did_you_mean(key, format::children(path).map(|(key, _)| key)),
+    };
     diagnostics.add(place, message, hint);
 }
 

@@ -77,7 +77,7 @@ pub fn expand(base: &mut Node, target_replaced: bool, out: &mut Diagnostics) {
     if matrix.is_empty() {
         return;
     }
-    beside(base, &grid, matrix, out);
+    beside(base, &grid, (PATH, matrix), out);
 }
 
 /// The values of an axis; none if it is none, or has none.
@@ -225,7 +225,7 @@ fn load(base: &mut Node, grid: &Node, mut points: Vec<Entry>, out: &mut Diagnost
         .unwrap_or_default();
     let others = beside
         .iter()
-        .filter(|entry| !matches!(entry.key.as_str(), "grid" | "arrival"));
+        .filter(|entry| !matches!(entry.key.as_str(), "grid" | "arrival" | "scale_up"));
     for other in others {
         let message = format!("the procedure has a grid and `{}`", other.key);
         let hint = "a grid sweeps over its `threads` or `rate`: remove one of the two".to_owned();
@@ -256,12 +256,18 @@ fn load(base: &mut Node, grid: &Node, mut points: Vec<Entry>, out: &mut Diagnost
     }
 }
 
-/// Combines the axes with a matrix or variants that are there.
-fn beside(base: &mut Node, grid: &Node, axes: Vec<Entry>, out: &mut Diagnostics) {
+/// Combines the axes that stand at a path with a matrix or variants that are there.
+pub fn beside(
+    base: &mut Node,
+    grid: &Node,
+    (path, axes): (&str, Vec<Entry>),
+    out: &mut Diagnostics,
+) {
     if base.at("screen").is_some() {
-        let message = "the study has a grid and `screen`, which chooses combinations of its own";
+        let message =
+            format!("the study has `{path}` and `screen`, which chooses combinations of its own");
         let hint = "make two studies of it".to_owned();
-        out.add(&grid.place, message.to_owned(), Some(hint));
+        out.add(&grid.place, message, Some(hint));
         return;
     }
     // Both together are refused where the study is checked.
@@ -289,7 +295,7 @@ fn beside(base: &mut Node, grid: &Node, axes: Vec<Entry>, out: &mut Diagnostics)
     };
     for axis in axes {
         if known.iter().any(|other| other.key == axis.key) {
-            let message = format!("`matrix` and `{PATH}` both have an axis `{}`", axis.key);
+            let message = format!("`matrix` and `{path}` both have an axis `{}`", axis.key);
             let hint = "rename the one of the matrix, or take one out".to_owned();
             out.add(&axis.place, message, Some(hint));
             continue;
@@ -298,14 +304,16 @@ fn beside(base: &mut Node, grid: &Node, axes: Vec<Entry>, out: &mut Diagnostics)
     }
 }
 
-fn entry_of<'n>(base: &'n mut Node, key: &str) -> Option<&'n mut Entry> {
+/// The entry of a key.
+pub fn entry_of<'n>(base: &'n mut Node, key: &str) -> Option<&'n mut Entry> {
     match &mut base.raw {
         Raw::Map(entries) => entries.iter_mut().find(|entry| entry.key == key),
         _ => None,
     }
 }
 
-fn entry(key: &str, place: &Place, value: Node) -> Entry {
+/// An entry that stands at a place.
+pub fn entry(key: &str, place: &Place, value: Node) -> Entry {
     Entry {
         key: key.to_owned(),
         place: place.clone(),
@@ -315,7 +323,7 @@ fn entry(key: &str, place: &Place, value: Node) -> Entry {
 }
 
 /// A value at a dotted path, all of which stands where the value does.
-fn laid(path: &str, value: Node) -> Node {
+pub fn laid(path: &str, value: Node) -> Node {
     let place = value.place.clone();
     path.rsplit('.').fold(value, |value, key| Node {
         raw: Raw::Map(vec![entry(key, &place, value)]),

@@ -21,6 +21,7 @@ pub mod read_back;
 pub mod reference;
 pub mod resolve;
 pub mod rules;
+pub mod scale_up;
 mod screen;
 pub mod settings;
 pub mod standing;

@@ -17,6 +17,7 @@ use crate::matrix::{self, Axis, Side};
 use crate::merge::{merge, nested};
 use crate::published::Published;
 use crate::rules::{self, Subject};
+use crate::scale_up;
 use crate::screen;
 use crate::settings::{
     Draft, Folder, Load, Overrides, PageCache, Phase, Probes, Reset, Sample, Settings, Settle,
@@ -266,6 +267,7 @@ impl Resolver<'_> {
             merge(&mut base, over, "");
         }
         let has_grid = base.at(grid::PATH).is_some();
+        scale_up::expand(&mut base, self.flags.target.is_some(), out);
         grid::expand(&mut base, self.flags.target.is_some(), out);
         let (mut variants, mut notes) = (Vec::new(), Vec::new());
         let mut first = None;
@@ -451,6 +453,7 @@ fn study(source: &SourceText, overrides: &Overrides, resolved: Resolved) -> Stud
         notes,
         variants: resolved.variants,
         axes: resolved.axes,
+        scale_up: draft.scale_up.filter(|asked| asked.units.is_some()),
         capacity: draft.capacity,
         screen,
         repeat,

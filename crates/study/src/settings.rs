@@ -26,6 +26,7 @@ pub use require::{Require, Where};
 
 use crate::matrix::Axis;
 use crate::published::Published;
+use crate::scale_up::ScaleUp;
 use crate::tree::Tree;
 use analysis::procedure::{Procedure, Role};
 use cql::Consistency;
@@ -53,6 +54,8 @@ pub struct Study {
     /// The design of the screening that the variants are the runs of; then the axes are its
     /// settings, and the first variant is none of its runs.
     pub screen: Option<analysis::screen::Design>,
+    /// What it makes of more and more of its machine; none: that is not asked.
+    pub scale_up: Option<ScaleUp>,
     /// The demand that nodes are planned for; none: it is not asked.
     pub capacity: Option<Capacity>,
     /// Repetitions.

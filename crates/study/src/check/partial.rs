@@ -85,11 +85,6 @@ fn phase_keys(node: &Node, phase: &str, path: &str, diagnostics: &mut Diagnostic
 }
 
 fn variant_section(key: &str, place: &Place, diagnostics: &mut Diagnostics) {
-    if format::LATER.contains(&key) {
-        let message = format!("`{key}` comes with a later version of cassay");
-        diagnostics.add(place, message, None);
-        return;
-    }
     let message = format!("a variant cannot change `{key}`");
     let hint = did_you_mean(key, format::VARIANT_SECTIONS.iter().copied());
     diagnostics.add(place, message, hint);

@@ -162,7 +162,10 @@ fn what_is_missing_and_what_comes_later_is_said() {
             s.yaml:2:9: `target` needs one of `local`, `attach`, `null`
             s.yaml:3:1: `requires` is not a key of a study
               hint: did you mean `require`?
-            s.yaml:4:16: `topology` comes with a later version of cassay
+            s.yaml:4:16: a variant cannot change `topology`
+              hint: known here: target, keyspace, workload, data, procedure, faults, window, client, verify, probes, phases, require, price_per_hour
+            s.yaml:4:16: `topology` is not a key of a study
+              hint: it stands at `target.local.topology`
         "#]],
     );
 }

@@ -38,7 +38,7 @@ fn without_faults(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
     let keys = subject.node.at("procedure").and_then(Node::entries);
     let mut names = keys.into_iter().flatten().map(|entry| entry.key.as_str());
-    let other = names.find(|name| !matches!(*name, "fixed" | "sweep" | "arrival"));
+    let other = names.find(|name| !matches!(*name, "fixed" | "sweep" | "arrival" | "scale_up"));
     if let Some(other) = other {
         let message = format!(
             "`{path}` compares trials at the same point, and `procedure.{other}` decides as it \

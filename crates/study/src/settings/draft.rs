@@ -10,6 +10,7 @@ use super::{
     Window, Workload, secret_of,
 };
 use crate::format::{self, Type};
+use crate::scale_up::ScaleUp;
 use crate::tree::Tree;
 use analysis::procedure::{
     Band, Bound, Endurance, Fixed, Percentile, Point, Procedure, Search, Sweep, Until,
@@ -84,6 +85,7 @@ pub struct Draft {
     pub(crate) require: Require,
     pub(crate) price: Option<Price>,
     pub(crate) capacity: Option<Capacity>,
+    pub(crate) scale_up: Option<ScaleUp>,
     /// Whether the design of a screening is folded over.
     pub(crate) fold: bool,
     /// The key at hand, in a mapping of free ones; else empty.
@@ -391,6 +393,11 @@ impl Draft {
             rows: if rows == 0 { ROWS_UNLOADED } else { rows },
             ..self.data.clone()
         }
+    }
+
+    /// What `procedure.scale_up` asks for, to be said more of.
+    pub(crate) fn scale_up(&mut self) -> &mut ScaleUp {
+        self.scale_up.get_or_insert_default()
     }
 
     fn points(&self) -> Vec<Point> {

@@ -3,7 +3,7 @@
 use super::{DAY, LEVELS, RATE_MAX, S, SECTION, THREADS_MAX, optional, required, with};
 use crate::format::{Field, Type};
 use crate::settings::draft::{Draft, Range};
-use crate::settings::{Load, Replication};
+use crate::settings::{Load, Replication, Units};
 use crate::tree::Tree;
 use analysis::procedure::{Percentile, Point, Until};
 
@@ -313,6 +313,48 @@ pub(super) const FIELDS: &[Field] = &[
         "4%",
         "Within which share throughput is the same: from the begin to the end of the long window, \
          and of all windows of the load. Latency may drift by 10 % at least.",
+    ),
+    optional(
+        "procedure.scale_up",
+        Type::Section(|d| {
+            d.scale_up();
+        }),
+        "The same load on more and more of the machine: a variant for each number of units, with \
+         the `sweep`, `peak` or other procedure beside it. The report has the efficiency within a \
+         socket, of the system and across sockets, and the curves. Combined with the `variants` \
+         or the `matrix` of the study, whose topologies are then arms. Of local nodes.",
+    ),
+    required(
+        "procedure.scale_up.units",
+        choice!(|d| d.scale_up().units;
+            "cores" => Some(Units::Cores), "l3" => Some(Units::L3),
+            "numa" => Some(Units::Numa), "sockets" => Some(Units::Sockets)
+        ),
+        "What the machine is cut into; all of one socket come before those of the next. Those in \
+         use are `target.local.topology.units` and `count`.",
+    ),
+    required(
+        "procedure.scale_up.counts",
+        Type::List(&Type::Count(1, 4096, |d, n| {
+            d.scale_up().counts.push(n as u32)
+        })),
+        "How many of them: `[1, 2, 4, 8]`. The first is what the others are compared with.",
+    ),
+    with(
+        "procedure.scale_up.instances",
+        choice!(|d| d.scale_up().per_unit;
+            "one" => false, "one-per-core" => true, "one-per-l3" => true,
+            "one-per-numa" => true, "one-per-socket" => true
+        ),
+        "one",
+        "`one`: the nodes of the study have all units in use together. The others: a node for each \
+         unit, on one host.",
+    ),
+    optional(
+        "procedure.scale_up.p99_ms",
+        Type::Number(MS_MIN, MS_MAX, |d, n| d.scale_up().p99_bound_ms = Some(n)),
+        "Of a sweep only points within this p99 count, in milliseconds. A `peak` has bounds of its \
+         own.",
     ),
     optional(
         "procedure.grid",

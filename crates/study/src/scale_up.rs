@@ -1,0 +1,215 @@
+//! `procedure.scale_up`: the same load on more and more of a machine, which is one more axis of a
+//! matrix: a value for each number of units, and beside it the load of another procedure.
+//!
+//! It is laid out before anything else looks at the study, as a grid is. So every number is checked
+//! by the rules of the key that it sets, and trials, blocks and comparisons are those of any matrix.
+
+use crate::grid::{beside, entry, entry_of, laid};
+use crate::merge::merge;
+use crate::settings::Units;
+use yaml::{Diagnostics, Entry, Node, Place, Raw};
+
+/// Where it stands.
+pub const PATH: &str = "procedure.scale_up";
+
+/// The axis that it makes.
+pub const AXIS: &str = "units";
+
+const LOCAL: &str = "target.local";
+const TOPOLOGY: &str = "target.local.topology";
+const COUNT_MAX: usize = 32;
+
+/// What a study asks of it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ScaleUp {
+    /// What the machine is cut into.
+    pub units: Option<Units>,
+    /// How many of them, by value of the axis.
+    pub counts: Vec<u32>,
+    /// Whether there is a node for each of them.
+    pub per_unit: bool,
+    /// Only what is done within this p99 counts, ms.
+    pub p99_bound_ms: Option<f64>,
+}
+
+/// The words for a node on each unit, by unit: one for each.
+const PER_UNIT: [(&str, Units); 4] = [
+    ("one-per-core", Units::Cores),
+    ("one-per-l3", Units::L3),
+    ("one-per-numa", Units::Numa),
+    ("one-per-socket", Units::Sockets),
+];
+
+/// Adds the axis to a study's matrix. What is wrong is said, and left out.
+pub fn expand(base: &mut Node, target_replaced: bool, out: &mut Diagnostics) {
+    let Some(asked) = base.at(PATH).cloned() else {
+        return;
+    };
+    if base.at(LOCAL).is_none() {
+        if !target_replaced {
+            let message = format!("`{PATH}` is of nodes that the study starts");
+            let hint = "it needs `target: {local: …}`: remove it, or take that target".to_owned();
+            out.add(&asked.place, message, Some(hint));
+        }
+        return;
+    }
+    let text = |key: &str| asked.at(key).and_then(Node::text);
+    // A word that is none is refused where it is checked, as are numbers that are none.
+    let units = text("units").and_then(Units::of_name);
+    let counts = asked.at("counts").map(|node| &node.raw);
+    let (Some(units), Some(Raw::List(counts))) = (units, counts) else {
+        return;
+    };
+    let per_unit = match text("instances") {
+        None | Some("one") => false,
+        Some(word) => is_of(units, word, &asked, out),
+    };
+    if counts.len() > COUNT_MAX {
+        let message = format!(
+            "`{PATH}.counts` has {} numbers; the most is {COUNT_MAX}",
+            counts.len()
+        );
+        out.add(&asked.place, message, None);
+        return;
+    }
+    if per_unit {
+        one_host(base, &asked.place, out);
+    }
+    spell_out(base);
+    let levels = counts.iter().filter_map(|count| {
+        let number = count.text()?.parse::<u32>().ok()?;
+        let over = level(base, (units, count), per_unit);
+        Some(entry(&name(units, number), &count.place, over))
+    });
+    let levels: Vec<Entry> = levels.collect();
+    if levels.is_empty() {
+        return;
+    }
+    let place = asked.place.clone();
+    let raw = Raw::Map(levels);
+    let axis = entry(
+        AXIS,
+        &place,
+        Node {
+            raw,
+            place: place.clone(),
+        },
+    );
+    beside(base, &asked, (PATH, vec![axis]), out);
+}
+
+/// What a number of units is called: `1-core`, `4-numa`.
+fn name(units: Units, count: u32) -> String {
+    let one = match units {
+        Units::Cores if count == 1 => "core",
+        Units::Sockets if count == 1 => "socket",
+        _ => units.name(),
+    };
+    format!("{count}-{one}")
+}
+
+/// Whether a word asks for a node on each of these units.
+fn is_of(units: Units, word: &str, asked: &Node, out: &mut Diagnostics) -> bool {
+    match PER_UNIT.iter().find(|(known, _)| *known == word) {
+        // Refused where it is checked.
+        None => false,
+        Some((_, of)) if *of == units => true,
+        Some((_, of)) => {
+            let message = format!(
+                "`{PATH}` counts {}, and `instances: {word}` does not",
+                units.name()
+            );
+            let hint = format!("write `units: {}`: a node for each of them", of.name());
+            let place = asked
+                .at("instances")
+                .map_or(&asked.place, |node| &node.place);
+            out.add(place, message, Some(hint));
+            false
+        }
+    }
+}
+
+/// With a node for each unit the number of nodes is that of units, on one host.
+fn one_host(base: &Node, place: &Place, out: &mut Diagnostics) {
+    for (key, hint) in [
+        ("nodes", "remove it: there is a node for each unit"),
+        ("nodes_per_host", "remove it: there is a node for each unit"),
+    ] {
+        if base.at(&format!("{LOCAL}.{key}")).is_some() {
+            let message = format!("`{PATH}` and `{LOCAL}.{key}` both say how many nodes there are");
+            out.add(place, message, Some(hint.to_owned()));
+        }
+    }
+    let hosts = base.at(&format!("{LOCAL}.hosts")).and_then(Node::text);
+    if let Some(hosts) = hosts.filter(|hosts| *hosts != "1") {
+        let message = format!("`{PATH}` is of one machine, and `{LOCAL}.hosts` is {hosts}");
+        out.add(place, message, Some("write `hosts: 1`".to_owned()));
+    }
+}
+
+/// The partial study of a number of units.
+fn level(base: &Node, (units, count): (Units, &Node), per_unit: bool) -> Node {
+    let word = Node::plain(units.name(), count.place.clone());
+    let mut over = laid(&format!("{TOPOLOGY}.units"), word);
+    merge(
+        &mut over,
+        &laid(&format!("{TOPOLOGY}.count"), count.clone()),
+        "",
+    );
+    if per_unit {
+        let key = match base.at(&format!("{LOCAL}.hosts")) {
+            Some(_) => "nodes_per_host",
+            None => "nodes",
+        };
+        merge(
+            &mut over,
+            &laid(&format!("{LOCAL}.{key}"), count.clone()),
+            "",
+        );
+    }
+    over
+}
+
+/// Writes a topology that is a word as a mapping with it, in the study and in its variants: a
+/// number of units is laid over it.
+fn spell_out(base: &mut Node) {
+    let topology = ["target", "local", "topology"];
+    spell(base, &topology);
+    for key in ["variants", "matrix"] {
+        let Some(sides) = entry_of(base, key) else {
+            continue;
+        };
+        let Raw::Map(sides) = &mut sides.value.raw else {
+            continue;
+        };
+        for side in sides {
+            match (&mut side.value.raw, key) {
+                (Raw::Map(values), "matrix") => {
+                    values
+                        .iter_mut()
+                        .for_each(|value| spell(&mut value.value, &topology));
+                }
+                _ => spell(&mut side.value, &topology),
+            }
+        }
+    }
+}
+
+fn spell(node: &mut Node, path: &[&str]) {
+    match path {
+        [] => {
+            if node.text().is_some() {
+                let word = node.clone();
+                *node = laid("placing", word);
+            }
+        }
+        [key, rest @ ..] => {
+            if let Some(entry) = entry_of(node, key) {
+                spell(&mut entry.value, rest);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

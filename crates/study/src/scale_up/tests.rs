@@ -1,0 +1,90 @@
+use crate::resolve::resolve;
+use crate::settings::{Overrides, Placing, Study, Units};
+
+fn study(rest: &str) -> Result<Study, String> {
+    let text =
+        format!("study: s\nquestion: q\nworkload: {{use: standard1, mix: {{write: 1}}}}\n{rest}\n");
+    resolve("s", &text, &Overrides::default()).map_err(|out| out.to_string())
+}
+
+fn placed(study: &Study) -> Vec<(&str, usize, Placing, Option<(Units, u32)>)> {
+    let of = |variant: &'_ crate::settings::Variant| {
+        let local = variant.settings.target.local().unwrap();
+        (local.nodes, local.topology.placing, local.topology.part)
+    };
+    let variants = study.variants.iter();
+    variants
+        .map(|variant| {
+            let (nodes, placing, part) = of(variant);
+            (variant.name.as_str(), nodes, placing, part)
+        })
+        .collect()
+}
+
+#[test]
+fn each_number_of_units_is_a_variant_with_the_load_of_the_procedure_beside_it() {
+    let study = study(
+        "target: {local: {nodes: 1}}\n\
+         procedure: {scale_up: {units: cores, counts: [1, 2, 4]}, sweep: {threads: [8, 16]}}",
+    )
+    .unwrap();
+    let part = |count| Some((Units::Cores, count));
+    assert_eq!(
+        placed(&study),
+        [
+            ("1-core", 1, Placing::Pinned, part(1)),
+            ("2-cores", 1, Placing::Pinned, part(2)),
+            ("4-cores", 1, Placing::Pinned, part(4)),
+        ]
+    );
+    let asked = study.scale_up.as_ref().unwrap();
+    assert_eq!(
+        (asked.units, &asked.counts[..]),
+        (Some(Units::Cores), &[1, 2, 4][..])
+    );
+    assert_eq!(
+        study.variants[0].settings.procedure.outlook().points.len(),
+        2
+    );
+}
+
+#[test]
+fn a_node_for_each_unit_is_as_many_nodes_and_arms_are_combined_with_it() {
+    let study = study(
+        "target: {local: {hosts: 1}}\nkeyspace: {replication: 1}\n\
+         variants: {blind: {target: {local: {topology: none}}}, planned: {target: {local: {topology: pinned}}}}\n\
+         procedure: {scale_up: {units: numa, counts: [1, 4], instances: one-per-numa, p99_ms: 10}, fixed: {threads: 16}}",
+    )
+    .unwrap();
+    let part = |count| Some((Units::Numa, count));
+    assert_eq!(
+        placed(&study),
+        [
+            ("blind-1-numa", 1, Placing::None, part(1)),
+            ("blind-4-numa", 4, Placing::None, part(4)),
+            ("planned-1-numa", 1, Placing::Pinned, part(1)),
+            ("planned-4-numa", 4, Placing::Pinned, part(4)),
+        ]
+    );
+    let asked = study.scale_up.unwrap();
+    assert!(asked.per_unit);
+    assert_eq!(asked.p99_bound_ms, Some(10.0));
+}
+
+#[test]
+fn what_it_cannot_be_is_said_where_it_stands() {
+    let target = "target: {local: {hosts: 1}}\n";
+    for (text, expected) in [
+        ("target: {null: {}}\nprocedure: {scale_up: {units: cores, counts: [1]}, fixed: {threads: 1}}".to_owned(), "is of nodes that the study starts"),
+        (format!("{target}procedure: {{scale_up: {{units: cores, counts: [1, 2]}}}}"), "procedure"),
+        (format!("{target}procedure: {{scale_up: {{units: sockets, counts: [1], instances: one-per-numa}}, fixed: {{threads: 1}}}}"), "write `units: numa`"),
+        (format!("{target}procedure: {{scale_up: {{units: threads, counts: [1]}}, fixed: {{threads: 1}}}}"), "units"),
+        (format!("{target}procedure: {{scale_up: {{units: cores, counts: [0]}}, fixed: {{threads: 1}}}}"), "count"),
+        (format!("{target}procedure: {{scale_up: {{units: cores, counts: [2, 2]}}, fixed: {{threads: 1}}}}"), "2-cores"),
+        ("target: {local: {hosts: 2}}\nprocedure: {scale_up: {units: numa, counts: [1], instances: one-per-numa}, fixed: {threads: 1}}".to_owned(), "is of one machine"),
+        ("target: {local: {nodes: 2}}\nprocedure: {scale_up: {units: numa, counts: [1], instances: one-per-numa}, fixed: {threads: 1}}".to_owned(), "both say how many nodes"),
+    ] {
+        let said = study(&text).unwrap_err();
+        assert!(said.contains(expected), "{text}\n{said}");
+    }
+}
