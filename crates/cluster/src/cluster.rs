@@ -18,7 +18,7 @@ use crate::jolokia::Jolokia;
 use crate::local::{
     HostInfo, NodeConfiguration, NodePlace, Nodes, Observed, Proof, Restarts, SchemaOption,
 };
-use crate::placing::Topology;
+use crate::placing::{PartUsed, Topology};
 use crate::probe::{ProbeSpec, Probes};
 use crate::session::{ServerError, Session};
 use crate::settle::Settle;
@@ -333,6 +333,11 @@ impl Cluster {
     pub fn placement_sentences(&self) -> &[String] {
         let layout = self.local().map(local::Nodes::layout);
         layout.map_or(&[], |layout| &layout.sentences)
+    }
+
+    /// The part of their machine that its nodes have; none: all of it.
+    pub fn part(&self) -> Option<&PartUsed> {
+        self.local()?.layout().part.as_ref()
     }
 
     /// The CPUs that are kept for the client, where nodes are placed.

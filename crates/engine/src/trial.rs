@@ -225,6 +225,12 @@ impl TrialRun<'_> {
             not_shown: nodes::not_shown(&record.proofs),
             ..Environment::default()
         });
+        state.finding.part = running.cluster.part().map(|part| PartRecord {
+            unit: part.units.name().to_owned(),
+            split: part.split.clone(),
+            units_per_socket: part.units_per_socket,
+            sockets: part.sockets,
+        });
         state.pids = running.pids();
         state.log_marks = running.cluster.log_marks();
         state.writer.write_nodes(&record)

@@ -363,6 +363,19 @@ pub struct FindingsFileRecord {
     pub files: Sums,
 }
 
+/// The part of a machine that nodes had.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartRecord {
+    /// What it is counted in: `cores`, `l3`, `numa` or `sockets`.
+    pub unit: String,
+    /// Units on each socket that had some, in order.
+    pub split: Vec<u32>,
+    /// Units that fill one socket of the machine.
+    pub units_per_socket: u32,
+    /// Sockets of the machine.
+    pub sockets: u32,
+}
+
 /// What one trial found.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct TrialFinding {
@@ -425,6 +438,9 @@ pub struct TrialFinding {
     pub counts: BTreeMap<String, CountsRecord>,
     /// The instrument.
     pub client: ClientRecord,
+    /// The part of their machine that nodes of ours had; absent where they had all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<PartRecord>,
     /// Who used the machine that the client runs on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<MachineRecord>,

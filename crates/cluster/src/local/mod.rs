@@ -292,9 +292,9 @@ impl Nodes {
 
     /// Where on their machine the nodes of `spec` run. All hosts are stand-ins for one machine.
     fn lay_out(&self, spec: &LocalSpec) -> Result<Layout> {
-        match spec.topology.placing {
-            Placing::None => Ok(Layout::default()),
-            _ => Layout::of(spec, &self.ground.agent(0).machine()?),
+        match spec.topology.placing == Placing::None && spec.topology.part.is_none() {
+            true => Ok(Layout::default()),
+            false => Layout::of(spec, &self.ground.agent(0).machine()?),
         }
     }
 

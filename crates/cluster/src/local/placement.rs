@@ -4,11 +4,11 @@
 //! Stand-ins share this machine, so all nodes are planned together. The client runs here too, and
 //! gets what nodes leave: CPUs under another L3 where there are some.
 
-use crate::placing::{Placing, Smt, Topology};
+use crate::placing::{PartUsed, Placing, Smt, Topology};
 use crate::spec::{Collector, LocalSpec};
 use anyhow::{Context, Result};
 use host::{Confinement, Memory};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use topology::{CpuSet, Housekeeping, Instance, Machine, Part, Plan, Units, Wish};
 
 use super::{jvm, room};
@@ -28,6 +28,8 @@ pub(crate) struct Layout {
     pub client: Option<Vec<u32>>,
     /// What was chosen and why, in sentences.
     pub sentences: Vec<String>,
+    /// The part of the machine that all nodes together have; none: all of it.
+    pub part: Option<PartUsed>,
 }
 
 /// Where one node runs.
@@ -48,7 +50,7 @@ impl Layout {
     /// It has not the CPUs or the memory.
     pub fn of(spec: &LocalSpec, machine: &Machine) -> Result<Layout> {
         let wish = &spec.topology;
-        if wish.placing == Placing::None {
+        if wish.placing == Placing::None && wish.part.is_none() {
             return Ok(Layout::default());
         }
         let hosts = spec.hosts.as_ref();
@@ -62,6 +64,9 @@ impl Layout {
             false => CpuSet::default(),
         };
         let ground = ground(wish, &of_hosts, &reserved)?;
+        layout.part = wish
+            .part
+            .map(|(units, _)| part_used(units, &of_hosts, &ground));
         layout.place(spec, &ground)?;
         let taken: Option<CpuSet> = match wish.placing {
             // These run anywhere.
@@ -88,6 +93,16 @@ impl Layout {
         let allowed = ground.allowed_cpus();
         let share = (allowed.len() / spec.nodes.max(1)).max(1) as u32;
         let vcpus = wish.cpus.unwrap_or(share);
+        if wish.placing == Placing::None {
+            self.nodes = (0..spec.nodes)
+                .map(|index| anywhere(index, allowed.clone()))
+                .collect();
+            let list = &allowed;
+            self.sentences.push(format!(
+                "the nodes run anywhere on the CPUs {list}, where the kernel puts them"
+            ));
+            return Ok(());
+        }
         if wish.placing == Placing::OneSocketPerVcpu {
             let cpus = wish.part.is_some().then_some(allowed);
             self.nodes = (0..spec.nodes)
@@ -297,6 +312,37 @@ fn memory(ground: &Machine, nodes: CpuSet, how: fn(CpuSet) -> Memory) -> Memory 
 
 fn name(index: usize) -> String {
     format!("node{}", index + 1)
+}
+
+/// The units of a machine that are in use, by socket.
+fn part_used(units: Units, machine: &Machine, ground: &Machine) -> PartUsed {
+    let by_socket = |machine: &Machine| {
+        let mut counts: BTreeMap<usize, u32> = BTreeMap::new();
+        for part in machine.parts(units) {
+            *counts.entry(part.package).or_default() += 1;
+        }
+        counts.into_values().collect::<Vec<u32>>()
+    };
+    let all = by_socket(machine);
+    PartUsed {
+        units,
+        split: by_socket(ground),
+        units_per_socket: all.iter().copied().max().unwrap_or(0),
+        sockets: all.len() as u32,
+    }
+}
+
+/// A node that shares a part of the machine with the others, and is told nothing.
+fn anywhere(index: usize, cpus: CpuSet) -> Placement {
+    Placement {
+        processors: cpus.len() as u32,
+        options: Vec::new(),
+        confinement: Confinement {
+            name: name(index),
+            cpus: Some(cpus),
+            memory: Memory::Anywhere,
+        },
+    }
 }
 
 /// A node that knows nothing of where it is.

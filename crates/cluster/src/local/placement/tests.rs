@@ -176,7 +176,26 @@ fn a_part_is_the_first_units_and_the_rest_is_the_clients() {
         .flat_map(|part| part.cpus.iter())
         .collect();
     assert_eq!(layout.taken(), first);
-    assert_eq!(layout.client.unwrap().len(), 128 - 48);
+    assert_eq!(layout.client.clone().unwrap().len(), 128 - 48);
+    let used = layout.part.clone().unwrap();
+    assert_eq!(
+        (used.units_per_socket, used.sockets, &used.split[..]),
+        (4, 2, &[3][..])
+    );
+    let five = spec(
+        1,
+        Topology {
+            part: Some((Units::Numa, 5)),
+            placing: Placing::None,
+            ..topology
+        },
+    );
+    let layout = Layout::of(&five, &epyc()).unwrap();
+    assert_eq!(layout.part.clone().unwrap().split, [4, 1]);
+    assert_eq!(
+        (layout.taken().len(), layout.nodes[0].options.len()),
+        (80, 0)
+    );
     let all = spec(
         1,
         Topology {

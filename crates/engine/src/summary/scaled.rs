@@ -1,0 +1,231 @@
+//! What a scale-up study found: its variants as numbers of units, arm by arm.
+
+use super::compared::{COMPARED, is_search, used};
+use super::points::sweep;
+use super::searched;
+use super::verdict_of;
+use crate::scale_up::{Arm, Measured, Setting, record};
+use analysis::Metric;
+use analysis::rules::Verdict;
+use analysis::scale_up::{Machine, Point};
+use indexmap::IndexMap;
+use measure::number::significant;
+use store::record::{
+    EfficiencyRecord, PartRecord, PointRecord, ScaleUpRecord, SearchRecord, TrialFinding,
+};
+use study::scale_up::{AXIS, ScaleUp};
+use study::settings::{Study, Variant};
+
+/// The findings of a run that this stands on.
+pub struct Found<'a> {
+    pub study: &'a Study,
+    pub trials: &'a [TrialFinding],
+    pub points: &'a [PointRecord],
+    pub searches: &'a [SearchRecord],
+}
+
+/// A record for each arm; none of a study that does not scale up, and where no trial has come so
+/// far that its machine is known.
+pub fn records(found: &Found<'_>) -> Vec<ScaleUpRecord> {
+    let Some(asked) = &found.study.scale_up else {
+        return Vec::new();
+    };
+    let axis = found.study.axes.iter().position(|axis| axis.name == AXIS);
+    let parts = found.trials.iter().filter_map(|trial| trial.part.as_ref());
+    let (Some(axis), Some(part)) = (axis, parts.max_by_key(|part| part.split.len())) else {
+        return Vec::new();
+    };
+    let machine = Machine {
+        units_per_socket: part.units_per_socket,
+        sockets: part.sockets,
+    };
+    let arms = found.arms(asked, axis, machine);
+    let setting = found.setting(asked, machine);
+    let baseline = arms.first();
+    let each = arms.iter().enumerate();
+    each.map(|(index, arm)| record(&setting, arm, baseline.filter(|_| index > 0)))
+        .collect()
+}
+
+impl Found<'_> {
+    fn setting(&self, asked: &ScaleUp, machine: Machine) -> Setting {
+        let unit = asked.units.map_or("", |units| units.name()).to_owned();
+        let found = self.searches.iter().filter_map(SearchRecord::found_ops_per_s);
+        let least = found.fold(f64::INFINITY, f64::min);
+        let is_searched = self.study.variants.iter().any(is_search);
+        Setting {
+            instances: match asked.per_unit {
+                true => unit.clone(),
+                false => "one".to_owned(),
+            },
+            unit,
+            machine,
+            load: String::new(),
+            bound: asked.p99_bound_ms.map(|ms| ("p99".to_owned(), (ms * 1e6) as u64)),
+            metric: match is_searched && least.is_finite() {
+                true => Metric::THROUGHPUT.on_grid(searched::grid(least)),
+                false => Metric::THROUGHPUT,
+            },
+        }
+    }
+
+    /// The variants by what they are on the other axes.
+    fn arms(&self, asked: &ScaleUp, axis: usize, machine: Machine) -> Vec<Arm> {
+        let mut arms: IndexMap<Vec<usize>, Arm> = IndexMap::new();
+        for variant in &self.study.variants {
+            let Some(count) = variant.cell.get(axis).and_then(|at| asked.counts.get(*at)) else {
+                continue;
+            };
+            let mut others = variant.cell.clone();
+            others.remove(axis);
+            let arm = arms.entry(others).or_insert_with(|| Arm {
+                name: self.name_of(variant, axis),
+                points: Vec::new(),
+            });
+            arm.points.push(self.measured(variant, *count, asked, machine));
+        }
+        arms.into_values().collect()
+    }
+
+    /// The values of a variant on the other axes.
+    fn name_of(&self, variant: &Variant, axis: usize) -> String {
+        let axes = self.study.axes.iter().zip(&variant.cell).enumerate();
+        let others = axes.filter(|(index, _)| *index != axis);
+        let names = others.filter_map(|(_, (axis, at))| axis.values.get(*at).cloned());
+        names.collect::<Vec<_>>().join("-")
+    }
+
+    fn measured(
+        &self,
+        variant: &Variant,
+        count: u32,
+        asked: &ScaleUp,
+        machine: Machine,
+    ) -> Measured {
+        let own = || self.trials.iter().filter(|trial| trial.variant == variant.name);
+        let part = own().find_map(|trial| trial.part.as_ref());
+        let (sockets, split) = lies(part, count, machine);
+        let blocks = self.study.blocks();
+        let (ops_per_s, verdict) = match is_search(variant) {
+            true => {
+                let of = |block: usize| {
+                    let is_of = |one: &&SearchRecord| {
+                        one.variant == variant.name && one.block == block
+                    };
+                    self.searches.iter().find(is_of)?.found_ops_per_s()
+                };
+                let worst = Verdict::worst(own().map(|trial| verdict_of(&trial.verdict)));
+                ((0..blocks).map(of).collect(), worst.name().to_owned())
+            }
+            false => self.best(variant, asked.p99_bound_ms),
+        };
+        let missing = match ops_per_s.iter().flatten().next() {
+            Some(_) => String::new(),
+            None => self.why_not(variant, asked.p99_bound_ms),
+        };
+        Measured {
+            point: Point {
+                units: count,
+                sockets,
+                split,
+                ops_per_s,
+            },
+            variant: variant.name.clone(),
+            verdict,
+            missing,
+        }
+    }
+
+    /// Throughput by block at the load where the variant does most, within the bound if there is
+    /// one.
+    fn best(&self, variant: &Variant, p99_bound_ms: Option<f64>) -> (Vec<Option<f64>>, String) {
+        let none = || (vec![None; self.study.blocks()], Verdict::Invalid.name().to_owned());
+        let of = |point: &&PointRecord| point.variant == variant.name;
+        let points: Vec<&PointRecord> = self.points.iter().filter(of).collect();
+        let reading = sweep(&points, p99_bound_ms);
+        let best = match p99_bound_ms {
+            Some(_) => reading.best_within_bound,
+            None => reading.best,
+        };
+        let Some(point) = best.map(|at| points[at]) else {
+            return none();
+        };
+        let trials = used(self.study, self.trials, &variant.name, &point.point, &COMPARED[0]);
+        let ops = trials.iter().map(|trial| Some((*trial)?.all.ops_per_s));
+        (ops.collect(), point.verdict.clone())
+    }
+
+    /// Why a variant has no throughput.
+    fn why_not(&self, variant: &Variant, p99_bound_ms: Option<f64>) -> String {
+        let has_points = self.points.iter().any(|point| point.variant == variant.name);
+        if let Some(bound) = p99_bound_ms.filter(|_| has_points) {
+            let bound = significant(bound, 3);
+            return format!("no point is known to be within a p99 of {bound} ms");
+        }
+        let mut trials = self.trials.iter().filter(|trial| trial.variant == variant.name);
+        let reason = trials.find_map(|trial| trial.reasons.first().cloned());
+        reason.unwrap_or_else(|| "it was not measured".to_owned())
+    }
+}
+
+/// On how many sockets so many units are, and how many on each.
+fn lies(part: Option<&PartRecord>, count: u32, machine: Machine) -> (u32, Vec<u32>) {
+    match part {
+        Some(part) => (part.split.len() as u32, part.split.clone()),
+        // A trial that failed before its nodes were placed: sockets are filled one by one.
+        None => (count.div_ceil(machine.units_per_socket.max(1)), Vec::new()),
+    }
+}
+
+/// What a study of this kind came to, a sentence for each arm and each efficiency.
+pub fn sentences(records: &[ScaleUpRecord]) -> Vec<String> {
+    records.iter().flat_map(of_arm).collect()
+}
+
+fn of_arm(arm: &ScaleUpRecord) -> Vec<String> {
+    let who = match arm.arm.as_str() {
+        "" => String::new(),
+        name => format!("“{name}”: "),
+    };
+    let ratio = |ratio: &store::record::ScaleRatioRecord, digits: usize| {
+        let value = significant(ratio.value, digits);
+        match ratio.ci95 {
+            Some([least, most]) => {
+                let ends = [least, most].map(|end| significant(end, digits));
+                format!("{value} (95 %: {} to {})", ends[0], ends[1])
+            }
+            None => format!("{value} (one block: no interval)"),
+        }
+    };
+    let last = arm.points.iter().filter(|point| point.units > 1).max_by_key(|one| one.units);
+    let mut said = Vec::new();
+    if let Some(point) = last
+        && let (Some(speed_up), Some(efficiency)) = (&point.speed_up, &point.efficiency)
+    {
+        said.push(format!(
+            "{who}{} {} do {} times what one does, an efficiency of {}.",
+            point.units,
+            words_of(&arm.unit),
+            ratio(speed_up, 3),
+            ratio(efficiency, 3)
+        ));
+    }
+    said.extend(arm.efficiencies.iter().filter_map(|one: &EfficiencyRecord| {
+        let found = ratio(one.ratio.as_ref()?, 3);
+        let what = match one.name.as_str() {
+            "socket" => "within a socket",
+            "system" => "of the system",
+            _ => "across sockets",
+        };
+        Some(format!("{who}the efficiency {what} is {found}."))
+    }));
+    said
+}
+
+fn words_of(unit: &str) -> &str {
+    match unit {
+        "l3" => "L3 groups",
+        "numa" => "NUMA nodes",
+        other => other,
+    }
+}
