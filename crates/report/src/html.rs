@@ -9,6 +9,7 @@ use crate::page::{
     Align, Block, Card, Cell, Chart, Column, Figure, Headline, Mark, Page, Row, Section, Table,
     Tone, Verdict,
 };
+use crate::picture;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use sha2::{Digest, Sha256};
@@ -243,6 +244,7 @@ fn block(out: &mut String, what: &Block) {
         }
         Block::Table(what) => table(out, what),
         Block::Chart(what) => chart(out, what),
+        Block::Picture(what) => picture::figure(out, what),
         Block::Choice(label, charts) => choice(out, label, charts),
         Block::List(heading, items) => list(out, heading, items),
         Block::Facts(facts) => {

@@ -2,7 +2,7 @@
 
 use crate::page::Page;
 use crate::probed;
-use crate::sections::{effective, host_settings, spread};
+use crate::sections::{effective, host_settings, machines, spread};
 use crate::summary::{ALL, Point, best, variants};
 use crate::view::{RunView, TrialView};
 use serde_json::{Value, json};
@@ -61,6 +61,9 @@ pub fn run(view: &RunView, points: &[Point<'_>]) -> Value {
         }
         if let Some(settings) = host_settings::json(view) {
             map.insert("host_settings".into(), settings);
+        }
+        if let Some(machines) = machines::json(view) {
+            map.insert("machines".into(), machines);
         }
     }
     data

@@ -16,6 +16,7 @@ mod junit;
 mod markdown;
 mod number;
 mod page;
+mod picture;
 mod probed;
 mod read;
 mod run;
@@ -32,8 +33,9 @@ pub use json::json;
 pub use junit::junit;
 pub use markdown::markdown;
 pub use page::{
-    Align, Axis, Band, Block, Card, Cell, Chart, Color, Column, Dash, Figure, Headline, Mark, Page,
-    Panel, Row, Scale, Section, Series, Shape, Table, Tone, Verdict, Xs,
+    Align, Axis, Band, Block, Card, Cell, Chart, Color, Column, Dash, Figure, Headline, Look, Mark,
+    Nest, Page, Panel, Part, Picture, Row, Scale, Section, Series, Shape, Table, Tile, Tone,
+    Verdict, Xs,
 };
 pub use run::page;
 pub use text::text;

@@ -67,6 +67,7 @@ fn block(out: &mut String, what: &Block) {
         }
         Block::Facts(_)
         | Block::Chart(_)
+        | Block::Picture(_)
         | Block::Choice(..)
         | Block::Marks(_)
         | Block::Code(_)

@@ -3,6 +3,10 @@
 //! All text in it is plain: a renderer escapes it for its own medium. Numbers in tables are
 //! already formatted; numbers in charts are not.
 
+mod picture;
+
+pub use picture::{Look, Nest, Part, Picture, Tile};
+
 /// A whole page.
 #[derive(Clone, Debug)]
 pub struct Page {
@@ -139,6 +143,8 @@ pub enum Block {
     Table(Table),
     /// A chart.
     Chart(Chart),
+    /// A picture of boxes in boxes.
+    Picture(Picture),
     /// One of several charts, to be chosen by its label.
     Choice(String, Vec<(String, Chart)>),
     /// Sentences, one item each, under a heading.

@@ -3,8 +3,8 @@
 use crate::page::Page;
 use crate::sections::{
     cluster, curves, data, effective, effects, endurance, faults, grid, growth, headline,
-    host_settings, instrument, latency, panels, published, requirements, results, rules, screen,
-    search, setup, spread, time, worth,
+    host_settings, instrument, latency, machines, panels, published, requirements, results, rules,
+    screen, search, setup, spread, time, worth,
 };
 use crate::summary::points;
 use crate::view::RunView;
@@ -34,6 +34,7 @@ pub fn page(view: &RunView) -> Page {
         data::section(view),
         crate::history::section(&view.history),
         cluster::section(view),
+        machines::section(view),
         host_settings::section(view),
         effective::section(view),
         setup::configuration(view),

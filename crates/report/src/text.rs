@@ -1,6 +1,6 @@
 //! The page for a terminal: plain lines, no colour, readable from 80 columns on.
 //!
-//! Charts and details are left out: the tables hold the same numbers, the HTML report has
+//! Charts, pictures and details are left out: the tables hold the same numbers, the HTML report has
 //! the rest. What is grey on paper carries an asterisk here.
 
 use crate::page::{Align, Block, Card, Cell, Column, Headline, Mark, Page, Section, Table, Tone};
@@ -108,7 +108,7 @@ fn block(out: &mut String, what: &Block) {
     match what {
         Block::Text(text) | Block::Note(_, text) => paragraph(out, text, ""),
         Block::Table(what) => table(out, what),
-        Block::Chart(_) | Block::Choice(..) | Block::Details(..) => {}
+        Block::Chart(_) | Block::Picture(_) | Block::Choice(..) | Block::Details(..) => {}
         Block::List(heading, items) => {
             line(out, &clean(heading));
             for item in items {

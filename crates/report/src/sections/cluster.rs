@@ -29,7 +29,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     let mut blocks = Vec::new();
     for group in &groups {
         let caption = if groups.len() > 1 {
-            caption(view, group)
+            of_trials(view, group.trials.iter().map(|(index, _)| *index))
         } else {
             String::new()
         };
@@ -105,16 +105,13 @@ fn alike(a: &NodesRecord, b: &NodesRecord) -> bool {
         && a.nodes.iter().map(node).eq(b.nodes.iter().map(node))
 }
 
-fn caption(view: &RunView, group: &Alike<'_>) -> String {
-    let numbers: Vec<String> = group
-        .trials
-        .iter()
-        .map(|(index, _)| index.to_string())
-        .collect();
+/// Which variants and trials something is of, to be said behind its name.
+pub fn of_trials(view: &RunView, trials: impl Iterator<Item = usize>) -> String {
+    let trials: Vec<usize> = trials.collect();
+    let numbers: Vec<String> = trials.iter().map(usize::to_string).collect();
     let planned = view.plan.trials.iter();
-    let mine = planned.filter(|t| group.trials.iter().any(|(index, _)| *index == t.index));
+    let mine = planned.filter(|t| trials.contains(&t.index));
     let mut variants: Vec<&str> = mine.map(|t| variant_name(&t.variant, view)).collect();
-    variants.dedup();
     variants.sort_unstable();
     variants.dedup();
     format!(

@@ -26,6 +26,7 @@ pub mod effective;
 pub mod faults;
 pub mod host_settings;
 pub mod instrument;
+pub mod machines;
 pub mod proofs;
 pub mod requests;
 pub mod setup;

@@ -130,6 +130,15 @@ fn hostile_nodes() -> NodesRecord {
         holds,
         ..ProofRecord::default()
     };
+    let placement = |who: &str| PlacementRecord {
+        who: who.into(),
+        host: HOSTILE.into(),
+        cpus: format!("0-1,{HOSTILE},7-3,1-99999999999"),
+        mems: HOSTILE.into(),
+        topology: HOSTILE.into(),
+        notes: vec![HOSTILE.into()],
+        ..PlacementRecord::default()
+    };
     NodesRecord {
         isolation: HOSTILE.into(),
         hosts: vec![HostRecord {
@@ -147,8 +156,43 @@ fn hostile_nodes() -> NodesRecord {
             fix: HOSTILE.into(),
             ..HostSettingRecord::default()
         }],
+        machines: vec![hostile_machine()],
+        placements: vec![placement(HOSTILE), placement("client")],
         unseen: vec![HOSTILE.into()],
         ..NodesRecord::default()
+    }
+}
+
+/// One whose record is nonsense where it can be, and has a core to draw.
+fn hostile_machine() -> MachineTopologyRecord {
+    MachineTopologyRecord {
+        hosts: vec![MachineHostRecord {
+            name: HOSTILE.into(),
+            cpus: HOSTILE.into(),
+            mems: HOSTILE.into(),
+        }],
+        source: HOSTILE.into(),
+        packages: vec![PackageRecord {
+            os: Some(u32::MAX),
+            cpus: HOSTILE.into(),
+        }],
+        numa_nodes: vec![NumaNodeRecord {
+            kind: HOSTILE.into(),
+            memory_bytes: Some(u64::MAX),
+            cpus: "0-3".into(),
+            ..NumaNodeRecord::default()
+        }],
+        cores: vec!["0-1".into(), HOSTILE.into(), String::new(), "1-2".into()],
+        kinds: [(HOSTILE.to_string(), "0-1".to_string())].into(),
+        offline: HOSTILE.into(),
+        distances: vec![vec![1, 2, 3], Vec::new()],
+        devices: vec![DeviceRecord {
+            kind: HOSTILE.into(),
+            name: HOSTILE.into(),
+            numa_node: Some(0),
+        }],
+        notes: vec![HOSTILE.into()],
+        ..MachineTopologyRecord::default()
     }
 }
 

@@ -4,6 +4,7 @@
 //! is not in effect, one pool of series is missing: the page has to say each of these.
 
 use crate::fixture::{self, Shape};
+use crate::machines;
 use measure::Interval;
 use report::RunView;
 use std::collections::BTreeMap;
@@ -86,8 +87,8 @@ pub fn nodes(index: usize, count: usize, writes: &str) -> NodesRecord {
         nodes: (1..=count).map(node).collect(),
         proofs: (1..=count).flat_map(proofs).collect(),
         host_settings: (1..=count).flat_map(|i| host_settings(i, index)).collect(),
-        machines: Vec::new(),
-        placements: Vec::new(),
+        machines: vec![machines::small(count)],
+        placements: machines::all_over(count, index),
         unseen: vec!["numa: this machine has one node, so nothing can be remote".into()],
     }
 }

@@ -1,0 +1,158 @@
+//! A [`Picture`] as SVG in an element `figure`.
+//!
+//! It has no script, no style of its own and no reference to anything: colours come by class from
+//! the page's style sheet, so that one picture serves light, dark and paper. What a colour says also
+//! stands in words, in the legend, in the hints and in the description.
+
+mod layout;
+
+use crate::html::escape;
+use crate::page::{Look, Part, Picture};
+use layout::{Laid, LaidTile, PART_PX, flow};
+use std::fmt::Write;
+
+/// Colours of owners in the style sheet: `--c0` to `--c7`.
+const OWNERS: usize = 8;
+/// So many owners of a part are drawn beside each other.
+const BANDS_MAX: usize = 3;
+/// Width of the picture: that of the page.
+const WIDTH_PX: f64 = 1120.0;
+/// Side of the triangle that marks a part.
+const MARK_PX: f64 = 7.0;
+
+/// The picture with its heading and its legend.
+pub fn figure(out: &mut String, picture: &Picture) {
+    let (all, width, height) = flow(&picture.nests, WIDTH_PX);
+    // Room for the lines of the outermost boxes.
+    let (width, height) = (width + 2.0, height + 2.0);
+    let id = &picture.id;
+    let _ = write!(
+        out,
+        "<figure class=\"picture\"><h3>{title}</h3><div class=\"scroll\" tabindex=\"0\">\
+         <svg role=\"img\" aria-labelledby=\"{id}-title {id}-desc\" width=\"{width}\" \
+         height=\"{height}\" viewBox=\"-1 -1 {width} {height}\"><title id=\"{id}-title\">{title}\
+         </title><desc id=\"{id}-desc\">{what}</desc>",
+        id = escape(id),
+        title = escape(&picture.title),
+        what = escape(&picture.what),
+    );
+    all.iter().for_each(|laid| nest(out, laid, 0));
+    out.push_str("</svg></div>");
+    legend(out, &picture.legend);
+    out.push_str("</figure>\n");
+}
+
+fn nest(out: &mut String, laid: &Laid<'_>, depth: usize) {
+    let _ = write!(
+        out,
+        "<rect class=\"box d{depth}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"4\"/>",
+        laid.x, laid.y, laid.width, laid.height
+    );
+    for (line, text) in laid.lines.iter().enumerate() {
+        let class = if line == 0 { "name" } else { "more" };
+        let [x, y] = laid.line_at(line);
+        let _ = write!(
+            out,
+            "<text class=\"{class}\" x=\"{x}\" y=\"{y}\">{}</text>",
+            escape(text)
+        );
+    }
+    for inner in &laid.nests {
+        nest(out, inner, depth + 1);
+    }
+    laid.tiles.iter().for_each(|one| tile(out, one));
+}
+
+fn tile(out: &mut String, laid: &LaidTile<'_>) {
+    if !laid.tile.label.is_empty() {
+        let _ = write!(
+            out,
+            "<text class=\"more\" x=\"{}\" y=\"{}\">{}</text>",
+            laid.x,
+            laid.y + 10.0,
+            escape(&laid.tile.label)
+        );
+    }
+    for (index, one) in laid.tile.parts.iter().enumerate() {
+        part(out, one, [laid.x, laid.part_y(index)], laid.width);
+    }
+}
+
+fn part(out: &mut String, part: &Part, [x, y]: [f64; 2], width: f64) {
+    out.push_str("<g>");
+    if !part.hint.is_empty() {
+        let _ = write!(out, "<title>{}</title>", escape(&part.hint));
+    }
+    draw(out, &part.looks, [x, y], [width, PART_PX - 2.0]);
+    if !part.label.is_empty() {
+        let _ = write!(
+            out,
+            "<text class=\"part\" x=\"{}\" y=\"{}\">{}</text>",
+            x + width / 2.0,
+            y + 13.0,
+            escape(&part.label)
+        );
+    }
+    out.push_str("</g>");
+}
+
+/// Owners beside each other, then the mark on top.
+fn draw(out: &mut String, looks: &[Look], [x, y]: [f64; 2], [width, height]: [f64; 2]) {
+    let is_fill = |look: &&Look| **look != Look::Marked;
+    let mut fills: Vec<Look> = looks.iter().filter(is_fill).copied().collect();
+    if fills.is_empty() {
+        fills.push(Look::Free);
+    }
+    if fills.len() > BANDS_MAX {
+        fills = vec![Look::Many];
+    }
+    let band = width / fills.len() as f64;
+    let rect = |out: &mut String, class: &str, x: f64, width: f64| {
+        let _ = write!(
+            out,
+            "<rect class=\"{class}\" x=\"{}\" y=\"{y}\" width=\"{}\" height=\"{height}\"/>",
+            tenth(x),
+            tenth(width)
+        );
+    };
+    for (index, look) in fills.iter().enumerate() {
+        let beside = if fills.len() > 1 { " band" } else { "" };
+        let class = format!("{}{beside}", class(*look));
+        rect(out, &class, x + band * index as f64, band);
+    }
+    if looks.contains(&Look::Marked) {
+        rect(out, "marked", x, width);
+        let _ = write!(
+            out,
+            "<path class=\"mark\" d=\"M{} {y}h-{MARK_PX}l{MARK_PX} {MARK_PX}z\"/>",
+            tenth(x + width)
+        );
+    }
+}
+
+fn tenth(px: f64) -> f64 {
+    (px * 10.0).round() / 10.0
+}
+
+fn class(look: Look) -> String {
+    match look {
+        Look::Owner(index) => format!("o{}", index % OWNERS),
+        Look::Many => "many".into(),
+        Look::Free => "free".into(),
+        Look::Closed => "closed".into(),
+        Look::Marked => "marked".into(),
+    }
+}
+
+fn legend(out: &mut String, legend: &[(Look, String)]) {
+    if legend.is_empty() {
+        return;
+    }
+    out.push_str("<figcaption><ul class=\"keys\">");
+    for (look, label) in legend {
+        out.push_str("<li><svg aria-hidden=\"true\" width=\"18\" height=\"14\">");
+        draw(out, &[*look], [1.0, 1.0], [16.0, 12.0]);
+        let _ = write!(out, "</svg>{}</li>", escape(label));
+    }
+    out.push_str("</ul></figcaption>");
+}

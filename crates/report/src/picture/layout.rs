@@ -1,0 +1,278 @@
+//! Where the boxes of a picture stand: boxes and tiles flow from left to right and then down, and a
+//! box is as large as what is in it and as what is written on it.
+
+use crate::page::{Nest, Tile};
+
+/// Height of a part of a tile, with the gap below it.
+pub const PART_PX: f64 = 20.0;
+/// Width of a tile: three digits have room.
+const TILE_PX: f64 = 28.0;
+/// Room for the label of a tile.
+const TILE_LABEL_PX: f64 = 13.0;
+/// Gap between boxes and around what is in them.
+const GAP_PX: f64 = 8.0;
+const TILE_GAP_PX: f64 = 4.0;
+/// A line of text.
+const LINE_PX: f64 = 14.0;
+/// Letters of a name, of what stands below it, and digits: of a wide type (DejaVu Sans), since
+/// nobody measures the one that is there.
+const NAME_LETTER_PX: f64 = 7.7;
+const LETTER_PX: f64 = 6.6;
+const DIGIT_PX: f64 = 6.4;
+/// A row of tiles is not longer than sixteen of them: boxes of many cores become blocks.
+const TILES_PX: f64 = 16.0 * (TILE_PX + TILE_GAP_PX);
+/// Letters of a line; what is longer is cut.
+const LETTERS_MAX: usize = 48;
+
+/// A box that has its place.
+pub struct Laid<'a> {
+    pub x: f64,
+    pub y: f64,
+    pub width: f64,
+    pub height: f64,
+    /// What is written on it: its name, and what else is to be known.
+    pub lines: Vec<String>,
+    pub nests: Vec<Laid<'a>>,
+    pub tiles: Vec<LaidTile<'a>>,
+}
+
+/// A tile that has its place.
+pub struct LaidTile<'a> {
+    pub tile: &'a Tile,
+    pub x: f64,
+    pub y: f64,
+    pub width: f64,
+    /// Room for its label, above its parts.
+    label_px: f64,
+}
+
+impl Laid<'_> {
+    /// Where a line of its text begins.
+    pub fn line_at(&self, line: usize) -> [f64; 2] {
+        [self.x + GAP_PX, self.y + LINE_PX * (line + 1) as f64]
+    }
+
+    /// Boxes of a row are of one height, and what is in them stands on one line.
+    fn stretch(&mut self, height: f64) {
+        let more = height - self.height;
+        self.height = height;
+        self.move_content(0.0, more);
+    }
+
+    fn move_by(&mut self, x: f64, y: f64) {
+        self.x += x;
+        self.y += y;
+        self.move_content(x, y);
+    }
+
+    fn move_content(&mut self, x: f64, y: f64) {
+        self.nests.iter_mut().for_each(|nest| nest.move_by(x, y));
+        for tile in &mut self.tiles {
+            tile.x += x;
+            tile.y += y;
+        }
+    }
+}
+
+impl LaidTile<'_> {
+    /// Where one of its parts begins.
+    pub fn part_y(&self, index: usize) -> f64 {
+        self.y + self.label_px + PART_PX * index as f64
+    }
+}
+
+/// Boxes in rows of at most `limit`, with the width and the height of all.
+pub fn flow(nests: &[Nest], limit: f64) -> (Vec<Laid<'_>>, f64, f64) {
+    let mut all: Vec<Laid<'_>> = nests.iter().map(|nest| lay(nest, limit)).collect();
+    let sizes: Vec<[f64; 2]> = all.iter().map(|laid| [laid.width, laid.height]).collect();
+    let rows = Rows::even(&sizes, limit, GAP_PX);
+    for (laid, place) in all.iter_mut().zip(&rows.places) {
+        laid.move_by(place.x, place.y);
+        laid.stretch(rows.heights[place.row]);
+    }
+    (all, rows.width, rows.height)
+}
+
+fn lay(nest: &Nest, limit: f64) -> Laid<'_> {
+    let lines: Vec<String> = [&nest.label]
+        .into_iter()
+        .chain(&nest.details)
+        .map(|line| cut(line))
+        .collect();
+    let text_px = LINE_PX * lines.len() as f64 + GAP_PX / 2.0;
+    let inner = limit - 2.0 * GAP_PX;
+    let (mut nests, wide, high) = flow(&nest.nests, inner);
+    nests
+        .iter_mut()
+        .for_each(|laid| laid.move_by(GAP_PX, text_px));
+    let (mut tiles, tiles_wide, tiles_high) = flow_tiles(&nest.tiles, inner.min(TILES_PX));
+    for tile in &mut tiles {
+        tile.x += GAP_PX;
+        tile.y += text_px + high;
+    }
+    let content = high + tiles_high;
+    let below = if content > 0.0 { GAP_PX } else { GAP_PX / 2.0 };
+    Laid {
+        x: 0.0,
+        y: 0.0,
+        width: written_px(&lines).max(wide).max(tiles_wide).ceil() + 2.0 * GAP_PX,
+        height: text_px + content + below,
+        lines,
+        nests,
+        tiles,
+    }
+}
+
+/// Width of the longest line; the first is a name.
+fn written_px(lines: &[String]) -> f64 {
+    let px = |(at, line): (usize, &String)| {
+        let letter = if at == 0 { NAME_LETTER_PX } else { LETTER_PX };
+        line.chars().count() as f64 * letter
+    };
+    lines.iter().enumerate().map(px).fold(0.0, f64::max)
+}
+
+fn flow_tiles(tiles: &[Tile], limit: f64) -> (Vec<LaidTile<'_>>, f64, f64) {
+    // Parts of all stand on the same lines, also where only some tiles have a label.
+    let label_px = match tiles.iter().all(|tile| tile.label.is_empty()) {
+        true => 0.0,
+        false => TILE_LABEL_PX,
+    };
+    let size = |tile: &Tile| {
+        let height = label_px + PART_PX * tile.parts.len() as f64;
+        [tile_px(tile), height]
+    };
+    let sizes: Vec<[f64; 2]> = tiles.iter().map(size).collect();
+    let rows = Rows::even(&sizes, limit, TILE_GAP_PX);
+    let all = tiles.iter().zip(&sizes).zip(&rows.places);
+    let laid = all.map(|((tile, [width, _]), place)| LaidTile {
+        tile,
+        x: place.x,
+        y: place.y,
+        width: *width,
+        label_px,
+    });
+    (laid.collect(), rows.width, rows.height)
+}
+
+fn tile_px(tile: &Tile) -> f64 {
+    let px = |text: &str, letter: f64| text.chars().count() as f64 * letter;
+    let parts = tile
+        .parts
+        .iter()
+        .map(|part| px(&part.label, DIGIT_PX) + 8.0);
+    let widest = parts.fold(px(&tile.label, LETTER_PX), f64::max);
+    TILE_PX.max(widest.ceil())
+}
+
+/// Things in rows.
+struct Rows {
+    places: Vec<Place>,
+    /// Height of each row.
+    heights: Vec<f64>,
+    width: f64,
+    height: f64,
+}
+
+struct Place {
+    x: f64,
+    y: f64,
+    row: usize,
+}
+
+impl Rows {
+    /// As few rows as fit into `limit`, and these as equal as they can be.
+    fn even(sizes: &[[f64; 2]], limit: f64, gap: f64) -> Rows {
+        /// Halvings of a width of a thousand pixels down to one.
+        const HALVINGS: usize = 10;
+        let mut best = Rows::fill(sizes, limit, gap);
+        let (mut low, mut high) = (0.0, best.width);
+        for _ in 0..HALVINGS {
+            let middle = (low + high) / 2.0;
+            let rows = Rows::fill(sizes, middle, gap);
+            match rows.heights.len() == best.heights.len() && rows.width <= high {
+                true => (best, high) = (rows, middle),
+                false => low = middle,
+            }
+        }
+        best
+    }
+
+    fn fill(sizes: &[[f64; 2]], limit: f64, gap: f64) -> Rows {
+        let mut rows = Rows {
+            places: Vec::with_capacity(sizes.len()),
+            heights: Vec::new(),
+            width: 0.0,
+            height: 0.0,
+        };
+        let (mut x, mut y) = (0.0, 0.0);
+        for [width, height] in sizes {
+            match rows.heights.last_mut() {
+                Some(row) if x + width <= limit => *row = row.max(*height),
+                last => {
+                    y += last.map_or(0.0, |row| *row + gap);
+                    x = 0.0;
+                    rows.heights.push(*height);
+                }
+            }
+            let row = rows.heights.len() - 1;
+            rows.places.push(Place { x, y, row });
+            rows.width = rows.width.max(x + width);
+            x += width + gap;
+        }
+        rows.height = y + rows.heights.last().unwrap_or(&0.0);
+        rows
+    }
+}
+
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(LETTERS_MAX) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}…", &text[..end]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn nest(label: &str, nests: Vec<Nest>) -> Nest {
+        Nest {
+            label: label.into(),
+            nests,
+            ..Nest::default()
+        }
+    }
+
+    #[test]
+    fn boxes_flow_into_rows_and_stay_within_their_box() {
+        let inner = (0..9).map(|_| nest("twenty letters of it", Vec::new()));
+        let outer = [nest("outer", inner.collect())];
+        let (laid, width, height) = flow(&outer, 500.0);
+        assert!(width <= 500.0 && height < 200.0, "{width} {height}");
+        let [outer] = &laid[..] else { panic!() };
+        for (at, one) in outer.nests.iter().enumerate() {
+            assert!(one.x + one.width <= outer.x + outer.width);
+            assert!(one.y + one.height <= outer.y + outer.height);
+            for other in &outer.nests[..at] {
+                let is_beside = one.x >= other.x + other.width || other.x >= one.x + one.width;
+                assert!(is_beside || one.y >= other.y + other.height);
+            }
+        }
+    }
+
+    #[test]
+    fn rows_are_as_few_as_fit_and_of_one_length() {
+        let rows = Rows::even(&[[100.0, 10.0]; 12], 950.0, 5.0);
+        assert_eq!([rows.width, rows.height], [625.0, 25.0]);
+        let unequal = Rows::even(&[[300.0, 10.0], [100.0, 30.0], [90.0, 20.0]], 400.0, 0.0);
+        assert_eq!([unequal.width, unequal.height], [300.0, 40.0]);
+        assert!(Rows::even(&[], 100.0, 5.0).places.is_empty());
+    }
+
+    #[test]
+    fn a_long_name_is_cut() {
+        let text = "ü".repeat(1_000);
+        assert_eq!(cut(&text).chars().count(), LETTERS_MAX + 1);
+    }
+}

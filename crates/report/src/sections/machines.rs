@@ -1,0 +1,301 @@
+//! The machines of the hosts as pictures, and where on them nodes and client ran.
+//!
+//! Trials with the same machines and the same places on them share pictures and a table.
+
+mod drawn;
+mod placed;
+mod seen;
+mod told;
+
+use super::cluster::of_trials;
+use crate::number;
+use crate::page::{Block, Cell, Column, Row, Section, Table, Tone};
+use crate::view::RunView;
+use placed::Group;
+use seen::Seen;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use store::record::{MachineTopologyRecord, NodesRecord, NumaNodeRecord, PlacementRecord};
+
+/// More pictures make a page that nobody reads: what varies is in the tables too.
+const PICTURES_MAX: usize = 12;
+/// A larger table of distances is left out.
+const DISTANCES_MAX: usize = 24;
+
+/// None where nobody recorded either.
+pub fn section(view: &RunView) -> Option<Section> {
+    let groups = placed::groups(view);
+    if groups.is_empty() {
+        return None;
+    }
+    let machines = different(&groups);
+    let mut blocks: Vec<Block> = machines
+        .iter()
+        .map(|machine| Block::Text(format!("{}: {}", name(machine), summary(machine))))
+        .collect();
+    let colors = colors(&groups);
+    let mut pictures = 0;
+    for (at, group) in groups.iter().enumerate() {
+        let of = match groups.len() {
+            1 => String::new(),
+            _ => of_trials(view, group.trials.iter().map(|(index, _)| *index)),
+        };
+        for (number, machine) in group.first().machines.iter().enumerate() {
+            let title = format!("{}{of}", name(machine));
+            blocks.push(match pictures < PICTURES_MAX {
+                true => drawn(
+                    (format!("machine-{at}-{number}"), title),
+                    machine,
+                    group,
+                    &colors,
+                ),
+                false => Block::Note(
+                    Tone::Muted,
+                    format!("{title}: not drawn, this page has {PICTURES_MAX} pictures already."),
+                ),
+            });
+            pictures += 1;
+        }
+        if !group.first().placements.is_empty() {
+            blocks.push(Block::Table(placed::table(&of, group)));
+        }
+        let said = says(group);
+        if !said.is_empty() {
+            blocks.push(Block::List("What that means".into(), said));
+        }
+    }
+    blocks.extend(cannot_show(&machines));
+    blocks.extend(machines.iter().map(|machine| about(machine)));
+    Some(Section {
+        id: "machines",
+        title: "Machines and what ran where".into(),
+        lead: "What the machines look like, as processes on the hosts see them, and on which CPUs \
+               the threads of nodes and client might run. Boxes are not to scale."
+            .into(),
+        blocks,
+    })
+}
+
+/// The picture of a machine with what ran on it, or that there is none.
+fn drawn<'a>(
+    named: (String, String),
+    machine: &'a MachineTopologyRecord,
+    group: &Group<'a>,
+    colors: &BTreeMap<&str, usize>,
+) -> Block {
+    let seen = Seen::new(machine);
+    let title = named.1.clone();
+    match drawn::picture(named, &seen, &in_order(&seen, group), colors) {
+        Some(picture) => Block::Picture(picture),
+        None => Block::Note(
+            Tone::Muted,
+            format!("{title}: not drawn, it has too many parts or tells of none."),
+        ),
+    }
+}
+
+/// The same for programs: every group of trials once.
+pub fn json(view: &RunView) -> Option<Value> {
+    let one = |group: &Group<'_>| {
+        let placements = group.placements().into_iter().map(|one| {
+            let all = group.everywhere(one);
+            json!({
+                "who": one.who, "host": one.host, "cpus": one.cpus, "mems": one.mems,
+                "topology": one.topology,
+                "threads": placed::range(all.iter().map(|one| one.threads)),
+                "resident_bytes": placed::resident(&all),
+            })
+        });
+        json!({
+            "trials": group.trials.iter().map(|(index, _)| index).collect::<Vec<_>>(),
+            "machines": group.first().machines,
+            "placements": placements.collect::<Vec<_>>(),
+            "notes": group.notes(),
+            "says": says(group),
+        })
+    };
+    let groups = placed::groups(view);
+    (!groups.is_empty()).then(|| groups.iter().map(one).collect())
+}
+
+/// What ran on a machine, in the order of the table.
+fn in_order<'a>(seen: &Seen<'a>, group: &Group<'a>) -> Vec<seen::Placed<'a>> {
+    let order = group.placements();
+    let mut placed = seen.placed(group.first());
+    placed.sort_by_key(|one| {
+        order
+            .iter()
+            .position(|other| std::ptr::eq(*other, one.record))
+    });
+    placed
+}
+
+/// Every machine once, in the order in which they came.
+fn different<'a>(groups: &[Group<'a>]) -> Vec<&'a MachineTopologyRecord> {
+    let mut all: Vec<&MachineTopologyRecord> = Vec::new();
+    for machine in groups.iter().flat_map(|group| &group.first().machines) {
+        if !all.contains(&machine) {
+            all.push(machine);
+        }
+    }
+    all
+}
+
+/// The number of each node's colour: the same node has the same one everywhere.
+fn colors<'a>(groups: &[Group<'a>]) -> BTreeMap<&'a str, usize> {
+    let mut colors = BTreeMap::new();
+    for one in groups.iter().flat_map(Group::placements) {
+        let next = colors.len();
+        if !one.is_client() {
+            colors.entry(one.who.as_str()).or_insert(next);
+        }
+    }
+    colors
+}
+
+/// The names of its hosts.
+fn name(machine: &MachineTopologyRecord) -> String {
+    let names: Vec<&str> = machine
+        .hosts
+        .iter()
+        .map(|host| host.name.as_str())
+        .collect();
+    match &names[..] {
+        [] => "A machine".to_owned(),
+        [one] => (*one).to_owned(),
+        [first, .., last] if names.len() > 4 => {
+            format!("{first} to {last}, {} hosts of one machine", names.len())
+        }
+        [most @ .., last] => format!("{} and {last}, hosts of one machine", most.join(", ")),
+    }
+}
+
+fn summary(machine: &MachineTopologyRecord) -> String {
+    drawn::summary(&Seen::new(machine))
+}
+
+/// What the places mean, and what is to be known of them.
+fn says(group: &Group<'_>) -> Vec<String> {
+    let record = group.first();
+    let mut said = Vec::new();
+    for machine in &record.machines {
+        let seen = Seen::new(machine);
+        said.extend(told::about_client(&seen, &in_order(&seen, group)));
+    }
+    if said.is_empty() && is_client_elsewhere(record) {
+        said.push("The client ran on another machine than the nodes.".to_owned());
+    }
+    said.extend(group.notes());
+    said
+}
+
+/// Whether it is known that the client's machine is none that a node ran on.
+fn is_client_elsewhere(record: &NodesRecord) -> bool {
+    let (client, nodes): (Vec<_>, Vec<_>) =
+        record.placements.iter().partition(|one| one.is_client());
+    let machine = |one: &PlacementRecord| seen::machine_of(one, record).map(std::ptr::from_ref);
+    let Some(own) = client.first().and_then(|one| machine(one)) else {
+        return false;
+    };
+    let is_other = |one: &PlacementRecord| machine(one).is_some_and(|machine| machine != own);
+    !nodes.is_empty() && nodes.into_iter().all(is_other)
+}
+
+/// What machines of this size cannot show; machines that are alike in that share a sentence.
+fn cannot_show(machines: &[&MachineTopologyRecord]) -> Option<Block> {
+    let mut by_sentence: Vec<(String, Vec<String>)> = Vec::new();
+    for machine in machines {
+        for sentence in told::about_size(&Seen::new(machine)) {
+            match by_sentence.iter_mut().find(|(known, _)| *known == sentence) {
+                Some((_, names)) => names.push(name(machine)),
+                None => by_sentence.push((sentence, vec![name(machine)])),
+            }
+        }
+    }
+    let sentence = |(sentence, names): (String, Vec<String>)| match machines.len() {
+        1 => sentence,
+        _ => format!("{}: {sentence}", names.join("; ")),
+    };
+    let heading = match machines.len() {
+        1 => "What this machine cannot show",
+        _ => "What these machines cannot show",
+    };
+    let said: Vec<String> = by_sentence.into_iter().map(sentence).collect();
+    (!said.is_empty()).then(|| Block::List(heading.into(), said))
+}
+
+/// What the picture has no room for.
+fn about(machine: &MachineTopologyRecord) -> Block {
+    let mut facts = vec![("Told by".to_owned(), machine.source.clone())];
+    facts.extend(may_use(machine));
+    if !machine.offline.is_empty() {
+        facts.push(("CPUs offline".to_owned(), machine.offline.clone()));
+    }
+    let devices: BTreeSet<String> = machine
+        .devices
+        .iter()
+        .map(|device| match device.numa_node {
+            Some(node) => format!("{} near NUMA node {node}", device.name),
+            None => format!("{}, nobody says where", device.name),
+        })
+        .collect();
+    if !devices.is_empty() {
+        let devices: Vec<String> = devices.into_iter().collect();
+        facts.push(("Devices".to_owned(), devices.join("; ")));
+    }
+    facts.extend(
+        machine
+            .notes
+            .iter()
+            .map(|note| ("Note".to_owned(), note.clone())),
+    );
+    let mut blocks = vec![Block::Facts(facts)];
+    blocks.extend(distances(machine).map(Block::Table));
+    Block::Details(format!("More about {}", name(machine)), blocks)
+}
+
+/// What its hosts may use of it; those that may use the same stand together.
+fn may_use(machine: &MachineTopologyRecord) -> Vec<(String, String)> {
+    let mut by_parts: Vec<(String, Vec<&str>)> = Vec::new();
+    for host in &machine.hosts {
+        let may = format!("CPUs {}, memory of NUMA nodes {}", host.cpus, host.mems);
+        match by_parts.iter_mut().find(|(known, _)| *known == may) {
+            Some((_, names)) => names.push(&host.name),
+            None => by_parts.push((may, vec![&host.name])),
+        }
+    }
+    let fact = |(may, names): (String, Vec<&str>)| (format!("{} may use", names.join(", ")), may);
+    by_parts.into_iter().map(fact).collect()
+}
+
+fn distances(machine: &MachineTopologyRecord) -> Option<Table> {
+    let rows = &machine.distances;
+    if !(2..=DISTANCES_MAX).contains(&rows.len()) {
+        return None;
+    }
+    let nodes = &machine.numa_nodes;
+    let mut columns = vec![Column::text("From node")];
+    columns.extend(
+        nodes
+            .iter()
+            .map(|node| Column::number(&node.os.to_string(), "")),
+    );
+    let row = |(node, row): (&NumaNodeRecord, &Vec<u32>)| {
+        let mut cells = vec![Cell::new(node.os.to_string())];
+        cells.extend(row.iter().take(nodes.len()).map(|distance| match distance {
+            0 => Cell::new(number::ABSENT).tone(Tone::Muted),
+            distance => Cell::new(distance.to_string()),
+        }));
+        cells.resize(nodes.len() + 1, Cell::new(number::ABSENT));
+        Row {
+            cells,
+            tone: Tone::Plain,
+        }
+    };
+    Some(Table {
+        caption: "Distances between NUMA nodes, as the firmware states them".into(),
+        columns,
+        rows: nodes.iter().zip(rows).map(row).collect(),
+        foot: String::new(),
+    })
+}

@@ -1,0 +1,161 @@
+//! Trials whose machines and places are alike, and the table of a group of them.
+
+use super::seen::machine_of;
+use crate::number;
+use crate::page::{Cell, Column, Row, Table, Tone};
+use crate::probed::natural;
+use crate::view::RunView;
+use std::collections::{BTreeMap, BTreeSet};
+use store::record::{NodesRecord, PlacementRecord};
+
+/// Trials with the same machines and the same places on them, the first one first.
+pub struct Group<'a> {
+    pub trials: Vec<(usize, &'a NodesRecord)>,
+}
+
+/// The trials by what they have in common; those without either are left out.
+pub fn groups(view: &RunView) -> Vec<Group<'_>> {
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    for trial in &view.trials {
+        let Some(nodes) = &trial.nodes else { continue };
+        if nodes.machines.is_empty() && nodes.placements.is_empty() {
+            continue;
+        }
+        match groups.iter_mut().find(|group| alike(group.first(), nodes)) {
+            Some(group) => group.trials.push((trial.index, nodes)),
+            None => groups.push(Group {
+                trials: vec![(trial.index, nodes)],
+            }),
+        }
+    }
+    groups
+}
+
+/// Threads, resident memory and notes may differ from trial to trial.
+fn alike(a: &NodesRecord, b: &NodesRecord) -> bool {
+    let places = |of: &NodesRecord| -> Vec<[String; 5]> {
+        let place = |one: &PlacementRecord| {
+            [&one.who, &one.host, &one.cpus, &one.mems, &one.topology].map(String::clone)
+        };
+        let mut places: Vec<[String; 5]> = of.placements.iter().map(place).collect();
+        places.sort();
+        places
+    };
+    a.isolation == b.isolation && a.machines == b.machines && places(a) == places(b)
+}
+
+impl<'a> Group<'a> {
+    /// The first of its records: what all of them say alike.
+    pub fn first(&self) -> &'a NodesRecord {
+        self.trials[0].1
+    }
+
+    /// Its places, nodes by their names and then the client.
+    pub fn placements(&self) -> Vec<&'a PlacementRecord> {
+        let mut all: Vec<&PlacementRecord> = self.first().placements.iter().collect();
+        all.sort_by(|a, b| {
+            let order = a.is_client().cmp(&b.is_client());
+            order.then_with(|| natural(&a.who, &b.who))
+        });
+        all
+    }
+
+    /// The same place in each of its trials.
+    pub fn everywhere(&self, one: &PlacementRecord) -> Vec<&'a PlacementRecord> {
+        let is_it = |other: &&PlacementRecord| other.who == one.who && other.host == one.host;
+        let trials = self.trials.iter();
+        trials
+            .filter_map(|(_, nodes)| nodes.placements.iter().find(is_it))
+            .collect()
+    }
+
+    /// What is to be known of its places, each once.
+    pub fn notes(&self) -> Vec<String> {
+        let all = self.trials.iter().flat_map(|(_, nodes)| &nodes.placements);
+        let notes = all.flat_map(|one| one.notes.iter().map(move |note| (&one.who, note)));
+        let once: BTreeSet<(&String, &String)> = notes.collect();
+        once.into_iter()
+            .map(|(who, note)| format!("{who}: {note}"))
+            .collect()
+    }
+}
+
+/// Smallest and largest of some numbers.
+pub fn range<T: Ord + Copy>(numbers: impl Iterator<Item = T> + Clone) -> Option<[T; 2]> {
+    Some([numbers.clone().min()?, numbers.max()?])
+}
+
+/// Resident bytes by NUMA node, each as a range over trials.
+pub fn resident(all: &[&PlacementRecord]) -> BTreeMap<u32, [u64; 2]> {
+    let nodes: BTreeSet<u32> = all
+        .iter()
+        .flat_map(|one| one.resident_bytes.keys())
+        .copied()
+        .collect();
+    let told = || all.iter().filter(|one| !one.resident_bytes.is_empty());
+    let of = |node: u32| {
+        let bytes = told().map(|one| one.resident_bytes.get(&node).copied().unwrap_or(0));
+        Some((node, range(bytes)?))
+    };
+    nodes.into_iter().filter_map(of).collect()
+}
+
+fn text_or_absent(text: &str) -> Cell {
+    match text {
+        "" => Cell::new("not told").tone(Tone::Muted),
+        text => Cell::new(text),
+    }
+}
+
+fn written([low, high]: [String; 2]) -> String {
+    match low == high {
+        true => low,
+        false => format!("{low} to {high}"),
+    }
+}
+
+/// Who ran where.
+pub fn table(of: &str, group: &Group<'_>) -> Table {
+    let row = |one: &&PlacementRecord| {
+        let all = group.everywhere(one);
+        let threads = range(all.iter().map(|one| one.threads)).unwrap_or_default();
+        let threads = written(threads.map(|count| number::count(count as u64)));
+        // Nodes that never had any of it are no news.
+        let resident = resident(&all)
+            .into_iter()
+            .filter(|(_, [_, high])| *high > 0);
+        let resident = resident
+            .map(|(node, bytes)| format!("{node}: {}", written(bytes.map(number::bytes))))
+            .collect::<Vec<_>>();
+        let is_known = machine_of(one, group.first()).is_some();
+        Row {
+            cells: vec![
+                Cell::new(one.who.as_str()).tone(Tone::Strong),
+                Cell::new(one.host.as_str()).hint(match is_known {
+                    true => "",
+                    false => "What its machine looks like is not told.",
+                }),
+                text_or_absent(&one.cpus),
+                text_or_absent(&one.mems),
+                Cell::new(threads),
+                text_or_absent(&resident.join(", ")),
+                Cell::new(one.topology.as_str()),
+            ],
+            tone: Tone::Plain,
+        }
+    };
+    Table {
+        caption: format!("Where nodes and client ran{of}"),
+        columns: vec![
+            Column::text("Who"),
+            Column::text("Host"),
+            Column::text("CPUs"),
+            Column::text("Memory from"),
+            Column::number("Threads", ""),
+            Column::text("Resident, by NUMA node"),
+            Column::text("Topology").wide(),
+        ],
+        rows: group.placements().iter().map(row).collect(),
+        foot: String::new(),
+    }
+}
