@@ -29,7 +29,7 @@ use imports::Step;
 use load::{History, Outcomes, VerifyReads};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use store::record::{TrialFinding, TrialRecord};
+use store::record::{PartRecord, TrialFinding, TrialRecord};
 use store::{RunWriter, TrialWriter};
 use study::inputs::Inputs;
 use study::plan::{PhaseKind, Trial};

@@ -83,6 +83,9 @@ pub struct Ratio {
     pub of_at: BTreeMap<String, f64>,
     /// The same of the other side.
     pub to_at: BTreeMap<String, f64>,
+    /// `points`: over all points that both have, as the geometric mean of their ratios; else empty,
+    /// and the ratio is of one place.
+    pub over: String,
     /// What was published: one number,
     pub value: Option<f64>,
     /// or the least
@@ -185,6 +188,15 @@ impl Ratio {
     fn check(&self, variants: Option<&[&str]>) -> Result<(), String> {
         for side in [&self.of, &self.to] {
             check_variant(side, variants)?;
+        }
+        if !matches!(self.over.as_str(), "" | "points") {
+            return Err(format!(
+                "`over` is `{}`: write `points`, or nothing",
+                self.over
+            ));
+        }
+        if !self.over.is_empty() && !(self.of_at.is_empty() && self.to_at.is_empty()) {
+            return Err("it is over all points, and names one".to_owned());
         }
         if !METRICS.contains(&self.metric.as_str()) {
             let known = METRICS.join(", ");

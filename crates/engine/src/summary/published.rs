@@ -43,11 +43,15 @@ fn beside(
     };
     let ratio = |ratio: &Ratio| {
         let (least, most) = ratio.range()?;
-        let of = place(&ratio.of, &ratio.of_at);
-        let to = place(&ratio.to, &ratio.to_at);
-        let ours = of
-            .zip(to)
-            .and_then(|(of, to)| ours(&ratio.metric, &of, &to));
+        let ours = match ratio.over.as_str() {
+            "points" => over_points(ratio, points),
+            _ => {
+                let of = place(&ratio.of, &ratio.of_at);
+                let to = place(&ratio.to, &ratio.to_at);
+                of.zip(to)
+                    .and_then(|(of, to)| ours(&ratio.metric, &of, &to))
+            }
+        };
         Some(PublishedRatioRecord {
             what: ratio.what.clone(),
             metric: ratio.metric.clone(),
@@ -152,6 +156,48 @@ fn ours(metric: &str, of: &Place<'_>, to: &Place<'_>) -> Option<(f64, Option<[f6
     Some(((mean(of)? - mean(to)?).exp(), None))
 }
 
+/// The geometric mean of our ratios at all points that both variants have. With an interval where
+/// blocks are pairs at all of them: then each block has such a mean.
+fn over_points(ratio: &Ratio, points: &[PointRecord]) -> Option<(f64, Option<[f64; 2]>)> {
+    let of_variant = |name: &str| {
+        let name = name.to_owned();
+        points.iter().filter(move |point| point.variant == name)
+    };
+    let both: Vec<(Place<'_>, Place<'_>)> = of_variant(&ratio.of)
+        .filter_map(|of| {
+            let to = of_variant(&ratio.to).find(|to| to.point == of.point)?;
+            Some((place(of), place(to)))
+        })
+        .collect();
+    let each = both
+        .iter()
+        .filter_map(|(of, to)| ours(&ratio.metric, of, to));
+    let logs: Vec<f64> = each.map(|(ratio, _)| ratio.ln()).collect();
+    if logs.is_empty() {
+        return None;
+    }
+    let mean = series::mean(&logs).exp();
+    let blocks = both.first().map_or(0, |(of, _)| of.ops_per_s_blocks.len());
+    let are_pairs = both.iter().all(|(of, to)| {
+        let counts = [&of.ops_per_s_blocks, &to.ops_per_s_blocks].map(Vec::len);
+        counts == [blocks; 2]
+    });
+    if ratio.metric != "ops_per_s" || !are_pairs {
+        return Some((mean, None));
+    }
+    let in_block = |block: usize| {
+        let of_each = both.iter();
+        let logs =
+            of_each.map(|(of, to)| (of.ops_per_s_blocks[block] / to.ops_per_s_blocks[block]).ln());
+        (1.0, series::mean(&logs.collect::<Vec<f64>>()).exp())
+    };
+    let pairs: Vec<(f64, f64)> = (0..blocks).map(in_block).collect();
+    match compare_paired(&pairs, Metric::THROUGHPUT) {
+        Ok(compared) => Some((compared.ratio, compared.ci95())),
+        Err(_) => Some((mean, None)),
+    }
+}
+
 fn figure(figure: &Figure) -> PublishedFigureRecord {
     PublishedFigureRecord {
         place: figure.place.clone(),
@@ -221,6 +267,45 @@ mod tests {
         assert_eq!(peak.published, [1.198, 1.198]);
         assert_eq!((p99.ours, p99.ci95), (Some(2.0), None));
         assert_eq!(absent.ours, None);
+    }
+
+    #[test]
+    fn a_ratio_over_points_is_the_mean_of_those_that_both_have() {
+        let points = [
+            point("off", 8.0, &[100.0, 110.0, 90.0]),
+            point("off", 16.0, &[100.0, 100.0, 100.0]),
+            point("on", 8.0, &[110.0, 121.0, 99.0]),
+            point("on", 16.0, &[121.0, 121.0, 121.0]),
+            point("on", 32.0, &[900.0, 900.0, 900.0]),
+        ];
+        let over = |metric: &str| Ratio {
+            metric: metric.to_owned(),
+            of: "on".to_owned(),
+            to: "off".to_owned(),
+            over: "points".to_owned(),
+            value: Some(1.115),
+            ..Ratio::default()
+        };
+        let file = Published {
+            ratios: vec![
+                over("ops_per_s"),
+                over("latency_ms.p99"),
+                over("latency_ms.p50"),
+            ],
+            ..Published::default()
+        };
+        let record = beside(&file, &[], &points, &[]);
+        let [ops, p99, p50] = record.ratios.as_slice() else {
+            panic!("{:?}", record.ratios);
+        };
+        let expected = (1.1_f64 * 1.21).sqrt();
+        assert!((ops.ours.unwrap() - expected).abs() < 1e-9, "{ops:?}");
+        assert!(
+            ops.ci95
+                .is_some_and(|[low, high]| low <= expected && expected <= high)
+        );
+        assert_eq!((p99.ours, p99.ci95), (Some(1.0), None));
+        assert_eq!(p50.ours, None, "nothing is known of it");
     }
 
     /// A search probes beyond what it ends with: there more is done, later than it may be.
