@@ -1,0 +1,335 @@
+//! What a machine makes of more of its units: cores, L3 groups, NUMA nodes or sockets.
+//!
+//! X(N) is the throughput with N units in use. x1 = X(1) is that of one unit alone, with the same
+//! CPUs, memory and flags for each. Then E(N) = X(N) ÷ (N x1) is the efficiency, 1 where N units do
+//! N times as much as one. Three of them have names (after Talreja et al., "Performance Scaling of
+//! Cassandra on High-Thread Count Servers", ICPE 2019, which says 98 % and 90 % of one machine and
+//! does not say against what the second is):
+//!
+//! - within a socket: X(one socket full) ÷ (n x1), n units on a socket;
+//! - of the system: X(machine full) ÷ (S n x1), S sockets;
+//! - across sockets: X(machine full) ÷ (S X(one socket full)), which is the second by the first.
+//!
+//! What is divided has run in the same blocks, so that what changes from block to block is taken
+//! out: ratio and interval are those of [`mod@crate::compare`]. One unit runs with the rest of the
+//! machine idle. Where that lets it run at a higher clock, every efficiency is too low by as much.
+//!
+//! Curves through the points are in [`fits`], and what they are in [`models`].
+
+pub mod fits;
+pub mod models;
+pub mod words;
+
+use crate::compare::{self, Metric, NotCompared};
+use crate::series;
+use fits::{Fit, NoBest, NoFit};
+use models::Model;
+
+/// One number of units in use.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Point {
+    /// Units in use, on all sockets together.
+    pub units: u32,
+    /// Sockets that they are on.
+    pub sockets: u32,
+    /// Units on each of these sockets. Empty stands for as many on each. It must be given where
+    /// sockets are filled one after the other: 6 units may be 3 and 3, or 4 and 2.
+    pub split: Vec<u32>,
+    /// Throughput by block, op/s; none where the trial may not be used.
+    pub ops_per_s: Vec<Option<f64>>,
+}
+
+/// The machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Machine {
+    /// Units that fill one socket.
+    pub units_per_socket: u32,
+    /// Sockets.
+    pub sockets: u32,
+}
+
+/// A ratio of what ran in the same blocks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ratio {
+    /// The ratio of geometric means.
+    pub value: f64,
+    /// 95 % confidence interval; none of one block.
+    pub ci95: Option<[f64; 2]>,
+    /// Blocks that have both sides.
+    pub blocks: usize,
+}
+
+/// What is meant by a reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Of {
+    /// One unit by itself.
+    Unit,
+    /// The point.
+    Point,
+    /// One socket, full.
+    Socket,
+    /// All sockets, full.
+    System,
+    /// The same number of units in the other arm.
+    Other,
+}
+
+/// Why a ratio cannot be told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Untold {
+    /// The machine has one socket.
+    OneSocket,
+    /// A socket is the unit.
+    UnitIsSocket,
+    /// It was not measured.
+    NotMeasured(Of),
+    /// It was measured, and none of its blocks may be used.
+    NotUsable(Of),
+    /// No block has both sides.
+    NoCommonBlock,
+}
+
+/// A point, and what it comes to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scaled {
+    /// Units in use.
+    pub units: u32,
+    /// Sockets that they are on.
+    pub sockets: u32,
+    /// Units on each socket; none where they do not divide evenly and nobody said how they lie.
+    pub split: Option<Vec<u32>>,
+    /// Blocks that may be used.
+    pub blocks: usize,
+    /// Mean throughput, op/s; none without a block.
+    pub ops_per_s: Option<f64>,
+    /// Its 95 % confidence interval; none of fewer than three blocks.
+    pub ops_per_s_ci95: Option<[f64; 2]>,
+    /// X(N) ÷ x1.
+    pub speed_up: Result<Ratio, Untold>,
+    /// X(N) ÷ (N x1).
+    pub efficiency: Result<Ratio, Untold>,
+}
+
+/// All of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScaleUp {
+    /// The machine.
+    pub machine: Machine,
+    /// The points, in the order in which they were given.
+    pub points: Vec<Scaled>,
+    /// Efficiency within a socket.
+    pub socket: Result<Ratio, Untold>,
+    /// Efficiency of the system, against one unit.
+    pub system: Result<Ratio, Untold>,
+    /// Efficiency across sockets: of the system, against one socket.
+    pub cross: Result<Ratio, Untold>,
+    /// The curves.
+    pub fits: Vec<(Model, Result<Fit, NoFit>)>,
+    /// Which of them says most with least.
+    pub best: Result<Model, NoBest>,
+}
+
+/// One arm against the other at the same number of units.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Improvement {
+    /// Units in use.
+    pub units: u32,
+    /// Sockets that the contender's are on.
+    pub sockets: u32,
+    /// Sockets that the baseline's are on.
+    pub baseline_sockets: u32,
+    /// Whether the contender's fill one socket or the machine: [`Of::Socket`], whose ratio is I₁,
+    /// or [`Of::System`]; else [`Of::Point`].
+    pub fills: Of,
+    /// Contender ÷ baseline.
+    pub ratio: Result<Ratio, Untold>,
+}
+
+impl Point {
+    /// Units on each socket in use; none where they do not divide evenly.
+    pub fn per_socket(&self) -> Option<u32> {
+        match self.split()?.as_slice() {
+            [first, rest @ ..] if rest.iter().all(|units| units == first) => Some(*first),
+            _ => None,
+        }
+    }
+
+    /// Units on each socket in use, if known.
+    pub fn split(&self) -> Option<Vec<u32>> {
+        let (units, sockets) = (self.units, self.sockets);
+        if self.split.is_empty() {
+            let divides = units > 0 && sockets > 0 && units.is_multiple_of(sockets);
+            return divides.then(|| vec![units / sockets; sockets as usize]);
+        }
+        let sum: u64 = self.split.iter().map(|units| u64::from(*units)).sum();
+        let is_whole = sum == u64::from(units)
+            && self.split.len() == sockets as usize
+            && self.split.iter().all(|units| *units > 0);
+        is_whole.then(|| self.split.clone())
+    }
+
+    /// Throughputs that can be used.
+    fn usable(&self) -> Vec<f64> {
+        let usable = self.ops_per_s.iter().flatten().copied();
+        usable.filter(|ops| ops.is_finite() && *ops > 0.0).collect()
+    }
+
+    fn is_usable(&self) -> bool {
+        self.units > 0 && !self.usable().is_empty()
+    }
+}
+
+impl Machine {
+    /// What such a number of units on so many sockets fills.
+    pub fn fills(self, units: u32, sockets: u32) -> Of {
+        match (units, sockets) {
+            (0, _) | (_, 0) => Of::Point,
+            _ if units == self.units() && sockets == self.sockets && sockets > 1 => Of::System,
+            _ if units == self.units_per_socket && sockets == 1 => Of::Socket,
+            _ => Of::Point,
+        }
+    }
+
+    /// All units.
+    pub fn units(self) -> u32 {
+        self.units_per_socket.saturating_mul(self.sockets)
+    }
+}
+
+/// Reads the points of one arm under one load. `metric` is that of throughput; of what was searched
+/// for on a grid, with its step.
+pub fn read(points: &[Point], machine: Machine, metric: Metric) -> ScaleUp {
+    let unit = find(points, Of::Unit, |point| point.units == 1);
+    let fits = fits::fits(points, machine);
+    let best = fits::best(&fits);
+    ScaleUp {
+        machine,
+        points: points
+            .iter()
+            .map(|point| scaled(point, unit, metric))
+            .collect(),
+        socket: socket(points, machine, metric),
+        system: system(points, machine, metric),
+        cross: cross(points, machine, metric),
+        fits,
+        best,
+    }
+}
+
+/// The contender against the baseline wherever both have the same number of units. Blocks are taken
+/// as pairs, so both must have taken turns. Where an arm has these units on several numbers of
+/// sockets, those on as many sockets are compared.
+pub fn improvements(
+    baseline: &[Point],
+    contender: &[Point],
+    machine: Machine,
+    metric: Metric,
+) -> Vec<Improvement> {
+    let against = |point: &Point| {
+        let mut same = baseline.iter().filter(|other| other.units == point.units);
+        let exact = same.clone().find(|other| other.sockets == point.sockets);
+        let is_only = |of: &[Point]| of.iter().filter(|p| p.units == point.units).count() == 1;
+        let is_alone = is_only(baseline) && is_only(contender);
+        let other = exact.or_else(|| same.next().filter(|_| is_alone))?;
+        let sides = (usable(other, Of::Other), usable(point, Of::Point));
+        Some(Improvement {
+            units: point.units,
+            sockets: point.sockets,
+            baseline_sockets: other.sockets,
+            fills: machine.fills(point.units, point.sockets),
+            ratio: match sides {
+                (Ok(other), Ok(point)) => ratio(other, point, 1.0, metric),
+                (Err(why), _) | (_, Err(why)) => Err(why),
+            },
+        })
+    };
+    contender.iter().filter_map(against).collect()
+}
+
+fn scaled(point: &Point, unit: Result<&Point, Untold>, metric: Metric) -> Scaled {
+    let usable_blocks = point.usable();
+    let against = |times: u32| {
+        let point = usable(point, Of::Point)?;
+        ratio(unit?, point, f64::from(times), metric)
+    };
+    Scaled {
+        units: point.units,
+        sockets: point.sockets,
+        split: point.split(),
+        blocks: usable_blocks.len(),
+        ops_per_s: (!usable_blocks.is_empty()).then(|| series::mean(&usable_blocks)),
+        ops_per_s_ci95: series::mean_of_blocks_ci95(&usable_blocks),
+        speed_up: against(1),
+        efficiency: against(point.units),
+    }
+}
+
+fn socket(points: &[Point], machine: Machine, metric: Metric) -> Result<Ratio, Untold> {
+    if machine.units_per_socket == 1 {
+        return Err(Untold::UnitIsSocket);
+    }
+    let unit = find(points, Of::Unit, |point| point.units == 1)?;
+    let full = filling(points, machine, Of::Socket)?;
+    ratio(unit, full, f64::from(full.units), metric)
+}
+
+fn system(points: &[Point], machine: Machine, metric: Metric) -> Result<Ratio, Untold> {
+    if machine.sockets < 2 {
+        return Err(Untold::OneSocket);
+    }
+    let unit = find(points, Of::Unit, |point| point.units == 1)?;
+    let full = filling(points, machine, Of::System)?;
+    ratio(unit, full, f64::from(full.units), metric)
+}
+
+fn cross(points: &[Point], machine: Machine, metric: Metric) -> Result<Ratio, Untold> {
+    if machine.sockets < 2 {
+        return Err(Untold::OneSocket);
+    }
+    let one = filling(points, machine, Of::Socket)?;
+    let full = filling(points, machine, Of::System)?;
+    ratio(one, full, f64::from(machine.sockets), metric)
+}
+
+fn filling(points: &[Point], machine: Machine, what: Of) -> Result<&Point, Untold> {
+    find(points, what, |point| {
+        machine.fills(point.units, point.sockets) == what
+    })
+}
+
+/// The first such point that can be used.
+fn find(points: &[Point], what: Of, is: impl Fn(&Point) -> bool) -> Result<&Point, Untold> {
+    let such = || points.iter().filter(|point| is(point));
+    match (such().next(), such().find(|point| point.is_usable())) {
+        (None, _) => Err(Untold::NotMeasured(what)),
+        (Some(_), None) => Err(Untold::NotUsable(what)),
+        (Some(_), Some(point)) => Ok(point),
+    }
+}
+
+fn usable(point: &Point, what: Of) -> Result<&Point, Untold> {
+    match point.is_usable() {
+        true => Ok(point),
+        false => Err(Untold::NotUsable(what)),
+    }
+}
+
+/// What `of` does as a multiple of `times` what `to` does, in the same blocks.
+fn ratio(to: &Point, of: &Point, times: f64, metric: Metric) -> Result<Ratio, Untold> {
+    let pairs = to.ops_per_s.iter().zip(&of.ops_per_s);
+    let pairs: Vec<(f64, f64)> = pairs.filter_map(|(to, of)| to.zip(*of)).collect();
+    let compared = compare::compare_paired(&pairs, metric).map_err(|why| match why {
+        NotCompared::NoValues | NotCompared::BoundsOnBothSides => Untold::NoCommonBlock,
+    })?;
+    // One unit against itself is 1, whatever it does.
+    let is_itself = std::ptr::eq(to, of);
+    let ci95 = compared.ci95().map(|ci95| ci95.map(|end| end / times));
+    Ok(Ratio {
+        value: compared.ratio / times,
+        ci95: if is_itself { Some([1.0; 2]) } else { ci95 },
+        blocks: compared.blocks,
+    })
+}
+
+#[cfg(test)]
+mod tests;

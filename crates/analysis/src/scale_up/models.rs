@@ -1,0 +1,145 @@
+//! What throughput may do as units are added.
+//!
+//! - Amdahl: X(N) = x1 N ÷ (1 + σ (N − 1)), σ the share that waits in line (Amdahl 1967,
+//!   "Validity of the single processor approach").
+//! - The Universal Scalability Law: the same with κ N (N − 1) below the line, the cost of keeping
+//!   all in agreement (see [`crate::curves`]).
+//! - Two levels: X(s, n) = x1 s n ÷ ((1 + σ₁ (n − 1) + κ₁ n (n − 1)) (1 + κ₂ (s − 1))), n units on
+//!   each of s sockets: the law within a socket, and what each further socket costs. This one is
+//!   ours. Sockets with unequally many units each do what they would do with so many, by the
+//!   same formula; all pay for the others.
+//!
+//! One level cannot say both 98 % within a socket of four units and 90 % of two such sockets: by
+//! Amdahl's law the second would give 95 % for the first. Two levels can: σ₁ = 0.0068, κ₁ = 0 and
+//! κ₂ = 0.089.
+
+use crate::curves::{Law, slowing};
+use crate::least_squares::Curve;
+
+/// A curve.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Model {
+    /// Amdahl's law over all units.
+    Amdahl,
+    /// The Universal Scalability Law over all units.
+    Usl,
+    /// The law within a socket, and a cost of each further socket.
+    TwoLevel,
+}
+
+impl Model {
+    /// All, the simplest first.
+    pub const ALL: [Model; 3] = [Model::Amdahl, Model::Usl, Model::TwoLevel];
+
+    /// The word in records: `amdahl`, `usl`, `two_level`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Model::Amdahl => "amdahl",
+            Model::Usl => "usl",
+            Model::TwoLevel => "two_level",
+        }
+    }
+
+    /// Reads the word.
+    pub fn from_name(name: &str) -> Option<Model> {
+        Model::ALL.into_iter().find(|model| model.name() == name)
+    }
+
+    /// What people call it.
+    pub fn title(self) -> &'static str {
+        match self {
+            Model::Amdahl => "Amdahl's law",
+            Model::Usl => "the Universal Scalability Law",
+            Model::TwoLevel => "the two-level model",
+        }
+    }
+
+    /// The names of its coefficients in records.
+    pub fn coefficients(self) -> &'static [&'static str] {
+        match self {
+            Model::Amdahl => &["sigma"],
+            Model::Usl => &["sigma", "kappa"],
+            Model::TwoLevel => &["sigma_1", "kappa_1", "kappa_2"],
+        }
+    }
+
+    /// Throughput with so many units on each socket in use; none without units, and of other
+    /// numbers of coefficients than the model has.
+    pub fn ops_per_s(self, x1: f64, coefficients: &[f64], split: &[f64]) -> Option<f64> {
+        let units: f64 = split.iter().sum();
+        if split.is_empty() || split.iter().any(|units| units.is_nan() || *units <= 0.0) {
+            return None;
+        }
+        let ln = match self {
+            Model::Amdahl => Amdahl::ln_relative(&units, coefficients.try_into().ok()?),
+            Model::Usl => Law::ln_relative(&units, coefficients.try_into().ok()?),
+            Model::TwoLevel => {
+                TwoLevel::ln_relative(&split.to_vec(), coefficients.try_into().ok()?)
+            }
+        };
+        Some(x1 * ln.exp()).filter(|ops| ops.is_finite())
+    }
+}
+
+/// A coefficient as people write it.
+pub fn symbol(name: &str) -> &str {
+    match name {
+        "sigma" => "σ",
+        "kappa" => "κ",
+        "sigma_1" => "σ₁",
+        "kappa_1" => "κ₁",
+        "kappa_2" => "κ₂",
+        other => other,
+    }
+}
+
+/// σ, by the number of units.
+pub(super) enum Amdahl {}
+
+impl Curve<1> for Amdahl {
+    type At = f64;
+    const BOUNDS: [[f64; 2]; 1] = [[0.0, 1.0]];
+    const FAR: [f64; 1] = [1.0];
+    const BEGINS: &'static [[f64; 1]] = &[[0.05], [0.5]];
+
+    fn ln_relative(units: &f64, [sigma]: &[f64; 1]) -> f64 {
+        units.ln() - slowing(*units, [*sigma, 0.0]).ln()
+    }
+
+    fn slopes(units: &f64, [sigma]: &[f64; 1]) -> [f64; 1] {
+        [-(units - 1.0) / slowing(*units, [*sigma, 0.0])]
+    }
+}
+
+/// σ₁, κ₁ and κ₂, by the number of units on each socket.
+pub(super) enum TwoLevel {}
+
+impl Curve<3> for TwoLevel {
+    type At = Vec<f64>;
+    const BOUNDS: [[f64; 2]; 3] = [[0.0, 1.0], [0.0, f64::INFINITY], [0.0, f64::INFINITY]];
+    // With κ₂ of 1 a second socket brings nothing, and with more it takes something away.
+    const FAR: [f64; 3] = [1.0, 1.0, 10.0];
+    const BEGINS: &'static [[f64; 3]] = &[[0.02, 1e-4, 0.05], [0.2, 1e-2, 0.5]];
+
+    fn ln_relative(split: &Vec<f64>, [sigma, kappa, cross]: &[f64; 3]) -> f64 {
+        let of = |units: &f64| units / slowing(*units, [*sigma, *kappa]);
+        let sockets = split.len() as f64;
+        split.iter().map(of).sum::<f64>().ln() - (1.0 + cross * (sockets - 1.0)).ln()
+    }
+
+    fn slopes(split: &Vec<f64>, [sigma, kappa, cross]: &[f64; 3]) -> [f64; 3] {
+        let (mut sum, mut by_sigma, mut by_kappa) = (0.0, 0.0, 0.0);
+        for units in split {
+            let slow = slowing(*units, [*sigma, *kappa]);
+            sum += units / slow;
+            by_sigma -= units * (units - 1.0) / (slow * slow);
+            by_kappa -= units * units * (units - 1.0) / (slow * slow);
+        }
+        let others = split.len() as f64 - 1.0;
+        [
+            by_sigma / sum,
+            by_kappa / sum,
+            -others / (1.0 + cross * others),
+        ]
+    }
+}

@@ -1,0 +1,245 @@
+//! Reasons in words, and what can and cannot be said of a machine.
+
+use super::fits::{Fit, NoBest, NoFit, RIVALS_WITHIN, rivals};
+use super::models::{Model, symbol};
+use super::{Of, ScaleUp, Untold};
+use crate::curves::{OFF_MAX, Peak};
+use measure::number::{significant, whole};
+
+impl Of {
+    /// What is meant, in words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Of::Unit => "one unit by itself",
+            Of::Point => "this number of units",
+            Of::Socket => "one socket with all of its units",
+            Of::System => "the machine with all of its units",
+            Of::Other => "this number of units in the other arm",
+        }
+    }
+}
+
+impl Untold {
+    /// The reason in words.
+    pub fn words(self) -> String {
+        match self {
+            Untold::OneSocket => "the machine has one socket".to_owned(),
+            Untold::UnitIsSocket => "a socket is the unit: there is nothing within it".to_owned(),
+            Untold::NotMeasured(of) => format!("{} was not measured", of.words()),
+            Untold::NotUsable(of) => {
+                format!("no trial of {} may be used", of.words())
+            }
+            Untold::NoCommonBlock => "no block has a usable trial of both sides".to_owned(),
+        }
+    }
+}
+
+impl NoFit {
+    /// The reason in words.
+    pub fn words(self) -> String {
+        match self {
+            NoFit::FewPoints { points: 1, needed } => {
+                format!("there is 1 usable point, and it takes {needed}")
+            }
+            NoFit::FewPoints { points, needed } => {
+                format!("there are {points} usable points, and it takes {needed}")
+            }
+            NoFit::OneLevelOfSockets => "no two points are on different numbers of sockets".into(),
+            NoFit::OneLevelOfUnits => {
+                "no two points have different numbers of units on a socket".into()
+            }
+            NoFit::OffCurve(off) => format!(
+                "the points lie off the best such curve by {} %, more than {:.0} %",
+                significant(off * 100.0, 2),
+                OFF_MAX * 100.0
+            ),
+        }
+    }
+}
+
+impl NoBest {
+    /// The reason in words.
+    pub fn words(self) -> &'static str {
+        match self {
+            NoBest::NoCurve => "there is no curve to choose from",
+            NoBest::FewTrials => {
+                "the curves cannot be compared: AICc is not defined for so few trials"
+            }
+        }
+    }
+}
+
+impl ScaleUp {
+    /// What these points can and cannot say of the machine, a sentence each.
+    pub fn sentences(&self) -> Vec<String> {
+        let mut said = Vec::new();
+        said.extend(self.of_the_machine());
+        said.extend(self.of_the_points());
+        said.extend(self.of_the_curves());
+        said
+    }
+
+    fn of_the_machine(&self) -> Vec<String> {
+        let mut said = Vec::new();
+        let why = |of: Result<_, Untold>| of.err();
+        let named = [
+            ("within a socket", why(self.socket)),
+            ("of the whole machine", why(self.system)),
+            ("across sockets", why(self.cross)),
+        ];
+        if self.machine.sockets < 2 {
+            said.push(
+                "This machine has one socket: nothing is said of what a second one would bring."
+                    .to_owned(),
+            );
+        }
+        for (what, why) in named {
+            match why {
+                None | Some(Untold::OneSocket) => {}
+                Some(why) => said.push(format!(
+                    "The efficiency {what} cannot be told: {}.",
+                    why.words()
+                )),
+            }
+        }
+        said
+    }
+
+    fn of_the_points(&self) -> Vec<String> {
+        let mut said = Vec::new();
+        let usable = self.points.iter().filter(|point| point.blocks > 0);
+        let most = usable.clone().map(|point| point.blocks).max();
+        if most == Some(1) {
+            said.push("Each point has one block: no ratio has an interval.".to_owned());
+        }
+        let uneven = usable.filter(|point| point.split.is_none()).count();
+        if uneven > 0 {
+            said.push(format!(
+                "{uneven} of {} points do not divide evenly among their sockets, and nobody said \
+                 how they lie: no curve goes through them.",
+                self.points.len()
+            ));
+        }
+        let above = |of: &super::Scaled| {
+            let [low, _] = of.efficiency.ok()?.ci95?;
+            (low > 1.0).then_some(of.units)
+        };
+        let above: Vec<String> = self
+            .points
+            .iter()
+            .filter_map(above)
+            .map(|units| units.to_string())
+            .collect();
+        if !above.is_empty() {
+            said.push(format!(
+                "With {} units more is done than in proportion: one unit by itself was held back \
+                 by something else, and is no fair measure.",
+                above.join(", ")
+            ));
+        }
+        said
+    }
+
+    fn of_the_curves(&self) -> Vec<String> {
+        let fitted = || self.fits.iter().filter_map(|(_, fit)| fit.as_ref().ok());
+        let usable = self.points.iter().filter(|point| point.blocks > 0).count();
+        if fitted().next().is_none() {
+            return match self.fits.first() {
+                Some((_, Err(NoFit::FewPoints { .. }))) if usable > 1 => vec![format!(
+                    "{usable} points give an efficiency and no curve: what lies between and \
+                     beyond them is not known."
+                )],
+                _ => vec!["No curve goes through these points.".to_owned()],
+            };
+        }
+        let mut said = Vec::new();
+        match self.best {
+            Ok(best) => said.push(self.chosen(best)),
+            Err(why) => said.push(format!("No curve is called the best: {}.", why.words())),
+        }
+        fitted().for_each(|fit| said.extend(of_fit(fit)));
+        said
+    }
+
+    fn chosen(&self, best: Model) -> String {
+        let near: Vec<&str> = rivals(&self.fits, best)
+            .into_iter()
+            .map(Model::title)
+            .collect();
+        let curves = self.fits.iter().filter(|(_, fit)| fit.is_ok()).count();
+        let title = capital(best.title());
+        match (curves, near.is_empty()) {
+            (1, _) => format!("{title} is the only curve that goes through these points."),
+            (_, true) => format!("{title} says most with least (AICc)."),
+            (_, false) => format!(
+                "{title} has the least AICc, and these points do not tell it from {}, which is \
+                 within {RIVALS_WITHIN:.0} of it.",
+                near.join(" nor from ")
+            ),
+        }
+    }
+}
+
+/// What a curve leaves open, and its peak.
+fn of_fit(fit: &Fit) -> Vec<String> {
+    let mut said = Vec::new();
+    let title = fit.model.title();
+    for held in fit.coefficients.iter().filter(|of| of.is_held) {
+        said.push(format!(
+            "In {title} {} is held at 0: it takes three numbers of units on a socket, and five \
+             points, to tell it from the others.",
+            symbol(held.name)
+        ));
+    }
+    let without = fit
+        .coefficients
+        .iter()
+        .any(|of| !of.is_held && of.ci95.is_none());
+    if without {
+        said.push(format!(
+            "The coefficients of {title} have no intervals: there are as many as trials."
+        ));
+    }
+    let untold = fit
+        .coefficients
+        .iter()
+        .filter(|of| of.ci95.is_some() && !of.is_told());
+    for of in untold {
+        said.push(format!(
+            "{} of {title} cannot be told from 0.",
+            symbol(of.name)
+        ));
+    }
+    match fit.peak {
+        Some(Peak::At {
+            threads: units,
+            threads_ci95: [low, high],
+            ops_per_s,
+        }) => {
+            let most = match high.is_finite() {
+                true => format!("{} to {}", whole(low), whole(high)),
+                false => format!("{} or more", whole(low)),
+            };
+            said.push(format!(
+                "By {title} the most is {} op/s at {} units (95 %: {most}), beyond which more \
+                 units bring less.",
+                whole(ops_per_s),
+                whole(units)
+            ));
+        }
+        Some(Peak::Beyond) => said.push(format!(
+            "The peak of {title} would lie beyond twice the last number of units, further than a \
+             curve says anything."
+        )),
+        Some(Peak::Untold) => said.push(format!("So {title} predicts no peak.")),
+        None => {}
+    }
+    said
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| {
+        first.to_uppercase().chain(letters).collect()
+    })
+}
