@@ -8,11 +8,11 @@
 //! [`sequential`] lets their blocks be looked at as they come, [`robust`] says what one odd block
 //! does, [`mod@effects`] says what each axis of a matrix does, [`multiple`] keeps many comparisons
 //! honest, [`require`] says whether a requirement is met, [`procedure`] where to measure next,
-//! [`sweep`] reads a ladder of loads, [`curves`] draws a curve through it, [`mod@scale_up`] says what
-//! a machine makes of more of its units, [`least_squares`] fits the curves of both, [`screen`] finds
-//! the settings that matter, [`capacity`] says what a throughput is worth, [`history`] finds where a
-//! series of runs has changed, [`endurance`] reads hours under one load, [`mod@recovery`] says what
-//! a fault did to it, [`durability`] what a configuration promises of acknowledged writes,
+//! [`sweep`] reads a ladder of loads, [`curves`] draws a curve through it, [`mod@scale_up`] says
+//! what a machine makes of more of its units, [`least_squares`] fits the curves of both, [`screen`]
+//! finds the settings that matter, [`capacity`] says what a throughput is worth, [`history`] finds
+//! where a series of runs has changed, [`endurance`] reads hours under one load, [`mod@recovery`]
+//! says what a fault did to it, [`durability`] what a configuration promises of acknowledged writes,
 //! [`linear`] whether registers were one register to all, and [`rules`] decides whether a trial may
 //! be believed.
 

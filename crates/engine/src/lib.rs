@@ -24,6 +24,7 @@ pub mod record;
 mod recorded;
 mod resume;
 mod running;
+pub mod scale_up;
 mod series;
 mod summary;
 mod tally;
@@ -474,10 +475,8 @@ impl<'a> Engine<'a> {
             .journal(Some(trial.index), JournalEvent::TrialFailed { reason })?;
         self.histories.note(trial, None);
         self.failed.insert(trial.index, found);
-        (self.events)(Event::TrialFailed {
-            name,
-            reason: why.to_owned(),
-        });
+        let reason = why.to_owned();
+        (self.events)(Event::TrialFailed { name, reason });
         Ok(())
     }
 

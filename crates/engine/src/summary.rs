@@ -103,9 +103,9 @@ pub fn findings(
         curves,
         effects,
         faults,
-        without_faults: Vec::new(),
         published,
         requirements,
+        ..FindingsRecord::default()
     }
 }
 

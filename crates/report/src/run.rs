@@ -4,7 +4,7 @@ use crate::page::Page;
 use crate::sections::{
     cluster, curves, data, effective, effects, endurance, faults, grid, growth, headline,
     host_settings, instrument, latency, machines, panels, published, requirements, results, rules,
-    screen, search, setup, spread, time, worth,
+    scale_up, screen, search, setup, spread, time, worth,
 };
 use crate::summary::points;
 use crate::view::RunView;
@@ -25,6 +25,7 @@ pub fn page(view: &RunView) -> Page {
         growth::section(view),
         published::section(view),
         curves::section(view, &points),
+        scale_up::section(view),
         worth::section(view),
         latency::section(view, &points),
         time::section(view),

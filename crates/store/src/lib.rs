@@ -33,6 +33,7 @@ mod recovery;
 mod required;
 mod resolved;
 mod run;
+mod scale_up;
 mod screen;
 mod search;
 mod stamp;

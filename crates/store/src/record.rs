@@ -36,6 +36,10 @@ pub use crate::resolved::{
     CombinationsRecord, OverridesRecord, PlannedFaultRecord, PrimaryRecord, RepeatRecord,
     RequestRecord, ResolvedRecord,
 };
+pub use crate::scale_up::{
+    CoefficientRecord, EfficiencyRecord, ImprovementRecord, ScaleBoundRecord, ScaleFitRecord,
+    ScalePeakRecord, ScalePointRecord, ScaleRatioRecord, ScaleUpRecord,
+};
 pub use crate::screen::{ScreenRecord, ScreenedRecord};
 pub use crate::search::{SearchRecord, SearchStepRecord};
 use crate::sums::Sums;
@@ -316,6 +320,9 @@ pub struct FindingsRecord {
     /// The curve through the points of each variant.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub curves: Vec<CurveRecord>,
+    /// What the machine makes of more of its units: one for each arm and load.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scale_ups: Vec<ScaleUpRecord>,
     /// What the axes of a matrix do, point by point.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub effects: Vec<EffectsRecord>,

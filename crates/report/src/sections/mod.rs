@@ -10,6 +10,7 @@ pub mod published;
 pub mod requirements;
 pub mod results;
 pub mod rules;
+pub mod scale_up;
 pub mod screen;
 pub mod search;
 pub mod sweep;

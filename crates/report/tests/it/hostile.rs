@@ -20,11 +20,36 @@ fn hostile_figures() -> PublishedRecord {
     serde_json::from_value(published).expect("published figures")
 }
 
+fn hostile_scale_up() -> ScaleUpRecord {
+    let ratio = serde_json::json!({ "value": 0.9, "blocks": 3 });
+    let scale_up = serde_json::json!({
+        "load": HOSTILE, "arm": HOSTILE, "unit": HOSTILE, "instances": HOSTILE,
+        "units_per_socket": 4, "sockets": 2, "sentences": [HOSTILE], "without_best": HOSTILE,
+        "bound": { "name": HOSTILE, "at_most_ns": 1 },
+        "points": [{
+            "units": 4, "sockets": 2, "split": [2, 2], "variant": HOSTILE, "verdict": HOSTILE,
+            "missing": HOSTILE, "ops_per_s": 10.0, "ops_per_s_blocks": [10.0],
+        }],
+        "efficiencies": [{ "name": HOSTILE, "missing": HOSTILE, "ratio": ratio }],
+        "fits": [
+            { "model": "amdahl", "refused": HOSTILE, "without_peak": HOSTILE },
+            {
+                "model": HOSTILE, "best": true, "x1": 5.0, "without_peak": HOSTILE,
+                "coefficients": [{ "name": HOSTILE, "value": 0.1 }],
+            },
+        ],
+        "improvements": [{
+            "against": HOSTILE, "units": 4, "sockets": 2, "baseline_sockets": 1, "fills": HOSTILE,
+            "missing": HOSTILE, "ratio": ratio,
+        }],
+    });
+    serde_json::from_value(scale_up).expect("a scale-up")
+}
+
 /// A run with the hostile text wherever a user's text can be.
 fn hostile_run() -> RunView {
     let mut run = fixture::run(1);
-    run.name = HOSTILE.into();
-    run.folder = HOSTILE.into();
+    (run.name, run.folder) = (HOSTILE.into(), HOSTILE.into());
     run.plan.study = HOSTILE.into();
     run.plan.question = HOSTILE.into();
     run.plan.rerun = HOSTILE.into();
@@ -41,6 +66,7 @@ fn hostile_run() -> RunView {
     run.plan.resolved = serde_json::from_value(resolved).expect("a plan");
     run.findings.reasons = vec![HOSTILE.into()];
     run.findings.published = Some(hostile_figures());
+    run.findings.scale_ups = vec![hostile_scale_up(), hostile_scale_up()];
     run.findings.answer = vec![HOSTILE.into()];
     run.facts = vec![(HOSTILE.into(), HOSTILE.into())];
     run.nodes[0].name = HOSTILE.into();

@@ -18,3 +18,4 @@ mod pipeline;
 mod published;
 mod reading;
 mod requests;
+mod scale_up;

@@ -1,0 +1,340 @@
+//! From the points of a scale-up study to its record: efficiencies, curves, and what the machine
+//! can and cannot show.
+
+use analysis::Metric;
+use analysis::curves::Peak;
+use analysis::scale_up::fits::{Coefficient, Fit, NoFit, rivals};
+use analysis::scale_up::models::Model;
+use analysis::scale_up::{
+    Improvement, Machine, Of, Point, Ratio, ScaleUp, Scaled, Untold, improvements, read,
+};
+use measure::number::significant;
+use store::record::{
+    CoefficientRecord, EfficiencyRecord, ImprovementRecord, ScaleBoundRecord, ScaleFitRecord,
+    ScalePeakRecord, ScalePointRecord, ScaleRatioRecord, ScaleUpRecord,
+};
+
+/// What all arms of a study have in common.
+#[derive(Clone, Debug)]
+pub struct Setting {
+    /// What is added: `cores`, `l3`, `numa` or `sockets`.
+    pub unit: String,
+    /// Of what there is an instance each: `one` for one over all units in use, or as `unit`.
+    pub instances: String,
+    /// The machine.
+    pub machine: Machine,
+    /// The load, where there are several.
+    pub load: String,
+    /// What latency was kept within, if throughput is the most that is done so: `p99`, and ns.
+    pub bound: Option<(String, u64)>,
+    /// How throughput is compared: [`Metric::THROUGHPUT`], on its grid if it was searched for.
+    pub metric: Metric,
+}
+
+/// One arm.
+#[derive(Clone, Debug)]
+pub struct Arm {
+    /// Its name, where there are several.
+    pub name: String,
+    /// Its points, in the order of the study.
+    pub points: Vec<Measured>,
+}
+
+/// One number of units, as it was measured.
+#[derive(Clone, Debug)]
+pub struct Measured {
+    /// Where, and what was done by block.
+    pub point: Point,
+    /// Name of its variant.
+    pub variant: String,
+    /// The verdict over its trials.
+    pub verdict: String,
+    /// Why none of its trials may be used, if that is known; else empty.
+    pub missing: String,
+}
+
+impl Arm {
+    fn points(&self) -> Vec<Point> {
+        self.points.iter().map(|of| of.point.clone()).collect()
+    }
+}
+
+/// The record of one arm under one load, with what it does against the baseline if that is another.
+pub fn record(setting: &Setting, arm: &Arm, baseline: Option<&Arm>) -> ScaleUpRecord {
+    let points = arm.points();
+    let found = read(&points, setting.machine, setting.metric);
+    let against = baseline.map_or_else(Vec::new, |baseline| {
+        improvements(&baseline.points(), &points, setting.machine, setting.metric)
+            .into_iter()
+            .map(|of| improvement(&baseline.name, of))
+            .collect()
+    });
+    ScaleUpRecord {
+        load: setting.load.clone(),
+        arm: arm.name.clone(),
+        unit: setting.unit.clone(),
+        instances: setting.instances.clone(),
+        units_per_socket: setting.machine.units_per_socket,
+        sockets: setting.machine.sockets,
+        bound: setting
+            .bound
+            .clone()
+            .map(|(name, at_most_ns)| ScaleBoundRecord { name, at_most_ns }),
+        points: arm.points.iter().zip(&found.points).map(point).collect(),
+        efficiencies: vec![
+            efficiency("socket", found.socket),
+            efficiency("system", found.system),
+            efficiency("cross", found.cross),
+        ],
+        fits: found.fits.iter().map(|of| fit(&found, of)).collect(),
+        without_best: found.best.err().map_or("", |why| why.words()).to_owned(),
+        improvements: against,
+        sentences: sentences(setting, &found),
+    }
+}
+
+/// What these points can and cannot say.
+fn sentences(setting: &Setting, found: &ScaleUp) -> Vec<String> {
+    let mut said = vec![match setting.instances.as_str() {
+        "one" => {
+            "One instance ran over all units in use: so one instance scales, and several side \
+                  by side may not scale like that."
+                .to_owned()
+        }
+        instances => format!(
+            "An instance ran on each of the {} in use: so such instances scale side by side, and \
+             one over more units may not scale like that.",
+            plural(instances)
+        ),
+    }];
+    if let Some((name, at_most_ns)) = &setting.bound {
+        said.push(format!(
+            "Throughput is the most that was done with {name} at most {} ms: without that bound \
+             another number of units may do best.",
+            significant(*at_most_ns as f64 / 1e6, 3)
+        ));
+    }
+    said.extend(found.sentences());
+    said
+}
+
+/// The word of a study for what instances are on.
+fn plural(instances: &str) -> &str {
+    match instances {
+        "l3" => "L3 groups",
+        "numa" => "NUMA nodes",
+        other => other,
+    }
+}
+
+/// A number that is none is not written.
+fn finite(ci95: Option<[f64; 2]>) -> Option<[f64; 2]> {
+    ci95.filter(|ends| ends.iter().all(|end| end.is_finite()))
+}
+
+fn ratio(of: Ratio) -> ScaleRatioRecord {
+    ScaleRatioRecord {
+        value: of.value,
+        ci95: finite(of.ci95),
+        blocks: of.blocks,
+    }
+}
+
+/// The ratio, or why there is none.
+fn told(of: Result<Ratio, Untold>) -> (Option<ScaleRatioRecord>, String) {
+    match of {
+        Ok(of) => (Some(ratio(of)), String::new()),
+        Err(why) => (None, why.words()),
+    }
+}
+
+fn point((measured, scaled): (&Measured, &Scaled)) -> ScalePointRecord {
+    let (efficiency, why) = told(scaled.efficiency);
+    // What the caller knows of its trials says more.
+    let missing = match measured.missing.as_str() {
+        known if !known.is_empty() && scaled.ops_per_s.is_none() => known.to_owned(),
+        _ => why,
+    };
+    ScalePointRecord {
+        units: scaled.units,
+        sockets: scaled.sockets,
+        split: scaled.split.clone(),
+        variant: measured.variant.clone(),
+        ops_per_s_blocks: measured.point.ops_per_s.clone(),
+        ops_per_s: scaled.ops_per_s,
+        ops_per_s_ci95: finite(scaled.ops_per_s_ci95),
+        speed_up: told(scaled.speed_up).0,
+        efficiency,
+        verdict: measured.verdict.clone(),
+        missing,
+    }
+}
+
+fn efficiency(name: &str, of: Result<Ratio, Untold>) -> EfficiencyRecord {
+    let (ratio, missing) = told(of);
+    EfficiencyRecord {
+        name: name.to_owned(),
+        ratio,
+        missing,
+    }
+}
+
+fn improvement(against: &str, of: Improvement) -> ImprovementRecord {
+    let (ratio, missing) = told(of.ratio);
+    ImprovementRecord {
+        against: against.to_owned(),
+        units: of.units,
+        sockets: of.sockets,
+        baseline_sockets: of.baseline_sockets,
+        fills: match of.fills {
+            Of::Socket => "socket",
+            Of::System => "system",
+            Of::Unit | Of::Point | Of::Other => "",
+        }
+        .to_owned(),
+        ratio,
+        missing,
+    }
+}
+
+fn fit(found: &ScaleUp, (model, fit): &(Model, Result<Fit, NoFit>)) -> ScaleFitRecord {
+    let name = model.name().to_owned();
+    let fit = match fit {
+        Ok(fit) => fit,
+        Err(why) => {
+            return ScaleFitRecord {
+                model: name,
+                refused: why.words(),
+                ..ScaleFitRecord::default()
+            };
+        }
+    };
+    let (peak, without_peak) = match fit.peak {
+        Some(Peak::At {
+            threads: units,
+            threads_ci95,
+            ops_per_s,
+        }) => {
+            let units_ci95 = threads_ci95.map(|end| end.is_finite().then_some(end));
+            let peak = ScalePeakRecord {
+                units,
+                units_ci95,
+                ops_per_s,
+            };
+            (Some(peak), "")
+        }
+        Some(Peak::Untold) => (None, "untold"),
+        Some(Peak::Beyond) => (None, "beyond"),
+        None => (None, "none"),
+    };
+    let near = found.best.map(|best| rivals(&found.fits, best));
+    ScaleFitRecord {
+        model: name,
+        refused: String::new(),
+        best: found.best == Ok(*model),
+        near_best: near.is_ok_and(|near| near.contains(model)),
+        x1: Some(fit.x1),
+        coefficients: fit.coefficients.iter().map(coefficient).collect(),
+        points: fit.points,
+        from_blocks: fit.from_blocks,
+        off: Some(fit.off),
+        left_out_off: fit.left_out_off,
+        aicc: fit.aicc,
+        peak,
+        without_peak: without_peak.to_owned(),
+    }
+}
+
+fn coefficient(of: &Coefficient) -> CoefficientRecord {
+    CoefficientRecord {
+        name: of.name.to_owned(),
+        value: of.value,
+        ci95: finite(of.ci95),
+        told: of.is_told(),
+        held: of.is_held,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn measured(units: u32, sockets: u32, share: f64) -> Measured {
+        let ops = 1000.0 * f64::from(units) * share;
+        Measured {
+            point: Point {
+                units,
+                sockets,
+                split: Vec::new(),
+                ops_per_s: [1.0, 1.02, 0.99].map(|block| Some(ops * block)).into(),
+            },
+            variant: format!("units-{units}"),
+            verdict: "valid".to_owned(),
+            missing: String::new(),
+        }
+    }
+
+    fn setting() -> Setting {
+        Setting {
+            unit: "numa".to_owned(),
+            instances: "numa".to_owned(),
+            machine: Machine {
+                units_per_socket: 4,
+                sockets: 2,
+            },
+            load: String::new(),
+            bound: Some(("p99".to_owned(), 10_000_000)),
+            metric: Metric::THROUGHPUT,
+        }
+    }
+
+    #[test]
+    fn an_arm_becomes_a_record_that_reads_back_as_it_was() {
+        let shares = [(1, 1, 1.0), (2, 1, 0.993), (4, 1, 0.98), (8, 2, 0.90)];
+        let arm = |name: &str, better: f64| Arm {
+            name: name.to_owned(),
+            points: shares
+                .map(|(units, sockets, share)| measured(units, sockets, better * share))
+                .into(),
+        };
+        let (usual, planned) = (arm("usual", 0.5), arm("planned", 1.0));
+        let made = record(&setting(), &planned, Some(&usual));
+        let [socket, _, cross] = made.efficiencies.as_slice() else {
+            panic!("{made:?}");
+        };
+        assert!((socket.ratio.as_ref().unwrap().value - 0.98).abs() < 1e-9);
+        assert!((cross.ratio.as_ref().unwrap().value - 0.918).abs() < 5e-4);
+        assert_eq!(made.fits.len(), 3);
+        assert_eq!(made.fits.iter().filter(|fit| fit.best).count(), 1);
+        let factors: Vec<&str> = made.improvements.iter().map(|i| i.fills.as_str()).collect();
+        assert_eq!(factors, ["", "", "socket", "system"]);
+        assert!((made.improvements[3].ratio.as_ref().unwrap().value - 2.0).abs() < 1e-9);
+        let said = made.sentences.join("\n");
+        assert!(
+            said.contains("NUMA nodes") && said.contains("p99 at most 10.0 ms"),
+            "{said}"
+        );
+        let text = serde_json::to_string(&made).unwrap();
+        assert!(!text.contains("null"), "{text}");
+        let again: ScaleUpRecord = serde_json::from_str(&text).unwrap();
+        // Other numbers may differ in their last digit.
+        assert_eq!(again.sentences, made.sentences);
+        assert_eq!(again.points[3].ops_per_s_blocks.len(), 3);
+        assert!(record(&setting(), &usual, None).improvements.is_empty());
+    }
+
+    #[test]
+    fn what_the_caller_knows_of_a_point_without_a_trial_is_said() {
+        let mut arm = Arm {
+            name: String::new(),
+            points: vec![measured(1, 1, 1.0), measured(4, 1, 0.9)],
+        };
+        arm.points[1].point.ops_per_s = vec![None; 3];
+        arm.points[1].missing = "V3: the client was busy".to_owned();
+        let made = record(&setting(), &arm, None);
+        assert_eq!(made.points[1].missing, "V3: the client was busy");
+        assert!(made.points[1].efficiency.is_none() && made.points[0].missing.is_empty());
+        assert!(made.efficiencies.iter().all(|of| !of.missing.is_empty()));
+        assert!(made.fits.iter().all(|fit| !fit.refused.is_empty()));
+    }
+}

@@ -1,0 +1,162 @@
+//! Throughput by units in use: what was measured, N times one unit, and the best curve.
+
+use super::{under, units_name};
+use crate::page::{Axis, Chart, Color, Dash, Panel, Scale, Series, Shape, Xs};
+use analysis::scale_up::models::Model;
+use store::record::{ScaleFitRecord, ScalePointRecord, ScaleUpRecord};
+
+/// Places of a drawn curve.
+const PLACES: usize = 60;
+
+/// All arms in one figure; none where nothing was measured.
+pub fn chart(arms: &[&ScaleUpRecord]) -> Option<Chart> {
+    let of = |(index, arm): (usize, &&ScaleUpRecord)| of_arm(index, arm);
+    let series: Vec<Series> = arms.iter().enumerate().flat_map(of).collect();
+    let unit = units_name(&arms.first()?.unit);
+    (!series.is_empty()).then(|| Chart {
+        title: format!("Throughput by {unit} in use{}", under(arms)),
+        what:
+            "Marks: what was measured, with 95 % intervals. Dotted: N times one unit. Lines: the \
+               curve that says most with least; where none can be called that, the one that \
+               predicts left-out points best."
+                .into(),
+        height_px: 380,
+        x: Axis::new(format!("{unit} in use"), Scale::Linear),
+        panels: vec![Panel {
+            share: 1.0,
+            left: Axis::new("op/s", Scale::Linear),
+            series,
+            ..Panel::default()
+        }],
+        ..Chart::default()
+    })
+}
+
+fn of_arm(index: usize, arm: &ScaleUpRecord) -> Vec<Series> {
+    let mut measured: Vec<&ScalePointRecord> = arm.points.iter().collect();
+    measured.retain(|point| point.ops_per_s.is_some());
+    measured.sort_by_key(|point| (point.units, point.sockets));
+    let Some(last) = measured.last().map(|point| f64::from(point.units)) else {
+        return Vec::new();
+    };
+    let line = |name: String, dash: Dash, places: Vec<(f64, Option<f64>)>| Series {
+        name,
+        group: arm.arm.clone(),
+        in_legend: true,
+        color: Color::Category(index),
+        dash,
+        x: Xs::Numbers(places.iter().map(|(units, _)| *units).collect()),
+        y: places.into_iter().map(|(_, ops)| ops).collect(),
+        unit: "op/s".into(),
+        ..Series::default()
+    };
+    let mut series = vec![marks(index, arm, &measured)];
+    let best = drawn(arm);
+    if let Some(x1) = x1(&measured, best) {
+        let ends = [1.0, last].map(|units| (units, Some(units * x1)));
+        let name = named(arm, "N times one unit");
+        series.push(line(name, Dash::Dot, ends.into()));
+    }
+    for (what, places) in best.map_or_else(Vec::new, |fit| curves(fit, &measured)) {
+        series.push(line(named(arm, &what), Dash::Solid, places));
+    }
+    series
+}
+
+fn named(arm: &ScaleUpRecord, what: &str) -> String {
+    match arm.arm.as_str() {
+        "" => what.to_owned(),
+        name => format!("{name}, {what}"),
+    }
+}
+
+fn marks(index: usize, arm: &ScaleUpRecord, measured: &[&ScalePointRecord]) -> Series {
+    Series {
+        name: match arm.arm.as_str() {
+            "" => "measured".to_owned(),
+            name => name.to_owned(),
+        },
+        group: arm.arm.clone(),
+        in_legend: true,
+        shape: Shape::Marks,
+        color: Color::Category(index),
+        x: Xs::Numbers(
+            measured
+                .iter()
+                .map(|point| f64::from(point.units))
+                .collect(),
+        ),
+        y: measured.iter().map(|point| point.ops_per_s).collect(),
+        y_ci: measured.iter().map(|point| point.ops_per_s_ci95).collect(),
+        unit: "op/s".into(),
+        ..Series::default()
+    }
+}
+
+/// What one unit does: as measured, or else by the curve.
+fn x1(measured: &[&ScalePointRecord], fit: Option<&ScaleFitRecord>) -> Option<f64> {
+    let unit = measured.iter().find(|point| point.units == 1);
+    unit.and_then(|point| point.ops_per_s)
+        .or_else(|| fit.and_then(|fit| fit.x1))
+}
+
+/// The best curve, or else the one that predicts best.
+fn drawn(arm: &ScaleUpRecord) -> Option<&ScaleFitRecord> {
+    let by_prediction = || {
+        let fits = arm.fits.iter().filter(|fit| fit.left_out_off.is_some());
+        fits.min_by(|a, b| {
+            let off = |fit: &ScaleFitRecord| fit.left_out_off.unwrap_or(f64::INFINITY);
+            off(a).total_cmp(&off(b))
+        })
+    };
+    arm.fits.iter().find(|fit| fit.best).or_else(by_prediction)
+}
+
+type Places = Vec<(f64, Option<f64>)>;
+
+/// The lines of a curve: one over all units, or one for each number of sockets.
+fn curves(fit: &ScaleFitRecord, measured: &[&ScalePointRecord]) -> Vec<(String, Places)> {
+    let (Some(model), Some(x1)) = (Model::from_name(&fit.model), fit.x1) else {
+        return Vec::new();
+    };
+    let values: Vec<f64> = fit.coefficients.iter().map(|of| of.value).collect();
+    let at = |split: &[f64]| (split.iter().sum(), model.ops_per_s(x1, &values, split));
+    let between = |most: f64| {
+        let step = move |place: usize| 1.0 + (most - 1.0) * place as f64 / PLACES as f64;
+        (0..=PLACES).map(step)
+    };
+    if model != Model::TwoLevel {
+        let last = measured.iter().map(|point| f64::from(point.units));
+        let most = last.fold(1.0, f64::max);
+        return vec![(
+            model.title().to_owned(),
+            between(most).map(|units| at(&[units])).collect(),
+        )];
+    }
+    let splits: Vec<&Vec<u32>> = measured.iter().filter_map(|p| p.split.as_ref()).collect();
+    let mut sockets: Vec<usize> = splits.iter().map(|split| split.len()).collect();
+    sockets.sort_unstable();
+    sockets.dedup();
+    let of_sockets = |count: usize| {
+        let own = splits.iter().filter(|split| split.len() == count);
+        let is_even = |split: &&&Vec<u32>| split.iter().all(|units| *units == split[0]);
+        let places = match own.clone().all(|split| is_even(&split)) {
+            true => {
+                let most = own.map(|split| f64::from(split[0])).fold(1.0, f64::max);
+                let even = between(most).map(|units| at(&vec![units; count]));
+                even.collect()
+            }
+            // Sockets that are filled one after the other go another way than full ones.
+            false => own
+                .map(|split| at(&split.iter().copied().map(f64::from).collect::<Vec<_>>()))
+                .collect(),
+        };
+        let name = match count {
+            1 => "the two-level model, one socket".to_owned(),
+            count => format!("the two-level model, {count} sockets"),
+        };
+        (name, places)
+    };
+    sockets.retain(|count| *count > 0);
+    sockets.into_iter().map(of_sockets).collect()
+}

@@ -1,0 +1,120 @@
+//! The curves as a table.
+
+use super::{row_of, under, with_arm};
+use crate::number;
+use crate::page::{Cell, Column, Row, Table, Tone};
+use analysis::scale_up::models::{Model, symbol};
+use store::record::{CoefficientRecord, ScaleFitRecord, ScaleUpRecord};
+
+/// Every model of every arm.
+pub fn table(arms: &[&ScaleUpRecord]) -> Table {
+    let columns = vec![
+        Column::text("Curve"),
+        Column::number("x1", "op/s"),
+        Column::text("Coefficients"),
+        Column::number("Off the curve", "%"),
+        Column::number("Left out", "%").wide(),
+        Column::number("AICc above the best", "").wide(),
+        Column::text("Says"),
+    ];
+    let rows = arms.iter().enumerate().flat_map(|(index, arm)| {
+        let least = arm.fits.iter().filter_map(|fit| fit.aicc);
+        let least = least.min_by(f64::total_cmp);
+        let row = move |fit: &ScaleFitRecord| -> Row {
+            let tone = match (fit.best, fit.refused.is_empty()) {
+                (true, _) => Tone::Strong,
+                (_, true) => Tone::Plain,
+                (_, false) => Tone::Muted,
+            };
+            row_of(arms, index, cells(fit, least), tone)
+        };
+        arm.fits.iter().map(row)
+    });
+    Table {
+        caption: format!(
+            "Curves through the points, with 95 % intervals{}",
+            under(arms)
+        ),
+        columns: with_arm(arms, columns),
+        rows: rows.collect(),
+        foot: "N units in use, n on each of s sockets. Amdahl's law: x1 N ÷ (1 + σ (N − 1)). The \
+               Universal Scalability Law: with κ N (N − 1) below the line as well. Two levels: \
+               x1 s n ÷ ((1 + σ₁ (n − 1) + κ₁ n (n − 1)) (1 + κ₂ (s − 1))). Left out: how far a \
+               point is from the curve through the others. AICc weighs how well a curve fits \
+               against how many coefficients it has; within 2 nothing is told."
+            .into(),
+    }
+}
+
+fn cells(fit: &ScaleFitRecord, least: Option<f64>) -> Vec<Cell> {
+    let share = |of: Option<f64>| {
+        Cell::new(of.map_or(number::ABSENT.into(), |of| number::small(of * 100.0)))
+    };
+    let title = match Model::from_name(&fit.model) {
+        Some(model) => model.title(),
+        None => fit.model.as_str(),
+    };
+    let above = fit.aicc.zip(least).map(|(aicc, least)| aicc - least);
+    vec![
+        Cell::new(super::capital(title)),
+        Cell::new(fit.x1.map_or(number::ABSENT.into(), number::rate)),
+        Cell::new(coefficients(&fit.coefficients)),
+        share(fit.off),
+        share(fit.left_out_off),
+        Cell::new(above.map_or(number::ABSENT.into(), |above| format!("{above:.1}"))),
+        says(fit),
+    ]
+}
+
+fn coefficients(all: &[CoefficientRecord]) -> String {
+    if all.is_empty() {
+        return number::ABSENT.to_owned();
+    }
+    let words = |of: &CoefficientRecord| {
+        let value = format!("{} {}", symbol(&of.name), number::small(of.value));
+        match of.ci95 {
+            _ if of.held => format!("{value} (held)"),
+            Some([low, high]) => {
+                format!(
+                    "{value} ({} to {})",
+                    number::small(low),
+                    number::small(high)
+                )
+            }
+            None => format!("{value} (no interval)"),
+        }
+    };
+    let words: Vec<String> = all.iter().map(words).collect();
+    words.join(", ")
+}
+
+fn says(fit: &ScaleFitRecord) -> Cell {
+    if !fit.refused.is_empty() {
+        return Cell::new(fit.refused.as_str());
+    }
+    let mut said = Vec::new();
+    if fit.best {
+        said.push("the best".to_owned());
+    }
+    if fit.near_best {
+        said.push("not told from the best".to_owned());
+    }
+    match (&fit.peak, fit.without_peak.as_str()) {
+        (Some(peak), _) => {
+            let end = |end: Option<f64>| end.map_or("∞".into(), measure::number::whole);
+            let [low, high] = peak.units_ci95.map(end);
+            said.push(format!(
+                "most at N* {} ({low} to {high}): {} op/s",
+                measure::number::whole(peak.units),
+                number::rate(peak.ops_per_s)
+            ));
+        }
+        (None, "untold") => said.push("no peak: κ is not told from 0".to_owned()),
+        (None, "beyond") => said.push("peak beyond twice the last".to_owned()),
+        _ => {}
+    }
+    Cell::new(match said.is_empty() {
+        true => number::ABSENT.to_owned(),
+        false => said.join("; "),
+    })
+}
