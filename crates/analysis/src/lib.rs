@@ -12,9 +12,9 @@
 //! what a machine makes of more of its units, [`least_squares`] fits the curves of both, [`screen`]
 //! finds the settings that matter, [`capacity`] says what a throughput is worth, [`history`] finds
 //! where a series of runs has changed, [`endurance`] reads hours under one load, [`mod@recovery`]
-//! says what a fault did to it, [`durability`] what a configuration promises of acknowledged writes,
-//! [`linear`] whether registers were one register to all, and [`rules`] decides whether a trial may
-//! be believed.
+//! says what a fault did to it, [`durability`] what a configuration promises of acknowledged
+//! writes, [`linear`] whether registers were one register to all, and [`rules`] decides whether a
+//! trial may be believed.
 
 pub mod blocks;
 pub mod capacity;

@@ -20,10 +20,13 @@ pub fn section(view: &RunView) -> Option<Section> {
         title: "What the machine makes of more of its units".into(),
         lead: "Efficiency is the throughput of N units divided by N times that of one unit with \
                the same share of the machine. The unit ran with the rest of the machine idle: \
-               where it then has a higher clock, every efficiency is too low by as much. Throughput \
-               is divided by what was done in the same blocks."
+               where it then has a higher clock, every efficiency is too low by as much. What is \
+               divided was done in the same blocks."
             .into(),
-        blocks: together(all).into_iter().flat_map(|arms| of_load(&arms)).collect(),
+        blocks: together(all)
+            .into_iter()
+            .flat_map(|arms| of_load(&arms))
+            .collect(),
     })
 }
 

@@ -55,8 +55,13 @@ fn fit(model: &str, coefficients: Vec<CoefficientRecord>, aicc: f64) -> ScaleFit
     }
 }
 
-/// Two sockets of four NUMA nodes, with a best curve of two levels.
-fn planned() -> ScaleUpRecord {
+/// A law that was refused, one with a peak, and the best one.
+fn fits() -> Vec<ScaleFitRecord> {
+    let amdahl = ScaleFitRecord {
+        model: "amdahl".into(),
+        refused: "the points lie off the best such curve by 8.1 %, more than 5 %".into(),
+        ..ScaleFitRecord::default()
+    };
     let usl = ScaleFitRecord {
         peak: Some(ScalePeakRecord {
             units: 22.4,
@@ -86,8 +91,14 @@ fn planned() -> ScaleUpRecord {
             -53.0,
         )
     };
+    vec![amdahl, usl, two]
+}
+
+/// Two sockets of four NUMA nodes, with a best curve of two levels.
+fn planned() -> ScaleUpRecord {
     let missing = ScalePointRecord {
         ops_per_s: None,
+        speed_up: None,
         efficiency: None,
         missing: "V3: the client was busy".into(),
         verdict: "invalid".into(),
@@ -116,15 +127,7 @@ fn planned() -> ScaleUpRecord {
             efficiency("system", 0.90),
             efficiency("cross", 0.918),
         ],
-        fits: vec![
-            ScaleFitRecord {
-                model: "amdahl".into(),
-                refused: "the points lie off the best such curve by 8.1 %, more than 5 %".into(),
-                ..ScaleFitRecord::default()
-            },
-            usl,
-            two,
-        ],
+        fits: fits(),
         improvements: vec![ImprovementRecord {
             against: "usual".into(),
             units: 8,
