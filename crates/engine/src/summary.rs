@@ -12,6 +12,7 @@ mod made;
 mod points;
 mod published;
 mod required;
+mod scaled;
 mod screen;
 mod searched;
 #[cfg(test)]
@@ -59,6 +60,12 @@ pub fn findings(
     let screens = screen::screens(study, &once);
     let prices = worth::prices(study, &points, &compared.records, &searches);
     let capacities = worth::capacities(study, &once, &points, &searches);
+    let scale_ups = scaled::records(&scaled::Found {
+        study,
+        trials: &once,
+        points: &points,
+        searches: &searches,
+    });
     let known = Known {
         study,
         trials: &trials,
@@ -68,6 +75,7 @@ pub fn findings(
         compared: &compared,
         effects: &effects,
         curves: &curves,
+        scale_ups: &scale_ups,
         screens: &screens,
         prices: &prices,
         capacities: &capacities,
@@ -101,6 +109,7 @@ pub fn findings(
         capacities,
         screens,
         curves,
+        scale_ups,
         effects,
         faults,
         published,

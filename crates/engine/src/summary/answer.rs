@@ -71,6 +71,7 @@ impl Known<'_> {
         }
         sentences.extend(unbelieved_sentence(&unbelieved));
         sentences.extend(curves::sentences(self.curves));
+        sentences.extend(scaled::sentences(self.scale_ups));
         sentences.extend(worth::sentences(self.prices, self.capacities));
         let All {
             records,
