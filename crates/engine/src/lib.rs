@@ -24,7 +24,7 @@ pub mod record;
 mod recorded;
 mod resume;
 mod running;
-pub mod scale_up;
+mod scale_up;
 mod series;
 mod summary;
 mod tally;

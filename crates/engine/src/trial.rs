@@ -230,6 +230,7 @@ impl TrialRun<'_> {
             split: part.split.clone(),
             units_per_socket: part.units_per_socket,
             sockets: part.sockets,
+            client_shares: running.shares_cores(&self.settings.client),
         });
         state.pids = running.pids();
         state.log_marks = running.cluster.log_marks();

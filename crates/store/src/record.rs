@@ -381,6 +381,9 @@ pub struct PartRecord {
     pub units_per_socket: u32,
     /// Sockets of the machine.
     pub sockets: u32,
+    /// Whether the client ran on the CPUs of nodes, since none was left for it.
+    #[serde(default)]
+    pub client_shares: bool,
 }
 
 /// What one trial found.

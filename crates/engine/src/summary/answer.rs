@@ -4,7 +4,8 @@ use super::compared::{All, PEAK, Untold, is_search, metric_of, too_few_blocks};
 use super::looked;
 use super::points;
 use super::{
-    besides_sentence, broken, curves, effects, endured, point_words, screen, searched, worth,
+    besides_sentence, broken, curves, effects, endured, point_words, scaled, screen, searched,
+    worth,
 };
 use crate::generation;
 use analysis::TENFOLD;
@@ -14,8 +15,8 @@ use measure::number::{significant, whole};
 use std::collections::BTreeMap;
 use store::record::{
     CapacityRecord, ComparisonRecord, CurveRecord, EffectsRecord, EnduredRecord,
-    MultiplicityRecord, PointRecord, PriceRecord, ScreenRecord, SearchRecord, SweepRecord,
-    TrialFinding,
+    MultiplicityRecord, PointRecord, PriceRecord, ScaleUpRecord, ScreenRecord, SearchRecord,
+    SweepRecord, TrialFinding,
 };
 use study::settings::Study;
 
@@ -29,6 +30,7 @@ pub struct Known<'a> {
     pub compared: &'a All,
     pub effects: &'a [EffectsRecord],
     pub curves: &'a [CurveRecord],
+    pub scale_ups: &'a [ScaleUpRecord],
     pub screens: &'a [ScreenRecord],
     pub prices: &'a [PriceRecord],
     pub capacities: &'a [CapacityRecord],
