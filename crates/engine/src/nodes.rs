@@ -3,6 +3,7 @@
 //! Read when the configuration of the measured window is in place. What cannot be read is written
 //! down as unseen, with the reason: a number without its configuration is still a number.
 
+mod machines;
 mod places;
 
 use super::gather;
@@ -60,6 +61,10 @@ pub fn record(
     note(
         "where nodes run",
         places::records(running, settings).map(|places| record.placements = places),
+    );
+    note(
+        "machines of the hosts",
+        machines::of(running).map(|machines| record.machines = machines),
     );
     note("state", states(running, &mut record.nodes));
     let keyspace = program.keyspace();

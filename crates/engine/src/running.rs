@@ -9,6 +9,8 @@ use load::Written;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, UdpSocket};
 use std::path::Path;
+use std::sync::OnceLock;
+use store::record::MachineTopologyRecord;
 use study::settings::{Client, Target};
 use study::standing::Standing;
 
@@ -30,6 +32,8 @@ pub struct Running {
     pub broken: bool,
     /// Settings of each node when it was ready; empty where they cannot be read.
     pub node_settings: Vec<(String, BTreeMap<String, String>)>,
+    /// What its machines look like, once somebody has asked: thousands of files of a large one.
+    pub machines: OnceLock<Vec<MachineTopologyRecord>>,
 }
 
 impl Running {
@@ -46,6 +50,7 @@ impl Running {
             settled: None,
             broken: false,
             node_settings,
+            machines: OnceLock::new(),
         })
     }
 
@@ -67,6 +72,8 @@ impl Running {
             .reconfigure(local, restarts, say)
             .context("restart the nodes with another configuration")?;
         self.node_settings = node_settings(&self.cluster)?;
+        // What hosts may use of them may be another part now.
+        self.machines = OnceLock::new();
         self.settings = target.clone();
         self.broken = false;
         Ok(())

@@ -14,6 +14,7 @@ const NUMBERS_MAX: u32 = 8192;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MachineTopologyRecord {
     /// The hosts that are this machine: several where they are stand-ins, made of one machine.
+    #[serde(default)]
     pub hosts: Vec<MachineHostRecord>,
     /// What told it, in words.
     #[serde(default)]
