@@ -1,8 +1,8 @@
 //! A [`Picture`] as SVG in an element `figure`.
 //!
 //! It has no script, no style of its own and no reference to anything: colours come by class from
-//! the page's style sheet, so that one picture serves light, dark and paper. What a colour says also
-//! stands in words, in the legend, in the hints and in the description.
+//! the page's style sheet, so that one picture serves light, dark and paper. What a colour says
+//! also stands in words, in the legend, in the hints and in the description.
 
 mod layout;
 
