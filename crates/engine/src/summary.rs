@@ -49,9 +49,8 @@ pub fn findings(
     let beyond = searched::beyond(&searches);
     let believed = trials.iter().filter(|trial| !beyond.contains(&trial.index));
     let (verdict, reasons) = verdict_and_reasons(&believed.collect::<Vec<_>>(), &trials, stopped);
-    let variants: Vec<&str> = study.variants.iter().map(|v| v.name.as_str()).collect();
     let once = once_each(&trials);
-    let points = points::points(&variants, &once, merge);
+    let points = points::points(&study.names(), &once, merge);
     let blocks = compared::blocks_of(study, &trials);
     let compared = compared::comparisons(study, &once, &searches, blocks);
     let effects = effects::effects(study, &once, &searches, blocks);
@@ -60,12 +59,7 @@ pub fn findings(
     let screens = screen::screens(study, &once);
     let prices = worth::prices(study, &points, &compared.records, &searches);
     let capacities = worth::capacities(study, &once, &points, &searches);
-    let scale_ups = scaled::records(&scaled::Found {
-        study,
-        trials: &once,
-        points: &points,
-        searches: &searches,
-    });
+    let scale_ups = scaled::records(study, &once, &points, &searches);
     let known = Known {
         study,
         trials: &trials,
@@ -90,14 +84,14 @@ pub fn findings(
         comparisons: &compared.records,
     });
     answer.splice(0..0, required::sentence(&requirements));
-    let faults = faults_of(&trials);
-    let published = published::published(study, &trials, &points, &searches);
     FindingsRecord {
         format: FORMAT,
         study: study.name.clone(),
         verdict: verdict.name().to_owned(),
         reasons,
         answer,
+        faults: faults_of(&trials),
+        published: published::published(study, &trials, &points, &searches),
         trials,
         points,
         searches,
@@ -111,8 +105,6 @@ pub fn findings(
         curves,
         scale_ups,
         effects,
-        faults,
-        published,
         requirements,
         ..FindingsRecord::default()
     }

@@ -2,11 +2,11 @@
 //! matrix: a value for each number of units, and beside it the load of another procedure.
 //!
 //! It is laid out before anything else looks at the study, as a grid is. So every number is checked
-//! by the rules of the key that it sets, and trials, blocks and comparisons are those of any matrix.
+//! by the rules of the key that it sets, and trials, blocks and comparisons are a matrix's.
 
 use crate::grid::{beside, entry, entry_of, laid};
 use crate::merge::merge;
-use crate::settings::Units;
+use crate::settings::{Draft, Units};
 use yaml::{Diagnostics, Entry, Node, Place, Raw};
 
 /// Where it stands.
@@ -30,6 +30,13 @@ pub struct ScaleUp {
     pub per_unit: bool,
     /// Only what is done within this p99 counts, ms.
     pub p99_bound_ms: Option<f64>,
+}
+
+impl Draft {
+    /// What a study's keys have said of it so far, to be said more.
+    pub(crate) fn scale_up(&mut self) -> &mut ScaleUp {
+        self.scale_up.get_or_insert_default()
+    }
 }
 
 /// The words for a node on each unit, by unit: one for each.

@@ -82,6 +82,12 @@ impl Study {
         self.repeat.blocks + self.added.iter().sum::<usize>()
     }
 
+    /// The names of its variants, in order.
+    pub fn names(&self) -> Vec<&str> {
+        let names = self.variants.iter().map(|variant| variant.name.as_str());
+        names.collect()
+    }
+
     /// How many variants are compared with another.
     pub fn contenders(&self) -> usize {
         let variants = self.variants.iter().enumerate();

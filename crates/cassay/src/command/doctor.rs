@@ -1,7 +1,7 @@
 //! `cassay doctor`: the settings of hosts that Cassandra depends on, and what would mend them.
 
 use super::{dirs, is_one_kept};
-use crate::args::{Common, DoctorArgs, DoctorTarget};
+use crate::args::{Common, DoctorArgs, MachineAt};
 use crate::exit::Exit;
 use crate::terminal;
 use ::cluster::doctor::{self, Examined, Finding, Level};
@@ -31,12 +31,12 @@ pub fn run(args: &DoctorArgs, common: &Common) -> Result<Exit> {
 
 fn examine(args: &DoctorArgs) -> Result<Vec<Examined>> {
     match &args.target {
-        Some(DoctorTarget::Local) => Ok(vec![doctor::here()]),
-        Some(DoctorTarget::Ssh(host)) => {
+        Some(MachineAt::Local) => Ok(vec![doctor::here()]),
+        Some(MachineAt::Ssh(host)) => {
             let agent = host::Agent::over_ssh(Path::new("ssh"), host)?;
             Ok(vec![doctor::there(&agent, host)?])
         }
-        Some(DoctorTarget::Kept) => of_kept(args),
+        Some(MachineAt::Kept) => of_kept(args),
         None if args.cluster.cluster.is_some() || is_one_kept()? => of_kept(args),
         None => Ok(vec![doctor::here()]),
     }

@@ -4,7 +4,7 @@ mod apply;
 
 use super::{dirs, is_one_kept};
 use crate::args::{
-    Common, DoctorTarget, ExportArgs, MachineArgs, PlacementArgs, ReadArgs, TopologyCommand,
+    Common, ExportArgs, MachineArgs, MachineAt, PlacementArgs, ReadArgs, TopologyCommand,
 };
 use crate::exit::Exit;
 use crate::terminal;
@@ -45,13 +45,13 @@ fn machines(args: &MachineArgs) -> Result<Vec<Named>> {
         )])
     };
     match &args.target {
-        Some(DoctorTarget::Local) => here(),
-        Some(DoctorTarget::Ssh(host)) => {
+        Some(MachineAt::Local) => here(),
+        Some(MachineAt::Ssh(host)) => {
             let agent = host::Agent::over_ssh(Path::new("ssh"), host)?;
             Ok(vec![(host.clone(), agent.machine()?)])
         }
         None if args.cluster.cluster.is_none() && !is_one_kept()? => here(),
-        Some(DoctorTarget::Kept) | None => {
+        Some(MachineAt::Kept) | None => {
             let say = &mut |text: &str| terminal::say(text);
             kept::open(&dirs()?, args.cluster.cluster.as_deref(), say)?.machines()
         }

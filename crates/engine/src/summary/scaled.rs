@@ -18,18 +18,29 @@ use study::scale_up::{AXIS, ScaleUp};
 use study::settings::{Study, Variant};
 
 /// The findings of a run that this stands on.
-pub struct Found<'a> {
-    pub study: &'a Study,
-    pub trials: &'a [TrialFinding],
-    pub points: &'a [PointRecord],
-    pub searches: &'a [SearchRecord],
+struct Found<'a> {
+    study: &'a Study,
+    trials: &'a [TrialFinding],
+    points: &'a [PointRecord],
+    searches: &'a [SearchRecord],
 }
 
 /// A record for each arm; none of a study that does not scale up, and where no trial has come so
 /// far that its machine is known.
-pub fn records(found: &Found<'_>) -> Vec<ScaleUpRecord> {
-    let Some(asked) = &found.study.scale_up else {
+pub fn records(
+    study: &Study,
+    trials: &[TrialFinding],
+    points: &[PointRecord],
+    searches: &[SearchRecord],
+) -> Vec<ScaleUpRecord> {
+    let Some(asked) = &study.scale_up else {
         return Vec::new();
+    };
+    let found = Found {
+        study,
+        trials,
+        points,
+        searches,
     };
     let axis = found.study.axes.iter().position(|axis| axis.name == AXIS);
     let parts = found.trials.iter().filter_map(|trial| trial.part.as_ref());
@@ -185,7 +196,11 @@ impl Found<'_> {
                 Verdict::Invalid.name().to_owned(),
             )
         };
-        let of = |point: &&PointRecord| point.variant == variant.name;
+        // Of logs that could not be read back nothing is known, which is no p99 of 0.
+        let is_known = |point: &PointRecord| point.latency_ms.p99.least() > 0.0;
+        let of = |point: &&PointRecord| {
+            point.variant == variant.name && (p99_bound_ms.is_none() || is_known(point))
+        };
         let points: Vec<&PointRecord> = self.points.iter().filter(of).collect();
         let reading = sweep(&points, p99_bound_ms);
         let best = match p99_bound_ms {
@@ -300,7 +315,7 @@ fn words_of(unit: &str) -> &str {
 mod tests {
     use crate::summary::{findings, made};
     use measure::Known;
-    use store::record::{FindingsRecord, PartRecord};
+    use store::record::{FindingsRecord, PartRecord, TrialFinding};
     use study::resolve::resolve;
     use study::settings::Overrides;
 
@@ -311,22 +326,19 @@ mod tests {
             "study: s\nquestion: q\nworkload: {{use: standard1, mix: {{write: 1}}}}\n\
              target: {{local: {{hosts: 1}}}}\nkeyspace: {{replication: 1}}\n\
              repeat: {{blocks: 5}}\n\
-             variants: {{as-it-comes: {{}}, planned: {{target: {{local: {{topology: pinned}}}}}}}}\n\
+             variants:\n  as-it-comes: {{}}\n  \
+             planned: {{target: {{local: {{topology: pinned}}}}}}\n\
              procedure: {{scale_up: {{units: numa, counts: [1, 2, 4, 8], \
              instances: one-per-numa, p99_ms: 10}}, {rest}}}\n"
         );
         let study = resolve("s", &text, &Overrides::default()).unwrap();
         let part = |name: &str| {
-            let units: u32 = match name.rsplit_once('-').unwrap().0.rsplit('-').next() {
-                Some(count) => count.parse().unwrap(),
-                None => 0,
-            };
-            let split = if units > 4 {
-                vec![4, units - 4]
-            } else {
-                vec![units]
-            };
-            (units, split)
+            let count = name.rsplit('-').nth(1).unwrap();
+            let units: u32 = count.parse().unwrap();
+            match units.checked_sub(4) {
+                Some(rest) if rest > 0 => (units, vec![4, rest]),
+                _ => (units, vec![units]),
+            }
         };
         let mut trials = made::trials(&study, |trial| {
             let (units, split) = part(&trial.variant.name);
@@ -354,7 +366,8 @@ mod tests {
                 client_shares: units == 8,
             });
         }
-        findings(&study, trials, &|_| None, None)
+        let first = |of: &[&TrialFinding]| Some(of.first()?.all.latency_ms.clone());
+        findings(&study, trials, &first, None)
     }
 
     #[test]

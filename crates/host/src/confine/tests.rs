@@ -1,3 +1,5 @@
+//! Masks, names, and a real process of this machine.
+
 use super::*;
 use crate::process::{self, Life};
 use std::path::{Path, PathBuf};

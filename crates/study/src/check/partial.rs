@@ -86,7 +86,11 @@ fn phase_keys(node: &Node, phase: &str, path: &str, diagnostics: &mut Diagnostic
 
 fn variant_section(key: &str, place: &Place, diagnostics: &mut Diagnostics) {
     let message = format!("a variant cannot change `{key}`");
-    let hint = did_you_mean(key, format::VARIANT_SECTIONS.iter().copied());
+    let mut elsewhere = format::ELSEWHERE.iter().filter(|(name, _)| *name == key);
+    let hint = match elsewhere.next() {
+        Some((_, path)) => Some(format!("it stands at `{path}`")),
+        None => did_you_mean(key, format::VARIANT_SECTIONS.iter().copied()),
+    };
     diagnostics.add(place, message, hint);
 }
 

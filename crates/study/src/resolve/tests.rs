@@ -163,7 +163,7 @@ fn what_is_missing_and_what_comes_later_is_said() {
             s.yaml:3:1: `requires` is not a key of a study
               hint: did you mean `require`?
             s.yaml:4:16: a variant cannot change `topology`
-              hint: known here: target, keyspace, workload, data, procedure, faults, window, client, verify, probes, phases, require, price_per_hour
+              hint: it stands at `target.local.topology`
             s.yaml:4:16: `topology` is not a key of a study
               hint: it stands at `target.local.topology`
         "#]],

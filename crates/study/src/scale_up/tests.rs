@@ -1,3 +1,5 @@
+//! What is laid out, and what is refused.
+
 use crate::resolve::resolve;
 use crate::settings::{Overrides, Placing, Study, Units};
 
@@ -52,8 +54,10 @@ fn each_number_of_units_is_a_variant_with_the_load_of_the_procedure_beside_it() 
 fn a_node_for_each_unit_is_as_many_nodes_and_arms_are_combined_with_it() {
     let study = study(
         "target: {local: {hosts: 1}}\nkeyspace: {replication: 1}\n\
-         variants: {blind: {target: {local: {topology: none}}}, planned: {target: {local: {topology: pinned}}}}\n\
-         procedure: {scale_up: {units: numa, counts: [1, 4], instances: one-per-numa, p99_ms: 10}, fixed: {threads: 16}}",
+         variants:\n  blind: {target: {local: {topology: none}}}\n  \
+         planned: {target: {local: {topology: pinned}}}\n\
+         procedure:\n  scale_up:\n    {units: numa, counts: [1, 4], instances: one-per-numa, \
+         p99_ms: 10}\n  fixed: {threads: 16}",
     )
     .unwrap();
     let part = |count| Some((Units::Numa, count));
@@ -73,18 +77,31 @@ fn a_node_for_each_unit_is_as_many_nodes_and_arms_are_combined_with_it() {
 
 #[test]
 fn what_it_cannot_be_is_said_where_it_stands() {
-    let target = "target: {local: {hosts: 1}}\n";
-    for (text, expected) in [
-        ("target: {null: {}}\nprocedure: {scale_up: {units: cores, counts: [1]}, fixed: {threads: 1}}".to_owned(), "is of nodes that the study starts"),
-        (format!("{target}procedure: {{scale_up: {{units: cores, counts: [1, 2]}}}}"), "procedure"),
-        (format!("{target}procedure: {{scale_up: {{units: sockets, counts: [1], instances: one-per-numa}}, fixed: {{threads: 1}}}}"), "write `units: numa`"),
-        (format!("{target}procedure: {{scale_up: {{units: threads, counts: [1]}}, fixed: {{threads: 1}}}}"), "units"),
-        (format!("{target}procedure: {{scale_up: {{units: cores, counts: [0]}}, fixed: {{threads: 1}}}}"), "count"),
-        (format!("{target}procedure: {{scale_up: {{units: cores, counts: [2, 2]}}, fixed: {{threads: 1}}}}"), "2-cores"),
-        ("target: {local: {hosts: 2}}\nprocedure: {scale_up: {units: numa, counts: [1], instances: one-per-numa}, fixed: {threads: 1}}".to_owned(), "is of one machine"),
-        ("target: {local: {nodes: 2}}\nprocedure: {scale_up: {units: numa, counts: [1], instances: one-per-numa}, fixed: {threads: 1}}".to_owned(), "both say how many nodes"),
+    let each = "units: numa, counts: [1], instances: one-per-numa";
+    for (target, scale_up, expected) in [
+        (
+            "null: {}",
+            "units: cores, counts: [1]",
+            "is of nodes that the study starts",
+        ),
+        (
+            "local: {}",
+            "units: sockets, counts: [1], instances: one-per-numa",
+            "`units: numa`",
+        ),
+        ("local: {}", "units: threads, counts: [1]", "units"),
+        ("local: {}", "units: cores, counts: [0]", "count"),
+        ("local: {}", "units: cores, counts: [2, 2]", "2-cores"),
+        ("local: {hosts: 2}", each, "is of one machine"),
+        ("local: {nodes: 2}", each, "both say how many nodes"),
     ] {
-        let said = study(&text).unwrap_err();
-        assert!(said.contains(expected), "{text}\n{said}");
+        let said = study(&format!(
+            "target: {{{target}}}\nprocedure: {{scale_up: {{{scale_up}}}, fixed: {{threads: 1}}}}"
+        ));
+        let said = said.unwrap_err();
+        assert!(said.contains(expected), "{target} {scale_up}\n{said}");
     }
+    let alone = "target: {local: {}}\nprocedure: {scale_up: {units: cores, counts: [1, 2]}}";
+    let said = study(alone).unwrap_err();
+    assert!(said.contains("procedure"), "{said}");
 }

@@ -6,8 +6,8 @@
 use super::{
     AttachSpec, Capacity, Client, Data, FaultDraft, HostsSpec, Import, Imported, JolokiaAccess,
     Keyspace, LADDER_POINTS_MAX, Load, LocalSpec, NullSpec, Phase, Price, Primary, PrimaryMetric,
-    Probes, ROWS_UNLOADED, Repeat, Require, Settings, Target, TlsSpec, Units, Verify, Warmup,
-    Window, Workload, secret_of,
+    Probes, ROWS_UNLOADED, Repeat, Require, Settings, Target, TlsSpec, Verify, Warmup, Window,
+    Workload, secret_of,
 };
 use crate::format::{self, Type};
 use crate::scale_up::ScaleUp;
@@ -41,9 +41,6 @@ pub struct Draft {
     pub(crate) hosts_count: usize,
     pub(crate) hosts: HostsSpec,
     pub(crate) nodes_per_host: usize,
-    /// What a part of the machine is counted in, and how many of it nodes have.
-    pub(crate) topology_units: Option<Units>,
-    pub(crate) topology_count: Option<u32>,
     pub(crate) attach: AttachSpec,
     pub(crate) null: NullSpec,
     pub(crate) keyspace: Keyspace,
@@ -360,12 +357,9 @@ impl Draft {
             racks => self.racks[host % racks].clone(),
         };
         let host_of = |node: usize| if count > 0 { node % count } else { node };
-        let mut topology = self.local.topology;
-        topology.part = self.topology_units.zip(self.topology_count);
         LocalSpec {
             nodes,
             hosts,
-            topology,
             racks: (0..nodes).map(|node| rack(host_of(node))).collect(),
             ..self.local.clone()
         }
@@ -393,11 +387,6 @@ impl Draft {
             rows: if rows == 0 { ROWS_UNLOADED } else { rows },
             ..self.data.clone()
         }
-    }
-
-    /// What `procedure.scale_up` asks for, to be said more of.
-    pub(crate) fn scale_up(&mut self) -> &mut ScaleUp {
-        self.scale_up.get_or_insert_default()
     }
 
     fn points(&self) -> Vec<Point> {

@@ -1,3 +1,5 @@
+//! Plans of nodes on the machine where this is developed, and on those of the sources.
+
 use super::*;
 use host::{HostSpec, HostsSpec};
 use topology::fixture::{Counts, Numbering, Shape};

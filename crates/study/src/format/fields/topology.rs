@@ -5,6 +5,9 @@ use super::with;
 use crate::format::{Field, Type};
 use crate::settings::{Placing, Smt, Units};
 
+/// A part of which only one half is said so far; the rules want both.
+const PART: (Units, u32) = (Units::Cores, 1);
+
 pub(super) const FIELDS: &[Field] = &[
     with(
         "target.local.topology",
@@ -44,9 +47,9 @@ pub(super) const FIELDS: &[Field] = &[
     ),
     optional(
         "target.local.topology.units",
-        choice!(|d| d.topology_units;
-            "cores" => Some(Units::Cores), "l3" => Some(Units::L3),
-            "numa" => Some(Units::Numa), "sockets" => Some(Units::Sockets)
+        choice!(|d| d.local.topology.part.get_or_insert(PART).0;
+            "cores" => Units::Cores, "l3" => Units::L3,
+            "numa" => Units::Numa, "sockets" => Units::Sockets
         ),
         "What the part of the machine that all nodes together may have is counted in: cores, \
          groups of cores under one L3, NUMA nodes or sockets, all of one socket before those of \
@@ -54,7 +57,9 @@ pub(super) const FIELDS: &[Field] = &[
     ),
     optional(
         "target.local.topology.count",
-        Type::Count(1, 4096, |d, n| d.topology_count = Some(n as u32)),
+        Type::Count(1, 4096, |d, n| {
+            d.local.topology.part.get_or_insert(PART).1 = n as u32
+        }),
         "How many of them. Default: all of the machine.",
     ),
     optional(
