@@ -13,6 +13,7 @@ mod faults;
 pub(crate) mod hosts;
 mod imports;
 mod one_node;
+mod placed;
 mod power;
 mod probes;
 mod refusals;
