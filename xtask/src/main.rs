@@ -13,6 +13,7 @@
 mod ci;
 mod deny;
 mod docs;
+mod guest;
 mod kills;
 mod long;
 mod mutate;
@@ -46,6 +47,8 @@ enum Command {
     Audit(ci::AuditOptions),
     /// Dependencies: licences, sources, duplicates; advisories where cargo-deny is installed
     Deny,
+    /// Guests of several NUMA nodes under QEMU: what is read of a real kernel's /sys, and planned
+    Guest(guest::Options),
     /// kill -9 of command, agent and guard at any moment of a study: nothing may remain
     Kills(kills::Options),
     /// What long runs and runs of many trials cost to look at: time, memory, size of the page
@@ -72,6 +75,7 @@ fn main() -> ExitCode {
         Command::Cassandra(options) => ci::cassandra(&options),
         Command::Audit(options) => ci::audit(&options),
         Command::Deny => deny::run(),
+        Command::Guest(options) => guest::run(&options),
         Command::Kills(options) => kills::run(&options),
         Command::Long(options) => long::run(&options),
         Command::Mutate(options) => mutate::run(&options),

@@ -1,0 +1,40 @@
+//! The machine this runs on: whatever it is, it is read whole, and a plan on it stays in its nodes.
+//! `cargo xtask guest` runs this in guests of several nodes too.
+
+use std::path::Path;
+use topology::{CpuSet, Machine, Wish};
+
+#[test]
+fn this_machine_is_read_as_the_scheduler_has_it() {
+    let machine = Machine::read(Path::new("/")).expect("this machine is read");
+    // It takes a quota into account, which our reader does not: it may be less.
+    let usable = std::thread::available_parallelism().map_or(1, usize::from);
+    assert!(machine.allowed_cpus().len() >= usable, "{machine:?}");
+    let cores: Vec<usize> = (0..machine.cores.len()).collect();
+    assert_eq!(machine.cpus_of(&cores), machine.cpus());
+    for parts in [
+        machine
+            .packages
+            .iter()
+            .map(|part| &part.cores)
+            .collect::<Vec<_>>(),
+        machine.nodes.iter().map(|part| &part.cores).collect(),
+        machine.l3.iter().map(|part| &part.cores).collect(),
+    ] {
+        let sum: usize = parts.iter().map(|cores| cores.len()).sum();
+        assert_eq!(sum, machine.cores.len(), "each core is in one part");
+    }
+}
+
+#[test]
+fn an_instance_of_one_cpu_on_this_machine_is_on_one_node_that_has_it() {
+    let machine = Machine::read(Path::new("/")).expect("this machine is read");
+    let plan = topology::plan(&machine, &Wish::new(1, 1)).expect("one CPU is always there");
+    let cpus: CpuSet = plan.instances[0].cpus.iter().copied().collect();
+    assert!(cpus.is_subset(&machine.allowed_cpus()));
+    let homes = machine.nodes.iter().filter(|node| {
+        let own = machine.cpus_of(&node.cores);
+        cpus.is_subset(&own) && plan.instances[0].nodes == [node.os]
+    });
+    assert_eq!(homes.count(), 1);
+}

@@ -1,0 +1,145 @@
+//! The programs that a guest runs: ours, tests of crates that ask a real kernel, and one that was
+//! given. They come with the shared libraries that they need here.
+
+use crate::process::{self, cargo};
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+/// Tests that each guest runs as its last steps. A further executable is a row here.
+const TESTS: [Test; 1] = [Test {
+    package: "topology",
+    target: &["--test", "here"],
+    arguments: &["--include-ignored"],
+}];
+
+/// A test program of a crate.
+struct Test {
+    package: &'static str,
+    /// Which of its targets, in cargo's words: `--lib`, or `--test NAME`.
+    target: &'static [&'static str],
+    /// What it is given in the guest: names of tests, and options of libtest.
+    arguments: &'static [&'static str],
+}
+
+/// A program with what it is given.
+pub struct Program {
+    /// Its name in the guest.
+    pub name: String,
+    pub path: PathBuf,
+    pub arguments: Vec<String>,
+}
+
+impl Program {
+    /// One that was built already.
+    pub fn given(path: &Path, arguments: &[String]) -> Result<Program> {
+        let name = path.file_name().and_then(|name| name.to_str());
+        let name = name.with_context(|| format!("{} has no name", path.display()))?;
+        Ok(Program {
+            name: name.replace(|letter: char| !letter.is_ascii_alphanumeric(), "-"),
+            path: path.to_owned(),
+            arguments: arguments.to_vec(),
+        })
+    }
+}
+
+/// Builds our program; where it is.
+pub fn cassay() -> Result<PathBuf> {
+    let words = [
+        "build",
+        "--quiet",
+        "--profile",
+        "launch",
+        "--package",
+        "cassay",
+    ];
+    process::run(&cargo(), &words)?;
+    Ok(crate::ci::target().join("launch/cassay"))
+}
+
+/// Builds the tests of the table.
+pub fn tests() -> Result<Vec<Program>> {
+    let build = |test: &Test| {
+        let words = [
+            "test",
+            "--quiet",
+            "--no-run",
+            "--message-format",
+            "json",
+            "--package",
+        ];
+        let words = [&words[..], &[test.package], test.target].concat();
+        let said = process::output(&cargo(), &words)?;
+        let path = executable(&said);
+        let path = path.with_context(|| format!("cargo names no test of {}", test.package))?;
+        let words: Vec<String> = test.arguments.iter().map(|&word| word.to_owned()).collect();
+        let kind = test
+            .target
+            .last()
+            .map_or("", |word| word.trim_start_matches('-'));
+        Ok(Program {
+            name: format!("{}-{kind}", test.package),
+            ..Program::given(&path, &words)?
+        })
+    };
+    TESTS.iter().map(build).collect()
+}
+
+/// The test program that cargo's messages name.
+fn executable(messages: &str) -> Option<PathBuf> {
+    let messages = messages.lines().rev();
+    let mut messages = messages.filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    messages.find_map(|message| Some(PathBuf::from(message["executable"].as_str()?)))
+}
+
+/// The shared libraries of a program, and the loader that it names.
+pub fn libraries(program: &Path) -> Result<Vec<PathBuf>> {
+    let path = program
+        .to_str()
+        .context("the path of a program is no UTF-8")?;
+    match process::output("ldd", &[path]) {
+        Ok(said) => paths(&said),
+        Err(error) if error.to_string().contains("not a dynamic executable") => Ok(Vec::new()),
+        Err(error) => Err(error),
+    }
+}
+
+/// The paths that ldd names.
+fn paths(said: &str) -> Result<Vec<PathBuf>> {
+    let mut paths = Vec::new();
+    for line in said
+        .lines()
+        .filter(|line| !line.contains("statically linked"))
+    {
+        let line = line.trim();
+        let path = line.split_once("=> ").map_or(line, |(_, path)| path);
+        if path.starts_with("not found") {
+            bail!("a library is missing here: {line}");
+        }
+        let path = path.split(' ').next().filter(|path| path.starts_with('/'));
+        paths.extend(path.map(PathBuf::from));
+    }
+    Ok(paths)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn libraries_are_those_with_a_path() {
+        let said = "\tlinux-vdso.so.1 (0x00007ff)\n\tlibc.so.6 => /lib/x/libc.so.6 (0x0)\n\
+                    \t/lib64/ld-linux-x86-64.so.2 (0x0)\n";
+        let found = ["/lib/x/libc.so.6", "/lib64/ld-linux-x86-64.so.2"];
+        assert_eq!(paths(said).unwrap(), found.map(PathBuf::from));
+        assert!(paths("\tstatically linked\n").unwrap().is_empty());
+        assert!(paths("\tlibx.so => not found\n").is_err());
+    }
+
+    #[test]
+    fn a_test_program_is_the_last_that_cargo_names() {
+        let said = "{\"executable\":null}\n{\"executable\":\"/a\"}\n{\"success\":true}\n";
+        assert_eq!(executable(said), Some(PathBuf::from("/a")));
+        assert_eq!(executable("{\"executable\":null}\n"), None);
+    }
+}

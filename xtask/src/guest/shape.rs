@@ -1,0 +1,397 @@
+//! The shapes of guests: what QEMU is asked to make, what is changed when the guest runs, and what
+//! is planned on it. A further guest is a row of [`SHAPES`].
+
+use std::collections::BTreeSet;
+
+/// OS numbers.
+pub type Numbers = BTreeSet<u32>;
+
+/// A guest. Cores are counted through the machine, in the order of sockets and dies; threads of a
+/// core are neighbours in number, as QEMU has them.
+pub struct Shape {
+    pub name: &'static str,
+    /// What is particular about it.
+    pub about: &'static str,
+    pub sockets: u32,
+    /// Of each socket.
+    pub dies: u32,
+    /// Of each die.
+    pub cores: u32,
+    /// Of each core.
+    pub threads: u32,
+    /// From 0, in the order in which their cores come, those without cores last: Linux numbers
+    /// nodes as the firmware first names them. One node: the firmware names none.
+    pub nodes: &'static [Node],
+    /// `[from][to]`; empty: the firmware states none.
+    pub distances: &'static [&'static [u32]],
+    /// Cores from this one on could be plugged in, and are not there.
+    pub absent_from: Option<u32>,
+    /// CPUs that are switched off when the guest runs.
+    pub offline: &'static [u32],
+    /// Nodes that are not online: they have neither memory nor a CPU that is there.
+    pub gone_nodes: &'static [u32],
+    pub cgroup: Cgroup,
+    /// The node whose CPUs and memory a control group is given, to be seen from inside.
+    pub confined_to: u32,
+    pub wishes: &'static [Wish],
+    /// The same machine in hwloc's notation, where that can say it: plans for both must be one.
+    pub synthetic: Option<&'static str>,
+}
+
+/// A NUMA node.
+pub struct Node {
+    pub cores: &'static [u32],
+    /// 0: none.
+    pub memory_mib: u64,
+    /// A cache in front of its memory; 0: none. With one, the guest gets an HMAT.
+    pub side_cache_mib: u64,
+}
+
+/// Which control groups the guest mounts.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Cgroup {
+    V1,
+    V2,
+}
+
+/// What is planned.
+pub struct Wish {
+    pub instances: u32,
+    pub vcpus: u32,
+    /// Of each instance.
+    pub memory_mib: u64,
+    /// What no instance may cross.
+    pub within: Within,
+}
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Within {
+    L3,
+    Node,
+    Package,
+}
+
+const fn node(cores: &'static [u32], memory_mib: u64) -> Node {
+    Node {
+        cores,
+        memory_mib,
+        side_cache_mib: 0,
+    }
+}
+
+const fn wish(instances: u32, vcpus: u32, memory_mib: u64, within: Within) -> Wish {
+    Wish {
+        instances,
+        vcpus,
+        memory_mib,
+        within,
+    }
+}
+
+/// What most shapes have.
+const PLAIN: Shape = Shape {
+    name: "",
+    about: "",
+    sockets: 1,
+    dies: 1,
+    cores: 1,
+    threads: 1,
+    nodes: &[],
+    distances: &[],
+    absent_from: None,
+    offline: &[],
+    gone_nodes: &[],
+    cgroup: Cgroup::V2,
+    confined_to: 0,
+    wishes: &[],
+    synthetic: None,
+};
+
+/// All of them.
+pub const SHAPES: [Shape; 6] = [
+    Shape {
+        name: "flat",
+        about: "firmware that knows no NUMA",
+        cores: 4,
+        nodes: &[node(&[0, 1, 2, 3], 512)],
+        wishes: &[wish(2, 2, 128, Within::Node)],
+        synthetic: Some("pack:1 [numa(memory=512MiB)] l3:1 core:4 pu:1"),
+        ..PLAIN
+    },
+    Shape {
+        name: "dies",
+        about: "2 packages of 2 dies, each a node; 2 threads per core; EPYC's distances",
+        sockets: 2,
+        dies: 2,
+        cores: 2,
+        threads: 2,
+        nodes: &[
+            node(&[0, 1], 256),
+            node(&[2, 3], 256),
+            node(&[4, 5], 256),
+            node(&[6, 7], 256),
+        ],
+        distances: &[
+            &[10, 16, 32, 32],
+            &[16, 10, 32, 32],
+            &[32, 32, 10, 16],
+            &[32, 32, 16, 10],
+        ],
+        confined_to: 2,
+        wishes: &[
+            wish(4, 4, 192, Within::L3),
+            wish(8, 2, 64, Within::L3),
+            wish(2, 8, 300, Within::Package),
+        ],
+        synthetic: Some("pack:2 die:2 [numa(memory=256MiB)] l3:1 core:2 pu:2"),
+        ..PLAIN
+    },
+    Shape {
+        name: "offline",
+        about: "a thread, a core and the CPUs of a whole node are off; a node of memory only",
+        sockets: 3,
+        cores: 4,
+        threads: 2,
+        nodes: &[
+            node(&[0, 1, 2, 3], 256),
+            node(&[4, 5, 6, 7], 256),
+            node(&[8, 9, 10, 11], 256),
+            node(&[], 256),
+        ],
+        distances: &[
+            &[10, 21, 21, 17],
+            &[21, 10, 21, 28],
+            &[21, 21, 10, 28],
+            &[17, 28, 28, 10],
+        ],
+        offline: &[3, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23],
+        cgroup: Cgroup::V1,
+        confined_to: 1,
+        wishes: &[wish(4, 2, 64, Within::Node), wish(2, 4, 64, Within::Node)],
+        ..PLAIN
+    },
+    Shape {
+        name: "interleaved",
+        about: "2 nodes below one L3, CPU numbers going from one to the other",
+        sockets: 2,
+        cores: 4,
+        threads: 2,
+        nodes: &[
+            node(&[0, 2], 256),
+            node(&[1, 3], 256),
+            node(&[4, 6], 256),
+            node(&[5, 7], 256),
+        ],
+        distances: &[
+            &[10, 11, 21, 21],
+            &[11, 10, 21, 21],
+            &[21, 21, 10, 11],
+            &[21, 21, 11, 10],
+        ],
+        cgroup: Cgroup::V1,
+        confined_to: 3,
+        wishes: &[
+            wish(4, 4, 192, Within::Node),
+            wish(2, 8, 300, Within::Package),
+        ],
+        ..PLAIN
+    },
+    Shape {
+        name: "gaps",
+        about: "numbers of nodes with a gap, where the CPUs are not there; CPUs without memory; a \
+                node that has lost both; distances that differ by direction",
+        sockets: 4,
+        cores: 2,
+        threads: 2,
+        nodes: &[
+            node(&[0, 1], 320),
+            node(&[2], 0),
+            node(&[3], 0),
+            node(&[4, 5], 256),
+            node(&[6, 7], 0),
+            node(&[], 256),
+        ],
+        distances: &[
+            &[10, 12, 13, 14, 15, 16],
+            &[22, 10, 23, 24, 25, 26],
+            &[32, 33, 10, 34, 35, 36],
+            &[42, 43, 44, 10, 45, 46],
+            &[52, 53, 54, 55, 10, 56],
+            &[62, 63, 64, 65, 66, 10],
+        ],
+        absent_from: Some(6),
+        offline: &[4, 5],
+        gone_nodes: &[4],
+        confined_to: 3,
+        wishes: &[wish(2, 4, 192, Within::Node), wish(5, 2, 64, Within::Node)],
+        ..PLAIN
+    },
+    Shape {
+        name: "eight",
+        about: "2 packages of 4 nodes, each with 2 dies, their L3 and a memory-side cache (HMAT)",
+        sockets: 2,
+        dies: 8,
+        cores: 2,
+        nodes: &[
+            cached(&[0, 1, 2, 3]),
+            cached(&[4, 5, 6, 7]),
+            cached(&[8, 9, 10, 11]),
+            cached(&[12, 13, 14, 15]),
+            cached(&[16, 17, 18, 19]),
+            cached(&[20, 21, 22, 23]),
+            cached(&[24, 25, 26, 27]),
+            cached(&[28, 29, 30, 31]),
+        ],
+        distances: &[
+            &[10, 16, 16, 16, 32, 32, 32, 32],
+            &[16, 10, 16, 16, 32, 32, 32, 32],
+            &[16, 16, 10, 16, 32, 32, 32, 32],
+            &[16, 16, 16, 10, 32, 32, 32, 32],
+            &[32, 32, 32, 32, 10, 16, 16, 16],
+            &[32, 32, 32, 32, 16, 10, 16, 16],
+            &[32, 32, 32, 32, 16, 16, 10, 16],
+            &[32, 32, 32, 32, 16, 16, 16, 10],
+        ],
+        confined_to: 5,
+        wishes: &[
+            wish(16, 2, 64, Within::L3),
+            wish(8, 4, 128, Within::Node),
+            wish(2, 16, 400, Within::Package),
+        ],
+        synthetic: Some("pack:2 group:4 [numa(memory=192MiB)] die:2 l3:1 core:2 pu:1"),
+        ..PLAIN
+    },
+];
+
+const fn cached(cores: &'static [u32]) -> Node {
+    Node {
+        cores,
+        memory_mib: 192,
+        side_cache_mib: 32,
+    }
+}
+
+impl Shape {
+    /// Cores that could be there.
+    pub fn cores_possible(&self) -> u32 {
+        self.sockets * self.dies * self.cores
+    }
+
+    /// Cores that are there.
+    pub fn cores_present(&self) -> u32 {
+        self.absent_from.unwrap_or_else(|| self.cores_possible())
+    }
+
+    /// The CPUs of these cores that are there and online, once the guest has switched off its own.
+    pub fn online_of(&self, cores: impl IntoIterator<Item = u32>) -> Numbers {
+        let cpus = cores
+            .into_iter()
+            .filter(|&core| core < self.cores_present());
+        let cpus = cpus.flat_map(|core| core * self.threads..(core + 1) * self.threads);
+        cpus.filter(|cpu| !self.offline.contains(cpu)).collect()
+    }
+
+    /// The online CPUs of `count` parts of equal size that all cores are cut into; those without
+    /// one are left out.
+    pub fn parts(&self, count: u32) -> Vec<Numbers> {
+        let each = self.cores_possible() / count;
+        let parts = (0..count).map(|part| self.online_of(part * each..(part + 1) * each));
+        parts.filter(|cpus| !cpus.is_empty()).collect()
+    }
+
+    /// The online CPUs of a node.
+    pub fn node_cpus(&self, node: u32) -> Numbers {
+        let cores = self.nodes[node as usize].cores;
+        self.online_of(cores.iter().copied())
+    }
+
+    /// The nodes that are online, by number.
+    pub fn nodes_online(&self) -> impl Iterator<Item = u32> + '_ {
+        (0..self.nodes.len() as u32).filter(|node| !self.gone_nodes.contains(node))
+    }
+
+    pub fn memory_mib(&self) -> u64 {
+        self.nodes.iter().map(|node| node.memory_mib).sum()
+    }
+
+    pub fn has_side_caches(&self) -> bool {
+        self.nodes.iter().any(|node| node.side_cache_mib > 0)
+    }
+}
+
+/// A set as the kernel writes it.
+pub fn list(numbers: &Numbers) -> String {
+    let mut ranges: Vec<(u32, u32)> = Vec::new();
+    for &number in numbers {
+        match ranges.last_mut() {
+            Some((_, last)) if *last + 1 == number => *last = number,
+            _ => ranges.push((number, number)),
+        }
+    }
+    let text = ranges.iter().map(|(first, last)| match first == last {
+        true => first.to_string(),
+        false => format!("{first}-{last}"),
+    });
+    text.collect::<Vec<_>>().join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_shape_can_be_made() {
+        for shape in &SHAPES {
+            let name = shape.name;
+            let cores: Vec<u32> = shape.nodes.iter().flat_map(|n| n.cores).copied().collect();
+            let distinct: Numbers = cores.iter().copied().collect();
+            assert_eq!(
+                distinct.len(),
+                cores.len(),
+                "{name}: a core is in two nodes"
+            );
+            let all: Numbers = (0..shape.cores_possible()).collect();
+            assert_eq!(distinct, all, "{name}: cores without a node");
+            let firsts = shape.nodes.iter().filter_map(|node| node.cores.first());
+            let with_cores = shape.nodes.iter().take_while(|node| !node.cores.is_empty());
+            assert!(
+                firsts.clone().is_sorted(),
+                "{name}: Linux numbers its nodes otherwise"
+            );
+            assert_eq!(firsts.count(), with_cores.count(), "{name}: likewise");
+            let square = shape
+                .distances
+                .iter()
+                .all(|row| row.len() == shape.nodes.len());
+            let count = shape.distances.len();
+            assert!(square && [0, shape.nodes.len()].contains(&count), "{name}");
+            assert!(
+                shape.memory_mib() <= 2048,
+                "{name}: too much memory for a laptop"
+            );
+        }
+    }
+
+    #[test]
+    fn nodes_are_gone_that_have_neither_cpus_nor_memory() {
+        for shape in &SHAPES {
+            for (node, had) in (0..).zip(shape.nodes) {
+                let is_there = |core: &u32| *core < shape.cores_present();
+                let is_empty = had.memory_mib == 0 && !had.cores.iter().any(is_there);
+                let is_gone = shape.gone_nodes.contains(&node);
+                assert_eq!(is_gone, is_empty, "{} node {node}", shape.name);
+            }
+        }
+    }
+
+    #[test]
+    fn a_set_is_written_as_the_kernel_writes_it() {
+        for (numbers, text) in [
+            (&[][..], ""),
+            (&[3], "3"),
+            (&[0, 1, 2, 5, 7, 8], "0-2,5,7-8"),
+        ] {
+            assert_eq!(list(&numbers.iter().copied().collect()), text);
+        }
+    }
+}
