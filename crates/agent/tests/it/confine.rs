@@ -33,9 +33,12 @@ fn group(host: &Host, place: &host::CgroupDir) -> bool {
     place.dir.join("node1").exists()
 }
 
-/// The CPUs that this process may use: at least one.
+/// The CPUs that this process may use: at least one. The kernel lists those that are offline too,
+/// which no group has.
 fn own_cpus() -> CpuSet {
-    host::Whereabouts::own().unwrap().all_cpus()
+    let online = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap();
+    let own = host::Whereabouts::own().unwrap().all_cpus();
+    own.intersection(&set(&online))
 }
 
 #[test]
