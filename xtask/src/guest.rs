@@ -72,7 +72,7 @@ pub fn run(options: &Options) -> Result<()> {
     if let Some(path) = &options.program {
         others.push(programs::Program::given(path, &options.arguments)?);
     }
-    let content = image::Content::read(&parts.busybox, &cassay, &others, &folder)?;
+    let content = image::Content::read(&parts, &cassay, &others, &folder)?;
     let is_asked = |shape: &&Shape| {
         let asked = &options.shapes;
         asked.is_empty() || asked.iter().any(|name| name == shape.name)
@@ -186,6 +186,8 @@ impl Guest<'_> {
             let said = told.output(&format!("program-{}", other.name))?;
             let last = said.trim_end().lines().next_back().unwrap_or_default();
             println!("{:12} {}: {last}", self.shape.name, other.name);
+            let skipped = said.lines().filter_map(|line| line.split_once("SKIPPED "));
+            wrong.extend(skipped.map(|(_, what)| format!("skipped: {what}")));
         }
         Ok(wrong)
     }

@@ -1,6 +1,7 @@
 //! The first file system of a guest: busybox, init, the steps, the programs with their libraries.
 
 use super::cpio::Archive;
+use super::parts::Parts;
 use super::programs::{self, Program};
 use super::steps::{self, Step};
 use crate::process;
@@ -17,11 +18,14 @@ pub struct Content {
 impl Content {
     /// Reads the programs. Debug information stays here: it is two thirds of them, and a guest has
     /// little memory.
-    pub fn read(busybox: &Path, cassay: &Path, others: &[Program], work: &Path) -> Result<Content> {
+    pub fn read(parts: &Parts, cassay: &Path, others: &[Program], work: &Path) -> Result<Content> {
         let mut content = Content {
             files: BTreeMap::new(),
         };
-        content.add("bin/busybox", busybox)?;
+        content.add("bin/busybox", &parts.busybox)?;
+        for (index, module) in parts.modules.iter().enumerate() {
+            content.add(&format!("modules/{index}.ko"), module)?;
+        }
         let ours = [("cassay", cassay)];
         let others = others
             .iter()
@@ -50,7 +54,7 @@ impl Content {
     /// The archive with these steps.
     pub fn archive(&self, steps: &[Step]) -> Vec<u8> {
         let mut archive = Archive::default();
-        for folder in ["dev", "proc", "sys", "tmp", "root"] {
+        for folder in ["dev", "proc", "sys", "tmp", "root", "modules"] {
             archive.folder(folder);
         }
         archive.file("init", steps::INIT.as_bytes());

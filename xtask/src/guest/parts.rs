@@ -14,9 +14,23 @@ const KERNEL: &str = "linux-image-cloud-amd64";
 
 const BUSYBOX: &str = "busybox-static";
 
+/// What hosts that stand in for machines need of the kernel, and Debian's has as modules: each
+/// after those that it needs.
+const MODULES: [&str; 7] = [
+    "/llc.ko",
+    "/stp.ko",
+    "/bridge.ko",
+    "/veth.ko",
+    "/loop.ko",
+    "/sch_netem.ko",
+    "/sch_tbf.ko",
+];
+
 /// Where they are.
 pub struct Parts {
     pub kernel: PathBuf,
+    /// Modules of the kernel, to be inserted in this order; none of one that was given.
+    pub modules: Vec<PathBuf>,
     pub busybox: PathBuf,
 }
 
@@ -31,16 +45,25 @@ impl Parts {
         qemu()?;
         let has_pdeathsig = process::output("setpriv", &["--pdeathsig", "KILL", "true"]);
         has_pdeathsig.context("hint: setpriv is in util-linux; it ends QEMU when this ends")?;
+        let modules = folder.join("modules");
         let parts = Parts {
+            modules: match kernel {
+                Some(_) => Vec::new(),
+                None => MODULES.map(|name| modules.join(&name[1..])).to_vec(),
+            },
             kernel: kernel.map_or_else(|| folder.join("kernel"), Path::to_owned),
             busybox: busybox.map_or_else(|| folder.join("busybox"), Path::to_owned),
         };
-        if !parts.kernel.is_file() && kernel.is_none() {
-            let package = package_of(KERNEL)?;
-            take(folder, &package, "boot", "vmlinuz-", &parts.kernel)?;
+        let are_there = parts.modules.iter().all(|path| path.is_file());
+        if kernel.is_none() && !(parts.kernel.is_file() && are_there) {
+            std::fs::create_dir_all(&modules).context("make the folder of the modules")?;
+            let mut files = vec![("/boot/vmlinuz-", parts.kernel.as_path())];
+            let paths = parts.modules.iter().map(PathBuf::as_path);
+            files.extend(MODULES.into_iter().zip(paths));
+            take(folder, &package_of(KERNEL)?, &files)?;
         }
         if !parts.busybox.is_file() && busybox.is_none() {
-            take(folder, BUSYBOX, "bin", "busybox", &parts.busybox)?;
+            take(folder, BUSYBOX, &[("/bin/busybox", &parts.busybox)])?;
         }
         for part in [&parts.kernel, &parts.busybox] {
             ensure!(part.is_file(), "{} is no file", part.display());
@@ -73,8 +96,8 @@ fn qemu() -> Result<()> {
     Ok(())
 }
 
-/// Downloads a package and takes one file of it, whose name begins like this.
-fn take(folder: &Path, package: &str, inside: &str, begin: &str, to: &Path) -> Result<()> {
+/// Downloads a package and takes files of it: a part of their paths, and where they go.
+fn take(folder: &Path, package: &str, files: &[(&str, &Path)]) -> Result<()> {
     let packed = folder.join(package);
     if packed.exists() {
         std::fs::remove_dir_all(&packed).context("remove what was half done")?;
@@ -82,23 +105,24 @@ fn take(folder: &Path, package: &str, inside: &str, begin: &str, to: &Path) -> R
     std::fs::create_dir_all(&packed).context("make the folder of the parts")?;
     println!("downloading {package}");
     // apt-get downloads to where it runs.
-    let script = "cd \"$1\" && apt-get download -qq \"$2\" && dpkg-deb -x ./*.deb unpacked";
+    let script = "cd \"$1\" && apt-get download -qq \"$2\" && dpkg-deb -x ./*.deb . && \
+                  find . -type f";
     let place = packed
         .to_str()
         .context("the path of the tree is no UTF-8")?;
-    process::output("sh", &["-c", script, "sh", place, package])
-        .with_context(|| missing(package))?;
-    let unpacked = packed.join("unpacked").join(inside);
-    let entries = std::fs::read_dir(&unpacked);
-    let entries = entries.with_context(|| format!("look into {package}"))?;
-    let is_it = |path: &PathBuf| {
-        let name = path.file_name().and_then(|name| name.to_str());
-        name.is_some_and(|name| name.starts_with(begin))
-    };
-    let file = entries.flatten().map(|entry| entry.path()).find(is_it);
-    let file = file.with_context(|| format!("{package} has no {inside}/{begin}"))?;
-    std::fs::rename(&file, to).with_context(|| format!("move {}", file.display()))?;
+    let all = process::output("sh", &["-c", script, "sh", place, package]);
+    let all = all.with_context(|| missing(package))?;
+    for (part, to) in files {
+        let file = named(&all, part);
+        let file = file.with_context(|| format!("{package} has no {part}"))?;
+        std::fs::rename(packed.join(file), to).with_context(|| format!("take {file}"))?;
+    }
     std::fs::remove_dir_all(&packed).context("remove the rest of a package")
+}
+
+/// The first of these paths with this part.
+fn named<'a>(paths: &'a str, part: &str) -> Option<&'a str> {
+    paths.lines().find(|path| path.contains(part))
 }
 
 fn missing(package: &str) -> String {
@@ -131,6 +155,14 @@ fn first_dependency(said: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_is_found_by_a_part_of_its_path() {
+        let paths = "./share/busybox.1\n./boot/vmlinuz-6.1\n./lib/veth.ko\n./bin/busybox\n";
+        assert_eq!(named(paths, "/boot/vmlinuz-"), Some("./boot/vmlinuz-6.1"));
+        assert_eq!(named(paths, "/bin/busybox"), Some("./bin/busybox"));
+        assert_eq!(named(paths, "/loop.ko"), None);
+    }
 
     #[test]
     fn a_name_leads_to_its_first_dependency() {

@@ -7,11 +7,19 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// Tests that each guest runs as its last steps. A further executable is a row here.
-const TESTS: [Test; 1] = [Test {
-    package: "topology",
-    target: &["--test", "here"],
-    arguments: &["--include-ignored"],
-}];
+const TESTS: [Test; 2] = [
+    Test {
+        package: "topology",
+        target: &["--test", "here"],
+        arguments: &[],
+    },
+    Test {
+        package: "agent",
+        target: &["--test", "it"],
+        // One after the other: emulated CPUs take turns.
+        arguments: &["confine::", "nodes::", "--test-threads", "1", "--nocapture"],
+    },
+];
 
 /// A test program of a crate.
 struct Test {

@@ -1,7 +1,7 @@
 //! What a guest does, as scripts that its init runs in order, and what it said of them. Pure.
 //!
-//! A further executable is a row of `TESTS` in `programs.rs`, or comes with `--program`: it becomes
-//! the last step. A further look of ours is a line of [`all`] and its judgement in `guest.rs`.
+//! A further executable is a row of `TESTS` in `programs.rs`, or comes with `--program`: it is run
+//! after all of ours. A further look of ours is a line of [`all`] and its judgement in `guest.rs`.
 
 use super::plans;
 use super::shape::{Cgroup, Numbers, Shape, list};
@@ -76,7 +76,7 @@ fn setup(shape: &Shape) -> String {
     for cpu in shape.offline {
         let _ = writeln!(script, "echo 0 >/sys/devices/system/cpu/cpu{cpu}/online");
     }
-    script + "uname -r\n"
+    script + "for module in /modules/*; do test ! -e $module || insmod $module; done\nuname -r\n"
 }
 
 /// A hierarchy for each controller, as systemd 219 and SysV's init had them.

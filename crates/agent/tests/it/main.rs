@@ -16,6 +16,7 @@ mod limits;
 mod links;
 mod machine;
 mod network;
+mod nodes;
 mod outlive;
 mod power;
 mod rot;

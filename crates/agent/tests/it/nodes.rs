@@ -1,0 +1,85 @@
+//! Processes that are bound to each NUMA node of this machine, with CPUs and memory, one after the
+//! other. A machine of one node proves little by it: `cargo xtask guest` runs this in guests of
+//! several.
+
+use super::hosts::{able, id, make, spec, wait_until};
+use host::{Agent, Confinement, CpuSet, HostAbility, HostSpec, Memory, Start, process};
+use std::path::Path;
+
+/// What the process writes to, in bytes: far more than the pages of its program.
+const WRITTEN_BYTES: u64 = 4 << 20;
+
+/// Memory that was written to, and then nothing.
+fn fill() -> std::process::Command {
+    let mut command = process::command(Path::new("/bin/sh"));
+    let zeros = format!("head -c {WRITTEN_BYTES} /dev/zero | tr '\\0' a");
+    command.args(["-c", &format!("x=$({zeros}); sleep 600 & wait; : $x")]);
+    command
+}
+
+/// The nodes that have CPUs and memory that a host may use, with those CPUs.
+fn nodes(agent: &Agent) -> Vec<(u32, CpuSet)> {
+    let machine = agent.machine().unwrap();
+    let own = machine.allowed_cpus();
+    let least_bytes = WRITTEN_BYTES * 4;
+    let has_memory = |bytes: Option<u64>| bytes.is_none_or(|bytes| bytes > least_bytes);
+    let nodes = machine.nodes.iter();
+    let nodes = nodes.filter(|node| node.allowed && has_memory(node.memory_bytes));
+    let nodes = nodes.map(|node| (node.os, machine.cpus_of(&node.cores).intersection(&own)));
+    nodes.filter(|(_, cpus)| !cpus.is_empty()).collect()
+}
+
+/// Starts a process on each node, and asks the kernel where it is.
+fn bind_to_each(agent: &Agent, output: &Path, is_grouped: bool) {
+    for (node, cpus) in nodes(agent) {
+        let one: CpuSet = [node].into_iter().collect();
+        let to = Confinement {
+            name: format!("node{node}"),
+            cpus: Some(cpus.clone()),
+            memory: Memory::Bound(one.clone()),
+        };
+        let start = Start::new(&fill(), output).unwrap().confined(Some(to));
+        let process = agent.start_by(&start).unwrap();
+        wait_until("its memory is on its node", || {
+            let found = agent.whereabouts(process).unwrap().resident_bytes;
+            found
+                .get(&node)
+                .is_some_and(|&bytes| bytes >= WRITTEN_BYTES)
+        });
+        let found = agent.whereabouts(process).unwrap();
+        assert_eq!(found.all_cpus(), cpus, "node {node}");
+        if is_grouped {
+            assert_eq!(found.all_memory_nodes(), one, "{found:?}");
+        }
+        let elsewhere = found.resident_bytes.iter();
+        let elsewhere = elsewhere.filter(|&(&other, _)| other != node);
+        // Pages of files are where who read them first was.
+        let elsewhere: u64 = elsewhere.map(|(_, bytes)| bytes).sum();
+        assert!(elsewhere < WRITTEN_BYTES, "node {node}: {found:?}");
+        agent
+            .end_process(process, std::time::Duration::ZERO)
+            .unwrap();
+    }
+}
+
+#[test]
+fn a_group_binds_a_process_to_each_node_of_this_machine() {
+    if !able(&[HostAbility::Network, HostAbility::Cpus]) {
+        return;
+    }
+    let root = tempfile::tempdir().unwrap();
+    let folder = root.path().join("cluster");
+    let hosts = make("nodes", &spec(1, HostSpec::default()), &folder);
+    let host = &hosts.all()[0];
+    bind_to_each(host.agent(), &host.folder().join("output"), true);
+    hosts.end().unwrap();
+}
+
+#[test]
+fn affinity_and_policy_bind_a_process_to_each_node_of_this_machine() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = root.path().join("cluster");
+    let agent = Agent::of_machine(&id("nodes-here"), &folder).unwrap();
+    bind_to_each(&agent, &folder.join("output"), false);
+    agent.end().unwrap();
+}
