@@ -50,7 +50,7 @@ pub use handle::{Anew, Handles, HostHandle, Newcomer, NodeControl, NodeHandle, O
 pub use host::{DiskSpec, HostSpec, HostsSpec, Isolation, LinkSpec, VolumeUse};
 pub use local::{
     Effect, HostInfo, NodeConfiguration, NodePlace, Observed, Proof, Restarts, SchemaOption,
-    memory_bytes, yaml_refusal,
+    memory_bytes, unplaceable, yaml_refusal,
 };
 pub use members::{Member, Members, Standing};
 pub use null::{Drift, ErrorCode, Latency, NullSpec, Stall};

@@ -73,7 +73,8 @@ pub fn check(study: &Study) -> Result<()> {
         .into_iter()
         .filter(|one| one.refuses)
         .collect();
-    let crowded = crowded(study, &Room::here());
+    let mut crowded = crowded(study, &Room::here());
+    crowded.extend(unplaceable(study));
     if refusing.is_empty() && crowded.is_empty() {
         return Ok(());
     }
@@ -90,6 +91,25 @@ pub fn check(study: &Study) -> Result<()> {
     let lines: String = reasons.iter().map(line).collect();
     let crowded: String = crowded.iter().map(|why| format!("\n  {why}")).collect();
     bail!("the study needs what cannot be had here:{lines}{crowded}");
+}
+
+/// Nodes that cannot be placed on this machine as a variant has it, each sentence once.
+fn unplaceable(study: &Study) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for variant in &study.variants {
+        let local = variant.settings.target.local();
+        let Some(why) = local.and_then(cluster::unplaceable) else {
+            continue;
+        };
+        let said = match variant.name.as_str() {
+            "-" => why,
+            name => format!("“{name}”: {why}"),
+        };
+        if !all.contains(&said) {
+            all.push(said);
+        }
+    }
+    all
 }
 
 /// Connections for which there is no room, each sentence once.

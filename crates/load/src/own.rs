@@ -14,10 +14,45 @@ pub(crate) fn own(cpu: Option<usize>, realtime: bool) -> bool {
     realtime && go_before_others()
 }
 
-/// The least of the real-time priorities: before all that have none, behind all that have one. A
-/// worker without an answer sleeps; one that never does is held to 95 % of a CPU by the system.
+/// Real-time priority of the thread that puts parts together: the least there is, before all that
+/// have none and behind all that have one.
+const MERGER: libc::c_int = 1;
+
+/// That of workers, which do not wait for it. A worker without an answer sleeps; one that never
+/// does is held to 95 % of a CPU by the system.
+const WORKER: libc::c_int = 2;
+
 fn go_before_others() -> bool {
-    let least = libc::sched_param { sched_priority: 1 };
-    // SAFETY: the call reads `least`, which outlives it, and acts on the calling thread alone.
-    unsafe { libc::sched_setscheduler(0, libc::SCHED_RR, &raw const least) == 0 }
+    schedule(0, libc::SCHED_RR, WORKER)
+}
+
+fn schedule(thread: libc::pid_t, policy: libc::c_int, priority: libc::c_int) -> bool {
+    let param = libc::sched_param {
+        sched_priority: priority,
+    };
+    // SAFETY: the call reads `param`, which outlives it, and acts on one thread alone.
+    unsafe { libc::sched_setscheduler(thread, policy, &raw const param) == 0 }
+}
+
+/// The turn of the thread that puts the workers' parts together: before programs that have no
+/// priority, behind the workers. A loaded node on the same CPUs was seen to keep it waiting for
+/// three seconds. What it starts meanwhile has no part in it, and it ends with this.
+#[derive(Debug)]
+pub(crate) struct Turn(Option<libc::pid_t>);
+
+impl Turn {
+    /// The calling thread's, if it is wanted and may be had.
+    pub fn take(wanted: bool) -> Turn {
+        let thread = rustix::thread::gettid().as_raw_nonzero().get();
+        let policy = libc::SCHED_RR | libc::SCHED_RESET_ON_FORK;
+        Turn((wanted && schedule(thread, policy, MERGER)).then_some(thread))
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        if let Some(thread) = self.0 {
+            schedule(thread, libc::SCHED_OTHER, 0);
+        }
+    }
 }

@@ -11,7 +11,7 @@ use crate::history::History;
 use crate::inflight::SLOTS_MAX;
 use crate::ledger::{Keeps, LEDGER_OPERATIONS_MAX, Ledger};
 use crate::merge::Merger;
-use crate::own::own;
+use crate::own::{Turn, own};
 use crate::recorder::{PARTS_PER_WORKER, Part, Recorder};
 use crate::room::{Connections, Room};
 use crate::schedule::Schedule;
@@ -49,6 +49,8 @@ pub struct Load {
     interval_ns: u64,
     /// End of the last interval that the caller was given.
     shown_ns: u64,
+    /// That of the caller's thread.
+    _turn: Turn,
 }
 
 /// What waiting for load has brought.
@@ -136,6 +138,7 @@ impl Load {
             merger: Merger::new(config.workers, Arc::clone(&config.program)),
             interval_ns: config.interval.as_nanos() as u64,
             shown_ns: 0,
+            _turn: Turn::take(config.realtime),
         })
     }
 

@@ -28,6 +28,7 @@ pub(crate) mod state;
 
 pub(crate) use node::LocalNode;
 pub use place::HostInfo;
+pub use placement::unplaceable;
 pub use proof::{Effect, NodeConfiguration, NodePlace, Observed, Proof, SchemaOption};
 pub(crate) use proof::{keyspace_proofs, table_proofs};
 pub(crate) use reopen::cluster as reopen;

@@ -9,6 +9,7 @@ use crate::spec::{Collector, LocalSpec};
 use anyhow::{Context, Result};
 use host::{Confinement, Memory};
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use topology::{CpuSet, Housekeeping, Instance, Machine, Part, Plan, Units, Wish};
 
 use super::{jvm, room};
@@ -160,6 +161,17 @@ fn in_turn(machine: &Machine, cpus: &CpuSet) -> Vec<u32> {
     // Stable: cores stay in their order.
     all.sort_by_key(|(thread, _)| *thread);
     all.into_iter().map(|(_, cpu)| cpu).collect()
+}
+
+/// Why the nodes of a spec cannot be placed on this machine as it has it; none if they can, or if
+/// nothing is said of it. Nothing is started.
+pub fn unplaceable(spec: &LocalSpec) -> Option<String> {
+    if spec.topology == Topology::default() {
+        return None;
+    }
+    let machine = Machine::read(Path::new("/")).map_err(anyhow::Error::new);
+    let layout = machine.and_then(|machine| Layout::of(spec, &machine));
+    layout.err().map(|error| format!("{error:#}"))
 }
 
 /// What is kept free for the client before nodes are planned.

@@ -208,3 +208,20 @@ fn connections_for_which_there_is_no_room_refuse_the_study_with_all_numbers() {
     let few = "client: {workers: 64, connections_per_node: 400}\n";
     assert_eq!(refusal("{local: {}}", few), None);
 }
+
+#[test]
+fn nodes_that_cannot_be_placed_here_are_refused_before_anything_starts() {
+    let of = |counts: &str| {
+        let text = format!(
+            "study: s\nquestion: q\ntarget: {{local: {{nodes: 1}}}}\n\
+             workload: {{use: standard1, mix: {{write: 1}}}}\n\
+             procedure: {{scale_up: {{units: cores, counts: {counts}}}, fixed: {{threads: 4}}}}\n"
+        );
+        resolve("s.yaml", &text, &Overrides::default()).unwrap()
+    };
+    assert_eq!(unplaceable(&of("[1]")), Vec::<String>::new());
+    let said = format!("{:#}", check(&of("[1, 4096]")).unwrap_err());
+    assert!(said.contains("“4096-cores”"), "{said}");
+    assert!(said.contains("hint: take at most"), "{said}");
+    assert!(!said.contains("“1-core”"), "{said}");
+}
