@@ -328,8 +328,12 @@ impl Cluster {
         self.local().map_or(Ok(Vec::new()), local::Nodes::places)
     }
 
-    /// How its nodes are placed, why, and what the client has of the machine: a sentence each.
-    /// Nothing where nothing is said of it.
+    /// What the client has of the machine beside nodes that are placed, in a sentence.
+    pub fn client_sentence(&self) -> Option<&str> {
+        self.local()?.layout().of_client.as_deref()
+    }
+
+    /// How its nodes are placed and why, a sentence each. Nothing where nothing is said of it.
     pub fn placement_sentences(&self) -> &[String] {
         let layout = self.local().map(local::Nodes::layout);
         layout.map_or(&[], |layout| &layout.sentences)

@@ -162,7 +162,7 @@ pub(crate) struct StartProcess {
     pub output: PathBuf,
     /// What it is confined to; none: all that its host has.
     #[serde(default)]
-    pub confinement: Option<Confinement>,
+    pub confinement: Option<Box<Confinement>>,
 }
 
 impl StartProcess {

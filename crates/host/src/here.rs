@@ -208,7 +208,7 @@ impl Here {
         let output = output.with_context(|| format!("write {}", start.output.display()))?;
         let errors = output.try_clone().context("share the output file")?;
         command.stdout(output).stderr(errors);
-        confine::admit(&mut command, self.group.get(), start.confinement.as_ref())?;
+        confine::admit(&mut command, self.group.get(), start.confinement.as_deref())?;
         let process = self.children.start(command)?;
         self.faults.remember(process, start);
         Ok(process)

@@ -195,7 +195,8 @@ impl Ratio {
                 self.over
             ));
         }
-        if !self.over.is_empty() && !(self.of_at.is_empty() && self.to_at.is_empty()) {
+        let names_place = !self.of_at.is_empty() || !self.to_at.is_empty();
+        if !self.over.is_empty() && names_place {
             return Err("it is over all points, and names one".to_owned());
         }
         if !METRICS.contains(&self.metric.as_str()) {

@@ -27,8 +27,10 @@ pub(crate) struct Layout {
     pub nodes: Vec<Placement>,
     /// The CPUs of the client, a thread of each core before second ones; none: all of the machine.
     pub client: Option<Vec<u32>>,
-    /// What was chosen and why, in sentences.
+    /// What was chosen for the nodes and why, in sentences.
     pub sentences: Vec<String>,
+    /// What the client has and why; none if it has all of the machine.
+    pub of_client: Option<String>,
     /// The part of the machine that all nodes together have; none: all of it.
     pub part: Option<PartUsed>,
 }
@@ -137,7 +139,7 @@ impl Layout {
         let best = beside.iter().position(|cpus| !cpus.is_empty());
         let cpus = best.map(|at| beside[at].clone());
         let list = cpus.as_ref().map_or(String::new(), CpuSet::to_string);
-        self.sentences.push(match best {
+        self.of_client = Some(match best {
             Some(0) => format!("the client runs on the CPUs {list}, under an L3 that no node has"),
             Some(1) => format!(
                 "the client runs on the CPUs {list}, on cores that no node has; every L3 of this \

@@ -22,15 +22,19 @@ pub(super) fn records(running: &Running, settings: &Settings) -> Result<Vec<Plac
     }
     let local = settings.target.local();
     let topology = local.map_or("none", |local| local.topology.placing.name());
-    let sentences = running.cluster.placement_sentences();
     let mut records: Vec<PlacementRecord> = places
         .into_iter()
         .map(|place| node(running, place, topology))
         .collect();
     let mut client = client(running, settings)?;
     topology.clone_into(&mut client.topology);
-    client.notes.extend_from_slice(sentences);
     records.push(client);
+    for sentence in running.cluster.placement_sentences() {
+        // What is of one node begins with its name; the rest is of all of them.
+        let first = sentence.split(' ').next().unwrap_or_default();
+        let of = records.iter().position(|record| record.who == first);
+        records[of.unwrap_or(0)].notes.push(sentence.clone());
+    }
     Ok(records)
 }
 

@@ -63,7 +63,7 @@ impl Start {
     /// The same, confined so.
     #[must_use]
     pub fn confined(mut self, to: Option<Confinement>) -> Start {
-        self.0.confinement = to;
+        self.0.confinement = to.map(Box::new);
         self
     }
 

@@ -56,11 +56,26 @@ fn of_load(arms: &[&ScaleUpRecord]) -> Vec<Block> {
         blocks.push(Block::Table(improvements(arms)));
     }
     blocks.push(Block::Table(models::table(arms)));
-    for arm in arms.iter().filter(|arm| !arm.sentences.is_empty()) {
-        let heading = format!("What this can and cannot show{}", of_arm(arm));
-        blocks.push(Block::List(heading, arm.sentences.clone()));
-    }
+    blocks.extend(shown(arms));
     blocks
+}
+
+/// What can and cannot be shown: once, if it is the same of all arms.
+fn shown(arms: &[&ScaleUpRecord]) -> Vec<Block> {
+    let list = |heading: String, of: &ScaleUpRecord| Block::List(heading, of.sentences.clone());
+    let heading = "What this can and cannot show";
+    match arms {
+        [first, others @ ..] if others.iter().all(|one| one.sentences == first.sentences) => {
+            let some = Some(first).filter(|arm| !arm.sentences.is_empty());
+            let block = some.map(|arm| list(format!("{heading}{}", under(arms)), arm));
+            block.into_iter().collect()
+        }
+        _ => {
+            let arms = arms.iter().filter(|arm| !arm.sentences.is_empty());
+            arms.map(|arm| list(format!("{heading}{}", of_arm(arm)), arm))
+                .collect()
+        }
+    }
 }
 
 /// ` under reads`; nothing where there is one load.
@@ -122,7 +137,7 @@ fn efficiencies(record: &ScaleUpRecord) -> Vec<String> {
     let all = u64::from(record.units_per_socket) * u64::from(record.sockets);
     let arm = match record.arm.as_str() {
         "" => String::new(),
-        arm => format!("{arm}: "),
+        arm => format!("“{arm}”: "),
     };
     let sentence = |of: &store::record::EfficiencyRecord| {
         let share = share_words(of.ratio.as_ref()?);

@@ -188,7 +188,7 @@ fn charts(view: &RunView) -> Vec<Chart> {
 fn efficiencies_curves_and_what_cannot_be_shown_are_said() {
     let said = text(&page(&run(vec![planned(), usual()])));
     for part in [
-        "Planned: one full socket does 98.0 % (95 %: 97.0 to 99.0 %) of 4 times what one NUMA node",
+        "“planned”: one full socket does 98.0 % (95 %: 97.0 to 99.0 %) of 4 times what one NUMA",
         "the full machine does 91.8 %",
         "of 2 times what one full socket does",
         "I₂: the full machine",

@@ -9,7 +9,10 @@ fn study(rest: &str) -> Result<Study, String> {
     resolve("s", &text, &Overrides::default()).map_err(|out| out.to_string())
 }
 
-fn placed(study: &Study) -> Vec<(&str, usize, Placing, Option<(Units, u32)>)> {
+/// Its name, how many nodes it has, by which rule they are placed, and on which part.
+type Placed<'s> = (&'s str, usize, Placing, Option<(Units, u32)>);
+
+fn placed(study: &Study) -> Vec<Placed<'_>> {
     let of = |variant: &'_ crate::settings::Variant| {
         let local = variant.settings.target.local().unwrap();
         (local.nodes, local.topology.placing, local.topology.part)

@@ -77,6 +77,7 @@ fn as_json(cluster: &Cluster, places: &[NodePlace], proofs: &[Proof]) -> Value {
         "proofs": proofs.iter().map(proof).collect::<Vec<_>>(),
         "client_cpus": cluster.client_cpus(),
         "why": cluster.placement_sentences(),
+        "client": cluster.client_sentence(),
     })
 }
 
@@ -121,7 +122,11 @@ fn in_words(cluster: &Cluster, places: &[NodePlace], proofs: &[Proof]) -> String
     if !sentences.is_empty() {
         text += "\nWhy\n";
     }
-    for sentence in sentences {
+    for sentence in sentences
+        .iter()
+        .map(String::as_str)
+        .chain(cluster.client_sentence())
+    {
         text += &format!("  {sentence}\n");
     }
     text

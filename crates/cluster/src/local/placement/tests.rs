@@ -70,10 +70,10 @@ fn a_node_of_one_core_leaves_the_other_to_the_client_and_says_that_they_share_th
         node.options.contains(&"-XX:ParallelGCThreads=1".to_owned()),
         "{node:?}"
     );
-    let last = layout.sentences.last().unwrap();
+    let said = layout.of_client.unwrap();
     assert!(
-        last.contains("every L3 of this machine has a node"),
-        "{last}"
+        said.contains("every L3 of this machine has a node"),
+        "{said}"
     );
 }
 
@@ -106,7 +106,7 @@ fn eight_nodes_of_an_epyc_have_a_numa_node_each_and_memory_beside_it() {
     );
     assert_eq!(layout.client, None);
     assert!(
-        layout.sentences.last().unwrap().contains("competes"),
+        layout.of_client.as_ref().unwrap().contains("competes"),
         "{layout:?}"
     );
 }

@@ -5,7 +5,7 @@ use super::{CONTAINER, Effect, NO_AGENT, Proof, Seen};
 use crate::local::compare;
 use crate::local::node::LocalNode;
 use anyhow::Result;
-use host::{DiskSpec, Host, HostSpec};
+use host::{CpuSet, DiskSpec, Host, HostSpec};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -109,7 +109,9 @@ impl Seen {
         let mut proofs = Vec::new();
         if let Some(cpus) = &host.cpus {
             let found = fact("cpu_cpuset_cpus");
-            let holds = found.as_deref().and_then(cpu_list) == Some(sorted(cpus));
+            let all: CpuSet = cpus.iter().map(|cpu| *cpu as u32).collect();
+            let shown = found.as_deref().map(CpuSet::parse_list);
+            let holds = shown == Some(Ok(all));
             let wanted: Vec<String> = cpus.iter().map(usize::to_string).collect();
             proofs.push(proof("cpus", wanted.join(","), found, holds));
         }
@@ -140,22 +142,6 @@ impl Seen {
         }
         proofs
     }
-}
-fn sorted(cpus: &[usize]) -> Vec<usize> {
-    let mut cpus = cpus.to_vec();
-    cpus.sort_unstable();
-    cpus.dedup();
-    cpus
-}
-
-/// The numbers of a list of the kernel: `0-1,4`.
-fn cpu_list(text: &str) -> Option<Vec<usize>> {
-    let mut cpus = Vec::new();
-    for part in text.split(',') {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        cpus.extend(first.trim().parse::<usize>().ok()?..=last.trim().parse().ok()?);
-    }
-    Some(cpus)
 }
 
 #[cfg(test)]

@@ -69,14 +69,17 @@ impl<'a> Group<'a> {
             .collect()
     }
 
-    /// What is to be known of its places, each once.
+    /// What is to be known of its places, each once, as sentences that name who they are of.
     pub fn notes(&self) -> Vec<String> {
         let all = self.trials.iter().flat_map(|(_, nodes)| &nodes.placements);
-        let notes = all.flat_map(|one| one.notes.iter().map(move |note| (&one.who, note)));
-        let once: BTreeSet<(&String, &String)> = notes.collect();
-        once.into_iter()
-            .map(|(who, note)| format!("{who}: {note}"))
-            .collect()
+        let notes = all.flat_map(|one| &one.notes);
+        let mut once: Vec<String> = Vec::new();
+        for note in notes {
+            if !once.contains(note) {
+                once.push(note.clone());
+            }
+        }
+        once
     }
 }
 
