@@ -3,10 +3,20 @@
 # stdout on the second serial line, between marks; stderr and the kernel are on the first.
 /bin/busybox --install -s /bin
 export PATH=/bin HOME=/root
+# The kernel has unpacked all files on one node, which may be half of its memory: a process that is
+# bound to it would find it full. They move to where they are spread over all nodes.
+if [ "${1:-}" != spread ]; then
+  mkdir /spread
+  mount -t tmpfs -o mpol=interleave spread /spread
+  for one in /*; do
+    test "$one" = /spread || cp -a "$one" /spread/
+  done
+  exec switch_root /spread /init spread
+fi
 mount -t proc proc /proc
 mount -t sysfs sys /sys
 mount -t devtmpfs dev /dev
-mount -t tmpfs tmp /tmp
+mount -t tmpfs -o mpol=interleave tmp /tmp
 stty -F /dev/ttyS1 raw -echo
 stty -F /dev/ttyS2 raw -echo
 exec 3>/dev/ttyS1
