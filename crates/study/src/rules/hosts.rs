@@ -43,6 +43,16 @@ fn topology(subject: &Subject<'_>, out: &mut Diagnostics) {
             subject.say(&path(key), message, Some(hint), out);
         }
     }
+    let word = subject.text("target.local.topology");
+    let placing = word.or_else(|| subject.text(&path("placing")));
+    let is_placed = !matches!(placing, Some("none" | "one-socket-per-vcpu"));
+    let is_placed = is_placed && subject.wrote("target.local.topology");
+    if is_placed && subject.wrote("client.cpus") {
+        let message = "`client.cpus` and `target.local.topology` both say where the client runs";
+        let hint = "remove it: the client gets what nodes leave; `topology: {client: 2}` keeps CPUs \
+                    for it";
+        subject.say("client.cpus", message.to_owned(), Some(hint), out);
+    }
     let cpus = path("cpus");
     if let Some(nodes) = nodes_count(subject)
         && let Some(each) = subject.count(&cpus)

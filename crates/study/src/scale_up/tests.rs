@@ -108,3 +108,37 @@ fn what_it_cannot_be_is_said_where_it_stands() {
     let said = study(alone).unwrap_err();
     assert!(said.contains("procedure"), "{said}");
 }
+
+#[test]
+fn where_nodes_and_client_run_is_said_once_and_parts_are_whole() {
+    let of = |topology: &str, rest: &str| {
+        study(&format!(
+            "target: {{local: {{topology: {topology}}}}}\n\
+             procedure: {{fixed: {{threads: 1}}}}\n{rest}"
+        ))
+    };
+    let cpus = "client: {cpus: [1]}";
+    for topology in ["pinned", "auto", "{cpus: 1}", "{placing: auto}"] {
+        let said = of(topology, cpus).unwrap_err();
+        assert!(
+            said.contains("both say where the client runs"),
+            "{topology}: {said}"
+        );
+        of(topology, "").unwrap();
+    }
+    for topology in ["none", "{placing: none}", "one-socket-per-vcpu"] {
+        of(topology, cpus).unwrap();
+    }
+    for (topology, word) in [
+        ("{units: cores}", "needs `count`"),
+        ("{count: 2}", "needs `units`"),
+        (
+            "{cpus: 64, units: cores, count: 2}",
+            "do not fit into 2 core(s)",
+        ),
+        ("sideways", "topology"),
+    ] {
+        let said = of(topology, "").unwrap_err();
+        assert!(said.contains(word), "{topology}: {said}");
+    }
+}

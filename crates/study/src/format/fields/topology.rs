@@ -9,7 +9,7 @@ use crate::settings::{Placing, Smt, Units};
 const PART: (Units, u32) = (Units::Cores, 1);
 
 pub(super) const FIELDS: &[Field] = &[
-    with(
+    optional(
         "target.local.topology",
         Type::WordOr(
             &[
@@ -22,8 +22,7 @@ pub(super) const FIELDS: &[Field] = &[
             ],
             &Type::Section(|d| d.local.topology.placing = Placing::Pinned),
         ),
-        "none",
-        "Where on the machine the nodes run. `none`: where the kernel puts them. \
+        "Where on the machine the nodes run. Default, and `none`: where the kernel puts them. \
          `one-socket-per-vcpu`: as in a guest that is shown a socket for each vCPU: threads run \
          anywhere, memory is interleaved over all NUMA nodes, the JVM counts its CPUs. `auto`: \
          each has the NUMA nodes that the planner gives it as its home, with its memory, and \
