@@ -49,8 +49,8 @@ fn topology(subject: &Subject<'_>, out: &mut Diagnostics) {
     let is_placed = is_placed && subject.wrote("target.local.topology");
     if is_placed && subject.wrote("client.cpus") {
         let message = "`client.cpus` and `target.local.topology` both say where the client runs";
-        let hint = "remove it: the client gets what nodes leave; `topology: {client: 2}` keeps CPUs \
-                    for it";
+        let hint = "remove it: the client gets what nodes leave; `topology: {client: 2}` keeps \
+                    CPUs for it";
         subject.say("client.cpus", message.to_owned(), Some(hint), out);
     }
     let cpus = path("cpus");
