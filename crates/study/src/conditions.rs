@@ -235,7 +235,11 @@ fn nodes(local: &LocalSpec) -> Vec<String> {
 /// Where the nodes run on their machine, in words.
 pub(crate) fn topology(asked: &Topology) -> Option<String> {
     let mut words = vec![format!("topology {}", asked.placing.name())];
-    words.extend(asked.cpus.map(|cpus| format!("{cpus} CPUs each")));
+    let cpus = |count: u32| match count {
+        1 => "1 CPU".to_owned(),
+        _ => format!("{count} CPUs"),
+    };
+    words.extend(asked.cpus.map(|count| format!("{} each", cpus(count))));
     let part = asked.part;
     words.extend(part.map(|(units, count)| format!("on {}", units.counted(count as usize))));
     words.extend(asked.smt.map(|smt| match smt {
@@ -247,7 +251,7 @@ pub(crate) fn topology(asked: &Topology) -> Option<String> {
     words.extend(
         asked
             .client
-            .map(|cpus| format!("{cpus} CPUs for the client")),
+            .map(|count| format!("{} for the client", cpus(count))),
     );
     (*asked != Topology::default()).then(|| words.join(", "))
 }

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use topology::{CpuSet, Housekeeping, Instance, Machine, Part, Plan, Units, Wish};
 
-use super::{jvm, room};
+use super::{jvm, plural, room};
 
 /// From so many L3 groups on the client gets one of its own.
 const L3_GROUPS_FOR_CLIENT: usize = 4;
@@ -112,8 +112,9 @@ impl Layout {
                 .map(|index| blind(index, vcpus, cpus.clone(), ground))
                 .collect();
             self.sentences.push(format!(
-                "each node counts {vcpus} CPUs and knows nothing of sockets, caches and NUMA \
-                 nodes; the kernel runs its threads anywhere"
+                "each node counts {} and knows nothing of sockets, caches and NUMA \
+                 nodes; the kernel runs its threads anywhere",
+                plural(vcpus as usize, "CPU")
             ));
             return Ok(());
         }
@@ -252,7 +253,9 @@ fn plan(spec: &LocalSpec, vcpus: u32, ground: &Machine) -> Result<Plan> {
     let planned = topology::plan(ground, &asked).map_err(anyhow::Error::new);
     planned.with_context(|| {
         format!(
-            "place {nodes} nodes of {vcpus} CPUs each on the CPUs {}",
+            "place {} of {} each on the CPUs {}",
+            plural(spec.nodes, "node"),
+            plural(vcpus as usize, "CPU"),
             ground.allowed_cpus()
         )
     })
@@ -261,10 +264,6 @@ fn plan(spec: &LocalSpec, vcpus: u32, ground: &Machine) -> Result<Plan> {
 /// Where each node is and what that costs. What the planner says of guests, of heaps and of racks
 /// is not of a study's nodes.
 fn sentences(plan: &Plan, nodes: &[Placement]) -> Vec<String> {
-    let counted = |count: usize, one: &str| match count {
-        1 => format!("1 {one}"),
-        _ => format!("{count} {one}s"),
-    };
     let of_node = |(instance, node): (&Instance, &Placement)| {
         let numa: CpuSet = instance.nodes.iter().copied().collect();
         let cpus = node.confinement.cpus.as_ref().map(CpuSet::to_string);
@@ -272,8 +271,8 @@ fn sentences(plan: &Plan, nodes: &[Placement]) -> Vec<String> {
             "{} has the CPUs {} of NUMA node {numa}, planned as {} under {}",
             node.confinement.name,
             cpus.unwrap_or_default(),
-            counted(instance.cores.len(), "core"),
-            counted(instance.l3.len(), "L3 group"),
+            plural(instance.cores.len(), "core"),
+            plural(instance.l3.len(), "L3 group"),
         )
     };
     let mut said: Vec<String> = plan.instances.iter().zip(nodes).map(of_node).collect();
@@ -281,7 +280,7 @@ fn sentences(plan: &Plan, nodes: &[Placement]) -> Vec<String> {
     said.push(format!(
         "{} of {} cross NUMA nodes and {} sockets; no placement has fewer than {} and {}",
         costs.crossing_node,
-        counted(nodes.len(), "node"),
+        plural(nodes.len(), "node"),
         costs.crossing_package,
         bounds.crossing_node,
         bounds.crossing_package

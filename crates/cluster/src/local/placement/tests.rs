@@ -216,7 +216,7 @@ fn a_part_is_the_first_units_and_the_rest_is_the_clients() {
 fn what_does_not_fit_is_refused_with_what_would() {
     let error = Layout::of(&spec(3, placed(Placing::Pinned)), &small()).unwrap_err();
     let error = format!("{error:#}");
-    assert!(error.contains("place 3 nodes of 1 CPUs"), "{error}");
+    assert!(error.contains("place 3 nodes of 1 CPU each"), "{error}");
     assert!(error.contains("hint"), "{error}");
     let auto = Layout::of(&spec(3, placed(Placing::Auto)), &small()).unwrap();
     assert!(cpus(&auto).iter().all(|one| *one == set("0-1")));
