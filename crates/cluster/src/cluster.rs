@@ -353,14 +353,14 @@ impl Cluster {
 
     /// The CPUs that its nodes are confined to; empty where one of them is not.
     pub fn taken_cpus(&self) -> Vec<usize> {
-        let layout = self.local().map(local::Nodes::layout);
-        let nodes = layout.map_or(&[][..], |layout| &layout.nodes);
-        match nodes.iter().all(|node| node.confinement.cpus.is_some()) {
-            true => layout.map(|layout| layout.taken()).into_iter(),
-            false => None.into_iter(),
+        let Some(layout) = self.local().map(local::Nodes::layout) else {
+            return Vec::new();
+        };
+        let mut nodes = layout.nodes.iter();
+        match nodes.all(|node| node.confinement.cpus.is_some()) {
+            true => layout.taken().iter().map(|cpu| cpu as usize).collect(),
+            false => Vec::new(),
         }
-        .flat_map(|cpus| cpus.iter().map(|cpu| cpu as usize).collect::<Vec<_>>())
-        .collect()
     }
 
     /// How far the hosts are kept apart: `hosts` (a network, control groups and a volume each),

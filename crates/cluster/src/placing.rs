@@ -19,6 +19,13 @@ pub struct Topology {
     pub client: Option<u32>,
 }
 
+impl Topology {
+    /// Whether nothing is said of where nodes run.
+    pub(crate) fn is_silent(&self) -> bool {
+        self.placing == Placing::None && self.part.is_none()
+    }
+}
+
 /// The part of a machine that nodes have, as it came out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartUsed {

@@ -4,7 +4,7 @@
 use crate::offer::workers;
 use analysis::procedure::Point;
 use anyhow::{Result, bail};
-use cluster::{Ability, Capability};
+use cluster::{Ability, Capability, LocalSpec};
 use load::{Connections, Room};
 use study::needs::{Need, PROBES, Strength, needs};
 use study::settings::{Settings, Study, Target};
@@ -95,15 +95,17 @@ pub fn check(study: &Study) -> Result<()> {
 
 /// Nodes that cannot be placed on this machine as a variant has it, each sentence once.
 fn unplaceable(study: &Study) -> Vec<String> {
+    let local = study
+        .variants
+        .iter()
+        .filter_map(|variant| Some((variant.name.as_str(), variant.settings.target.local()?)));
+    let (names, specs): (Vec<&str>, Vec<&LocalSpec>) = local.unzip();
     let mut all: Vec<String> = Vec::new();
-    for variant in &study.variants {
-        let local = variant.settings.target.local();
-        let Some(why) = local.and_then(cluster::unplaceable) else {
-            continue;
-        };
-        let said = match variant.name.as_str() {
-            "-" => why,
-            name => format!("“{name}”: {why}"),
+    for (name, why) in names.into_iter().zip(cluster::unplaceable(&specs)) {
+        let said = match (name, why) {
+            (_, None) => continue,
+            ("-", Some(why)) => why,
+            (name, Some(why)) => format!("“{name}”: {why}"),
         };
         if !all.contains(&said) {
             all.push(said);

@@ -119,7 +119,7 @@ fn sentences(setting: &Setting, found: &ScaleUp) -> Vec<String> {
 }
 
 /// The word of a study for what instances are on.
-fn plural(instances: &str) -> &str {
+pub fn plural(instances: &str) -> &str {
     match instances {
         "l3" => "L3 groups",
         "numa" => "NUMA nodes",

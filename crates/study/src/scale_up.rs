@@ -138,10 +138,8 @@ fn is_of(units: Units, word: &str, asked: &Node, out: &mut Diagnostics) -> bool 
 
 /// With a node for each unit the number of nodes is that of units, on one host.
 fn one_host(base: &Node, place: &Place, out: &mut Diagnostics) {
-    for (key, hint) in [
-        ("nodes", "remove it: there is a node for each unit"),
-        ("nodes_per_host", "remove it: there is a node for each unit"),
-    ] {
+    let hint = "remove it: there is a node for each unit";
+    for key in ["nodes", "nodes_per_host"] {
         if base.at(&format!("{LOCAL}.{key}")).is_some() {
             let message = format!("`{PATH}` and `{LOCAL}.{key}` both say how many nodes there are");
             out.add(place, message, Some(hint.to_owned()));

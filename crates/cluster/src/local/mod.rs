@@ -44,7 +44,6 @@ use crate::cluster::{Cluster, NodeDied, NodeInfo};
 use crate::handle::{Anew, Handles, HostHandle, NodeControl, NodeHandle, OwnNode};
 use crate::java::{self, Java};
 use crate::jolokia::Jolokia;
-use crate::placing::Placing;
 use crate::spec::{Dirs, LocalSpec, NODES_COUNT_MAX};
 use crate::supply::{self, Supply};
 use anyhow::{Context, Result, bail};
@@ -293,7 +292,7 @@ impl Nodes {
 
     /// Where on their machine the nodes of `spec` run. All hosts are stand-ins for one machine.
     fn lay_out(&self, spec: &LocalSpec) -> Result<Layout> {
-        match spec.topology.placing == Placing::None && spec.topology.part.is_none() {
+        match spec.topology.is_silent() {
             true => Ok(Layout::default()),
             false => Layout::of(spec, &self.ground.agent(0).machine()?),
         }

@@ -8,6 +8,7 @@ use crate::placing::{PartUsed, Placing, Smt, Topology};
 use crate::spec::{Collector, LocalSpec};
 use anyhow::{Context, Result};
 use host::{Confinement, Memory};
+use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use topology::{CpuSet, Housekeeping, Instance, Machine, Part, Plan, Units, Wish};
@@ -53,7 +54,7 @@ impl Layout {
     /// It has not the CPUs or the memory.
     pub fn of(spec: &LocalSpec, machine: &Machine) -> Result<Layout> {
         let wish = &spec.topology;
-        if wish.placing == Placing::None && wish.part.is_none() {
+        if wish.is_silent() {
             return Ok(Layout::default());
         }
         let hosts = spec.hosts.as_ref();
@@ -166,15 +167,22 @@ fn in_turn(machine: &Machine, cpus: &CpuSet) -> Vec<u32> {
     all.into_iter().map(|(_, cpu)| cpu).collect()
 }
 
-/// Why the nodes of a spec cannot be placed on this machine as it has it; none if they can, or if
-/// nothing is said of it. Nothing is started.
-pub fn unplaceable(spec: &LocalSpec) -> Option<String> {
-    if spec.topology == Topology::default() {
-        return None;
-    }
-    let machine = Machine::read(Path::new("/")).map_err(anyhow::Error::new);
-    let layout = machine.and_then(|machine| Layout::of(spec, &machine));
-    layout.err().map(|error| format!("{error:#}"))
+/// Why the nodes of each spec cannot be placed on this machine as it has it; none if they can, or
+/// if nothing is said of it. Nothing is started, and the machine is read once, if at all.
+pub fn unplaceable(specs: &[&LocalSpec]) -> Vec<Option<String>> {
+    let machine = LazyCell::new(|| Machine::read(Path::new("/")));
+    let why = |spec: &&LocalSpec| {
+        if spec.topology.is_silent() {
+            return None;
+        }
+        match &*machine {
+            Ok(machine) => Layout::of(spec, machine)
+                .err()
+                .map(|why| format!("{why:#}")),
+            Err(why) => Some(why.to_string()),
+        }
+    };
+    specs.iter().map(why).collect()
 }
 
 /// What is kept free for the client before nodes are planned.

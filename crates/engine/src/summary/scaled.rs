@@ -4,7 +4,7 @@ use super::compared::{COMPARED, is_search, used};
 use super::points::sweep;
 use super::searched;
 use super::verdict_of;
-use crate::scale_up::{Arm, Measured, Setting, record};
+use crate::scale_up::{Arm, Measured, Setting, plural, record};
 use analysis::Metric;
 use analysis::rules::Verdict;
 use analysis::scale_up::{Machine, Point};
@@ -63,7 +63,7 @@ pub fn records(
                 "With {} {} in use no CPU was left for the client: it ran on those of the nodes \
                  and took from what was measured, so that the efficiency there is lower by that.",
                 shared.join(" and "),
-                words_of(&record.unit)
+                plural(&record.unit)
             ));
         }
         record
@@ -71,7 +71,16 @@ pub fn records(
     .collect()
 }
 
-impl Found<'_> {
+impl<'a> Found<'a> {
+    fn trials_of<'v>(
+        &self,
+        variant: &'v str,
+    ) -> impl Iterator<Item = &'a TrialFinding> + use<'a, 'v> {
+        self.trials
+            .iter()
+            .filter(move |trial| trial.variant == variant)
+    }
+
     fn setting(&self, asked: &ScaleUp, machine: Machine) -> Setting {
         let unit = asked.units.map_or("", |units| units.name()).to_owned();
         let found = self
@@ -120,11 +129,9 @@ impl Found<'_> {
     /// The numbers of units with which the client had no CPU of its own.
     fn shared(&self, arm: &Arm) -> Vec<String> {
         let is_shared = |of: &&Measured| {
-            let mut trials = self
-                .trials
-                .iter()
-                .filter(|trial| trial.variant == of.variant);
-            let mut parts = trials.by_ref().filter_map(|trial| trial.part.as_ref());
+            let mut parts = self
+                .trials_of(&of.variant)
+                .filter_map(|trial| trial.part.as_ref());
             parts.any(|part| part.client_shares)
         };
         let shared = arm.points.iter().filter(is_shared);
@@ -146,11 +153,7 @@ impl Found<'_> {
         asked: &ScaleUp,
         machine: Machine,
     ) -> Measured {
-        let own = || {
-            self.trials
-                .iter()
-                .filter(|trial| trial.variant == variant.name)
-        };
+        let own = || self.trials_of(&variant.name);
         let part = own().find_map(|trial| trial.part.as_ref());
         let (sockets, split) = lies(part, count, machine);
         let blocks = self.study.blocks();
@@ -231,10 +234,7 @@ impl Found<'_> {
             let bound = significant(bound, 3);
             return format!("no point is known to be within a p99 of {bound} ms");
         }
-        let mut trials = self
-            .trials
-            .iter()
-            .filter(|trial| trial.variant == variant.name);
+        let mut trials = self.trials_of(&variant.name);
         let reason = trials.find_map(|trial| trial.reasons.first().cloned());
         reason.unwrap_or_else(|| "it was not measured".to_owned())
     }
@@ -281,7 +281,7 @@ fn of_arm(arm: &ScaleUpRecord) -> Vec<String> {
         said.push(format!(
             "{who}{} {} do {} times what one does, an efficiency of {}.",
             point.units,
-            words_of(&arm.unit),
+            plural(&arm.unit),
             ratio(speed_up, 3),
             ratio(efficiency, 3)
         ));
@@ -301,14 +301,6 @@ fn of_arm(arm: &ScaleUpRecord) -> Vec<String> {
             }),
     );
     said
-}
-
-fn words_of(unit: &str) -> &str {
-    match unit {
-        "l3" => "L3 groups",
-        "numa" => "NUMA nodes",
-        other => other,
-    }
 }
 
 #[cfg(test)]
