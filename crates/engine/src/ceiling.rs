@@ -9,6 +9,7 @@ use super::running::Running;
 use anyhow::{Context, Result};
 use cluster::Dirs;
 use load::{Flow, Limit, Schedule};
+use measure::Interval;
 use std::sync::Arc;
 use std::time::Duration;
 use study::settings::{NullSpec, Settings, Target};
@@ -18,7 +19,10 @@ use workload::{Program, Stage};
 const IN_FLIGHT: u32 = 128;
 /// The first slice warms up, the rest counts: a tenth of a second is some 10,000 operations.
 const SLICE: Duration = Duration::from_millis(100);
-const SLICES: u32 = 4;
+/// Whole slices that are counted.
+const SLICES: u32 = 3;
+/// When it is given up: client or null target were kept waiting for the machine all the time.
+const AT_MOST: Duration = Duration::from_secs(5);
 /// Before the first trial of a program: with fewer there is no spread.
 const FIRST_COUNT: usize = 3;
 /// The latest that judge a trial: the machine is not what it was an hour ago.
@@ -50,8 +54,39 @@ impl Ceilings {
     }
 }
 
-/// Operations per second of `program` with the client of `settings` on a fresh null target.
-pub fn measure(settings: &Settings, program: &Arc<Program>, dirs: &Dirs) -> Result<f64> {
+/// What was counted of a measurement. On a machine that has other work the first slice may last as
+/// long as all should, and another may see nothing end: that says nothing about the client, so it
+/// goes on until there are enough slices that do.
+#[derive(Debug, Default)]
+struct Counted {
+    slices: u32,
+    ended: u64,
+    seconds: f64,
+}
+
+impl Counted {
+    fn note(&mut self, interval: &Interval) -> Flow {
+        let ended = interval.ended();
+        if interval.index > 0 && !interval.draining && ended > 0 {
+            self.slices += 1;
+            self.ended += ended;
+            self.seconds += interval.seconds();
+        }
+        match self.slices >= SLICES {
+            true => Flow::StopNow,
+            false => Flow::Continue,
+        }
+    }
+
+    /// op/s; `None`: nothing was measured.
+    fn ops_per_s(&self) -> Option<f64> {
+        (self.seconds > 0.0).then(|| self.ended as f64 / self.seconds)
+    }
+}
+
+/// Operations per second of `program` with the client of `settings` on a fresh null target; `None`
+/// if the machine left it no time.
+pub fn measure(settings: &Settings, program: &Arc<Program>, dirs: &Dirs) -> Result<Option<f64>> {
     let target = Target::Null(NullSpec::default());
     let running = Running::start(&target, dirs, &mut |_| {})?;
     let mut session = running.cluster.session()?;
@@ -63,29 +98,55 @@ pub fn measure(settings: &Settings, program: &Arc<Program>, dirs: &Dirs) -> Resu
     let schedule = Schedule::Closed {
         in_flight: IN_FLIGHT,
     };
-    let offer = Offer::of(Stage::Main, schedule, Limit::Duration(SLICE * SLICES));
+    let offer = Offer::of(Stage::Main, schedule, Limit::Duration(AT_MOST));
     let mut config = offer::config(settings, program, &running, &offer);
     config.interval = SLICE;
-    let (mut ended, mut seconds) = (0, 0.0);
-    load::run(&config, &mut |interval| {
-        if interval.index > 0 && !interval.draining {
-            ended += interval.ended();
-            seconds += interval.seconds();
-        }
-        Flow::Continue
-    })
-    .context("measure the client's own ceiling")?;
+    let mut counted = Counted::default();
+    load::run(&config, &mut |interval| counted.note(interval))
+        .context("measure the client's own ceiling")?;
     running.stop(None)?;
-    Ok(if seconds > 0.0 {
-        ended as f64 / seconds
-    } else {
-        0.0
-    })
+    Ok(counted.ops_per_s())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use measure::KindInterval;
+
+    /// The intervals of a measurement with a slice of one second, and how far it went.
+    fn counted(intervals: &[Interval]) -> (usize, Option<f64>) {
+        let mut counted = Counted::default();
+        let goes_on = |interval: &&Interval| counted.note(interval) == Flow::Continue;
+        let before_stop = intervals.iter().take_while(goes_on).count();
+        (before_stop, counted.ops_per_s())
+    }
+
+    fn second(index: u64, ended: u64) -> Interval {
+        let mut kind = KindInterval::default();
+        kind.succeed(false, 1, 1, ended);
+        Interval::second(index, vec![kind])
+    }
+
+    #[test]
+    fn slices_after_the_first_are_counted_until_there_are_enough_that_say_something() {
+        let undisturbed = [(0, 5), (1, 10), (2, 20), (3, 30), (4, 99)];
+        let undisturbed = undisturbed.map(|(index, ended)| second(index, ended));
+        let drain = |index: u64| Interval {
+            draining: true,
+            ..second(index, 7)
+        };
+        assert_eq!(counted(&undisturbed), (3, Some(20.0)));
+        // Nothing ended in some: kept waiting by other work.
+        let stalled = [(0, 5), (1, 10), (2, 0), (3, 20), (4, 0), (5, 30)];
+        let stalled = stalled.map(|(index, ended)| second(index, ended));
+        assert_eq!(counted(&stalled), (5, Some(20.0)));
+        // The first lasted as long as all should have.
+        let late = [second(0, 400), second(5, 10), second(6, 20), second(7, 30)];
+        assert_eq!(counted(&late), (3, Some(20.0)));
+        // It had no time at all.
+        assert_eq!(counted(&[second(0, 400), drain(5)]), (2, None));
+        assert_eq!(counted(&[second(0, 0), second(1, 0), drain(2)]), (3, None));
+    }
 
     #[test]
     fn a_ceiling_is_measured_before_every_trial_and_the_latest_count() {

@@ -449,8 +449,9 @@ impl<'a> Engine<'a> {
         }
         for _ in 0..due {
             let program = &self.plan.works[trial.variant].program;
-            let ceiling = ceiling::measure(settings, program, &self.options.dirs)?;
-            self.ceilings[at].push(ceiling);
+            if let Some(ceiling) = ceiling::measure(settings, program, &self.options.dirs)? {
+                self.ceilings[at].push(ceiling);
+            }
         }
         Ok(self.ceilings[at].latest())
     }
