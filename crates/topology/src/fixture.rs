@@ -27,6 +27,8 @@ pub struct Cpu {
     pub online: bool,
     /// `cpu_capacity`, on machines of several kinds.
     pub capacity: Option<u32>,
+    /// `cpufreq/cpuinfo_max_freq`.
+    pub max_khz: Option<u64>,
 }
 
 /// A made-up machine.
@@ -97,7 +99,7 @@ impl Shape {
                 _ => thread * all + place,
             };
             let l3 = Some(core / cores);
-            let (online, capacity) = (true, None);
+            let online = true;
             shape.cpus.push(Cpu {
                 os,
                 package,
@@ -105,7 +107,8 @@ impl Shape {
                 l3,
                 core,
                 online,
-                capacity,
+                capacity: None,
+                max_khz: None,
             });
             shape.memory_gib.insert(node_os, memory_gib);
         }
@@ -241,6 +244,12 @@ impl Shape {
         put_set(put, &format!("{folder}/topology/core_siblings"), &package);
         if let Some(capacity) = cpu.capacity {
             put(format!("{folder}/cpu_capacity"), capacity.to_string());
+        }
+        if let Some(khz) = cpu.max_khz {
+            put(
+                format!("{folder}/cpufreq/cpuinfo_max_freq"),
+                khz.to_string(),
+            );
         }
         if let Some(l3) = cpu.l3 {
             let cache = format!("{folder}/cache/index3");

@@ -14,6 +14,7 @@ pub mod export;
 pub mod fixture;
 mod improve;
 mod jvm;
+mod kinds;
 mod lscpu;
 mod machine;
 mod place;

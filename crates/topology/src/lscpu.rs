@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::cpuset::{CPU_NUMBERS_MAX, CpuSet};
 use crate::error::ReadError;
+use crate::kinds;
 use crate::machine::Machine;
 use crate::raw::{Raw, RawCache, RawNode};
 
@@ -37,6 +38,7 @@ struct Columns {
     cores: BTreeMap<(String, String), CpuSet>,
     l3: BTreeMap<String, CpuSet>,
     l2: BTreeMap<String, CpuSet>,
+    mhz: BTreeMap<u32, u64>,
 }
 
 fn table(rows: &[Value], place: &str) -> Result<Raw, String> {
@@ -76,6 +78,7 @@ fn table(rows: &[Value], place: &str) -> Result<Raw, String> {
     raw.notes
         .push("lscpu says nothing of memory, distances and devices".to_owned());
     let number = |id: &String| id.rsplit(' ').next().and_then(|last| last.parse().ok());
+    raw.kinds = kinds::by_speed(columns.mhz, &raw.online);
     raw.packages = columns
         .packages
         .iter()
@@ -112,6 +115,8 @@ impl Columns {
         if field(row, "socket").is_some() {
             self.packages.entry(package).or_default().insert(cpu);
         }
+        let mhz = field(row, "maxmhz").and_then(|text| text.parse::<f64>().ok());
+        self.mhz.extend(mhz.map(|mhz| (cpu, mhz as u64)));
         let node = field(row, "node").and_then(|text| text.parse::<u32>().ok());
         if let Some(node) = node.filter(|&node| node < CPU_NUMBERS_MAX) {
             self.nodes.entry(node).or_default().insert(cpu);

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::cpuset::{CPU_NUMBERS_MAX, CpuSet};
 use crate::error::ReadError;
+use crate::kinds;
 use crate::machine::Machine;
 use crate::raw::{Raw, RawCache};
 use crate::tree::Tree;
@@ -166,7 +167,8 @@ impl<'a> Files<'a> {
             .collect()
     }
 
-    /// Kinds of cores: what Intel's drivers list; otherwise what the scheduler counts with.
+    /// Kinds of cores: what Intel's drivers list; otherwise what the scheduler counts with, or how
+    /// fast each may go.
     fn read_kinds(&self, raw: &mut Raw) -> Result<(), ReadError> {
         for (path, speed) in [
             ("devices/cpu_lowpower/cpus", 1),
@@ -183,17 +185,14 @@ impl<'a> Files<'a> {
         if !raw.kinds.is_empty() {
             return Ok(());
         }
-        let mut capacities: BTreeMap<u64, CpuSet> = BTreeMap::new();
-        for cpu in raw.online.iter() {
-            let capacity = self.number(&format!("devices/system/cpu/cpu{cpu}/cpu_capacity"));
-            if let Some(capacity) = capacity {
-                capacities.entry(capacity).or_default().insert(cpu);
+        for file in ["cpu_capacity", "cpufreq/cpuinfo_max_freq"] {
+            let speed = |cpu| self.number(&format!("devices/system/cpu/cpu{cpu}/{file}"));
+            let speeds = raw.online.iter().filter_map(|cpu| Some((cpu, speed(cpu)?)));
+            raw.kinds = kinds::by_speed(speeds, &raw.online);
+            if !raw.kinds.is_empty() {
+                break;
             }
         }
-        raw.kinds = capacities
-            .into_iter()
-            .map(|(speed, set)| (set, speed))
-            .collect();
         Ok(())
     }
 }

@@ -8,6 +8,7 @@ use roxmltree::{Document, Node, ParsingOptions};
 
 use crate::cpuset::CpuSet;
 use crate::error::ReadError;
+use crate::kinds;
 use crate::machine::{Device, DeviceKind, HugePages, Machine};
 use crate::raw::{DEVICES_MAX, NODES_MAX, Raw, RawCache, RawNode};
 
@@ -78,16 +79,6 @@ impl<'a> Reader<'a> {
     fn read_element(&self, element: Node<'_, '_>, raw: &mut Raw) -> Result<(), ReadError> {
         match element.tag_name().name() {
             "object" => self.read_object(element, raw),
-            "cpukind" => {
-                let set = self.set(element, "cpuset")?.unwrap_or_default();
-                let stated = element.attribute("forced_efficiency");
-                let speed = stated.and_then(|text| text.parse::<i64>().ok());
-                let speed = speed.filter(|&speed| speed >= 0).map(|speed| speed as u64);
-                // Kinds stand in the order of their efficiency, the slowest first.
-                raw.kinds
-                    .push((set, speed.unwrap_or(raw.kinds.len() as u64)));
-                Ok(())
-            }
             _ => Ok(()),
         }
     }
@@ -216,7 +207,39 @@ impl<'a> Reader<'a> {
         }))
     }
 
+    /// By the first measure that says something of each kind; by their order, the slowest first,
+    /// where there is none. A kind of hwloc's is one value of a measure, so some of them are the
+    /// same kind of core.
+    fn read_kinds(&self, raw: &mut Raw, root: Node<'_, '_>) -> Result<(), ReadError> {
+        let stated = root
+            .children()
+            .filter(|child| child.has_tag_name("cpukind"));
+        let mut kinds = Vec::new();
+        for element in stated {
+            kinds.push((self.set(element, "cpuset")?.unwrap_or_default(), element));
+        }
+        let all = kinds.iter().flat_map(|(set, _)| set.iter()).collect();
+        for measure in [capacity, core_type, forced, frequency_mhz] {
+            let of_kind = |(set, element): &(CpuSet, Node<'_, '_>)| {
+                let speed = measure(element);
+                set.iter()
+                    .filter_map(move |cpu| Some((cpu, speed?)))
+                    .collect::<Vec<_>>()
+            };
+            raw.kinds = kinds::by_speed(kinds.iter().flat_map(of_kind), &all);
+            if !raw.kinds.is_empty() {
+                return Ok(());
+            }
+        }
+        raw.kinds = (0..)
+            .zip(kinds)
+            .map(|(rank, (set, _))| (set, rank))
+            .collect();
+        Ok(())
+    }
+
     fn finish(&self, mut raw: Raw, root: Node<'_, '_>) -> Result<Machine, ReadError> {
+        self.read_kinds(&mut raw, root)?;
         let machine = root.children().find(|child| child.has_tag_name("object"));
         if let Some(machine) = machine {
             let complete = self.set(machine, "complete_cpuset")?.unwrap_or_default();
@@ -247,4 +270,34 @@ impl<'a> Reader<'a> {
 
 fn number(element: Node<'_, '_>, name: &str) -> Option<u64> {
     element.attribute(name)?.parse().ok()
+}
+
+/// What the kernel's scheduler reckons with.
+fn capacity(kind: &Node<'_, '_>) -> Option<u64> {
+    info(kind, "LinuxCapacity")?.parse().ok()
+}
+
+/// The efficiency that a person gave it; hwloc puts the rank by capacity there too.
+fn forced(kind: &Node<'_, '_>) -> Option<u64> {
+    kind.attribute("forced_efficiency")?.parse().ok()
+}
+
+fn frequency_mhz(kind: &Node<'_, '_>) -> Option<u64> {
+    info(kind, "FrequencyMaxMHz")?.parse().ok()
+}
+
+/// The order of Intel's kinds.
+fn core_type(kind: &Node<'_, '_>) -> Option<u64> {
+    match info(kind, "CoreType")? {
+        "IntelLowPower" => Some(1),
+        "IntelAtom" => Some(2),
+        "IntelCore" => Some(3),
+        _ => None,
+    }
+}
+
+fn info<'a>(kind: &Node<'a, '_>, name: &str) -> Option<&'a str> {
+    let infos = kind.children().filter(|child| child.has_tag_name("info"));
+    let named = infos.filter(|info| info.attribute("name") == Some(name));
+    named.last()?.attribute("value")
 }
