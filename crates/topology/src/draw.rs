@@ -212,7 +212,8 @@ fn draw_plan(plan: &Plan, text: &mut String) {
     }
 }
 
-fn size(bytes: u64) -> String {
+/// Bytes in the largest unit that they fill.
+pub(crate) fn size(bytes: u64) -> String {
     let units = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
     for (unit, shift) in units {
         if bytes >> shift > 0 {

@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 use topology::fixture::{Counts, Numbering, Shape};
-use topology::{CoreKind, CpuSet, DeviceKind, Housekeeping, Machine, Wish, draw, plan};
+use topology::{CpuSet, DeviceKind, Housekeeping, Machine, Wish, draw, plan};
 
 fn xeon() -> Shape {
     Shape::regular(Counts(2, 1, 1, 4, 2), Numbering::Block, 64)
@@ -89,120 +89,6 @@ fn sparse_numbers_of_nodes_are_kept() {
     );
     let planned = plan(&machine, &Wish::new(8, 6)).unwrap();
     assert_eq!(planned.instances[7].memory[0].node, 73);
-}
-
-#[test]
-fn fast_cores_are_given_out_before_slow_ones() {
-    let mut shape = Shape::regular(Counts(1, 1, 1, 8, 1), Numbering::Block, 64);
-    for cpu in &mut shape.cpus {
-        cpu.capacity = Some(if cpu.os < 4 { 512 } else { 1024 });
-    }
-    let machine = shape.machine().unwrap();
-    assert_eq!(machine.cores[0].kind, CoreKind::Efficiency);
-    assert_eq!(
-        plan(&machine, &Wish::new(1, 4)).unwrap().instances[0].cpus,
-        [4, 5, 6, 7]
-    );
-    let mixed = plan(&machine, &Wish::new(1, 6)).unwrap();
-    assert!(
-        mixed.warnings.iter().any(|text| text.contains("slower")),
-        "{:?}",
-        mixed.warnings
-    );
-}
-
-/// Of which CPUs each kind is.
-fn kinds(machine: &Machine) -> [CpuSet; 3] {
-    let of = |kind: CoreKind| {
-        let cores = machine.cores.iter().filter(|core| core.kind == kind);
-        let pus = cores.flat_map(|core| &core.pus);
-        pus.map(|&pu| machine.pus[pu].os).collect()
-    };
-    [
-        CoreKind::Performance,
-        CoreKind::Efficiency,
-        CoreKind::Uniform,
-    ]
-    .map(of)
-}
-
-#[test]
-fn kinds_of_cores_are_seen_by_how_fast_they_may_go_and_favoured_cores_are_no_kind() {
-    let shape = |khz: fn(u32) -> u64| {
-        let mut shape = Shape::regular(Counts(1, 1, 1, 8, 1), Numbering::Block, 64);
-        for cpu in &mut shape.cpus {
-            cpu.max_khz = Some(khz(cpu.os));
-        }
-        shape
-    };
-    let laptop = shape(|cpu| match cpu {
-        0..=2 => 4_800_000,
-        3 => 5_000_000,
-        _ => 3_900_000,
-    });
-    let hybrid = [list("0-3"), list("4-7"), list("")];
-    assert_eq!(kinds(&laptop.machine().unwrap()), hybrid);
-    let server = shape(|cpu| if cpu == 3 { 3_700_000 } else { 3_500_000 });
-    assert_eq!(
-        kinds(&server.machine().unwrap()),
-        [list(""), list(""), list("0-7")]
-    );
-
-    // An ARM server, whose kernel gives each fast core a capacity of its own.
-    let mut arm = shape(|_| 3_000_000);
-    for cpu in &mut arm.cpus {
-        cpu.capacity = Some(if cpu.os < 4 { 1024 - 13 * cpu.os } else { 718 });
-    }
-    assert_eq!(kinds(&arm.machine().unwrap()), hybrid);
-}
-
-#[test]
-fn kinds_of_cores_are_read_from_xml_and_lscpu_too() {
-    let hybrid = [list("0-3"), list("4-7"), list("")];
-    let uniform = [list(""), list(""), list("0-7")];
-    let shape = Shape::regular(Counts(1, 1, 1, 8, 1), Numbering::Block, 64);
-    let read = |kinds: String| {
-        let xml = shape.xml();
-        let xml = xml.replace("</topology>", &format!("{kinds}</topology>"));
-        Machine::from_bytes(xml.as_bytes(), "kinds.xml").unwrap()
-    };
-    // hwloc makes a kind of each value that a measure has, and ranks them.
-    let told = |name: &str, values: [&str; 3]| {
-        let kinds = ["0xf0", "0x0e", "0x01"].iter().zip(values).enumerate();
-        let kinds = kinds.map(|(rank, (cpus, value))| {
-            let info = format!("<info name=\"{name}\" value=\"{value}\"/>");
-            let forced = match name {
-                "LinuxCapacity" => format!(" forced_efficiency=\"{rank}\""),
-                _ => String::new(),
-            };
-            format!("<cpukind cpuset=\"{cpus}\"{forced}>{info}</cpukind>")
-        });
-        kinds.collect::<String>()
-    };
-    for (name, values, expected) in [
-        ("LinuxCapacity", ["718", "997", "1024"], &hybrid),
-        ("FrequencyMaxMHz", ["3900", "4800", "5000"], &hybrid),
-        ("FrequencyMaxMHz", ["4800", "4800", "5000"], &uniform),
-        ("CoreType", ["IntelAtom", "IntelCore", "IntelCore"], &hybrid),
-    ] {
-        assert_eq!(&kinds(&read(told(name, values))), expected, "{values:?}");
-    }
-    // By their order alone, where nothing else is said.
-    let order = "<cpukind cpuset=\"0xf0\"/><cpukind cpuset=\"0x0f\"/>".to_owned();
-    assert_eq!(kinds(&read(order)), hybrid);
-
-    let row = |cpu: u32| {
-        let mhz = if cpu < 4 {
-            5000.0 - f64::from(cpu)
-        } else {
-            3900.0
-        };
-        format!(r#"{{"cpu":{cpu},"node":0,"socket":0,"core":{cpu},"maxmhz":"{mhz:.4}"}}"#)
-    };
-    let rows: Vec<String> = (0..8).map(row).collect();
-    let table = format!(r#"{{"cpus":[{}]}}"#, rows.join(","));
-    let machine = Machine::from_bytes(table.as_bytes(), "lscpu").unwrap();
-    assert_eq!(kinds(&machine), hybrid);
 }
 
 #[test]
@@ -459,6 +345,39 @@ proptest! {
         let other = plan(&other.machine().unwrap(), &wish).unwrap();
         prop_assert_eq!(other.costs, planned.costs);
         prop_assert_eq!(other.instances.len(), planned.instances.len());
+    }
+
+    #[test]
+    fn no_node_is_asked_for_more_memory_than_it_has(
+        (counts, numbering) in shapes(),
+        instances in 1u32..7,
+        vcpus in 1u32..24,
+        gib in prop::collection::vec(0u64..64, 1..9),
+        each in prop::option::of(1u64..96),
+    ) {
+        let mut shape = Shape::regular(counts, NUMBERINGS[numbering], 64);
+        for (memory, gib) in shape.memory_gib.values_mut().zip(gib.into_iter().cycle()) {
+            *memory = gib;
+        }
+        let machine = shape.machine().unwrap();
+        let memory_bytes = each.map(|gib| gib << 30);
+        let wish = Wish { memory_bytes, ..Wish::new(instances, vcpus) };
+        let Ok(planned) = plan(&machine, &wish) else {
+            return Ok(());
+        };
+        let all: u64 = shape.memory_gib.values().sum();
+        for instance in &planned.instances {
+            let memory: u64 = instance.memory.iter().map(|part| part.bytes).sum();
+            prop_assert_eq!(memory, instance.memory_bytes.unwrap_or(0));
+            let is_known = instance.memory_bytes.is_some();
+            prop_assert!(is_known || all == 0, "{} of {all} GiB", instance.index);
+        }
+        for node in &machine.nodes {
+            let parts = planned.instances.iter().flat_map(|one| &one.memory);
+            let taken: u64 = parts.filter(|part| part.node == node.os).map(|part| part.bytes).sum();
+            let has = node.memory_bytes.unwrap_or(0);
+            prop_assert!(taken <= has, "node {}: {taken} of {has}", node.os);
+        }
     }
 
     #[test]

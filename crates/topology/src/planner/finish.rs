@@ -1,5 +1,6 @@
 //! From a placement to the plan: what each instance gets, in numbers of the OS.
 
+mod memory;
 mod reasons;
 
 use crate::cpuset::CpuSet;
@@ -7,7 +8,7 @@ use crate::improve::costs;
 use crate::jvm;
 use crate::machine::Machine;
 use crate::place::Placed;
-use crate::plan::{Bounds, Cell, Instance, NodeBytes, Plan, VirtualTopology};
+use crate::plan::{Bounds, Cell, Instance, Plan, VirtualTopology};
 use crate::planner::{Attempt, fingerprint, vsphere_sizes};
 use crate::shape::{pinned, vsphere};
 use crate::wish::{Profile, Smt, Wish};
@@ -16,7 +17,10 @@ pub(super) fn plan(machine: &Machine, wish: &Wish, attempt: Attempt) -> Plan {
     let sizes = vsphere_sizes(machine, wish);
     let vsphere7 = vsphere(wish, Profile::Vsphere7, sizes);
     let vsphere8 = vsphere(wish, Profile::Vsphere8, sizes);
-    let assumed = assumed_memory(machine, wish);
+    let assumed = match wish.memory_bytes {
+        Some(_) => None,
+        None => memory::assumed(machine, &attempt, wish),
+    };
     let mut plan = Plan {
         fingerprint: fingerprint(machine),
         wish: wish.clone(),
@@ -45,17 +49,6 @@ pub(super) fn plan(machine: &Machine, wish: &Wish, attempt: Attempt) -> Plan {
     plan.idle = machine.allowed_cpus().difference(&taken);
     reasons::explain(machine, &attempt, &mut plan);
     plan
-}
-
-/// An equal share of the machine's memory in whole GiB, where the wish names none.
-fn assumed_memory(machine: &Machine, wish: &Wish) -> Option<u64> {
-    let nodes = machine
-        .nodes
-        .iter()
-        .filter(|node| node.allowed && !node.cores.is_empty());
-    let bytes: u64 = nodes.filter_map(|node| node.memory_bytes).sum();
-    let share = ((bytes / u64::from(wish.instances)) >> 30) << 30;
-    (share > 0).then_some(share)
 }
 
 /// Machines in one rack are taken to fail together; a rack per machine keeps replicas apart.
@@ -95,10 +88,6 @@ fn instance(
         .flat_map(|cell| cell.cpus.iter().copied())
         .collect();
     let memory_bytes = wish.memory_bytes.or(assumed);
-    let memory = match wish.memory_bytes {
-        Some(_) => memory(machine, placed),
-        None => spread(&cells, assumed),
-    };
     let threads = match attempt.shares_cores || wish.smt == Smt::OnePerCore {
         true => 1,
         false => common_threads(attempt),
@@ -129,7 +118,7 @@ fn instance(
                 .collect(),
         ),
         nodes: own.iter().collect(),
-        memory,
+        memory: memory::by_node(machine, attempt, placed, assumed),
         memory_bytes,
         pinned,
         devices: devices.map(|device| device.name.clone()).collect(),
@@ -171,38 +160,6 @@ fn nodes_seen(plan: &Plan, own: &CpuSet, pinned: &VirtualTopology) -> CpuSet {
         Profile::Vsphere7 => (0..plan.vsphere7.vnuma.len() as u32).collect(),
         Profile::Vsphere8 => (0..plan.vsphere8.vnuma.len() as u32).collect(),
     }
-}
-
-/// The memory that was taken while placing.
-fn memory(machine: &Machine, placed: &[Placed]) -> Vec<NodeBytes> {
-    let parts = placed.iter().flat_map(|cell| &cell.memory);
-    let part = |&(node, bytes): &(usize, u64)| NodeBytes {
-        node: machine.nodes[node].os,
-        bytes,
-    };
-    parts.map(part).collect()
-}
-
-/// Memory by cell, in proportion; exact in sum.
-fn spread(cells: &[Cell], bytes: Option<u64>) -> Vec<NodeBytes> {
-    let Some(bytes) = bytes else {
-        return Vec::new();
-    };
-    let all: u64 = cells.iter().map(|cell| cell.cpus.len() as u64).sum();
-    let mut left = bytes;
-    let mut parts = Vec::new();
-    for (index, cell) in cells.iter().enumerate() {
-        let is_last = index + 1 == cells.len();
-        let part = bytes / all.max(1) * cell.cpus.len() as u64;
-        let part = if is_last { left } else { part };
-        left -= part;
-        parts.extend(
-            cell.nodes
-                .first()
-                .map(|&node| NodeBytes { node, bytes: part }),
-        );
-    }
-    parts
 }
 
 /// Threads of a core where all have the same number; otherwise 1, which claims nothing.

@@ -1,5 +1,6 @@
 //! The plan in sentences: why each thing is as it is, and what speaks against it.
 
+use crate::draw::size;
 use crate::machine::Machine;
 use crate::plan::Plan;
 use crate::planner::{Attempt, feasible};
@@ -91,8 +92,9 @@ fn reasons_of_jvms(machine: &Machine, plan: &Plan) -> Vec<String> {
     if wish.memory_bytes.is_none() {
         said.push(match first.memory_bytes {
             Some(bytes) => format!(
-                "no memory was asked for: an equal share, {} GiB, is assumed",
-                bytes >> 30
+                "no memory was asked for: {} is assumed, an equal share of the machine or of the \
+                 nodes that have most to carry",
+                size(bytes)
             ),
             None => "no memory is known, so no heap is set".to_owned(),
         });

@@ -1,0 +1,86 @@
+//! Memory of instances: what was taken while placing, or, where none was asked for, as much as each
+//! can have of the nodes that its CPUs are on.
+
+use std::collections::BTreeMap;
+
+use crate::machine::Machine;
+use crate::place::Placed;
+use crate::plan::NodeBytes;
+use crate::planner::Attempt;
+use crate::wish::Wish;
+
+/// What is said of memory where it is less than a GiB.
+const MIB: u64 = 1 << 20;
+const GIB: u64 = 1 << 30;
+
+/// What an instance is assumed to have where none was asked for: an equal share of the machine's,
+/// and no more than its nodes have for those on them; whole GiB, or MiB where it is less. `None`:
+/// the machine's memory is not known.
+pub(super) fn assumed(machine: &Machine, attempt: &Attempt, wish: &Wish) -> Option<u64> {
+    let homes = (0..machine.nodes.len()).filter(|&node| !machine.nodes[node].cores.is_empty());
+    let all: u64 = homes.filter_map(|node| attempt.pool.memory[node]).sum();
+    let equal = all / u64::from(wish.instances);
+    // CPUs by the node that their memory comes from.
+    let mut cpus: BTreeMap<usize, u64> = BTreeMap::new();
+    for cell in attempt.instances.iter().flatten() {
+        for (node, count) in cpus_by_node(machine, attempt, cell) {
+            *cpus.entry(node).or_default() += count;
+        }
+    }
+    let of_nodes = cpus.iter().filter_map(|(&node, &cpus)| {
+        let has = u128::from(attempt.pool.memory[node]?);
+        Some((has * u128::from(wish.vcpus) / u128::from(cpus)) as u64)
+    });
+    let bytes = of_nodes.min()?.min(equal);
+    let unit = if bytes < GIB { MIB } else { GIB };
+    Some(bytes / unit * unit).filter(|&bytes| bytes > 0)
+}
+
+/// What an instance has of each node: as it was taken while placing, or of `assumed` in proportion
+/// to its CPUs there; exact in sum.
+pub(super) fn by_node(
+    machine: &Machine,
+    attempt: &Attempt,
+    placed: &[Placed],
+    assumed: Option<u64>,
+) -> Vec<NodeBytes> {
+    let parts: Vec<(usize, u64)> = match assumed {
+        Some(bytes) => {
+            let cells = placed.iter();
+            let parts = cells.flat_map(|cell| cpus_by_node(machine, attempt, cell));
+            in_proportion(bytes, parts.collect())
+        }
+        None => placed.iter().flat_map(|cell| cell.memory.clone()).collect(),
+    };
+    let part = |(node, bytes): (usize, u64)| NodeBytes {
+        node: machine.nodes[node].os,
+        bytes,
+    };
+    parts.into_iter().map(part).collect()
+}
+
+/// CPUs of a cell by the node that their memory comes from: their own, or the nearest that has any.
+fn cpus_by_node(machine: &Machine, attempt: &Attempt, cell: &Placed) -> BTreeMap<usize, u64> {
+    let pool = &attempt.pool;
+    let units = cell.units.iter().map(|&unit| &pool.units[unit]);
+    let nodes = units.flat_map(|unit| unit.cpus.iter().map(|_| unit.node));
+    let mut by_node = BTreeMap::new();
+    for own in nodes.take(cell.vcpus as usize) {
+        let with_memory = (0..machine.nodes.len()).filter(|&node| pool.memory[node] != Some(0));
+        let nearest = with_memory.min_by_key(|&to| (to != own, machine.distance(own, to), to));
+        *by_node.entry(nearest.unwrap_or(own)).or_default() += 1;
+    }
+    by_node
+}
+
+/// `bytes` cut by these weights; the last part has what rounding left.
+fn in_proportion(bytes: u64, weights: Vec<(usize, u64)>) -> Vec<(usize, u64)> {
+    let mut left = bytes;
+    let mut weight_left: u64 = weights.iter().map(|(_, weight)| weight).sum();
+    let cut = |(node, weight): (usize, u64)| {
+        let part = u128::from(left) * u128::from(weight) / u128::from(weight_left.max(1));
+        (left, weight_left) = (left - part as u64, weight_left - weight);
+        (node, part as u64)
+    };
+    weights.into_iter().map(cut).collect()
+}
