@@ -212,6 +212,16 @@ impl From<CpuSet> for String {
 }
 
 /// As the kernel writes a list; the empty set is empty text.
+impl CpuSet {
+    /// As numbers of CPUs in a sentence: `CPU 3`, `CPUs 0-1,4`.
+    pub fn named(&self) -> String {
+        match self.len() {
+            1 => format!("CPU {self}"),
+            _ => format!("CPUs {self}"),
+        }
+    }
+}
+
 impl fmt::Display for CpuSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut numbers = self.iter().peekable();

@@ -240,6 +240,23 @@ pub struct Infeasible {
 }
 
 impl Plan {
+    /// How many instances cross nodes and packages, beside how many must; `what` an instance is.
+    pub fn crossings(&self, what: &str) -> String {
+        let (costs, bounds) = (self.costs, self.bounds);
+        if costs.crossing_node + costs.crossing_package == 0 {
+            return format!("no {what} crosses NUMA nodes or packages");
+        }
+        format!(
+            "of {} {what}s {} cross NUMA nodes and {} packages; no placement has fewer than {} and \
+             {}",
+            self.instances.len(),
+            costs.crossing_node,
+            costs.crossing_package,
+            bounds.crossing_node,
+            bounds.crossing_package
+        )
+    }
+
     /// What instance `index` sees as its hardware under the wish's profile; `None` for a process,
     /// which sees the machine.
     pub fn guest(&self, index: usize) -> Option<&VirtualTopology> {

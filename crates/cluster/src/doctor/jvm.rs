@@ -112,6 +112,15 @@ impl<'a> Jvm<'a> {
         told.or(self.processors).or_else(|| self.allowed())
     }
 
+    /// The CPUs that its collector should reckon with: those that it may use, or fewer if it was
+    /// told a number, which another rule judges.
+    pub fn counted(&self) -> Option<usize> {
+        let allowed = self.allowed()?;
+        let told = self.count("ActiveProcessorCount");
+        let told = told.filter(|count| (1..allowed).contains(count));
+        Some(told.unwrap_or(allowed))
+    }
+
     /// Whether its collector reckons its threads in the usual way; that of Java 17 does.
     pub fn reckons(&self) -> bool {
         RECKONING.iter().any(|one| self.is_on(one)) || !OTHERS.iter().any(|one| self.is_on(one))

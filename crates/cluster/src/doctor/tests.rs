@@ -398,6 +398,13 @@ const OF_JVMS: &[(Change, &[&str])] = &[
         &["advice jvm.parallel_gc_threads node1: 2"],
     ),
     (
+        |f| {
+            let counted = ["-XX:ActiveProcessorCount=2", "-XX:ParallelGCThreads=2"];
+            arguments(f, &[&["-Xms8G", "-Xmx8G"], &counted[..]].concat());
+        },
+        &[],
+    ),
+    (
         |f| arguments(f, &["-Xms8G", "-Xmx8G", "-XX:ConcGCThreads=4"]),
         &[],
     ),

@@ -101,9 +101,9 @@ impl Layout {
             self.nodes = (0..spec.nodes)
                 .map(|index| anywhere(index, allowed.clone()))
                 .collect();
-            let list = &allowed;
             self.sentences.push(format!(
-                "the nodes run anywhere on the CPUs {list}, where the kernel puts them"
+                "the nodes run anywhere on {}, where the kernel puts them",
+                allowed.named()
             ));
             return Ok(());
         }
@@ -140,15 +140,15 @@ impl Layout {
         ];
         let best = beside.iter().position(|cpus| !cpus.is_empty());
         let cpus = best.map(|at| beside[at].clone());
-        let list = cpus.as_ref().map_or(String::new(), CpuSet::to_string);
+        let list = cpus.as_ref().map_or(String::new(), CpuSet::named);
         self.of_client = Some(match best {
-            Some(0) => format!("the client runs on the CPUs {list}, under an L3 that no node has"),
+            Some(0) => format!("the client runs on {list}, under an L3 that no node has"),
             Some(1) => format!(
-                "the client runs on the CPUs {list}, on cores that no node has; every L3 of this \
+                "the client runs on {list}, on cores that no node has; every L3 of this \
                  machine has a node under it"
             ),
             Some(_) => format!(
-                "the client runs on the CPUs {list}, which are threads of cores that nodes run on: \
+                "the client runs on {list}, which are threads of cores that nodes run on: \
                  no core is free"
             ),
             None => "nodes have every CPU, so the client competes with them".to_owned(),
@@ -261,10 +261,10 @@ fn plan(spec: &LocalSpec, vcpus: u32, ground: &Machine) -> Result<Plan> {
     let planned = topology::plan(ground, &asked).map_err(anyhow::Error::new);
     planned.with_context(|| {
         format!(
-            "place {} of {} each on the CPUs {}",
+            "place {} of {} each on {}",
             plural(spec.nodes, "node"),
             plural(vcpus as usize, "CPU"),
-            ground.allowed_cpus()
+            ground.allowed_cpus().named()
         )
     })
 }
@@ -274,9 +274,9 @@ fn plan(spec: &LocalSpec, vcpus: u32, ground: &Machine) -> Result<Plan> {
 fn sentences(plan: &Plan, nodes: &[Placement]) -> Vec<String> {
     let of_node = |(instance, node): (&Instance, &Placement)| {
         let numa: CpuSet = instance.nodes.iter().copied().collect();
-        let cpus = node.confinement.cpus.as_ref().map(CpuSet::to_string);
+        let cpus = node.confinement.cpus.as_ref().map(CpuSet::named);
         format!(
-            "{} has the CPUs {} of NUMA node {numa}, planned as {} under {}",
+            "{} has {} of NUMA node {numa}, planned as {} under {}",
             node.confinement.name,
             cpus.unwrap_or_default(),
             plural(instance.cores.len(), "core"),
@@ -284,15 +284,7 @@ fn sentences(plan: &Plan, nodes: &[Placement]) -> Vec<String> {
         )
     };
     let mut said: Vec<String> = plan.instances.iter().zip(nodes).map(of_node).collect();
-    let (costs, bounds) = (plan.costs, plan.bounds);
-    said.push(format!(
-        "{} of {} cross NUMA nodes and {} sockets; no placement has fewer than {} and {}",
-        costs.crossing_node,
-        plural(nodes.len(), "node"),
-        costs.crossing_package,
-        bounds.crossing_node,
-        bounds.crossing_package
-    ));
+    said.push(plan.crossings("node"));
     said.extend(
         plan.instances
             .first()

@@ -115,6 +115,11 @@ fn verdict(ratio: &PublishedRatioRecord) -> (&'static str, Tone) {
     match ratio.ci95.is_some() {
         true if least > high => ("ours is lower: outside our interval", Tone::Warn),
         true if most < low => ("ours is higher: outside our interval", Tone::Warn),
+        // What was published is a difference, and ours may be none.
+        true if (low..=high).contains(&1.0) && !(least..=most).contains(&1.0) => (
+            "inside our interval, and so is 1 (no difference)",
+            Tone::Muted,
+        ),
         true if least == most => ("inside our interval", Tone::Good),
         true if least <= low && high <= most => ("ours lies in that range", Tone::Good),
         true => ("our interval and that range overlap", Tone::Good),

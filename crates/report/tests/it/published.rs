@@ -34,6 +34,7 @@ fn a_published_ratio_lies_inside_or_outside_our_interval_and_is_never_confirmed(
             ratio("in", 1.198, Some([1.1, 1.3])),
             ratio("over", 1.5, Some([1.1, 1.3])),
             ratio("under", 1.0, Some([1.1, 1.3])),
+            ratio("wide", 1.198, Some([0.43, 2.1])),
             ratio("absent", 1.0, None),
             alone,
         ],
@@ -49,6 +50,7 @@ fn a_published_ratio_lies_inside_or_outside_our_interval_and_is_never_confirmed(
     let said = text(&page(&view));
     for part in [
         "inside our",
+        "(no difference)",
         "ours is lower:",
         "ours is higher:",
         "not measured",

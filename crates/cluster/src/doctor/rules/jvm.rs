@@ -235,10 +235,10 @@ fn parallel_gc_threads(view: &View<'_>) -> Vec<Judged> {
         if !jvm.reckons() {
             return None;
         }
-        let Some(allowed) = jvm.allowed() else {
+        let Some(cpus) = jvm.counted() else {
             return Some(Judged::not_told("the kernel does not tell its CPUs"));
         };
-        let wanted = parallel_threads(allowed);
+        let wanted = parallel_threads(cpus);
         let given = jvm.count("ParallelGCThreads");
         let (count, origin) = match (given, jvm.parallel()) {
             (Some(count), _) => (count, ""),
@@ -246,15 +246,14 @@ fn parallel_gc_threads(view: &View<'_>) -> Vec<Judged> {
             (None, None) => return Some(Judged::not_told("it does not tell")),
         };
         let level = match count {
-            _ if count > allowed => Level::Warning,
+            _ if count > cpus => Level::Warning,
             _ if count != wanted => Level::Advice,
             _ => Level::Ok,
         };
         let judged = Judged::new(format!("{count}{origin}"), level);
-        let cpus = if allowed == 1 {
-            "1 CPU".to_owned()
-        } else {
-            format!("{allowed} CPUs")
+        let cpus = match cpus {
+            1 => "1 CPU".to_owned(),
+            _ => format!("{cpus} CPUs"),
         };
         let fix = format!("-XX:ParallelGCThreads={wanted}, or no such flag, {FLAGS}");
         Some(judged.wanted(format!("{wanted} on {cpus}")).fix(fix))

@@ -4,7 +4,7 @@
 //! Small machines show every core. On large ones, cores beside each other that are alike are one
 //! tile, and where even that is too much an L3 group is one.
 
-use super::seen::{Cpus, Placed, Seen, list};
+use super::seen::{Cpus, Placed, Seen, list, named};
 use crate::number;
 use crate::page::{Look, Nest, Part, Picture, Tile};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -326,7 +326,7 @@ impl Drawing<'_> {
     fn legend(&self, nests: &[Nest]) -> Vec<(Look, String)> {
         let mut legend = Vec::new();
         for one in self.placed {
-            let cpus = format!("{}: CPUs {}", one.record.who, list(&one.cpus));
+            let cpus = format!("{}: {}", one.record.who, named(&one.cpus));
             let color = self.colors.get(one.record.who.as_str());
             match (one.record.is_client(), color) {
                 _ if one.cpus.is_empty() => {}
@@ -356,7 +356,7 @@ impl Drawing<'_> {
                 true => "The client",
                 false => one.record.who.as_str(),
             };
-            words.push(format!("{who} may run on CPUs {}.", list(&one.cpus)));
+            words.push(format!("{who} may run on {}.", named(&one.cpus)));
         }
         words.join(" ")
     }

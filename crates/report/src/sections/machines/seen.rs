@@ -95,6 +95,14 @@ pub fn machine_of<'a>(
     })
 }
 
+/// CPUs in a sentence: `CPU 3`, `CPUs 0-1,4`.
+pub fn named(cpus: &Cpus) -> String {
+    match cpus.len() {
+        1 => format!("CPU {}", list(cpus)),
+        _ => format!("CPUs {}", list(cpus)),
+    }
+}
+
 /// Numbers as the kernel writes them: `0-3,8`.
 pub fn list(numbers: &Cpus) -> String {
     let mut ranges: Vec<[u32; 2]> = Vec::new();

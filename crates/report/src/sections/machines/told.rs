@@ -1,7 +1,7 @@
 //! What a machine and the places on it mean, in sentences: what the client shares with nodes and
 //! whether that could be avoided, and what a machine of this size cannot show. Pure.
 
-use super::seen::{Cpus, Placed, Seen, list};
+use super::seen::{Cpus, Placed, Seen, named};
 
 /// So many names are said; the others are counted.
 const NAMES_MAX: usize = 4;
@@ -34,8 +34,8 @@ pub fn about_client(seen: &Seen<'_>, placed: &[Placed<'_>]) -> Vec<String> {
     if !by_cpu.is_empty() {
         let shared: Cpus = client.cpus.intersection(&taken).copied().collect();
         return vec![format!(
-            "The client may run on CPUs {} on which {} may run too. {}",
-            list(&shared),
+            "The client may run on {} on which {} may run too. {}",
+            named(&shared),
             names(&by_cpu),
             avoided(&free(&seen.cores), "core", seen.cores.len())
         )];
@@ -83,8 +83,8 @@ fn free_of(groups: &[Cpus], taken: &Cpus, allowed: &Cpus) -> Cpus {
 fn avoided(free: &Cpus, what: &str, count: usize) -> String {
     if !free.is_empty() {
         return format!(
-            "It could have been avoided: no node may run on any {what} of CPUs {}.",
-            list(free)
+            "It could have been avoided: no node may run on any {what} of {}.",
+            named(free)
         );
     }
     match count {

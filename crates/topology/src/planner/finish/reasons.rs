@@ -64,16 +64,7 @@ fn reasons(machine: &Machine, attempt: &Attempt, plan: &Plan) -> Vec<String> {
 fn reasons_of_guests(plan: &Plan) -> Vec<String> {
     let (wish, first) = (&plan.wish, &plan.instances[0]);
     let mut said = Vec::new();
-    let (costs, bounds) = (plan.costs, plan.bounds);
-    said.push(format!(
-        "{} of {} instances cross NUMA nodes and {} cross packages; no placement has fewer than {} \
-         and {}",
-        costs.crossing_node,
-        wish.instances,
-        costs.crossing_package,
-        bounds.crossing_node,
-        bounds.crossing_package
-    ));
+    said.push(plan.crossings("instance"));
     said.push(format!("vSphere 7 shows each VM {}", plan.vsphere7));
     said.push(format!("vSphere 8 shows each VM {}", plan.vsphere8));
     if wish.profile == Profile::Pinned {
@@ -137,7 +128,7 @@ fn warnings(machine: &Machine, attempt: &Attempt, plan: &Plan) -> Vec<String> {
     let usable = machine.allowed_cpus().len() as u32;
     if given >= usable && plan.housekeeping.is_empty() {
         said.push(format!(
-            "{given} vCPUs on {usable} CPUs leave nothing for the hypervisor, interrupts, the host"
+            "the {given} vCPUs given out leave nothing of {usable} for hypervisor, interrupts and host"
         ));
     }
     if attempt.shares_cores {
