@@ -85,7 +85,7 @@ pub struct PlacementArgs {
     /// CPUs of each.
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=8192))]
     pub vcpus: u32,
-    /// Memory of each. Default: an equal share of the machine's.
+    /// Memory of each. Default: an equal share of the machine, and no more than its nodes have.
     #[arg(long, value_name = "SIZE", value_parser = study::human::parse_bytes)]
     pub memory: Option<u64>,
     /// Whose rules make the virtual hardware; none: processes on the machine itself.

@@ -124,12 +124,11 @@ fn warnings(machine: &Machine, attempt: &Attempt, plan: &Plan) -> Vec<String> {
         }
         said.push(text);
     }
-    let given: u32 = wish.instances * wish.vcpus;
-    let usable = machine.allowed_cpus().len() as u32;
-    if given >= usable && plan.housekeeping.is_empty() {
-        said.push(format!(
-            "the {given} vCPUs given out leave nothing of {usable} for hypervisor, interrupts and host"
-        ));
+    let given = (wish.instances * wish.vcpus) as usize;
+    if given >= machine.allowed_cpus().len() && plan.housekeeping.is_empty() {
+        said.push(
+            "every CPU is given out: none is left for hypervisor, interrupts and host".to_owned(),
+        );
     }
     if attempt.shares_cores {
         said.push(format!(
