@@ -5,6 +5,7 @@ use std::fmt::Write;
 use crate::cpuset::CpuSet;
 use crate::machine::{CoreKind, Machine};
 use crate::plan::Plan;
+use crate::units::counted;
 
 /// Rows and columns of the table of distances that are shown; beyond, only their range.
 const DISTANCES_MAX: usize = 24;
@@ -58,15 +59,16 @@ pub fn draw(machine: &Machine, plan: Option<&Plan>) -> String {
 }
 
 fn heading(machine: &Machine) -> String {
-    let nodes = machine.nodes.len();
     let real = machine.l3.iter().filter(|l3| l3.is_real).count();
-    format!(
-        "{}: {} packages, {nodes} NUMA nodes, {real} L3, {} cores, {} CPUs",
-        machine.source,
-        machine.packages.len(),
-        machine.cores.len(),
-        machine.pus.len()
-    )
+    let parts = [
+        (machine.packages.len(), "package"),
+        (machine.nodes.len(), "NUMA node"),
+        (real, "L3 group"),
+        (machine.cores.len(), "core"),
+        (machine.pus.len(), "CPU"),
+    ];
+    let parts = parts.map(|(count, one)| counted(count, one));
+    format!("{}: {}", machine.source, parts.join(", "))
 }
 
 fn memory(machine: &Machine, os: u32) -> String {

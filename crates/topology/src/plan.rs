@@ -6,6 +6,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::cpuset::CpuSet;
+use crate::units;
 use crate::wish::{Profile, Wish};
 
 /// The whole plan for one machine. The same machine and wish give the same bytes.
@@ -132,10 +133,7 @@ impl VirtualTopology {
 /// `1 socket × 2 dies × 4 cores × 2 threads, 1 NUMA node of 16`.
 impl fmt::Display for VirtualTopology {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let counted = |count: u32, one: &str| match count {
-            1 => format!("1 {one}"),
-            _ => format!("{count} {one}s"),
-        };
+        let counted = |count: u32, one: &str| units::counted(count as usize, one);
         write!(f, "{}", counted(self.sockets, "socket"))?;
         if self.dies > 1 {
             write!(f, " × {}", counted(self.dies, "die"))?;

@@ -46,10 +46,15 @@ impl Units {
             Units::Numa => "NUMA node",
             Units::Sockets => "socket",
         };
-        match count {
-            1 => format!("1 {one}"),
-            _ => format!("{count} {one}s"),
-        }
+        counted(count, one)
+    }
+}
+
+/// So many, in words.
+pub(crate) fn counted(count: usize, one: &str) -> String {
+    match count {
+        1 => format!("1 {one}"),
+        _ => format!("{count} {one}s"),
     }
 }
 

@@ -62,7 +62,7 @@ fn eight_vms_of_14_on_2x28_never_cross() {
     assert!(
         plan.warnings
             .iter()
-            .any(|text| text.contains("leave nothing")),
+            .any(|text| text.contains("none is left")),
         "{:?}",
         plan.warnings
     );
