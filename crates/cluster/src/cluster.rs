@@ -283,7 +283,7 @@ impl Cluster {
         };
         Ok(Observed {
             nodes: self.settings()?.into_iter().map(of_node).collect(),
-            proofs: Vec::new(),
+            ..Observed::default()
         })
     }
 

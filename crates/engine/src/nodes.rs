@@ -45,9 +45,10 @@ pub fn record(
         }
     };
     note("hosts", hosts(running, &mut record.hosts));
-    let mut said = Vec::new();
+    let (mut said, mut places) = (Vec::new(), Vec::new());
     let observed = cluster.observe().map(|observed| {
         said.clone_from(&observed.nodes);
+        places = observed.places;
         configured(observed.nodes, &mut record.nodes);
         observed.proofs
     });
@@ -60,7 +61,7 @@ pub fn record(
     );
     note(
         "where nodes run",
-        places::records(running, settings).map(|places| record.placements = places),
+        places::records(running, settings, places).map(|places| record.placements = places),
     );
     note(
         "machines of the hosts",

@@ -24,7 +24,7 @@ use crate::hidden;
 use crate::jolokia::Jolokia;
 use crate::session::Session;
 use crate::spec::{Authentication, Collector, LocalSpec};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -37,6 +37,8 @@ pub struct Observed {
     /// Everything that the spec asked for, key by key and node by node, beside what is in effect;
     /// nothing of an attached cluster, of which nothing was asked.
     pub proofs: Vec<Proof>,
+    /// Where each runs, in order, or why the kernel does not tell; of attached ones nothing.
+    pub places: Vec<Result<NodePlace, String>>,
 }
 
 /// What one node says of itself.
@@ -160,11 +162,15 @@ impl Nodes {
                 proofs.extend(seen.host_proofs(limits, &node.layout.name));
                 proofs.extend(hosts::proofs(limits, host, node)?);
             }
+            let place = placed::place(node);
             if let Some(placement) = self.placement(node) {
                 let options = &self.spec.jvm_options;
                 proofs.extend(seen.placed_proofs(placement, options, &node.layout.name));
-                proofs.extend(placed::proofs(placement, node)?);
+                let place = place.as_ref().map_err(|error| anyhow!("{error:#}"))?;
+                proofs.extend(placed::proofs(placement, place));
             }
+            let place = place.map_err(|error| format!("{error:#}"));
+            observed.places.push(place);
             observed.nodes.push(seen.configuration(&node.layout.name));
         }
         Ok(observed)

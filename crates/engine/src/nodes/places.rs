@@ -11,12 +11,17 @@ use study::settings::Settings;
 /// What the client's machine is called where it is no stand-in.
 const THIS_MACHINE: &str = "this machine";
 
-/// Of the nodes that run, and of the client's workers as they will be.
+/// Of the nodes, and of the client's workers as they will be.
 ///
 /// # Errors
-/// The kernel of a host does not tell.
-pub(super) fn records(running: &Running, settings: &Settings) -> Result<Vec<PlacementRecord>> {
-    let places = running.cluster.places()?;
+/// The kernel does not tell of one of them.
+pub(super) fn records(
+    running: &Running,
+    settings: &Settings,
+    places: Vec<Result<NodePlace, String>>,
+) -> Result<Vec<PlacementRecord>> {
+    let places: Result<Vec<NodePlace>, String> = places.into_iter().collect();
+    let places = places.map_err(anyhow::Error::msg)?;
     if places.is_empty() {
         return Ok(Vec::new());
     }

@@ -28,32 +28,30 @@ impl Nodes {
     /// See [`crate::Cluster::places`].
     pub fn places(&self) -> Result<Vec<NodePlace>> {
         let running = self.all().iter().filter(|node| node.process.is_some());
-        let place = |node: &LocalNode| {
-            Ok(NodePlace {
-                node: node.layout.name.clone(),
-                host: node.layout.host.clone(),
-                found: found(node)?,
-            })
-        };
         running.map(place).collect()
     }
 }
 
-fn found(node: &LocalNode) -> Result<Whereabouts> {
+/// Where a node runs, as the kernel says.
+///
+/// # Errors
+/// It does not run, or the kernel cannot be asked.
+pub(super) fn place(node: &LocalNode) -> Result<NodePlace> {
     let name = &node.layout.name;
     let process = node
         .process
         .with_context(|| format!("{name} does not run"))?;
     let found = node.host.whereabouts(process);
-    found.with_context(|| format!("ask where {name} runs"))
+    Ok(NodePlace {
+        node: name.clone(),
+        host: node.layout.host.clone(),
+        found: found.with_context(|| format!("ask where {name} runs"))?,
+    })
 }
 
 /// What was asked for, beside what the kernel says.
-///
-/// # Errors
-/// The kernel cannot be asked.
-pub(super) fn proofs(placement: &Placement, node: &LocalNode) -> Result<Vec<Proof>> {
-    Ok(of(placement, &found(node)?, &node.layout.name))
+pub(super) fn proofs(placement: &Placement, place: &NodePlace) -> Vec<Proof> {
+    of(placement, &place.found, &place.node)
 }
 
 fn of(placement: &Placement, found: &Whereabouts, node: &str) -> Vec<Proof> {
