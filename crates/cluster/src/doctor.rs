@@ -193,12 +193,7 @@ fn examine(name: &str, settings: &HostSettings, told: &[NodeConfiguration]) -> E
 
 fn about(settings: &HostSettings) -> Vec<String> {
     let mut about = Vec::new();
-    let list = settings
-        .cpus
-        .as_deref()
-        .ok()
-        .and_then(host::settings::cpu_list);
-    about.extend(list.map(|cpus| match cpus.len() {
+    about.extend(jvm::list(&settings.cpus).map(|cpus| match cpus.len() {
         1 => "1 CPU".to_owned(),
         count => format!("{count} CPUs"),
     }));

@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 
 pub use devices::{Device, Mount};
 pub use interrupts::{Interrupt, Queue};
-pub use kernel::{ClockState, cpu_list};
+pub use kernel::ClockState;
 pub use processes::{Limit, ProcessSettings};
 
 /// A fact, or why it is not told.

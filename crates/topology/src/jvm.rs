@@ -16,8 +16,8 @@ pub fn parallel_gc_threads(cpus: u32) -> u32 {
 }
 
 /// G1's `ConcGCThreads`: a quarter of the parallel ones, rounded.
-pub fn conc_gc_threads(cpus: u32) -> u32 {
-    ((parallel_gc_threads(cpus) + 2) / 4).max(1)
+pub fn conc_gc_threads(parallel: u32) -> u32 {
+    ((parallel + 2) / 4).max(1)
 }
 
 /// The heap of an instance: half its memory, the other half being the page cache's, and at most
@@ -32,7 +32,8 @@ pub(crate) fn jvm(wish: &Wish, cpus: &CpuSet, nodes: &CpuSet, memory_bytes: Opti
     let count = cpus.len() as u32;
     let heap_bytes = memory_bytes.map(heap_bytes).filter(|&heap| heap > 0);
     let (use_numa, numa_reason) = numa(wish, nodes);
-    let (parallel, conc) = (parallel_gc_threads(count), conc_gc_threads(count));
+    let parallel = parallel_gc_threads(count);
+    let conc = conc_gc_threads(parallel);
     let mut options = vec![
         format!("-XX:ActiveProcessorCount={count}"),
         format!("-Dcassandra.available_processors={count}"),
@@ -166,7 +167,7 @@ mod tests {
             (128, 83, 21),
         ] {
             assert_eq!(parallel_gc_threads(cpus), parallel, "{cpus} CPUs");
-            assert_eq!(conc_gc_threads(cpus), conc, "{cpus} CPUs");
+            assert_eq!(conc_gc_threads(parallel), conc, "{cpus} CPUs");
         }
     }
 

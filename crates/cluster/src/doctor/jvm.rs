@@ -2,8 +2,9 @@
 //! CPUs.
 
 use crate::local::NodeConfiguration;
-use host::settings::{ProcessSettings, Told, cpu_list};
+use host::settings::{ProcessSettings, Told};
 use std::collections::BTreeMap;
+use topology::CpuSet;
 
 /// The arguments that matter here. What follows one can only be a number.
 pub(super) const ARGUMENTS: &[&str] = &[
@@ -49,7 +50,7 @@ pub(super) fn parallel_threads(cpus: usize) -> usize {
 
 /// How many work beside the application, of so many that stop it.
 pub(super) fn concurrent_threads(parallel: usize) -> usize {
-    ((parallel + 2) / 4).max(1)
+    topology::conc_gc_threads(parallel as u32) as usize
 }
 
 impl<'a> Jvm<'a> {
@@ -100,7 +101,7 @@ impl<'a> Jvm<'a> {
     }
 
     /// Those CPUs.
-    pub fn cpus(&self) -> Option<Vec<usize>> {
+    pub fn cpus(&self) -> Option<CpuSet> {
         list(&self.process.cpus)
     }
 
@@ -138,8 +139,9 @@ impl<'a> Jvm<'a> {
 }
 
 /// The numbers of a list that was told.
-pub(super) fn list(told: &Told<String>) -> Option<Vec<usize>> {
-    cpu_list(told.as_ref().ok()?).filter(|list| !list.is_empty())
+pub(super) fn list(told: &Told<String>) -> Option<CpuSet> {
+    let set = CpuSet::parse_list(told.as_ref().ok()?).ok()?;
+    Some(set).filter(|set| !set.is_empty())
 }
 
 /// Name and value of an argument.

@@ -42,9 +42,6 @@ const OTHERS: &[(&str, &str)] = &[
     ),
 ];
 
-/// A list of CPUs or of NUMA nodes that is longer than this is none.
-const LIST_MAX: usize = 1 << 16;
-
 /// Whether something keeps a clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClockState {
@@ -134,25 +131,6 @@ pub(super) fn is_virtual(root: &Root) -> bool {
     let mut flags = text.lines().filter(|line| line.starts_with("flags"));
     let says = flags.any(|line| line.split_ascii_whitespace().any(|one| one == "hypervisor"));
     says || root.has("/sys/hypervisor/type")
-}
-
-/// The numbers of a list as the kernel writes it, `0-3,8`; none if it is none. An empty text is an
-/// empty list.
-pub fn cpu_list(text: &str) -> Option<Vec<usize>> {
-    let mut all = Vec::new();
-    for part in text
-        .split(',')
-        .map(str::trim)
-        .filter(|part| !part.is_empty())
-    {
-        let (from, to) = part.split_once('-').unwrap_or((part, part));
-        let (from, to): (usize, usize) = (from.parse().ok()?, to.parse().ok()?);
-        if from > to || to - from >= LIST_MAX || all.len() > LIST_MAX {
-            return None;
-        }
-        all.extend(from..=to);
-    }
-    Some(all)
 }
 
 pub(super) fn is_number(text: &str) -> bool {

@@ -274,21 +274,6 @@ fn what_is_not_there_is_not_told_and_why() {
     assert!(found.memory_bytes.unwrap_err().contains("is longer than"));
 }
 
-#[test]
-fn a_list_of_cpus_is_read_or_refused() {
-    for (text, expected) in [
-        ("0-3,8", Some(vec![0, 1, 2, 3, 8])),
-        ("", Some(vec![])),
-        ("0, 2", Some(vec![0, 2])),
-        ("3-1", None),
-        ("0-99999999999", None),
-        ("0-", None),
-        ("a", None),
-    ] {
-        assert_eq!(cpu_list(text), expected, "{text:?}");
-    }
-}
-
 /// The machine that the test runs on: something is told of it, whatever it is.
 #[test]
 fn this_machine_tells_of_itself() {

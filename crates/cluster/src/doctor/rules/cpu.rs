@@ -2,7 +2,8 @@
 
 use super::{INTEL, Judged, Level, Look, OURS, Rule, View, list, unless};
 use host::settings::{Interrupt, Queue};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use topology::CpuSet;
 
 /// Fewer interrupts than this say nothing of where they go.
 const COUNT_MIN: u64 = 10_000;
@@ -126,10 +127,8 @@ fn interrupts(view: &View<'_>, queue: Queue) -> Vec<Judged> {
     if has_one_cpu || total < COUNT_MIN {
         return vec![Judged::new(value, Level::Ok)];
     }
-    let may: BTreeSet<usize> = all
-        .iter()
-        .flat_map(|one| list(&one.cpus).unwrap_or_default())
-        .collect();
+    let may: Vec<CpuSet> = all.iter().filter_map(|one| list(&one.cpus)).collect();
+    let may: CpuSet = may.iter().flat_map(CpuSet::iter).collect();
     let bound = bound_to(view, *cpu);
     let is_alone = share >= SHARE_MAX;
     vec![match (is_alone, bound.is_empty()) {
@@ -149,7 +148,7 @@ fn interrupts(view: &View<'_>, queue: Queue) -> Vec<Judged> {
 /// The nodes that may use a CPU and not all of the others.
 fn bound_to(view: &View<'_>, cpu: usize) -> Vec<String> {
     let all = view.cpus().unwrap_or(usize::MAX);
-    let is_bound = |cpus: Vec<usize>| cpus.len() < all && cpus.contains(&cpu);
+    let is_bound = |cpus: CpuSet| cpus.len() < all && cpus.contains(cpu as u32);
     let jvms = view.jvms.iter();
     let bound = jvms.filter(|jvm| jvm.cpus().is_some_and(is_bound));
     bound.map(super::Jvm::name).collect()
@@ -173,8 +172,8 @@ fn gc_threads_of_all(view: &View<'_>) -> Vec<Judged> {
     }
     let threads: Option<Vec<usize>> = jvms.iter().map(super::Jvm::parallel).collect();
     // Those that any of them may use.
-    let cpus: Option<Vec<Vec<usize>>> = jvms.iter().map(super::Jvm::cpus).collect();
-    let cpus: Option<BTreeSet<usize>> = cpus.map(|all| all.into_iter().flatten().collect());
+    let cpus: Option<Vec<CpuSet>> = jvms.iter().map(super::Jvm::cpus).collect();
+    let cpus: Option<CpuSet> = cpus.map(|all| all.iter().flat_map(CpuSet::iter).collect());
     let (Some(threads), Some(cpus)) = (threads, cpus) else {
         return vec![Judged::not_told(
             "not all JVMs say how many threads collect, or their CPUs",
