@@ -297,7 +297,8 @@ fn core_type(kind: &Node<'_, '_>) -> Option<u64> {
 }
 
 fn info<'a>(kind: &Node<'a, '_>, name: &str) -> Option<&'a str> {
-    let infos = kind.children().filter(|child| child.has_tag_name("info"));
-    let named = infos.filter(|info| info.attribute("name") == Some(name));
-    named.last()?.attribute("value")
+    let mut infos = kind.children().filter(|child| child.has_tag_name("info"));
+    infos
+        .find(|info| info.attribute("name") == Some(name))?
+        .attribute("value")
 }
