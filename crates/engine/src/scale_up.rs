@@ -1,13 +1,14 @@
 //! From the points of a scale-up study to its record: efficiencies, curves, and what the machine
 //! can and cannot show.
 
-use analysis::Metric;
+use crate::summary::too_few_blocks;
 use analysis::curves::Peak;
 use analysis::scale_up::fits::{Coefficient, Fit, NoFit, rivals};
 use analysis::scale_up::models::Model;
 use analysis::scale_up::{
     Improvement, Machine, Of, Point, Ratio, ScaleUp, Scaled, Untold, improvements, read,
 };
+use analysis::{Looks, Metric};
 use measure::number::significant;
 use store::record::{
     CoefficientRecord, EfficiencyRecord, ImprovementRecord, ScaleBoundRecord, ScaleFitRecord,
@@ -19,16 +20,55 @@ use store::record::{
 pub struct Setting {
     /// What is added: `cores`, `l3`, `numa` or `sockets`.
     pub unit: String,
-    /// Of what there is an instance each: `one` for one over all units in use, or as `unit`.
-    pub instances: String,
+    /// What runs on them.
+    pub instances: Instances,
     /// The machine.
     pub machine: Machine,
     /// The load, where there are several.
     pub load: String,
     /// What latency was kept within, if throughput is the most that is done so: `p99`, and ns.
     pub bound: Option<(String, u64)>,
+    /// What was searched for, if throughput is what was found: `p99 within 10 ms`.
+    pub goal: Option<String>,
     /// How throughput is compared: [`Metric::THROUGHPUT`], on its grid if it was searched for.
     pub metric: Metric,
+    /// Blocks that were to be.
+    pub blocks: usize,
+    /// Why no interval can be given of what is divided, if that is so.
+    pub unpaired: Option<Unpaired>,
+}
+
+/// What runs on the units in use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Instances {
+    /// So many over all of them.
+    Shared(usize),
+    /// One on each of these: `cores`, `l3`, `numa` or `sockets`.
+    OfUnits(String),
+}
+
+/// Why blocks are no pairs of which an interval could be told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unpaired {
+    /// One variant ran after the other.
+    InARow,
+    /// What was found decided how many blocks there are.
+    UntilAnswered,
+}
+
+impl Unpaired {
+    fn words(self) -> &'static str {
+        match self {
+            Unpaired::InARow => {
+                "One number of units ran after the other, not in turns: what changed meanwhile is \
+                 in every ratio and in every curve, and there is no interval that knows of it."
+            }
+            Unpaired::UntilAnswered => {
+                "The run ended when its question was answered: intervals of a number of blocks \
+                 that was to be are none of this one, and are left out here."
+            }
+        }
+    }
 }
 
 /// One arm.
@@ -51,9 +91,25 @@ pub struct Measured {
     pub verdict: String,
     /// Why none of its trials may be used, if that is known; else empty.
     pub missing: String,
+    /// Whether the highest load that was offered did most.
+    pub is_last: bool,
+    /// How many times as much the next thing that was tried was, where what was done is one of
+    /// some.
+    pub grid: Option<f64>,
 }
 
 impl Arm {
+    /// The numbers of units of such points in words: `1, 2 and 4`; none if there are none.
+    pub fn counted(&self, is_such: impl Fn(&&Measured) -> bool) -> Option<String> {
+        let such = self.points.iter().filter(is_such);
+        let mut units: Vec<String> = such.map(|of| of.point.units.to_string()).collect();
+        let last = units.pop()?;
+        Some(match units.is_empty() {
+            true => last,
+            false => format!("{} and {last}", units.join(", ")),
+        })
+    }
+
     fn points(&self) -> Vec<Point> {
         self.points.iter().map(|of| of.point.clone()).collect()
     }
@@ -63,30 +119,52 @@ impl Arm {
 pub fn record(setting: &Setting, arm: &Arm, baseline: Option<&Arm>) -> ScaleUpRecord {
     let points = arm.points();
     let found = read(&points, setting.machine, setting.metric);
+    let told = |of| setting.told(of);
     let against = baseline.map_or_else(Vec::new, |baseline| {
         improvements(&baseline.points(), &points, setting.machine, setting.metric)
             .into_iter()
-            .map(|of| improvement(&baseline.name, of))
+            .map(|of| improvement(setting, &baseline.name, of))
             .collect()
     });
+    let efficiency = |name: &str, of| {
+        let (ratio, missing) = told(of);
+        EfficiencyRecord {
+            name: name.to_owned(),
+            ratio,
+            missing,
+        }
+    };
     ScaleUpRecord {
         load: setting.load.clone(),
         arm: arm.name.clone(),
         unit: setting.unit.clone(),
-        instances: setting.instances.clone(),
+        instances: match &setting.instances {
+            Instances::Shared(1) => "one".to_owned(),
+            Instances::Shared(count) => count.to_string(),
+            Instances::OfUnits(units) => units.clone(),
+        },
         units_per_socket: setting.machine.units_per_socket,
         sockets: setting.machine.sockets,
         bound: setting
             .bound
             .clone()
             .map(|(name, at_most_ns)| ScaleBoundRecord { name, at_most_ns }),
-        points: arm.points.iter().zip(&found.points).map(point).collect(),
+        points: arm
+            .points
+            .iter()
+            .zip(&found.points)
+            .map(|(measured, scaled)| point(setting, measured, scaled))
+            .collect(),
         efficiencies: vec![
             efficiency("socket", found.socket),
             efficiency("system", found.system),
             efficiency("cross", found.cross),
         ],
-        fits: found.fits.iter().map(|of| fit(&found, of)).collect(),
+        fits: found
+            .fits
+            .iter()
+            .map(|of| fit(setting, &found, of))
+            .collect(),
         without_best: found.best.err().map_or("", |why| why.words()).to_owned(),
         improvements: against,
         sentences: sentences(setting, &found),
@@ -95,13 +173,17 @@ pub fn record(setting: &Setting, arm: &Arm, baseline: Option<&Arm>) -> ScaleUpRe
 
 /// What these points can and cannot say.
 fn sentences(setting: &Setting, found: &ScaleUp) -> Vec<String> {
-    let mut said = vec![match setting.instances.as_str() {
-        "one" => {
+    let mut said = vec![match &setting.instances {
+        Instances::Shared(1) => {
             "One instance ran over all units in use: so one instance scales, and several side \
                   by side may not scale like that."
                 .to_owned()
         }
-        instances => format!(
+        Instances::Shared(count) => format!(
+            "{count} instances shared all units in use: so they scale together, and another \
+             number of them may not scale like that."
+        ),
+        Instances::OfUnits(instances) => format!(
             "An instance ran on each of the {} in use: so such instances scale side by side, and \
              one over more units may not scale like that.",
             plural(instances)
@@ -114,6 +196,13 @@ fn sentences(setting: &Setting, found: &ScaleUp) -> Vec<String> {
             significant(*at_most_ns as f64 / 1e6, 3)
         ));
     }
+    if let Some(goal) = &setting.goal {
+        said.push(format!(
+            "Throughput is what a search for {goal} found: with another goal another number of \
+             units may do best."
+        ));
+    }
+    said.extend(setting.unpaired.map(|unpaired| unpaired.words().to_owned()));
     said.extend(found.sentences());
     said
 }
@@ -127,29 +216,34 @@ pub fn plural(instances: &str) -> &str {
     }
 }
 
-/// A number that is none is not written.
-fn finite(ci95: Option<[f64; 2]>) -> Option<[f64; 2]> {
-    ci95.filter(|ends| ends.iter().all(|end| end.is_finite()))
-}
+impl Setting {
+    /// A number that is none is not written, nor an interval that could not be told.
+    fn ends(&self, ci95: Option<[f64; 2]>) -> Option<[f64; 2]> {
+        ci95.filter(|ends| self.unpaired.is_none() && ends.iter().all(|end| end.is_finite()))
+    }
 
-fn ratio(of: Ratio) -> ScaleRatioRecord {
-    ScaleRatioRecord {
-        value: of.value,
-        ci95: finite(of.ci95),
-        blocks: of.blocks,
+    /// The ratio, or why there is none.
+    fn told(&self, of: Result<Ratio, Untold>) -> (Option<ScaleRatioRecord>, String) {
+        match of {
+            Ok(of) if too_few_blocks(of.blocks, self.blocks, Looks::Once) => {
+                let why = format!("{} of {} blocks have both: too few", of.blocks, self.blocks);
+                (None, why)
+            }
+            Ok(of) => {
+                let ratio = ScaleRatioRecord {
+                    value: of.value,
+                    ci95: self.ends(of.ci95),
+                    blocks: of.blocks,
+                };
+                (Some(ratio), String::new())
+            }
+            Err(why) => (None, why.words()),
+        }
     }
 }
 
-/// The ratio, or why there is none.
-fn told(of: Result<Ratio, Untold>) -> (Option<ScaleRatioRecord>, String) {
-    match of {
-        Ok(of) => (Some(ratio(of)), String::new()),
-        Err(why) => (None, why.words()),
-    }
-}
-
-fn point((measured, scaled): (&Measured, &Scaled)) -> ScalePointRecord {
-    let (efficiency, why) = told(scaled.efficiency);
+fn point(setting: &Setting, measured: &Measured, scaled: &Scaled) -> ScalePointRecord {
+    let (efficiency, why) = setting.told(scaled.efficiency);
     // What the caller knows of its trials says more.
     let missing = match measured.missing.as_str() {
         known if !known.is_empty() && scaled.ops_per_s.is_none() => known.to_owned(),
@@ -162,25 +256,16 @@ fn point((measured, scaled): (&Measured, &Scaled)) -> ScalePointRecord {
         variant: measured.variant.clone(),
         ops_per_s_blocks: measured.point.ops_per_s.clone(),
         ops_per_s: scaled.ops_per_s,
-        ops_per_s_ci95: finite(scaled.ops_per_s_ci95),
-        speed_up: told(scaled.speed_up).0,
+        ops_per_s_ci95: setting.ends(scaled.ops_per_s_ci95),
+        speed_up: setting.told(scaled.speed_up).0,
         efficiency,
         verdict: measured.verdict.clone(),
         missing,
     }
 }
 
-fn efficiency(name: &str, of: Result<Ratio, Untold>) -> EfficiencyRecord {
-    let (ratio, missing) = told(of);
-    EfficiencyRecord {
-        name: name.to_owned(),
-        ratio,
-        missing,
-    }
-}
-
-fn improvement(against: &str, of: Improvement) -> ImprovementRecord {
-    let (ratio, missing) = told(of.ratio);
+fn improvement(setting: &Setting, against: &str, of: Improvement) -> ImprovementRecord {
+    let (ratio, missing) = setting.told(of.ratio);
     ImprovementRecord {
         against: against.to_owned(),
         units: of.units,
@@ -197,7 +282,11 @@ fn improvement(against: &str, of: Improvement) -> ImprovementRecord {
     }
 }
 
-fn fit(found: &ScaleUp, (model, fit): &(Model, Result<Fit, NoFit>)) -> ScaleFitRecord {
+fn fit(
+    setting: &Setting,
+    found: &ScaleUp,
+    (model, fit): &(Model, Result<Fit, NoFit>),
+) -> ScaleFitRecord {
     let name = model.name().to_owned();
     let fit = match fit {
         Ok(fit) => fit,
@@ -234,7 +323,11 @@ fn fit(found: &ScaleUp, (model, fit): &(Model, Result<Fit, NoFit>)) -> ScaleFitR
         best: found.best == Ok(*model),
         near_best: near.is_ok_and(|near| near.contains(model)),
         x1: Some(fit.x1),
-        coefficients: fit.coefficients.iter().map(coefficient).collect(),
+        coefficients: fit
+            .coefficients
+            .iter()
+            .map(|of| coefficient(setting, of))
+            .collect(),
         points: fit.points,
         from_blocks: fit.from_blocks,
         off: Some(fit.off),
@@ -245,12 +338,12 @@ fn fit(found: &ScaleUp, (model, fit): &(Model, Result<Fit, NoFit>)) -> ScaleFitR
     }
 }
 
-fn coefficient(of: &Coefficient) -> CoefficientRecord {
+fn coefficient(setting: &Setting, of: &Coefficient) -> CoefficientRecord {
     CoefficientRecord {
         name: of.name.to_owned(),
         value: of.value,
-        ci95: finite(of.ci95),
-        told: of.is_told(),
+        ci95: setting.ends(of.ci95),
+        told: of.is_told() && setting.unpaired.is_none(),
         held: of.is_held,
     }
 }
@@ -271,20 +364,25 @@ mod tests {
             variant: format!("units-{units}"),
             verdict: "valid".to_owned(),
             missing: String::new(),
+            is_last: false,
+            grid: None,
         }
     }
 
     fn setting() -> Setting {
         Setting {
             unit: "numa".to_owned(),
-            instances: "numa".to_owned(),
+            instances: Instances::OfUnits("numa".to_owned()),
             machine: Machine {
                 units_per_socket: 4,
                 sockets: 2,
             },
             load: String::new(),
             bound: Some(("p99".to_owned(), 10_000_000)),
+            goal: None,
             metric: Metric::THROUGHPUT,
+            blocks: 3,
+            unpaired: None,
         }
     }
 

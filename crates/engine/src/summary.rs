@@ -20,7 +20,7 @@ mod simulated;
 mod without_faults;
 mod worth;
 
-pub use compared::noise;
+pub use compared::{noise, too_few_blocks};
 pub use looked::{Ended, look};
 pub use points::{Merge, is_saturated, read_back};
 pub use without_faults::lay_beside;

@@ -43,10 +43,14 @@ fn loads(study: &Study, trials: &[TrialFinding], variant: &Variant) -> Vec<Load>
 
 /// Whether what was done is what the target could do.
 fn is_of_target(trial: &TrialFinding) -> bool {
-    let busy = |rule: &&store::record::RuleRecord| rule.rule == CLIENT_BUSY;
-    let rule = trial.rules.iter().find(busy);
-    state_of(trial) == State::Kept
-        && rule.is_none_or(|rule| !matches!(rule.result.as_str(), "warn" | "fail"))
+    state_of(trial) == State::Kept && !is_client_busy(trial)
+}
+
+/// Whether the client was at its limit or near it.
+pub fn is_client_busy(trial: &TrialFinding) -> bool {
+    let mut rules = trial.rules.iter();
+    let rule = rules.find(|rule| rule.rule == CLIENT_BUSY);
+    rule.is_some_and(|rule| matches!(rule.result.as_str(), "warn" | "fail"))
 }
 
 fn record(variant: &str, loads: &[Load]) -> CurveRecord {

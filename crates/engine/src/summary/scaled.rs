@@ -1,21 +1,18 @@
 //! What a scale-up study found: its variants as numbers of units, arm by arm.
 
-use super::compared::{COMPARED, is_search, used};
-use super::points::sweep;
-use super::searched;
-use super::verdict_of;
-use crate::scale_up::{Arm, Measured, Setting, plural, record};
+mod chosen;
+
+use super::compared::blocks_of;
+use crate::scale_up::{Arm, Instances, Measured, Setting, Unpaired, plural, record};
 use analysis::Metric;
-use analysis::rules::Verdict;
 use analysis::scale_up::{Machine, Point};
 use indexmap::IndexMap;
-use measure::Known;
 use measure::number::significant;
 use store::record::{
     EfficiencyRecord, PartRecord, PointRecord, ScaleUpRecord, SearchRecord, TrialFinding,
 };
 use study::scale_up::{AXIS, ScaleUp};
-use study::settings::{Study, Variant};
+use study::settings::{Placing, Study, Variant};
 
 /// The findings of a run that this stands on.
 struct Found<'a> {
@@ -23,6 +20,8 @@ struct Found<'a> {
     trials: &'a [TrialFinding],
     points: &'a [PointRecord],
     searches: &'a [SearchRecord],
+    /// Blocks that the run was to have.
+    blocks: usize,
 }
 
 /// A record for each arm; none of a study that does not scale up, and where no trial has come so
@@ -41,6 +40,7 @@ pub fn records(
         trials,
         points,
         searches,
+        blocks: blocks_of(study, trials),
     };
     let axis = found.study.axes.iter().position(|axis| axis.name == AXIS);
     let parts = found.trials.iter().filter_map(|trial| trial.part.as_ref());
@@ -52,19 +52,17 @@ pub fn records(
         sockets: part.sockets,
     };
     let arms = found.arms(asked, axis, machine);
-    let setting = found.setting(asked, machine);
+    let setting = found.setting(asked, machine, &arms);
     let baseline = arms.first();
     let each = arms.iter().enumerate();
     each.map(|(index, arm)| {
         let mut record = record(&setting, arm, baseline.filter(|_| index > 0));
-        let shared = found.shared(arm);
-        if !shared.is_empty() {
-            record.sentences.push(format!(
-                "With {} {} in use no CPU was left for the client: it ran on those of the nodes \
-                 and took from what was measured, so that the efficiency there is lower by that.",
-                shared.join(" and "),
-                plural(&record.unit)
-            ));
+        record.sentences.extend(found.said_of(arm, &record.unit));
+        let is_placed = |baseline: &Arm| found.topology(baseline) != found.topology(arm);
+        if !baseline.is_some_and(is_placed) {
+            // The factors that have a name are those of placement.
+            let gains = record.improvements.iter_mut();
+            gains.for_each(|gain| gain.fills.clear());
         }
         record
     })
@@ -81,18 +79,18 @@ impl<'a> Found<'a> {
             .filter(move |trial| trial.variant == variant)
     }
 
-    fn setting(&self, asked: &ScaleUp, machine: Machine) -> Setting {
+    fn setting(&self, asked: &ScaleUp, machine: Machine, arms: &[Arm]) -> Setting {
         let unit = asked.units.map_or("", |units| units.name()).to_owned();
-        let found = self
-            .searches
-            .iter()
-            .filter_map(SearchRecord::found_ops_per_s);
-        let least = found.map(Known::least).fold(f64::INFINITY, f64::min);
-        let is_searched = self.study.variants.iter().any(is_search);
+        let repeat = &self.study.repeat;
+        let nodes = self.study.variants.first();
+        let nodes = nodes.and_then(|variant| variant.settings.target.local());
+        let points = || arms.iter().flat_map(|arm| &arm.points);
+        let grid = points().filter_map(|point| point.grid);
+        let goals = self.searches.iter().map(|search| search.goal.clone());
         Setting {
-            instances: match asked.per_unit {
-                true => unit.clone(),
-                false => "one".to_owned(),
+            instances: match (asked.per_unit, nodes) {
+                (true, _) => Instances::OfUnits(unit.clone()),
+                (false, local) => Instances::Shared(local.map_or(1, |local| local.nodes)),
             },
             unit,
             machine,
@@ -100,9 +98,16 @@ impl<'a> Found<'a> {
             bound: asked
                 .p99_bound_ms
                 .map(|ms| ("p99".to_owned(), (ms * 1e6) as u64)),
-            metric: match is_searched && least.is_finite() {
-                true => Metric::THROUGHPUT.on_grid(searched::grid(least)),
-                false => Metric::THROUGHPUT,
+            goal: goals.into_iter().next(),
+            metric: match grid.max_by(f64::total_cmp) {
+                Some(grid) => Metric::THROUGHPUT.on_grid(grid),
+                None => Metric::THROUGHPUT,
+            },
+            blocks: self.blocks,
+            unpaired: match (repeat.interleaved, repeat.first_look) {
+                (false, _) => Some(Unpaired::InARow),
+                (true, Some(_)) => Some(Unpaired::UntilAnswered),
+                (true, None) => None,
             },
         }
     }
@@ -126,16 +131,36 @@ impl<'a> Found<'a> {
         arms.into_values().collect()
     }
 
-    /// The numbers of units with which the client had no CPU of its own.
-    fn shared(&self, arm: &Arm) -> Vec<String> {
-        let is_shared = |of: &&Measured| {
-            let mut parts = self
-                .trials_of(&of.variant)
-                .filter_map(|trial| trial.part.as_ref());
+    /// How an arm's nodes are placed.
+    fn topology(&self, arm: &Arm) -> Option<Placing> {
+        let of = &arm.points.first()?.variant;
+        let variant = self.study.variants.iter().find(|one| one.name == *of)?;
+        Some(variant.settings.target.local()?.topology.placing)
+    }
+
+    /// What is to be known of some of an arm's points.
+    fn said_of(&self, arm: &Arm, unit: &str) -> Vec<String> {
+        let mut said = Vec::new();
+        let shares = |of: &&Measured| {
+            let trials = self.trials_of(&of.variant);
+            let mut parts = trials.filter_map(|trial| trial.part.as_ref());
             parts.any(|part| part.client_shares)
         };
-        let shared = arm.points.iter().filter(is_shared);
-        shared.map(|of| of.point.units.to_string()).collect()
+        if let Some(shared) = arm.counted(shares) {
+            said.push(format!(
+                "With {shared} {unit} in use the client ran on CPUs of the nodes and took from \
+                 what was measured: the efficiency there is lower by that, and curves bend by it.",
+                unit = plural(unit)
+            ));
+        }
+        if let Some(last) = arm.counted(|of| of.is_last) {
+            said.push(format!(
+                "With {last} {unit} in use the highest load that was offered did most: more may \
+                 be possible there than is reckoned with.",
+                unit = plural(unit)
+            ));
+        }
+        said
     }
 
     /// The values of a variant on the other axes.
@@ -156,87 +181,20 @@ impl<'a> Found<'a> {
         let own = || self.trials_of(&variant.name);
         let part = own().find_map(|trial| trial.part.as_ref());
         let (sockets, split) = lies(part, count, machine);
-        let blocks = self.study.blocks();
-        let (ops_per_s, verdict) = match is_search(variant) {
-            true => {
-                let of = |block: usize| {
-                    let is_of =
-                        |one: &&SearchRecord| one.variant == variant.name && one.block == block;
-                    match self.searches.iter().find(is_of)?.found_ops_per_s()? {
-                        Known::Exactly(ops) => Some(ops),
-                        // More could have been found: no ratio is known of it.
-                        Known::AtLeast(_) => None,
-                    }
-                };
-                let worst = Verdict::worst(own().map(|trial| verdict_of(&trial.verdict)));
-                ((0..blocks).map(of).collect(), worst.name().to_owned())
-            }
-            false => self.best(variant, asked.p99_bound_ms),
-        };
-        let missing = match ops_per_s.iter().flatten().next() {
-            Some(_) => String::new(),
-            None => self.why_not(variant, asked.p99_bound_ms),
-        };
+        let chosen = self.chosen(variant, asked.p99_bound_ms);
         Measured {
             point: Point {
                 units: count,
                 sockets,
                 split,
-                ops_per_s,
+                ops_per_s: chosen.ops_per_s,
             },
             variant: variant.name.clone(),
-            verdict,
-            missing,
+            verdict: chosen.verdict,
+            missing: chosen.missing,
+            is_last: chosen.is_last,
+            grid: chosen.grid,
         }
-    }
-
-    /// Throughput by block at the load where the variant does most, within the bound if there is
-    /// one.
-    fn best(&self, variant: &Variant, p99_bound_ms: Option<f64>) -> (Vec<Option<f64>>, String) {
-        let none = || {
-            (
-                vec![None; self.study.blocks()],
-                Verdict::Invalid.name().to_owned(),
-            )
-        };
-        // Of logs that could not be read back nothing is known, which is no p99 of 0.
-        let is_known = |point: &PointRecord| point.latency_ms.p99.least() > 0.0;
-        let of = |point: &&PointRecord| {
-            point.variant == variant.name && (p99_bound_ms.is_none() || is_known(point))
-        };
-        let points: Vec<&PointRecord> = self.points.iter().filter(of).collect();
-        let reading = sweep(&points, p99_bound_ms);
-        let best = match p99_bound_ms {
-            Some(_) => reading.best_within_bound,
-            None => reading.best,
-        };
-        let Some(point) = best.map(|at| points[at]) else {
-            return none();
-        };
-        let trials = used(
-            self.study,
-            self.trials,
-            &variant.name,
-            &point.point,
-            &COMPARED[0],
-        );
-        let ops = trials.iter().map(|trial| Some((*trial)?.all.ops_per_s));
-        (ops.collect(), point.verdict.clone())
-    }
-
-    /// Why a variant has no throughput.
-    fn why_not(&self, variant: &Variant, p99_bound_ms: Option<f64>) -> String {
-        let has_points = self
-            .points
-            .iter()
-            .any(|point| point.variant == variant.name);
-        if let Some(bound) = p99_bound_ms.filter(|_| has_points) {
-            let bound = significant(bound, 3);
-            return format!("no point is known to be within a p99 of {bound} ms");
-        }
-        let mut trials = self.trials_of(&variant.name);
-        let reason = trials.find_map(|trial| trial.reasons.first().cloned());
-        reason.unwrap_or_else(|| "it was not measured".to_owned())
     }
 }
 
@@ -266,7 +224,7 @@ fn of_arm(arm: &ScaleUpRecord) -> Vec<String> {
                 let ends = [least, most].map(|end| significant(end, digits));
                 format!("{value} (95 %: {} to {})", ends[0], ends[1])
             }
-            None => format!("{value} (one block: no interval)"),
+            None => format!("{value} (without an interval)"),
         }
     };
     let last = arm
@@ -307,21 +265,30 @@ fn of_arm(arm: &ScaleUpRecord) -> Vec<String> {
 mod tests {
     use crate::summary::{findings, made};
     use measure::Known;
-    use store::record::{FindingsRecord, PartRecord, TrialFinding};
+    use store::record::{FindingsRecord, PartRecord, RuleRecord, TrialFinding};
     use study::resolve::resolve;
     use study::settings::Overrides;
 
     /// A machine of two sockets with four NUMA nodes each that scales by the two-level model; the
     /// second load is beyond the bound.
     fn run(rest: &str, gain: f64) -> FindingsRecord {
+        run_with(rest, "blocks: 5", gain, |_| {})
+    }
+
+    fn run_with(
+        rest: &str,
+        repeat: &str,
+        gain: f64,
+        change: impl Fn(&mut TrialFinding),
+    ) -> FindingsRecord {
         let text = format!(
             "study: s\nquestion: q\nworkload: {{use: standard1, mix: {{write: 1}}}}\n\
              target: {{local: {{hosts: 1}}}}\nkeyspace: {{replication: 1}}\n\
-             repeat: {{blocks: 5}}\n\
-             variants:\n  as-it-comes: {{}}\n  \
+             repeat: {{{repeat}}}\n\
+             variants:\n  as-it-comes: {{target: {{local: {{topology: none}}}}}}\n  \
              planned: {{target: {{local: {{topology: pinned}}}}}}\n\
              procedure: {{scale_up: {{units: numa, counts: [1, 2, 4, 8], \
-             instances: one-per-numa, p99_ms: 10}}, {rest}}}\n"
+             instances: one-per-numa{rest}}}\n"
         );
         let study = resolve("s", &text, &Overrides::default()).unwrap();
         let part = |name: &str| {
@@ -357,6 +324,7 @@ mod tests {
                 sockets: 2,
                 client_shares: units == 8,
             });
+            change(trial);
         }
         let first = |of: &[&TrialFinding]| Some(of.first()?.all.latency_ms.clone());
         findings(&study, trials, &first, None)
@@ -364,7 +332,7 @@ mod tests {
 
     #[test]
     fn arms_have_the_three_efficiencies_and_what_placement_brings() {
-        let found = run("fixed: {threads: 16}", 1.25);
+        let found = run(", p99_ms: 10}, fixed: {threads: 16}", 1.25);
         let [baseline, planned] = found.scale_ups.as_slice() else {
             panic!("{:#?}", found.scale_ups)
         };
@@ -397,7 +365,11 @@ mod tests {
         assert!(baseline.improvements.is_empty());
         let said = planned.sentences.join("\n");
         assert!(
-            said.contains("With 8 NUMA nodes in use no CPU was left for the client"),
+            said.contains("With 8 NUMA nodes in use the client ran on CPUs of the nodes"),
+            "{said}"
+        );
+        assert!(
+            said.contains("With 1, 2, 4 and 8 NUMA nodes in use the highest load"),
             "{said}"
         );
         let answer = found.answer.join("\n");
@@ -409,10 +381,82 @@ mod tests {
 
     #[test]
     fn only_what_is_within_the_bound_counts() {
-        let found = run("sweep: {threads: [16, 64]}", 1.0);
+        let found = run(", p99_ms: 10}, sweep: {threads: [16, 64]}", 1.0);
         let first = &found.scale_ups[0].points[0];
         let ops = first.ops_per_s.unwrap();
         assert!((ops - 1000.0).abs() < 5.0, "{first:?}");
+        let said = found.scale_ups[0].sentences.join("\n");
+        assert!(!said.contains("the highest load"), "{said}");
+    }
+
+    #[test]
+    fn what_was_offered_is_not_what_can_be_done() {
+        // Every rate was kept up with.
+        let found = run_with("}, fixed: {rate: 10}", "blocks: 5", 1.0, |trial| {
+            trial.all.ops_per_s = 10.0;
+        });
+        for point in &found.scale_ups[0].points {
+            assert!(point.ops_per_s.is_none() && point.efficiency.is_none());
+            assert!(point.missing.contains("no rate was too much"), "{point:?}");
+        }
+        // The second was too much: there it is seen what can be done.
+        let found = run("}, sweep: {rate: [10, 1000k]}", 1.0);
+        let first = &found.scale_ups[0].points[0];
+        assert!((first.ops_per_s.unwrap() - 2000.0).abs() < 5.0, "{first:?}");
+    }
+
+    #[test]
+    fn a_busy_client_and_older_data_say_nothing_of_the_nodes() {
+        let found = run_with("}, fixed: {threads: 16}", "blocks: 5", 1.0, |trial| {
+            if trial.block == 0 {
+                trial.rules.push(RuleRecord {
+                    rule: "V3".to_owned(),
+                    result: "warn".to_owned(),
+                    detail: String::new(),
+                });
+            }
+            // An interruption in the second block, after which all was loaded anew.
+            trial.generation = Some(if trial.block > 1 || trial.index % 2 == 0 {
+                2
+            } else {
+                1
+            });
+        });
+        let efficiency = found.scale_ups[0].points[1].efficiency.as_ref();
+        let blocks = efficiency.map(|efficiency| efficiency.blocks);
+        assert!(
+            blocks.is_some_and(|blocks| (3..5).contains(&blocks)),
+            "{blocks:?}"
+        );
+        let of_unit = &found.scale_ups[0].points[0].ops_per_s_blocks;
+        assert!(of_unit[0].is_none() && of_unit[4].is_some(), "{of_unit:?}");
+    }
+
+    #[test]
+    fn what_did_not_take_turns_has_no_interval() {
+        for repeat in ["blocks: 5, order: sequential", "until: answered"] {
+            let found = run_with("}, fixed: {threads: 16}", repeat, 1.0, |_| {});
+            let record = &found.scale_ups[0];
+            let efficiency = record.points[1].efficiency.as_ref().unwrap();
+            assert!(efficiency.ci95.is_none() && efficiency.value > 0.9);
+            let coefficients = record.fits.iter().flat_map(|fit| &fit.coefficients);
+            assert!(coefficients.clone().count() > 0);
+            assert!(coefficients.clone().all(|of| of.ci95.is_none() && !of.told));
+            let said = record.sentences.join("\n");
+            assert!(said.contains("interval"), "{said}");
+        }
+    }
+
+    #[test]
+    fn what_most_blocks_do_not_have_is_no_ratio() {
+        let found = run_with("}, fixed: {threads: 16}", "blocks: 5", 1.0, |trial| {
+            if trial.block > 1 {
+                trial.verdict = "invalid".to_owned();
+            }
+        });
+        let point = &found.scale_ups[0].points[1];
+        assert!(point.efficiency.is_none(), "{point:?}");
+        assert!(point.missing.contains("2 of 5 blocks"), "{point:?}");
     }
 
     #[test]

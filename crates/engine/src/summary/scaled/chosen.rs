@@ -1,0 +1,189 @@
+//! What a number of units does: the load at which it counts, and its throughput there by block.
+//!
+//! What must hold: it is what the units can do. What is only known to be possible (a load that was
+//! kept up with, a search that met its end, trials with a client at its limit) is no throughput of
+//! theirs, and why is said.
+
+use super::Found;
+use crate::summary::compared::{COMPARED, is_search, too_few_blocks, used};
+use crate::summary::curves::is_client_busy;
+use crate::summary::points::{state_of, sweep};
+use crate::summary::{searched, verdict_of};
+use analysis::Looks;
+use analysis::rules::Verdict;
+use analysis::sweep::State;
+use measure::Known;
+use measure::number::significant;
+use store::record::{PointRecord, SearchRecord, TrialFinding};
+use study::settings::Variant;
+
+/// What was chosen of a variant.
+#[derive(Clone, Debug, Default)]
+pub struct Chosen {
+    /// Throughput by block, op/s; none where the trial may not be used.
+    pub ops_per_s: Vec<Option<f64>>,
+    /// The verdict over its trials.
+    pub verdict: String,
+    /// Why there is no throughput; else empty.
+    pub missing: String,
+    /// Whether it is that of the highest load that was offered: more may be possible.
+    pub is_last: bool,
+    /// How many times as much the next thing that was tried was, where what was done is one of
+    /// some.
+    pub grid: Option<f64>,
+}
+
+impl Chosen {
+    fn none(missing: impl Into<String>) -> Chosen {
+        Chosen {
+            verdict: Verdict::Invalid.name().to_owned(),
+            missing: missing.into(),
+            ..Chosen::default()
+        }
+    }
+}
+
+impl<'a> Found<'a> {
+    /// What a variant did, within the bound if there is one.
+    pub fn chosen(&self, variant: &Variant, p99_bound_ms: Option<f64>) -> Chosen {
+        let mut chosen = match is_search(variant) {
+            true => self.searched(variant),
+            false => self.at_best(variant, p99_bound_ms),
+        };
+        if chosen.ops_per_s.iter().all(Option::is_none) && chosen.missing.is_empty() {
+            let mut trials = self.trials_of(&variant.name);
+            let reason = trials.find_map(|trial| trial.reasons.first().cloned());
+            chosen.missing = reason.unwrap_or_else(|| "it was not measured".to_owned());
+        }
+        chosen.ops_per_s.resize(self.study.blocks(), None);
+        chosen
+    }
+
+    fn searched(&self, variant: &Variant) -> Chosen {
+        let own = || {
+            let all = self.searches.iter();
+            all.filter(|search| search.variant == variant.name)
+        };
+        let is_open = |search: &&SearchRecord| matches!(search.found(), Some(Known::AtLeast(_)));
+        if let Some(open) = own().find(is_open) {
+            return Chosen::none(format!("more may be possible: {}", open.words));
+        }
+        let of = |block: usize| match own().find(|one| one.block == block)?.found_ops_per_s()? {
+            Known::Exactly(ops) => Some(ops),
+            Known::AtLeast(_) => None,
+        };
+        let ops_per_s: Vec<Option<f64>> = (0..self.study.blocks()).map(of).collect();
+        let ended: Vec<usize> = own().filter_map(|search| search.ended).collect();
+        let trials = self.trials_of(&variant.name);
+        let trials = trials.filter(|trial| ended.contains(&trial.index));
+        let missing = match ops_per_s.iter().all(Option::is_none) {
+            true => own().map(|search| search.words.clone()).next(),
+            false => None,
+        };
+        Chosen {
+            ops_per_s,
+            verdict: Verdict::worst(trials.map(|trial| verdict_of(&trial.verdict)))
+                .name()
+                .to_owned(),
+            missing: missing.unwrap_or_default(),
+            grid: own()
+                .filter_map(SearchRecord::found)
+                .map(|found| searched::grid(found.least()))
+                .max_by(f64::total_cmp),
+            ..Chosen::default()
+        }
+    }
+
+    /// At the load where the variant does most.
+    fn at_best(&self, variant: &Variant, p99_bound_ms: Option<f64>) -> Chosen {
+        let points = self.points_of(variant, p99_bound_ms.is_some());
+        let is_rate = points.iter().any(|point| point.point.contains_key("rate"));
+        let reading = sweep(&points, p99_bound_ms);
+        let best = match (p99_bound_ms, is_rate) {
+            (Some(_), _) => reading.best_within_bound,
+            (None, true) => most_of_saturated(&points),
+            (None, false) => reading.best,
+        };
+        let Some(at) = best else {
+            return Chosen::none(match (points.is_empty(), p99_bound_ms) {
+                (true, _) => String::new(),
+                (false, Some(bound)) => {
+                    let bound = significant(bound, 3);
+                    format!("no point is known to be within a p99 of {bound} ms")
+                }
+                (false, None) => {
+                    "no rate was too much: what was done is what was offered".to_owned()
+                }
+            });
+        };
+        let next = points.get(at + 1);
+        let load = |point: &PointRecord| point.point.values().next().copied().unwrap_or_default();
+        let grid = match (is_rate, p99_bound_ms, next) {
+            (true, Some(bound), None) => {
+                let bound = significant(bound, 3);
+                return Chosen::none(format!(
+                    "the highest rate was within a p99 of {bound} ms: more may be possible"
+                ));
+            }
+            (true, Some(_), Some(next)) => Some(load(next) / load(points[at])),
+            _ => None,
+        };
+        let trials = self.of_target(variant, points[at], p99_bound_ms.is_some());
+        Chosen {
+            ops_per_s: trials,
+            verdict: points[at].verdict.clone(),
+            missing: String::new(),
+            is_last: !is_rate && next.is_none(),
+            grid,
+        }
+    }
+
+    /// The points of a variant, rising; those of which most blocks may be used, if there are any.
+    fn points_of(&self, variant: &Variant, needs_latency: bool) -> Vec<&'a PointRecord> {
+        // Of logs that could not be read back nothing is known, which is no p99 of 0.
+        let is_known = |point: &PointRecord| point.latency_ms.p99.least() > 0.0;
+        let of = |point: &&PointRecord| {
+            point.variant == variant.name && (!needs_latency || is_known(point))
+        };
+        let points: Vec<&PointRecord> = self.points.iter().filter(of).collect();
+        let has_blocks =
+            |point: &&PointRecord| !too_few_blocks(point.blocks, self.blocks, Looks::Once);
+        match points.iter().any(has_blocks) {
+            true => points.into_iter().filter(has_blocks).collect(),
+            false => points,
+        }
+    }
+
+    /// Throughput by block of the trials of a point that say what the target can do, on the data
+    /// that the block's last trials stand on.
+    fn of_target(
+        &self,
+        variant: &Variant,
+        point: &PointRecord,
+        is_bounded: bool,
+    ) -> Vec<Option<f64>> {
+        let (study, name) = (self.study, &variant.name);
+        let trials = used(study, self.trials, name, &point.point, &COMPARED[0]);
+        let may_be_used = |trial: &&TrialFinding| {
+            let in_time = !is_bounded || state_of(trial) == State::Kept;
+            in_time && !is_client_busy(trial) && self.is_of_last_data(trial)
+        };
+        let ops = trials.into_iter().map(|trial| trial.filter(may_be_used));
+        ops.map(|trial| Some(trial?.all.ops_per_s)).collect()
+    }
+
+    /// Whether no trial of its block stands on data that was loaded later, after an interruption.
+    fn is_of_last_data(&self, trial: &TrialFinding) -> bool {
+        let block = self.trials.iter().filter(|one| one.block == trial.block);
+        let last = block.filter_map(|one| one.generation).max();
+        trial.generation.is_none() || trial.generation == last
+    }
+}
+
+/// Of the rates that were too much the one at which most was done.
+fn most_of_saturated(points: &[&PointRecord]) -> Option<usize> {
+    let all = points.iter().enumerate();
+    let saturated = all.filter(|(_, point)| point.saturated);
+    let most = saturated.max_by(|(_, a), (_, b)| a.ops_per_s.total_cmp(&b.ops_per_s));
+    most.map(|(at, _)| at)
+}
