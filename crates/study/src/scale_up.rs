@@ -18,6 +18,8 @@ pub const AXIS: &str = "units";
 const LOCAL: &str = "target.local";
 const TOPOLOGY: &str = "target.local.topology";
 const COUNT_MAX: usize = 32;
+/// The procedures that search for what is within a bound of their own.
+const SEARCHES: [&str; 3] = ["peak", "band", "latency_target"];
 
 /// What a study asks of it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -82,6 +84,8 @@ pub fn expand(base: &mut Node, target_replaced: bool, out: &mut Diagnostics) {
     if per_unit {
         one_host(base, &asked.place, out);
     }
+    one_bound(base, &asked, out);
+    not_in_sides(base, out);
     spell_out(base);
     let levels = counts.iter().filter_map(|count| {
         let number = count.text()?.parse::<u32>().ok()?;
@@ -149,6 +153,37 @@ fn one_host(base: &Node, place: &Place, out: &mut Diagnostics) {
     if let Some(hosts) = hosts.filter(|hosts| *hosts != "1") {
         let message = format!("`{PATH}` is of one machine, and `{LOCAL}.hosts` is {hosts}");
         out.add(place, message, Some("write `hosts: 1`".to_owned()));
+    }
+}
+
+/// A search has a bound of its own, by which it is told what it found.
+fn one_bound(base: &Node, asked: &Node, out: &mut Diagnostics) {
+    let search = SEARCHES
+        .iter()
+        .find(|key| base.at(&format!("procedure.{key}")).is_some());
+    if let (Some(search), Some(bound)) = (search, asked.at("p99_ms")) {
+        let message = format!("`{PATH}.p99_ms` and `procedure.{search}` both say what is too slow");
+        let hint = format!("remove it: what `{search}` finds is what counts");
+        out.add(&bound.place, message, Some(hint));
+    }
+}
+
+/// The axis is the whole study's: what a side said of it would be of others too.
+fn not_in_sides(base: &Node, out: &mut Diagnostics) {
+    let sides = |key: &str| match base.at(key).map(|node| &node.raw) {
+        Some(Raw::Map(sides)) => sides.iter().map(|side| side.value.clone()).collect(),
+        _ => Vec::new(),
+    };
+    let values = sides("matrix").into_iter().flat_map(|axis| match axis.raw {
+        Raw::Map(values) => values.into_iter().map(|value| value.value).collect(),
+        _ => Vec::new(),
+    });
+    for side in sides("variants").into_iter().chain(values) {
+        if let Some(own) = side.at(PATH) {
+            let message = format!("`{PATH}` is of the whole study, and a variant has its own");
+            let hint = "write it once, beside `procedure` of the study".to_owned();
+            out.add(&own.place, message, Some(hint));
+        }
     }
 }
 

@@ -110,6 +110,33 @@ fn what_it_cannot_be_is_said_where_it_stands() {
 }
 
 #[test]
+fn it_has_one_bound_and_stands_in_one_place() {
+    let of = |procedure: &str, rest: &str| {
+        study(&format!(
+            "target: {{local: {{}}}}\n\
+             procedure: {{scale_up: {{units: cores, counts: [1]{procedure}}}\n{rest}"
+        ))
+    };
+    let peak = "peak: {threads: {from: 1, to: 64}, p99_ms: 50}";
+    assert!(of(&format!("}}, {peak}"), "").is_ok());
+    for (procedure, rest, expected) in [
+        (
+            format!(", p99_ms: 10}}, {peak}"),
+            "",
+            "both say what is too slow",
+        ),
+        (
+            "}, fixed: {threads: 1}".to_owned(),
+            "variants: {a: {}, b: {procedure: {scale_up: {counts: [2]}}}}",
+            "is of the whole study",
+        ),
+    ] {
+        let refused = of(&procedure, rest).unwrap_err().to_string();
+        assert!(refused.contains(expected), "{refused}");
+    }
+}
+
+#[test]
 fn where_nodes_and_client_run_is_said_once_and_parts_are_whole() {
     let of = |topology: &str, rest: &str| {
         study(&format!(
