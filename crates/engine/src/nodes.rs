@@ -52,6 +52,14 @@ pub fn record(
         configured(observed.nodes, &mut record.nodes);
         observed.proofs
     });
+    if observed.is_err() {
+        // What else did not answer says nothing of where they run.
+        let told = cluster.places().map_err(|error| format!("{error:#}"));
+        places = told.map_or_else(
+            |why| vec![Err(why)],
+            |all| all.into_iter().map(Ok).collect(),
+        );
+    }
     let examined = cluster.doctor(&said);
     note(
         "settings of the hosts",

@@ -7,6 +7,7 @@ use cluster::NodePlace;
 use host::Whereabouts;
 use store::record::PlacementRecord;
 use study::settings::Settings;
+use topology::CpuSet;
 
 /// What the client's machine is called where it is no stand-in.
 const THIS_MACHINE: &str = "this machine";
@@ -58,6 +59,24 @@ fn node(running: &Running, place: NodePlace, topology: &str) -> PlacementRecord 
     }
 }
 
+/// The CPUs of this machine, which is that of all hosts that nodes are started on.
+fn online() -> Option<CpuSet> {
+    let text = std::fs::read_to_string("/sys/devices/system/cpu/online").ok()?;
+    CpuSet::parse_list(&text).ok()
+}
+
+/// Where memory comes from: as far as its group lets it, and if most of it has a policy that binds
+/// it, from there alone.
+fn memory_nodes(found: &Whereabouts) -> CpuSet {
+    let all = found.all_memory_nodes();
+    let sum: u64 = found.policy_bytes.values().sum();
+    let bound = found.policy_bytes.iter().find_map(|(policy, bytes)| {
+        let nodes = policy.strip_prefix("bind:")?;
+        (bytes * 2 > sum).then(|| CpuSet::parse_list(nodes).ok())?
+    });
+    bound.map_or(all.clone(), |bound| all.intersection(&bound))
+}
+
 /// The workers are pinned when load begins; before that it is known to what.
 fn client(running: &Running, settings: &Settings) -> Result<PlacementRecord> {
     let found = Whereabouts::own()?;
@@ -79,11 +98,40 @@ fn client(running: &Running, settings: &Settings) -> Result<PlacementRecord> {
 }
 
 fn of(found: &Whereabouts) -> PlacementRecord {
+    let cpus = found.all_cpus();
     PlacementRecord {
-        cpus: found.all_cpus().to_string(),
-        mems: found.all_memory_nodes().to_string(),
+        // The kernel lists for who is not bound all that could ever be there.
+        cpus: online()
+            .map_or(cpus.clone(), |online| cpus.intersection(&online))
+            .to_string(),
+        mems: memory_nodes(found).to_string(),
         threads: found.threads,
         resident_bytes: found.resident_bytes.clone(),
         ..PlacementRecord::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_that_a_policy_binds_is_from_there_alone() {
+        let all = CpuSet::parse_list("0-3").unwrap();
+        let with = |policies: &[(&str, u64)]| {
+            let policies = policies.iter();
+            memory_nodes(&Whereabouts {
+                memory_nodes: [(all.clone(), 50)].into(),
+                policy_bytes: policies
+                    .map(|(name, bytes)| ((*name).to_owned(), *bytes))
+                    .collect(),
+                ..Whereabouts::default()
+            })
+            .to_string()
+        };
+        assert_eq!(with(&[]), "0-3");
+        assert_eq!(with(&[("bind:1", 900), ("default", 100)]), "1");
+        assert_eq!(with(&[("bind:1", 100), ("default", 900)]), "0-3");
+        assert_eq!(with(&[("interleave:0-1", 900)]), "0-3");
     }
 }

@@ -19,9 +19,9 @@ pub fn section(view: &RunView) -> Option<Section> {
         id: "scale-up",
         title: "What the machine makes of more of its units".into(),
         lead: "Efficiency is the throughput of N units divided by N times that of one unit with \
-               the same share of the machine. The unit ran with the rest of the machine idle: \
-               where it then has a higher clock, every efficiency is too low by as much. What is \
-               divided was done in the same blocks."
+               the same share of the machine. The unit ran with nothing but the client on the \
+               rest of the machine: where it then has a higher clock, every efficiency is too low \
+               by as much. What is divided was done in the same blocks, where they took turns."
             .into(),
         blocks: together(all)
             .into_iter()
