@@ -159,7 +159,9 @@ impl Nodes {
             }
             proofs.extend(seen.proofs(&self.spec, &node.layout.name));
             if let (Some(limits), Some(host)) = (self.limits(), self.host_of(index)) {
-                proofs.extend(seen.host_proofs(limits, &node.layout.name));
+                let own = self.placement(node);
+                let own = own.and_then(|one| one.confinement.cpus.as_ref());
+                proofs.extend(seen.host_proofs(limits, own, &node.layout.name));
                 proofs.extend(hosts::proofs(limits, host, node)?);
             }
             let place = placed::place(node);

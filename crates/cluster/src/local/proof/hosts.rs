@@ -94,8 +94,14 @@ fn volume(wanted: u64, found: Option<u64>) -> Effect {
 }
 
 impl Seen {
-    /// What the JVM inside a host counts by, beside the host's limits.
-    pub(super) fn host_proofs(&self, host: &HostSpec, node: &str) -> Vec<Proof> {
+    /// What the JVM inside a host counts by, beside the host's limits; of a node with a group of
+    /// its own that is the group's CPUs, `own`, and not those of the host around it.
+    pub(super) fn host_proofs(
+        &self,
+        host: &HostSpec,
+        own: Option<&CpuSet>,
+        node: &str,
+    ) -> Vec<Proof> {
         let facts = self.jvm.as_ref().map(|jvm| &jvm.facts);
         let fact = |name: &str| facts.and_then(|facts| facts.get(name)).cloned();
         let why = facts.map_or(NO_AGENT, |_| "VM.info does not say it");
@@ -109,10 +115,14 @@ impl Seen {
         let mut proofs = Vec::new();
         if let Some(cpus) = &host.cpus {
             let found = fact("cpu_cpuset_cpus");
-            let all: CpuSet = cpus.iter().map(|cpu| *cpu as u32).collect();
+            let hosts = || cpus.iter().map(|cpu| *cpu as u32).collect();
+            let all: CpuSet = own.cloned().unwrap_or_else(hosts);
+            let wanted: Vec<String> = match own {
+                Some(own) => vec![own.to_string()],
+                None => cpus.iter().map(usize::to_string).collect(),
+            };
             let shown = found.as_deref().map(CpuSet::parse_list);
             let holds = shown == Some(Ok(all));
-            let wanted: Vec<String> = cpus.iter().map(usize::to_string).collect();
             proofs.push(proof("cpus", wanted.join(","), found, holds));
         }
         if let Some(quota) = host.cpu_quota {
@@ -164,7 +174,7 @@ mod tests {
             ("cpu_period", "100000"),
             ("memory_limit_in_bytes", "3145728 k"),
         ]);
-        let proofs = limited.host_proofs(&host, "node1");
+        let proofs = limited.host_proofs(&host, None, "node1");
         let expected = [
             "cpus: 0-1 yes",
             "cpu_quota: 1.5 yes",
@@ -181,7 +191,24 @@ mod tests {
             "cpu_quota: no quota no",
             "memory: unlimited no",
         ];
-        assert_eq!(brief(&free.host_proofs(&host, "node1")), expected);
+        assert_eq!(brief(&free.host_proofs(&host, None, "node1")), expected);
+    }
+
+    /// Every trial of a study with both `host.cpus` and `topology: pinned` had said that its
+    /// hosts' CPUs are not in effect.
+    #[test]
+    fn a_node_that_is_placed_counts_the_cpus_of_its_own_group_and_not_its_hosts() {
+        let host = HostSpec {
+            cpus: Some((0..8).collect()),
+            ..HostSpec::default()
+        };
+        let own = CpuSet::parse_list("0-1").unwrap();
+        let of = |shown: &str| {
+            let seen = seen(&[("cpu_cpuset_cpus", shown)]);
+            brief(&seen.host_proofs(&host, Some(&own), "node1"))
+        };
+        assert_eq!(of("0-1"), ["cpus: 0-1 yes"]);
+        assert_eq!(of("0-7"), ["cpus: 0-7 no"]);
     }
 
     #[test]
