@@ -47,30 +47,28 @@ impl Nodes {
         let layout = self.lay_out(spec)?;
         let old = std::mem::replace(&mut self.spec, spec.clone());
         self.layout = layout;
-        let limits = spec.hosts.as_ref().map(|hosts| hosts.host.clone());
-        let limits = limits.filter(|limits| {
-            let before = old.hosts.as_ref().map(|hosts| &hosts.host);
-            self.hosts().is_some() && before != Some(limits)
-        });
-        let other_machine = limits.is_some() && spec.has_other_machine(&old);
-        let mut groups = self.groups(other_machine, spec.has_other_files(&old));
-        if restarts == Restarts::Together {
+        let step = Step::between(&old, spec, self.hosts().is_some(), self.state.unsettled);
+        let mut groups = self.groups(step.other_machine, step.other_files);
+        if restarts == Restarts::Together || step.is_again {
             groups = together(groups);
         }
-        let mut restarted = Vec::new();
-        for group in groups {
-            restarted.extend(self.restart(
-                &group,
-                limits.as_ref().filter(|_| other_machine),
-                say,
-            )?);
+        // Before anything changes: who is killed on the way, or fails, leaves nodes of both kinds.
+        self.write_spec(true)?;
+        if step.is_again {
+            self.end_all()?;
         }
-        if let Some(limits) = limits.as_ref().filter(|_| !other_machine) {
+        let mut restarted = Vec::new();
+        let limits = step.limits.as_ref();
+        for group in groups {
+            let limits = limits.filter(|_| step.other_machine);
+            restarted.extend(self.restart(&group, limits, say)?);
+        }
+        if let Some(limits) = limits.filter(|_| !step.other_machine) {
             for host in self.hosts().into_iter().flat_map(Hosts::all) {
                 host.set_limits(limits)?;
             }
         }
-        self.write_spec()?;
+        self.write_spec(false)?;
         Ok(restarted)
     }
 
@@ -141,9 +139,10 @@ impl Nodes {
         host.set_limits(limits)
     }
 
-    /// Writes down what the nodes run as now.
-    fn write_spec(&mut self) -> Result<()> {
+    /// Writes down what the nodes run as now, or, while that is unsettled, what they are to.
+    fn write_spec(&mut self, unsettled: bool) -> Result<()> {
         self.state.spec = Some(SpecState::of(&self.spec));
+        self.state.unsettled = unsettled;
         self.state.write(&self.folder)
     }
 
@@ -156,6 +155,11 @@ impl Nodes {
         let node = &self.nodes[index];
         drain(node).with_context(|| format!("drain {}", node.layout.name))?;
         self.end_node(index, TERM_LIMIT)
+    }
+
+    /// Ends all nodes, of which some may not answer: a node that is asked to end drains itself.
+    fn end_all(&mut self) -> Result<()> {
+        (0..self.nodes.len()).try_for_each(|index| self.end_node(index, TERM_LIMIT))
     }
 
     /// Asks the process of a node to end, kills it after `grace`, and waits until it is gone.
@@ -220,6 +224,34 @@ impl Nodes {
     }
 }
 
+/// What lies between two configurations.
+struct Step {
+    /// What hosts are limited to from now on; none: nothing of it changes.
+    limits: Option<HostSpec>,
+    /// Whether the machine is another one to a JVM.
+    other_machine: bool,
+    /// Whether files or options of nodes differ.
+    other_files: bool,
+    /// Whether an earlier step did not come to its end. Nobody knows then which nodes run as what,
+    /// or at all, so all are stopped before the first is started: one that does not start with what
+    /// it was given then gets its new files and limits before it is tried again.
+    is_again: bool,
+}
+
+impl Step {
+    fn between(old: &LocalSpec, new: &LocalSpec, has_hosts: bool, is_again: bool) -> Step {
+        let before = old.hosts.as_ref().map(|hosts| &hosts.host);
+        let limits = new.hosts.as_ref().map(|hosts| hosts.host.clone());
+        let limits = limits.filter(|limits| has_hosts && (is_again || before != Some(limits)));
+        Step {
+            other_machine: limits.is_some() && (is_again || new.has_other_machine(old)),
+            other_files: is_again || new.has_other_files(old),
+            limits,
+            is_again,
+        }
+    }
+}
+
 /// All nodes that are to be restarted as one group; none if there are none.
 fn together(groups: Vec<Vec<usize>>) -> Vec<Vec<usize>> {
     let mut all = groups.concat();
@@ -248,6 +280,36 @@ fn drain(node: &LocalNode) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::placing::{Placing, Topology};
+    use host::HostsSpec;
+
+    /// `apply --topology pinned` had failed at the second node; `--topology none`, which was still
+    /// written down, then found nothing to do, with the first node pinned and the second one down.
+    #[test]
+    fn after_a_change_that_failed_everything_is_done_again_even_if_nothing_seems_to_differ() {
+        let old = LocalSpec {
+            hosts: Some(HostsSpec::default()),
+            ..LocalSpec::default()
+        };
+        let done = |new: &LocalSpec, has_hosts: bool, is_again: bool| {
+            let step = Step::between(&old, new, has_hosts, is_again);
+            (step.other_files, step.other_machine, step.limits.is_some())
+        };
+        assert_eq!(done(&old, true, false), (false, false, false));
+        assert_eq!(done(&old, true, true), (true, true, true));
+        assert_eq!(done(&old, false, true), (true, false, false));
+        let placed = LocalSpec {
+            topology: Topology {
+                placing: Placing::Pinned,
+                ..Topology::default()
+            },
+            ..old.clone()
+        };
+        assert_eq!(done(&placed, true, false), (true, false, false));
+        let mut smaller = old.clone();
+        smaller.hosts.as_mut().unwrap().host.memory_bytes = Some(3 << 30);
+        assert_eq!(done(&smaller, true, false), (false, true, true));
+    }
 
     #[test]
     fn together_all_nodes_are_one_group_and_the_seed_is_its_first() {

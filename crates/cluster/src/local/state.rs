@@ -53,6 +53,10 @@ pub(crate) struct State {
     /// What it was started as, or last restarted.
     #[serde(default)]
     pub spec: Option<SpecState>,
+    /// Whether its nodes were on the way to `spec` and perhaps not all are: set before the first
+    /// restart, gone after the last. Absent in states of earlier versions, which did not tell.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unsettled: bool,
     /// The distribution that it was started from; none: jars of the cache.
     #[serde(default)]
     pub home: Option<PathBuf>,
@@ -98,6 +102,7 @@ impl State {
             version,
             datacenter,
             spec: None,
+            unsettled: false,
             home: None,
             hosts: None,
             nodes: Vec::new(),
@@ -316,6 +321,21 @@ mod tests {
         assert_eq!(errors.len(), 2);
         assert_eq!(states.len(), 1);
         assert!(states[0].1.is_owned() && !states[0].1.keep);
+    }
+
+    #[test]
+    fn a_change_that_did_not_end_is_found_and_a_state_without_its_mark_is_settled() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = clusters_folder(&dirs(root.path())).join("c");
+        std::fs::create_dir_all(&folder).unwrap();
+        let mut state = State::new("c".into(), "5.0.8".into(), "dc1".into());
+        for unsettled in [true, false] {
+            state.unsettled = unsettled;
+            state.write(&folder).unwrap();
+            let text = std::fs::read_to_string(folder.join(FILE)).unwrap();
+            assert_eq!(text.contains("unsettled"), unsettled);
+            assert_eq!(State::read(&folder).unwrap().unsettled, unsettled);
+        }
     }
 
     /// As root, what a state says would be killed and removed.
