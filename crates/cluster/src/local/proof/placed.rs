@@ -71,7 +71,8 @@ fn of(placement: &Placement, found: &Whereabouts, node: &str) -> Vec<Proof> {
     match &placement.confinement.memory {
         Memory::Anywhere => {}
         Memory::Bound(nodes) => {
-            let effect = Effect::of(Some(bound(found, nodes)), "");
+            let why = "neither its group nor a policy says it: this kernel has no numa_maps";
+            let effect = Effect::of(bound(found, nodes), why);
             proofs.push(proof(
                 "topology memory",
                 format!("nodes {nodes}"),
@@ -105,9 +106,12 @@ fn judged(found: &BTreeMap<CpuSet, usize>, wanted: &CpuSet) -> (String, bool) {
 }
 
 /// Whether memory may come from these nodes alone: by the group of the process, or by the policy
-/// that it was started with.
-fn bound(found: &Whereabouts, nodes: &CpuSet) -> (String, bool) {
+/// that it was started with. Where there is no group, and no policy is told, nobody knows.
+fn bound(found: &Whereabouts, nodes: &CpuSet) -> Option<(String, bool)> {
     let (mut shown, by_group) = judged(&found.memory_nodes, nodes);
+    if !by_group && found.policy_bytes.is_empty() {
+        return None;
+    }
     let policy = format!("bind:{nodes}");
     let by_policy = found.policy_bytes.contains_key(&policy);
     if by_policy {
@@ -123,7 +127,7 @@ fn bound(found: &Whereabouts, nodes: &CpuSet) -> (String, bool) {
         // Pages of shared files are where who read them first had them.
         shown = format!("{shown}; {} of {} MiB elsewhere", beyond >> 20, all >> 20);
     }
-    (shown, (by_group || by_policy) && beyond * 5 <= all)
+    Some((shown, (by_group || by_policy) && beyond * 5 <= all))
 }
 
 impl Seen {
@@ -219,6 +223,12 @@ mod tests {
         assert!(last(&found("0-1", "bind:1", 30)).ends_with("30 of 930 MiB elsewhere yes"));
         assert!(last(&found("0-1", "default", 0)).ends_with("no"));
         assert!(last(&found("1", "default", 400)).ends_with("no"));
+        let untold = |nodes: &str| Whereabouts {
+            policy_bytes: BTreeMap::new(),
+            ..found(nodes, "", 0)
+        };
+        assert!(last(&untold("1")).ends_with("yes"), "by its group");
+        assert!(last(&untold("0-1")).ends_with('?'), "nobody tells");
         let wanted = placement("0", Memory::Interleaved(set("0-1")));
         let last = |found: &Whereabouts| brief(&of(&wanted, found, "node1")).pop().unwrap();
         assert!(last(&found("0-1", "interleave:0-1", 0)).ends_with("yes"));
