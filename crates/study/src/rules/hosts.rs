@@ -45,9 +45,20 @@ fn topology(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
     let word = subject.text("target.local.topology");
     let placing = word.or_else(|| subject.text(&path("placing")));
-    let is_placed = !matches!(placing, Some("none" | "one-socket-per-vcpu"));
-    let is_placed = is_placed && subject.wrote("target.local.topology");
-    if is_placed && subject.wrote("client.cpus") {
+    let floats = placing.filter(|word| matches!(*word, "none" | "one-socket-per-vcpu"));
+    let kept = subject.count(&path("housekeeping")).unwrap_or(0);
+    if let Some(word) = floats.filter(|_| kept > 0) {
+        let message = format!(
+            "`{}` is {kept}, and with `{word}` no node is kept off any core",
+            path("housekeeping")
+        );
+        let hint = "use `placing: auto` or `pinned`, or write `housekeeping: 0`; `units` and \
+                    `count` give all nodes a part of the machine";
+        subject.say(&path("housekeeping"), message, Some(hint), out);
+    }
+    let is_placed = floats.is_none() && subject.wrote("target.local.topology");
+    let seats_client = is_placed || subject.wrote(&path("client"));
+    if seats_client && subject.wrote("client.cpus") {
         let message = "`client.cpus` and `target.local.topology` both say where the client runs";
         let hint = "remove it: the client gets what nodes leave; `topology: {client: 2}` keeps \
                     CPUs for it";

@@ -145,7 +145,8 @@ fn where_nodes_and_client_run_is_said_once_and_parts_are_whole() {
         ))
     };
     let cpus = "client: {cpus: [1]}";
-    for topology in ["pinned", "auto", "{cpus: 1}", "{placing: auto}"] {
+    let kept = "{placing: none, client: 1}";
+    for topology in ["pinned", "auto", "{cpus: 1}", "{placing: auto}", kept] {
         let said = of(topology, cpus).unwrap_err();
         assert!(
             said.contains("both say where the client runs"),
@@ -164,8 +165,22 @@ fn where_nodes_and_client_run_is_said_once_and_parts_are_whole() {
             "do not fit into 2 core(s)",
         ),
         ("sideways", "topology"),
+        (
+            "{placing: one-socket-per-vcpu, housekeeping: 1}",
+            "with `one-socket-per-vcpu` no node is kept off any core",
+        ),
+        (
+            "{placing: none, units: cores, count: 2, housekeeping: 2}",
+            "`target.local.topology.housekeeping` is 2, and with `none`",
+        ),
     ] {
         let said = of(topology, "").unwrap_err();
         assert!(said.contains(word), "{topology}: {said}");
+    }
+    for topology in [
+        "{placing: auto, housekeeping: 1}",
+        "{placing: none, housekeeping: 0}",
+    ] {
+        of(topology, "").unwrap();
     }
 }
