@@ -95,11 +95,12 @@ impl Layout {
     fn place(&mut self, spec: &LocalSpec, ground: &Machine) -> Result<()> {
         let wish = &spec.topology;
         let allowed = ground.allowed_cpus();
+        let quota = quota(spec);
         let share = (allowed.len() / spec.nodes.max(1)).max(1) as u32;
         let vcpus = wish.cpus.unwrap_or(share);
         if wish.placing == Placing::None {
             self.nodes = (0..spec.nodes)
-                .map(|index| anywhere(index, allowed.clone()))
+                .map(|index| anywhere(index, allowed.clone(), quota))
                 .collect();
             self.sentences.push(format!(
                 "the nodes run anywhere on {}, where the kernel puts them",
@@ -121,7 +122,7 @@ impl Layout {
         }
         let plan = plan(spec, vcpus, ground)?;
         let place = |instance: &Instance| match wish.placing {
-            Placing::Auto => at_home(instance, wish.cpus, ground),
+            Placing::Auto => at_home(instance, wish.cpus, quota, ground),
             _ => pinned(instance, ground),
         };
         self.nodes = plan.instances.iter().map(place).collect();
@@ -323,6 +324,14 @@ fn memory(ground: &Machine, nodes: CpuSet, how: fn(CpuSet) -> Memory) -> Memory 
     }
 }
 
+/// As many CPUs as a JVM counts at most that is not told their number: its host's time on them,
+/// rounded up.
+fn quota(spec: &LocalSpec) -> u32 {
+    let hosts = spec.hosts.as_ref();
+    let quota = hosts.and_then(|hosts| hosts.host.cpu_quota);
+    quota.map_or(u32::MAX, |cpus| (cpus.ceil() as u32).max(1))
+}
+
 fn name(index: usize) -> String {
     format!("node{}", index + 1)
 }
@@ -346,9 +355,9 @@ fn part_used(units: Units, machine: &Machine, ground: &Machine) -> PartUsed {
 }
 
 /// A node that shares a part of the machine with the others, and is told nothing.
-fn anywhere(index: usize, cpus: CpuSet) -> Placement {
+fn anywhere(index: usize, cpus: CpuSet, quota: u32) -> Placement {
     Placement {
-        processors: cpus.len() as u32,
+        processors: (cpus.len() as u32).min(quota),
         options: Vec::new(),
         confinement: Confinement {
             name: name(index),
@@ -417,7 +426,7 @@ fn beside(instance: &Instance) -> CpuSet {
 }
 
 /// A node on all CPUs of its home.
-fn at_home(instance: &Instance, vcpus: Option<u32>, ground: &Machine) -> Placement {
+fn at_home(instance: &Instance, vcpus: Option<u32>, quota: u32, ground: &Machine) -> Placement {
     let home = ground
         .nodes
         .iter()
@@ -431,7 +440,7 @@ fn at_home(instance: &Instance, vcpus: Option<u32>, ground: &Machine) -> Placeme
         .filter(|one| one.ends_with("UseNUMA"));
     let count = vcpus.map(|count| format!("-XX:ActiveProcessorCount={count}"));
     Placement {
-        processors: vcpus.unwrap_or(cpus.len() as u32),
+        processors: vcpus.unwrap_or_else(|| (cpus.len() as u32).min(quota)),
         options: numa.chain(count).collect(),
         confinement: Confinement {
             name: name(instance.index as usize),

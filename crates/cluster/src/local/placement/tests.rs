@@ -222,19 +222,63 @@ fn what_does_not_fit_is_refused_with_what_would() {
     assert!(cpus(&auto).iter().all(|one| *one == set("0-1")));
 }
 
-#[test]
-fn only_the_cpus_of_the_hosts_are_used() {
-    let spec = LocalSpec {
+fn on_hosts(spec: LocalSpec, host: HostSpec) -> LocalSpec {
+    LocalSpec {
         hosts: Some(HostsSpec {
             count: 1,
-            host: HostSpec {
-                cpus: Some(vec![1]),
-                ..HostSpec::default()
-            },
+            host,
             ..HostsSpec::default()
         }),
-        ..spec(1, placed(Placing::Pinned))
+        ..spec
+    }
+}
+
+/// A JVM that is not told a number counts no more CPUs than its host has the time of; that it
+/// counted 2 of 56 was taken for a placement that is not in effect.
+#[test]
+fn who_is_not_told_a_number_of_cpus_counts_the_quota_of_its_host() {
+    let host = HostSpec {
+        cpu_quota: Some(1.5),
+        ..HostSpec::default()
     };
+    let part = Some((Units::Cores, 4));
+    for (topology, counted) in [
+        (placed(Placing::Auto), 2),
+        (
+            Topology {
+                cpus: Some(4),
+                ..placed(Placing::Auto)
+            },
+            4,
+        ),
+        (
+            Topology {
+                part,
+                ..placed(Placing::None)
+            },
+            2,
+        ),
+        (
+            Topology {
+                part,
+                ..placed(Placing::Pinned)
+            },
+            8,
+        ),
+    ] {
+        let spec = on_hosts(spec(1, topology), host.clone());
+        let layout = Layout::of(&spec, &xeon()).unwrap();
+        assert_eq!(layout.nodes[0].processors, counted, "{topology:?}");
+    }
+}
+
+#[test]
+fn only_the_cpus_of_the_hosts_are_used() {
+    let host = HostSpec {
+        cpus: Some(vec![1]),
+        ..HostSpec::default()
+    };
+    let spec = on_hosts(spec(1, placed(Placing::Pinned)), host);
     let layout = Layout::of(&spec, &small()).unwrap();
     assert_eq!(cpus(&layout), [set("1")]);
     assert_eq!(layout.client, Some(vec![0]), "what they leave");
