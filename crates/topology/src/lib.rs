@@ -38,7 +38,7 @@ pub use improve::costs;
 pub use jvm::{conc_gc_threads, heap_bytes, parallel_gc_threads};
 pub use machine::*;
 pub use plan::*;
-pub use planner::{fingerprint, plan};
+pub use planner::{fingerprint, plan, usable};
 pub use rivals::{distribute, naive};
 pub use units::{Part, Units};
 pub use wish::*;

@@ -23,6 +23,16 @@ pub fn plan(machine: &Machine, wish: &Wish) -> Result<Plan, Infeasible> {
     Ok(finish::plan(machine, wish, attempt))
 }
 
+/// The CPUs that instances of a wish can have here, by core: those that housekeeping leaves, and
+/// of each core as many threads as are handed out.
+pub fn usable(machine: &Machine, wish: &Wish) -> Vec<CpuSet> {
+    let whole = Pool::of(machine, wish.smt, false, |_| true);
+    let reserved = reserve(machine, wish, &whole);
+    let kept = Pool::of(machine, wish.smt, false, |core| !reserved.contains(&core));
+    let cpus = |unit: &crate::place::Unit| unit.cpus.iter().copied().collect();
+    kept.units.iter().map(cpus).collect()
+}
+
 /// What tells machines apart: sibling sets, packages, nodes, L3 groups and distances; 32 digits. A
 /// plan holds for the machine with its fingerprint and for no other.
 pub fn fingerprint(machine: &Machine) -> String {

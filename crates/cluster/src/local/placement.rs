@@ -96,8 +96,8 @@ impl Layout {
         let wish = &spec.topology;
         let allowed = ground.allowed_cpus();
         let quota = quota(spec);
-        let share = (allowed.len() / spec.nodes.max(1)).max(1) as u32;
-        let vcpus = wish.cpus.unwrap_or(share);
+        let asked = asked(spec, ground);
+        let vcpus = asked.vcpus;
         if wish.placing == Placing::None {
             self.nodes = (0..spec.nodes)
                 .map(|index| anywhere(index, allowed.clone(), quota))
@@ -120,9 +120,15 @@ impl Layout {
             ));
             return Ok(());
         }
-        let plan = plan(spec, vcpus, ground)?;
+        let plan = plan(&asked, ground)?;
+        let kept: CpuSet = plan
+            .housekeeping
+            .iter()
+            .flat_map(|one| one.cpus.iter())
+            .collect();
+        let free = ground.only(&allowed.difference(&kept));
         let place = |instance: &Instance| match wish.placing {
-            Placing::Auto => at_home(instance, wish.cpus, quota, ground),
+            Placing::Auto => at_home(instance, wish.cpus, quota, &free),
             _ => pinned(instance, ground),
         };
         self.nodes = plan.instances.iter().map(place).collect();
@@ -242,11 +248,11 @@ fn ground(wish: &Topology, machine: &Machine, reserved: &CpuSet) -> Result<Machi
     Ok(machine.only(&cpus))
 }
 
-/// The planner's word on so many nodes of so many CPUs.
-fn plan(spec: &LocalSpec, vcpus: u32, ground: &Machine) -> Result<Plan> {
+/// What the planner is asked for.
+fn asked(spec: &LocalSpec, ground: &Machine) -> Wish {
     let wish = &spec.topology;
-    let nodes = spec.nodes as u32;
-    let mut asked = Wish::new(nodes, vcpus);
+    let nodes = spec.nodes.max(1) as u32;
+    let mut asked = Wish::new(nodes, 1);
     asked.profile = topology::Profile::None;
     asked.memory_bytes = Some(room::memory_bytes(1, spec.heap_bytes));
     asked.smt = wish.smt.unwrap_or(Smt::Pack);
@@ -254,17 +260,49 @@ fn plan(spec: &LocalSpec, vcpus: u32, ground: &Machine) -> Result<Plan> {
     if wish.housekeeping > 0 {
         asked.housekeeping = Housekeeping::PerNode(wish.housekeeping);
     }
+    let cores: Vec<usize> = topology::usable(ground, &asked)
+        .iter()
+        .map(CpuSet::len)
+        .collect();
+    let room = cores.iter().sum::<usize>() as u32;
+    let threads = cores.iter().max().map_or(1, |threads| *threads as u32);
+    asked.vcpus = wish.cpus.unwrap_or_else(|| share(room, threads, nodes));
     if wish.placing == Placing::Auto {
         // Homes may be shared.
-        let room = ground.allowed_cpus().len().max(1) as f64;
-        asked.overcommit = (f64::from(nodes) * f64::from(vcpus) / room).max(1.0);
+        asked.overcommit = overcommit(nodes * asked.vcpus, room);
     }
-    let planned = topology::plan(ground, &asked).map_err(anyhow::Error::new);
+    asked
+}
+
+/// An equal share of so many CPUs: whole cores where there is one for each node, so that no two
+/// nodes share one.
+fn share(room: u32, threads: u32, nodes: u32) -> u32 {
+    let each = room / nodes;
+    match each / threads {
+        0 => each.max(1),
+        cores => cores * threads,
+    }
+}
+
+/// How often each CPU is given out; not less than it takes because of the last bit.
+fn overcommit(asked: u32, room: u32) -> f64 {
+    let (asked, room) = (f64::from(asked), f64::from(room.max(1)));
+    let ratio = asked / room;
+    let enough = match ratio * room < asked {
+        true => ratio.next_up(),
+        false => ratio,
+    };
+    enough.max(1.0)
+}
+
+/// The planner's word on it.
+fn plan(asked: &Wish, ground: &Machine) -> Result<Plan> {
+    let planned = topology::plan(ground, asked).map_err(anyhow::Error::new);
     planned.with_context(|| {
         format!(
             "place {} of {} each on {}",
-            plural(spec.nodes, "node"),
-            plural(vcpus as usize, "CPU"),
+            plural(asked.instances as usize, "node"),
+            plural(asked.vcpus as usize, "CPU"),
             ground.allowed_cpus().named()
         )
     })
@@ -425,7 +463,7 @@ fn beside(instance: &Instance) -> CpuSet {
     }
 }
 
-/// A node on all CPUs of its home.
+/// A node on all CPUs of its home that nobody is kept off.
 fn at_home(instance: &Instance, vcpus: Option<u32>, quota: u32, ground: &Machine) -> Placement {
     let home = ground
         .nodes

@@ -283,3 +283,102 @@ fn only_the_cpus_of_the_hosts_are_used() {
     assert_eq!(cpus(&layout), [set("1")]);
     assert_eq!(layout.client, Some(vec![0]), "what they leave");
 }
+
+/// A socket of six cores, two threads each.
+fn six_cores() -> Machine {
+    let shape = Shape::regular(Counts(1, 1, 1, 6, 2), Numbering::Block, 16);
+    shape.machine().unwrap()
+}
+
+/// `auto` had given nodes the very cores that housekeeping keeps free.
+#[test]
+fn no_node_has_the_cores_of_housekeeping() {
+    let topology = Topology {
+        housekeeping: 1,
+        ..placed(Placing::Auto)
+    };
+    let whole = Topology {
+        part: Some((Units::Sockets, 2)),
+        ..topology
+    };
+    let layout = Layout::of(&spec(2, whole), &xeon()).unwrap();
+    let all = cpus(&layout);
+    assert!(all.iter().all(|cpus| cpus.len() == 54), "{all:?}");
+    assert_eq!(layout.nodes[0].processors, 54);
+    let layout = Layout::of(&spec(2, topology), &six_cores()).unwrap();
+    // A core for housekeeping, and one, the last, for the client.
+    assert_eq!(layout.taken().len(), 8, "{:?}", cpus(&layout));
+}
+
+/// The share had been one of all CPUs: "12 of 12 CPUs and yet do not fit".
+#[test]
+fn the_share_that_nobody_names_fits_beside_housekeeping_and_on_one_thread_of_each_core() {
+    let part = Some((Units::Cores, 6));
+    let wish = Topology {
+        part,
+        ..placed(Placing::Pinned)
+    };
+    for (topology, each) in [
+        (wish, 6),
+        (
+            Topology {
+                housekeeping: 1,
+                ..wish
+            },
+            4,
+        ),
+        (
+            Topology {
+                smt: Some(Smt::OnePerCore),
+                ..wish
+            },
+            3,
+        ),
+        (
+            Topology {
+                smt: Some(Smt::OnePerCore),
+                housekeeping: 1,
+                ..wish
+            },
+            2,
+        ),
+    ] {
+        let layout = Layout::of(&spec(2, topology), &six_cores()).unwrap();
+        let counts: Vec<usize> = cpus(&layout).iter().map(CpuSet::len).collect();
+        assert_eq!(counts, [each; 2], "{topology:?}");
+        for placing in [Placing::Auto, Placing::Pinned] {
+            for nodes in 1..=5 {
+                let topology = Topology {
+                    placing,
+                    ..topology
+                };
+                Layout::of(&spec(nodes, topology), &six_cores()).unwrap();
+            }
+        }
+    }
+    // Homes are shared, whatever housekeeping leaves of them.
+    let topology = Topology {
+        placing: Placing::Auto,
+        cpus: Some(7),
+        housekeeping: 1,
+        ..wish
+    };
+    Layout::of(&spec(4, topology), &six_cores()).unwrap();
+}
+
+#[test]
+fn what_is_given_out_more_than_once_is_never_short_by_a_bit() {
+    for room in 1..=300 {
+        for asked in 1..=900 {
+            let times = overcommit(asked, room);
+            assert!(
+                f64::from(room) * times >= f64::from(asked),
+                "{asked}/{room}"
+            );
+            assert!(
+                times.ceil() <= f64::from(asked.div_ceil(room)),
+                "{asked}/{room}"
+            );
+        }
+    }
+}
