@@ -5,11 +5,11 @@
 //! gets what nodes leave: CPUs under another L3 where there are some.
 
 use crate::placing::{PartUsed, Placing, Smt, Topology};
-use crate::spec::{Collector, LocalSpec};
+use crate::spec::LocalSpec;
 use anyhow::{Context, Result};
 use host::{Confinement, Memory};
 use std::cell::LazyCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 use topology::{CpuSet, Housekeeping, Instance, Machine, Part, Plan, Units, Wish};
 
@@ -132,7 +132,8 @@ impl Layout {
             _ => pinned(instance, ground),
         };
         self.nodes = plan.instances.iter().map(place).collect();
-        self.sentences.extend(sentences(&plan, &self.nodes));
+        let other = collector(spec).1;
+        self.sentences.extend(sentences(&plan, &self.nodes, other));
         Ok(())
     }
 
@@ -256,7 +257,7 @@ fn asked(spec: &LocalSpec, ground: &Machine) -> Wish {
     asked.profile = topology::Profile::None;
     asked.memory_bytes = Some(room::memory_bytes(1, spec.heap_bytes));
     asked.smt = wish.smt.unwrap_or(Smt::Pack);
-    asked.collector = collector(spec);
+    asked.collector = collector(spec).0;
     if wish.housekeeping > 0 {
         asked.housekeeping = Housekeeping::PerNode(wish.housekeeping);
     }
@@ -310,7 +311,7 @@ fn plan(asked: &Wish, ground: &Machine) -> Result<Plan> {
 
 /// Where each node is and what that costs. What the planner says of guests, of heaps and of racks
 /// is not of a study's nodes.
-fn sentences(plan: &Plan, nodes: &[Placement]) -> Vec<String> {
+fn sentences(plan: &Plan, nodes: &[Placement], collector: Option<&str>) -> Vec<String> {
     let of_node = |(instance, node): (&Instance, &Placement)| {
         let numa: CpuSet = instance.nodes.iter().copied().collect();
         let cpus = node.confinement.cpus.as_ref().map(CpuSet::named);
@@ -324,29 +325,54 @@ fn sentences(plan: &Plan, nodes: &[Placement]) -> Vec<String> {
     };
     let mut said: Vec<String> = plan.instances.iter().zip(nodes).map(of_node).collect();
     said.push(plan.crossings("node"));
-    said.extend(
-        plan.instances
-            .first()
-            .map(|one| one.jvm.numa_reason.clone()),
-    );
+    said.extend(of_memory(plan, nodes, collector));
     said.extend(plan.warnings.iter().cloned());
     said
 }
 
-fn collector(spec: &LocalSpec) -> topology::Collector {
+/// Why memory is where it is: each reason once, with its nodes where there are several reasons.
+fn of_memory(plan: &Plan, nodes: &[Placement], collector: Option<&str>) -> Vec<String> {
+    let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
+    for (instance, node) in plan.instances.iter().zip(nodes) {
+        let reason = match collector {
+            Some(name) => instance.jvm.numa_reason.replace("Shenandoah", name),
+            None => instance.jvm.numa_reason.clone(),
+        };
+        let name = node.confinement.name.as_str();
+        match reasons.iter_mut().find(|(other, _)| *other == reason) {
+            Some((_, names)) => names.push(name),
+            None => reasons.push((reason, vec![name])),
+        }
+    }
+    let differ = reasons.len() > 1;
+    let said = |(reason, names): (String, Vec<&str>)| match differ {
+        true => format!("{}: {reason}", names.join(", ")),
+        false => reason,
+    };
+    reasons.into_iter().map(said).collect()
+}
+
+/// The collector, as far as the planner knows it; for one that it does not (Serial, Epsilon) one
+/// that knows of NUMA as little, and its name.
+fn collector(spec: &LocalSpec) -> (topology::Collector, Option<&str>) {
+    use topology::Collector::{G1, Parallel, Shenandoah, Zgc};
     let by_option = || {
         let mut options = spec.jvm_options.iter();
         options.find(|option| jvm::is_collector(option))
     };
-    match (spec.collector, by_option().map(String::as_str)) {
-        (Some(Collector::Z), _) | (None, Some("-XX:+UseZGC")) => topology::Collector::Zgc,
-        (Some(Collector::Shenandoah), _) | (None, Some("-XX:+UseShenandoahGC")) => {
-            topology::Collector::Shenandoah
+    let option = match spec.collector {
+        Some(collector) => Some(collector.flag()),
+        None => by_option().and_then(|option| option.strip_prefix("-XX:+")),
+    };
+    match option {
+        None | Some("UseG1GC") => (G1, None),
+        Some("UseZGC") => (Zgc, None),
+        Some("UseParallelGC") => (Parallel, None),
+        Some("UseShenandoahGC") => (Shenandoah, None),
+        Some(other) => {
+            let name = other.strip_prefix("Use").unwrap_or(other);
+            (Shenandoah, name.strip_suffix("GC").or(Some(name)))
         }
-        (Some(Collector::Parallel), _) | (None, Some("-XX:+UseParallelGC")) => {
-            topology::Collector::Parallel
-        }
-        _ => topology::Collector::G1,
     }
 }
 
@@ -447,20 +473,36 @@ fn pinned(instance: &Instance, ground: &Machine) -> Placement {
         confinement: Confinement {
             name: name(instance.index as usize),
             cpus: Some(instance.cpus.iter().copied().collect()),
-            memory: memory(ground, beside(instance), Memory::Bound),
+            memory: near(instance, ground),
         },
         options: options(instance),
         processors: instance.jvm.active_processors,
     }
 }
 
-/// The NUMA nodes that an instance has its memory on.
-fn beside(instance: &Instance) -> CpuSet {
-    let planned: BTreeSet<u32> = instance.memory.iter().map(|one| one.node).collect();
-    match planned.is_empty() {
-        true => instance.nodes.iter().copied().collect(),
-        false => planned.into_iter().collect(),
+/// Memory beside the CPUs of an instance. Who is on several nodes with a collector that knows none
+/// would have all of what one thread touches first on one of them, and so takes turns.
+fn near(instance: &Instance, ground: &Machine) -> Memory {
+    let takes_turns = instance.nodes.len() > 1 && !instance.jvm.use_numa;
+    let how = match takes_turns {
+        true => Memory::Interleaved,
+        false => Memory::Bound,
+    };
+    memory(ground, beside(instance, ground), how)
+}
+
+/// The NUMA nodes that an instance has its memory on: those of the plan; and, where it has CPUs on
+/// several, all of these that have memory, even if one of them would hold all of it: who places
+/// objects on the node of their thread needs the same nodes for both.
+fn beside(instance: &Instance, ground: &Machine) -> CpuSet {
+    let planned: CpuSet = instance.memory.iter().map(|one| one.node).collect();
+    if instance.nodes.len() == 1 && !planned.is_empty() {
+        return planned;
     }
+    let has_memory = |node: &&topology::Node| node.allowed && node.memory_bytes != Some(0);
+    let own = ground.nodes.iter().filter(has_memory).map(|node| node.os);
+    let own = own.filter(|node| instance.nodes.contains(node));
+    own.chain(planned.iter()).collect()
 }
 
 /// A node on all CPUs of its home that nobody is kept off.
@@ -483,7 +525,7 @@ fn at_home(instance: &Instance, vcpus: Option<u32>, quota: u32, ground: &Machine
         confinement: Confinement {
             name: name(instance.index as usize),
             cpus: Some(cpus),
-            memory: memory(ground, beside(instance), Memory::Bound),
+            memory: near(instance, ground),
         },
     }
 }

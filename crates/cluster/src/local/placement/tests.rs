@@ -2,6 +2,7 @@
 
 use super::*;
 use host::{HostSpec, HostsSpec};
+use std::collections::BTreeSet;
 use topology::fixture::{Counts, Numbering, Shape};
 
 fn set(list: &str) -> CpuSet {
@@ -381,4 +382,65 @@ fn what_is_given_out_more_than_once_is_never_short_by_a_bit() {
             );
         }
     }
+}
+
+/// The reason said that memory is interleaved, and the kernel was told to bind it.
+#[test]
+fn memory_takes_turns_on_several_nodes_where_the_collector_knows_none() {
+    let topology = Topology {
+        cpus: Some(32),
+        ..placed(Placing::Pinned)
+    };
+    for (option, name) in [
+        ("Shenandoah", "Shenandoah"),
+        ("Serial", "Serial"),
+        ("G1", ""),
+    ] {
+        for placing in [Placing::Pinned, Placing::Auto] {
+            let spec = LocalSpec {
+                jvm_options: vec![format!("-XX:+Use{option}GC")],
+                ..spec(
+                    1,
+                    Topology {
+                        placing,
+                        ..topology
+                    },
+                )
+            };
+            let layout = Layout::of(&spec, &epyc()).unwrap();
+            let takes_turns = matches!(layout.nodes[0].confinement.memory, Memory::Interleaved(_));
+            assert_eq!(takes_turns, !name.is_empty(), "{layout:?}");
+            let said = layout.sentences.join("\n");
+            let expected = format!("and {name} on JDK 17, which does not know nodes");
+            assert_eq!(said.contains(&expected), takes_turns, "{said}");
+        }
+    }
+}
+
+#[test]
+fn each_reason_of_memory_is_said_once_and_of_whom_it_is() {
+    // Three of 18 cores on two sockets of 28: the third is on both.
+    let topology = Topology {
+        cpus: Some(36),
+        ..placed(Placing::Pinned)
+    };
+    let layout = Layout::of(&spec(3, topology), &xeon()).unwrap();
+    let on_both: Vec<&str> = layout
+        .nodes
+        .iter()
+        .filter(|node| node.confinement.memory == Memory::Bound(set("0-1")))
+        .map(|node| node.confinement.name.as_str())
+        .collect();
+    assert_eq!(on_both.len(), 1, "{layout:?}");
+    let reasons: Vec<&String> = layout
+        .sentences
+        .iter()
+        .filter(|said| said.contains("UseNUMA"))
+        .collect();
+    assert_eq!(reasons.len(), 2, "{reasons:?}");
+    let starts = |name: &str| reasons.iter().any(|said| said.starts_with(name));
+    assert!(
+        starts(&format!("{}: 2 NUMA nodes", on_both[0])),
+        "{reasons:?}"
+    );
 }
