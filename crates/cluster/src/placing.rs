@@ -22,7 +22,12 @@ pub struct Topology {
 impl Topology {
     /// Whether nothing is said of where nodes run.
     pub(crate) fn is_silent(&self) -> bool {
-        self.placing == Placing::None && self.part.is_none()
+        self.placing == Placing::None && !self.is_confined()
+    }
+
+    /// Whether nodes that run anywhere do so on a part of the machine only.
+    pub(crate) fn is_confined(&self) -> bool {
+        self.part.is_some() || self.client.is_some()
     }
 }
 

@@ -13,13 +13,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use topology::{CpuSet, Housekeeping, Instance, Machine, Part, Plan, Units, Wish};
 
+mod seats;
+
 use super::{jvm, plural, room};
-
-/// From so many L3 groups on the client gets one of its own.
-const L3_GROUPS_FOR_CLIENT: usize = 4;
-
-/// Of fewer it gets every so-manieth core.
-const CORES_FOR_CLIENT: usize = 4;
 
 /// Where all nodes and the client run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -57,16 +53,23 @@ impl Layout {
         if wish.is_silent() {
             return Ok(Layout::default());
         }
+        let floats = matches!(wish.placing, Placing::None | Placing::OneSocketPerVcpu);
+        anyhow::ensure!(
+            !floats || wish.housekeeping == 0,
+            "with `{}` no node is kept off any core, and {} of each NUMA node {} to be free\n\
+             hint: use `auto` or `pinned`",
+            wish.placing.name(),
+            plural(wish.housekeeping as usize, "core"),
+            if wish.housekeeping == 1 { "is" } else { "are" }
+        );
         let hosts = spec.hosts.as_ref();
         let hosts = hosts.and_then(|hosts| hosts.host.cpus.as_ref());
         let hosts = hosts.map(|cpus| cpus.iter().map(|cpu| *cpu as u32).collect::<CpuSet>());
         let of_hosts = hosts.map_or_else(|| machine.clone(), |cpus| machine.only(&cpus));
         let mut layout = Layout::default();
         // What hosts may not use, the client has anyway.
-        let reserved = match of_hosts.allowed_cpus() == machine.allowed_cpus() {
-            true => reserved(spec, machine),
-            false => CpuSet::default(),
-        };
+        let beside = machine.allowed_cpus().difference(&of_hosts.allowed_cpus());
+        let reserved = seats::reserved(spec, &of_hosts, beside.len());
         let ground = ground(wish, &of_hosts, &reserved)?;
         layout.part = wish
             .part
@@ -74,11 +77,12 @@ impl Layout {
         layout.place(spec, &ground)?;
         let taken: Option<CpuSet> = match wish.placing {
             // These run anywhere.
-            Placing::None | Placing::OneSocketPerVcpu if wish.part.is_none() => None,
+            Placing::None | Placing::OneSocketPerVcpu if !wish.is_confined() => None,
             _ => Some(layout.taken()),
         };
         if let Some(taken) = taken {
-            layout.seat_client(machine, &taken);
+            let wanted = wish.client.unwrap_or(1) as usize;
+            layout.seat_client(machine, &taken, wanted);
         }
         Ok(layout)
     }
@@ -109,7 +113,7 @@ impl Layout {
             return Ok(());
         }
         if wish.placing == Placing::OneSocketPerVcpu {
-            let cpus = wish.part.is_some().then_some(allowed);
+            let cpus = wish.is_confined().then_some(allowed);
             self.nodes = (0..spec.nodes)
                 .map(|index| blind(index, vcpus, cpus.clone(), ground))
                 .collect();
@@ -136,43 +140,6 @@ impl Layout {
         self.sentences.extend(sentences(&plan, &self.nodes, other));
         Ok(())
     }
-
-    /// Gives the client what nodes leave: under another L3, or else on other cores, or else on
-    /// other threads.
-    fn seat_client(&mut self, machine: &Machine, taken: &CpuSet) {
-        let allowed = machine.allowed_cpus();
-        let beside = [
-            allowed.difference(&machine.l3_neighbours(taken)),
-            allowed.difference(&machine.core_neighbours(taken)),
-            allowed.difference(taken),
-        ];
-        let best = beside.iter().position(|cpus| !cpus.is_empty());
-        let cpus = best.map(|at| beside[at].clone());
-        let list = cpus.as_ref().map_or(String::new(), CpuSet::named);
-        self.of_client = Some(match best {
-            Some(0) => format!("the client runs on {list}, under an L3 that no node has"),
-            Some(1) => format!(
-                "the client runs on {list}, on cores that no node has; every L3 of this \
-                 machine has a node under it"
-            ),
-            Some(_) => format!(
-                "the client runs on {list}, which are threads of cores that nodes run on: \
-                 no core is free"
-            ),
-            None => "nodes have every CPU, so the client competes with them".to_owned(),
-        });
-        self.client = cpus.map(|cpus| in_turn(machine, &cpus));
-    }
-}
-
-/// CPUs in the order in which workers take them: a thread of each core, then the second ones.
-fn in_turn(machine: &Machine, cpus: &CpuSet) -> Vec<u32> {
-    let cores = machine.only(cpus).parts(Units::Cores);
-    let threads = |core: &Part| core.cpus.iter().enumerate().collect::<Vec<_>>();
-    let mut all: Vec<(usize, u32)> = cores.iter().flat_map(threads).collect();
-    // Stable: cores stay in their order.
-    all.sort_by_key(|(thread, _)| *thread);
-    all.into_iter().map(|(_, cpu)| cpu).collect()
 }
 
 /// Why the nodes of each spec cannot be placed on this machine as it has it; none if they can, or
@@ -193,44 +160,14 @@ pub fn unplaceable(specs: &[&LocalSpec]) -> Vec<Option<String>> {
     specs.iter().map(why).collect()
 }
 
-/// What is kept free for the client before nodes are planned.
-fn reserved(spec: &LocalSpec, machine: &Machine) -> CpuSet {
-    let wish = &spec.topology;
-    let none = CpuSet::default();
-    let cores = machine.parts(Units::Cores);
-    if let Some(count) = wish.client {
-        let mut kept = CpuSet::default();
-        // The last ones, whole cores each.
-        for core in cores.iter().rev() {
-            if kept.len() >= count as usize {
-                break;
-            }
-            core.cpus.iter().for_each(|cpu| {
-                kept.insert(cpu);
-            });
-        }
-        return kept;
-    }
-    // What is asked for may need all; what it leaves is the client's.
-    let floats = matches!(wish.placing, Placing::None | Placing::OneSocketPerVcpu);
-    if wish.cpus.is_some() || wish.part.is_some() || floats {
-        return none;
-    }
-    let groups = machine.parts(Units::L3);
-    if groups.len() >= L3_GROUPS_FOR_CLIENT && groups.len() > spec.nodes {
-        return groups.last().map_or(none, |group| group.cpus.clone());
-    }
-    let count = cores.len() / CORES_FOR_CLIENT;
-    if cores.len() - count < spec.nodes {
-        return none;
-    }
-    let last = cores.iter().rev().take(count);
-    last.flat_map(|core| core.cpus.iter()).collect()
-}
-
 /// The machine, of which only what nodes may have may be used.
 fn ground(wish: &Topology, machine: &Machine, reserved: &CpuSet) -> Result<Machine> {
     let allowed = machine.allowed_cpus().difference(reserved);
+    anyhow::ensure!(
+        !allowed.is_empty(),
+        "the client is to have {}, and then none is left for nodes\nhint: keep fewer for it",
+        plural(wish.client.unwrap_or(0) as usize, "CPU")
+    );
     let Some((units, count)) = wish.part else {
         return Ok(machine.only(&allowed));
     };

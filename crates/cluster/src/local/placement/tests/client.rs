@@ -1,0 +1,93 @@
+//! What is kept for the client, and what is said of where it runs.
+
+use super::*;
+
+/// Only the CPUs that the JVMs count had become fewer: nothing was kept off the client's.
+#[test]
+fn who_runs_anywhere_keeps_off_the_cpus_of_the_client() {
+    for placing in [Placing::OneSocketPerVcpu, Placing::None] {
+        let topology = Topology {
+            client: Some(4),
+            ..placed(placing)
+        };
+        let layout = Layout::of(&spec(2, topology), &xeon()).unwrap();
+        let cores = xeon().parts(Units::Cores);
+        let last: CpuSet = cores[54..]
+            .iter()
+            .flat_map(|core| core.cpus.iter())
+            .collect();
+        assert_eq!(client_of(&layout), last);
+        let rest = xeon().allowed_cpus().difference(&last);
+        assert_eq!(cpus(&layout), [rest.clone(), rest]);
+    }
+    let all = Topology {
+        client: Some(2),
+        ..placed(Placing::OneSocketPerVcpu)
+    };
+    let error = format!("{:#}", Layout::of(&spec(1, all), &small()).unwrap_err());
+    assert!(error.contains("none is left for nodes"), "{error}");
+}
+
+/// It was dropped where hosts may use a part of the machine only.
+#[test]
+fn what_the_client_is_to_have_beyond_what_hosts_may_not_use_is_theirs_to_give() {
+    let host = HostSpec {
+        cpus: Some((0..110).collect()),
+        ..HostSpec::default()
+    };
+    // What is left of the last two cores is a thread each.
+    for (client, nodes) in [(1, 110), (2, 110), (3, 109), (4, 108), (5, 106)] {
+        let topology = Topology {
+            client: Some(client),
+            ..placed(Placing::OneSocketPerVcpu)
+        };
+        let spec = on_hosts(spec(1, topology), host.clone());
+        let layout = Layout::of(&spec, &xeon()).unwrap();
+        assert!(layout.client.as_ref().unwrap().len() >= client as usize);
+        assert_eq!(layout.taken().len(), nodes, "{client}");
+    }
+}
+
+#[test]
+fn who_runs_anywhere_can_keep_no_core_free() {
+    let topology = Topology {
+        housekeeping: 2,
+        ..placed(Placing::OneSocketPerVcpu)
+    };
+    let error = format!("{:#}", Layout::of(&spec(1, topology), &xeon()).unwrap_err());
+    assert!(
+        error.contains("2 cores of each NUMA node are to be free"),
+        "{error}"
+    );
+    assert!(error.contains("hint: use `auto`"), "{error}");
+}
+
+/// Where the machine says nothing of L3s, NUMA nodes stand for them, and had been called so.
+#[test]
+fn nothing_is_said_of_an_l3_that_nobody_tells() {
+    for (nodes, tells, expected) in [
+        (1, true, "under an L3 that no node has"),
+        (1, false, "on a NUMA node that no node has"),
+        (2, true, "every L3 that may be used has a node under it"),
+        (
+            2,
+            false,
+            "on cores that no node has; this machine does not tell",
+        ),
+    ] {
+        let mut machine = xeon();
+        machine
+            .l3
+            .iter_mut()
+            .for_each(|group| group.is_real = tells);
+        let topology = Topology {
+            cpus: Some(16),
+            ..placed(Placing::Pinned)
+        };
+        let said = Layout::of(&spec(nodes, topology), &machine)
+            .unwrap()
+            .of_client
+            .unwrap();
+        assert!(said.contains(expected), "{said}");
+    }
+}
