@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use topology::{CpuSet, Housekeeping, Instance, Machine, Part, Plan, Units, Wish};
 
+mod said;
 mod seats;
 
 use super::{jvm, plural, room};
@@ -74,7 +75,7 @@ impl Layout {
         layout.part = wish
             .part
             .map(|(units, _)| part_used(units, &of_hosts, &ground));
-        layout.place(spec, &ground)?;
+        layout.place(spec, &ground, machine)?;
         let taken: Option<CpuSet> = match wish.placing {
             // These run anywhere.
             Placing::None | Placing::OneSocketPerVcpu if !wish.is_confined() => None,
@@ -96,7 +97,8 @@ impl Layout {
         of_each.flat_map(CpuSet::iter).collect()
     }
 
-    fn place(&mut self, spec: &LocalSpec, ground: &Machine) -> Result<()> {
+    /// Gives nodes their places on `ground`, which is what they may have of `machine`.
+    fn place(&mut self, spec: &LocalSpec, ground: &Machine, machine: &Machine) -> Result<()> {
         let wish = &spec.topology;
         let allowed = ground.allowed_cpus();
         let quota = quota(spec);
@@ -137,7 +139,11 @@ impl Layout {
         };
         self.nodes = plan.instances.iter().map(place).collect();
         let other = collector(spec).1;
-        self.sentences.extend(sentences(&plan, &self.nodes, other));
+        self.sentences
+            .extend(said::of_plan(&plan, &self.nodes, other));
+        if machine.allowed_cpus().is_subset(&self.taken()) {
+            self.sentences.push(said::NONE_LEFT.to_owned());
+        }
         Ok(())
     }
 }
@@ -244,49 +250,6 @@ fn plan(asked: &Wish, ground: &Machine) -> Result<Plan> {
             ground.allowed_cpus().named()
         )
     })
-}
-
-/// Where each node is and what that costs. What the planner says of guests, of heaps and of racks
-/// is not of a study's nodes.
-fn sentences(plan: &Plan, nodes: &[Placement], collector: Option<&str>) -> Vec<String> {
-    let of_node = |(instance, node): (&Instance, &Placement)| {
-        let numa: CpuSet = instance.nodes.iter().copied().collect();
-        let cpus = node.confinement.cpus.as_ref().map(CpuSet::named);
-        format!(
-            "{} has {} of NUMA node {numa}, planned as {} under {}",
-            node.confinement.name,
-            cpus.unwrap_or_default(),
-            plural(instance.cores.len(), "core"),
-            plural(instance.l3.len(), "L3 group"),
-        )
-    };
-    let mut said: Vec<String> = plan.instances.iter().zip(nodes).map(of_node).collect();
-    said.push(plan.crossings("node"));
-    said.extend(of_memory(plan, nodes, collector));
-    said.extend(plan.warnings.iter().cloned());
-    said
-}
-
-/// Why memory is where it is: each reason once, with its nodes where there are several reasons.
-fn of_memory(plan: &Plan, nodes: &[Placement], collector: Option<&str>) -> Vec<String> {
-    let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
-    for (instance, node) in plan.instances.iter().zip(nodes) {
-        let reason = match collector {
-            Some(name) => instance.jvm.numa_reason.replace("Shenandoah", name),
-            None => instance.jvm.numa_reason.clone(),
-        };
-        let name = node.confinement.name.as_str();
-        match reasons.iter_mut().find(|(other, _)| *other == reason) {
-            Some((_, names)) => names.push(name),
-            None => reasons.push((reason, vec![name])),
-        }
-    }
-    let differ = reasons.len() > 1;
-    let said = |(reason, names): (String, Vec<&str>)| match differ {
-        true => format!("{}: {reason}", names.join(", ")),
-        false => reason,
-    };
-    reasons.into_iter().map(said).collect()
 }
 
 /// The collector, as far as the planner knows it; for one that it does not (Serial, Epsilon) one

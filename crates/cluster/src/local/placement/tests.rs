@@ -446,3 +446,46 @@ fn each_reason_of_memory_is_said_once_and_of_whom_it_is() {
         "{reasons:?}"
     );
 }
+
+/// The planner calls node1 instance 0, and what nodes may have the machine.
+#[test]
+fn sentences_are_about_the_nodes_and_the_real_machine() {
+    let said = |nodes: usize, topology: Topology, machine: &Machine| {
+        let layout = Layout::of(&spec(nodes, topology), machine).unwrap();
+        layout.sentences.join("\n")
+    };
+    let four = Topology {
+        part: Some((Units::Cores, 4)),
+        ..placed(Placing::Pinned)
+    };
+    let none_left = |said: &str| said.contains(said::NONE_LEFT);
+    let of_part = said(2, four, &six_cores());
+    assert!(!of_part.contains("every CPU"), "{of_part}");
+    let all = Topology {
+        part: Some((Units::Cores, 6)),
+        ..four
+    };
+    assert!(none_left(&said(2, all, &six_cores())));
+    let one = Topology {
+        part: Some((Units::Cores, 1)),
+        ..four
+    };
+    let shared = said(2, one, &six_cores());
+    assert!(
+        shared.contains("1 core is shared by several nodes"),
+        "{shared}"
+    );
+    // Beside two of 18 cores, a socket of 28 has 10 left: the third node is on both.
+    let wide = Topology {
+        cpus: Some(36),
+        ..placed(Placing::Pinned)
+    };
+    let split = said(3, wide, &xeon());
+    assert!(
+        split.contains("no NUMA node had room for a part of node"),
+        "{split}"
+    );
+    for said in [of_part, shared, split] {
+        assert!(!said.contains("instances"), "{said}");
+    }
+}

@@ -1,0 +1,98 @@
+//! The planner's word on the nodes of a study, in sentences about them: where each is, what that
+//! costs and what speaks against it. What it says of guests, of heaps and of racks is not of them.
+
+use super::Placement;
+use crate::local::plural;
+use topology::{CpuSet, Instance, Plan};
+
+/// Where that is so of the machine itself. To the planner the machine is what nodes may have.
+pub(super) const NONE_LEFT: &str =
+    "nodes have every CPU: none is left for interrupts, the system and the client";
+
+/// What the planner says where whole cores did not suffice.
+const SHARED: &str = "cores are shared by several instances";
+
+/// How the planner's own sentences begin or end that are said otherwise here, since they count from
+/// 0 what is called `node1`, or take the nodes' part of the machine for all of it.
+const SAID_OTHERWISE: [&str; 4] = [
+    "every CPU is given out",
+    SHARED,
+    "no node had room for a part of instances",
+    "have memory on nodes that they have no CPUs on",
+];
+
+/// Of nodes that were planned; `collector` is the name of theirs if the planner does not know it.
+pub(super) fn of_plan(plan: &Plan, nodes: &[Placement], collector: Option<&str>) -> Vec<String> {
+    let both: Vec<(&Instance, &Placement)> = plan.instances.iter().zip(nodes).collect();
+    let mut said: Vec<String> = both.iter().map(|(one, node)| of_node(one, node)).collect();
+    said.push(plan.crossings("node"));
+    said.extend(of_memory(&both, collector));
+    let is_ours = |warning: &&String| SAID_OTHERWISE.iter().all(|part| !warning.contains(part));
+    let warnings = plan.warnings.iter().filter(is_ours);
+    said.extend(warnings.map(|warning| warning.replace("instances", "nodes")));
+    let names = |is_so: fn(&Instance) -> bool| {
+        let those = both.iter().filter(|(one, _)| is_so(one));
+        those
+            .map(|(_, node)| node.confinement.name.as_str())
+            .collect::<Vec<_>>()
+    };
+    // Homes that overlap share cores, too, but were asked for.
+    if plan.warnings.iter().any(|warning| warning.contains(SHARED)) {
+        let count = plan.costs.shared_cores;
+        let are = if count == 1 { "is" } else { "are" };
+        let cores = plural(count as usize, "core");
+        said.push(format!("{cores} {are} shared by several nodes"));
+    }
+    let split = names(|one| one.cells.iter().any(|cell| cell.nodes.len() > 1));
+    if !split.is_empty() {
+        said.push(format!(
+            "no NUMA node had room for a part of {}: it is on several",
+            split.join(", ")
+        ));
+    }
+    let away = names(|one| {
+        let mut memory = one.memory.iter();
+        memory.any(|part| !one.nodes.contains(&part.node))
+    });
+    if !away.is_empty() {
+        said.push(format!(
+            "memory is on NUMA nodes without CPUs of their own: of {}",
+            away.join(", ")
+        ));
+    }
+    said
+}
+
+fn of_node(instance: &Instance, node: &Placement) -> String {
+    let numa: CpuSet = instance.nodes.iter().copied().collect();
+    let cpus = node.confinement.cpus.as_ref().map(CpuSet::named);
+    format!(
+        "{} has {} of NUMA node {numa}, planned as {} under {}",
+        node.confinement.name,
+        cpus.unwrap_or_default(),
+        plural(instance.cores.len(), "core"),
+        plural(instance.l3.len(), "L3 group"),
+    )
+}
+
+/// Why memory is where it is: each reason once, with its nodes where there are several reasons.
+fn of_memory(both: &[(&Instance, &Placement)], collector: Option<&str>) -> Vec<String> {
+    let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
+    for (instance, node) in both {
+        let reason = match collector {
+            Some(name) => instance.jvm.numa_reason.replace("Shenandoah", name),
+            None => instance.jvm.numa_reason.clone(),
+        };
+        let name = node.confinement.name.as_str();
+        match reasons.iter_mut().find(|(other, _)| *other == reason) {
+            Some((_, names)) => names.push(name),
+            None => reasons.push((reason, vec![name])),
+        }
+    }
+    let differ = reasons.len() > 1;
+    let said = |(reason, names): (String, Vec<&str>)| match differ {
+        true => format!("{}: {reason}", names.join(", ")),
+        false => reason,
+    };
+    reasons.into_iter().map(said).collect()
+}
