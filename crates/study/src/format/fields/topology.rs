@@ -42,7 +42,8 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "target.local.topology.cpus",
         Type::Count(1, 4096, |d, n| d.local.topology.cpus = Some(n as u32)),
-        "CPUs of each node. Default: an equal share of what nodes may have.",
+        "CPUs of each node. Default: an equal share of what nodes may have, in whole cores where \
+         there is one for each.",
     ),
     optional(
         "target.local.topology.units",
@@ -72,13 +73,15 @@ pub(super) const FIELDS: &[Field] = &[
         "target.local.topology.housekeeping",
         Type::Count(0, 64, |d, n| d.local.topology.housekeeping = n as u32),
         "0",
-        "Cores of each NUMA node that no node gets: for interrupts and the system.",
+        "Cores of each NUMA node that no node gets: for interrupts and the system. With `auto` \
+         and `pinned`.",
     ),
     optional(
         "target.local.topology.client",
         Type::Count(1, 4096, |d, n| d.local.topology.client = Some(n as u32)),
-        "CPUs that are kept for the client, in whole cores, before nodes are placed. Default: \
-         with `cpus` or `count`, what these leave; else an L3 group where the machine has four, \
-         or a quarter of its cores.",
+        "CPUs that are kept for the client, in whole cores, before nodes are placed: those that \
+         run anywhere keep off them, too. Default: with `cpus` or `count`, what these leave; else \
+         an L3 group where the machine has four, or a quarter of its cores; nothing with `none` \
+         and `one-socket-per-vcpu`.",
     ),
 ];
