@@ -42,6 +42,9 @@ pub(crate) struct Placement {
     pub options: Vec<String>,
     /// The CPUs that the JVM is to count.
     pub processors: u32,
+    /// The NUMA nodes that it must still be able to have memory on, if the kernel is told nothing
+    /// of that; none where there are no two.
+    pub reaches: CpuSet,
 }
 
 impl Layout {
@@ -106,7 +109,7 @@ impl Layout {
         let vcpus = asked.vcpus;
         if wish.placing == Placing::None {
             self.nodes = (0..spec.nodes)
-                .map(|index| anywhere(index, allowed.clone(), quota))
+                .map(|index| anywhere(index, allowed.clone(), quota, ground))
                 .collect();
             self.sentences.push(format!(
                 "the nodes run anywhere on {}, where the kernel puts them",
@@ -288,6 +291,13 @@ fn memory(ground: &Machine, nodes: CpuSet, how: fn(CpuSet) -> Memory) -> Memory 
     }
 }
 
+/// The NUMA nodes that have memory which may be used.
+fn with_memory(machine: &Machine) -> CpuSet {
+    let nodes = machine.nodes.iter();
+    let nodes = nodes.filter(|node| node.allowed && node.memory_bytes != Some(0));
+    nodes.map(|node| node.os).collect()
+}
+
 /// As many CPUs as a JVM counts at most that is not told their number: its host's time on them,
 /// rounded up.
 fn quota(spec: &LocalSpec) -> u32 {
@@ -319,8 +329,13 @@ fn part_used(units: Units, machine: &Machine, ground: &Machine) -> PartUsed {
 }
 
 /// A node that shares a part of the machine with the others, and is told nothing.
-fn anywhere(index: usize, cpus: CpuSet, quota: u32) -> Placement {
+fn anywhere(index: usize, cpus: CpuSet, quota: u32, ground: &Machine) -> Placement {
+    let nodes = with_memory(ground);
     Placement {
+        reaches: match nodes.len() {
+            0 | 1 => CpuSet::default(),
+            _ => nodes,
+        },
         processors: (cpus.len() as u32).min(quota),
         options: Vec::new(),
         confinement: Confinement {
@@ -333,16 +348,12 @@ fn anywhere(index: usize, cpus: CpuSet, quota: u32) -> Placement {
 
 /// A node that knows nothing of where it is.
 fn blind(index: usize, vcpus: u32, cpus: Option<CpuSet>, ground: &Machine) -> Placement {
-    let nodes = ground
-        .nodes
-        .iter()
-        .filter(|node| node.allowed && node.memory_bytes != Some(0));
-    let nodes: CpuSet = nodes.map(|node| node.os).collect();
     Placement {
+        reaches: CpuSet::default(),
         confinement: Confinement {
             name: name(index),
             cpus,
-            memory: memory(ground, nodes, Memory::Interleaved),
+            memory: memory(ground, with_memory(ground), Memory::Interleaved),
         },
         options: vec![
             format!("-XX:ActiveProcessorCount={vcpus}"),
@@ -370,6 +381,7 @@ fn options(instance: &Instance) -> Vec<String> {
 /// A node on the CPUs of its own.
 fn pinned(instance: &Instance, ground: &Machine) -> Placement {
     Placement {
+        reaches: CpuSet::default(),
         confinement: Confinement {
             name: name(instance.index as usize),
             cpus: Some(instance.cpus.iter().copied().collect()),
@@ -399,9 +411,8 @@ fn beside(instance: &Instance, ground: &Machine) -> CpuSet {
     if instance.nodes.len() == 1 && !planned.is_empty() {
         return planned;
     }
-    let has_memory = |node: &&topology::Node| node.allowed && node.memory_bytes != Some(0);
-    let own = ground.nodes.iter().filter(has_memory).map(|node| node.os);
-    let own = own.filter(|node| instance.nodes.contains(node));
+    let all = with_memory(ground);
+    let own = all.iter().filter(|node| instance.nodes.contains(node));
     own.chain(planned.iter()).collect()
 }
 
@@ -420,6 +431,7 @@ fn at_home(instance: &Instance, vcpus: Option<u32>, quota: u32, ground: &Machine
         .filter(|one| one.ends_with("UseNUMA"));
     let count = vcpus.map(|count| format!("-XX:ActiveProcessorCount={count}"));
     Placement {
+        reaches: CpuSet::default(),
         processors: vcpus.unwrap_or_else(|| (cpus.len() as u32).min(quota)),
         options: numa.chain(count).collect(),
         confinement: Confinement {

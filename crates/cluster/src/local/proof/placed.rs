@@ -69,7 +69,13 @@ fn of(placement: &Placement, found: &Whereabouts, node: &str) -> Vec<Proof> {
         proofs.push(proof("topology cpus", cpus.to_string(), effect, STATUS));
     }
     match &placement.confinement.memory {
-        Memory::Anywhere => {}
+        Memory::Anywhere if placement.reaches.is_empty() => {}
+        Memory::Anywhere => {
+            let wanted = format!("nodes {}", placement.reaches);
+            let judged = reached(&found.memory_nodes, &placement.reaches);
+            let effect = Effect::of(judged, "the kernel does not tell it");
+            proofs.push(proof("topology memory", wanted, effect, STATUS));
+        }
         Memory::Bound(nodes) => {
             let why = "neither its group nor a policy says it: this kernel has no numa_maps";
             let effect = Effect::of(bound(found, nodes), why);
@@ -93,6 +99,14 @@ fn of(placement: &Placement, found: &Whereabouts, node: &str) -> Vec<Proof> {
         }
     }
     proofs
+}
+
+/// The NUMA nodes of all threads in words, and whether each reaches all of these. The kernel may
+/// name more of them than the machine has.
+fn reached(found: &BTreeMap<CpuSet, usize>, wanted: &CpuSet) -> Option<(String, bool)> {
+    let (shown, _) = judged(found, wanted);
+    let holds = found.keys().all(|nodes| wanted.is_subset(nodes));
+    (!found.is_empty()).then_some((shown, holds))
 }
 
 /// The CPUs of all threads in words, and whether each has just these.
@@ -184,6 +198,7 @@ mod tests {
                 memory,
             },
             options: vec!["-ea".to_owned()],
+            reaches: CpuSet::default(),
             processors: set(cpus).len() as u32,
         }
     }
@@ -234,6 +249,24 @@ mod tests {
         assert!(last(&found("0-1", "interleave:0-1", 0)).ends_with("yes"));
         assert!(last(&found("0-1", "default", 0)).ends_with("no"));
         assert!(last(&Whereabouts::default()).ends_with('?'));
+    }
+
+    /// The group of a start before, whose memory was bound, would go on being so.
+    #[test]
+    fn who_may_have_memory_anywhere_is_kept_off_no_node() {
+        let mut wanted = placement("0", Memory::Anywhere);
+        wanted.reaches = set("0-1");
+        let last = |nodes: &str| {
+            let found = Whereabouts {
+                cpus: [(set("0"), 1)].into(),
+                memory_nodes: [(set(nodes), 1)].into(),
+                ..Whereabouts::default()
+            };
+            brief(&of(&wanted, &found, "node1")).pop().unwrap()
+        };
+        assert_eq!(last("0-1"), "topology memory: 0-1 for 1 thread yes");
+        assert!(last("0-7").ends_with("yes"));
+        assert!(last("1").ends_with("no"));
     }
 
     #[test]

@@ -17,6 +17,8 @@ fn who_runs_anywhere_keeps_off_the_cpus_of_the_client() {
             .flat_map(|core| core.cpus.iter())
             .collect();
         assert_eq!(client_of(&layout), last);
+        let floats = layout.nodes[0].confinement.memory == Memory::Anywhere;
+        assert_eq!(layout.nodes[0].reaches == set("0-1"), floats, "{placing:?}");
         let rest = xeon().allowed_cpus().difference(&last);
         assert_eq!(cpus(&layout), [rest.clone(), rest]);
     }
