@@ -8,7 +8,8 @@
 //!
 //! A curve can be drawn through anything. So there is none of few loads, of loads that end before
 //! throughput bends, and of points that lie off it; and where κ cannot be told from 0 there is no
-//! peak, whatever the formula gives.
+//! peak, whatever the formula gives. Nor is there one at or before the first place measured:
+//! throughput falls from there on, and where it rose nobody saw.
 
 use crate::least_squares::{self, Curve, Fit, Held, Measured, Seen};
 
@@ -72,6 +73,12 @@ pub enum Peak {
         /// Throughput there.
         ops_per_s: f64,
     },
+    /// At the first place measured or before it: from there on throughput falls. Where it rose was
+    /// not seen, and the formula may put N* below one, or at 0 where σ is 1.
+    First {
+        /// The first place measured, in operations in flight.
+        threads: f64,
+    },
     /// κ cannot be told from 0: throughput levels off, as far as this shows.
     Untold,
     /// Further out than a curve should be drawn.
@@ -122,10 +129,10 @@ impl Coefficients {
         }
     }
 
-    /// The most that it comes to anywhere; infinite where it grows without end.
-    fn most(self) -> f64 {
+    /// The most that it comes to from a place on; infinite where it grows without end.
+    fn most(self, first: f64) -> f64 {
         match self.peak_threads() {
-            peak if peak.is_finite() => self.at(peak.max(1.0)),
+            peak if peak.is_finite() => self.at(peak.max(first)),
             _ if self.sigma > NONE_MAX => self.lambda / self.sigma,
             _ => f64::INFINITY,
         }
@@ -179,17 +186,17 @@ pub fn fit(loads: &[Load]) -> Result<Usl, NoCurve> {
         return Err(NoCurve::OffCurve(off));
     }
     let most = seen.iter().map(|at| at.ln_ops.exp()).fold(0.0, f64::max);
-    if most < SEEN_MIN * found.most() {
+    let [first, last] = ends(&seen);
+    if most < SEEN_MIN * found.most(first) {
         return Err(NoCurve::StillGrowing);
     }
     let [sigma_ci95, kappa_ci95, threads_ci95] = intervals(&measured, &seen, &fitted);
-    let last = seen.iter().map(|s| *s.at).fold(0.0, f64::max);
     Ok(Usl {
         coefficients: found,
         sigma_ci95,
         kappa_ci95,
         off,
-        peak: peak(found, kappa_ci95, threads_ci95, last),
+        peak: peak(found, kappa_ci95, threads_ci95, [first, last]),
     })
 }
 
@@ -202,22 +209,34 @@ pub(crate) fn coefficients(fit: &Fit<2>) -> Coefficients {
     }
 }
 
-/// Where throughput is highest, if the interval of κ and the last load tell.
+/// The first and the last place that was measured.
+pub(crate) fn ends(seen: &[Seen<'_, f64>]) -> [f64; 2] {
+    let places = seen.iter().map(|s| *s.at);
+    [
+        places.clone().fold(f64::INFINITY, f64::min),
+        places.fold(0.0, f64::max),
+    ]
+}
+
+/// Where throughput is highest, if the interval of κ and the first and last place tell.
 pub(crate) fn peak(
     found: Coefficients,
     kappa_ci95: [f64; 2],
     threads_ci95: [f64; 2],
-    last: f64,
+    [first, last]: [f64; 2],
 ) -> Peak {
     let threads = found.peak_threads();
     if found.kappa <= NONE_MAX || kappa_ci95[0] <= NONE_MAX {
         Peak::Untold
+    } else if threads <= first {
+        Peak::First { threads: first }
     } else if threads > BEYOND_MAX * last {
         Peak::Beyond
     } else {
         Peak::At {
             threads,
-            threads_ci95,
+            // The law begins at one in flight.
+            threads_ci95: threads_ci95.map(|end| end.max(1.0)),
             ops_per_s: found.at(threads),
         }
     }

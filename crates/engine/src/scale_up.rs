@@ -312,6 +312,7 @@ fn fit(
             };
             (Some(peak), "")
         }
+        Some(Peak::First { .. }) => (None, "first"),
         Some(Peak::Untold) => (None, "untold"),
         Some(Peak::Beyond) => (None, "beyond"),
         None => (None, "none"),
@@ -419,6 +420,20 @@ mod tests {
         assert_eq!(again.sentences, made.sentences);
         assert_eq!(again.points[3].ops_per_s_blocks.len(), 3);
         assert!(record(&setting(), &usual, None).improvements.is_empty());
+    }
+
+    #[test]
+    fn throughput_that_sinks_from_the_first_unit_on_reads_back() {
+        let shares = [(1, 1.0), (2, 0.48), (3, 0.3083), (4, 0.2225)];
+        let arm = Arm {
+            name: String::new(),
+            points: shares.map(|(units, share)| measured(units, 1, share)).into(),
+        };
+        let made = record(&setting(), &arm, None);
+        assert_eq!(made.fits[1].without_peak, "first");
+        let text = serde_json::to_string(&made).unwrap();
+        let again: ScaleUpRecord = serde_json::from_str(&text).unwrap();
+        assert_eq!(again.sentences, made.sentences);
     }
 
     #[test]

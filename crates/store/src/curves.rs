@@ -32,8 +32,8 @@ pub struct CurveRecord {
     /// Where throughput is highest, if that can be told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak: Option<PeakRecord>,
-    /// Why there is no peak: `untold` (κ cannot be told from 0) or `beyond` (more than twice the
-    /// last load).
+    /// Why there is no peak: `first` (it falls from the first load on), `untold` (κ cannot be told
+    /// from 0) or `beyond` (more than twice the last load).
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub without_peak: String,
 }

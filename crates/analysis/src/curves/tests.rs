@@ -113,6 +113,16 @@ fn no_curve_is_drawn_through_what_shows_none() {
 }
 
 #[test]
+fn what_falls_from_the_first_load_on_has_no_peak_below_it() {
+    // N* by the formula is 8.3, below every load measured.
+    let threads = [16.0, 32.0, 64.0, 128.0, 256.0, 512.0];
+    let ops = vec![10_000.0, 9970.0, 9900.0, 9780.0, 9530.0, 9060.0];
+    let usl = fit(&loads(&threads, &[ops])).unwrap();
+    assert!(usl.coefficients.peak_threads() < 16.0);
+    assert_eq!(usl.peak, Peak::First { threads: 16.0 });
+}
+
+#[test]
 fn the_same_loads_give_the_same_curve() {
     let truth = Coefficients {
         lambda: 5000.0,

@@ -171,8 +171,8 @@ fn usl(totals: &Measured<'_, f64>) -> Result<Fit, NoFit> {
     let raw = raw::<2, Law>(totals, &held, &makes_one)?;
     let peak = raw.intervals.map(|[_, kappa]| {
         let units = curves::threads_between(&seen, &raw.found, kappa);
-        let last = seen.iter().map(|s| *s.at).fold(0.0, f64::max);
-        curves::peak(curves::coefficients(&raw.found), kappa, units, last)
+        let ends = curves::ends(&seen);
+        curves::peak(curves::coefficients(&raw.found), kappa, units, ends)
     });
     // Without an interval nobody knows whether κ is 0.
     let peak = peak.unwrap_or(Peak::Untold);

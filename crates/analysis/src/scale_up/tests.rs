@@ -236,6 +236,24 @@ fn a_peak_is_told_where_kappa_is_and_nowhere_else() {
     assert!(said.contains("one socket"), "{said}");
 }
 
+/// N* of such points was 0, with 0 ÷ 0 op/s there, which made a record that nobody could read.
+#[test]
+fn throughput_that_sinks_from_the_first_unit_on_has_no_peak_that_is_no_number() {
+    let machine = Machine {
+        units_per_socket: 4,
+        sockets: 1,
+    };
+    let noise = [1.003, 1.0, 0.997];
+    let points = [(1, 1000.0), (2, 960.0), (3, 925.0), (4, 890.0)]
+        .map(|(units, ops)| point(units, 1, &noise.map(|noise| ops * noise)));
+    let found = read(&points, machine, Metric::THROUGHPUT);
+    let usl = fit_of(&found, Model::Usl).unwrap();
+    assert_eq!(usl.coefficients[0].value, 1.0);
+    assert_eq!(usl.peak, Some(Peak::First { threads: 1.0 }));
+    let said = found.sentences().join(" ");
+    assert!(said.contains("falls from the first number of units on, which is 1"), "{said}");
+}
+
 #[test]
 fn of_two_points_there_is_an_efficiency_and_no_curve() {
     let machine = Machine {

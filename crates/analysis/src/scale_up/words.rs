@@ -227,6 +227,11 @@ fn of_fit(fit: &Fit) -> Vec<String> {
                 whole(units)
             ));
         }
+        Some(Peak::First { threads: units }) => said.push(format!(
+            "By {title} throughput falls from the first number of units on, which is {}: where it \
+             would be highest was not measured.",
+            whole(units)
+        )),
         Some(Peak::Beyond) => said.push(format!(
             "The peak of {title} would lie beyond twice the last number of units, further than a \
              curve says anything."

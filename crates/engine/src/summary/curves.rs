@@ -86,6 +86,7 @@ fn record(variant: &str, loads: &[Load]) -> CurveRecord {
             };
             (Some(peak), "")
         }
+        Peak::First { .. } => (None, "first"),
         Peak::Untold => (None, "untold"),
         Peak::Beyond => (None, "beyond"),
     };
@@ -130,6 +131,10 @@ fn sentence(curve: &CurveRecord) -> Option<String> {
                 whole(peak.threads)
             )
         }
+        (None, "first") => format!(
+            "{scales}, and by its curve throughput falls from the first load on: where it would be \
+             highest was not measured."
+        ),
         (None, "beyond") => format!(
             "{scales}; its peak would lie beyond twice the last load, further than a curve says \
              anything."

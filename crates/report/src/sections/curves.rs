@@ -114,6 +114,7 @@ fn table(view: &RunView) -> Table {
                 format!("{ops} op/s at {at} ({low} to {high})")
             }
             (None, "untold") => "none predicted: κ cannot be told from 0".into(),
+            (None, "first") => "falls from the first load on".into(),
             (None, "beyond") => "beyond twice the last load".into(),
             _ => curve.refused.clone(),
         };

@@ -110,6 +110,7 @@ fn says(fit: &ScaleFitRecord) -> Cell {
             ));
         }
         (None, "untold") => said.push("no peak: κ is not told from 0".to_owned()),
+        (None, "first") => said.push("falls from the first point on".to_owned()),
         (None, "beyond") => said.push("peak beyond twice the last".to_owned()),
         _ => {}
     }
