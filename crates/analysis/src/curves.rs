@@ -175,17 +175,21 @@ pub fn fit(loads: &[Load]) -> Result<Usl, NoCurve> {
     let measured: Vec<(f64, &[Option<f64>])> = usable
         .map(|load| (load.threads, load.ops_per_s.as_slice()))
         .collect();
-    let seen = least_squares::seen_once(&measured);
-    if seen.len() < LOADS_MIN {
-        return Err(NoCurve::FewLoads(seen.len()));
+    let seen = least_squares::by_place(&measured, &least_squares::once(&measured));
+    if seen.places.len() < LOADS_MIN {
+        return Err(NoCurve::FewLoads(seen.places.len()));
     }
     let fitted = least_squares::fit::<2, Law>(&seen, &FREE);
-    let found = coefficients(&fitted);
+    let found = coefficients(fitted.ln_scale, fitted.coefficients);
     let off = least_squares::off::<2, Law>(&seen, &fitted.coefficients);
     if off > OFF_MAX {
         return Err(NoCurve::OffCurve(off));
     }
-    let most = seen.iter().map(|at| at.ln_ops.exp()).fold(0.0, f64::max);
+    let most = seen
+        .trials
+        .iter()
+        .map(|of| of.ln_ops.exp())
+        .fold(0.0, f64::max);
     let [first, last] = ends(&seen);
     if most < SEEN_MIN * found.most(first) {
         return Err(NoCurve::StillGrowing);
@@ -200,18 +204,17 @@ pub fn fit(loads: &[Load]) -> Result<Usl, NoCurve> {
     })
 }
 
-pub(crate) fn coefficients(fit: &Fit<2>) -> Coefficients {
-    let [sigma, kappa] = fit.coefficients;
+pub(crate) fn coefficients(ln_scale: f64, [sigma, kappa]: [f64; 2]) -> Coefficients {
     Coefficients {
-        lambda: fit.ln_scale.exp(),
+        lambda: ln_scale.exp(),
         sigma,
         kappa,
     }
 }
 
 /// The first and the last place that was measured.
-pub(crate) fn ends(seen: &[Seen<'_, f64>]) -> [f64; 2] {
-    let places = seen.iter().map(|s| *s.at);
+pub(crate) fn ends(seen: &Seen<'_, f64>) -> [f64; 2] {
+    let places = seen.places.iter().map(|place| **place);
     [
         places.clone().fold(f64::INFINITY, f64::min),
         places.fold(0.0, f64::max),
@@ -243,26 +246,23 @@ pub(crate) fn peak(
 }
 
 /// Intervals of σ, κ and N*: from drawing blocks again, or from the squares where these are few.
-fn intervals(
-    measured: &Measured<'_, f64>,
-    seen: &[Seen<'_, f64>],
-    found: &Fit<2>,
-) -> [[f64; 2]; 3] {
+fn intervals(measured: &Measured<'_, f64>, seen: &Seen<'_, f64>, found: &Fit<2>) -> [[f64; 2]; 3] {
     let blocks = least_squares::blocks_count(measured);
     if blocks >= BLOCKS_MIN {
-        let draws = least_squares::resampled::<2, Law>(measured, &FREE, Law::BEGINS);
+        let seen = |counts: &[u32]| least_squares::by_place(measured, counts);
+        let draws = least_squares::resampled::<2, Law>(blocks, seen, &FREE, Law::BEGINS);
         return between_draws(&draws, blocks);
     }
-    let noise = least_squares::noise::<2, Law>(seen, found, &FREE);
+    let noise = least_squares::of_places::<2, Law>(seen, found, &FREE);
     let noise = noise.expect("there are more loads than coefficients");
     let [sigma, kappa] = least_squares::profiled::<2, Law>(seen, found, &FREE, noise);
     [sigma, kappa, threads_between(seen, found, kappa)]
 }
 
 /// The intervals of σ, κ and N* between draws of the blocks.
-fn between_draws(draws: &[Fit<2>], blocks: usize) -> [[f64; 2]; 3] {
+fn between_draws(draws: &[[f64; 2]], blocks: usize) -> [[f64; 2]; 3] {
     let of = |pick: fn(Coefficients) -> f64| {
-        let values = draws.iter().map(|fit| pick(coefficients(fit)));
+        let values = draws.iter().map(|drawn| pick(coefficients(0.0, *drawn)));
         least_squares::between(values.collect(), blocks)
     };
     [
@@ -273,16 +273,14 @@ fn between_draws(draws: &[Fit<2>], blocks: usize) -> [[f64; 2]; 3] {
 }
 
 /// The interval of N* that goes with one of κ: N* falls as κ grows, with the σ that fits best then.
-pub(crate) fn threads_between(seen: &[Seen<'_, f64>], found: &Fit<2>, kappa: [f64; 2]) -> [f64; 2] {
+pub(crate) fn threads_between(seen: &Seen<'_, f64>, found: &Fit<2>, kappa: [f64; 2]) -> [f64; 2] {
     let threads = |kappa: f64| {
+        if kappa.is_infinite() {
+            return 0.0;
+        }
         let begin = [found.coefficients[0], kappa];
-        let coefficients = least_squares::descend::<2, Law>(seen, begin, [true, false]);
-        let ln_scale = 0.0;
-        self::coefficients(&Fit {
-            ln_scale,
-            coefficients,
-        })
-        .peak_threads()
+        let best = least_squares::descend::<2, Law>(seen, begin, [true, false]);
+        coefficients(0.0, best).peak_threads()
     };
     [threads(kappa[1]), threads(kappa[0])]
 }

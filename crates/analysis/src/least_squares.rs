@@ -1,14 +1,21 @@
 //! Curves of throughput that are fitted by least squares: a scale, and a few bounded coefficients.
 //!
 //! A curve says what is done at a place as a multiple of a scale, X = scale × relative(place). It
-//! is fitted to ln X, each place weighted by the blocks it has. The scale then follows from the
-//! coefficients as a mean, so only these are looked for: Gauss and Newton's steps, damped after
+//! is fitted to ln X. Every block of trials has a level of its own, and the scale is the mean of
+//! these, so that a block that lacks a trial does not bend the curve. Levels follow from the
+//! coefficients as means, so only these are looked for: Gauss and Newton's steps, damped after
 //! Levenberg and Marquardt, and kept within the bounds.
 //!
 //! Intervals come from drawing blocks again where there are enough of them, or else from how fast
 //! the squares grow. The same points give the same fit and the same intervals.
 
+mod noise;
+mod seen;
+
 use crate::series;
+pub(crate) use noise::EXACT;
+pub use noise::{Noise, free_count, of_places, of_trials, off_by_more, profiled};
+pub use seen::{Measured, Seen, Trial, blocks_count, by_block, by_place, once, usable};
 
 /// From so many blocks on, the spread between them is what intervals come from.
 pub const BLOCKS_MIN: usize = 5;
@@ -37,32 +44,10 @@ pub trait Curve<const P: usize> {
     fn slopes(at: &Self::At, coefficients: &[f64; P]) -> [f64; P];
 }
 
-/// Places, each with its throughput by block; none where the trial may not be used.
-pub type Measured<'a, A> = [(A, &'a [Option<f64>])];
-
-/// What was done at one place, for the fit.
-#[derive(Debug)]
-pub struct Seen<'a, A> {
-    /// The place.
-    pub at: &'a A,
-    /// Mean of the logarithms of its blocks.
-    pub ln_ops: f64,
-    /// How many blocks.
-    pub weight: f64,
-}
-
-impl<A> Clone for Seen<'_, A> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<A> Copy for Seen<'_, A> {}
-
 /// The coefficients that fit best.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fit<const P: usize> {
-    /// The logarithm of the scale.
+    /// The logarithm of the scale: the mean of the blocks' levels.
     pub ln_scale: f64,
     /// The others.
     pub coefficients: [f64; P],
@@ -71,69 +56,45 @@ pub struct Fit<const P: usize> {
 /// Coefficients that are held at a value and not looked for.
 pub type Held<const P: usize> = [Option<f64>; P];
 
-/// The places that have a usable trial in blocks that count so often.
-pub fn seen<'a, A>(measured: &'a Measured<'_, A>, counts: &[u32]) -> Vec<Seen<'a, A>> {
-    let of = |(at, ops): &'a (A, &[Option<f64>])| {
-        let usable = ops.iter().zip(counts).filter_map(|(ops, count)| {
-            let ops = ops.filter(|ops| ops.is_finite() && *ops > 0.0)?;
-            Some((ops.ln(), f64::from(*count)))
-        });
-        let (sum, weight) = usable.fold((0.0, 0.0), |(sum, weight), (ln, count)| {
-            (sum + ln * count, weight + count)
-        });
-        (weight > 0.0).then(|| Seen {
-            at,
-            ln_ops: sum / weight,
-            weight,
-        })
-    };
-    measured.iter().filter_map(of).collect()
+/// What a curve says of each place.
+fn relative<const P: usize, C: Curve<P>>(seen: &Seen<'_, C::At>, at: &[f64; P]) -> Vec<f64> {
+    let places = seen.places.iter();
+    places.map(|place| C::ln_relative(place, at)).collect()
 }
 
-/// How many blocks there are.
-pub fn blocks_count<A>(measured: &Measured<'_, A>) -> usize {
-    let counts = measured.iter().map(|(_, ops)| ops.len());
-    counts.max().unwrap_or(0)
+/// What is left of each trial.
+pub fn left<const P: usize, C: Curve<P>>(seen: &Seen<'_, C::At>, at: &[f64; P]) -> Vec<f64> {
+    seen.left(&relative::<P, C>(seen, at)).0
 }
 
-/// All blocks once.
-pub fn seen_once<'a, A>(measured: &'a Measured<'_, A>) -> Vec<Seen<'a, A>> {
-    seen(measured, &vec![1; blocks_count(measured)])
-}
-
-/// The sum of the weights.
-pub fn weights<A>(seen: &[Seen<'_, A>]) -> f64 {
-    seen.iter().map(|s| s.weight).sum()
-}
-
-/// ln of the scale that fits best with these coefficients.
-fn ln_scale<const P: usize, C: Curve<P>>(seen: &[Seen<'_, C::At>], at: &[f64; P]) -> f64 {
-    let left = seen
-        .iter()
-        .map(|s| s.weight * (s.ln_ops - C::ln_relative(s.at, at)));
-    left.sum::<f64>() / weights(seen)
+/// ln of the level of each block; none of a block without a trial.
+pub fn levels<const P: usize, C: Curve<P>>(
+    seen: &Seen<'_, C::At>,
+    at: &[f64; P],
+) -> Vec<Option<f64>> {
+    seen.left(&relative::<P, C>(seen, at)).1
 }
 
 /// The weighted sum of the squares of what is left.
-pub fn squares<const P: usize, C: Curve<P>>(seen: &[Seen<'_, C::At>], at: &[f64; P]) -> f64 {
-    let level = ln_scale::<P, C>(seen, at);
-    let left = |s: &Seen<'_, C::At>| s.ln_ops - C::ln_relative(s.at, at) - level;
-    seen.iter().map(|s| s.weight * left(s) * left(s)).sum()
+pub fn squares<const P: usize, C: Curve<P>>(seen: &Seen<'_, C::At>, at: &[f64; P]) -> f64 {
+    seen.weighted(&left::<P, C>(seen, at))
 }
 
-/// Root of the mean square of ln (seen ÷ curve).
-pub fn off<const P: usize, C: Curve<P>>(seen: &[Seen<'_, C::At>], at: &[f64; P]) -> f64 {
-    (squares::<P, C>(seen, at) / weights(seen)).sqrt()
+/// Root of the mean square of ln (seen ÷ curve), of the places.
+pub fn off<const P: usize, C: Curve<P>>(seen: &Seen<'_, C::At>, at: &[f64; P]) -> f64 {
+    let places = seen.of_places(&left::<P, C>(seen, at));
+    let squares: f64 = places.iter().map(|(off, weight)| weight * off * off).sum();
+    (squares / seen.weights()).sqrt()
 }
 
 /// Fits a curve. There must be a place.
-pub fn fit<const P: usize, C: Curve<P>>(seen: &[Seen<'_, C::At>], held: &Held<P>) -> Fit<P> {
+pub fn fit<const P: usize, C: Curve<P>>(seen: &Seen<'_, C::At>, held: &Held<P>) -> Fit<P> {
     fit_from::<P, C>(seen, held, C::BEGINS)
 }
 
 /// The same from other beginnings.
 fn fit_from<const P: usize, C: Curve<P>>(
-    seen: &[Seen<'_, C::At>],
+    seen: &Seen<'_, C::At>,
     held: &Held<P>,
     begins: &[[f64; P]],
 ) -> Fit<P> {
@@ -144,15 +105,19 @@ fn fit_from<const P: usize, C: Curve<P>>(
     });
     let best = ends.min_by(|a, b| squares::<P, C>(seen, a).total_cmp(&squares::<P, C>(seen, b)));
     let coefficients = best.unwrap_or([0.0; P]);
+    let levels: Vec<f64> = levels::<P, C>(seen, &coefficients)
+        .into_iter()
+        .flatten()
+        .collect();
     Fit {
-        ln_scale: ln_scale::<P, C>(seen, &coefficients),
+        ln_scale: series::mean(&levels),
         coefficients,
     }
 }
 
 /// Goes down to the least squares from a beginning, changing the coefficients that are free.
 pub fn descend<const P: usize, C: Curve<P>>(
-    seen: &[Seen<'_, C::At>],
+    seen: &Seen<'_, C::At>,
     begin: [f64; P],
     free: [bool; P],
 ) -> [f64; P] {
@@ -191,25 +156,27 @@ pub fn descend<const P: usize, C: Curve<P>>(
 
 /// Gauss and Newton's matrix, and half the gradient, of the squares by the coefficients.
 fn slopes<const P: usize, C: Curve<P>>(
-    seen: &[Seen<'_, C::At>],
+    seen: &Seen<'_, C::At>,
     at: &[f64; P],
 ) -> ([[f64; P]; P], [f64; P]) {
-    let level = ln_scale::<P, C>(seen, at);
-    let slopes: Vec<[f64; P]> = seen.iter().map(|s| C::slopes(s.at, at)).collect();
-    // The scale moves with them, which takes the mean out of each slope.
-    let all = weights(seen);
-    let means: [f64; P] = std::array::from_fn(|i| {
-        let weighted = seen.iter().zip(&slopes).map(|(s, of)| s.weight * of[i]);
-        weighted.sum::<f64>() / all
+    let left = left::<P, C>(seen, at);
+    let slopes: Vec<[f64; P]> = seen.places.iter().map(|of| C::slopes(of, at)).collect();
+    // The levels move with them, which takes the mean of each block out of each slope.
+    let means: [Vec<(f64, f64)>; P] = std::array::from_fn(|i| {
+        seen.sums(seen.blocks_end(), |trial| {
+            (trial.block, slopes[trial.place][i])
+        })
     });
     let (mut hessian, mut gradient) = ([[0.0; P]; P], [0.0; P]);
-    for (s, of) in seen.iter().zip(&slopes) {
-        let left = s.ln_ops - C::ln_relative(s.at, at) - level;
-        let slope: [f64; P] = std::array::from_fn(|i| of[i] - means[i]);
+    for (trial, left) in seen.trials.iter().zip(left) {
+        let slope: [f64; P] = std::array::from_fn(|i| {
+            let (sum, weight) = means[i][trial.block];
+            slopes[trial.place][i] - sum / weight
+        });
         for i in 0..P {
-            gradient[i] -= s.weight * slope[i] * left;
+            gradient[i] -= trial.weight * slope[i] * left;
             for j in 0..P {
-                hessian[i][j] += s.weight * slope[i] * slope[j];
+                hessian[i][j] += trial.weight * slope[i] * slope[j];
             }
         }
     }
@@ -253,25 +220,29 @@ fn solve<const P: usize>(
     step
 }
 
-/// Fits of whole blocks that are drawn again and again (Efron 1979): what differs from block to
-/// block is what a repetition would change. The draws are the same every time; their fits begin
-/// where they are told to.
-pub fn resampled<const P: usize, C: Curve<P>>(
-    measured: &Measured<'_, C::At>,
+/// Coefficients of whole blocks that are drawn again and again (Efron 1979): what differs from
+/// block to block is what a repetition would change. `seen` makes what is fitted of how often each
+/// block counts. The draws are the same every time; their fits begin where they are told to.
+pub fn resampled<'a, const P: usize, C: Curve<P>>(
+    blocks: usize,
+    seen: impl Fn(&[u32]) -> Seen<'a, C::At>,
     held: &Held<P>,
     begins: &[[f64; P]],
-) -> Vec<Fit<P>> {
-    let blocks = blocks_count(measured);
-    let places = seen_once(measured).len();
+) -> Vec<[f64; P]>
+where
+    C::At: 'a,
+{
+    let places = seen(&vec![1; blocks]).places.len();
     let draw = |resample: u64| {
         let mut counts = vec![0; blocks];
         for draw in 0..blocks as u64 {
             let at = spread(resample * blocks as u64 + draw) % blocks as u64;
             counts[at as usize] += 1;
         }
-        let seen = seen(measured, &counts);
-        // A draw in which a place has no block is another curve.
-        (seen.len() == places).then(|| fit_from::<P, C>(&seen, held, begins))
+        let seen = seen(&counts);
+        // A draw in which a place has no block, or none that binds it, is another curve.
+        let is_same = seen.places.len() == places && seen.is_bound();
+        is_same.then(|| fit_from::<P, C>(&seen, held, begins).coefficients)
     };
     (0..RESAMPLES).filter_map(draw).collect()
 }
@@ -297,80 +268,4 @@ fn spread(number: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     z ^ (z >> 31)
-}
-
-/// How much what is left varies, as a variance of one block, and how well that is known.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Noise {
-    /// Variance of a logarithm.
-    pub variance: f64,
-    /// Degrees of freedom.
-    pub freedom: f64,
-}
-
-/// The noise of what the places are off the curve; none where there are as many coefficients as
-/// places.
-pub fn noise<const P: usize, C: Curve<P>>(
-    seen: &[Seen<'_, C::At>],
-    found: &Fit<P>,
-    held: &Held<P>,
-) -> Option<Noise> {
-    let freedom = seen.len().checked_sub(free_count(held) + 1)?;
-    let freedom = (freedom > 0).then_some(freedom as f64)?;
-    Some(Noise {
-        variance: squares::<P, C>(seen, &found.coefficients) / freedom,
-        freedom,
-    })
-}
-
-/// How many coefficients are looked for.
-pub fn free_count<const P: usize>(held: &Held<P>) -> usize {
-    held.iter().filter(|held| held.is_none()).count()
-}
-
-/// 95 % intervals of the coefficients from how fast the squares grow when one is held elsewhere
-/// (Bates and Watts 1988, "Nonlinear Regression Analysis", profile t): of few blocks nothing better
-/// is known.
-pub fn profiled<const P: usize, C: Curve<P>>(
-    seen: &[Seen<'_, C::At>],
-    found: &Fit<P>,
-    held: &Held<P>,
-    noise: Noise,
-) -> [[f64; 2]; P] {
-    let t = series::t_quantile(0.975, noise.freedom);
-    let least = squares::<P, C>(seen, &found.coefficients);
-    let variance = noise.variance.max(SQUARES_MIN / noise.freedom);
-    let most = least + t * t * variance;
-    std::array::from_fn(|of| match held[of] {
-        Some(held) => [held; 2],
-        None => [false, true].map(|up| profile::<P, C>(seen, found, held, (of, most, up))),
-    })
-}
-
-/// How far one coefficient can go up or down before the squares are too many, by halves.
-fn profile<const P: usize, C: Curve<P>>(
-    seen: &[Seen<'_, C::At>],
-    found: &Fit<P>,
-    held: &Held<P>,
-    (of, most, up): (usize, f64, bool),
-) -> f64 {
-    let free = std::array::from_fn(|i| held[i].is_none() && i != of);
-    let fits = |value: f64| {
-        let mut begin = found.coefficients;
-        begin[of] = value;
-        squares::<P, C>(seen, &descend::<P, C>(seen, begin, free)) <= most
-    };
-    let end = if up { C::FAR[of] } else { C::BOUNDS[of][0] };
-    let (mut inside, mut outside) = (found.coefficients[of], end);
-    if fits(end) {
-        return end;
-    }
-    for _ in 0..60 {
-        let middle = (inside + outside) / 2.0;
-        match fits(middle) {
-            true => inside = middle,
-            false => outside = middle,
-        }
-    }
-    inside
 }

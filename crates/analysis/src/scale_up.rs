@@ -21,6 +21,7 @@ pub mod models;
 pub mod words;
 
 use crate::compare::{self, Metric, NotCompared};
+use crate::least_squares;
 use crate::series;
 use fits::{Fit, NoBest, NoFit};
 use models::Model;
@@ -170,8 +171,8 @@ impl Point {
 
     /// Throughputs that can be used.
     fn usable(&self) -> Vec<f64> {
-        let usable = self.ops_per_s.iter().flatten().copied();
-        usable.filter(|ops| ops.is_finite() && *ops > 0.0).collect()
+        let all = self.ops_per_s.iter();
+        all.filter_map(|ops| least_squares::usable(*ops)).collect()
     }
 
     fn is_usable(&self) -> bool {

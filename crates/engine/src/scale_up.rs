@@ -427,7 +427,9 @@ mod tests {
         let shares = [(1, 1.0), (2, 0.48), (3, 0.3083), (4, 0.2225)];
         let arm = Arm {
             name: String::new(),
-            points: shares.map(|(units, share)| measured(units, 1, share)).into(),
+            points: shares
+                .map(|(units, share)| measured(units, 1, share))
+                .into(),
         };
         let made = record(&setting(), &arm, None);
         assert_eq!(made.fits[1].without_peak, "first");

@@ -62,8 +62,13 @@ impl NoBest {
     pub fn words(self) -> &'static str {
         match self {
             NoBest::NoCurve => "there is no curve to choose from",
+            NoBest::OnlyOne => "there is one curve, and nothing to compare it with",
             NoBest::FewTrials => {
                 "the curves cannot be compared: AICc is not defined for so few trials"
+            }
+            NoBest::BeyondNoise => {
+                "the points are off the one with the least AICc by more than their noise, so that \
+                 trials do not tell which is better"
             }
         }
     }
@@ -132,12 +137,18 @@ impl ScaleUp {
             .collect();
         if !above.is_empty() {
             said.push(format!(
-                "With {} units more is done than in proportion: one unit by itself was held back \
-                 by something else, and is no fair measure.",
+                "With {} units more is done than in proportion to what one unit does by itself. Why \
+                 is not known: something else may have held that one back.",
                 above.join(", ")
             ));
         }
         said
+    }
+
+    /// Whether more than one unit is measured against one.
+    fn has_efficiency(&self) -> bool {
+        let mut more = self.points.iter().filter(|point| point.units > 1);
+        more.any(|point| point.efficiency.is_ok())
     }
 
     fn of_the_curves(&self) -> Vec<String> {
@@ -146,8 +157,11 @@ impl ScaleUp {
         if fitted().next().is_none() {
             return match self.fits.first() {
                 Some((_, Err(NoFit::FewPoints { .. }))) if usable > 1 => vec![format!(
-                    "{usable} points give an efficiency and no curve: what lies between and \
-                     beyond them is not known."
+                    "{usable} points give {}: what lies between and beyond them is not known.",
+                    match self.has_efficiency() {
+                        true => "an efficiency and no curve",
+                        false => "no curve",
+                    }
                 )],
                 _ => vec!["No curve goes through these points.".to_owned()],
             };
@@ -155,10 +169,49 @@ impl ScaleUp {
         let mut said = Vec::new();
         match self.best {
             Ok(best) => said.push(self.chosen(best)),
+            Err(NoBest::OnlyOne) => said.extend(fitted().next().map(|fit| self.only(fit.model))),
             Err(why) => said.push(format!("No curve is called the best: {}.", why.words())),
+        }
+        let beyond: Vec<&str> = fitted()
+            .filter(|fit| fit.beyond_noise)
+            .map(|fit| fit.model.title())
+            .collect();
+        if !beyond.is_empty() {
+            said.push(format!(
+                "The points are off {} by more than their noise: more blocks would not bring them \
+                 nearer.",
+                beyond.join(" and ")
+            ));
         }
         fitted().for_each(|fit| said.extend(of_fit(fit)));
         said
+    }
+
+    /// Of the one curve that there is, why there is no other.
+    fn only(&self, model: Model) -> String {
+        let title = model.title();
+        let others = || self.fits.iter().filter(|(_, fit)| fit.is_err());
+        let is_off =
+            |(_, fit): &(Model, Result<Fit, NoFit>)| matches!(fit, Err(NoFit::OffCurve(_)));
+        if others().all(is_off) {
+            return format!(
+                "{} is the only curve that goes through these points.",
+                capital(title)
+            );
+        }
+        let why = |(other, fit): &(Model, Result<Fit, NoFit>)| {
+            let other = other.title();
+            Some(match fit.as_ref().err()? {
+                NoFit::FewPoints { .. } => format!("{other} takes more points"),
+                NoFit::OneLevelOfSockets => format!("{other} takes points on more sockets"),
+                NoFit::OneLevelOfUnits => {
+                    format!("{other} takes more numbers of units on a socket")
+                }
+                NoFit::OffCurve(_) => format!("the points lie off {other}"),
+            })
+        };
+        let whys: Vec<String> = others().filter_map(why).collect();
+        format!("Only {title} could be fitted: {}.", whys.join(", and "))
     }
 
     fn chosen(&self, best: Model) -> String {
@@ -166,12 +219,10 @@ impl ScaleUp {
             .into_iter()
             .map(Model::title)
             .collect();
-        let curves = self.fits.iter().filter(|(_, fit)| fit.is_ok()).count();
         let title = capital(best.title());
-        match (curves, near.is_empty()) {
-            (1, _) => format!("{title} is the only curve that goes through these points."),
-            (_, true) => format!("{title} says most with least (AICc)."),
-            (_, false) => format!(
+        match near.is_empty() {
+            true => format!("{title} says most with least (AICc)."),
+            false => format!(
                 "{title} has the least AICc, and these points do not tell it from {}, which is \
                  within {RIVALS_WITHIN:.0} of it.",
                 near.join(" nor from ")
@@ -189,15 +240,6 @@ fn of_fit(fit: &Fit) -> Vec<String> {
             "In {title} {} is held at 0: it takes three numbers of units on a socket, and five \
              points, to tell it from the others.",
             symbol(held.name)
-        ));
-    }
-    let without = fit
-        .coefficients
-        .iter()
-        .any(|of| !of.is_held && of.ci95.is_none());
-    if without {
-        said.push(format!(
-            "The coefficients of {title} have no intervals: there are as many as trials."
         ));
     }
     let untold = fit

@@ -1,0 +1,152 @@
+//! How much trials and places are off a curve, and what that leaves open of its coefficients.
+//!
+//! There are two noises. Trials of one place differ from block to block. And a place is off the
+//! curve by what no further block would change, since no machine is a formula: of that there are
+//! as many observations as places, however often each was measured. A coefficient is known no
+//! better than either of them lets it.
+
+use super::{Curve, Fit, Held, SQUARES_MIN, Seen, descend, squares};
+use crate::series;
+use statrs::distribution::{ContinuousCDF, FisherSnedecor};
+
+/// No throughput is known better than this, as a share.
+pub(crate) const EXACT: f64 = 1e-6;
+/// Of a hundred curves that are true, one is said to be off by more than the noise.
+const OFF_LEVEL: f64 = 0.01;
+/// Rounds of means of places and of blocks; of trials of which few are missing it takes ten.
+const ROUNDS_MAX: usize = 1000;
+
+/// How much what is left varies, as a variance of one trial, and how well that is known.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Noise {
+    /// Variance of a logarithm.
+    pub variance: f64,
+    /// Degrees of freedom.
+    pub freedom: f64,
+}
+
+impl Noise {
+    fn of(squares: f64, freedom: Option<usize>) -> Option<Noise> {
+        let freedom = freedom.filter(|freedom| *freedom > 0)? as f64;
+        Some(Noise {
+            variance: squares.max(0.0) / freedom,
+            freedom,
+        })
+    }
+}
+
+/// How many coefficients are looked for.
+pub fn free_count<const P: usize>(held: &Held<P>) -> usize {
+    held.iter().filter(|held| held.is_none()).count()
+}
+
+/// The noise of what the trials are off the curve; none where there are no more of them than levels
+/// and coefficients.
+pub fn of_trials<const P: usize, C: Curve<P>>(
+    seen: &Seen<'_, C::At>,
+    found: &Fit<P>,
+    held: &Held<P>,
+) -> Option<Noise> {
+    let looked_for = seen.levels_count() + free_count(held);
+    let squares = squares::<P, C>(seen, &found.coefficients);
+    Noise::of(squares, seen.trials.len().checked_sub(looked_for))
+}
+
+/// The noise of what the places are off the curve; none where there are as many coefficients as
+/// places.
+pub fn of_places<const P: usize, C: Curve<P>>(
+    seen: &Seen<'_, C::At>,
+    found: &Fit<P>,
+    held: &Held<P>,
+) -> Option<Noise> {
+    let squares = squares::<P, C>(seen, &found.coefficients) - within(seen);
+    let looked_for = 1 + free_count(held);
+    Noise::of(squares, seen.places.len().checked_sub(looked_for))
+}
+
+/// Whether the places are off the curve by more than trials of one place differ (Fisher's F, with
+/// what any levels of places and blocks leave as the noise). Of one block nobody knows.
+pub fn off_by_more(seen: &Seen<'_, impl Sized>, of_places: Noise) -> bool {
+    let looked_for = (seen.levels_count() + seen.places.len()).saturating_sub(1);
+    let freedom = seen.trials.len().checked_sub(looked_for);
+    let Some(own) = Noise::of(within(seen), freedom) else {
+        return false;
+    };
+    let ratio = of_places.variance / own.variance.max(EXACT * EXACT);
+    let by_chance = FisherSnedecor::new(of_places.freedom, own.freedom)
+        .expect("both have a degree of freedom")
+        .sf(ratio);
+    by_chance < OFF_LEVEL
+}
+
+/// The squares that are left of the curve that goes through every place, found by taking the means
+/// of places and of blocks out in turn.
+fn within<A>(seen: &Seen<'_, A>) -> f64 {
+    let mut of_places = vec![0.0; seen.places.len()];
+    let mut least = f64::INFINITY;
+    for _ in 0..ROUNDS_MAX {
+        let (left, _) = seen.left(&of_places);
+        let sum = seen.weighted(&left);
+        if least - sum <= 1e-12 * least.min(f64::MAX) {
+            break;
+        }
+        least = sum;
+        let means = seen.of_places(&left);
+        let moved = of_places.iter_mut().zip(means);
+        moved.for_each(|(of, (mean, _))| *of += mean);
+    }
+    least
+}
+
+/// 95 % intervals of the coefficients from how fast the squares grow when one is held elsewhere
+/// (Bates and Watts 1988, "Nonlinear Regression Analysis", profile t): of few blocks nothing better
+/// is known.
+pub fn profiled<const P: usize, C: Curve<P>>(
+    seen: &Seen<'_, C::At>,
+    found: &Fit<P>,
+    held: &Held<P>,
+    noise: Noise,
+) -> [[f64; 2]; P] {
+    let t = series::t_quantile(0.975, noise.freedom);
+    let least = squares::<P, C>(seen, &found.coefficients);
+    let variance = noise.variance.max(SQUARES_MIN / noise.freedom);
+    let most = least + t * t * variance;
+    std::array::from_fn(|of| match held[of] {
+        Some(held) => [held; 2],
+        None => [false, true].map(|up| profile::<P, C>(seen, found, held, (of, most, up))),
+    })
+}
+
+/// How far one coefficient can go up or down before the squares are too many, by halves; infinite
+/// where nothing ends it.
+fn profile<const P: usize, C: Curve<P>>(
+    seen: &Seen<'_, C::At>,
+    found: &Fit<P>,
+    held: &Held<P>,
+    (of, most, up): (usize, f64, bool),
+) -> f64 {
+    let free = std::array::from_fn(|i| held[i].is_none() && i != of);
+    let fits = |value: f64| {
+        let mut begin = found.coefficients;
+        begin[of] = value;
+        squares::<P, C>(seen, &descend::<P, C>(seen, begin, free)) <= most
+    };
+    let [least_bound, most_bound] = C::BOUNDS[of];
+    let mut inside = found.coefficients[of];
+    let mut outside = match up {
+        true => C::FAR[of].max(10.0 * inside).min(most_bound),
+        false => least_bound,
+    };
+    if fits(outside) {
+        // So far up there is no end but what bounds it.
+        return if up { most_bound } else { least_bound };
+    }
+    for _ in 0..60 {
+        let middle = (inside + outside) / 2.0;
+        match fits(middle) {
+            true => inside = middle,
+            false => outside = middle,
+        }
+    }
+    inside
+}

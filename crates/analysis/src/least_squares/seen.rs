@@ -1,0 +1,186 @@
+//! What a curve is fitted to: trials, each at a place and in a block.
+//!
+//! Trials of a block share a level, so a block says something of one place against another only
+//! where it has a trial of both.
+
+/// Places, each with its throughput by block; none where the trial may not be used.
+pub type Measured<'a, A> = [(A, &'a [Option<f64>])];
+
+/// One trial, or the mean of several of one place.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Trial {
+    /// Index of its place.
+    pub place: usize,
+    /// Index of what it shares its level with.
+    pub block: usize,
+    /// The logarithm of what was done, op/s.
+    pub ln_ops: f64,
+    /// How often it counts.
+    pub weight: f64,
+}
+
+/// What a curve is fitted to.
+#[derive(Clone, Debug)]
+pub struct Seen<'a, A> {
+    /// The places, each with a trial.
+    pub places: Vec<&'a A>,
+    /// The trials.
+    pub trials: Vec<Trial>,
+}
+
+/// A throughput that can be used: a number above 0.
+pub fn usable(ops: Option<f64>) -> Option<f64> {
+    ops.filter(|ops| ops.is_finite() && *ops > 0.0)
+}
+
+/// Every usable trial with its block, in blocks that count so often.
+pub fn by_block<'a, A>(measured: &'a Measured<'_, A>, counts: &[u32]) -> Seen<'a, A> {
+    let (mut places, mut trials) = (Vec::new(), Vec::new());
+    for (at, ops) in measured {
+        let before = trials.len();
+        let of_blocks = ops.iter().zip(counts).enumerate();
+        trials.extend(of_blocks.filter_map(|(block, (ops, count))| {
+            let ln_ops = usable(*ops).filter(|_| *count > 0)?.ln();
+            Some(Trial {
+                place: places.len(),
+                block,
+                ln_ops,
+                weight: f64::from(*count),
+            })
+        }));
+        if trials.len() > before {
+            places.push(at);
+        }
+    }
+    Seen { places, trials }
+}
+
+/// The mean of each place over its blocks, all with one level.
+pub fn by_place<'a, A>(measured: &'a Measured<'_, A>, counts: &[u32]) -> Seen<'a, A> {
+    let Seen { places, trials } = by_block(measured, counts);
+    let mean = |place: usize| {
+        let own = trials.iter().filter(|trial| trial.place == place);
+        let (sum, weight) = own.fold((0.0, 0.0), |(sum, weight), trial| {
+            (sum + trial.weight * trial.ln_ops, weight + trial.weight)
+        });
+        Trial {
+            place,
+            block: 0,
+            ln_ops: sum / weight,
+            weight,
+        }
+    };
+    let trials = (0..places.len()).map(mean).collect();
+    Seen { places, trials }
+}
+
+/// How many blocks there are.
+pub fn blocks_count<A>(measured: &Measured<'_, A>) -> usize {
+    let counts = measured.iter().map(|(_, ops)| ops.len());
+    counts.max().unwrap_or(0)
+}
+
+/// All blocks once.
+pub fn once<A>(measured: &Measured<'_, A>) -> Vec<u32> {
+    vec![1; blocks_count(measured)]
+}
+
+impl<'a, A> Seen<'a, A> {
+    /// The sum of the weights.
+    pub fn weights(&self) -> f64 {
+        self.trials.iter().map(|trial| trial.weight).sum()
+    }
+
+    /// How many blocks have a trial.
+    pub fn levels_count(&self) -> usize {
+        let weights = self.sums(self.blocks_end(), |trial| (trial.block, 1.0));
+        weights.iter().filter(|(_, weight)| *weight > 0.0).count()
+    }
+
+    /// The same without a place.
+    pub fn without(&self, place: usize) -> Seen<'a, A> {
+        let mut places = self.places.clone();
+        places.remove(place);
+        let others = self.trials.iter().filter(|trial| trial.place != place);
+        let moved = others.map(|trial| Trial {
+            place: trial.place - usize::from(trial.place > place),
+            ..*trial
+        });
+        Seen {
+            places,
+            trials: moved.collect(),
+        }
+    }
+
+    /// Which of the places are bound to each other by blocks: of a block with trials of two places
+    /// something is known of the one against the other. An index for each place.
+    pub fn bound(&self) -> Vec<usize> {
+        let mut of: Vec<usize> = (0..self.places.len()).collect();
+        let mut first = vec![None; self.blocks_end()];
+        for trial in &self.trials {
+            match first[trial.block] {
+                None => first[trial.block] = Some(trial.place),
+                Some(place) => {
+                    let (from, to): (usize, usize) = (of[trial.place], of[place]);
+                    let same = of.iter_mut().filter(|of| **of == from);
+                    same.for_each(|of| *of = to);
+                }
+            }
+        }
+        of
+    }
+
+    /// Whether all places are bound to each other.
+    pub fn is_bound(&self) -> bool {
+        let of = self.bound();
+        of.iter().all(|one| *one == of[0])
+    }
+
+    /// By how much each place is off, as the mean of what is left of its trials.
+    pub fn of_places(&self, left: &[f64]) -> Vec<(f64, f64)> {
+        let mut left = left.iter();
+        let sums = self.sums(self.places.len(), |trial| {
+            (trial.place, left.next().copied().unwrap_or(0.0))
+        });
+        let mean = |(sum, weight): (f64, f64)| (sum / weight, weight);
+        sums.into_iter().map(mean).collect()
+    }
+
+    pub(super) fn blocks_end(&self) -> usize {
+        let ends = self.trials.iter().map(|trial| trial.block + 1);
+        ends.max().unwrap_or(0)
+    }
+
+    /// Weighted sums of values by an index, and the weights.
+    pub(super) fn sums(
+        &self,
+        count: usize,
+        mut of: impl FnMut(&Trial) -> (usize, f64),
+    ) -> Vec<(f64, f64)> {
+        let mut sums = vec![(0.0, 0.0); count];
+        for trial in &self.trials {
+            let (index, value) = of(trial);
+            sums[index].0 += trial.weight * value;
+            sums[index].1 += trial.weight;
+        }
+        sums
+    }
+
+    /// What is left of each trial with such values of its place, and the level of each block; none
+    /// of a block without a trial.
+    pub(super) fn left(&self, of_places: &[f64]) -> (Vec<f64>, Vec<Option<f64>>) {
+        let raw = |trial: &Trial| trial.ln_ops - of_places[trial.place];
+        let sums = self.sums(self.blocks_end(), |trial| (trial.block, raw(trial)));
+        let level = |(sum, weight): (f64, f64)| (weight > 0.0).then(|| sum / weight);
+        let levels: Vec<Option<f64>> = sums.into_iter().map(level).collect();
+        let left = |trial: &Trial| raw(trial) - levels[trial.block].unwrap_or(0.0);
+        (self.trials.iter().map(left).collect(), levels)
+    }
+
+    pub(super) fn weighted(&self, left: &[f64]) -> f64 {
+        let squares = self.trials.iter().zip(left);
+        squares
+            .map(|(trial, left)| trial.weight * left * left)
+            .sum()
+    }
+}
