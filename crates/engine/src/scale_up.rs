@@ -343,7 +343,10 @@ fn coefficient(setting: &Setting, of: &Coefficient) -> CoefficientRecord {
     CoefficientRecord {
         name: of.name.to_owned(),
         value: of.value,
-        ci95: setting.ends(of.ci95),
+        ci95: of
+            .ci95
+            .filter(|_| setting.unpaired.is_none())
+            .map(|ends| ends.map(|end| end.is_finite().then_some(end))),
         told: of.is_told() && setting.unpaired.is_none(),
         held: of.is_held,
     }
@@ -424,7 +427,7 @@ mod tests {
 
     #[test]
     fn throughput_that_sinks_from_the_first_unit_on_reads_back() {
-        let shares = [(1, 1.0), (2, 0.48), (3, 0.3083), (4, 0.2225)];
+        let shares = [(1, 1.0), (2, 0.476), (3, 0.303), (4, 0.217_45)];
         let arm = Arm {
             name: String::new(),
             points: shares

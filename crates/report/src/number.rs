@@ -31,6 +31,15 @@ pub fn small(value: f64) -> String {
     significant(value, 3)
 }
 
+/// The ends of an interval of such things: `0.1 to 0.2`, or `0.1 or more` where nothing ends it.
+pub fn small_ends([low, high]: [Option<f64>; 2]) -> String {
+    let low = low.map_or(ABSENT.into(), small);
+    match high {
+        Some(high) => format!("{low} to {}", small(high)),
+        None => format!("{low} or more"),
+    }
+}
+
 /// Half the width of a confidence interval, relative to the value: `± 1.2 %`.
 pub fn relative_error(value: f64, ci95: Option<[f64; 2]>) -> String {
     match ci95 {

@@ -23,9 +23,9 @@ pub struct CurveRecord {
     /// κ: the cost of keeping all in agreement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kappa: Option<f64>,
-    /// Its 95 % confidence interval.
+    /// Its 95 % confidence interval; the upper end is absent where nothing ends it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub kappa_ci95: Option<[f64; 2]>,
+    pub kappa_ci95: Option<[Option<f64>; 2]>,
     /// By how much points lie off the curve: root of the mean square of ln (seen ÷ curve).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub off: Option<f64>,

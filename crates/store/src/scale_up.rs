@@ -160,9 +160,9 @@ pub struct CoefficientRecord {
     pub name: String,
     /// Its value.
     pub value: f64,
-    /// Its 95 % confidence interval, if any.
+    /// Its 95 % confidence interval, if any; the upper end is absent where nothing ends it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ci95: Option<[f64; 2]>,
+    pub ci95: Option<[Option<f64>; 2]>,
     /// Whether it can be told from 0.
     #[serde(default)]
     pub told: bool,

@@ -97,7 +97,7 @@ fn record(variant: &str, loads: &[Load]) -> CurveRecord {
         sigma: Some(coefficients.sigma),
         sigma_ci95: Some(sigma_ci95),
         kappa: Some(coefficients.kappa),
-        kappa_ci95: Some(kappa_ci95),
+        kappa_ci95: Some(kappa_ci95.map(end)),
         off: Some(off),
         peak,
         without_peak: without_peak.to_owned(),

@@ -96,11 +96,10 @@ fn chart(view: &RunView, points: &[Point<'_>]) -> Option<Chart> {
 }
 
 fn table(view: &RunView) -> Table {
-    let between = |value: Option<f64>, ci: Option<[f64; 2]>| {
+    let between = |value: Option<f64>, ci: Option<[Option<f64>; 2]>| {
         let absent = || Cell::new(number::ABSENT);
         value.map_or_else(absent, |value| {
-            let ci =
-                ci.map(|[low, high]| format!("{} to {}", number::small(low), number::small(high)));
+            let ci = ci.map(number::small_ends);
             Cell::new(number::small(value)).detail(ci.unwrap_or_default())
         })
     };
@@ -126,7 +125,7 @@ fn table(view: &RunView) -> Table {
             cells: vec![
                 Cell::new(variant_name(&curve.variant, view)),
                 Cell::new(lambda),
-                between(curve.sigma, curve.sigma_ci95),
+                between(curve.sigma, curve.sigma_ci95.map(|ends| ends.map(Some))),
                 between(curve.kappa, curve.kappa_ci95),
                 Cell::new(off),
                 Cell::new(peak),

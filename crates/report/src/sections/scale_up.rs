@@ -126,7 +126,8 @@ fn share_words(ratio: &ScaleRatioRecord) -> String {
             number::significant(low * 100.0, 3),
             number::percent(high)
         ),
-        None => "no interval: one block".to_owned(),
+        None if ratio.blocks == 1 => "no interval: one block".to_owned(),
+        None => "no interval".to_owned(),
     };
     format!("{} ({interval})", number::percent(ratio.value))
 }

@@ -177,7 +177,7 @@ fn a_curve_is_drawn_with_its_points_and_a_refused_one_says_why() {
         sigma: Some(0.05),
         sigma_ci95: Some([0.04, 0.06]),
         kappa: Some(8e-4),
-        kappa_ci95: Some([7e-4, 9e-4]),
+        kappa_ci95: Some([Some(7e-4), Some(9e-4)]),
         off: Some(0.01),
         peak: Some(PeakRecord {
             threads: 34.5,

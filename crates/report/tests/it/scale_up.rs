@@ -1,7 +1,7 @@
 //! What the machine makes of more of its units, on the page.
 
 use crate::fixture;
-use report::{Block, Chart, RunView, html, json, page, text};
+use report::{Block, Chart, RunView, Xs, html, json, page, text};
 use store::record::*;
 
 fn ratio(value: f64) -> ScaleRatioRecord {
@@ -34,7 +34,7 @@ fn coefficient(name: &str, value: f64, ci95: Option<[f64; 2]>) -> CoefficientRec
     CoefficientRecord {
         name: name.into(),
         value,
-        ci95,
+        ci95: ci95.map(|ends| ends.map(|end: f64| end.is_finite().then_some(end))),
         told: ci95.is_some_and(|[low, _]| low > 0.0),
         held: ci95.is_none(),
     }
@@ -74,7 +74,7 @@ fn fits() -> Vec<ScaleFitRecord> {
             "usl",
             vec![
                 coefficient("sigma", 0.0, Some([0.0, 0.002])),
-                coefficient("kappa", 0.002, Some([0.001, 0.003])),
+                coefficient("kappa", 0.002, Some([0.001, f64::INFINITY])),
             ],
             -51.5,
         )
@@ -120,6 +120,7 @@ fn planned() -> ScaleUpRecord {
             point(&[2], 0.993),
             missing,
             point(&[4], 0.98),
+            point(&[3, 3], 0.91),
             point(&[4, 4], 0.90),
         ],
         efficiencies: vec![
@@ -195,6 +196,7 @@ fn efficiencies_curves_and_what_cannot_be_shown_are_said() {
         "2.550",
         "The two-level model",
         "κ₁ 0 (held)",
+        "or more)",
         "the best",
         "15 to ∞",
         "V3: the client was busy",
@@ -227,9 +229,14 @@ fn a_figure_has_both_arms_with_their_ideal_lines_and_the_best_curve() {
         ]
     );
     // What was not measured is not drawn, and what was has its interval.
-    assert_eq!(series[0].y.len(), 4);
+    assert_eq!(series[0].y.len(), 5);
     assert!(series[0].y_ci.iter().all(Option::is_some));
     assert_eq!(series[1].y, [Some(10_000.0), Some(80_000.0)]);
+    // A line begins where the first was measured: on two sockets, with three units on each.
+    let Xs::Numbers(units) = &series[3].x else {
+        panic!("{:?}", series[3].x);
+    };
+    assert_eq!((units[0], units[units.len() - 1]), (6.0, 8.0));
     // The curve goes through what it was made from.
     let last = |index: usize| series[index].y.last().unwrap().unwrap();
     assert!((last(2) / 39_200.0 - 1.0).abs() < 1e-3, "{}", last(2));
@@ -240,12 +247,16 @@ fn a_figure_has_both_arms_with_their_ideal_lines_and_the_best_curve() {
 fn loads_are_apart_and_sockets_that_are_unevenly_full_have_their_own_line() {
     let mut reads = planned();
     reads.load = "reads".into();
+    reads.points.retain(|point| point.units != 6);
     reads.points.push(point(&[4, 1], 0.93));
     let mut writes = planned();
     writes.load = "writes".into();
     writes.fits.retain(|fit| fit.model == "usl");
-    let charts = charts(&run(vec![reads, writes]));
-    assert_eq!(charts.len(), 2);
+    let mut full = planned();
+    full.load = "full".into();
+    full.points.retain(|point| point.units != 6);
+    let charts = charts(&run(vec![reads, writes, full]));
+    assert_eq!(charts.len(), 3);
     let line = |chart: &Chart, name: &str| {
         let all = &chart.panels[0].series;
         let found = all.iter().find(|of| of.name.ends_with(name));
@@ -253,6 +264,8 @@ fn loads_are_apart_and_sockets_that_are_unevenly_full_have_their_own_line() {
     };
     // Two points are on two sockets: the line goes from one to the other.
     assert_eq!(line(&charts[0], "2 sockets"), Some(2));
+    // One point is on two sockets: there is no line from nowhere.
+    assert_eq!(line(&charts[2], "2 sockets"), None);
     // No curve is called the best: the one that predicts best is drawn.
     assert!(line(&charts[1], "the Universal Scalability Law").is_some());
 }

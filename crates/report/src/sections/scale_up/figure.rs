@@ -100,7 +100,7 @@ fn x1(measured: &[&ScalePointRecord], fit: Option<&ScaleFitRecord>) -> Option<f6
         .or_else(|| fit.and_then(|fit| fit.x1))
 }
 
-/// The best curve, or else the one that predicts best.
+/// The best curve, or else the one that predicts best, or the only one.
 fn drawn(arm: &ScaleUpRecord) -> Option<&ScaleFitRecord> {
     let by_prediction = || {
         let fits = arm.fits.iter().filter(|fit| fit.left_out_off.is_some());
@@ -109,29 +109,40 @@ fn drawn(arm: &ScaleUpRecord) -> Option<&ScaleFitRecord> {
             off(a).total_cmp(&off(b))
         })
     };
-    arm.fits.iter().find(|fit| fit.best).or_else(by_prediction)
+    let only = || {
+        let mut fitted = arm.fits.iter().filter(|fit| fit.refused.is_empty());
+        fitted.next().filter(|_| fitted.next().is_none())
+    };
+    let best = arm.fits.iter().find(|fit| fit.best);
+    best.or_else(by_prediction).or_else(only)
 }
 
 type Places = Vec<(f64, Option<f64>)>;
 
-/// The lines of a curve: one over all units, or one for each number of sockets.
+/// The lines of a curve: one over all units, or one for each number of sockets. They are drawn from
+/// the first to the last that was measured; where that is one, there is no line.
 fn curves(fit: &ScaleFitRecord, measured: &[&ScalePointRecord]) -> Vec<(String, Places)> {
     let (Some(model), Some(x1)) = (Model::from_name(&fit.model), fit.x1) else {
         return Vec::new();
     };
     let values: Vec<f64> = fit.coefficients.iter().map(|of| of.value).collect();
     let at = |split: &[f64]| (split.iter().sum(), model.ops_per_s(x1, &values, split));
-    let between = |most: f64| {
-        let step = move |place: usize| 1.0 + (most - 1.0) * place as f64 / PLACES as f64;
-        (0..=PLACES).map(step)
+    let between = |units: &mut dyn Iterator<Item = f64>| {
+        let ends = units.fold(None, |ends: Option<[f64; 2]>, units| {
+            let [least, most] = ends.unwrap_or([units; 2]);
+            Some([least.min(units), most.max(units)])
+        });
+        let ends = ends.filter(|[least, most]| least < most);
+        let step = |[least, most]: [f64; 2], place: usize| {
+            least + (most - least) * place as f64 / PLACES as f64
+        };
+        let places = ends.map(|ends| (0..=PLACES).map(move |place| step(ends, place)));
+        places.into_iter().flatten()
     };
     if model != Model::TwoLevel {
-        let last = measured.iter().map(|point| f64::from(point.units));
-        let most = last.fold(1.0, f64::max);
-        return vec![(
-            model.title().to_owned(),
-            between(most).map(|units| at(&[units])).collect(),
-        )];
+        let units = &mut measured.iter().map(|point| f64::from(point.units));
+        let places: Places = between(units).map(|units| at(&[units])).collect();
+        return vec![(model.title().to_owned(), places)];
     }
     let splits: Vec<&Vec<u32>> = measured.iter().filter_map(|p| p.split.as_ref()).collect();
     let mut sockets: Vec<usize> = splits.iter().map(|split| split.len()).collect();
@@ -140,10 +151,10 @@ fn curves(fit: &ScaleFitRecord, measured: &[&ScalePointRecord]) -> Vec<(String, 
     let of_sockets = |count: usize| {
         let own = splits.iter().filter(|split| split.len() == count);
         let is_even = |split: &&&Vec<u32>| split.iter().all(|units| *units == split[0]);
-        let places = match own.clone().all(|split| is_even(&split)) {
+        let places: Places = match own.clone().all(|split| is_even(&split)) {
             true => {
-                let most = own.map(|split| f64::from(split[0])).fold(1.0, f64::max);
-                let even = between(most).map(|units| at(&vec![units; count]));
+                let units = &mut own.map(|split| f64::from(split[0]));
+                let even = between(units).map(|units| at(&vec![units; count]));
                 even.collect()
             }
             // Sockets that are filled one after the other go another way than full ones.
@@ -158,5 +169,6 @@ fn curves(fit: &ScaleFitRecord, measured: &[&ScalePointRecord]) -> Vec<(String, 
         (name, places)
     };
     sockets.retain(|count| *count > 0);
-    sockets.into_iter().map(of_sockets).collect()
+    let lines = sockets.into_iter().map(of_sockets);
+    lines.filter(|(_, places)| places.len() > 1).collect()
 }

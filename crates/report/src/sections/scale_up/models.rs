@@ -74,13 +74,7 @@ fn coefficients(all: &[CoefficientRecord]) -> String {
         let value = format!("{} {}", symbol(&of.name), number::small(of.value));
         match of.ci95 {
             _ if of.held => format!("{value} (held)"),
-            Some([low, high]) => {
-                format!(
-                    "{value} ({} to {})",
-                    number::small(low),
-                    number::small(high)
-                )
-            }
+            Some(ends) => format!("{value} ({})", number::small_ends(ends)),
             None => format!("{value} (no interval)"),
         }
     };
