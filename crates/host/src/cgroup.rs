@@ -9,6 +9,7 @@
 mod confined;
 mod disk;
 mod empty;
+mod files;
 mod hierarchy;
 mod weight;
 
@@ -16,6 +17,7 @@ pub(super) use hierarchy::{Hierarchy, hierarchies, places, places_of, step_aside
 
 use crate::HostSpec;
 use anyhow::{Context, Result};
+use files::{CPUS, MEMS, effective, inherited, read, write};
 use measure::clock::{self, Deadline};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process};
@@ -75,7 +77,7 @@ impl Group {
             std::fs::create_dir(&place.dir)
                 .with_context(|| format!("make the control group {}", place.dir.display()))?;
             if !place.unified && place.has("cpuset") {
-                for key in ["cpuset.cpus", "cpuset.mems"] {
+                for key in [CPUS, MEMS] {
                     write(&place.dir.join(key), &inherited(&place.dir, key)?)?;
                 }
             }
@@ -125,11 +127,10 @@ impl Group {
                 let words: Vec<String> = cpus.iter().map(usize::to_string).collect();
                 words.join(",")
             }
-            None if place.unified => String::new(),
-            None => inherited(&place.dir, "cpuset.cpus")?,
+            None => inherited(&place.dir, CPUS)?,
         };
-        write(&place.dir.join("cpuset.cpus"), &value).with_context(|| {
-            let have = inherited(&place.dir, "cpuset.cpus").unwrap_or_default();
+        write(&place.dir.join(CPUS), &value).with_context(|| {
+            let have = inherited(&place.dir, CPUS).unwrap_or_default();
             format!("use the CPUs {value} of this machine, which gives us {have}")
         })
     }
@@ -205,7 +206,7 @@ impl Group {
     pub fn limits(&self, device: Option<&str>) -> Result<BTreeMap<String, String>> {
         let mut limits = self.disk_limits(device)?;
         if let Some(place) = self.place("cpuset") {
-            let value = effective_cpus(&place.dir)?;
+            let value = effective(&place.dir, CPUS)?;
             limits.insert("cpus".to_string(), value);
         }
         if let Some(place) = self.place("cpu") {
@@ -344,28 +345,6 @@ fn hand_down(place: &CgroupDir) -> Result<()> {
     Ok(())
 }
 
-/// What the group above `dir` may use.
-fn inherited(dir: &Path, key: &str) -> Result<String> {
-    let parent = dir.parent().context("a control group at the root")?;
-    match key {
-        "cpuset.cpus" => effective_cpus(parent),
-        _ => read(&parent.join(key)),
-    }
-}
-
-fn effective_cpus(dir: &Path) -> Result<String> {
-    // Version 2 and version 1 have different names for it; very old kernels have only what is set.
-    [
-        "cpuset.cpus.effective",
-        "cpuset.effective_cpus",
-        "cpuset.cpus",
-    ]
-    .iter()
-    .find_map(|name| std::fs::read_to_string(dir.join(name)).ok())
-    .map(|text| text.trim().to_string())
-    .with_context(|| format!("read the CPUs of {}", dir.display()))
-}
-
 fn memory_limit_file(place: &CgroupDir) -> &'static str {
     if place.unified {
         "memory.max"
@@ -435,20 +414,6 @@ fn remove(dir: &Path) -> std::io::Result<()> {
 
 fn is(error: &std::io::Error, errno: Errno) -> bool {
     error.raw_os_error() == Some(errno.raw_os_error())
-}
-
-fn read(path: &Path) -> Result<String> {
-    let text = std::fs::read_to_string(path).with_context(|| format!("read {}", path.display()))?;
-    Ok(text.trim().to_string())
-}
-
-/// Writes in one system call, as control groups want it, into a file that is there.
-fn write(path: &Path, value: &str) -> Result<()> {
-    let write = || -> std::io::Result<()> {
-        let mut file = std::fs::OpenOptions::new().write(true).open(path)?;
-        std::io::Write::write_all(&mut file, value.as_bytes())
-    };
-    write().with_context(|| format!("write {value:?} to {}", path.display()))
 }
 
 #[cfg(test)]

@@ -4,7 +4,8 @@
 //! In version 2 a group that hands controllers down has no processes itself. So there all processes
 //! of a host that are not confined are in a group of their own, too.
 
-use super::{CgroupDir, Group, effective_cpus, inherited, write};
+use super::files::{CPUS, MEMS, effective, inherited, write};
+use super::{CgroupDir, Group};
 use crate::confine::{self, Confinement};
 use anyhow::{Context, Result};
 use rustix::fd::OwnedFd;
@@ -65,26 +66,25 @@ impl Group {
         make_dir(&dir)?;
         let cpus = match &to.cpus {
             Some(cpus) => cpus.to_string(),
-            None => inherited(&dir, "cpuset.cpus")?,
+            None => inherited(&dir, CPUS)?,
         };
-        let file = dir.join("cpuset.cpus");
+        let file = dir.join(CPUS);
         write(&file, &cpus).with_context(|| {
-            let have = effective_cpus(&place.dir).unwrap_or_default();
+            let have = effective(&place.dir, CPUS).unwrap_or_default();
             format!(
                 "confine {} to the CPUs {cpus} of a host that has {have}",
                 to.name
             )
         })?;
-        let nodes = match (to.memory.nodes(), place.unified) {
-            (Some(nodes), _) => nodes.to_string(),
-            (None, true) => String::new(),
-            (None, false) => inherited(&dir, "cpuset.mems")?,
+        let nodes = match to.memory.nodes() {
+            Some(nodes) => nodes.to_string(),
+            None => inherited(&dir, MEMS)?,
         };
-        write(&dir.join("cpuset.mems"), &nodes)
+        write(&dir.join(MEMS), &nodes)
             .with_context(|| format!("confine {} to the memory of nodes {nodes}", to.name))?;
         // Version 2 takes what the host has not, and leaves it out.
         if let Some(cpus) = to.cpus.as_ref().filter(|_| place.unified) {
-            let has = CpuSet::parse_list(&effective_cpus(&dir)?).map_err(anyhow::Error::msg)?;
+            let has = CpuSet::parse_list(&effective(&dir, CPUS)?).map_err(anyhow::Error::msg)?;
             anyhow::ensure!(
                 has == *cpus,
                 "{} is to be confined to the CPUs {cpus}, of which its host has {has}",
@@ -129,3 +129,6 @@ fn make_dir(dir: &Path) -> Result<()> {
         made => made.with_context(|| format!("make the control group {}", dir.display())),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -98,6 +98,7 @@ fn version_2_gets_its_own_files_and_words() {
     let root = tempfile::tempdir().unwrap();
     let top = |name: &str, text: &str| std::fs::write(root.path().join(name), text).unwrap();
     top("cgroup.subtree_control", "cpu\n");
+    top("cpuset.cpus.effective", "0-3\n");
     let place = CgroupDir {
         dir: root.path().join("cassay-x-h1"),
         unified: true,
@@ -156,6 +157,7 @@ fn version_2_gets_its_own_files_and_words() {
 
     empty();
     group.limit(&HostSpec::default(), Some("7:3")).unwrap();
+    assert_eq!(text("cpuset.cpus"), "0-3");
     assert_eq!(text("cpu.max"), "max 100000");
     assert_eq!(text("memory.max"), "max");
     let limits = group.limits(Some("7:3")).unwrap();
