@@ -6,9 +6,15 @@ use crate::process::Identity;
 use anyhow::{Context, Result};
 use reach::{Call, Serve};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use topology::CpuSet;
+
+/// How often threads are listed at most: of a program that starts and ends some all the time no two
+/// listings agree.
+const LISTINGS_MAX: usize = 5;
 
 /// What `/proc` says of a process and all its threads.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,15 +56,7 @@ impl Whereabouts {
     /// It has ended, or the kernel says something else than is known of it.
     pub(super) fn read(folder: &Path) -> Result<Whereabouts> {
         let mut found = Whereabouts::default();
-        let tasks = folder.join("task");
-        let entries =
-            std::fs::read_dir(&tasks).with_context(|| format!("list {}", tasks.display()))?;
-        for entry in entries {
-            let path = entry.context("list threads")?.path().join("status");
-            // A thread may have ended by now.
-            let Ok(status) = std::fs::read_to_string(&path) else {
-                continue;
-            };
+        for (path, status) in threads(&folder.join("task"))? {
             let list = |key: &str| list(&status, key, &path);
             *found.cpus.entry(list("Cpus_allowed_list:")?).or_default() += 1;
             let nodes = list("Mems_allowed_list:")?;
@@ -66,9 +64,15 @@ impl Whereabouts {
             found.threads += 1;
         }
         anyhow::ensure!(found.threads > 0, "{} has no thread", folder.display());
-        // A kernel that knows no NUMA has no such file.
-        if let Ok(maps) = std::fs::read_to_string(folder.join("numa_maps")) {
-            found.add_maps(&maps);
+        let maps = folder.join("numa_maps");
+        match std::fs::read(&maps) {
+            // A kernel that knows no NUMA has no such file.
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            text => {
+                let text = text.with_context(|| format!("read {}", maps.display()))?;
+                // Paths of files in it are any bytes.
+                found.add_maps(&String::from_utf8_lossy(&text));
+            }
         }
         Ok(found)
     }
@@ -97,6 +101,45 @@ impl Whereabouts {
             }
         }
     }
+}
+
+/// The `status` of each thread, with its path. They are listed until two listings agree: a thread
+/// that was started meanwhile would be missing, and it is the one that may run elsewhere.
+fn threads(tasks: &Path) -> Result<Vec<(PathBuf, String)>> {
+    let mut listed = listing(tasks)?;
+    let mut read = Vec::new();
+    for _ in 0..LISTINGS_MAX {
+        read.clear();
+        for thread in &listed {
+            let path = tasks.join(thread).join("status");
+            match std::fs::read(&path) {
+                Err(error) if has_ended(&error) => {}
+                text => {
+                    let text = text.with_context(|| format!("read {}", path.display()))?;
+                    // Its name is cut at 15 bytes, within a letter too.
+                    read.push((path, String::from_utf8_lossy(&text).into_owned()));
+                }
+            }
+        }
+        let again = listing(tasks)?;
+        if again == listed {
+            break;
+        }
+        listed = again;
+    }
+    Ok(read)
+}
+
+fn listing(tasks: &Path) -> Result<BTreeSet<OsString>> {
+    let entries = std::fs::read_dir(tasks).with_context(|| format!("list {}", tasks.display()))?;
+    let names = entries.map(|entry| Ok(entry.context("list threads")?.file_name()));
+    names.collect()
+}
+
+/// Whether a thread is gone: anything else that keeps its files from being read (no free
+/// descriptor, no permission) says nothing of it.
+fn has_ended(error: &std::io::Error) -> bool {
+    error.kind() == ErrorKind::NotFound || error.raw_os_error() == Some(libc::ESRCH)
 }
 
 /// The list behind a key of a `status` file.
@@ -163,6 +206,53 @@ mod tests {
         );
         assert_eq!(found.policy_bytes["bind:0"], 12288);
         assert_eq!(found.policy_bytes["interleave:0-1"], 4096);
+    }
+
+    /// Such a thread was left out, as if it had ended; and such a file was none.
+    #[test]
+    fn names_of_any_bytes_hide_neither_threads_nor_pages() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join("task/7");
+        std::fs::create_dir_all(&folder).unwrap();
+        // A thread that has ended after it was listed.
+        std::fs::create_dir_all(root.path().join("task/8")).unwrap();
+        let text = b"Name:\tr\xc3\nCpus_allowed_list:\t5\nMems_allowed_list:\t0\n";
+        std::fs::write(folder.join("status"), text).unwrap();
+        let maps = b"7f10 default file=/\xff mapped=9 N1=9 kernelpagesize_kB=4\n";
+        std::fs::write(root.path().join("numa_maps"), maps).unwrap();
+        let found = Whereabouts::read(root.path()).unwrap();
+        assert_eq!(
+            (found.threads, found.all_cpus().to_string()),
+            (1, "5".to_owned())
+        );
+        assert_eq!(found.resident_bytes, [(1, 9 * 4096)].into());
+    }
+
+    /// No permission, no free descriptor: here, a folder where a file should be.
+    #[test]
+    fn what_cannot_be_read_is_an_error_and_not_absent() {
+        let root = tempfile::tempdir().unwrap();
+        for (thread, is_readable) in [(7, true), (8, false)] {
+            let status = root.path().join(format!("task/{thread}/status"));
+            std::fs::create_dir_all(status.parent().unwrap()).unwrap();
+            match is_readable {
+                true => std::fs::write(&status, "Cpus_allowed_list:\t5\nMems_allowed_list:\t0\n"),
+                false => std::fs::create_dir(&status),
+            }
+            .unwrap();
+        }
+        let error = format!("{:#}", Whereabouts::read(root.path()).unwrap_err());
+        assert!(error.contains("task/8/status"), "{error}");
+        std::fs::remove_dir_all(root.path().join("task/8")).unwrap();
+        assert!(
+            Whereabouts::read(root.path())
+                .unwrap()
+                .resident_bytes
+                .is_empty()
+        );
+        std::fs::create_dir(root.path().join("numa_maps")).unwrap();
+        let error = format!("{:#}", Whereabouts::read(root.path()).unwrap_err());
+        assert!(error.contains("numa_maps"), "{error}");
     }
 
     #[test]
