@@ -13,10 +13,12 @@ mod files;
 mod hierarchy;
 mod weight;
 
+pub(super) use confined::Pending;
 pub(super) use hierarchy::{Hierarchy, hierarchies, places, places_of, step_aside};
 
 use crate::HostSpec;
 use anyhow::{Context, Result};
+use confined::Confined;
 use files::{CPUS, MEMS, effective, inherited, read, write};
 use measure::clock::{self, Deadline};
 use rustix::io::Errno;
@@ -25,6 +27,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::time::Duration;
 
 /// The period in which a CPU quota is counted, microseconds: the kernel's own default. A shorter
@@ -53,15 +56,20 @@ pub struct CgroupDir {
 }
 
 /// The control groups of one host.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Group {
     places: Vec<CgroupDir>,
+    /// Locked while a process is let in, and while limits that its group has too are changed.
+    confined: Mutex<Confined>,
 }
 
 impl Group {
     /// As it was made before.
     pub fn of(places: Vec<CgroupDir>) -> Group {
-        Group { places }
+        Group {
+            places,
+            confined: Mutex::default(),
+        }
     }
 
     /// Makes the directories and lets processes in: a `cpuset` without CPUs would refuse them.
@@ -69,7 +77,7 @@ impl Group {
     /// # Errors
     /// Not permitted, or a directory is there already.
     pub fn make(places: Vec<CgroupDir>) -> Result<Group> {
-        let group = Group { places };
+        let group = Group::of(places);
         for place in &group.places {
             if place.unified {
                 hand_down(place)?;
@@ -120,7 +128,6 @@ impl Group {
         let Some(place) = self.wanted("cpuset", cpus.is_some())? else {
             return Ok(());
         };
-        confined::forget_ended(place);
         let value = match cpus {
             Some(cpus) => {
                 anyhow::ensure!(!cpus.is_empty(), "a host needs at least one CPU");
@@ -129,7 +136,7 @@ impl Group {
             }
             None => inherited(&place.dir, CPUS)?,
         };
-        write(&place.dir.join(CPUS), &value).with_context(|| {
+        self.move_cpus(place, &value).with_context(|| {
             let have = inherited(&place.dir, CPUS).unwrap_or_default();
             format!("use the CPUs {value} of this machine, which gives us {have}")
         })
@@ -153,7 +160,8 @@ impl Group {
         };
         if place.unified {
             let quota = quota_us.map_or("max".to_string(), |quota| quota.to_string());
-            return write(&place.dir.join("cpu.max"), &format!("{quota} {PERIOD_US}"));
+            write(&place.dir.join("cpu.max"), &format!("{quota} {PERIOD_US}"))?;
+            return self.mirror("cpu");
         }
         write(&place.dir.join("cpu.cfs_period_us"), &PERIOD_US.to_string())?;
         let quota = quota_us.map_or("-1".to_string(), |quota| quota.to_string());
@@ -172,7 +180,8 @@ impl Group {
                 write(&swap, if bytes.is_some() { "0" } else { "max" })?;
             }
             let value = bytes.map_or("max".to_string(), |bytes| bytes.to_string());
-            return write(&place.dir.join("memory.max"), &value);
+            write(&place.dir.join("memory.max"), &value)?;
+            return self.mirror("memory");
         }
         let value = bytes.map_or("-1".to_string(), |bytes| bytes.to_string());
         // Memory and swap together may never be below memory alone, whichever way it goes.
@@ -332,15 +341,18 @@ impl CgroupDir {
 /// groups may have begun to use them; switched on they do nothing by themselves.
 fn hand_down(place: &CgroupDir) -> Result<()> {
     let top = place.dir.parent().context("a control group at the root")?;
-    let file = top.join("cgroup.subtree_control");
+    switch_on(top, &place.controllers).context("a container's own group cannot: run outside")
+}
+
+/// Switches controllers on for the groups in `dir`.
+fn switch_on(dir: &Path, controllers: &[String]) -> Result<()> {
+    let file = dir.join("cgroup.subtree_control");
     let on = std::fs::read_to_string(&file).unwrap_or_default();
-    for name in &place.controllers {
-        if on.split_ascii_whitespace().any(|other| other == name) {
-            continue;
+    for name in controllers {
+        if !on.split_ascii_whitespace().any(|other| other == name) {
+            write(&file, &format!("+{name}"))
+                .with_context(|| format!("hand the controller {name} down"))?;
         }
-        write(&file, &format!("+{name}")).with_context(|| {
-            format!("hand the controller {name} down (a container's own group cannot: run outside)")
-        })?;
     }
     Ok(())
 }

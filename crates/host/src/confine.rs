@@ -10,7 +10,7 @@ mod whereabouts;
 pub(crate) use whereabouts::FindProcess;
 pub use whereabouts::Whereabouts;
 
-use crate::cgroup::Group;
+use crate::cgroup::{Group, Pending};
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use std::os::unix::process::CommandExt;
@@ -51,22 +51,33 @@ impl Memory {
 }
 
 /// Sees to it that what `command` starts is confined, from its first instruction on; none: that it
-/// is not, whatever process of that name was there before.
+/// is not, whatever process of that name was there before. Hold what is returned until it was
+/// started.
 ///
 /// # Errors
 /// The kernel has no such CPUs or nodes, or the host may not use them.
-pub(crate) fn admit(
+pub(crate) fn admit<'a>(
     command: &mut Command,
-    group: Option<&Group>,
+    group: Option<&'a Group>,
     to: Option<&Confinement>,
-) -> Result<()> {
-    let is_grouped = match group {
-        Some(group) => group.admit(command, to)?,
-        None => false,
+) -> Result<Option<Pending<'a>>> {
+    let pending = match (group, to) {
+        (Some(group), Some(to)) => Some(group.admit(command, to)?),
+        (Some(group), None) => {
+            group.let_in(command)?;
+            None
+        }
+        (None, _) => None,
     };
-    let Some(to) = to else {
-        return Ok(());
-    };
+    if let Some(to) = to {
+        confine_itself(command, to, group.is_some_and(Group::confines));
+    }
+    Ok(pending)
+}
+
+/// Has what `command` starts confine itself by what all its threads inherit, as far as a group
+/// does not.
+fn confine_itself(command: &mut Command, to: &Confinement, is_grouped: bool) {
     let affinity = to.cpus.as_ref().filter(|_| !is_grouped).map(Mask::of);
     let policy = match &to.memory {
         Memory::Anywhere => None,
@@ -85,7 +96,6 @@ pub(crate) fn admit(
     };
     // SAFETY: between fork and exec only system calls are made: no allocation, no lock.
     unsafe { command.pre_exec(set) };
-    Ok(())
 }
 
 /// A set as system calls take it: bits in words, the lowest first.

@@ -208,8 +208,10 @@ impl Here {
         let output = output.with_context(|| format!("write {}", start.output.display()))?;
         let errors = output.try_clone().context("share the output file")?;
         command.stdout(output).stderr(errors);
-        confine::admit(&mut command, self.group.get(), start.confinement.as_deref())?;
+        let to = start.confinement.as_deref();
+        let pending = confine::admit(&mut command, self.group.get(), to)?;
         let process = self.children.start(command)?;
+        drop(pending);
         self.faults.remember(process, start);
         Ok(process)
     }

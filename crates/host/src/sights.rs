@@ -317,7 +317,7 @@ impl Serve<Here> for See {
 fn cores(group: &Group, length: Duration) -> Result<f64> {
     let mut busy = process::command(Path::new("/bin/sh"));
     busy.args(["-c", "while :; do :; done"]);
-    group.admit(&mut busy, None)?;
+    group.let_in(&mut busy)?;
     let mut child = process::spawn(busy, Life::Ours)?;
     let looked = (|| {
         let (before, began_ns) = (group.used()?, clock::now_ns());

@@ -191,7 +191,7 @@ pub(crate) fn look(here: &Here, folder: &Path, work: DiskWork, limit: Duration) 
         .stdout(input)
         .stderr(std::process::Stdio::null());
     if let Ok(group) = here.group() {
-        group.admit(&mut command, None)?;
+        group.let_in(&mut command)?;
     }
     let process = here.children.start(command)?;
     waiting.push(process);

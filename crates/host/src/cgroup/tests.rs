@@ -106,9 +106,11 @@ fn version_2_gets_its_own_files_and_words() {
             .map(str::to_string)
             .to_vec(),
     };
-    let group = Group::make(vec![place.clone()]).unwrap();
+    hand_down(&place).unwrap();
     let on = std::fs::read_to_string(root.path().join("cgroup.subtree_control")).unwrap();
     assert!(on.contains("+memory") && !on.contains("+cpu "), "{on}");
+    std::fs::create_dir(&place.dir).unwrap();
+    let group = Group::of(vec![place.clone()]);
     let file = |name: &str| place.dir.join(name);
     // The kernel takes each write as a whole; a plain file keeps the end of a longer one.
     let empty = || {

@@ -38,7 +38,8 @@ fn a_process_without_a_group_starts_with_its_cpus_and_its_memory_policy() {
     let mut command = process::command(Path::new("/bin/sh"));
     command.args(["-c", "read line"]);
     command.stdin(std::process::Stdio::piped());
-    admit(&mut command, None, Some(&confinement)).unwrap();
+    let pending = admit(&mut command, None, Some(&confinement)).unwrap();
+    assert!(pending.is_none());
     let mut child = process::spawn(command, Life::Ours).unwrap();
     let folder = PathBuf::from(format!("/proc/{}", child.id()));
     let found = Whereabouts::read(&folder).unwrap();
