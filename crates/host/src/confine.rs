@@ -91,7 +91,7 @@ fn confine_itself(command: &mut Command, to: &Confinement, is_grouped: bool) {
         }
         match &policy {
             Some((mode, nodes)) => nodes.govern(*mode),
-            None => Ok(()),
+            None => govern_by_default(),
         }
     };
     // SAFETY: between fork and exec only system calls are made: no allocation, no lock.
@@ -133,6 +133,20 @@ impl Mask {
             0 => Ok(()),
             _ => Err(std::io::Error::last_os_error()),
         }
+    }
+}
+
+/// Takes back the memory policy that the calling thread was started with: `numactl` before our own
+/// program is no wish of who described its nodes. Where the kernel has no policies (ENOSYS), or a
+/// container lets nobody set one (EPERM), there is none that could be meant, and nothing fails.
+fn govern_by_default() -> std::io::Result<()> {
+    let (mode, nodes) = (libc::MPOL_DEFAULT, std::ptr::null::<libc::c_ulong>());
+    // SAFETY: the kernel reads no bit of no words.
+    let done = unsafe { libc::syscall(libc::SYS_set_mempolicy, mode, nodes, 0_usize) };
+    let error = std::io::Error::last_os_error();
+    match (done, error.raw_os_error()) {
+        (0, _) | (_, Some(libc::EPERM | libc::ENOSYS)) => Ok(()),
+        _ => Err(error),
     }
 }
 

@@ -47,3 +47,39 @@ fn a_process_without_a_group_starts_with_its_cpus_and_its_memory_policy() {
     child.wait().unwrap();
     assert_eq!(found.all_cpus(), one);
 }
+
+/// Under `numactl --interleave=all` each node without a policy of its own was interleaved, too.
+#[test]
+fn a_process_that_is_told_no_policy_does_not_take_over_ours() {
+    let own = Whereabouts::own().unwrap();
+    let nodes = own.all_memory_nodes();
+    if own.policy_bytes.is_empty() || Mask::of(&nodes).govern(libc::MPOL_INTERLEAVE).is_err() {
+        let told =
+            "SKIPPED a_process_that_is_told_no_policy_does_not_take_over_ours: no policies\n";
+        let _ = std::io::Write::write_all(&mut std::io::stderr(), told.as_bytes());
+        return;
+    }
+    let policies = |to: Option<&Confinement>| {
+        let mut command = process::command(Path::new("/bin/sh"));
+        command.args(["-c", "read line"]);
+        command.stdin(std::process::Stdio::piped());
+        admit(&mut command, None, to).unwrap();
+        // By this thread, whose policy it inherits; the keeper of processes has another.
+        let mut child = command.spawn().unwrap();
+        let found = Whereabouts::read(&PathBuf::from(format!("/proc/{}", child.id())));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        found.unwrap().policy_bytes
+    };
+    let confinement = Confinement {
+        name: "node1".to_owned(),
+        cpus: None,
+        memory: Memory::Anywhere,
+    };
+    let inherited = policies(None);
+    let ours = format!("interleave:{nodes}");
+    assert!(inherited.contains_key(&ours), "{inherited:?}");
+    let found = policies(Some(&confinement));
+    assert!(found.keys().eq(["default"]), "{found:?}");
+    govern_by_default().unwrap();
+}
