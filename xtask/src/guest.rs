@@ -185,8 +185,7 @@ impl Guest<'_> {
             let said = told.output(&format!("program-{}", other.name))?;
             let last = said.trim_end().lines().next_back().unwrap_or_default();
             println!("{:12} {}: {last}", self.shape.name, other.name);
-            let skipped = said.lines().filter_map(|line| line.split_once("SKIPPED "));
-            wrong.extend(skipped.map(|(_, what)| format!("skipped: {what}")));
+            wrong.extend(other.faults(said));
         }
         Ok(wrong)
     }

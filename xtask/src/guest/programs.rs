@@ -36,6 +36,8 @@ pub struct Program {
     pub name: String,
     pub path: PathBuf,
     pub arguments: Vec<String>,
+    /// Whether it is a test program of ours, which says what it ran.
+    is_test: bool,
 }
 
 impl Program {
@@ -47,7 +49,32 @@ impl Program {
             name: name.replace(|letter: char| !letter.is_ascii_alphanumeric(), "-"),
             path: path.to_owned(),
             arguments: arguments.to_vec(),
+            is_test: false,
         })
+    }
+
+    /// What is wrong with what it said, though it ended well: libtest does so when no test has the
+    /// name that it was given, as after a renaming; and a test that is skipped says it in a line.
+    pub fn faults(&self, said: &str) -> Vec<String> {
+        let skipped = said.lines().filter_map(|line| line.split_once("SKIPPED "));
+        let mut faults: Vec<String> = skipped
+            .map(|(_, what)| format!("skipped: {what}"))
+            .collect();
+        if !self.is_test {
+            return faults;
+        }
+        let results = said
+            .lines()
+            .filter_map(|line| line.split_once("test result: ok. "));
+        let passed = results.filter_map(|(_, rest)| rest.split_once(" passed"));
+        let passed: Option<u32> = passed.map(|(count, _)| count.parse::<u32>().ok()).sum();
+        if passed.unwrap_or(0) == 0 {
+            faults.push(format!("{} says of no test that it passed", self.name));
+        }
+        let modules = self.arguments.iter().filter(|word| word.ends_with("::"));
+        let unknown = modules.filter(|module| !said.contains(&format!("test {module}")));
+        faults.extend(unknown.map(|module| format!("{} has no test {module}", self.name)));
+        faults
     }
 }
 
@@ -87,6 +114,7 @@ pub fn tests() -> Result<Vec<Program>> {
             .map_or("", |word| word.trim_start_matches('-'));
         Ok(Program {
             name: format!("{}-{kind}", test.package),
+            is_test: true,
             ..Program::given(&path, &words)?
         })
     };
@@ -149,5 +177,51 @@ mod tests {
         let said = "{\"executable\":null}\n{\"executable\":\"/a\"}\n{\"success\":true}\n";
         assert_eq!(executable(said), Some(PathBuf::from("/a")));
         assert_eq!(executable("{\"executable\":null}\n"), None);
+    }
+
+    /// A test that was renamed ran in no guest any more, and all guests were content.
+    #[test]
+    fn a_test_program_without_the_tests_that_it_was_asked_for_is_wrong() {
+        let words = ["confine::", "nodes::", "--nocapture"].map(str::to_owned);
+        let test = Program {
+            is_test: true,
+            ..Program::given(Path::new("/it"), &words).unwrap()
+        };
+        let all = "running 2 tests\ntest confine::a ... said\nok\ntest nodes::b ... ok\n\n\
+                   test result: ok. 2 passed; 0 failed; 0 ignored\n";
+        let one = "test nodes::b ... ok\ntest result: ok. 1 passed; 0 failed\n";
+        let none = "running 0 tests\n\ntest result: ok. 0 passed; 0 failed\n";
+        let ignored = "test confine::a ... ignored\ntest nodes::b ... ignored\n\
+                       test result: ok. 0 passed; 0 failed; 2 ignored\n";
+        let no_pass = "it says of no test that it passed";
+        for (said, faults) in [
+            (all, &[][..]),
+            (one, &["it has no test confine::"]),
+            (
+                none,
+                &[
+                    no_pass,
+                    "it has no test confine::",
+                    "it has no test nodes::",
+                ],
+            ),
+            (ignored, &[no_pass]),
+            (
+                "",
+                &[
+                    no_pass,
+                    "it has no test confine::",
+                    "it has no test nodes::",
+                ],
+            ),
+            (
+                &format!("{all}SKIPPED c: no root\n"),
+                &["skipped: c: no root"],
+            ),
+        ] {
+            assert_eq!(test.faults(said), faults, "{said}");
+        }
+        let given = Program::given(Path::new("/it"), &words).unwrap();
+        assert!(given.faults("done").is_empty(), "a program is no test");
     }
 }
