@@ -113,15 +113,77 @@ fn what_a_host_has_not_is_refused_and_nothing_is_started() {
     );
     let host = &hosts.all()[0];
     let output = host.folder().join("output");
-    for (name, cpus, word) in [("node1", "4000", "4000"), ("../x", "0", "no name")] {
+    let all = Memory::Anywhere;
+    let no_node = Memory::Bound(set("900"));
+    for (name, cpus, memory, word) in [
+        ("node1", "4000", &all, "4000"),
+        ("../x", "0", &all, "no name"),
+        ("node1", &own_cpus().to_string(), &no_node, "900"),
+    ] {
         let to = Confinement {
             name: name.to_owned(),
             cpus: Some(set(cpus)),
-            memory: Memory::Anywhere,
+            memory: memory.clone(),
         };
         let start = Start::new(&sleep(), &output).unwrap().confined(Some(to));
         let error = format!("{:#}", host.agent().start_by(&start).unwrap_err());
         assert!(error.contains(word), "{error}");
+    }
+    hosts.end().unwrap();
+}
+
+/// A limit of the group that a process is in, in version 2 or version 1.
+fn own_limit(host: &host::HostState, process: process::Identity, files: [&str; 2]) -> String {
+    let (controller, _) = files[0].split_once('.').unwrap();
+    let mut places = host.places.iter();
+    let has = |place: &&host::CgroupDir| place.controllers.iter().any(|one| one == controller);
+    let place = places.find(has).unwrap();
+    let pid = process.pid.to_string();
+    let read = |path: std::path::PathBuf| std::fs::read_to_string(path).ok();
+    let is_in = |dir: &std::path::PathBuf| {
+        read(dir.join("cgroup.procs")).is_some_and(|text| text.lines().any(|line| line == pid))
+    };
+    let dirs = ["node1", "all", ""].map(|name| place.dir.join(name));
+    let dir = dirs.into_iter().find(is_in).unwrap();
+    let text = files.into_iter().find_map(|file| read(dir.join(file)));
+    text.unwrap().split_whitespace().next().unwrap().to_owned()
+}
+
+/// Java 17 reads the limits of its own group and of none above it.
+#[test]
+fn the_group_that_a_process_is_in_has_the_limits_of_its_host() {
+    let needs = [
+        HostAbility::Network,
+        HostAbility::Cpus,
+        HostAbility::CpuQuota,
+        HostAbility::Memory,
+    ];
+    if !able(&needs) {
+        return;
+    }
+    let root = tempfile::tempdir().unwrap();
+    let first = own_cpus().first().unwrap();
+    let limited = |mib: u64| HostSpec {
+        cpus: Some(vec![first as usize]),
+        cpu_quota: Some(0.5),
+        memory_bytes: Some(mib << 20),
+        ..HostSpec::default()
+    };
+    let folder = root.path().join("cluster");
+    let hosts = make("confine-limits", &spec(1, limited(256)), &folder);
+    let host = &hosts.all()[0];
+    let output = host.folder().join("output");
+    let confined = started(host.agent(), &output, on(&first.to_string()));
+    let free = started(host.agent(), &output, None);
+    for mib in [256_u64, 512] {
+        host.set_limits(&limited(mib)).unwrap();
+        for process in [confined, free] {
+            let limit = |files| own_limit(&hosts.state().hosts[0], process, files);
+            let memory = limit(["memory.max", "memory.limit_in_bytes"]);
+            assert_eq!(memory, (mib << 20).to_string());
+            assert_eq!(limit(["cpu.max", "cpu.cfs_quota_us"]), "50000");
+            assert_eq!(limit(["cpuset.cpus", "cpuset.cpus"]), first.to_string());
+        }
     }
     hosts.end().unwrap();
 }

@@ -3,7 +3,9 @@
 //! several.
 
 use super::hosts::{able, id, make, spec, wait_until};
-use host::{Agent, Confinement, CpuSet, HostAbility, HostSpec, Memory, Start, process};
+use host::{
+    Agent, Confinement, CpuSet, HostAbility, HostSpec, Memory, Start, Whereabouts, process,
+};
 use std::path::Path;
 
 /// What the process writes to, in bytes: far more than the pages of its program.
@@ -72,6 +74,69 @@ fn a_group_binds_a_process_to_each_node_of_this_machine() {
     let hosts = make("nodes", &spec(1, HostSpec::default()), &folder);
     let host = &hosts.all()[0];
     bind_to_each(host.agent(), &host.folder().join("output"), true);
+    hosts.end().unwrap();
+}
+
+/// In version 2 the group of a node kept the memory nodes that it had been bound to.
+#[test]
+fn what_a_process_was_bound_to_is_forgotten_when_it_is_started_anew() {
+    if !able(&[HostAbility::Network, HostAbility::Cpus]) {
+        return;
+    }
+    let root = tempfile::tempdir().unwrap();
+    let folder = root.path().join("cluster");
+    let hosts = make("nodes-anew", &spec(1, HostSpec::default()), &folder);
+    let host = &hosts.all()[0];
+    let agent = host.agent();
+    // What it has written is under the policy that it has; files may have another.
+    let has_filled = |found: &Whereabouts, policy: &str| {
+        let bytes = found.policy_bytes.get(policy);
+        found.policy_bytes.is_empty() || bytes.is_some_and(|&bytes| bytes >= WRITTEN_BYTES)
+    };
+    let found = |to: Option<Confinement>, policy: Option<&str>| {
+        let start = Start::new(&fill(), &host.folder().join("output")).unwrap();
+        let process = agent.start_by(&start.confined(to)).unwrap();
+        wait_until("what it writes is under its policy", || {
+            let found = agent.whereabouts(process).unwrap();
+            policy.is_none_or(|policy| has_filled(&found, policy))
+        });
+        let found = agent.whereabouts(process).unwrap();
+        agent
+            .end_process(process, std::time::Duration::ZERO)
+            .unwrap();
+        found
+    };
+    let free = found(None, None);
+    let (all_cpus, all) = (free.all_cpus(), free.all_memory_nodes());
+    let nodes = nodes(agent);
+    let (one, cpus) = &nodes[0];
+    let one: CpuSet = [*one].into_iter().collect();
+    let with_cpus: CpuSet = nodes.iter().map(|(node, _)| *node).collect();
+    let interleave = format!("interleave:{with_cpus}");
+    for (memory, cpus, nodes, policy) in [
+        (Memory::Bound(one.clone()), Some(cpus), &one, "default"),
+        (Memory::Anywhere, None, &all, "default"),
+        (
+            Memory::Interleaved(with_cpus.clone()),
+            None,
+            &with_cpus,
+            &*interleave,
+        ),
+        (Memory::Anywhere, None, &all, "default"),
+    ] {
+        // A kernel without NUMA has neither policies nor a file that tells them.
+        if policy != "default" && free.policy_bytes.is_empty() {
+            continue;
+        }
+        let to = Confinement {
+            name: "node1".to_owned(),
+            cpus: cpus.cloned(),
+            memory: memory.clone(),
+        };
+        let found = found(Some(to), Some(policy));
+        assert_eq!(&found.all_cpus(), cpus.unwrap_or(&all_cpus), "{memory:?}");
+        assert_eq!(&found.all_memory_nodes(), nodes, "{memory:?}");
+    }
     hosts.end().unwrap();
 }
 
