@@ -153,7 +153,7 @@ fn in_version_2_each_group_in_a_host_has_its_limits_when_it_is_made_and_when_the
         std::fs::write(tree.place.dir.join("node1").join(name), "").unwrap();
     }
     let part = to(Some("2"), Memory::Anywhere);
-    let mut command = Command::new("/bin/true");
+    let mut command = crate::process::command(Path::new("/bin/true"));
     for group in ["", "all/", "node1/"] {
         std::fs::write(tree.place.dir.join(group).join("cgroup.procs"), "").unwrap();
     }
@@ -192,7 +192,7 @@ fn limits_wait_for_a_process_that_goes_into_its_group() {
     for group in ["", "all/", "node1/"] {
         std::fs::write(tree.place.dir.join(group).join("cgroup.procs"), "").unwrap();
     }
-    let mut command = Command::new("/bin/true");
+    let mut command = crate::process::command(Path::new("/bin/true"));
     let part = to(Some("2"), Memory::Anywhere);
     let pending = tree.group.admit(&mut command, &part).unwrap();
     std::thread::scope(|scope| {
