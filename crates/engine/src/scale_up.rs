@@ -358,12 +358,18 @@ mod tests {
 
     fn measured(units: u32, sockets: u32, share: f64) -> Measured {
         let ops = 1000.0 * f64::from(units) * share;
+        // Trials without a noise of their own would be off every curve by more than it.
+        let noise = [1.0, 1.0003, 0.9997].into_iter().cycle();
+        let noise = noise.skip(units as usize % 3);
+        let blocks = [1.0, 1.02, 0.99].into_iter().zip(noise);
         Measured {
             point: Point {
                 units,
                 sockets,
                 split: Vec::new(),
-                ops_per_s: [1.0, 1.02, 0.99].map(|block| Some(ops * block)).into(),
+                ops_per_s: blocks
+                    .map(|(block, noise)| Some(ops * block * noise))
+                    .collect(),
             },
             variant: format!("units-{units}"),
             verdict: "valid".to_owned(),
