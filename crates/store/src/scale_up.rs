@@ -147,8 +147,8 @@ pub struct ScaleFitRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak: Option<ScalePeakRecord>,
     /// Why there is no peak: `first` (it falls from the first number of units on), `untold` (κ
-    /// cannot be told from 0), `beyond` (more than twice the last number of units) or `none` (such a
-    /// curve has none).
+    /// cannot be told from 0), `beyond` (more than twice the last number of units) or `none` (such
+    /// a curve has none).
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub without_peak: String,
 }

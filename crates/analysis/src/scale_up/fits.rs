@@ -47,7 +47,7 @@ pub struct Fit {
     pub off: f64,
     /// Whether the points are off it by more than their noise.
     pub beyond_noise: bool,
-    /// The same as `off` of each point by a curve through the others; none where these do not make a curve.
+    /// The same as `off` of each point by a curve through the others; none where these make none.
     pub left_out_off: Option<f64>,
     /// Its AICc; none of too few trials.
     pub aicc: Option<f64>,

@@ -137,8 +137,8 @@ impl ScaleUp {
             .collect();
         if !above.is_empty() {
             said.push(format!(
-                "With {} units more is done than in proportion to what one unit does by itself. Why \
-                 is not known: something else may have held that one back.",
+                "With {} units more is done than in proportion to what one unit does by itself. \
+                 Why is not known: something else may have held that one back.",
                 above.join(", ")
             ));
         }
