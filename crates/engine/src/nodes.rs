@@ -45,21 +45,13 @@ pub fn record(
         }
     };
     note("hosts", hosts(running, &mut record.hosts));
-    let (mut said, mut places) = (Vec::new(), Vec::new());
+    let (mut said, mut places) = (Vec::new(), None);
     let observed = cluster.observe().map(|observed| {
         said.clone_from(&observed.nodes);
-        places = observed.places;
+        places = Some(observed.places);
         configured(observed.nodes, &mut record.nodes);
         observed.proofs
     });
-    if observed.is_err() {
-        // What else did not answer says nothing of where they run.
-        let told = cluster.places().map_err(|error| format!("{error:#}"));
-        places = told.map_or_else(
-            |why| vec![Err(why)],
-            |all| all.into_iter().map(Ok).collect(),
-        );
-    }
     let examined = cluster.doctor(&said);
     note(
         "settings of the hosts",

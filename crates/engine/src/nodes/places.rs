@@ -19,10 +19,16 @@ const THIS_MACHINE: &str = "this machine";
 pub(super) fn records(
     running: &Running,
     settings: &Settings,
-    places: Vec<Result<NodePlace, String>>,
+    observed: Option<Vec<Result<NodePlace, String>>>,
 ) -> Result<Vec<PlacementRecord>> {
-    let places: Result<Vec<NodePlace>, String> = places.into_iter().collect();
-    let places = places.map_err(anyhow::Error::msg)?;
+    let places = match observed {
+        Some(places) => {
+            let places: Result<Vec<NodePlace>, String> = places.into_iter().collect();
+            places.map_err(anyhow::Error::msg)?
+        }
+        // What else did not answer says nothing of where they run.
+        None => running.cluster.places()?,
+    };
     if places.is_empty() {
         return Ok(Vec::new());
     }
