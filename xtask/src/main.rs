@@ -1,4 +1,4 @@
-//! How we develop: ci, tidy, docs, bench, peers.
+//! How we develop: ci, tidy, docs, long checks, peers.
 //!
 //! The one place for developer commands: anything longer than a line in the Makefile is here, in
 //! Rust, so that it runs the same on every machine. It uses none of the crates, so that it still

@@ -5,6 +5,7 @@
 //! with in a review. Each rule has a test that shows it finding something.
 
 mod code;
+mod comments;
 mod limits;
 mod manifests;
 mod text;
@@ -50,7 +51,7 @@ impl fmt::Display for Violation {
 type Rule = fn(&Tree) -> Vec<Violation>;
 
 /// Every rule, with its name.
-const RULES: [(&str, Rule); 16] = [
+const RULES: [(&str, Rule); 17] = [
     (
         "crates and dependencies are those of ARCHITECTURE.md",
         manifests::dependencies,
@@ -71,6 +72,7 @@ const RULES: [(&str, Rule); 16] = [
         code::hot_loop,
     ),
     ("pure crates do no I/O", code::pure_crates),
+    ("comments name what is there", comments::names),
     ("lines fit", text::line_lengths),
     ("files fit", text::file_lengths),
     ("nothing is left over", text::leftovers),
@@ -126,11 +128,11 @@ mod tests {
 
     #[test]
     fn the_code_keeps_the_house_style() {
-        hold(&RULES[3..8]);
+        hold(&RULES[3..9]);
     }
 
     #[test]
     fn the_texts_keep_the_house_style() {
-        hold(&RULES[8..]);
+        hold(&RULES[9..]);
     }
 }

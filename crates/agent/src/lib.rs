@@ -18,10 +18,15 @@ use reach::serve::{self, Ending, Mouth};
 use rustix::fs::{Mode, OFlags};
 use std::fs::{DirBuilder, File};
 use std::io::{IsTerminal, Read, Write};
+use std::os::fd::AsFd;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
+
+/// How long a controller may take to say what is to be done: it does so as soon as it has started
+/// an agent, and a slow line may lie in between.
+const BEGIN_LIMIT: Duration = Duration::from_secs(60);
 
 /// Names the build, then does what this program does if it was started as an agent, or as the guard
 /// of one; `None` if it was not. The exit code. To be called first of all: no thread may run yet.
@@ -64,8 +69,10 @@ fn is_asked_by_a_program() -> bool {
 fn run(name: &str) -> Result<()> {
     // SAFETY: no handler is installed, and no other thread runs yet.
     unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
-    let (mut reader, mut writer) = pipes()?;
-    let begun = begin(name, &mut reader);
+    let (mut input, output) = pipes()?;
+    let begun = begin(name, &mut input);
+    let mut reader: Box<dyn Read + Send> = Box::new(input);
+    let mut writer: Box<dyn Write + Send> = Box::new(output);
     let (here, guard, lease, mouth) = match begun {
         Ok(begun) => begun,
         Err(error) => {
@@ -96,8 +103,8 @@ fn run(name: &str) -> Result<()> {
 
 type Begun = (Arc<Here>, Arc<Guard>, Duration, Mouth);
 
-fn begin(name: &str, reader: &mut impl Read) -> Result<Begun> {
-    let begin: Begin = serve::first(reader)?;
+fn begin(name: &str, reader: &mut (impl Read + AsFd)) -> Result<Begun> {
+    let begin: Begin = serve::first(reader, BEGIN_LIMIT)?;
     begin.role.enter()?;
     let guard = Guard::start(name)?;
     let telling = Arc::clone(&guard);
@@ -118,7 +125,7 @@ fn begin(name: &str, reader: &mut impl Read) -> Result<Begun> {
 }
 
 /// Our input and output, out of the way of whatever prints or reads besides us.
-fn pipes() -> Result<(Box<dyn Read + Send>, Box<dyn Write + Send>)> {
+fn pipes() -> Result<(File, File)> {
     let copy = |fd| rustix::io::fcntl_dupfd_cloexec(fd, 3).context("copy a pipe");
     let reader = File::from(copy(rustix::stdio::stdin())?);
     let writer = File::from(copy(rustix::stdio::stdout())?);
@@ -126,5 +133,5 @@ fn pipes() -> Result<(Box<dyn Read + Send>, Box<dyn Write + Send>)> {
         .context("open /dev/null")?;
     rustix::stdio::dup2_stdin(&nothing).context("leave the input alone")?;
     rustix::stdio::dup2_stdout(&nothing).context("leave the output alone")?;
-    Ok((Box::new(reader), Box::new(writer)))
+    Ok((reader, writer))
 }

@@ -384,16 +384,19 @@ impl Comparison {
         Some(error.standard_error * (self.blocks as f64).sqrt())
     }
 
-    /// How many blocks decide it at `level` whatever the difference is, if blocks go on to vary as
-    /// they did: so many that half the interval at `level`, and half the one of 95 %, fit into the
-    /// margin. Then a ratio is either further from 1 than the one, or so near that the other lies
-    /// within the margin. None with one block, when the runs did not take turns or the ratio is a
-    /// bound (more of the same would not help), and above [`BLOCKS_TO_SETTLE_MAX`].
+    /// How many blocks decide it at `level`, if blocks go on to vary as they did. Where the ratio
+    /// is beyond the margin and stays what it is: so many that the interval at `level` leaves 1
+    /// out. Whatever the ratio is: so many that half the interval at `level`, and half the one of
+    /// 95 %, fit into the margin. Then it is either further from 1 than the one, or so near that
+    /// the other lies within the margin. The fewer of both. None with one block, when the runs did
+    /// not take turns or the ratio is a bound (more of the same would not help), and above
+    /// [`BLOCKS_TO_SETTLE_MAX`].
     pub fn blocks_to_settle(&self, level: f64) -> Option<usize> {
         let helps = self.between_runs.is_none() && self.bound.is_none();
         let error = self.error.filter(|_| helps)?;
         let deviation = error.standard_error * (self.blocks as f64).sqrt();
         let margin = (1.0 + self.metric.margin).ln();
+        let own = self.ratio.ln().abs();
         let settles = |blocks: usize| {
             let error = LogError {
                 standard_error: deviation / (blocks as f64).sqrt(),
@@ -401,7 +404,9 @@ impl Comparison {
             };
             let half = |level: f64| self.half(error, blocks, level);
             let halves = half(level).zip(half(self.level()));
-            halves.is_some_and(|(word, interval)| word + interval <= margin)
+            halves.is_some_and(|(word, interval)| {
+                word + interval <= margin || own > margin && word < own
+            })
         };
         let candidates: Vec<usize> = (2..=BLOCKS_TO_SETTLE_MAX).collect();
         let first = candidates.partition_point(|blocks| !settles(*blocks));

@@ -54,6 +54,7 @@ fn main() -> Result<()> {
         schedule: Schedule::Closed {
             in_flight: in_flight as u32,
         },
+        rise: Duration::ZERO,
         first_operation: 0,
         limit: Limit::Duration(Duration::from_secs(seconds)),
         window: load::Window::Whole,

@@ -9,6 +9,7 @@ pub use topology::{
 };
 
 use clap::{Args as ClapArgs, Parser, Subcommand};
+use cluster::Allow;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use study::settings::{Granted, SecretSource};
@@ -71,6 +72,9 @@ pub enum Command {
     Compare(CompareArgs),
     /// Write the report of a run as one HTML file.
     Report(ReportArgs),
+    /// Lay a file of another tool beside a run that has ended, by the time of the wall: what
+    /// `esxtop -b` has written, or samples in Prometheus's text format.
+    Import(ImportFileArgs),
     /// Start, look at and stop local clusters that outlive the command.
     #[command(subcommand)]
     Target(TargetCommand),
@@ -156,6 +160,29 @@ pub struct TrustArgs {
     /// given again.
     #[arg(long, value_name = "NAME=WHERE", value_parser = secret)]
     pub secret: Vec<(String, SecretSource)>,
+    #[command(flatten)]
+    pub allow: AllowArgs,
+}
+
+/// What may be done to a cluster that cassay did not start.
+#[derive(Clone, Debug, Default, ClapArgs)]
+pub struct AllowArgs {
+    /// What may be done to a cluster that cassay did not start, beside reading:
+    /// ACT=KEYSPACE[.TABLE] with commas between them, ACT one of create, write, alter, truncate and
+    /// drop. What the run itself has made needs no leave; may be given again.
+    #[arg(long, value_name = "ACT=NAME", value_parser = Allow::parse)]
+    pub allow: Vec<Allow>,
+}
+
+impl AllowArgs {
+    /// All of it together.
+    pub fn joined(&self) -> Allow {
+        let mut all = Allow::default();
+        for one in &self.allow {
+            all.join(one.clone());
+        }
+        all
+    }
 }
 
 impl TrustArgs {
@@ -164,6 +191,7 @@ impl TrustArgs {
         Granted {
             trust: self.trust,
             secrets: self.secret.iter().cloned().collect(),
+            allow: self.allow.joined(),
         }
     }
 }
@@ -229,12 +257,17 @@ pub struct ImportOptions {
     /// Show the plan, and what is refused or done differently than the tool does it; run nothing.
     #[arg(long)]
     pub check: bool,
+    /// Print the first operations of each step, statements with their values; send nothing.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    pub sample: Option<u64>,
     /// Change one setting of the study that is made of the words; may be given again.
     #[arg(long, value_name = "PATH=VALUE")]
     pub set: Vec<String>,
     /// Seed of all that is drawn.
     #[arg(long)]
     pub seed: Option<u64>,
+    #[command(flatten)]
+    pub allow: AllowArgs,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -279,6 +312,17 @@ pub struct ReportArgs {
     pub to: Option<PathBuf>,
     #[command(flatten)]
     pub summaries: SummaryArgs,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct ImportFileArgs {
+    /// A run: its folder, `latest`, a study, `study/stamp`, or the beginning of one.
+    pub run: String,
+    /// The file, or a folder of scrapes.
+    pub file: PathBuf,
+    /// Columns or metrics whose names contain this, pieces between `*`; may be given again.
+    #[arg(long, value_name = "NAME")]
+    pub column: Vec<String>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -616,7 +660,7 @@ fn setting(text: &str) -> Result<(String, serde_json::Value), String> {
     }
     let value = serde_json::from_str(value).unwrap_or_else(|_| value.into());
     match cluster::yaml_refusal(key, &value) {
-        Some(why) => Err(why),
+        Some(refusal) => Err(format!("{}; {}", refusal.why, refusal.hint)),
         None => Ok((key.to_owned(), value)),
     }
 }

@@ -41,6 +41,7 @@ fn main() -> std::process::ExitCode {
         Command::Show(show) => command::show::show(show, &args.common),
         Command::History(history) => command::history::run(history, &args.common),
         Command::Compare(compare) => command::show::compare(compare, &args.common),
+        Command::Import(import) => command::show::import(import, &args.common),
         Command::Report(report) => command::show::report(report, &args.common),
         Command::Target(target) => command::target::run(target, &args.common),
         Command::Snapshot(snapshot) => command::snapshot::run(snapshot, &args.common),

@@ -15,6 +15,8 @@ use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::os::fd::BorrowedFd;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use study::plan::PlanError;
+use study::resolve::StudyError;
 
 /// Why data could not be written, once it could not.
 static UNWRITTEN: OnceLock<String> = OnceLock::new();
@@ -226,10 +228,20 @@ pub fn has_colour() -> bool {
 /// Says an error, whole, once.
 pub fn error(error: &anyhow::Error) -> Exit {
     say(&format!("error: {error:#}"));
-    match error.is::<store::Damaged>() {
-        true => Exit::Damaged,
-        false => Exit::Error,
+    if error.is::<store::Damaged>() {
+        Exit::Damaged
+    } else if error.is::<engine::preflight::NotAllowed>() || is_mistake(error) {
+        Exit::Usage
+    } else {
+        Exit::Error
     }
+}
+
+/// Whether it is what only trust in whoever wrote the study would allow, or what else a study that
+/// was resolved again has of mistakes.
+fn is_mistake(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref(), Some(PlanError::Untrusted(_)))
+        || matches!(error.downcast_ref(), Some(StudyError::Mistakes(_)))
 }
 
 /// Says what clap has to say: help is data, mistakes are conversation.

@@ -66,6 +66,7 @@ fn nothing_is_allocated_after_the_start_line() {
                 nodes: vec![Endpoint::at(server.address())],
                 access: Access::default(),
                 schedule,
+                rise: Duration::ZERO,
                 first_operation: 0,
                 limit: Limit::Unlimited,
                 window: load::Window::Whole,

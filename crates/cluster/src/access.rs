@@ -1,6 +1,7 @@
 //! What a client needs to get in besides an address: user, password and TLS, each read from where
 //! it is kept and never shown.
 
+use crate::door::Door;
 use crate::spec::SecretSource;
 use anyhow::{Context, Result, bail};
 use std::fmt;
@@ -13,6 +14,27 @@ pub struct Access {
     pub credentials: Option<Credentials>,
     /// TLS, if the cluster wants it.
     pub tls: Option<Tls>,
+    /// The door of a cluster that is not ours.
+    pub(crate) door: Option<Door>,
+}
+
+impl Access {
+    /// The way in to a cluster of ours: no door stands before it.
+    pub fn new(credentials: Option<Credentials>, tls: Option<Tls>) -> Access {
+        Access {
+            credentials,
+            tls,
+            door: None,
+        }
+    }
+
+    /// The way in to a cluster that is not ours, behind its door.
+    pub(crate) fn of_others(credentials: Option<Credentials>, tls: Option<Tls>) -> Access {
+        Access {
+            door: Some(Door::default()),
+            ..Access::new(credentials, tls)
+        }
+    }
 }
 
 /// User and password.
@@ -94,36 +116,39 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// An error of a connection; of a certificate that nobody vouches for, with the way out: the key
-/// `ca` in the section `section` of a study.
+/// An error of a connection; where a key in the section `section` of a study is the way out, with
+/// that: of a certificate that nobody vouches for, and of a port without TLS.
 pub(crate) fn explained<E>(error: E, section: &str) -> anyhow::Error
 where
     E: std::error::Error + Send + Sync + 'static,
 {
-    if !is_of_unknown_issuer(&error) {
-        return error.into();
-    }
-    anyhow::anyhow!(
-        "{error}\nhint: nobody whom this machine trusts has issued its certificate; name the \
-         certificate authorities, a PEM file, by `tls: {{ca: FILE}}` of `{section}`"
-    )
+    use rustls::{CertificateError, Error};
+    let hint = match of_tls(&error) {
+        Some(Error::InvalidCertificate(CertificateError::UnknownIssuer)) => format!(
+            "nobody whom this machine trusts has issued its certificate; name the certificate \
+             authorities, a PEM file, by `tls: {{ca: FILE}}` of `{section}`"
+        ),
+        Some(Error::InvalidMessage(_)) => format!(
+            "what answers there does not speak TLS: name the port that does, or leave `tls` out of \
+             `{section}`"
+        ),
+        _ => return error.into(),
+    };
+    anyhow::anyhow!("{error}\nhint: {hint}")
 }
 
-/// Whether TLS has failed for want of trust in a certificate, whichever library tells of it.
-fn is_of_unknown_issuer(error: &(dyn std::error::Error + 'static)) -> bool {
-    use rustls::{CertificateError, Error};
-    let unknown = Error::InvalidCertificate(CertificateError::UnknownIssuer);
-    if error.downcast_ref() == Some(&unknown) {
-        return true;
+/// What TLS has failed with, whichever library tells of it.
+fn of_tls<'e>(error: &'e (dyn std::error::Error + 'static)) -> Option<&'e rustls::Error> {
+    if let Some(error) = error.downcast_ref() {
+        return Some(error);
     }
     // Neither tells what it holds as its source.
     let inner = match error.downcast_ref::<ureq::Error>() {
-        Some(ureq::Error::Rustls(error)) => return *error == unknown,
+        Some(ureq::Error::Rustls(error)) => return Some(error),
         Some(ureq::Error::Io(error)) => Some(error),
         _ => error.downcast_ref::<std::io::Error>(),
     };
-    let inner = inner.and_then(std::io::Error::get_ref);
-    inner.is_some_and(|inner| is_of_unknown_issuer(inner))
+    inner?.get_ref().and_then(|inner| of_tls(inner))
 }
 
 #[cfg(test)]
@@ -147,6 +172,13 @@ mod tests {
                 "{said}"
             );
         }
+        let no_tls = of(Error::InvalidMessage(
+            rustls::InvalidMessage::InvalidContentType,
+        ));
+        assert!(
+            no_tls.to_string().contains("does not speak TLS"),
+            "{no_tls}"
+        );
         let expired = of(Error::InvalidCertificate(CertificateError::Expired));
         assert!(!expired.to_string().contains("ca: FILE"), "{expired}");
         let plain = explained(ureq::Error::HostNotFound, "target.attach");

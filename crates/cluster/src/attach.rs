@@ -99,7 +99,7 @@ fn access_of(spec: &AttachSpec) -> Result<Access> {
         (None, Some(_)) => bail!("there is a password, but no user"),
     };
     let tls = spec.tls.as_ref().map(tls_of).transpose()?;
-    Ok(Access { credentials, tls })
+    Ok(Access::of_others(credentials, tls))
 }
 
 fn tls_of(spec: &TlsSpec) -> Result<Tls> {

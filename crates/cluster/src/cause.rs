@@ -22,7 +22,7 @@ const MIB: u64 = 1 << 20;
 const ROOM_BYTES_MIN: u64 = 32 * MIB;
 
 /// What stands in a log, and what it means. What causes others comes before what it causes.
-const SIGNS: [(&[&str], &str); 5] = [
+const SIGNS: [(&[&str], &str); 6] = [
     (
         &["No space left on device", "Disk quota exceeded"],
         "its data volume was full",
@@ -38,6 +38,10 @@ const SIGNS: [(&[&str], &str); 5] = [
     (
         &["java.lang.OutOfMemoryError", "Out of memory"],
         "it ran out of memory",
+    ),
+    (
+        &["CorruptSSTableException", "CorruptBlockException"],
+        "a file of its data is corrupt",
     ),
     (
         &[
@@ -151,6 +155,9 @@ mod tests {
             sign("INFO Announcing shutdown").unwrap().0,
             "it was shut down"
         );
+        let corrupt = "ERROR [ReadStage-2] FileUtils.java:74 - org.apache.cassandra.io.sstable.\
+                       CorruptSSTableException: Corrupted: nb-2-big-Data.db";
+        assert_eq!(sign(corrupt).unwrap().0, "a file of its data is corrupt");
         assert_eq!(of_node("node1", None, "INFO all is well"), None);
     }
 

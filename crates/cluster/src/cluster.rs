@@ -13,6 +13,7 @@ use crate::capability::{Ability, Capability};
 use crate::cause::LogMarks;
 use crate::counts::OperationCounts;
 use crate::data_use::DataUse;
+use crate::door::Permit;
 use crate::handle::Handles;
 use crate::jolokia::Jolokia;
 use crate::local::{
@@ -85,7 +86,23 @@ impl Cluster {
     pub(crate) fn with_null(self, server: NullServer) -> Cluster {
         Cluster {
             null: Some(server),
+            access: Access {
+                door: None,
+                ..self.access
+            },
             ..self
+        }
+    }
+
+    /// Whether it was there before, so that nothing may be done to it which is not permitted.
+    pub fn is_attached(&self) -> bool {
+        self.access.door.is_some()
+    }
+
+    /// Says what may be done to a cluster that is not ours; until then it is only read.
+    pub fn permit(&self, permit: Permit) {
+        if let Some(door) = &self.access.door {
+            door.permit(permit);
         }
     }
 
@@ -124,6 +141,22 @@ impl Cluster {
     /// See [`Session::open`].
     pub fn session_to(&self, node: &NodeInfo) -> Result<Session> {
         Session::open(node.address, &self.access, CONTROL_TIMEOUT)
+    }
+
+    /// Whether its first node is a null target that another process runs: it keeps no options of
+    /// tables, and says nothing of Cassandra.
+    ///
+    /// # Errors
+    /// The node does not answer.
+    pub fn is_null_server(&self) -> Result<bool> {
+        if self.local().is_some() {
+            return Ok(false);
+        }
+        let named = self
+            .session()?
+            .query("SELECT cluster_name FROM system.local")?;
+        let name = named.rows.first().and_then(|row| row.first()?.as_str());
+        Ok(name == Some(null::CLUSTER_NAME))
     }
 
     /// The server's own exact counts of client operations on `keyspace`, summed over the nodes
@@ -287,17 +320,17 @@ impl Cluster {
         })
     }
 
-    /// Each of `options` beside what every node's schema says of each of the tables.
+    /// Of each of the tables, by its name, the options that were asked for beside what every node's
+    /// schema says of them.
     ///
     /// # Errors
     /// A node does not answer, or has no such table.
     pub fn table_proofs(
         &self,
         keyspace: &str,
-        tables: &[&str],
-        options: &[SchemaOption],
+        tables: &BTreeMap<String, Vec<SchemaOption>>,
     ) -> Result<Vec<Proof>> {
-        local::table_proofs(self, keyspace, tables, options)
+        local::table_proofs(self, keyspace, tables)
     }
 
     /// What each node says of the options of a keyspace itself.

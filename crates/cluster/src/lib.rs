@@ -6,14 +6,17 @@
 //! refused before anything starts. Nothing here prints: progress goes to a `say` callback.
 
 mod access;
+mod allow;
 mod attach;
 mod capability;
 mod cause;
 mod change;
+mod clients;
 mod cluster;
 mod counts;
 mod data_use;
 pub mod doctor;
+mod door;
 mod handle;
 pub mod hidden;
 mod java;
@@ -40,17 +43,21 @@ pub mod trust;
 mod views;
 
 pub use access::{Access, Credentials, Secret, Tls};
+pub use allow::Allow;
 pub use capability::{Ability, Capability, abilities_of, abilities_there};
 pub use cause::LogMarks;
 pub use change::Change;
+pub use clients::{Estimate, OtherClients, OtherConnection};
 pub use cluster::{Cluster, NodeDied, NodeInfo};
 pub use counts::OperationCounts;
 pub use data_use::DataUse;
+pub use door::Permit;
 pub use handle::{Anew, Handles, HostHandle, Newcomer, NodeControl, NodeHandle, OwnNode};
 pub use host::{DiskSpec, HostSpec, HostsSpec, Isolation, LinkSpec, VolumeUse};
 pub use local::{
     Effect, HostInfo, NodeConfiguration, NodePlace, Observed, Proof, Restarts, SchemaOption,
-    memory_bytes, unplaceable, yaml_refusal,
+    SpecRefusal, YamlRefusal, free_disk_bytes, memory_bytes, not_startable, spec_refusals,
+    unplaceable, yaml_refusal,
 };
 pub use members::{Member, Members, Standing};
 pub use null::{Drift, ErrorCode, Latency, NullSpec, Stall};

@@ -7,14 +7,16 @@
 //! bytes might belong to the last question.
 
 use crate::access::{self, Access, Tls};
+use crate::allow::{self, Object};
+use crate::door::{Door, Way};
 use anyhow::{Context, Result, anyhow, bail};
 use cql::frame::{self, Header};
 use cql::request::QueryParams;
-use cql::response::{ErrorCode, Response, ResultBody, Rows};
-use cql::value::{CqlType, Value};
+use cql::response::{ErrorCode, Prepared, Response, ResultBody, Rows};
+use cql::value::Value;
 use cql::{Consistency, Handshake, HandshakeError};
 use measure::clock::{self, Deadline};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream};
@@ -95,6 +97,11 @@ impl ServerError {
     }
 }
 
+/// Nothing more comes.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("the node closed the connection")]
+struct Closed;
+
 /// Bytes to and from a node, plain or encrypted.
 trait Stream: Read + Write + Send {}
 impl<T: Read + Write + Send> Stream for T {}
@@ -107,6 +114,10 @@ pub struct Session {
     socket: TcpStream,
     timeout: Duration,
     broken: bool,
+    /// Of a cluster that is not ours.
+    door: Option<Door>,
+    /// The keyspace of names that say none.
+    used: Option<String>,
     request: Vec<u8>,
     body: Vec<u8>,
 }
@@ -183,6 +194,8 @@ impl Session {
             socket,
             timeout,
             broken: false,
+            door: access.door.clone(),
+            used: None,
             request: Vec::new(),
             body: Vec::new(),
         })
@@ -191,6 +204,15 @@ impl Session {
     /// The node's address.
     pub fn node(&self) -> SocketAddr {
         self.node
+    }
+
+    /// The address at our end.
+    ///
+    /// # Errors
+    /// The socket is gone.
+    pub(crate) fn local_address(&self) -> Result<SocketAddr> {
+        let own = self.socket.local_addr();
+        own.with_context(|| format!("ask for our own address to {}", self.node))
     }
 
     /// Runs one statement at LOCAL_ONE, following its pages to the end.
@@ -217,7 +239,68 @@ impl Session {
         answer
     }
 
+    /// What would become of a statement on a cluster that is not ours, without sending it: whether
+    /// it would be sent. What it would make counts as made from then on, so that a whole run can be
+    /// gone through in a session of its own cluster.
+    ///
+    /// # Errors
+    /// It would be refused; the message says what allows it.
+    pub fn rehearse(&mut self, cql: &str) -> Result<bool> {
+        let Some(door) = self.door.clone() else {
+            return Ok(true);
+        };
+        let way = door.pass(self, cql)?;
+        if way == Way::Send {
+            self.take_note(&door, cql);
+        }
+        Ok(way == Way::Send)
+    }
+
+    /// As if a statement had been sent: what it makes counts as made, so that what follows from its
+    /// refusal is not said as well.
+    pub fn suppose(&mut self, cql: &str) {
+        if let Some(door) = self.door.clone() {
+            self.take_note(&door, cql);
+        }
+    }
+
+    pub(crate) fn used(&self) -> Option<&str> {
+        self.used.as_deref()
+    }
+
+    /// The tables that a statement has made.
+    fn take_note(&mut self, door: &Door, cql: &str) -> Vec<Object> {
+        self.used = allow::used(cql).or(self.used.take());
+        door.passed(cql, self.used())
+    }
+
+    /// Whether the load may send a statement.
+    ///
+    /// # Errors
+    /// It may not; the message says what allows it.
+    pub fn may_send(&mut self, cql: &str) -> Result<()> {
+        match self.door.clone() {
+            Some(door) => door.pass(self, cql).map(drop),
+            None => Ok(()),
+        }
+    }
+
     fn ask(&mut self, cql: &str, shown: &str, consistency: Consistency) -> Result<QueryResult> {
+        let Some(door) = self.door.clone() else {
+            return self.send(cql, shown, consistency);
+        };
+        if door.pass(self, cql)? == Way::Skip {
+            return Ok(QueryResult::default());
+        }
+        let answer = self.send(cql, shown, consistency)?;
+        for table in self.take_note(&door, cql) {
+            let mark = door.mark(&table);
+            self.send(&mark, &mark, consistency)?;
+        }
+        Ok(answer)
+    }
+
+    fn send(&mut self, cql: &str, shown: &str, consistency: Consistency) -> Result<QueryResult> {
         let mut result = QueryResult::default();
         let mut paging_state: Option<Vec<u8>> = None;
         loop {
@@ -249,19 +332,16 @@ impl Session {
         }
     }
 
-    /// Has a statement prepared; the types that its markers take, in their order.
+    /// Has a statement prepared; its markers and the columns of its rows, as the server has them.
     ///
     /// # Errors
     /// As [`Session::query`].
-    pub fn prepare(&mut self, cql: &str) -> Result<Vec<CqlType>> {
+    pub fn prepare(&mut self, cql: &str) -> Result<Prepared> {
         self.request.clear();
         cql::request::prepare(&mut self.request, 0, cql);
         let header = self.exchange(cql)?;
         match parse(&header, &self.body, self.node, cql)? {
-            Response::Result(ResultBody::Prepared(prepared)) => {
-                let markers = prepared.bind_columns.into_iter();
-                Ok(markers.map(|marker| marker.typ).collect())
-            }
+            Response::Result(ResultBody::Prepared(prepared)) => Ok(prepared),
             _ => bail!("{} answered PREPARE with {}", self.node, name_of(&header)),
         }
     }
@@ -271,9 +351,33 @@ impl Session {
     /// # Errors
     /// As [`Session::query`], or the nodes still disagree after 30 s.
     pub fn execute_schema(&mut self, cql: &str) -> Result<()> {
-        self.query(cql)?;
+        if let Err(error) = self.query(cql) {
+            return Err(self.with_datacenters(error));
+        }
         self.wait_for_schema_agreement(SCHEMA_AGREEMENT_LIMIT)
             .with_context(|| format!("wait for the schema after {}", shorten(cql)))
+    }
+
+    /// An error of a replication that names a datacenter which the cluster has not, with those that
+    /// it has: `dc1` of our own nodes meets `datacenter1`, which is what Cassandra calls its own.
+    fn with_datacenters(&mut self, error: anyhow::Error) -> anyhow::Error {
+        let refused = error.downcast_ref::<ServerError>();
+        let names = ["datacenter", "strategy option"];
+        if !refused.is_some_and(|refused| names.iter().any(|name| refused.message.contains(name))) {
+            return error;
+        }
+        let mut all = BTreeSet::new();
+        for table in ["local", "peers"] {
+            let found = self.query(&format!("SELECT data_center FROM system.{table}"));
+            let rows = found.map(|found| found.rows).unwrap_or_default();
+            let names = rows.iter().filter_map(|row| row.first()?.as_str());
+            all.extend(names.map(str::to_owned));
+        }
+        let all: Vec<String> = all.into_iter().collect();
+        anyhow!(
+            "{error:#}\nhint: its datacenters are called {}: name those in `keyspace.replication`",
+            all.join(", ")
+        )
     }
 
     /// As [`Session::execute_schema`]; that what is to be created exists already is fine.
@@ -354,6 +458,12 @@ impl Session {
         let mut handshake = Handshake::begin(&mut self.request, None);
         loop {
             let answer = self.exchange(HANDSHAKE);
+            let answer = answer.map_err(|error| match access.tls {
+                None if error.is::<Closed>() => anyhow!(
+                    "{error:#}\nhint: if it speaks TLS only, say `tls: {{}}` in `{SECTION}`"
+                ),
+                _ => error,
+            });
             // The password may be in there.
             self.request.fill(0);
             let header = answer?;
@@ -428,7 +538,7 @@ fn receive(
             .set_read_timeout(Some(left))
             .context("set a time-out")?;
         match stream.read(buffer) {
-            Ok(0) => bail!("the node closed the connection"),
+            Ok(0) => return Err(Closed.into()),
             Ok(count) => buffer = &mut buffer[count..],
             Err(error) if matches!(error.kind(), Interrupted | TimedOut | WouldBlock) => {}
             Err(error) => {

@@ -181,10 +181,8 @@ pub(crate) fn resolve(
         return Ok(supply);
     }
     if !is_supported(version) {
-        bail!(
-            "Cassandra {version} is asked for, but the settings and JVM options of local nodes \
-             are written for 5.0.x\nhint: use {CASSANDRA_VERSION}, or another release such as 5.0.6"
-        );
+        let (why, hint) = unsupported(version);
+        bail!("{why}\nhint: {hint}");
     }
     let recipe = Recipe::of(version)?;
     let folder = recipe.folder_in(cache);
@@ -207,6 +205,52 @@ pub(crate) fn resolve(
         ));
     }
     Ok(of_jars(&folder, &lock, version))
+}
+
+/// Makes sure that the jars of `version` are in `cache` or could be fetched, without fetching them
+/// or comparing those that are there with the lock.
+///
+/// # Errors
+/// They are not there, and nothing could fetch them.
+pub(crate) fn obtainable(cache: &Path, version: &str) -> Result<()> {
+    if let Some(home) = home()? {
+        return of_distribution(&home, version, None).map(drop);
+    }
+    let folder = Recipe::of(version)?.folder_in(cache);
+    match folder.is_dir() {
+        true => Ok(()),
+        false => maven::find(version).map(drop),
+    }
+}
+
+/// The unpacked distribution that the environment names; none: the jars are ours.
+///
+/// # Errors
+/// It is not there.
+pub(crate) fn home() -> Result<Option<PathBuf>> {
+    let home = std::env::var_os("CASSANDRA_HOME").filter(|home| !home.is_empty());
+    let absolute = home.map(|home| {
+        let home = Path::new(&home);
+        let found = home.canonicalize();
+        found.with_context(|| format!("look at CASSANDRA_HOME={}", home.display()))
+    });
+    absolute.transpose()
+}
+
+/// Why a version is none that local nodes can be of, and what to do; of one that a distribution at
+/// hand may have, its own name decides.
+pub(crate) fn refusal(version: &str) -> Option<(String, String)> {
+    (!version.starts_with("5.0.")).then(|| unsupported(version))
+}
+
+fn unsupported(version: &str) -> (String, String) {
+    (
+        format!(
+            "Cassandra {version} is asked for, but the settings and JVM options of local nodes are \
+             written for 5.0.x"
+        ),
+        format!("use {CASSANDRA_VERSION}, or another release such as 5.0.6"),
+    )
 }
 
 /// `5.0.` and a number: releases that Maven knows and that differ little in what we rely on.

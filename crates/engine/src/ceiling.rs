@@ -30,27 +30,54 @@ const LATEST_COUNT: usize = 5;
 
 /// The ceilings of one program, oldest first.
 #[derive(Clone, Debug, Default)]
-pub struct Ceilings(Vec<f64>);
+pub struct Ceilings {
+    /// op/s each.
+    measured: Vec<f64>,
+    /// Whether it was seen that it cannot be measured.
+    is_refused: bool,
+}
 
 impl Ceilings {
     /// How often it is to be measured before the next trial. Where the client itself is what is
     /// measured, once is enough.
     pub fn due(&self, is_null: bool) -> usize {
-        match (self.0.is_empty(), is_null) {
+        match (self.measured.is_empty(), is_null) {
+            _ if self.is_refused => 0,
             (true, _) => FIRST_COUNT,
             (false, true) => 0,
             (false, false) => 1,
         }
     }
 
-    /// One more, op/s.
-    pub fn push(&mut self, ops_per_s: f64) {
-        self.0.push(ops_per_s);
+    /// Measures so often, each time by `measure`, op/s if there was time; a sentence if it cannot
+    /// be done. The null target knows less CQL than Cassandra: what it refuses says nothing of the
+    /// target that is measured.
+    pub fn measure(
+        &mut self,
+        times: usize,
+        measure: &dyn Fn() -> Result<Option<f64>>,
+    ) -> Option<String> {
+        for _ in 0..times {
+            match measure() {
+                Ok(ceiling) => self.measured.extend(ceiling),
+                Err(error) => {
+                    self.is_refused = true;
+                    let why = error.root_cause().to_string();
+                    let why = why.split_once(" answered ").map_or(&*why, |(_, why)| why);
+                    return Some(format!(
+                        "note: what the client itself can do was not measured: the null target \
+                         does not take this workload ({why})"
+                    ));
+                }
+            }
+        }
+        None
     }
 
     /// Those that a trial is judged by, op/s.
     pub fn latest(&self) -> Vec<f64> {
-        self.0[self.0.len().saturating_sub(LATEST_COUNT)..].to_vec()
+        let first = self.measured.len().saturating_sub(LATEST_COUNT);
+        self.measured[first..].to_vec()
     }
 }
 
@@ -91,7 +118,9 @@ pub fn measure(settings: &Settings, program: &Arc<Program>, dirs: &Dirs) -> Resu
     let running = Running::start(&target, dirs, &mut |_| {})?;
     let mut session = running.cluster.session()?;
     let schema = program.schema();
-    session.execute_schema(&schema.create_keyspace)?;
+    if !schema.create_keyspace.is_empty() {
+        session.execute_schema(&schema.create_keyspace)?;
+    }
     for table in &schema.create_tables {
         session.execute_schema(table)?;
     }
@@ -99,7 +128,7 @@ pub fn measure(settings: &Settings, program: &Arc<Program>, dirs: &Dirs) -> Resu
         in_flight: IN_FLIGHT,
     };
     let offer = Offer::of(Stage::Main, schedule, Limit::Duration(AT_MOST));
-    let mut config = offer::config(settings, program, &running, &offer);
+    let mut config = offer::config(settings, program, &running, &offer, Duration::ZERO);
     config.interval = SLICE;
     let mut counted = Counted::default();
     load::run(&config, &mut |interval| counted.note(interval))
@@ -153,9 +182,26 @@ mod tests {
         let mut ceilings = Ceilings::default();
         assert_eq!((ceilings.due(false), ceilings.due(true)), (3, 3));
         for ops_per_s in 1..=7 {
-            ceilings.push(f64::from(ops_per_s));
+            let said = ceilings.measure(1, &|| Ok(Some(f64::from(ops_per_s))));
+            assert_eq!(said, None);
             assert_eq!((ceilings.due(false), ceilings.due(true)), (1, 0));
         }
         assert_eq!(ceilings.latest(), [3.0, 4.0, 5.0, 6.0, 7.0]);
+    }
+
+    #[test]
+    fn what_the_null_target_refuses_is_said_once_and_without_its_address() {
+        let mut ceilings = Ceilings::default();
+        let refuse = || {
+            Err(anyhow::anyhow!(
+                "127.0.0.1:4 answered invalid: no index here"
+            ))
+        };
+        let said = ceilings.measure(ceilings.due(false), &refuse).unwrap();
+        assert!(
+            said.ends_with("does not take this workload (invalid: no index here)"),
+            "{said}"
+        );
+        assert_eq!((ceilings.due(false), ceilings.latest()), (0, Vec::new()));
     }
 }

@@ -8,6 +8,7 @@
 //! what would has a thread of its own, and comes back as something that happened.
 
 use super::event::Progress;
+use super::guard::Watch;
 use super::tally::Tally;
 use anyhow::Result;
 use load::{Flow, Next};
@@ -208,6 +209,8 @@ pub enum Cut {
     Interrupted,
     /// A node has died; its name, how, and its last log lines.
     NodeDied(String),
+    /// The load was too much for others who use the target.
+    Guarded(String),
 }
 
 /// The load of one phase while it is offered: what it has come to, and what is due.
@@ -228,6 +231,8 @@ pub struct Conduct<'c> {
     pub tally: Tally,
     /// Why it ends before its plan does.
     pub cut: Option<Cut>,
+    /// What ends it where it is too much; none: nothing does.
+    pub guard: Option<Watch>,
 }
 
 impl<'c> Conduct<'c> {
@@ -252,6 +257,7 @@ impl<'c> Conduct<'c> {
             progress: Progress::default(),
             tally,
             cut: None,
+            guard: None,
         }
     }
 
@@ -412,6 +418,10 @@ impl<'c> Conduct<'c> {
         }
         if self.cut.is_none() && decision.flow != Flow::Continue {
             acts.push(Act::Steer(decision.flow));
+        }
+        if let Some(why) = self.guard.as_mut().and_then(|guard| guard.see(summed)) {
+            let why = format!("the guard ended the load: {why} (`guard` in the study)");
+            acts.extend(self.end(Cut::Guarded(why)));
         }
         acts
     }

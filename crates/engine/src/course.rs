@@ -19,6 +19,8 @@ pub struct Course {
     /// Intervals of the measured window.
     pub measure_count: u64,
     steady: Steady,
+    /// Intervals in which the load has still to rise: nothing in them can be steady.
+    rising: u64,
     /// Whether the measured window has begun.
     pub measuring: bool,
     /// How an auto warm-up ended.
@@ -27,18 +29,20 @@ pub struct Course {
 }
 
 impl Course {
-    /// At the start line.
-    pub fn new(settings: &Settings) -> Course {
+    /// At the start line of a load that takes so long to rise: that is part of the warm-up.
+    pub fn new(settings: &Settings, rise: Duration) -> Course {
         let window = settings.window;
+        let rising = (rise.as_nanos() as u64).div_ceil(SECOND_NS);
         let warmup_count = match window.warmup {
             // Whole seconds: anything else was refused.
-            Warmup::Fixed(ns) => Some(ns.div_ceil(SECOND_NS)),
+            Warmup::Fixed(ns) => Some(ns.div_ceil(SECOND_NS).max(rising)),
             Warmup::Auto(_) => None,
         };
         Course {
             warmup_count,
             measure_count: window.measure_ns.div_ceil(SECOND_NS),
             steady: Steady::new(steady_limits(window.warmup)),
+            rising,
             measuring: warmup_count == Some(0),
             ended: None,
             warmup_s: 0.0,
@@ -81,6 +85,8 @@ impl Course {
         if interval.end_ns >= interval.window_from_ns {
             self.measuring = true;
             decision.next = Some(PhaseKind::Measure);
+        } else if self.rising > 0 {
+            self.rising -= 1;
         } else if self.warmup_count.is_none() && self.ended.is_none() {
             let steady = self.steady.push(summed.ok_per_s(), summed.p99_ms());
             if steady != SteadyState::Warming {
@@ -196,7 +202,7 @@ mod tests {
 
     /// The phases of intervals with so many operations each, and when the engine is to measure.
     fn phases(window: &str, operations: &[u64]) -> (Vec<&'static str>, Option<(usize, u64)>) {
-        let mut course = Course::new(&settings(window));
+        let mut course = Course::new(&settings(window), Duration::ZERO);
         let mut from_ns = match course.window() {
             Window::After(warmup) => warmup.as_nanos() as u64,
             Window::Whole | Window::WhenTold => u64::MAX,
@@ -230,6 +236,24 @@ mod tests {
     #[test]
     fn without_warm_up_the_first_interval_counts() {
         assert_eq!(phases("{warmup: 0s, measure: 1s}", &[10]).0, ["measure"]);
+    }
+
+    /// While the load rises nothing that is seen of it is the load that is to be measured.
+    #[test]
+    fn a_load_that_rises_is_warmed_up_no_sooner_than_it_has_risen() {
+        let rise = Duration::from_millis(2500);
+        let fixed = |window| Course::new(&settings(window), rise).warmup_count;
+        assert_eq!(fixed("{warmup: 0s, measure: 3s}"), Some(3));
+        assert_eq!(fixed("{warmup: 5s, measure: 3s}"), Some(5));
+        let mut course = Course::new(&settings("{measure: 3s}"), rise);
+        let mut seen = 0;
+        while course.ended.is_none() {
+            let mut interval = interval(seen, 1000);
+            interval.window_from_ns = u64::MAX;
+            course.see(&summed(interval));
+            seen += 1;
+        }
+        assert_eq!(seen, 3 + 10, "three seconds more than without");
     }
 
     #[test]
@@ -316,7 +340,7 @@ mod tests {
     fn no_steady_state_is_seen_in_less_time_than_it_takes() {
         for (limit, ended_after, how) in [(5, 4, "forced"), (30, 10, "detected")] {
             let window = format!("{{warmup_max: {limit}s}}");
-            let mut course = Course::new(&settings(&window));
+            let mut course = Course::new(&settings(&window), Duration::ZERO);
             let mut index = 0;
             while course.ended.is_none() {
                 let mut interval = interval(index, 1000);
@@ -333,7 +357,7 @@ mod tests {
 
     #[test]
     fn an_auto_warm_up_that_never_calms_is_forced_at_its_limit() {
-        let mut course = Course::new(&settings("{warmup_max: 3s}"));
+        let mut course = Course::new(&settings("{warmup_max: 3s}"), Duration::ZERO);
         let mut flows = Vec::new();
         for index in 0..2 {
             let mut interval = interval(index, 0);

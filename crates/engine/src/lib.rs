@@ -16,16 +16,20 @@ mod expected;
 mod found;
 mod gather;
 mod generation;
+mod guard;
 pub mod needs;
 mod nodes;
 mod offer;
+pub mod preflight;
 mod prepare;
 pub mod record;
 mod recorded;
 mod resume;
 mod running;
 mod scale_up;
+mod schema_check;
 mod series;
+mod sick;
 mod summary;
 mod tally;
 mod timeline;
@@ -38,6 +42,7 @@ pub use expected::expected;
 pub use offer::workers_auto;
 pub use prepare::{Prepared, prepare};
 pub use resume::Interrupted;
+pub use series::import_file;
 pub use summary::{may_be_believed, misses_a_requirement, point_words, trial_name};
 
 use anyhow::Result;
@@ -90,7 +95,9 @@ pub fn run(
     options: &Options<'_>,
     events: &mut dyn FnMut(Event),
 ) -> Result<Outcome> {
-    needs::check(study)?;
+    needs::check(study, plan, &options.dirs)?;
+    let said = preflight::check(study, plan, &options.dirs, "")?;
+    said.into_iter().for_each(|said| events(Event::Said(said)));
     let record = record::plan_record(study, plan, options.version);
     let writer = RunWriter::create(&options.results, &study.text, &record)?;
     Engine::new(study, plan, options, events, writer, BTreeMap::new()).run()
@@ -125,6 +132,8 @@ struct Engine<'a> {
     too_much: bool,
     /// Targets that could not be started: not tried again for every trial.
     refused: Vec<Target>,
+    /// Variants of which every trial would fail as one did.
+    hopeless: Vec<usize>,
 }
 
 impl<'a> Engine<'a> {
@@ -151,6 +160,7 @@ impl<'a> Engine<'a> {
             histories: Histories::new(study),
             too_much: false,
             refused: Vec::new(),
+            hopeless: Vec::new(),
         }
     }
 
@@ -287,9 +297,13 @@ impl<'a> Engine<'a> {
         let name = trial_name(self.study, trial);
         let record = record::trial_record(self.study, trial);
         match self.trial(trial, &record, &name) {
-            Ok(TrialEnd::Finished(finding)) => self.finish(trial, name, *finding)?,
+            Ok(TrialEnd::Finished(finding)) => {
+                let not_whole = sick::not_whole(&finding.faults);
+                self.finish(trial, name, *finding)?;
+                return self.after_faults(trial, &not_whole);
+            }
             Ok(TrialEnd::Interrupted) => return Ok(Some(End::Interrupted)),
-            Ok(TrialEnd::TargetLost(finding, why)) => {
+            Ok(TrialEnd::Stopped(finding, why)) => {
                 self.fail(trial, name, *finding, &why)?;
                 return Ok(Some(End::Stopped(why)));
             }
@@ -298,6 +312,9 @@ impl<'a> Engine<'a> {
                 let why = format!("{error:#}");
                 let finding = trial::finding::failed(trial, &record, &why);
                 self.fail(trial, name, finding, &why)?;
+                if sick::is_of_the_study(&error) {
+                    self.hopeless.push(trial.variant);
+                }
                 if self.is_broken() {
                     // Others may still be had: this one configuration is not asked for again.
                     let target = &self.study.variants[trial.variant].settings.target;
@@ -313,20 +330,6 @@ impl<'a> Engine<'a> {
 
     fn interrupted(&self) -> bool {
         self.options.interrupt.load(Ordering::Relaxed)
-    }
-
-    /// Whether the target is of no more use since a restart has failed.
-    fn is_broken(&self) -> bool {
-        self.running.as_ref().is_some_and(|running| running.broken)
-    }
-
-    fn target_died(&mut self) -> Option<String> {
-        let running = self.running.as_mut()?;
-        running
-            .cluster
-            .died(&[])
-            .first()
-            .map(|died| died.to_string())
     }
 
     fn trial(&mut self, trial: &Trial, record: &TrialRecord, name: &str) -> Result<TrialEnd> {
@@ -358,12 +361,14 @@ impl<'a> Engine<'a> {
             is_first: self.plan.trials[..trial.index]
                 .iter()
                 .all(|earlier| earlier.variant != trial.variant),
+            rows: self.plan.rows_before(trial, &settings),
             after_too_much: self.too_much,
             ceilings_ops_per_s,
             shared_machine: self.options.shared_machine,
             writer: &mut self.writer,
             events: self.events,
             interrupt: self.options.interrupt,
+            guard: guard::of(&settings, running)?,
         };
         run.run(running)
     }
@@ -403,6 +408,7 @@ impl<'a> Engine<'a> {
             self.refused.push(settings.target.clone());
         }
         let running = started?;
+        preflight::let_in(&running, self.study, self.writer.stamp());
         let ready = JournalEvent::TargetReady {
             kind: running.settings.kind().to_owned(),
             nodes: nodes::at_start(&running),
@@ -447,12 +453,10 @@ impl<'a> Engine<'a> {
                 seconds_after: trial.seconds() - trial.seconds_of(PhaseKind::Target),
             });
         }
-        for _ in 0..due {
-            let program = &self.plan.works[trial.variant].program;
-            if let Some(ceiling) = ceiling::measure(settings, program, &self.options.dirs)? {
-                self.ceilings[at].push(ceiling);
-            }
-        }
+        let program = &self.plan.works[trial.variant].program;
+        let measure = || ceiling::measure(settings, program, &self.options.dirs);
+        let said = self.ceilings[at].measure(due, &measure);
+        (said.into_iter()).for_each(|text| (self.events)(Event::Said(text)));
         Ok(self.ceilings[at].latest())
     }
 
@@ -490,11 +494,5 @@ impl<'a> Engine<'a> {
         self.writer.journal(Some(turn.index), skipped)?;
         (self.events)(Event::TrialSkipped { name, reason });
         Ok(())
-    }
-
-    fn refused(&self, turn: &Turn) -> Option<String> {
-        let target = &self.study.variants[turn.variant].settings.target;
-        let reason = "its target could not be started for an earlier trial";
-        self.refused.contains(target).then(|| reason.to_owned())
     }
 }

@@ -3,11 +3,16 @@
 
 use crate::offer::workers;
 use analysis::procedure::Point;
+use analysis::rules::Limits;
 use anyhow::{Result, bail};
-use cluster::{Ability, Capability, LocalSpec};
-use load::{Connections, Room};
+use cluster::{Ability, Capability, Dirs, LocalSpec};
+use load::{Connections, Room, stream_ids_refusal};
+use std::collections::BTreeSet;
 use study::needs::{Need, PROBES, Strength, needs};
+use study::plan::Plan;
 use study::settings::{Settings, Study, Target};
+use study::work::Work;
+use study::{estimate, human};
 
 /// Something needed that is not there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,17 +69,24 @@ fn lacking(needs: Vec<Need>, capabilities: &[Capability]) -> Vec<Missing> {
     needs.into_iter().filter_map(missing).collect()
 }
 
-/// Refuses a study that needs what is not there, all of it at once.
+/// Refuses a study that needs what is not there, all of it at once. Nothing is started.
 ///
 /// # Errors
 /// What is missing, why it is, and what asks for it.
-pub fn check(study: &Study) -> Result<()> {
+pub fn check(study: &Study, plan: &Plan, dirs: &Dirs) -> Result<()> {
+    refuse(study, not_startable(study, plan, dirs))
+}
+
+/// Refuses a study that needs what is not there, and for other reasons that are known already.
+fn refuse(study: &Study, others: Vec<String>) -> Result<()> {
     let refusing: Vec<Missing> = missing(study)
         .into_iter()
         .filter(|one| one.refuses)
         .collect();
     let mut crowded = crowded(study, &Room::here());
+    crowded.extend(overfull(study));
     crowded.extend(unplaceable(study));
+    crowded.extend(others);
     if refusing.is_empty() && crowded.is_empty() {
         return Ok(());
     }
@@ -91,6 +103,52 @@ pub fn check(study: &Study) -> Result<()> {
     let lines: String = reasons.iter().map(line).collect();
     let crowded: String = crowded.iter().map(|why| format!("\n  {why}")).collect();
     bail!("the study needs what cannot be had here:{lines}{crowded}");
+}
+
+/// What keeps this machine from starting the nodes now, or from holding what is loaded, each
+/// sentence once.
+fn not_startable(study: &Study, plan: &Plan, dirs: &Dirs) -> Vec<String> {
+    let mut asked: Vec<(usize, u64, &str)> = Vec::new();
+    let mut all: Vec<String> = Vec::new();
+    for (variant, work) in study.variants.iter().zip(&plan.works) {
+        let settings = &variant.settings;
+        let locals = [settings.load_target().local(), settings.target.local()];
+        for local in locals.into_iter().flatten() {
+            // What else differs between the variants takes no other room.
+            let question = (local.nodes, local.heap_bytes, local.version.as_str());
+            if !asked.contains(&question) {
+                asked.push(question);
+                all.extend(cluster::not_startable(local, dirs));
+            }
+        }
+        all.extend(too_much_to_load(settings, work, dirs));
+    }
+    let mut said = BTreeSet::new();
+    all.retain(|why| said.insert(why.clone()));
+    all.into_iter()
+        .map(|why| why.replace('\n', "\n    "))
+        .collect()
+}
+
+/// Rows that are loaded may be compressed to so small a share; most random ones are not.
+const COMPRESSED_SHARE: f64 = 0.5;
+
+/// Rows that have no room on this machine's disk once they are loaded; none: they have, or nobody
+/// can say.
+fn too_much_to_load(settings: &Settings, work: &Work, dirs: &Dirs) -> Option<String> {
+    let loaded = estimate::loaded_bytes(settings, &work.program)?;
+    let free = cluster::free_disk_bytes(dirs)?;
+    (loaded as f64 * COMPRESSED_SHARE > free as f64).then(|| {
+        format!(
+            "too little disk: {} rows and their copies are thought to take {} before they are \
+             compressed, and {} has {} free\nhint: make room, load fewer rows, or put cassay's \
+             data folder elsewhere (CASSAY_DATA)",
+            human::count_for_people(settings.data.load_rows),
+            human::bytes_for_people(loaded),
+            dirs.data.display(),
+            human::bytes_for_people(free)
+        )
+    })
 }
 
 /// Nodes that cannot be placed on this machine as a variant has it, each sentence once.
@@ -125,16 +183,37 @@ fn crowded(study: &Study, room: &Room) -> Vec<String> {
     all
 }
 
-/// The connections of one variant at its most crowded point.
-fn connections(settings: &Settings) -> Connections {
-    let client = &settings.client;
+/// Operations in flight that the workers cannot hold, as many as this machine gives, each sentence
+/// once. Another machine with more CPUs may have more of them.
+fn overfull(study: &Study) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for variant in &study.variants {
+        let settings = &variant.settings;
+        for in_flight in points_in_flight(settings) {
+            let workers = workers(&settings.client, in_flight);
+            all.extend(stream_ids_refusal(in_flight, workers));
+        }
+    }
+    all.sort();
+    all.dedup();
+    all
+}
+
+/// Operations in flight of each point of one variant, as far as it is known.
+fn points_in_flight(settings: &Settings) -> Vec<usize> {
     let outlook = settings.procedure.outlook();
     let points = outlook.points.into_iter().chain(outlook.up_to);
     let in_flight = points.map(|point| match point {
-        Point::Threads(threads) => threads,
-        Point::Rate(_) => client.in_flight_max,
+        Point::Threads(threads) => threads as usize,
+        Point::Rate(_) => settings.client.in_flight_max as usize,
     });
-    let in_flight = in_flight.max().unwrap_or(1) as usize;
+    in_flight.collect()
+}
+
+/// The connections of one variant at its most crowded point.
+fn connections(settings: &Settings) -> Connections {
+    let client = &settings.client;
+    let in_flight = points_in_flight(settings).into_iter().max().unwrap_or(1);
     let (nodes, files_each) = match &settings.target {
         Target::Local(local) => (local.nodes, 1),
         // It may have more: the engine looks again when it knows them.
@@ -147,6 +226,32 @@ fn connections(settings: &Settings) -> Connections {
         nodes: nodes.max(1),
         files_each,
     }
+}
+
+/// Other programs that keep this machine's CPUs busy now, as far as the kernel tells: what runs
+/// beside them will not be believed (V18). None: they do not, or nobody can tell.
+pub fn busy_neighbours() -> Option<String> {
+    let text = std::fs::read_to_string("/proc/pressure/cpu").ok()?;
+    let share = waited_share(&text)?;
+    let [limit, _] = Limits::default().others_pressure_share;
+    (share > limit).then(|| {
+        format!(
+            "other programs keep this machine busy: in the last 10 s some task waited for a CPU \
+             {:.0} % of the time, and trials beside them are not believed above {:.0} % (V18); end \
+             them, or say CASSAY_SHARED_MACHINE=1 where that cannot be",
+            share * 100.0,
+            limit * 100.0
+        )
+    })
+}
+
+/// The share of the last 10 s in which some task waited, as `/proc/pressure` has it.
+fn waited_share(text: &str) -> Option<f64> {
+    let some = text.lines().find_map(|line| line.strip_prefix("some "))?;
+    let avg10 = some
+        .split(' ')
+        .find_map(|word| word.strip_prefix("avg10="))?;
+    Some(avg10.parse::<f64>().ok()? / 100.0)
 }
 
 /// For the notes of a study: a sentence for each thing that its run will go without.

@@ -3,14 +3,17 @@
 //! Read when the configuration of the measured window is in place. What cannot be read is written
 //! down as unseen, with the reason: a number without its configuration is still a number.
 
+mod asked;
 mod machines;
 mod places;
+
+use self::asked::SchemaAsked;
 
 use super::gather;
 use super::running::Running;
 use anyhow::Result;
 use cluster::doctor::{Examined, Level};
-use cluster::{Effect, NodeConfiguration, Proof, SchemaOption};
+use cluster::{Effect, NodeConfiguration, Proof};
 use std::collections::BTreeMap;
 use store::record::{
     FORMAT, HostRecord, HostSettingRecord, NodeRecord, NodesRecord, ProofOutcome, ProofRecord,
@@ -19,7 +22,7 @@ use study::settings::{Keyspace, Settings, Target};
 use workload::Program;
 
 /// `nodes.json` of a trial whose keyspace is there. `asked` is what the study says of its tables;
-/// none where they are not made by the study.
+/// none where an import's own statements do.
 pub fn record(
     running: &Running,
     settings: &Settings,
@@ -232,16 +235,13 @@ fn beside_tables(
     program: &Program,
     asked: Option<&Keyspace>,
 ) -> Result<Vec<ProofRecord>> {
-    let options = |asked_of: fn(&Keyspace) -> Vec<(String, serde_json::Value)>| {
-        let all = asked.map(asked_of).unwrap_or_default().into_iter();
-        let option = |(name, value)| SchemaOption { name, value };
-        all.map(option).collect::<Vec<_>>()
-    };
     let (cluster, keyspace) = (&running.cluster, program.keyspace());
-    let of_itself = options(Keyspace::asked_of_itself);
-    proofs.extend(cluster.keyspace_proofs(keyspace, &of_itself)?);
-    let of_tables = options(Keyspace::asked_options);
-    proofs.extend(cluster.table_proofs(keyspace, &program.tables(), &of_tables)?);
+    if cluster.is_null_server()? {
+        return Ok(proofs.into_iter().map(proof_record).collect());
+    }
+    let asked = SchemaAsked::of(program, asked);
+    proofs.extend(cluster.keyspace_proofs(keyspace, &asked.of_keyspace)?);
+    proofs.extend(cluster.table_proofs(keyspace, &asked.of_tables)?);
     Ok(proofs.into_iter().map(proof_record).collect())
 }
 

@@ -44,6 +44,8 @@ pub struct Offer<'o> {
     pub written: Option<Arc<Written>>,
     /// What is broken on purpose while it is measured.
     pub faults: &'o [Fault],
+    /// Whether it may rise slowly: nothing of the rise is in a window.
+    pub may_rise: bool,
 }
 
 /// What a phase came to.
@@ -108,6 +110,7 @@ impl Offer<'_> {
             keeps: Keeps::Nothing,
             written: None,
             faults: &[],
+            may_rise: true,
         }
     }
 }
@@ -118,6 +121,7 @@ pub fn config(
     program: &Arc<Program>,
     running: &Running,
     offer: &Offer<'_>,
+    rise: Duration,
 ) -> Config {
     let client = &settings.client;
     let cpus = running.client_cpus(client);
@@ -131,6 +135,7 @@ pub fn config(
         nodes: running.nodes(),
         access: running.access(client.compression),
         schedule: offer.schedule,
+        rise: if offer.may_rise { rise } else { Duration::ZERO },
         first_operation: offer.first_operation,
         limit: offer.limit,
         window: offer.window,

@@ -6,7 +6,8 @@
 
 use super::running::Running;
 use anyhow::{Context, Error, Result, anyhow};
-use cluster::{Cluster, Dirs, ServerError, Session};
+use cluster::{Cluster, Dirs, Permit, ServerError, Session};
+use cql::value::CqlType;
 use std::collections::BTreeSet;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -50,6 +51,12 @@ pub fn prepare(
     say: &mut dyn FnMut(&str),
 ) -> Result<Prepared> {
     let running = Running::start(target, dirs, say)?;
+    // A keyspace of a name of our own is all that it makes.
+    running.cluster.permit(Permit {
+        makes: true,
+        run: "check".to_owned(),
+        ..Permit::default()
+    });
     let ask = Ask { checked, stop };
     ask.prepare(&running.cluster, say)
 }
@@ -146,7 +153,11 @@ impl Ask<'_> {
                 return Ok(());
             }
             match session.prepare(cql) {
-                Ok(takes) => self.checked.compare(number, &takes, &mut prepared.mistakes),
+                Ok(found) => {
+                    let takes = found.bind_columns.into_iter().map(|marker| marker.typ);
+                    let takes: Vec<CqlType> = takes.collect();
+                    self.checked.compare(number, &takes, &mut prepared.mistakes);
+                }
                 Err(error) => {
                     let words = refusal(&prepared.node, error)?;
                     self.checked.refuse(number, &words, &mut prepared.mistakes);

@@ -267,6 +267,10 @@ fn rerun(study: &Study) -> String {
             SecretSource::Named(_) | SecretSource::Held(_) => {}
         }
     }
+    let allow = &overrides.granted.allow;
+    if !allow.is_empty() {
+        option("--allow", &allow.to_string());
+    }
     if overrides.granted.trust {
         words.push("--trust".to_owned());
     }

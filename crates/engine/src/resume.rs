@@ -3,16 +3,17 @@
 use super::{Engine, Event, Options, Outcome};
 use crate::asked;
 use crate::needs;
+use crate::preflight;
 use crate::record;
 use analysis::Finding;
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use store::record::{AddedRecord, ComparisonRecord, FORMAT, FindingsRecord};
 use store::record::{JournalEvent, TrialFinding};
 use store::{Damage, RunWriter, Salvaged};
 use study::plan::Plan;
-use study::resolve::resolve;
+use study::resolve::{StudyError, resolve};
 use study::settings::{Granted, Study};
 
 /// A run that can be taken up again, with its study resolved as it was.
@@ -48,10 +49,10 @@ impl Interrupted {
         let overrides = record::overrides_of(&run.plan, granted);
         let source = Some(run.plan.resolved.source.as_str()).filter(|source| !source.is_empty());
         let mut study = resolve(source.unwrap_or("study.yaml"), &text, &overrides)
-            .map_err(|mistakes| anyhow!("{mistakes}"))
+            .map_err(StudyError::Mistakes)
             .context("resolve the run's study again")?;
         study.added.clone_from(&run.added);
-        let plan = study::plan::plan(&study).map_err(|why| anyhow!(why))?;
+        let plan = study::plan::plan(&study)?;
         let again = record::plan_record(&study, &plan, version);
         let trials = |plan: &store::record::PlanRecord| serde_json::to_value(&plan.trials);
         if trials(&again)? != trials(&run.plan)? {
@@ -114,7 +115,7 @@ impl Interrupted {
         }
         let mut longer = self.study.clone();
         longer.added.push(blocks);
-        let plan = study::plan::plan(&longer).map_err(|why| anyhow!(why))?;
+        let plan = study::plan::plan(&longer)?;
         let trials = plan.trials[self.plan.trials.len()..].iter();
         self.adding = Some(AddedRecord {
             format: FORMAT,
@@ -149,7 +150,10 @@ impl Interrupted {
     /// # Errors
     /// As [`super::run`]; or another process still writes the run.
     pub fn resume(&self, options: &Options<'_>, events: &mut dyn FnMut(Event)) -> Result<Outcome> {
-        needs::check(&self.study)?;
+        needs::check(&self.study, &self.plan, &options.dirs)?;
+        let run = self.path.file_name().unwrap_or_default().to_string_lossy();
+        let said = preflight::check(&self.study, &self.plan, &options.dirs, &run)?;
+        said.into_iter().for_each(|said| events(Event::Said(said)));
         let mut writer = RunWriter::resume(&self.path)?;
         if let Some(added) = &self.adding {
             writer.extend(added)?;

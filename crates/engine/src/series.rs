@@ -6,12 +6,13 @@
 
 pub mod import;
 
-use anyhow::{Context, Result};
-use import::{line_up, read_esxtop, read_prometheus};
+use anyhow::{Context, Result, bail, ensure};
+use import::{Series, line_up, read_esxtop, read_prometheus};
 use measure::clock::SECOND_NS;
+use std::io::Read;
 use std::path::Path;
-use store::RunWriter;
-use store::record::TrialFinding;
+use store::record::{JournalEvent, TrialFinding};
+use store::{Run, RunWriter};
 use study::inputs::located;
 use study::settings::{Import, Study};
 
@@ -53,21 +54,107 @@ fn add(
         }
         Import::PrometheusUrl { .. } => return Ok(String::new()),
     };
+    let name = probe_name(probe, Path::new(file));
+    lay(
+        &Laid {
+            probe,
+            file,
+            name,
+            series,
+        },
+        trials,
+        writer,
+    )
+}
+
+/// What the columns of `esxtop -b` begin with.
+const ESXTOP: &[u8] = b"\"(PDH-CSV";
+
+/// Lays a file of another tool beside the trials of a run that has come to its end. Which tool it
+/// is of, its first bytes say; `columns` are those that are taken, or the usual ones. A sentence of
+/// what came to it.
+///
+/// # Errors
+/// The file is of no tool that is known, has no time in common with the run, or was laid beside it
+/// before; the run has not come to its end, or is written by another process.
+pub fn import_file(run: &Run, file: &Path, columns: &[String]) -> Result<String> {
+    ensure!(
+        run.findings.is_some(),
+        "{} has not come to its end: nothing can be laid beside it yet",
+        run.path.display()
+    );
+    let mut first = [0; ESXTOP.len()];
+    let is_esxtop = file.is_file()
+        && std::fs::File::open(file)
+            .and_then(|mut opened| opened.read_exact(&mut first))
+            .is_ok()
+        && first == ESXTOP;
+    let (probe, series) = match is_esxtop {
+        true => ("esxtop", read_esxtop(file, columns)?),
+        false => ("prometheus", read_prometheus(file, columns)?),
+    };
+    let findings = run.trial_findings();
+    let slug_of = |finding: &TrialFinding| {
+        let mut planned = run.plan.trials.iter();
+        let planned = planned.find(|trial| trial.index == finding.index);
+        planned.map(|trial| trial.slug.clone())
+    };
+    let trials = findings.iter().filter_map(|one| Some((slug_of(one)?, one)));
+    let trials: Vec<(String, &TrialFinding)> = trials.collect();
+    let name = probe_name(probe, file);
+    let place = |slug: &str| run.path.join("trials").join(slug).join("probes");
+    let is_there = |(slug, _): &&(String, _)| place(slug).join(format!("{name}.ndjson")).exists();
+    if let Some((slug, _)) = trials.iter().find(is_there) {
+        bail!("{name} was laid beside {slug} of this run before, and what is recorded stays");
+    }
+    let mut writer = RunWriter::reopen(&run.path)?;
+    let shown = file.display().to_string();
+    let laid = Laid {
+        probe,
+        file: &shown,
+        name,
+        series,
+    };
+    let said = lay(&laid, &trials, &mut writer)?;
+    writer.journal(None, JournalEvent::Imported(said.clone()))?;
+    Ok(said)
+}
+
+/// Series that are to be laid beside trials.
+struct Laid<'l> {
+    probe: &'static str,
+    file: &'l str,
+    name: String,
+    series: Vec<Series>,
+}
+
+/// Two files of one kind must not take each other's name.
+fn probe_name(probe: &str, file: &Path) -> String {
+    let stem = file.file_stem().map(|stem| stem.to_string_lossy());
+    format!("{probe}-{}", plain(&stem.unwrap_or_default()))
+}
+
+fn lay(
+    laid: &Laid<'_>,
+    trials: &[(String, &TrialFinding)],
+    writer: &mut RunWriter,
+) -> Result<String> {
+    let Laid {
+        probe,
+        file,
+        name,
+        series,
+    } = laid;
     let spans: Vec<(u64, u64)> = trials.iter().map(|(_, trial)| span(trial)).collect();
     let from_ns = spans.iter().map(|span| span.0).min();
     let to_ns = spans.iter().map(|span| span.1).max();
     let whole = from_ns.zip(to_ns).context("no trial has ended")?;
     // Asked for the whole run first, for the message if nothing of it fits.
-    let points = line_up(probe, &series, whole)?.len();
-    // Two files of one kind must not take each other's name.
-    let stem = Path::new(file)
-        .file_stem()
-        .map(|stem| stem.to_string_lossy());
-    let name = format!("{probe}-{}", plain(&stem.unwrap_or_default()));
+    let points = line_up(probe, series, whole)?.len();
     for ((slug, _), span) in trials.iter().zip(spans) {
         // A trial between two points has none.
-        if let Ok(samples) = line_up(probe, &series, span) {
-            writer.write_imported(slug, &name, &samples)?;
+        if let Ok(samples) = line_up(probe, series, span) {
+            writer.write_imported(slug, name, &samples)?;
         }
     }
     Ok(format!(

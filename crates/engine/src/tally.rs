@@ -1,7 +1,7 @@
 //! What a trial has seen: the measured window summed up, and both sides' counts of operations.
 
 use analysis::blocks::Blocks;
-use analysis::rules::Window;
+use analysis::rules::{Found, Window};
 use analysis::series;
 use measure::interval::CheckCounts;
 use measure::outcome::OutcomeCounts;
@@ -93,6 +93,22 @@ impl Tally {
     /// Tries after the first one of operations of the population.
     pub fn retries(&self) -> u64 {
         self.all.counts.retries
+    }
+
+    /// Operations that ended per second in the second half of the window, failed ones too.
+    pub fn later_ended_per_s(&self) -> f64 {
+        let rates = &self.window.ops_per_s;
+        let failed: u64 = self.window.errors.iter().map(|(_, count)| count).sum();
+        series::mean(&rates[rates.len() / 2..]) + failed as f64 / self.window.seconds.max(1e-9)
+    }
+
+    /// Of the kinds that `finds` names, by their numbers: reads, and those that found nothing.
+    pub fn found(&self, finds: &[bool]) -> Found {
+        let kinds = self.kinds.iter().zip(finds).filter(|(_, finds)| **finds);
+        kinds.fold(Found::default(), |sum, (kind, _)| Found {
+            reads: sum.reads + kind.ok,
+            nothing: sum.nothing + kind.counts.rows_missing.min(kind.ok),
+        })
     }
 
     /// Length of the whole run, seconds.

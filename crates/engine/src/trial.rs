@@ -1,7 +1,7 @@
 //! One trial on a running target: prepare the data, offer load, verify, judge.
 
 mod count;
-mod data;
+pub mod data;
 pub mod endured;
 mod faults;
 pub mod finding;
@@ -14,9 +14,11 @@ mod step;
 use super::course::Course;
 use super::event::Event;
 use super::gather::{Gather, Looked};
+use super::guard;
 use super::nodes;
 use super::offer::{self, Offer, Offered};
 use super::running::Running;
+use super::schema_check;
 use super::tally::{Answered, Tally};
 use super::timeline::Timeline;
 use analysis::procedure::Role;
@@ -32,8 +34,8 @@ use std::sync::atomic::AtomicBool;
 use store::record::{PartRecord, TrialFinding, TrialRecord};
 use store::{RunWriter, TrialWriter};
 use study::inputs::Inputs;
-use study::plan::{PhaseKind, Trial};
-use study::settings::Settings;
+use study::plan::{PhaseKind, RowsBefore, Trial};
+use study::settings::{Guard, Settings};
 use workload::{Program, Stage};
 
 /// What one trial needs.
@@ -54,6 +56,8 @@ pub struct TrialRun<'a> {
     pub step: Option<&'a Step>,
     /// Whether it is the first of its variant.
     pub is_first: bool,
+    /// The rows that it begins with.
+    pub rows: RowsBefore,
     /// Whether the trial before it was too much for the target.
     pub after_too_much: bool,
     /// What the instrument can do, op/s, each time that it was measured.
@@ -66,6 +70,8 @@ pub struct TrialRun<'a> {
     pub events: &'a mut dyn FnMut(Event),
     /// Set by Ctrl-C.
     pub interrupt: &'a AtomicBool,
+    /// Ends its load where that is too much for others; none: nobody is to be guarded.
+    pub guard: Option<Guard>,
 }
 
 /// What came of a trial.
@@ -74,9 +80,9 @@ pub enum TrialEnd {
     Finished(Box<TrialFinding>),
     /// Ctrl-C: it counts as not done.
     Interrupted,
-    /// A node died, as the words say: the finding is invalid, and the run cannot go on with this
-    /// target.
-    TargetLost(Box<TrialFinding>, String),
+    /// A node died, or the load was too much for others who use the target, as the words say: the
+    /// finding is invalid, and the run does not go on with this target.
+    Stopped(Box<TrialFinding>, String),
 }
 
 /// What a trial has gathered so far: the evidence and the finding as far as they are known, and
@@ -149,7 +155,7 @@ impl TrialRun<'_> {
                 TrialEnd::Finished(Box::new(finding))
             }
         };
-        if let TrialEnd::Finished(finding) | TrialEnd::TargetLost(finding, _) = &mut end {
+        if let TrialEnd::Finished(finding) | TrialEnd::Stopped(finding, _) = &mut end {
             self.recovered(finding, state.writer.path())?;
             state.writer.write_overview(finding)?;
         }
@@ -190,6 +196,7 @@ impl TrialRun<'_> {
                     self.begin_phase(PhaseKind::Schema, state)?;
                 }
                 self.execute(running, &step.before)?;
+                self.check_schema(running, state)?;
                 self.settle(running, state)?;
             }
             None => {
@@ -213,6 +220,23 @@ impl TrialRun<'_> {
         state.timeline.end();
         self.end_count(running, state)?;
         Ok(None)
+    }
+
+    /// Makes sure that the tables are those that the statements were made for. A null target has
+    /// those that it was given, and no rows: it says nothing of Cassandra.
+    fn check_schema(&mut self, running: &Running, state: &mut State) -> Result<()> {
+        if running.is_null() || running.cluster.is_null_server()? {
+            self.rows.are_said = false;
+            return Ok(());
+        }
+        let mut session = running.cluster.session()?;
+        let (program, not_compared) = schema_check::checked(&mut session, &self.program)?;
+        self.program = program;
+        for why in &not_compared {
+            (self.events)(Event::Said(format!("note: {why}")));
+        }
+        state.evidence.not_compared = not_compared;
+        Ok(())
     }
 
     /// Writes down what the nodes are and how they are set, and who they are.
@@ -252,7 +276,7 @@ impl TrialRun<'_> {
 
     /// Warm-up and measured window, in one run of the engine: nothing is reconnected in between.
     fn measure(&mut self, running: &mut Running, state: &mut State) -> Result<Option<TrialEnd>> {
-        let mut course = Course::new(self.settings);
+        let mut course = Course::new(self.settings, guard::rise(self.guard.as_ref()));
         self.begin_written(running);
         let schedule = offer::schedule(self.trial.point, self.settings.poisson);
         let offer = Offer {
@@ -310,7 +334,11 @@ impl TrialRun<'_> {
         let Some(errors) = offered.errors_words() else {
             return;
         };
-        state.evidence.causes = running.cluster.causes(&state.log_marks);
+        let nodes_count = running.cluster.nodes().len();
+        let summary = &offered.summary;
+        let at = load::failures::words(&summary.failures, nodes_count, summary.start_ns);
+        let causes = running.cluster.causes(&state.log_marks);
+        state.evidence.causes = at.into_iter().chain(causes).collect();
         let said = [&[errors][..], &state.evidence.causes].concat();
         (self.events)(Event::Said(said.join("; ")));
     }

@@ -2,8 +2,8 @@
 //! limits, links, volumes, figures.
 //!
 //! [`Hosts::make`] makes stand-ins for machines, [`process`] starts what runs on them or on this
-//! machine, and [`probe`] reads what the kernel says of both while work goes on. What runs there is
-//! not known here.
+//! machine, and [`probe`] reads what the kernel says of both while work goes on. No code here
+//! depends on what runs there; some limits have their reasons in what a JVM or a commit log needs.
 
 mod able;
 mod agent;

@@ -1,4 +1,5 @@
-//! What hosts are asked to be. Only descriptions: making one of these touches nothing but memory.
+//! What hosts are asked to be: descriptions, and what follows from them by arithmetic. Making one
+//! of these touches nothing but memory.
 
 use crate::sights::DiskWork;
 use serde::{Deserialize, Serialize};

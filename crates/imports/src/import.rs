@@ -143,6 +143,16 @@ pub enum StepLimit {
     },
 }
 
+impl StepLimit {
+    /// The number of operations that ends it at the latest, if one does.
+    pub fn operations(self) -> Option<u64> {
+        match self {
+            StepLimit::Operations(count) | StepLimit::Either(count, _) => Some(count),
+            StepLimit::Duration(_) | StepLimit::Uncertainty { .. } => None,
+        }
+    }
+}
+
 /// How much is asked at a time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Offer {

@@ -18,6 +18,8 @@ mod values;
 mod words;
 
 #[cfg(test)]
+mod effects;
+#[cfg(test)]
 mod tests;
 
 /// What a command line that runs nothing is answered with: help, the shape of a distribution, the

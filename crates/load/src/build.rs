@@ -109,7 +109,7 @@ pub(crate) fn build<W: World>(
         frame_bytes_max,
         scratch: Vec::with_capacity(frame_bytes_max),
         plain: Vec::with_capacity(64 << 10),
-        end: WorkerEnd::with_room(),
+        end: WorkerEnd::with_room(config.nodes.len()),
         world,
     };
     adopt_all(&mut worker, links)?;
@@ -149,15 +149,20 @@ fn number_end(config: &Config) -> u64 {
 
 /// Where the operations of worker number `index` come from.
 fn source(config: &Config, index: u64, in_flight: u32) -> DueTimes {
-    let workers = config.workers as u64;
-    match Arrivals::new(config.schedule, index, workers, config.first_operation) {
+    let (workers, rise) = (config.workers as u64, config.rise);
+    let seed = config.first_operation;
+    match Arrivals::new(config.schedule, rise, index, workers, seed) {
         Some(arrivals) => DueTimes::Open {
             arrivals,
             start_ns: 0,
         },
         None => {
             let mut freed_ns = VecDeque::with_capacity(in_flight as usize + 1);
-            freed_ns.resize(in_flight as usize, 0);
+            freed_ns.extend((0..u64::from(in_flight)).map(|slot| {
+                let before = u128::from(slot * workers + index);
+                let all = u128::from(in_flight_of(config).max(1));
+                (rise.as_nanos() * before / all) as u64
+            }));
             DueTimes::Closed { freed_ns }
         }
     }

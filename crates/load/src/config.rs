@@ -1,5 +1,6 @@
 //! What a run of the engine is told, and what it tells at its end.
 
+use crate::failures::NodeFailures;
 use crate::history::History;
 use crate::ledger::{Keeps, Ledger};
 use crate::schedule::Schedule;
@@ -28,6 +29,9 @@ pub struct Config {
     pub access: Access,
     /// When operations are due.
     pub schedule: Schedule,
+    /// How long the load takes to rise linearly from nothing to all of it: a rate to its value, a
+    /// closed loop to all of its operations in flight.
+    pub rise: Duration,
     /// Number of the first operation.
     pub first_operation: u64,
     /// When to stop issuing.
@@ -178,6 +182,8 @@ pub struct Summary {
     pub connections: usize,
     /// The first message of each kind of error, with the node it came from.
     pub first_errors: Vec<FirstError>,
+    /// Failed operations of each node that has some.
+    pub failures: Vec<NodeFailures>,
     /// Which writes were acknowledged, if the run was to write that down.
     pub ledger: Option<Arc<Ledger>>,
     /// What was asked of registers and answered, if the run was to write that down.
@@ -196,6 +202,7 @@ impl Summary {
             realtime: config.realtime,
             connections,
             first_errors: Vec::new(),
+            failures: Vec::new(),
             ledger: None,
             history: None,
         }

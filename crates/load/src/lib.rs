@@ -14,6 +14,7 @@ mod connect;
 mod connection;
 mod control;
 mod facts;
+pub mod failures;
 mod hiccups;
 mod history;
 mod inflight;
@@ -39,7 +40,7 @@ pub use config::{
 pub use cql::Compression;
 pub use history::{HISTORY_OPERATIONS_MAX, Happened, History};
 pub use ledger::{Keeps, LEDGER_OPERATIONS_MAX, Ledger, TIMED_OPERATIONS_MAX, WriteState};
-pub use room::{Connections, Room};
+pub use room::{Connections, Room, stream_ids_refusal};
 pub use run::{Load, Next, run};
 pub use schedule::Schedule;
 pub use written::{Lost, Missed, MissedRow, Outcomes, Recorded, Written};

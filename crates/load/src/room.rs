@@ -42,6 +42,19 @@ fn ports(text: &str) -> Option<u64> {
     (last.checked_sub(first)?).checked_add(1)
 }
 
+/// Why so many workers cannot have so many operations in flight, and what to do; none if they can.
+pub fn stream_ids_refusal(in_flight: usize, workers: usize) -> Option<String> {
+    let each = inflight::SLOTS_MAX;
+    let most = each.saturating_mul(workers);
+    (in_flight > most).then(|| {
+        format!(
+            "{in_flight} operations in flight (`client.in_flight_max`, or the threads of a load) \
+             are more than the {most} that {workers} worker(s) (`client.workers`) can hold, each \
+             with {each} stream ids of CQL: lower it, or use more workers"
+        )
+    })
+}
+
 /// Connections that are asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Connections {

@@ -6,14 +6,14 @@ use crate::connect::{self, Reconnector};
 use crate::connection::Link;
 use crate::control::Control;
 use crate::facts::Facts;
+use crate::failures;
 use crate::hiccups::Watch;
 use crate::history::History;
-use crate::inflight::SLOTS_MAX;
 use crate::ledger::{Keeps, LEDGER_OPERATIONS_MAX, Ledger};
 use crate::merge::Merger;
 use crate::own::{Turn, own};
 use crate::recorder::{PARTS_PER_WORKER, Part, Recorder};
-use crate::room::{Connections, Room};
+use crate::room::{Connections, Room, stream_ids_refusal};
 use crate::schedule::Schedule;
 use crate::worker::WorkerEnd;
 use crate::world::{Net, Parts};
@@ -269,13 +269,11 @@ fn check(config: &Config) -> Result<(), LoadError> {
     }
     asked.make_room();
     let in_flight = in_flight_of(config);
-    let most = SLOTS_MAX * config.workers;
-    if in_flight == 0 || in_flight as usize > most {
-        return refuse(format!(
-            "{in_flight} operations in flight: must be 1 to {most} with {} worker(s), since CQL \
-             has {SLOTS_MAX} stream ids; use more workers",
-            config.workers
-        ));
+    if in_flight == 0 {
+        return refuse("operations in flight must be at least 1".to_owned());
+    }
+    if let Some(why) = stream_ids_refusal(in_flight as usize, config.workers) {
+        return refuse(why);
     }
     if (in_flight as usize) < config.workers {
         return refuse(format!(
@@ -291,20 +289,15 @@ fn check(config: &Config) -> Result<(), LoadError> {
             "{count} operations: a ledger keeps at most {LEDGER_OPERATIONS_MAX}; run without one"
         ));
     }
-    let rates = match config.schedule {
-        Schedule::Closed { .. } => vec![],
-        Schedule::Fixed { ops_per_s } | Schedule::Poisson { ops_per_s } => vec![ops_per_s],
-        Schedule::Ramp {
-            from_ops_per_s,
-            to_ops_per_s,
-            ..
-        } => vec![from_ops_per_s, to_ops_per_s],
-    };
-    match rates.iter().find(|rate| !(0.001..=1e9).contains(*rate)) {
-        Some(rate) => refuse(format!(
-            "{rate} operations per second: must be 0.001 to 1e9"
-        )),
-        None => Ok(()),
+    match config.schedule {
+        Schedule::Fixed { ops_per_s } | Schedule::Poisson { ops_per_s }
+            if !(0.001..=1e9).contains(&ops_per_s) =>
+        {
+            refuse(format!(
+                "{ops_per_s} operations per second: must be 0.001 to 1e9"
+            ))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -416,7 +409,7 @@ impl Workers {
         self.finished.store(true, Ordering::Relaxed);
         let workers = self.handles.len() as u64;
         let mut summary = self.summary.clone();
-        let (mut parts, mut histories) = (Vec::new(), Vec::new());
+        let (mut parts, mut histories, mut failures) = (Vec::new(), Vec::new(), Vec::new());
         for (index, handle) in std::mem::take(&mut self.handles).into_iter().enumerate() {
             let end = handle
                 .join()
@@ -432,6 +425,7 @@ impl Workers {
             summary.next_operation = summary.next_operation.max(before);
             parts.extend(end.ledger);
             histories.extend(end.history);
+            failures::add(&mut failures, &end.failures);
             for (outcome, node, message) in end.first_errors.iter() {
                 let known = &mut summary.first_errors;
                 if known.iter().all(|known| known.outcome != outcome) {
@@ -443,6 +437,7 @@ impl Workers {
                 }
             }
         }
+        summary.failures = failures::named(&failures, &self.nodes);
         let first = self.summary.next_operation;
         summary.history = (!histories.is_empty()).then(|| Arc::new(History::new(first, histories)));
         summary.ledger = self

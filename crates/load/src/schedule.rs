@@ -25,15 +25,6 @@ pub enum Schedule {
         /// Mean operations per second over all workers.
         ops_per_s: f64,
     },
-    /// A rate that changes linearly, and stays at its end value afterwards.
-    Ramp {
-        /// Rate at the start line.
-        from_ops_per_s: f64,
-        /// Rate at the end of the ramp.
-        to_ops_per_s: f64,
-        /// Length of the ramp.
-        over: Duration,
-    },
 }
 
 impl Schedule {
@@ -45,7 +36,15 @@ impl Schedule {
 
 /// The due times of one worker's operations, one after the other, in ns since the start line.
 #[derive(Clone, Debug)]
-pub(crate) enum Arrivals {
+pub(crate) struct Arrivals {
+    even: Even,
+    /// How long the rate takes to rise to its value, ns.
+    rise_ns: u64,
+}
+
+/// The same, as if the rate were there from the start line on.
+#[derive(Clone, Debug)]
+enum Even {
     /// Bresenham's line: no drift, however long the run and whatever the rate.
     Fixed {
         next_ns: u64,
@@ -59,28 +58,83 @@ pub(crate) enum Arrivals {
         mean_ns: f64,
         draws: Draws,
     },
-    Ramp {
-        index: u64,
-        step: u64,
-        from: f64,
-        to: f64,
-        over_s: f64,
-    },
 }
 
 /// Rates are kept in thousandths of an operation per second, so that a fixed rate is exact.
 const RATE_UNITS: f64 = 1_000.0;
 
 impl Arrivals {
-    /// The arrivals of worker `worker` of `workers`; none for a closed loop.
-    pub fn new(schedule: Schedule, worker: u64, workers: u64, seed: u64) -> Option<Arrivals> {
+    /// The arrivals of worker `worker` of `workers`; none for a closed loop. The rate rises
+    /// linearly from nothing to its value over `rise`.
+    pub fn new(
+        schedule: Schedule,
+        rise: Duration,
+        worker: u64,
+        workers: u64,
+        seed: u64,
+    ) -> Option<Arrivals> {
+        Some(Arrivals {
+            even: Even::new(schedule, worker, workers, seed)?,
+            rise_ns: rise.as_nanos() as u64,
+        })
+    }
+
+    /// When the next operation is due, in ns since the start line.
+    #[inline]
+    pub fn next_ns(&self) -> u64 {
+        risen_ns(self.even.next_ns(), self.rise_ns)
+    }
+
+    /// Moves on to the operation after.
+    #[inline]
+    pub fn advance(&mut self) {
+        self.even.advance();
+    }
+
+    /// Moves past all that is due before `until_ns`, and says how many that were: exactly, but of
+    /// Poisson arrivals the mean number.
+    pub fn skip_until(&mut self, until_ns: u64) -> u64 {
+        // A little less than all of them at once, whichever way the root was rounded.
+        let even_ns = even_ns(until_ns, self.rise_ns);
+        let mut count = self.even.skip_until(even_ns);
+        while self.next_ns() < until_ns {
+            self.advance();
+            count += 1;
+        }
+        count
+    }
+}
+
+/// When the operation is due that would be due at `even_ns` if the rate were there at once: where a
+/// rate R has risen linearly over T, R·t²/2T operations were due before t ≤ T, and R·T/2 in T.
+#[inline]
+fn risen_ns(even_ns: u64, rise_ns: u64) -> u64 {
+    match even_ns < rise_ns / 2 {
+        true => (2.0 * even_ns as f64 * rise_ns as f64).sqrt() as u64,
+        false => even_ns + rise_ns / 2,
+    }
+}
+
+/// A time that [`risen_ns`] brings to `until_ns` or at most a few µs before.
+fn even_ns(until_ns: u64, rise_ns: u64) -> u64 {
+    match until_ns < rise_ns {
+        true => {
+            let even = until_ns as f64 * until_ns as f64 / (2.0 * rise_ns as f64);
+            (even as u64).saturating_sub(1)
+        }
+        false => (until_ns - rise_ns).saturating_add(rise_ns.div_ceil(2)),
+    }
+}
+
+impl Even {
+    fn new(schedule: Schedule, worker: u64, workers: u64, seed: u64) -> Option<Even> {
         match schedule {
             Schedule::Closed { .. } => None,
             Schedule::Fixed { ops_per_s } => {
                 let divisor = (ops_per_s * RATE_UNITS).round().max(1.0) as u128;
                 let period = |ops: u64| u128::from(ops) * (RATE_UNITS * 1e9) as u128;
                 let (first, step) = (period(worker), period(workers));
-                Some(Arrivals::Fixed {
+                Some(Even::Fixed {
                     next_ns: (first / divisor) as u64,
                     rest: first % divisor,
                     step_ns: (step / divisor) as u64,
@@ -90,7 +144,7 @@ impl Arrivals {
             }
             Schedule::Poisson { ops_per_s } => {
                 let mean_ns = 1e9 * workers as f64 / ops_per_s;
-                let mut arrivals = Arrivals::Poisson {
+                let mut arrivals = Even::Poisson {
                     next_ns: 0.0,
                     mean_ns,
                     draws: Draws::sequence(mix(seed ^ mix(worker + 1))),
@@ -98,41 +152,21 @@ impl Arrivals {
                 arrivals.advance();
                 Some(arrivals)
             }
-            Schedule::Ramp {
-                from_ops_per_s,
-                to_ops_per_s,
-                over,
-            } => Some(Arrivals::Ramp {
-                index: worker,
-                step: workers,
-                from: from_ops_per_s,
-                to: to_ops_per_s,
-                over_s: over.as_secs_f64().max(1e-9),
-            }),
         }
     }
 
-    /// When the next operation is due, in ns since the start line.
     #[inline]
-    pub fn next_ns(&self) -> u64 {
+    fn next_ns(&self) -> u64 {
         match *self {
-            Arrivals::Fixed { next_ns, .. } => next_ns,
-            Arrivals::Poisson { next_ns, .. } => next_ns as u64,
-            Arrivals::Ramp {
-                index,
-                from,
-                to,
-                over_s,
-                ..
-            } => (ramp_due_s(index as f64, from, to, over_s) * 1e9) as u64,
+            Even::Fixed { next_ns, .. } => next_ns,
+            Even::Poisson { next_ns, .. } => next_ns as u64,
         }
     }
 
-    /// Moves on to the operation after.
     #[inline]
-    pub fn advance(&mut self) {
+    fn advance(&mut self) {
         match self {
-            Arrivals::Fixed {
+            Even::Fixed {
                 next_ns,
                 rest,
                 step_ns,
@@ -146,25 +180,20 @@ impl Arrivals {
                     *next_ns += 1;
                 }
             }
-            Arrivals::Poisson {
+            Even::Poisson {
                 next_ns,
                 mean_ns,
                 draws,
             } => *next_ns += -draws.unit().ln() * *mean_ns,
-            Arrivals::Ramp { index, step, .. } => *index += *step,
         }
     }
-}
 
-impl Arrivals {
-    /// Moves past all that is due before `until_ns`, and says how many that were: exactly, but of
-    /// Poisson arrivals the mean number.
-    pub fn skip_until(&mut self, until_ns: u64) -> u64 {
+    fn skip_until(&mut self, until_ns: u64) -> u64 {
         if self.next_ns() >= until_ns {
             return 0;
         }
         match self {
-            Arrivals::Fixed {
+            Even::Fixed {
                 next_ns,
                 rest,
                 step_ns,
@@ -179,55 +208,15 @@ impl Arrivals {
                 *rest = moved % *divisor;
                 count as u64
             }
-            Arrivals::Poisson {
+            Even::Poisson {
                 next_ns, mean_ns, ..
             } => {
                 let count = ((until_ns as f64 - *next_ns) / *mean_ns).floor() + 1.0;
                 *next_ns += count * *mean_ns;
                 count as u64
             }
-            Arrivals::Ramp {
-                index,
-                step,
-                from,
-                to,
-                over_s,
-            } => {
-                let is_due = |count: u64| {
-                    let index = (*index + count * *step) as f64;
-                    ((ramp_due_s(index, *from, *to, *over_s) * 1e9) as u64) < until_ns
-                };
-                let (mut due, mut beyond) = (0, 1);
-                while is_due(beyond) {
-                    (due, beyond) = (beyond, beyond * 2);
-                }
-                while beyond - due > 1 {
-                    let middle = due + (beyond - due) / 2;
-                    match is_due(middle) {
-                        true => due = middle,
-                        false => beyond = middle,
-                    }
-                }
-                *index += beyond * *step;
-                beyond
-            }
         }
     }
-}
-
-/// Time in seconds at which the integral of the rate reaches `n`: the root of
-/// `from·t + (to − from)·t²/(2·over) = n` inside the ramp, a straight line after it.
-fn ramp_due_s(n: f64, from: f64, to: f64, over_s: f64) -> f64 {
-    let in_ramp = (from + to) / 2.0 * over_s;
-    if n >= in_ramp {
-        return over_s + (n - in_ramp) / to.max(1e-9);
-    }
-    let slope = (to - from) / over_s;
-    if slope.abs() < 1e-12 {
-        return n / from.max(1e-9);
-    }
-    // The stable form of the quadratic's root.
-    2.0 * n / (from + (from * from + 2.0 * slope * n).max(0.0).sqrt())
 }
 
 #[cfg(test)]
@@ -235,10 +224,16 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    const AT_ONCE: Duration = Duration::ZERO;
+
     fn due(schedule: Schedule, workers: u64, count: usize) -> Vec<u64> {
+        due_rising(schedule, AT_ONCE, workers, count)
+    }
+
+    fn due_rising(schedule: Schedule, rise: Duration, workers: u64, count: usize) -> Vec<u64> {
         let mut all: Vec<u64> = (0..workers)
             .flat_map(|worker| {
-                let mut arrivals = Arrivals::new(schedule, worker, workers, 7).unwrap();
+                let mut arrivals = Arrivals::new(schedule, rise, worker, workers, 7).unwrap();
                 (0..count).map(move |_| {
                     let at = arrivals.next_ns();
                     arrivals.advance();
@@ -254,7 +249,8 @@ mod tests {
     #[test]
     fn a_rate_that_does_not_divide_a_second_is_still_exact() {
         for ops_per_s in [300_000.0, 700_000.0, 333.3, 7.0] {
-            let mut arrivals = Arrivals::new(Schedule::Fixed { ops_per_s }, 0, 1, 0).unwrap();
+            let mut arrivals =
+                Arrivals::new(Schedule::Fixed { ops_per_s }, AT_ONCE, 0, 1, 0).unwrap();
             let operations = (ops_per_s * 10.0) as u64;
             for _ in 0..operations {
                 arrivals.advance();
@@ -306,7 +302,7 @@ mod tests {
     #[test]
     fn a_hundred_seconds_of_the_highest_rate_are_skipped_at_once() {
         let second_ns = 1_000_000_000;
-        let at = |schedule| Arrivals::new(schedule, 1, 2, 7).unwrap();
+        let at = |schedule| Arrivals::new(schedule, AT_ONCE, 1, 2, 7).unwrap();
         let mut fixed = at(Schedule::Fixed { ops_per_s: 1e9 });
         assert_eq!(fixed.skip_until(100 * second_ns), 50 * second_ns);
         assert_eq!(fixed.next_ns(), 100 * second_ns + 1);
@@ -316,34 +312,38 @@ mod tests {
         assert!(poisson.next_ns() >= 100 * second_ns);
     }
 
+    /// A cluster that others use is not hit at once by all that it is to bear.
     #[test]
-    fn a_ramp_offers_its_area() {
-        let over = Duration::from_secs(10);
-        let ramp = Schedule::Ramp {
-            from_ops_per_s: 100.0,
-            to_ops_per_s: 300.0,
-            over,
+    fn a_rate_that_rises_offers_the_area_below_its_line_and_is_itself_from_then_on() {
+        let second = |at: &[u64], second: u64| {
+            let in_it = at.iter().filter(|ns| **ns / 1_000_000_000 == second);
+            in_it.count()
         };
-        let at = due(ramp, 3, 1000);
-        let in_ramp = at.iter().filter(|&&ns| ns < 10_000_000_000).count();
-        assert!((1999..=2001).contains(&in_ramp), "{in_ramp}");
-        let down = Schedule::Ramp {
-            from_ops_per_s: 300.0,
-            to_ops_per_s: 100.0,
-            over,
-        };
-        assert!(due(down, 1, 2500).windows(2).all(|pair| pair[0] <= pair[1]));
+        let rise = Duration::from_secs(10);
+        let at = due_rising(Schedule::Fixed { ops_per_s: 600.0 }, rise, 3, 3000);
+        let counts: Vec<usize> = (0..12).map(|number| second(&at, number)).collect();
+        // 600·t²/20 before t: 30, 120, 270, …, 3000, and 600 a second from then on.
+        let exact = [30, 90, 150, 210, 270, 330, 390, 450, 510, 570, 600, 600];
+        let differ = counts.iter().zip(exact).map(|(a, b)| a.abs_diff(b)).max();
+        assert!(differ <= Some(1), "{counts:?}");
+        let at = due_rising(Schedule::Poisson { ops_per_s: 600.0 }, rise, 3, 3000);
+        let in_rise = at.iter().filter(|ns| **ns < 10_000_000_000).count();
+        assert!(
+            in_rise.abs_diff(3000) < 5 * 55,
+            "{in_rise}: five deviations"
+        );
     }
 
     proptest! {
         #[test]
         fn what_is_skipped_is_what_would_be_walked_past(
-            rate in 0.5f64..2e4, until_ms in 0u64..3000, workers in 1u64..5, before in 0u64..50) {
-            let over = Duration::from_secs(2);
-            let ramp = Schedule::Ramp { from_ops_per_s: rate, to_ops_per_s: 5.0, over };
-            for schedule in [Schedule::Fixed { ops_per_s: rate }, ramp] {
+            rate in 0.5f64..2e4, until_ms in 0u64..3000, workers in 1u64..5, before in 0u64..50,
+            rise_ms in 0u64..4000) {
+            for rise_ms in [0, rise_ms] {
+                let rise = Duration::from_millis(rise_ms);
+                let schedule = Schedule::Fixed { ops_per_s: rate };
                 let until_ns = until_ms * 1_000_000;
-                let mut walked = Arrivals::new(schedule, 0, workers, 1).unwrap();
+                let mut walked = Arrivals::new(schedule, rise, 0, workers, 1).unwrap();
                 (0..before).for_each(|_| walked.advance());
                 let mut skipped = walked.clone();
                 let mut count = 0;
@@ -360,11 +360,12 @@ mod tests {
         }
 
         #[test]
-        fn due_times_never_go_back(rate in 0.01f64..5e6, workers in 1u64..9, worker in 0u64..8) {
-            let worker = worker % workers;
+        fn due_times_never_go_back(rate in 0.01f64..5e6, workers in 1u64..9, worker in 0u64..8,
+            rise_us in 0u64..1000) {
+            let (worker, rise) = (worker % workers, Duration::from_micros(rise_us));
             for schedule in [Schedule::Fixed { ops_per_s: rate },
                              Schedule::Poisson { ops_per_s: rate }] {
-                let mut arrivals = Arrivals::new(schedule, worker, workers, 1).unwrap();
+                let mut arrivals = Arrivals::new(schedule, rise, worker, workers, 1).unwrap();
                 let mut last = 0;
                 for _ in 0..100 {
                     prop_assert!(arrivals.next_ns() >= last);

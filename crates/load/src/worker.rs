@@ -26,6 +26,7 @@ mod special;
 mod trouble;
 mod unsent;
 
+use crate::failures::Failures;
 pub(crate) use again::Again;
 pub(crate) use course::Course;
 use first_errors::FirstErrors;
@@ -72,6 +73,22 @@ impl DueTimes {
                 freed_ns.pop_front();
             }
             DueTimes::Open { arrivals, .. } => arrivals.advance(),
+        }
+    }
+
+    /// A slot of a closed loop is free again: the next operation is due now.
+    #[inline]
+    fn freed(&mut self, now_ns: u64) {
+        let DueTimes::Closed { freed_ns } = self else {
+            return;
+        };
+        match freed_ns.back() {
+            // Slots that the load has not risen to yet stand behind.
+            Some(last_ns) if *last_ns > now_ns => {
+                let at = freed_ns.partition_point(|ns| *ns <= now_ns);
+                freed_ns.insert(at, now_ns);
+            }
+            _ => freed_ns.push_back(now_ns),
         }
     }
 }
@@ -167,6 +184,8 @@ pub(crate) struct WorkerEnd {
     pub ended: u64,
     pub next_operation: u64,
     pub first_errors: FirstErrors,
+    /// By the node's number.
+    pub failures: Vec<Failures>,
     pub ledger: Option<LedgerPart>,
     pub history: Option<HistoryPart>,
     /// Whether it went before others; see [`crate::Config::realtime`].
@@ -175,8 +194,9 @@ pub(crate) struct WorkerEnd {
 
 impl WorkerEnd {
     /// Of a worker that has done nothing yet.
-    pub fn with_room() -> WorkerEnd {
+    pub fn with_room(nodes_count: usize) -> WorkerEnd {
         WorkerEnd {
+            failures: vec![Failures::default(); nodes_count],
             first_errors: FirstErrors::with_room(),
             ..WorkerEnd::default()
         }
@@ -190,7 +210,7 @@ impl<W: World> Worker<W> {
         self.ledger.iter_mut().for_each(|part| part.start(start_ns));
         self.world.own_time();
         match &mut self.source {
-            DueTimes::Closed { freed_ns } => freed_ns.iter_mut().for_each(|ns| *ns = start_ns),
+            DueTimes::Closed { freed_ns } => freed_ns.iter_mut().for_each(|ns| *ns += start_ns),
             DueTimes::Open {
                 start_ns: line_ns, ..
             } => *line_ns = start_ns,

@@ -95,6 +95,21 @@ pub struct Keyspace {
     pub tables: BTreeMap<String, Table>,
 }
 
+impl Keyspace {
+    /// A keyspace of which only the name is known.
+    fn of_one_copy(name: &str) -> Keyspace {
+        let entries = [("class", "SimpleStrategy"), ("replication_factor", "1")];
+        Keyspace {
+            name: name.to_owned(),
+            replication: entries
+                .map(|(key, value)| (key.to_owned(), value.to_owned()))
+                .into(),
+            durable_writes: true,
+            tables: BTreeMap::new(),
+        }
+    }
+}
+
 /// A table.
 #[derive(Debug)]
 pub struct Table {
@@ -249,11 +264,16 @@ impl Catalog {
     ) -> Result<Option<SchemaChange>, Refusal> {
         let keyspace_name = create.table.keyspace.as_deref().unwrap_or(in_use);
         let name = create.table.table.clone();
-        let Some(keyspace) = self.keyspaces.get_mut(keyspace_name) else {
+        if keyspace_name.is_empty() {
             return Err(Refusal::Invalid(format!(
-                "the keyspace '{keyspace_name}' of table '{name}' does not exist; create it first"
+                "no keyspace is named for the table '{name}', and none is in use"
             )));
-        };
+        }
+        // A workload may be for a keyspace that its cluster has already: nobody makes it here.
+        let keyspace = self
+            .keyspaces
+            .entry(keyspace_name.to_owned())
+            .or_insert_with(|| Keyspace::of_one_copy(keyspace_name));
         if keyspace.tables.contains_key(&name) {
             return exists(create.if_not_exists, keyspace_name.to_owned(), name);
         }

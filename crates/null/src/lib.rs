@@ -38,6 +38,7 @@ mod tokens;
 mod types;
 
 pub use server::NullServer;
+pub use system::CLUSTER_NAME;
 
 pub use cql::response::ErrorCode;
 

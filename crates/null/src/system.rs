@@ -13,6 +13,8 @@ use std::net::SocketAddr;
 
 /// The release that a null server says it is: the one that the local target starts.
 pub const RELEASE_VERSION: &str = "5.0.8";
+/// What it calls its cluster: who attaches to one that another process runs knows it by that.
+pub const CLUSTER_NAME: &str = "cassay null target";
 /// Identifies the one node; any fixed UUID of version 4 does.
 const HOST_ID: [u8; 16] = [
     0x6e, 0x75, 0x6c, 0x6c, 0x6e, 0x75, 0x4c, 0x4c, 0x8e, 0x75, 0x6c, 0x6c, 0x6e, 0x75, 0x6c, 0x6c,
@@ -336,7 +338,7 @@ fn node_cell(address: SocketAddr, catalog: &Catalog, column: &str) -> Value {
         "broadcast_address" | "listen_address" | "rpc_address" => Value::Inet(address.ip()),
         "broadcast_port" | "listen_port" => int(7000),
         "rpc_port" => int(i32::from(address.port())),
-        "cluster_name" => text("null"),
+        "cluster_name" => text(CLUSTER_NAME),
         "cql_version" => text("3.4.7"),
         "data_center" => text("datacenter1"),
         "gossip_generation" => int(1),

@@ -203,7 +203,7 @@ impl Link {
         let listening = Arc::clone(&shared);
         thread(
             "hear",
-            Box::new(move || hear(reader, child, &sender, &listening)),
+            Box::new(move || hear(reader, child, sender, &listening)),
         )?;
         let hello = shared.hello(&hello).inspect_err(|_| shared.hang_up());
         let hello = hello.with_context(|| format!("the agent of {name}"))?;
@@ -360,13 +360,14 @@ impl Shared {
 fn hear(
     mut reader: Box<dyn Read + Send>,
     child: Option<Child>,
-    hello: &Sender<Hello>,
+    hello: Sender<Hello>,
     shared: &Shared,
 ) {
+    let mut hello = Some(hello);
     let why = loop {
         match frame::read(&mut reader) {
             Ok(Some(FromAgent::Hello(said))) => {
-                let _ = hello.send(said);
+                let _ = hello.take().map(|hello| hello.send(said));
             }
             Ok(Some(FromAgent::Answer { id, answer, cpu_ns })) => {
                 let waiting = lock(&shared.heard).waiting.remove(&id);
@@ -385,6 +386,8 @@ fn hear(
     heard.waiting.clear();
     shared.news.notify_all();
     drop(heard);
+    // Who waits for its first word need not wait for its end, which may be long in coming.
+    drop(hello);
     // Its status must be taken, or it stays as a zombie. A kept one goes on, perhaps for long.
     let _ = child.map(|mut child| child.wait());
 }

@@ -3,10 +3,12 @@
 use crate::call::{FromAgent, Row, ToAgent};
 use crate::{Hello, frame};
 use anyhow::{Result, anyhow};
-use measure::clock;
+use measure::clock::{self, Deadline};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::io::{Read, Write};
+use std::os::fd::AsFd;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -62,12 +64,35 @@ impl Mouth {
     }
 }
 
-/// Reads the first message of a conversation, before any thread is started.
+/// Reads the first message of a conversation, before any thread is started: there is no lease yet,
+/// and so all of it has to be there within `limit`.
 ///
 /// # Errors
-/// There is none, or it is not understood.
-pub fn first<T: DeserializeOwned>(reader: &mut impl Read) -> Result<T> {
-    frame::read(reader)?.ok_or_else(|| anyhow!("nobody has said what is to be done"))
+/// There is none in that time, or it is not understood.
+pub fn first<T: DeserializeOwned>(reader: &mut (impl Read + AsFd), limit: Duration) -> Result<T> {
+    let deadline = Deadline::after(limit);
+    let mut reader = Until { reader, deadline };
+    frame::read(&mut reader)?.ok_or_else(|| anyhow!("nobody has said what is to be done"))
+}
+
+/// Reads what comes before a deadline.
+struct Until<'r, R> {
+    reader: &'r mut R,
+    deadline: Deadline,
+}
+
+impl<R: Read + AsFd> Read for Until<'_, R> {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        let left = Timespec::try_from(self.deadline.left()).map_err(std::io::Error::other)?;
+        let mut polled = [PollFd::new(&*self.reader, PollFlags::IN)];
+        match poll(&mut polled, Some(&left))? {
+            0 => Err(std::io::Error::new(
+                std::io::ErrorKind::TimedOut,
+                "nobody has said in time what is to be done",
+            )),
+            _ => self.reader.read(into),
+        }
+    }
 }
 
 /// Says why there is no conversation.
@@ -182,6 +207,19 @@ mod tests {
         );
         mouth.end(&Ok(()));
         ending
+    }
+
+    #[test]
+    fn who_stops_within_the_first_message_is_not_waited_for_without_end() {
+        let (mut ours, mut theirs) = UnixStream::pair().unwrap();
+        theirs.write_all(b"\x09\0\0\0{").unwrap();
+        let limit = Duration::from_millis(10);
+        let error = first::<u64>(&mut ours, limit).unwrap_err();
+        assert!(
+            format!("{error:#}").contains("in time what is to be done"),
+            "{error:#}"
+        );
+        frame::write(&mut theirs, &7).unwrap();
     }
 
     /// An agent in a thread, at a socket; how its conversations end.

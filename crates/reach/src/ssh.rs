@@ -116,19 +116,23 @@ fn enter(
 /// What the far side's next line of ours says.
 fn line(reader: &mut ChildStdout, limit: Duration) -> Result<String> {
     let deadline = Deadline::after(limit);
+    let late = || format!("nothing of ours was heard within {} s", limit.as_secs());
     let mut said = Vec::new();
+    let mut count_said = 0;
     let mut byte = [0];
     loop {
+        // A far side that never stops talking is always ready to be read.
+        ensure!(!deadline.passed(), late());
         let left = Timespec::try_from(deadline.left()).context("a time that can be waited")?;
         let ready = poll(&mut [PollFd::new(reader, PollFlags::IN)], Some(&left));
-        ensure!(
-            ready.context("wait for an answer")? > 0,
-            "nothing of ours was heard within {} s",
-            limit.as_secs()
-        );
+        ensure!(ready.context("wait for an answer")? > 0, late());
         let count = reader.read(&mut byte).context("hear an answer")?;
         ensure!(count > 0, "it hung up");
-        ensure!(said.len() < SAID_BYTES_MAX, "its shell says too much");
+        ensure!(
+            count_said < SAID_BYTES_MAX,
+            "its shell says more than {SAID_BYTES_MAX} bytes before anything of ours"
+        );
+        count_said += count;
         if byte != *b"\n" {
             said.push(byte[0]);
             continue;
@@ -235,8 +239,22 @@ mod tests {
         let ours = said("echo hello; printf 'x\\0y\\n'; echo cassay-agent: x86_64 1");
         assert_eq!(ours.as_deref(), Ok("x86_64 1"));
         assert_eq!(said("echo hello"), Err("it hung up".to_owned()));
-        let endless = said("head -c 70000 /dev/zero");
-        assert_eq!(endless, Err("its shell says too much".to_owned()));
+        let too_much = "its shell says more than 65536 bytes before anything of ours";
+        for endless in ["head -c 70000 /dev/zero", "yes hello"] {
+            assert_eq!(said(endless), Err(too_much.to_owned()), "{endless}");
+        }
+    }
+
+    #[test]
+    fn a_deadline_holds_though_there_is_always_more_to_read() {
+        let (mut child, mut reader) = child("yes hello");
+        // What can be read is there before the time is up.
+        let ready = poll(&mut [PollFd::new(&reader, PollFlags::IN)], None);
+        assert_eq!(ready.unwrap(), 1);
+        let error = line(&mut reader, Duration::ZERO).unwrap_err();
+        assert_eq!(error.to_string(), "nothing of ours was heard within 0 s");
+        drop(reader);
+        child.wait().unwrap();
     }
 
     #[test]

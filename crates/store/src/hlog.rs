@@ -5,6 +5,7 @@
 //! milliseconds. A line's start is in seconds since the base time of the header. What must hold:
 //! the histograms of a tag, added, are the tag's histogram over the whole trial.
 
+use crate::open;
 use anyhow::{Context, Result, anyhow, bail};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -135,7 +136,7 @@ pub struct HlogReader {
 impl HlogReader {
     /// Opens `path`; a file that is not there holds nothing.
     pub fn open(path: &Path) -> Result<HlogReader> {
-        let reader = match File::open(path) {
+        let reader = match open::file(path) {
             Ok(file) => Some(BufReader::new(file)),
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => None,
             Err(e) => return Err(e).with_context(|| format!("open {}", path.display())),

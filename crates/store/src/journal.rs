@@ -8,9 +8,9 @@
 
 use crate::event::JournalRecord;
 use crate::lines::LineWriter;
+use crate::open;
 use crate::sums;
 use anyhow::{Context, Result};
-use std::fs;
 use std::path::Path;
 
 const KEY: &str = ",\"chain\":\"";
@@ -62,9 +62,16 @@ pub(crate) struct Journal {
 impl Journal {
     /// Reads the journal at `path`; one that is not there has no lines.
     pub(crate) fn read(path: &Path) -> Result<Journal> {
-        let bytes = match fs::read(path) {
+        let bytes = match open::read(path) {
             Ok(bytes) => bytes,
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => Vec::new(),
+            Err(e) if open::is_no_file(&e) => {
+                let said = format!("{} is {}", path.display(), open::NO_FILE);
+                return Ok(Journal {
+                    damaged: vec![(1, said)],
+                    ..Journal::default()
+                });
+            }
             Err(e) => return Err(e).with_context(|| format!("read {}", path.display())),
         };
         let mut journal = Journal::default();
@@ -177,14 +184,14 @@ mod tests {
             };
             writer.append(&record).unwrap();
         }
-        fs::read_to_string(&path).unwrap()
+        std::fs::read_to_string(&path).unwrap()
     }
 
     /// The events that are read of `text`, and the numbers of the lines that are left out.
     fn read(text: &[u8]) -> (String, Vec<usize>) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("j");
-        fs::write(&path, text).unwrap();
+        std::fs::write(&path, text).unwrap();
         let journal = Journal::read(&path).unwrap();
         let events = journal.records.iter().map(|record| record.event.name());
         let lines = journal.damaged.iter().map(|(line, _)| *line);

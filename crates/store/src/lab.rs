@@ -258,7 +258,8 @@ pub struct ProbeRecord {
 /// A phase of a trial as it was.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PhaseTimeRecord {
-    /// `schema`, `load`, `settle`, `restore`, `warmup`, `measure`, `verify`.
+    /// `target`, `schema`, `load`, `settle`, `snapshot`, `restart`, `restore`, `warmup`, `measure`,
+    /// `drain`, `verify`.
     pub name: String,
     /// Begin, in seconds since the trial's start line.
     pub from_s: f64,

@@ -25,6 +25,7 @@ mod ledger;
 mod lines;
 mod looks;
 pub mod name;
+mod open;
 mod overview;
 mod published;
 mod quantiles;

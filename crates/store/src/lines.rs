@@ -4,6 +4,7 @@
 //! killed writer leaves at most one torn line: the last, without its line break. Reading drops
 //! that one and says so; a damaged line anywhere else is an error with file and line.
 
+use crate::open;
 use anyhow::{Context, Result, anyhow};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -93,7 +94,7 @@ impl LineWriter {
 
     /// Cuts off a last line without its end, which a killed writer has left.
     pub(crate) fn cut_torn_line(&mut self) -> Result<()> {
-        let bytes = std::fs::read(&self.path);
+        let bytes = open::read(&self.path);
         let bytes = bytes.with_context(|| format!("read {}", self.path.display()))?;
         let last = bytes.iter().rposition(|b| *b == b'\n');
         self.whole_bytes = last.map_or(0, |last| last + 1) as u64;
@@ -119,7 +120,7 @@ pub struct Lines<T> {
 impl<T: DeserializeOwned> Lines<T> {
     /// Opens `path`; a file that is not there holds no records (the run did not get that far).
     pub fn open(path: &Path) -> Result<Lines<T>> {
-        let reader = match File::open(path) {
+        let reader = match open::file(path) {
             Ok(file) => Some(BufReader::new(file)),
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => None,
             Err(e) => return Err(e).with_context(|| format!("open {}", path.display())),

@@ -418,6 +418,10 @@ pub struct TrialFinding {
     /// Whether that is too short for the 95 % intervals of the window to hold what they promise.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub short_window: bool,
+    /// Operations that ended per second in the second half of the window, where a rate was offered:
+    /// what was under way when it began is no part of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub later_ended_per_s: Option<f64>,
     /// Operations that ended in the measured window, whatever their outcome.
     pub ops_total: u64,
     /// Failed operations of those that were due in the measured window, by outcome.
@@ -866,7 +870,7 @@ pub struct FaultRecord {
     /// Its number in the study's list, from 0; none in runs of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub number: Option<usize>,
-    /// What was broken: the name of a node.
+    /// What was broken: the name of a node or host, two sides of a network, or all nodes.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub place: String,
     /// When it was injected, in seconds since the trial's start line.
@@ -905,9 +909,10 @@ pub struct FaultStepRecord {
     pub fault: usize,
     /// As in the study: `node-pause`.
     pub kind: String,
-    /// What was broken: the name of a node.
+    /// What was broken: the name of a node or host, two sides of a network, or all nodes.
     pub place: String,
-    /// `checked`, `injecting`, `seen`, `unseen`, `healing`, `whole` or `not-whole`.
+    /// `waiting`, `checked`, `injecting`, `acted`, `seen`, `unseen`, `healing`, `whole`,
+    /// `not-whole`, and of tasks `done`, `failed` or `unfinished`.
     pub step: String,
     /// What was seen.
     pub said: String,

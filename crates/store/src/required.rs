@@ -29,7 +29,7 @@ pub struct RequirementRecord {
     pub ci95: Option<[f64; 2]>,
     /// `met`, `missed`, or `untold` where the interval holds the limit or there is none.
     pub outcome: String,
-    /// Whether what cannot be told counts as missed.
+    /// Whether it counts as missed where it cannot be told.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub untold_is_missed: bool,
     /// The same in a sentence.

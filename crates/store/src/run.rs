@@ -16,13 +16,14 @@ use crate::file;
 use crate::journal::Journal;
 use crate::ledger::{self, Ledger};
 use crate::name::Name;
+use crate::open;
 use crate::record::{FORMAT, FindingsFileRecord, FindingsRecord, PlanRecord, TrialFinding};
 use crate::sums::{self, Damage, Damaged, Depth, FileSum, Sums};
 use anyhow::{Context, Result, bail};
 use raw::Raw;
 use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, TryLockError};
 use std::path::{Path, PathBuf};
 
 /// How far a run got.
@@ -183,7 +184,7 @@ impl Run {
     /// The copy of the study, as it was written.
     pub fn study_yaml(&self) -> Result<String> {
         let path = self.path.join(file::STUDY);
-        fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))
+        open::read_to_string(&path).with_context(|| format!("read {}", path.display()))
     }
 
     /// Path of the HTML report; none when it has not been written.
@@ -383,13 +384,13 @@ fn state(path: &Path, has_findings: bool) -> RunState {
 /// The writer holds a lock on the journal as long as it lives; the system drops it with the
 /// process, also after kill -9.
 fn is_locked(path: &Path) -> bool {
-    let journal = File::open(path.join(file::JOURNAL));
+    let journal = open::file(&path.join(file::JOURNAL));
     journal.is_ok_and(|j| matches!(j.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
 /// Reads a whole JSON file, after looking at its format number.
 pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
-    let bytes = fs::read(path).with_context(|| format!("read {}", path.display()))?;
+    let bytes = open::read(path).with_context(|| format!("read {}", path.display()))?;
     let value: serde_json::Value =
         serde_json::from_slice(&bytes).with_context(|| format!("{} is damaged", path.display()))?;
     let format = value.get("format").and_then(serde_json::Value::as_u64);

@@ -4,6 +4,7 @@
 //! SHA-256 rather than a CRC: a file that somebody has edited must not pass either, and reading the
 //! file takes longer than hashing it.
 
+use crate::open;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -43,7 +44,7 @@ impl FileSum {
     /// Of the file at `path`, and waits until it is on the disk.
     pub(crate) fn of_file_synced(path: &Path) -> Result<FileSum> {
         let read = || -> io::Result<FileSum> {
-            let file = File::open(path)?;
+            let file = open::file(path)?;
             file.sync_all()?;
             FileSum::of_reader(file)
         };
@@ -162,7 +163,7 @@ pub(crate) fn damage(
         Err(e) => return Ok(seen(format!("it cannot be read ({e})"))),
     };
     if !meta.is_file() {
-        return Ok(seen("something that is no file".to_owned()));
+        return Ok(seen(open::NO_FILE.to_owned()));
     }
     if meta.len() != expected.bytes {
         return Ok(seen(format!("{} bytes", meta.len())));
@@ -170,7 +171,7 @@ pub(crate) fn damage(
     if depth == Depth::Lengths {
         return Ok(None);
     }
-    Ok(match File::open(&whole).and_then(FileSum::of_reader) {
+    Ok(match open::file(&whole).and_then(FileSum::of_reader) {
         Ok(sum) if sum == *expected => None,
         Ok(sum) => seen(sum.to_string()),
         Err(e) => seen(format!("it cannot be read ({e})")),

@@ -5,8 +5,9 @@
 
 use crate::human;
 use crate::settings::{
-    Authentication, Collector, Fault, HostSpec, How, Import, Isolation, Keyspace, Load, LocalSpec,
-    PageCache, Probes, Replication, Reset, Settings, Smt, Study, Target, Topology, Variant,
+    Authentication, Collector, Fault, Guarded, HostSpec, How, Import, Isolation, Keyspace, Load,
+    LocalSpec, PageCache, Probes, Replication, Reset, Settings, Smt, Study, Target, Topology,
+    Variant,
 };
 use cluster::hidden::{hidden, hide_all};
 use fault::Length;
@@ -16,7 +17,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Condition {
     /// What it is about: `hosts`, `each host`, `nodes`, `tables`, `data`, `loading`, `probes`,
-    /// `faults`.
+    /// `faults`, `guard`.
     pub about: &'static str,
     /// What it holds for: variants, or values of an axis; none: all of them.
     pub of: Option<String>,
@@ -81,7 +82,7 @@ fn differing<'a>(study: &Study, lines: &'a [(&Variant, String)]) -> Vec<(String,
 }
 
 /// What conditions are about, in their order.
-const ABOUT: [&str; 8] = [
+const ABOUT: [&str; 9] = [
     "hosts",
     "each host",
     "nodes",
@@ -90,6 +91,7 @@ const ABOUT: [&str; 8] = [
     "loading",
     "probes",
     "faults",
+    "guard",
 ];
 
 /// The conditions of one variant: the number of what each is about, and its words.
@@ -112,6 +114,9 @@ fn of(settings: &Settings) -> Vec<(usize, String)> {
     }
     add(6, settings.probes.as_ref().map(probes).unwrap_or_default());
     add(7, settings.faults.iter().map(broken).collect());
+    if settings.guard.when == Guarded::Always {
+        add(8, vec![settings.guard.words()]);
+    }
     all
 }
 

@@ -5,12 +5,14 @@
 
 use crate::human;
 use crate::plan::{PhaseKind, Turn};
-use crate::settings::{How, Load, LocalSpec, Reset, Settings, Study, Target, Warmup};
+use crate::settings::{How, Load, LocalSpec, Reset, Settings, Study, Target, Untold, Warmup};
 use crate::targets;
 use crate::work::Work;
 use analysis::procedure::Point;
+use analysis::series::{SHORT_WINDOW_S, is_short_window};
 use cluster::Restarts;
 use measure::clock::SECOND_NS;
+use workload::Program;
 
 /// What a run is expected to take.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -191,8 +193,56 @@ pub fn warnings(study: &Study, works: &[Work]) -> Vec<String> {
         let row_bytes = work.program.row_bytes_estimate() + ROW_OVERHEAD_BYTES;
         let warning = volume_warning(&variant.settings, row_bytes);
         said.extend(warning.filter(|text| !said.contains(text)));
+        let warning = required_warning(study.repeat.blocks, &variant.settings);
+        said.extend(warning.filter(|text| !said.contains(text)));
     }
     said
+}
+
+/// Blocks from which on a number has an interval of its spread between them.
+const INTERVAL_BLOCKS_MIN: usize = 3;
+
+/// That what is required cannot be told for certain from so little.
+fn required_warning(blocks: usize, settings: &Settings) -> Option<String> {
+    if blocks >= INTERVAL_BLOCKS_MIN {
+        return None;
+    }
+    let (require, outlook) = (&settings.require, settings.procedure.outlook());
+    let windows = (0..outlook.turns_max).map(|turn| settings.procedure.role(turn));
+    let window_s = windows.map(|role| settings.window_ns(role) as f64 / SECOND_NS as f64);
+    let window_s = window_s.fold(f64::INFINITY, f64::min);
+    let is_short = is_short_window(window_s);
+    let of_window = [
+        ("p50_ms", require.p50_ms.is_some() && is_short),
+        ("p95_ms", require.p95_ms.is_some() && is_short),
+        ("p99_ms", require.p99_ms.is_some() && is_short),
+        ("p999_ms", require.p999_ms.is_some() && is_short),
+        ("ops_per_s", require.ops_per_s.is_some() && is_short),
+        ("ratio", require.ratio.is_some()),
+    ];
+    let untold: Vec<String> = of_window
+        .iter()
+        .filter(|(_, is_untold)| *is_untold)
+        .map(|(key, _)| format!("`require.{key}`"))
+        .collect();
+    if untold.is_empty() {
+        return None;
+    }
+    let counts = match require.untold {
+        Untold::Estimate => "a number beyond its limit then counts as missed",
+        Untold::Pass => "it then passes whatever the number is",
+        Untold::Miss => "it then counts as missed",
+    };
+    let window = match is_short {
+        true => format!(" of {window_s} s (less than {SHORT_WINDOW_S} s)"),
+        false => String::new(),
+    };
+    Some(format!(
+        "{} may not be told for certain from {blocks} window(s){window}: there may be no interval, \
+         and {counts} (`require.untold`); {INTERVAL_BLOCKS_MIN} blocks (`repeat.blocks`) or a \
+         longer `window.measure` tell it",
+        untold.join(", ")
+    ))
 }
 
 fn volume_warning(settings: &Settings, row_bytes: u64) -> Option<String> {
@@ -217,6 +267,16 @@ fn volume_warning(settings: &Settings, row_bytes: u64) -> Option<String> {
         human::bytes_for_people(data),
         human::format_bytes(volume)
     ))
+}
+
+/// What the loaded rows and their copies take on the disks of nodes of our own before they are
+/// compressed, bytes; none of other targets.
+pub fn loaded_bytes(settings: &Settings, program: &Program) -> Option<u64> {
+    let local = settings.target.local()?;
+    let copies = settings.keyspace.replication.copies();
+    let row_bytes = program.row_bytes_estimate() + ROW_OVERHEAD_BYTES;
+    let rows = settings.data.load_rows.saturating_mul(row_bytes);
+    Some(rows.saturating_mul(copies.clamp(1, local.nodes as u64)))
 }
 
 /// What the nodes leave on this machine's disk at the most, bytes.

@@ -117,6 +117,7 @@ pub const VARIANT_SECTIONS: &[&str] = &[
     "probes",
     "phases",
     "require",
+    "guard",
     "price_per_hour",
 ];
 

@@ -24,6 +24,7 @@ pub mod rules;
 pub mod scale_up;
 mod screen;
 pub mod settings;
+mod sizes;
 pub mod standing;
 pub mod targets;
 pub mod timeline;

@@ -5,6 +5,7 @@
 //! runs, the data is there) is planned from the trials before it; a run decides it again from what
 //! is really there, by the same two functions, since a procedure may end early.
 
+mod error;
 pub mod order;
 mod words;
 
@@ -12,7 +13,6 @@ use crate::estimate::{self, Estimate};
 use crate::human;
 use crate::inputs::Inputs;
 use crate::read_back;
-use crate::rules::statements::beyond_data;
 use crate::settings::{
     Change, Load, Reset, Sample, Settings, Settle, Study, Target, Variant, Warmup,
 };
@@ -20,6 +20,7 @@ use crate::standing::Standing;
 use crate::targets;
 use crate::work::{self, Work};
 use analysis::procedure::{Ask, Outlook, Point, Role};
+use error::only_data;
 use imports::Step;
 use order::{Cell, order, outlooks};
 use std::borrow::Cow;
@@ -30,6 +31,7 @@ use words::{
 };
 use workload::Program;
 
+pub use error::PlanError;
 pub use words::target_words;
 
 /// Numbers of operations between two cells: at 10 M operations a second, 30 hours.
@@ -46,6 +48,47 @@ pub struct Plan {
     pub estimate: Estimate,
     /// What is thought to fail, though nobody can know: a sentence each.
     pub warnings: Vec<String>,
+}
+
+/// What is known of the rows that a trial begins with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RowsBefore {
+    /// Whether those that it reads are said to be there: loaded or kept by the study, or, for
+    /// another tool's words, written by a step before, or read by one that writes none.
+    pub are_said: bool,
+    /// Whether nothing in the run has written them: those of a study that says that they are there,
+    /// or of another tool's words where no step before only writes them.
+    pub are_strange: bool,
+}
+
+impl Plan {
+    /// Of one of its trials.
+    pub fn rows_before(&self, trial: &Trial, settings: &Settings) -> RowsBefore {
+        let work = self.works.get(trial.variant);
+        let Some((work, step)) = work.and_then(|work| Some((work, work.step.as_ref()?))) else {
+            let are_strange = settings.data.is_present();
+            return RowsBefore {
+                are_said: are_strange || settings.data.load != Load::None,
+                are_strange,
+            };
+        };
+        let keyspace = work.program.keyspace();
+        let until = &self.trials[..=trial.index];
+        let are_filled = until
+            .iter()
+            .any(|turn| fills(&self.works[turn.variant], keyspace));
+        RowsBefore {
+            are_said: are_filled || work.program.writes(step.stage).is_empty(),
+            are_strange: !are_filled,
+        }
+    }
+}
+
+/// Whether a step of an import only writes to a keyspace, as one does that fills its tables.
+fn fills(work: &Work, keyspace: &str) -> bool {
+    let stage = work.step.as_ref().map(|step| step.stage);
+    let program = &work.program;
+    program.keyspace() == keyspace && stage.is_some_and(|stage| program.only_writes(stage))
 }
 
 /// One configuration, run once; in a plan perhaps without its point.
@@ -188,35 +231,12 @@ impl PhaseKind {
     }
 }
 
-/// Refuses statements that are more than data, unless the study is trusted or is the user's own
-/// command line.
-fn only_data(study: &Study, works: &[Work]) -> Result<(), String> {
-    let overrides = &study.overrides;
-    if overrides.granted.trust || overrides.files.as_ref().is_some_and(|files| files.open) {
-        return Ok(());
-    }
-    for (variant, work) in study.variants.iter().zip(works) {
-        let schema = work.program.schema();
-        let tables = [&schema.create_keyspace].into_iter();
-        let tables = tables.chain(&schema.create_tables);
-        let statements = work.program.statements().iter().map(|one| &one.cql);
-        let before = work.step.iter().flat_map(|step| &step.before);
-        for cql in tables.chain(statements).chain(before) {
-            if let Some(what) = beyond_data(cql, work.program.keyspace()) {
-                return Err(format!(
-                    "variant {}: the workload has {what}, which is more than data: {cql}\n\
-                     hint: say --trust if you trust whoever wrote the study",
-                    variant.name
-                ));
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Spells a study out. The error is a sentence: a workload that resolving accepted and that does
-/// not compile with the study's seed, or that has statements which only trust allows.
-pub fn plan(study: &Study) -> Result<Plan, String> {
+/// Spells a study out.
+///
+/// # Errors
+/// A workload that resolving accepted does not compile with the study's seed, or has statements
+/// that only trust allows.
+pub fn plan(study: &Study) -> Result<Plan, PlanError> {
     let inputs = Inputs::recorded(&study.inputs);
     let compile = |variant: &Variant| {
         work::compile(&variant.settings, study.seed, &inputs)
@@ -226,7 +246,8 @@ pub fn plan(study: &Study) -> Result<Plan, String> {
         .variants
         .iter()
         .map(compile)
-        .collect::<Result<Vec<_>, _>>()?;
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(PlanError::Compile)?;
     only_data(study, &works)?;
     let trials = turns(study, &works, &outlooks(study));
     let estimate = estimate::of_run(study, &works, &trials);

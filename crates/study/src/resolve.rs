@@ -23,6 +23,7 @@ use crate::settings::{
     Draft, Folder, Load, Overrides, PageCache, Phase, Probes, Reset, Sample, Settings, Settle,
     Study, Target, Variant, Warmup,
 };
+use crate::sizes;
 use crate::tree::Tree;
 use crate::work::{self, Steps};
 use analysis::procedure::Outlook;
@@ -80,6 +81,9 @@ pub fn resolve(name: &str, text: &str, overrides: &Overrides) -> Result<Study, D
     let Some(root) = yaml::parse(0, text, yaml::Limits::STUDY, &mut out) else {
         return Err(out);
     };
+    if !sizes::are_bounded(&root, &mut out) {
+        return Err(out);
+    }
     let from_flags = flags(overrides, &mut out);
     let inputs = Inputs::new(overrides);
     let resolver = Resolver {
@@ -93,6 +97,16 @@ pub fn resolve(name: &str, text: &str, overrides: &Overrides) -> Result<Study, D
     let sides = (&resolved.variants[..], overrides.scale.is_none());
     let published = Published::of(&root, &resolved.tree, sides, &inputs, &mut out);
     required::check(&root, &resolved.variants, &mut out);
+    let blocks = resolved
+        .tree
+        .at("repeat.blocks")
+        .or(resolved.tree.at("repeat.max"));
+    sizes::trials(
+        &root,
+        &resolved.variants,
+        blocks.and_then(Tree::count),
+        &mut out,
+    );
     resolver.other_scales(&mut out);
     out.clone().into_result()?;
     Ok(Study {

@@ -130,7 +130,6 @@ fn imported(subject: &Subject<'_>, out: &mut Diagnostics) {
         "workload.mix",
         "workload.params",
         "phases",
-        "faults",
     ] {
         if subject.wrote(path) {
             let message = format!("`{path}` does not apply to `{import}`, which says it itself");

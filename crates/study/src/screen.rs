@@ -103,9 +103,8 @@ fn is_sized(base: &Node, settings: &[Entry], out: &mut Diagnostics) -> Option<De
 
 /// Settings of cassandra.yaml that hold only while another has a value: the key, the other, and
 /// what that has to be. A setting that has no effect in half of the runs would be called silent.
-const ONLY_WITH: [(&str, &str, &str); 3] = [
+const ONLY_WITH: [(&str, &str, &str); 2] = [
     ("commitlog_sync_period", "commitlog_sync", "periodic"),
-    ("commitlog_sync_period_in_ms", "commitlog_sync", "periodic"),
     ("commitlog_sync_group_window", "commitlog_sync", "group"),
 ];
 

@@ -6,6 +6,7 @@
 mod data;
 pub(crate) mod draft;
 mod faults;
+mod guard;
 mod keyspace;
 mod probes;
 mod require;
@@ -18,17 +19,19 @@ pub use self::target::{
 };
 pub(crate) use self::target::{secret_kind, secret_of};
 pub use data::{Data, How, Load, PageCache, Reset, Settle};
+pub(crate) use faults::{FAULTS_MAX, FaultDraft, FaultWhere, Ground};
 pub use faults::{Fault, On};
-pub(crate) use faults::{FaultDraft, FaultWhere, Ground};
+pub use guard::{Guard, GuardLimits, Guarded};
 pub use keyspace::{Keyspace, Replication};
 pub use probes::{Import, PERIOD_NS, Probes};
-pub use require::{Require, Where};
+pub use require::{Require, Untold, Where};
 
 use crate::matrix::Axis;
 use crate::published::Published;
 use crate::scale_up::ScaleUp;
 use crate::tree::Tree;
 use analysis::procedure::{Procedure, Role};
+use cluster::Allow;
 use cql::Consistency;
 use imports::Tool;
 use std::collections::BTreeMap;
@@ -142,6 +145,8 @@ pub struct Granted {
     pub trust: bool,
     /// Where the secrets are that the study has names for.
     pub secrets: BTreeMap<String, SecretSource>,
+    /// What may be done to a cluster that cassay did not start.
+    pub allow: Allow,
 }
 
 /// Where the files that a workload names are read from.
@@ -199,6 +204,8 @@ pub struct Settings {
     pub faults: Vec<Fault>,
     /// What is required of it.
     pub require: Require,
+    /// When the load is ended because of what it does to its target.
+    pub guard: Guard,
     /// What an hour of its target costs; none: it is not said.
     pub price: Option<Price>,
     /// What is different while the data is loaded and settled; none: nothing.
@@ -223,6 +230,12 @@ impl Phase {
 }
 
 impl Settings {
+    /// Whether tables of a cluster that is not ours are taken as they are: nothing makes, loads or
+    /// resets them.
+    pub fn takes_as_it_is(&self) -> bool {
+        self.data.is_present() && matches!(self.target, Target::Attach(_))
+    }
+
     /// How long the window of a trial is that is measured for this, ns.
     pub fn window_ns(&self, role: Role) -> u64 {
         self.procedure.window_ns(role, self.window.measure_ns)
@@ -273,18 +286,18 @@ pub struct Workload {
     pub tunings: Vec<(String, Tuning)>,
     /// Path of an own workload file.
     pub file: Option<String>,
-    /// A command line of another tool.
+    /// Command lines of another tool.
     pub import: Option<Imported>,
 }
 
-/// A command line of another tool, and which of its steps.
+/// Command lines of another tool, one after the other, and which of their steps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Imported {
     /// The tool.
     pub tool: Tool,
-    /// Its command line, without its own name.
-    pub command: String,
-    /// Number of the step, from 0.
+    /// Its command lines, without its own name; at least one.
+    pub commands: Vec<String>,
+    /// Number of the step among those of all of them, from 0.
     pub step: usize,
 }
 

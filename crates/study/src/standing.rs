@@ -69,6 +69,8 @@ impl Standing {
             return Preparation::Nothing;
         }
         match self.filled(program.keyspace()) {
+            // What is said to be present on somebody's cluster is taken as it is.
+            Some(_) if settings.takes_as_it_is() => Preparation::Nothing,
             None => Preparation::Fill,
             Some(there) if there.key != DataKey::of(settings) => Preparation::Replace,
             Some(_) if settings.data.reset == Reset::Truncate => Preparation::Truncate,

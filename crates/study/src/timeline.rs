@@ -3,6 +3,8 @@
 //!
 //! What must hold: every fault of a trial is on it, where it is and as long as it is planned, to
 //! within a column; and no line is wider than was asked for, but for a word that is.
+//!
+//! Long because its tests compare whole drawings.
 
 use crate::human;
 use crate::settings::{Fault, On, Settings, Study, Variant, Warmup};
@@ -62,7 +64,10 @@ struct Drawing<'a> {
     warmup_ns: u64,
     /// Whether the warm-up may be shorter.
     at_most: bool,
+    /// Of a command line that ends by its operations, up to the end of the last fault.
     window_ns: u64,
+    /// Whether operations end it, and nobody knows when.
+    is_counted: bool,
     columns: usize,
 }
 
@@ -78,11 +83,16 @@ impl<'a> Drawing<'a> {
             Warmup::Auto(ns) => (ns, true),
             Warmup::Fixed(ns) => (ns, false),
         };
+        let is_counted = settings.window.measure_ns == 0;
         Drawing {
             faults: &settings.faults,
+            is_counted,
             warmup_ns,
             at_most,
-            window_ns: settings.window.measure_ns,
+            window_ns: match is_counted {
+                true => settings.faults.iter().map(Fault::end_ns).max().unwrap_or(0),
+                false => settings.window.measure_ns,
+            },
             columns,
         }
     }
@@ -123,7 +133,10 @@ impl<'a> Drawing<'a> {
         };
         let column = human::seconds_for_people(self.all_ns() as f64 / 1e9 / self.columns as f64);
         let (count, window) = (self.faults.len(), time(self.window_ns));
-        format!("{count} in a window of {window}{before}, {column} a column")
+        match self.is_counted {
+            true => format!("{count} while operations are counted, {column} a column"),
+            false => format!("{count} in a window of {window}{before}, {column} a column"),
+        }
     }
 
     fn all_ns(&self) -> u64 {

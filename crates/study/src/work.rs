@@ -1,17 +1,18 @@
 //! From a study's settings to a program of `workload`, and its problems back to their places.
 
+mod imported;
+
+pub use imported::{Steps, import, steps};
+
 use crate::estimate;
 use crate::inputs::Inputs;
-use crate::settings::{
-    self, Data, Draft, FaultDraft, FaultWhere, Imported, Keyspace, Settings, Warmup, Window,
-};
+use crate::settings::{self, Data, Draft, FaultDraft, FaultWhere, Keyspace, Settings};
 use crate::tree::Tree;
-use analysis::procedure::{Fixed, Point, Procedure, Sweep, Until};
-use imports::{Import, Offer, Step, StepLimit, stress};
+use imports::Step;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use workload::{ParamValue, Problem, Program, Spec};
-use yaml::{Diagnostics, Node, Place, Raw};
+use yaml::{Diagnostics, Node, Raw};
 
 // The names of workloads are part of what a study may say: faces list them from here.
 pub use workload::{Named, names};
@@ -91,109 +92,6 @@ pub fn estimate_rows(settings: &mut Settings, seed: u64, inputs: &Inputs<'_>) ->
     Some(())
 }
 
-/// What settings come to before they are variants.
-#[derive(Debug, Default)]
-pub struct Steps {
-    /// The settings of each step, with its name; no name if the workload is no import.
-    pub steps: Vec<(Option<String>, Settings)>,
-    /// What an import does differently here, a sentence each.
-    pub notes: Vec<String>,
-}
-
-/// The settings of every step of an import; other settings as they are.
-pub fn steps(settings: Settings, seed: u64, inputs: &Inputs<'_>) -> Result<Steps, Diagnostics> {
-    let Some(imported) = &settings.workload.import else {
-        return Ok(Steps {
-            steps: vec![(None, settings)],
-            notes: Vec::new(),
-        });
-    };
-    let import = import(imported, seed, inputs)?;
-    let one = |(number, step): (usize, &Step)| {
-        let mut settings = settings.clone();
-        if let Some(imported) = &mut settings.workload.import {
-            imported.step = number;
-        }
-        settings.procedure = procedure(step);
-        settings.poisson = false;
-        settings.window = window(step);
-        if let Offer::Rate { threads, .. } = step.offer {
-            settings.client.in_flight_max = threads.max(1);
-        }
-        let compression = import.connection.compression;
-        settings.client.compression = settings.client.compression.or(compression);
-        (Some(step.name.clone()), settings)
-    };
-    Ok(Steps {
-        steps: import.steps.iter().enumerate().map(one).collect(),
-        notes: import.notes,
-    })
-}
-
-fn procedure(step: &Step) -> Procedure {
-    match step.offer {
-        Offer::Threads(threads) => Fixed(Point::Threads(threads)).into(),
-        Offer::Ladder {
-            from,
-            to,
-            until_flat,
-        } => {
-            let points = stress::threads(from, to).into_iter();
-            let points = points.map(Point::Threads).collect();
-            let gain_min = match step.limit {
-                StepLimit::Uncertainty { target, .. } => Some(target),
-                StepLimit::Operations(_) | StepLimit::Duration(_) | StepLimit::Either(..) => None,
-            };
-            let until = until_flat.then_some(Until::Flat { gain_min });
-            Sweep { points, until }.into()
-        }
-        Offer::Rate { per_second, .. } => {
-            Fixed(Point::Rate((per_second.round() as u64).max(1))).into()
-        }
-    }
-}
-
-/// What is known of a step's length before it runs: its duration, or nothing.
-fn window(step: &Step) -> Window {
-    Window {
-        warmup: Warmup::Fixed(0),
-        measure_ns: match step.limit {
-            StepLimit::Duration(length) => u64::try_from(length.as_nanos()).unwrap_or(u64::MAX),
-            StepLimit::Operations(_) | StepLimit::Either(..) | StepLimit::Uncertainty { .. } => 0,
-        },
-    }
-}
-
-/// The import of a command line.
-pub fn import(imported: &Imported, seed: u64, inputs: &Inputs<'_>) -> Result<Import, Diagnostics> {
-    let Some(words) = shlex::split(&imported.command) else {
-        return Err(refused(imported, "a quote is not closed", ""));
-    };
-    let import = imports::import(imported.tool, &words, seed, &|name| inputs.read(name))?;
-    if let Some(password) = &import.connection.password {
-        inputs.hide(password.reveal());
-        // A study is kept with its run, and shown.
-        if imported.tool.without_password(&words, password.reveal()) != words {
-            return Err(refused(
-                imported,
-                "a password stands in these words, and a study is kept with its runs",
-                "leave it out; `target.attach.password: {secret: NAME}` says where it is",
-            ));
-        }
-    }
-    Ok(import)
-}
-
-fn refused(imported: &Imported, why: &str, hint: &str) -> Diagnostics {
-    let mut out = Diagnostics::new(vec![yaml::SourceText {
-        name: imported.tool.name().to_owned(),
-        text: imported.command.clone(),
-    }]);
-    let hint = (!hint.is_empty()).then(|| hint.to_owned());
-    out.add(&Place::default(), why, hint);
-    out
-}
-
 enum Failed {
     Problems(Vec<Problem>),
     Mistakes(Diagnostics),
@@ -238,6 +136,7 @@ pub fn check(node: &Node, tree: &Tree, inputs: &Inputs<'_>, out: &mut Diagnostic
             Err(mistakes) => out.absorb(mistakes),
             Ok(import) => {
                 unreadable(node, tree, false, out);
+                imported::beyond_step(node, &draft, import.steps.last(), out);
                 for step in &import.steps {
                     if let Err(problems) = tune(&step.program, &work) {
                         say(problems, out);

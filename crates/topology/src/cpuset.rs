@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 /// OS numbers below this are read; the kernel itself is built for at most 8192 CPUs.
 pub const CPU_NUMBERS_MAX: u32 = 8192;
 
+/// Ranges of a list: no machine has as many that do not touch.
+const RANGES_MAX: u32 = CPU_NUMBERS_MAX;
+
 /// A set of OS numbers, in ascending order. In records and in text it is the kernel's list.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -21,10 +24,17 @@ impl CpuSet {
     /// text is the empty set.
     pub fn parse_list(text: &str) -> Result<CpuSet, String> {
         let mut set = CpuSet::default();
+        let mut count = 0;
         for part in text.trim().split([',', ' ', '\n', '\t']) {
             let part = part.trim_matches('\0');
             if part.is_empty() {
                 continue;
+            }
+            count += 1;
+            if count > RANGES_MAX {
+                return Err(format!(
+                    "the list has more than {RANGES_MAX} ranges; a machine has fewer CPUs"
+                ));
             }
             let (range, stride) = match part.split_once(':') {
                 Some((range, stride)) => (range, parse_stride(stride)?),
@@ -35,8 +45,15 @@ impl CpuSet {
             if first > last {
                 return Err(format!("the range {part} goes backwards"));
             }
-            let (used, group) = stride;
-            set.extend((first..=last).filter(|cpu| (cpu - first) % group < used));
+            match stride {
+                (0, _) => {}
+                (used, group) if used >= group => set.insert_range(first, last),
+                (used, group) => {
+                    for start in (first..=last).step_by(group as usize) {
+                        set.insert_range(start, last.min(start + used - 1));
+                    }
+                }
+            }
         }
         Ok(set)
     }
@@ -105,6 +122,19 @@ impl CpuSet {
         let is_new = !self.contains(number);
         self.words[place] |= 1 << (number % 64);
         is_new
+    }
+
+    /// Adds all numbers from the first to the last.
+    fn insert_range(&mut self, first: u32, last: u32) {
+        let (low, high) = (first as usize / 64, last as usize / 64);
+        if self.words.len() <= high {
+            self.words.resize(high + 1, 0);
+        }
+        for (place, word) in self.words.iter_mut().enumerate().take(high + 1).skip(low) {
+            let from = if place == low { first % 64 } else { 0 };
+            let to = if place == high { last % 64 } else { 63 };
+            *word |= (u64::MAX >> (63 - to)) & (u64::MAX << from);
+        }
     }
 
     /// The numbers, ascending.
@@ -267,6 +297,22 @@ mod tests {
     }
 
     #[test]
+    fn a_range_is_its_numbers_wherever_it_begins_and_ends() {
+        let edges = [0, 1, 62, 63, 64, 65, 127, 128, 191, 8191];
+        let pairs = edges
+            .iter()
+            .flat_map(|first| edges.iter().map(move |last| (*first, *last)));
+        for (first, last) in pairs.filter(|(first, last)| first <= last) {
+            for (used, group) in [(1, 1), (0, 1), (1, 3), (2, 4), (5, 7), (4, 4), (64, 100)] {
+                let list = format!("{first}-{last}:{used}/{group}");
+                let numbers = (first..=last).filter(|cpu| (cpu - first) % group < used);
+                let expected: CpuSet = numbers.collect();
+                assert_eq!(CpuSet::parse_list(&list).unwrap(), expected, "{list}");
+            }
+        }
+    }
+
+    #[test]
     fn what_is_no_set_is_said() {
         for list in [
             "a",
@@ -280,6 +326,7 @@ mod tests {
         ] {
             assert!(CpuSet::parse_list(list).is_err(), "{list}");
         }
+        assert!(CpuSet::parse_list(&"0-8191,".repeat(8193)).is_err());
         for map in ["g", "0xf...f", "123456789,0", &"0,".repeat(300)] {
             assert!(CpuSet::parse_map(map).is_err(), "{map}");
         }

@@ -19,9 +19,16 @@ impl ReadError {
         hint: impl Into<String>,
     ) -> ReadError {
         ReadError {
-            what: what.into(),
-            place: place.into(),
-            hint: hint.into(),
+            what: one_line(&what.into()),
+            place: one_line(&place.into()),
+            hint: one_line(&hint.into()),
         }
     }
+}
+
+/// Text out of a file, in which nothing breaks a line or speaks to a terminal: what is shown of a
+/// file would else say what the file likes.
+pub(crate) fn one_line(text: &str) -> String {
+    let breaks = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
+    text.replace(breaks, " ")
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::cpuset::{CPU_NUMBERS_MAX, CpuSet};
-use crate::error::ReadError;
+use crate::error::{ReadError, one_line};
 use crate::machine::{
     Core, CoreKind, Device, Die, Distances, HugePages, L3, Machine, Node, Package, Pu,
 };
@@ -70,9 +70,20 @@ enum L3Key {
 }
 
 impl Raw {
+    /// A file may give names that break lines: what is shown of it would say what it likes.
+    fn put_on_one_line(&mut self) {
+        let kinds = self.nodes.iter_mut().filter_map(|node| node.kind.as_mut());
+        let names = self.devices.iter_mut().map(|device| &mut device.name);
+        let all = kinds.chain(names).chain(&mut self.notes);
+        for text in all.chain([&mut self.source]) {
+            *text = one_line(text);
+        }
+    }
+
     /// The machine of what was said. 1. Fill in what is missing. 2. Seat each core. 3. Order.
     /// 4. Number.
     pub fn build(mut self) -> Result<Machine, ReadError> {
+        self.put_on_one_line();
         self.check()?;
         self.complete();
         let mut seats = self.seats();

@@ -88,7 +88,7 @@ impl<'a> Files<'a> {
 
     /// A file of /sys, without the white space around it; `None` when it is absent or empty.
     fn read_sys(&self, path: &str) -> Option<String> {
-        let text = self.tree.read(&self.sys(path))?;
+        let text = self.tree.read_short(&self.sys(path))?;
         let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');
         (!text.is_empty()).then(|| text.to_owned())
     }

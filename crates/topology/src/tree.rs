@@ -17,8 +17,15 @@ const ARCHIVE_FILES_MAX: usize = 2_000_000;
 /// Links that lead to links: what the kernel itself follows.
 const LINKS_MAX: usize = 40;
 
-/// The longest target of a link: PATH_MAX.
-const LINK_BYTES_MAX: usize = 4096;
+/// The longest name of an entry, and target of a link: PATH_MAX.
+const NAME_BYTES_MAX: usize = 4096;
+/// Folders that an entry is below; the deepest of /sys is some 20. Each is stored by its whole
+/// name.
+const NAME_PARTS_MAX: usize = 64;
+/// Files of /sys have up to a page, and lists of CPUs may have some more.
+const SYS_FILE_BYTES_MAX: usize = 64 << 10;
+/// Bytes of all names, those of the folders above each included.
+const NAMES_BYTES_MAX: usize = 256 << 20;
 
 /// Files below a root. Paths are relative to it, with `/`.
 pub(crate) enum Tree {
@@ -32,7 +39,12 @@ pub(crate) struct Archive {
     folders: BTreeMap<String, BTreeSet<String>>,
     files: BTreeMap<String, Vec<u8>>,
     links: BTreeMap<String, String>,
+    /// Bytes of the names of all folders and of what is in them.
+    names_bytes: usize,
 }
+
+/// What to do about an archive that holds too much.
+const PACK_HINT: &str = "pack only sys/devices/system, sys/class, sys/block and proc";
 
 impl Tree {
     /// An archive's bytes (tar, also compressed by gzip or bzip2) as a tree.
@@ -59,13 +71,17 @@ impl Tree {
             count += 1;
             if count > ARCHIVE_FILES_MAX {
                 let what = format!("more than {ARCHIVE_FILES_MAX} files");
-                let hint = "pack only sys/devices/system, sys/class, sys/block and proc";
-                return Err(ReadError::new(place, what, hint));
+                return Err(ReadError::new(place, what, PACK_HINT));
             }
-            let name = clean(&entry.path_bytes());
+            let name = entry_name(&entry.path_bytes(), place)?;
+            if archive.names_bytes > NAMES_BYTES_MAX {
+                let what = format!("its names have more than {NAMES_BYTES_MAX} bytes in all");
+                return Err(ReadError::new(place, what, PACK_HINT));
+            }
             match entry.header().entry_type() {
                 tar::EntryType::Symlink => {
                     let target = entry.link_name_bytes().unwrap_or_default();
+                    within_path(&target, place)?;
                     let target = String::from_utf8_lossy(&target).into_owned();
                     archive.enter(&name);
                     archive.links.insert(name, target);
@@ -79,7 +95,7 @@ impl Tree {
                     archive.files.insert(name, content);
                 }
                 tar::EntryType::Link => {
-                    let target = clean(&entry.link_name_bytes().unwrap_or_default());
+                    let target = entry_name(&entry.link_name_bytes().unwrap_or_default(), place)?;
                     archive.enter(&name);
                     archive.links.insert(name, format!("/{target}"));
                 }
@@ -97,6 +113,30 @@ impl Tree {
             archive.files.insert(name, content);
         }
         Tree::Archive(archive)
+    }
+
+    /// The text of a file of /sys: none of them is longer than [`SYS_FILE_BYTES_MAX`], and a
+    /// longer one is not looked at, since thousands may lead to it.
+    pub fn read_short(&self, path: &str) -> Option<String> {
+        let bytes = match self {
+            Tree::Folder(root) => {
+                let path = root.join(path);
+                let meta = fs::metadata(&path).ok()?;
+                // Files of /sys itself say a page or nothing of their length.
+                if meta.len() > SYS_FILE_BYTES_MAX as u64 {
+                    return None;
+                }
+                read_plain(&path)?
+            }
+            Tree::Archive(archive) => {
+                let bytes = archive.files.get(&archive.resolve(path)?)?;
+                if bytes.len() > SYS_FILE_BYTES_MAX {
+                    return None;
+                }
+                bytes.clone()
+            }
+        };
+        Some(String::from_utf8_lossy(&bytes).into_owned())
     }
 
     /// The text of a file; `None` when there is none that can be read.
@@ -182,6 +222,7 @@ impl Archive {
             if !is_new {
                 return;
             }
+            self.names_bytes += folder.len() + last.len();
             name = folder;
         }
     }
@@ -200,7 +241,7 @@ impl Archive {
             let name = at.join("/");
             if let Some(target) = self.links.get(&name) {
                 followed += 1;
-                if followed > LINKS_MAX || target.len() > LINK_BYTES_MAX {
+                if followed > LINKS_MAX || target.len() > NAME_BYTES_MAX {
                     return None;
                 }
                 match target.starts_with('/') {
@@ -224,6 +265,30 @@ fn clean(path: &[u8]) -> String {
     parts(&text).collect::<Vec<_>>().join("/")
 }
 
+/// The name of an entry, if a machine may have it.
+fn entry_name(path: &[u8], place: &str) -> Result<String, ReadError> {
+    within_path(path, place)?;
+    let name = clean(path);
+    let count = parts(&name).count();
+    if count > NAME_PARTS_MAX {
+        let what = format!("a name of {count} folders; the most is {NAME_PARTS_MAX}");
+        return Err(ReadError::new(place, what, PACK_HINT));
+    }
+    Ok(name)
+}
+
+/// Refuses a path that no system could have.
+fn within_path(path: &[u8], place: &str) -> Result<(), ReadError> {
+    if path.len() <= NAME_BYTES_MAX {
+        return Ok(());
+    }
+    let what = format!(
+        "a name of {} bytes; the most is {NAME_BYTES_MAX}",
+        path.len()
+    );
+    Err(ReadError::new(place, what, PACK_HINT))
+}
+
 /// A plain file up to [`FILE_BYTES_MAX`]; `None` for anything else.
 pub(crate) fn read_plain(path: &Path) -> Option<Vec<u8>> {
     if !fs::metadata(path).ok()?.is_file() {
@@ -233,4 +298,21 @@ pub(crate) fn read_plain(path: &Path) -> Option<Vec<u8>> {
     let file = File::open(path).ok()?;
     file.take(FILE_BYTES_MAX).read_to_end(&mut content).ok()?;
     Some(content)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_no_system_has_are_refused() {
+        assert!(entry_name(&b"a/".repeat(NAME_PARTS_MAX), "m").is_ok());
+        for path in [
+            b"a/".repeat(NAME_PARTS_MAX + 1),
+            vec![b'a'; NAME_BYTES_MAX + 1],
+        ] {
+            let error = entry_name(&path, "m").unwrap_err();
+            assert!(error.what.contains("the most is"), "{error}");
+        }
+    }
 }

@@ -15,8 +15,42 @@ use crate::raw::{DEVICES_MAX, NODES_MAX, Raw, RawCache, RawNode};
 /// Elements and texts of a document; a machine of 8192 CPUs has below a million.
 const XML_NODES_MAX: u32 = 4_000_000;
 
+/// The longest document that is read: a machine of 8192 CPUs has a fraction of it.
+const XML_BYTES_MAX: usize = 16 << 20;
+/// Attributes of one element: hwloc writes some 20.
+const ATTRIBUTES_MAX: usize = 256;
+
+/// Refuses what a parser takes memory or time for, before it does: entities grow without limit, and
+/// attributes and namespaces are compared with each other.
+fn bounded(text: &str, place: &str) -> Result<(), ReadError> {
+    let refuse = |what: String| {
+        let hint = "write it again with `lstopo --of xml FILE`";
+        Err(ReadError::new(place, what, hint))
+    };
+    if text.len() > XML_BYTES_MAX {
+        return refuse(format!(
+            "the XML has {} bytes; the most is {XML_BYTES_MAX}",
+            text.len()
+        ));
+    }
+    for word in ["<!ENTITY", "xmlns"] {
+        if text.contains(word) {
+            return refuse(format!("the XML has `{word}`, which hwloc does not write"));
+        }
+    }
+    // A value may hold `>`, so that an element is at most longer than what is between two `<`.
+    let attributes = text.split('<').map(|tag| tag.matches('=').count());
+    match attributes.max().unwrap_or(0) {
+        count if count > ATTRIBUTES_MAX => refuse(format!(
+            "an element of the XML has {count} attributes; the most is {ATTRIBUTES_MAX}"
+        )),
+        _ => Ok(()),
+    }
+}
+
 /// Reads a machine from XML; `place` is the file's name, for errors.
 pub(crate) fn read(text: &str, place: &str) -> Result<Machine, ReadError> {
+    bounded(text, place)?;
     let options = ParsingOptions {
         allow_dtd: true,
         nodes_limit: XML_NODES_MAX,
@@ -301,4 +335,22 @@ fn info<'a>(kind: &Node<'a, '_>, name: &str) -> Option<&'a str> {
     infos
         .find(|info| info.attribute("name") == Some(name))?
         .attribute("value")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_grows_in_the_parser_is_refused_before_it() {
+        assert!(bounded("<topology a='1'/>", "m").is_ok());
+        let attributes = format!("<topology {}/>", "a='1' ".repeat(ATTRIBUTES_MAX + 1));
+        for text in [
+            "<!DOCTYPE t [<!ENTITY a 'b'>]>",
+            "<t xmlns:a='b'/>",
+            &attributes,
+        ] {
+            assert!(bounded(text, "m").is_err(), "{text}");
+        }
+    }
 }

@@ -290,3 +290,48 @@ fn every_format_is_found_by_its_name() {
         assert!(matches!(row.scope, Scope::Instance(_) | Scope::Host(_)));
     }
 }
+
+/// Files that people have, and that no export of ours is.
+#[test]
+fn ordinary_files_are_read_as_far_as_they_place_something() {
+    let read = |name: &str, text: &str| (format(name).unwrap().read)(text).unwrap();
+    let bare =
+        "<domain type='kvm'><name>db1</name><memory unit='GiB'>8</memory><vcpu>4</vcpu></domain>";
+    let bare = read("libvirt", bare);
+    assert_eq!((bare.cpus, bare.memory_bytes), (None, Some(8 << 30)));
+    let pinned = read(
+        "libvirt",
+        "<domain><vcpu placement='static' cpuset='8-9'>2</vcpu>\
+         <cputune><vcpupin vcpu='0' cpuset='2-3'/><emulatorpin cpuset='0-1'/></cputune></domain>",
+    );
+    assert_eq!(pinned.cpus, Some(vec![2, 3, 8, 9]));
+    let vmx = read(
+        "vmx",
+        ".encoding = \"UTF-8\"\ndisplayName = \"db1\"\nnumvcpus = \"8\"\nmemSize = \"65536\"\n\
+         sched.cpu.affinity = \"0,1,2,3\"\nnuma.nodeAffinity = \"0\"\n",
+    );
+    assert_eq!(vmx.cpus, Some(vec![0, 1, 2, 3]));
+    assert_eq!(vmx.memory_bytes, Some(64 << 30));
+    assert_eq!(vmx.guest.unwrap().vnuma, [8]);
+    let pod = read(
+        "pod",
+        "apiVersion: v1\nkind: Pod\nspec: {containers: [{name: c, resources: {requests: {cpu: '4', \
+         memory: 8Gi}, limits: {cpu: '4', memory: 8Gi}}}]}\n",
+    );
+    assert_eq!((pod.cpus, pod.memory_bytes), (None, Some(8 << 30)));
+    let unit = "[Unit]\nDescription=db\n[Service]\nExecStart=/usr/sbin/cassandra -f\n";
+    assert_eq!(read("systemd", unit), Placement::default());
+    let bound = read("systemd", &format!("{unit}CPUAffinity=0-2 8\nNUMAMask=1\n"));
+    assert_eq!(bound.cpus, Some(vec![0, 1, 2, 8]));
+    assert_eq!(bound.memory_nodes, CpuSet::parse_list("1").ok());
+    let script = read(
+        "numactl",
+        "#!/bin/sh\nnumactl --physcpubind=0-3 cassandra -f\n",
+    );
+    assert_eq!(script.cpus, Some(vec![0, 1, 2, 3]));
+    let env = read(
+        "cassandra-env",
+        "# ours\nMAX_HEAP_SIZE=8G\nJVM_OPTS=\"$JVM_OPTS -Xss512k\"\n",
+    );
+    assert_eq!(env.jvm, Some(vec!["-Xss512k".to_owned()]));
+}

@@ -101,6 +101,7 @@ impl Draft {
     pub(crate) fn schema(&self, table: &str, create_table: String) -> Schema {
         Schema {
             create_keyspace: self.keyspaces.0.clone(),
+            is_replication_stated: false,
             create_tables: vec![create_table],
             truncate: vec![format!("TRUNCATE {}", self.qualified(table))],
             drop_keyspace: self.keyspaces.1.clone(),
@@ -328,6 +329,7 @@ pub(crate) fn statement(
         idempotent: true,
         returns_rows: !is_write,
         verifies: !is_write,
+        finds: !is_write,
         ..Statement::new(cql, kind, values_count, default)
     }
 }

@@ -14,6 +14,7 @@ mod counters;
 pub mod curve;
 pub mod decimal;
 mod distribution;
+mod expectation;
 mod file;
 mod generator;
 mod hottest;
@@ -43,6 +44,7 @@ mod zipf;
 pub use source::{OperationEncoder, OperationSource};
 
 pub use compile::{compile, is_identifier};
+pub use expectation::{Definitions, Expectation, is_taken, table_of};
 pub use file::{Checked, Placed, check_file, compile_file};
 pub use generator::{Asked, Check, Generator, Operation};
 pub use hottest::hottest_token;

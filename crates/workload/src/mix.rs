@@ -62,6 +62,11 @@ impl Mix {
         self.window
     }
 
+    /// Whether operations of `kind` come; what is beyond its kinds it does not decide.
+    pub fn has(&self, kind: usize) -> bool {
+        kind >= self.kinds || self.per_window(kind) > 0
+    }
+
     /// Operations of `kind` per window.
     pub fn per_window(&self, kind: usize) -> u64 {
         self.bounds[kind] - self.first_slot(kind)

@@ -48,6 +48,9 @@ pub enum Stage {
 pub struct Schema {
     /// `CREATE KEYSPACE IF NOT EXISTS …`
     pub create_keyspace: String,
+    /// Whether somebody asked for the keyspace's replication: then one that is there with another
+    /// is not what was asked for.
+    pub is_replication_stated: bool,
     /// `CREATE TABLE IF NOT EXISTS …`, one per table.
     pub create_tables: Vec<String>,
     /// `TRUNCATE …`, one per table.
@@ -111,6 +114,8 @@ pub struct Statement {
     pub returns_rows: bool,
     /// Whether [`Generator::check`] can judge its result.
     pub verifies: bool,
+    /// Whether it reads a row, or a partition, that is there if the data is what it is said to be.
+    pub finds: bool,
     /// Rows per page; `None` leaves paging off.
     pub page_size: Option<i32>,
     /// Pages that an operation reads at most; `None` with a page size: all there are.
@@ -149,6 +154,7 @@ impl Statement {
             idempotent: false,
             returns_rows: false,
             verifies: false,
+            finds: false,
             page_size: None,
             pages_max: None,
             serial_consistency: None,
@@ -207,6 +213,7 @@ impl Program {
             tables: Vec::new(),
             schema: Schema {
                 create_keyspace: String::new(),
+                is_replication_stated: false,
                 create_tables: Vec::new(),
                 truncate: Vec::new(),
                 drop_keyspace: String::new(),
@@ -272,6 +279,54 @@ impl Program {
         self.rows
     }
 
+    /// The same program, whose reads by some of its statements nobody judges.
+    pub fn without_judging(&self, statements: &[usize]) -> Program {
+        let mut program = self.clone();
+        for at in statements {
+            program.statements[*at].verifies = false;
+        }
+        program
+    }
+
+    /// The statements that change data, of the kinds that a stage may ask for.
+    pub fn writes(&self, stage: Stage) -> Vec<&Statement> {
+        self.of_stage(stage, true)
+    }
+
+    /// The others of them.
+    pub fn reads(&self, stage: Stage) -> Vec<&Statement> {
+        self.of_stage(stage, false)
+    }
+
+    fn of_stage(&self, stage: Stage, writing: bool) -> Vec<&Statement> {
+        let is_asked = |statement: &&Statement| {
+            let kind = usize::from(statement.kind);
+            let is_write = self.kinds.get(kind).is_none_or(|kind| kind.is_write);
+            is_write == writing && self.source.may_ask(stage, kind)
+        };
+        self.statements.iter().filter(is_asked).collect()
+    }
+
+    /// Per kind, whether all that it reads in the main stage is there if the data is what it is
+    /// said to be. Nothing is for certain where rows are deleted.
+    pub fn finds(&self) -> Vec<bool> {
+        let stage = Stage::Main;
+        let asked = |kind: usize| self.source.may_ask(stage, kind);
+        let mut all = self.statements.iter();
+        let deletes = all.any(|one| one.deletes && asked(usize::from(one.kind)));
+        let of = |kind: usize| {
+            let reads = self.statements.iter();
+            let mut reads = reads.filter(|one| usize::from(one.kind) == kind && one.returns_rows);
+            !deletes && asked(kind) && reads.all(|one| one.finds)
+        };
+        (0..self.kinds.len()).map(of).collect()
+    }
+
+    /// Whether a stage asks for nothing but writes.
+    pub fn only_writes(&self, stage: Stage) -> bool {
+        self.reads(stage).is_empty()
+    }
+
     /// Bytes of keys and values in a row, on average, before any compression or overhead of the
     /// database.
     pub fn row_bytes_estimate(&self) -> u64 {
@@ -324,6 +379,15 @@ impl Choices {
             Bijection::new(rows, lane(seed, lanes::SAMPLE)),
             lane(seed, lanes::ROWS),
         )
+    }
+
+    /// Whether the operations of a stage are ever of a kind.
+    pub(crate) fn may_ask(&self, stage: Stage, kind: usize) -> bool {
+        match stage {
+            Stage::Load => kind == usize::from(self.load.0),
+            Stage::Main => self.mix.has(kind),
+            Stage::Verify | Stage::ReadBack => kind == usize::from(self.verify.0),
+        }
     }
 
     /// Operation `n` of a stage. `rows` is the generator's copy of the distribution of rows.

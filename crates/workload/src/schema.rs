@@ -5,6 +5,7 @@
 
 mod counting;
 mod markers;
+mod options;
 mod qualify;
 
 use std::sync::Arc;
@@ -13,8 +14,9 @@ use cql::value::{CqlType, UdtType};
 
 pub use counting::is_conditional;
 pub use cql::text::{Fault, Kind, Token, split, tokens};
-pub use markers::{Marker, insert_counts, markers};
-pub use qualify::{keyspaces, moved, qualify};
+pub use markers::{Marker, binds_partition, insert_counts, markers};
+pub use options::{Given, options};
+pub use qualify::{keyspaces, moved, named_table, qualify};
 
 /// What a statement defines.
 #[derive(Clone, Debug, PartialEq)]

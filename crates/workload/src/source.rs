@@ -19,6 +19,11 @@ pub trait OperationSource: Debug + Send + Sync {
 
     /// Bytes of keys and values in a row, on average.
     fn row_bytes_estimate(&self) -> u64;
+
+    /// Whether the operations of a stage are ever of a kind. Where it cannot be told, they may be.
+    fn may_ask(&self, _stage: Stage, _kind: usize) -> bool {
+        true
+    }
 }
 
 /// Turns operation numbers into bytes; one per worker.
@@ -166,6 +171,10 @@ impl<T: RowFunction> OperationSource for Chosen<T> {
 
     fn row_bytes_estimate(&self) -> u64 {
         self.table.row_bytes_estimate()
+    }
+
+    fn may_ask(&self, stage: Stage, kind: usize) -> bool {
+        self.choices.may_ask(stage, kind)
     }
 }
 

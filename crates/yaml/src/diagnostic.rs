@@ -41,7 +41,12 @@ pub struct Diagnostic {
     pub secret: bool,
 }
 
-/// All mistakes of a text, in the order of their places. Never empty when returned as an error.
+/// Nobody reads more mistakes of one text, and what repeats one many times would take its time with
+/// each.
+const MISTAKES_MAX: usize = 200;
+
+/// All mistakes of a text, in the order of their places, up to 200. Never empty when returned as an
+/// error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostics {
     /// What the places point into.
@@ -64,6 +69,11 @@ impl Diagnostics {
         self.list.is_empty()
     }
 
+    /// Whether there are more than are shown: nothing is to be gained by looking for others.
+    pub fn is_full(&self) -> bool {
+        self.list.len() > MISTAKES_MAX
+    }
+
     /// Adds a mistake, unless the same was said of the same place: a base setting is checked again
     /// under every variant and scale.
     pub fn add(&mut self, place: &Place, message: impl Into<String>, hint: Option<String>) {
@@ -77,9 +87,13 @@ impl Diagnostics {
 
     fn push(&mut self, place: &Place, message: String, hint: Option<String>, secret: bool) {
         let known = |d: &Diagnostic| d.place == *place && d.message == message;
-        if self.list.iter().any(known) {
+        if self.is_full() || self.list.iter().any(known) {
             return;
         }
+        let (message, hint) = match self.list.len() == MISTAKES_MAX {
+            true => ("there are more mistakes than are shown".to_owned(), None),
+            false => (message, hint),
+        };
         let text = self
             .sources
             .get(place.source)
@@ -196,6 +210,15 @@ mod tests {
             Some("known here: workload, window, variants")
         );
         assert_eq!(did_you_mean("zzz", []), None);
+    }
+
+    #[test]
+    fn mistakes_end_where_nobody_reads_on() {
+        let mut diagnostics = Diagnostics::new(Vec::new());
+        (0..1000).for_each(|n| diagnostics.add(&Place::default(), n.to_string(), None));
+        assert_eq!(diagnostics.list.len(), 201);
+        let last = &diagnostics.list[200].message;
+        assert_eq!(last, "there are more mistakes than are shown");
     }
 
     #[test]

@@ -14,6 +14,9 @@ const DEPTH_MAX: usize = 32;
 /// Nodes that aliases may add: a few lines of aliases of aliases could fill any memory.
 const ALIASED_NODES_MAX: usize = 100_000;
 
+/// Keys of one mapping: each is looked for among those before it, and by whoever reads it.
+const KEYS_MAX: usize = 10_000;
+
 /// What is accepted of a text.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
@@ -290,7 +293,7 @@ impl<'a, 'd> Builder<'a, 'd> {
                     Node { raw, place }
                 };
                 self.name(anchor, &node);
-                self.finish(node);
+                self.finish(node)?;
             }
             Event::SequenceStart(anchor, _) => {
                 self.begin(Raw::List(Vec::new()), place, anchor)?;
@@ -309,18 +312,18 @@ impl<'a, 'd> Builder<'a, 'd> {
                         open.node.place.span = span;
                     }
                     self.name(open.anchor, &open.node);
-                    self.finish(open.node);
+                    self.finish(open.node)?;
                 }
             }
             Event::Alias(anchor) if self.limits.aliases => {
                 let node = self.aliased(anchor, &place)?;
-                self.finish(node);
+                self.finish(node)?;
             }
             Event::Alias(_) => {
                 let hint = "write the settings out; `variants` says what differs".to_owned();
                 let message = "anchors and aliases are not part of a study";
                 self.diagnostics.add(&place, message, Some(hint));
-                self.finish(Node::plain("", place));
+                self.finish(Node::plain("", place))?;
             }
             Event::DocumentStart(_) if self.root.is_some() => {
                 let message = format!(
@@ -377,17 +380,26 @@ impl<'a, 'd> Builder<'a, 'd> {
         Some(())
     }
 
-    /// A node is complete: it is the root, a list's item, a mapping's key or a key's value.
-    fn finish(&mut self, node: Node) {
+    /// A node is complete: it is the root, a list's item, a mapping's key or a key's value. None if
+    /// the text cannot be read on.
+    fn finish(&mut self, node: Node) -> Option<()> {
         let Some(open) = self.open.last_mut() else {
             self.root = Some(node);
-            return;
+            return Some(());
         };
         let entries = match &mut open.node.raw {
-            Raw::List(items) => return items.push(node),
+            Raw::List(items) => {
+                items.push(node);
+                return Some(());
+            }
             Raw::Map(entries) => entries,
-            Raw::Null | Raw::Scalar { .. } => return,
+            Raw::Null | Raw::Scalar { .. } => return Some(()),
         };
+        if entries.len() + open.merged.len() >= KEYS_MAX {
+            let message = format!("this mapping has more than {KEYS_MAX} keys");
+            self.diagnostics.add(&open.node.place, message, None);
+            return None;
+        }
         let Some((key, place)) = open.key.take() else {
             let key = match &node.raw {
                 Raw::Scalar { text, .. } => text.clone(),
@@ -403,19 +415,19 @@ impl<'a, 'd> Builder<'a, 'd> {
                 }
             };
             open.key = Some((key, node.place));
-            return;
+            return Some(());
         };
         if let Some(first) = entries.iter_mut().find(|entry| entry.key == key) {
             if self.limits.last_wins {
                 first.earlier = Some(std::mem::replace(&mut first.place, place));
                 first.value = node;
-                return;
+                return Some(());
             }
             let source = &self.text[..first.place.span.start];
             let line = source.matches('\n').count() + 1;
             let message = format!("`{key}` stands here a second time; the first is in line {line}");
             self.diagnostics.add(&place, message, None);
-            return;
+            return (!self.diagnostics.is_full()).then_some(());
         }
         match node.raw {
             Raw::Map(merged) if key == "<<" && self.limits.aliases => open.merged.extend(merged),
@@ -432,6 +444,7 @@ impl<'a, 'd> Builder<'a, 'd> {
                 });
             }
         }
+        Some(())
     }
 }
 

@@ -104,7 +104,11 @@ impl Search {
         let mut path = Path::default();
         for trial in seen {
             let value = trial.point.value() as u64;
-            match (self.bound.judge(trial.found.as_ref()), trial.role) {
+            let kept = self.bound.judge(trial.found.as_ref());
+            if matches!(kept, Kept::Yes | Kept::No(_)) {
+                path.trials.push((value, matches!(kept, Kept::Yes)));
+            }
+            match (kept, trial.role) {
                 (Kept::Client(why), _) => return Err(self.client(&path, value, &why)),
                 (Kept::Untold(why), _) => {
                     path.untold += 1;
@@ -184,7 +188,10 @@ impl Search {
         let high = path.high.as_ref().map_or(self.first(), |high| high.value);
         let (bound, above) = (self.bound.words(), self.above(path));
         let none = match path.is_holding {
-            true => format!("no {} was held with a {bound}{above}", self.from.noun()),
+            true => match self.range(path) {
+                Some(range) => format!("{range}{above}"),
+                None => format!("no {} was held with a {bound}{above}", self.from.noun()),
+            },
             false => format!("none at or above {} has a {bound}{above}", self.words(high)),
         };
         let (words, outcome) = match path.is_by_client() {
@@ -196,6 +203,47 @@ impl Search {
         };
         let at = None;
         Answer::Searched { at, outcome, words }
+    }
+
+    /// What all trials together say where no load was held: between which loads the most is that
+    /// has the bound. None where no trial was within it.
+    fn range(&self, path: &Path) -> Option<String> {
+        let trials = &path.trials;
+        let passed = trials.iter().filter(|(_, kept)| *kept);
+        let most = passed.clone().map(|(value, _)| *value).max()?;
+        let failed = || {
+            trials
+                .iter()
+                .filter(|(_, kept)| !kept)
+                .map(|(value, _)| *value)
+        };
+        let all_below = |value: u64| failed().all(|failed| failed > value);
+        let always = passed.clone().map(|(value, _)| *value);
+        let always = always.filter(|value| all_below(*value)).max();
+        let never = failed().filter(|value| *value > most).min();
+        let bound = self.bound.words();
+        let low = match always {
+            Some(always) => format!("every one up to {}", self.words(always)),
+            None => format!("some up to {}", self.words(most)),
+        };
+        let high = match never {
+            Some(never) => format!(" and none from {} on", self.words(never)),
+            None => String::new(),
+        };
+        let between = match (always, never) {
+            (Some(always), Some(never)) => format!(
+                ": the most is from {} to {}",
+                self.words(always),
+                self.words(never)
+            ),
+            (Some(always), None) => format!(": the most is {} or above", self.words(always)),
+            (None, _) => String::new(),
+        };
+        Some(format!(
+            "{} of {} trials had a {bound}, {low}{high}{between}",
+            passed.count(),
+            trials.len(),
+        ))
     }
 
     fn not_reached(&self) -> Answer {
@@ -242,10 +290,9 @@ impl Search {
 
     /// What is known of a search that has ended without an answer.
     fn known(&self, path: &Path) -> String {
-        let bound = self.bound.words();
-        match path.low {
-            Some(low) => format!("; {} has a {bound}, as far as was seen", self.words(low)),
-            None => format!("; nothing is known to have a {bound}"),
+        match self.range(path) {
+            Some(range) => format!("; {range}"),
+            None => format!("; nothing is known to have a {}", self.bound.words()),
         }
     }
 }
@@ -253,6 +300,8 @@ impl Search {
 /// How far a search has come.
 #[derive(Default)]
 struct Path {
+    /// Every trial that told something: its load, and whether it was kept.
+    trials: Vec<(u64, bool)>,
     /// The most that was kept, or what it was lowered to.
     low: Option<u64>,
     /// The least that was not kept.

@@ -4,7 +4,7 @@
 //! What a configuration does not promise is no fault of the run: such a loss is a result, and
 //! passes with its reason. A loss that was promised not to happen is the end of any trust.
 
-use super::{Evidence, LostBy, Outcome, ReadBack, Registers};
+use super::{Evidence, Found, LostBy, Outcome, ReadBack, Registers, percent};
 use crate::durability::Promise;
 use measure::interval::CheckCounts;
 
@@ -15,7 +15,10 @@ pub(super) fn data(evidence: &Evidence) -> Judged {
     let promise = evidence.promise.as_ref();
     let weak = evidence.weak_consistency;
     let parts = [
-        reads(&evidence.checks, weak, promise),
+        reads(&evidence.checks, evidence.has_strange_rows, weak, promise),
+        evidence
+            .found
+            .and_then(|found| nothing(found, weak, promise)),
         evidence.read_back.map(|back| read_back(&back, promise)),
         evidence.registers.map(|found| registers(found, promise)),
     ];
@@ -23,16 +26,27 @@ pub(super) fn data(evidence: &Evidence) -> Judged {
         let detail = format!("{}; {}", all.1, part.1);
         (all.0.max(part.0), detail)
     });
-    judged.unwrap_or_else(|| {
+    let (outcome, mut detail) = judged.unwrap_or_else(|| {
         let detail = "no read was compared with what was written";
         (Outcome::Unknown, detail.to_owned())
-    })
+    });
+    for why in &evidence.not_compared {
+        detail += &format!("; {why}");
+    }
+    (outcome, detail)
 }
 
-fn reads(checks: &CheckCounts, weak: bool, promise: Option<&Promise>) -> Option<Judged> {
+fn reads(
+    checks: &CheckCounts,
+    has_strange_rows: bool,
+    weak: bool,
+    promise: Option<&Promise>,
+) -> Option<Judged> {
     if checks.checked == 0 {
         return None;
     }
+    // Where most rows differ, they are of somebody else, and no server made them so.
+    let are_strange = has_strange_rows && checks.wrong >= checks.checked.div_ceil(2);
     let behind = checks.missing + checks.stale + checks.resurrected;
     let (allowed, why) = match promise {
         _ if weak => (
@@ -45,10 +59,15 @@ fn reads(checks: &CheckCounts, weak: bool, promise: Option<&Promise>) -> Option<
     let outcome = match (checks.wrong, behind) {
         (0, 0) => Outcome::Pass,
         (0, _) => allowed,
+        (_, 0) if are_strange => Outcome::Warn,
         _ => Outcome::Fail,
     };
+    let wrong = match are_strange {
+        true => "with values that this workload does not write",
+        false => "wrong",
+    };
     let mut detail = format!(
-        "{} reads compared: {} missing, {} stale, {} wrong (limit 0{})",
+        "{} reads compared: {} missing, {} stale, {} {wrong} (limit 0{})",
         checks.checked,
         checks.missing,
         checks.stale,
@@ -58,6 +77,35 @@ fn reads(checks: &CheckCounts, weak: bool, promise: Option<&Promise>) -> Option<
     if checks.resurrected > 0 {
         detail += &format!(", {} deleted and there again", checks.resurrected);
     }
+    if has_strange_rows && checks.wrong > 0 {
+        detail += "; this run has not written the rows that were there: if another tool has, or \
+                   another seed or length of values, give the words that wrote them, or compare \
+                   nothing (--set verify.reads=none)";
+    }
+    Some((outcome, detail))
+}
+
+/// Share of the reads from which on those of nothing are no reads of the data that was meant.
+const NOTHING_SHARE_MAX: f64 = 0.01;
+
+/// Reads that found no row where rows are said to be there: they cost the server next to nothing.
+fn nothing(found: Found, weak: bool, promise: Option<&Promise>) -> Option<Judged> {
+    let share = found.nothing as f64 / found.reads.max(1) as f64;
+    if share < NOTHING_SHARE_MAX {
+        return None;
+    }
+    let outcome = match promise {
+        Some(Promise::None(_)) => Outcome::Warn,
+        _ if weak => Outcome::Warn,
+        _ => Outcome::Fail,
+    };
+    let detail = format!(
+        "{} of {} reads found no row where rows are said to be there ({}; limit {})",
+        found.nothing,
+        found.reads,
+        percent(share),
+        percent(NOTHING_SHARE_MAX)
+    );
     Some((outcome, detail))
 }
 
@@ -191,6 +239,61 @@ mod tests {
         ] {
             let found = read_back(&back, Some(&none));
             assert_eq!(found, (outcome, detail.to_owned()));
+        }
+    }
+
+    #[test]
+    fn reads_of_nothing_are_no_reads_from_one_in_a_hundred_on() {
+        let found = |nothing: u64| Found {
+            reads: 5000,
+            nothing,
+        };
+        let none = Promise::None("power was lost".to_owned());
+        assert_eq!(nothing(found(49), false, None), None);
+        assert_eq!(nothing(Found::default(), false, None), None);
+        let (outcome, detail) = nothing(found(50), false, None).unwrap();
+        let expected = "50 of 5000 reads found no row where rows are said to be there (1.0 %; \
+                        limit 1.0 %)";
+        assert_eq!((outcome, detail.as_str()), (Outcome::Fail, expected));
+        for (weak, promise) in [(true, None), (false, Some(&none))] {
+            let (outcome, _) = nothing(found(5000), weak, promise).unwrap();
+            assert_eq!(outcome, Outcome::Warn);
+        }
+    }
+
+    #[test]
+    fn rows_that_others_may_have_written_are_not_called_wrong_without_knowing() {
+        let checks = |checked: u64, wrong: u64, stale: u64| CheckCounts {
+            checked,
+            wrong,
+            stale,
+            ..CheckCounts::default()
+        };
+        for (checks, has_strange_rows, outcome, word) in [
+            (
+                checks(176, 155, 0),
+                true,
+                Outcome::Warn,
+                "--set verify.reads=none",
+            ),
+            (
+                checks(176, 155, 0),
+                false,
+                Outcome::Fail,
+                "155 wrong (limit 0)",
+            ),
+            (
+                checks(176, 3, 0),
+                true,
+                Outcome::Fail,
+                "--set verify.reads=none",
+            ),
+            (checks(176, 155, 1), true, Outcome::Fail, "1 stale"),
+            (checks(176, 0, 0), true, Outcome::Pass, "0 wrong (limit 0)"),
+        ] {
+            let (found, detail) = reads(&checks, has_strange_rows, false, None).unwrap();
+            assert_eq!(found, outcome, "{detail}");
+            assert!(detail.contains(word), "{detail}");
         }
     }
 

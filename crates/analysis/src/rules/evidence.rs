@@ -47,6 +47,13 @@ pub struct Evidence {
     pub weak_consistency: bool,
     /// Verified reads: of the window, and of a sample that was read back.
     pub checks: CheckCounts,
+    /// Whether the rows that were there before the load are not of this run: of another tool,
+    /// another seed or other lengths, for all that anybody knows.
+    pub has_strange_rows: bool,
+    /// Reads whose rows are said to be there; none where nobody says so.
+    pub found: Option<Found>,
+    /// Reads that the workload cannot judge, and why: a sentence each.
+    pub not_compared: Vec<String>,
     /// What the configuration promises of acknowledged writes.
     pub promise: Option<Promise>,
     /// All rows that were read back, where the study asks for all.
@@ -63,6 +70,15 @@ pub struct Evidence {
     pub data_and_memory_bytes: Option<(u64, u64)>,
     /// CPU that the probes used, as a share of one core; 0 when none ran.
     pub probes_cpu_share: Option<f64>,
+}
+
+/// Reads whose rows are said to be there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    /// Those that were answered.
+    pub reads: u64,
+    /// Of these, those that found no row.
+    pub nothing: u64,
 }
 
 /// All rows, read back after the trial.
@@ -115,6 +131,25 @@ pub struct Offered {
     pub operations: f64,
     /// Whether their number is itself by chance (Poisson).
     pub is_random: bool,
+}
+
+impl Offered {
+    /// What a rate comes to in a window of `span_s` seconds, of a run that offers `count`
+    /// operations and no more, if it ends by their number: such a window lasts until the last
+    /// answer, and nothing is due after the last operation. The first operation is due when the
+    /// window begins, so that a part of an interval has one too.
+    pub fn of(rate: u64, span_s: f64, count: Option<u64>, is_random: bool) -> Offered {
+        let due = rate as f64 * span_s;
+        let due = match is_random {
+            true => due,
+            // A window of whole seconds is not exactly as long in floating point.
+            false => (due - 1e-6 * due.max(1.0)).ceil(),
+        };
+        Offered {
+            operations: count.map_or(due, |count| due.min(count as f64)),
+            is_random,
+        }
+    }
 }
 
 /// Who used the machine that the client runs on: means over the window. What could not be read is

@@ -9,7 +9,8 @@ mod words;
 
 use super::run::run_study;
 use super::say_notes;
-use crate::args::{Common, ImportArgs, ImportOptions, SummaryArgs};
+use super::workload::{samples_json, samples_text};
+use crate::args::{AllowArgs, Common, ImportArgs, ImportOptions, SummaryArgs};
 use crate::compat::Compat;
 use crate::exit::Exit;
 use crate::{diagnostics, terminal};
@@ -18,13 +19,15 @@ use clap::parser::ValueSource;
 use clap::{CommandFactory, FromArgMatches, Parser};
 use definition::Defined;
 use engine::workers_auto;
-use imports::{Connection, Import, Tool};
+use imports::{Connection, Import, Step, Tool};
+use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use study::human::quoted;
 use study::inputs::Inputs;
 use study::resolve;
 use study::settings::{self, Folder, Overrides};
+use workload::Sample;
 
 /// Runs a command line of `tool`.
 pub fn run(tool: Tool, args: &ImportArgs, common: &Common) -> Result<Exit> {
@@ -46,16 +49,7 @@ pub fn run(tool: Tool, args: &ImportArgs, common: &Common) -> Result<Exit> {
         terminal::data(&text);
         return Ok(Exit::Done);
     }
-    let mut overrides = Overrides {
-        target: options.target.clone(),
-        set: options.set.clone(),
-        seed: options.seed,
-        files: Some(Folder {
-            path: PathBuf::new(),
-            open: true,
-        }),
-        ..Overrides::default()
-    };
+    let mut overrides = overrides_of(&options);
     let mut compiled = compile(tool, &words, &overrides);
     let mut defined = Defined::default();
     if tool == Tool::Stress && compiled.0.is_err() {
@@ -70,12 +64,17 @@ pub fn run(tool: Tool, args: &ImportArgs, common: &Common) -> Result<Exit> {
         Ok(import) => import,
         Err(mistakes) => return Ok(show(&defined.told(mistakes), common)),
     };
+    if let Some(count) = options.sample {
+        print_samples(&import, count, common);
+        return Ok(Exit::Done);
+    }
     overrides.inputs = inputs;
     let secret = Secret::of(&import.connection)?;
     let shown = secret.hidden_in(tool, &words);
     let workers = workers(&overrides.set);
     let text = study_text(tool, &shown, (&import.connection, workers), &secret);
     overrides.granted.secrets = secret.given();
+    overrides.granted.allow = options.allow.joined();
     overrides.command = Some(format!("cassay {} {}", tool.name(), command_line(&shown)));
     let mut study = match resolve::resolve(tool.name(), &text, &overrides) {
         Ok(study) => study,
@@ -97,6 +96,44 @@ pub fn run(tool: Tool, args: &ImportArgs, common: &Common) -> Result<Exit> {
     run_study(&study, common, compat, &SummaryArgs::default())
 }
 
+/// What our options change; the words may name files anywhere.
+fn overrides_of(options: &ImportOptions) -> Overrides {
+    Overrides {
+        target: options.target.clone(),
+        set: options.set.clone(),
+        seed: options.seed,
+        files: Some(Folder {
+            path: PathBuf::new(),
+            open: true,
+        }),
+        ..Overrides::default()
+    }
+}
+
+/// The first operations of each step, as they would be sent.
+fn print_samples(import: &Import, count: u64, common: &Common) {
+    let of = |step: &Step| {
+        let (program, stage) = (&step.program, step.stage);
+        workload::sample(program, stage, step.first_operation, count)
+    };
+    let all: Vec<(&str, Vec<Sample>)> = import
+        .steps
+        .iter()
+        .map(|step| (step.name.as_str(), of(step)))
+        .collect();
+    if common.json {
+        let one = |(name, samples): &(&str, Vec<Sample>)| {
+            let operations = samples_json(samples);
+            json!({"step": name, "operations": operations})
+        };
+        terminal::json(&all.iter().map(one).collect());
+        return;
+    }
+    for (name, samples) in &all {
+        terminal::data(&format!("{name}:\n{}", samples_text(samples)));
+    }
+}
+
 /// Our options before the words and among them.
 fn both(before: &ImportOptions, among: ImportOptions) -> ImportOptions {
     ImportOptions {
@@ -105,6 +142,10 @@ fn both(before: &ImportOptions, among: ImportOptions) -> ImportOptions {
         set: [before.set.clone(), among.set].concat(),
         seed: before.seed.or(among.seed),
         check: before.check || among.check,
+        sample: before.sample.or(among.sample),
+        allow: AllowArgs {
+            allow: [before.allow.allow.clone(), among.allow.allow].concat(),
+        },
     }
 }
 

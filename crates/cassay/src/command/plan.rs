@@ -4,8 +4,9 @@ use super::read_study;
 use crate::args::{Common, StudyArgs, VERSION};
 use crate::exit::Exit;
 use crate::terminal;
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 use engine::needs;
+use engine::preflight::{self, Preflight};
 use engine::record;
 use engine::trial_name;
 use study::conditions::{self, Condition};
@@ -25,7 +26,7 @@ pub fn run(args: &StudyArgs, common: &Common) -> Result<Exit> {
 
 /// Shows what a study that was resolved comes to.
 pub fn show(study: &Study, common: &Common) -> Result<Exit> {
-    let plan = plan::plan(study).map_err(|why| anyhow!(why))?;
+    let plan = plan::plan(study)?;
     let last = store::last_finished(&common.out, &study.name);
     let last = last.as_ref().and_then(|run| {
         let findings = run.findings.as_ref()?;
@@ -43,13 +44,35 @@ pub fn show(study: &Study, common: &Common) -> Result<Exit> {
     for warning in &plan.warnings {
         terminal::say(&format!("note: {warning}"));
     }
+    super::run::say_neighbours();
     // Whoever plans may mean another machine than this one.
-    if let Err(why) = needs::check(study) {
+    if let Err(why) = needs::check(study, &plan, &super::dirs()?) {
         terminal::say(&format!(
             "note: `cassay run` will refuse it on this machine: {why}"
         ));
     }
-    Ok(Exit::Done)
+    match preflight::preflight(study, &plan, &super::dirs()?, "") {
+        Ok(found) => Ok(clusters(&found)),
+        // As above: whoever plans may be elsewhere.
+        Err(why) => {
+            terminal::say(&format!("note: the cluster could not be asked: {why:#}"));
+            Ok(Exit::Done)
+        }
+    }
+}
+
+/// Says what a cluster that is not ours has, and what would be done to it.
+fn clusters(found: &Preflight) -> Exit {
+    for said in &found.says {
+        terminal::say(said);
+    }
+    for refusal in &found.refusals {
+        terminal::say(&format!("not allowed: {refusal}"));
+    }
+    match found.refusals.is_empty() {
+        true => Exit::Done,
+        false => Exit::Usage,
+    }
 }
 
 fn text(study: &Study, plan: &Plan, expected: &[String]) -> String {

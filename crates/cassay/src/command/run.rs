@@ -7,7 +7,7 @@ use crate::exit::Exit;
 use crate::progress::Show;
 use crate::{interrupt, terminal};
 use anyhow::{Context, Error, Result, anyhow};
-use engine::{Interrupted, Options, Outcome};
+use engine::{Interrupted, Options, Outcome, needs};
 use report::{Page, RunView};
 use serde_json::json;
 use std::io::{self, ErrorKind};
@@ -37,7 +37,10 @@ pub fn run_study(
     mut compat: Option<Compat>,
     summaries: &SummaryArgs,
 ) -> Result<Exit> {
-    let plan = plan::plan(study).map_err(|why| anyhow!(why))?;
+    let plan = plan::plan(study)?;
+    if compat.is_none() {
+        say_neighbours();
+    }
     let end = End {
         common,
         is_compat: compat.is_some(),
@@ -149,6 +152,13 @@ fn to_go_on(error: &Error, path: &Path) -> Error {
         "{error:#}\nhint: {first}go on with: cassay resume {}",
         path.display()
     )
+}
+
+/// Says that the machine is busy before anything is measured beside that, unless it is known.
+pub fn say_neighbours() {
+    if let Some(why) = needs::busy_neighbours().filter(|_| !shared_machine()) {
+        terminal::say(&format!("note: {why}"));
+    }
 }
 
 /// Whether the user says that the machine is shared: `CASSAY_SHARED_MACHINE=1`, for runners that

@@ -1,6 +1,6 @@
 //! `cassay show`, `compare` and `report`: runs as they stand on disk.
 
-use crate::args::{Common, CompareArgs, ReportArgs, RunName};
+use crate::args::{Common, CompareArgs, ImportFileArgs, ReportArgs, RunName, SummaryArgs};
 use crate::command::run::{write_report, write_summaries};
 use crate::exit::Exit;
 use crate::terminal;
@@ -52,6 +52,20 @@ pub fn report(args: &ReportArgs, common: &Common) -> Result<Exit> {
         terminal::json(&json!({"report": path}));
     } else {
         terminal::data(&path.display().to_string());
+    }
+    Ok(exit)
+}
+
+/// Lays a file of another tool beside a run, and writes the report anew.
+pub fn import(args: &ImportFileArgs, common: &Common) -> Result<Exit> {
+    let run = store::find(&common.out, &args.run)?;
+    let exit = say_notes(&run);
+    let said = engine::import_file(&run, &args.file, &args.column)?;
+    let path = write_report(&run.path, &SummaryArgs::default())?;
+    if common.json {
+        terminal::json(&json!({"imported": said, "report": path}));
+    } else {
+        terminal::data(&format!("{said}\n{}", path.display()));
     }
     Ok(exit)
 }

@@ -339,6 +339,10 @@ fn read(args: &ReadArgs, common: &Common) -> Result<Exit> {
             .as_str()
             .map_or_else(|| value.to_string(), str::to_owned)
     };
+    if said.is_empty() {
+        terminal::data("it places nothing: no CPU is pinned, and no memory bound\n");
+        return Ok(Exit::Done);
+    }
     let rows = said
         .iter()
         .map(|(name, value)| vec![name.clone(), words(value)]);

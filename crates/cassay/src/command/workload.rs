@@ -53,20 +53,29 @@ fn print_samples(name: &str, rows: u64, seed: u64, common: &Common) -> Result<Ex
     };
     let samples = workload::sample(&program, Stage::Load, 0, rows);
     if common.json {
-        let one = |sample: &Sample| {
-            let statements = sample.statements.iter();
-            let statements = statements.map(|(cql, values)| json!({"cql": cql, "values": values}));
-            json!({
-                "number": sample.number,
-                "kind": sample.kind,
-                "statements": statements.collect::<Vec<_>>(),
-            })
-        };
-        terminal::json(&samples.iter().map(one).collect());
+        terminal::json(&samples_json(&samples));
         return Ok(Exit::Done);
     }
+    terminal::data(&samples_text(&samples));
+    Ok(Exit::Done)
+}
+
+pub fn samples_json(samples: &[Sample]) -> serde_json::Value {
+    let one = |sample: &Sample| {
+        let statements = sample.statements.iter();
+        let statements = statements.map(|(cql, values)| json!({"cql": cql, "values": values}));
+        json!({
+            "number": sample.number,
+            "kind": sample.kind,
+            "statements": statements.collect::<Vec<_>>(),
+        })
+    };
+    samples.iter().map(one).collect()
+}
+
+pub fn samples_text(samples: &[Sample]) -> String {
     let mut text = String::new();
-    for sample in &samples {
+    for sample in samples {
         text += &format!("{} {}\n", sample.number, sample.kind);
         for (cql, values) in &sample.statements {
             text += &format!("  {cql}\n");
@@ -75,8 +84,7 @@ fn print_samples(name: &str, rows: u64, seed: u64, common: &Common) -> Result<Ex
             }
         }
     }
-    terminal::data(&text);
-    Ok(Exit::Done)
+    text
 }
 
 /// The program of a named workload with its defaults, or of a workload file.

@@ -3,6 +3,14 @@
 use imports::stress::{Command, Limit, Options, Pace, Rate, Seeds, Style, Task};
 use report::compat::stress::Settings;
 
+/// Whether a command line asks for the results, which it does unless it says otherwise.
+pub fn has_summary(words: &[String]) -> bool {
+    match Command::parse(words).map(|command| command.task) {
+        Ok(Task::Run(run)) => !run.options.output.no_summary,
+        _ => true,
+    }
+}
+
 /// Those of a command line; none if it asks for none.
 pub fn of(words: &[String]) -> Settings {
     let Ok(Command {

@@ -27,6 +27,8 @@ pub struct Stress {
     is_ladder: bool,
     runs: Vec<(u32, Sample)>,
     lines: Lines,
+    /// Whether the results are printed behind a run.
+    has_summary: bool,
     /// What is listed before the first run.
     settings: String,
     uncertainty: Uncertainty,
@@ -63,6 +65,7 @@ impl Stress {
             is_ladder,
             runs: Vec::new(),
             lines: Lines::default(),
+            has_summary: settings::has_summary(words),
             settings: stress::settings(&settings::of(words)),
             uncertainty: Uncertainty::default(),
             measuring: false,
@@ -179,7 +182,9 @@ impl Stress {
         let threads = self.threads();
         let (last, run) = self.lines.end();
         self.uncertainty = Uncertainty::default();
-        terminal::data(&format!("{last}\n{}", stress::summary(&run)));
+        let summary = stress::summary(&run);
+        let summary = if self.has_summary { &*summary } else { "" };
+        terminal::data(&format!("{last}\n{summary}"));
         if let Some((before, last)) = self.runs.last() {
             let rate = |sample: &Sample| {
                 let rates = sample.operations.values();

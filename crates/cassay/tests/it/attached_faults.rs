@@ -25,6 +25,9 @@ faults:
   - {at: 7s, kind: blind, for: 1s}
 ";
 
+/// What the study's load needs on a cluster that is not ours.
+const MAKES: &str = "--allow=create=keyspace1";
+
 /// A lab with the study, on a server of another process.
 fn lab(study: &str) -> (Lab, Started) {
     let lab = Lab::new();
@@ -44,12 +47,13 @@ fn each_is_what_was_seen_of_it_and_nothing_stays() {
         "`target.attach.faults.file.inject` runs a program of this machine",
         "say --trust",
     ]);
-    let plan = lab.cassay(&["plan", "study.yaml", "--trust"]).ended_with(0);
+    let plan = lab.cassay(&["plan", "study.yaml", "--trust", MAKES]);
+    let plan = plan.ended_with(0);
     assert!(
         plan.stdout.contains("at 1s for 1s  file of node1"),
         "{plan}"
     );
-    let run = lab.cassay(&["run", "study.yaml", "--trust", "--json"]);
+    let run = lab.cassay(&["run", "study.yaml", "--trust", MAKES, "--json"]);
     let findings = run.json();
     let faults = findings["faults"].as_array().unwrap();
     let verdicts: Vec<(&str, &str)> = faults
@@ -87,11 +91,11 @@ fn what_is_broken_when_the_program_is_killed_is_healed_and_resuming_asks_for_tru
         .replace("1s, kind: file, for: 1s", "1s, kind: file, for: 300s");
     let (head, _) = long.split_once("  - {at: 4s").unwrap();
     let (lab, _server) = lab(head);
-    let run = lab.start(&["run", "study.yaml", "--trust"]);
+    let mut run = lab.start(&["run", "study.yaml", "--trust", MAKES]);
     let broken = lab.path().join("broken");
-    wait_until("it is broken", || broken.exists());
+    run.wait_until("it is broken", || broken.exists());
     run.kill();
     wait_until("it is healed", || !broken.exists());
-    let said = lab.cassay(&["resume", "latest"]).ended_with(1);
+    let said = lab.cassay(&["resume", "latest"]).ended_with(2);
     said.says(&["runs a program of this machine", "say --trust"]);
 }

@@ -6,6 +6,8 @@
 //! says; whatever way a run ends, no JVM and no folder is left.
 
 mod accounts;
+mod attached;
+mod attached_kinds;
 mod authentication;
 mod configurations;
 mod endings;
@@ -20,6 +22,7 @@ mod refusals;
 mod snapshots;
 mod status;
 mod stress;
+mod verdicts;
 
 use crate::program::{Lab, Said, Started, command};
 use cluster::{Dirs, LocalSpec};

@@ -34,13 +34,11 @@ fn lab() -> (NullServer, Lab, String) {
 }
 
 fn session(server: &NullServer) -> Session {
-    let access = Access {
-        credentials: Some(cluster::Credentials {
-            user: USER.0.to_owned(),
-            password: cluster::Secret::new(USER.1.to_owned()),
-        }),
-        ..Access::default()
+    let credentials = cluster::Credentials {
+        user: USER.0.to_owned(),
+        password: cluster::Secret::new(USER.1.to_owned()),
     };
+    let access = Access::new(Some(credentials), None);
     Session::open(server.address(), &access, Duration::from_secs(60)).expect("a session")
 }
 

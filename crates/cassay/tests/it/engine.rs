@@ -27,6 +27,7 @@ pub fn config(server: &NullServer, schedule: Schedule, limit: Limit) -> Config {
         nodes: vec![Endpoint::at(server.address())],
         access: Access::default(),
         schedule,
+        rise: Duration::ZERO,
         first_operation: 0,
         limit,
         window: load::Window::Whole,
@@ -386,7 +387,7 @@ fn settings_that_make_no_sense_are_refused_before_anything_is_sent() {
         second,
     );
     for (config, part) in [
-        (closed(0), "1 to 32768"),
+        (closed(0), "must be at least 1"),
         (closed(40_000), "use more workers"),
         (two_workers, "use fewer workers"),
         (nowhere, "no node"),

@@ -21,6 +21,7 @@ mod growth;
 mod null_target;
 mod program;
 mod required;
+mod shipped;
 mod tls;
 mod topology;
 mod trust;

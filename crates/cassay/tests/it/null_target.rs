@@ -15,6 +15,7 @@ mod record;
 mod requests;
 mod screening;
 mod searches;
+mod verdicts;
 mod watching;
 
 use crate::cli::SMALL;
@@ -217,7 +218,16 @@ fn a_server_of_another_process_is_attached_to() {
     let target = format!("attach:{}", server.first_line());
     let arguments = ["run", "study.yaml", "--json", "--target", &target];
     let verify = ["--set", "verify={reads: none, sample: 0}"];
-    let run = lab.cassay(&[&arguments[..], &verify].concat());
+    // Nothing is made on a cluster that cassay did not start, nor is a folder of a run.
+    let refused = lab.cassay(&arguments).ended_with(2);
+    refused.says(&[
+        "has no keyspace keyspace1",
+        "CREATE KEYSPACE",
+        "--allow create=keyspace1",
+    ]);
+    assert!(!lab.path().join("results").exists(), "{refused}");
+    let allow = ["--allow", "create=keyspace1"];
+    let run = lab.cassay(&[&arguments[..], &verify, &allow].concat());
     let findings = run.measured(&lab).json();
     let trial = &findings["trials"][0];
     assert_eq!(trial["errors"], serde_json::json!({}));
@@ -255,8 +265,12 @@ fn a_server_that_is_not_there_is_named() {
     drop(listener);
     let target = format!("attach:{address}");
     let run = lab.cassay(&["run", "study.yaml", "--target", &target]);
-    assert!([Some(1), Some(3)].contains(&run.code), "{run}");
+    assert_eq!(run.code, Some(1), "{run}");
     assert!(run.to_string().contains(&address), "{run}");
+    assert!(
+        !lab.path().join("results").exists(),
+        "a run of nothing: {run}"
+    );
 }
 
 #[test]

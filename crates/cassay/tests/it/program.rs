@@ -245,6 +245,23 @@ impl Started {
         }
     }
 
+    /// Waits until `is_so`, and fails the test if the program ends before it is, or it never is.
+    #[track_caller]
+    pub fn wait_until(&mut self, what: &str, mut is_so: impl FnMut() -> bool) {
+        wait_until(what, || {
+            let so = is_so();
+            let ended = self.child.try_wait().unwrap().is_some();
+            assert!(so || !ended, "it ended before {what}: {}", self.rest());
+            so
+        });
+    }
+
+    /// What it says on stderr from here to its end.
+    fn rest(&mut self) -> String {
+        self.stderr.read_to_string(&mut self.said).unwrap();
+        self.said.clone()
+    }
+
     /// Ctrl-C.
     pub fn interrupt(&self) {
         self.signal(rustix::process::Signal::INT);

@@ -10,6 +10,9 @@ use report::RunView;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use store::Run;
+use topology::Machine;
+use topology::export::FORMATS;
+use topology::fixture::{Counts, Numbering, Shape};
 use workload::{Spec, Stage};
 
 /// Texts, each with a name.
@@ -69,6 +72,8 @@ pub fn kinds() -> Vec<Kind> {
         Kind::new("ycsb-words", 20, ycsb_words, read_ycsb_words),
         Kind::new("easy-words", 20, easy_words, read_easy_words),
         Kind::new("import", 10, imports, read::import),
+        Kind::new("machine", 10, machines, read_machine),
+        Kind::new("placement", 10, placements, read_placement),
         Kind::of_run("hlog", 10, "trials/00-threads-4/latency.hlog", read::hlog),
         Kind::of_run("journal", 10, "journal.ndjson", read::journal),
         Kind::of_run(
@@ -394,6 +399,57 @@ fn easy_words() -> Texts {
 
 fn read_easy_words(bytes: &[u8]) {
     read::imported(Tool::Easy, &String::from_utf8_lossy(bytes), "");
+}
+
+/// A machine as each source gives it.
+fn machines() -> Texts {
+    let shape = Shape::regular(Counts(2, 1, 2, 2, 2), Numbering::Block, 8);
+    let mut archive = tar::Builder::new(Vec::new());
+    for (path, text) in shape.files() {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(text.len() as u64);
+        let added = archive.append_data(&mut header, path, text.as_bytes());
+        added.expect("a file of an archive");
+    }
+    let lscpu = r#"{"cpus": [
+{"cpu": 0, "node": 0, "socket": 0, "core": 0, "l1d:l1i:l2:l3": "0:0:0:0", "online": true},
+{"cpu": 1, "node": 0, "socket": 0, "core": 1, "l1d:l1i:l2:l3": "1:1:1:0", "online": true}
+]}"#;
+    vec![
+        ("tar", archive.into_inner().expect("an archive")),
+        ("xml", shape.xml().into_bytes()),
+        ("lscpu", lscpu.into()),
+        ("synthetic", b"pack:2 [numa] l3:2 core:4 pu:2".to_vec()),
+        (
+            "numa",
+            b"[numa(memory=8GB)] pack:2 core:4 pu:1(indexes=0,2,4,6)".to_vec(),
+        ),
+    ]
+}
+
+fn read_machine(bytes: &[u8]) {
+    if let Ok(machine) = Machine::from_bytes(bytes, "machine") {
+        drop(topology::draw(&machine, None));
+    }
+}
+
+/// What carries a placement out, as people have it.
+fn placements() -> Texts {
+    texts_of(&[
+        "<domain><vcpu placement='static' cpuset='0-3'>4</vcpu><cputune><vcpupin vcpu='0' \
+         cpuset='0'/></cputune><numatune><memory mode='strict' nodeset='0'/></numatune></domain>",
+        "sched.cpu.affinity = \"0,1,2,3\"\nnuma.nodeAffinity = \"0\"\nnumvcpus = \"4\"\n",
+        "[Service]\nCPUAffinity=0-3,8\nNUMAPolicy=bind\nNUMAMask=0\nAllowedCPUs=0-3\n",
+        "numactl --physcpubind=0-3,8-11 --membind=0 cassandra -f\n",
+        "apiVersion: v1\nkind: Pod\nspec: {containers: [{name: c, resources: {limits: {cpu: 4}}}]}",
+    ])
+}
+
+fn read_placement(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    for format in &FORMATS {
+        drop((format.read)(&text));
+    }
 }
 
 /// The run of an earlier version that must stay readable.

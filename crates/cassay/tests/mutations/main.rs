@@ -9,6 +9,7 @@
 
 #[path = "../../../cql/tests/it/allocator.rs"]
 mod allocator;
+mod amplifier;
 mod corpus;
 mod mutator;
 #[path = "../../../../fuzz/read.rs"]
@@ -16,12 +17,13 @@ mod read;
 
 use allocator::Telling;
 use corpus::Kind;
+use measure::clock;
 use mutator::Mutator;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// Inputs of each kind in the gate, times what the kind weighs: 30,000 in all, which took 31 s on
@@ -31,6 +33,20 @@ const INPUTS_COUNT: u64 = 200;
 /// What one input may make of the memory: the largest file that may be read is 32 MiB, and a tree
 /// of it some times that.
 const MEMORY_BYTES_MAX: usize = 512 << 20;
+
+/// Inputs of each kind in which little is said many times over, of a quarter of a MiB each; with
+/// `cargo xtask mutate` of a whole one.
+const AMPLIFIED_COUNT: u64 = 6;
+const AMPLIFIED_BYTES: usize = 1 << 18;
+const AMPLIFIED_BYTES_LONG: usize = 1 << 20;
+
+/// What one of them may make of the memory, and of the time of a CPU: 2 s of a program as it is
+/// shipped, of which ours here are one that nobody has optimised.
+const AMPLIFIED_MEMORY_MAX: usize = 256 << 20;
+const AMPLIFIED_CPU: Duration = Duration::from_secs(if cfg!(debug_assertions) { 20 } else { 2 });
+
+/// All memory of the process is counted: one test at a time.
+static ALONE: Mutex<()> = Mutex::new(());
 
 /// An input that takes longer never ends: the slowest take a second on a busy machine.
 const HANG: Duration = Duration::from_secs(120);
@@ -67,14 +83,14 @@ fn keep(kind: &Kind, seed: u64, input: &[u8]) -> PathBuf {
 }
 
 /// Reads one input; what is wrong with how it went.
-fn wrong(kind: &Kind, input: &[u8]) -> Option<String> {
+fn wrong(kind: &Kind, input: &[u8], memory_bytes_max: usize) -> Option<String> {
     let before = LIVE.load(Ordering::Relaxed);
     PEAK.store(before, Ordering::Relaxed);
     if catch_unwind(AssertUnwindSafe(|| (kind.read)(input))).is_err() {
         return Some("a panic".to_owned());
     }
     let most = PEAK.load(Ordering::Relaxed).saturating_sub(before);
-    (most > MEMORY_BYTES_MAX).then(|| format!("{} MiB of memory", most >> 20))
+    (most > memory_bytes_max).then(|| format!("{} MiB of memory", most >> 20))
 }
 
 /// Ends the process, with the name of the input, when one never ends.
@@ -102,6 +118,7 @@ fn watch(inputs: mpsc::Receiver<(String, u64)>, now: &Mutex<Vec<u8>>) {
 
 #[test]
 fn nothing_that_others_write_makes_reading_panic_hang_or_take_all_memory() {
+    let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let (first, times) = (
         number("CASSAY_MUTATE_SEED", 1),
         number("CASSAY_MUTATE_TIMES", 1),
@@ -124,7 +141,12 @@ fn nothing_that_others_write_makes_reading_panic_hang_or_take_all_memory() {
             }
             let texts = (kind.texts)();
             for (_, text) in &texts {
-                assert_eq!(wrong(&kind, text), None, "{}: as it is", kind.name);
+                assert_eq!(
+                    wrong(&kind, text, MEMORY_BYTES_MAX),
+                    None,
+                    "{}: as it is",
+                    kind.name
+                );
             }
             for n in 0..INPUTS_COUNT * kind.weight * times {
                 let seed = first.wrapping_add(n);
@@ -134,7 +156,7 @@ fn nothing_that_others_write_makes_reading_panic_hang_or_take_all_memory() {
                 now.lock().expect("no panic holds it").clone_from(&input);
                 tell.send((kind.name.to_owned(), seed))
                     .expect("the watch goes on");
-                if let Some(what) = wrong(&kind, &input) {
+                if let Some(what) = wrong(&kind, &input, MEMORY_BYTES_MAX) {
                     let path = keep(&kind, seed, &input);
                     found.push(format!("{}: {what}; kept as {}", kind.name, path.display()));
                 }
@@ -143,4 +165,45 @@ fn nothing_that_others_write_makes_reading_panic_hang_or_take_all_memory() {
         drop(tell);
     });
     assert!(found.is_empty(), "{}", found.join("\n"));
+    drop(alone);
+}
+
+/// A limit has to be looked at before the memory or the time is spent that it limits.
+#[test]
+fn nothing_small_that_others_write_takes_much_memory_or_time() {
+    let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let (first, times) = (
+        number("CASSAY_MUTATE_SEED", 1),
+        number("CASSAY_MUTATE_TIMES", 1),
+    );
+    let bytes = if times > 1 {
+        AMPLIFIED_BYTES_LONG
+    } else {
+        AMPLIFIED_BYTES
+    };
+    let only = std::env::var("CASSAY_MUTATE_ONLY").unwrap_or_default();
+    let mut found = Vec::new();
+    for kind in corpus::kinds() {
+        let texts = (kind.texts)();
+        let is_text = |text: &&(&str, Vec<u8>)| std::str::from_utf8(&text.1).is_ok();
+        let texts: Vec<_> = texts.iter().filter(is_text).collect();
+        if !kind.name.contains(&only) || texts.is_empty() {
+            continue;
+        }
+        for seed in first..first + AMPLIFIED_COUNT * times {
+            let mut dice = Mutator::new(seed);
+            let (_, text) = texts[dice.below(texts.len())];
+            let input = amplifier::amplified(&mut dice, text, bytes);
+            let began_ns = clock::thread_cpu_ns();
+            let what = wrong(&kind, &input, AMPLIFIED_MEMORY_MAX);
+            let took = Duration::from_nanos(clock::thread_cpu_ns() - began_ns);
+            let slow = (took > AMPLIFIED_CPU).then(|| format!("{took:?} of a CPU"));
+            for what in what.into_iter().chain(slow) {
+                let path = keep(&kind, seed, &input);
+                found.push(format!("{}: {what}; kept as {}", kind.name, path.display()));
+            }
+        }
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+    drop(alone);
 }

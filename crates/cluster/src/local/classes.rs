@@ -58,20 +58,27 @@ impl Classes {
 /// # Errors
 /// The collector or the heap needs wide pointers.
 pub(super) fn check(spec: &LocalSpec) -> Result<()> {
+    match refusal(spec) {
+        Some(why) => bail!("{why}\nhint: leave class_sharing out"),
+        None => Ok(()),
+    }
+}
+
+/// Why an archive cannot be had; none where it can, or is not asked for.
+pub(crate) fn refusal(spec: &LocalSpec) -> Option<String> {
     let is_z = spec.collector == Some(Collector::Z)
         || spec.jvm_options.iter().any(|one| one == "-XX:+UseZGC");
     let what = match spec.heap_bytes {
         _ if is_z => "ZGC",
         WIDE_HEAP_BYTES.. => "a heap of 32 GiB or more",
-        _ => return Ok(()),
+        _ => return None,
     };
-    if spec.class_sharing {
-        bail!(
+    spec.class_sharing.then(|| {
+        format!(
             "class data sharing is asked for, but not possible with {what}: pointers into the heap \
-             are of another size there\nhint: leave class_sharing out"
-        );
-    }
-    Ok(())
+             are of another size there"
+        )
+    })
 }
 
 /// The archive for a program, made if it is not there; `clusters` is the folder for the node that

@@ -24,6 +24,8 @@ mod restart;
 pub(crate) mod roles;
 mod room;
 mod settings;
+mod spec_refusal;
+mod startable;
 pub(crate) mod state;
 
 pub(crate) use node::LocalNode;
@@ -34,8 +36,10 @@ pub(crate) use proof::{keyspace_proofs, table_proofs};
 pub(crate) use reopen::cluster as reopen;
 pub use restart::Restarts;
 pub use room::memory_bytes;
-pub use settings::yaml_refusal;
+pub use settings::{YamlRefusal, yaml_refusal};
 pub(crate) use settings::{changed, properties};
+pub use spec_refusal::{SpecRefusal, refusals as spec_refusals};
+pub use startable::{free_disk_bytes, not_startable};
 pub(crate) use state::started_by;
 
 use crate::access::Access;
@@ -122,13 +126,7 @@ pub(crate) fn start(spec: &LocalSpec, dirs: &Dirs, say: &mut dyn FnMut(&str)) ->
         .create(&clusters)
         .with_context(|| format!("make {}", clusters.display()))?;
     let clusters = made_absolute(&clusters)?;
-    let home = std::env::var_os("CASSANDRA_HOME").filter(|home| !home.is_empty());
-    let home = home.map(|home| {
-        Path::new(&home)
-            .canonicalize()
-            .context("look at CASSANDRA_HOME")
-    });
-    let home = home.transpose()?;
+    let home = supply::home()?;
     let mut program = Program::find(&spec.version, dirs, home.as_deref(), say)?;
     program.share_classes(spec, &clusters, say)?;
     room::check(spec.nodes, spec.heap_bytes, &clusters)?;

@@ -7,6 +7,7 @@ use anyhow::Result;
 use host::process::Identity;
 use host::{Agent, Ended, Entry, From};
 use std::net::SocketAddr;
+use std::os::unix::process::ExitStatusExt;
 use std::sync::Arc;
 
 /// How many log lines an error carries: enough for an exception with its cause.
@@ -17,6 +18,10 @@ const LOG_CHARS_SHOWN: usize = 300;
 
 /// How far from its end a log is looked at, for these lines: one may be of 15 kB.
 const LOG_BYTES: u64 = 256 << 10;
+
+/// Signals by which others end a process.
+const SIGKILL: i32 = 9;
+const SIGTERM: i32 = 15;
 
 /// One process and what belongs to it.
 #[derive(Debug)]
@@ -42,7 +47,15 @@ impl LocalNode {
             Ended::Status(status) => {
                 let log_tail = self.log_tail();
                 let why = explain(status, &log_tail);
-                self.gone(format!("has died ({why}); its last log lines:\n{log_tail}"))
+                let complaints = match status.signal() {
+                    // It was ended by somebody else, and could not say anything of it.
+                    Some(SIGKILL | SIGTERM) => String::new(),
+                    _ => complaints(&log_tail),
+                };
+                self.gone(match complaints.is_empty() {
+                    true => format!("has died ({why})"),
+                    false => format!("has died ({why}); its last log lines:\n{complaints}"),
+                })
             }
             Ended::WithItsAgent(why) => {
                 self.gone(format!("has ended with the agent of its host ({why})"))
@@ -119,10 +132,29 @@ fn last_lines(texts: &[String]) -> String {
     lines[first..].join("\n")
 }
 
+/// Lines of a log that complain of something, and those that belong to them; all lines of a log
+/// that has none, such as what a JVM says that did not start.
+fn complaints(log: &str) -> String {
+    let level = |line: &str| {
+        line.split_whitespace()
+            .next()
+            .unwrap_or_default()
+            .to_owned()
+    };
+    let is_usual = |line: &str| ["INFO", "DEBUG", "TRACE"].contains(&level(line).as_str());
+    let mut is_of_usual = false;
+    let lines = log.lines().filter(|line| {
+        let begins = ["INFO", "DEBUG", "TRACE", "WARN", "ERROR"].contains(&level(line).as_str());
+        if begins {
+            is_of_usual = is_usual(line);
+        }
+        !is_of_usual
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
 /// The exit status, with what it most likely means.
 fn explain(status: std::process::ExitStatus, log_tail: &str) -> String {
-    use std::os::unix::process::ExitStatusExt;
-    const SIGKILL: i32 = 9;
     let hint = if status.signal() == Some(SIGKILL) {
         "; somebody killed it, perhaps the kernel for want of memory: see `dmesg`"
     } else if log_tail.contains("OutOfMemoryError") {
@@ -187,6 +219,22 @@ fn key_of(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Of a node that was killed, 25 lines of its usual statistics hid the one that mattered.
+    #[test]
+    fn of_a_node_that_has_died_only_complaints_are_repeated() {
+        let usual = "  INFO  [x] StatusLogger.java:65 - MutationStage 0\n    and more of it";
+        let error = "  ERROR [x] StorageService.java:1 - Stopping\n  java.io.IOError: no";
+        let late = "  WARN  [x] - late";
+        let log = format!("{usual}\n{error}\n  DEBUG [x] - usual\n{late}");
+        let expected = format!("{error}\n{late}");
+        assert_eq!(complaints(&log), expected);
+        assert_eq!(complaints("  INFO  [x] - all is well"), "");
+        assert_eq!(
+            complaints("Unrecognized VM option"),
+            "Unrecognized VM option"
+        );
+    }
 
     #[test]
     fn the_end_of_the_log_is_shown_with_short_lines() {

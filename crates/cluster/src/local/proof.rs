@@ -8,6 +8,7 @@
 
 mod hosts;
 mod placed;
+mod ring;
 mod tables;
 
 pub use placed::NodePlace;
@@ -164,6 +165,7 @@ impl Nodes {
                 proofs.extend(seen.host_proofs(limits, own, &node.layout.name));
                 proofs.extend(hosts::proofs(limits, host, node)?);
             }
+            proofs.extend(ring::proof(node, &self.nodes));
             let place = placed::place(node);
             if let Some(placement) = self.placement(node) {
                 let options = &self.spec.jvm_options;

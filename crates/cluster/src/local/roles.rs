@@ -81,13 +81,11 @@ pub(crate) fn read(authentication: Authentication, folder: &Path) -> Result<Acce
 }
 
 fn access(user: &str, password: Secret) -> Access {
-    Access {
-        credentials: Some(Credentials {
-            user: user.to_string(),
-            password,
-        }),
-        tls: None,
-    }
+    let credentials = Credentials {
+        user: user.to_string(),
+        password,
+    };
+    Access::new(Some(credentials), None)
 }
 
 /// What `cassandra.yaml` says of it.

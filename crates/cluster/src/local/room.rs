@@ -32,6 +32,16 @@ pub fn memory_bytes(nodes: usize, heap_bytes: u64) -> u64 {
 /// # Errors
 /// Too little memory or disk is free; the message has both numbers and what to change.
 pub(crate) fn check(nodes: usize, heap_bytes: u64, data: &Path) -> Result<()> {
+    check_heap(heap_bytes)?;
+    check_memory(nodes, heap_bytes)?;
+    check_disk(nodes, data)
+}
+
+/// Refuses a heap that no server runs in.
+///
+/// # Errors
+/// It is too small.
+pub(super) fn check_heap(heap_bytes: u64) -> Result<()> {
     if heap_bytes < HEAP_BYTES_MIN {
         bail!(
             "a heap of {} MiB is too small: Cassandra needs at least {} MiB",
@@ -39,11 +49,30 @@ pub(crate) fn check(nodes: usize, heap_bytes: u64, data: &Path) -> Result<()> {
             HEAP_BYTES_MIN / MIB
         );
     }
-    let free = available_memory()?;
-    check_memory(nodes, heap_bytes, free)?;
+    Ok(())
+}
+
+/// Refuses nodes that need more memory than is available.
+///
+/// # Errors
+/// They do, or nobody can say how much there is.
+pub(super) fn check_memory(nodes: usize, heap_bytes: u64) -> Result<()> {
+    fits_memory(nodes, heap_bytes, available_memory()?)
+}
+
+/// Refuses nodes that need more disk than is free in a folder, without any data.
+///
+/// # Errors
+/// They do, or nobody can say how much there is.
+pub(super) fn check_disk(nodes: usize, data: &Path) -> Result<()> {
+    fits_disk(nodes, free_disk(data)?, data)
+}
+
+/// Bytes that are free for us in a folder.
+pub(super) fn free_disk(data: &Path) -> Result<u64> {
     let disk = rustix::fs::statvfs(data)
         .with_context(|| format!("ask for the free space of {}", data.display()))?;
-    check_disk(nodes, disk.f_bavail.saturating_mul(disk.f_frsize), data)
+    Ok(disk.f_bavail.saturating_mul(disk.f_frsize))
 }
 
 /// Refuses a larger heap for nodes that run already, if it does not fit.
@@ -52,7 +81,7 @@ pub(crate) fn check(nodes: usize, heap_bytes: u64, data: &Path) -> Result<()> {
 /// Too little memory is free for what the nodes will need more.
 pub(crate) fn check_growth(nodes: usize, from_bytes: u64, to_bytes: u64) -> Result<()> {
     let used = memory_bytes(nodes, from_bytes);
-    check_memory(nodes, to_bytes, available_memory()?.saturating_add(used))
+    fits_memory(nodes, to_bytes, available_memory()?.saturating_add(used))
 }
 
 /// Size of all commit log segments of a node in MiB, written out in its settings: what the server
@@ -65,7 +94,7 @@ pub(crate) fn commitlog_total_mib(disk_bytes: u64, nodes: usize) -> u64 {
 /// `commitlog_total_space` of Apache's `cassandra.yaml`, where the disk is large enough.
 const COMMITLOG_TOTAL_MIB: u64 = 8192;
 
-fn check_memory(nodes: usize, heap_bytes: u64, free: u64) -> Result<()> {
+fn fits_memory(nodes: usize, heap_bytes: u64, free: u64) -> Result<()> {
     let need = memory_bytes(nodes, heap_bytes);
     if need <= free {
         return Ok(());
@@ -80,7 +109,7 @@ fn check_memory(nodes: usize, heap_bytes: u64, free: u64) -> Result<()> {
     )
 }
 
-fn check_disk(nodes: usize, free: u64, data: &Path) -> Result<()> {
+fn fits_disk(nodes: usize, free: u64, data: &Path) -> Result<()> {
     let need = nodes as u64 * DISK_BYTES_PER_NODE;
     if need <= free {
         return Ok(());
@@ -127,8 +156,8 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_refused_with_both_numbers() {
         let data = Path::new("/data");
-        check_memory(1, 512 * MIB, memory_bytes(1, 512 * MIB)).unwrap();
-        let error = check_memory(3, 512 * MIB, 1024 * MIB)
+        fits_memory(1, 512 * MIB, memory_bytes(1, 512 * MIB)).unwrap();
+        let error = fits_memory(3, 512 * MIB, 1024 * MIB)
             .unwrap_err()
             .to_string();
         assert!(
@@ -136,8 +165,8 @@ mod tests {
             "{error}"
         );
         assert!(error.contains("1024 MiB are available"), "{error}");
-        check_disk(3, 3 << 30, data).unwrap();
-        let error = check_disk(3, 2 << 30, data).unwrap_err().to_string();
+        fits_disk(3, 3 << 30, data).unwrap();
+        let error = fits_disk(3, 2 << 30, data).unwrap_err().to_string();
         assert!(error.contains("/data has 2048 MiB free"), "{error}");
         let error = check(1, 100 * MIB, data).unwrap_err().to_string();
         assert!(error.contains("100 MiB is too small"), "{error}");

@@ -4,6 +4,9 @@
 //! Where Apache's own `cassandra.yaml` says something else than the server's built-in default,
 //! this says what Apache's file says: measured performance must be that of a normal Cassandra.
 
+mod renamed;
+
+use self::renamed::renamed;
 use super::ports::Ports;
 use super::roles;
 use crate::spec::Authentication;
@@ -125,18 +128,40 @@ pub(super) const CONFIG: &str = "cassandra.yaml";
 /// The same for one that has to stream it from others.
 pub(super) const JOINING: &str = "joining.yaml";
 
-/// Why a key of `cassandra.yaml` cannot have a value: because cassay owns it, or because it makes
-/// no ring. None: the server will say itself what it thinks of it.
-pub fn yaml_refusal(key: &str, value: &Value) -> Option<String> {
+/// Why a key of `cassandra.yaml` cannot have a value: because cassay owns it, because it has
+/// another name now, or because it makes no ring. None: the server will say itself what it thinks
+/// of it.
+pub fn yaml_refusal(key: &str, value: &Value) -> Option<YamlRefusal> {
+    let refusal = |why: String, hint: &str| YamlRefusal {
+        why,
+        hint: hint.to_owned(),
+    };
     if let Some((_, why)) = OWNED.iter().find(|(keys, _)| keys.contains(&key)) {
-        return Some(format!("{key} of cassandra.yaml cannot be set: {why}"));
+        let why = format!("{key} of cassandra.yaml cannot be set: {why}");
+        return Some(refusal(why, "remove it"));
+    }
+    if let Some((new, value)) = renamed(key, value) {
+        let now = value.map_or_else(|| new.to_owned(), |value| format!("{new}: {value}"));
+        let why = format!("{key} is the name that {new} of cassandra.yaml had before 4.1");
+        return Some(refusal(why, &format!("write {now}")));
     }
     let is_ring = |count: &Value| {
         let count = count.as_u64();
         count.is_some_and(|count| (1..=TOKENS_COUNT_MAX).contains(&count))
     };
-    (key == "num_tokens" && !is_ring(value))
-        .then(|| format!("num_tokens must be 1 to {TOKENS_COUNT_MAX}, not {value}"))
+    (key == "num_tokens" && !is_ring(value)).then(|| {
+        let why = format!("num_tokens must be 1 to {TOKENS_COUNT_MAX}, not {value}");
+        refusal(why, "remove it, or write such a number")
+    })
+}
+
+/// Why a setting of `cassandra.yaml` is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct YamlRefusal {
+    /// What is wrong, with the key.
+    pub why: String,
+    /// What to do.
+    pub hint: String,
 }
 
 /// Refuses settings that cassay owns, and a number of tokens that makes no ring.
@@ -146,7 +171,9 @@ pub fn yaml_refusal(key: &str, value: &Value) -> Option<String> {
 pub(crate) fn check_overrides(yaml: &Map<String, Value>) -> Result<()> {
     let refused = yaml.iter();
     let refused = refused.filter_map(|(key, value)| yaml_refusal(key, value));
-    let problems: Vec<String> = refused.collect();
+    let problems: Vec<String> = refused
+        .map(|YamlRefusal { why, hint }| format!("{why}: {hint}"))
+        .collect();
     if problems.is_empty() {
         return Ok(());
     }
@@ -257,9 +284,6 @@ fn overridden(
     overrides: &Map<String, Value>,
 ) -> Map<String, Value> {
     for (key, value) in overrides {
-        // An old name such as commitlog_sync_period_in_ms replaces the new one: the server refuses
-        // a file that has both.
-        settings.retain(|ours, _| !key.starts_with(&format!("{ours}_in_")));
         settings.insert(key.clone(), value.clone());
     }
     if settings

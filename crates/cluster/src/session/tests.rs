@@ -3,6 +3,7 @@
 use super::*;
 use crate::access::{Credentials, Secret};
 use cql::frame::{HEADER_BYTES, opcode};
+use cql::value::CqlType;
 use std::net::TcpListener;
 
 /// A server on a free port that answers the requests of one connection with `answers`: opcode
@@ -68,7 +69,8 @@ fn preparing_tells_what_the_markers_take() {
     ]);
     let mut session = Session::open(address, &Access::default(), LIMIT).unwrap();
     let takes = session.prepare("UPDATE k.t SET b = ? WHERE a = ?").unwrap();
-    assert_eq!(takes, [CqlType::Bigint, CqlType::Text]);
+    let types: Vec<CqlType> = takes.bind_columns.into_iter().map(|one| one.typ).collect();
+    assert_eq!(types, [CqlType::Bigint, CqlType::Text]);
     let error = session.prepare("UPDATE").unwrap_err();
     let server = error.downcast_ref::<ServerError>().unwrap();
     assert_eq!(server.code, ErrorCode::SyntaxError);
@@ -94,10 +96,7 @@ fn a_wrong_password_is_never_repeated() {
         user: "anna".to_string(),
         password: Secret::new("hunter2".to_string()),
     };
-    let access = Access {
-        credentials: Some(credentials),
-        tls: None,
-    };
+    let access = Access::new(Some(credentials), None);
     let address = serve(vec![
         (opcode::AUTHENTICATE, string("a.PasswordAuthenticator")),
         (

@@ -4,7 +4,7 @@ use crate::java::program_in;
 use anyhow::{Context, Result, bail};
 use host::process::{self, Life};
 use std::io::{BufRead, BufReader, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 /// The plug-in's goal that copies what a pom resolves to; its version is pinned in the pom.
@@ -12,6 +12,22 @@ const COPY_GOAL: &str = "dependency:copy-dependencies";
 
 /// The goal that unpacks the compiler's hints out of the server's jar, as the pom describes it.
 const UNPACK_GOAL: &str = "dependency:unpack@hints";
+
+/// The Maven that fetches the jars of a version.
+///
+/// # Errors
+/// There is none.
+pub(super) fn find(version: &str) -> Result<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let Some(program) = program_in(std::env::split_paths(&path), "mvn") else {
+        bail!(
+            "the jars of Cassandra {version} are not in the cache, and Maven, which \
+             fetches them, is not installed: no mvn in PATH\nhint: apt install maven (or any \
+             Maven 3.6 or later), or set CASSANDRA_HOME to an unpacked distribution"
+        );
+    };
+    Ok(program)
+}
 
 /// Runs Maven on the pom in `work`, so that all jars come to `jars`, and the compiler's hints to a
 /// folder below it. `is_pinned`: every jar is checked against a lock afterwards; otherwise Maven
@@ -26,14 +42,7 @@ pub(super) fn run(
     is_pinned: bool,
     say: &mut dyn FnMut(&str),
 ) -> Result<()> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let Some(program) = program_in(std::env::split_paths(&path), "mvn") else {
-        bail!(
-            "the jars of Cassandra {version} are not in the cache, and Maven, which \
-             fetches them, is not installed: no mvn in PATH\nhint: apt install maven (or any \
-             Maven 3.6 or later), or set CASSANDRA_HOME to an unpacked distribution"
-        );
-    };
+    let program = find(version)?;
     say(&format!(
         "fetching the jars of Cassandra {version} with Maven, once (about 70 MB)"
     ));

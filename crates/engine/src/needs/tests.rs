@@ -170,14 +170,14 @@ fn what_somebody_elses_cluster_cannot_give_is_refused_at_once() {
                 variants: {a: {}, b: {data: {settle: none}}}\n\
                 procedure: {fixed: {threads: 4}}\n";
     let mut study = resolve("s.yaml", text, &Overrides::default()).expect("no mistakes");
-    let error = check(&study).unwrap_err().to_string();
+    let error = refuse(&study, Vec::new()).unwrap_err().to_string();
     assert!(
         error.contains("no settle (`data.settle: compactions`): no MBeans"),
         "{error}"
     );
     assert_eq!(error.lines().count(), 2, "once: {error}");
     study.variants.remove(0);
-    check(&study).expect("nothing is needed any more");
+    refuse(&study, Vec::new()).expect("nothing is needed any more");
 }
 
 /// 100 connections to each host asked of several workers were as many for each of them, and the
@@ -220,8 +220,16 @@ fn nodes_that_cannot_be_placed_here_are_refused_before_anything_starts() {
         resolve("s.yaml", &text, &Overrides::default()).unwrap()
     };
     assert_eq!(unplaceable(&of("[1]")), Vec::<String>::new());
-    let said = format!("{:#}", check(&of("[1, 4096]")).unwrap_err());
+    let said = format!("{:#}", refuse(&of("[1, 4096]"), Vec::new()).unwrap_err());
     assert!(said.contains("“4096-cores”"), "{said}");
     assert!(said.contains("hint: take at most"), "{said}");
     assert!(!said.contains("“1-core”"), "{said}");
+}
+
+#[test]
+fn how_long_tasks_waited_is_read_as_the_kernel_says_it() {
+    let text = "some avg10=43.21 avg60=1.00 avg300=0.00 total=1\nfull avg10=0.00 avg60=0.00\n";
+    let share = waited_share(text).unwrap();
+    assert!((share - 0.4321).abs() < 1e-9, "{share}");
+    assert_eq!(waited_share("full avg10=1.00"), None);
 }

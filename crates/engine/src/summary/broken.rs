@@ -86,15 +86,28 @@ fn many(told: &[Told]) -> String {
     let longest_s = back.clone().fold(0.0, f64::max);
     let worst = told.iter().map(|one| one.depth).fold(0.0, f64::max);
     let failed: u64 = told.iter().map(|one| one.failed).sum();
+    let most = told.iter().max_by_key(|one| one.failed);
+    let most = most.filter(|one| one.failed > failed / 2).map(|one| {
+        let FaultRecord { kind, place, .. } = one.fault;
+        format!(
+            ", most of them, {}, by “{kind}” of {place}",
+            count(one.failed)
+        )
+    });
+    let others = match told.len() - back.clone().count() {
+        0 => "",
+        _ => " (of the others no time was quiet enough to tell)",
+    };
     format!(
-        "Of {} faults {} lowered throughput, by {} % at the worst; after {} it was seen as before, \
-         {} s after the healing at the latest; {} operations failed.",
+        "Of {} faults {} lowered throughput, by {} % at the worst; after {} it was seen as \
+         before{others}, {} s after the healing at the latest; {} operations failed{}.",
         told.len(),
         lowered.count(),
         significant(worst * 100.0, 3),
         back.count(),
         significant(longest_s, 3),
-        count(failed)
+        count(failed),
+        most.unwrap_or_default()
     )
 }
 
@@ -151,12 +164,14 @@ mod tests {
             ]
         );
         let mut faults = vec![fault(0.3, Some(4.0), 2); 4];
-        faults.push(fault(0.9, None, 2));
+        faults.push(fault(0.9, None, 1000));
         assert_eq!(
             said(faults),
             [
                 "Of 5 faults 5 lowered throughput, by 90.0 % at the worst; after 4 it was seen as \
-                 before, 4.00 s after the healing at the latest; 10 operations failed."
+                 before (of the others no time was quiet enough to tell), 4.00 s after the healing \
+                 at the latest; 1,008 operations failed, most of them, 1,000, by “node-kill” of \
+                 node2."
             ]
         );
         assert_eq!(said(vec![FaultRecord::default()]), Vec::<String>::new());

@@ -35,6 +35,8 @@ pub fn read_back(path: &Path) -> Result<impl Fn(&[&TrialFinding]) -> Option<Quan
 /// By how much an open loop must fall short of its rate to be saturated: the margin within which
 /// two throughputs count as the same.
 const SHORTFALL_MIN: f64 = 0.03;
+/// p99 ÷ p50 of latencies below which no queue has grown.
+const STEADY_RATIO: f64 = 1.5;
 /// What a trial may be used for.
 pub fn state_of(trial: &TrialFinding) -> State {
     if is_saturated(trial) {
@@ -59,7 +61,20 @@ pub fn is_saturated(trial: &TrialFinding) -> bool {
     let is_explained = usable(trial) || (fails.count() > 0 && only_timed_out);
     let failed: u64 = trial.errors.values().sum();
     let done = trial.all.ops_per_s + failed as f64 / trial.seconds.max(1e-9);
-    is_explained && done < rate * (1.0 - SHORTFALL_MIN)
+    let is_short = |done: f64| done < rate * (1.0 - SHORTFALL_MIN);
+    let later = trial.later_ended_per_s.unwrap_or(done);
+    let missing_s = (1.0 - done / rate) * trial.seconds;
+    is_explained && is_short(done) && is_short(later) && !is_only_slow(trial, missing_s)
+}
+
+/// Whether what is missing at the window's end is what was under way there, by a latency that does
+/// not grow. One that grows from nothing, as that of a queue does, has a p99 of twice its median.
+fn is_only_slow(trial: &TrialFinding, missing_s: f64) -> bool {
+    let latency = &trial.all.latency_ms;
+    let (p50_ms, p99_ms) = (latency.p50.least(), latency.p99.least());
+    !latency.at_least().contains(&"p99")
+        && p99_ms < STEADY_RATIO * p50_ms
+        && missing_s * 1e3 <= STEADY_RATIO * p50_ms
 }
 
 /// Every point of every variant that has a trial which may be used; those that were kept up with
@@ -214,6 +229,31 @@ mod tests {
             State::Unusable
         );
         assert_eq!(at_rate(800.0, &refused, "suspect", &[]), State::Kept);
+    }
+
+    /// Of a target that answers after 300 ms, a window of 6 s without a warm-up sees 5,700 of
+    /// 6,000.
+    #[test]
+    fn what_is_under_way_at_the_end_is_no_shortfall() {
+        let state = |p50: f64, p99: f64, later: Option<f64>| {
+            let mut trial = TrialFinding {
+                point: BTreeMap::from([("rate".to_owned(), 1000.0)]),
+                verdict: "suspect".to_owned(),
+                seconds: 6.0,
+                later_ended_per_s: later,
+                ..TrialFinding::default()
+            };
+            (trial.all.ops, trial.all.ops_per_s) = (5700, 950.0);
+            (trial.all.latency_ms.p50, trial.all.latency_ms.p99) = (p50.into(), p99.into());
+            state_of(&trial)
+        };
+        assert_eq!(state(300.0, 302.0, None), State::Kept);
+        assert_eq!(state(150.0, 900.0, Some(1000.0)), State::Kept);
+        // A queue that grows: the same from first to last, and ever later.
+        assert_eq!(state(150.0, 300.0, Some(950.0)), State::Saturated);
+        // More is missing than the latency explains.
+        assert_eq!(state(100.0, 101.0, Some(950.0)), State::Saturated);
+        assert_eq!(state(150.0, 300.0, None), State::Saturated);
     }
 
     #[test]

@@ -18,6 +18,44 @@ struct Place<'a> {
     ops_per_s_blocks: Vec<f64>,
     /// Merged over blocks; of a search, which ends elsewhere in each, one for each.
     latency_ms: Vec<&'a QuantilesRecord>,
+    /// Of each block.
+    latency_ms_blocks: Vec<&'a QuantilesRecord>,
+}
+
+/// What a published metric is called where it is a latency.
+const LATENCY: &str = "latency_ms.";
+
+impl Place<'_> {
+    /// The metric in each block; none where it is only a bound in one of them, or is not known.
+    fn blocks(&self, metric: &str) -> Option<Vec<f64>> {
+        match metric.strip_prefix(LATENCY) {
+            None => (metric == "ops_per_s").then(|| self.ops_per_s_blocks.clone()),
+            Some(name) => {
+                let blocks = self.latency_ms_blocks.iter();
+                blocks.map(|latency| exactly(latency, name)).collect()
+            }
+        }
+    }
+}
+
+/// A figure of a latency that is known, ms: of a lower bound no ratio is.
+fn exactly(latency: &QuantilesRecord, name: &str) -> Option<f64> {
+    match latency.figure(name)? {
+        Known::Exactly(ms) if ms > 0.0 => Some(ms),
+        _ => None,
+    }
+}
+
+/// The ratio of two places with its interval, where their blocks are pairs.
+fn by_blocks(metric: &str, of: &[f64], to: &[f64]) -> Option<(f64, Option<[f64; 2]>)> {
+    let margins = match metric.starts_with(LATENCY) {
+        true => Metric::LATENCY,
+        false => Metric::THROUGHPUT,
+    };
+    let pairs: Vec<(f64, f64)> = to.iter().copied().zip(of.iter().copied()).collect();
+    let compared = compare_paired(&pairs, margins).ok();
+    let compared = compared.filter(|_| of.len() == to.len() && !of.is_empty());
+    compared.map(|compared| (compared.ratio, compared.ci95()))
 }
 
 /// What was published, beside what was found; none where the study names no file.
@@ -38,13 +76,13 @@ fn beside(
     searches: &[SearchRecord],
 ) -> PublishedRecord {
     let place = |variant: &str, at: &BTreeMap<String, f64>| match at.is_empty() {
-        true => found(variant, trials, searches).or_else(|| highest(variant, points)),
-        false => measured_at(variant, at, points),
+        true => found(variant, trials, searches).or_else(|| highest(variant, points, trials)),
+        false => measured_at(variant, at, points, trials),
     };
     let ratio = |ratio: &Ratio| {
         let (least, most) = ratio.range()?;
         let ours = match ratio.over.as_str() {
-            "points" => over_points(ratio, points),
+            "points" => over_points(ratio, points, trials),
             _ => {
                 let of = place(&ratio.of, &ratio.of_at);
                 let to = place(&ratio.to, &ratio.to_at);
@@ -104,53 +142,58 @@ fn found<'a>(
         ops_per_s: series::mean(&ops),
         ops_per_s_blocks: ops,
         latency_ms: ends.iter().map(|trial| &trial.all.latency_ms).collect(),
+        latency_ms_blocks: ends.iter().map(|trial| &trial.all.latency_ms).collect(),
     })
 }
 
 /// Where a variant did most, of those that were measured.
-fn highest<'a>(variant: &str, points: &'a [PointRecord]) -> Option<Place<'a>> {
+fn highest<'a>(
+    variant: &str,
+    points: &'a [PointRecord],
+    trials: &'a [TrialFinding],
+) -> Option<Place<'a>> {
     let of = points.iter().filter(|point| point.variant == variant);
     of.max_by(|a, b| a.ops_per_s.total_cmp(&b.ops_per_s))
-        .map(place)
+        .map(|point| place(point, trials))
 }
 
 fn measured_at<'a>(
     variant: &str,
     at: &BTreeMap<String, f64>,
     points: &'a [PointRecord],
+    trials: &'a [TrialFinding],
 ) -> Option<Place<'a>> {
     let mut of = points.iter().filter(|point| point.variant == variant);
-    of.find(|point| point.point == *at).map(place)
+    of.find(|point| point.point == *at)
+        .map(|point| place(point, trials))
 }
 
-fn place(point: &PointRecord) -> Place<'_> {
+fn place<'a>(point: &'a PointRecord, trials: &'a [TrialFinding]) -> Place<'a> {
+    let of = |index: &usize| trials.iter().find(|trial| trial.index == *index);
+    let used = point.trials.iter().filter_map(of);
     Place {
         ops_per_s: point.ops_per_s,
         ops_per_s_blocks: point.ops_per_s_blocks.clone(),
         latency_ms: vec![&point.latency_ms],
+        latency_ms_blocks: used.map(|trial| &trial.all.latency_ms).collect(),
     }
 }
 
 /// Our ratio, with its interval where its blocks are pairs.
 fn ours(metric: &str, of: &Place<'_>, to: &Place<'_>) -> Option<(f64, Option<[f64; 2]>)> {
-    if metric == "ops_per_s" {
-        let are_pairs = of.ops_per_s_blocks.len() == to.ops_per_s_blocks.len();
-        let blocks = to.ops_per_s_blocks.iter().zip(&of.ops_per_s_blocks);
-        let pairs: Vec<(f64, f64)> = blocks.map(|(to, of)| (*to, *of)).collect();
-        let compared = compare_paired(&pairs, Metric::THROUGHPUT).ok();
-        return match compared.filter(|_| are_pairs) {
-            Some(compared) => Some((compared.ratio, compared.ci95())),
-            None => Some((of.ops_per_s / to.ops_per_s, None)),
-        };
+    if let Some((of, to)) = of.blocks(metric).zip(to.blocks(metric))
+        && let Some(compared) = by_blocks(metric, &of, &to)
+    {
+        return Some(compared);
     }
-    let name = metric.strip_prefix("latency_ms.")?;
-    // Of a lower bound no ratio is known.
-    let log = |latency: &&QuantilesRecord| match latency.figure(name)? {
-        Known::Exactly(ms) if ms > 0.0 => Some(ms.ln()),
-        _ => None,
+    let Some(name) = metric.strip_prefix(LATENCY) else {
+        return (metric == "ops_per_s").then_some((of.ops_per_s / to.ops_per_s, None));
     };
     let mean = |place: &Place<'_>| -> Option<f64> {
-        let logs: Option<Vec<f64>> = place.latency_ms.iter().map(log).collect();
+        let latencies = place.latency_ms.iter();
+        let logs: Option<Vec<f64>> = latencies
+            .map(|one| Some(exactly(one, name)?.ln()))
+            .collect();
         logs.map(|logs| series::mean(&logs))
     };
     Some(((mean(of)? - mean(to)?).exp(), None))
@@ -158,7 +201,12 @@ fn ours(metric: &str, of: &Place<'_>, to: &Place<'_>) -> Option<(f64, Option<[f6
 
 /// The geometric mean of our ratios at all points that both variants have. With an interval where
 /// blocks are pairs at all of them: then each block has such a mean.
-fn over_points(ratio: &Ratio, points: &[PointRecord]) -> Option<(f64, Option<[f64; 2]>)> {
+fn over_points(
+    ratio: &Ratio,
+    points: &[PointRecord],
+    trials: &[TrialFinding],
+) -> Option<(f64, Option<[f64; 2]>)> {
+    let metric = ratio.metric.as_str();
     let of_variant = |name: &str| {
         let name = name.to_owned();
         points.iter().filter(move |point| point.variant == name)
@@ -166,36 +214,34 @@ fn over_points(ratio: &Ratio, points: &[PointRecord]) -> Option<(f64, Option<[f6
     let both: Vec<(Place<'_>, Place<'_>)> = of_variant(&ratio.of)
         .filter_map(|of| {
             let to = of_variant(&ratio.to).find(|to| to.point == of.point)?;
-            Some((place(of), place(to)))
+            Some((place(of, trials), place(to, trials)))
         })
         .collect();
-    let each = both
-        .iter()
-        .filter_map(|(of, to)| ours(&ratio.metric, of, to));
+    let each = both.iter().filter_map(|(of, to)| ours(metric, of, to));
     let logs: Vec<f64> = each.map(|(ratio, _)| ratio.ln()).collect();
     if logs.is_empty() {
         return None;
     }
-    let mean = series::mean(&logs).exp();
-    let blocks = both.first().map_or(0, |(of, _)| of.ops_per_s_blocks.len());
-    let are_pairs = both.iter().all(|(of, to)| {
-        let counts = [&of.ops_per_s_blocks, &to.ops_per_s_blocks].map(Vec::len);
-        counts == [blocks; 2]
-    });
-    if ratio.metric != "ops_per_s" || !are_pairs {
-        return Some((mean, None));
+    let mean = (series::mean(&logs).exp(), None);
+    let blocks = both
+        .iter()
+        .map(|(of, to)| of.blocks(metric).zip(to.blocks(metric)));
+    let Some(blocks) = blocks.collect::<Option<Vec<(Vec<f64>, Vec<f64>)>>>() else {
+        return Some(mean);
+    };
+    let count = blocks.first().map_or(0, |(of, _)| of.len());
+    if blocks
+        .iter()
+        .any(|(of, to)| [of.len(), to.len()] != [count; 2])
+    {
+        return Some(mean);
     }
     let in_block = |block: usize| {
-        let of_each = both.iter();
-        let logs =
-            of_each.map(|(of, to)| (of.ops_per_s_blocks[block] / to.ops_per_s_blocks[block]).ln());
-        (1.0, series::mean(&logs.collect::<Vec<f64>>()).exp())
+        let logs = blocks.iter().map(|(of, to)| (of[block] / to[block]).ln());
+        series::mean(&logs.collect::<Vec<f64>>()).exp()
     };
-    let pairs: Vec<(f64, f64)> = (0..blocks).map(in_block).collect();
-    match compare_paired(&pairs, Metric::THROUGHPUT) {
-        Ok(compared) => Some((compared.ratio, compared.ci95())),
-        Err(_) => Some((mean, None)),
-    }
+    let of: Vec<f64> = (0..count).map(in_block).collect();
+    by_blocks(metric, &of, &vec![1.0; count]).or(Some(mean))
 }
 
 fn figure(figure: &Figure) -> PublishedFigureRecord {
@@ -267,6 +313,47 @@ mod tests {
         assert_eq!(peak.published, [1.198, 1.198]);
         assert_eq!((p99.ours, p99.ci95), (Some(2.0), None));
         assert_eq!(absent.ours, None);
+    }
+
+    /// Of latencies no interval was given, whatever the number of blocks.
+    #[test]
+    fn ratios_of_latencies_have_intervals_over_blocks() {
+        let trial = |index: usize, p99: f64| {
+            let mut trial = TrialFinding {
+                index,
+                ..TrialFinding::default()
+            };
+            trial.all.latency_ms.p99 = p99.into();
+            trial
+        };
+        let p99s = [10.0, 11.0, 12.0, 20.0, 23.0, 24.0];
+        let trials: Vec<TrialFinding> = (0..6).map(|at| trial(at, p99s[at])).collect();
+        let with = |variant: &str, of: [usize; 3]| PointRecord {
+            trials: of.to_vec(),
+            ..point(variant, 8.0, &[100.0; 3])
+        };
+        let points = [with("off", [0, 1, 2]), with("on", [3, 4, 5])];
+        for over in ["", "points"] {
+            let ratio = Ratio {
+                metric: "latency_ms.p99".to_owned(),
+                of: "on".to_owned(),
+                to: "off".to_owned(),
+                over: over.to_owned(),
+                value: Some(2.0),
+                ..Ratio::default()
+            };
+            let file = Published {
+                ratios: vec![ratio],
+                ..Published::default()
+            };
+            let record = beside(&file, &trials, &points, &[]);
+            let [low, high] = record.ratios[0].ci95.expect("an interval");
+            let ours = record.ratios[0].ours.unwrap();
+            assert!(
+                (2.0..2.1).contains(&ours) && low < ours && ours < high,
+                "{over}: {ours}"
+            );
+        }
     }
 
     #[test]

@@ -14,7 +14,7 @@ use store::record::{
     ComparisonRecord, PointRecord, QuantilesRecord, RequirementRecord, SearchRecord, SweepRecord,
     TrialFinding,
 };
-use study::settings::{Require, Study, Variant, Where};
+use study::settings::{Require, Study, Untold, Variant, Where};
 
 /// What requirements are judged by.
 pub struct Found<'a> {
@@ -53,7 +53,7 @@ struct Required<'a> {
     baseline: Option<&'a str>,
     place: BTreeMap<String, f64>,
     limit: Limit,
-    untold_is_missed: bool,
+    untold: Untold,
 }
 
 /// All requirements of the study.
@@ -151,12 +151,12 @@ impl Found<'_> {
             baseline: None,
             place: place.clone(),
             limit,
-            untold_is_missed: require.untold_is_missed,
+            untold: require.untold,
         };
         let mut records = Vec::new();
         for (percentile, limit) in PERCENTILES.iter().zip(latencies(require)) {
             let Some(limit) = limit else { continue };
-            let number = point.map(|point| self.latency(point, percentile));
+            let number = point.map(|point| self.latency(point, percentile, limit));
             let metric = format!("{}_ms", percentile.0);
             let required = required(&metric, percentile.1, " ms", Limit::AtMost(limit));
             records.push(required.judged(number));
@@ -180,8 +180,9 @@ impl Found<'_> {
     }
 
     /// A percentile of all blocks together. Several blocks have an interval from the spread between
-    /// them, made to hold that percentile; a single one has that of its window.
-    fn latency(&self, point: &PointRecord, (key, _, figure): &Percentile) -> Number {
+    /// them, made to hold that percentile; a single one has that of its window. Where there is
+    /// none, the share of operations above the limit still tells what is far beyond it.
+    fn latency(&self, point: &PointRecord, (key, _, figure): &Percentile, limit_ms: f64) -> Number {
         let used = self.used(point);
         let merged = figure(&point.latency_ms);
         let each: Vec<Known> = used.iter().map(|t| figure(&t.all.latency_ms)).collect();
@@ -197,10 +198,18 @@ impl Found<'_> {
         };
         let least = merged.least();
         let grows = "the rate was not kept up with, so its latency grows as long as it is offered";
+        let far = "not even its median is within";
+        let decided = match (point.saturated, &ci95) {
+            (_, None) if is_far_above(&point.latency_ms, key, limit_ms) => {
+                Some((Outcome::Missed, far))
+            }
+            (true, _) => Some((Outcome::Untold, grows)),
+            (false, _) => None,
+        };
         Number {
             value: (least > 0.0).then_some(value),
             ci95: ci95.map(|ends| hull(ends, [least, least])),
-            decided: point.saturated.then_some((Outcome::Untold, grows)),
+            decided,
         }
     }
 
@@ -265,10 +274,24 @@ impl Found<'_> {
             baseline: Some(&baseline.name),
             place: comparison.map(|c| c.point.clone()).unwrap_or_default(),
             limit: Limit::AtLeast(least),
-            untold_is_missed: variant.settings.require.untold_is_missed,
+            untold: variant.settings.require.untold,
         };
         Some(required.judged(comparison.map(ratio)))
     }
+}
+
+/// Whether so many operations took longer than the limit of a percentile that the 95 % interval of
+/// their share (Wilson's) is all above what the percentile lets be: at least half of them did where
+/// the median did. The median itself is not judged by itself.
+fn is_far_above(latency: &QuantilesRecord, percentile: &str, limit_ms: f64) -> bool {
+    let allowed = match percentile {
+        "p95" => 0.05,
+        "p99" => 0.01,
+        "p999" => 0.001,
+        _ => return false,
+    };
+    let half = share_interval(latency.count / 2, latency.count);
+    latency.p50.least() > limit_ms && half.is_some_and(|[low, _]| low > allowed)
 }
 
 /// The interval of a single window, of both where there are two, and else that over the blocks.
@@ -338,6 +361,7 @@ impl Required<'_> {
         let ci95 = number
             .ci95
             .filter(|ends| ends.iter().all(|e| e.is_finite()));
+        let untold_is_missed = self.untold_is_missed(number.value);
         RequirementRecord {
             says: self.says(&number, outcome, why),
             metric: self.metric,
@@ -349,7 +373,23 @@ impl Required<'_> {
             value_at_least: number.value.is_some_and(Known::is_at_least),
             ci95,
             outcome: outcome.name().to_owned(),
-            untold_is_missed: self.untold_is_missed,
+            untold_is_missed,
+        }
+    }
+
+    /// Whether the number itself is beyond the limit, whatever its interval.
+    fn is_beyond(&self, value: Option<Known>) -> bool {
+        value.is_some_and(|value| {
+            let alone = [value.least(), value.least()];
+            self.limit.judge(value, Some(alone)) == Outcome::Missed
+        })
+    }
+
+    fn untold_is_missed(&self, value: Option<Known>) -> bool {
+        match self.untold {
+            Untold::Miss => true,
+            Untold::Pass => false,
+            Untold::Estimate => self.is_beyond(value),
         }
     }
 
@@ -391,7 +431,11 @@ impl Required<'_> {
         let outcome = match outcome {
             Outcome::Met => "met",
             Outcome::Missed => "missed",
-            Outcome::Untold if self.untold_is_missed => "cannot be told, and so missed",
+            Outcome::Untold if self.is_beyond(number.value) => match self.untold {
+                Untold::Pass => "beyond the limit, though not for certain",
+                Untold::Estimate | Untold::Miss => "missed, though not for certain",
+            },
+            Outcome::Untold if self.untold == Untold::Miss => "cannot be told, and so missed",
             Outcome::Untold => "cannot be told",
         };
         let why = match why {

@@ -12,6 +12,7 @@ use crate::conduct::Decision;
 use crate::event::Event;
 use crate::nodes;
 use crate::offer::{LOAD_RETRIES, Offer, closed};
+use crate::preflight;
 use crate::running::Running;
 use analysis::procedure::REST_S;
 use analysis::rules;
@@ -26,7 +27,7 @@ use study::plan::PhaseKind;
 use study::settings::{How, Keyspace, Load, PageCache, Reset, Settle, Target};
 use study::standing::Preparation;
 use study::{human, targets, work};
-use workload::Stage;
+use workload::{Program, Stage};
 
 /// In flight while rows are loaded: enough for a small cluster, few enough not to time out.
 const LOAD_IN_FLIGHT: u32 = 64;
@@ -40,6 +41,21 @@ const SIZE_ROUNDS_MAX: u32 = 12;
 const SIZE_FIRST_SHARE: f64 = 0.25;
 /// How often a rest looks for Ctrl-C.
 const REST_LOOK: Duration = Duration::from_millis(100);
+
+/// The statements that give the keyspace and the workload's tables the options that a study states.
+pub fn alters(keyspace: &Keyspace, program: &Program) -> Vec<String> {
+    let name = program.keyspace();
+    let own = keyspace.own_options().into_iter();
+    let mut alters: Vec<String> = own
+        .map(|options| format!("ALTER KEYSPACE \"{name}\" WITH {options}"))
+        .collect();
+    if let Some(options) = keyspace.table_options() {
+        let tables = program.tables().into_iter();
+        let alter = |table| format!("ALTER TABLE \"{name}\".\"{table}\" WITH {options}");
+        alters.extend(tables.map(alter));
+    }
+    alters
+}
 
 impl TrialRun<'_> {
     /// Brings the nodes to their configuration and the data to the state that the trial begins
@@ -61,6 +77,7 @@ impl TrialRun<'_> {
             self.configure(running, state, settings.load_target())?;
             self.schema(running, state, preparation)?;
             self.prove_load_phase(running)?;
+            self.check_schema(running, state)?;
             self.begin_count(running, state)?;
             if let Some(end) = self.fill(running, state)? {
                 return Ok(Some(end));
@@ -71,6 +88,7 @@ impl TrialRun<'_> {
             }
         } else {
             self.know_rows(running)?;
+            self.check_schema(running, state)?;
         }
         let restarts = running.settings != settings.target;
         self.configure(running, state, &settings.target)?;
@@ -182,7 +200,9 @@ impl TrialRun<'_> {
         self.begin_phase(PhaseKind::Schema, state)?;
         let schema = self.program.schema();
         let mut session = running.cluster.session()?;
-        if preparation == Preparation::Truncate {
+        if self.settings.takes_as_it_is() {
+            preflight::look_for_rows(&mut session, &self.program)?;
+        } else if preparation == Preparation::Truncate {
             for truncate in &schema.truncate {
                 session.query(truncate).context("empty a table")?;
             }
@@ -205,15 +225,7 @@ impl TrialRun<'_> {
 
     /// Gives the keyspace and the workload's tables the options that the study states.
     fn set_options(&self, running: &Running, keyspace: &Keyspace) -> Result<()> {
-        let name = self.program.keyspace();
-        let own = keyspace.own_options().into_iter();
-        let mut alters: Vec<String> = own
-            .map(|options| format!("ALTER KEYSPACE {name} WITH {options}"))
-            .collect();
-        if let Some(options) = keyspace.table_options() {
-            let tables = self.program.tables().into_iter();
-            alters.extend(tables.map(|table| format!("ALTER TABLE {name}.{table} WITH {options}")));
-        }
+        let alters = alters(keyspace, &self.program);
         if alters.is_empty() {
             return Ok(());
         }

@@ -17,8 +17,8 @@ use store::record::{
     TrialFinding, TrialRecord,
 };
 use study::plan::Trial;
-use study::settings::{Settings, Target};
-use workload::Program;
+use study::settings::{Load, Settings, Target};
+use workload::{Program, Stage, Statement};
 
 /// The finding of a trial that has found nothing yet.
 pub fn begun(trial: &Trial, record: &TrialRecord) -> TrialFinding {
@@ -79,7 +79,10 @@ impl TrialRun<'_> {
             endurance,
             ..known
         };
-        judged(with_figures(finding, &tally, &self.program), judgement)
+        judged(
+            with_figures(finding, evidence.offered, &tally, &self.program),
+            judgement,
+        )
     }
 
     /// What the window of an endurance's long trial showed.
@@ -112,15 +115,12 @@ impl TrialRun<'_> {
         all.map(|ceiling| ceiling * share.min(1.0)).collect()
     }
 
-    fn evidence(&self, running: Option<&Running>, state: &mut State, tally: &Tally) -> Evidence {
-        let window = &tally.window;
-        let ended = self
-            .settings
-            .faults
-            .iter()
-            .find(|fault| fault.kind.takes_away);
+    /// What the server has counted, or why that cannot be compared; none where nobody read it.
+    fn server(&self, state: &State) -> Option<Result<ServerCounts, String>> {
+        let mut faults = self.settings.faults.iter();
+        let ended = faults.find(|fault| fault.kind.takes_away);
         let uncountable = self.program.uncountable();
-        let server = match (uncountable.or_else(|| self.meeting()), ended) {
+        match (uncountable.or_else(|| self.meeting()), ended) {
             (Some(why), _) => Some(Err(why)),
             (None, Some(fault)) => Some(Err(format!(
                 "{} of {}: its counts began anew",
@@ -128,7 +128,12 @@ impl TrialRun<'_> {
                 fault.on.words()
             ))),
             (None, None) => state.counting.beside(&state.answered).map(Ok),
-        };
+        }
+    }
+
+    fn evidence(&self, running: Option<&Running>, state: &mut State, tally: &Tally) -> Evidence {
+        let window = &tally.window;
+        let server = self.server(state);
         let is_null = running.is_some_and(Running::is_null);
         let looking_s = window.stalls_cpu_ns as f64 / 1e9;
         let mut known = std::mem::take(&mut state.evidence);
@@ -140,10 +145,11 @@ impl TrialRun<'_> {
             faults: faults::evidence(&state.finding.faults),
             offered: match self.trial.point {
                 Point::Threads(_) => None,
-                Point::Rate(rate) => Some(Offered {
-                    operations: rate as f64 * window.span_s(),
-                    is_random: self.settings.poisson,
-                }),
+                Point::Rate(rate) => {
+                    let count = self.step.and_then(|step| step.limit.operations());
+                    let span_s = window.span_s();
+                    Some(Offered::of(rate, span_s, count, self.settings.poisson))
+                }
             },
             // A step that ends by its operations is as long as they take.
             planned_s: match self.settings.window.measure_ns {
@@ -166,6 +172,8 @@ impl TrialRun<'_> {
             )),
             environment: running.and_then(|running| environment(running, noted, &state.pids)),
             weak_consistency: weak_consistency(self.settings, &self.program),
+            has_strange_rows: self.rows.are_strange,
+            found: (self.rows.are_said).then(|| tally.found(&self.program.finds())),
             // Nobody reads back what the steps of an import have written.
             promise: self.step.is_none().then(|| self.promise(running)),
             not_recorded: Some(recorded::missing(
@@ -230,7 +238,12 @@ fn judged(finding: TrialFinding, judgement: Judgement) -> TrialFinding {
 }
 
 /// The finding with what the measured window came to.
-fn with_figures(finding: TrialFinding, tally: &Tally, program: &Program) -> TrialFinding {
+fn with_figures(
+    finding: TrialFinding,
+    offered: Option<Offered>,
+    tally: &Tally,
+    program: &Program,
+) -> TrialFinding {
     let window = &tally.window;
     let kinds = || program.kinds().iter().zip(&tally.kinds);
     let errors = window.errors.iter();
@@ -240,6 +253,7 @@ fn with_figures(finding: TrialFinding, tally: &Tally, program: &Program) -> Tria
     TrialFinding {
         seconds: window.seconds,
         short_window: series::is_short_window(window.seconds),
+        later_ended_per_s: offered.map(|_| tally.later_ended_per_s()),
         ops_total: tally.ended,
         errors: errors
             .map(|(outcome, count)| (outcome.name().to_owned(), *count))
@@ -320,22 +334,21 @@ fn data_bytes(settings: &Settings, program: &Program) -> u64 {
     rows.saturating_mul(copies) / nodes.max(1)
 }
 
-/// Whether a read may miss an acknowledged write: R + W <= RF.
+/// Whether a read may miss an acknowledged write: R + W <= RF, by the kinds that are in the mix and
+/// by those that have loaded.
 fn weak_consistency(settings: &Settings, program: &Program) -> bool {
     let copies = settings.keyspace.replication.copies();
-    let kinds = program.kinds();
-    let replicas = |is_write: bool| {
-        let statements = program.statements().iter();
-        statements
-            .filter(|s| {
-                kinds
-                    .get(usize::from(s.kind))
-                    .is_some_and(|k| k.is_write == is_write)
-            })
-            .map(|s| replicas_asked(&s.consistency.to_string(), copies))
-            .min()
+    let least = |statements: Vec<&Statement>| {
+        let levels = statements.iter().map(|one| one.consistency.to_string());
+        levels.map(|level| replicas_asked(&level, copies)).min()
     };
-    match (replicas(false), replicas(true)) {
+    let loading = match settings.data.load {
+        Load::None => Vec::new(),
+        _ => program.writes(Stage::Load),
+    };
+    let writes = [program.writes(Stage::Main), loading].concat();
+    let [reads, writes] = [program.reads(Stage::Main), writes].map(least);
+    match (reads, writes) {
         (Some(reads), Some(writes)) => reads + writes <= copies,
         _ => false,
     }
@@ -363,6 +376,39 @@ fn memory_peak_bytes() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use study::inputs::Inputs;
+    use study::settings::Overrides;
+
+    /// A kind without weight kept its own level, ONE, and made every study of `write: ALL` weak.
+    #[test]
+    fn only_levels_of_kinds_that_are_asked_for_make_reads_weak() {
+        for (mix, levels, is_weak) in [
+            ("{write: 1, read: 1}", "{write: ALL, read: ONE}", false),
+            ("{write: 1, read: 1}", "{write: QUORUM, read: ONE}", true),
+            (
+                "{write: 1, read: 1, delete: 1}",
+                "{write: ALL, read: ONE}",
+                true,
+            ),
+            ("{write: 1}", "{write: ONE}", false),
+        ] {
+            let text = format!(
+                "study: s\nquestion: q?\ntarget: {{local: {{nodes: 3}}}}\nkeyspace: {{replication: \
+                 3}}\nprocedure: {{fixed: {{threads: 1}}}}\ndata: {{load: {{operations: 10}}}}\n\
+                 workload: {{use: kv, mix: {mix}, consistency: {levels}}}\n"
+            );
+            let study =
+                study::resolve::resolve("s", &text, &Overrides::default()).expect("a study");
+            let settings = &study.variants[0].settings;
+            let inputs = Inputs::recorded(&study.inputs);
+            let work = study::work::compile(settings, 1, &inputs).expect("kv compiles");
+            assert_eq!(
+                weak_consistency(settings, &work.program),
+                is_weak,
+                "{mix} {levels}"
+            );
+        }
+    }
 
     #[test]
     fn replicas_follow_the_level() {

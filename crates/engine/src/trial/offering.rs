@@ -7,7 +7,9 @@ use super::faults::Faults;
 use super::{State, TrialEnd, TrialRun};
 use crate::conduct::{Act, Conduct, Cut, Decision, Died, Happened, World};
 use crate::event::Event;
+use crate::guard::{self, Watch};
 use crate::offer::{self, Offer, Offered};
+use crate::preflight;
 use crate::running::Running;
 use crate::tally::Tally;
 use anyhow::{Context, Result};
@@ -106,9 +108,10 @@ impl TrialRun<'_> {
             _ => state.gather.window_ends(at_ns),
         }
         let (planned, after) = state.timeline.advance(kind, &self.trial.phases);
+        let what = planned.map(|phase| phase.what.clone());
         (self.events)(Event::PhaseStarted {
             phase: kind.name(),
-            what: planned.map(|phase| phase.what.clone()).unwrap_or_default(),
+            what: what.unwrap_or_else(|| unplanned(kind).to_owned()),
             seconds: planned.map_or(0.0, |phase| phase.seconds),
             seconds_after: after.iter().map(|phase| phase.seconds).sum(),
         });
@@ -124,17 +127,20 @@ impl TrialRun<'_> {
         offer: &Offer<'_>,
         decide: &mut dyn FnMut(&Summed) -> Decision,
     ) -> Result<Offered> {
-        let config = offer::config(self.settings, &self.program, running, offer);
+        preflight::may_write(running, &self.program, offer.stage)?;
+        let rise = guard::rise(self.guard.as_ref());
+        let config = offer::config(self.settings, &self.program, running, offer, rise);
         let kinds = self.program.kinds().iter();
         let tally = Tally::new(&kinds.map(|kind| kind.is_write).collect::<Vec<_>>());
         let faults = Faults::new(offer.faults, running, &self.program)?;
         let load = Load::start(&config).context("offer load")?;
         let start_ns = load.start_ns();
         let mut conduct = Conduct::new(start_ns, tally, faults.planned(), decide);
+        conduct.guard = self.guard.map(|guard| Watch::new(guard.limits));
         if let Some(length) = offer.measures_for {
             conduct.measures_for(length);
         }
-        if offer.window == Window::After(Duration::ZERO) {
+        if matches!(offer.window, Window::Whole | Window::After(Duration::ZERO)) {
             conduct.measures_from(start_ns);
         }
         match (offer.ends_after, offer.limit) {
@@ -183,11 +189,20 @@ impl TrialRun<'_> {
     pub(super) fn cut(&mut self, cut: Option<Cut>, state: &mut State) -> Option<TrialEnd> {
         match cut? {
             Cut::Interrupted => Some(TrialEnd::Interrupted),
-            Cut::NodeDied(how) => {
-                state.evidence.aborted = Some(how.clone());
+            Cut::NodeDied(why) | Cut::Guarded(why) => {
+                state.evidence.aborted = Some(why.clone());
                 let finding = self.judge(None, state);
-                Some(TrialEnd::TargetLost(Box::new(finding), how))
+                Some(TrialEnd::Stopped(Box::new(finding), why))
             }
         }
+    }
+}
+
+/// What a phase is that its plan does not have.
+fn unplanned(kind: PhaseKind) -> &'static str {
+    match kind {
+        // A guard that only the target asks for.
+        PhaseKind::Warmup => "the load rises slowly",
+        _ => "",
     }
 }

@@ -57,6 +57,8 @@ impl TrialRun<'_> {
         }
         self.begin_phase(PhaseKind::Measure, state)?;
         let mut course = StepCourse::new(step.limit);
+        offer.may_rise = false;
+        offer.faults = &self.settings.faults;
         (offer.limit, offer.ends_after) = (course.limit(), course.ends_after());
         let offered = self.offer(running, state, &offer, &mut |summed| course.see(summed))?;
         state.finding.warmup = WarmupRecord {

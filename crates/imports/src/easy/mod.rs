@@ -124,6 +124,7 @@ fn statements(keyspace: &str, options: &mut Options, source: &Source) -> Vec<Sta
         idempotent: true,
         returns_rows: kind == SELECT,
         verifies: kind == SELECT && source.verifies(),
+        finds: kind == SELECT && source.finds(),
         ..Statement::new(&cql, kind, cql.matches('?').count() as u16, level)
     };
     texts.into_iter().map(statement).collect()

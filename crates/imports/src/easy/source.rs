@@ -166,6 +166,12 @@ impl Source {
         Some(number ^ self.pad(key))
     }
 
+    /// Whether every row that is read is there once the rows were populated.
+    pub(super) fn finds(&self) -> bool {
+        // Those populated are the first ones.
+        self.is_there(0) && self.is_there(self.partitions)
+    }
+
     /// Whether a row is sure to be there all the time.
     fn is_there(&self, key: u64) -> bool {
         let gone = self.expires || self.deletes > 0.0;

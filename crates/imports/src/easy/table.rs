@@ -102,6 +102,7 @@ pub(super) fn keyspace(options: &mut Options) -> String {
 /// Keyspace and table, with what the options say of them.
 pub(super) fn schema(keyspace: &str, options: &mut Options) -> Schema {
     let a_map = "a map of CQL, {'class': …}";
+    let is_replication_stated = options.text("--replication").is_some();
     let replication = options.value("--replication", REPLICATION.to_owned(), (a_map, map));
     let short = "stcs; stcs,4,32; lcs,160,10; twcs,1,hours; ucs,T4; or a map of CQL";
     let compaction = options.value("--compaction", String::new(), (short, compaction));
@@ -124,6 +125,7 @@ pub(super) fn schema(keyspace: &str, options: &mut Options) -> Schema {
         create_keyspace: format!(
             "CREATE KEYSPACE IF NOT EXISTS \"{keyspace}\" WITH replication = {replication}"
         ),
+        is_replication_stated,
         create_tables: vec![format!(
             "CREATE TABLE IF NOT EXISTS {table} (key text PRIMARY KEY, value text) WITH {}",
             with.join(" AND ")

@@ -235,11 +235,14 @@ impl<'a> Builder<'a> {
             Err(message) => return self.wrong(&node.place, message),
         };
         source.again = frame.again;
-        if line.get("threads") == Some("auto") && matches!(frame.offer, Offer::Threads(_)) {
-            self.notes.push(
-                "threads=auto is 100 here; NoSQLBench takes ten per processor of its machine"
-                    .to_owned(),
-            );
+        let own = line
+            .get("threads")
+            .filter(|text| super::are_per_processor(text));
+        if let (Some(text), Offer::Threads(threads)) = (own, frame.offer) {
+            self.notes.push(format!(
+                "threads={text} is {threads} here, wherever it runs; NoSQLBench reckons with the \
+                 processors of its machine, of which `auto` takes ten threads each"
+            ));
         }
         if line.starts {
             self.notes.push(super::words::START.to_owned());
@@ -399,7 +402,8 @@ impl<'a> Builder<'a> {
             .map(|t| format!("TRUNCATE {keyspace}.{}", t.name));
         Schema {
             create_keyspace: of("create keyspace").first().cloned().unwrap_or_default(),
-            create_tables: of("create table"),
+            is_replication_stated: true,
+            create_tables: [of("create type"), of("create table")].concat(),
             truncate: qualified.collect(),
             drop_keyspace: format!("DROP KEYSPACE IF EXISTS {keyspace}"),
         }
@@ -409,7 +413,14 @@ impl<'a> Builder<'a> {
         if let Some(driver) = line.get("driver").or_else(|| line.get("type"))
             && !DRIVERS.contains(&driver)
         {
-            let hint = "add driver=cql if the statements are CQL".to_owned();
+            let hint = match driver {
+                "stdout" => {
+                    "`driver=cql --sample 10` prints the first statements with their values, and \
+                     sends nothing"
+                }
+                _ => "add driver=cql if the statements are CQL",
+            };
+            let hint = hint.to_owned();
             let message = format!("driver {driver} is not understood; cql is");
             self.out.add(&node.place, message, Some(hint));
         }

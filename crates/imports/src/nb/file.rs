@@ -1,5 +1,6 @@
 //! A workload file's blocks and operations, in all the shapes of nb4 and nb5, made alike.
 
+use super::inline;
 use super::params::{self, On};
 use yaml::{Diagnostics, Entry, Node, Place, Raw};
 
@@ -21,6 +22,23 @@ pub(crate) struct Op {
     pub(crate) inner: Vec<Entry>,
     /// Why it cannot be run: a mistake only of a run that chooses it.
     pub(crate) unreadable: Option<(Place, String)>,
+}
+
+impl Op {
+    /// An operation that is a text alone.
+    pub(super) fn of_text(name: &str, node: &Node) -> Op {
+        Op {
+            name: name.to_owned(),
+            tags: Vec::new(),
+            params: Vec::new(),
+            bindings: Vec::new(),
+            cql: node.clone(),
+            shape: String::new(),
+            repeat: None,
+            inner: Vec::new(),
+            unreadable: None,
+        }
+    }
 }
 
 const OPS: [&str; 7] = [
@@ -154,15 +172,10 @@ fn statement_level(item: &Node, level: &Level) -> Level {
 
 fn operation(name: &str, node: &Node, level: &Level, ops: &mut Vec<Op>) {
     let mut op = Op {
-        name: name.to_owned(),
         tags: level.tags.clone(),
         params: level.params.clone(),
         bindings: level.bindings.clone(),
-        cql: node.clone(),
-        shape: String::new(),
-        repeat: None,
-        inner: Vec::new(),
-        unreadable: None,
+        ..Op::of_text(name, node)
     };
     let own = ["name", "op"].map(|tag| (tag.to_owned(), name.to_owned()));
     op.tags.splice(0..0, own.clone());
@@ -204,6 +217,8 @@ fn operation(name: &str, node: &Node, level: &Level, ops: &mut Vec<Op>) {
     }
     if op.cql.text().is_none() {
         let message = format!("operation {name} must be CQL, not {}", op.cql.describe());
+        op.unreadable = Some((op.cql.place.clone(), message));
+    } else if let Err(message) = inline::name_recipes(&mut op) {
         op.unreadable = Some((op.cql.place.clone(), message));
     }
     ops.push(op);

@@ -5,6 +5,7 @@
 mod answer;
 mod build;
 mod file;
+mod inline;
 mod operation;
 mod params;
 mod scenario;
@@ -293,6 +294,11 @@ fn lines_of<'a>(scenario: &str, node: &'a Node) -> Lines<'a> {
         }
         _ => vec![(scenario.to_owned(), node)],
     }
+}
+
+/// Whether a number of threads is one of each processor: `auto`, `20x`.
+fn are_per_processor(text: &str) -> bool {
+    text == "auto" || text.ends_with('x')
 }
 
 /// How much a line asks for at a time; `sequence` operations are a stride.

@@ -15,7 +15,7 @@ use super::statement::{
 use super::virtdata::{Recipe, Ty};
 use cql::Consistency;
 use cql::value::CqlType;
-use workload::schema::{Marker, Table, is_conditional, markers};
+use workload::schema::{Marker, Table, binds_partition, is_conditional, markers};
 use workload::{BatchKind, Policy, Statement};
 use yaml::Node;
 
@@ -132,6 +132,10 @@ impl Builder<'_> {
         statement.serial_consistency = set.serial;
         let lower = statement.cql.to_lowercase();
         statement.returns_rows = ["select", "list"].contains(&first_word(&lower).as_str());
+        statement.finds = statement.returns_rows
+            && table.as_ref().is_some_and(|table| {
+                binds_partition(&statement.cql, table) && binds.len() == table.partition_key.len()
+            });
         statement.idempotent = set.idempotent.unwrap_or(statement.returns_rows);
         statement.conditional = is_conditional(&statement.cql);
         if op.repeat.is_some() || op.param("batch").is_some() {

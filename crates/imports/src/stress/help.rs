@@ -76,7 +76,7 @@ fn overview() -> String {
     text
 }
 
-fn table(topic: &str) -> Vec<Known> {
+pub(super) fn table(topic: &str) -> Vec<Known> {
     match topic {
         "mixed" => COMMON.into_iter().chain(MIXED).collect(),
         "user" => COMMON.into_iter().chain(USER).collect(),

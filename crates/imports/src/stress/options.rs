@@ -205,7 +205,7 @@ pub(crate) fn read(
     }
     Options {
         population: population(groups, verb, limit, d),
-        insert: insert(groups, d),
+        insert: insert(groups, notes, d),
         columns: columns(groups, notes, d),
         rate: rate(groups, verb, limit, d),
         errors: errors(groups, notes, d),
@@ -287,8 +287,13 @@ fn population(groups: &mut Groups, verb: &Verb, limit: Limit, d: &mut Diagnostic
     Population { seeds, order }
 }
 
-fn insert(groups: &mut Groups, d: &mut Diagnostics) -> Insert {
+fn insert(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnostics) -> Insert {
     let params = params_or_none("-insert", groups, &INSERT, d);
+    if params.has("revisit=") {
+        let note =
+            "`-insert revisit=` has no effect: the visits of a partition follow on each other.";
+        notes.push(note.to_owned());
+    }
     let batch = |text: &str| {
         let kind = BatchKind::of_name(text);
         kind.ok_or_else(|| format!("`{text}` is none of logged, unlogged, counter"))
@@ -431,6 +436,17 @@ fn errors(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnostics) -> 
         let note = "The tool tries a failed operation 9 more times and shows only the sum of the \
                     tries; here a failure is a failure, unless `-errors retries=` is given.";
         notes.push(note.to_owned());
+    }
+    let no_stop = "a failed operation is counted and never ends the run";
+    let all_columns = "columns of every type are written";
+    for (form, instead) in [
+        ("ignore", no_stop),
+        ("fail-fast", no_stop),
+        ("skip-unsupported-columns", all_columns),
+    ] {
+        if params.has(form) {
+            notes.push(format!("`-errors {form}` has no effect: {instead}."));
+        }
     }
     for form in ["delay-policy=", "min-delay-ms=", "max-delay-ms="] {
         if params.has(form) {

@@ -11,7 +11,7 @@ use super::draw::{Dist, Ratio};
 use super::options::{Order, Pace, Rate, Seeds as SeedsOption, Style};
 use super::partition::Columns;
 use super::profile::quoted;
-use super::source::{Op, Operations, Seeds};
+use super::source::{Op, Operations, Seeds, What};
 use super::values::Spelled;
 use crate::import::{Import, Offer, ReadFile, Step, StepLimit};
 use workload::{Kind, Policy, Program, Schema, Stage, Statement};
@@ -75,6 +75,7 @@ struct Prepared {
     keyspace: String,
     tables: Vec<String>,
     create_keyspace: Option<String>,
+    is_replication_stated: bool,
     create: Vec<String>,
     truncate: Vec<String>,
 }
@@ -205,6 +206,16 @@ impl Planner<'_> {
         if self.ops.is_empty() || !self.out.is_empty() {
             return None;
         }
+        for op in &self.ops {
+            let must_find = matches!(
+                op.what,
+                What::Query {
+                    must_find: true,
+                    ..
+                }
+            );
+            self.statements[usize::from(op.statement)].finds = must_find;
+        }
         let stated = match run.limit {
             Limit::Operations(count) => Some(count),
             Limit::Duration(_) | Limit::Uncertainty { .. } => None,
@@ -247,6 +258,7 @@ impl Planner<'_> {
         let rows = ends.into_iter().flatten().min();
         let schema = Schema {
             create_keyspace: prepared.create_keyspace.unwrap_or_default(),
+            is_replication_stated: prepared.is_replication_stated,
             create_tables: prepared.create,
             truncate: prepared.truncate,
             drop_keyspace: format!("DROP KEYSPACE IF EXISTS {}", quoted(&prepared.keyspace)),

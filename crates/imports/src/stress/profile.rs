@@ -72,10 +72,10 @@ pub(super) struct Query {
     pub(super) same_row: bool,
     pub(super) bound: Vec<Cell>,
     pub(super) returned: Option<Vec<Cell>>,
+    /// Why its rows are compared with nothing, if it reads.
+    pub(super) not_compared: Option<&'static str>,
     pub(super) must_find: bool,
     pub(super) is_select: bool,
-    /// Whether it is about the profile's table, and no view or other table.
-    pub(super) is_own: bool,
     pub(super) consistency: Option<Consistency>,
     pub(super) serial: Option<Consistency>,
 }
@@ -97,6 +97,8 @@ pub(super) struct Profile {
     pub(super) columns: Columns,
     /// The statements of its schema, in order.
     pub(super) create_keyspace: Option<String>,
+    /// Whether the profile itself says how the keyspace is made.
+    pub(super) is_keyspace_defined: bool,
     pub(super) create: Vec<String>,
     pub(super) inserts: Inserts,
     pub(super) queries: Vec<Query>,
@@ -302,6 +304,7 @@ impl<'a> Reader<'a, '_> {
         Some(Profile {
             name: self.text("specname").map(|(text, _)| text.to_owned()),
             create_keyspace: Some(self.create_keyspace(&keyspace)),
+            is_keyspace_defined: self.text("keyspace_definition").is_some(),
             create,
             inserts: self.inserts(),
             queries,

@@ -315,6 +315,7 @@ impl Settings {
                  'SimpleStrategy', 'replication_factor': '1'}}",
                 self.keyspace
             ),
+            is_replication_stated: false,
             create_tables: vec![format!(
                 "CREATE TABLE IF NOT EXISTS {table} (y_id varchar PRIMARY KEY, {})",
                 fields.join(", ")

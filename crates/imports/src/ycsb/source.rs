@@ -253,6 +253,16 @@ impl OperationSource for Table {
         };
         24 + self.fields as u64 * length
     }
+
+    fn may_ask(&self, stage: Stage, kind: usize) -> bool {
+        match stage {
+            Stage::Load => kind == INSERT,
+            // The parts of a read-modify-write come with it.
+            Stage::Main if kind > MODIFY => self.mix.has(MODIFY),
+            Stage::Main => self.mix.has(kind),
+            Stage::Verify | Stage::ReadBack => kind == READ,
+        }
+    }
 }
 
 impl YcsbCursor {

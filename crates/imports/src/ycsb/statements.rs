@@ -120,6 +120,7 @@ impl Shape {
             idempotent: true,
             returns_rows: reads,
             verifies: by_key && self.verifies,
+            finds: by_key,
             ..Statement::new(cql, kind as u8, count, level)
         });
         made.binds.push(binds);

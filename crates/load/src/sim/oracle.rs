@@ -9,7 +9,9 @@
 //! request that no answer has led to shows that what is too old has been given up.
 
 mod answers;
+mod due;
 
+use self::due::Due;
 use super::program::{self, BATCH};
 use super::recorded::{Recorded, Seen};
 use super::shape::{START_NS, Shape};
@@ -18,7 +20,6 @@ use crate::control::Control;
 use crate::ledger::{Keeps, LedgerPart, WriteState};
 use crate::recorder::Part;
 use crate::run::in_flight_of;
-use crate::schedule::{Arrivals, Schedule};
 use measure::Outcome;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -58,18 +59,6 @@ struct Begun {
     /// Why and when the try failed that is to be followed by another.
     failed: Option<(Outcome, u64)>,
     paging_state: Vec<u8>,
-}
-
-/// When operations are due.
-#[derive(Debug)]
-enum Due {
-    Freed(VecDeque<u64>),
-    /// Nanoseconds times operations of a thousand seconds, of operation number 0.
-    Even {
-        divisor: u128,
-        next: u128,
-    },
-    Random(Arrivals),
 }
 
 /// See the module.
@@ -119,15 +108,6 @@ impl Oracle {
         let (worker, workers) = (shape.worker as u64, config.workers as u64);
         let share = u64::from(in_flight_of(config));
         let in_flight = share / workers + u64::from(worker < share % workers);
-        let arrivals = Arrivals::new(config.schedule, worker, workers, config.first_operation);
-        let due = match (config.schedule, arrivals) {
-            (Schedule::Fixed { ops_per_s }, _) => Due::Even {
-                divisor: (ops_per_s * 1000.0).round() as u128,
-                next: u128::from(worker),
-            },
-            (_, Some(arrivals)) => Due::Random(arrivals),
-            (_, None) => Due::Freed(vec![START_NS; in_flight as usize].into()),
-        };
         let first = config.first_operation + worker;
         Oracle {
             seed: shape.seed,
@@ -146,7 +126,7 @@ impl Oracle {
                 Limit::Operations(count) => config.first_operation + count,
                 _ => u64::MAX,
             },
-            due,
+            due: Due::new(shape),
             is_running: false,
             now_ns: 0,
             turn_ns: 0,
@@ -257,7 +237,7 @@ impl Oracle {
         self.has_left = true;
         let stop_ns = self.control.stop_ns();
         let mut number = self.next;
-        while let Some(due_ns) = self.due_ns().filter(|due_ns| *due_ns < stop_ns)
+        while let Some(due_ns) = self.due.next_ns().filter(|due_ns| *due_ns < stop_ns)
             && number < self.end
         {
             let kind = self.kind(program::first_statement(self.seed, &self.first, number));
@@ -265,44 +245,18 @@ impl Oracle {
                 self.recorded.leave_unsent(kind, self.turn_ns - due_ns);
                 self.seen.unsent += 1;
             }
-            self.pass();
+            self.due.pass();
             number += self.step;
         }
     }
 
     // What is due.
 
-    fn due_ns(&self) -> Option<u64> {
-        match &self.due {
-            Due::Freed(freed) => freed.front().copied(),
-            Due::Even { divisor, next } => {
-                Some(START_NS + (next * 1_000_000_000_000 / divisor) as u64)
-            }
-            Due::Random(arrivals) => Some(START_NS + arrivals.next_ns()),
-        }
-    }
-
-    fn pass(&mut self) {
-        match &mut self.due {
-            Due::Freed(freed) => {
-                freed.pop_front();
-            }
-            Due::Even { next, .. } => *next += u128::from(self.step),
-            Due::Random(arrivals) => arrivals.advance(),
-        }
-    }
-
-    fn free(&mut self, now_ns: u64) {
-        if let Due::Freed(freed) = &mut self.due {
-            freed.push_back(now_ns);
-        }
-    }
-
     /// The next operation is taken, as it may be: when it was due.
     fn take_next(&mut self, number: u64) -> u64 {
         assert_eq!(number, self.next, "numbers go up by {}", self.step);
         assert!(number < self.end, "operation {number} is beyond the limit");
-        let due_ns = self.due_ns().expect("a free slot");
+        let due_ns = self.due.next_ns().expect("a free slot");
         assert!(
             due_ns <= self.now_ns,
             "operation {number} is sent too early"
@@ -311,7 +265,7 @@ impl Oracle {
             due_ns < self.control.stop_ns(),
             "{number} is due after the stop"
         );
-        self.pass();
+        self.due.pass();
         self.next += self.step;
         due_ns
     }
@@ -324,7 +278,7 @@ impl Oracle {
         }
         self.expire();
         self.give_up();
-        let due_ns = self.due_ns().expect("a free slot");
+        let due_ns = self.due.next_ns().expect("a free slot");
         let waited_ns = self.now_ns.saturating_sub(due_ns);
         if self.is_open() || waited_ns < self.timeout_of_kind(operation.kind) {
             return;
@@ -341,7 +295,7 @@ impl Oracle {
         self.recorded.dropped += 1;
         self.ended += 1;
         self.seen.dropped += 1;
-        self.free(self.now_ns);
+        self.due.free(self.now_ns);
     }
 
     // What is sent.

@@ -115,6 +115,7 @@ impl Shape {
             nodes: (0..nodes).map(endpoint).collect(),
             access: Access::default(),
             schedule,
+            rise: Duration::from_nanos(dice.pick(&[0, 0, long_ns / 2])),
             first_operation: dice.pick(&[0, 7]),
             limit,
             window,

@@ -7,7 +7,6 @@ use crate::config::VerifyReads;
 use crate::connection::{ANSWER_BYTES_USUAL, Connection, Ended};
 use crate::facts::NO_KIND;
 use crate::inflight::{Slot, State};
-use crate::worker::DueTimes;
 use crate::worker::course::Begun;
 use crate::world::World;
 use cql::frame::{FrameError, Header};
@@ -210,7 +209,7 @@ impl<W: World> Worker<W> {
             now_ns.saturating_sub(slot.intended_ns),
             now_ns.saturating_sub(sent_ns),
         );
-        self.freed(now_ns);
+        self.source.freed(now_ns);
     }
 
     /// The operation of `slot` has failed for good.
@@ -232,6 +231,9 @@ impl<W: World> Worker<W> {
         }
         self.note_end(&slot.operation, &begun, outcome, now_ns);
         let node = usize::from(slot.connection) / self.connections_per_node;
+        if let Some(failures) = self.end.failures.get_mut(node) {
+            failures.note(now_ns);
+        }
         self.note_first(outcome, node, message);
     }
 
@@ -257,18 +259,10 @@ impl<W: World> Worker<W> {
                     .error(kind, outcome, begun.intended_ns, times_ns);
             }
         }
-        self.freed(now_ns);
+        self.source.freed(now_ns);
     }
 
     pub(super) fn note_first(&mut self, outcome: Outcome, node: usize, message: &impl Display) {
         self.end.first_errors.note(outcome, node, message);
-    }
-
-    /// A slot of the closed loop is free again: the next operation is due now.
-    #[inline]
-    pub(super) fn freed(&mut self, now_ns: u64) {
-        if let DueTimes::Closed { freed_ns } = &mut self.source {
-            freed_ns.push_back(now_ns);
-        }
     }
 }

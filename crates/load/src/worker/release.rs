@@ -232,7 +232,7 @@ impl<W: World> Worker<W> {
         self.recorder
             .error(kind, Outcome::NoConnection, due_ns, (now_ns - due_ns, None));
         self.advance();
-        self.freed(now_ns);
+        self.source.freed(now_ns);
         true
     }
 

@@ -32,6 +32,7 @@ fn config(nodes: &[&server::Server], program: Program, operations: u64) -> Confi
             .collect(),
         access: Access::default(),
         schedule: Schedule::Closed { in_flight: 4 },
+        rise: Duration::ZERO,
         first_operation: 0,
         limit: Limit::Operations(operations),
         window: load::Window::Whole,

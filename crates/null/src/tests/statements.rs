@@ -252,10 +252,12 @@ fn every_change_of_the_schema_shows_and_what_cannot_be_is_refused() {
         ),
         (CREATE_TABLE, Some(ErrorCode::AlreadyExists), false),
         (
-            "CREATE TABLE x.t (a int PRIMARY KEY)",
+            "CREATE TABLE t (a int PRIMARY KEY)",
             Some(ErrorCode::Invalid),
             false,
         ),
+        // Its keyspace is one that the cluster of this workload has.
+        ("CREATE TABLE x.t (a int PRIMARY KEY)", None, true),
         ("CREATE TABLE k.t (a int PRIMARY KEY)", None, true),
         ("CREATE TABLE k.u (a int)", Some(ErrorCode::Invalid), false),
         (

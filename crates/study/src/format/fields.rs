@@ -5,8 +5,7 @@
 use super::{Field, Type};
 use crate::settings::draft::Series;
 use crate::settings::{
-    Capacity, How, Load, PageCache, Priority, ROWS_UNLOADED, Replication, Reset, SAMPLED_NTH,
-    Sample, Settle,
+    Capacity, How, Load, PageCache, Priority, ROWS_UNLOADED, Reset, SAMPLED_NTH, Sample, Settle,
 };
 use cql::{Compression, Consistency};
 use imports::Tool;
@@ -85,6 +84,7 @@ macro_rules! probe {
 }
 
 mod faults;
+mod guard;
 mod procedure;
 mod repeat;
 mod require;
@@ -122,7 +122,7 @@ const fn with(path: &'static str, typ: Type, default: &'static str, what: &'stat
 }
 
 /// The format.
-pub const FIELDS: [&[Field]; 10] = [
+pub const FIELDS: [&[Field]; 11] = [
     STUDY,
     target::FIELDS,
     topology::FIELDS,
@@ -131,6 +131,7 @@ pub const FIELDS: [&[Field]; 10] = [
     WINDOW,
     repeat::FIELDS,
     require::FIELDS,
+    guard::FIELDS,
     INSTRUMENT,
     faults::FIELDS,
 ];
@@ -178,11 +179,10 @@ const SECTIONS: &[Field] = &[
     with(
         "keyspace.replication",
         Type::Either(
-            &Type::Count(1, 100, |d, n| {
-                d.keyspace.replication = Replication::Simple { factor: n as u32 }
-            }),
+            &Type::Count(1, 100, |d, n| d.keyspace.replicate(n as u32)),
             &Type::Map(&Type::Count(1, 100, |d, n| {
-                d.keyspace.replication.push(&d.key, n as u32)
+                let datacenter = d.key.clone();
+                d.keyspace.replicate_in(&datacenter, n as u32)
             })),
         ),
         "1",
@@ -234,25 +234,27 @@ const SECTIONS: &[Field] = &[
     ),
     optional(
         "workload.stress",
-        Type::Text(|d, text| d.import(Tool::Stress, text)),
+        Type::List(&Type::Text(|d, text| d.import(Tool::Stress, text))),
         "A command line of cassandra-stress, without its first word: `write n=1M -rate \
          threads=50`. It says what is asked, how much and for how long; `procedure` and `window` \
-         do not apply.",
+         do not apply. Of several in a list each is a variant, and they run one after the other; \
+         so of the other tools.",
     ),
     optional(
         "workload.nb",
-        Type::Text(|d, text| d.import(Tool::Nb, text)),
+        Type::List(&Type::Text(|d, text| d.import(Tool::Nb, text))),
         "A command line of NoSQLBench: `cql-iot.yaml default rampup-cycles=1M`. Each line of the \
          scenario is a variant.",
     ),
     optional(
         "workload.ycsb",
-        Type::Text(|d, text| d.import(Tool::Ycsb, text)),
-        "A command line of YCSB: `run -P workloads/workloada -threads 32`.",
+        Type::List(&Type::Text(|d, text| d.import(Tool::Ycsb, text))),
+        "A command line of YCSB, `run -P workloads/workloada -threads 32`, or its two: `[load -P \
+         w, run -P w]`.",
     ),
     optional(
         "workload.easy",
-        Type::Text(|d, text| d.import(Tool::Easy, text)),
+        Type::List(&Type::Text(|d, text| d.import(Tool::Easy, text))),
         "A command line of cassandra-easy-stress: `KeyValue -d 5m --rate 10k -r 0.5 -p 1m`. \
          Populating, if it asks for that, is a variant of its own.",
     ),

@@ -3,7 +3,7 @@
 use super::Subject;
 use crate::human;
 use crate::settings::draft::Kind;
-use crate::settings::{Draft, Fault, FaultDraft, FaultWhere, Ground};
+use crate::settings::{Draft, FAULTS_MAX, Fault, FaultDraft, FaultWhere, Ground};
 use ::yaml::{Diagnostics, Node, Raw};
 use fault::{Knob, Length, Place};
 
@@ -34,10 +34,21 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
         item.places(ground, out);
         item.length(out);
         item.options(out);
+        item.limits(ground, out);
+    }
+    if draft.workload().import.is_some() {
+        items.iter().for_each(|item| item.in_a_step(out));
+        return;
     }
     let known = subject.tree.at("window.measure").is_some();
     if known && items.iter().all(Item::is_whole) {
         let faults = draft.faults();
+        if faults.len() > FAULTS_MAX {
+            let message =
+                format!("`faults` come to more than {FAULTS_MAX} faults in a window, the most");
+            let hint = Some("repeat them less often (`every`), or take a shorter window");
+            return subject.say("faults", message, hint, out);
+        }
         within_window(&items, &faults, draft.measure_ns, out);
         alone(&items, &faults, ground, out);
     }
@@ -100,6 +111,18 @@ impl<'a> Item<'a> {
         self.wrote("at") && !self.draft.kinds.is_empty() && lasts
     }
 
+    /// Whether its times are known without the length of the window: of an imported command line it
+    /// is known only when that has been read, or not at all.
+    fn in_a_step(&self, out: &mut Diagnostics) {
+        for key in ["until", "every", "seed"]
+            .into_iter()
+            .filter(|key| self.wrote(key))
+        {
+            let message = format!("`faults.{key}` needs a `window`, and a command line has none");
+            self.say(key, message, Some("say `at` and `for` of each fault"), out);
+        }
+    }
+
     /// Whether its kinds are such that there are, on its target.
     fn names(&self, draft: &Draft, out: &mut Diagnostics) {
         let Some(kind) = self.node.at("kind") else {
@@ -128,7 +151,7 @@ impl<'a> Item<'a> {
         let breaks_volumes = |kind: &&fault::Kind| kind.needs.iter().any(|one| one.is_of_volumes());
         if let Some(kind) = self.draft.kinds.iter().find(breaks_volumes)
             && ground.hosts.is_some()
-            && !ground.has_volumes
+            && ground.volume_bytes.is_none()
         {
             let message = format!("{} breaks volumes of hosts, and they have none", kind.name);
             let hint = "use `target: {local: {host: {volume: 20GiB}}}`";
@@ -183,6 +206,8 @@ impl<'a> Item<'a> {
             | FaultWhere::NotContactPoint
             | FaultWhere::HottestReplica => {}
         }
+        let elsewhere = self.draft.options.ha_on.iter();
+        numbers.extend(elsewhere.map(|number| ("ha.restart_on", "host", *number, hosts)));
         for (path, what, number, count) in numbers {
             if number > count {
                 let message =
@@ -218,6 +243,44 @@ impl<'a> Item<'a> {
         if all && hosts > 0 && self.draft.from.is_empty() && self.draft.kinds.iter().any(splits) {
             let message = "all hosts are named, so that none is left to be cut from".to_owned();
             self.say("where.hosts", message, Some("leave at least one out"), out);
+        }
+    }
+
+    /// Whether what is said besides can come about where it is, and before it is over.
+    fn limits(&self, ground: Ground, out: &mut Diagnostics) {
+        let options = &self.draft.options;
+        if let (Some(leave), Some(volume)) = (options.leave_bytes, ground.volume_bytes)
+            && leave >= volume
+        {
+            let message = format!(
+                "`faults.leave` is {}, of a volume of {} in all: nothing is full",
+                human::format_bytes(leave),
+                human::format_bytes(volume)
+            );
+            self.say("leave", message, Some("leave less free"), out);
+        }
+        let after_ns = options.ha_after.map(|after| after.as_nanos() as u64);
+        if let (Some(after_ns), Some(for_ns)) = (after_ns, self.draft.for_ns)
+            && after_ns >= for_ns
+        {
+            let message = format!(
+                "`faults.ha.after` is {}, and the host is back after {}",
+                human::format_duration_ns(after_ns),
+                human::format_duration_ns(for_ns)
+            );
+            self.say(
+                "ha.after",
+                message,
+                Some("lengthen `for`, or wait less"),
+                out,
+            );
+        }
+        if let (Some(elsewhere), FaultWhere::Host(of)) = (options.ha_on, &self.draft.on)
+            && elsewhere == *of
+        {
+            let message = format!("host {of} is off, and cannot start its own nodes again");
+            let hint = "name another one, or `other-host`";
+            self.say("ha.restart_on", message, Some(hint), out);
         }
     }
 

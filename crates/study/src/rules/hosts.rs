@@ -3,6 +3,7 @@
 use super::Subject;
 use crate::format;
 use crate::human;
+use crate::settings::Draft;
 use crate::tree::Tree;
 use ::yaml::Diagnostics;
 
@@ -24,6 +25,16 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     disk(subject, out);
     collector(subject, out);
     topology(subject, out);
+    startable(subject, out);
+}
+
+/// What no machine could start.
+fn startable(subject: &Subject<'_>, out: &mut Diagnostics) {
+    let local = Draft::of(subject.tree).local();
+    for refusal in cluster::spec_refusals(&local) {
+        let path = format!("target.local.{}", refusal.key);
+        subject.say(&path, refusal.why, Some(&refusal.hint), out);
+    }
 }
 
 /// A part of the machine is so many of something.

@@ -3,6 +3,7 @@
 use super::Subject;
 use crate::tree::Tree;
 use ::yaml::{Diagnostics, Node, Raw};
+use cluster::YamlRefusal;
 
 /// Keys of `cassandra.yaml` that were written somewhere.
 pub(super) struct Written<'s> {
@@ -38,14 +39,15 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     for Written { path, node, tree } in written(subject) {
         for (key, value) in tree.entries() {
             let refusal = match (path, key.as_str()) {
-                (OF_FAULTS, "num_tokens") => {
-                    Some("num_tokens cannot be changed: the nodes have their tokens".to_owned())
-                }
+                (OF_FAULTS, "num_tokens") => Some(YamlRefusal {
+                    why: "num_tokens cannot be changed: the nodes have their tokens".to_owned(),
+                    hint: "remove it".to_owned(),
+                }),
                 _ => cluster::yaml_refusal(key, &value.to_json()),
             };
-            if let Some(why) = refusal {
+            if let Some(YamlRefusal { why, hint }) = refusal {
                 let place = &node.nearest(key).place;
-                out.add(place, why, Some("remove it".to_owned()));
+                out.add(place, why, Some(hint));
             }
         }
     }

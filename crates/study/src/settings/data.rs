@@ -27,6 +27,11 @@ pub struct Data {
 }
 
 impl Data {
+    /// Whether the rows are said to be there already: nothing makes or loads them.
+    pub fn is_present(&self) -> bool {
+        self.has_rows && self.load == Load::None
+    }
+
     /// So many rows that are there already, and nothing done to them.
     pub fn present(rows: u64) -> Data {
         Data {

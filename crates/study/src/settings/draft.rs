@@ -4,10 +4,10 @@
 //! study may leave out. One with mistakes gives settings too, which nobody may run.
 
 use super::{
-    AttachSpec, Capacity, Client, Data, FaultDraft, HostsSpec, Import, Imported, JolokiaAccess,
-    Keyspace, LADDER_POINTS_MAX, Load, LocalSpec, NullSpec, Phase, Price, Primary, PrimaryMetric,
-    Probes, ROWS_UNLOADED, Repeat, Require, Settings, Target, TlsSpec, Verify, Warmup, Window,
-    Workload, secret_of,
+    AttachSpec, Capacity, Client, Data, FaultDraft, Guard, HostsSpec, Import, Imported,
+    JolokiaAccess, Keyspace, LADDER_POINTS_MAX, Load, LocalSpec, NullSpec, Phase, Price, Primary,
+    PrimaryMetric, Probes, ROWS_UNLOADED, Repeat, Require, Settings, Target, TlsSpec, Verify,
+    Window, Workload, secret_of,
 };
 use crate::format::{self, Type};
 use crate::scale_up::ScaleUp;
@@ -80,6 +80,7 @@ pub struct Draft {
     pub(crate) faults: Vec<FaultDraft>,
     pub(crate) commands: Vec<Commands>,
     pub(crate) require: Require,
+    pub(crate) guard: Guard,
     pub(crate) price: Option<Price>,
     pub(crate) capacity: Option<Capacity>,
     pub(crate) scale_up: Option<ScaleUp>,
@@ -279,12 +280,14 @@ impl Draft {
     }
 
     pub(crate) fn import(&mut self, tool: Tool, command: &str) {
-        self.workload.name = tool.name().to_owned();
-        self.workload.import = Some(Imported {
+        tool.name().clone_into(&mut self.workload.name);
+        let none = Imported {
             tool,
-            command: command.to_owned(),
+            commands: Vec::new(),
             step: 0,
-        });
+        };
+        let import = self.workload.import.get_or_insert(none);
+        import.commands.push(command.to_owned());
     }
 
     /// Changes the kind at hand, or all of them.
@@ -310,9 +313,7 @@ impl Draft {
                 .map_or_else(Procedure::default, |make| make(self)),
             poisson: self.poisson,
             window: Window {
-                warmup: self
-                    .warmup_ns
-                    .map_or(Warmup::Auto(self.warmup_max_ns), Warmup::Fixed),
+                warmup: self.guard.warmup(self.warmup_ns, self.warmup_max_ns),
                 measure_ns: self.measure_ns,
             },
             client: self.client.clone(),
@@ -320,6 +321,7 @@ impl Draft {
             probes: self.probes(),
             faults: self.faults().into_iter().map(|(_, fault)| fault).collect(),
             require: self.require.clone(),
+            guard: self.guard,
             price: self.price.clone(),
             load_phase: None,
         }
@@ -341,7 +343,7 @@ impl Draft {
         }
     }
 
-    pub(super) fn local(&self) -> LocalSpec {
+    pub(crate) fn local(&self) -> LocalSpec {
         let count = self.hosts_count;
         let hosts = (count > 0).then(|| HostsSpec {
             count,

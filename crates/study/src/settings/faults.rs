@@ -90,8 +90,8 @@ pub(crate) struct Ground {
     pub nodes: usize,
     /// None where nodes share the machine.
     pub hosts: Option<usize>,
-    /// Whether hosts have volumes of their own.
-    pub has_volumes: bool,
+    /// The size of the volume of each host; none: they have none of their own.
+    pub volume_bytes: Option<u64>,
 }
 
 impl Ground {
@@ -149,7 +149,7 @@ impl FaultDraft {
                 kind,
             })
         };
-        times.take(FAULTS_MAX).filter_map(fault).collect()
+        times.take(FAULTS_MAX + 1).filter_map(fault).collect()
     }
 
     /// What it hits this time; none of a target that has nothing of the sort.
@@ -301,6 +301,7 @@ impl Draft {
     pub(crate) fn faults(&self) -> Vec<(usize, Fault)> {
         let ground = self.ground();
         let items = self.faults.iter().enumerate();
+        // One more than may be, so that too many are seen to be.
         let all = items.flat_map(|(number, item)| {
             let faults = item.faults(number, self.measure_ns, ground, self.seed);
             faults.into_iter().map(move |mut fault| {
@@ -308,7 +309,7 @@ impl Draft {
                 (number, fault)
             })
         });
-        all.collect()
+        all.take(FAULTS_MAX + 1).collect()
     }
 
     /// On what they are.
@@ -317,7 +318,7 @@ impl Draft {
             return Ground {
                 nodes: self.attach.contact_points.len(),
                 hosts: None,
-                has_volumes: false,
+                volume_bytes: None,
             };
         }
         let local = self.local();
@@ -325,7 +326,7 @@ impl Draft {
         Ground {
             nodes: local.nodes,
             hosts: hosts.map(|hosts| hosts.count),
-            has_volumes: hosts.is_some_and(|hosts| hosts.host.volume_bytes.is_some()),
+            volume_bytes: hosts.and_then(|hosts| hosts.host.volume_bytes),
         }
     }
 }

@@ -11,6 +11,8 @@ pub struct Keyspace {
     pub name: Option<String>,
     /// Replicas.
     pub replication: Replication,
+    /// Whether the study says so, or nobody does.
+    pub is_replication_stated: bool,
     /// Whether writes go to the commit log; none: as the workload says.
     pub durable_writes: Option<bool>,
     /// How its tables are compacted, `class` among it; empty: as the workload says.
@@ -22,6 +24,18 @@ pub struct Keyspace {
 }
 
 impl Keyspace {
+    /// As many copies as the study says, wherever they are.
+    pub fn replicate(&mut self, factor: u32) {
+        self.replication = Replication::Simple { factor };
+        self.is_replication_stated = true;
+    }
+
+    /// As many copies in a datacenter as the study says.
+    pub fn replicate_in(&mut self, datacenter: &str, factor: u32) {
+        self.replication.push(datacenter, factor);
+        self.is_replication_stated = true;
+    }
+
     /// What stands behind `ALTER KEYSPACE … WITH`; none: there is nothing.
     pub fn own_options(&self) -> Option<String> {
         self.durable_writes

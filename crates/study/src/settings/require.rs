@@ -20,8 +20,20 @@ pub struct Require {
     pub ratio: Option<f64>,
     /// Where it holds.
     pub at: Where,
-    /// Whether what cannot be told counts as missed.
-    pub untold_is_missed: bool,
+    /// What counts as missed of what cannot be told.
+    pub untold: Untold,
+}
+
+/// What comes of a requirement that its interval neither meets nor misses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Untold {
+    /// It is missed where the number itself is beyond the limit, and else passes with a warning.
+    #[default]
+    Estimate,
+    /// It passes with a warning.
+    Pass,
+    /// It is missed.
+    Miss,
 }
 
 /// At which points something is required.

@@ -180,9 +180,11 @@ pub fn read_kubelet(text: &str) -> Result<Placement, ReadError> {
 pub fn read_pod(text: &str) -> Result<Placement, ReadError> {
     let root = parse(text)?;
     let annotation = |name: &str| root.at(&format!("metadata.annotations.{name}"))?.text();
-    let cpus = annotation("cassay-cpus").unwrap_or_default().split(',');
-    let cpus = cpus.map(|cpu| cpu.parse::<u32>());
-    let cpus: Result<Vec<u32>, _> = cpus.collect();
+    let cpus = annotation("cassay-cpus").map(|list| {
+        let cpus = list.split(',').map(|cpu| cpu.parse::<u32>());
+        cpus.collect::<Result<Vec<u32>, _>>()
+    });
+    let cpus = cpus.transpose();
     let cpus = cpus.map_err(|_| wrong("YAML", "the annotation cassay-cpus is no list of CPUs"))?;
     let container = match root.at("spec.containers").map(|node| &node.raw) {
         Some(yaml::Raw::List(containers)) => containers.first(),
@@ -190,11 +192,15 @@ pub fn read_pod(text: &str) -> Result<Placement, ReadError> {
     };
     let container = container.ok_or_else(|| wrong("YAML", "it has no container"))?;
     let number = |path: &str| container.at(path)?.text()?.parse::<u64>().ok();
-    let memory_bytes = number("resources.limits.memory");
-    let is_guaranteed = number("resources.limits.cpu") == Some(cpus.len() as u64)
-        && number("resources.requests.cpu") == number("resources.limits.cpu")
-        && number("resources.requests.memory") == memory_bytes;
-    if !is_guaranteed {
+    let memory_bytes = container.at("resources.limits.memory");
+    let memory_bytes = memory_bytes.and_then(|node| quantity(node.text()?));
+    let is_guaranteed = |cpus: &Vec<u32>| {
+        number("resources.limits.cpu") == Some(cpus.len() as u64)
+            && number("resources.requests.cpu") == number("resources.limits.cpu")
+            && number("resources.requests.memory") == memory_bytes
+    };
+    // Which CPUs an ordinary pod gets, the kubelet says.
+    if !cpus.as_ref().is_none_or(is_guaranteed) {
         return Err(wrong(
             "YAML",
             "the pod is not Guaranteed, or of another size than its plan",
@@ -204,10 +210,29 @@ pub fn read_pod(text: &str) -> Result<Placement, ReadError> {
         memory_nodes: annotation("cassay-nodes").map(set).transpose()?,
         rack: annotation("cassay-rack").map(str::to_owned),
         jvm: options_of(container),
-        cpus: Some(cpus),
+        cpus,
         memory_bytes,
         ..Placement::default()
     })
+}
+
+/// Bytes of an amount of memory as Kubernetes writes it: `8Gi`, `512M`, `1073741824`.
+fn quantity(text: &str) -> Option<u64> {
+    let end = text.find(|c: char| !c.is_ascii_digit());
+    let (number, unit) = text.split_at(end.unwrap_or(text.len()));
+    let units = [
+        ("", 1),
+        ("k", 1000),
+        ("M", 1_000_000),
+        ("G", 1_000_000_000),
+        ("T", 1_000_000_000_000),
+        ("Ki", 1 << 10),
+        ("Mi", 1 << 20),
+        ("Gi", 1 << 30),
+        ("Ti", 1 << 40),
+    ];
+    let (_, scale) = units.into_iter().find(|(name, _)| *name == unit)?;
+    number.parse::<u64>().ok()?.checked_mul(scale)
 }
 
 /// The options in the container's environment.

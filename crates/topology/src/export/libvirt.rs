@@ -273,7 +273,7 @@ pub fn read(text: &str) -> Result<Placement, ReadError> {
             .collect()
     };
     Ok(Placement {
-        cpus: Some(read_pins(root, vcpus)?),
+        cpus: read_pins(root, vcpus)?,
         memory_nodes: nodes,
         guest: read_guest(root, vcpus)?,
         memory_bytes: at(root, &["memory"]).map(read_memory).transpose()?,
@@ -293,30 +293,37 @@ fn set(text: &str) -> Result<CpuSet, ReadError> {
     CpuSet::parse_list(text).map_err(|what| wrong("libvirt XML", what))
 }
 
-/// One CPU for each vCPU, in the order of the vCPUs.
-fn read_pins(root: Node, vcpus: u32) -> Result<Vec<u32>, ReadError> {
+/// One CPU for each vCPU, in the order of the vCPUs, where each is pinned to one; else all that
+/// they may run on, or none if nothing says so.
+fn read_pins(root: Node, vcpus: u32) -> Result<Option<Vec<u32>>, ReadError> {
+    let all = at(root, &["vcpu"]).and_then(|node| node.attribute("cpuset"));
+    let all = all.map(set).transpose()?;
     let pins = at(root, &["cputune"])
         .into_iter()
         .flat_map(|node| node.children());
-    let mut cpus = vec![None; vcpus as usize];
+    let mut cpus = vec![all; vcpus as usize];
     for pin in pins.filter(|node| node.has_tag_name("vcpupin")) {
         let vcpu = pin
             .attribute("vcpu")
             .and_then(|text| text.parse::<usize>().ok());
-        let cpu = set(pin.attribute("cpuset").unwrap_or_default())?;
         let slot = vcpu.and_then(|vcpu| cpus.get_mut(vcpu));
-        match (slot, cpu.first()) {
-            (Some(slot), Some(first)) if cpu.len() == 1 => *slot = Some(first),
-            _ => {
-                return Err(wrong(
-                    "libvirt XML",
-                    "a <vcpupin> pins no vCPU of it to one CPU",
-                ));
-            }
-        }
+        let slot =
+            slot.ok_or_else(|| wrong("libvirt XML", "a <vcpupin> is of no vCPU that it has"))?;
+        *slot = Some(set(pin.attribute("cpuset").unwrap_or_default())?);
     }
-    let pinned: Option<Vec<u32>> = cpus.into_iter().collect();
-    pinned.ok_or_else(|| wrong("libvirt XML", "not every vCPU has a <vcpupin>"))
+    let Some(cpus) = cpus.into_iter().collect::<Option<Vec<CpuSet>>>() else {
+        return Ok(None);
+    };
+    let single = cpus
+        .iter()
+        .map(|cpus| cpus.first().filter(|_| cpus.len() == 1));
+    Ok(Some(match single.collect::<Option<Vec<u32>>>() {
+        Some(ordered) => ordered,
+        None => {
+            let union: CpuSet = cpus.iter().flat_map(CpuSet::iter).collect();
+            union.iter().collect()
+        }
+    }))
 }
 
 fn read_guest(root: Node, vcpus: u32) -> Result<Option<Guest>, ReadError> {

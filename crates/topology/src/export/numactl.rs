@@ -75,15 +75,17 @@ pub fn read(text: &str) -> Result<Placement, ReadError> {
                 }
                 _ => {}
             },
-            ["exec", "numactl", ref arguments @ ..] => read_arguments(arguments, &mut placement)?,
+            ["exec", "numactl", ref arguments @ ..] | ["numactl", ref arguments @ ..] => {
+                read_arguments(arguments, &mut placement)?;
+            }
             _ => {}
         }
     }
-    match placement.cpus.is_some() && placement.memory_nodes.is_some() {
+    match placement.cpus.is_some() || placement.memory_nodes.is_some() {
         true => Ok(placement),
         false => Err(wrong(
             "script",
-            "no line executes numactl with CPUs and memory nodes",
+            "no line executes numactl with CPUs or memory nodes",
         )),
     }
 }
@@ -92,7 +94,9 @@ fn read_arguments(arguments: &[&str], placement: &mut Placement) -> Result<(), R
     for argument in arguments.iter().take_while(|argument| **argument != "--") {
         let set = |list: &str| CpuSet::parse_list(list).map_err(|what| wrong("script", what));
         match argument.split_once('=') {
-            Some(("--physcpubind", list)) => placement.cpus = Some(set(list)?.iter().collect()),
+            Some(("--physcpubind" | "-C", list)) => {
+                placement.cpus = Some(set(list)?.iter().collect())
+            }
             Some(("--membind" | "--interleave", list)) => placement.memory_nodes = Some(set(list)?),
             _ => {}
         }
@@ -110,7 +114,7 @@ pub fn write_env(source: &Source, instance: &Instance) -> Result<String, ExportE
 
 pub fn read_env(text: &str) -> Result<Placement, ReadError> {
     let mut options = Vec::new();
-    for line in text.lines().filter(|line| !line.starts_with('#')) {
+    for line in text.lines() {
         let word = shlex::split(line).and_then(|mut words| match words.len() {
             1 => words.pop(),
             _ => None,
@@ -118,13 +122,11 @@ pub fn read_env(text: &str) -> Result<Placement, ReadError> {
         let option = word
             .as_deref()
             .and_then(|word| word.strip_prefix("JVM_OPTS=$JVM_OPTS "));
-        let what = || {
-            wrong(
-                "cassandra-env.sh",
-                format!("{line:?} appends nothing to JVM_OPTS"),
-            )
-        };
-        options.push(option.ok_or_else(what)?.to_owned());
+        options.extend(option.map(str::to_owned));
+    }
+    if options.is_empty() {
+        let what = "no line of it appends an option to JVM_OPTS";
+        return Err(wrong("cassandra-env.sh", what));
     }
     Ok(Placement {
         jvm: Some(options),

@@ -76,8 +76,17 @@ pub fn read(text: &str) -> Result<Placement, ReadError> {
     let mut placement = Placement::default();
     for (key, value) in settings(text) {
         match key {
+            // The group's limits hold whatever the process is told besides.
             "AllowedCPUs" => placement.cpus = Some(set(value)?.iter().collect()),
+            "CPUAffinity" if value != "numa" => {
+                let cpus = || set(value).map(|set| set.iter().collect());
+                placement.cpus = Some(placement.cpus.take().map_or_else(cpus, Ok)?);
+            }
             "AllowedMemoryNodes" => placement.memory_nodes = Some(set(value)?),
+            "NUMAMask" if value != "all" => {
+                let nodes = placement.memory_nodes.take();
+                placement.memory_nodes = Some(nodes.map_or_else(|| set(value), Ok)?);
+            }
             "Rack" => placement.rack = read_systemd(value),
             "Environment" => {
                 let value = read_systemd(value).unwrap_or_default();
@@ -88,11 +97,10 @@ pub fn read(text: &str) -> Result<Placement, ReadError> {
             _ => {}
         }
     }
-    if placement.cpus.is_none() || placement.memory_nodes.is_none() {
-        let what = "it sets no AllowedCPUs or no AllowedMemoryNodes";
-        return Err(wrong("systemd unit", what));
+    match text.lines().any(|line| line.trim() == "[Service]") {
+        true => Ok(placement),
+        false => Err(wrong("systemd unit", "it has no [Service]")),
     }
-    Ok(placement)
 }
 
 pub fn read_slice(text: &str) -> Result<Placement, ReadError> {

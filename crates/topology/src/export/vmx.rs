@@ -110,7 +110,8 @@ fn upper(is: bool) -> String {
 
 pub fn read(text: &str) -> Result<Placement, ReadError> {
     let mut values = BTreeMap::new();
-    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+    let is_said = |line: &&str| !line.trim().is_empty() && !line.trim().starts_with('#');
+    for line in text.lines().filter(is_said) {
         let (key, value) = line
             .split_once('=')
             .ok_or_else(|| wrong("vmx", format!("{line:?} is no `key = \"value\"`")))?;
@@ -138,21 +139,33 @@ pub fn placement(
             )
         })
     };
-    let (vcpus, per_socket) = (number(vcpus)?, number(per_socket)?);
+    let vcpus = number(vcpus)?;
+    // One core a socket is what an ordinary VM has that says nothing.
+    let per_socket = match values.contains_key(per_socket) {
+        true => number(per_socket)?,
+        false => 1,
+    };
     if vcpus > VCPUS_MAX || vcpus % per_socket != 0 {
         return Err(wrong(
             "vSphere",
             format!("{vcpus} vCPUs are no whole sockets of {per_socket}"),
         ));
     }
-    let even = number("numa.vcpu.coresPerNode");
-    let size = even.or_else(|_| number("numa.vcpu.maxPerVirtualNode"))?;
+    let sizes = ["numa.vcpu.coresPerNode", "numa.vcpu.maxPerVirtualNode"];
+    let said = sizes.into_iter().find(|key| values.contains_key(*key));
+    let size = said.map_or(Ok(vcpus), number)?;
     let parts = vcpus.div_ceil(size);
+    let affinity = values
+        .get("sched.cpu.affinity")
+        .filter(|list| *list != "all");
+    let cpus = affinity.map(|list| CpuSet::parse_list(list));
+    let cpus = cpus.transpose().map_err(|what| wrong("vSphere", what))?;
     let nodes = values
         .get("numa.nodeAffinity")
         .map(|list| CpuSet::parse_list(list));
     let jvm = (0..).map_while(|index| values.get(&format!("{JVM}.{index}")).cloned());
     Ok(Placement {
+        cpus: cpus.map(|cpus| cpus.iter().collect()),
         memory_nodes: nodes.transpose().map_err(|what| wrong("vSphere", what))?,
         guest: Some(Guest {
             sockets: vcpus / per_socket,

@@ -389,6 +389,7 @@ fn statement(named: &Named, part: &super::statement::Read, kind: u8, checked: bo
         idempotent: options.idempotent.unwrap_or(idempotent),
         returns_rows: part.verb == Verb::Select,
         verifies: checked,
+        finds: checked,
         page_size: options.page_size,
         pages_max: options.pages_max,
         serial_consistency: options.serial,
@@ -404,6 +405,7 @@ fn schema(tables: &Tables, keyspace: &str, keyspaces: (String, String)) -> Schem
     let truncate = tables.tables.iter();
     Schema {
         create_keyspace: keyspaces.0,
+        is_replication_stated: false,
         create_tables: tables.create.clone(),
         truncate: truncate
             .map(|table| format!("TRUNCATE \"{keyspace}\".\"{}\"", quoted(&table.name)))

@@ -8,6 +8,7 @@ use cql::value::CqlType;
 use yaml::{Diagnostics, Place, SourceText};
 
 use super::sections::Named;
+use crate::expectation::is_taken;
 use crate::program::Program;
 use crate::schema::{self, Token};
 
@@ -159,32 +160,6 @@ pub(super) fn strange_keyspace(tokens: &[Token], own: &str) -> Option<(usize, St
     let message = format!("`{}` is not the keyspace of this workload", named.text);
     let hint = format!("leave the keyspace out: all tables are in {own}");
     Some((named.at, message, hint))
-}
-
-/// Whether a value that is made as one type means the same as the type that the server takes.
-fn is_taken(takes: &CqlType, made: &CqlType) -> bool {
-    use CqlType as T;
-    match (takes, made) {
-        (T::List(a), T::List(b)) | (T::Set(a), T::Set(b)) => is_taken(a, b),
-        (T::Map(k, v), T::Map(l, w)) => is_taken(k, l) && is_taken(v, w),
-        (T::Vector(a, n), T::Vector(b, m)) => n == m && is_taken(a, b),
-        (T::Tuple(a), T::Tuple(b)) => a.len() == b.len() && all(a.iter().zip(b)),
-        // Its keyspace and name are not in the values.
-        (T::Udt(a), T::Udt(b)) => {
-            let types = a.fields.iter().zip(&b.fields);
-            a.fields.len() == b.fields.len() && all(types.map(|(a, b)| (&a.1, &b.1)))
-        }
-        // Every one of these is one of those.
-        (T::Text, T::Ascii) | (T::Uuid, T::Timeuuid) => true,
-        (T::Bigint | T::Counter | T::Timestamp, T::Bigint | T::Counter | T::Timestamp) => true,
-        // A class that we know by its name only.
-        (T::Custom(_), _) | (_, T::Custom(_)) => true,
-        (takes, made) => takes == made,
-    }
-}
-
-fn all<'a>(mut pairs: impl Iterator<Item = (&'a CqlType, &'a CqlType)>) -> bool {
-    pairs.all(|(takes, made)| is_taken(takes, made))
 }
 
 #[cfg(test)]

@@ -104,6 +104,10 @@ impl OperationSource for FileSource {
     fn row_bytes_estimate(&self) -> u64 {
         self.row_bytes
     }
+
+    fn may_ask(&self, stage: Stage, kind: usize) -> bool {
+        self.choices.may_ask(stage, kind)
+    }
 }
 
 impl Bound {

@@ -1,6 +1,6 @@
 //! Which column each bind marker of a statement belongs to, read from its text.
 
-use super::{Fault, Kind, Token, tokens};
+use super::{Fault, Kind, Table, Token, tokens};
 
 /// What a bind marker stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,6 +35,26 @@ pub fn markers(cql: &str) -> Result<Vec<Marker>, Fault> {
         });
     }
     Ok(markers)
+}
+
+/// Whether a statement's WHERE gives every column of the partition key of `table` by `= ?`. The
+/// rows of any other read may be of any partition: by an index or a scan, in the order of tokens or
+/// of a vector's neighbours.
+pub fn binds_partition(cql: &str, table: &Table) -> bool {
+    let tokens = tokens(cql).unwrap_or_default();
+    let Some(start) = tokens.iter().position(|token| is_word(token, "where")) else {
+        return false;
+    };
+    let gives = |name: &str| {
+        let mut triples = tokens[start + 1..].windows(3);
+        triples.any(|triple| {
+            let is_name = matches!(triple[0].kind, Kind::Word | Kind::Quoted)
+                && triple[0].text.eq_ignore_ascii_case(name);
+            is_name && is(&triple[1], "=") && (is(&triple[2], "?") || is(&triple[2], ":"))
+        })
+    };
+    let mut key = table.partition_key.iter();
+    key.all(|column| gives(&table.columns[*column].name))
 }
 
 fn is(token: &Token, symbol: &str) -> bool {
@@ -230,6 +250,30 @@ mod tests {
             ("SELECT '?' FROM t -- ?", vec![]),
         ] {
             assert_eq!(markers(cql).as_ref(), Ok(&expected), "{cql}");
+        }
+    }
+
+    #[test]
+    fn a_read_by_the_whole_partition_key_is_told_from_others() {
+        let table =
+            "CREATE TABLE t (a text, \"B\" int, c int, v text, PRIMARY KEY ((a, \"B\"), c))";
+        let Ok(crate::schema::Defined::Table(table)) = crate::schema::parse(table, &[]) else {
+            panic!("no table: {table}");
+        };
+        for (rest, is_keyed) in [
+            ("WHERE a = ? AND \"B\" = ?", true),
+            ("where \"B\" = :b and A = ? and c > ? limit 3", true),
+            ("WHERE a = ? ALLOW FILTERING", false),
+            ("WHERE a IN (?) AND \"B\" = ?", false),
+            ("WHERE a = 'x' AND \"B\" = ?", false),
+            ("WHERE v = ?", false),
+            ("WHERE token(a, \"B\") > token(?, ?) LIMIT 5", false),
+            ("WHERE a = ? AND \"B\" > ? ALLOW FILTERING", false),
+            ("ORDER BY v ANN OF ? LIMIT 5", false),
+            ("LIMIT 10", false),
+        ] {
+            let text = format!("select * from t {rest}");
+            assert_eq!(binds_partition(&text, &table), is_keyed, "{text}");
         }
     }
 

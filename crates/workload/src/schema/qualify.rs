@@ -49,6 +49,22 @@ pub fn keyspaces(tokens: &[Token]) -> Vec<&Token> {
         .collect()
 }
 
+/// The table that a statement reads or writes, behind its keyspace if it names one.
+pub fn named_table(tokens: &[Token]) -> Option<(Option<&str>, &str)> {
+    let is_word = |at: usize, word: &str| {
+        let token = tokens.get(at);
+        token.is_some_and(|token| token.kind == Kind::Word && token.text == word)
+    };
+    let before = (0..tokens.len()).find(|at| {
+        is_word(*at, "from") || is_word(*at, "into") || (*at == 0 && is_word(0, "update"))
+    })?;
+    let name = |at: usize| tokens.get(at).map(|token| token.text.as_str());
+    match name(before + 2) {
+        Some(".") => Some((name(before + 1), name(before + 3)?)),
+        _ => Some((None, name(before + 1)?)),
+    }
+}
+
 /// The statement with the keyspace `to` wherever it names `from`: before tables, and in what
 /// defines them also before the types of columns.
 pub fn moved(cql: &str, from: &str, to: &str) -> Result<String, Fault> {

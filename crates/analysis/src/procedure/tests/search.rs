@@ -94,6 +94,44 @@ fn a_search_goes_down_where_its_begin_is_too_much_and_says_where_it_gave_up() {
     expected.assert_eq(&path(&peak(10_000, 70_000), &SERVER));
 }
 
+/// The same rates pass and fail, as on a machine that other programs interrupt: what is said is
+/// what all trials together say.
+#[test]
+fn a_search_that_nothing_held_says_between_which_loads_the_most_is() {
+    let seen = |rate: u64, role: Role, p99_ms: f64| Seen {
+        point: Point::Rate(rate),
+        role,
+        found: Some(p99(Known::Exactly(p99_ms))),
+    };
+    let probe = |rate: u64, p99_ms| seen(rate, Role::Probe, p99_ms);
+    let mut trials = vec![
+        probe(4000, 5.0),
+        probe(8000, 6.0),
+        probe(16_000, 11.0),
+        probe(11_314, 7.0),
+        probe(13_454, 12.0),
+        probe(12_338, 9.0),
+        probe(12_884, 15.0),
+    ];
+    let search = peak(4000, 100_000);
+    loop {
+        match search.next(&trials) {
+            Next::Measure(asks) => {
+                let ask = asks.first().expect("a trial");
+                trials.push(seen(ask.point.value() as u64, Role::Hold, 11.6));
+            }
+            Next::Answer(answer) => {
+                let words = answer.words();
+                let range = "4 of 14 trials had a p99 within 10 ms, every one up to 8,000 op/s and \
+                             none from 12,608 op/s on: the most is from 8,000 op/s to 12,608 op/s";
+                assert!(words.starts_with(range), "{words}");
+                assert!(words.contains("p99 was 11.6 ms"), "{words}");
+                break;
+            }
+        }
+    }
+}
+
 /// The calm server's p99 is 6 ms up to 16 threads, and 3/8 ms for each from there; its median a
 /// third of that.
 #[test]

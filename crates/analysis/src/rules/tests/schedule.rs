@@ -48,3 +48,30 @@ fn what_was_never_sent_must_be_among_the_lower_bounds() {
     let [_, complete] = judged(20_005.0, |window| window.due_never_sent = 5);
     assert_eq!(complete, Fail);
 }
+
+/// What is due in a window: all combinations of how long it is and what ends it.
+#[test]
+fn what_was_scheduled_is_what_was_due_whatever_ends_the_window() {
+    for (rate, span_s, count, due) in [
+        // By time, whole and in part, with and without a warm-up before it.
+        (1000, 6.0, None, 6000.0),
+        (1000, 5.999_999_999_9, None, 6000.0),
+        (3, 0.1, None, 1.0),
+        (3, 1.0, None, 3.0),
+        // By count: the window lasts until the last answer, whenever that comes.
+        (1000, 2.499, Some(2000), 2000.0),
+        (1000, 1.9991, Some(2000), 2000.0),
+        (1000, 0.9992, Some(1000), 1000.0),
+        (1, 60.0, Some(1), 1.0),
+        // By whichever comes first, and it was the time.
+        (1000, 2.0, Some(5000), 2000.0),
+    ] {
+        let offered = Offered::of(rate, span_s, count, false);
+        assert_eq!(
+            offered.operations, due,
+            "{rate}/s for {span_s} s, {count:?}"
+        );
+    }
+    let random = Offered::of(1001, 2.5, Some(9000), true);
+    assert_eq!(random.operations, 2502.5);
+}

@@ -129,18 +129,62 @@ fn text(cluster: &Shown) -> String {
             login.password_file.display()
         )
     });
-    title + &login.unwrap_or_default() + &table(cluster)
+    let more = more_words(cluster.overview.owned.len(), owners(&cluster.overview));
+    title + &login.unwrap_or_default() + &table(cluster) + &more
+}
+
+/// Columns of who owns keyspaces: a line has room for a few.
+const OWNERS_MAX: usize = 4;
+
+/// Keyspaces that are spread over the nodes alike, and the share of each node.
+type Owners<'s> = (Vec<&'s str>, &'s BTreeMap<String, f64>);
+
+/// Keyspaces by how they are spread, most of them first.
+fn owners(overview: &Overview) -> Vec<Owners<'_>> {
+    let mut alike: Vec<Owners<'_>> = Vec::new();
+    for (name, shares) in &overview.owned {
+        match alike.iter_mut().find(|(_, known)| *known == shares) {
+            Some((names, _)) => names.push(name),
+            None => alike.push((vec![name], shares)),
+        }
+    }
+    alike.sort_by_key(|(names, _)| std::cmp::Reverse(names.len()));
+    alike
+}
+
+/// What a column of owners is called: `Owns shop`, `Owns shop + 64`.
+fn owners_title((names, _): &Owners<'_>) -> String {
+    match names.as_slice() {
+        [] => "Owns".to_owned(),
+        [name] => format!("Owns {name}"),
+        [name, others @ ..] => format!("Owns {name} + {}", others.len()),
+    }
+}
+
+/// What the columns do not show; empty if they show all.
+fn more_words(keyspaces: usize, owners: Vec<Owners<'_>>) -> String {
+    let shown: usize = owners
+        .iter()
+        .take(OWNERS_MAX)
+        .map(|(names, _)| names.len())
+        .sum();
+    let alike = owners.iter().any(|(names, _)| names.len() > 1);
+    match (keyspaces - shown, alike) {
+        (0, false) => String::new(),
+        (0, true) => "+: so many other keyspaces are owned alike; --json lists all\n".to_owned(),
+        (left, _) => format!(
+            "+: so many other keyspaces are owned alike; {left} others are owned otherwise: \
+             --keyspace NAME shows one, --json all\n"
+        ),
+    }
 }
 
 fn table(cluster: &Shown) -> String {
     let overview = &cluster.overview;
     // Without a keyspace to count copies of, the ranges themselves are what a node owns.
-    let owned: Vec<(String, &BTreeMap<String, f64>)> = match overview.owned.is_empty() {
-        true => vec![("Owns".to_owned(), &overview.primary)],
-        false => {
-            let of = |(name, shares)| (format!("Owns {name}"), shares);
-            overview.owned.iter().map(of).collect()
-        }
+    let owned: Vec<Owners<'_>> = match overview.owned.is_empty() {
+        true => vec![(Vec::new(), &overview.primary)],
+        false => owners(overview).into_iter().take(OWNERS_MAX).collect(),
     };
     let text = |text: &str| (text.to_owned(), false);
     let number = |text: &str| (text.to_owned(), true);
@@ -148,14 +192,14 @@ fn table(cluster: &Shown) -> String {
         .map(text)
         .to_vec();
     head.extend(["Load", "Tokens"].map(number));
-    head.extend(owned.iter().map(|(title, _)| number(title)));
+    head.extend(owned.iter().map(|owners| number(&owners_title(owners))));
     head.push(number("Pid"));
     let (titles, is_right): (Vec<String>, Vec<bool>) = head.into_iter().unzip();
     let mut rows = vec![titles];
     for (member, state) in cluster.nodes.iter().zip(&overview.nodes) {
         let known = |value: Option<String>| value.unwrap_or_else(|| "?".to_owned());
         let mut row = vec![
-            state_words(member, state),
+            state_words(member, state, cluster.folder.is_some()),
             member.host.clone(),
             member.rack.clone(),
             member.name.clone(),
@@ -163,7 +207,7 @@ fn table(cluster: &Shown) -> String {
             known(state.load_bytes.map(human::bytes_for_people)),
             known(state.tokens.map(|count| count.to_string())),
         ];
-        let share = |(_, shares): &(String, &BTreeMap<String, f64>)| {
+        let share = |(_, shares): &Owners<'_>| {
             known(
                 shares
                     .get(&member.name)
@@ -177,10 +221,12 @@ fn table(cluster: &Shown) -> String {
     terminal::table(&rows, &is_right)
 }
 
-/// The state, and in words what two letters cannot say.
-fn state_words(member: &Member, state: &NodeState) -> String {
+/// The state, and in words what two letters cannot say: what the others say of a node of ours whose
+/// process is gone may be a while old.
+fn state_words(member: &Member, state: &NodeState, is_ours: bool) -> String {
     match (member.pid, state.answers) {
         (Some(_), false) => format!("{} does not answer", state.state),
+        (None, false) if is_ours => format!("{} has ended", state.state),
         _ => state.state.clone(),
     }
 }
@@ -221,4 +267,35 @@ fn to_json(cluster: &Shown) -> Value {
         "nodes": nodes.collect::<Vec<_>>(),
         "problems": overview.problems,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A line for a node has no room for sixty-six columns.
+    #[test]
+    fn keyspaces_that_are_owned_alike_share_a_column_and_few_are_shown() {
+        let shares = |share: f64| BTreeMap::from([("node1".to_owned(), share)]);
+        let owned = (0..66).map(|n| {
+            (
+                format!("k{n:02}"),
+                shares(if n < 60 { 1.0 } else { f64::from(n) }),
+            )
+        });
+        let overview = Overview {
+            nodes: Vec::new(),
+            primary: BTreeMap::new(),
+            owned: owned.collect(),
+            problems: Vec::new(),
+        };
+        let all = owners(&overview);
+        let titles: Vec<String> = all.iter().take(OWNERS_MAX).map(owners_title).collect();
+        assert_eq!(
+            titles,
+            ["Owns k00 + 59", "Owns k60", "Owns k61", "Owns k62"]
+        );
+        let more = more_words(overview.owned.len(), all);
+        assert!(more.contains("3 others are owned otherwise"), "{more}");
+    }
 }

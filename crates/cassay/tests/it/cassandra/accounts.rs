@@ -66,7 +66,16 @@ fn errors(back: &Value) -> [u64; 5] {
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
 fn every_acknowledged_write_is_there_and_what_is_planted_is_found() {
     let target = format!("attach:{}", one_node::address());
-    let arguments = ["run", "study.yaml", "--json", "--target", &target];
+    let allow = "create=accounts,create=planted";
+    let arguments = [
+        "run",
+        "study.yaml",
+        "--json",
+        "--target",
+        &target,
+        "--allow",
+        allow,
+    ];
     let lab = Lab::with(&study("accounts", &[]));
     let trial = only_trial(&lab.cassay(&arguments).measured(&lab));
     let back = &trial["read_back"];
@@ -141,7 +150,16 @@ fn counters_are_what_was_added_and_registers_are_linearizable() {
     )];
     let lab = Lab::with(&study("registers", &registers));
     let target = format!("attach:{}", one_node::address());
-    let arguments = ["run", "study.yaml", "--json", "--target", &target];
+    let allow = "create=registers,create=planted_registers";
+    let arguments = [
+        "run",
+        "study.yaml",
+        "--json",
+        "--target",
+        &target,
+        "--allow",
+        allow,
+    ];
     // Transactions that meet on a busy machine end in time-outs, which histories have too.
     let trial = only_trial(&lab.cassay(&arguments));
     let found = &trial["registers"];

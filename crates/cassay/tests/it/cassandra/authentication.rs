@@ -21,13 +21,11 @@ pub fn password(lab: &Lab) -> String {
 
 /// How a user gets in.
 pub fn access(user: &str, password: &str) -> Access {
-    Access {
-        credentials: Some(Credentials {
-            user: user.to_owned(),
-            password: Secret::new(password.to_owned()),
-        }),
-        ..Access::default()
-    }
+    let credentials = Credentials {
+        user: user.to_owned(),
+        password: Secret::new(password.to_owned()),
+    };
+    Access::new(Some(credentials), None)
 }
 
 /// Nobody gets in without the password, nor as the role that every Cassandra begins with; with it

@@ -5,7 +5,9 @@ use crate::program::Lab;
 use serde_json::Value;
 use store::record::{FaultRecord, IntervalRecord};
 
-/// Two nodes, each with all of the data: whoever is there can answer.
+/// Two nodes, each with all of the data: whoever is there can answer. The rate is low, since
+/// this asks whether a node answers and not how fast, and hosts of other tests, which weigh
+/// more, leave a cold node a sixth of a core.
 const BROKEN: &str = "\
 study: broken
 question: Does load go on while a node is silent?
@@ -13,15 +15,16 @@ target: {local: {nodes: 2, heap: 512MiB, class_sharing: true}}
 keyspace: {replication: 2}
 workload: {use: standard1, mix: {write: 1}, consistency: ONE}
 data: {settle: none}
-procedure: {fixed: {rate: 200}}
-client: {timeout: 2s, in_flight_max: 2000}
+procedure: {fixed: {rate: 40}}
+client: {timeout: 4s, in_flight_max: 2000}
 window: {warmup: 2s, measure: 40s}
 verify: {reads: none, sample: 0}
 faults:
 ";
 
-/// The seconds within a fault, by their begin, in which something was answered.
-fn answered(lab: &Lab, fault: &FaultRecord) -> Vec<f64> {
+/// That something was answered within a fault.
+#[track_caller]
+fn assert_answered(lab: &Lab, fault: &FaultRecord) {
     let run = lab.run();
     let trial = run.trial(0).unwrap().expect("the trial");
     let intervals = trial
@@ -31,9 +34,9 @@ fn answered(lab: &Lab, fault: &FaultRecord) -> Vec<f64> {
     let intervals = intervals.unwrap();
     let (from_s, to_s) = (fault.injected_s.unwrap(), fault.healing_s.unwrap());
     let within = |one: &&IntervalRecord| one.t_s >= from_s && one.t_s + one.seconds <= to_s;
-    let answered = intervals.iter().filter(within);
-    let answered = answered.filter(|one| one.kind == "write" && one.ok > 0);
-    answered.map(|one| one.t_s).collect()
+    let within: Vec<&IntervalRecord> = intervals.iter().filter(within).collect();
+    let answered = within.iter().any(|one| one.kind == "write" && one.ok > 0);
+    assert!(answered, "{fault:#?}\n{within:#?}");
 }
 
 /// Runs the study with some faults: what came of them.
@@ -85,8 +88,8 @@ fn a_node_is_paused_under_load_and_seen_silent_and_back_while_the_other_answers(
         trial["errors"]["client_timeout"].as_u64() > Some(0),
         "{trial:#}"
     );
-    assert!(!answered(&lab, paused).is_empty());
-    let steps = std::fs::read_to_string(lab.run().path.join("trials/00-rate-200/faults.ndjson"));
+    assert_answered(&lab, paused);
+    let steps = std::fs::read_to_string(lab.run().path.join("trials/00-rate-40/faults.ndjson"));
     // A busy machine may have let it wait before.
     let steps = steps.unwrap();
     let steps = steps.lines().filter(|line| !line.contains("\"waiting\""));
@@ -109,5 +112,5 @@ fn a_node_is_killed_under_load_and_started_again_while_the_other_answers() {
     let evidence = &killed.evidence;
     let gone = "the kernel knows its process no more, it does not answer a client";
     assert!(evidence.contains(gone), "{evidence}");
-    assert!(!answered(&lab, killed).is_empty());
+    assert_answered(&lab, killed);
 }

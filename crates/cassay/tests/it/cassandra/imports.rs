@@ -143,7 +143,8 @@ fn profile_both_ways(lab: &Lab, node: SocketAddr, name: &str) {
 
     // The other way round, in an emptied table.
     let insert = words(&profile, "ops(insert=1)", &["truncate=once"]);
-    let wrote = one(trials(lab, node, &[&["stress"], &insert[..]].concat()));
+    let allow = ["stress", "--allow", "truncate=stresscql,write=stresscql"];
+    let wrote = one(trials(lab, node, &[&allow[..], &insert].concat()));
     assert_eq!(wrote["errors"], serde_json::json!({}), "{name}");
     assert_rows_are_right(&read("ops(validate=1)"), PARTITIONS);
     let read = counted(lab, node, &words(&profile, "ops(simple1=1)", &[]));
@@ -298,6 +299,7 @@ fn run_of_the_documents_file(lab: &Lab, node: SocketAddr) {
     lab.write("orders-study.yaml", ORDERS);
     let target = format!("attach:{node}");
     let run = ["run", "orders-study.yaml", "--json", "--target", &target];
+    let run = [&run[..], &["--allow", "create=shop"]].concat();
     let trial = only_trial(&lab.cassay(&run).measured(lab));
     assert_rows_are_right(&trial, 500);
     assert_eq!(trial["errors"], serde_json::json!({}));

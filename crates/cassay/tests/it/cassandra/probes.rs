@@ -5,7 +5,7 @@
 use super::{dirs, small};
 use crate::program::{HANG_LIMIT, Lab};
 use cluster::probe::{ProbeSpec, Reading};
-use cluster::{Ability, AttachSpec, Cluster, JolokiaAccess, SecretSource, Target};
+use cluster::{Ability, Allow, AttachSpec, Cluster, JolokiaAccess, Permit, SecretSource, Target};
 use measure::clock::{self, SECOND_NS};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -25,7 +25,12 @@ fn every_probe() -> ProbeSpec {
 }
 
 fn start(spec: &Target, lab: &Lab) -> Cluster {
-    cluster::start(spec, &dirs(lab), &mut |_| ()).unwrap()
+    let cluster = cluster::start(spec, &dirs(lab), &mut |_| ()).unwrap();
+    cluster.permit(Permit {
+        allow: Allow::parse("write=watched").unwrap(),
+        ..Permit::default()
+    });
+    cluster
 }
 
 /// Readings of one series, in the order of time.

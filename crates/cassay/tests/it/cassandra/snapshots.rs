@@ -5,8 +5,8 @@
 use super::{Kept, assert_nothing_is_left, dirs, up};
 use crate::program::Lab;
 use cluster::{
-    AttachSpec, Cluster, JolokiaAccess, RestoreHow, Restored, SecretSource, SettleOutcome,
-    Snapshot, Target, kept,
+    Allow, AttachSpec, Cluster, JolokiaAccess, Permit, RestoreHow, Restored, SecretSource,
+    SettleOutcome, Snapshot, Target, kept,
 };
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -186,6 +186,16 @@ fn cached_data_can_be_dropped(cluster: &Cluster) {
     }
 }
 
+/// A cluster that is not ours, in which its table may be written to and emptied.
+fn theirs(lab: &Lab, spec: AttachSpec) -> Cluster {
+    let cluster = cluster::start(&Target::Attach(spec), &dirs(lab), &mut |_| ()).unwrap();
+    cluster.permit(Permit {
+        allow: Allow::parse("write=k,truncate=k").unwrap(),
+        ..Permit::default()
+    });
+    cluster
+}
+
 /// The same cluster, as somebody sees it who has only its addresses and a password.
 fn attached(lab: &Lab, ours: &Cluster) {
     let folder = std::fs::read_dir(lab.clusters())
@@ -215,7 +225,7 @@ fn attached(lab: &Lab, ours: &Cluster) {
             jolokia,
             ..AttachSpec::default()
         };
-        cluster::start(&Target::Attach(spec), &dirs(lab), &mut |_| ()).unwrap()
+        theirs(lab, spec)
     };
     let blind = attach(None)
         .snapshot_create("seen", "k", &[], &mut |_| ())

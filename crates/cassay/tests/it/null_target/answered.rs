@@ -86,7 +86,8 @@ fn blocks_are_added_to_a_run_and_its_intervals_say_so() {
     let found = lab.cassay(&more).ended_with(0).json();
     let primary = primary(&found);
     assert_eq!(primary["looks"]["how"], "anytime", "{primary:#}");
-    assert_eq!(primary["blocks"], 6, "{primary:#}");
+    // A machine that has other work may cost one of them a trial.
+    assert_eq!(primary["blocks_planned"], 6, "{primary:#}");
     let answer = found["answer"][0].as_str().unwrap();
     assert!(answer.contains("4 blocks were added to the 2"), "{answer}");
     let run = lab.run();

@@ -46,6 +46,29 @@ fn halve(path: &Path) {
     fs::write(path, &bytes[..bytes.len() / 2]).unwrap();
 }
 
+/// Each would otherwise be waited for, or read without an end, by every command that looks at the
+/// folder of results.
+#[test]
+fn what_stands_where_the_journal_should_be_is_not_waited_for() {
+    let lab = Lab::with(TWO);
+    lab.cassay(&["run", "study.yaml"]).ended_with(0);
+    let run = lab.run();
+    let (name, journal) = (run.path.to_str().unwrap(), run.path.join("journal.ndjson"));
+    fs::remove_file(&journal).unwrap();
+    let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+    rustix::fs::mkfifoat(rustix::fs::CWD, &journal, mode).unwrap();
+    lab.cassay(&["list"]).ended_with(0);
+    lab.cassay(&["show", name])
+        .ended_with(5)
+        .says(&["journal.ndjson"]);
+    fs::remove_file(&journal).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", &journal).unwrap();
+    lab.cassay(&["list"]).ended_with(0);
+    lab.cassay(&["show", name])
+        .ended_with(5)
+        .says(&["journal.ndjson"]);
+}
+
 #[test]
 fn every_command_refuses_a_damaged_run_and_resume_does_its_trials_again() {
     let lab = Lab::with(TWO);

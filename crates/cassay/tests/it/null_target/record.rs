@@ -381,3 +381,30 @@ fn a_run_is_found_by_every_name_it_has() {
     let list = lab.cassay(&["list"]).ended_with(0).stdout;
     assert!(list.contains(&format!("{id}  finished")), "{list}");
 }
+
+/// Somebody brings what another tool has recorded after the run is over.
+#[test]
+fn a_file_of_another_tool_is_laid_beside_a_run_that_has_ended() {
+    let lab = Lab::with(SMALL);
+    lab.cassay(&["run", "study.yaml"]).measured(&lab);
+    let run = lab.run();
+    let began_ms = run.trial_findings()[0].started_unix_ns / 1_000_000;
+    let line = |ms: u64| format!("power_watts{{instance=\"pdu1\"}} 417 {}\n", began_ms + ms);
+    let file = lab.write("power.prom", &(line(100) + &line(600)));
+    let file = file.to_str().unwrap();
+    let said = lab.cassay(&["import", "latest", file]).ended_with(0);
+    assert!(said.stdout.contains("1 series, 2 points"), "{said}");
+    let report = std::fs::read_to_string(run.report().expect("a report")).unwrap();
+    assert!(report.contains("power_watts"));
+    // The run is whole, and what was laid beside it is vouched for.
+    lab.cassay(&["show", "latest"]).ended_with(0);
+    let again = lab.cassay(&["import", "latest", file]).ended_with(1);
+    again.says(&["was laid beside"]);
+    let other = lab.write("other.prom", "power_watts 417 1000\n");
+    let other = lab.cassay(&["import", "latest", other.to_str().unwrap()]);
+    other.ended_with(1).says(&["they have no time in common"]);
+    let trial = run.path.join("trials").join(&run.plan.trials[0].slug);
+    let laid = trial.join("probes/prometheus-power.ndjson");
+    std::fs::write(&laid, "").expect("it is there");
+    lab.cassay(&["show", "latest"]).ended_with(5);
+}

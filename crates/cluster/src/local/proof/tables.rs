@@ -1,5 +1,7 @@
 //! Whether the tables have the options that were asked for, as each node's own schema has them.
 
+mod replication;
+
 use super::{Effect, Proof};
 use crate::cluster::Cluster;
 use crate::local::compare::{plain, same};
@@ -28,17 +30,16 @@ pub struct SchemaOption {
 pub(crate) fn of_tables(
     cluster: &Cluster,
     keyspace: &str,
-    tables: &[&str],
-    options: &[SchemaOption],
+    tables: &BTreeMap<String, Vec<SchemaOption>>,
 ) -> Result<Vec<Proof>> {
     let keyspace = quoted(keyspace);
-    let row = |table| {
-        let (keyspace, name) = (&keyspace, quoted(table));
+    let mut rows: Vec<Shown<'_>> = Vec::new();
+    for (table, options) in tables {
+        let name = quoted(table);
         let is_it = format!("keyspace_name = {keyspace} AND table_name = {name}");
-        (table, TABLES, is_it)
-    };
-    let rows: Vec<Shown<'_>> = tables.iter().copied().map(row).collect();
-    proofs(cluster, &rows, options)
+        rows.push((table, TABLES, is_it, options));
+    }
+    proofs(cluster, &rows)
 }
 
 /// See [`Cluster::keyspace_proofs`].
@@ -48,23 +49,25 @@ pub(crate) fn of_keyspace(
     options: &[SchemaOption],
 ) -> Result<Vec<Proof>> {
     let is_it = format!("keyspace_name = {}", quoted(keyspace));
-    proofs(cluster, &[(keyspace, KEYSPACES, is_it)], options)
+    proofs(cluster, &[(keyspace, KEYSPACES, is_it, options)])
 }
 
-/// Rows that show options: whose, of which table of the schema, and which of its rows.
-type Shown<'a> = (&'a str, &'static str, String);
+/// Rows that show options: whose, of which table of the schema, which of its rows, and which
+/// options were asked for.
+type Shown<'a> = (&'a str, &'static str, String, &'a [SchemaOption]);
 
-fn proofs(cluster: &Cluster, rows: &[Shown<'_>], options: &[SchemaOption]) -> Result<Vec<Proof>> {
-    if options.is_empty() {
+fn proofs(cluster: &Cluster, rows: &[Shown<'_>]) -> Result<Vec<Proof>> {
+    let asked = || rows.iter().filter(|(.., options)| !options.is_empty());
+    if asked().next().is_none() {
         return Ok(Vec::new());
     }
     let mut proofs = Vec::new();
     for node in cluster.nodes() {
         let mut session = cluster.session_to(node)?;
-        for (name, source, is_it) in rows {
+        for (name, source, is_it, options) in asked() {
             let columns = columns(&mut session, source, is_it)
                 .with_context(|| format!("ask {} for the options of {name}", node.name))?;
-            for option in options {
+            for option in *options {
                 proofs.extend(of_option(&node.name, (name, source), option, &columns));
             }
         }
@@ -108,6 +111,9 @@ fn of_option(
     };
     let no_column = format!("{source} does not show {name}");
     match (&option.value, column) {
+        (Json::Object(wanted), Some(Value::Map(shown))) if name == "replication" => {
+            vec![replication::proof(node, whose, source, wanted, shown)]
+        }
         (Json::Object(wanted), Some(Value::Map(shown))) => {
             let text = |value: &Value| value.as_str().map(str::to_string);
             let shown: BTreeMap<String, String> = shown

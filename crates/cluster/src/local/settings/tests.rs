@@ -103,12 +103,11 @@ fn what_cassay_owns_is_refused_with_the_reason() {
 }
 
 #[test]
-fn overrides_replace_ours_under_their_old_names_too() {
-    let yaml = map(json!({"commitlog_segment_size_in_mb": 16, "concurrent_reads": 8}));
+fn overrides_replace_ours() {
+    let yaml = map(json!({"commitlog_segment_size": "16MiB", "concurrent_reads": 8}));
     let settings = yaml_of(&layout(), &yaml);
     assert_eq!(settings["concurrent_reads"], 8);
-    assert_eq!(settings["commitlog_segment_size_in_mb"], 16);
-    assert!(!settings.contains_key("commitlog_segment_size"));
+    assert_eq!(settings["commitlog_segment_size"], "16MiB");
     assert_eq!(settings["commitlog_sync_period"], "10000ms");
     let settings = yaml_of(&layout(), &map(json!({"commitlog_sync": "batch"})));
     assert!(!settings.contains_key("commitlog_sync_period"));
@@ -135,7 +134,7 @@ fn a_file_of_ours_is_changed_as_if_it_had_been_written_so() {
     let one = map(json!({"concurrent_reads": 8}));
     for other in [
         json!({"concurrent_reads": 16}),
-        json!({"commitlog_sync": "batch", "commitlog_segment_size_in_mb": 16}),
+        json!({"commitlog_sync": "batch", "commitlog_segment_size": "16MiB"}),
     ] {
         let other = map(other);
         let mut both = one.clone();

@@ -115,7 +115,7 @@ fn axes_that_do_not_act_on_each_other_are_said_to_be_free() {
         sync: “batch” instead of “periodic” makes no difference that matters to throughput: +0.0 %
           (95 %: -0.1 to +0.1 %), on average over heap.
         No interaction that matters
-          (within ±3 %): heap with sync, +0.0 %
+          (within ±3 %): heap “large” with sync “batch”, +0.0 %
           (95 %: -0.4 to +0.4 %).
     "#]],
     );
@@ -131,11 +131,11 @@ fn what_noise_hides_is_not_resolved() {
         expect![[r#"
         At 32 threads, heap: whether “large” instead of “small” changes throughput is open: +10.4 %
           (95 %: -13.1 to +40.3 %), on average over sync;
-          880 blocks would settle it.
+          29 blocks would settle it.
         sync: whether “batch” instead of “periodic” changes throughput is open: -5.1 %
           (95 %: -13.6 to +4.3 %), on average over heap;
-          140 blocks would settle it.
-        Whether these interact is not resolved: heap with sync, -0.7 %
+          19 blocks would settle it.
+        Whether these interact is not resolved: heap “large” with sync “batch”, -0.7 %
           (95 %: -33.4 to +48.0 %).
     "#]],
     );

@@ -124,6 +124,13 @@ impl Words<'_> {
             "equivalent" => format!(
                 "{axis}: {what} makes no difference that matters to {metric}: {change}, {average}."
             ),
+            // Its interval is that of one effect alone.
+            _ if leaves_one_out(effect) => format!(
+                "{axis}: {what} changes {metric} by {change}, {average}, if this is the only \
+                 question; among the {} that are asked here it may be chance{}.",
+                self.effects.effects.len(),
+                settle(effect)
+            ),
             _ => format!(
                 "{axis}: whether {what} changes {metric} is open: {change}, {average}{}.",
                 settle(effect)
@@ -179,9 +186,11 @@ impl Words<'_> {
             };
             let worst = self.of_kind("interaction").filter(is_same).map(rank).max();
             let name = format!(
-                "{} with {}, {}",
+                "{} “{}” with {} “{}”, {}",
                 effect.of.axis,
+                effect.of.value,
                 with(effect).axis,
+                with(effect).value,
                 change(effect)
             );
             if worst == Some(rank(effect)) && rank(effect) < 2 {
@@ -281,6 +290,13 @@ fn ratio(effect: &EffectRecord) -> String {
         ),
         (None, None) => format!("{bound}{}", digits(effect.ratio)),
     }
+}
+
+/// Whether the interval of an effect has no room for none.
+fn leaves_one_out(effect: &EffectRecord) -> bool {
+    effect
+        .ci95
+        .is_some_and(|[low, high]| low > 1.0 || high < 1.0)
 }
 
 fn settle(effect: &EffectRecord) -> String {

@@ -66,6 +66,17 @@ fn each_requirement_is_judged_by_the_interval_of_its_number() {
         assert_eq!(seen.outcome, outcome, "{require}: {}", seen.says);
         assert!(!seen.is_missed() || outcome == "missed", "{require}");
     }
+    // The number is beyond the limit, and its interval holds it: no gate lets that pass unasked.
+    for (untold, is_missed) in [
+        ("", true),
+        (", untold: miss", true),
+        (", untold: pass", false),
+    ] {
+        let require = format!("{{p99_ms: 8.7{untold}}}");
+        let seen = one(&study(FIXED, &require, ""), good());
+        let is = (seen.outcome.as_str(), seen.is_missed(), seen.is_open());
+        assert_eq!(is, ("untold", is_missed, !is_missed), "{}", seen.says);
+    }
     let strict = one(&study(FIXED, "{p99_ms: 9.2, untold: miss}", ""), good());
     assert_eq!(
         (strict.outcome.as_str(), strict.is_missed()),

@@ -304,6 +304,11 @@ fn tls(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnostics) -> boo
         }
     }
     let tls = transport.has("truststore=") || transport.has("keystore=");
+    let passwords = ["truststore-password=", "keystore-password="];
+    if !tls && passwords.iter().any(|form| transport.has(form)) {
+        let note = "`-transport`: a password without its store has no effect.";
+        notes.push(note.to_owned());
+    }
     if tls {
         let note = "`-transport`: connections are encrypted; the Java key stores are not read, so \
                     name certificates in PEM form in the study's own settings.";

@@ -95,6 +95,47 @@ pub(crate) const TOKEN_RANGE: [Known; 2] = [
     ),
 ];
 
+/// Parameters that do nothing here, and what there is instead.
+type Silent = (&'static str, &'static str, &'static str);
+
+const LINES: &str =
+    "the run has every second of it in `intervals.ndjson`, and --compat a line a second";
+const LOG_SILENT: [Silent; 4] = [
+    (
+        "-log",
+        "level=",
+        "--compat prints what the level normal prints",
+    ),
+    (
+        "-log",
+        "file=",
+        "--compat prints that text, and the run's folder has the report",
+    ),
+    (
+        "-log",
+        "hdrfile=",
+        "each trial's folder has its histograms as `latency.hlog`",
+    ),
+    ("-log", "interval=", LINES),
+];
+const REPORTING_SILENT: [Silent; 2] = [
+    ("-reporting", "output-frequency=", LINES),
+    ("-reporting", "header-frequency=", "the header comes once"),
+];
+const RANGES: &str =
+    "the ring is read in ranges of equal width, from the first to the last and again";
+const TOKEN_RANGE_SILENT: [Silent; 2] = [
+    ("-tokenrange", "wrap", RANGES),
+    ("-tokenrange", "split-factor=", RANGES),
+];
+
+/// Notes those that were given.
+fn silent(params: &Params, all: &[Silent], notes: &mut Vec<String>) {
+    for (option, form, instead) in all.iter().filter(|(_, form, _)| params.has(form)) {
+        notes.push(format!("`{option} {form}` has no effect: {instead}."));
+    }
+}
+
 pub(crate) fn read(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnostics) -> Output {
     let log = params_or_none("-log", groups, &LOG, d);
     let reporting = params_or_none("-reporting", groups, &REPORTING, d);
@@ -113,6 +154,9 @@ pub(crate) fn read(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnos
                     each error.";
         notes.push(note.to_owned());
     }
+    silent(&log, &LOG_SILENT, notes);
+    silent(&reporting, &REPORTING_SILENT, notes);
+    silent(&ranges, &TOKEN_RANGE_SILENT, notes);
     let level = |text: &str| match text.to_ascii_lowercase().as_str() {
         "minimal" => Ok(Level::Minimal),
         "normal" => Ok(Level::Normal),

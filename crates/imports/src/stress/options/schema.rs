@@ -13,6 +13,8 @@ pub struct SchemaOptions {
     pub keyspace: String,
     /// Replication strategy.
     pub replication: String,
+    /// Whether the replication was asked for.
+    pub is_replication_stated: bool,
     /// Its options, in the order of their names.
     pub replication_options: Vec<(String, String)>,
     /// Compaction strategy; the database's own when absent.
@@ -46,6 +48,7 @@ pub(crate) fn read(groups: &mut Groups, verb: &Verb, d: &mut Diagnostics) -> Sch
     let mut schema = SchemaOptions {
         keyspace: "keyspace1".to_owned(),
         replication: SIMPLE_STRATEGY.to_owned(),
+        is_replication_stated: false,
         replication_options: vec![("replication_factor".to_owned(), "1".to_owned())],
         compaction: None,
         compaction_options: Vec::new(),
@@ -67,6 +70,7 @@ pub(crate) fn read(groups: &mut Groups, verb: &Verb, d: &mut Diagnostics) -> Sch
     }
     if let Some(pairs) = params.pairs("replication(", d) {
         let (strategy, options) = strategy(pairs, d);
+        schema.is_replication_stated = true;
         schema.replication = strategy.unwrap_or_else(|| SIMPLE_STRATEGY.to_owned());
         // As the tool: `factor` is 1 unless another option is there instead.
         let factor = ("replication_factor".to_owned(), "1".to_owned());

@@ -21,6 +21,11 @@ impl Planner<'_> {
                 &keyspace,
             ));
         }
+        let reads = |(name, _): &(String, f64)| name.ends_with("read");
+        if options.columns.slice && !weights.iter().any(reads) {
+            let note = "`-col slice` has no effect: nothing is read.";
+            self.notes.push(note.to_owned());
+        }
         let mut tables = Vec::new();
         for (name, weight) in weights {
             let counter = name.starts_with("counter");
@@ -34,6 +39,7 @@ impl Planner<'_> {
         }
         Prepared {
             create_keyspace: Some(options.schema.create_keyspace()),
+            is_replication_stated: options.schema.is_replication_stated,
             // Both, whichever is used, as in the tool.
             truncate: ["standard1", "counter1"]
                 .map(|table| truncate(&keyspace, table))

@@ -69,6 +69,7 @@ impl Planner<'_> {
                 .map(|profile| profile.table.name.clone())
                 .collect(),
             create_keyspace: first.create_keyspace.clone(),
+            is_replication_stated: first.is_keyspace_defined,
             create: profiles
                 .iter()
                 .enumerate()
@@ -236,12 +237,10 @@ impl Planner<'_> {
     }
 
     fn query(&mut self, query: &Query, table: usize, weight: &Weight) {
-        if query.is_select && !query.is_own {
-            self.notes.push(format!(
-                "rows that {} reads are not compared: they are of another table or view than the \
-                 profile's",
-                weight.name
-            ));
+        if let Some(why) = query.not_compared {
+            let name = &weight.name;
+            let note = format!("rows that {name} reads are not compared: {why}");
+            self.notes.push(note);
         }
         let kind = self.kind(&weight.name, !query.is_select);
         let level = query.consistency.unwrap_or(self.run.consistency);

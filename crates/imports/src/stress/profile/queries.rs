@@ -6,7 +6,7 @@
 use super::statements::{cell_of, relations, returned};
 use super::{Query, Reader, within};
 use crate::stress::source::Cell;
-use workload::schema::{self, Kind, Marker, Table};
+use workload::schema::{self, Marker, Table};
 use yaml::{Diagnostic, Entry, Node};
 
 /// Queries, and those that cannot be read.
@@ -113,19 +113,25 @@ impl Reader<'_, '_> {
         }
         let is_select = text.to_lowercase().starts_with("select");
         let is_own = is_of(text, keyspace, table);
+        let is_keyed = schema::binds_partition(text, table);
+        let cells = (is_select && is_own && is_keyed)
+            .then(|| returned(text, table))
+            .flatten();
         let only_keys = bound.iter().all(|cell| matches!(cell, Cell::Key(_)));
         let whole = table.partition_key.len() == bound.len() && relations(text) == bound.len();
         Some(Query {
             name: String::new(),
-            returned: (is_select && is_own)
-                .then(|| returned(text, table))
-                .flatten(),
-            must_find: is_select && is_own && only_keys && whole,
+            not_compared: (is_select && cells.is_none()).then_some(match (is_own, is_keyed) {
+                (false, _) => "they are of another table or view than the profile's",
+                (true, false) => "it does not give the whole partition key by `= ?`",
+                (true, true) => "it does not select plain columns",
+            }),
+            returned: cells,
+            must_find: is_select && is_own && is_keyed && only_keys && whole,
             cql,
             same_row: false,
             bound,
             is_select,
-            is_own,
             consistency: None,
             serial: None,
         })
@@ -136,21 +142,8 @@ impl Reader<'_, '_> {
 /// and another table has other rows.
 fn is_of(text: &str, keyspace: &str, table: &Table) -> bool {
     let tokens = schema::tokens(text).unwrap_or_default();
-    let is_word = |at: usize, word: &str| {
-        tokens
-            .get(at)
-            .is_some_and(|token| token.kind == Kind::Word && token.text == word)
-    };
-    let before = (0..tokens.len()).find(|at| {
-        is_word(*at, "from") || is_word(*at, "into") || (*at == 0 && is_word(0, "update"))
-    });
-    let Some(before) = before else {
-        return true;
-    };
-    let name = |at: usize| tokens.get(at).map_or("", |token| token.text.as_str());
-    let (owner, own) = match name(before + 2) {
-        "." => (name(before + 1), name(before + 3)),
-        _ => (keyspace, name(before + 1)),
-    };
-    owner.eq_ignore_ascii_case(keyspace) && own.eq_ignore_ascii_case(&table.name)
+    schema::named_table(&tokens).is_none_or(|(owner, own)| {
+        owner.unwrap_or(keyspace).eq_ignore_ascii_case(keyspace)
+            && own.eq_ignore_ascii_case(&table.name)
+    })
 }

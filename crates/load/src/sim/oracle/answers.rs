@@ -141,7 +141,7 @@ impl Oracle {
         self.recorded
             .succeed(begun.kind, is_early, latency_ns, service_ns);
         self.ended += 1;
-        self.free(self.turn_ns);
+        self.due.free(self.turn_ns);
         let is_write = self.program.kinds()[usize::from(begun.kind)].is_write;
         if is_write {
             self.write_down(number, &begun, applied != Some(false));
@@ -215,7 +215,7 @@ impl Oracle {
                 .fail(part, outcome, is_early, latency_ns, service_ns);
         }
         self.ended += 1;
-        self.free(now_ns);
+        self.due.free(now_ns);
     }
 
     /// The worker is told that a connection has ended, or reads what no server says.

@@ -3,7 +3,7 @@
 use super::{DAY, LEVELS, RATE_MAX, S, SECTION, THREADS_MAX, optional, required, with};
 use crate::format::{Field, Type};
 use crate::settings::draft::{Draft, Range};
-use crate::settings::{Load, Replication, Units};
+use crate::settings::{Load, Units};
 use crate::tree::Tree;
 use analysis::procedure::{Percentile, Point, Until};
 
@@ -400,9 +400,7 @@ pub(super) const FIELDS: &[Field] = &[
     ),
     optional(
         "procedure.grid.replication",
-        Type::List(&Type::Count(1, 100, |d, n| {
-            d.keyspace.replication = Replication::Simple { factor: n as u32 }
-        })),
+        Type::List(&Type::Count(1, 100, |d, n| d.keyspace.replicate(n as u32))),
         "Replicas: `keyspace.replication`.",
     ),
     optional(

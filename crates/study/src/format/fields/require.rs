@@ -2,7 +2,7 @@
 
 use super::super::{Field, Type};
 use super::{RATE_MAX, SECTION, optional, with};
-use crate::settings::Where;
+use crate::settings::{Untold, Where};
 
 /// A latency of an hour is no latency any more.
 const MS: (f64, f64) = (0.001, 3_600_000.0);
@@ -69,11 +69,13 @@ pub const FIELDS: &[Field] = &[
     with(
         "require.untold",
         Type::Choice(&[
-            ("pass", |d| d.require.untold_is_missed = false),
-            ("miss", |d| d.require.untold_is_missed = true),
+            ("estimate", |d| d.require.untold = Untold::Estimate),
+            ("pass", |d| d.require.untold = Untold::Pass),
+            ("miss", |d| d.require.untold = Untold::Miss),
         ]),
-        "pass",
+        "estimate",
         "What happens where the interval holds the limit, or there is none: `pass` with a warning, \
-         or `miss`.",
+         `miss`, or by the `estimate`: missed where the number itself is beyond the limit, and \
+         else passed with a warning.",
     ),
 ];

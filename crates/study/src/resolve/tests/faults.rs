@@ -150,6 +150,33 @@ fn mistakes_of_faults_are_found_together_and_where_they_stand() {
     );
 }
 
+/// What could never come about where it is was planned, and found out by nobody.
+#[test]
+fn what_cannot_come_about_on_its_hosts_is_a_mistake() {
+    let text = broken(
+        "  - {at: 1s, kind: host-power-off, where: {host: 2}, for: 9s,
+     ha: {restart_on: 24, after: 24h}}
+  - {at: 20s, kind: host-power-off, where: {host: 2}, for: 9s, ha: {restart_on: 2, after: 1s}}
+  - {at: 40s, kind: disk-full, where: {host: 1}, for: 9s, leave: 1024TiB}
+",
+    );
+    let text = text.replace("{nodes: 3}", "{hosts: 3, host: {volume: 1GiB}}");
+    mistakes(
+        &text,
+        &Overrides::default(),
+        expect![[r#"
+            s.yaml:9:23: `faults.ha.restart_on` is 24, but the target has 3 host(s)
+              hint: they are counted from 1
+            s.yaml:9:34: `faults.ha.after` is 24h, and the host is back after 9s
+              hint: lengthen `for`, or wait less
+            s.yaml:10:81: host 2 is off, and cannot start its own nodes again
+              hint: name another one, or `other-host`
+            s.yaml:11:66: `faults.leave` is 1024TiB, of a volume of 1GiB in all: nothing is full
+              hint: leave less free
+        "#]],
+    );
+}
+
 const ATTACHED: &str = "\
 study: s
 question: q
@@ -338,4 +365,44 @@ fn only_nodes_of_our_own_are_broken() {
     let study = resolve("s.yaml", BROKEN, &overrides).unwrap();
     assert!(study.variants[0].settings.faults.is_empty());
     assert!(study.notes.iter().any(|note| note.contains("left out")));
+}
+
+/// A command line says itself how long it measures; what is broken is broken while its last step
+/// is measured.
+#[test]
+fn words_of_other_tools_may_have_faults_beside_them() {
+    let head = "study: s\nquestion: q\ntarget: {local: {nodes: 3}}\n";
+    let fault = "faults: [{at: 2s, kind: node-pause, where: {node: 2}, for: 3s}]\n";
+    let two = "workload: {ycsb: [load cassandra-cql -p recordcount=10, run cassandra-cql -p \
+               recordcount=10 -p operationcount=10]}\n";
+    let text = format!("{head}{two}{fault}");
+    let study = resolve("s.yaml", &text, &Overrides::default()).unwrap();
+    let steps = study.variants.iter();
+    let steps: Vec<(&str, usize)> = steps
+        .map(|variant| (variant.name.as_str(), variant.settings.faults.len()))
+        .collect();
+    assert_eq!(steps, [("load", 0), ("run", 1)]);
+    let short = "workload: {stress: write duration=4s no-warmup -rate threads=1}\n";
+    let until = fault.replace("for: 3s", "until: end");
+    for (faults, expected) in [
+        (
+            fault,
+            expect![[r#"
+        s.yaml:5:10: this fault ends at 5s, and the command line measures for 4s
+          hint: lengthen the command, so that the recovery is in it too
+    "#]],
+        ),
+        (
+            &*until,
+            expect![[r#"
+        s.yaml:5:10: this fault ends at 1m, and the command line measures for 4s
+          hint: lengthen the command, so that the recovery is in it too
+        s.yaml:5:62: `faults.until` needs a `window`, and a command line has none
+          hint: say `at` and `for` of each fault
+    "#]],
+        ),
+    ] {
+        let text = format!("{head}{short}{faults}");
+        mistakes(&text, &Overrides::default(), expected);
+    }
 }

@@ -194,6 +194,31 @@ fn limits_that_cannot_hold_are_said() {
     ]);
 }
 
+/// Found only when the nodes were started, half a minute into the run.
+#[test]
+fn what_no_machine_can_start_is_a_mistake() {
+    check(&[
+        (
+            "local: {cassandra: 4.1.5}",
+            "",
+            "Cassandra 4.1.5 is asked for, but the settings and JVM options of local nodes are \
+             written for 5.0.x",
+        ),
+        (
+            "local: {gc: zgc, class_sharing: true}",
+            "",
+            "class data sharing is asked for, but not possible with ZGC: pointers into the heap \
+             are of another size there",
+        ),
+        (
+            "local: {yaml: {compaction_throughput_mb_per_sec: 64}}",
+            "",
+            "compaction_throughput_mb_per_sec is the name that compaction_throughput of \
+             cassandra.yaml had before 4.1",
+        ),
+    ]);
+}
+
 #[test]
 fn collectors_and_jolokia_are_read() {
     for (word, expected) in [

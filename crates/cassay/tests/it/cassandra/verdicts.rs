@@ -1,0 +1,173 @@
+//! Verdicts on tables that are there already: what is read of them is compared where it can be, and
+//! what is asked of them is looked for.
+
+use super::one_node;
+use crate::program::{HANG_LIMIT, Lab, Said};
+use cluster::{Access, Session};
+
+/// A table of towns, indexed, with reads that bind its key and reads that do not.
+const PROFILE: &str = "\
+keyspace: towns
+keyspace_definition: |
+  CREATE KEYSPACE towns WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1};
+table: town
+table_definition: |
+  CREATE TABLE town (id text PRIMARY KEY, land text)
+extra_definitions:
+  - CREATE INDEX IF NOT EXISTS town_land ON towns.town (land)
+columnspec:
+  - {name: id, size: fixed(8), population: uniform(1..200)}
+  - {name: land, size: fixed(4), population: uniform(1..5)}
+queries:
+  key: {cql: select * from town where id = ?, fields: samerow}
+  named: {cql: 'select id, land from town where id = ?', fields: samerow}
+  index: {cql: select * from town where land = ?, fields: samerow}
+  any: {cql: select * from town limit 10, fields: samerow}
+  token: {cql: select * from town where token(id) > token(?) limit 5, fields: samerow}
+  filter: {cql: select * from town where land = ? limit 3 allow filtering, fields: samerow}
+";
+
+/// Rows as another tool leaves them, in the table that YCSB reads.
+const ROWS: u64 = 200;
+
+fn stress(lab: &Lab, ops: &str, more: &[&str]) -> Said {
+    let target = format!("attach:{}", one_node::address());
+    let ops = format!("ops({ops})");
+    let words = [
+        "stress",
+        "user",
+        "profile=towns.yaml",
+        "no-warmup",
+        &ops,
+        "n=400",
+    ];
+    let rate = ["-rate", "threads=2", "--target", &target, "--json"];
+    lab.cassay(&[&words[..], &rate, more].concat())
+}
+
+/// What V14 says of the only trial.
+fn compared(said: &Said) -> (String, String) {
+    let findings = said.json();
+    let rules = findings["trials"][0]["rules"].as_array().expect("rules");
+    let rule = rules
+        .iter()
+        .find(|rule| rule["rule"] == "V14")
+        .expect("V14");
+    let text = |key: &str| rule[key].as_str().unwrap_or_default().to_owned();
+    (text("result"), text("detail"))
+}
+
+#[test]
+#[ignore = "starts a real Cassandra: cargo xtask cassandra"]
+fn only_what_a_read_binds_and_the_definition_has_is_compared() {
+    let lab = Lab::new();
+    lab.write("towns.yaml", PROFILE);
+    stress(&lab, "insert=1", &[]).measured(&lab);
+    for ops in ["index=1", "any=1", "token=1", "filter=1"] {
+        let read = stress(&lab, ops, &[]).measured(&lab);
+        let (result, detail) = compared(&read);
+        assert_eq!(result, "unknown", "{ops}: {detail}");
+        let why = "does not give the whole partition key by `= ?`";
+        assert!(read.stderr.contains(why), "{read}");
+    }
+    let (result, detail) = compared(&stress(&lab, "key=1", &[]).measured(&lab));
+    assert!(result == "pass" && detail.contains(" 0 wrong"), "{detail}");
+    let mut session =
+        Session::open(one_node::address(), &Access::default(), HANG_LIMIT).expect("a session");
+    let added = "ALTER TABLE towns.town ADD extra set<text>";
+    session.execute_schema(added).expect("one more column");
+    let (result, detail) = compared(&stress(&lab, "key=1", &[]).measured(&lab));
+    assert!(
+        result == "unknown" && detail.contains("(extra)"),
+        "{detail}"
+    );
+    let (result, detail) = compared(&stress(&lab, "named=1", &[]).measured(&lab));
+    assert!(result == "pass" && detail.contains(" 0 wrong"), "{detail}");
+}
+
+#[test]
+#[ignore = "starts a real Cassandra: cargo xtask cassandra"]
+fn what_is_asked_of_a_table_that_is_there_is_looked_for() {
+    let node = one_node::address();
+    let mut session = Session::open(node, &Access::default(), HANG_LIMIT).expect("a session");
+    for cql in [
+        "CREATE KEYSPACE asked WITH replication = {'class': 'SimpleStrategy', \
+         'replication_factor': 1}",
+        "CREATE TABLE asked.town (id text PRIMARY KEY, land int) WITH gc_grace_seconds = 77",
+    ] {
+        session.execute_schema(cql).expect("their table");
+    }
+    let lab = Lab::new();
+    let asked = PROFILE
+        .replace("towns", "asked")
+        .replace("  - CREATE INDEX", "  - CREATE  INDEX");
+    let of_type = |typ: &str, more: &str| {
+        let table = format!("CREATE TABLE town (id text PRIMARY KEY, land {typ}){more}");
+        let land = "  - {name: land, size: fixed(4), population: uniform(1..5)}\n";
+        asked
+            .replace("CREATE TABLE town (id text PRIMARY KEY, land text)", &table)
+            .replace(land, "")
+    };
+    let allow = ["--allow", "write=asked,create=asked"];
+    lab.write("towns.yaml", &of_type("float", ""));
+    let other = stress(&lab, "insert=1,named=1", &allow).ended_with(3);
+    let words = "column land of town is int on";
+    other.says(&[words, "this workload writes and reads it as float"]);
+    let empty = session.query("SELECT id FROM asked.town LIMIT 1");
+    assert!(
+        empty.expect("an answer").rows.is_empty(),
+        "nothing was written"
+    );
+    for (more, replicas, words) in [
+        (" WITH gc_grace_seconds = 60", 1, "town gc_grace_seconds"),
+        ("", 3, "asked replication"),
+    ] {
+        let factor = format!("'replication_factor': {replicas}");
+        let text = of_type("int", more).replace("'replication_factor': 1", &factor);
+        lab.write("towns.yaml", &text);
+        stress(&lab, "insert=1", &allow)
+            .ended_with(3)
+            .says(&["V11: not in effect", words]);
+    }
+    lab.write("towns.yaml", &of_type("int", " WITH gc_grace_seconds = 77"));
+    stress(&lab, "insert=1", &allow).measured(&lab);
+}
+
+#[test]
+#[ignore = "starts a real Cassandra: cargo xtask cassandra"]
+fn rows_of_another_tool_are_told_as_such_and_reads_of_nothing_are_no_reads() {
+    let node = one_node::address();
+    let mut session = Session::open(node, &Access::default(), HANG_LIMIT).expect("a session");
+    let keyspace = "CREATE KEYSPACE others WITH replication = \
+                    {'class': 'SimpleStrategy', 'replication_factor': 1}";
+    session.execute_schema(keyspace).expect("their keyspace");
+    let table = "CREATE TABLE others.usertable (y_id text PRIMARY KEY, field0 text)";
+    session.execute_schema(table).expect("their table");
+    let lab = Lab::new();
+    let target = format!("attach:{node}");
+    let line = format!(
+        "ycsb run -p workload=site.ycsb.workloads.CoreWorkload -p recordcount={ROWS} -p \
+         operationcount=3000 -p insertorder=ordered -p fieldcount=1 -p fieldlength=100 -p \
+         readproportion=1 -p updateproportion=0 -p cassandra.keyspace=others -threads 2 --target \
+         {target} --json"
+    );
+    let words: Vec<&str> = line.split(' ').collect();
+    let (result, detail) = compared(&lab.cassay(&words).ended_with(3));
+    let nothing = "3000 of 3000 reads found no row where rows are said to be there";
+    assert!(result == "fail" && detail.contains(nothing), "{detail}");
+    for row in 0..ROWS {
+        let value = format!("{row}").repeat(100);
+        let write = format!(
+            "INSERT INTO others.usertable (y_id, field0) VALUES ('user{row}', '{}')",
+            &value[..100]
+        );
+        session.query(&write).expect("their row");
+    }
+    let (result, detail) = compared(&lab.cassay(&words).measured(&lab));
+    assert_eq!(result, "warn", "{detail}");
+    let hint = "this run has not written the rows that were there";
+    assert!(
+        detail.contains(hint) && detail.contains("verify.reads=none"),
+        "{detail}"
+    );
+}

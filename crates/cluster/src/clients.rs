@@ -1,0 +1,171 @@
+//! Who else a cluster serves, and how much each of its tables holds: what somebody should know who
+//! is about to offer load to it.
+
+use crate::cluster::{Cluster, NodeInfo};
+use crate::session::{QueryResult, ServerError, Session};
+use anyhow::{Context, Result};
+use cql::Value;
+use std::collections::BTreeMap;
+
+/// Connections of other clients, as Cassandra shows them since 4.0.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OtherClients(pub Vec<OtherConnection>);
+
+/// A connection of a client that is not this program.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct OtherConnection {
+    /// The node that it goes to.
+    pub node: String,
+    /// Where it comes from: `10.0.0.7:41234`.
+    pub from: String,
+    /// The driver that it names; empty: it names none.
+    pub driver: String,
+    /// Requests that came on it so far.
+    pub requests: u64,
+}
+
+impl OtherClients {
+    /// Requests per second since an `earlier` look, `seconds` ago: of connections that were there
+    /// at both.
+    pub fn requests_per_s(&self, earlier: &OtherClients, seconds: f64) -> f64 {
+        let earlier = earlier.0.iter();
+        let earlier: BTreeMap<(&str, &str), u64> =
+            earlier.map(|one| (one.place(), one.requests)).collect();
+        let sent = self.0.iter().filter_map(|now| {
+            let before = earlier.get(&now.place())?;
+            Some(now.requests.saturating_sub(*before))
+        });
+        sent.sum::<u64>() as f64 / seconds
+    }
+
+    /// How many connections each driver has.
+    pub fn drivers(&self) -> BTreeMap<&str, usize> {
+        let mut drivers = BTreeMap::new();
+        for one in &self.0 {
+            *drivers.entry(one.driver.as_str()).or_default() += 1;
+        }
+        drivers
+    }
+}
+
+impl OtherConnection {
+    /// Both its ends: what makes it the same at two looks.
+    fn place(&self) -> (&str, &str) {
+        (&self.node, &self.from)
+    }
+}
+
+/// How much a table holds by the estimates that Cassandra makes every few minutes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Estimate {
+    /// Partitions, each counted once however many replicas it has.
+    pub partitions: u64,
+    /// Their bytes, uncompressed.
+    pub bytes: u64,
+}
+
+impl Cluster {
+    /// The connections that other clients have to it; none if a node does not show them to this
+    /// user, or is older than Cassandra 4.0.
+    ///
+    /// # Errors
+    /// A node cannot be asked.
+    pub fn other_clients(&self) -> Result<Option<OtherClients>> {
+        let mut others = Vec::new();
+        for node in self.nodes() {
+            let mut session = self.session_to(node)?;
+            let found = session.query("SELECT * FROM system_views.clients");
+            let Some(found) = shown(found).with_context(|| ask(node, "its clients"))? else {
+                return Ok(None);
+            };
+            others.extend(of_others(&node.name, &found, &session)?);
+        }
+        others.sort();
+        Ok(Some(OtherClients(others)))
+    }
+
+    /// What the tables of a keyspace hold, by their names; none if a node does not show it to this
+    /// user.
+    ///
+    /// # Errors
+    /// A node cannot be asked.
+    pub fn estimates(&self, keyspace: &str) -> Result<Option<BTreeMap<String, Estimate>>> {
+        let mut all: BTreeMap<String, Estimate> = BTreeMap::new();
+        let named = keyspace.replace('\'', "''");
+        for node in self.nodes() {
+            let found = self.session_to(node)?.query(&format!(
+                "SELECT table_name, partitions_count, mean_partition_size FROM \
+                 system.size_estimates WHERE keyspace_name = '{named}'"
+            ));
+            let Some(found) = shown(found).with_context(|| ask(node, "its estimates"))? else {
+                return Ok(None);
+            };
+            for row in &found.rows {
+                let [Value::Text(table), count, mean] = &row[..] else {
+                    continue;
+                };
+                let whole = |cell: &Value| cell.as_i64().and_then(|n| u64::try_from(n).ok());
+                let (count, mean) = (whole(count).unwrap_or(0), whole(mean).unwrap_or(0));
+                let estimate = all.entry(table.clone()).or_default();
+                estimate.partitions += count;
+                estimate.bytes += count.saturating_mul(mean);
+            }
+        }
+        Ok(Some(all))
+    }
+}
+
+fn ask(node: &NodeInfo, what: &str) -> String {
+    format!("ask {} for {what}", node.name)
+}
+
+/// An answer, or none if the server refuses it.
+fn shown(found: Result<QueryResult>) -> Result<Option<QueryResult>> {
+    match found {
+        Err(error) if error.downcast_ref::<ServerError>().is_some() => Ok(None),
+        found => found.map(Some),
+    }
+}
+
+/// The rows that are not of this program: another one that runs on this machine counts as ours.
+fn of_others(node: &str, found: &QueryResult, session: &Session) -> Result<Vec<OtherConnection>> {
+    let here = session.local_address()?;
+    let at = |name| found.column(name);
+    let (address, port) = (at("address")?, at("port")?);
+    let (driver, requests) = (at("driver_name")?, at("request_count")?);
+    let rows = found.rows.iter().filter_map(|row| {
+        let (from, driver) = (row[address].to_string(), row[driver].as_str());
+        let is_ours = driver == Some(cql::request::DRIVER_NAME) && from == here.ip().to_string();
+        (!is_ours).then(|| OtherConnection {
+            node: node.to_owned(),
+            from: format!("{from}:{}", row[port]),
+            driver: driver.unwrap_or_default().to_owned(),
+            requests: row[requests].as_i64().map_or(0, |n| n.max(0) as u64),
+        })
+    });
+    Ok(rows.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_are_counted_of_connections_that_were_there_at_both_looks() {
+        let look = |all: &[(&str, &str, u64)]| {
+            let one = |(node, from, requests): &(&str, &str, u64)| OtherConnection {
+                node: (*node).to_owned(),
+                from: (*from).to_owned(),
+                driver: String::new(),
+                requests: *requests,
+            };
+            OtherClients(all.iter().map(one).collect())
+        };
+        let before = look(&[("a", "x:1", 10), ("b", "x:1", 5), ("a", "gone:1", 7)]);
+        let now = look(&[("a", "x:1", 30), ("b", "x:1", 5), ("a", "new:1", 1000)]);
+        assert_eq!(
+            now.requests_per_s(&before, 2.0).to_bits(),
+            10.0_f64.to_bits()
+        );
+    }
+}

@@ -1,0 +1,269 @@
+//! The door to a cluster that cassay did not start: every statement of a control session goes
+//! through it, and the load's are shown to it before they are sent.
+//!
+//! What must hold: nothing that was there before the run is dropped, emptied, altered or written
+//! to, and nothing is made, unless the command line names it. What this run has made is its own: it
+//! is known by what went through the door and, where a run is taken up again, by its comment. No
+//! session with such a cluster can be had without its door, which is part of [`crate::Access`].
+
+use crate::allow::{Act, Allow, Change, Object, Sort, changes};
+use crate::session::{QueryResult, ServerError, Session};
+use anyhow::{Result, bail};
+use cql::response::ErrorCode;
+use cql::value::Value;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// How the comment of a table begins that cassay has made; the run's name follows.
+const MARK: &str = "made by cassay, run ";
+
+/// What may be done to a cluster by whom.
+#[derive(Clone, Debug, Default)]
+pub struct Permit {
+    /// What the command line names.
+    pub allow: Allow,
+    /// Whether the command line itself is that of a tool that makes its tables: what is not there
+    /// may be made then.
+    pub makes: bool,
+    /// The run, by which its tables are known.
+    pub run: String,
+}
+
+/// A door, shared by all sessions with a cluster. Closed, until it is told what is permitted.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Door(Arc<Mutex<State>>);
+
+#[derive(Debug, Default)]
+struct State {
+    permit: Permit,
+    made: BTreeSet<Object>,
+}
+
+/// What becomes of a statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// It is sent.
+    Send,
+    /// What it would make is there already: it is not sent, and the user needs no right to make it.
+    Skip,
+}
+
+impl Door {
+    pub(crate) fn permit(&self, permit: Permit) {
+        self.state().permit = permit;
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets a statement through, or says why not.
+    pub(crate) fn pass(&self, session: &mut Session, cql: &str) -> Result<Way> {
+        for change in changes(cql, session.used()) {
+            let Some(object) = &change.object else {
+                bail!(
+                    "{} is not ours, and this is done to no cluster that cassay did not start: \
+                     {cql}",
+                    session.node()
+                );
+            };
+            // A write is asked for row by row: the server is not asked for the table each time.
+            let is_of_there = matches!(change.act, Act::Create | Act::Drop | Act::Truncate);
+            let there = is_of_there && self.is_there(session, &change, object)?;
+            if change.act == Act::Create && there {
+                if change.if_absent {
+                    return Ok(Way::Skip);
+                }
+                // What the server would say, to a user who may make it.
+                bail!(ServerError {
+                    node: session.node(),
+                    code: ErrorCode::AlreadyExists,
+                    message: format!("{object} already exists"),
+                    statement: cql.to_owned(),
+                });
+            }
+            // What is not there cannot be taken away.
+            let nothing = matches!(change.act, Act::Drop | Act::Truncate) && !there;
+            if !nothing && !self.may(session, &change, object)? {
+                bail!(refusal(session, change.act, object, cql));
+            }
+        }
+        Ok(Way::Send)
+    }
+
+    /// Takes note of what a statement that went through has made, and removed.
+    pub(crate) fn passed(&self, cql: &str, used: Option<&str>) -> Vec<Object> {
+        let mut made = Vec::new();
+        for Change {
+            act, object, sort, ..
+        } in changes(cql, used)
+        {
+            let Some(object) = object else { continue };
+            let mut state = self.state();
+            match act {
+                Act::Create if matches!(sort, Sort::Index(_)) => {}
+                Act::Create => {
+                    if sort == Sort::Table {
+                        made.push(object.clone());
+                    }
+                    state.made.insert(object);
+                }
+                Act::Drop => state.made.retain(|one| {
+                    one != &object && (object.name.is_some() || one.keyspace != object.keyspace)
+                }),
+                _ => {}
+            }
+        }
+        made
+    }
+
+    /// The statement that marks a table as made by this run.
+    pub(crate) fn mark(&self, table: &Object) -> String {
+        format!(
+            "ALTER TABLE \"{}\".\"{}\" WITH comment = '{MARK}{}'",
+            table.keyspace.replace('"', "\"\""),
+            table
+                .name
+                .as_deref()
+                .unwrap_or_default()
+                .replace('"', "\"\""),
+            self.state().permit.run.replace('\'', "''")
+        )
+    }
+
+    fn may(&self, session: &mut Session, change: &Change, object: &Object) -> Result<bool> {
+        let (named, makes, made) = {
+            let state = self.state();
+            let whole = Object {
+                name: None,
+                ..object.clone()
+            };
+            let made = state.made.contains(object) || state.made.contains(&whole);
+            let named = state.permit.allow.names(change.act, object);
+            (named, state.permit.makes, made)
+        };
+        if named {
+            return Ok(true);
+        }
+        match (change.act, &change.sort) {
+            // An index is work for a table that is there.
+            (Act::Create, Sort::Index(_)) => Ok(made || self.is_marked(session, object, true)?),
+            (Act::Create, _) => Ok(made || makes),
+            // A tool's own commands follow on each other: what one has loaded the next one writes.
+            (Act::Write, _) => Ok(made || self.is_marked(session, object, !makes)?),
+            // Of a keyspace that is dropped others may have made a part.
+            (_, Sort::Keyspace) => self.is_all_ours(session, object, made),
+            _ => Ok(made || self.is_marked(session, object, true)?),
+        }
+    }
+
+    /// Whether a table has the mark of a run: of this one, or of any.
+    fn is_marked(&self, session: &mut Session, object: &Object, by_this: bool) -> Result<bool> {
+        let mark = match by_this {
+            true => format!("{MARK}{}", self.state().permit.run),
+            false => MARK.to_owned(),
+        };
+        let tables = tables(session, &object.keyspace)?;
+        let found = tables
+            .into_iter()
+            .find(|(name, _)| Some(name) == object.name.as_ref());
+        Ok(found.is_some_and(|(_, comment)| is_mark(&comment, &mark, by_this)))
+    }
+
+    /// Whether this run has made a keyspace and all the tables that are in it now.
+    fn is_all_ours(&self, session: &mut Session, object: &Object, made: bool) -> Result<bool> {
+        let mark = format!("{MARK}{}", self.state().permit.run);
+        let tables = tables(session, &object.keyspace)?;
+        let is_any = made || !tables.is_empty();
+        let is_ours = |(name, comment): &(String, String)| {
+            let table = Object {
+                name: Some(name.clone()),
+                ..object.clone()
+            };
+            self.state().made.contains(&table) || is_mark(comment, &mark, true)
+        };
+        Ok(is_any && tables.iter().all(is_ours))
+    }
+
+    fn is_there(&self, session: &mut Session, change: &Change, object: &Object) -> Result<bool> {
+        // What a rehearsal has made is not on the server.
+        if self.state().made.contains(object) && !matches!(change.sort, Sort::Index(_)) {
+            return Ok(true);
+        }
+        let (source, column, name) = match &change.sort {
+            Sort::Keyspace => ("keyspaces", "keyspace_name", Some(&object.keyspace)),
+            Sort::Table => ("tables", "table_name", object.name.as_ref()),
+            Sort::Type => ("types", "type_name", object.name.as_ref()),
+            Sort::View => ("views", "view_name", object.name.as_ref()),
+            Sort::Index(name) if change.act == Act::Create => {
+                ("indexes", "index_name", name.as_ref())
+            }
+            Sort::Index(_) => ("indexes", "index_name", object.name.as_ref()),
+        };
+        let Some(name) = name else { return Ok(false) };
+        let found = look(session, source, &object.keyspace)?;
+        let at = found.column(column)?;
+        let mut rows = found.rows.iter();
+        Ok(rows.any(|row| row.get(at).and_then(Value::as_str) == Some(name)))
+    }
+}
+
+fn is_mark(comment: &str, mark: &str, whole: bool) -> bool {
+    match whole {
+        true => comment == mark,
+        false => comment.starts_with(mark),
+    }
+}
+
+/// The tables of a keyspace, with their comments.
+fn tables(session: &mut Session, keyspace: &str) -> Result<Vec<(String, String)>> {
+    let found = look(session, "tables", keyspace)?;
+    let name = found.column("table_name")?;
+    // A server that keeps no comments has none that could be a mark.
+    let comment = found.column("comment").ok();
+    let text = |row: &[Value], at: usize| {
+        let cell = row.get(at).and_then(Value::as_str);
+        cell.unwrap_or_default().to_owned()
+    };
+    let rows = found.rows.iter();
+    Ok(rows
+        .map(|row| {
+            let comment = comment.map(|at| text(row, at));
+            (text(row, name), comment.unwrap_or_default())
+        })
+        .collect())
+}
+
+fn look(session: &mut Session, source: &str, keyspace: &str) -> Result<QueryResult> {
+    session.query(&format!(
+        "SELECT * FROM system_schema.{source} WHERE keyspace_name = '{}'",
+        keyspace.replace('\'', "''")
+    ))
+}
+
+fn refusal(session: &Session, act: Act, object: &Object, cql: &str) -> String {
+    let node = session.node();
+    let why = match act {
+        Act::Create => {
+            let keyspace = if object.name.is_none() {
+                "keyspace "
+            } else {
+                ""
+            };
+            format!("{node}, which cassay did not start, has no {keyspace}{object}")
+        }
+        _ => format!("{object} was on {node}, which cassay did not start, before this run"),
+    };
+    let done = match act {
+        Act::Create => "nothing is made there",
+        Act::Write => "nothing is written there",
+        Act::Alter => "nothing there is altered",
+        Act::Truncate => "nothing there is emptied",
+        Act::Drop => "nothing there is dropped",
+    };
+    format!(
+        "{why}, and {done} unless the command line names it. It would be sent: {cql}\n\
+         hint: if that is meant, add --allow {}={object}",
+        act.word()
+    )
+}

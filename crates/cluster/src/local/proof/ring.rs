@@ -1,0 +1,72 @@
+//! Whether the nodes hold each other to be up. A cluster of which one node is down in the eyes of
+//! another answers with fewer replicas, keeps hints, and streams them later.
+
+use super::{Effect, Proof};
+use crate::local::node::LocalNode;
+use measure::clock::{self, Deadline};
+use serde_json::Value;
+use std::time::Duration;
+
+/// How long they may take to see each other again: gossip goes round once a second, and what was
+/// down is up for the failure detector some rounds later.
+const LIMIT: Duration = Duration::from_secs(20);
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+
+const SOURCE: &str = "org.apache.cassandra.db:type=StorageService UnreachableNodes";
+
+/// What a node says of all others of its ring; none of a node that is alone.
+pub(super) fn proof(node: &LocalNode, all: &[LocalNode]) -> Option<Proof> {
+    if all.len() < 2 {
+        return None;
+    }
+    let until = Deadline::after(LIMIT);
+    let effect = loop {
+        let effect = effect(node, all);
+        if !matches!(effect, Effect::NotInEffect(_)) || until.passed() {
+            break effect;
+        }
+        clock::sleep(LOOK_EVERY);
+    };
+    Some(Proof {
+        node: node.layout.name.clone(),
+        key: "other nodes".to_owned(),
+        wanted: "all up".to_owned(),
+        effect,
+        source: SOURCE,
+    })
+}
+
+fn effect(node: &LocalNode, all: &[LocalNode]) -> Effect {
+    let Some(jolokia) = &node.jolokia else {
+        return Effect::NotShown("its JVM has no agent".to_owned());
+    };
+    let service = "org.apache.cassandra.db:type=StorageService";
+    let attributes = [(service, "UnreachableNodes"), (service, "LiveNodes")];
+    let answers = match jolokia.read(&attributes) {
+        Ok(answers) => answers,
+        Err(error) => return Effect::NotShown(format!("{error:#}")),
+    };
+    let list = |at: usize| answers.get(at).cloned().flatten();
+    let (Some(Value::Array(down)), Some(Value::Array(live))) = (list(0), list(1)) else {
+        return Effect::NotShown("its JVM does not list them".to_owned());
+    };
+    said(&down, &live, all)
+}
+
+fn said(down: &[Value], live: &[Value], all: &[LocalNode]) -> Effect {
+    let is_of = |address: &Value, node: &LocalNode| {
+        address.as_str() == Some(&node.layout.address.to_string())
+    };
+    let is_down = |node: &&LocalNode| {
+        down.iter().any(|one| is_of(one, node)) || !live.iter().any(|one| is_of(one, node))
+    };
+    let names: Vec<&str> = all
+        .iter()
+        .filter(is_down)
+        .map(|node| node.layout.name.as_str())
+        .collect();
+    match names.is_empty() {
+        true => Effect::InEffect("all up".to_owned()),
+        false => Effect::NotInEffect(format!("{} down", names.join(" and "))),
+    }
+}

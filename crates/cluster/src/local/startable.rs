@@ -1,0 +1,72 @@
+//! Whether nodes could be started on this machine now: asked before anything is started, so that
+//! all that is missing is said at once.
+
+use super::{room, state};
+use crate::java;
+use crate::spec::{Dirs, LocalSpec};
+use crate::supply;
+use std::path::{Path, PathBuf};
+
+/// All reasons why the nodes could not be started here now: Java, jars, memory, disk. Nothing is
+/// started or fetched; a heap, a port or a folder that only the start tries may still be refused.
+pub fn not_startable(spec: &LocalSpec, dirs: &Dirs) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut note = |asked: anyhow::Result<()>| {
+        found.extend(asked.err().map(|why| format!("{why:#}")));
+    };
+    note(java::find().map(drop));
+    note(supply::obtainable(&dirs.cache, &spec.version));
+    note(room::check_heap(spec.heap_bytes));
+    note(room::check_memory(spec.nodes, spec.heap_bytes));
+    note(room::check_disk(
+        spec.nodes,
+        &nearest(&state::clusters_folder(dirs)),
+    ));
+    found
+}
+
+/// Bytes that are free where the nodes' data goes to; none if nobody can say.
+pub fn free_disk_bytes(dirs: &Dirs) -> Option<u64> {
+    room::free_disk(&nearest(&state::clusters_folder(dirs))).ok()
+}
+
+/// The folder, or the nearest one above that is there: it may not have been made yet.
+fn nearest(folder: &Path) -> PathBuf {
+    let absolute = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
+    let mut above = absolute.ancestors();
+    let there = above.find(|folder| folder.is_dir());
+    there.unwrap_or(Path::new("/")).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_is_not_made_yet_is_asked_above() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(nearest(&folder.path().join("a/b")), folder.path());
+        assert!(nearest(Path::new("not/there")).is_dir());
+    }
+
+    #[test]
+    fn what_does_not_fit_is_said_all_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let dirs = Dirs {
+            cache: folder.path().join("cache"),
+            data: folder.path().join("data"),
+        };
+        let spec = LocalSpec {
+            nodes: 1_000_000,
+            heap_bytes: 1 << 30,
+            ..LocalSpec::default()
+        };
+        let found = not_startable(&spec, &dirs);
+        let says = |what: &str| found.iter().any(|why| why.contains(what));
+        assert!(
+            says("too little memory") && says("too little disk"),
+            "{found:?}"
+        );
+        assert!(free_disk_bytes(&dirs) > Some(0));
+    }
+}

@@ -1,0 +1,287 @@
+//! What a run would do to a cluster that cassay did not start, asked of the cluster before anything
+//! is done: a mistake costs nothing, and a cluster that cannot be reached leaves no folder.
+//!
+//! What must hold: nothing is sent but questions. Every statement that a trial would send is shown
+//! to the same door as when it is sent.
+
+use crate::guard;
+use crate::running::Running;
+use crate::trial::data;
+use anyhow::{Context, Result, bail};
+use cluster::{Cluster, Dirs, Estimate, Permit, Session};
+use std::collections::BTreeSet;
+use study::human;
+use study::plan::Plan;
+use study::settings::{Load, Settings, Study, Target};
+use study::standing::{Preparation, Standing};
+use workload::{Program, Stage};
+
+/// What a cluster that is not ours has, and what would be done to it.
+#[derive(Clone, Debug, Default)]
+pub struct Preflight {
+    /// What is there, and what would be sent: a sentence each.
+    pub says: Vec<String>,
+    /// What nobody has allowed, with what would allow it; each once.
+    pub refusals: Vec<String>,
+}
+
+/// What nobody has allowed to be done to a cluster that is not ours.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", .0.join("\n"))]
+pub struct NotAllowed(pub Vec<String>);
+
+/// What a study may do to a cluster that is not ours, in a run of this name.
+fn permit(study: &Study, run: &str) -> Permit {
+    let overrides = &study.overrides;
+    Permit {
+        allow: overrides.granted.allow.clone(),
+        // The words of a tool that makes its tables, given to us by the user and no record.
+        makes: overrides.command.is_some() && !overrides.recorded,
+        run: run.to_owned(),
+    }
+}
+
+/// Opens the door of a target that is not ours as far as the study's command line says.
+pub fn let_in(running: &Running, study: &Study, run: &str) {
+    running.cluster.permit(permit(study, run));
+}
+
+/// Goes through a plan on every cluster of its study that cassay did not start, sending nothing. A
+/// run that is taken up again knows what it has made by its name.
+///
+/// # Errors
+/// A cluster cannot be reached or asked.
+pub fn preflight(study: &Study, plan: &Plan, dirs: &Dirs, run: &str) -> Result<Preflight> {
+    let mut found = Preflight::default();
+    let mut seen: Vec<&Target> = Vec::new();
+    for variant in &study.variants {
+        let target = &variant.settings.target;
+        if matches!(target, Target::Attach(_)) && !seen.contains(&target) {
+            seen.push(target);
+            let running = Running::start(target, dirs, &mut |_| {})?;
+            let_in(&running, study, run);
+            let mut session = running.cluster.session()?;
+            let others = guard::said(&variant.settings.guard, &running)?;
+            let node = session.node();
+            found
+                .says
+                .extend(others.map(|said| format!("{node}: {said}")));
+            Rehearsal {
+                study,
+                plan,
+                target,
+                cluster: &running.cluster,
+                session: &mut session,
+                sent: BTreeSet::new(),
+                found: &mut found,
+            }
+            .go_through()?;
+        }
+    }
+    Ok(found)
+}
+
+/// Ends a run before it begins where its cluster would refuse it, or where something would be done
+/// to it that nobody has allowed.
+///
+/// # Errors
+/// All that is not allowed, or why the cluster cannot be asked.
+pub fn check(study: &Study, plan: &Plan, dirs: &Dirs, run: &str) -> Result<Vec<String>> {
+    let found = preflight(study, plan, dirs, run)?;
+    match found.refusals.is_empty() {
+        true => Ok(found.says),
+        false => Err(NotAllowed(found.refusals).into()),
+    }
+}
+
+struct Rehearsal<'a> {
+    study: &'a Study,
+    plan: &'a Plan,
+    target: &'a Target,
+    cluster: &'a Cluster,
+    session: &'a mut Session,
+    /// What was gone through already.
+    sent: BTreeSet<String>,
+    found: &'a mut Preflight,
+}
+
+impl Rehearsal<'_> {
+    fn go_through(mut self) -> Result<()> {
+        let mut standing = Standing::default();
+        let mut looked: BTreeSet<String> = BTreeSet::new();
+        for turn in &self.plan.trials {
+            let settings = &self.study.variants[turn.variant].settings;
+            if settings.target != *self.target {
+                continue;
+            }
+            let work = &self.plan.works[turn.variant];
+            let program = &work.program;
+            if looked.insert(program.keyspace().to_owned()) {
+                let there = there(self.cluster, self.session, program.keyspace())?;
+                self.found.says.push(there);
+            }
+            match &work.step {
+                Some(step) => {
+                    self.all(step.before.iter().chain(&step.truncate))?;
+                    self.writes(program, step.stage)?;
+                }
+                None => self.prepared(settings, program, &mut standing)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn prepared(
+        &mut self,
+        settings: &Settings,
+        program: &Program,
+        standing: &mut Standing,
+    ) -> Result<()> {
+        let schema = program.schema();
+        let preparation = standing.preparation(settings, program);
+        if settings.takes_as_it_is() {
+            if let Err(why) = look_for_rows(self.session, program) {
+                self.refuse(format!("{why:#}"));
+            }
+        } else if preparation == Preparation::Truncate {
+            self.all(&schema.truncate)?;
+        } else if preparation.fills() {
+            let drop = (preparation == Preparation::Replace).then_some(&schema.drop_keyspace);
+            self.all(drop)?;
+            self.all([&schema.create_keyspace])?;
+            self.all(&schema.create_tables)?;
+        }
+        self.all(&data::alters(settings.load_keyspace(), program))?;
+        self.all(&data::alters(&settings.keyspace, program))?;
+        if preparation.fills() {
+            if settings.data.load != Load::None {
+                self.writes(program, Stage::Load)?;
+            }
+            standing.prepared(settings, program, program.rows());
+        }
+        self.writes(program, Stage::Main)
+    }
+
+    fn writes(&mut self, program: &Program, stage: Stage) -> Result<()> {
+        for statement in program.writes(stage) {
+            if !self.sent.insert(statement.cql.clone()) {
+                continue;
+            }
+            if let Err(why) = self.session.may_send(&statement.cql) {
+                self.refuse(format!("{why:#}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Statements in their order. Those that drop and make things anew are gone through each time.
+    fn all<'s>(&mut self, statements: impl IntoIterator<Item = &'s String>) -> Result<()> {
+        for cql in statements {
+            match self.session.rehearse(cql) {
+                Ok(true) if self.sent.insert(cql.clone()) => {
+                    self.found.says.push(format!("would send: {cql}"));
+                }
+                Ok(_) => {}
+                // That it is there is fine for whoever makes it.
+                Err(why) if says_that_it_exists(&why) => {}
+                Err(why) => {
+                    self.refuse(format!("{why:#}"));
+                    self.session.suppose(cql);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn refuse(&mut self, why: String) {
+        if !self.found.refusals.contains(&why) {
+            self.found.refusals.push(why);
+        }
+    }
+}
+
+fn says_that_it_exists(error: &anyhow::Error) -> bool {
+    let refused = error.downcast_ref::<cluster::ServerError>();
+    refused.is_some_and(cluster::ServerError::says_that_it_exists)
+}
+
+/// What a keyspace holds, in a sentence.
+fn there(cluster: &Cluster, session: &mut Session, keyspace: &str) -> Result<String> {
+    let node = session.node();
+    let named = keyspace.replace('\'', "''");
+    let found = session.query(&format!(
+        "SELECT * FROM system_schema.keyspaces WHERE keyspace_name = '{named}'"
+    ))?;
+    let name = found.column("keyspace_name")?;
+    let is_it = |row: &&Vec<cql::value::Value>| row[name].as_str() == Some(keyspace);
+    let Some(row) = found.rows.iter().find(is_it) else {
+        return Ok(format!("{node} has no keyspace {keyspace}"));
+    };
+    let replication = found.column("replication").map(|at| row[at].to_string());
+    let replication = replication.unwrap_or_default();
+    let tables = session.query(&format!(
+        "SELECT table_name FROM system_schema.tables WHERE keyspace_name = '{named}'"
+    ))?;
+    let names = tables.rows.iter().filter_map(|row| row.first()?.as_str());
+    let estimates = cluster.estimates(keyspace)?.unwrap_or_default();
+    let names: Vec<String> = names
+        .map(|name| format!("{name}{}", estimated(estimates.get(name))))
+        .collect();
+    Ok(match names.is_empty() {
+        true => format!("{node} has the keyspace {keyspace} ({replication}), without a table"),
+        false => format!(
+            "{node} has the keyspace {keyspace} ({replication}) with {}",
+            names.join(", ")
+        ),
+    })
+}
+
+/// How much a table holds, as far as the server has estimated it.
+fn estimated(estimate: Option<&Estimate>) -> String {
+    match estimate {
+        Some(estimate) if estimate.partitions > 0 => format!(
+            " (some {} partitions of {} in all, as Cassandra estimates every few minutes)",
+            human::count_for_people(estimate.partitions),
+            human::bytes_for_people(estimate.bytes)
+        ),
+        _ => String::new(),
+    }
+}
+
+/// Whether the load of a stage may be offered to a cluster that is not ours.
+///
+/// # Errors
+/// It would write to what was there before and nobody has allowed it.
+pub fn may_write(running: &Running, program: &Program, stage: Stage) -> Result<()> {
+    if !running.cluster.is_attached() {
+        return Ok(());
+    }
+    let mut session = running.cluster.session()?;
+    for statement in program.writes(stage) {
+        session.may_send(&statement.cql)?;
+    }
+    Ok(())
+}
+
+/// Sees that rows which are said to be present are: every table of the workload is there and has
+/// at least one.
+///
+/// # Errors
+/// A table is missing or empty.
+pub fn look_for_rows(session: &mut Session, program: &Program) -> Result<()> {
+    let keyspace = program.keyspace();
+    for table in program.tables() {
+        let query = format!("SELECT * FROM \"{keyspace}\".\"{table}\" LIMIT 1");
+        let found = session.query(&query).with_context(|| {
+            format!("look for the rows of {keyspace}.{table}, which `data.present` says are there")
+        })?;
+        if found.rows.is_empty() {
+            bail!(
+                "{} has no row in {keyspace}.{table}, and `data.present` says that rows are there\n\
+                 hint: name the keyspace and table that have them, or load rows with `data.load`",
+                session.node()
+            );
+        }
+    }
+    Ok(())
+}

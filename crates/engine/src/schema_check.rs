@@ -1,0 +1,159 @@
+//! Whether the tables that a load meets are those that its statements were made for, asked of the
+//! server by preparing every statement before any is executed.
+//!
+//! What must hold: nothing is executed. A value of another type than the column's is refused before
+//! it is sent, for a server may take its bytes for something else. Reads whose rows the workload
+//! cannot know are not compared, and that is said.
+
+use anyhow::{Context, Result};
+use cluster::Session;
+use cql::response::{ColumnSpec, Prepared};
+use cql::value::CqlType;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use workload::{Definitions, Expectation, Program, Statement, is_taken, table_of};
+
+/// Statements that are prepared at most: a workload may have one for each of thousands of fields.
+const STATEMENTS_MAX: usize = 500;
+
+/// Columns that have other types than the workload takes them to have, a sentence each.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "{}\nhint: the table was made by another definition; use another keyspace or table, or make \
+     the workload's types those of the table",
+    .0.join("\n")
+)]
+pub struct OtherTypes(Vec<String>);
+
+/// The program as far as it can be judged on the tables that are there, and a sentence for each
+/// kind of read that is not compared.
+///
+/// # Errors
+/// The server takes values of other types than the program makes, refuses a statement, or does not
+/// answer.
+pub fn checked(
+    session: &mut Session,
+    program: &Arc<Program>,
+) -> Result<(Arc<Program>, Vec<String>)> {
+    let definitions = Definitions::of(program);
+    let expiring = expiring(session, program)?;
+    let (mut wrong, mut strange) = (Vec::new(), Vec::new());
+    let prepared = program.statements().iter().enumerate();
+    let prepared = prepared.filter(|(_, statement)| statement.prepared);
+    for (at, statement) in prepared.take(STATEMENTS_MAX) {
+        let Some(expected) = definitions.expectation(&statement.cql) else {
+            continue;
+        };
+        let found = session
+            .prepare(&statement.cql)
+            .with_context(|| format!("prepare {}", statement.cql))?;
+        wrong.extend(other_types(session, statement, &expected, &found));
+        if statement.verifies {
+            let ttl = table_of(&statement.cql).and_then(|table| expiring.get(&table).copied());
+            let why = other_columns(&expected, &found).or_else(|| ttl.map(expires));
+            strange.extend(why.map(|why| (at, why)));
+        }
+    }
+    wrong.sort();
+    wrong.dedup();
+    if !wrong.is_empty() {
+        return Err(OtherTypes(wrong).into());
+    }
+    Ok(without(program, strange))
+}
+
+/// The program without its judgement of some statements, and why each kind of them has none.
+fn without(program: &Arc<Program>, strange: Vec<(usize, String)>) -> (Arc<Program>, Vec<String>) {
+    if strange.is_empty() {
+        return (Arc::clone(program), Vec::new());
+    }
+    let statements: Vec<usize> = strange.iter().map(|(at, _)| *at).collect();
+    let mut why: Vec<String> = strange
+        .into_iter()
+        .map(|(at, why)| {
+            let kind = usize::from(program.statements()[at].kind);
+            let name = program.kinds().get(kind).map_or("", |kind| &kind.name);
+            format!("rows that {name} reads are not compared: {why}")
+        })
+        .collect();
+    why.dedup();
+    (Arc::new(program.without_judging(&statements)), why)
+}
+
+/// The seconds after which rows expire, by the names of tables whose rows do.
+fn expiring(session: &mut Session, program: &Program) -> Result<BTreeMap<String, i64>> {
+    let found = session.query(&format!(
+        "SELECT table_name, default_time_to_live FROM system_schema.tables \
+         WHERE keyspace_name = '{}'",
+        program.keyspace().replace('\'', "''")
+    ))?;
+    let of = |row: &Vec<cql::Value>| {
+        let name = row.first()?.as_str()?.to_owned();
+        let seconds = row.get(1)?.as_i64().filter(|seconds| *seconds > 0)?;
+        Some((name, seconds))
+    };
+    Ok(found.rows.iter().filter_map(of).collect())
+}
+
+fn expires(seconds: i64) -> String {
+    format!("rows of its table expire after {seconds} s (default_time_to_live)")
+}
+
+/// A sentence for each marker whose values are made as another type than the server takes.
+fn other_types(
+    session: &Session,
+    statement: &Statement,
+    expected: &Expectation,
+    found: &Prepared,
+) -> Vec<String> {
+    let table = table_of(&statement.cql).unwrap_or_default();
+    let pairs = expected.markers.iter().zip(&found.bind_columns);
+    let differing = pairs.filter_map(|(made, takes)| {
+        let made = made.as_ref().filter(|made| !may_be(&takes.typ, made))?;
+        Some(format!(
+            "column {} of {table} is {} on {}, and this workload writes and reads it as {made}",
+            takes.name,
+            takes.typ,
+            session.node()
+        ))
+    });
+    differing.collect()
+}
+
+/// Whether a marker of a column of the type `made` may take the type `takes`: `IN ?` takes a list,
+/// `CONTAINS ?` and `m[?]` an element.
+fn may_be(takes: &CqlType, made: &CqlType) -> bool {
+    let is_element = match made {
+        CqlType::List(element) | CqlType::Set(element) => is_taken(takes, element),
+        CqlType::Map(key, value) => is_taken(takes, key) || is_taken(takes, value),
+        _ => false,
+    };
+    let is_list = matches!(takes, CqlType::List(element) if is_taken(element, made));
+    is_element || is_list || is_taken(takes, made)
+}
+
+/// Why the rows of a read are not those that the workload knows.
+fn other_columns(expected: &Expectation, found: &Prepared) -> Option<String> {
+    let known = expected.all_columns.as_ref()?;
+    let shown: Vec<&ColumnSpec> = found.result_columns.iter().collect();
+    if shown.iter().map(|column| &column.name).eq(known.iter()) {
+        return None;
+    }
+    let names = |names: Vec<&str>| names.join(", ");
+    let added: Vec<&str> = shown
+        .iter()
+        .map(|column| column.name.as_str())
+        .filter(|name| !known.iter().any(|known| known == name))
+        .collect();
+    Some(match added.is_empty() {
+        false => format!(
+            "it selects *, and the table has columns that the workload's definition does not have \
+             ({})",
+            names(added)
+        ),
+        true => format!(
+            "it selects *, and the table's columns are not those of the workload's definition ({})",
+            names(shown.iter().map(|column| column.name.as_str()).collect())
+        ),
+    })
+}

@@ -1,0 +1,205 @@
+//! Bindings that stand where they are used: `{{RECIPE}}` and `{(RECIPE)}`, and braces in a
+//! statement that are neither a binding nor a literal of CQL.
+
+use super::file::Op;
+use yaml::{Entry, Node};
+
+/// Functions of CQL that a set of values may begin with. Every other call in braces is meant as a
+/// recipe.
+const CQL_FUNCTIONS: [&str; 10] = [
+    "now",
+    "uuid",
+    "currenttimestamp",
+    "currentdate",
+    "currenttime",
+    "currenttimeuuid",
+    "mintimeuuid",
+    "maxtimeuuid",
+    "totimestamp",
+    "todate",
+];
+
+/// Gives the recipes in an operation's text names, under which they stand among its bindings.
+///
+/// # Errors
+/// What a pair of braces is, if it is neither a binding nor a literal.
+pub(super) fn name_recipes(op: &mut Op) -> Result<(), String> {
+    let Some(text) = op.cql.text() else {
+        return Ok(());
+    };
+    let (mut out, mut rest, mut named) = (String::new(), text, Vec::new());
+    while let Some((before, pair, after)) = next_pair(rest) {
+        out.push_str(before);
+        match pair {
+            Pair::Recipe(recipe) => {
+                let name = format!("inline-{}", named.len() + 1);
+                out.push_str(&format!("{{{name}}}"));
+                named.push((name, recipe.trim().to_owned()));
+            }
+            Pair::Other(inner) => {
+                if !is_binding(inner) && !is_literal(inner) {
+                    return Err(format!(
+                        "`{{{inner}}}` is neither the name of a binding nor a literal of CQL; a \
+                         recipe in its place is written {{{{Recipe()}}}}"
+                    ));
+                }
+                // What it holds may be recipes again.
+                out.push('{');
+                rest = &rest[before.len() + 1..];
+                continue;
+            }
+        }
+        rest = after;
+    }
+    if named.is_empty() {
+        return Ok(());
+    }
+    out.push_str(rest);
+    let place = op.cql.place.clone();
+    op.cql = Node::plain(&out, place.clone());
+    op.bindings
+        .extend(named.into_iter().map(|(key, recipe)| Entry {
+            key,
+            place: place.clone(),
+            value: Node::plain(&recipe, place.clone()),
+            earlier: None,
+        }));
+    Ok(())
+}
+
+enum Pair<'a> {
+    /// Between `{{` and `}}`, or `{(` and `)}`.
+    Recipe(&'a str),
+    /// Between `{` and its `}`.
+    Other(&'a str),
+}
+
+/// The first pair of braces outside of quotes, what stands before it, and what behind.
+fn next_pair(text: &str) -> Option<(&str, Pair<'_>, &str)> {
+    let open = unquoted(text, |rest| rest.starts_with('{'))?;
+    let inner = &text[open + 1..];
+    for (begin, end) in [("{", "}}"), ("(", ")}")] {
+        if inner.starts_with(begin)
+            && let Some(close) = unquoted(&inner[1..], |rest| rest.starts_with(end))
+            && is_recipe(&inner[1..][..close])
+        {
+            let after = &inner[1 + close + end.len()..];
+            return Some((&text[..open], Pair::Recipe(&inner[1..][..close]), after));
+        }
+    }
+    let mut depth = 1;
+    let close = unquoted(inner, |rest| {
+        depth += i32::from(rest.starts_with('{')) - i32::from(rest.starts_with('}'));
+        depth == 0
+    })?;
+    let (pair, after) = (Pair::Other(&inner[..close]), &inner[close + 1..]);
+    Some((&text[..open], pair, after))
+}
+
+/// Where something is that does not stand in single quotes.
+fn unquoted(text: &str, mut is_it: impl FnMut(&str) -> bool) -> Option<usize> {
+    let mut in_quotes = false;
+    text.char_indices().find_map(|(at, c)| {
+        in_quotes ^= c == '\'';
+        (!in_quotes && is_it(&text[at..])).then_some(at)
+    })
+}
+
+/// Whether a text between doubled brackets is a recipe and no nested literal: it begins with the
+/// name of a function, and has its parenthesis.
+fn is_recipe(text: &str) -> bool {
+    let text = text.trim_start();
+    let name = text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    let name = name.unwrap_or(text.len());
+    name > 0 && text[name..].trim_start().starts_with('(')
+}
+
+/// Whether a text in braces is the name of a binding.
+fn is_binding(text: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-' || c == '.';
+    text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && text.chars().all(is_part)
+}
+
+/// Whether a text in braces may be a set, a map or a value of a user-defined type.
+fn is_literal(text: &str) -> bool {
+    let text = text.trim();
+    if is_recipe(text) {
+        let name = text.split('(').next().unwrap_or_default().trim();
+        return CQL_FUNCTIONS.contains(&name.to_lowercase().as_str());
+    }
+    text.is_empty()
+        || text.starts_with(|c: char| c.is_ascii_digit() || "'\"-{[(?:$".contains(c))
+            && !text.starts_with("??")
+        || text.contains([':', ','])
+        || ["true", "false", "null", "nan", "infinity"].contains(&text.to_lowercase().as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The text with names, and the recipes; or why it cannot be read.
+    fn named(text: &str) -> Result<(String, Vec<String>), String> {
+        let mut op = Op::of_text("op", &Node::plain(text, yaml::Place::default()));
+        name_recipes(&mut op)?;
+        let recipes = op.bindings.iter().filter_map(|entry| entry.value.text());
+        let recipes = recipes.map(str::to_owned).collect();
+        Ok((op.cql.text().unwrap_or_default().to_owned(), recipes))
+    }
+
+    #[test]
+    fn recipes_where_they_are_used_are_bindings() {
+        for (text, expected, recipes) in [
+            (
+                "insert into t (k, v) values ({k}, {{NumberNameToString()}})",
+                "insert into t (k, v) values ({k}, {inline-1})",
+                vec!["NumberNameToString()"],
+            ),
+            (
+                "values ({(Mod(10); ToString())}, {{ Template('a-{}}}', Identity()) }})",
+                "values ({inline-1}, {inline-2})",
+                vec!["Mod(10); ToString()", "Template('a-{}}}', Identity())"],
+            ),
+            (
+                "set m = {'a': {{Mod(5)}}}",
+                "set m = {'a': {inline-1}}",
+                vec!["Mod(5)"],
+            ),
+            (
+                "with replication = {'class': 'x'}",
+                "with replication = {'class': 'x'}",
+                vec![],
+            ),
+            ("set s = {{1, 2}, {3}}", "set s = {{1, 2}, {3}}", vec![]),
+            (
+                "set s = {now(), uuid()}, t = {}",
+                "set s = {now(), uuid()}, t = {}",
+                vec![],
+            ),
+            ("set v = '{???}'", "set v = '{???}'", vec![]),
+            (
+                "set v = {street: 'x'}, w = {?, ?x}",
+                "set v = {street: 'x'}, w = {?, ?x}",
+                vec![],
+            ),
+        ] {
+            let recipes: Vec<String> = recipes.into_iter().map(str::to_owned).collect();
+            assert_eq!(named(text), Ok((expected.to_owned(), recipes)), "{text}");
+        }
+    }
+
+    #[test]
+    fn braces_that_are_nothing_are_a_mistake() {
+        for text in [
+            "{???}",
+            "{NumberNameToString()}",
+            "{ key }",
+            "{a b}",
+            "{<value>}",
+        ] {
+            let whole = format!("insert into t (k) values ({text})");
+            let said = named(&whole).expect_err(text);
+            assert!(said.starts_with(&format!("`{text}` is neither")), "{said}");
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! How many operations failed at each node, and from when to when: what tells a sick node from a
+//! load that is too much for all of them.
+
+/// Those of one node, as the connection by which each was asked last has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeFailures {
+    /// Name of the node.
+    pub node: String,
+    /// Operations that failed for good.
+    pub count: u64,
+    /// When the first did, monotonic clock.
+    pub first_ns: u64,
+    /// When the last did.
+    pub last_ns: u64,
+}
+
+/// The same, by the node's number.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Failures {
+    count: u64,
+    first_ns: u64,
+    last_ns: u64,
+}
+
+impl Failures {
+    pub fn note(&mut self, now_ns: u64) {
+        if self.count == 0 {
+            self.first_ns = now_ns;
+        }
+        self.count += 1;
+        self.last_ns = now_ns;
+    }
+
+    fn add(&mut self, other: &Failures) {
+        if other.count == 0 {
+            return;
+        }
+        self.first_ns = match self.count {
+            0 => other.first_ns,
+            _ => self.first_ns.min(other.first_ns),
+        };
+        self.last_ns = self.last_ns.max(other.last_ns);
+        self.count += other.count;
+    }
+}
+
+/// Adds what another worker has seen at the same nodes.
+pub(crate) fn add(all: &mut Vec<Failures>, of_worker: &[Failures]) {
+    all.resize(all.len().max(of_worker.len()), Failures::default());
+    for (sum, one) in all.iter_mut().zip(of_worker) {
+        sum.add(one);
+    }
+}
+
+/// Those of nodes that have some.
+pub(crate) fn named(all: &[Failures], nodes: &[String]) -> Vec<NodeFailures> {
+    let pairs = all.iter().zip(nodes).filter(|(one, _)| one.count > 0);
+    let named = pairs.map(|(one, node)| NodeFailures {
+        node: node.clone(),
+        count: one.count,
+        first_ns: one.first_ns,
+        last_ns: one.last_ns,
+    });
+    named.collect()
+}
+
+/// Share of the failures from which on one node has them.
+const ONE_NODE_SHARE: f64 = 0.9;
+
+/// `all at node2, from 10.2 s to 30.1 s after the load began`, if one of several nodes has nearly
+/// all; `start_ns` is when the load began.
+pub fn words(failures: &[NodeFailures], nodes_count: usize, start_ns: u64) -> Option<String> {
+    let all: u64 = failures.iter().map(|one| one.count).sum();
+    let most = failures.iter().max_by_key(|one| one.count)?;
+    if nodes_count < 2 || (most.count as f64) < all as f64 * ONE_NODE_SHARE {
+        return None;
+    }
+    let how_many = match most.count == all {
+        true => "all".to_owned(),
+        false => format!("{} of {all}", most.count),
+    };
+    let at_s = |ns: u64| ns.saturating_sub(start_ns) as f64 / 1e9;
+    Some(format!(
+        "{how_many} at {}, from {:.1} s to {:.1} s after the load began",
+        most.node,
+        at_s(most.first_ns),
+        at_s(most.last_ns)
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(times_s: &[u64]) -> Failures {
+        let mut failures = Failures::default();
+        times_s
+            .iter()
+            .for_each(|at| failures.note(at * 1_000_000_000));
+        failures
+    }
+
+    #[test]
+    fn the_node_that_failures_come_from_is_named() {
+        let nodes = ["node1", "node2", "node3"].map(str::to_owned);
+        let said = |workers: &[[&[u64]; 3]]| {
+            let mut all = Vec::new();
+            for worker in workers {
+                add(&mut all, &worker.map(seen));
+            }
+            words(&named(&all, &nodes), nodes.len(), 1_000_000_000)
+        };
+        let expected = "all at node2, from 10.0 s to 30.0 s after the load began";
+        let workers: [[&[u64]; 3]; 2] = [[&[], &[12, 31], &[]], [&[], &[11], &[]]];
+        assert_eq!(said(&workers).as_deref(), Some(expected));
+        assert_eq!(said(&[[&[5], &[12], &[]]]), None);
+        assert_eq!(said(&[[&[], &[], &[]]]), None);
+        let mostly: [&[u64]; 3] = [&[5], &[2; 19], &[]];
+        let mostly = said(&[mostly]).unwrap();
+        assert!(mostly.starts_with("19 of 20 at node2"), "{mostly}");
+        let alone = named(&[seen(&[3])], &nodes);
+        assert_eq!(words(&alone, 1, 0), None);
+    }
+}

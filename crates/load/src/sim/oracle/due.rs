@@ -1,0 +1,90 @@
+//! When operations are due, worked out a second time.
+
+use super::super::shape::{START_NS, Shape};
+use crate::run::in_flight_of;
+use crate::schedule::{Arrivals, Schedule};
+use std::collections::VecDeque;
+
+/// When operations are due.
+#[derive(Debug)]
+pub enum Due {
+    /// The moments at which slots became free.
+    Freed(VecDeque<u64>),
+    /// Nanoseconds times operations of a thousand seconds, of operation number 0.
+    Even {
+        divisor: u128,
+        next: u128,
+        step: u128,
+        rise_ns: u64,
+    },
+    Random(Arrivals),
+}
+
+impl Due {
+    /// Of the worker of a shape.
+    pub fn new(shape: &Shape) -> Due {
+        let config = &shape.config;
+        let (worker, workers) = (shape.worker as u64, config.workers as u64);
+        let (rise, seed) = (config.rise, config.first_operation);
+        let rise_ns = rise.as_nanos() as u64;
+        let arrivals = Arrivals::new(config.schedule, rise, worker, workers, seed);
+        match (config.schedule, arrivals) {
+            (Schedule::Fixed { ops_per_s }, _) => Due::Even {
+                divisor: (ops_per_s * 1000.0).round() as u128,
+                next: u128::from(worker),
+                step: u128::from(workers),
+                rise_ns,
+            },
+            (_, Some(arrivals)) => Due::Random(arrivals),
+            (_, None) => {
+                let all = u64::from(in_flight_of(config));
+                let slots = (worker..all).step_by(workers as usize);
+                Due::Freed(slots.map(|n| START_NS + n * rise_ns / all).collect())
+            }
+        }
+    }
+
+    /// When the next one is due; none: all slots are in use.
+    pub fn next_ns(&self) -> Option<u64> {
+        match self {
+            Due::Freed(freed) => freed.front().copied(),
+            Due::Even {
+                divisor,
+                next,
+                rise_ns,
+                ..
+            } => {
+                let even_ns = (next * 1_000_000_000_000 / divisor) as u64;
+                Some(START_NS + risen_ns(even_ns, *rise_ns))
+            }
+            Due::Random(arrivals) => Some(START_NS + arrivals.next_ns()),
+        }
+    }
+
+    /// The next one is taken.
+    pub fn pass(&mut self) {
+        match self {
+            Due::Freed(freed) => {
+                freed.pop_front();
+            }
+            Due::Even { next, step, .. } => *next += *step,
+            Due::Random(arrivals) => arrivals.advance(),
+        }
+    }
+
+    /// A slot is free again.
+    pub fn free(&mut self, now_ns: u64) {
+        if let Due::Freed(freed) = self {
+            freed.push_back(now_ns);
+            freed.make_contiguous().sort_unstable();
+        }
+    }
+}
+
+/// As many operations are due by then as at full rate by `even_ns`, but that the rate rises.
+fn risen_ns(even_ns: u64, rise_ns: u64) -> u64 {
+    match even_ns >= rise_ns / 2 {
+        true => even_ns + rise_ns / 2,
+        false => (2 * even_ns * rise_ns).isqrt(),
+    }
+}

@@ -1,0 +1,50 @@
+//! Why a study that was resolved is not planned.
+
+use crate::rules::statements::beyond_data;
+use crate::settings::Study;
+use crate::work::Work;
+
+/// Why a study that was resolved has no plan.
+#[derive(Debug, thiserror::Error)]
+pub enum PlanError {
+    /// Its workload does not compile with its seed.
+    #[error("{0}")]
+    Compile(String),
+    /// It has statements that are more than data, each with its variant: the user has not said that
+    /// whoever wrote it is trusted.
+    #[error("{}\nhint: say --trust if you trust whoever wrote the study", .0.join("\n"))]
+    Untrusted(Vec<String>),
+}
+
+/// Refuses statements that are more than data, unless the study is trusted or is the user's own
+/// command line.
+pub(super) fn only_data(study: &Study, works: &[Work]) -> Result<(), PlanError> {
+    let overrides = &study.overrides;
+    if overrides.granted.trust || overrides.files.as_ref().is_some_and(|files| files.open) {
+        return Ok(());
+    }
+    let mut refused = Vec::new();
+    for (variant, work) in study.variants.iter().zip(works) {
+        let schema = work.program.schema();
+        let tables = [&schema.create_keyspace].into_iter();
+        let tables = tables.chain(&schema.create_tables);
+        let statements = work.program.statements().iter().map(|one| &one.cql);
+        let before = work.step.iter().flat_map(|step| &step.before);
+        for cql in tables.chain(statements).chain(before) {
+            if let Some(what) = beyond_data(cql, work.program.keyspace()) {
+                let of = match variant.name.as_str() {
+                    "-" => String::new(),
+                    name => format!("variant {name}: "),
+                };
+                refused.push(format!(
+                    "{of}`workload` has {what}, which is more than data: {cql}"
+                ));
+            }
+        }
+    }
+    refused.dedup();
+    match refused.is_empty() {
+        true => Ok(()),
+        false => Err(PlanError::Untrusted(refused)),
+    }
+}

@@ -1,0 +1,171 @@
+//! Command lines of other tools as steps of a study.
+
+use super::Draft;
+use crate::human;
+use crate::inputs::Inputs;
+use crate::settings::{Imported, Settings, Warmup, Window};
+use analysis::procedure::{Fixed, Point, Procedure, Sweep, Until};
+use imports::{Import, Offer, Step, StepLimit, Tool, stress};
+use std::collections::BTreeMap;
+use std::time::Duration;
+use yaml::{Diagnostics, Node, Place, Raw};
+
+/// What settings come to before they are variants.
+#[derive(Debug, Default)]
+pub struct Steps {
+    /// The settings of each step, with its name; no name if the workload is no import.
+    pub steps: Vec<(Option<String>, Settings)>,
+    /// What an import does differently here, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// The settings of every step of an import; other settings as they are.
+pub fn steps(settings: Settings, seed: u64, inputs: &Inputs<'_>) -> Result<Steps, Diagnostics> {
+    let Some(imported) = &settings.workload.import else {
+        return Ok(Steps {
+            steps: vec![(None, settings)],
+            notes: Vec::new(),
+        });
+    };
+    let import = import(imported, seed, inputs)?;
+    let one = |(number, step): (usize, &Step)| {
+        let mut settings = settings.clone();
+        if let Some(imported) = &mut settings.workload.import {
+            imported.step = number;
+        }
+        // What is broken is broken while the last one is measured: those before it fill tables.
+        if number + 1 < import.steps.len() {
+            settings.faults.clear();
+        }
+        settings.procedure = procedure(step);
+        settings.poisson = false;
+        settings.window = window(step);
+        if let Offer::Rate { threads, .. } = step.offer {
+            settings.client.in_flight_max = threads.max(1);
+        }
+        let compression = import.connection.compression;
+        settings.client.compression = settings.client.compression.or(compression);
+        (Some(step.name.clone()), settings)
+    };
+    Ok(Steps {
+        steps: import.steps.iter().enumerate().map(one).collect(),
+        notes: import.notes,
+    })
+}
+
+fn procedure(step: &Step) -> Procedure {
+    match step.offer {
+        Offer::Threads(threads) => Fixed(Point::Threads(threads)).into(),
+        Offer::Ladder {
+            from,
+            to,
+            until_flat,
+        } => {
+            let points = stress::threads(from, to).into_iter();
+            let points = points.map(Point::Threads).collect();
+            let gain_min = match step.limit {
+                StepLimit::Uncertainty { target, .. } => Some(target),
+                StepLimit::Operations(_) | StepLimit::Duration(_) | StepLimit::Either(..) => None,
+            };
+            let until = until_flat.then_some(Until::Flat { gain_min });
+            Sweep { points, until }.into()
+        }
+        Offer::Rate { per_second, .. } => {
+            Fixed(Point::Rate((per_second.round() as u64).max(1))).into()
+        }
+    }
+}
+
+/// What is known of a step's length before it runs: its duration, or nothing.
+fn window(step: &Step) -> Window {
+    Window {
+        warmup: Warmup::Fixed(0),
+        measure_ns: match step.limit {
+            StepLimit::Duration(length) => u64::try_from(length.as_nanos()).unwrap_or(u64::MAX),
+            StepLimit::Operations(_) | StepLimit::Either(..) | StepLimit::Uncertainty { .. } => 0,
+        },
+    }
+}
+
+/// The import of all command lines: their steps in order, each with a name of its own.
+///
+/// # Errors
+/// What is wrong with the first of them that cannot be had.
+pub fn import(imported: &Imported, seed: u64, inputs: &Inputs<'_>) -> Result<Import, Diagnostics> {
+    let mut commands = imported.commands.iter();
+    let first = commands.next().map_or("", String::as_str);
+    let mut all = import_one(imported.tool, first, seed, inputs)?;
+    for command in commands {
+        let next = import_one(imported.tool, command, seed, inputs)?;
+        all.steps.extend(next.steps);
+        let said = |note: &String| all.notes.contains(note);
+        let notes: Vec<String> = next.notes.into_iter().filter(|note| !said(note)).collect();
+        all.notes.extend(notes);
+    }
+    let mut names = BTreeMap::new();
+    for step in &mut all.steps {
+        let count = names.entry(step.name.clone()).or_insert(0);
+        *count += 1;
+        if *count > 1 {
+            step.name = format!("{}-{count}", step.name);
+        }
+    }
+    Ok(all)
+}
+
+fn import_one(
+    tool: Tool,
+    command: &str,
+    seed: u64,
+    inputs: &Inputs<'_>,
+) -> Result<Import, Diagnostics> {
+    let Some(words) = shlex::split(command) else {
+        return Err(refused(tool, command, "a quote is not closed", ""));
+    };
+    let import = imports::import(tool, &words, seed, &|name| inputs.read(name))?;
+    if let Some(password) = &import.connection.password {
+        inputs.hide(password.reveal());
+        // A study is kept with its run, and shown.
+        if tool.without_password(&words, password.reveal()) != words {
+            return Err(refused(
+                tool,
+                command,
+                "a password stands in these words, and a study is kept with its runs",
+                "leave it out; `target.attach.password: {secret: NAME}` says where it is",
+            ));
+        }
+    }
+    Ok(import)
+}
+
+fn refused(tool: Tool, command: &str, why: &str, hint: &str) -> Diagnostics {
+    let mut out = Diagnostics::new(vec![yaml::SourceText {
+        name: tool.name().to_owned(),
+        text: command.to_owned(),
+    }]);
+    let hint = (!hint.is_empty()).then(|| hint.to_owned());
+    out.add(&Place::default(), why, hint);
+    out
+}
+
+/// Faults that end later than the step that they are in: as far as its length is known.
+pub(super) fn beyond_step(node: &Node, draft: &Draft, last: Option<&Step>, out: &mut Diagnostics) {
+    let Some(StepLimit::Duration(length)) = last.map(|step| step.limit) else {
+        return;
+    };
+    let Some(Raw::List(items)) = node.at("faults").map(|faults| &faults.raw) else {
+        return;
+    };
+    for (number, fault) in draft.faults() {
+        let ends = Duration::from_nanos(fault.end_ns());
+        if ends > length {
+            let message = format!(
+                "this fault ends at {}, and the command line measures for {}",
+                human::format_duration_ns(fault.end_ns()),
+                human::format_duration_ns(length.as_nanos() as u64)
+            );
+            let hint = "lengthen the command, so that the recovery is in it too".to_owned();
+            out.add(&items[number].place, message, Some(hint));
+        }
+    }
+}

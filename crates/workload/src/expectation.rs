@@ -1,0 +1,139 @@
+//! What a program's statements take of its tables, as its own definitions have them: the types of
+//! their markers and the columns of their rows. A server may have another table of that name.
+
+use crate::program::Program;
+use crate::schema::{Defined, Marker, Table, markers, named_table, parse, tokens};
+use cql::value::{CqlType, UdtType};
+
+/// What a statement takes a table to be.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expectation {
+    /// Per marker, the type that its values are made as; none where the text does not say.
+    pub markers: Vec<Option<CqlType>>,
+    /// The columns that its rows have, in their order, where it selects all there are.
+    pub all_columns: Option<Vec<String>>,
+}
+
+/// The tables that a program's own statements define.
+#[derive(Clone, Debug, Default)]
+pub struct Definitions {
+    tables: Vec<Table>,
+}
+
+impl Definitions {
+    /// Of the statements that make a program's tables and types.
+    pub fn of(program: &Program) -> Definitions {
+        let (mut types, mut tables): (Vec<UdtType>, Vec<Table>) = Default::default();
+        for cql in &program.schema().create_tables {
+            match parse(cql, &types) {
+                Ok(Defined::Type(typ)) => types.push(typ),
+                Ok(Defined::Table(table)) => tables.push(table),
+                Ok(Defined::Keyspace(_) | Defined::Other) | Err(_) => {}
+            }
+        }
+        Definitions { tables }
+    }
+
+    /// What a statement takes its table to be; none where its table is not defined here.
+    pub fn expectation(&self, cql: &str) -> Option<Expectation> {
+        let name = table_of(cql)?;
+        let table = self.tables.iter().find(|table| table.name == name)?;
+        let typ = |marker: &Marker| match marker {
+            Marker::Column(name) => {
+                let mut columns = table.columns.iter();
+                let column = columns.find(|column| column.name.eq_ignore_ascii_case(name))?;
+                Some(column.typ.clone())
+            }
+            Marker::Int | Marker::Token | Marker::Timestamp | Marker::Unknown => None,
+        };
+        Some(Expectation {
+            markers: markers(cql).ok()?.iter().map(typ).collect(),
+            all_columns: selects_all(cql).then(|| columns_of(table)),
+        })
+    }
+}
+
+/// The table that a statement reads or writes, without its keyspace.
+pub fn table_of(cql: &str) -> Option<String> {
+    Some(named_table(&tokens(cql).ok()?)?.1.to_owned())
+}
+
+fn selects_all(cql: &str) -> bool {
+    let tokens = tokens(cql).unwrap_or_default();
+    let texts: Vec<&str> = tokens
+        .iter()
+        .take(3)
+        .map(|token| token.text.as_str())
+        .collect();
+    texts == ["select", "*", "from"]
+}
+
+/// All columns in the order in which Cassandra returns them: partition key, clustering columns,
+/// static columns and others, each of the last two by name.
+fn columns_of(table: &Table) -> Vec<String> {
+    let keys = table.partition_key.iter().chain(&table.clustering);
+    let name = |at: &usize| table.columns[*at].name.clone();
+    let mut others: Vec<usize> = (0..table.columns.len())
+        .filter(|at| !table.is_key(*at))
+        .collect();
+    others.sort_by_key(|at| (!table.columns[*at].is_static, &table.columns[*at].name));
+    keys.chain(&others).map(name).collect()
+}
+
+/// Whether a value that is made as one type means the same as the type that the server takes.
+pub fn is_taken(takes: &CqlType, made: &CqlType) -> bool {
+    use CqlType as T;
+    match (takes, made) {
+        (T::List(a), T::List(b)) | (T::Set(a), T::Set(b)) => is_taken(a, b),
+        (T::Map(k, v), T::Map(l, w)) => is_taken(k, l) && is_taken(v, w),
+        (T::Vector(a, n), T::Vector(b, m)) => n == m && is_taken(a, b),
+        (T::Tuple(a), T::Tuple(b)) => a.len() == b.len() && all(a.iter().zip(b)),
+        // Its keyspace and name are not in the values.
+        (T::Udt(a), T::Udt(b)) => {
+            let types = a.fields.iter().zip(&b.fields);
+            a.fields.len() == b.fields.len() && all(types.map(|(a, b)| (&a.1, &b.1)))
+        }
+        // Every one of these is one of those.
+        (T::Text, T::Ascii) | (T::Uuid, T::Timeuuid) => true,
+        (T::Bigint | T::Counter | T::Timestamp, T::Bigint | T::Counter | T::Timestamp) => true,
+        // A class that we know by its name only.
+        (T::Custom(_), _) | (_, T::Custom(_)) => true,
+        (takes, made) => takes == made,
+    }
+}
+
+fn all<'a>(mut pairs: impl Iterator<Item = (&'a CqlType, &'a CqlType)>) -> bool {
+    pairs.all(|(takes, made)| is_taken(takes, made))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn definitions(create: &str) -> Definitions {
+        let Ok(Defined::Table(table)) = parse(create, &[]) else {
+            panic!("no table: {create}");
+        };
+        Definitions {
+            tables: vec![table],
+        }
+    }
+
+    #[test]
+    fn a_statement_takes_its_table_as_it_is_defined() {
+        let definitions = definitions(
+            "CREATE TABLE k.t (v int, a text, s int static, \"B\" blob, c bigint, \
+             PRIMARY KEY (a, c))",
+        );
+        let of = |cql: &str| definitions.expectation(cql);
+        let read = of("SELECT * FROM \"k\".\"t\" WHERE a = ? LIMIT ?").unwrap();
+        assert_eq!(read.markers, [Some(CqlType::Text), None]);
+        assert_eq!(read.all_columns.unwrap(), ["a", "c", "s", "B", "v"]);
+        let write = of("UPDATE t SET v = ?, \"B\" = ? WHERE a = ? AND c = ?").unwrap();
+        let types = [CqlType::Int, CqlType::Blob, CqlType::Text, CqlType::Bigint];
+        assert_eq!(write.markers, types.map(Some));
+        assert_eq!(write.all_columns, None);
+        assert_eq!(of("select v from t where a = ?").unwrap().all_columns, None);
+        assert_eq!(of("SELECT * FROM other WHERE a = ?"), None);
+    }
+}

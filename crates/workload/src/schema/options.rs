@@ -1,0 +1,141 @@
+//! What stands behind `WITH` in the statements that make keyspaces and tables.
+
+use super::{Kind, Token, tokens};
+
+/// The value of an option.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Given {
+    /// A number, a word or a text, without its quotes.
+    Plain(String),
+    /// `{'key': 'value', …}`.
+    Map(Vec<(String, String)>),
+}
+
+/// The options of a `CREATE KEYSPACE` or `CREATE TABLE`, each with its value. What is no option
+/// with a value (`CLUSTERING ORDER BY`, `COMPACT STORAGE`) and what cannot be read is left out.
+pub fn options(cql: &str) -> Vec<(String, Given)> {
+    let tokens = tokens(cql).unwrap_or_default();
+    let Some(with) = with_of(&tokens) else {
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    let mut rest = &tokens[with + 1..];
+    while let Some(end) = end_of_option(rest) {
+        let (option, after) = rest.split_at(end);
+        rest = after.get(1..).unwrap_or_default();
+        if let [name, equals, value @ ..] = option
+            && name.kind == Kind::Word
+            && is(equals, "=")
+            && let Some(given) = given(value)
+        {
+            found.push((name.text.clone(), given));
+        }
+    }
+    found
+}
+
+fn is(token: &Token, symbol: &str) -> bool {
+    token.kind == Kind::Symbol && token.text == symbol
+}
+
+/// Where the `WITH` of the statement is, which is in no bracket.
+fn with_of(tokens: &[Token]) -> Option<usize> {
+    let mut depth = 0;
+    tokens.iter().position(|token| {
+        depth += depth_of(token);
+        depth == 0 && token.kind == Kind::Word && token.text == "with"
+    })
+}
+
+fn depth_of(token: &Token) -> i32 {
+    match token.text.as_str() {
+        "(" | "{" | "[" if token.kind == Kind::Symbol => 1,
+        ")" | "}" | "]" if token.kind == Kind::Symbol => -1,
+        _ => 0,
+    }
+}
+
+/// The number of tokens before the next `AND`, or to the end; none: nothing is left.
+fn end_of_option(tokens: &[Token]) -> Option<usize> {
+    let mut depth = 0;
+    let end = tokens.iter().position(|token| {
+        depth += depth_of(token);
+        depth == 0 && (token.kind == Kind::Word && token.text == "and" || is(token, ";"))
+    });
+    (!tokens.is_empty()).then(|| end.unwrap_or(tokens.len()))
+}
+
+fn given(value: &[Token]) -> Option<Given> {
+    match value {
+        [open, inner @ .., close] if is(open, "{") && is(close, "}") => {
+            let pairs = inner.split(|token| is(token, ","));
+            let pairs = pairs.filter(|pair| !pair.is_empty());
+            pairs.map(pair).collect::<Option<Vec<_>>>().map(Given::Map)
+        }
+        _ => plain(value).map(Given::Plain),
+    }
+}
+
+fn pair(tokens: &[Token]) -> Option<(String, String)> {
+    let [key, colon, value @ ..] = tokens else {
+        return None;
+    };
+    (key.kind == Kind::Text && is(colon, ":"))
+        .then(|| Some((key.text.clone(), plain(value)?)))
+        .flatten()
+}
+
+/// One text or word, or the pieces of a number such as `-0.5`.
+fn plain(value: &[Token]) -> Option<String> {
+    let is_piece = |token: &Token| {
+        token.kind == Kind::Word || is(token, ".") || is(token, "-") || is(token, "+")
+    };
+    match value {
+        [text] if text.kind == Kind::Text => Some(text.text.clone()),
+        [] => None,
+        pieces => (pieces.iter().all(is_piece))
+            .then(|| pieces.iter().map(|piece| piece.text.as_str()).collect()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_read_with_their_values() {
+        let cql = "CREATE TABLE IF NOT EXISTS k.t (\"with\" int, b map<int, int>, PRIMARY KEY \
+                   (\"with\")) WITH CLUSTERING ORDER BY (b DESC) AND gc_grace_seconds = 60 AND \
+                   compaction = {'class': 'LeveledCompactionStrategy', 'sstable_size_in_mb': 160} \
+                   AND bloom_filter_fp_chance=0.01 AND comment = 'a and b' AND COMPACT STORAGE;";
+        let map = [
+            ("class", "LeveledCompactionStrategy"),
+            ("sstable_size_in_mb", "160"),
+        ];
+        let map = map.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        let plain = |name: &str, text: &str| (name.to_owned(), Given::Plain(text.to_owned()));
+        assert_eq!(
+            options(cql),
+            [
+                plain("gc_grace_seconds", "60"),
+                ("compaction".to_owned(), Given::Map(map.into())),
+                plain("bloom_filter_fp_chance", "0.01"),
+                plain("comment", "a and b"),
+            ]
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_no_option() {
+        for cql in [
+            "CREATE KEYSPACE k",
+            "CREATE KEYSPACE k WITH",
+            "CREATE KEYSPACE k WITH replication = {'class'}",
+            "CREATE KEYSPACE k WITH replication = {",
+            "CREATE KEYSPACE k WITH a = AND = b AND",
+            "",
+        ] {
+            assert_eq!(options(cql), [], "{cql}");
+        }
+    }
+}

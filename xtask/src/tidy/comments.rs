@@ -1,0 +1,84 @@
+//! Comments name what is there: a type that was renamed or removed is named by no comment any more.
+
+use super::Violation;
+use crate::tree::Tree;
+use std::collections::BTreeSet;
+
+/// Names of others that comments explain and no code has: of Cassandra, its tools and the JVM, and
+/// of what Linux shows.
+const OF_OTHERS: [&str; 8] = [
+    "CodeHeap_non",
+    "DatabaseDescriptor",
+    "FasterRandom",
+    "FindBoundaries",
+    "FindPeakPerformanceBinarySearch",
+    "LockSupport",
+    "TableMetrics",
+    "TxRx",
+];
+
+/// Every name in camel case between backticks of a comment is a word of the code, or one of others.
+pub fn names(tree: &Tree) -> Vec<Violation> {
+    let mut in_code: BTreeSet<&str> = OF_OTHERS.into_iter().collect();
+    for file in tree.with_extension("rs") {
+        let lines = file.text().lines().filter(|line| comment(line).is_none());
+        in_code.extend(lines.flat_map(words));
+    }
+    let mut found = Vec::new();
+    for file in tree.with_extension("rs") {
+        for (number, line) in file.text().lines().enumerate() {
+            let named = comment(line).into_iter().flat_map(quoted).flat_map(words);
+            for name in named.filter(|name| is_camel(name) && !in_code.contains(name)) {
+                let what = format!("`{name}` is no word of any code: was it renamed or removed?");
+                found.push(Violation::at(&file.path, number + 1, what));
+            }
+        }
+    }
+    found
+}
+
+/// What a comment that has its line for itself says; none of other lines.
+fn comment(line: &str) -> Option<&str> {
+    line.trim_start().strip_prefix("//")
+}
+
+/// What stands between backticks.
+fn quoted(text: &str) -> impl Iterator<Item = &str> {
+    text.split('`').skip(1).step_by(2)
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    let is_between = |c: char| !c.is_alphanumeric() && c != '_';
+    text.split(is_between).filter(|word| !word.is_empty())
+}
+
+/// Whether a word is two or more words with a capital each: one alone may be any noun.
+fn is_camel(word: &str) -> bool {
+    let mut letters = word.chars();
+    let begins = letters.next().is_some_and(|c| c.is_ascii_uppercase());
+    let rest = letters.as_str();
+    let low = rest.find(|c: char| c.is_ascii_lowercase());
+    begins && low == Some(0) && rest.chars().any(|c| c.is_ascii_uppercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_type_that_is_gone_is_found_where_a_comment_names_it() {
+        let tree = Tree::of(&[
+            (
+                "a.rs",
+                "//! See `OldName::new` and [`NewName`].\nstruct NewName;\n",
+            ),
+            (
+                "b.rs",
+                "/// Not `DatabaseDescriptor`, `lower`, `HTTP` or OldName.\nfn b() {}\n",
+            ),
+        ]);
+        let said: Vec<String> = names(&tree).iter().map(ToString::to_string).collect();
+        let what = "a.rs:1: `OldName` is no word of any code: was it renamed or removed?";
+        assert_eq!(said, [what]);
+    }
+}
