@@ -2,13 +2,16 @@
 //!
 //! The workspace is compiled once: our crates by clippy's compiler, which makes the tests' programs
 //! while it lints. `cargo clippy` before `cargo test` would go through all crates, and those that
-//! they depend on, a second time. The tests that need no Cassandra mostly wait, and those that do
-//! leave CPUs idle while nodes wait for each other: they run side by side.
+//! they depend on, a second time. The tests that need no Cassandra run before those that do: side
+//! by side, the hosts of the one starved the clients of the other. What fails all the same is run
+//! again alone, see [`again`].
+
+mod again;
 
 use crate::process::{self, cargo};
 use crate::stress::Busy;
 use crate::tree;
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -91,18 +94,12 @@ fn gate(without_cassandra: bool) -> Result<()> {
     })?;
     step("generated documents", crate::docs::check)?;
     let skips = Skips::new()?;
-    let tests = || process::run_aside(&cargo(), &["test", "--workspace", "--quiet"]);
+    step("tests", || again::workspace(&built_tests()?))?;
     if without_cassandra {
         println!("== real Cassandra: left out as asked; `cargo xtask cassandra` runs it");
-        step("tests", tests)?;
     } else {
-        step("tests, and those on a real Cassandra", || {
-            std::thread::scope(|scope| {
-                let others = scope.spawn(tests);
-                let on_cassandra = tests_on_cassandra("cassandra::", 2);
-                let others = others.join().map_err(|_| anyhow!("running tests panicked"));
-                others?.and(on_cassandra)
-            })
+        step("tests on a real Cassandra", || {
+            tests_on_cassandra("cassandra::", 2)
         })?;
     }
     skips.tell()
@@ -197,7 +194,7 @@ fn tests_on_cassandra(filter: &str, rounds: u32) -> Result<()> {
     }
     let variables = [("JAVA_HOME", quick_java()?), (SOAK, rounds.to_string())];
     let threads = format!("--test-threads={}", threads_count()?);
-    process::run_with(&tests, &[&only[..], &[&threads]].concat(), &variables)?;
+    again::program(&tests, &[&only[..], &[&threads]].concat(), &variables)?;
     clear_one_node()
 }
 

@@ -3,6 +3,7 @@
 
 use crate::tree;
 use anyhow::{Context, Result, bail};
+use std::io::BufRead;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
@@ -47,18 +48,38 @@ pub fn run_with(program: &str, arguments: &[&str], variables: &[(&str, String)])
     Ok(())
 }
 
-/// Runs it beside something else that has the terminal: what it says is shown when it has failed.
-pub fn run_aside(program: &str, arguments: &[&str]) -> Result<()> {
-    let line = format!("{program} {}", arguments.join(" "));
-    let output = command(program, arguments)
-        .output()
-        .with_context(|| format!("start `{line}`"))?;
-    if output.status.success() {
-        return Ok(());
+/// Runs it, and gives all that it has said and whether it exited with 0. What it says on stdout is
+/// shown as it comes if it `tells`, and all of it at the end if it has failed and does not.
+pub fn said(
+    program: &str,
+    arguments: &[&str],
+    variables: &[(&str, String)],
+    tells: bool,
+) -> Result<(String, bool)> {
+    let line = || format!("start `{program} {}`", arguments.join(" "));
+    let mut command = command(program, arguments);
+    command.envs(variables.iter().map(|(name, value)| (name, value)));
+    if !tells {
+        let output = command.output().with_context(line)?;
+        let said = [output.stdout, output.stderr].concat();
+        let said = String::from_utf8_lossy(&said).into_owned();
+        if !output.status.success() {
+            eprintln!("{said}");
+        }
+        return Ok((said, output.status.success()));
     }
-    let said = [output.stdout, output.stderr].concat();
-    eprintln!("{}", String::from_utf8_lossy(&said));
-    bail!("`{line}` failed ({}); what it said is above", output.status)
+    let mut child = command.stdout(Stdio::piped()).spawn().with_context(line)?;
+    let stdout = child.stdout.take().context("what it says")?;
+    let mut said = String::new();
+    for text in std::io::BufReader::new(stdout).split(b'\n') {
+        let text = text.with_context(line)?;
+        let text = String::from_utf8_lossy(&text);
+        println!("{text}");
+        said += &text;
+        said.push('\n');
+    }
+    let status = child.wait().with_context(line)?;
+    Ok((said, status.success()))
 }
 
 /// Runs it and returns what it wrote to stdout; an error, with its stderr, unless it exits with 0.

@@ -2,7 +2,7 @@
 //! is about to offer load to it.
 
 use crate::cluster::{Cluster, NodeInfo};
-use crate::session::{QueryResult, ServerError, Session};
+use crate::session::{QueryResult, Session};
 use anyhow::{Context, Result};
 use cql::Value;
 use std::collections::BTreeMap;
@@ -74,8 +74,8 @@ impl Cluster {
         let mut others = Vec::new();
         for node in self.nodes() {
             let mut session = self.session_to(node)?;
-            let found = session.query("SELECT * FROM system_views.clients");
-            let Some(found) = shown(found).with_context(|| ask(node, "its clients"))? else {
+            let found = session.query_if_shown("SELECT * FROM system_views.clients");
+            let Some(found) = found.with_context(|| ask(node, "its clients"))? else {
                 return Ok(None);
             };
             others.extend(of_others(&node.name, &found, &session)?);
@@ -91,13 +91,13 @@ impl Cluster {
     /// A node cannot be asked.
     pub fn estimates(&self, keyspace: &str) -> Result<Option<BTreeMap<String, Estimate>>> {
         let mut all: BTreeMap<String, Estimate> = BTreeMap::new();
-        let named = keyspace.replace('\'', "''");
+        let named = cql::text::literal(keyspace);
         for node in self.nodes() {
-            let found = self.session_to(node)?.query(&format!(
+            let found = self.session_to(node)?.query_if_shown(&format!(
                 "SELECT table_name, partitions_count, mean_partition_size FROM \
-                 system.size_estimates WHERE keyspace_name = '{named}'"
+                 system.size_estimates WHERE keyspace_name = {named}"
             ));
-            let Some(found) = shown(found).with_context(|| ask(node, "its estimates"))? else {
+            let Some(found) = found.with_context(|| ask(node, "its estimates"))? else {
                 return Ok(None);
             };
             for row in &found.rows {
@@ -117,14 +117,6 @@ impl Cluster {
 
 fn ask(node: &NodeInfo, what: &str) -> String {
     format!("ask {} for {what}", node.name)
-}
-
-/// An answer, or none if the server refuses it.
-fn shown(found: Result<QueryResult>) -> Result<Option<QueryResult>> {
-    match found {
-        Err(error) if error.downcast_ref::<ServerError>().is_some() => Ok(None),
-        found => found.map(Some),
-    }
 }
 
 /// The rows that are not of this program: another one that runs on this machine counts as ours.

@@ -19,7 +19,7 @@
 //! the node never took in (overload, a broken connection) does not.
 
 use crate::cluster::Cluster;
-use crate::session::{ServerError, Session};
+use crate::session::Session;
 use anyhow::{Context, Result};
 
 /// Where the counts are from, as capabilities and reports say it.
@@ -75,12 +75,10 @@ pub(crate) fn read(cluster: &Cluster, keyspace: &str) -> Result<Option<Operation
 
 /// The sum over the keyspace's tables; `None` if the node has no such virtual table.
 fn of_keyspace(session: &mut Session, table: &str, keyspace: &str) -> Result<Option<u64>> {
-    let keyspace = keyspace.replace('\'', "''");
-    let cql = format!("SELECT * FROM system_views.{table} WHERE keyspace_name = '{keyspace}'");
-    let result = match session.query(&cql) {
-        Ok(result) => result,
-        Err(error) if error.downcast_ref::<ServerError>().is_some() => return Ok(None),
-        Err(error) => return Err(error),
+    let keyspace = cql::text::literal(keyspace);
+    let cql = format!("SELECT * FROM system_views.{table} WHERE keyspace_name = {keyspace}");
+    let Some(result) = session.query_if_shown(&cql)? else {
+        return Ok(None);
     };
     let column = result.column("count")?;
     let count = |row: &Vec<cql::Value>| row[column].as_i64().and_then(|n| u64::try_from(n).ok());

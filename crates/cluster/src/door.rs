@@ -120,14 +120,10 @@ impl Door {
     /// The statement that marks a table as made by this run.
     pub(crate) fn mark(&self, table: &Object) -> String {
         format!(
-            "ALTER TABLE \"{}\".\"{}\" WITH comment = '{MARK}{}'",
-            table.keyspace.replace('"', "\"\""),
-            table
-                .name
-                .as_deref()
-                .unwrap_or_default()
-                .replace('"', "\"\""),
-            self.state().permit.run.replace('\'', "''")
+            "ALTER TABLE {}.{} WITH comment = {}",
+            cql::text::quoted_name(&table.keyspace),
+            cql::text::quoted_name(table.name.as_deref().unwrap_or_default()),
+            cql::text::literal(&format!("{MARK}{}", self.state().permit.run))
         )
     }
 
@@ -236,8 +232,8 @@ fn tables(session: &mut Session, keyspace: &str) -> Result<Vec<(String, String)>
 
 fn look(session: &mut Session, source: &str, keyspace: &str) -> Result<QueryResult> {
     session.query(&format!(
-        "SELECT * FROM system_schema.{source} WHERE keyspace_name = '{}'",
-        keyspace.replace('\'', "''")
+        "SELECT * FROM system_schema.{source} WHERE keyspace_name = {}",
+        cql::text::literal(keyspace)
     ))
 }
 

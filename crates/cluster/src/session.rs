@@ -224,6 +224,18 @@ impl Session {
         self.query_at(cql, Consistency::LocalOne)
     }
 
+    /// As [`Session::query`]; none if the server refuses it: it has no such table, or shows it to
+    /// others.
+    ///
+    /// # Errors
+    /// The connection has failed.
+    pub fn query_if_shown(&mut self, cql: &str) -> Result<Option<QueryResult>> {
+        match self.query(cql) {
+            Err(error) if error.downcast_ref::<ServerError>().is_some() => Ok(None),
+            found => found.map(Some),
+        }
+    }
+
     /// As [`Session::query`], at `consistency`.
     ///
     /// # Errors

@@ -14,7 +14,7 @@ use crate::cluster::{Cluster, NodeInfo};
 use crate::jolokia::Jolokia;
 use crate::kept::KeptCluster;
 use crate::ring::{Replication, Ring};
-use crate::session::{ServerError, Session};
+use crate::session::Session;
 use anyhow::{Context, Result};
 use cql::value::Value;
 use gossip::{Gossip, Mode};
@@ -331,9 +331,5 @@ fn replications(session: &mut Session) -> Result<BTreeMap<String, BTreeMap<Strin
 
 /// The rows of a statement; `None` where the server refuses it: a table that it does not have.
 fn rows_if_any(session: &mut Session, cql: &str) -> Result<Option<Vec<Vec<Value>>>> {
-    match session.query(cql) {
-        Ok(result) => Ok(Some(result.rows)),
-        Err(error) if error.downcast_ref::<ServerError>().is_some() => Ok(None),
-        Err(error) => Err(error),
-    }
+    Ok(session.query_if_shown(cql)?.map(|found| found.rows))
 }

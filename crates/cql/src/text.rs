@@ -33,6 +33,16 @@ pub struct Fault {
     pub at: usize,
 }
 
+/// A text as a statement has it: in single quotes, those within it doubled.
+pub fn literal(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
+/// A name as a statement has it, whatever its letters: in double quotes, those within it doubled.
+pub fn quoted_name(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
 /// The statements of a text, split at `;` outside of texts and comments, each with its offset.
 ///
 /// # Errors

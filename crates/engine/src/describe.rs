@@ -49,8 +49,8 @@ pub fn describe(
         let asked = format!("{from} was asked for the table {keyspace}.{table} and {why}");
         Ok(Definition::Absent(asked))
     };
-    let keyspace = keyspace.replace('"', "\"\"");
-    let described = match session.query(&format!("DESCRIBE KEYSPACE \"{keyspace}\"")) {
+    let name = cql::text::quoted_name(keyspace);
+    let described = match session.query(&format!("DESCRIBE KEYSPACE {name}")) {
         Ok(described) => described,
         Err(error) if error.downcast_ref::<ServerError>().is_some() => {
             return absent(&format!("answered `{error}`"));

@@ -9,7 +9,7 @@ mod kept;
 use super::running::Running;
 use super::series::import::Scrape;
 use super::trial::endured::Watched;
-use analysis::rules::{CpuUse, Evidence, Machine, Pressure};
+use analysis::rules::{CpuUse, Evidence, Machine, Pressure, Spell};
 use anyhow::{Context, Result};
 use cluster::probe::{ProbeCost, ProbeSpec, Probes, Reading};
 use host::probe::{Sampler, Task};
@@ -24,6 +24,8 @@ use study::settings::{Import, Settings};
 /// Series of which the rules judge the measured window.
 const PENDING: &str = "compactions.pending";
 const STEAL: &str = "mpstat.%steal";
+/// Series with readings only while a node does not run, in which nothing answers.
+const STILL: [&str; 2] = [host::probe::STOPPED, host::probe::BLOCKED];
 /// The probe that watches who else uses the machine, in every trial.
 const OTHERS: &str = "others";
 /// How often: a window of a few seconds must have some looks.
@@ -156,6 +158,14 @@ impl Gather {
         evidence.pending_compactions =
             (!pending.is_empty()).then(|| pending.into_values().collect());
         let environment = evidence.environment.get_or_insert_default();
+        let spells = |name| {
+            of(name)
+                .map(|series| spell(series, &self.kept, window_ns.0))
+                .collect()
+        };
+        let [stopped, blocked] = STILL.map(spells);
+        environment.nodes_stopped = stopped;
+        environment.nodes_blocked = blocked;
         environment.steal_share = steal.or_else(|| share(named(&others, "cpu.stolen")));
         evidence.machine = Some(machine_of(&others, self.others_unseen.clone()));
         evidence.probes_cpu_share = (self.ran_ns > 0).then(|| cpu_ns as f64 / self.ran_ns as f64);
@@ -216,6 +226,21 @@ fn named<'a>(
     name: &'a str,
 ) -> impl Iterator<Item = &'a InWindow<'a>> {
     series.iter().copied().filter(move |one| one.name == name)
+}
+
+/// From when to when a series has readings, seconds since the window began at `window_ns`.
+fn spell(series: &InWindow<'_>, kept: &Kept, window_ns: u64) -> Spell {
+    let began_s = kept.since_s(window_ns);
+    let bins = series.stretches.iter().map(|(_, bin)| bin);
+    Spell {
+        node: series.place.to_owned(),
+        from_s: bins
+            .clone()
+            .map(|bin| bin.first_s)
+            .fold(f64::INFINITY, f64::min)
+            - began_s,
+        to_s: bins.map(|bin| bin.last_s).fold(0.0, f64::max) - began_s,
+    }
 }
 
 /// What the looks of the probe [`OTHERS`] in the window came to.
@@ -390,6 +415,34 @@ mod tests {
             unit: "count".into(),
             value,
         }
+    }
+
+    #[test]
+    fn a_node_that_does_not_run_is_told_of_with_its_seconds() {
+        let stopped = |at_s| Reading {
+            probe: OTHERS.into(),
+            ..reading(at_s, host::probe::STOPPED, "node2", 1.0)
+        };
+        let gather = Gather {
+            kept: kept(&[
+                reading(0.5, STEAL, "machine", 0.0),
+                stopped(1.5),
+                stopped(12.0),
+                stopped(13.0),
+                stopped(19.0),
+                reading(14.0, host::probe::BLOCKED, "node1", 3.0),
+            ]),
+            ..Gather::default()
+        };
+        let seen = told(&gather, (2_000_000_000, 30_000_000_000));
+        let environment = seen.environment.unwrap();
+        let spell = |node: &str, from_s, to_s| Spell {
+            node: node.to_owned(),
+            from_s,
+            to_s,
+        };
+        assert_eq!(environment.nodes_stopped, [spell("node2", 10.0, 17.0)]);
+        assert_eq!(environment.nodes_blocked, [spell("node1", 12.0, 12.0)]);
     }
 
     #[test]

@@ -208,9 +208,9 @@ fn says_that_it_exists(error: &anyhow::Error) -> bool {
 /// What a keyspace holds, in a sentence.
 fn there(cluster: &Cluster, session: &mut Session, keyspace: &str) -> Result<String> {
     let node = session.node();
-    let named = keyspace.replace('\'', "''");
+    let named = cql::text::literal(keyspace);
     let found = session.query(&format!(
-        "SELECT * FROM system_schema.keyspaces WHERE keyspace_name = '{named}'"
+        "SELECT * FROM system_schema.keyspaces WHERE keyspace_name = {named}"
     ))?;
     let name = found.column("keyspace_name")?;
     let is_it = |row: &&Vec<cql::value::Value>| row[name].as_str() == Some(keyspace);

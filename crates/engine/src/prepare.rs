@@ -182,8 +182,8 @@ fn refusal(node: &str, error: Error) -> Result<String> {
 /// The tables of a keyspace; none where it is not there.
 fn tables(session: &mut Session, keyspace: &str) -> Result<BTreeSet<String>> {
     let rows = session.query(&format!(
-        "SELECT table_name FROM system_schema.tables WHERE keyspace_name = '{}'",
-        keyspace.replace('\'', "''")
+        "SELECT table_name FROM system_schema.tables WHERE keyspace_name = {}",
+        cql::text::literal(keyspace)
     ));
     let rows = rows.with_context(|| format!("look for the tables of the keyspace {keyspace}"))?;
     let names = rows.rows.iter().filter_map(|row| row.first()?.as_str());

@@ -84,8 +84,8 @@ fn without(program: &Arc<Program>, strange: Vec<(usize, String)>) -> (Arc<Progra
 fn expiring(session: &mut Session, program: &Program) -> Result<BTreeMap<String, i64>> {
     let found = session.query(&format!(
         "SELECT table_name, default_time_to_live FROM system_schema.tables \
-         WHERE keyspace_name = '{}'",
-        program.keyspace().replace('\'', "''")
+         WHERE keyspace_name = {}",
+        cql::text::literal(program.keyspace())
     ))?;
     let of = |row: &Vec<cql::Value>| {
         let name = row.first()?.as_str()?.to_owned();

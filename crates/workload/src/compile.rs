@@ -246,7 +246,7 @@ pub(crate) fn keyspace_statements(params: &mut Params, keyspace: &str) -> (Strin
                     let message = format!("data centre {datacenter} has two factors");
                     params.problem(&["replication", datacenter], message, None);
                 }
-                parts.push(format!("'{}': '{factor}'", datacenter.replace('\'', "''")));
+                parts.push(format!("{}: '{factor}'", cql::text::literal(datacenter)));
             }
         }
     }

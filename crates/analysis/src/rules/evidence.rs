@@ -441,8 +441,23 @@ pub struct Environment {
     pub not_shown: Vec<String>,
     /// Nodes whose process was another one at the end.
     pub nodes_restarted: Vec<String>,
+    /// Nodes whose process a signal or a debugger stopped.
+    pub nodes_stopped: Vec<Spell>,
+    /// Nodes with threads that waited within the kernel for what did not come.
+    pub nodes_blocked: Vec<Spell>,
     /// Time that the hypervisor gave to others, as a share.
     pub steal_share: Option<f64>,
+}
+
+/// When something was seen of a node, within the measured window.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spell {
+    /// Name of the node.
+    pub node: String,
+    /// The first look that found it so, seconds after the window began.
+    pub from_s: f64,
+    /// The last one.
+    pub to_s: f64,
 }
 
 /// A fault that was planned.

@@ -15,7 +15,7 @@ mod tests;
 
 pub use evidence::{
     ClockMove, CpuUse, Environment, Evidence, Fault, Found, LostBy, Machine, Offered, Pressure,
-    ReadBack, Registers, ServerCounts, Settle, Window,
+    ReadBack, Registers, ServerCounts, Settle, Spell, Window,
 };
 
 /// The limits of the rules. Shares are of 1.

@@ -1,6 +1,6 @@
 //! Rules about the target, its data and the record: V7, V9 to V11, V13 to V17.
 
-use super::{Evidence, Limits, Outcome, Settle, below, percent};
+use super::{Environment, Evidence, Limits, Outcome, Settle, Spell, below, percent};
 use crate::series;
 
 type Judged = (Outcome, String);
@@ -119,6 +119,10 @@ pub(super) fn environment(evidence: &Evidence, limits: &Limits) -> Judged {
             environment.nodes_restarted.join(", ")
         ));
     }
+    for (judged, part) in stood_still(evidence, environment) {
+        outcome = outcome.max(judged);
+        parts.push(part);
+    }
     if !environment.not_in_effect.is_empty() {
         outcome = outcome.max(Outcome::Fail);
         parts.push(format!(
@@ -153,6 +157,28 @@ pub(super) fn environment(evidence: &Evidence, limits: &Limits) -> Judged {
         parts.push(format!("not shown: {}", environment.not_shown.join("; ")));
     }
     (outcome, parts.join("; "))
+}
+
+/// Nodes that did not run though their processes were there. What is broken on purpose stops nodes
+/// on purpose.
+fn stood_still(evidence: &Evidence, environment: &Environment) -> Vec<(Outcome, String)> {
+    if !evidence.faults.is_empty() {
+        return Vec::new();
+    }
+    let stopped = "its process was stopped (state T)";
+    let blocked = "threads waited within the kernel (state D), as for a disk that does not answer \
+                   or a frozen file system";
+    let told = |spells: &[Spell], judged: Outcome, what: &str| {
+        let told = |spell: &Spell| {
+            let (node, from_s, to_s) = (&spell.node, spell.from_s, spell.to_s);
+            let when = format!("seen from {from_s:.0} s to {to_s:.0} s of the window");
+            (judged, format!("{node}: {what}, {when}"))
+        };
+        spells.iter().map(told).collect::<Vec<_>>()
+    };
+    let mut all = told(&environment.nodes_stopped, Outcome::Fail, stopped);
+    all.extend(told(&environment.nodes_blocked, Outcome::Warn, blocked));
+    all
 }
 
 /// V13: what was to be broken was broken, and is whole again.
@@ -239,7 +265,43 @@ pub(super) fn probes(evidence: &Evidence, limits: &Limits) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::Environment;
+    use crate::rules::Fault;
+
+    /// A process that is stopped is the same process.
+    #[test]
+    fn a_node_that_stood_still_is_named_unless_something_was_broken_on_purpose() {
+        let spell = |node: &str, from_s, to_s| Spell {
+            node: node.to_owned(),
+            from_s,
+            to_s,
+        };
+        let mut evidence = Evidence {
+            environment: Some(Environment {
+                nodes_blocked: vec![spell("node1", 3.0, 5.0)],
+                ..Environment::default()
+            }),
+            ..Evidence::default()
+        };
+        let (outcome, detail) = environment(&evidence, &Limits::default());
+        assert_eq!(outcome, Outcome::Warn);
+        let expected = "node1: threads waited within the kernel (state D), as for a disk that does \
+                        not answer or a frozen file system, seen from 3 s to 5 s of the window";
+        assert_eq!(detail, expected);
+        let seen = evidence.environment.as_mut().unwrap();
+        seen.nodes_stopped = vec![spell("node2", 9.6, 29.8)];
+        let (outcome, detail) = environment(&evidence, &Limits::default());
+        assert_eq!(outcome, Outcome::Fail);
+        let expected = "node2: its process was stopped (state T), seen from 10 s to 30 s of the \
+                        window; node1: threads";
+        assert!(detail.starts_with(expected), "{detail}");
+        evidence.faults.push(Fault {
+            kind: "node-pause".to_owned(),
+            confirmed: Some(true),
+            healed: true,
+        });
+        let (outcome, _) = environment(&evidence, &Limits::default());
+        assert_eq!(outcome, Outcome::Pass);
+    }
 
     /// Nothing was shown, and the rule passed.
     #[test]

@@ -192,10 +192,10 @@ fn queries(keyspace: &str) -> Vec<Query> {
     let select = |columns: &str, table: &str| format!("SELECT {columns} FROM system_views.{table}");
     let of_node = OF_NODE.into_iter();
     let of_node = of_node.map(|(columns, table, each)| query(select(columns, table), each));
-    let keyspace = keyspace.replace('\'', "''");
+    let keyspace = cql::text::literal(keyspace);
     let of_keyspace = OF_KEYSPACE.into_iter().map(|(columns, table, each)| {
         let all = select(columns, table);
-        query(format!("{all} WHERE keyspace_name = '{keyspace}'"), each)
+        query(format!("{all} WHERE keyspace_name = {keyspace}"), each)
     });
     of_node.chain(of_keyspace).collect()
 }

@@ -61,9 +61,8 @@ pub(super) fn refuse_views(session: &mut Session, keyspace: &str, tables: &Table
 /// The node does not answer.
 pub(super) fn known(session: &mut Session, keyspace: &str) -> Result<Tables> {
     check_keyspace(keyspace)?;
-    let cql = format!(
-        "SELECT table_name, id FROM system_schema.tables WHERE keyspace_name = '{keyspace}'"
-    );
+    let cql =
+        format!("SELECT table_name, id FROM system_schema.tables WHERE keyspace_name = {keyspace}");
     let rows = session.query(&cql)?.rows;
     let table = |row: &Vec<Value>| match row.as_slice() {
         [Value::Text(name), Value::Uuid(id) | Value::Timeuuid(id)] => {
@@ -182,7 +181,7 @@ pub(crate) fn compacting(
     keyspace: &str,
     tables: &[&str],
 ) -> Result<Vec<String>> {
-    let keyspace = keyspace.replace('\'', "''");
+    let keyspace = cql::text::literal(keyspace);
     let cql = format!(
         "SELECT table_name, compaction FROM system_schema.tables WHERE keyspace_name = '{keyspace}'"
     );

@@ -1,6 +1,6 @@
 //! The readings that the rules judge, in constant memory: there are a million of them a day.
 
-use super::{OTHERS, PENDING, STEAL};
+use super::{OTHERS, PENDING, STEAL, STILL};
 use cluster::probe::Reading;
 use measure::{Bin, Bins};
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 /// holds one reading.
 pub const STRETCHES_MAX: usize = 4096;
 
-/// Readings of [`PENDING`], of [`STEAL`], and of the probe [`OTHERS`].
+/// Readings of [`PENDING`], of [`STEAL`], of [`STILL`], and of the probe [`OTHERS`].
 #[derive(Default)]
 pub struct Kept {
     /// What their times count from.
@@ -21,7 +21,9 @@ pub struct Kept {
 impl Kept {
     /// Takes a reading, if the rules judge it.
     pub fn push(&mut self, reading: &Reading) {
-        let is_judged = reading.probe == OTHERS || matches!(&*reading.name, PENDING | STEAL);
+        let is_judged = reading.probe == OTHERS
+            || matches!(&*reading.name, PENDING | STEAL)
+            || STILL.contains(&&*reading.name);
         if !is_judged {
             return;
         }
@@ -35,10 +37,14 @@ impl Kept {
         bins.push(t_s, reading.value);
     }
 
+    /// Seconds that a time of the monotonic clock lies after the first reading.
+    pub fn since_s(&self, ns: u64) -> f64 {
+        (ns as f64 - self.base_ns.unwrap_or(0) as f64) / 1e9
+    }
+
     /// What was read in the window, which is given by the monotonic clock.
     pub fn within(&self, (from_ns, to_ns): (u64, u64)) -> Vec<InWindow<'_>> {
-        let since_s = |ns: u64| (ns as f64 - self.base_ns.unwrap_or(0) as f64) / 1e9;
-        let window = since_s(from_ns)..=since_s(to_ns);
+        let window = self.since_s(from_ns)..=self.since_s(to_ns);
         // Of several nodes, stretches are added.
         let widest_s = self.series.values().map(Bins::width_s).fold(1.0, f64::max);
         let mut all = Vec::new();

@@ -13,6 +13,7 @@ mod softnet;
 mod stand_in;
 
 pub(super) use others::Others;
+pub use others::STOPPED;
 
 use super::source::KernelFile;
 use super::{Look, Out};

@@ -13,6 +13,8 @@ mod processes;
 mod sampler;
 mod source;
 
+pub use hosts::STOPPED;
+pub use processes::BLOCKED;
 pub use sampler::{Probes, Sampler, Task};
 pub use source::Last;
 

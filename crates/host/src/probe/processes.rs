@@ -14,6 +14,7 @@ use super::source::{KernelFile, Last, grown};
 use super::{Look, Out};
 use anyhow::{Context, Result};
 use std::path::PathBuf;
+pub use threads::BLOCKED;
 use threads::Threads;
 
 /// One process.
@@ -144,6 +145,8 @@ fn anonymous_kb(text: &str) -> Option<u64> {
 /// Columns of `/proc/PID/stat` that are sums over the process's threads.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Stat {
+    /// One letter, as in proc(5): `S` sleeping, `T` stopped by a signal, `t` by a debugger.
+    state: char,
     minor_faults: u64,
     major_faults: u64,
     pub user: u64,
@@ -155,6 +158,11 @@ pub(super) struct Stat {
 }
 
 impl Stat {
+    /// Whether none of the process's threads runs before somebody lets it go on.
+    pub fn is_stopped(&self) -> bool {
+        matches!(self.state, 'T' | 't')
+    }
+
     pub fn parse(text: &str) -> Result<Stat> {
         // The name is in parentheses and may have parentheses and blanks itself.
         let (_, rest) = text
@@ -169,7 +177,9 @@ impl Stat {
             word.parse()
                 .with_context(|| format!("column {number} is {word:?}"))
         };
+        let state = words.first().and_then(|word| word.chars().next());
         Ok(Stat {
+            state: state.context("has no state")?,
             minor_faults: column(10)?,
             major_faults: column(12)?,
             user: column(14)?,
@@ -294,6 +304,7 @@ mod tests {
         assert_eq!(
             stat,
             Stat {
+                state: 'S',
                 minor_faults: 250717,
                 major_faults: 42,
                 user: 2871,
@@ -304,6 +315,14 @@ mod tests {
                 guest: 9,
             }
         );
+        for (state, expected) in [("S", false), ("D", false), ("T", true), ("t", true)] {
+            let text = STAT.replace(") S ", &format!(") {state} "));
+            assert_eq!(
+                Stat::parse(&text).unwrap().is_stopped(),
+                expected,
+                "{state}"
+            );
+        }
         for (text, words) in [
             ("", "has no name in parentheses"),
             ("1 (a) S 1 2", "has no column 10"),

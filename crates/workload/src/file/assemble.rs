@@ -15,6 +15,7 @@ use crate::program::{BatchKind, Choices, Kind, Program, Schema, Statement, lanes
 use crate::random::lane;
 use cql::Consistency;
 use cql::template::BATCH_ENTRIES_MAX;
+use cql::text::quoted_name;
 use yaml::{Node, Place, Raw, did_you_mean};
 
 /// Rows whose sizes are averaged: enough to be right within a percent or two.
@@ -401,14 +402,13 @@ fn statement(named: &Named, part: &super::statement::Read, kind: u8, checked: bo
 }
 
 fn schema(tables: &Tables, keyspace: &str, keyspaces: (String, String)) -> Schema {
-    let quoted = |name: &str| name.replace('"', "\"\"");
     let truncate = tables.tables.iter();
     Schema {
         create_keyspace: keyspaces.0,
         is_replication_stated: false,
         create_tables: tables.create.clone(),
         truncate: truncate
-            .map(|table| format!("TRUNCATE \"{keyspace}\".\"{}\"", quoted(&table.name)))
+            .map(|table| format!("TRUNCATE \"{keyspace}\".{}", quoted_name(&table.name)))
             .collect(),
         drop_keyspace: keyspaces.1,
     }

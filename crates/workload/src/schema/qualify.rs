@@ -1,6 +1,7 @@
 //! The keyspaces that a statement names: put before tables that have none, found, and replaced.
 
 use super::{Fault, Kind, Token, tokens};
+use cql::text::quoted_name;
 
 /// Words before the name of a table, type or view.
 const BEFORE: [&str; 9] = [
@@ -31,7 +32,7 @@ pub fn qualify(cql: &str, keyspace: &str) -> Result<String, Fault> {
         }
         let at = tokens[name].at;
         out += &cql[copied..at];
-        out += &format!("\"{}\".", keyspace.replace('"', "\"\""));
+        out += &format!("{}.", quoted_name(keyspace));
         copied = at;
     }
     out += &cql[copied..];
@@ -78,7 +79,7 @@ pub fn moved(cql: &str, from: &str, to: &str) -> Result<String, Fault> {
         let is_before = dot.kind == Kind::Symbol && dot.text == ".";
         if is_name && is_before && (defines || before_tables.contains(&name.at)) {
             out += &cql[copied..name.at];
-            out += &format!("\"{}\"", to.replace('"', "\"\""));
+            out += &quoted_name(to);
             copied = dot.at;
         }
     }

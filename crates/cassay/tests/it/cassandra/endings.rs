@@ -3,6 +3,7 @@
 use super::{POINT, assert_nothing_is_left, folders, jvms, start_with_stand_in};
 use crate::program::{Lab, Started, wait_until};
 use rustix::process::{Pid, Signal, kill_process};
+use std::time::Duration;
 
 /// [`POINT`] with a window that no signal comes too late for.
 fn long_point() -> String {
@@ -95,4 +96,29 @@ fn a_node_that_dies_makes_the_trial_invalid_and_the_run_ends() {
     let logs = run.trial(0).unwrap().expect("the trial").logs_dir();
     assert!(logs.join("node1/system.log").is_file());
     assert!(run.report().is_some());
+}
+
+/// The process is the same one at the end, and no answer says why it came late.
+#[test]
+#[ignore = "starts a real Cassandra: cargo xtask cassandra"]
+fn a_node_that_somebody_stops_is_named_with_its_seconds() {
+    let lab = Lab::with(&POINT.replace("measure: 6s", "measure: 15s"));
+    let run = measuring(&lab);
+    let signal_all = |signal| {
+        for pid in jvms(&lab) {
+            kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
+        }
+    };
+    signal_all(Signal::STOP);
+    // As long as somebody looks with a debugger, and shorter than any time-out.
+    measure::clock::sleep(Duration::from_secs(5));
+    signal_all(Signal::CONT);
+    run.end().ended_with(3);
+    assert_nothing_is_left(&lab);
+    let findings = lab.run().findings.expect("an invalid run is kept");
+    let rules = &findings.trials[0].rules;
+    let rule = rules.iter().find(|rule| rule.rule == "V11").unwrap();
+    assert_eq!(rule.result, "fail", "{rule:?}");
+    let said = "node1: its process was stopped (state T), seen from ";
+    assert!(rule.detail.contains(said), "{rule:?}");
 }

@@ -216,7 +216,8 @@ fn figures_are_those_of_a_run_that_took_place() {
             all["ops"].as_f64().unwrap(),
             trial["seconds"].as_f64().unwrap(),
         );
-        assert!(ops > 1000.0 && (0.9..1.5).contains(&seconds), "{trial:#}");
+        // A client that gets a hundredth of a CPU has taken place as well.
+        assert!(ops > 10.0 && (0.9..1.5).contains(&seconds), "{trial:#}");
         let rate = all["ops_per_s"].as_f64().unwrap();
         assert!((rate * seconds / ops - 1.0).abs() < 0.01, "{trial:#}");
         let kinds = trial["kinds"].as_object().unwrap();

@@ -8,6 +8,7 @@ use crate::local::compare::{plain, same};
 use crate::session::Session;
 use anyhow::{Context, Result};
 use cql::Value;
+use cql::text::literal;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 
@@ -32,10 +33,10 @@ pub(crate) fn of_tables(
     keyspace: &str,
     tables: &BTreeMap<String, Vec<SchemaOption>>,
 ) -> Result<Vec<Proof>> {
-    let keyspace = quoted(keyspace);
+    let keyspace = literal(keyspace);
     let mut rows: Vec<Shown<'_>> = Vec::new();
     for (table, options) in tables {
-        let name = quoted(table);
+        let name = literal(table);
         let is_it = format!("keyspace_name = {keyspace} AND table_name = {name}");
         rows.push((table, TABLES, is_it, options));
     }
@@ -48,7 +49,7 @@ pub(crate) fn of_keyspace(
     keyspace: &str,
     options: &[SchemaOption],
 ) -> Result<Vec<Proof>> {
-    let is_it = format!("keyspace_name = {}", quoted(keyspace));
+    let is_it = format!("keyspace_name = {}", literal(keyspace));
     proofs(cluster, &[(keyspace, KEYSPACES, is_it, options)])
 }
 
@@ -73,10 +74,6 @@ fn proofs(cluster: &Cluster, rows: &[Shown<'_>]) -> Result<Vec<Proof>> {
         }
     }
     Ok(proofs)
-}
-
-fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "''"))
 }
 
 fn columns(session: &mut Session, source: &str, is_it: &str) -> Result<Columns> {

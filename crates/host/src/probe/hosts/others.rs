@@ -8,6 +8,8 @@
 //! written by ours before, and at the begin against all that waits to be written. Where nodes have
 //! volumes of their own, what these moved is theirs: a row that is synced alone is a block of data
 //! and two of the file system's journal.
+//!
+//! A node whose process is stopped uses nothing, and is said to be: [`STOPPED`].
 
 use super::MACHINE;
 use super::cpu::{self, GUEST, STEAL, TASKS, Ticks};
@@ -20,6 +22,10 @@ use anyhow::{Context, Result};
 use measure::clock;
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
+
+/// The series of a node that a signal or a debugger has stopped: 1 at each look that found it so,
+/// and no reading otherwise.
+pub const STOPPED: &str = "stat.stopped";
 
 /// The machine, and what of it is ours.
 pub(crate) struct Others {
@@ -58,14 +64,14 @@ impl Others {
     /// The machine's CPU time, or a node's, cannot be read.
     pub fn open(ours: &Ours<'_>) -> Result<Others> {
         let process = |place: &str, pid: &u32| {
-            let process = Process::open(&format!("/proc/{pid}"));
+            let process = Process::open(place, &format!("/proc/{pid}"));
             process.with_context(|| format!("watch {place}"))
         };
         let nodes = ours.nodes.iter().map(|(place, pid)| process(place, pid));
         let nodes = nodes.collect::<Result<Vec<_>>>()?;
         let agents = ours.agents.iter().map(|pid| process("an agent", pid));
         let agents = agents.collect::<Result<Vec<_>>>()?;
-        let own = Process::open("/proc/self")?;
+        let own = Process::open("client", "/proc/self")?;
         let all = || nodes.iter().chain(&agents).chain([&own]);
         let all_tell = all().all(|process| process.io.is_some());
         Ok(Others {
@@ -143,6 +149,9 @@ impl Look for Others {
     fn look(&mut self, now_ns: u64, out: &mut Out) -> Result<()> {
         self.pressure.look(now_ns, out)?;
         let now = self.read()?;
+        for node in self.nodes.iter().filter(|node| node.is_stopped) {
+            out.put(STOPPED, &node.place, "count", 1.0);
+        }
         let Some((before, seconds)) = self.last.replace(now_ns, now.clone()) else {
             return Ok(());
         };
@@ -174,26 +183,32 @@ fn allowed() -> Result<BTreeSet<String>> {
 
 /// A process of ours.
 struct Process {
+    place: String,
     stat: KernelFile,
     /// Absent where it may not be read.
     io: Option<KernelFile>,
+    /// At the last look.
+    is_stopped: bool,
 }
 
 impl Process {
-    fn open(folder: &str) -> Result<Process> {
+    fn open(place: &str, folder: &str) -> Result<Process> {
         let folder = PathBuf::from(folder);
         let mut io = KernelFile::open(folder.join("io")).ok();
         if io.as_mut().is_some_and(|io| io.read().is_err()) {
             io = None;
         }
         Ok(Process {
+            place: place.to_owned(),
             stat: KernelFile::open(folder.join("stat"))?,
             io,
+            is_stopped: false,
         })
     }
 
     fn cpu_ticks(&mut self) -> Result<u64> {
         let stat = Stat::parse(&self.stat.read()?).context("its stat in /proc")?;
+        self.is_stopped = stat.is_stopped();
         Ok(stat.user + stat.system)
     }
 

@@ -1,5 +1,6 @@
 //! How often the threads of a process gave way, and how long they waited for a CPU: what the kernel
-//! counts for each thread and sums for nobody.
+//! counts for each thread and sums for nobody. And which of them wait within the kernel for what
+//! does not come: a disk that does not answer, a file system that is frozen.
 
 use crate::probe::Out;
 use crate::probe::source::Last;
@@ -12,6 +13,14 @@ use std::os::fd::{AsFd, OwnedFd};
 /// How often the threads are gone through, at most: 59 threads of an idle node take 1.1 ms of CPU,
 /// ten times the rest of a look.
 const THREADS_PERIOD_NS: u64 = 5 * clock::SECOND_NS;
+
+/// When they are gone through again after one of them was found waiting within the kernel: a file
+/// system may be frozen for a few seconds only.
+const SUSPECT_PERIOD_NS: u64 = clock::SECOND_NS;
+
+/// The series of threads that were within the kernel, and could not be interrupted, at this look
+/// and at the one before without a switch between: how many. No reading without any.
+pub const BLOCKED: &str = "status.blocked";
 
 /// The threads of a process: what is only counted for each.
 pub(super) struct Threads {
@@ -30,6 +39,8 @@ struct Switches {
     involuntary: u64,
     /// Nanoseconds in which it could have run and had no CPU; none where the kernel counts none.
     waited_ns: Option<u64>,
+    /// The state is `D`: it waits within the kernel and takes no signal.
+    in_kernel: bool,
 }
 
 impl Threads {
@@ -59,9 +70,16 @@ impl Threads {
         // Looks come a little late, one more than the other: half a second is no look too many.
         self.due_ns = now_ns + THREADS_PERIOD_NS - clock::SECOND_NS / 2;
         let now = self.read()?;
+        if now.values().any(|thread| thread.in_kernel) {
+            self.due_ns = now_ns + SUSPECT_PERIOD_NS - clock::SECOND_NS / 2;
+        }
         let Some((before, seconds)) = self.last.replace(now_ns, now.clone()) else {
             return Ok(());
         };
+        let blocked = blocked(&before, &now);
+        if blocked > 0 {
+            out.put(BLOCKED, place, "count", blocked as f64);
+        }
         let sum = sum(&before, &now);
         out.put(
             "pidstat.cswch/s",
@@ -112,7 +130,11 @@ impl Threads {
 impl Switches {
     /// From a thread's `status`, where the two are the last lines.
     fn parse(text: &str) -> Option<Switches> {
-        let mut switches = Switches::default();
+        let state = text.lines().find_map(|line| line.strip_prefix("State:"));
+        let mut switches = Switches {
+            in_kernel: state.is_some_and(|state| state.trim_start().starts_with('D')),
+            ..Switches::default()
+        };
         let mut found = 0;
         for line in text.lines().rev() {
             let Some((key, value)) = line.split_once(':') else {
@@ -131,6 +153,17 @@ impl Switches {
         }
         None
     }
+}
+
+/// How many wait within the kernel as they did `before`: a thread that had run since would have
+/// been switched to.
+fn blocked(before: &HashMap<u32, Switches>, now: &HashMap<u32, Switches>) -> usize {
+    let is_blocked = |(id, thread): &(&u32, &Switches)| {
+        let before = before.get(id).filter(|before| before.in_kernel);
+        let switches = |one: &Switches| (one.voluntary, one.involuntary);
+        thread.in_kernel && before.is_some_and(|before| switches(before) == switches(thread))
+    };
+    now.iter().filter(is_blocked).count()
 }
 
 /// What all threads have done since `before`: a new one all that it ever did; one that has ended
@@ -183,6 +216,7 @@ mod tests {
             voluntary,
             involuntary,
             waited_ns,
+            in_kernel: false,
         };
         let before = HashMap::from([
             (1, of(10, 20, Some(100))),
@@ -196,5 +230,24 @@ mod tests {
             (4, of(5, 6, Some(30))),
         ]);
         assert_eq!(sum(&before, &now), of(10, 8, Some(87)));
+    }
+
+    #[test]
+    fn a_thread_is_blocked_that_is_within_the_kernel_since_the_last_look() {
+        let of = |state: &str, switches: u32| {
+            let text = format!(
+                "Name:\tx\nState:\t{state}\nvoluntary_ctxt_switches:\t{switches}\n\
+                 nonvoluntary_ctxt_switches:\t1\n"
+            );
+            Switches::parse(&text).unwrap()
+        };
+        let disk = "D (disk sleep)";
+        let before = [of(disk, 5), of(disk, 5), of("S (sleeping)", 5), of(disk, 5)];
+        let now = [of(disk, 5), of(disk, 6), of(disk, 5), of("R (running)", 5)];
+        let threads = |all: [Switches; 4]| (1u32..).zip(all).collect::<HashMap<_, _>>();
+        let mut now = threads(now);
+        // A thread that was not there before may just have begun.
+        now.insert(9, of(disk, 5));
+        assert_eq!(blocked(&threads(before), &now), 1);
     }
 }
