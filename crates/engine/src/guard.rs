@@ -6,6 +6,7 @@
 use super::running::Running;
 use anyhow::Result;
 use cluster::OtherClients;
+use measure::number::counted;
 use measure::{Outcome, Summed, clock};
 use std::time::Duration;
 use study::settings::{Guard, GuardLimits, Guarded, Settings};
@@ -156,8 +157,9 @@ fn others_words(others: &OtherClients, requests_per_s: f64) -> String {
     });
     let (count, drivers): (usize, Vec<String>) = (others.0.len(), drivers.collect());
     format!(
-        "other clients have {count} connection(s) to it ({}), and send {requests_per_s:.0} \
+        "other clients have {} to it ({}), and send {requests_per_s:.0} \
          requests/s now",
+        counted(count, "connection"),
         drivers.join(", ")
     )
 }

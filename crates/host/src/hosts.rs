@@ -14,6 +14,7 @@ use crate::switch::{self, Switch};
 use crate::undo::{Undo, undo};
 use crate::{Host, HostSpec, HostsSpec, HostsState, able, volume};
 use anyhow::{Context, Result};
+use measure::number::counted;
 use std::net::Ipv4Addr;
 use std::path::Path;
 use std::sync::Arc;
@@ -59,8 +60,8 @@ impl Hosts {
             hosts.hosts.push(host);
         }
         say(&format!(
-            "{} hosts in the network {network}/{}",
-            spec.count,
+            "{} in the network {network}/{}",
+            counted(spec.count, "host"),
             net::PREFIX
         ));
         Ok(hosts)

@@ -5,6 +5,7 @@
 //! connection is opened; found out by trying, it is an error of the system in the middle of them.
 
 use crate::inflight;
+use measure::number::counted;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// Files that a run has open beside its connections: records, logs, epoll, standard streams.
@@ -49,8 +50,9 @@ pub fn stream_ids_refusal(in_flight: usize, workers: usize) -> Option<String> {
     (in_flight > most).then(|| {
         format!(
             "{in_flight} operations in flight (`client.in_flight_max`, or the threads of a load) \
-             are more than the {most} that {workers} worker(s) (`client.workers`) can hold, each \
-             with {each} stream ids of CQL: lower it, or use more workers"
+             are more than the {most} that {} (`client.workers`) can hold, each \
+             with {each} stream ids of CQL: lower it, or use more workers",
+            counted(workers, "worker")
         )
     })
 }
@@ -76,8 +78,10 @@ impl Connections {
         let to_node = workers.saturating_mul(per_node);
         let (all, files) = (to_node.saturating_mul(nodes), self.files());
         let asked = format!(
-            "{workers} worker(s) (`client.workers`) with {per_node} connection(s) each \
-             (`client.connections_per_node`) to each of {nodes} node(s)"
+            "{} (`client.workers`) with {} each (`client.connections_per_node`) to each of {}",
+            counted(workers, "worker"),
+            counted(per_node, "connection"),
+            counted(nodes, "node")
         );
         let fewer = "lower `client.connections_per_node` or `client.workers`";
         if per_node.saturating_mul(nodes) > PER_WORKER_MAX {
@@ -159,8 +163,8 @@ mod tests {
         }
         let ports = refusal(32, 1024, 1).expect("too many to one node");
         for part in [
-            "32 worker(s)",
-            "1024 connection(s)",
+            "32 workers",
+            "1024 connections",
             "32768 to one node",
             "28232 local ports",
         ] {

@@ -3,6 +3,8 @@
 //! Thousands are separated by commas, and `–` stands for what is absent. A unit stands in the
 //! heading, not beside each number.
 
+use std::fmt;
+
 /// What stands for a value that is not there.
 pub const ABSENT: &str = "–";
 
@@ -21,6 +23,12 @@ pub fn grouped(digits: &str) -> String {
 /// Whole number with thousands separators.
 pub fn count(value: u64) -> String {
     grouped(&value.to_string())
+}
+
+/// So many of a thing, by its name in the singular: `1 node`, `2 nodes`.
+pub fn counted<N: fmt::Display + PartialEq + From<u8>>(count: N, one: &str) -> String {
+    let plural = if count == N::from(1) { "" } else { "s" };
+    format!("{count} {one}{plural}")
 }
 
 /// The whole number next to a measured one, with thousands separators.

@@ -11,6 +11,7 @@ use crate::settings::{
 };
 use cluster::hidden::{hidden, hide_all};
 use fault::Length;
+use measure::number::counted;
 use std::collections::BTreeMap;
 
 /// One line of the head of a plan.
@@ -151,7 +152,7 @@ fn hosts(local: &LocalSpec) -> Vec<String> {
     let Some(hosts) = &local.hosts else {
         let nodes = local.nodes;
         return vec![
-            format!("none: {nodes} node(s) on loopback addresses"),
+            format!("none: {} on loopback addresses", counted(nodes, "node")),
             racks,
         ];
     };
@@ -162,7 +163,7 @@ fn hosts(local: &LocalSpec) -> Vec<String> {
     };
     let (count, each) = (hosts.count, local.nodes_per_host());
     vec![
-        format!("{count} of {each} node(s)"),
+        format!("{count} of {}", counted(each, "node")),
         racks,
         apart.to_owned(),
     ]
@@ -182,7 +183,7 @@ fn of_host(host: &HostSpec) -> Vec<String> {
         parts.push(format!("CPUs {}", cpus.join(" ")));
     }
     if let Some(cores) = host.cpu_quota {
-        parts.push(format!("CPU time of {cores} core(s)"));
+        parts.push(format!("CPU time of {}", counted(cores, "core")));
     }
     if let Some(bytes) = host.memory_bytes {
         let bytes = human::format_bytes(bytes);
@@ -395,7 +396,7 @@ mod tests {
              sync: {x: {}, y: {keyspace: {durable_writes: false}}}}\n\
              probes: {period: 2s}\nprocedure: {fixed: {threads: 1}}\n",
             expect![[r#"
-                hosts: none: 1 node(s) on loopback addresses,
+                hosts: none: 1 node on loopback addresses,
                   racks rack1
                 nodes [a, b]: Cassandra 5.0.8,
                   heap 1GiB
@@ -415,7 +416,7 @@ mod tests {
              variants: {a: {}, b: {target: {local: {heap: 512MiB}}}, c: {}}\n\
              procedure: {fixed: {threads: 1}}\n",
             expect![[r#"
-                hosts: none: 1 node(s) on loopback addresses,
+                hosts: none: 1 node on loopback addresses,
                   racks rack1
                 nodes [a, c]: Cassandra 5.0.8,
                   heap 1GiB
@@ -442,12 +443,12 @@ mod tests {
              probes: {period: 2s, jvm: false, hosts: 10s, import: [{esxtop: x.csv}]}\n\
              procedure: {fixed: {threads: 1}}\n",
             expect![[r#"
-                hosts: 2 of 2 node(s),
+                hosts: 2 of 2 nodes,
                   racks rack1 rack2,
                   kept apart where this machine allows it,
                   else on loopback
                 each host: CPUs 0 1,
-                  CPU time of 1.5 core(s),
+                  CPU time of 1.5 cores,
                   3GiB of memory with its page cache,
                   a volume of 20GiB,
                   a link of 1Gbit/s,
@@ -478,7 +479,7 @@ mod tests {
             "target: {local: {nodes: 2}}\nprobes: none\ndata: {present: 5}\n\
              procedure: {fixed: {threads: 1}}\n",
             expect![[r#"
-                hosts: none: 2 node(s) on loopback addresses,
+                hosts: none: 2 nodes on loopback addresses,
                   racks rack1
                 nodes: Cassandra 5.0.8,
                   heap 1GiB

@@ -12,6 +12,7 @@ use analysis::procedure::Point;
 use analysis::series::{SHORT_WINDOW_S, is_short_window};
 use cluster::Restarts;
 use measure::clock::SECOND_NS;
+use measure::number::counted;
 use workload::Program;
 
 /// What a run is expected to take.
@@ -238,10 +239,11 @@ fn required_warning(blocks: usize, settings: &Settings) -> Option<String> {
         false => String::new(),
     };
     Some(format!(
-        "{} may not be told for certain from {blocks} window(s){window}: there may be no interval, \
-         and {counts} (`require.untold`); {INTERVAL_BLOCKS_MIN} blocks (`repeat.blocks`) or a \
-         longer `window.measure` tell it",
-        untold.join(", ")
+        "{} may not be told for certain from {}{window}: there may be no interval, and \
+         {counts} (`require.untold`); {INTERVAL_BLOCKS_MIN} blocks (`repeat.blocks`) or a longer \
+         `window.measure` tell it",
+        untold.join(", "),
+        counted(blocks, "window")
     ))
 }
 

@@ -230,7 +230,7 @@ pub fn seconds_between(least: f64, most: f64) -> String {
 pub fn trials(least: usize, most: usize) -> String {
     match least < most {
         true => format!("{least} to {most} trials"),
-        false => format!("{most} trials"),
+        false => measure::number::counted(most, "trial"),
     }
 }
 

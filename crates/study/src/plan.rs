@@ -22,6 +22,7 @@ use crate::work::{self, Work};
 use analysis::procedure::{Ask, Outlook, Point, Role};
 use error::only_data;
 use imports::Step;
+use measure::number::counted;
 use order::{Cell, order, outlooks};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -451,7 +452,10 @@ impl<'a> PlannedState<'a> {
     fn step(&mut self, settings: &'a Settings, step: &Step, point: Option<Point>) {
         self.configure(settings, &settings.target);
         if !step.before.is_empty() {
-            let what = format!("execute {} statement(s) of the schema", step.before.len());
+            let what = format!(
+                "execute {} of the schema",
+                counted(step.before.len(), "statement")
+            );
             self.add(PhaseKind::Schema, settings, what);
         }
         self.settle(settings);

@@ -170,9 +170,15 @@ fn stood_still(evidence: &Evidence, environment: &Environment) -> Vec<(Outcome, 
                    or a frozen file system";
     let told = |spells: &[Spell], judged: Outcome, what: &str| {
         let told = |spell: &Spell| {
-            let (node, from_s, to_s) = (&spell.node, spell.from_s, spell.to_s);
-            let when = format!("seen from {from_s:.0} s to {to_s:.0} s of the window");
-            (judged, format!("{node}: {what}, {when}"))
+            let [from_s, to_s] = [spell.from_s, spell.to_s].map(|s| format!("{s:.0} s"));
+            let when = match from_s == to_s {
+                true => format!("at {from_s}"),
+                false => format!("from {from_s} to {to_s}"),
+            };
+            (
+                judged,
+                format!("{}: {what}, seen {when} of the window", spell.node),
+            )
         };
         spells.iter().map(told).collect::<Vec<_>>()
     };
@@ -277,7 +283,7 @@ mod tests {
         };
         let mut evidence = Evidence {
             environment: Some(Environment {
-                nodes_blocked: vec![spell("node1", 3.0, 5.0)],
+                nodes_blocked: vec![spell("node1", 3.0, 3.4)],
                 ..Environment::default()
             }),
             ..Evidence::default()
@@ -285,7 +291,7 @@ mod tests {
         let (outcome, detail) = environment(&evidence, &Limits::default());
         assert_eq!(outcome, Outcome::Warn);
         let expected = "node1: threads waited within the kernel (state D), as for a disk that does \
-                        not answer or a frozen file system, seen from 3 s to 5 s of the window";
+                        not answer or a frozen file system, seen at 3 s of the window";
         assert_eq!(detail, expected);
         let seen = evidence.environment.as_mut().unwrap();
         seen.nodes_stopped = vec![spell("node2", 9.6, 29.8)];

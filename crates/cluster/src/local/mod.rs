@@ -55,6 +55,7 @@ use classes::Classes;
 use host::process::Identity;
 use host::{Agent, Hosts, HostsSpec, HostsState};
 use measure::clock::{self, Deadline};
+use measure::number::counted;
 use node::OUTPUT;
 use placement::{Layout, Placement};
 use ports::{Claim, Ports};
@@ -135,7 +136,7 @@ pub(crate) fn start(spec: &LocalSpec, dirs: &Dirs, say: &mut dyn FnMut(&str)) ->
     say(&format!(
         "starting Cassandra {} on {} (Java {}, heap {} MiB)",
         program.supply.version,
-        plural(spec.nodes, "node"),
+        counted(spec.nodes, "node"),
         program.java.version,
         spec.heap_bytes >> 20
     ));
@@ -589,13 +590,6 @@ fn random_secret() -> Result<String> {
         .and_then(|mut file| file.read_exact(&mut bytes))
         .context("read random bytes for the agent's password")?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
-}
-
-fn plural(count: usize, noun: &str) -> String {
-    if count == 1 {
-        return format!("1 {noun}");
-    }
-    format!("{count} {noun}s")
 }
 
 /// What a cluster of ours can do.

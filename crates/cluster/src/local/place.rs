@@ -138,7 +138,7 @@ pub(super) fn check(spec: &LocalSpec) -> Result<()> {
             "a host with {} of memory is too small: {} with a heap of {} need about {}, and the \
              kernel would kill them",
             size(limit),
-            super::plural(spec.nodes / hosts.count, "node"),
+            measure::number::counted(spec.nodes / hosts.count, "node"),
             size(spec.heap_bytes),
             size(used)
         ),

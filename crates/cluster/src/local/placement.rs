@@ -16,7 +16,8 @@ use topology::{CpuSet, Housekeeping, Instance, Machine, Part, Plan, Units, Wish}
 mod said;
 mod seats;
 
-use super::{jvm, plural, room};
+use super::{jvm, room};
+use measure::number::counted;
 
 /// Where all nodes and the client run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -63,7 +64,7 @@ impl Layout {
             "with `{}` no node is kept off any core, and {} of each NUMA node {} to be free\n\
              hint: use `auto` or `pinned`",
             wish.placing.name(),
-            plural(wish.housekeeping as usize, "core"),
+            counted(wish.housekeeping as usize, "core"),
             if wish.housekeeping == 1 { "is" } else { "are" }
         );
         let hosts = spec.hosts.as_ref();
@@ -125,7 +126,7 @@ impl Layout {
             self.sentences.push(format!(
                 "each node counts {} and knows nothing of sockets, caches and NUMA \
                  nodes; the kernel runs its threads anywhere",
-                plural(vcpus as usize, "CPU")
+                counted(vcpus as usize, "CPU")
             ));
             return Ok(());
         }
@@ -175,7 +176,7 @@ fn ground(wish: &Topology, machine: &Machine, reserved: &CpuSet) -> Result<Machi
     anyhow::ensure!(
         !allowed.is_empty(),
         "the client is to have {}, and then none is left for nodes\nhint: keep fewer for it",
-        plural(wish.client.unwrap_or(0) as usize, "CPU")
+        counted(wish.client.unwrap_or(0) as usize, "CPU")
     );
     let Some((units, count)) = wish.part else {
         return Ok(machine.only(&allowed));
@@ -248,8 +249,8 @@ fn plan(asked: &Wish, ground: &Machine) -> Result<Plan> {
     planned.with_context(|| {
         format!(
             "place {} of {} each on {}",
-            plural(asked.instances as usize, "node"),
-            plural(asked.vcpus as usize, "CPU"),
+            counted(asked.instances as usize, "node"),
+            counted(asked.vcpus as usize, "CPU"),
             ground.allowed_cpus().named()
         )
     })

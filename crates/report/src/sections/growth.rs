@@ -44,11 +44,14 @@ pub fn section(view: &RunView) -> Option<Section> {
 fn how(looks: &LooksRecord) -> String {
     if looks.how == "anytime" {
         return format!(
-            "{} block(s) were added after the run had come to its end. An interval that is looked \
+            "{} added after the run had come to its end. An interval that is looked \
              at when that suits somebody holds less than it says, so these are longer: they hold \
              the truth with 95 % after every number of blocks at once (anytime-valid). All other \
              comparisons of this run are judged in the same way.",
-            looks.added
+            match looks.added {
+                1 => "1 block was".to_owned(),
+                added => format!("{added} blocks were"),
+            }
         );
     }
     let level = looks.level.map_or_else(String::new, |level| {

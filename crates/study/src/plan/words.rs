@@ -7,6 +7,7 @@ use crate::settings::{How, Load, PageCache, Settings, Target};
 use crate::standing::Preparation;
 use analysis::procedure::Point;
 use imports::{Step, StepLimit};
+use measure::number::counted;
 use workload::Program;
 
 /// How long a step is, in words and in seconds.
@@ -99,8 +100,8 @@ pub(super) fn restore_words(settings: &Settings) -> String {
 pub fn target_words(target: &Target) -> String {
     match target {
         Target::Local(local) => format!(
-            "start {} node(s) of Cassandra {} with {} heap",
-            local.nodes,
+            "start {} of Cassandra {} with {} heap",
+            counted(local.nodes, "node"),
             local.version,
             human::format_bytes(local.heap_bytes)
         ),

@@ -6,6 +6,7 @@ use crate::settings::draft::Kind;
 use crate::settings::{Draft, FAULTS_MAX, Fault, FaultDraft, FaultWhere, Ground};
 use ::yaml::{Diagnostics, Node, Raw};
 use fault::{Knob, Length, Place};
+use measure::number::counted;
 
 /// Applies the rules.
 pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
@@ -210,8 +211,10 @@ impl<'a> Item<'a> {
         numbers.extend(elsewhere.map(|number| ("ha.restart_on", "host", *number, hosts)));
         for (path, what, number, count) in numbers {
             if number > count {
-                let message =
-                    format!("`faults.{path}` is {number}, but the target has {count} {what}(s)");
+                let message = format!(
+                    "`faults.{path}` is {number}, but the target has {}",
+                    counted(count, what)
+                );
                 self.say(path, message, Some("they are counted from 1"), out);
             }
         }

@@ -6,6 +6,7 @@ use crate::human;
 use crate::settings::Draft;
 use crate::tree::Tree;
 use ::yaml::Diagnostics;
+use measure::number::counted;
 
 const HOSTS: &str = "target.local.hosts";
 const HOST: &str = "target.local.host";
@@ -82,7 +83,11 @@ fn topology(subject: &Subject<'_>, out: &mut Diagnostics) {
         && subject.text(&path("units")) == Some("cores")
         && nodes * each > count * THREADS_OF_CORE_MAX
     {
-        let message = format!("{nodes} node(s) of {each} CPUs do not fit into {count} core(s)");
+        let message = format!(
+            "{} of {each} CPUs each do not fit into {}",
+            counted(nodes, "node"),
+            counted(count, "core")
+        );
         subject.say(
             &cpus,
             message,
@@ -150,7 +155,10 @@ fn racks(subject: &Subject<'_>, out: &mut Diagnostics) {
     };
     let (racks, word) = (tree.items().len() as u64, word.unwrap_or("node"));
     if racks > places {
-        let message = format!("{racks} racks for {places} {word}(s): a rack would be empty");
+        let message = format!(
+            "{racks} racks for {}: a rack would be empty",
+            counted(places, word)
+        );
         subject.say(path, message, None, out);
     }
 }
@@ -182,7 +190,10 @@ fn too_many_copies(
     out: &mut Diagnostics,
 ) {
     if let Some(copies) = copies.filter(|copies| *copies > nodes) {
-        let message = format!("`{path}` is {copies}, but the target has {nodes} node(s)");
+        let message = format!(
+            "`{path}` is {copies}, but the target has {}",
+            counted(nodes, "node")
+        );
         let more = match subject.wrote(HOSTS) {
             true => "raise target.local.hosts, or lower this",
             false => "raise target.local.nodes, or lower this",
@@ -247,8 +258,9 @@ fn memory(subject: &Subject<'_>, out: &mut Diagnostics) {
     let least = cluster::memory_bytes(usize::try_from(nodes).unwrap_or(usize::MAX), heap);
     if memory < least {
         let message = format!(
-            "`{path}` is {}, but {nodes} node(s) with {} of heap take at least {}",
+            "`{path}` is {}, but {} with {} of heap take at least {}",
             human::format_bytes(memory),
+            counted(nodes, "node"),
             human::format_bytes(heap),
             human::bytes_for_people(least)
         );
@@ -270,8 +282,9 @@ fn volume(subject: &Subject<'_>, out: &mut Diagnostics) {
     let data = bytes.saturating_mul(nodes);
     if data >= volume {
         let message = format!(
-            "`{path}` is {} on {nodes} node(s) of a host, whose volume is {}",
+            "`{path}` is {} on {} of a host, whose volume is {}",
             human::format_bytes(bytes),
+            counted(nodes, "node"),
             human::format_bytes(volume)
         );
         let hint = "raise target.local.host.volume: compactions and the commit log come on top";

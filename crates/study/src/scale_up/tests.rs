@@ -162,7 +162,7 @@ fn where_nodes_and_client_run_is_said_once_and_parts_are_whole() {
         ("{count: 2}", "needs `units`"),
         (
             "{cpus: 64, units: cores, count: 2}",
-            "do not fit into 2 core(s)",
+            "do not fit into 2 cores",
         ),
         ("sideways", "topology"),
         (

@@ -2,7 +2,7 @@
 //! costs and what speaks against it. What it says of guests, of heaps and of racks is not of them.
 
 use super::Placement;
-use crate::local::plural;
+use measure::number::counted;
 use topology::{CpuSet, Instance, Plan};
 
 /// Where that is so of the machine itself. To the planner the machine is what nodes may have.
@@ -40,7 +40,7 @@ pub(super) fn of_plan(plan: &Plan, nodes: &[Placement], collector: Option<&str>)
     if plan.warnings.iter().any(|warning| warning.contains(SHARED)) {
         let count = plan.costs.shared_cores;
         let are = if count == 1 { "is" } else { "are" };
-        let cores = plural(count as usize, "core");
+        let cores = counted(count as usize, "core");
         said.push(format!("{cores} {are} shared by several nodes"));
     }
     let split = names(|one| one.cells.iter().any(|cell| cell.nodes.len() > 1));
@@ -70,8 +70,8 @@ fn of_node(instance: &Instance, node: &Placement) -> String {
         "{} has {} of NUMA node {numa}, planned as {} under {}",
         node.confinement.name,
         cpus.unwrap_or_default(),
-        plural(instance.cores.len(), "core"),
-        plural(instance.l3.len(), "L3 group"),
+        counted(instance.cores.len(), "core"),
+        counted(instance.l3.len(), "L3 group"),
     )
 }
 

@@ -104,9 +104,9 @@ fn mistakes_of_faults_are_found_together_and_where_they_stand() {
         expect![[r#"
             s.yaml:8:21: `faults.kind` is `node-pase`; it must be one of 33 that there are
               hint: did you mean `node-pause`?
-            s.yaml:9:47: `faults.where.node` is 4, but the target has 3 node(s)
+            s.yaml:9:47: `faults.where.node` is 4, but the target has 3 nodes
               hint: they are counted from 1
-            s.yaml:10:46: `faults.where.host` is 1, but the target has 0 host(s)
+            s.yaml:10:46: `faults.where.host` is 1, but the target has 0 hosts
               hint: they are counted from 1
             s.yaml:10:55: `faults.for` is `10ms`: the least is 1s
             s.yaml:10:61: `faults` has both `for` and `until`
@@ -165,7 +165,7 @@ fn what_cannot_come_about_on_its_hosts_is_a_mistake() {
         &text,
         &Overrides::default(),
         expect![[r#"
-            s.yaml:9:23: `faults.ha.restart_on` is 24, but the target has 3 host(s)
+            s.yaml:9:23: `faults.ha.restart_on` is 24, but the target has 3 hosts
               hint: they are counted from 1
             s.yaml:9:34: `faults.ha.after` is 24h, and the host is back after 9s
               hint: lengthen `for`, or wait less
@@ -228,7 +228,7 @@ fn who_owns_the_nodes_says_how_they_are_broken_and_is_trusted_first() {
         &trusted(),
         expect![[r#"
         s.yaml:8:7: `target.attach.faults.node-kill`: nodes of our own have a fault of this name
-        s.yaml:13:47: `faults.where.node` is 3, but the target has 2 node(s)
+        s.yaml:13:47: `faults.where.node` is 3, but the target has 2 nodes
           hint: they are counted from 1
         s.yaml:14:20: `faults.kind` is `node-pause`; it must be one of pull-cable, node-kill
     "#]],

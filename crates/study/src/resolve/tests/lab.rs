@@ -151,12 +151,12 @@ fn mistakes_about_hosts_are_said() {
         (
             "local: {hosts: 2, nodes_per_host: 2, racks: [a, b, c]}",
             "",
-            "3 racks for 2 host(s): a rack would be empty",
+            "3 racks for 2 hosts: a rack would be empty",
         ),
         (
             "local: {nodes: 1, racks: [a, b]}",
             "",
-            "2 racks for 1 node(s): a rack would be empty",
+            "2 racks for 1 node: a rack would be empty",
         ),
     ]);
 }
@@ -178,7 +178,7 @@ fn limits_that_cannot_hold_are_said() {
         (
             "local: {hosts: 2, nodes_per_host: 2, heap: 1GiB, host: {memory: 2GiB}}",
             "",
-            "`target.local.host.memory` is 2GiB, but 2 node(s) with 1GiB of heap take at least \
+            "`target.local.host.memory` is 2GiB, but 2 nodes with 1GiB of heap take at least \
              2.9 GiB",
         ),
         (
@@ -189,7 +189,7 @@ fn limits_that_cannot_hold_are_said() {
         (
             "local: {hosts: 2}",
             "keyspace: {replication: 3}",
-            "`keyspace.replication` is 3, but the target has 2 node(s)",
+            "`keyspace.replication` is 3, but the target has 2 nodes",
         ),
     ]);
 }

@@ -83,7 +83,7 @@ fn mistakes_about_data_are_said() {
         (
             volume,
             "data: {load: {bytes_per_node: 512MiB}}",
-            "`data.load.bytes_per_node` is 512MiB on 2 node(s) of a host, whose volume is 1GiB",
+            "`data.load.bytes_per_node` is 512MiB on 2 nodes of a host, whose volume is 1GiB",
         ),
         (
             "local: {}",
