@@ -2,16 +2,17 @@
 //!
 //! The workspace is compiled once: our crates by clippy's compiler, which makes the tests' programs
 //! while it lints. `cargo clippy` before `cargo test` would go through all crates, and those that
-//! they depend on, a second time. The tests that need no Cassandra run before those that do: side
-//! by side, the hosts of the one starved the clients of the other. What fails all the same is run
-//! again alone, see [`again`].
+//! they depend on, a second time. The tests that need no Cassandra mostly wait, and those that do
+//! leave CPUs idle while nodes wait for each other: they run side by side. What one of them starves
+//! of the other is run again alone, see [`again`].
 
 mod again;
 
 use crate::process::{self, cargo};
 use crate::stress::Busy;
 use crate::tree;
-use anyhow::{Context, Result, bail, ensure};
+use again::Failed;
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -94,12 +95,21 @@ fn gate(without_cassandra: bool) -> Result<()> {
     })?;
     step("generated documents", crate::docs::check)?;
     let skips = Skips::new()?;
-    step("tests", || again::workspace(&built_tests()?))?;
+    let slow = built_tests()?;
     if without_cassandra {
         println!("== real Cassandra: left out as asked; `cargo xtask cassandra` runs it");
+        step("tests", || again::workspace(&slow)?.alone())?;
     } else {
-        step("tests on a real Cassandra", || {
-            tests_on_cassandra("cassandra::", 2)
+        step("tests, and those on a real Cassandra", || {
+            std::thread::scope(|scope| {
+                let others = scope.spawn(|| again::workspace(&slow));
+                let on_cassandra = tests_on_cassandra(&slow, "cassandra::", 2);
+                let others = others.join().map_err(|_| anyhow!("running tests panicked"));
+                // Nothing else runs any more.
+                others??.alone()?;
+                on_cassandra?.alone()?;
+                clear_one_node()
+            })
         })?;
     }
     skips.tell()
@@ -175,15 +185,15 @@ pub fn cassandra(options: &CassandraOptions) -> Result<()> {
         Some(name) => format!("cassandra::{name}"),
         None => "cassandra::".to_owned(),
     };
-    tests_on_cassandra(&filter, options.rounds)?;
+    tests_on_cassandra(&built_tests()?, &filter, options.rounds)?.alone()?;
+    clear_one_node()?;
     busy.as_mut().map_or(Ok(()), Busy::still)?;
     skips.tell()
 }
 
-fn tests_on_cassandra(filter: &str, rounds: u32) -> Result<()> {
+fn tests_on_cassandra(tests: &str, filter: &str, rounds: u32) -> Result<Failed> {
     let only = ["--ignored", filter];
-    let tests = built_tests()?;
-    let listed = process::output(&tests, &[&only[..], &["--list"]].concat())?;
+    let listed = process::output(tests, &[&only[..], &["--list"]].concat())?;
     let count = listed
         .lines()
         .filter(|line| line.ends_with(": test"))
@@ -194,8 +204,11 @@ fn tests_on_cassandra(filter: &str, rounds: u32) -> Result<()> {
     }
     let variables = [("JAVA_HOME", quick_java()?), (SOAK, rounds.to_string())];
     let threads = format!("--test-threads={}", threads_count()?);
-    again::program(&tests, &[&only[..], &[&threads]].concat(), &variables)?;
-    clear_one_node()
+    again::program(
+        tests,
+        &[&only[..], &[&threads]].concat(),
+        variables.to_vec(),
+    )
 }
 
 /// Builds all tests, as the gate has done already, and gives the program of [`CASSANDRA_TESTS`].

@@ -13,12 +13,21 @@ const FAILURES_MAX: usize = 3;
 /// Only the program of slow tests has failed, as cargo says it.
 const SLOW: &str = "`-p cassay --test it`";
 
+/// What is to be run again.
+#[derive(Debug, Default)]
+pub struct Failed {
+    program: String,
+    tests: Vec<String>,
+    arguments: Vec<&'static str>,
+    variables: Vec<(&'static str, String)>,
+}
+
 /// Runs the tests of the whole workspace; `slow` is the program of those that drive load.
-pub fn workspace(slow: &str) -> Result<()> {
+pub fn workspace(slow: &str) -> Result<Failed> {
     let all = ["test", "--workspace", "--quiet", "--no-fail-fast"];
     let (said, passed) = process::said(&cargo(), &all, &[], false)?;
     if passed {
-        return Ok(());
+        return Ok(Failed::default());
     }
     let targets = failed_targets(&said);
     ensure!(
@@ -29,34 +38,56 @@ pub fn workspace(slow: &str) -> Result<()> {
             targets => targets.join(", "),
         }
     );
-    alone(slow, &failed_tests(&said), &[], &[])
+    Failed::of(slow, &said, Vec::new(), Vec::new())
 }
 
-/// Runs the tests of one program.
-pub fn program(program: &str, arguments: &[&str], variables: &[(&str, String)]) -> Result<()> {
-    let (said, passed) = process::said(program, arguments, variables, true)?;
-    if passed {
-        return Ok(());
-    }
-    alone(program, &failed_tests(&said), &["--ignored"], variables)
-}
-
-fn alone(
+/// Runs the tests of one program that are ignored elsewhere.
+pub fn program(
     program: &str,
-    failed: &[&str],
     arguments: &[&str],
-    variables: &[(&str, String)],
-) -> Result<()> {
-    if failed.is_empty() || failed.len() > FAILURES_MAX {
-        bail!("{} tests of {program} have failed", failed.len());
+    variables: Vec<(&'static str, String)>,
+) -> Result<Failed> {
+    let (said, passed) = process::said(program, arguments, &variables, true)?;
+    if passed {
+        return Ok(Failed::default());
     }
-    for test in failed {
-        println!("== again, alone: {test}");
-        let exactly = [arguments, &["--exact", test]].concat();
-        process::run_with(program, &exactly, variables)?;
+    Failed::of(program, &said, vec!["--ignored"], variables)
+}
+
+impl Failed {
+    fn of(
+        program: &str,
+        said: &str,
+        arguments: Vec<&'static str>,
+        variables: Vec<(&'static str, String)>,
+    ) -> Result<Failed> {
+        let tests = failed_tests(said);
+        if tests.is_empty() || tests.len() > FAILURES_MAX {
+            bail!("{} tests of {program} have failed", tests.len());
+        }
+        Ok(Failed {
+            program: program.to_owned(),
+            tests: tests.into_iter().map(str::to_owned).collect(),
+            arguments,
+            variables,
+        })
     }
-    println!("== passed ONLY ALONE: {}", failed.join(", "));
-    Ok(())
+
+    /// Runs each of them alone, which nothing else may run beside.
+    ///
+    /// # Errors
+    /// One fails again.
+    pub fn alone(&self) -> Result<()> {
+        for test in &self.tests {
+            println!("== again, alone: {test}");
+            let exactly = [&self.arguments[..], &["--exact", test]].concat();
+            process::run_with(&self.program, &exactly, &self.variables)?;
+        }
+        if !self.tests.is_empty() {
+            println!("== passed ONLY ALONE: {}", self.tests.join(", "));
+        }
+        Ok(())
+    }
 }
 
 /// The tests under the last line `failures:` of a program, where it lists them.

@@ -438,8 +438,8 @@ fn the_plans_of_the_shipped_studies_are_those_of_earlier_versions() {
     assert_eq!(
         plans,
         [
-            7525225569693599709,
-            -7703019157471986388,
+            4007646395761450776,
+            8929443581441196826,
             -4318869822923824369
         ]
     );
