@@ -6,6 +6,7 @@ use crate::mbeans;
 use crate::session::ServerError;
 use crate::snapshot::schema;
 use anyhow::{Context, Result, bail};
+use cql::text::literal;
 use host::{Host, VolumeUse};
 
 /// What a node keeps of a keyspace.
@@ -73,8 +74,10 @@ fn by_virtual_table(
     let mut sum = 0;
     for table in tables {
         let found = session.query(&format!(
-            "SELECT mebibytes FROM system_views.disk_usage WHERE keyspace_name = '{keyspace}' AND \
-             table_name = '{table}'"
+            "SELECT mebibytes FROM system_views.disk_usage WHERE keyspace_name = {} AND \
+             table_name = {}",
+            literal(keyspace),
+            literal(table)
         ));
         let found = match found {
             Err(error) if error.downcast_ref::<ServerError>().is_some() => bail!(

@@ -220,7 +220,7 @@ fn there(cluster: &Cluster, session: &mut Session, keyspace: &str) -> Result<Str
     let replication = found.column("replication").map(|at| row[at].to_string());
     let replication = replication.unwrap_or_default();
     let tables = session.query(&format!(
-        "SELECT table_name FROM system_schema.tables WHERE keyspace_name = '{named}'"
+        "SELECT table_name FROM system_schema.tables WHERE keyspace_name = {named}"
     ))?;
     let names = tables.rows.iter().filter_map(|row| row.first()?.as_str());
     let estimates = cluster.estimates(keyspace)?.unwrap_or_default();

@@ -3,6 +3,7 @@
 use crate::session::Session;
 use anyhow::{Context, Result, bail};
 use cql::Value;
+use cql::text::literal;
 use std::collections::BTreeMap;
 
 /// Tables by name, with their ids.
@@ -40,7 +41,8 @@ pub(crate) fn tables(session: &mut Session, keyspace: &str, wanted: &[&str]) -> 
 pub(super) fn refuse_views(session: &mut Session, keyspace: &str, tables: &Tables) -> Result<()> {
     let cql = format!(
         "SELECT base_table_name, view_name FROM system_schema.views WHERE keyspace_name = \
-         '{keyspace}'"
+         {}",
+        literal(keyspace)
     );
     for row in session.query(&cql)?.rows {
         let text = |index: usize| row.get(index).and_then(Value::as_str).unwrap_or_default();
@@ -61,8 +63,10 @@ pub(super) fn refuse_views(session: &mut Session, keyspace: &str, tables: &Table
 /// The node does not answer.
 pub(super) fn known(session: &mut Session, keyspace: &str) -> Result<Tables> {
     check_keyspace(keyspace)?;
-    let cql =
-        format!("SELECT table_name, id FROM system_schema.tables WHERE keyspace_name = {keyspace}");
+    let cql = format!(
+        "SELECT table_name, id FROM system_schema.tables WHERE keyspace_name = {}",
+        literal(keyspace)
+    );
     let rows = session.query(&cql)?.rows;
     let table = |row: &Vec<Value>| match row.as_slice() {
         [Value::Text(name), Value::Uuid(id) | Value::Timeuuid(id)] => {
@@ -181,9 +185,9 @@ pub(crate) fn compacting(
     keyspace: &str,
     tables: &[&str],
 ) -> Result<Vec<String>> {
-    let keyspace = cql::text::literal(keyspace);
     let cql = format!(
-        "SELECT table_name, compaction FROM system_schema.tables WHERE keyspace_name = '{keyspace}'"
+        "SELECT table_name, compaction FROM system_schema.tables WHERE keyspace_name = {}",
+        literal(keyspace)
     );
     let rows = session.query(&cql)?.rows;
     let may = |row: &&Vec<Value>| {
