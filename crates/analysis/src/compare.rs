@@ -65,33 +65,25 @@ impl Metric {
     }
 }
 
-/// What a comparison says about the contender.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Finding {
-    /// The whole interval is on the better side of 1, and not all inside the margin.
-    Faster,
-    /// The whole interval is on the worse side of 1, and not all inside the margin.
-    Slower,
-    /// Either of these, of runs that were not interleaved: it may be the machine.
-    LooksDifferent,
-    /// The whole interval is inside the margin: any difference is too small to matter.
-    Equivalent,
-    /// None of these: more blocks, or longer ones, are needed.
-    Inconclusive,
+measure::word_enum! {
+    /// What a comparison says about the contender.
+    #[derive(Default)]
+    pub enum Finding {
+        /// The whole interval is on the better side of 1, and not all inside the margin.
+        Faster = "faster",
+        /// The whole interval is on the worse side of 1, and not all inside the margin.
+        Slower = "slower",
+        /// Either of these, of runs that were not interleaved: it may be the machine.
+        LooksDifferent = "looks_different",
+        /// The whole interval is inside the margin: any difference is too small to matter.
+        Equivalent = "equivalent",
+        /// None of these: more blocks, or longer ones, are needed.
+        #[default]
+        Inconclusive = "inconclusive",
+    }
 }
 
 impl Finding {
-    /// The word in records: `faster`, `slower`, `looks_different`, `equivalent`, `inconclusive`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Finding::Faster => "faster",
-            Finding::Slower => "slower",
-            Finding::LooksDifferent => "looks_different",
-            Finding::Equivalent => "equivalent",
-            Finding::Inconclusive => "inconclusive",
-        }
-    }
-
     /// Whether it says that the two differ.
     pub fn is_difference(self) -> bool {
         matches!(
@@ -141,21 +133,24 @@ pub struct Comparison {
     error: Option<LogError>,
 }
 
-/// What a ratio is, of which one side is only known to be at least so large.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Bound {
-    /// The contender's values are lower bounds, or some of them.
-    AtLeast,
-    /// The baseline's are.
-    AtMost,
+measure::word_enum! {
+    /// What a ratio is, of which one side is only known to be at least so large.
+    #[derive(Default)]
+    pub enum Bound {
+        /// The contender's values are lower bounds, or some of them.
+        #[default]
+        AtLeast = "at_least",
+        /// The baseline's are.
+        AtMost = "at_most",
+    }
 }
 
 impl Bound {
-    /// The word in records: `at_least`, `at_most`.
-    pub fn name(self) -> &'static str {
+    /// What stands before a ratio that is only that: `at least `.
+    pub fn before(self) -> String {
         match self {
-            Bound::AtLeast => "at_least",
-            Bound::AtMost => "at_most",
+            Bound::AtLeast => "at least ".to_owned(),
+            Bound::AtMost => "at most ".to_owned(),
         }
     }
 

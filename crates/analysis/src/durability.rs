@@ -98,6 +98,20 @@ pub enum Promise {
     Unknown(String),
 }
 
+measure::word_enum! {
+    /// A [`Promise`] without why.
+    #[derive(Default)]
+    pub enum Promised {
+        /// Every acknowledged write is seen.
+        Kept = "kept",
+        /// Some may be lost, or not be seen.
+        None = "none",
+        /// That cannot be told.
+        #[default]
+        Unknown = "unknown",
+    }
+}
+
 impl Promise {
     /// Why.
     pub fn why(&self) -> &str {
@@ -106,12 +120,12 @@ impl Promise {
         }
     }
 
-    /// The word in records: `kept`, `none`, `unknown`.
-    pub fn name(&self) -> &'static str {
+    /// The same without why.
+    pub fn promised(&self) -> Promised {
         match self {
-            Promise::Kept(_) => "kept",
-            Promise::None(_) => "none",
-            Promise::Unknown(_) => "unknown",
+            Promise::Kept(_) => Promised::Kept,
+            Promise::None(_) => Promised::None,
+            Promise::Unknown(_) => Promised::Unknown,
         }
     }
 }
@@ -326,7 +340,7 @@ mod tests {
                     .collect(),
             };
             let found = promise(&of);
-            assert_eq!(found.name(), expected, "{of:?}: {}", found.why());
+            assert_eq!(found.promised().name(), expected, "{of:?}: {}", found.why());
         }
     }
 

@@ -63,25 +63,15 @@ pub struct Effect {
     pub scaled: f64,
 }
 
-/// Whether two axes interact.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Interaction {
-    /// They do, by more than the margin.
-    Matters,
-    /// If they do, then by less than the margin.
-    Negligible,
-    /// It cannot be told.
-    NotResolved,
-}
-
-impl Interaction {
-    /// The word in records: `matters`, `negligible`, `not_resolved`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Interaction::Matters => "matters",
-            Interaction::Negligible => "negligible",
-            Interaction::NotResolved => "not_resolved",
-        }
+measure::word_enum! {
+    /// Whether two axes interact.
+    pub enum Interaction {
+        /// They do, by more than the margin.
+        Matters = "matters",
+        /// If they do, then by less than the margin.
+        Negligible = "negligible",
+        /// It cannot be told.
+        NotResolved = "not_resolved",
     }
 }
 

@@ -140,31 +140,71 @@ pub struct Noticed {
     pub by: Sign,
 }
 
-/// What a client can notice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sign {
-    /// More lost connections than in any interval before.
-    LostConnections,
-    /// More errors.
-    Errors,
-    /// More retries.
-    Retries,
-    /// Throughput outside of its level.
-    Throughput,
-    /// p99 outside of its level.
-    Latency,
+measure::word_enum! {
+    /// Whether a fault was what it was meant to be.
+    #[derive(Default)]
+    pub enum FaultVerdict {
+        /// Seen broken, and seen whole again.
+        Confirmed = "confirmed",
+        /// Nothing was seen of it, or it did not heal.
+        Mismatch = "mismatch",
+        /// Nobody could look.
+        #[default]
+        Inconclusive = "inconclusive",
+    }
 }
 
-impl Sign {
-    /// As in a record.
-    pub fn name(self) -> &'static str {
-        match self {
-            Sign::LostConnections => "connections_lost",
-            Sign::Errors => "errors",
-            Sign::Retries => "retries",
-            Sign::Throughput => "throughput",
-            Sign::Latency => "p99",
-        }
+measure::word_enum! {
+    /// A step of a fault's course.
+    #[derive(Default)]
+    pub enum FaultStep {
+        /// It waits until it may begin.
+        #[default]
+        Waiting = "waiting",
+        /// What is to be broken was looked at, and is whole.
+        Checked = "checked",
+        /// Its injection begins.
+        Injecting = "injecting",
+        /// What takes a while has done one of its parts.
+        Acted = "acted",
+        /// One of its parts cannot be done.
+        NotActed = "not-acted",
+        /// It was seen whole before it was healed.
+        Back = "back",
+        /// It was seen broken.
+        Seen = "seen",
+        /// It was not seen broken in time.
+        Unseen = "unseen",
+        /// Its healing begins.
+        Healing = "healing",
+        /// It was seen whole again.
+        Whole = "whole",
+        /// It was not seen whole in time.
+        NotWhole = "not-whole",
+        /// What had to be started again was.
+        Restarted = "restarted",
+        /// A task has ended as it should.
+        Done = "done",
+        /// A task has failed.
+        Failed = "failed",
+        /// A task had not ended in time.
+        Unfinished = "unfinished",
+    }
+}
+
+measure::word_enum! {
+    /// What a client can notice.
+    pub enum Sign {
+        /// More lost connections than in any interval before.
+        LostConnections = "connections_lost",
+        /// More errors.
+        Errors = "errors",
+        /// More retries.
+        Retries = "retries",
+        /// Throughput outside of its level.
+        Throughput = "throughput",
+        /// p99 outside of its level.
+        Latency = "p99",
     }
 }
 

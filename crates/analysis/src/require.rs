@@ -4,6 +4,7 @@
 //! that are just met at most 2.5 in 100 are called missed. Where the interval holds the limit, or
 //! where there is no interval, nobody can tell: [`Outcome::Untold`].
 
+use crate::compare::Bound;
 use crate::series;
 use measure::Known;
 
@@ -19,23 +20,26 @@ pub enum Limit {
     AtLeast(f64),
 }
 
-/// What can be said of a requirement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// The whole interval is within the limit.
-    Met,
-    /// The whole interval is beyond it.
-    Missed,
-    /// The interval holds the limit, or there is none.
-    Untold,
+measure::word_enum! {
+    /// What can be said of a requirement.
+    #[derive(Default)]
+    pub enum Outcome {
+        /// The whole interval is within the limit.
+        Met = "met",
+        /// The whole interval is beyond it.
+        Missed = "missed",
+        /// The interval holds the limit, or there is none.
+        #[default]
+        Untold = "untold",
+    }
 }
 
 impl Limit {
-    /// `at_most` or `at_least`.
-    pub fn name(self) -> &'static str {
+    /// Which way it bounds.
+    pub fn bound(self) -> Bound {
         match self {
-            Limit::AtMost(_) => "at_most",
-            Limit::AtLeast(_) => "at_least",
+            Limit::AtMost(_) => Bound::AtMost,
+            Limit::AtLeast(_) => Bound::AtLeast,
         }
     }
 
@@ -60,17 +64,6 @@ impl Limit {
             Limit::AtLeast(limit) if low >= limit => Outcome::Met,
             Limit::AtLeast(limit) if high < limit => Outcome::Missed,
             Limit::AtMost(_) | Limit::AtLeast(_) => Outcome::Untold,
-        }
-    }
-}
-
-impl Outcome {
-    /// `met`, `missed` or `untold`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Outcome::Met => "met",
-            Outcome::Missed => "missed",
-            Outcome::Untold => "untold",
         }
     }
 }

@@ -24,7 +24,7 @@ use crate::compare::{self, Metric, NotCompared};
 use crate::least_squares;
 use crate::series;
 use fits::{Fit, NoBest, NoFit};
-use models::Model;
+pub use models::Model;
 
 /// One number of units in use.
 #[derive(Clone, Debug, Default, PartialEq)]

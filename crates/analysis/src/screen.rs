@@ -22,19 +22,20 @@ const TRIM: f64 = 2.5;
 /// Median to standard deviation, of absolute normal values (1.4826), as Lenth rounds it.
 const MEDIAN_TO_DEVIATION: f64 = 1.5;
 
-/// Which combinations are run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Design {
-    /// 2^(7−4): eight runs, up to seven settings.
-    Eight,
-    /// Plackett and Burman: twelve runs, up to eleven settings.
-    Twelve,
-    /// 2^(8−4): sixteen runs, up to eight settings, main effects clear.
-    Sixteen,
-    /// [`Design::Eight`], then the same with all signs turned.
-    EightFolded,
-    /// [`Design::Twelve`], then the same with all signs turned.
-    TwelveFolded,
+measure::word_enum! {
+    /// Which combinations are run.
+    pub enum Design {
+        /// 2^(7−4): eight runs, up to seven settings.
+        Eight = "2^(7-4)",
+        /// Plackett and Burman: twelve runs, up to eleven settings.
+        Twelve = "Plackett-Burman 12",
+        /// 2^(8−4): sixteen runs, up to eight settings, main effects clear.
+        Sixteen = "2^(8-4)",
+        /// [`Design::Eight`], then the same with all signs turned.
+        EightFolded = "2^(7-4), folded over",
+        /// [`Design::Twelve`], then the same with all signs turned.
+        TwelveFolded = "Plackett-Burman 12, folded over",
+    }
 }
 
 impl Design {
@@ -48,17 +49,6 @@ impl Design {
             (9..=11, false) => Some(Design::Twelve),
             (9..=11, true) => Some(Design::TwelveFolded),
             _ => None,
-        }
-    }
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Design::Eight => "2^(7-4)",
-            Design::Twelve => "Plackett-Burman 12",
-            Design::Sixteen => "2^(8-4)",
-            Design::EightFolded => "2^(7-4), folded over",
-            Design::TwelveFolded => "Plackett-Burman 12, folded over",
         }
     }
 
@@ -157,25 +147,17 @@ pub struct Lenth {
     pub sme: f64,
 }
 
-/// Whether a setting does anything.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Activity {
-    /// Beyond what any effect would come to by chance.
-    Active,
-    /// Beyond what a single one would.
-    Possible,
-    /// Within what chance does.
-    Silent,
-}
-
-impl Activity {
-    /// The word in records: `active`, `possible`, `silent`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Activity::Active => "active",
-            Activity::Possible => "possible",
-            Activity::Silent => "silent",
-        }
+measure::word_enum! {
+    /// Whether a setting does anything.
+    #[derive(Default)]
+    pub enum Activity {
+        /// Beyond what any effect would come to by chance.
+        Active = "active",
+        /// Beyond what a single one would.
+        Possible = "possible",
+        /// Within what chance does.
+        #[default]
+        Silent = "silent",
     }
 }
 

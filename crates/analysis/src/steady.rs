@@ -38,25 +38,15 @@ impl Default for SteadyLimits {
     }
 }
 
-/// What the detector says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SteadyState {
-    /// Go on.
-    Warming,
-    /// A steady state was seen.
-    Detected,
-    /// The limit came first.
-    Forced,
-}
-
-impl SteadyState {
-    /// The word in records: `warming`, `detected`, `forced`.
-    pub fn name(self) -> &'static str {
-        match self {
-            SteadyState::Warming => "warming",
-            SteadyState::Detected => "detected",
-            SteadyState::Forced => "forced",
-        }
+measure::word_enum! {
+    /// What the detector says.
+    pub enum SteadyState {
+        /// Go on.
+        Warming = "warming",
+        /// A steady state was seen.
+        Detected = "detected",
+        /// The limit came first.
+        Forced = "forced",
     }
 }
 

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use store::record::{
     FORMAT, FindingsRecord, JournalEvent, PhaseTimeRecord, PlanRecord, PointRecord, ProbeRecord,
-    SampleRecord, SeriesRecord, TrialFinding, TrialRecord,
+    SampleRecord, SeriesRecord, TrialFinding, TrialRecord, Verdict,
 };
 use store::{RunWriter, TrialWriter, convert};
 use study::settings::Overrides;
@@ -244,7 +244,7 @@ impl Shape {
         let point = |trial: &TrialFinding| PointRecord {
             variant: trial.variant.clone(),
             point: trial.point.clone(),
-            verdict: "valid".to_owned(),
+            verdict: Verdict::Valid,
             blocks: 1,
             trials: vec![trial.index],
             ops_per_s: trial.all.ops_per_s * (1.0 + 0.02 * Chance(self.run).share()),
@@ -254,7 +254,7 @@ impl Shape {
         FindingsRecord {
             format: FORMAT,
             study: plan.study.clone(),
-            verdict: "valid".to_owned(),
+            verdict: Verdict::Valid,
             points: trials.iter().map(point).collect(),
             trials,
             ..FindingsRecord::default()
@@ -292,7 +292,7 @@ fn finding_of(seconds: f64, sums: &[(Times, Times)]) -> TrialFinding {
     TrialFinding {
         started_unix_ns: clock::unix_ns(),
         phase: "measure".to_owned(),
-        verdict: "valid".to_owned(),
+        verdict: Verdict::Valid,
         seconds,
         ops_total: latency.all().count(),
         all: series(&latency, &service),

@@ -196,6 +196,7 @@ fn finished(name: &str, finding: &TrialFinding) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use store::record::Verdict;
 
     #[test]
     fn what_is_left_of_a_load_is_told_by_how_it_went() {
@@ -214,7 +215,7 @@ mod tests {
     #[test]
     fn a_finished_trial_is_one_line() {
         let mut finding = TrialFinding {
-            verdict: "suspect".into(),
+            verdict: Verdict::Suspect,
             reasons: vec!["V12: drift".into(), "V3: near the ceiling".into()],
             ..TrialFinding::default()
         };

@@ -9,109 +9,76 @@ use crate::local::place;
 use crate::spec::{AttachSpec, Target};
 use std::collections::BTreeMap;
 
-/// Something that a plan may need from a target.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Ability {
-    /// Start with other settings: `cassandra.yaml`, heap, JVM options, number of nodes.
-    Provision,
-    /// Restart the nodes in turn with another configuration, the data staying.
-    Restart,
-    /// See the server's own operation counts.
-    OperationCounts,
-    /// Flush memtables and see pending compactions.
-    Settle,
-    /// Keep the data by hard links, and bring it back while the nodes run.
-    Snapshot,
-    /// Bring data back by swapping files while a node is stopped.
-    OfflineRestore,
-    /// Empty the page cache of the data's files.
-    DropPageCache,
-    /// Read and call the MBeans of every node.
-    Mbeans,
-    /// Read memory, threads and collections of each node's JVM.
-    JvmMetrics,
-    /// Read each pause from the collector's log.
-    GcLog,
-    /// Read each node's `/proc`: CPU, memory, disk of the process.
-    ProcessStatistics,
-    /// Read CPU, memory, disk and network of the machine and hosts that nodes live on.
-    HostMetrics,
-    /// Read the nodes' log files.
-    Logs,
-    /// Read all of the nodes' effective settings.
-    Settings,
-    /// Give each host a network of its own.
-    Hosts,
-    /// Add one node more to those of a host.
-    AnotherNode,
-    /// Keep each host to CPUs of its own.
-    CpuSet,
-    /// Limit the CPU time of each host.
-    CpuLimit,
-    /// Limit the memory of each host, page cache included.
-    MemoryLimit,
-    /// Give each host a data volume of stated size.
-    Volume,
-    /// Limit what each host's volume does in a second.
-    DiskLimit,
-    /// Limit the rate of each host's link.
-    LinkRate,
-    /// Delay what goes through each host's link.
-    LinkDelay,
-    /// Lose what goes from one host to another, or to a client.
-    PacketFilter,
-    /// Lose a share of it.
-    PacketLoss,
-    /// Reset connections.
-    Reset,
-    /// Take a volume away, with what was not synced.
-    VolumeOff,
-    /// Make a volume read-only.
-    VolumeReadOnly,
-    /// Let every write to a volume wait.
-    VolumeStalled,
-    /// Change what stands on a volume.
-    VolumeCorrupt,
-    /// Let a part of a volume fail.
-    VolumeErrors,
+measure::word_enum! {
+    /// Something that a plan may need from a target.
+    #[derive(PartialOrd, Ord)]
+    pub enum Ability {
+        /// Start with other settings: `cassandra.yaml`, heap, JVM options, number of nodes.
+        Provision = "provision",
+        /// Restart the nodes in turn with another configuration, the data staying.
+        Restart = "restart",
+        /// See the server's own operation counts.
+        OperationCounts = "operation-counts",
+        /// Flush memtables and see pending compactions.
+        Settle = "settle",
+        /// Keep the data by hard links, and bring it back while the nodes run.
+        Snapshot = "snapshot",
+        /// Bring data back by swapping files while a node is stopped.
+        OfflineRestore = "offline-restore",
+        /// Empty the page cache of the data's files.
+        DropPageCache = "drop-page-cache",
+        /// Read and call the MBeans of every node.
+        Mbeans = "mbeans",
+        /// Read memory, threads and collections of each node's JVM.
+        JvmMetrics = "jvm-metrics",
+        /// Read each pause from the collector's log.
+        GcLog = "gc-log",
+        /// Read each node's `/proc`: CPU, memory, disk of the process.
+        ProcessStatistics = "process-statistics",
+        /// Read CPU, memory, disk and network of the machine and hosts that nodes live on.
+        HostMetrics = "host-metrics",
+        /// Read the nodes' log files.
+        Logs = "logs",
+        /// Read all of the nodes' effective settings.
+        Settings = "settings",
+        /// Give each host a network of its own.
+        Hosts = "hosts",
+        /// Add one node more to those of a host.
+        AnotherNode = "another-node",
+        /// Keep each host to CPUs of its own.
+        CpuSet = "cpu-set",
+        /// Limit the CPU time of each host.
+        CpuLimit = "cpu-limit",
+        /// Limit the memory of each host, page cache included.
+        MemoryLimit = "memory-limit",
+        /// Give each host a data volume of stated size.
+        Volume = "volume",
+        /// Limit what each host's volume does in a second.
+        DiskLimit = "disk-limit",
+        /// Limit the rate of each host's link.
+        LinkRate = "link-rate",
+        /// Delay what goes through each host's link.
+        LinkDelay = "link-delay",
+        /// Lose what goes from one host to another, or to a client.
+        PacketFilter = "packet-filter",
+        /// Lose a share of it.
+        PacketLoss = "packet-loss",
+        /// Reset connections.
+        Reset = "connection-reset",
+        /// Take a volume away, with what was not synced.
+        VolumeOff = "volume-off",
+        /// Make a volume read-only.
+        VolumeReadOnly = "volume-read-only",
+        /// Let every write to a volume wait.
+        VolumeStalled = "volume-stalled",
+        /// Change what stands on a volume.
+        VolumeCorrupt = "volume-corrupt",
+        /// Let a part of a volume fail.
+        VolumeErrors = "volume-errors",
+    }
 }
 
 impl Ability {
-    /// Every ability, in the order of display.
-    pub const ALL: [Ability; 31] = [
-        Ability::Provision,
-        Ability::Restart,
-        Ability::OperationCounts,
-        Ability::Settle,
-        Ability::Snapshot,
-        Ability::OfflineRestore,
-        Ability::DropPageCache,
-        Ability::Mbeans,
-        Ability::JvmMetrics,
-        Ability::GcLog,
-        Ability::ProcessStatistics,
-        Ability::HostMetrics,
-        Ability::Logs,
-        Ability::Settings,
-        Ability::Hosts,
-        Ability::AnotherNode,
-        Ability::CpuSet,
-        Ability::CpuLimit,
-        Ability::MemoryLimit,
-        Ability::Volume,
-        Ability::DiskLimit,
-        Ability::LinkRate,
-        Ability::LinkDelay,
-        Ability::PacketFilter,
-        Ability::PacketLoss,
-        Ability::Reset,
-        Ability::VolumeOff,
-        Ability::VolumeReadOnly,
-        Ability::VolumeStalled,
-        Ability::VolumeCorrupt,
-        Ability::VolumeErrors,
-    ];
-
     /// What can be done with volumes of hosts, where they have some.
     pub(crate) const OF_VOLUMES: [Ability; 5] = [
         Ability::VolumeOff,
@@ -120,43 +87,6 @@ impl Ability {
         Ability::VolumeCorrupt,
         Ability::VolumeErrors,
     ];
-
-    /// Short name, as in a study and in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Ability::Provision => "provision",
-            Ability::Restart => "restart",
-            Ability::OperationCounts => "operation-counts",
-            Ability::Settle => "settle",
-            Ability::Snapshot => "snapshot",
-            Ability::OfflineRestore => "offline-restore",
-            Ability::DropPageCache => "drop-page-cache",
-            Ability::Mbeans => "mbeans",
-            Ability::JvmMetrics => "jvm-metrics",
-            Ability::GcLog => "gc-log",
-            Ability::ProcessStatistics => "process-statistics",
-            Ability::HostMetrics => "host-metrics",
-            Ability::Logs => "logs",
-            Ability::Settings => "settings",
-            Ability::Hosts => "hosts",
-            Ability::AnotherNode => "another-node",
-            Ability::CpuSet => "cpu-set",
-            Ability::CpuLimit => "cpu-limit",
-            Ability::MemoryLimit => "memory-limit",
-            Ability::Volume => "volume",
-            Ability::DiskLimit => "disk-limit",
-            Ability::LinkRate => "link-rate",
-            Ability::LinkDelay => "link-delay",
-            Ability::PacketFilter => "packet-filter",
-            Ability::PacketLoss => "packet-loss",
-            Ability::Reset => "connection-reset",
-            Ability::VolumeOff => "volume-off",
-            Ability::VolumeReadOnly => "volume-read-only",
-            Ability::VolumeStalled => "volume-stalled",
-            Ability::VolumeCorrupt => "volume-corrupt",
-            Ability::VolumeErrors => "volume-errors",
-        }
-    }
 
     /// Whether hosts need volumes of their own for it.
     pub fn is_of_volumes(self) -> bool {

@@ -16,28 +16,18 @@ use std::net::{IpAddr, UdpSocket};
 use std::path::{Path, PathBuf};
 use topology::Machine;
 
-/// How a setting is to be taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
-    /// It costs performance or stability, or loses something.
-    Warning,
-    /// Another value is recommended; it matters for some.
-    Advice,
-    /// It could not be seen.
-    NotTold,
-    /// As it should be.
-    Ok,
-}
-
-impl Level {
-    /// In a word.
-    pub fn name(self) -> &'static str {
-        match self {
-            Level::Warning => "warning",
-            Level::Advice => "advice",
-            Level::NotTold => "not told",
-            Level::Ok => "ok",
-        }
+measure::word_enum! {
+    /// How a setting is to be taken.
+    #[derive(PartialOrd, Ord)]
+    pub enum Level {
+        /// It costs performance or stability, or loses something.
+        Warning = "warning",
+        /// Another value is recommended; it matters for some.
+        Advice = "advice",
+        /// It could not be seen.
+        NotTold = "not told",
+        /// As it should be.
+        Ok = "ok",
     }
 }
 

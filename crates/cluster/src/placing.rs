@@ -44,44 +44,21 @@ pub struct PartUsed {
     pub sockets: u32,
 }
 
-/// A rule by which nodes are placed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Placing {
-    /// Nothing is said to the kernel: nodes run where it puts them.
-    #[default]
-    None,
-    /// As in a guest that is shown a socket for each of its vCPUs, which is what vSphere 7 does
-    /// by default: nobody knows what is near to what. Threads run anywhere, memory is interleaved
-    /// over all NUMA nodes, and the JVM counts the CPUs that it was given.
-    OneSocketPerVcpu,
-    /// Each node has a home: the NUMA nodes that the planner gives it. It runs on all their CPUs,
-    /// beside others, and has its memory there.
-    Auto,
-    /// Each node has CPUs of its own, as the planner places them, and memory beside them.
-    Pinned,
-}
-
-impl Placing {
-    /// Every rule.
-    pub const ALL: [Placing; 4] = [
-        Placing::None,
-        Placing::OneSocketPerVcpu,
-        Placing::Auto,
-        Placing::Pinned,
-    ];
-
-    /// As in a study.
-    pub fn name(self) -> &'static str {
-        match self {
-            Placing::None => "none",
-            Placing::OneSocketPerVcpu => "one-socket-per-vcpu",
-            Placing::Auto => "auto",
-            Placing::Pinned => "pinned",
-        }
-    }
-
-    /// The rule of a name.
-    pub fn of_name(name: &str) -> Option<Placing> {
-        Placing::ALL.into_iter().find(|one| one.name() == name)
+measure::word_enum! {
+    /// A rule by which nodes are placed.
+    #[derive(Default)]
+    pub enum Placing {
+        /// Nothing is said to the kernel: nodes run where it puts them.
+        #[default]
+        None = "none",
+        /// As in a guest that is shown a socket for each of its vCPUs, which is what vSphere 7 does
+        /// by default: nobody knows what is near to what. Threads run anywhere, memory is
+        /// interleaved over all NUMA nodes, and the JVM counts the CPUs that it was given.
+        OneSocketPerVcpu = "one-socket-per-vcpu",
+        /// Each node has a home: the NUMA nodes that the planner gives it. It runs on all their
+        /// CPUs, beside others, and has its memory there.
+        Auto = "auto",
+        /// Each node has CPUs of its own, as the planner places them, and memory beside them.
+        Pinned = "pinned",
     }
 }

@@ -111,69 +111,34 @@ impl LocalSpec {
     }
 }
 
-/// Who may connect to a cluster of ours.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Authentication {
-    /// Every user of this machine.
-    #[default]
-    None,
-    /// Who has the password of the one role that we make; it is in a file of the cluster's folder.
-    Password,
-}
-
-impl Authentication {
-    /// As in a study.
-    pub fn name(self) -> &'static str {
-        match self {
-            Authentication::None => "none",
-            Authentication::Password => "password",
-        }
-    }
-
-    /// The authentication of a name in a study.
-    pub fn of_name(name: &str) -> Option<Authentication> {
-        let all = [Authentication::None, Authentication::Password];
-        all.into_iter().find(|one| one.name() == name)
+measure::word_enum! {
+    /// Who may connect to a cluster of ours.
+    #[derive(Default)]
+    pub enum Authentication {
+        /// Every user of this machine.
+        #[default]
+        None = "none",
+        /// Who has the password of the one role that we make; it is in a file of the cluster's
+        /// folder.
+        Password = "password",
     }
 }
 
-/// Garbage collectors of the JVM.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Collector {
-    /// `-XX:+UseG1GC`
-    G1,
-    /// `-XX:+UseZGC`
-    Z,
-    /// `-XX:+UseShenandoahGC`: not in every build of the JDK.
-    Shenandoah,
-    /// `-XX:+UseParallelGC`
-    Parallel,
+measure::word_enum! {
+    /// Garbage collectors of the JVM.
+    pub enum Collector {
+        /// `-XX:+UseG1GC`
+        G1 = "g1",
+        /// `-XX:+UseZGC`
+        Z = "zgc",
+        /// `-XX:+UseShenandoahGC`: not in every build of the JDK.
+        Shenandoah = "shenandoah",
+        /// `-XX:+UseParallelGC`
+        Parallel = "parallel",
+    }
 }
 
 impl Collector {
-    /// Every collector.
-    pub const ALL: [Collector; 4] = [
-        Collector::G1,
-        Collector::Z,
-        Collector::Shenandoah,
-        Collector::Parallel,
-    ];
-
-    /// As in a study.
-    pub fn name(self) -> &'static str {
-        match self {
-            Collector::G1 => "g1",
-            Collector::Z => "zgc",
-            Collector::Shenandoah => "shenandoah",
-            Collector::Parallel => "parallel",
-        }
-    }
-
-    /// The collector of a name in a study.
-    pub fn of_name(name: &str) -> Option<Collector> {
-        Collector::ALL.into_iter().find(|one| one.name() == name)
-    }
-
     /// The JVM's flag that chooses it.
     pub(crate) fn flag(self) -> &'static str {
         match self {

@@ -176,6 +176,7 @@ pub fn left(study: &Study, plan: &Plan, finished: &BTreeMap<usize, TrialFinding>
 mod tests {
     use super::*;
     use analysis::procedure::Answer;
+    use store::record::Verdict;
     use study::plan::plan;
     use study::resolve::resolve;
     use study::settings::Overrides;
@@ -193,7 +194,7 @@ mod tests {
         let mut finding = TrialFinding {
             point: crate::record::point_record(Some(trial.point)),
             role: crate::record::role_name(trial.role),
-            verdict: "valid".to_owned(),
+            verdict: Verdict::Valid,
             ..TrialFinding::default()
         };
         finding.all.latency_ms.p99 = trial.point.value().into();
@@ -266,7 +267,7 @@ mod tests {
             index: trial.index,
             variant: ["a", "b"][trial.variant].to_owned(),
             block: trial.block,
-            verdict: "valid".to_owned(),
+            verdict: Verdict::Valid,
             point: crate::record::point_record(Some(trial.point)),
             ..TrialFinding::default()
         };
@@ -363,7 +364,7 @@ mod tests {
                     let mut found = known(&trial, 0.05);
                     // Of three pairs, one is left.
                     if turn.block < 2 && turn.variant == 1 {
-                        found.verdict = "invalid".to_owned();
+                        found.verdict = store::record::Verdict::Invalid;
                     }
                     histories.note(&trial, Some(&found));
                 }
@@ -381,7 +382,7 @@ mod tests {
                 let ask = Ask::probe(Point::Threads(4));
                 let trial = turn.at(ask, &study.variants[turn.variant].settings);
                 TrialFinding {
-                    verdict: "invalid".to_owned(),
+                    verdict: Verdict::Invalid,
                     ..known(&trial, 0.05)
                 }
             })

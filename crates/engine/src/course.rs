@@ -8,7 +8,7 @@ use load::{Flow, Limit, Window};
 use measure::Summed;
 use measure::clock::SECOND_NS;
 use std::time::Duration;
-use store::record::WarmupRecord;
+use store::record::{WarmupEnd, WarmupRecord};
 use study::plan::PhaseKind;
 use study::settings::{Settings, Warmup};
 
@@ -100,13 +100,14 @@ impl Course {
     /// How the warm-up went.
     pub fn warmup_record(&self) -> WarmupRecord {
         let steady = match (self.warmup_count, self.ended) {
-            (Some(_), _) => "fixed",
-            (None, Some(how)) => how.name(),
-            (None, None) => SteadyState::Warming.name(),
+            (Some(_), _) => WarmupEnd::Fixed,
+            (None, Some(SteadyState::Detected)) => WarmupEnd::Detected,
+            (None, Some(SteadyState::Forced)) => WarmupEnd::Forced,
+            (None, Some(SteadyState::Warming) | None) => WarmupEnd::Warming,
         };
         WarmupRecord {
             seconds: self.warmup_s,
-            steady: steady.to_owned(),
+            steady,
         }
     }
 }
@@ -338,7 +339,8 @@ mod tests {
     /// Four equal seconds were a "steady state" where the limit was five.
     #[test]
     fn no_steady_state_is_seen_in_less_time_than_it_takes() {
-        for (limit, ended_after, how) in [(5, 4, "forced"), (30, 10, "detected")] {
+        for (limit, ended_after, how) in [(5, 4, WarmupEnd::Forced), (30, 10, WarmupEnd::Detected)]
+        {
             let window = format!("{{warmup_max: {limit}s}}");
             let mut course = Course::new(&settings(&window), Duration::ZERO);
             let mut index = 0;
@@ -348,10 +350,7 @@ mod tests {
                 course.see(&summed(interval));
                 index += 1;
             }
-            assert_eq!(
-                (index, course.warmup_record().steady.as_str()),
-                (ended_after, how)
-            );
+            assert_eq!((index, course.warmup_record().steady), (ended_after, how));
         }
     }
 
@@ -366,6 +365,6 @@ mod tests {
         }
         // The third second begins no sooner than the word is there, and is the last one allowed.
         assert_eq!(flows, [Flow::Continue, Flow::Measure(60)]);
-        assert_eq!(course.warmup_record().steady, "forced");
+        assert_eq!(course.warmup_record().steady, WarmupEnd::Forced);
     }
 }

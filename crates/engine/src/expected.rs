@@ -108,6 +108,7 @@ fn metric(study: &Study) -> Metric {
 mod tests {
     use super::*;
     use store::record::TrialFinding;
+    use store::record::Verdict;
     use study::resolve::resolve;
     use study::settings::Overrides;
 
@@ -126,7 +127,7 @@ mod tests {
                 variant: variant.into(),
                 point: [("threads".to_owned(), 8.0)].into(),
                 block,
-                verdict: "valid".into(),
+                verdict: Verdict::Valid,
                 ..TrialFinding::default()
             };
             finding.all.ops_per_s = ops;

@@ -1,10 +1,10 @@
 //! What a trial found, as far as a procedure decides by it.
 
-use crate::summary::{is_saturated, verdict_of};
+use crate::summary::is_saturated;
 use analysis::procedure::{Found, Judged, Measured, Percentiles};
 use analysis::rules::Verdict;
 use measure::Known;
-use store::record::{QuantilesRecord, TrialFinding};
+use store::record::{Outcome, QuantilesRecord, TrialFinding};
 use study::settings::Settings;
 
 /// A rule, what its failure means, and what that makes of a trial.
@@ -39,7 +39,7 @@ pub fn found(settings: &Settings, finding: &TrialFinding) -> Found {
         error_share: failed as f64 / attempts.max(1) as f64,
         shortfall: shortfall(settings, finding, failed),
         is_saturated: is_saturated(finding),
-        pending_grew: result_of(finding, "V10") == Some("warn"),
+        pending_grew: result_of(finding, "V10") == Some(Outcome::Warn),
         pending_at_end: finding.pending_compactions,
         judged: judged(finding),
     }
@@ -74,18 +74,18 @@ fn percentiles(record: &QuantilesRecord) -> Percentiles {
     }
 }
 
-fn result_of<'f>(finding: &'f TrialFinding, rule: &str) -> Option<&'f str> {
+fn result_of(finding: &TrialFinding, rule: &str) -> Option<Outcome> {
     let of = finding.rules.iter().find(|one| one.rule == rule);
-    of.map(|one| one.result.as_str())
+    of.map(|one| one.result)
 }
 
 /// Whose doing it is that a trial is invalid. A client that cannot offer what is asked for says
 /// nothing of the target, whatever else went wrong.
 fn judged(finding: &TrialFinding) -> Judged {
-    if verdict_of(&finding.verdict) != Verdict::Invalid {
+    if finding.verdict != Verdict::Invalid {
         return Judged::Fair;
     }
-    let failed = |rule: &&Excuse| result_of(finding, rule.0) == Some("fail");
+    let failed = |rule: &&Excuse| result_of(finding, rule.0) == Some(Outcome::Fail);
     if let Some((rule, words, judged)) = NOT_OF_TARGET.iter().find(failed) {
         return judged(format!("{words} ({rule})"));
     }
@@ -110,7 +110,7 @@ mod tests {
 
     fn at_rate(ops_per_s: f64) -> TrialFinding {
         let mut finding = TrialFinding {
-            verdict: "valid".to_owned(),
+            verdict: Verdict::Valid,
             seconds: 10.0,
             ..TrialFinding::default()
         };
@@ -141,11 +141,11 @@ mod tests {
         let judged = |fails: &[&str]| {
             let rule = |name: &&str| RuleRecord {
                 rule: (*name).to_owned(),
-                result: "fail".to_owned(),
+                result: Outcome::Fail,
                 detail: "d".to_owned(),
             };
             let finding = TrialFinding {
-                verdict: "invalid".to_owned(),
+                verdict: Verdict::Invalid,
                 reasons: vec!["r".to_owned()],
                 rules: fails.iter().map(rule).collect(),
                 ..at_rate(1000.0)

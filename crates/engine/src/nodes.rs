@@ -259,7 +259,7 @@ fn proof_record(proof: Proof) -> ProofRecord {
         effective: shown.to_owned(),
         source: proof.source.to_owned(),
         holds: proof.effect.is_proved(),
-        outcome: outcome.name().to_owned(),
+        outcome: Some(outcome),
         why: match proof.effect {
             Effect::NotShown(why) => why,
             _ => String::new(),

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 use store::record::{
-    AxisRecord, CombinationsRecord, EstimateRecord, FORMAT, LeastRecord, OverridesRecord,
+    AxisRecord, CombinationsRecord, EstimateRecord, FORMAT, LeastRecord, Order, OverridesRecord,
     PhaseRecord, PlanRecord, PlannedFaultRecord, PrimaryRecord, RepeatRecord, RequestRecord,
     ResolvedRecord, TrialRecord,
 };
@@ -46,8 +46,8 @@ pub fn plan_record(study: &Study, plan: &Plan, cassay: &str) -> PlanRecord {
 fn resolved(study: &Study, plan: &Plan) -> ResolvedRecord {
     let variants = study.variants.iter();
     let order = match study.repeat.interleaved {
-        true => "interleaved",
-        false => "sequential",
+        true => Order::Interleaved,
+        false => Order::Sequential,
     };
     let metric = match study.primary.metric {
         PrimaryMetric::Auto => "auto",

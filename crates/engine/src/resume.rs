@@ -9,8 +9,9 @@ use analysis::Finding;
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use store::record::{AddedRecord, ComparisonRecord, FORMAT, FindingsRecord};
-use store::record::{JournalEvent, TrialFinding};
+use store::record::{
+    AddedRecord, ComparisonRecord, FORMAT, FindingsRecord, JournalEvent, TrialFinding,
+};
 use store::{Damage, RunWriter, Salvaged};
 use study::plan::Plan;
 use study::resolve::{StudyError, resolve};
@@ -166,5 +167,5 @@ impl Interrupted {
 }
 
 fn is_answered(comparison: &ComparisonRecord) -> bool {
-    comparison.verdict != Finding::Inconclusive.name()
+    comparison.verdict != Finding::Inconclusive
 }

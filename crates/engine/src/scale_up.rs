@@ -3,6 +3,7 @@
 
 use crate::summary::too_few_blocks;
 use analysis::curves::Peak;
+use analysis::rules::Verdict;
 use analysis::scale_up::fits::{Coefficient, Fit, NoFit, rivals};
 use analysis::scale_up::models::Model;
 use analysis::scale_up::{
@@ -12,7 +13,7 @@ use analysis::{Looks, Metric};
 use measure::number::significant;
 use store::record::{
     CoefficientRecord, EfficiencyRecord, ImprovementRecord, ScaleBoundRecord, ScaleFitRecord,
-    ScalePeakRecord, ScalePointRecord, ScaleRatioRecord, ScaleUpRecord,
+    ScalePeakRecord, ScalePointRecord, ScaleRatioRecord, ScaleUpRecord, WithoutPeak,
 };
 
 /// What all arms of a study have in common.
@@ -88,7 +89,7 @@ pub struct Measured {
     /// Name of its variant.
     pub variant: String,
     /// The verdict over its trials.
-    pub verdict: String,
+    pub verdict: Verdict,
     /// Why none of its trials may be used, if that is known; else empty.
     pub missing: String,
     /// Whether the highest load that was offered did most.
@@ -259,7 +260,7 @@ fn point(setting: &Setting, measured: &Measured, scaled: &Scaled) -> ScalePointR
         ops_per_s_ci95: setting.ends(scaled.ops_per_s_ci95),
         speed_up: setting.told(scaled.speed_up).0,
         efficiency,
-        verdict: measured.verdict.clone(),
+        verdict: measured.verdict,
         missing,
     }
 }
@@ -287,12 +288,11 @@ fn fit(
     found: &ScaleUp,
     (model, fit): &(Model, Result<Fit, NoFit>),
 ) -> ScaleFitRecord {
-    let name = model.name().to_owned();
     let fit = match fit {
         Ok(fit) => fit,
         Err(why) => {
             return ScaleFitRecord {
-                model: name,
+                model: *model,
                 refused: why.words(),
                 ..ScaleFitRecord::default()
             };
@@ -310,16 +310,16 @@ fn fit(
                 units_ci95,
                 ops_per_s,
             };
-            (Some(peak), "")
+            (Some(peak), None)
         }
-        Some(Peak::First { .. }) => (None, "first"),
-        Some(Peak::Untold) => (None, "untold"),
-        Some(Peak::Beyond) => (None, "beyond"),
-        None => (None, "none"),
+        Some(Peak::First { .. }) => (None, Some(WithoutPeak::First)),
+        Some(Peak::Untold) => (None, Some(WithoutPeak::Untold)),
+        Some(Peak::Beyond) => (None, Some(WithoutPeak::Beyond)),
+        None => (None, Some(WithoutPeak::None)),
     };
     let near = found.best.map(|best| rivals(&found.fits, best));
     ScaleFitRecord {
-        model: name,
+        model: *model,
         refused: String::new(),
         best: found.best == Ok(*model),
         near_best: near.is_ok_and(|near| near.contains(model)),
@@ -335,7 +335,7 @@ fn fit(
         left_out_off: fit.left_out_off,
         aicc: fit.aicc,
         peak,
-        without_peak: without_peak.to_owned(),
+        without_peak,
     }
 }
 
@@ -372,7 +372,7 @@ mod tests {
                     .collect(),
             },
             variant: format!("units-{units}"),
-            verdict: "valid".to_owned(),
+            verdict: Verdict::Valid,
             missing: String::new(),
             is_last: false,
             grid: None,
@@ -441,7 +441,7 @@ mod tests {
                 .into(),
         };
         let made = record(&setting(), &arm, None);
-        assert_eq!(made.fits[1].without_peak, "first");
+        assert_eq!(made.fits[1].without_peak, Some(WithoutPeak::First));
         let text = serde_json::to_string(&made).unwrap();
         let again: ScaleUpRecord = serde_json::from_str(&text).unwrap();
         assert_eq!(again.sentences, made.sentences);

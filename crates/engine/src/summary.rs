@@ -87,7 +87,7 @@ pub fn findings(
     FindingsRecord {
         format: FORMAT,
         study: study.name.clone(),
-        verdict: verdict.name().to_owned(),
+        verdict,
         reasons,
         answer,
         faults: faults_of(&trials),
@@ -123,7 +123,7 @@ fn verdict_and_reasons(
 ) -> (Verdict, Vec<String>) {
     let verdict = match stopped {
         Some(_) => Verdict::Invalid,
-        None => Verdict::worst(believed.iter().map(|trial| verdict_of(&trial.verdict))),
+        None => Verdict::worst(believed.iter().map(|trial| trial.verdict)),
     };
     let mut reasons: Vec<String> = stopped
         .map(|why| format!("the run stopped before its plan did: {why}"))
@@ -157,17 +157,9 @@ fn once_each(trials: &[TrialFinding]) -> Vec<TrialFinding> {
     once
 }
 
-/// The verdict of a record; what is not known is not to be believed.
-pub fn verdict_of(name: &str) -> Verdict {
-    [Verdict::Valid, Verdict::Suspect]
-        .into_iter()
-        .find(|verdict| verdict.name() == name)
-        .unwrap_or(Verdict::Invalid)
-}
-
 /// Whether the findings of a run may be believed: its verdict is valid or suspect.
 pub fn may_be_believed(findings: &FindingsRecord) -> bool {
-    verdict_of(&findings.verdict) != Verdict::Invalid
+    findings.verdict != Verdict::Invalid
 }
 
 /// Whether a requirement was missed.
@@ -302,7 +294,7 @@ pub fn point_words(point: &BTreeMap<String, f64>) -> String {
 }
 
 fn usable(trial: &TrialFinding) -> bool {
-    verdict_of(&trial.verdict) != Verdict::Invalid
+    trial.verdict != Verdict::Invalid
 }
 
 /// What the times of all trials do not tell: operations that were tried again or twice, or whose

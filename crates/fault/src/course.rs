@@ -2,6 +2,7 @@
 
 use crate::look::{self, Look};
 use crate::{By, Fault, Hit, Kind, Length, Options, Work, World, ring};
+use analysis::recovery::{FaultStep, FaultVerdict};
 use host::{Seen, Sight};
 use std::time::Duration;
 
@@ -35,36 +36,13 @@ const UNSEEN_MAX: Duration = Duration::from_secs(30);
 /// How soon it has to show what something left behind that is over.
 const LEFT_WITHIN: Duration = Duration::from_secs(10);
 
-/// Whether a fault was what it was meant to be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// Seen broken, and seen whole again.
-    Confirmed,
-    /// Nothing was seen of it, or it did not heal.
-    Mismatch,
-    /// Nobody could look.
-    Inconclusive,
-}
-
-impl Verdict {
-    /// The word in records: `confirmed`, `mismatch`, `inconclusive`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Verdict::Confirmed => "confirmed",
-            Verdict::Mismatch => "mismatch",
-            Verdict::Inconclusive => "inconclusive",
-        }
-    }
-}
-
 /// One thing of its course.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
     /// When, monotonic clock.
     pub at_ns: u64,
-    /// `waiting`, `checked`, `injecting`, `seen`, `unseen`, `healing`, `whole` or `not-whole`; of
-    /// what takes a while also `acted`, `done`, `failed` or `unfinished`.
-    pub what: &'static str,
+    /// What it is of the course.
+    pub what: FaultStep,
     /// What was seen.
     pub words: String,
 }
@@ -82,16 +60,16 @@ pub struct Outcome {
 
 impl Outcome {
     /// Seen and healed, or not.
-    pub fn verdict(&self) -> Verdict {
+    pub fn verdict(&self) -> FaultVerdict {
         match (self.seen, self.whole) {
-            (Some(true), true) => Verdict::Confirmed,
-            (None, true) => Verdict::Inconclusive,
-            _ => Verdict::Mismatch,
+            (Some(true), true) => FaultVerdict::Confirmed,
+            (None, true) => FaultVerdict::Inconclusive,
+            _ => FaultVerdict::Mismatch,
         }
     }
 
     /// When a step of its course was, monotonic clock; none if it never came.
-    pub fn at_ns(&self, what: &str) -> Option<u64> {
+    pub fn at_ns(&self, what: FaultStep) -> Option<u64> {
         let step = self.steps.iter().find(|step| step.what == what);
         step.map(|step| step.at_ns)
     }
@@ -153,7 +131,7 @@ pub fn run(
 }
 
 impl Course<'_> {
-    fn say(&mut self, what: &'static str, words: String) {
+    fn say(&mut self, what: FaultStep, words: String) {
         let at_ns = self.world.now_ns();
         self.steps.push(Step { at_ns, what, words });
         (self.tell)(&self.steps[self.steps.len() - 1]);
@@ -162,14 +140,17 @@ impl Course<'_> {
     fn run(&mut self, planned: Duration) -> (Option<bool>, bool) {
         let before = self.before();
         if !is_ready(&before) {
-            self.say("unseen", format!("not done: before it, {}", before.words));
+            self.say(
+                FaultStep::Unseen,
+                format!("not done: before it, {}", before.words),
+            );
             return (before.whole.and(Some(false)), true);
         }
-        self.say("checked", before.words);
-        self.say("injecting", self.kind.what.to_owned());
+        self.say(FaultStep::Checked, before.words);
+        self.say(FaultStep::Injecting, self.kind.what.to_owned());
         let within = self.armed(planned);
         if let Err(error) = self.fault.inject(self.world, within) {
-            self.say("unseen", format!("it cannot be done: {error:#}"));
+            self.say(FaultStep::Unseen, format!("it cannot be done: {error:#}"));
             return (Some(false), self.heal());
         }
         let seen = match self.kind.length.works() {
@@ -200,7 +181,10 @@ impl Course<'_> {
                 return look;
             }
             if !waits {
-                self.say("waiting", format!("until it is whole: {}", look.words));
+                self.say(
+                    FaultStep::Waiting,
+                    format!("until it is whole: {}", look.words),
+                );
                 waits = true;
             }
             if self.world.wait(POLL) {
@@ -248,14 +232,14 @@ impl Course<'_> {
         loop {
             let look = self.fault.look(self.world, silence);
             if look.broken == Some(true) {
-                self.say("seen", look.words);
+                self.say(FaultStep::Seen, look.words);
                 if self.kind.length == Length::Stated {
                     self.hold(injected_ns, planned);
                 }
                 return Some(true);
             }
             if self.world.wait(POLL) {
-                self.say("unseen", look.words);
+                self.say(FaultStep::Unseen, look.words);
                 return look.broken;
             }
         }
@@ -273,21 +257,21 @@ impl Course<'_> {
             }
             match self.fault.proceed(self.world) {
                 Ok(Work::Going) => {}
-                Ok(Work::Did(words)) => self.say("acted", words),
+                Ok(Work::Did(words)) => self.say(FaultStep::Acted, words),
                 Ok(Work::Done(words)) => return self.left(&words, is_seen, planned),
                 Err(error) => {
-                    self.say("failed", format!("{error:#}"));
+                    self.say(FaultStep::Failed, format!("{error:#}"));
                     return Some(false);
                 }
             }
             let look = self.fault.look(self.world, silence);
             if look.broken == Some(true) && !is_seen {
                 is_seen = true;
-                self.say("seen", look.words.clone());
+                self.say(FaultStep::Seen, look.words.clone());
             }
             if self.world.wait(POLL) {
                 let words = format!("it was not over in time: {}", look.words);
-                self.say("unfinished", words);
+                self.say(FaultStep::Unfinished, words);
                 return if is_seen { Some(true) } else { look.broken };
             }
         }
@@ -306,10 +290,10 @@ impl Course<'_> {
             }
             match (is_left, is_seen) {
                 (true, true) => {}
-                (true, false) => self.say("seen", look.words.clone()),
-                (false, _) => self.say("unseen", look.words.clone()),
+                (true, false) => self.say(FaultStep::Seen, look.words.clone()),
+                (false, _) => self.say(FaultStep::Unseen, look.words.clone()),
             }
-            self.say("done", format!("{words}: {}", look.words));
+            self.say(FaultStep::Done, format!("{words}: {}", look.words));
             if is_left && self.kind.length == Length::Staged {
                 while !self.world.wait(planned) {}
             }
@@ -327,13 +311,15 @@ impl Course<'_> {
             }
             let within = self.armed(planned);
             match self.fault.act(self.world, within) {
-                Ok(words) => self.say("acted", words),
-                Err(error) => self.say("not-acted", format!("it cannot be done: {error:#}")),
+                Ok(words) => self.say(FaultStep::Acted, words),
+                Err(error) => {
+                    self.say(FaultStep::NotActed, format!("it cannot be done: {error:#}"))
+                }
             }
             loop {
                 let look = self.fault.look(self.world, SILENCE);
                 if look.whole == Some(true) {
-                    self.say("back", look.words);
+                    self.say(FaultStep::Back, look.words);
                     break;
                 }
                 if self.world.wait(POLL) {
@@ -347,10 +333,10 @@ impl Course<'_> {
     /// Heals, and looks until it shows. Nodes that have not come back by themselves are started
     /// again, as an operator would: some stop themselves for good when they meet what was broken.
     fn heal(&mut self) -> bool {
-        self.say("healing", "what was done is undone".to_owned());
+        self.say(FaultStep::Healing, "what was done is undone".to_owned());
         let (steps, tell) = (&mut self.steps, &mut self.tell);
         let healed = self.fault.heal(self.world, &mut |at_ns, words| {
-            let what = "acted";
+            let what = FaultStep::Acted;
             steps.push(Step { at_ns, what, words });
             tell(&steps[steps.len() - 1]);
         });
@@ -364,20 +350,23 @@ impl Course<'_> {
                 let early = "; its agent had healed it by itself";
                 let early = if mended.by_itself { early } else { "" };
                 let became = mended.became.map(|became| format!("; {became}"));
-                self.say("whole", look.words + early + &became.unwrap_or_default());
+                self.say(
+                    FaultStep::Whole,
+                    look.words + early + &became.unwrap_or_default(),
+                );
                 return true;
             }
             let is_late = self.world.now_ns() >= until_ns && !self.fault.is_healing(self.world);
             if is_late || healed.is_err() || host::process::is_interrupted() {
                 let why = healed.as_ref().err();
                 let why = why.map(|error| format!("; healing failed: {error:#}"));
-                self.say("not-whole", look.words + &why.unwrap_or_default());
+                self.say(FaultStep::NotWhole, look.words + &why.unwrap_or_default());
                 return false;
             }
             let ours = self.fault.is_ours().then(|| self.hit.nodes(self.world));
             for node in ours.unwrap_or_default() {
                 if let Some(words) = revival.revive(node, self.world) {
-                    self.say("restarted", words);
+                    self.say(FaultStep::Restarted, words);
                 }
             }
             self.world.wait(POLL);

@@ -1,6 +1,7 @@
 //! What kinds of faults there are to choose from, and what a study can say of one.
 
 use crate::{Commands, Fault, KINDS, World, look};
+use analysis::recovery::FaultStep;
 use cluster::Ability;
 use host::DiskSpec;
 use serde_json::{Map, Value};
@@ -104,27 +105,28 @@ pub enum Hit {
     Cluster,
 }
 
-/// Something that can be said of a fault.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Knob {
-    /// CPU time that is left, in cores.
-    Cpus,
-    /// What a volume does in a second.
-    Disk,
-    /// What is left free of a volume, in bytes.
-    Leave,
-    /// The share of packets that is lost.
-    Loss,
-    /// What a link carries, in bit/s.
-    Rate,
-    /// How much later packets arrive.
-    Delay,
-    /// How far a clock is off.
-    By,
-    /// After how long nodes are started on another host.
-    Ha,
-    /// Keys of `cassandra.yaml` with other values.
-    Yaml,
+measure::word_enum! {
+    /// Something that can be said of a fault.
+    pub enum Knob {
+        /// CPU time that is left, in cores.
+        Cpus = "cpus",
+        /// What a volume does in a second.
+        Disk = "disk",
+        /// What is left free of a volume, in bytes.
+        Leave = "leave",
+        /// The share of packets that is lost.
+        Loss = "loss",
+        /// What a link carries, in bit/s.
+        Rate = "rate",
+        /// How much later packets arrive.
+        Delay = "delay",
+        /// How far a clock is off.
+        By = "by",
+        /// After how long nodes are started on another host.
+        Ha = "ha",
+        /// Keys of `cassandra.yaml` with other values.
+        Yaml = "yaml",
+    }
 }
 
 /// What was said of a fault, by its [`Knob`]s.
@@ -219,10 +221,10 @@ impl Kind {
     }
 
     /// The step of its course from which its time counts.
-    pub fn holds_from(&self) -> &'static str {
+    pub fn holds_from(&self) -> FaultStep {
         match self.length {
-            Length::Staged => "done",
-            Length::Stated | Length::Moment | Length::Task => "injecting",
+            Length::Staged => FaultStep::Done,
+            Length::Stated | Length::Moment | Length::Task => FaultStep::Injecting,
         }
     }
 
@@ -244,34 +246,6 @@ impl Kind {
 }
 
 impl Knob {
-    /// All of them.
-    pub const ALL: [Knob; 9] = [
-        Knob::Cpus,
-        Knob::Disk,
-        Knob::Leave,
-        Knob::Loss,
-        Knob::Rate,
-        Knob::Delay,
-        Knob::By,
-        Knob::Ha,
-        Knob::Yaml,
-    ];
-
-    /// Its name, as in a study.
-    pub fn name(self) -> &'static str {
-        match self {
-            Knob::Cpus => "cpus",
-            Knob::Disk => "disk",
-            Knob::Leave => "leave",
-            Knob::Loss => "loss",
-            Knob::Rate => "rate",
-            Knob::Delay => "delay",
-            Knob::By => "by",
-            Knob::Ha => "ha",
-            Knob::Yaml => "yaml",
-        }
-    }
-
     /// What was said, in words; none: nothing.
     pub fn said(self, options: &Options) -> Option<String> {
         let seconds = |time: Duration| format!("{} s", time.as_secs_f64());

@@ -49,8 +49,9 @@ mod rolling_change;
 mod rolling_restart;
 mod task;
 
+pub use analysis::recovery::{FaultStep, FaultVerdict};
 pub use command::Commands;
-pub use course::{Outcome, Step, Verdict, run};
+pub use course::{Outcome, Step, run};
 pub use kind::{Hit, Kind, Knob, Length, Loses, Options, Place};
 pub use live::{Live, Order, orders};
 

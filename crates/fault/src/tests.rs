@@ -14,7 +14,7 @@ const S: u64 = 1_000_000_000;
 fn every_fault_that_works_is_confirmed_both_ways_and_ends_when_it_is_told_to() {
     for kind in at_once() {
         let (verdict, steps, sim) = course(kind, Sim::default());
-        assert_eq!(verdict, Verdict::Confirmed, "{}: {steps:?}", kind.name);
+        assert_eq!(verdict, FaultVerdict::Confirmed, "{}: {steps:?}", kind.name);
         let order = ["checked", "injecting", "seen", "healing", "whole"];
         assert_eq!(words(&steps), order, "{}", kind.name);
         match kind.length {
@@ -35,7 +35,7 @@ fn a_fault_that_does_nothing_is_a_mismatch() {
             ..Sim::default()
         };
         let (verdict, steps, _) = course(kind, sim);
-        assert_eq!(verdict, Verdict::Mismatch, "{}", kind.name);
+        assert_eq!(verdict, FaultVerdict::Mismatch, "{}", kind.name);
         let order = ["checked", "injecting", "unseen", "healing", "whole"];
         assert_eq!(words(&steps), order);
         assert!(!steps[2].words.is_empty());
@@ -49,7 +49,7 @@ fn what_is_not_whole_before_is_not_broken() {
         ..Sim::default()
     };
     let (verdict, steps, sim) = course(&KINDS[0], sim);
-    assert_eq!((verdict, sim.injected.len()), (Verdict::Mismatch, 0));
+    assert_eq!((verdict, sim.injected.len()), (FaultVerdict::Mismatch, 0));
     assert_eq!(words(&steps), ["waiting", "unseen"]);
 }
 
@@ -60,7 +60,7 @@ fn a_look_that_cannot_be_had_accuses_nobody() {
         ..Sim::default()
     };
     let (verdict, steps, _) = course(&KINDS[0], sim);
-    assert_eq!(verdict, Verdict::Inconclusive, "{steps:?}");
+    assert_eq!(verdict, FaultVerdict::Inconclusive, "{steps:?}");
 }
 
 #[test]
@@ -70,8 +70,8 @@ fn what_does_not_heal_is_a_mismatch_though_it_was_broken_as_planned() {
         ..Sim::default()
     };
     let (verdict, steps, sim) = course(&KINDS[0], sim);
-    assert_eq!(verdict, Verdict::Mismatch, "{steps:?}");
-    assert_eq!(steps.last().unwrap().what, "not-whole");
+    assert_eq!(verdict, FaultVerdict::Mismatch, "{steps:?}");
+    assert_eq!(steps.last().unwrap().what, FaultStep::NotWhole);
     assert!(sim.now_ns >= 10 * S + KINDS[0].healed_within.as_nanos() as u64);
 }
 
@@ -85,7 +85,7 @@ fn a_node_that_does_not_come_back_by_itself_is_started_again() {
             ..Sim::default()
         };
         let (verdict, steps, sim) = course(&kind, sim);
-        assert_eq!(verdict, Verdict::Confirmed, "{steps:?}");
+        assert_eq!(verdict, FaultVerdict::Confirmed, "{steps:?}");
         assert_eq!(sim.restarts_count, usize::from(stops_itself));
         let is_restarted = words(&steps).contains(&"restarted");
         assert_eq!(is_restarted, stops_itself, "and it is said");
@@ -106,7 +106,7 @@ fn nodes_of_a_host_without_power_are_started_elsewhere() {
     };
     let what = (&Hit::Host(HIT), &options);
     let outcome = run(&kind, what, &mut sim, Duration::from_secs(60), &mut |_| ());
-    assert_eq!(outcome.verdict(), Verdict::Confirmed, "{outcome:#?}");
+    assert_eq!(outcome.verdict(), FaultVerdict::Confirmed, "{outcome:#?}");
     let order = [
         "checked",
         "injecting",
@@ -117,7 +117,10 @@ fn nodes_of_a_host_without_power_are_started_elsewhere() {
         "whole",
     ];
     assert_eq!(words(&outcome.steps), order);
-    assert!(outcome.at_ns("acted") >= Some(5 * S), "{outcome:#?}");
+    assert!(
+        outcome.at_ns(FaultStep::Acted) >= Some(5 * S),
+        "{outcome:#?}"
+    );
     let said = &outcome.steps[3].words;
     assert_eq!(said, "its nodes are started on host2, with their volume");
 }
@@ -140,10 +143,10 @@ fn a_node_that_keeps_its_data_or_its_place_is_a_mismatch() {
         ("node-decommission", stays_member(), "is refused"),
     ] {
         let (verdict, steps, _) = course(&Kind::of(name).unwrap(), sim);
-        assert_eq!(verdict, Verdict::Mismatch, "{name}: {steps:?}");
-        let is_seen = steps.iter().any(|step| step.what == "seen");
+        assert_eq!(verdict, FaultVerdict::Mismatch, "{name}: {steps:?}");
+        let is_seen = steps.iter().any(|step| step.what == FaultStep::Seen);
         assert!(!is_seen, "{name}: {steps:?}");
-        let mut failed = steps.iter().filter(|step| step.what != "acted");
+        let mut failed = steps.iter().filter(|step| step.what != FaultStep::Acted);
         let told = failed.any(|step| step.words.contains(said));
         assert!(told, "{name}: {steps:?}");
     }
@@ -157,9 +160,9 @@ fn a_node_that_the_others_hold_to_be_down_is_not_back() {
         ..Sim::default()
     };
     let (verdict, steps, _) = course(&Kind::of("data-lost").unwrap(), sim);
-    assert_eq!(verdict, Verdict::Mismatch, "{steps:?}");
+    assert_eq!(verdict, FaultVerdict::Mismatch, "{steps:?}");
     let last = steps.last().unwrap();
-    assert_eq!(last.what, "not-whole");
+    assert_eq!(last.what, FaultStep::NotWhole);
     assert!(last.words.contains("hold it to be down"), "{last:?}");
 }
 
@@ -174,7 +177,7 @@ fn a_node_that_streams_is_waited_for() {
             ..Sim::default()
         };
         let (verdict, steps, _) = course(&kind, sim);
-        assert_eq!(verdict, Verdict::Confirmed, "{steps:?}");
+        assert_eq!(verdict, FaultVerdict::Confirmed, "{steps:?}");
         assert!(steps.last().unwrap().at_ns >= streams_until_ns, "{steps:?}");
     }
 }
@@ -190,7 +193,7 @@ fn a_node_comes_back_when_it_has_left() {
     let length = Duration::from_nanos(LEAVING_NS / 2);
     let what = (&Hit::Node(HIT), &Options::default());
     let outcome = run(&kind, what, &mut sim, length, &mut |_| ());
-    assert_eq!(outcome.verdict(), Verdict::Confirmed, "{outcome:#?}");
+    assert_eq!(outcome.verdict(), FaultVerdict::Confirmed, "{outcome:#?}");
     assert!(sim.healed_ns >= LEAVING_NS, "{outcome:#?}");
     let last = &outcome.steps.last().unwrap().words;
     assert!(last.ends_with("; it has left the ring"), "{last}");
@@ -203,7 +206,7 @@ fn a_fault_waits_for_a_node_that_comes_back_from_the_one_before() {
         ..Sim::default()
     };
     let (verdict, steps, _) = course(&KINDS[0], sim);
-    assert_eq!(verdict, Verdict::Confirmed, "{steps:?}");
+    assert_eq!(verdict, FaultVerdict::Confirmed, "{steps:?}");
     assert_eq!(words(&steps)[..3], ["waiting", "checked", "injecting"]);
     assert!(steps[2].at_ns >= 4 * S, "{steps:?}");
 
@@ -214,7 +217,7 @@ fn a_fault_waits_for_a_node_that_comes_back_from_the_one_before() {
     let (verdict, steps, sim) = course(&KINDS[0], sim);
     assert_eq!(
         verdict,
-        Verdict::Mismatch,
+        FaultVerdict::Mismatch,
         "ordered to end before it could begin"
     );
     assert_eq!(words(&steps), ["waiting", "unseen"]);
@@ -231,7 +234,7 @@ fn a_fault_waits_for_a_volume_that_something_else_has_broken() {
             ..Sim::default()
         };
         let (verdict, steps, _) = course(kind, sim);
-        assert_eq!(verdict, Verdict::Confirmed, "{}: {steps:?}", kind.name);
+        assert_eq!(verdict, FaultVerdict::Confirmed, "{}: {steps:?}", kind.name);
         let begin = &words(&steps)[..3];
         assert_eq!(begin, ["waiting", "checked", "injecting"], "{}", kind.name);
         assert!(steps[2].at_ns >= 4 * S, "{steps:?}");
@@ -248,7 +251,7 @@ fn a_disk_that_is_still_slow_is_not_taken_for_what_it_is_usually() {
         ..Sim::default()
     };
     let (verdict, steps, _) = course(&Kind::of("disk-slow").unwrap(), sim);
-    assert_eq!(verdict, Verdict::Confirmed, "{steps:?}");
+    assert_eq!(verdict, FaultVerdict::Confirmed, "{steps:?}");
     assert_eq!(words(&steps)[..3], ["waiting", "checked", "injecting"]);
 }
 
@@ -260,7 +263,7 @@ fn a_fault_waits_until_somebody_can_look_and_not_for_ever() {
         ..Sim::default()
     };
     let (verdict, steps, _) = course(&KINDS[0], sim);
-    assert_eq!(verdict, Verdict::Confirmed, "{steps:?}");
+    assert_eq!(verdict, FaultVerdict::Confirmed, "{steps:?}");
     assert_eq!(words(&steps)[..3], ["waiting", "checked", "injecting"]);
 
     let sim = Sim {
@@ -275,8 +278,11 @@ fn a_fault_waits_until_somebody_can_look_and_not_for_ever() {
         Duration::from_secs(10),
         &mut |_| (),
     );
-    assert_eq!(outcome.verdict(), Verdict::Inconclusive, "{outcome:?}");
-    assert!(outcome.at_ns("unseen") < Some(60 * S), "{outcome:?}");
+    assert_eq!(outcome.verdict(), FaultVerdict::Inconclusive, "{outcome:?}");
+    assert!(
+        outcome.at_ns(FaultStep::Unseen) < Some(60 * S),
+        "{outcome:?}"
+    );
 }
 
 #[test]
@@ -286,7 +292,7 @@ fn that_an_agent_has_healed_by_itself_is_said() {
         ..Sim::default()
     };
     let (verdict, steps, _) = course(&KINDS[0], sim);
-    assert_eq!(verdict, Verdict::Confirmed);
+    assert_eq!(verdict, FaultVerdict::Confirmed);
     assert!(
         steps[4].words.ends_with("had healed it by itself"),
         "{steps:?}"

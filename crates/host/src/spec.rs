@@ -17,32 +17,17 @@ pub struct HostsSpec {
     pub host: HostSpec,
 }
 
-/// How far hosts are kept apart.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Isolation {
-    /// As [`Isolation::Hosts`] where this machine allows it, otherwise as loopback.
-    #[default]
-    Auto,
-    /// Each has a network, cgroups and a volume of its own; refused where that cannot be had.
-    Hosts,
-    /// Only addresses of their own: nothing of [`HostSpec`] can be had.
-    Loopback,
-}
-
-impl Isolation {
-    /// As in a study.
-    pub fn name(self) -> &'static str {
-        match self {
-            Isolation::Auto => "auto",
-            Isolation::Hosts => "hosts",
-            Isolation::Loopback => "loopback",
-        }
-    }
-
-    /// The isolation of a name in a study.
-    pub fn of_name(name: &str) -> Option<Isolation> {
-        let all = [Isolation::Auto, Isolation::Hosts, Isolation::Loopback];
-        all.into_iter().find(|one| one.name() == name)
+measure::word_enum! {
+    /// How far hosts are kept apart.
+    #[derive(Default)]
+    pub enum Isolation {
+        /// As [`Isolation::Hosts`] where this machine allows it, otherwise as loopback.
+        #[default]
+        Auto = "auto",
+        /// Each has a network, cgroups and a volume of its own; refused where that cannot be had.
+        Hosts = "hosts",
+        /// Only addresses of their own: nothing of [`HostSpec`] can be had.
+        Loopback = "loopback",
     }
 }
 

@@ -40,7 +40,8 @@ pub use config::{
 pub use cql::Compression;
 pub use history::{HISTORY_OPERATIONS_MAX, Happened, History};
 pub use ledger::{Keeps, LEDGER_OPERATIONS_MAX, Ledger, TIMED_OPERATIONS_MAX, WriteState};
+pub use measure::Missed;
 pub use room::{Connections, Room, stream_ids_refusal};
 pub use run::{Load, Next, run};
 pub use schedule::Schedule;
-pub use written::{Lost, Missed, MissedRow, Outcomes, Recorded, Written};
+pub use written::{Lost, MissedRow, Outcomes, Recorded, Written};

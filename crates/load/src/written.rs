@@ -21,7 +21,7 @@ use workload::{Asked, Program, Stage};
 mod losses;
 
 use losses::Losses;
-pub use losses::{Lost, Missed, MissedRow};
+pub use losses::{Lost, MissedRow};
 
 /// Rows of the main stage that are remembered: at most about 1.2 GB. Of others nothing is said.
 const ROWS_MAX: usize = 1 << 24;

@@ -13,10 +13,16 @@ pub mod known;
 pub mod number;
 pub mod outcome;
 pub mod times;
+mod word_enum;
 
 pub use bins::{Bin, Bins};
 pub use histogram::Histogram;
 pub use interval::{ClientInterval, Interval, KindInterval, Summed};
 pub use known::Known;
-pub use outcome::Outcome;
+pub use outcome::{Missed, Outcome};
 pub use times::Times;
+pub use word_enum::{word_or_default, word_or_none};
+
+/// For [`word_enum`]: its expansion names serde wherever it stands.
+#[doc(hidden)]
+pub use serde;

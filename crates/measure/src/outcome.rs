@@ -1,66 +1,84 @@
 //! How one operation ended: a closed list, the same in code, files and report.
 
-/// How one operation ended. Only [`Outcome::Ok`] is a success.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u8)]
-pub enum Outcome {
-    /// The server answered with a result.
-    Ok,
-    /// No answer within the client's time-out. Whether the server did it is unknown.
-    ClientTimeout,
-    /// The connection ended while the operation was in flight. Whether it was done is unknown.
-    ConnectionLost,
-    /// No connection to any node was open when the operation was due.
-    NoConnection,
-    /// Too few live replicas for the consistency level.
-    Unavailable,
-    /// Replicas did not answer the coordinator's read in time.
-    ReadTimeout,
-    /// Replicas did not acknowledge the coordinator's write in time.
-    WriteTimeout,
-    /// A replica failed a read.
-    ReadFailure,
-    /// A replica failed a write.
-    WriteFailure,
-    /// The coordinator shed the request.
-    Overloaded,
-    /// The coordinator is still joining.
-    Bootstrapping,
-    /// A truncate failed.
-    TruncateError,
-    /// An unexpected server error.
-    ServerError,
-    /// The server refused the frame.
-    ProtocolError,
-    /// Authentication failed.
-    BadCredentials,
-    /// The user may not do this.
-    Unauthorized,
-    /// The statement does not parse.
-    SyntaxError,
-    /// The statement is well-formed but not valid.
-    Invalid,
-    /// Refused for a configuration reason.
-    ConfigError,
-    /// The keyspace or table exists already.
-    AlreadyExists,
-    /// The prepared statement is unknown and could not be prepared again.
-    Unprepared,
-    /// A user-defined function failed.
-    FunctionFailure,
-    /// A write failed because change data capture is out of space.
-    CdcWriteFailure,
-    /// A lightweight transaction may or may not have been applied.
-    CasWriteUnknown,
-    /// An error code that this version of the protocol does not define.
-    UnknownError,
-    /// The answer was not a frame that CQL allows; the connection was closed.
-    BadAnswer,
-    /// The client did not send it, since no frame can hold it: a batch of no or of more than
-    /// 65 535 statements, or more bytes than a frame may have.
-    ClientRefused,
-    /// The pages of a result did not come to an end, or went round in circles.
-    EndlessPages,
+crate::word_enum! {
+    /// What is not as it was acknowledged.
+    #[derive(Default)]
+    pub enum Missed {
+        /// A row that is not there.
+        #[default]
+        Lost = "lost",
+        /// A value that was overwritten.
+        Stale = "stale",
+        /// A value that was deleted.
+        Resurrected = "resurrected",
+        /// A value that nobody wrote.
+        Wrong = "wrong",
+    }
+}
+
+crate::word_enum! {
+    /// How one operation ended. Only [`Outcome::Ok`] is a success.
+    #[derive(PartialOrd, Ord, Hash)]
+    #[repr(u8)]
+    pub enum Outcome {
+        /// The server answered with a result.
+        Ok = "ok",
+        /// No answer within the client's time-out. Whether the server did it is unknown.
+        ClientTimeout = "client_timeout",
+        /// The connection ended while the operation was in flight. Whether it was done is unknown.
+        ConnectionLost = "connection_lost",
+        /// No connection to any node was open when the operation was due.
+        NoConnection = "no_connection",
+        /// Too few live replicas for the consistency level.
+        Unavailable = "unavailable",
+        /// Replicas did not answer the coordinator's read in time.
+        ReadTimeout = "read_timeout",
+        /// Replicas did not acknowledge the coordinator's write in time.
+        WriteTimeout = "write_timeout",
+        /// A replica failed a read.
+        ReadFailure = "read_failure",
+        /// A replica failed a write.
+        WriteFailure = "write_failure",
+        /// The coordinator shed the request.
+        Overloaded = "overloaded",
+        /// The coordinator is still joining.
+        Bootstrapping = "bootstrapping",
+        /// A truncate failed.
+        TruncateError = "truncate_error",
+        /// An unexpected server error.
+        ServerError = "server_error",
+        /// The server refused the frame.
+        ProtocolError = "protocol_error",
+        /// Authentication failed.
+        BadCredentials = "bad_credentials",
+        /// The user may not do this.
+        Unauthorized = "unauthorized",
+        /// The statement does not parse.
+        SyntaxError = "syntax_error",
+        /// The statement is well-formed but not valid.
+        Invalid = "invalid",
+        /// Refused for a configuration reason.
+        ConfigError = "config_error",
+        /// The keyspace or table exists already.
+        AlreadyExists = "already_exists",
+        /// The prepared statement is unknown and could not be prepared again.
+        Unprepared = "unprepared",
+        /// A user-defined function failed.
+        FunctionFailure = "function_failure",
+        /// A write failed because change data capture is out of space.
+        CdcWriteFailure = "cdc_write_failure",
+        /// A lightweight transaction may or may not have been applied.
+        CasWriteUnknown = "cas_write_unknown",
+        /// An error code that this version of the protocol does not define.
+        UnknownError = "unknown_error",
+        /// The answer was not a frame that CQL allows; the connection was closed.
+        BadAnswer = "bad_answer",
+        /// The client did not send it, since no frame can hold it: a batch of no or of more than
+        /// 65 535 statements, or more bytes than a frame may have.
+        ClientRefused = "client_refused",
+        /// The pages of a result did not come to an end, or went round in circles.
+        EndlessPages = "endless_pages",
+    }
 }
 
 /// Number of outcomes.
@@ -106,40 +124,6 @@ impl Outcome {
             self,
             Outcome::ClientTimeout | Outcome::ConnectionLost | Outcome::NoConnection
         )
-    }
-
-    /// The name in files and reports: `client_timeout`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Outcome::Ok => "ok",
-            Outcome::ClientTimeout => "client_timeout",
-            Outcome::ConnectionLost => "connection_lost",
-            Outcome::NoConnection => "no_connection",
-            Outcome::Unavailable => "unavailable",
-            Outcome::ReadTimeout => "read_timeout",
-            Outcome::WriteTimeout => "write_timeout",
-            Outcome::ReadFailure => "read_failure",
-            Outcome::WriteFailure => "write_failure",
-            Outcome::Overloaded => "overloaded",
-            Outcome::Bootstrapping => "bootstrapping",
-            Outcome::TruncateError => "truncate_error",
-            Outcome::ServerError => "server_error",
-            Outcome::ProtocolError => "protocol_error",
-            Outcome::BadCredentials => "bad_credentials",
-            Outcome::Unauthorized => "unauthorized",
-            Outcome::SyntaxError => "syntax_error",
-            Outcome::Invalid => "invalid",
-            Outcome::ConfigError => "config_error",
-            Outcome::AlreadyExists => "already_exists",
-            Outcome::Unprepared => "unprepared",
-            Outcome::FunctionFailure => "function_failure",
-            Outcome::CdcWriteFailure => "cdc_write_failure",
-            Outcome::CasWriteUnknown => "cas_write_unknown",
-            Outcome::UnknownError => "unknown_error",
-            Outcome::BadAnswer => "bad_answer",
-            Outcome::ClientRefused => "client_refused",
-            Outcome::EndlessPages => "endless_pages",
-        }
     }
 }
 

@@ -20,7 +20,7 @@ use analysis::{Comparison, Metric, TENFOLD};
 use measure::Known;
 use serde_json::json;
 use std::collections::BTreeMap;
-use store::record::{ComparisonRecord, MultiplicityRecord, TrialFinding};
+use store::record::{ComparisonRecord, Finding, MultiplicityRecord, TrialFinding};
 
 /// Makes the page that compares `contender` with `baseline`.
 pub fn compare(baseline: &RunView, contender: &RunView) -> Page {
@@ -109,10 +109,10 @@ fn comparisons(matched: &Matched<'_, '_>) -> (Vec<ComparisonRecord>, Option<Mult
             baseline: point.variant.into(),
             contender: point.variant.into(),
             ratio: compared.ratio,
-            bound: compared.bound.map_or_else(String::new, |b| b.name().into()),
+            bound: compared.bound,
             ci95: compared.ci95(),
             ci95_end: compared.ci95_end(),
-            verdict: judged.finding.name().into(),
+            verdict: judged.finding,
             primary: *primary,
             blocks: compared.blocks,
             blocks_planned: compared.blocks,
@@ -161,9 +161,9 @@ fn tally(comparisons: &[ComparisonRecord], metric: &str) -> String {
     let of: Vec<&ComparisonRecord> = comparisons.iter().filter(|c| c.metric == metric).collect();
     let mut parts = Vec::new();
     for (verdict, word) in [
-        ("looks_different", "look different"),
-        ("equivalent", "equivalent"),
-        ("inconclusive", "inconclusive"),
+        (Finding::LooksDifferent, "look different"),
+        (Finding::Equivalent, "equivalent"),
+        (Finding::Inconclusive, "inconclusive"),
     ] {
         let count = of.iter().filter(|c| c.verdict == verdict).count();
         if count > 0 {
@@ -199,7 +199,7 @@ fn headline(
     }
     answer.extend(primary_sentence(comparisons, baseline));
     answer.extend(multiplicity(many));
-    let verdict = |run: &RunView| Verdict::from_name(&run.findings.verdict);
+    let verdict = |run: &RunView| Verdict::of(run.verdict);
     let worst = verdict(baseline).max(verdict(contender));
     let reasons = |run: &RunView, which: &str| -> Vec<String> {
         run.findings
@@ -236,13 +236,13 @@ fn primary_sentence(comparisons: &[ComparisonRecord], run: &RunView) -> Option<S
     let c = comparisons.iter().find(|c| c.primary)?;
     let interval = interval_words(c)?;
     let sees = match c.could_see {
-        Some(share) if c.verdict == "inconclusive" && share < TENFOLD => {
+        Some(share) if c.verdict == Finding::Inconclusive && share < TENFOLD => {
             format!(
                 "; a difference of {} would have been seen",
                 number::percent(share)
             )
         }
-        Some(_) if c.verdict == "inconclusive" => {
+        Some(_) if c.verdict == Finding::Inconclusive => {
             "; not even a tenfold difference would have been seen".to_owned()
         }
         _ => String::new(),
@@ -255,7 +255,7 @@ fn primary_sentence(comparisons: &[ComparisonRecord], run: &RunView) -> Option<S
         place(&c.point),
         ratio_words(c),
         number::percent(c.between_runs.unwrap_or_default()),
-        verdict_words(&c.verdict),
+        verdict_words(c.verdict),
     ))
 }
 
@@ -279,7 +279,7 @@ fn extremes(baseline: &RunView, comparisons: &[ComparisonRecord]) -> Vec<Figure>
             "{}, {} · {}",
             variant_name(&c.baseline, baseline),
             place(&c.point),
-            verdict_words(&c.verdict)
+            verdict_words(c.verdict)
         );
         if let Some([low, high]) = c.ci95 {
             let (low, high) = (number::ratio(low), number::ratio(high));

@@ -10,13 +10,12 @@ mod shown;
 pub use export::otava;
 pub use shown::{history, section};
 
-use crate::page::Verdict;
 use crate::sections::setup::flatten;
 use analysis::history::{Limits, RUNS_MIN, Shift, shifts};
 use measure::Known;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
-use store::record::{JournalEvent, PointRecord};
+use store::record::{self, JournalEvent, PointRecord};
 use store::{Past, Run, RunState};
 
 /// What is followed of each point: its name, whether more is better, and the least change that is
@@ -47,7 +46,7 @@ pub struct History {
     /// Stamps of the others, with the reason.
     pub left_out: Vec<(String, String)>,
     pub(crate) lines: Vec<Line>,
-    pub(crate) verdict: String,
+    pub(crate) verdict: Option<record::Verdict>,
 }
 
 /// A run that is used.
@@ -84,15 +83,16 @@ pub(crate) struct Change {
     pub(crate) differs: Vec<String>,
 }
 
-/// What a change is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Worse,
-    Better,
-    /// Too few runs have it.
-    Unconfirmed,
-    /// The runs on its two sides were on different machines.
-    OtherMachine,
+measure::word_enum! {
+    /// What a change is.
+    pub(crate) enum Kind {
+        Worse = "worse",
+        Better = "better",
+        /// Too few runs have it.
+        Unconfirmed = "unconfirmed",
+        /// The runs on its two sides were on different machines.
+        OtherMachine = "another machine",
+    }
 }
 
 impl Followed {
@@ -132,17 +132,6 @@ impl Followed {
     }
 }
 
-impl Kind {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Kind::Worse => "worse",
-            Kind::Better => "better",
-            Kind::Unconfirmed => "unconfirmed",
-            Kind::OtherMachine => "another machine",
-        }
-    }
-}
-
 impl History {
     /// The history that the newest run which may be used is the end of.
     pub fn new(study: &str, past: Vec<Past>) -> History {
@@ -166,10 +155,7 @@ impl History {
         for run in usable {
             let size = size_of(&run);
             if Some(&size) == newest.as_ref() {
-                history.verdict = run
-                    .findings
-                    .as_ref()
-                    .map_or(String::new(), |f| f.verdict.clone());
+                history.verdict = run.findings.as_ref().map(|f| f.verdict);
                 history.runs.push(Kept::of(run));
             } else {
                 let why = format!("another size of the study or another target ({size})");
@@ -294,12 +280,9 @@ impl History {
 
 /// A run that has an answer which may be believed; or why it has none.
 fn usable_run(run: Run) -> Result<Run, String> {
-    let verdict = run
-        .findings
-        .as_ref()
-        .map(|f| Verdict::from_name(&f.verdict));
+    let verdict = run.findings.as_ref().map(|f| f.verdict);
     match (run.state, verdict) {
-        (_, Some(Verdict::Valid | Verdict::Suspect)) => Ok(run),
+        (_, Some(record::Verdict::Valid | record::Verdict::Suspect)) => Ok(run),
         (_, Some(_)) => Err("invalid".to_owned()),
         (RunState::Finished | RunState::Interrupted, None) => Err("interrupted".to_owned()),
         (RunState::Running, None) => Err("still running".to_owned()),

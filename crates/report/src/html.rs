@@ -300,7 +300,7 @@ fn marks(out: &mut String, marks: &[Mark]) {
             class(mark.tone),
             escape(&mark.detail),
             escape(&mark.label),
-            escape(&mark.result)
+            mark.result
         );
     }
     out.push_str("</ul>\n");

@@ -5,6 +5,7 @@
 //! not measured or cannot be told is skipped. Elements and attributes are those that Jenkins,
 //! GitLab and GitHub's reporters read alike: there is no standard.
 
+use crate::page::Verdict;
 use crate::sections::requirements::words;
 use crate::summary::{place, variant_name};
 use crate::view::RunView;
@@ -12,7 +13,7 @@ use anyhow::{Context, Result};
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
 use std::io;
-use store::record::{RequirementRecord, TrialRecord, left_out};
+use store::record::{self, RequirementRecord, TrialRecord, left_out};
 
 /// One case, as it will be written.
 struct Case {
@@ -58,9 +59,9 @@ fn run_case(view: &RunView) -> Case {
         class: "run",
         name: view.plan.question.clone(),
         seconds,
-        end: match findings.verdict.as_str() {
-            "valid" => End::Passed(answer),
-            "suspect" => End::Passed(format!(
+        end: match Verdict::of(view.verdict) {
+            Verdict::Valid => End::Passed(answer),
+            Verdict::Suspect => End::Passed(format!(
                 "{answer}\nsuspect: {}",
                 findings.reasons.join("\n")
             )),
@@ -87,9 +88,11 @@ fn trial_case(view: &RunView, trial: &TrialRecord) -> Case {
             let why = left_out(&view.journal).get(&trial.index).copied();
             End::Skipped(why.unwrap_or("it was not run").to_owned())
         }
-        Some(found) => match found.verdict.as_str() {
-            "valid" => End::Passed(String::new()),
-            "suspect" => End::Passed(format!("suspect: {}", found.reasons.join("\n"))),
+        Some(found) => match found.verdict {
+            record::Verdict::Valid => End::Passed(String::new()),
+            record::Verdict::Suspect => {
+                End::Passed(format!("suspect: {}", found.reasons.join("\n")))
+            }
             verdict => End::Error(format!("the trial is {verdict}"), found.reasons.join("\n")),
         },
     };
@@ -154,7 +157,7 @@ fn write(out: &mut Writer<Vec<u8>>, view: &RunView, cases: &[Case]) -> io::Resul
             element(out, "properties", &[], |out| {
                 for (name, value) in [
                     ("run", &view.name),
-                    ("verdict", &view.findings.verdict),
+                    ("verdict", &Verdict::of(view.verdict).to_string()),
                     ("cassay", &view.plan.cassay),
                 ] {
                     let pair = [("name", name.to_owned()), ("value", clean(value))];

@@ -7,6 +7,8 @@ mod picture;
 
 pub use picture::{Look, Nest, Part, Picture, Tile};
 
+use store::record::{self, Outcome};
+
 /// A whole page.
 #[derive(Clone, Debug)]
 pub struct Page {
@@ -56,37 +58,29 @@ pub struct Figure {
     pub variant: Option<usize>,
 }
 
-/// Whether a result may be believed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Verdict {
-    /// Every rule passed.
-    Valid,
-    /// Some rule warned.
-    Suspect,
-    /// Some rule failed; kept, and never used in a comparison.
-    Invalid,
-    /// Not judged (yet).
-    Unknown,
+measure::word_enum! {
+    /// Whether a result may be believed.
+    #[derive(PartialOrd, Ord)]
+    pub enum Verdict {
+        /// Every rule passed.
+        Valid = "valid",
+        /// Some rule warned.
+        Suspect = "suspect",
+        /// Some rule failed; kept, and never used in a comparison.
+        Invalid = "invalid",
+        /// Not judged (yet).
+        Unknown = "not judged",
+    }
 }
 
 impl Verdict {
-    /// Reads the word of the records.
-    pub fn from_name(name: &str) -> Verdict {
-        match name {
-            "valid" => Verdict::Valid,
-            "suspect" => Verdict::Suspect,
-            "invalid" => Verdict::Invalid,
-            _ => Verdict::Unknown,
-        }
-    }
-
-    /// The word of the records.
-    pub fn name(self) -> &'static str {
-        match self {
-            Verdict::Valid => "valid",
-            Verdict::Suspect => "suspect",
-            Verdict::Invalid => "invalid",
-            Verdict::Unknown => "not judged",
+    /// That of a record; of none, that nobody has judged.
+    pub fn of(judged: Option<record::Verdict>) -> Verdict {
+        match judged {
+            Some(record::Verdict::Valid) => Verdict::Valid,
+            Some(record::Verdict::Suspect) => Verdict::Suspect,
+            Some(record::Verdict::Invalid) => Verdict::Invalid,
+            None => Verdict::Unknown,
         }
     }
 
@@ -181,8 +175,8 @@ pub struct Card {
 pub struct Mark {
     /// What is marked.
     pub label: String,
-    /// How it came out, in a word.
-    pub result: String,
+    /// How it came out.
+    pub result: Outcome,
     /// How it is to be taken.
     pub tone: Tone,
     /// What it means, with the numbers.

@@ -13,8 +13,9 @@ use crate::view::{Curve, FileView, NodeView, PointView, ProbeSeries, RunView, Tr
 use anyhow::Result;
 use measure::Times;
 use std::collections::BTreeMap;
-use store::record::{FORMAT, FindingsRecord, JournalEvent, JournalRecord, NodeRecord};
-use store::record::{PlanRecord, TrialFinding};
+use store::record::{
+    FORMAT, FindingsRecord, JournalEvent, JournalRecord, NodeRecord, PlanRecord, TrialFinding,
+};
 use store::{HistogramKind, Run, Trial, WindowHistograms};
 
 impl RunView {
@@ -26,6 +27,7 @@ impl RunView {
         let mut view = RunView {
             name: format!("{}/{}", run.plan.study, run.stamp),
             folder: run.path.display().to_string(),
+            verdict: run.findings.as_ref().map(|findings| findings.verdict),
             findings: match &run.findings {
                 Some(findings) => findings.clone(),
                 None => no_findings(&run.plan, run.trial_findings()),
@@ -53,7 +55,7 @@ fn no_findings(plan: &PlanRecord, trials: Vec<TrialFinding>) -> FindingsRecord {
     FindingsRecord {
         format: FORMAT,
         study: plan.study.clone(),
-        verdict: "not judged".into(),
+        verdict: Default::default(),
         reasons: Vec::new(),
         answer: vec!["The run has no findings: it is still going on or was interrupted.".into()],
         faults: trials

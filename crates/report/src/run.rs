@@ -1,6 +1,7 @@
 //! The page of one run, in reading order: answer, numbers, distribution, course, trust, set-up.
 
 use crate::page::Page;
+use crate::page::Verdict;
 use crate::sections::{
     cluster, curves, data, effective, effects, endurance, faults, grid, growth, headline,
     host_settings, instrument, latency, machines, panels, published, requirements, results, rules,
@@ -43,7 +44,7 @@ pub fn page(view: &RunView) -> Page {
         setup::reading(),
     ];
     Page {
-        title: format!("{}: {}", view.plan.study, view.findings.verdict),
+        title: format!("{}: {}", view.plan.study, Verdict::of(view.verdict)),
         headline: headline::headline(view, &points),
         sections: sections.into_iter().flatten().collect(),
         data: crate::json::run(view, &points),

@@ -101,7 +101,7 @@ impl<'a> Point<'a> {
     /// What is used are the trials that the run's findings have used, so that both have the same
     /// numbers; where they do not say, those that are not invalid.
     fn judge(&mut self, used: &[usize]) {
-        let verdict = |t: &TrialFinding| Verdict::from_name(&t.verdict);
+        let verdict = |t: &TrialFinding| Verdict::of(Some(t.verdict));
         let usable = |t: &&&TrialFinding| match used {
             [] => verdict(t) != Verdict::Invalid,
             used => used.contains(&t.index),

@@ -4,6 +4,7 @@
 //! the rest. What is grey on paper carries an asterisk here.
 
 use crate::page::{Align, Block, Card, Cell, Column, Headline, Mark, Page, Section, Table, Tone};
+use store::record::Outcome;
 
 /// Width that lines keep to, in columns.
 const WIDTH: usize = 100;
@@ -149,19 +150,19 @@ fn card(out: &mut String, card: &Card) {
 
 /// Rules that passed are only named; a reader looks for the others.
 fn marks(out: &mut String, marks: &[Mark]) {
-    let with = |result: &str| {
+    let with = |result: Outcome| {
         marks
             .iter()
             .filter(move |m| m.result == result)
             .collect::<Vec<_>>()
     };
-    for result in ["fail", "warn"] {
+    for result in [Outcome::Fail, Outcome::Warn] {
         for mark in with(result) {
             let text = format!("{result} {} {}", mark.label, mark.detail);
             hanging(out, &text, "  ", "          ");
         }
     }
-    for result in ["unknown", "pass"] {
+    for result in [Outcome::Unknown, Outcome::Pass] {
         let names: Vec<&str> = with(result).iter().map(|m| m.label.as_str()).collect();
         if !names.is_empty() {
             hanging(

@@ -8,6 +8,7 @@ use measure::{Histogram, Times};
 use std::collections::BTreeMap;
 use store::record::{
     FindingsRecord, IntervalRecord, JournalRecord, NodesRecord, PlanRecord, QuantilesRecord,
+    Verdict,
 };
 
 /// One run.
@@ -19,6 +20,8 @@ pub struct RunView {
     pub folder: String,
     /// `plan.json`.
     pub plan: PlanRecord,
+    /// Whether it may be believed; none while it has no findings.
+    pub verdict: Option<Verdict>,
     /// `findings.json`.
     pub findings: FindingsRecord,
     /// `journal.ndjson`, in order.

@@ -1,6 +1,8 @@
 //! What became of acknowledged writes, in `finding.json` and `findings.json`.
 
 use crate::record::is_zero;
+use analysis::durability::Promised;
+use measure::Missed;
 use serde::{Deserialize, Serialize};
 
 /// All rows, read back after a trial: what became of every acknowledged write. `rows` is the sum of
@@ -16,7 +18,7 @@ pub struct ReadBackRecord {
     pub copies: u64,
     /// What the configuration promises, with what broke: `kept` (every acknowledged write is seen),
     /// `none` or `unknown`.
-    pub promise: String,
+    pub promise: Promised,
     /// Why, as a clause.
     pub why: String,
     /// Where a loss that is allowed has an end in time: for how long before what broke a write may
@@ -74,7 +76,7 @@ pub struct MissedRowRecord {
     /// Its number in the workload.
     pub row: u64,
     /// `lost`, `stale`, `resurrected` or `wrong`.
-    pub missed: String,
+    pub missed: Missed,
     /// When the last of its writes that are missed was acknowledged at the latest, in seconds since
     /// the trial's start line; none for what was loaded, and where nobody knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -109,7 +111,7 @@ pub struct RegistersRecord {
     /// States that one register may take.
     pub states_max: u64,
     /// What the configuration promises, as of rows that are read back.
-    pub promise: String,
+    pub promise: Promised,
     /// Why, as a clause.
     pub why: String,
     /// The registers whose answers no single register would have given; at most a hundred.

@@ -2,6 +2,20 @@
 
 use serde::{Deserialize, Serialize};
 
+measure::word_enum! {
+    /// Why a curve has no peak that is drawn.
+    pub enum WithoutPeak {
+        /// It falls from the first place measured on.
+        First = "first",
+        /// κ cannot be told from 0.
+        Untold = "untold",
+        /// More than twice the last place measured.
+        Beyond = "beyond",
+        /// Such a curve has none.
+        None = "none",
+    }
+}
+
 /// Throughput against the operations in flight as one curve: the Universal Scalability Law,
 /// X(N) = λ N ÷ (1 + σ (N − 1) + κ N (N − 1)).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -34,8 +48,12 @@ pub struct CurveRecord {
     pub peak: Option<PeakRecord>,
     /// Why there is no peak: `first` (it falls from the first load on), `untold` (κ cannot be told
     /// from 0) or `beyond` (more than twice the last load).
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub without_peak: String,
+    #[serde(
+        default,
+        deserialize_with = "measure::word_or_none",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub without_peak: Option<WithoutPeak>,
 }
 
 /// Where a curve is highest.

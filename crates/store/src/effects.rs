@@ -1,5 +1,8 @@
 //! What the axes of a matrix do, in `findings.json`.
 
+use crate::looks::LooksHow;
+use analysis::compare::{Bound, Finding};
+use analysis::effects::Interaction;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -23,14 +26,22 @@ pub struct EffectsRecord {
     pub blocks_planned: usize,
     /// `repeated` or `anytime`, if the intervals hold over all looks at the blocks as they came;
     /// empty if they were looked at once.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub looks: String,
+    #[serde(
+        default,
+        deserialize_with = "measure::word_or_none",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub looks: Option<LooksHow>,
     /// A ratio within 1/(1 + margin) and 1 + margin is no effect that matters.
     pub margin: f64,
     /// Why no effect has an interval: `blocks` (fewer than three), `sequential` (the cells did not
     /// take turns); empty if they have.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub without_interval: String,
+    #[serde(
+        default,
+        deserialize_with = "measure::word_or_none",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub without_interval: Option<WithoutInterval>,
     /// Main effects, interactions, simple effects.
     pub effects: Vec<EffectRecord>,
 }
@@ -72,13 +83,63 @@ pub struct LevelRecord {
     pub against: String,
 }
 
+measure::word_enum! {
+    /// Why no effect has an interval.
+    pub enum WithoutInterval {
+        /// There are fewer than three blocks.
+        Blocks = "blocks",
+        /// The cells did not take turns.
+        Sequential = "sequential",
+    }
+}
+
+measure::word_enum! {
+    /// What an effect is of.
+    #[derive(Default)]
+    pub enum EffectKind {
+        /// Of a value against the first of its axis, averaged over the other axes.
+        #[default]
+        Main = "main",
+        /// How many times larger that ratio is with another value of the second axis.
+        Interaction = "interaction",
+        /// The ratio where the second axis has one value.
+        Simple = "simple",
+    }
+}
+
+/// What is said of an effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum EffectVerdict {
+    /// Of a main or simple one.
+    Ratio(Finding),
+    /// Of an interaction.
+    Interaction(Interaction),
+}
+
+impl Default for EffectVerdict {
+    fn default() -> Self {
+        EffectVerdict::Ratio(Finding::default())
+    }
+}
+
+impl EffectVerdict {
+    /// Its word.
+    pub fn name(self) -> &'static str {
+        match self {
+            EffectVerdict::Ratio(finding) => finding.name(),
+            EffectVerdict::Interaction(interaction) => interaction.name(),
+        }
+    }
+}
+
 /// One effect.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EffectRecord {
     /// `main`: of a value against the first of its axis, averaged over the other axes.
     /// `interaction`: how many times larger that ratio is with another value of `with`.
     /// `simple`: the ratio where `with` has one value.
-    pub kind: String,
+    pub kind: EffectKind,
     /// Of what.
     pub of: LevelRecord,
     /// The second axis; none of a main effect.
@@ -87,8 +148,12 @@ pub struct EffectRecord {
     /// The ratio, of geometric means over blocks; of an interaction a ratio of ratios.
     pub ratio: f64,
     /// `at_least` or `at_most`, if the ratio is only that.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub bound: String,
+    #[serde(
+        default,
+        deserialize_with = "measure::word_or_none",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub bound: Option<Bound>,
     /// 95 % confidence interval, for it alone.
     pub ci95: Option<[f64; 2]>,
     /// Of a ratio that is a bound, the end of such an interval that is known.
@@ -96,7 +161,7 @@ pub struct EffectRecord {
     pub ci95_end: Option<f64>,
     /// Of an interaction `matters`, `negligible` or `not_resolved`; of others `faster`, `slower`,
     /// `equivalent` or `inconclusive`.
-    pub verdict: String,
+    pub verdict: EffectVerdict,
     /// Blocks that have every cell that it needs.
     pub blocks: usize,
     /// Probability of such a ratio if there is no effect.

@@ -1,5 +1,6 @@
 //! What hours under one load have shown: of one trial, and of the trials of a variant together.
 
+use analysis::endurance::{Agreed, Course, Growing};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -41,7 +42,7 @@ impl EnduranceRecord {
     pub fn leaks(&self) -> impl Iterator<Item = &GrowthRecord> {
         self.growths
             .iter()
-            .filter(|growth| growth.growing == "leaks")
+            .filter(|growth| growth.growing == Growing::Leaks)
     }
 }
 
@@ -63,7 +64,7 @@ pub struct DriftRecord {
     /// Blocks of the window.
     pub blocks: usize,
     /// `steady`, `rising`, `falling` or `untold`.
-    pub course: String,
+    pub course: Course,
 }
 
 /// A change of level.
@@ -83,6 +84,22 @@ pub struct ChangeRecord {
     pub coincides: String,
 }
 
+measure::word_enum! {
+    /// Whether compactions come in cycles.
+    #[derive(Default)]
+    pub enum CyclesState {
+        /// Three of them and more.
+        Seen = "seen",
+        /// Fewer than three in the window.
+        Few = "few",
+        /// Nobody looked.
+        #[default]
+        Unseen = "unseen",
+        /// Nothing was compacted.
+        Quiet = "quiet",
+    }
+}
+
 /// What compaction repeats.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -90,7 +107,7 @@ pub struct CyclesRecord {
     /// Of which series: `compactions.pending` or `compactions.bytes/s`.
     pub of: String,
     /// `seen`, `few` (fewer than three in the window), `unseen` or `quiet` (nothing was compacted).
-    pub state: String,
+    pub state: CyclesState,
     /// Length of one, s; 0 if none is seen.
     pub period_s: f64,
     /// How many the window has; 0 if none is seen.
@@ -123,7 +140,7 @@ pub struct GrowthRecord {
     /// How many days ahead a window of this length tells.
     pub horizon_days: f64,
     /// `no`, `grows`, `leaks` (to its limit within the horizon) or `untold`.
-    pub growing: String,
+    pub growing: Growing,
 }
 
 /// Something that happened once.
@@ -172,7 +189,12 @@ pub struct EnduredRecord {
     /// Within which share they do the same.
     pub within: f64,
     /// `inside`, `outside`, `untold`; empty where there is nothing beside the long turn.
-    pub agreed: String,
+    #[serde(
+        default,
+        deserialize_with = "measure::word_or_none",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub agreed: Option<Agreed>,
     /// By which share mean latency was more in the long turn than in the shorter ones, each alike.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mean_ms_change: Option<f64>,

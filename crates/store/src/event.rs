@@ -6,6 +6,7 @@
 
 use crate::lab::{NodeRecord, ProofRecord};
 use crate::sums::{FileSum, Sums};
+use analysis::rules::Verdict;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -113,9 +114,13 @@ pub enum JournalEvent {
     },
     /// A trial has ended, and its finding is there.
     TrialFinished {
-        /// Its verdict.
-        #[serde(default)]
-        verdict: String,
+        /// Its verdict; none in records of earlier versions.
+        #[serde(
+            default,
+            deserialize_with = "measure::word_or_none",
+            skip_serializing_if = "Option::is_none"
+        )]
+        verdict: Option<Verdict>,
         /// Its throughput.
         #[serde(default)]
         ops_per_s: f64,
@@ -147,9 +152,13 @@ pub enum JournalEvent {
     RunInterrupted,
     /// The run has ended; `findings.json` comes next.
     RunFinished {
-        /// Its verdict.
-        #[serde(default)]
-        verdict: String,
+        /// Its verdict; none in records of earlier versions.
+        #[serde(
+            default,
+            deserialize_with = "measure::word_or_none",
+            skip_serializing_if = "Option::is_none"
+        )]
+        verdict: Option<Verdict>,
         /// Why it ended before its plan did.
         #[serde(default)]
         stopped: Option<String>,
@@ -361,7 +370,7 @@ mod tests {
     #[test]
     fn an_event_is_what_it_was_whatever_its_details_are() {
         let finished = JournalEvent::TrialFinished {
-            verdict: String::new(),
+            verdict: None,
             ops_per_s: 0.0,
             finding: None,
         };

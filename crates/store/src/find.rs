@@ -1,7 +1,7 @@
 //! Finding runs under a results folder: the list, and one run by a short name.
 
 use crate::name::{self, Name};
-use crate::record::{left_out_words, outcome_of};
+use crate::record::{RequirementOutcome, Verdict, left_out_words, outcome_of};
 use crate::run::{Run, RunState, Salvaged, names_in};
 use crate::{file, stamp};
 use anyhow::{Result, bail};
@@ -18,14 +18,14 @@ pub struct Listed {
     pub stamp: String,
     /// How far it got; none when the run cannot be read.
     pub state: Option<RunState>,
-    /// `valid`, `suspect`, `invalid`; `-` while there is none.
-    pub verdict: String,
+    /// None while it has none.
+    pub verdict: Option<Verdict>,
     /// Trials that the journal says were finished.
     pub trials_finished: usize,
     /// Trials of the plan.
     pub trials_planned: usize,
     /// `met`, `missed` or `untold`: what came of the study's requirements; none if it has none.
-    pub requirements: Option<&'static str>,
+    pub requirements: Option<RequirementOutcome>,
     /// How many of them were left out, and why; none if none was.
     pub left_out: Option<String>,
     /// Why the run cannot be read.
@@ -44,7 +44,7 @@ fn listed(path: PathBuf) -> Listed {
         study,
         stamp,
         state: None,
-        verdict: "-".to_owned(),
+        verdict: None,
         trials_finished: 0,
         trials_planned: 0,
         requirements: None,
@@ -59,7 +59,7 @@ fn listed(path: PathBuf) -> Listed {
             line.left_out = left_out_words(&run.journal);
             if let Some(findings) = run.findings {
                 line.requirements = outcome_of(&findings.requirements);
-                line.verdict = findings.verdict;
+                line.verdict = Some(findings.verdict);
             }
         }
         Err(e) => line.error = Some(format!("{e:#}")),

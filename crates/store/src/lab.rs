@@ -160,32 +160,27 @@ pub struct ProofRecord {
     /// nothing was shown.
     pub holds: bool,
     /// `in_effect`, `not_in_effect` or `not_shown`; empty in older records.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub outcome: String,
+    #[serde(
+        default,
+        deserialize_with = "measure::word_or_none",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub outcome: Option<ProofOutcome>,
     /// Why nothing was shown.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub why: String,
 }
 
-/// What came of looking whether something that was asked for is in effect.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ProofOutcome {
-    /// It was seen.
-    InEffect,
-    /// Something else was seen.
-    NotInEffect,
-    /// Nobody tells, so it is neither proved nor disproved.
-    NotShown,
-}
-
-impl ProofOutcome {
-    /// As in a record.
-    pub fn name(self) -> &'static str {
-        match self {
-            ProofOutcome::InEffect => "in_effect",
-            ProofOutcome::NotInEffect => "not_in_effect",
-            ProofOutcome::NotShown => "not_shown",
-        }
+measure::word_enum! {
+    /// What came of looking whether something that was asked for is in effect.
+    #[derive(PartialOrd, Ord)]
+    pub enum ProofOutcome {
+        /// It was seen.
+        InEffect = "in_effect",
+        /// Something else was seen.
+        NotInEffect = "not_in_effect",
+        /// Nobody tells, so it is neither proved nor disproved.
+        NotShown = "not_shown",
     }
 }
 
@@ -193,13 +188,13 @@ impl ProofRecord {
     /// What stands for the effective value where nobody tells.
     pub const NOT_SHOWN: &'static str = "not shown";
 
-    /// What came of it, of older records too. A word that is not known proves nothing.
+    /// What came of it, of older records too.
     pub fn outcome(&self) -> ProofOutcome {
-        match (self.outcome.as_str(), self.holds) {
-            ("in_effect", _) => ProofOutcome::InEffect,
-            ("not_in_effect", _) | ("", false) => ProofOutcome::NotInEffect,
-            ("", true) if self.effective != ProofRecord::NOT_SHOWN => ProofOutcome::InEffect,
-            _ => ProofOutcome::NotShown,
+        match (self.outcome, self.holds) {
+            (Some(outcome), _) => outcome,
+            (None, false) => ProofOutcome::NotInEffect,
+            (None, true) if self.effective != ProofRecord::NOT_SHOWN => ProofOutcome::InEffect,
+            (None, true) => ProofOutcome::NotShown,
         }
     }
 }

@@ -3,13 +3,25 @@
 
 use serde::{Deserialize, Serialize};
 
+measure::word_enum! {
+    /// How somebody looked at blocks as they came.
+    #[derive(Default)]
+    pub enum LooksHow {
+        /// Least and most were stated before the first block.
+        #[default]
+        Repeated = "repeated",
+        /// Blocks were added to what had been seen.
+        Anytime = "anytime",
+    }
+}
+
 /// How often a comparison was looked at, and why no more.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LooksRecord {
     /// `repeated`: least and most were stated before the first block. `anytime`: blocks were added
     /// to what had been seen.
-    pub how: String,
+    pub how: LooksHow,
     /// Pairs before the first look; 0 of `anytime`.
     pub min: usize,
     /// Pairs at the last look; 0 of `anytime`.

@@ -9,11 +9,14 @@ pub use crate::accounts::{
     HistoryRecord, MissedRowRecord, ReadBackRecord, RegistersRecord, ViolationRecord,
 };
 pub use crate::added::AddedRecord;
-pub use crate::curves::{CurveRecord, PeakRecord};
-pub use crate::effects::{AxisRecord, CellRecord, EffectRecord, EffectsRecord, LevelRecord};
+pub use crate::curves::{CurveRecord, PeakRecord, WithoutPeak};
+pub use crate::effects::{
+    AxisRecord, CellRecord, EffectKind, EffectRecord, EffectVerdict, EffectsRecord, LevelRecord,
+    WithoutInterval,
+};
 pub use crate::endurance::{
-    ChangeRecord, CourseRecord, CyclesRecord, DriftRecord, EnduranceRecord, EnduredRecord,
-    GrowthRecord, HappenedRecord, TurnRecord,
+    ChangeRecord, CourseRecord, CyclesRecord, CyclesState, DriftRecord, EnduranceRecord,
+    EnduredRecord, GrowthRecord, HappenedRecord, TurnRecord,
 };
 pub use crate::event::{JournalEvent, JournalRecord, MachineFacts, left_out, left_out_words};
 pub use crate::lab::{
@@ -22,18 +25,18 @@ pub use crate::lab::{
     PackageRecord, PhaseTimeRecord, PlacementRecord, ProbeRecord, ProofOutcome, ProofRecord,
     numbers_of,
 };
-pub use crate::looks::{LookRecord, LooksRecord, RobustRecord};
+pub use crate::looks::{LookRecord, LooksHow, LooksRecord, RobustRecord};
 pub use crate::published::{
     PublishedFailureRecord, PublishedFigureRecord, PublishedRatioRecord, PublishedRecord,
 };
 pub use crate::quantiles::QuantilesRecord;
 pub use crate::recovery::{
-    BackRecord, DipRecord, HintsRecord, NoticedRecord, RecoveryRecord, ReturnsRecord,
-    StretchRecord, UsualRecord, WithoutFaultsRecord,
+    BackRecord, DipRecord, FaultStretch, HintsRecord, NoticedRecord, RecoveryRecord, RepairNeed,
+    ReturnsRecord, StretchRecord, UsualRecord, WithoutFaultsRecord,
 };
 pub use crate::required::{RequirementRecord, outcome_of};
 pub use crate::resolved::{
-    CombinationsRecord, OverridesRecord, PlannedFaultRecord, PrimaryRecord, RepeatRecord,
+    CombinationsRecord, Order, OverridesRecord, PlannedFaultRecord, PrimaryRecord, RepeatRecord,
     RequestRecord, ResolvedRecord,
 };
 pub use crate::scale_up::{
@@ -41,9 +44,15 @@ pub use crate::scale_up::{
     ScalePeakRecord, ScalePointRecord, ScaleRatioRecord, ScaleUpRecord,
 };
 pub use crate::screen::{ScreenRecord, ScreenedRecord};
-pub use crate::search::{SearchRecord, SearchStepRecord};
+pub use crate::search::{SearchOutcome, SearchRecord, SearchStepRecord};
 use crate::sums::Sums;
 pub use crate::worth::{CapacityRecord, PriceRecord};
+pub use analysis::compare::{Bound, Finding};
+pub use analysis::durability::Promised;
+pub use analysis::procedure::{SearchProcedure, SearchResult};
+pub use analysis::recovery::{FaultStep, FaultVerdict};
+pub use analysis::require::Outcome as RequirementOutcome;
+pub use analysis::rules::{Outcome, Verdict};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -283,7 +292,7 @@ pub struct FindingsRecord {
     /// Name of the study.
     pub study: String,
     /// `valid`, `suspect` or `invalid`: the worst of the trials' verdicts.
-    pub verdict: String,
+    pub verdict: Verdict,
     /// Why, one sentence each; empty when valid.
     pub reasons: Vec<String>,
     /// The answer to the question, one sentence each.
@@ -407,7 +416,7 @@ pub struct TrialFinding {
     /// `measure`.
     pub phase: String,
     /// `valid`, `suspect` or `invalid`.
-    pub verdict: String,
+    pub verdict: Verdict,
     /// Why, one sentence each.
     pub reasons: Vec<String>,
     /// The rules that were judged, with their numbers.
@@ -503,7 +512,24 @@ pub struct WarmupRecord {
     /// Length in seconds.
     pub seconds: f64,
     /// `fixed`, `detected` (a steady state was seen) or `forced` (the limit came first).
-    pub steady: String,
+    #[serde(deserialize_with = "measure::word_or_default")]
+    pub steady: WarmupEnd,
+}
+
+measure::word_enum! {
+    /// How a warm-up ended.
+    #[derive(Default)]
+    pub enum WarmupEnd {
+        /// After the length that it was given.
+        #[default]
+        Fixed = "fixed",
+        /// A steady state was seen.
+        Detected = "detected",
+        /// The limit came first.
+        Forced = "forced",
+        /// It had not ended when the load did.
+        Warming = "warming",
+    }
 }
 
 /// One validity rule and how it was judged.
@@ -512,7 +538,7 @@ pub struct RuleRecord {
     /// `V1` to `V20`.
     pub rule: String,
     /// `pass`, `warn`, `fail` or `unknown`.
-    pub result: String,
+    pub result: Outcome,
     /// What was seen and what the limit is.
     pub detail: String,
 }
@@ -717,9 +743,28 @@ pub struct LoadRecord {
     #[serde(default, skip_serializing_if = "is_zero")]
     pub retries: u64,
     /// How settling ended: `settled`, `stalled`, `timeout`, `skipped`, `unknown`.
-    pub settle: String,
+    #[serde(deserialize_with = "measure::word_or_default")]
+    pub settle: Settled,
     /// Length of settling in seconds.
     pub settle_seconds: f64,
+}
+
+measure::word_enum! {
+    /// How waiting for data at rest ended.
+    #[derive(Default)]
+    pub enum Settled {
+        /// It was at rest.
+        Settled = "settled",
+        /// Compactions no longer made progress.
+        Stalled = "stalled",
+        /// The limit came first.
+        Timeout = "timeout",
+        /// Nobody waited.
+        Skipped = "skipped",
+        /// The target cannot tell.
+        #[default]
+        Unknown = "unknown",
+    }
 }
 
 /// A comparison of two variants.
@@ -737,8 +782,12 @@ pub struct ComparisonRecord {
     /// Contender ÷ baseline (ratio of geometric means over blocks).
     pub ratio: f64,
     /// `at_least` or `at_most`, if the ratio is only that: of one side are only lower bounds known.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub bound: String,
+    #[serde(
+        default,
+        deserialize_with = "measure::word_or_none",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub bound: Option<Bound>,
     /// 95 % confidence interval of the ratio, for it alone and over all looks; none with fewer than
     /// two blocks a side, before the first look, and of a ratio that is a bound.
     pub ci95: Option<[f64; 2]>,
@@ -747,7 +796,7 @@ pub struct ComparisonRecord {
     pub ci95_end: Option<f64>,
     /// `faster`, `slower`, `equivalent` or `inconclusive`; `looks_different` of what was not
     /// interleaved.
-    pub verdict: String,
+    pub verdict: Finding,
     /// Whether it is what the question is about: others are adjusted for their number.
     #[serde(default)]
     pub primary: bool,
@@ -790,7 +839,7 @@ pub struct PointRecord {
     /// Where on the axes.
     pub point: BTreeMap<String, f64>,
     /// The worst verdict of the trials that are used.
-    pub verdict: String,
+    pub verdict: Verdict,
     /// Whether less was done than was offered because the target could not do more (at a rate).
     #[serde(default)]
     pub saturated: bool,
@@ -818,6 +867,16 @@ pub struct PointRecord {
     pub latency_ms: QuantilesRecord,
 }
 
+measure::word_enum! {
+    /// Why a ladder has no knee.
+    pub enum WithoutKnee {
+        /// Throughput grew to the end.
+        Growing = "growing",
+        /// It cannot be told.
+        Untold = "untold",
+    }
+}
+
 /// What the points of one variant show as a ladder.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct SweepRecord {
@@ -838,8 +897,12 @@ pub struct SweepRecord {
     /// The last point beyond which more load brings only more latency.
     pub knee: Option<BTreeMap<String, f64>>,
     /// Why there is no knee: `growing` (throughput grew to the end) or `untold`.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub without_knee: String,
+    #[serde(
+        default,
+        deserialize_with = "measure::word_or_none",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub without_knee: Option<WithoutKnee>,
 }
 
 /// How many false findings to expect of many comparisons if nothing differs.
@@ -861,7 +924,7 @@ pub struct FaultRecord {
     /// `node-stop`, …
     pub kind: String,
     /// `confirmed`, `mismatch` or `inconclusive`.
-    pub verdict: String,
+    pub verdict: FaultVerdict,
     /// What was seen.
     pub evidence: String,
     /// Number of the trial; none in runs of earlier versions.
@@ -913,7 +976,7 @@ pub struct FaultStepRecord {
     pub place: String,
     /// `waiting`, `checked`, `injecting`, `acted`, `seen`, `unseen`, `healing`, `whole`,
     /// `not-whole`, and of tasks `done`, `failed` or `unfinished`.
-    pub step: String,
+    pub step: FaultStep,
     /// What was seen.
     pub said: String,
 }

@@ -3,6 +3,7 @@
 //! Times are seconds since the injection unless they say otherwise. What nobody saw is absent.
 
 use crate::record::{ComparisonRecord, QuantilesRecord, is_zero};
+use analysis::recovery::Sign;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -51,11 +52,39 @@ pub struct RecoveryRecord {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub streamed_bytes: Option<f64>,
     /// `needed`, `not-needed` or `untold`; empty where there is only one node.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub repair: String,
+    #[serde(
+        default,
+        deserialize_with = "measure::word_or_none",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub repair: Option<RepairNeed>,
     /// Why.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub repair_why: String,
+}
+
+measure::word_enum! {
+    /// Whether a repair is called for.
+    pub enum RepairNeed {
+        /// Hints do not cover what was missed.
+        Needed = "needed",
+        /// Nothing was missed, or hints cover it.
+        NotNeeded = "not-needed",
+        /// That cannot be told.
+        Untold = "untold",
+    }
+}
+
+measure::word_enum! {
+    /// A part of the time of a fault.
+    #[derive(Default)]
+    pub enum FaultStretch {
+        /// From the injection until it was seen whole.
+        #[default]
+        Broken = "broken",
+        /// From then on until the next fault or the end of the window.
+        After = "after",
+    }
 }
 
 /// What a series was like before a fault.
@@ -122,8 +151,12 @@ pub struct NoticedRecord {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_s: Option<f64>,
     /// By what: `connections_lost`, `errors`, `retries`, `throughput` or `p99`.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub client_by: String,
+    #[serde(
+        default,
+        deserialize_with = "measure::word_or_none",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub client_by: Option<Sign>,
     /// Until a look at another node found that it took one for dead.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gossip_s: Option<f64>,
@@ -197,7 +230,7 @@ pub struct WithoutFaultsRecord {
     pub place: String,
     /// `broken`: from the injection until it was seen whole; `after`: from then on until the next
     /// fault or the end of the window.
-    pub stretch: String,
+    pub stretch: FaultStretch,
     /// Pairs of trials.
     pub blocks: usize,
     /// Length of the stretch with the fault, all blocks together, s.
@@ -234,7 +267,7 @@ mod tests {
         let old = r#"{"kind": "node-pause", "verdict": "confirmed", "evidence": "", "dip": 0.3}"#;
         let old: FaultRecord = serde_json::from_str(old).unwrap();
         assert!(old.recovery.is_none() && old.dip == Some(0.3));
-        let part = r#"{"kind": "k", "verdict": "v", "evidence": "",
+        let part = r#"{"kind": "k", "verdict": "mismatch", "evidence": "",
             "recovery": {"throughput": {"injected": {"back_s": 7.5}}, "after": {"errors":
             {"write": {"overloaded": 2, "client_timeout": 3}}}, "unknown": 1}}"#;
         let part: FaultRecord = serde_json::from_str(part).unwrap();

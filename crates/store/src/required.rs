@@ -1,6 +1,8 @@
 //! What stands under `requirements` in `findings.json`: what the study requires, and what came of
 //! it.
 
+use analysis::compare::Bound;
+use analysis::require::Outcome;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -15,7 +17,7 @@ pub struct RequirementRecord {
     #[serde(default)]
     pub point: BTreeMap<String, f64>,
     /// `at_most` or `at_least`.
-    pub bound: String,
+    pub bound: Bound,
     /// The number that may not be passed.
     pub limit: f64,
     /// What was found; none where nothing was.
@@ -28,7 +30,7 @@ pub struct RequirementRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ci95: Option<[f64; 2]>,
     /// `met`, `missed`, or `untold` where the interval holds the limit or there is none.
-    pub outcome: String,
+    pub outcome: Outcome,
     /// Whether it counts as missed where it cannot be told.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub untold_is_missed: bool,
@@ -40,28 +42,28 @@ pub struct RequirementRecord {
 impl RequirementRecord {
     /// Whether the run ends with the exit code of a missed requirement because of it.
     pub fn is_missed(&self) -> bool {
-        match self.outcome.as_str() {
-            "met" => false,
-            "untold" => self.untold_is_missed,
-            _ => true,
+        match self.outcome {
+            Outcome::Met => false,
+            Outcome::Untold => self.untold_is_missed,
+            Outcome::Missed => true,
         }
     }
 
     /// Whether it cannot be told, and is let pass.
     pub fn is_open(&self) -> bool {
-        self.outcome == "untold" && !self.untold_is_missed
+        self.outcome == Outcome::Untold && !self.untold_is_missed
     }
 }
 
 /// What came of all requirements of a run, in a word; none if it has none.
-pub fn outcome_of(requirements: &[RequirementRecord]) -> Option<&'static str> {
+pub fn outcome_of(requirements: &[RequirementRecord]) -> Option<Outcome> {
     if requirements.is_empty() {
         None
     } else if requirements.iter().any(RequirementRecord::is_missed) {
-        Some("missed")
+        Some(Outcome::Missed)
     } else if requirements.iter().any(RequirementRecord::is_open) {
-        Some("untold")
+        Some(Outcome::Untold)
     } else {
-        Some("met")
+        Some(Outcome::Met)
     }
 }

@@ -104,7 +104,19 @@ pub struct RepeatRecord {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detect: Option<f64>,
     /// `interleaved` or `sequential`.
-    pub order: String,
+    pub order: Order,
+}
+
+measure::word_enum! {
+    /// In which order trials of several variants come.
+    #[derive(Default)]
+    pub enum Order {
+        /// They take turns.
+        #[default]
+        Interleaved = "interleaved",
+        /// One variant after the other.
+        Sequential = "sequential",
+    }
 }
 
 /// The primary comparison.

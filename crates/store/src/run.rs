@@ -26,25 +26,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, TryLockError};
 use std::path::{Path, PathBuf};
 
-/// How far a run got.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RunState {
-    /// It has findings.
-    Finished,
-    /// Some process writes it now.
-    Running,
-    /// It was stopped before it had findings; it can be resumed.
-    Interrupted,
-}
-
-impl RunState {
-    /// The word for lists: `finished`, `running`, `interrupted`.
-    pub fn name(self) -> &'static str {
-        match self {
-            RunState::Finished => "finished",
-            RunState::Running => "running",
-            RunState::Interrupted => "interrupted",
-        }
+measure::word_enum! {
+    /// How far a run got.
+    pub enum RunState {
+        /// It has findings.
+        Finished = "finished",
+        /// Some process writes it now.
+        Running = "running",
+        /// It was stopped before it had findings; it can be resumed.
+        Interrupted = "interrupted",
     }
 }
 

@@ -1,5 +1,8 @@
 //! What a machine makes of more of its units, in `findings.json`.
 
+use crate::curves::WithoutPeak;
+use analysis::rules::Verdict;
+use analysis::scale_up::Model;
 use serde::{Deserialize, Serialize};
 
 /// One arm of a scale-up study under one load.
@@ -87,7 +90,7 @@ pub struct ScalePointRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub efficiency: Option<ScaleRatioRecord>,
     /// `valid`, `suspect` or `invalid`, of its trials.
-    pub verdict: String,
+    pub verdict: Verdict,
     /// Why throughput or efficiency is missing; empty if neither is.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub missing: String,
@@ -112,7 +115,7 @@ pub struct EfficiencyRecord {
 pub struct ScaleFitRecord {
     /// `amdahl`: X(N) = x1 N ÷ (1 + σ (N − 1)). `usl`: with κ N (N − 1) below the line as well.
     /// `two_level`: X(s, n) = x1 s n ÷ ((1 + σ₁ (n − 1) + κ₁ n (n − 1)) (1 + κ₂ (s − 1))).
-    pub model: String,
+    pub model: Model,
     /// Why there is no curve; empty if there is one. All else is then absent.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub refused: String,
@@ -149,8 +152,12 @@ pub struct ScaleFitRecord {
     /// Why there is no peak: `first` (it falls from the first number of units on), `untold` (κ
     /// cannot be told from 0), `beyond` (more than twice the last number of units) or `none` (such
     /// a curve has none).
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub without_peak: String,
+    #[serde(
+        default,
+        deserialize_with = "measure::word_or_none",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub without_peak: Option<WithoutPeak>,
 }
 
 /// A coefficient of a curve.

@@ -1,5 +1,6 @@
 //! What a screening found, in `findings.json`.
 
+use analysis::screen::Activity;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -57,5 +58,5 @@ pub struct ScreenedRecord {
     /// ln of the ratio of the second to the first.
     pub ln_ratio: f64,
     /// `active`, `possible` or `silent`.
-    pub activity: String,
+    pub activity: Activity,
 }

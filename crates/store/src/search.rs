@@ -1,8 +1,45 @@
 //! What the searches of a study came to, and by which way.
 
+use analysis::procedure::{SearchProcedure, SearchResult};
 use measure::Known;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+
+measure::word_enum! {
+    /// What came of a search.
+    #[derive(Default)]
+    pub enum SearchOutcome {
+        /// Found, and it held.
+        Held = "held",
+        /// Found; nothing is held.
+        Found = "found",
+        /// It is nowhere.
+        Nowhere = "none",
+        /// It is beyond the most that was to be tried.
+        NotReached = "not_reached",
+        /// The client is the limit, and not the target.
+        ClientLimit = "client_limit",
+        /// Too many trials gave no answer.
+        Untold = "untold",
+        /// The run ended before it did.
+        #[default]
+        Unfinished = "unfinished",
+    }
+}
+
+impl From<analysis::procedure::Outcome> for SearchOutcome {
+    fn from(outcome: analysis::procedure::Outcome) -> SearchOutcome {
+        use analysis::procedure::Outcome;
+        match outcome {
+            Outcome::Found => SearchOutcome::Found,
+            Outcome::Held => SearchOutcome::Held,
+            Outcome::Nowhere => SearchOutcome::Nowhere,
+            Outcome::NotReached => SearchOutcome::NotReached,
+            Outcome::ClientLimit => SearchOutcome::ClientLimit,
+            Outcome::Untold => SearchOutcome::Untold,
+        }
+    }
+}
 
 /// One search: of one variant, in one block.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -12,13 +49,13 @@ pub struct SearchRecord {
     /// Number of the block, from 0.
     pub block: usize,
     /// `peak`, `band` or `latency_target`.
-    pub procedure: String,
+    pub procedure: SearchProcedure,
     /// What was searched for: `p99 within 10 ms`.
     pub goal: String,
     /// `held` (found, and it held), `found` (nothing is held), `none`, `not_reached` (it is beyond
     /// the most that was to be tried), `client_limit`, `untold` (too many trials gave no answer) or
     /// `unfinished`.
-    pub outcome: String,
+    pub outcome: SearchOutcome,
     /// Where it ended: what was found; of `not_reached` and `client_limit`, what is known to be
     /// possible at least. Empty if there is none.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -52,10 +89,10 @@ impl SearchRecord {
     }
 
     fn known(&self, value: f64) -> Option<Known> {
-        match self.outcome.as_str() {
-            "held" | "found" => Some(Known::Exactly(value)),
-            "not_reached" | "client_limit" => Some(Known::AtLeast(value)),
-            _ => None,
+        match self.outcome {
+            SearchOutcome::Held | SearchOutcome::Found => Some(Known::Exactly(value)),
+            SearchOutcome::NotReached | SearchOutcome::ClientLimit => Some(Known::AtLeast(value)),
+            SearchOutcome::Nowhere | SearchOutcome::Untold | SearchOutcome::Unfinished => None,
         }
     }
 }
@@ -70,7 +107,7 @@ pub struct SearchStepRecord {
     /// `probe`, `hold` or `expected`.
     pub role: String,
     /// `pass`, `fail`, `no answer`; of a band `below`, `within`, `above`; `expected`.
-    pub result: String,
+    pub result: SearchResult,
     /// Whether it is so near the bound that chance may have decided.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub near: bool,

@@ -3,6 +3,7 @@
 mod added;
 mod damage;
 
+use crate::record::Verdict;
 use crate::record::{
     EstimateRecord, FORMAT, FindingsRecord, JournalEvent, MachineFacts, PlanRecord, ResolvedRecord,
     SampleRecord, TrialFinding, TrialRecord,
@@ -43,11 +44,11 @@ pub(crate) fn plan(study: &str) -> PlanRecord {
     }
 }
 
-fn findings(verdict: &str) -> FindingsRecord {
+fn findings(verdict: Verdict) -> FindingsRecord {
     FindingsRecord {
         format: FORMAT,
         study: "first".to_owned(),
-        verdict: verdict.to_owned(),
+        verdict,
         reasons: Vec::new(),
         answer: Vec::new(),
         trials: Vec::new(),
@@ -128,7 +129,9 @@ fn a_finished_run_gives_back_what_was_written() {
     let finding = TrialFinding::default();
     writer.finish_trial(0, &trial(0).slug, &finding).unwrap();
     writer.write_report("<html>").unwrap();
-    writer.finish(&findings("valid"), "0.1.0", None).unwrap();
+    writer
+        .finish(&findings(Verdict::Valid), "0.1.0", None)
+        .unwrap();
 
     let run = Run::open(writer.path()).unwrap();
     assert_eq!((run.state, run.plan.seed), (RunState::Finished, 7));
@@ -146,7 +149,7 @@ fn a_finished_run_gives_back_what_was_written() {
             "run_finished"
         ]
     );
-    assert_eq!(run.findings.as_ref().unwrap().verdict, "valid");
+    assert_eq!(run.findings.as_ref().unwrap().verdict, Verdict::Valid);
     assert_eq!((run.finished_trials(), run.notes.len()), (vec![0], 0));
     let trial = run.trial(0).unwrap().unwrap();
     assert!(run.trial(1).unwrap().is_none());
@@ -237,7 +240,7 @@ fn a_run_is_running_while_it_has_a_writer_then_interrupted_and_can_be_resumed() 
     let mut writer = start(results.path(), "first");
     writer.journal(None, started()).unwrap();
     let finished = JournalEvent::TrialFinished {
-        verdict: "valid".to_owned(),
+        verdict: Some(Verdict::Valid),
         ops_per_s: 0.0,
         finding: None,
     };
@@ -285,7 +288,7 @@ fn an_interrupted_run_has_what_its_finished_trials_found() {
     writer.begin_trial(&trial(0), &[]).unwrap();
     let finding = TrialFinding {
         index: 0,
-        verdict: "valid".to_owned(),
+        verdict: Verdict::Valid,
         ops_total: 42,
         ..TrialFinding::default()
     };
@@ -295,7 +298,9 @@ fn an_interrupted_run_has_what_its_finished_trials_found() {
     let found = Run::open(writer.path()).unwrap().trial_findings();
     assert_eq!(found.iter().map(|f| f.ops_total).collect::<Vec<_>>(), [42]);
     // Findings, once written, are what counts.
-    writer.finish(&findings("valid"), "0.1.0", None).unwrap();
+    writer
+        .finish(&findings(Verdict::Valid), "0.1.0", None)
+        .unwrap();
     let run = Run::open(writer.path()).unwrap();
     assert!(run.trial_findings().is_empty());
     assert_eq!(run.findings_by, "0.1.0");
@@ -353,7 +358,7 @@ fn a_newer_format_is_refused_by_its_number_and_listed_with_its_error() {
         "{refused}"
     );
     let line = list(results.path()).unwrap().remove(0);
-    assert_eq!((line.state, line.verdict.as_str()), (None, "-"));
+    assert_eq!((line.state, line.verdict), (None, None));
     assert!(line.error.unwrap().contains("format 9"));
 }
 
@@ -407,9 +412,9 @@ fn a_run_of_the_first_version_stays_readable() {
     let seen = (
         line.study.as_str(),
         line.stamp.as_str(),
-        line.verdict.as_str(),
+        line.verdict.map(Verdict::name),
     );
-    assert_eq!(seen, ("first-look", "20261120T232909Z", "suspect"));
+    assert_eq!(seen, ("first-look", "20261120T232909Z", Some("suspect")));
     assert_eq!(
         (line.trials_finished, line.trials_planned, line.error),
         (2, 2, None)

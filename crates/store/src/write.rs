@@ -176,7 +176,7 @@ impl RunWriter {
         }
         let sum = write_json(&folder.join(file::FINDING), &record)?;
         let finished = JournalEvent::TrialFinished {
-            verdict: finding.verdict.clone(),
+            verdict: Some(finding.verdict),
             ops_per_s: finding.all.ops_per_s,
             finding: Some(sum.clone()),
         };
@@ -260,7 +260,7 @@ impl RunWriter {
         let path = self.path.join(file::FINDINGS);
         let bytes = encode(&path, &record)?;
         let finished = JournalEvent::RunFinished {
-            verdict: findings.verdict.clone(),
+            verdict: Some(findings.verdict),
             stopped,
             findings: Some(FileSum::of(&bytes)),
         };

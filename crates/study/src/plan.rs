@@ -189,46 +189,29 @@ pub struct Phase {
     pub seconds: f64,
 }
 
-/// The phases, in the order of a trial.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PhaseKind {
-    /// The target is started or attached.
-    Target,
-    /// Keyspace and tables are created or emptied.
-    Schema,
-    /// Rows are written.
-    Load,
-    /// Flushes and compactions are awaited.
-    Settle,
-    /// The loaded data is kept as hard links.
-    Snapshot,
-    /// Nodes get another configuration, one after the other.
-    Restart,
-    /// The data is brought back to a snapshot.
-    Restore,
-    /// Load is offered, and not yet counted.
-    Warmup,
-    /// Load is offered and counted.
-    Measure,
-    /// Rows are read back and compared.
-    Verify,
-}
-
-impl PhaseKind {
-    /// The name in files.
-    pub fn name(self) -> &'static str {
-        match self {
-            PhaseKind::Target => "target",
-            PhaseKind::Schema => "schema",
-            PhaseKind::Load => "load",
-            PhaseKind::Settle => "settle",
-            PhaseKind::Snapshot => "snapshot",
-            PhaseKind::Restart => "restart",
-            PhaseKind::Restore => "restore",
-            PhaseKind::Warmup => "warmup",
-            PhaseKind::Measure => "measure",
-            PhaseKind::Verify => "verify",
-        }
+measure::word_enum! {
+    /// The phases, in the order of a trial.
+    pub enum PhaseKind {
+        /// The target is started or attached.
+        Target = "target",
+        /// Keyspace and tables are created or emptied.
+        Schema = "schema",
+        /// Rows are written.
+        Load = "load",
+        /// Flushes and compactions are awaited.
+        Settle = "settle",
+        /// The loaded data is kept as hard links.
+        Snapshot = "snapshot",
+        /// Nodes get another configuration, one after the other.
+        Restart = "restart",
+        /// The data is brought back to a snapshot.
+        Restore = "restore",
+        /// Load is offered, and not yet counted.
+        Warmup = "warmup",
+        /// Load is offered and counted.
+        Measure = "measure",
+        /// Rows are read back and compared.
+        Verify = "verify",
     }
 }
 

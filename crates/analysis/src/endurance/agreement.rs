@@ -22,25 +22,15 @@ pub struct Agreement {
     pub agreed: Agreed,
 }
 
-/// Whether runs are within a margin of each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Agreed {
-    /// The whole interval is within it.
-    Inside,
-    /// The whole interval is beyond it.
-    Outside,
-    /// The interval has both sides of it.
-    Untold,
-}
-
-impl Agreed {
-    /// Its name in files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Agreed::Inside => "inside",
-            Agreed::Outside => "outside",
-            Agreed::Untold => "untold",
-        }
+measure::word_enum! {
+    /// Whether runs are within a margin of each other.
+    pub enum Agreed {
+        /// The whole interval is within it.
+        Inside = "inside",
+        /// The whole interval is beyond it.
+        Outside = "outside",
+        /// The interval has both sides of it.
+        Untold = "untold",
     }
 }
 

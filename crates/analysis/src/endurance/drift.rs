@@ -23,28 +23,19 @@ pub struct Drift {
     pub course: Course,
 }
 
-/// How a series went.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Course {
-    /// Drift and interval are within the margin.
-    Steady,
-    /// It rose for certain, and by more than the margin as far as is known.
-    Rising,
-    /// It fell likewise.
-    Falling,
-    /// Its drift is not known well enough.
-    Untold,
-}
-
-impl Course {
-    /// Its name in files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Course::Steady => "steady",
-            Course::Rising => "rising",
-            Course::Falling => "falling",
-            Course::Untold => "untold",
-        }
+measure::word_enum! {
+    /// How a series went.
+    #[derive(Default)]
+    pub enum Course {
+        /// Drift and interval are within the margin.
+        Steady = "steady",
+        /// It rose for certain, and by more than the margin as far as is known.
+        Rising = "rising",
+        /// It fell likewise.
+        Falling = "falling",
+        /// Its drift is not known well enough.
+        #[default]
+        Untold = "untold",
     }
 }
 

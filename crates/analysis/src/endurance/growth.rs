@@ -33,28 +33,19 @@ pub struct Growth {
     pub growing: Growing,
 }
 
-/// What a growth is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Growing {
-    /// It does not grow for certain.
-    No,
-    /// It grows for certain; it reaches no limit that is known within the horizon.
-    Grows,
-    /// It grows for certain, and so reaches its limit within the horizon.
-    Leaks,
-    /// There are too few blocks.
-    Untold,
-}
-
-impl Growing {
-    /// Its name in files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Growing::No => "no",
-            Growing::Grows => "grows",
-            Growing::Leaks => "leaks",
-            Growing::Untold => "untold",
-        }
+measure::word_enum! {
+    /// What a growth is.
+    #[derive(Default)]
+    pub enum Growing {
+        /// It does not grow for certain.
+        No = "no",
+        /// It grows for certain; it reaches no limit that is known within the horizon.
+        Grows = "grows",
+        /// It grows for certain, and so reaches its limit within the horizon.
+        Leaks = "leaks",
+        /// There are too few blocks.
+        #[default]
+        Untold = "untold",
     }
 }
 

@@ -4,7 +4,10 @@
 //! What must hold: latency rises with the threads as far as this knows. So there is always one side
 //! on which the band can still be, and each step is towards it.
 
-use super::{Answer, Ask, Decide, Found, Next, Outcome, Outlook, Point, REST_S, Seen, Step};
+use super::{
+    Answer, Ask, Decide, Found, Next, Outcome, Outlook, Point, REST_S, SearchProcedure,
+    SearchResult, Seen, Step,
+};
 use measure::number::significant;
 use std::fmt;
 
@@ -132,10 +135,10 @@ impl Decide for Band {
     }
 
     fn step(&self, seen: &Seen) -> Option<Step> {
-        let word = match self.side(seen.found.as_ref()) {
-            Side::Below => "below",
-            Side::Within => "within",
-            Side::Above => "above",
+        let result = match self.side(seen.found.as_ref()) {
+            Side::Below => SearchResult::Below,
+            Side::Within => SearchResult::Within,
+            Side::Above => SearchResult::Above,
         };
         let why = match &seen.found {
             None => "the trial has failed".to_owned(),
@@ -146,11 +149,11 @@ impl Decide for Band {
                 format!("p99 was {sign}{ms} ms")
             }
         };
-        Some(Step::new(word, false, why))
+        Some(Step::new(result, false, why))
     }
 
-    fn goal(&self) -> Option<(&'static str, String)> {
-        Some(("band", format!("p99 within {self}")))
+    fn goal(&self) -> Option<(SearchProcedure, String)> {
+        Some((SearchProcedure::Band, format!("p99 within {self}")))
     }
 
     fn expected(&self) -> Option<f64> {

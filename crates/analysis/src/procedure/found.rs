@@ -147,39 +147,23 @@ impl Percentiles {
     }
 }
 
-/// A percentile that may be bounded.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Percentile {
-    /// Median.
-    P50,
-    /// 95th.
-    P95,
-    /// 99th.
-    #[default]
-    P99,
-    /// 99.9th.
-    P999,
+measure::word_enum! {
+    /// A percentile that may be bounded.
+    #[derive(Default)]
+    pub enum Percentile {
+        /// Median.
+        P50 = "p50",
+        /// 95th.
+        P95 = "p95",
+        /// 99th.
+        #[default]
+        P99 = "p99",
+        /// 99.9th.
+        P999 = "p999",
+    }
 }
 
 impl Percentile {
-    /// All of them.
-    pub const ALL: [Percentile; 4] = [
-        Percentile::P50,
-        Percentile::P95,
-        Percentile::P99,
-        Percentile::P999,
-    ];
-
-    /// Its name in files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Percentile::P50 => "p50",
-            Percentile::P95 => "p95",
-            Percentile::P99 => "p99",
-            Percentile::P999 => "p999",
-        }
-    }
-
     /// The same for people.
     pub fn words(self) -> &'static str {
         match self {

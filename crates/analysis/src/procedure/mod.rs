@@ -92,7 +92,7 @@ trait Decide {
     }
 
     /// The name of a search, and what it searches for.
-    fn goal(&self) -> Option<(&'static str, String)> {
+    fn goal(&self) -> Option<(SearchProcedure, String)> {
         None
     }
 
@@ -160,11 +160,47 @@ impl Ask {
     }
 }
 
+measure::word_enum! {
+    /// What searches for something.
+    #[derive(Default)]
+    pub enum SearchProcedure {
+        /// The highest rate within bounds.
+        #[default]
+        Peak = "peak",
+        /// The rates at which the nodes are busy to a share.
+        Band = "band",
+        /// The load at which a latency is as given.
+        LatencyTarget = "latency_target",
+    }
+}
+
+measure::word_enum! {
+    /// What a trial said to a search.
+    #[derive(Default)]
+    pub enum SearchResult {
+        /// It is within the bounds.
+        Pass = "pass",
+        /// It is beyond them.
+        Fail = "fail",
+        /// It cannot be believed, or has failed.
+        #[default]
+        NoAnswer = "no answer",
+        /// Of a band: it is below it.
+        Below = "below",
+        /// It is within it.
+        Within = "within",
+        /// It is above it.
+        Above = "above",
+        /// Nothing was asked: it shows how it is at a share of what was found.
+        Expected = "expected",
+    }
+}
+
 /// What a trial told a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// In a word: `pass`, `fail`, `no answer`; of a band `below`, `within`, `above`.
-    pub word: &'static str,
+    /// What it said.
+    pub result: SearchResult,
     /// Whether its percentile is so near the bound that chance may have decided.
     pub near: bool,
     /// Why it did not pass; empty if it did.
@@ -172,13 +208,13 @@ pub struct Step {
 }
 
 impl Step {
-    fn new(word: &'static str, near: bool, why: String) -> Step {
-        Step { word, near, why }
+    fn new(result: SearchResult, near: bool, why: String) -> Step {
+        Step { result, near, why }
     }
 
     /// Whether the load was too much, so that the target may still have its backlog to work off.
     pub fn is_too_much(&self) -> bool {
-        matches!(self.word, "fail" | "above")
+        matches!(self.result, SearchResult::Fail | SearchResult::Above)
     }
 }
 
@@ -214,34 +250,21 @@ pub enum Answer {
     },
 }
 
-/// What came of a search.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// What was searched for, seen once.
-    Found,
-    /// The same, and held.
-    Held,
-    /// It is nowhere.
-    Nowhere,
-    /// Where it is was not reached: it is beyond the most that was to be tried.
-    NotReached,
-    /// The client is the limit, and not the target.
-    ClientLimit,
-    /// Too many trials gave no answer.
-    Untold,
-}
-
-impl Outcome {
-    /// Its name in files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Outcome::Found => "found",
-            Outcome::Held => "held",
-            Outcome::Nowhere => "none",
-            Outcome::NotReached => "not_reached",
-            Outcome::ClientLimit => "client_limit",
-            Outcome::Untold => "untold",
-        }
+measure::word_enum! {
+    /// What came of a search.
+    pub enum Outcome {
+        /// What was searched for, seen once.
+        Found = "found",
+        /// The same, and held.
+        Held = "held",
+        /// It is nowhere.
+        Nowhere = "none",
+        /// Where it is was not reached: it is beyond the most that was to be tried.
+        NotReached = "not_reached",
+        /// The client is the limit, and not the target.
+        ClientLimit = "client_limit",
+        /// Too many trials gave no answer.
+        Untold = "untold",
     }
 }
 
@@ -286,14 +309,14 @@ impl Procedure {
     /// What a trial told a search; none where nothing is searched for.
     pub fn step(&self, seen: &Seen) -> Option<Step> {
         match seen.role {
-            Role::Expected => Some(Step::new("expected", false, String::new())),
+            Role::Expected => Some(Step::new(SearchResult::Expected, false, String::new())),
             Role::Probe | Role::Hold => self.decides().step(seen),
             Role::Beside(_) | Role::Endurance => None,
         }
     }
 
     /// The name of a search, and what it searches for; none where nothing is searched for.
-    pub fn goal(&self) -> Option<(&'static str, String)> {
+    pub fn goal(&self) -> Option<(SearchProcedure, String)> {
         self.decides().goal()
     }
 

@@ -9,7 +9,9 @@
 //! ends, and asks for no probe twice that was answered.
 
 use super::found::{Bound, Kept, Percentile, Role, Seen};
-use super::{Answer, Ask, Decide, Next, Outcome, Outlook, Point, REST_S, Step};
+use super::{
+    Answer, Ask, Decide, Next, Outcome, Outlook, Point, REST_S, SearchProcedure, SearchResult, Step,
+};
 use measure::number::count;
 
 /// The most load that keeps to a bound.
@@ -392,17 +394,17 @@ impl Decide for Search {
             .as_ref()
             .is_some_and(|one| self.bound.is_near(one));
         Some(match self.bound.judge(seen.found.as_ref()) {
-            Kept::Yes => Step::new("pass", near, String::new()),
-            Kept::No(why) => Step::new("fail", near, why),
-            Kept::NotOffered(why) => Step::new("fail", false, why),
-            Kept::Untold(why) | Kept::Client(why) => Step::new("no answer", false, why),
+            Kept::Yes => Step::new(SearchResult::Pass, near, String::new()),
+            Kept::No(why) => Step::new(SearchResult::Fail, near, why),
+            Kept::NotOffered(why) => Step::new(SearchResult::Fail, false, why),
+            Kept::Untold(why) | Kept::Client(why) => Step::new(SearchResult::NoAnswer, false, why),
         })
     }
 
-    fn goal(&self) -> Option<(&'static str, String)> {
+    fn goal(&self) -> Option<(SearchProcedure, String)> {
         let name = match self.holds {
-            0 => "latency_target",
-            _ => "peak",
+            0 => SearchProcedure::LatencyTarget,
+            _ => SearchProcedure::Peak,
         };
         Some((name, self.bound.words()))
     }

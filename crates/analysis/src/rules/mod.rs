@@ -115,28 +115,19 @@ impl Default for Limits {
     }
 }
 
-/// How one rule was judged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Outcome {
-    /// Nobody looked.
-    Unknown,
-    /// As it should be.
-    Pass,
-    /// To be read with care.
-    Warn,
-    /// Not to be believed.
-    Fail,
-}
-
-impl Outcome {
-    /// The word in records: `unknown`, `pass`, `warn`, `fail`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Outcome::Unknown => "unknown",
-            Outcome::Pass => "pass",
-            Outcome::Warn => "warn",
-            Outcome::Fail => "fail",
-        }
+measure::word_enum! {
+    /// How one rule was judged.
+    #[derive(Default, PartialOrd, Ord)]
+    pub enum Outcome {
+        /// Nobody looked.
+        #[default]
+        Unknown = "unknown",
+        /// As it should be.
+        Pass = "pass",
+        /// To be read with care.
+        Warn = "warn",
+        /// Not to be believed.
+        Fail = "fail",
     }
 }
 
@@ -151,27 +142,21 @@ pub struct Rule {
     pub detail: String,
 }
 
-/// Whether a trial, or a whole run, may be believed. Ordered from good to bad.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Verdict {
-    /// No rule warned or failed.
-    Valid,
-    /// A rule warned.
-    Suspect,
-    /// A rule failed.
-    Invalid,
+measure::word_enum! {
+    /// Whether a trial, or a whole run, may be believed. Ordered from good to bad.
+    #[derive(Default, PartialOrd, Ord)]
+    pub enum Verdict {
+        /// No rule warned or failed.
+        Valid = "valid",
+        /// A rule warned.
+        Suspect = "suspect",
+        /// A rule failed.
+        #[default]
+        Invalid = "invalid",
+    }
 }
 
 impl Verdict {
-    /// The word in records: `valid`, `suspect`, `invalid`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Verdict::Valid => "valid",
-            Verdict::Suspect => "suspect",
-            Verdict::Invalid => "invalid",
-        }
-    }
-
     /// The worst of several; of none, invalid: a run without a finished trial shows nothing.
     pub fn worst(verdicts: impl IntoIterator<Item = Verdict>) -> Verdict {
         verdicts.into_iter().max().unwrap_or(Verdict::Invalid)

@@ -16,35 +16,21 @@
 use crate::curves::{Law, slowing};
 use crate::least_squares::Curve;
 
-/// A curve.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Model {
-    /// Amdahl's law over all units.
-    Amdahl,
-    /// The Universal Scalability Law over all units.
-    Usl,
-    /// The law within a socket, and a cost of each further socket.
-    TwoLevel,
+measure::word_enum! {
+    /// A curve.
+    #[derive(Default)]
+    pub enum Model {
+        /// Amdahl's law over all units.
+        #[default]
+        Amdahl = "amdahl",
+        /// The Universal Scalability Law over all units.
+        Usl = "usl",
+        /// The law within a socket, and a cost of each further socket.
+        TwoLevel = "two_level",
+    }
 }
 
 impl Model {
-    /// All, the simplest first.
-    pub const ALL: [Model; 3] = [Model::Amdahl, Model::Usl, Model::TwoLevel];
-
-    /// The word in records: `amdahl`, `usl`, `two_level`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Model::Amdahl => "amdahl",
-            Model::Usl => "usl",
-            Model::TwoLevel => "two_level",
-        }
-    }
-
-    /// Reads the word.
-    pub fn from_name(name: &str) -> Option<Model> {
-        Model::ALL.into_iter().find(|model| model.name() == name)
-    }
-
     /// What people call it.
     pub fn title(self) -> &'static str {
         match self {

@@ -5,7 +5,9 @@ use crate::args::{ClusterName, Common, FaultCommand, FaultKnobs, FaultRunArgs, F
 use crate::exit::Exit;
 use crate::{interrupt, terminal};
 use ::cluster::{Capability, Cluster, Dirs, DiskSpec, NodeInfo, kept};
-use ::fault::{Hit, KINDS, Kind, Knob, Length, Live, Options, Order, Outcome, Place, Verdict};
+use ::fault::{
+    FaultStep, FaultVerdict, Hit, KINDS, Kind, Knob, Length, Live, Options, Order, Outcome, Place,
+};
 use anyhow::{Context, Result, bail};
 use measure::clock;
 use serde_json::{Value, json};
@@ -303,7 +305,11 @@ fn one(
         Held::AfterSeen(length) => tried_within(kind) + length,
     };
     // From when on it is held.
-    let shown = if kind.length.works() { "done" } else { "seen" };
+    let shown = if kind.length.works() {
+        FaultStep::Done
+    } else {
+        FaultStep::Seen
+    };
     let outcome = ::fault::run(kind, (hit, options), &mut live, planned, &mut |step| {
         let seconds = (step.at_ns.saturating_sub(began_ns)) as f64 / 1e9;
         terminal::say(&format!("  {seconds:6.1} s  {}: {}", step.what, step.words));
@@ -311,10 +317,10 @@ fn one(
             _ if !kind.length.is_said() => return,
             (Held::For(length), what) if what == kind.holds_from() => length,
             // It takes as long as it takes to bring it about, or until Ctrl-C.
-            (Held::For(_), "injecting") => BROUGHT_WITHIN,
+            (Held::For(_), FaultStep::Injecting) => BROUGHT_WITHIN,
             (Held::AfterSeen(length), what) if what == shown => length,
             // It may never be seen.
-            (Held::AfterSeen(_), "injecting") => tried_within(kind),
+            (Held::AfterSeen(_), FaultStep::Injecting) => tried_within(kind),
             _ => return,
         };
         if heal_after(length, Arc::clone(&order)).is_err() {
@@ -382,7 +388,7 @@ fn finish(done: &[Done], common: &Common) -> Result<Exit> {
     } else {
         let head = ["Kind", "On", "Verdict", "Seen after", "Whole after healing"];
         let row = |one: &Done| {
-            let between = |from: &str, to: &str| {
+            let between = |from: FaultStep, to: FaultStep| {
                 let (from, to) = (one.outcome.at_ns(from), one.outcome.at_ns(to));
                 let both = from.zip(to);
                 both.map_or("\u{2013}".to_owned(), |(from, to)| {
@@ -390,7 +396,10 @@ fn finish(done: &[Done], common: &Common) -> Result<Exit> {
                 })
             };
             let verdict = one.outcome.verdict().name().to_owned();
-            let times = [between("injecting", "seen"), between("healing", "whole")];
+            let times = [
+                between(FaultStep::Injecting, FaultStep::Seen),
+                between(FaultStep::Healing, FaultStep::Whole),
+            ];
             let first = vec![one.kind.name.to_owned(), one.on.clone(), verdict];
             [first, times.to_vec()].concat()
         };
@@ -398,8 +407,8 @@ fn finish(done: &[Done], common: &Common) -> Result<Exit> {
         let rows: Vec<_> = [head].into_iter().chain(done.iter().map(row)).collect();
         terminal::data(&terminal::table(&rows, &[false, false, false, true, true]));
     }
-    let all = |verdict: Verdict| done.iter().all(|one| one.outcome.verdict() == verdict);
-    Ok(match all(Verdict::Confirmed) {
+    let all = |verdict: FaultVerdict| done.iter().all(|one| one.outcome.verdict() == verdict);
+    Ok(match all(FaultVerdict::Confirmed) {
         _ if host::process::is_interrupted() => Exit::Interrupted,
         true => Exit::Done,
         false => Exit::Invalid,

@@ -5,6 +5,7 @@ use crate::exit::Exit;
 use crate::terminal;
 use anyhow::Result;
 use serde_json::json;
+use store::record::{RequirementOutcome, Verdict};
 use store::{Listed, RunState};
 
 /// Lists the runs, oldest first.
@@ -28,7 +29,7 @@ pub fn run(common: &Common) -> Result<Exit> {
         let state = run.state.map_or("damaged", RunState::name);
         text += &format!(
             "{name:width$}  {state:11}  {:7}  {}/{} trials{}{}\n",
-            run.verdict,
+            run.verdict.map_or("-", Verdict::name),
             run.trials_finished,
             run.trials_planned,
             run.left_out
@@ -37,9 +38,9 @@ pub fn run(common: &Common) -> Result<Exit> {
                 .collect::<String>(),
             match run.requirements {
                 None => "",
-                Some("met") => ", requirements met",
-                Some("untold") => ", requirements not to be told",
-                Some(_) => ", a requirement missed",
+                Some(RequirementOutcome::Met) => ", requirements met",
+                Some(RequirementOutcome::Untold) => ", requirements not to be told",
+                Some(RequirementOutcome::Missed) => ", a requirement missed",
             },
         );
         if let Some(error) = &run.error {
@@ -56,7 +57,7 @@ fn to_json(run: &Listed) -> serde_json::Value {
         "study": run.study,
         "stamp": run.stamp,
         "state": run.state.map(RunState::name),
-        "verdict": run.verdict,
+        "verdict": run.verdict.map_or("-", Verdict::name),
         "trials_finished": run.trials_finished,
         "trials_planned": run.trials_planned,
         "requirements": run.requirements,

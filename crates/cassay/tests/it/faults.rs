@@ -6,7 +6,8 @@ use cluster::{
     Ability, Access, Anew, DataFile, Handles, Members, NodeHandle, Operation, OwnNode, Row, View,
 };
 use fault::{
-    By, Hit, HostSeen, Kind, Live, Mended, NodeSeen, Options, Order, Outcome, Verdict, World,
+    By, FaultStep, FaultVerdict, Hit, HostSeen, Kind, Live, Mended, NodeSeen, Options, Order,
+    Outcome, World,
 };
 use host::process::{self, Identity};
 use host::{Agent, Break, Join, Restartable, Seen, Sight, Step};
@@ -69,7 +70,7 @@ fn kinds() -> impl Iterator<Item = &'static Kind> {
 }
 
 /// A fault that is healed as soon as something was seen of it, or nothing.
-fn run(kind: &Kind, world: &mut dyn World, order: Order, until: &str) -> Outcome {
+fn run(kind: &Kind, world: &mut dyn World, order: Order, until: FaultStep) -> Outcome {
     let length = Duration::from_secs(600);
     let what = (&Hit::Node(0), &Options::default());
     fault::run(kind, what, world, length, &mut |step| {
@@ -89,8 +90,8 @@ fn every_fault_is_confirmed_on_a_process_that_answers_cql() {
         let before = node.process.unwrap();
         let (order, orders) = fault::orders();
         let mut live = Live::new(alone(node), orders);
-        let outcome = run(kind, &mut live, order, "seen");
-        assert_eq!(outcome.verdict(), Verdict::Confirmed, "{outcome:#?}");
+        let outcome = run(kind, &mut live, order, FaultStep::Seen);
+        assert_eq!(outcome.verdict(), FaultVerdict::Confirmed, "{outcome:#?}");
         let now = live.processes()[0].unwrap();
         let ends = ["node-kill", "node-stop", "node-restart"].contains(&kind.name);
         assert_eq!(now != before, ends, "{}", kind.name);
@@ -272,9 +273,11 @@ fn a_fault_of_the_wrong_process_is_a_mismatch() {
         };
         let live = Live::new(alone(handle), orders);
         let mut astray = Astray(live, Arc::clone(&agent), other);
-        let outcome = run(kind, &mut astray, order, "injecting");
-        assert_eq!(outcome.verdict(), Verdict::Mismatch, "{outcome:#?}");
+        let outcome = run(kind, &mut astray, order, FaultStep::Injecting);
+        assert_eq!(outcome.verdict(), FaultVerdict::Mismatch, "{outcome:#?}");
         assert_eq!(process::state(other), Some('T'), "something was broken");
-        assert!(outcome.at_ns("unseen").is_some() && outcome.at_ns("whole").is_some());
+        assert!(
+            outcome.at_ns(FaultStep::Unseen).is_some() && outcome.at_ns(FaultStep::Whole).is_some()
+        );
     }
 }

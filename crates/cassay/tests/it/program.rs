@@ -170,7 +170,10 @@ impl Said {
         let findings = lab.run().findings.expect("a run that ended with 3 is kept");
         for rule in findings.trials.iter().flat_map(|trial| &trial.rules) {
             let of_the_machine = OF_THE_MACHINE.contains(&rule.rule.as_str());
-            assert!(rule.result != "fail" || of_the_machine, "{rule:?}\n{self}");
+            assert!(
+                rule.result != store::record::Outcome::Fail || of_the_machine,
+                "{rule:?}\n{self}"
+            );
         }
         self
     }

@@ -2,6 +2,7 @@
 
 use crate::program::Lab;
 use serde_json::Value;
+use store::record::RequirementOutcome;
 
 const REQUIRED: &str = "\
 study: required
@@ -50,7 +51,10 @@ fn a_missed_requirement_ends_a_run_with_its_own_code_and_is_said_everywhere() {
         .requirements
         .iter()
         .find(|r| r.metric == "error_rate");
-    assert_eq!(errors.map(|errors| errors.outcome.as_str()), Some("met"));
+    assert_eq!(
+        errors.map(|errors| errors.outcome),
+        Some(RequirementOutcome::Met)
+    );
     let shown = lab.cassay(&["show"]).ended_with(0).stdout;
     assert!(
         shown.contains("IS WHAT IS REQUIRED MET?") && shown.contains("missed"),

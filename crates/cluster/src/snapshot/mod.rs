@@ -64,23 +64,14 @@ pub struct NodeSnapshot {
     pub fingerprint: String,
 }
 
-/// How data is brought back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RestoreHow {
-    /// TRUNCATE and import, while all nodes run. Takes about a second.
-    Online,
-    /// Files are swapped while the nodes are down. Takes as long as nodes take to stop and start;
-    /// JVMs, commit logs, hints and caches are fresh afterwards.
-    Offline,
-}
-
-impl RestoreHow {
-    /// `online` or `offline`.
-    pub fn name(self) -> &'static str {
-        match self {
-            RestoreHow::Online => "online",
-            RestoreHow::Offline => "offline",
-        }
+measure::word_enum! {
+    /// How data is brought back.
+    pub enum RestoreHow {
+        /// TRUNCATE and import, while all nodes run. Takes about a second.
+        Online = "online",
+        /// Files are swapped while the nodes are down. Takes as long as nodes take to stop and
+        /// start; JVMs, commit logs, hints and caches are fresh afterwards.
+        Offline = "offline",
     }
 }
 

@@ -14,7 +14,7 @@ use analysis::sweep::{Knee, Reading};
 use measure::number::{significant, whole};
 use std::collections::BTreeMap;
 use store::record::{
-    CapacityRecord, ComparisonRecord, CurveRecord, EffectsRecord, EnduredRecord,
+    Bound, CapacityRecord, ComparisonRecord, CurveRecord, EffectsRecord, EnduredRecord, Finding,
     MultiplicityRecord, PointRecord, PriceRecord, ScaleUpRecord, ScreenRecord, SearchRecord,
     SweepRecord, TrialFinding,
 };
@@ -248,10 +248,10 @@ fn comparison_sentence(comparison: &ComparisonRecord) -> String {
     } = comparison;
     let at = where_words(&comparison.metric, &comparison.point);
     let change = change_words(comparison);
-    let says = match comparison.verdict.as_str() {
-        "inconclusive" => "against",
-        "equivalent" => "equivalent to",
-        _ => "beside",
+    let says = match comparison.verdict {
+        Finding::Inconclusive => "against",
+        Finding::Equivalent => "equivalent to",
+        Finding::Faster | Finding::Slower | Finding::LooksDifferent => "beside",
     };
     let primary = if comparison.primary { " (primary)" } else { "" };
     format!(
@@ -275,10 +275,7 @@ pub fn change_words(comparison: &ComparisonRecord) -> String {
 
 /// `at least `, `at most `: what stands before a ratio that is a bound.
 fn bound_words(comparison: &ComparisonRecord) -> String {
-    match comparison.bound.as_str() {
-        "" => String::new(),
-        bound => format!("{} ", bound.replace('_', " ")),
-    }
+    comparison.bound.map_or_else(String::new, Bound::before)
 }
 
 /// What cannot be compared, since nobody knows how large it is on either side.
@@ -311,8 +308,8 @@ pub(super) fn undecided(comparison: &ComparisonRecord) -> String {
             percent(between)
         ));
     }
-    match comparison.verdict.as_str() {
-        "inconclusive" => {
+    match comparison.verdict {
+        Finding::Inconclusive => {
             parts.insert(0, "inconclusive".to_owned());
             let looks = looked::looks_in(comparison);
             parts.push(
@@ -337,17 +334,17 @@ pub(super) fn undecided(comparison: &ComparisonRecord) -> String {
                 );
             }
         }
-        "looks_different" => parts.insert(0, "looks different".to_owned()),
-        _ => return String::new(),
+        Finding::LooksDifferent => parts.insert(0, "looks different".to_owned()),
+        Finding::Faster | Finding::Slower | Finding::Equivalent => return String::new(),
     }
     format!(": {}", parts.join("; "))
 }
 
 fn could_see(comparison: &ComparisonRecord, percent: &dyn Fn(f64) -> String) -> String {
-    let cut_off = match comparison.bound.as_str() {
-        "at_least" => Some(&comparison.contender),
-        "at_most" => Some(&comparison.baseline),
-        _ => None,
+    let cut_off = match comparison.bound {
+        Some(Bound::AtLeast) => Some(&comparison.contender),
+        Some(Bound::AtMost) => Some(&comparison.baseline),
+        None => None,
     };
     if let Some(variant) = cut_off.filter(|_| comparison.metric == PEAK) {
         return format!(

@@ -194,12 +194,10 @@ fn record(
         baseline: pairing.baseline.name.clone(),
         contender: pairing.contender.name.clone(),
         ratio: comparison.ratio,
-        bound: comparison
-            .bound
-            .map_or_else(String::new, |bound| bound.name().to_owned()),
+        bound: comparison.bound,
         ci95: comparison.ci95(),
         ci95_end: comparison.ci95_end(),
-        verdict: found.name().to_owned(),
+        verdict: found,
         primary,
         blocks: comparison.blocks,
         blocks_planned: blocks,

@@ -5,7 +5,7 @@ use super::points::{places_of, state_of};
 use analysis::curves::{LOADS_MIN, Load, Peak, Usl, fit};
 use analysis::sweep::State;
 use measure::number::{significant, whole};
-use store::record::{CurveRecord, PeakRecord, TrialFinding};
+use store::record::{CurveRecord, Outcome, PeakRecord, TrialFinding, WithoutPeak};
 use study::settings::{Study, Variant};
 
 /// The rule that says whether the client was at its limit: then it is not the target's curve.
@@ -50,7 +50,7 @@ fn is_of_target(trial: &TrialFinding) -> bool {
 pub fn is_client_busy(trial: &TrialFinding) -> bool {
     let mut rules = trial.rules.iter();
     let rule = rules.find(|rule| rule.rule == CLIENT_BUSY);
-    rule.is_some_and(|rule| matches!(rule.result.as_str(), "warn" | "fail"))
+    rule.is_some_and(|rule| matches!(rule.result, Outcome::Warn | Outcome::Fail))
 }
 
 fn record(variant: &str, loads: &[Load]) -> CurveRecord {
@@ -84,11 +84,11 @@ fn record(variant: &str, loads: &[Load]) -> CurveRecord {
                 threads_ci95: threads_ci95.map(end),
                 ops_per_s,
             };
-            (Some(peak), "")
+            (Some(peak), None)
         }
-        Peak::First { .. } => (None, "first"),
-        Peak::Untold => (None, "untold"),
-        Peak::Beyond => (None, "beyond"),
+        Peak::First { .. } => (None, Some(WithoutPeak::First)),
+        Peak::Untold => (None, Some(WithoutPeak::Untold)),
+        Peak::Beyond => (None, Some(WithoutPeak::Beyond)),
     };
     CurveRecord {
         variant,
@@ -100,7 +100,7 @@ fn record(variant: &str, loads: &[Load]) -> CurveRecord {
         kappa_ci95: Some(kappa_ci95.map(end)),
         off: Some(off),
         peak,
-        without_peak: without_peak.to_owned(),
+        without_peak,
     }
 }
 
@@ -117,7 +117,7 @@ fn sentence(curve: &CurveRecord) -> Option<String> {
     let waits = significant(curve.sigma? * 100.0, 2);
     let scales =
         format!("{who} follows the Universal Scalability Law: {waits} % waits in line (σ)");
-    Some(match (&curve.peak, curve.without_peak.as_str()) {
+    Some(match (&curve.peak, curve.without_peak) {
         (Some(peak), _) => {
             let least = peak.threads_ci95[0].map_or_else(String::new, whole);
             let between = match peak.threads_ci95[1] {
@@ -131,11 +131,11 @@ fn sentence(curve: &CurveRecord) -> Option<String> {
                 whole(peak.threads)
             )
         }
-        (None, "first") => format!(
+        (None, Some(WithoutPeak::First)) => format!(
             "{scales}, and by its curve throughput falls from the first load on: where it would be \
              highest was not measured."
         ),
-        (None, "beyond") => format!(
+        (None, Some(WithoutPeak::Beyond)) => format!(
             "{scales}; its peak would lie beyond twice the last load, further than a curve says \
              anything."
         ),
@@ -175,7 +175,11 @@ mod tests {
             let is_busy = trial.point.values().any(|at| *at >= busy_from);
             trial.rules.push(RuleRecord {
                 rule: CLIENT_BUSY.to_owned(),
-                result: if is_busy { "warn" } else { "pass" }.to_owned(),
+                result: if is_busy {
+                    Outcome::Warn
+                } else {
+                    Outcome::Pass
+                },
                 detail: String::new(),
             });
         }

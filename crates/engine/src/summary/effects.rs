@@ -15,7 +15,8 @@ use analysis::{Judged, judge_all, series};
 use measure::Known;
 use std::collections::BTreeMap;
 use store::record::{
-    AxisRecord, CellRecord, EffectRecord, EffectsRecord, LevelRecord, SearchRecord, TrialFinding,
+    AxisRecord, CellRecord, EffectKind, EffectRecord, EffectVerdict, EffectsRecord, LevelRecord,
+    SearchRecord, TrialFinding, WithoutInterval,
 };
 use study::settings::{PrimaryMetric, Study, Variant};
 
@@ -272,18 +273,18 @@ impl Matrix<'_> {
             blocks_planned: self.planned,
             looks: looked::name(self.study),
             margin: self.compared.metric.margin,
-            without_interval: self.without_interval().to_owned(),
+            without_interval: self.without_interval(),
             effects,
         }
     }
 
     /// Why no effect has an interval.
-    fn without_interval(&self) -> &'static str {
+    fn without_interval(&self) -> Option<WithoutInterval> {
         let blocks = self.effects.iter().map(|effect| effect.comparison.blocks);
         match self.study.repeat.interleaved {
-            false => "sequential",
-            true if blocks.max().unwrap_or(0) < BLOCKS_MIN => "blocks",
-            true => "",
+            false => Some(WithoutInterval::Sequential),
+            true if blocks.max().unwrap_or(0) < BLOCKS_MIN => Some(WithoutInterval::Blocks),
+            true => None,
         }
     }
 
@@ -322,9 +323,9 @@ impl Matrix<'_> {
 
     fn effect(&self, effect: &Effect, judged: Option<Judged>) -> EffectRecord {
         let (kind, of, with) = match effect.kind {
-            Kind::Main(of) => ("main", of, None),
-            Kind::Interaction(of, with) => ("interaction", of, Some(self.level(with))),
-            Kind::Simple(of, with) => ("simple", of, Some(self.held(with))),
+            Kind::Main(of) => (EffectKind::Main, of, None),
+            Kind::Interaction(of, with) => (EffectKind::Interaction, of, Some(self.level(with))),
+            Kind::Simple(of, with) => (EffectKind::Simple, of, Some(self.held(with))),
         };
         let comparison = &effect.comparison;
         let is_sure = self.study.repeat.interleaved
@@ -333,23 +334,21 @@ impl Matrix<'_> {
         let finding = judged.as_ref().filter(|_| is_sure);
         let verdict = match (effect.kind, finding) {
             (Kind::Interaction(..), Some(judged)) => {
-                effect.interaction(judged, self.compared.metric).name()
+                EffectVerdict::Interaction(effect.interaction(judged, self.compared.metric))
             }
-            (Kind::Interaction(..), None) => Interaction::NotResolved.name(),
-            (_, Some(judged)) => effect.finding(judged).name(),
-            (_, None) => Finding::Inconclusive.name(),
+            (Kind::Interaction(..), None) => EffectVerdict::Interaction(Interaction::NotResolved),
+            (_, Some(judged)) => EffectVerdict::Ratio(effect.finding(judged)),
+            (_, None) => EffectVerdict::Ratio(Finding::Inconclusive),
         };
         EffectRecord {
-            kind: kind.to_owned(),
+            kind,
             of: self.level(of),
             with,
             ratio: comparison.ratio,
-            bound: comparison
-                .bound
-                .map_or_else(String::new, |bound| bound.name().to_owned()),
+            bound: comparison.bound,
             ci95: judged.as_ref().and_then(|_| comparison.ci95()),
             ci95_end: judged.as_ref().and_then(|_| comparison.ci95_end()),
-            verdict: verdict.to_owned(),
+            verdict,
             blocks: comparison.blocks,
             p: judged.as_ref().and_then(|judged| judged.p),
             p_adjusted: judged.as_ref().and_then(|judged| judged.p_adjusted),

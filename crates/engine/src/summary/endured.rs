@@ -4,7 +4,7 @@
 //! throughputs that are less than 4 % apart consistent, while its mean latency rose by 23 %.
 
 use super::{point_words, usable};
-use analysis::endurance::{Agreed, Load, agreement};
+use analysis::endurance::{Agreed, Course, Load, agreement};
 use analysis::procedure::Role;
 use analysis::series;
 use measure::number::{significant, whole};
@@ -50,9 +50,8 @@ fn of_variant(variant: &Variant, trials: &[TrialFinding]) -> Option<EnduredRecor
         apart_ci95: found.map(|found| found.ci95),
         within: asked.within,
         agreed: match found {
-            Some(found) => found.agreed.name().to_owned(),
-            None if turns.len() > 1 => Agreed::Untold.name().to_owned(),
-            None => String::new(),
+            Some(found) => Some(found.agreed),
+            None => (turns.len() > 1).then_some(Agreed::Untold),
         },
         mean_ms_change: mean_ms_change(&turns),
         turns,
@@ -163,11 +162,13 @@ fn sentence(found: &EnduredRecord, trials: &[TrialFinding]) -> Option<String> {
 
 /// What throughput did, in a manager's words.
 fn held_words(found: &EnduredRecord, rate: &DriftRecord) -> &'static str {
-    match (rate.course.as_str(), found.agreed.as_str()) {
-        ("rising", _) => "Throughput rose over",
-        ("falling", _) | (_, "outside") => "Throughput did not hold for",
-        ("steady", "inside" | "") => "Throughput held for",
-        _ => "It cannot be told whether throughput held for",
+    match (rate.course, found.agreed) {
+        (Course::Rising, _) => "Throughput rose over",
+        (Course::Falling, _) | (_, Some(Agreed::Outside)) => "Throughput did not hold for",
+        (Course::Steady, Some(Agreed::Inside) | None) => "Throughput held for",
+        (Course::Untold, _) | (_, Some(Agreed::Untold)) => {
+            "It cannot be told whether throughput held for"
+        }
     }
 }
 
@@ -183,8 +184,8 @@ fn apart_words(found: &EnduredRecord) -> String {
         .collect();
     let percent = |share: f64| short(share * 100.0, 2);
     let (apart, before) = (percent(apart), before.join(" and "));
-    let near = match found.agreed.as_str() {
-        "inside" => format!("within {apart} % of the {before} before"),
+    let near = match found.agreed {
+        Some(Agreed::Inside) => format!("within {apart} % of the {before} before"),
         _ => format!("{apart} % apart from the {before} before"),
     };
     let [low, high] = ci95.map(percent);
@@ -254,7 +255,9 @@ fn short(value: f64, digits: i32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use analysis::endurance::Growing;
     use store::record::GrowthRecord;
+    use store::record::Verdict;
     use study::resolve::resolve;
     use study::settings::Overrides;
 
@@ -272,7 +275,7 @@ mod tests {
             variant: "-".to_owned(),
             point: [("threads".to_owned(), 8.0)].into(),
             role: role.to_owned(),
-            verdict: "valid".to_owned(),
+            verdict: Verdict::Valid,
             seconds,
             ..TrialFinding::default()
         };
@@ -282,12 +285,12 @@ mod tests {
         trial
     }
 
-    fn drift(of: &str, change: f64, ci95: [f64; 2], course: &str) -> DriftRecord {
+    fn drift(of: &str, change: f64, ci95: [f64; 2], course: Course) -> DriftRecord {
         DriftRecord {
             of: of.to_owned(),
             change,
             ci95: Some(ci95),
-            course: course.to_owned(),
+            course,
             ..DriftRecord::default()
         }
     }
@@ -298,13 +301,13 @@ mod tests {
             of: "gc.heap_after".to_owned(),
             place: "node1".to_owned(),
             horizon_days: 30.0,
-            growing: "no".to_owned(),
+            growing: Growing::No,
             ..GrowthRecord::default()
         };
         long.endurance = Some(EnduranceRecord {
             drifts: vec![
-                drift("ops_per_s", -0.003, [-0.008, 0.002], "steady"),
-                drift("latency_ms.p99", 0.02, [-0.01, 0.05], "steady"),
+                drift("ops_per_s", -0.003, [-0.008, 0.002], Course::Steady),
+                drift("latency_ms.p99", 0.02, [-0.01, 0.05], Course::Steady),
             ],
             growths: vec![leak],
             ..EnduranceRecord::default()
@@ -339,8 +342,8 @@ mod tests {
         assert!(said(&trials).starts_with("Throughput did not hold for 24 h"));
         let mut trials = published();
         let shown = trials[2].endurance.as_mut().unwrap();
-        shown.drifts[0].course = "falling".to_owned();
-        shown.growths[0].growing = "leaks".to_owned();
+        shown.drifts[0].course = analysis::endurance::Course::Falling;
+        shown.growths[0].growing = analysis::endurance::Growing::Leaks;
         shown.growths[0].reaches_days = Some(3.25);
         let text = said(&trials);
         assert!(text.starts_with("Throughput did not hold"), "{text}");
@@ -351,7 +354,7 @@ mod tests {
         let mut trials = published();
         trials[1].all.ops_per_s_ci95 = None;
         assert!(said(&trials).starts_with("It cannot be told whether throughput held for 24 h"));
-        trials[2].verdict = "invalid".to_owned();
+        trials[2].verdict = store::record::Verdict::Invalid;
         assert_eq!(said(&trials), "No long trial may be believed.");
     }
 
@@ -372,6 +375,10 @@ mod tests {
         assert_eq!(long.trials, [2, 5, 8]);
         let expected = 138_583.0 * 0.01 / 3.0_f64.sqrt();
         assert!((long.error.unwrap() - expected).abs() < 1.0, "{long:?}");
-        assert_eq!(found.agreed, "untold", "1 % from block to block");
+        assert_eq!(
+            found.agreed,
+            Some(Agreed::Untold),
+            "1 % from block to block"
+        );
     }
 }

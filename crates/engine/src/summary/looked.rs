@@ -13,7 +13,9 @@ use analysis::{Comparison, Finding, Looks, Metric, NotCompared};
 use measure::Known;
 use measure::number::significant;
 use std::borrow::Cow;
-use store::record::{ComparisonRecord, LookRecord, LooksRecord, RobustRecord, TrialFinding};
+use store::record::{
+    Bound, ComparisonRecord, LookRecord, LooksHow, LooksRecord, RobustRecord, TrialFinding,
+};
 use study::settings::Study;
 
 /// How the comparisons of a study are looked at.
@@ -28,11 +30,17 @@ pub fn looks_of(study: &Study) -> Looks {
     }
 }
 
-/// The name of that; empty if they are looked at once.
-pub fn name(study: &Study) -> String {
-    match looks_of(study) {
-        Looks::Once => String::new(),
-        looks => looks.name().to_owned(),
+/// The word for that; none if they are looked at once.
+pub fn name(study: &Study) -> Option<LooksHow> {
+    how(looks_of(study))
+}
+
+/// How a record says how often somebody looked; none of once.
+fn how(looks: Looks) -> Option<LooksHow> {
+    match looks {
+        Looks::Once => None,
+        Looks::Repeated { .. } => Some(LooksHow::Repeated),
+        Looks::Anytime => Some(LooksHow::Anytime),
     }
 }
 
@@ -40,7 +48,7 @@ pub fn name(study: &Study) -> String {
 pub fn looks_in(comparison: &ComparisonRecord) -> Looks {
     match &comparison.looks {
         None => Looks::Once,
-        Some(looks) if looks.how == "anytime" => Looks::Anytime,
+        Some(looks) if looks.how == LooksHow::Anytime => Looks::Anytime,
         Some(looks) => Looks::Repeated {
             min: looks.min,
             max: looks.max,
@@ -110,12 +118,12 @@ pub fn look(study: &Study, trials: &[TrialFinding], blocks: usize) -> Option<End
              the {max} that there may be: no number of them answers it any more"
         )));
     }
-    let is_answered = |one: &&&ComparisonRecord| one.verdict != Finding::Inconclusive.name();
+    let is_answered = |one: &&&ComparisonRecord| one.verdict != Finding::Inconclusive;
     let answered = primary.iter().filter(is_answered).count();
     if answered < wanted.max(1) {
         return None;
     }
-    let found: Vec<&str> = primary.iter().map(|one| one.verdict.as_str()).collect();
+    let found: Vec<&str> = primary.iter().map(|one| one.verdict.name()).collect();
     let what = match found.as_slice() {
         [one] => format!("the primary comparison is answered ({one})"),
         all => format!("all {} primary comparisons are answered", all.len()),
@@ -159,7 +167,7 @@ pub fn record(
         _ => format!("answered after {}", so_far(blocks, max)),
     };
     Some(LooksRecord {
-        how: comparison.looks.name().to_owned(),
+        how: how(comparison.looks)?,
         min,
         max,
         added,
@@ -196,10 +204,7 @@ pub fn sentence(comparison: &ComparisonRecord) -> Option<String> {
     let looks = comparison.looks.as_ref().filter(|_| comparison.primary)?;
     let (contender, baseline) = (&comparison.contender, &comparison.baseline);
     let percent = |ratio: f64| format!("{:+.1}", (ratio - 1.0) * 100.0);
-    let bound = match comparison.bound.as_str() {
-        "" => String::new(),
-        bound => format!("{} ", bound.replace('_', " ")),
-    };
+    let bound = comparison.bound.map_or_else(String::new, Bound::before);
     let over = "95 %, over all looks";
     let interval = match (comparison.ci95, comparison.ci95_end) {
         (Some([low, high]), _) => format!(" ({over}: {} to {} %)", percent(low), percent(high)),
@@ -212,13 +217,15 @@ pub fn sentence(comparison: &ComparisonRecord) -> Option<String> {
         percent(comparison.ratio),
         metric_words(&comparison.metric)
     );
-    let says = match comparison.verdict.as_str() {
-        "faster" | "slower" => format!("“{contender}” is {} than “{baseline}”", comparison.verdict),
-        "equivalent" => format!("“{contender}” and “{baseline}” are equivalent"),
+    let says = match comparison.verdict {
+        Finding::Faster | Finding::Slower => {
+            format!("“{contender}” is {} than “{baseline}”", comparison.verdict)
+        }
+        Finding::Equivalent => format!("“{contender}” and “{baseline}” are equivalent"),
         _ => format!("Whether “{contender}” and “{baseline}” differ is not answered"),
     };
-    let whenever = match looks.how.as_str() {
-        "anytime" => ", so the interval is one that holds whenever anybody looks",
+    let whenever = match looks.how {
+        LooksHow::Anytime => ", so the interval is one that holds whenever anybody looks",
         _ => "",
     };
     let ended = &looks.ended;
@@ -263,8 +270,10 @@ pub fn robust_sentence(comparison: &ComparisonRecord) -> Option<String> {
 
 /// Why a comparison of several blocks has no interval yet.
 pub fn too_early(looks: &LooksRecord, pairs: usize) -> String {
-    match looks.how.as_str() {
-        "anytime" => format!("{pairs} pairs are too few for an interval that holds at any time"),
+    match looks.how {
+        LooksHow::Anytime => {
+            format!("{pairs} pairs are too few for an interval that holds at any time")
+        }
         _ => format!(
             "{pairs} pairs are fewer than the {} of the first look",
             looks.min

@@ -2,7 +2,7 @@
 
 use analysis::procedure::Point;
 use measure::Known;
-use store::record::TrialFinding;
+use store::record::{TrialFinding, Verdict};
 use study::settings::{Study, Variant};
 
 /// A trial of a made-up run.
@@ -44,7 +44,7 @@ pub fn trials(study: &Study, did: impl Fn(&Made<'_>) -> (f64, Known)) -> Vec<Tri
                     variant: variant.name.clone(),
                     point: crate::record::point_record(Some(point)),
                     block,
-                    verdict: "valid".to_owned(),
+                    verdict: Verdict::Valid,
                     seconds: 10.0,
                     ..TrialFinding::default()
                 };

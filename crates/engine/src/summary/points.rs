@@ -4,13 +4,15 @@
 //! that of all operations of all blocks together, from the histograms on disk: percentiles are
 //! never averaged (11.2 and 27.4 ms are not "19.3 ms").
 
-use super::{usable, verdict_of};
+use super::usable;
 use analysis::rules::Verdict;
 use analysis::sweep::{Knee, Reading, Rung, State, read_sweep};
 use anyhow::Result;
 use std::collections::BTreeMap;
 use std::path::Path;
-use store::record::{PointRecord, QuantilesRecord, SweepRecord, TrialFinding};
+use store::record::{
+    Outcome, PointRecord, QuantilesRecord, SweepRecord, TrialFinding, WithoutKnee,
+};
 use store::{HistogramKind, Run, WindowHistograms};
 
 /// Latency of several trials together; none if their logs cannot be read.
@@ -55,7 +57,10 @@ pub fn is_saturated(trial: &TrialFinding) -> bool {
     let Some(rate) = trial.point.get("rate").filter(|_| trial.all.ops > 0) else {
         return false;
     };
-    let fails = trial.rules.iter().filter(|rule| rule.result == "fail");
+    let fails = trial
+        .rules
+        .iter()
+        .filter(|rule| rule.result == Outcome::Fail);
     let timed_out = trial.errors.keys().all(|how| how == "client_timeout");
     let only_timed_out = timed_out && fails.clone().all(|rule| rule.rule == "V8");
     let is_explained = usable(trial) || (fails.count() > 0 && only_timed_out);
@@ -107,7 +112,7 @@ fn point(
     let (kept, saturated) = (in_state(State::Kept), in_state(State::Saturated));
     let is_saturated = saturated.len() > kept.len();
     let used = if is_saturated { saturated } else { kept };
-    let verdict = Verdict::worst(used.iter().map(|trial| verdict_of(&trial.verdict)));
+    let verdict = Verdict::worst(used.iter().map(|trial| trial.verdict));
     let blocks: Vec<f64> = used.iter().map(|trial| trial.all.ops_per_s).collect();
     let latency_ms = match used.as_slice() {
         [] => return None,
@@ -117,7 +122,7 @@ fn point(
     Some(PointRecord {
         variant: variant.to_owned(),
         point: place,
-        verdict: verdict.name().to_owned(),
+        verdict,
         saturated: is_saturated,
         blocks: blocks.len(),
         trials: used.iter().map(|trial| trial.index).collect(),
@@ -176,9 +181,9 @@ pub fn sweep_record(points: &[&PointRecord], sweep: &Reading) -> Option<SweepRec
             Knee::Growing | Knee::Untold => None,
         },
         without_knee: match sweep.knee {
-            Knee::At(_) => String::new(),
-            Knee::Growing => "growing".to_owned(),
-            Knee::Untold => "untold".to_owned(),
+            Knee::At(_) => None,
+            Knee::Growing => Some(WithoutKnee::Growing),
+            Knee::Untold => Some(WithoutKnee::Untold),
         },
     })
 }
@@ -189,15 +194,15 @@ mod tests {
     use measure::Known;
     use store::record::RuleRecord;
 
-    fn at_rate(ops_per_s: f64, errors: &[(&str, u64)], verdict: &str, fails: &[&str]) -> State {
+    fn at_rate(ops_per_s: f64, errors: &[(&str, u64)], verdict: Verdict, fails: &[&str]) -> State {
         let rule = |name: &&str| RuleRecord {
             rule: (*name).to_owned(),
-            result: "fail".to_owned(),
+            result: Outcome::Fail,
             detail: String::new(),
         };
         let mut trial = TrialFinding {
             point: BTreeMap::from([("rate".to_owned(), 1000.0)]),
-            verdict: verdict.to_owned(),
+            verdict,
             rules: fails.iter().map(rule).collect(),
             seconds: 10.0,
             errors: errors
@@ -213,22 +218,25 @@ mod tests {
 
     #[test]
     fn a_rate_is_saturated_when_nothing_was_wrong_but_that_less_was_done() {
-        assert_eq!(at_rate(995.0, &[], "valid", &[]), State::Kept);
-        assert_eq!(at_rate(800.0, &[], "suspect", &[]), State::Saturated);
+        assert_eq!(at_rate(995.0, &[], Verdict::Valid, &[]), State::Kept);
+        assert_eq!(at_rate(800.0, &[], Verdict::Suspect, &[]), State::Saturated);
         // The client was late of its own: nobody knows what the target could have done.
-        assert_eq!(at_rate(800.0, &[], "invalid", &["V1"]), State::Unusable);
+        assert_eq!(
+            at_rate(800.0, &[], Verdict::Invalid, &["V1"]),
+            State::Unusable
+        );
         let timed_out = [("client_timeout", 500)];
         assert_eq!(
-            at_rate(800.0, &timed_out, "invalid", &["V8"]),
+            at_rate(800.0, &timed_out, Verdict::Invalid, &["V8"]),
             State::Saturated
         );
         // It kept up, and answered with errors.
         let refused = [("unavailable", 2000)];
         assert_eq!(
-            at_rate(800.0, &refused, "invalid", &["V8"]),
+            at_rate(800.0, &refused, Verdict::Invalid, &["V8"]),
             State::Unusable
         );
-        assert_eq!(at_rate(800.0, &refused, "suspect", &[]), State::Kept);
+        assert_eq!(at_rate(800.0, &refused, Verdict::Suspect, &[]), State::Kept);
     }
 
     /// Of a target that answers after 300 ms, a window of 6 s without a warm-up sees 5,700 of
@@ -238,7 +246,7 @@ mod tests {
         let state = |p50: f64, p99: f64, later: Option<f64>| {
             let mut trial = TrialFinding {
                 point: BTreeMap::from([("rate".to_owned(), 1000.0)]),
-                verdict: "suspect".to_owned(),
+                verdict: Verdict::Suspect,
                 seconds: 6.0,
                 later_ended_per_s: later,
                 ..TrialFinding::default()
@@ -263,7 +271,7 @@ mod tests {
                 index: block,
                 variant: "-".to_owned(),
                 block,
-                verdict: "valid".to_owned(),
+                verdict: Verdict::Valid,
                 ..TrialFinding::default()
             };
             trial.all.ops_per_s = 1000.0;

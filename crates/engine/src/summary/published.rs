@@ -261,6 +261,8 @@ fn figure(figure: &Figure) -> PublishedFigureRecord {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use store::record::SearchOutcome;
+    use store::record::Verdict;
 
     fn point(variant: &str, threads: f64, blocks: &[f64]) -> PointRecord {
         PointRecord {
@@ -402,7 +404,7 @@ mod tests {
             let mut trial = TrialFinding {
                 index,
                 variant: variant.to_owned(),
-                verdict: "valid".to_owned(),
+                verdict: Verdict::Valid,
                 point: [("threads".to_owned(), threads)].into(),
                 ..TrialFinding::default()
             };
@@ -418,7 +420,7 @@ mod tests {
         ];
         let search = |variant: &str, at: f64, ended: usize| SearchRecord {
             variant: variant.to_owned(),
-            outcome: "held".to_owned(),
+            outcome: SearchOutcome::Held,
             at: [("threads".to_owned(), at)].into(),
             ended: Some(ended),
             ..SearchRecord::default()

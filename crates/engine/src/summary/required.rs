@@ -11,8 +11,8 @@ use measure::Known;
 use measure::number::{round, significant, whole};
 use std::collections::BTreeMap;
 use store::record::{
-    ComparisonRecord, PointRecord, QuantilesRecord, RequirementRecord, SearchRecord, SweepRecord,
-    TrialFinding,
+    Bound, ComparisonRecord, PointRecord, QuantilesRecord, RequirementRecord, SearchRecord,
+    SweepRecord, TrialFinding,
 };
 use study::settings::{Require, Study, Untold, Variant, Where};
 
@@ -320,7 +320,7 @@ fn latencies(require: &Require) -> [Option<f64>; 4] {
 fn ratio(comparison: &ComparisonRecord) -> Number {
     let ends = match (comparison.ci95, comparison.ci95_end) {
         (Some(ends), _) => Some(ends),
-        (None, Some(end)) if comparison.bound == "at_least" => Some([end, f64::INFINITY]),
+        (None, Some(end)) if comparison.bound == Some(Bound::AtLeast) => Some([end, f64::INFINITY]),
         (None, Some(end)) => Some([0.0, end]),
         (None, None) => None,
     };
@@ -367,12 +367,12 @@ impl Required<'_> {
             metric: self.metric,
             variant: self.variant.to_owned(),
             point: self.place,
-            bound: self.limit.name().to_owned(),
+            bound: self.limit.bound(),
             limit: self.limit.value(),
             value: number.value.map(Known::least),
             value_at_least: number.value.is_some_and(Known::is_at_least),
             ci95,
-            outcome: outcome.name().to_owned(),
+            outcome,
             untold_is_missed,
         }
     }

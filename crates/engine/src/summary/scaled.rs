@@ -265,6 +265,7 @@ fn of_arm(arm: &ScaleUpRecord) -> Vec<String> {
 mod tests {
     use crate::summary::{findings, made};
     use measure::Known;
+    use store::record::Outcome;
     use store::record::{FindingsRecord, PartRecord, RuleRecord, TrialFinding};
     use study::resolve::resolve;
     use study::settings::Overrides;
@@ -411,7 +412,7 @@ mod tests {
             if trial.block == 0 {
                 trial.rules.push(RuleRecord {
                     rule: "V3".to_owned(),
-                    result: "warn".to_owned(),
+                    result: Outcome::Warn,
                     detail: String::new(),
                 });
             }
@@ -451,7 +452,7 @@ mod tests {
     fn what_most_blocks_do_not_have_is_no_ratio() {
         let found = run_with("}, fixed: {threads: 16}", "blocks: 5", 1.0, |trial| {
             if trial.block > 1 {
-                trial.verdict = "invalid".to_owned();
+                trial.verdict = store::record::Verdict::Invalid;
             }
         });
         let point = &found.scale_ups[0].points[1];

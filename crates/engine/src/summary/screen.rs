@@ -119,7 +119,7 @@ fn judged(study: &Study, record: ScreenRecord, found: &[f64]) -> ScreenRecord {
             value: value(1),
             against: value(0),
             ln_ratio: *effect,
-            activity: lenth.activity(*effect).name().to_owned(),
+            activity: lenth.activity(*effect),
         }
     };
     let effects: Vec<ScreenedRecord> = found.iter().enumerate().map(effect).collect();
@@ -167,7 +167,7 @@ fn said(screen: &ScreenRecord) -> Vec<String> {
     let settings = screen.effects.iter().filter(|e| !e.setting.is_empty());
     let count = settings.clone().count();
     let metric = metric_words(&screen.metric);
-    let named = |activity: &str| {
+    let named = |activity: Activity| {
         let of = settings.clone().filter(|e| e.activity == activity);
         let mut of: Vec<&ScreenedRecord> = of.collect();
         of.sort_by(|a, b| b.ln_ratio.abs().total_cmp(&a.ln_ratio.abs()));
@@ -180,7 +180,7 @@ fn said(screen: &ScreenRecord) -> Vec<String> {
         };
         of.iter().map(name).collect::<Vec<String>>()
     };
-    let (active, possible) = (named("active"), named("possible"));
+    let (active, possible) = (named(Activity::Active), named(Activity::Possible));
     let mut said = Vec::new();
     let rest = |count: usize| match count {
         0 => String::new(),
@@ -252,7 +252,7 @@ mod tests {
         });
         let left_out = |trial: &&mut TrialFinding| without.contains(&trial.variant.as_str());
         for trial in trials.iter_mut().filter(left_out) {
-            trial.verdict = "invalid".to_owned();
+            trial.verdict = store::record::Verdict::Invalid;
         }
         trials
     }
@@ -264,7 +264,7 @@ mod tests {
             let found = findings(&study, trials(&study, &[]), &|_| None, None);
             let screen = &found.screens[0];
             assert_eq!(screen.confirm, ["connections", "compression"], "{screen:?}");
-            assert_eq!(screen.effects[2].activity, "active");
+            assert_eq!(screen.effects[2].activity, Activity::Active);
             assert!((screen.effects[2].ln_ratio.exp() - 0.9).abs() < 0.01);
             assert!(
                 screen

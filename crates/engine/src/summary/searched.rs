@@ -12,7 +12,9 @@ use analysis::series;
 use measure::Known;
 use measure::number::{significant, whole};
 use std::collections::BTreeSet;
-use store::record::{SearchRecord, SearchStepRecord, TrialFinding};
+use store::record::{
+    SearchOutcome, SearchProcedure, SearchRecord, SearchResult, SearchStepRecord, TrialFinding,
+};
 use study::settings::{Study, Variant};
 
 /// How many times as much the next point of a search's grid is, at `least`: the bracket at which it
@@ -37,7 +39,7 @@ pub fn searches(study: &Study, trials: &[TrialFinding]) -> Vec<SearchRecord> {
             records.push(SearchRecord {
                 variant: variant.name.clone(),
                 block,
-                procedure: name.to_owned(),
+                procedure: name,
                 goal: goal.clone(),
                 ..search(variant, &of)
             });
@@ -55,16 +57,20 @@ fn search(variant: &Variant, trials: &[&TrialFinding]) -> SearchRecord {
     let steps = trials.iter().zip(&seen);
     let steps = steps.map(|(trial, seen)| step(procedure, trial, seen));
     let (at, outcome, words) = match procedure.next(&seen) {
-        Next::Answer(Answer::Searched { at, outcome, words }) => (at, outcome.name(), words),
-        Next::Answer(answer) => (None, "unfinished", answer.words()),
-        Next::Measure(_) => (None, "unfinished", "the search was not finished".to_owned()),
+        Next::Answer(Answer::Searched { at, outcome, words }) => (at, outcome.into(), words),
+        Next::Answer(answer) => (None, SearchOutcome::Unfinished, answer.words()),
+        Next::Measure(_) => (
+            None,
+            SearchOutcome::Unfinished,
+            "the search was not finished".to_owned(),
+        ),
     };
     let at = point_record(at);
     let there = trials
         .iter()
         .rfind(|trial| trial.point == at && usable(trial));
     SearchRecord {
-        outcome: outcome.to_owned(),
+        outcome,
         ended: there.map(|trial| trial.index),
         ops_per_s: there.map(|trial| trial.all.ops_per_s),
         at,
@@ -93,7 +99,7 @@ fn step(procedure: &Procedure, trial: &TrialFinding, seen: &Seen) -> SearchStepR
         trial: trial.index,
         point: trial.point.clone(),
         role: seen.role.name(),
-        result: step.as_ref().map_or("", |step| step.word).to_owned(),
+        result: step.as_ref().map(|step| step.result).unwrap_or_default(),
         near: step.as_ref().is_some_and(|step| step.near),
         why: step.map_or(String::new(), |step| step.why),
         latency_ms: latency.map(|latency| latency.value.least()),
@@ -112,13 +118,20 @@ fn percentile(procedure: &Procedure) -> Percentile {
 pub fn beyond(searches: &[SearchRecord]) -> BTreeSet<usize> {
     let is_answer = |one: &&SearchRecord| {
         matches!(
-            one.outcome.as_str(),
-            "held" | "found" | "none" | "not_reached"
+            one.outcome,
+            SearchOutcome::Held
+                | SearchOutcome::Found
+                | SearchOutcome::Nowhere
+                | SearchOutcome::NotReached
         )
     };
     let steps = searches.iter().filter(is_answer).flat_map(|one| &one.steps);
-    let is_beyond =
-        |step: &&SearchStepRecord| matches!(step.result.as_str(), "fail" | "above" | "no answer");
+    let is_beyond = |step: &&SearchStepRecord| {
+        matches!(
+            step.result,
+            SearchResult::Fail | SearchResult::Above | SearchResult::NoAnswer
+        )
+    };
     steps.filter(is_beyond).map(|step| step.trial).collect()
 }
 
@@ -217,12 +230,12 @@ fn mean_words(searches: &[&SearchRecord]) -> String {
             false => format!(", with {} op/s ({error})", whole(did)),
         }
     });
-    let held = match first.outcome.as_str() {
-        "held" => ", each held twice",
+    let held = match first.outcome {
+        SearchOutcome::Held => ", each held twice",
         _ => "",
     };
-    match first.procedure.as_str() {
-        "band" => format!("{} at {at}{did}", first.goal),
+    match first.procedure {
+        SearchProcedure::Band => format!("{} at {at}{did}", first.goal),
         _ => format!("{at} is the most with a {}{held}{did}", first.goal),
     }
 }
@@ -263,238 +276,4 @@ fn expected_words(variant: &Variant, trials: &[TrialFinding]) -> Option<String> 
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use store::record::RuleRecord;
-    use study::resolve::resolve;
-    use study::settings::Overrides;
-
-    const STUDY: &str = "study: s\nquestion: q\ntarget: {null: {}}\nworkload: {use: standard1}\n\
-                         procedure: {peak: {rate: {from: 1000, to: 8000}, p99_ms: 10, expected: \
-                         0.5}}\nvariants: {a: {}, b: {}}\nrepeat: {blocks: 3}\n";
-
-    /// What the trials of a search come to whose p99 is within the bound up to `limit`.
-    fn trials(study: &Study, variant: &str, block: usize, limit: f64) -> Vec<TrialFinding> {
-        let of = study.variants.iter().find(|one| one.name == variant);
-        let of = of.unwrap();
-        let mut trials: Vec<TrialFinding> = Vec::new();
-        loop {
-            let so_far = trials.iter().filter_map(|trial| seen(of, trial));
-            let so_far: Vec<Seen> = so_far.collect();
-            let Next::Measure(asks) = of.settings.procedure.next(&so_far) else {
-                return trials;
-            };
-            let at = asks[0].point;
-            let mut trial = TrialFinding {
-                variant: variant.to_owned(),
-                block,
-                index: block * 100 + trials.len() + if variant == "b" { 50 } else { 0 },
-                point: point_record(Some(at)),
-                role: crate::record::role_name(asks[0].role),
-                verdict: "valid".to_owned(),
-                rules: vec![RuleRecord {
-                    rule: "V1".to_owned(),
-                    result: "pass".to_owned(),
-                    detail: String::new(),
-                }],
-                seconds: 1.0,
-                ..TrialFinding::default()
-            };
-            trial.all.ops_per_s = at.value();
-            let ms = if at.value() <= limit { 2.0 } else { 30.0 };
-            trial.all.latency_ms.p50 = ms.into();
-            trial.all.latency_ms.p99 = ms.into();
-            trials.push(trial);
-        }
-    }
-
-    fn all() -> (Study, Vec<TrialFinding>) {
-        let study = resolve("s", STUDY, &Overrides::default()).unwrap();
-        let mut all = Vec::new();
-        for (block, limit) in [2000.0, 2100.0, 2050.0].into_iter().enumerate() {
-            all.extend(trials(&study, "a", block, limit));
-            all.extend(trials(
-                &study,
-                "b",
-                block,
-                if block == 2 { 1e9 } else { limit * 1.5 },
-            ));
-        }
-        (study, all)
-    }
-
-    #[test]
-    fn searches_say_what_they_found_together_and_what_else_happened() {
-        let (study, trials) = all();
-        let searches = searches(&study, &trials);
-        let of = |at: usize| sentences(&study, &study.variants[at], &searches, &trials);
-        let expected = expect_test::expect![[r#"
-            “a”: 2,044 op/s (± 7.7 %, geometric mean of 3 searches)
-            is the most with a p99 within 10 ms,
-            each held twice;
-            at 50 % of that
-            it did 1000 op/s with a p99 of 2.00 ms,
-            1045 op/s with a p99 of 2.00 ms,
-            1022 op/s with a p99 of 2.00 ms.
-            “b”: 3,050 op/s (geometric mean of 2 searches)
-            is the most with a p99 within 10 ms,
-            each held twice.
-            “b”: the limit was not reached: 8,000 op/s,
-            the most that was to be tried, still has a p99 within 10 ms (block 3).
-            “b”: at 50 % of that
-            it did 1493 op/s with a p99 of 2.00 ms,
-            1559 op/s with a p99 of 2.00 ms,
-            4000 op/s with a p99 of 2.00 ms.
-        "#]];
-        let all = [of(0), of(1)].concat().join("\n");
-        let lines = all.replace("; ", ";\n").replace(" is the", "\nis the");
-        let lines = lines
-            .replace("that it", "that\nit")
-            .replace(" ms, ", " ms,\n")
-            .replace(", the", ",\nthe");
-        expected.assert_eq(&(lines + "\n"));
-        assert_eq!(searches.len(), 6);
-        let first = &searches[0];
-        assert_eq!(
-            (first.outcome.as_str(), first.steps[0].result.as_str()),
-            ("held", "pass")
-        );
-        assert_eq!(searches[5].found(), Some(Known::AtLeast(8000.0)));
-    }
-
-    /// A search is a path: of two variants the peaks are compared, block by block, and not the
-    /// trials that happened to be at one point in both.
-    #[test]
-    fn variants_are_compared_by_what_was_found() {
-        let (study, trials) = all();
-        let findings = crate::summary::findings(&study, trials, &|_| None, None);
-        let [compared] = findings.comparisons.as_slice() else {
-            panic!("{:?}", findings.comparisons);
-        };
-        assert_eq!((compared.metric.as_str(), compared.primary), ("peak", true));
-        assert!(compared.point.is_empty());
-        let mut answer = findings.answer.iter();
-        let told = answer.find(|s| s.starts_with("At what the searches have found"));
-        assert!(told.is_some(), "{:?}", findings.answer);
-        // Holds do not count as blocks of a point.
-        assert!(findings.points.iter().all(|point| point.blocks <= 3));
-    }
-
-    /// What is too much times out and refuses: that is what was to be seen.
-    #[test]
-    fn a_trial_that_was_too_much_makes_no_run_invalid() {
-        let verdict = |invalid: fn(&TrialFinding) -> bool| {
-            let (study, mut trials) = all();
-            for trial in trials.iter_mut().filter(|trial| invalid(trial)) {
-                trial.verdict = "invalid".to_owned();
-                trial.reasons = vec!["V8".to_owned()];
-            }
-            let findings = crate::summary::findings(&study, trials, &|_| None, None);
-            (findings.verdict, findings.reasons.len())
-        };
-        let is_beyond = |trial: &TrialFinding| trial.all.latency_ms.p99.least() > 10.0;
-        assert_eq!(verdict(is_beyond), ("valid".to_owned(), 0));
-        // One that is to be believed is.
-        let is_expected = |trial: &TrialFinding| trial.role == "expected" && trial.block == 0;
-        assert_eq!(verdict(is_expected).0, "invalid");
-    }
-
-    #[test]
-    fn searches_that_end_at_the_same_load_know_it_to_their_grid() {
-        let (study, _) = all();
-        let trials = (0..3).flat_map(|block| trials(&study, "a", block, 2000.0));
-        let trials: Vec<TrialFinding> = trials.collect();
-        let found = sentences(
-            &study,
-            &study.variants[0],
-            &searches(&study, &trials),
-            &trials,
-        );
-        assert!(
-            found[0].contains("(± 2.0 %, geometric mean of 3 searches)"),
-            "{}",
-            found[0]
-        );
-    }
-
-    /// Two machines that reach a bound at the same number of threads were the same machine, the
-    /// price of one was that of its fastest probe, and its answer had no throughput.
-    #[test]
-    fn searches_over_threads_are_compared_and_priced_by_what_was_done_there() {
-        let text = "study: s\nquestion: q\ntarget: {null: {}}\nworkload: {use: standard1}\n\
-                    procedure: {latency_target: {threads: {from: 4, to: 64}, p50_ms: 10}}\n\
-                    variants: {a: {price_per_hour: 1}, b: {price_per_hour: 2}}\n\
-                    repeat: {blocks: 5}\n";
-        let study = resolve("s", text, &Overrides::default()).unwrap();
-        let mut all = Vec::new();
-        for block in 0..5 {
-            for (variant, each) in [("a", 100.0), ("b", 150.0)] {
-                let mut of = trials(&study, variant, block, 32.0);
-                for trial in &mut of {
-                    let threads = trial.point["threads"];
-                    trial.all.ops_per_s = each * threads * (1.0 + 0.001 * block as f64);
-                }
-                all.extend(of);
-            }
-        }
-        let findings = crate::summary::findings(&study, all, &|_| None, None);
-        let at: Vec<f64> = findings.searches.iter().map(|s| s.at["threads"]).collect();
-        assert_eq!(at, [32.0; 10]);
-        let [compared] = findings.comparisons.as_slice() else {
-            panic!("{:?}", findings.comparisons);
-        };
-        assert!((compared.ratio - 1.5).abs() < 1e-9, "{}", compared.ratio);
-        // As far as the next number of threads may be better.
-        let [low, high] = compared.ci95.unwrap();
-        let next = 33.0 / 32.0;
-        assert!(
-            (low - 1.5 / next).abs() < 1e-9 && (high - 1.5 * next).abs() < 1e-9,
-            "{low} {high}"
-        );
-        let [one, two] = findings.prices.as_slice() else {
-            panic!("{:?}", findings.prices);
-        };
-        assert!(one.point.is_empty() && (one.ops_per_price / 3600.0 - 3206.4).abs() < 1.0);
-        assert!((two.ratio.unwrap() - 0.75).abs() < 1e-9);
-        let said = findings.answer.join("\n");
-        assert!(
-            said.contains("32 threads") && said.contains("with 3,206 op/s"),
-            "{said}"
-        );
-        assert!(!said.contains(" did "), "no ladder: {said}");
-    }
-
-    /// It was refused: each block has a search of its own, compared by what they found.
-    #[test]
-    fn searches_go_on_until_what_they_found_is_told_apart() {
-        let text = STUDY.replace("blocks: 3", "until: answered, min: 4, max: 8");
-        let study = resolve("s", &text, &Overrides::default()).unwrap();
-        let run = |times: f64| {
-            let of_block = |block: usize| {
-                let limit = 2000.0 * (1.0 + 0.03 * (block % 3) as f64);
-                let a = trials(&study, "a", block, limit);
-                a.into_iter()
-                    .chain(trials(&study, "b", block, limit * times))
-            };
-            let all: Vec<TrialFinding> = (0..4).flat_map(of_block).collect();
-            crate::summary::look(&study, &all, 4).map(|ended| ended.words().to_owned())
-        };
-        let said = run(1.5).unwrap();
-        assert!(
-            said.contains("is answered (faster) after 4 of at most 8"),
-            "{said}"
-        );
-        assert!(!run(1.02).unwrap_or_default().contains("faster"));
-    }
-
-    #[test]
-    fn a_search_that_was_cut_short_says_so() {
-        let (study, trials) = all();
-        let searches = searches(&study, &trials[..2]);
-        assert_eq!(searches.len(), 1);
-        assert_eq!(
-            (searches[0].outcome.as_str(), searches[0].found()),
-            ("unfinished", None)
-        );
-    }
-}
+mod tests;

@@ -8,7 +8,7 @@ use super::findings;
 use analysis::DIFFERENCE_LEVEL;
 use std::collections::BTreeMap;
 use std::ops::Range;
-use store::record::{FindingsRecord, TrialFinding};
+use store::record::{Finding, FindingsRecord, LooksHow, TrialFinding, Verdict};
 use study::plan::order::{order, outlooks};
 use study::resolve::resolve;
 use study::settings::{Overrides, Study};
@@ -69,7 +69,7 @@ fn run(study: &Study, seed: u64, world: World) -> FindingsRecord {
             variant: study.variants[trial.variant].name.clone(),
             point: BTreeMap::from([("threads".to_owned(), place)]),
             block: trial.block,
-            verdict: "valid".to_owned(),
+            verdict: Verdict::Valid,
             ..TrialFinding::default()
         };
         finding.all.ops_per_s = 1000.0 * level.exp();
@@ -87,8 +87,8 @@ fn called(study: &Study, world: World, seeds: Range<u64>) -> [f64; 2] {
         let found = run(study, seed, world);
         let differs = |primary: bool| {
             let of = found.comparisons.iter().filter(|c| c.primary == primary);
-            let words = ["faster", "slower", "looks_different"];
-            of.filter(|c| words.contains(&c.verdict.as_str())).count() > 0
+            let words = [Finding::Faster, Finding::Slower, Finding::LooksDifferent];
+            of.filter(|c| words.contains(&c.verdict)).count() > 0
         };
         counts[0] += u32::from(differs(true));
         counts[1] += u32::from(differs(false));
@@ -238,13 +238,8 @@ fn what_runs_one_after_the_other_never_gets_a_verdict_of_pairs() {
     };
     for seed in 0..50 {
         let found = run(&study, seed, world);
-        let words = ["looks_different", "inconclusive"];
-        assert!(
-            found
-                .comparisons
-                .iter()
-                .all(|c| words.contains(&c.verdict.as_str()))
-        );
+        let words = [Finding::LooksDifferent, Finding::Inconclusive];
+        assert!(found.comparisons.iter().all(|c| words.contains(&c.verdict)));
         assert!(found.comparisons.iter().all(|c| c.between_runs.is_some()));
     }
     let calm = World {
@@ -284,7 +279,7 @@ fn called_when_answered(world: World, seeds: Range<u64>) -> (f64, f64) {
     for seed in seeds {
         let (found, blocks) = until_answered(&study, seed, world);
         let primary = found.comparisons.iter().find(|c| c.primary).unwrap();
-        different += u32::from(["faster", "slower"].contains(&primary.verdict.as_str()));
+        different += u32::from([Finding::Faster, Finding::Slower].contains(&primary.verdict));
         sum += blocks;
     }
     (f64::from(different) / studies, sum as f64 / studies)
@@ -339,8 +334,8 @@ fn a_study_that_ended_says_so_first_and_how_it_grew() {
     let primary = found.comparisons.iter().find(|c| c.primary).unwrap();
     let looks = primary.looks.as_ref().unwrap();
     assert_eq!(
-        (looks.how.as_str(), looks.min, looks.max),
-        ("repeated", 4, 12)
+        (looks.how, looks.min, looks.max),
+        (LooksHow::Repeated, 4, 12)
     );
     assert!(looks.level.is_some_and(|level| level < 0.013));
     assert_eq!(looks.grew.len(), blocks - 3);
@@ -379,8 +374,8 @@ fn blocks_that_were_added_are_judged_at_any_time_and_one_odd_block_is_named() {
     let primary = found.comparisons.iter().find(|c| c.primary).unwrap();
     let looks = primary.looks.as_ref().unwrap();
     assert_eq!(
-        (looks.how.as_str(), looks.added, primary.blocks),
-        ("anytime", 3, 8)
+        (looks.how, looks.added, primary.blocks),
+        (LooksHow::Anytime, 3, 8)
     );
     let first = &found.answer[0];
     let added = "3 blocks were added to the 5 that had been seen, so the interval is one that \

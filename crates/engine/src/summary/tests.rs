@@ -21,7 +21,7 @@ fn trial(variant: &str, threads: f64, block: usize, ops: f64, verdict: &str) -> 
         variant: variant.into(),
         point: BTreeMap::from([("threads".into(), threads)]),
         block,
-        verdict: verdict.into(),
+        verdict: store::record::Verdict::of_name(verdict).unwrap(),
         ..TrialFinding::default()
     };
     finding.all.ops_per_s = ops;
@@ -191,7 +191,11 @@ fn two_blocks_of_five_decide_nothing() {
     });
     let found = findings(&study(5), trials.collect(), &worst, None);
     for compared in &found.comparisons {
-        assert_eq!(compared.verdict, "inconclusive", "{compared:?}");
+        assert_eq!(
+            compared.verdict,
+            store::record::Finding::Inconclusive,
+            "{compared:?}"
+        );
         assert_eq!((compared.blocks, compared.blocks_planned), (2, 5));
     }
     let answer = found.answer.join("\n");
@@ -268,10 +272,10 @@ fn a_comparison_with_a_lower_bound_says_what_holds_for_all_larger_values() {
         (p99.collect::<Vec<_>>(), found.answer.join("\n"))
     };
     let (compared, said) = answer([20.0, 20.1, 20.2], known);
-    assert_eq!(compared[0].verdict, "slower");
+    assert_eq!(compared[0].verdict, store::record::Finding::Slower);
     assert_eq!(
-        (compared[0].bound.as_str(), compared[0].ci95),
-        ("at_least", None)
+        (compared[0].bound, compared[0].ci95),
+        (Some(store::record::Bound::AtLeast), None)
     );
     assert!(compared[0].ci95_end.is_some_and(|end| end > 2.0));
     assert!(
@@ -279,7 +283,7 @@ fn a_comparison_with_a_lower_bound_says_what_holds_for_all_larger_values() {
         "{said}"
     );
     let (compared, said) = answer([5.0, 5.1, 5.2], known);
-    assert_eq!(compared[0].verdict, "inconclusive");
+    assert_eq!(compared[0].verdict, store::record::Finding::Inconclusive);
     assert!(said.contains("“b” is only a lower bound"), "{said}");
     let (compared, said) = answer([20.0; 3], [Known::AtLeast(5.0); 3]);
     assert!(compared.is_empty());
@@ -355,7 +359,7 @@ fn what_was_tried_again_or_not_applied_is_said_by_kind() {
 #[test]
 fn a_run_that_stopped_is_invalid_and_says_why() {
     let found = findings(&study(1), Vec::new(), &worst, Some("node1 has died"));
-    assert_eq!(found.verdict, "invalid");
+    assert_eq!(found.verdict, store::record::Verdict::Invalid);
     assert_eq!(
         found.reasons,
         [

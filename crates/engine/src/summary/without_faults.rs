@@ -18,7 +18,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use store::Run;
 use store::record::{
-    ComparisonRecord, FaultRecord, FindingsRecord, StretchRecord, TrialFinding, WithoutFaultsRecord,
+    ComparisonRecord, FaultRecord, FaultStretch, FindingsRecord, StretchRecord, TrialFinding,
+    WithoutFaultsRecord,
 };
 use study::settings::{Study, Variant};
 
@@ -26,7 +27,7 @@ use study::settings::{Study, Variant};
 const MANY: usize = 4;
 
 /// The stretches, by their place.
-const NAMES: [&str; 2] = ["broken", "after"];
+const STRETCHES: [FaultStretch; 2] = [FaultStretch::Broken, FaultStretch::After];
 
 /// What the stretches of the faults of the one trial come to in the other.
 type Read<'a> = dyn FnMut(&TrialFinding, &TrialFinding) -> Result<Vec<FromInjection>> + 'a;
@@ -185,7 +186,7 @@ impl Beside<'_> {
             fault: self.number,
             kind: self.fault.kind.clone(),
             place: self.fault.place.clone(),
-            stretch: NAMES[self.stretch].to_owned(),
+            stretch: STRETCHES[self.stretch],
             blocks: self.pairs.len(),
             seconds: seconds(1),
             ops_per_s: [0, 1].map(rate),
@@ -232,10 +233,10 @@ fn comparison(
         baseline,
         contender,
         ratio: seen.ratio,
-        bound: seen.bound.map_or("", |bound| bound.name()).to_owned(),
+        bound: seen.bound,
         ci95: seen.ci95(),
         ci95_end: seen.ci95_end(),
-        verdict: found.name().to_owned(),
+        verdict: found,
         primary: compared.is_primary,
         blocks: seen.blocks,
         blocks_planned: planned,
@@ -289,9 +290,9 @@ fn stretch_words(record: &WithoutFaultsRecord) -> String {
             .map(answer::change_words),
     );
     said.push(format!("{with} operations failed, {without} without it"));
-    let when = match record.stretch.as_str() {
-        "broken" => "while broken",
-        _ => "after that",
+    let when = match record.stretch {
+        FaultStretch::Broken => "while broken",
+        FaultStretch::After => "after that",
     };
     format!("{when} {}", said.join(", "))
 }
@@ -299,9 +300,9 @@ fn stretch_words(record: &WithoutFaultsRecord) -> String {
 fn many(faults: &[&[WithoutFaultsRecord]]) -> String {
     let is_worse = |record: &WithoutFaultsRecord| {
         let mut all = record.comparisons.iter();
-        record.ops_per_s[1] == 0.0 || all.any(|one| one.verdict == Finding::Slower.name())
+        record.ops_per_s[1] == 0.0 || all.any(|one| one.verdict == Finding::Slower)
     };
-    let worse = |stretch: &str| {
+    let worse = |stretch: FaultStretch| {
         let here = |of: &&&[WithoutFaultsRecord]| {
             let mut records = of.iter();
             records.any(|one| one.stretch == stretch && is_worse(one))
@@ -312,8 +313,8 @@ fn many(faults: &[&[WithoutFaultsRecord]]) -> String {
         "Against the same trials without faults, of {} faults {} made throughput or latency worse \
          while broken, and {} after that.",
         faults.len(),
-        worse(NAMES[0]),
-        worse(NAMES[1])
+        worse(STRETCHES[0]),
+        worse(STRETCHES[1])
     )
 }
 

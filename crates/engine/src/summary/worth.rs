@@ -10,7 +10,8 @@ use analysis::sweep::State;
 use measure::number::{significant, whole};
 use std::collections::BTreeMap;
 use store::record::{
-    CapacityRecord, ComparisonRecord, PointRecord, PriceRecord, SearchRecord, TrialFinding,
+    CapacityRecord, ComparisonRecord, PointRecord, PriceRecord, SearchOutcome, SearchRecord,
+    TrialFinding,
 };
 use study::settings::{Capacity, Price, Study, Target, Variant};
 
@@ -98,7 +99,7 @@ fn against(
     let here = comparisons
         .iter()
         .find(|c| c.contender == variant.name && c.point == *place && is_throughput(c));
-    let compared = here.filter(|c| c.bound.is_empty()).and_then(|c| {
+    let compared = here.filter(|c| c.bound.is_none()).and_then(|c| {
         let baseline = study.variants.iter().find(|v| v.name == c.baseline)?;
         let of_baseline = baseline.settings.price.as_ref()?;
         // Sums in different currencies have no ratio.
@@ -231,7 +232,10 @@ fn searched(asked: &Capacity, variant: &Variant, searches: &[SearchRecord]) -> O
         .iter()
         .filter(|s| is_asked && s.variant == variant.name);
     let log = |search: &SearchRecord| {
-        let rate = search.at.get("rate").filter(|_| search.outcome == "held")?;
+        let rate = search
+            .at
+            .get("rate")
+            .filter(|_| search.outcome == SearchOutcome::Held)?;
         Some(rate.ln())
     };
     let logs = of.map(log).collect::<Option<Vec<f64>>>()?;

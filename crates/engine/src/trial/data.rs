@@ -22,7 +22,7 @@ use load::{Keeps, LEDGER_OPERATIONS_MAX, Limit, Written};
 use measure::clock::{self, Deadline};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
-use store::record::{DataRecord, JournalEvent, LoadRecord};
+use store::record::{DataRecord, JournalEvent, LoadRecord, Settled};
 use study::plan::PhaseKind;
 use study::settings::{How, Keyspace, Load, PageCache, Reset, Settle, Target};
 use study::standing::Preparation;
@@ -342,7 +342,7 @@ impl TrialRun<'_> {
         }
         running.written = offered.summary.ledger.clone().map(Written::by_load);
         let load = state.finding.load.get_or_insert_with(|| LoadRecord {
-            settle: "skipped".to_owned(),
+            settle: Settled::Skipped,
             ..LoadRecord::default()
         });
         load.operations += offered.summary.operations_ended;
@@ -384,14 +384,14 @@ impl TrialRun<'_> {
             &mut |text| events(Event::Said(text.to_owned())),
         )?;
         let (word, outcome) = match settled.outcome {
-            SettleOutcome::Settled => ("settled", rules::Settle::Settled),
-            SettleOutcome::Stalled => ("stalled", rules::Settle::Stalled),
-            SettleOutcome::Timeout => ("timeout", rules::Settle::Timeout),
-            SettleOutcome::Unknown => ("unknown", rules::Settle::Unknown),
+            SettleOutcome::Settled => (Settled::Settled, rules::Settle::Settled),
+            SettleOutcome::Stalled => (Settled::Stalled, rules::Settle::Stalled),
+            SettleOutcome::Timeout => (Settled::Timeout, rules::Settle::Timeout),
+            SettleOutcome::Unknown => (Settled::Unknown, rules::Settle::Unknown),
         };
         state.evidence.settle = Some(outcome);
         if let Some(load) = &mut state.finding.load {
-            load.settle = word.to_owned();
+            load.settle = word;
             load.settle_seconds += settled.seconds;
         }
         state.gather.write(&mut state.writer)

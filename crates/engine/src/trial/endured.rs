@@ -14,8 +14,8 @@ use measure::number::{round, whole};
 use measure::{Bins, Summed};
 use std::collections::BTreeMap;
 use store::record::{
-    ChangeRecord, CourseRecord, CyclesRecord, DriftRecord, EnduranceRecord, GrowthRecord,
-    HappenedRecord,
+    ChangeRecord, CourseRecord, CyclesRecord, CyclesState, DriftRecord, EnduranceRecord,
+    GrowthRecord, HappenedRecord,
 };
 
 /// Bins of a series.
@@ -319,16 +319,16 @@ impl Kept<'_> {
         let (_, one) = found?;
         let width_s = one.bins.width_s();
         let (state, period_s, count) = match cycles(&values(&one)) {
-            Cycles::Quiet => ("quiet", 0.0, 0.0),
-            Cycles::Unseen => ("unseen", 0.0, 0.0),
+            Cycles::Quiet => (CyclesState::Quiet, 0.0, 0.0),
+            Cycles::Unseen => (CyclesState::Unseen, 0.0, 0.0),
             Cycles::Seen { period, count } if count < CYCLES_MIN => {
-                ("few", period as f64 * width_s, count)
+                (CyclesState::Few, period as f64 * width_s, count)
             }
-            Cycles::Seen { period, count } => ("seen", period as f64 * width_s, count),
+            Cycles::Seen { period, count } => (CyclesState::Seen, period as f64 * width_s, count),
         };
         Some(CyclesRecord {
             of: one.of.to_owned(),
-            state: state.to_owned(),
+            state,
             period_s,
             count: round(count, DIGITS),
         })
@@ -400,7 +400,7 @@ fn drift_record(one: &Series) -> DriftRecord {
         within: one.within,
         z: round(found.z, DIGITS),
         blocks: found.blocks,
-        course: found.course.name().to_owned(),
+        course: found.course,
     }
 }
 
@@ -435,7 +435,7 @@ fn growth_record(one: &Watching<'_>, found: Growth, limit: Option<f64>) -> Growt
         limit,
         reaches_days: found.reaches_s.map(|s| round(s / DAY_S, DIGITS)),
         horizon_days: round(found.horizon_s / DAY_S, DIGITS),
-        growing: found.growing.name().to_owned(),
+        growing: found.growing,
     }
 }
 

@@ -7,14 +7,14 @@ use crate::running::Running;
 use analysis::rules;
 use anyhow::{Context, Result};
 use cluster::Cluster;
-use fault::{Hit, Live, Order, Outcome, Step, Verdict};
+use fault::{Hit, Live, Order, Outcome, Step};
 use host::process::Identity;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use store::record::{FaultRecord, FaultStepRecord, JournalEvent};
+use store::record::{FaultRecord, FaultStep, FaultStepRecord, FaultVerdict, JournalEvent};
 use study::settings::{Fault, On};
 use workload::Program;
 
@@ -158,7 +158,7 @@ impl<'a> Faults<'a> {
         let fault = &self.planned[number];
         let record = FaultRecord {
             kind: fault.kind.name.to_owned(),
-            verdict: Verdict::Inconclusive.name().to_owned(),
+            verdict: FaultVerdict::Inconclusive,
             evidence: format!(
                 "not done: it was due at {} s of the window, and when its turn came too little was \
                  left for its {} s (those before it took longer, or the load ended before)",
@@ -223,7 +223,7 @@ impl<'a> Faults<'a> {
                     fault: number,
                     kind: fault.kind.name.to_owned(),
                     place: self.places[number].name.clone(),
-                    step: step.what.to_owned(),
+                    step: step.what,
                     said: step.words,
                 };
                 state.writer.write_fault_step(&record)?;
@@ -231,21 +231,22 @@ impl<'a> Faults<'a> {
                 return Ok(holds.then_some(Happened::FaultHolds(number, step.at_ns)));
             }
         };
-        let at_s = |what: &str| outcome.at_ns(what).map(since_s);
+        let at_s = |what: FaultStep| outcome.at_ns(what).map(since_s);
         let said = outcome.steps.iter();
-        let said = said.filter(|step| !["injecting", "healing"].contains(&step.what));
+        let said =
+            said.filter(|step| ![FaultStep::Injecting, FaultStep::Healing].contains(&step.what));
         let said = said.map(|step| format!("{}: {}", step.what, step.words));
         let record = FaultRecord {
             kind: fault.kind.name.to_owned(),
-            verdict: outcome.verdict().name().to_owned(),
+            verdict: outcome.verdict(),
             evidence: said.collect::<Vec<_>>().join("; "),
             trial: Some(state.finding.index),
             number: Some(number),
             place: self.places[number].name.clone(),
-            injected_s: at_s("injecting"),
-            seen_s: at_s("seen"),
-            healing_s: at_s("healing"),
-            whole_s: at_s("whole"),
+            injected_s: at_s(FaultStep::Injecting),
+            seen_s: at_s(FaultStep::Seen),
+            healing_s: at_s(FaultStep::Healing),
+            whole_s: at_s(FaultStep::Whole),
             ..FaultRecord::default()
         };
         state.finding.faults.push(record);
@@ -345,13 +346,13 @@ impl Drop for Open {
 pub fn evidence(all: &[FaultRecord]) -> Vec<rules::Fault> {
     let of = |fault: &FaultRecord| {
         let healed = fault.healing_s.is_none() || fault.whole_s.is_some();
-        let is = |verdict: Verdict| fault.verdict == verdict.name();
+        let is = |verdict: FaultVerdict| fault.verdict == verdict;
         rules::Fault {
             kind: format!("{} of {}", fault.kind, fault.place),
             confirmed: match fault.seen_s {
                 // What was seen at work can have failed later.
-                Some(_) => Some(!(healed && is(Verdict::Mismatch))),
-                None if is(Verdict::Inconclusive) => None,
+                Some(_) => Some(!(healed && is(FaultVerdict::Mismatch))),
+                None if is(FaultVerdict::Inconclusive) => None,
                 None => Some(false),
             },
             healed,

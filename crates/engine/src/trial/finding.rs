@@ -36,7 +36,7 @@ pub fn begun(trial: &Trial, record: &TrialRecord) -> TrialFinding {
 /// The finding of a trial that could not be done.
 pub fn failed(trial: &Trial, record: &TrialRecord, reason: &str) -> TrialFinding {
     TrialFinding {
-        verdict: rules::Verdict::Invalid.name().to_owned(),
+        verdict: rules::Verdict::Invalid,
         reasons: vec![format!("the trial failed: {reason}")],
         ..begun(trial, record)
     }
@@ -56,12 +56,12 @@ impl TrialRun<'_> {
         let endurance = self.endurance(running, state, &tally);
         let mut known = std::mem::take(&mut state.finding);
         if let Some(promise) = promise {
-            let (name, why) = (promise.name().to_owned(), promise.why().to_owned());
+            let (promised, why) = (promise.promised(), promise.why().to_owned());
             if let Some(record) = &mut known.read_back {
-                (record.promise, record.why) = (name.clone(), why.clone());
+                (record.promise, record.why) = (promised, why.clone());
             }
             if let Some(record) = &mut known.registers {
-                (record.promise, record.why) = (name, why);
+                (record.promise, record.why) = (promised, why);
             }
         }
         let finding = TrialFinding {
@@ -224,12 +224,12 @@ fn environment(
 fn judged(finding: TrialFinding, judgement: Judgement) -> TrialFinding {
     let rules = judgement.rules.into_iter();
     TrialFinding {
-        verdict: judgement.verdict.name().to_owned(),
+        verdict: judgement.verdict,
         reasons: judgement.reasons,
         rules: rules
             .map(|rule| RuleRecord {
                 rule: rule.id.to_owned(),
-                result: rule.outcome.name().to_owned(),
+                result: rule.outcome,
                 detail: rule.detail,
             })
             .collect(),

@@ -176,7 +176,7 @@ impl TrialRun<'_> {
         let missed_rows = lost.iter().flat_map(|lost| &lost.rows);
         let missed_rows = missed_rows.map(|one| MissedRowRecord {
             row: one.row,
-            missed: one.missed.name().to_owned(),
+            missed: one.missed,
             acknowledged_s: one.acknowledged_ns.map(since_s),
         });
         let missed_rows = missed_rows.collect();

@@ -13,8 +13,8 @@ use anyhow::{Context, Result};
 use measure::number::round;
 use store::Trial;
 use store::record::{
-    BackRecord, DipRecord, FaultRecord, HintsRecord, NoticedRecord, RecoveryRecord, ReturnsRecord,
-    StretchRecord, TrialFinding, UsualRecord,
+    BackRecord, DipRecord, FaultRecord, HintsRecord, NoticedRecord, RecoveryRecord, RepairNeed,
+    ReturnsRecord, StretchRecord, TrialFinding, UsualRecord,
 };
 use watched::Kept;
 use window::{Stretch, Window};
@@ -157,8 +157,11 @@ fn of(found: &Recovery, fault: &Fault, record: &FaultRecord, kept: &Kept) -> Rec
     let away = recovery::away(&kept.watched, is_broken, fault, found.until_s);
     let hints = recovery::hints(&kept.watched, fault, found.until_s);
     let (repair, repair_why) = match kept.hosts.len() > 1 {
-        true => repair(away.as_ref(), hints.as_ref(), kept.hint_window_s),
-        false => Default::default(),
+        true => {
+            let (need, why) = repair(away.as_ref(), hints.as_ref(), kept.hint_window_s);
+            (Some(need), why)
+        }
+        false => (None, String::new()),
     };
     RecoveryRecord {
         watched_s: seconds((found.until_s - fault.injected_s).max(0.0)),
@@ -213,7 +216,7 @@ fn noticed(found: &Recovery, away: Option<Away>) -> NoticedRecord {
     let client = found.noticed;
     let record = NoticedRecord {
         client_s: client.map(|client| seconds(client.within_s)),
-        client_by: client.map_or(String::new(), |client| client.by.name().to_owned()),
+        client_by: client.map(|client| client.by),
         ..NoticedRecord::default()
     };
     match away {
@@ -228,13 +231,16 @@ fn noticed(found: &Recovery, away: Option<Away>) -> NoticedRecord {
 }
 
 /// Whether a repair is needed, and why, as a record has them.
-fn repair(away: Option<&Away>, hints: Option<&Hints>, window_s: Option<f64>) -> (String, String) {
-    let (word, why) = match recovery::repair(away, hints, window_s) {
-        Repair::Needed(why) => ("needed", why),
-        Repair::NotNeeded(why) => ("not-needed", why),
-        Repair::Untold(why) => ("untold", why),
-    };
-    (word.to_owned(), why)
+fn repair(
+    away: Option<&Away>,
+    hints: Option<&Hints>,
+    window_s: Option<f64>,
+) -> (RepairNeed, String) {
+    match recovery::repair(away, hints, window_s) {
+        Repair::Needed(why) => (RepairNeed::Needed, why),
+        Repair::NotNeeded(why) => (RepairNeed::NotNeeded, why),
+        Repair::Untold(why) => (RepairNeed::Untold, why),
+    }
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use imports::Step;
 use load::Limit;
 use measure::Summed;
-use store::record::WarmupRecord;
+use store::record::{WarmupEnd, WarmupRecord};
 use study::plan::PhaseKind;
 
 impl TrialRun<'_> {
@@ -63,7 +63,7 @@ impl TrialRun<'_> {
         let offered = self.offer(running, state, &offer, &mut |summed| course.see(summed))?;
         state.finding.warmup = WarmupRecord {
             seconds: warmup_s,
-            steady: "fixed".to_owned(),
+            steady: WarmupEnd::Fixed,
         };
         self.note_errors(&offered, running, state);
         Ok(self.measured(offered, state))

@@ -46,22 +46,30 @@ fn what_a_study_names_takes_the_same_course() {
     let seen = "./is-down 10.0.0.2 calls it broken, it answers a client";
     assert_eq!(outcome.steps[2].words, seen);
     let ends = (outcome.verdict(), sim.restarts_count);
-    assert_eq!(ends, (Verdict::Mismatch, 0), "it does not heal");
+    assert_eq!(ends, (FaultVerdict::Mismatch, 0), "it does not heal");
     assert!(
         sim.now_ns >= 100 * S,
         "it had the time that the study gives"
     );
 
-    assert_eq!(course(Sim::default()).0.verdict(), Verdict::Confirmed);
+    assert_eq!(course(Sim::default()).0.verdict(), FaultVerdict::Confirmed);
     let (outcome, _) = course(Sim {
         breaks_another: true,
         ..Sim::default()
     });
-    assert_eq!(outcome.verdict(), Verdict::Mismatch, "nothing was seen");
+    assert_eq!(
+        outcome.verdict(),
+        FaultVerdict::Mismatch,
+        "nothing was seen"
+    );
     let (outcome, sim) = course(Sim {
         is_blind: true,
         ..Sim::default()
     });
-    assert_eq!(outcome.verdict(), Verdict::Inconclusive, "{outcome:#?}");
+    assert_eq!(
+        outcome.verdict(),
+        FaultVerdict::Inconclusive,
+        "{outcome:#?}"
+    );
     assert!(sim.injected.is_empty(), "nobody had seen it whole");
 }

@@ -478,7 +478,7 @@ pub(super) fn hit(kind: &Kind) -> Hit {
 }
 
 /// A fault of ten seconds: its verdict, and its steps.
-pub(super) fn course(kind: &Kind, mut sim: Sim) -> (Verdict, Vec<Step>, Sim) {
+pub(super) fn course(kind: &Kind, mut sim: Sim) -> (FaultVerdict, Vec<Step>, Sim) {
     sim.ordered_ns = 10 * S;
     let mut told = Vec::new();
     let tell = &mut |step: &Step| told.push(step.clone());
@@ -494,5 +494,5 @@ pub(super) fn at_once() -> impl Iterator<Item = &'static Kind> {
 }
 
 pub(super) fn words(steps: &[Step]) -> Vec<&str> {
-    steps.iter().map(|step| step.what).collect()
+    steps.iter().map(|step| step.what.name()).collect()
 }

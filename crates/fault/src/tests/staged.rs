@@ -6,7 +6,7 @@ use super::*;
 #[test]
 fn a_clock_is_off_by_what_a_client_hears_and_in_the_direction_that_was_asked_for() {
     let (verdict, steps, _) = of("node-clock-ahead", Works::default(), false);
-    assert_eq!(verdict, Verdict::Confirmed, "{steps:?}");
+    assert_eq!(verdict, FaultVerdict::Confirmed, "{steps:?}");
     assert_eq!(words(&steps)[1..3], ["injecting", "seen"]);
     assert!(steps[2].at_ns >= S / 2, "it has to start for it");
     let said = "it tells a client a time that is 60000 ms ahead of ours";
@@ -14,9 +14,9 @@ fn a_clock_is_off_by_what_a_client_hears_and_in_the_direction_that_was_asked_for
     assert!(steps.last().unwrap().words.contains("0 ms ahead of ours"));
 
     let (verdict, steps, _) = of("node-clock-behind", Works::default(), false);
-    assert_eq!(verdict, Verdict::Mismatch, "{steps:?}");
+    assert_eq!(verdict, FaultVerdict::Mismatch, "{steps:?}");
     let (verdict, ..) = of("node-clock-ahead", Works::default(), true);
-    assert_eq!(verdict, Verdict::Mismatch, "another one was started");
+    assert_eq!(verdict, FaultVerdict::Mismatch, "another one was started");
 }
 
 /// It has told the others of a later start, and answers clients all the same.
@@ -33,7 +33,7 @@ fn a_node_that_all_others_hold_to_be_down_is_started_once_more() {
         Duration::from_secs(10),
     );
     let outcome = run(&kind, what, &mut sim, length, &mut |_| ());
-    assert_eq!(outcome.verdict(), Verdict::Confirmed, "{outcome:#?}");
+    assert_eq!(outcome.verdict(), FaultVerdict::Confirmed, "{outcome:#?}");
     let all = words(&outcome.steps);
     assert_eq!(all[all.len() - 3..], ["healing", "restarted", "whole"]);
     let [healing, restarted, whole] = &outcome.steps[all.len() - 3..] else {
@@ -60,7 +60,7 @@ fn agents_let_be_what_is_brought_about_as_long_as_somebody_says_so() {
         Duration::from_secs(50),
     );
     let outcome = run(&kind, what, &mut sim, length, &mut |_| ());
-    assert_eq!(outcome.verdict(), Verdict::Confirmed, "{outcome:#?}");
+    assert_eq!(outcome.verdict(), FaultVerdict::Confirmed, "{outcome:#?}");
     let held_ns = outcome.at_ns(kind.holds_from()).unwrap();
     assert!((35 * S..37 * S).contains(&held_ns), "{outcome:#?}");
     assert_eq!(sim.renewed.len(), 4, "{:?}", sim.renewed);
@@ -82,7 +82,7 @@ fn a_node_that_is_added_joins_and_leaves_again() {
         course(&Kind::of("node-add").unwrap(), sim)
     };
     let (verdict, steps, sim) = add(2 * S);
-    assert_eq!(verdict, Verdict::Confirmed, "{steps:#?}");
+    assert_eq!(verdict, FaultVerdict::Confirmed, "{steps:#?}");
     let order = ["checked", "injecting", "seen", "done", "healing", "whole"];
     assert_eq!(words(&steps), order);
     assert!(steps[2].words.contains("joining"), "{steps:#?}");
@@ -106,7 +106,7 @@ fn a_node_that_is_added_joins_and_leaves_again() {
     let (verdict, steps, sim) = add(60 * S);
     assert_eq!(
         verdict,
-        Verdict::Confirmed,
+        FaultVerdict::Confirmed,
         "it was seen, and is gone: {steps:#?}"
     );
     assert_eq!(
@@ -122,18 +122,18 @@ fn a_node_is_taken_out_when_it_is_held_to_be_down_and_its_time_counts_from_when_
     for (name, acts) in [("node-remove", true), ("node-decommission", false)] {
         let kind = Kind::of(name).unwrap();
         let (verdict, steps, sim) = course(&kind, Sim::default());
-        assert_eq!(verdict, Verdict::Confirmed, "{name}: {steps:#?}");
+        assert_eq!(verdict, FaultVerdict::Confirmed, "{name}: {steps:#?}");
         let all = words(&steps);
         let all: Vec<_> = all.into_iter().filter(|what| *what != "acted").collect();
         let order = ["checked", "injecting", "seen", "done", "healing", "whole"];
         assert_eq!(all, order, "{name}: {steps:#?}");
-        let said = |what: &str| steps.iter().find(|step| step.what == what);
-        assert_eq!(said("acted").is_some(), acts, "{name}: {steps:#?}");
-        if let Some(told) = said("acted") {
+        let said = |what: FaultStep| steps.iter().find(|step| step.what == what);
+        assert_eq!(said(FaultStep::Acted).is_some(), acts, "{name}: {steps:#?}");
+        if let Some(told) = said(FaultStep::Acted) {
             let words = "node 2 holds it to be down, and takes it out";
             assert_eq!(told.words, words);
         }
-        let done = said("done").unwrap();
+        let done = said(FaultStep::Done).unwrap();
         assert!(done.words.contains("it has left the ring"), "{done:?}");
         assert!(done.words.contains("no member"), "{name}: {done:?}");
         assert!(done.at_ns >= sim.at_work[0].2, "{name}: {steps:#?}");

@@ -227,7 +227,7 @@ pub(super) fn clock_off_ms(broken: &[Break]) -> [i64; 2] {
 
 const TASKS: [&str; 2] = ["node-repair", "node-compact"];
 
-pub(super) fn of(name: &str, works: Works, breaks_another: bool) -> (Verdict, Vec<Step>, Sim) {
+pub(super) fn of(name: &str, works: Works, breaks_another: bool) -> (FaultVerdict, Vec<Step>, Sim) {
     let sim = Sim {
         works,
         breaks_another,
@@ -240,7 +240,7 @@ pub(super) fn of(name: &str, works: Works, breaks_another: bool) -> (Verdict, Ve
 fn what_is_over_by_itself_is_seen_by_what_it_leaves_and_is_healed_at_once() {
     for name in TASKS {
         let (verdict, steps, sim) = of(name, Works::default(), false);
-        assert_eq!(verdict, Verdict::Confirmed, "{steps:#?}");
+        assert_eq!(verdict, FaultVerdict::Confirmed, "{steps:#?}");
         let order = ["checked", "injecting", "seen", "done", "healing", "whole"];
         assert_eq!(words(&steps), order, "{name}");
         assert!((2 * S..3 * S).contains(&steps[4].at_ns), "{steps:#?}");
@@ -251,7 +251,7 @@ fn what_is_over_by_itself_is_seen_by_what_it_leaves_and_is_healed_at_once() {
 #[test]
 fn a_snapshot_stays_as_long_as_the_study_says() {
     let (verdict, steps, sim) = of("node-snapshot", Works::default(), false);
-    assert_eq!(verdict, Verdict::Confirmed, "{steps:#?}");
+    assert_eq!(verdict, FaultVerdict::Confirmed, "{steps:#?}");
     let order = ["checked", "injecting", "seen", "done", "healing", "whole"];
     assert_eq!(words(&steps), order);
     assert_eq!(steps[4].at_ns, 10 * S);
@@ -263,14 +263,14 @@ fn a_snapshot_stays_as_long_as_the_study_says() {
 fn what_says_that_it_is_done_and_has_left_nothing_is_a_mismatch() {
     for name in [TASKS[0], TASKS[1], "node-snapshot"] {
         let (verdict, steps, _) = of(name, Works::default(), true);
-        assert_eq!(verdict, Verdict::Mismatch, "{steps:#?}");
+        assert_eq!(verdict, FaultVerdict::Mismatch, "{steps:#?}");
         let order = ["checked", "injecting", "unseen", "done", "healing", "whole"];
         assert_eq!(words(&steps), order, "{name}");
     }
     for name in ["rolling-restart", "rolling-change"] {
         let (verdict, steps, _) = of(name, Works::default(), true);
-        assert_eq!(verdict, Verdict::Mismatch, "{steps:#?}");
-        assert_eq!(steps[2].what, "failed");
+        assert_eq!(verdict, FaultVerdict::Mismatch, "{steps:#?}");
+        assert_eq!(steps[2].what, FaultStep::Failed);
         assert!(
             steps[2].words.contains("node1 was not restarted"),
             "{steps:#?}"
@@ -286,7 +286,7 @@ fn what_fails_is_a_mismatch_with_the_reason() {
             ..Works::default()
         };
         let (verdict, steps, _) = of(name, works, false);
-        assert_eq!(verdict, Verdict::Mismatch, "{steps:#?}");
+        assert_eq!(verdict, FaultVerdict::Mismatch, "{steps:#?}");
         assert_eq!(words(&steps)[2..], ["failed", "healing", "whole"]);
         assert_eq!(steps[2].words, "a replica has gone");
     }
@@ -305,7 +305,7 @@ fn what_is_not_over_in_time_is_said_to_be_so_and_is_stopped() {
         let (verdict, steps, sim) = of(name, works, false);
         assert_eq!(
             verdict,
-            Verdict::Mismatch,
+            FaultVerdict::Mismatch,
             "nothing was seen of it: {steps:#?}"
         );
         assert_eq!(words(&steps)[2..], ["unfinished", "healing", "whole"]);
@@ -323,8 +323,11 @@ fn what_is_not_over_in_time_is_said_to_be_so_and_is_stopped() {
 #[test]
 fn all_nodes_are_restarted_one_when_the_one_before_it_is_up() {
     let (verdict, steps, sim) = of("rolling-restart", Works::default(), false);
-    assert_eq!(verdict, Verdict::Confirmed, "{steps:#?}");
-    let acted: Vec<&Step> = steps.iter().filter(|step| step.what == "acted").collect();
+    assert_eq!(verdict, FaultVerdict::Confirmed, "{steps:#?}");
+    let acted: Vec<&Step> = steps
+        .iter()
+        .filter(|step| step.what == FaultStep::Acted)
+        .collect();
     for (index, step) in acted.iter().enumerate() {
         assert!(
             step.words.starts_with(&format!("node{} was", index + 1)),
@@ -348,7 +351,7 @@ fn a_round_that_is_not_over_in_time_ends_with_the_node_whose_turn_it_is() {
         ..Works::default()
     };
     let (verdict, steps, sim) = of("rolling-restart", works, false);
-    assert_eq!(verdict, Verdict::Confirmed, "{steps:#?}");
+    assert_eq!(verdict, FaultVerdict::Confirmed, "{steps:#?}");
     assert_eq!(
         words(&steps)[2..],
         ["seen", "unfinished", "healing", "whole"]
@@ -360,7 +363,7 @@ fn a_round_that_is_not_over_in_time_ends_with_the_node_whose_turn_it_is() {
 #[test]
 fn other_settings_are_rolled_out_and_back() {
     let (verdict, steps, sim) = of("rolling-change", Works::default(), false);
-    assert_eq!(verdict, Verdict::Confirmed, "{steps:#?}");
+    assert_eq!(verdict, FaultVerdict::Confirmed, "{steps:#?}");
     let of_course: Vec<&str> = words(&steps);
     let done = of_course.iter().position(|what| *what == "done").unwrap();
     let all_show = steps[done].words.matches("hinted_handoff_throttle 2048KiB");
@@ -383,7 +386,11 @@ fn a_node_that_does_not_come_up_with_other_settings_gets_its_own_back() {
     };
     let (verdict, steps, sim) = of("rolling-change", works, false);
     assert!(words(&steps).contains(&"unfinished"), "{steps:#?}");
-    assert_eq!(verdict, Verdict::Confirmed, "it was seen, and is whole");
+    assert_eq!(
+        verdict,
+        FaultVerdict::Confirmed,
+        "it was seen, and is whole"
+    );
     assert_eq!(sim.works.starts.map(|(count, _)| count), [2, 2, 0]);
     assert_eq!(sim.works.changed, [false; 3]);
 }
@@ -404,7 +411,7 @@ fn settings_that_go_while_they_are_waited_for_are_not_those_of_before() {
     let kind = Kind::of("rolling-change").unwrap();
     let (what, length) = ((&Hit::Cluster, &Options::tried()), Duration::from_secs(10));
     let outcome = run(&kind, what, &mut sim, length, &mut |_| ());
-    assert_eq!(outcome.verdict(), Verdict::Confirmed, "{outcome:#?}");
+    assert_eq!(outcome.verdict(), FaultVerdict::Confirmed, "{outcome:#?}");
     let seen: Vec<&str> = words(&outcome.steps);
     assert_eq!(seen[..3], ["waiting", "checked", "injecting"]);
 }
@@ -416,7 +423,7 @@ fn settings_that_nodes_have_already_are_no_change() {
         ..Works::default()
     };
     let (verdict, steps, _) = of("rolling-change", works, false);
-    assert_eq!(verdict, Verdict::Mismatch);
+    assert_eq!(verdict, FaultVerdict::Mismatch);
     assert_eq!(words(&steps), ["waiting", "unseen"]);
     assert!(
         steps[0]

@@ -6,6 +6,7 @@
 //! and its acknowledgement.
 
 use super::{RowWrites, TICK_NS, Written};
+use measure::Missed;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -24,31 +25,6 @@ pub(crate) struct Losses {
 
 /// How many rows are named: so many as a person looks at.
 const EXAMPLES_MAX: usize = 10;
-
-/// What is not as it was acknowledged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Missed {
-    /// A row that is not there.
-    Lost,
-    /// A value that was overwritten.
-    Stale,
-    /// A value that was deleted.
-    Resurrected,
-    /// A value that nobody wrote.
-    Wrong,
-}
-
-impl Missed {
-    /// As in records.
-    pub fn name(self) -> &'static str {
-        match self {
-            Missed::Lost => "lost",
-            Missed::Stale => "stale",
-            Missed::Resurrected => "resurrected",
-            Missed::Wrong => "wrong",
-        }
-    }
-}
 
 /// A row that is not as it should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -32,7 +32,7 @@ pub fn history(history: &History) -> Page {
             facts: facts(history),
             question: format!("How has {} changed over its runs?", history.study),
             answer: answer(history),
-            verdict: Verdict::from_name(&history.verdict),
+            verdict: Verdict::of(history.verdict),
             meaning: "That of the newest run. Invalid and damaged runs are left out.".into(),
             reasons: history
                 .left_out

@@ -4,7 +4,7 @@ use super::data::{bad_if_any, trial_cells, trial_columns};
 use crate::number;
 use crate::page::{Block, Cell, Column, Row, Table, Tone};
 use crate::view::RunView;
-use store::record::{ReadBackRecord, RegistersRecord, TrialFinding};
+use store::record::{Promised, ReadBackRecord, RegistersRecord, TrialFinding};
 
 /// How many rows are named that are not as they should be.
 const NAMED_MAX: usize = 3;
@@ -66,7 +66,7 @@ fn read_back(record: &ReadBackRecord) -> String {
     };
     if missed > 0 {
         words += &match record.unexplained {
-            0 => allowed(&record.promise, &record.why),
+            0 => allowed(record.promise, &record.why),
             unexplained => unallowed(record, unexplained),
         };
         words += &record.oldest_lost_s.map_or_else(String::new, |at_s| {
@@ -138,11 +138,11 @@ fn unallowed(record: &ReadBackRecord, unexplained: u64) -> String {
 }
 
 /// Whether a loss was allowed, and why.
-fn allowed(promise: &str, why: &str) -> String {
+fn allowed(promise: Promised, why: &str) -> String {
     match promise {
-        "none" => format!(" The configuration allows it: {why}."),
-        "kept" => format!(" That must not be: {why}."),
-        _ => format!(" Whether that is allowed is not known: {why}."),
+        Promised::None => format!(" The configuration allows it: {why}."),
+        Promised::Kept => format!(" That must not be: {why}."),
+        Promised::Unknown => format!(" Whether that is allowed is not known: {why}."),
     }
 }
 
@@ -223,7 +223,7 @@ fn registers(record: &RegistersRecord) -> String {
         violated => format!(
             "{} gave answers that no single register gives.{}",
             count(violated),
-            allowed(&record.promise, &record.why)
+            allowed(record.promise, &record.why)
         ),
     };
     if record.undecided > 0 {
@@ -299,6 +299,7 @@ fn registers_table(view: &RunView) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use measure::Missed;
     use store::record::MissedRowRecord;
 
     fn record() -> ReadBackRecord {
@@ -306,7 +307,7 @@ mod tests {
             read_at: "ALL".to_owned(),
             written_at: "ONE".to_owned(),
             copies: 3,
-            promise: "kept".to_owned(),
+            promise: Promised::Kept,
             why: "they meet".to_owned(),
             rows: 1000,
             right: 1000,
@@ -329,19 +330,22 @@ mod tests {
             read_back(&lost),
             format!("{of}: {counts}. That must not be: they meet.")
         );
-        (lost.promise, lost.why) = ("none".to_owned(), "power was lost".to_owned());
+        (lost.promise, lost.why) = (Promised::None, "power was lost".to_owned());
         assert_eq!(
             read_back(&lost),
             format!("{of}: {counts}. The configuration allows it: power was lost.")
         );
         (lost.lost_within_s, lost.unexplained) = (Some(15.0), 4);
         lost.oldest_lost_s = Some(31.5);
-        let row = |row, missed: &str, acknowledged_s| MissedRowRecord {
+        let row = |row, missed: Missed, acknowledged_s| MissedRowRecord {
             row,
-            missed: missed.to_owned(),
+            missed,
             acknowledged_s,
         };
-        lost.missed_rows = vec![row(12, "lost", Some(31.5)), row(7, "stale", None)];
+        lost.missed_rows = vec![
+            row(12, Missed::Lost, Some(31.5)),
+            row(7, Missed::Stale, None),
+        ];
         assert_eq!(
             read_back(&lost),
             format!(

@@ -8,7 +8,7 @@ use crate::page::{
 use crate::summary::{Point, variant_name, variants};
 use crate::view::RunView;
 use analysis::curves::Coefficients;
-use store::record::CurveRecord;
+use store::record::{CurveRecord, WithoutPeak};
 
 /// Places of a drawn curve.
 const PLACES: usize = 80;
@@ -104,7 +104,7 @@ fn table(view: &RunView) -> Table {
         })
     };
     let row = |curve: &CurveRecord| {
-        let peak = match (&curve.peak, curve.without_peak.as_str()) {
+        let peak = match (&curve.peak, curve.without_peak) {
             (Some(peak), _) => {
                 let end = |end: Option<f64>| end.map_or("∞".into(), |n| number::count(n as u64));
                 let [low, high] = peak.threads_ci95.map(end);
@@ -112,9 +112,9 @@ fn table(view: &RunView) -> Table {
                 let ops = number::rate(peak.ops_per_s);
                 format!("{ops} op/s at {at} ({low} to {high})")
             }
-            (None, "untold") => "none predicted: κ cannot be told from 0".into(),
-            (None, "first") => "falls from the first load on".into(),
-            (None, "beyond") => "beyond twice the last load".into(),
+            (None, Some(WithoutPeak::Untold)) => "none predicted: κ cannot be told from 0".into(),
+            (None, Some(WithoutPeak::First)) => "falls from the first load on".into(),
+            (None, Some(WithoutPeak::Beyond)) => "beyond twice the last load".into(),
             _ => curve.refused.clone(),
         };
         let lambda = curve.lambda.map_or(number::ABSENT.into(), number::rate);

@@ -6,7 +6,7 @@ use crate::sections::rules::rule_tone;
 use crate::sections::{accounts, state};
 use crate::summary::{place, variant_name};
 use crate::view::RunView;
-use store::record::{CountsRecord, TrialFinding};
+use store::record::{CountsRecord, Settled, TrialFinding};
 
 /// Verified reads, server counts and the load phase; none when there is nothing of the sort.
 pub fn section(view: &RunView) -> Option<Section> {
@@ -263,13 +263,13 @@ fn load_table(view: &RunView) -> Table {
             load.operations as f64 / load.seconds,
         )));
         cells.push(bad_if_any(load.errors.values().sum()));
-        let tone = match load.settle.as_str() {
-            "settled" => Tone::Good,
-            "stalled" | "timeout" => Tone::Warn,
-            _ => Tone::Muted,
+        let tone = match load.settle {
+            Settled::Settled => Tone::Good,
+            Settled::Stalled | Settled::Timeout => Tone::Warn,
+            Settled::Skipped | Settled::Unknown => Tone::Muted,
         };
         let took = number::duration(load.settle_seconds);
-        cells.push(Cell::new(load.settle.as_str()).tone(tone).detail(took));
+        cells.push(Cell::new(load.settle.name()).tone(tone).detail(took));
         Some(Row {
             cells,
             tone: Tone::Plain,

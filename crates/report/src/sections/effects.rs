@@ -8,7 +8,11 @@ use crate::page::{
 use crate::sections::results::{metric_name, verdict_words};
 use crate::summary::place;
 use crate::view::RunView;
-use store::record::{AxisRecord, CellRecord, EffectRecord, EffectsRecord};
+use analysis::effects::Interaction;
+use store::record::{
+    AxisRecord, Bound, CellRecord, EffectKind, EffectRecord, EffectVerdict, EffectsRecord, Finding,
+    WithoutInterval,
+};
 
 /// Height of a chart that does not grow with what is in it.
 const HEIGHT_PX: u32 = 340;
@@ -44,13 +48,13 @@ pub fn section(view: &RunView) -> Option<Section> {
 /// Everything of one point.
 fn at_point(effects: &EffectsRecord) -> Vec<Block> {
     let mut blocks = Vec::new();
-    match effects.without_interval.as_str() {
-        "" => {}
-        "sequential" => blocks.push(Block::Note(
+    match effects.without_interval {
+        None => {}
+        Some(WithoutInterval::Sequential) => blocks.push(Block::Note(
             Tone::Warn,
             "The cells did not take turns: no effect has an interval.".into(),
         )),
-        _ => blocks.push(Block::Note(
+        Some(WithoutInterval::Blocks) => blocks.push(Block::Note(
             Tone::Warn,
             "Fewer than three blocks with every cell: no effect has an interval, and none is \
              called."
@@ -89,16 +93,19 @@ fn is_acted_on(effects: &EffectsRecord, effect: &EffectRecord) -> bool {
     let acts = |e: &EffectRecord| {
         e.of.axis == *axis || e.with.as_ref().is_some_and(|with| with.axis == *axis)
     };
-    let mut interactions = effects.effects.iter().filter(|e| e.kind == "interaction");
-    interactions.any(|e| e.verdict == "matters" && acts(e))
+    let mut interactions = effects
+        .effects
+        .iter()
+        .filter(|e| e.kind == EffectKind::Interaction);
+    interactions.any(|e| e.verdict == EffectVerdict::Interaction(Interaction::Matters) && acts(e))
 }
 
 /// `heap: large ÷ small, with sync batch`.
 fn name(effect: &EffectRecord) -> String {
     let of = &effect.of;
     let own = format!("{}: {} ÷ {}", of.axis, of.value, of.against);
-    match (&effect.with, effect.kind.as_str()) {
-        (Some(with), "interaction") => {
+    match (&effect.with, effect.kind) {
+        (Some(with), EffectKind::Interaction) => {
             format!("{own}, by {}: {} ÷ {}", with.axis, with.value, with.against)
         }
         (Some(with), _) => format!("{own}, where {} is {}", with.axis, with.value),
@@ -109,9 +116,9 @@ fn name(effect: &EffectRecord) -> String {
 /// In the order in which they are to be read: where axes interact, what each does where
 /// the other stands comes before the averages.
 fn in_order(effects: &EffectsRecord) -> Vec<&EffectRecord> {
-    let of_kind = |kind: &'static str| effects.effects.iter().filter(move |e| e.kind == kind);
-    let (matters, others): (Vec<_>, Vec<_>) =
-        of_kind("interaction").partition(|e| e.verdict == "matters");
+    let of_kind = |kind: EffectKind| effects.effects.iter().filter(move |e| e.kind == kind);
+    let (matters, others): (Vec<_>, Vec<_>) = of_kind(EffectKind::Interaction)
+        .partition(|e| e.verdict == EffectVerdict::Interaction(Interaction::Matters));
     let acts = |simple: &&EffectRecord| {
         let axes = [Some(&simple.of.axis), simple.with.as_ref().map(|w| &w.axis)];
         matters.iter().any(|e| {
@@ -119,11 +126,11 @@ fn in_order(effects: &EffectsRecord) -> Vec<&EffectRecord> {
             pair == axes || pair == [axes[1], axes[0]]
         })
     };
-    let (first, last): (Vec<_>, Vec<_>) = of_kind("simple").partition(acts);
+    let (first, last): (Vec<_>, Vec<_>) = of_kind(EffectKind::Simple).partition(acts);
     let order = [
         matters.clone(),
         first,
-        of_kind("main").collect(),
+        of_kind(EffectKind::Main).collect(),
         others,
         last,
     ];
@@ -136,10 +143,10 @@ fn change(ratio: f64) -> String {
 
 /// The effect's change, and its interval.
 fn figures(effect: &EffectRecord) -> [Cell; 2] {
-    let bound = match effect.bound.as_str() {
-        "at_least" => "≥ ",
-        "at_most" => "≤ ",
-        _ => "",
+    let bound = match effect.bound {
+        Some(Bound::AtLeast) => "≥ ",
+        Some(Bound::AtMost) => "≤ ",
+        None => "",
     };
     let interval = match (effect.ci95, effect.ci95_end) {
         (Some([low, high]), _) => format!("{} to {}", change(low), change(high)),
@@ -152,20 +159,21 @@ fn figures(effect: &EffectRecord) -> [Cell; 2] {
     ]
 }
 
-fn says(verdict: &str) -> String {
+fn says(verdict: EffectVerdict) -> String {
     match verdict {
-        "matters" => "they interact".into(),
-        "negligible" => "none that matters".into(),
-        other => verdict_words(other),
+        EffectVerdict::Interaction(Interaction::Matters) => "they interact".into(),
+        EffectVerdict::Interaction(Interaction::Negligible) => "none that matters".into(),
+        EffectVerdict::Interaction(other) => other.name().replace('_', " "),
+        EffectVerdict::Ratio(finding) => verdict_words(finding),
     }
 }
 
 fn table(effects: &EffectsRecord) -> Table {
     let row = |effect: &&EffectRecord| {
-        let kind = match effect.kind.as_str() {
-            "main" => "average over the others",
-            "simple" => "where the other stands",
-            other => other,
+        let kind = match effect.kind {
+            EffectKind::Main => "average over the others",
+            EffectKind::Simple => "where the other stands",
+            EffectKind::Interaction => EffectKind::Interaction.name(),
         };
         let mut cells = vec![Cell::new(name(effect)), Cell::new(kind)];
         cells.extend(figures(effect));
@@ -179,12 +187,14 @@ fn table(effects: &EffectsRecord) -> Table {
         cells.extend([
             Cell::new(p),
             Cell::new(effect.blocks.to_string()),
-            Cell::new(says(&effect.verdict)),
+            Cell::new(says(effect.verdict)),
         ]);
-        let is_grey = effect.kind == "main" && is_acted_on(effects, effect);
-        let tone = match (effect.verdict.as_str(), is_grey) {
-            ("matters", _) => Tone::Strong,
-            (_, true) | ("inconclusive" | "not_resolved", _) => Tone::Muted,
+        let is_grey = effect.kind == EffectKind::Main && is_acted_on(effects, effect);
+        let tone = match effect.verdict {
+            EffectVerdict::Interaction(Interaction::Matters) => Tone::Strong,
+            _ if is_grey => Tone::Muted,
+            EffectVerdict::Ratio(Finding::Inconclusive)
+            | EffectVerdict::Interaction(Interaction::NotResolved) => Tone::Muted,
             _ => Tone::Plain,
         };
         Row { cells, tone }
@@ -207,9 +217,9 @@ fn table(effects: &EffectsRecord) -> Table {
              Adjusted for their number by Holm's method: main effects and interactions of the \
              primary point together, all else together.{}",
             effects.margin * 100.0,
-            match effects.looks.as_str() {
-                "" => "",
-                _ => " Intervals hold over all looks at the blocks as they came.",
+            match effects.looks {
+                None => "",
+                Some(_) => " Intervals hold over all looks at the blocks as they came.",
             }
         ),
     }
@@ -224,10 +234,9 @@ fn forest(effects: &EffectsRecord) -> Option<Chart> {
     }
     let percent = |ratio: f64| (ratio - 1.0) * 100.0;
     let of = |is_grey: bool, title: &str, color: Color| {
-        let here = shown
-            .iter()
-            .enumerate()
-            .filter(move |(_, e)| (e.kind == "main" && is_acted_on(effects, e)) == is_grey);
+        let here = shown.iter().enumerate().filter(move |(_, e)| {
+            (e.kind == EffectKind::Main && is_acted_on(effects, e)) == is_grey
+        });
         let here: Vec<(usize, &&EffectRecord)> = here.collect();
         Series {
             name: title.into(),
@@ -335,7 +344,10 @@ fn interaction(effects: &EffectsRecord, along: usize, by: usize) -> Chart {
 
 /// The sizes of main effects and interactions against what chance alone would have them be.
 fn half_normal(effects: &EffectsRecord) -> Option<Chart> {
-    let shown = effects.effects.iter().filter(|e| e.kind != "simple");
+    let shown = effects
+        .effects
+        .iter()
+        .filter(|e| e.kind != EffectKind::Simple);
     let shown: Vec<(String, f64)> = shown.map(|e| (name(e), e.scaled)).collect();
     half_normal_chart(&shown, "size of the effect, |ln ratio| scaled")
 }

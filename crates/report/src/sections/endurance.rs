@@ -11,10 +11,11 @@ use crate::sections::faults;
 use crate::sections::time::label;
 use crate::summary::variant_name;
 use crate::view::RunView;
+use analysis::endurance::{Agreed, Course, Growing};
 use analysis::series::NORMAL_975;
 use store::record::{
-    ChangeRecord, CourseRecord, DriftRecord, EnduranceRecord, EnduredRecord, GrowthRecord,
-    TrialFinding, TurnRecord,
+    ChangeRecord, CourseRecord, CyclesState, DriftRecord, EnduranceRecord, EnduredRecord,
+    GrowthRecord, TrialFinding, TurnRecord,
 };
 
 /// Long trials with a part of their own; of more, the findings have the numbers.
@@ -170,29 +171,40 @@ fn agreed(one: &EnduredRecord) -> String {
             number::percent(apart)
         )
     });
-    match one.agreed.as_str() {
-        "inside" => format!("all within {within} of each other.{apart}"),
-        "outside" => format!("further than {within} apart.{apart}"),
-        "untold" => format!("it cannot be told whether they are within {within}.{apart}"),
-        _ => "nothing was measured beside it.".to_owned(),
+    match one.agreed {
+        Some(Agreed::Inside) => format!("all within {within} of each other.{apart}"),
+        Some(Agreed::Outside) => format!("further than {within} apart.{apart}"),
+        Some(Agreed::Untold) => {
+            format!("it cannot be told whether they are within {within}.{apart}")
+        }
+        None => "nothing was measured beside it.".to_owned(),
     }
 }
 
 /// How a course is to be taken.
-fn tone(course: &str) -> Tone {
+fn course_tone(course: Course) -> Tone {
     match course {
-        "steady" | "no" => Tone::Good,
-        "rising" | "falling" | "grows" => Tone::Warn,
-        "leaks" => Tone::Bad,
-        _ => Tone::Muted,
+        Course::Steady => Tone::Good,
+        Course::Rising | Course::Falling => Tone::Warn,
+        Course::Untold => Tone::Muted,
+    }
+}
+
+/// How a growth is to be taken.
+fn growth_tone(growing: Growing) -> Tone {
+    match growing {
+        Growing::No => Tone::Good,
+        Growing::Grows => Tone::Warn,
+        Growing::Leaks => Tone::Bad,
+        Growing::Untold => Tone::Muted,
     }
 }
 
 fn drifts(shown: &EnduranceRecord) -> Table {
     let row = |drift: &DriftRecord| {
-        let course = match drift.course.as_str() {
-            "untold" => "cannot be told",
-            course => course,
+        let course = match drift.course {
+            Course::Untold => "cannot be told",
+            course => course.name(),
         };
         Row {
             cells: vec![
@@ -204,7 +216,7 @@ fn drifts(shown: &EnduranceRecord) -> Table {
                 )),
                 Cell::new(number::significant(drift.z, 3)),
                 Cell::new(drift.blocks.to_string()),
-                Cell::new(course).tone(tone(&drift.course)),
+                Cell::new(course).tone(course_tone(drift.course)),
             ],
             ..Row::default()
         }
@@ -276,20 +288,20 @@ fn cycles(shown: &EnduranceRecord) -> String {
     };
     let period = number::duration(cycles.period_s);
     let count = number::significant(cycles.count, 2);
-    match cycles.state.as_str() {
-        "seen" => format!(
+    match cycles.state {
+        CyclesState::Seen => format!(
             "Compaction comes again every {period} ({}); the window has {count} of these cycles.",
             cycles.of
         ),
-        "few" => format!(
+        CyclesState::Few => format!(
             "The window is shorter than three cycles of compaction: one takes about {period} ({}), \
              and it has {count}. A part of a cycle looks like a trend.",
             cycles.of
         ),
-        "quiet" => {
+        CyclesState::Quiet => {
             "Nothing was compacted in the window: what compaction costs is not in it.".into()
         }
-        _ => format!("No cycle of compaction is to be seen in {}.", cycles.of),
+        CyclesState::Unseen => format!("No cycle of compaction is to be seen in {}.", cycles.of),
     }
 }
 
@@ -316,11 +328,11 @@ fn growths(shown: &EnduranceRecord) -> Table {
             .map_or(number::ABSENT.to_owned(), |days| {
                 number::significant(days, 2)
             });
-        let word = match growth.growing.as_str() {
-            "no" => "does not grow",
-            "grows" => "grows",
-            "leaks" => "would reach its limit",
-            _ => "cannot be told",
+        let word = match growth.growing {
+            Growing::No => "does not grow",
+            Growing::Grows => "grows",
+            Growing::Leaks => "would reach its limit",
+            Growing::Untold => "cannot be told",
         };
         Row {
             cells: vec![
@@ -330,7 +342,7 @@ fn growths(shown: &EnduranceRecord) -> Table {
                 Cell::new(show(growth.per_day)).detail(between(growth.per_day_ci95, show)),
                 Cell::new(limit),
                 Cell::new(reaches),
-                Cell::new(word).tone(tone(&growth.growing)),
+                Cell::new(word).tone(growth_tone(growth.growing)),
             ],
             ..Row::default()
         }

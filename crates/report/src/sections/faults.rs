@@ -8,7 +8,7 @@ use crate::number;
 use crate::page::{Band, Block, Cell, Column, Row, Section, Table, Tone};
 use crate::sections::time::label;
 use crate::view::RunView;
-use store::record::{BackRecord, FaultRecord, ReturnsRecord};
+use store::record::{BackRecord, FaultRecord, FaultVerdict, ReturnsRecord};
 
 /// Faults with a card of their own; of more, the tables have a row each.
 const CARDS_MAX: usize = 24;
@@ -79,7 +79,7 @@ fn row(view: &RunView, fault: &FaultRecord) -> Row {
     Row {
         cells: vec![
             Cell::new(name(fault)).detail(trial(view, fault)),
-            Cell::new(fault.verdict.as_str()).tone(tone(fault)),
+            Cell::new(fault.verdict.name()).tone(tone(fault)),
             some(fault.injected_s),
             between(fault.injected_s, fault.seen_s),
             some(fault.detect_s),
@@ -98,10 +98,10 @@ fn trial(view: &RunView, fault: &FaultRecord) -> String {
 }
 
 fn tone(fault: &FaultRecord) -> Tone {
-    match fault.verdict.as_str() {
-        "confirmed" => Tone::Good,
-        "mismatch" => Tone::Bad,
-        _ => Tone::Warn,
+    match fault.verdict {
+        FaultVerdict::Confirmed => Tone::Good,
+        FaultVerdict::Mismatch => Tone::Bad,
+        FaultVerdict::Inconclusive => Tone::Warn,
     }
 }
 

@@ -5,7 +5,7 @@ use crate::page::{Block, Cell, Column, Row, Section, Table, Tone};
 use crate::summary::axis_value;
 use crate::view::RunView;
 use std::collections::BTreeMap;
-use store::record::{AxisRecord, CombinationsRecord, PointRecord};
+use store::record::{AxisRecord, CombinationsRecord, PointRecord, Verdict};
 
 /// Tables on a page; of more, the results list every combination.
 const TABLES_MAX: usize = 24;
@@ -162,7 +162,7 @@ fn cell(point: Option<&PointRecord>) -> Cell {
     };
     Cell::new(number::rate(point.ops_per_s))
         .detail(format!("{error}p99 {} ms{ci95}", number::known_ms(*p99)))
-        .tone(if point.verdict == "valid" {
+        .tone(if point.verdict == Verdict::Valid {
             Tone::Plain
         } else {
             Tone::Warn

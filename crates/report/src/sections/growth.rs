@@ -9,7 +9,7 @@ use crate::page::{
 use crate::sections::results::{metric_name, verdict_words};
 use crate::summary::{place, variant_name};
 use crate::view::RunView;
-use store::record::{ComparisonRecord, LooksRecord};
+use store::record::{ComparisonRecord, LooksHow, LooksRecord};
 
 /// A chart and a table for each comparison that was looked at; none where none was.
 pub fn section(view: &RunView) -> Option<Section> {
@@ -42,7 +42,7 @@ pub fn section(view: &RunView) -> Option<Section> {
 
 /// How it was looked at, and what the intervals promise.
 fn how(looks: &LooksRecord) -> String {
-    if looks.how == "anytime" {
+    if looks.how == LooksHow::Anytime {
         return format!(
             "{} added after the run had come to its end. An interval that is looked \
              at when that suits somebody holds less than it says, so these are longer: they hold \
@@ -85,7 +85,7 @@ fn ended(comparison: &ComparisonRecord, looks: &LooksRecord) -> String {
     let times = if looks.count == 1 { "look" } else { "looks" };
     format!(
         "{}, {}, {} {times}",
-        verdict_words(&comparison.verdict),
+        verdict_words(comparison.verdict),
         looks.ended,
         looks.count
     )

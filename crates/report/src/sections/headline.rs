@@ -5,11 +5,12 @@ use crate::page::{Figure, Headline, Verdict};
 use crate::sections::results::{interval_words, metric_name, ratio_words, verdict_words};
 use crate::summary::{ALL, Point, best, variant_name, variants};
 use crate::view::RunView;
-use store::record::{ComparisonRecord, left_out_words, outcome_of};
+use store::record::RequirementOutcome as Outcome;
+use store::record::{ComparisonRecord, Finding, left_out_words, outcome_of};
 
 /// What stands above everything else.
 pub fn headline(view: &RunView, points: &[Point<'_>]) -> Headline {
-    let verdict = Verdict::from_name(&view.findings.verdict);
+    let verdict = Verdict::of(view.verdict);
     let answer = if view.findings.answer.is_empty() {
         derived_answer(view, points)
     } else {
@@ -53,8 +54,8 @@ fn facts(view: &RunView) -> Vec<(String, String)> {
     facts.push(("Trials".into(), trials));
     if let Some(outcome) = outcome_of(&view.findings.requirements) {
         let word = match outcome {
-            "untold" => "not to be told",
-            outcome => outcome,
+            Outcome::Untold => "not to be told",
+            outcome => outcome.name(),
         };
         facts.push(("Requirements".into(), word.into()));
     }
@@ -102,7 +103,7 @@ fn derived_answer(view: &RunView, points: &[Point<'_>]) -> Vec<String> {
 /// The primary comparison; of runs that name none, that of throughput which is furthest from 1, of
 /// those that say something if any does. A ratio without an interval says nothing.
 fn strongest(view: &RunView) -> Option<&ComparisonRecord> {
-    let weight = |c: &ComparisonRecord| (c.verdict != "inconclusive", c.ratio.ln().abs());
+    let weight = |c: &ComparisonRecord| (c.verdict != Finding::Inconclusive, c.ratio.ln().abs());
     let order = |a: &&ComparisonRecord, b: &&ComparisonRecord| {
         let (a, b) = (weight(a), weight(b));
         a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
@@ -127,7 +128,7 @@ fn comparison_sentence(c: &ComparisonRecord, view: &RunView) -> String {
         ratio_words(c),
         metric_name(&c.metric),
         variant_name(&c.baseline, view),
-        verdict_words(&c.verdict),
+        verdict_words(c.verdict),
     )
 }
 
@@ -185,7 +186,7 @@ fn figures(view: &RunView, points: &[Point<'_>]) -> Vec<Figure> {
             Some(interval) => format!(
                 "95 % interval {interval} · {} · {}",
                 crate::summary::place(&c.point),
-                verdict_words(&c.verdict)
+                verdict_words(c.verdict)
             ),
             None => crate::summary::place(&c.point),
         },

@@ -35,15 +35,15 @@ pub mod spread;
 pub mod state;
 
 use crate::page::Tone;
-use store::record::ComparisonRecord;
+use store::record::{ComparisonRecord, Finding};
 
 /// The tone of what a comparison says.
 pub fn verdict_tone(c: &ComparisonRecord) -> Tone {
-    match c.verdict.as_str() {
-        "faster" => Tone::Good,
-        "slower" => Tone::Bad,
-        "looks_different" => Tone::Warn,
-        "equivalent" => Tone::Strong,
-        _ => Tone::Plain,
+    match c.verdict {
+        Finding::Faster => Tone::Good,
+        Finding::Slower => Tone::Bad,
+        Finding::LooksDifferent => Tone::Warn,
+        Finding::Equivalent => Tone::Strong,
+        Finding::Inconclusive => Tone::Plain,
     }
 }

@@ -4,7 +4,8 @@ use crate::number;
 use crate::page::{Block, Cell, Column, Row, Section, Table, Tone};
 use crate::summary::{place, variant_name};
 use crate::view::RunView;
-use store::record::RequirementRecord;
+use store::record::RequirementOutcome as Outcome;
+use store::record::{Bound, RequirementRecord};
 
 /// The requirements; none if the study has none.
 pub fn section(view: &RunView) -> Option<Section> {
@@ -58,11 +59,11 @@ fn row(view: &RunView, one: &RequirementRecord) -> Row {
 
 /// `missed`, `met`, `not to be told`; what counts as missed says so.
 pub fn outcome(one: &RequirementRecord) -> (&'static str, Tone) {
-    match (one.outcome.as_str(), one.is_missed()) {
-        ("met", _) => ("met", Tone::Good),
-        ("untold", false) => ("not to be told", Tone::Warn),
-        ("untold", true) => ("not to be told: missed", Tone::Bad),
-        _ => ("missed", Tone::Bad),
+    match (one.outcome, one.is_missed()) {
+        (Outcome::Met, _) => ("met", Tone::Good),
+        (Outcome::Untold, false) => ("not to be told", Tone::Warn),
+        (Outcome::Untold, true) => ("not to be told: missed", Tone::Bad),
+        (Outcome::Missed, _) => ("missed", Tone::Bad),
     }
 }
 
@@ -78,10 +79,9 @@ pub fn words(one: &RequirementRecord) -> String {
         "ratio" => "ratio to the baseline",
         other => other,
     };
-    let sign = if one.bound == "at_least" {
-        "≥"
-    } else {
-        "≤"
+    let sign = match one.bound {
+        Bound::AtLeast => "≥",
+        Bound::AtMost => "≤",
     };
     let limit = match one.metric.as_str() {
         "error_rate" | "ops_per_s" => amount(one, one.limit),

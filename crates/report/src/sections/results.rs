@@ -8,7 +8,9 @@ use crate::summary::{ALL, Point, axis_value, variant_name};
 use crate::view::RunView;
 use analysis::TENFOLD;
 use analysis::series::{FEW_INCIDENTS, SHORT_WINDOW_S};
-use store::record::{ComparisonRecord, MultiplicityRecord, QuantilesRecord, TrialFinding};
+use store::record::{
+    Bound, ComparisonRecord, Finding, MultiplicityRecord, QuantilesRecord, TrialFinding,
+};
 
 /// Tables and charts of all points; none before the first trial has finished.
 pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
@@ -290,7 +292,7 @@ fn blocks_table(view: &RunView) -> Option<Table> {
         return None;
     }
     let row = |trial: &TrialFinding| {
-        let verdict = Verdict::from_name(&trial.verdict);
+        let verdict = Verdict::of(Some(trial.verdict));
         let error = number::relative_error(trial.all.ops_per_s, trial.all.ops_per_s_ci95);
         let latency = Some(&trial.all.latency_ms);
         let errors = trial
@@ -370,7 +372,7 @@ pub fn comparison_table(
                 None => Cell::new(number::ABSENT).tone(Tone::Muted),
             },
             // Not in grey: a terminal would show its asterisk instead of what would settle it.
-            Cell::new(verdict_words(&c.verdict))
+            Cell::new(verdict_words(c.verdict))
                 .detail(undecided(c))
                 .tone(verdict_tone(c)),
         ],
@@ -428,24 +430,24 @@ pub fn interval_words(c: &ComparisonRecord) -> Option<String> {
 }
 
 fn bound_sign(c: &ComparisonRecord) -> &'static str {
-    match c.bound.as_str() {
-        "at_least" => "≥ ",
-        "at_most" => "≤ ",
-        _ => "",
+    match c.bound {
+        Some(Bound::AtLeast) => "≥ ",
+        Some(Bound::AtMost) => "≤ ",
+        None => "",
     }
 }
 
 /// A verdict of the records for people.
-pub fn verdict_words(verdict: &str) -> String {
-    verdict.replace('_', " ")
+pub fn verdict_words(verdict: Finding) -> String {
+    verdict.name().replace('_', " ")
 }
 
 /// What a verdict that is not decided could have seen, and what would settle it; empty of others.
 fn undecided(c: &ComparisonRecord) -> String {
-    if !matches!(c.verdict.as_str(), "inconclusive" | "looks_different") {
+    if !matches!(c.verdict, Finding::Inconclusive | Finding::LooksDifferent) {
         return String::new();
     }
-    if !c.bound.is_empty() {
+    if c.bound.is_some() {
         return "(a side is only a lower bound)".into();
     }
     let Some(share) = c.could_see else {

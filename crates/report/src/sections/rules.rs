@@ -3,7 +3,7 @@
 use crate::page::{Block, Cell, Column, Mark, Row, Section, Table, Tone, Verdict};
 use crate::summary::{place, variant_name};
 use crate::view::RunView;
-use store::record::{RuleRecord, TrialFinding};
+use store::record::{Outcome, RuleRecord, TrialFinding};
 
 /// What each rule asks, in a few words.
 const RULES: [(&str, &str); 20] = [
@@ -30,19 +30,19 @@ const RULES: [(&str, &str); 20] = [
 ];
 
 /// How a rule's result is to be taken, and how bad it is.
-fn tone(result: &str) -> (Tone, u8) {
+fn tone(result: Outcome) -> (Tone, u8) {
     match result {
-        "fail" => (Tone::Bad, 3),
-        "warn" => (Tone::Warn, 2),
-        "pass" => (Tone::Good, 1),
-        _ => (Tone::Muted, 0),
+        Outcome::Fail => (Tone::Bad, 3),
+        Outcome::Warn => (Tone::Warn, 2),
+        Outcome::Pass => (Tone::Good, 1),
+        Outcome::Unknown => (Tone::Muted, 0),
     }
 }
 
 /// How numbers behind a rule are to be marked in one trial: only when it did not pass.
 pub fn rule_tone(trial: &TrialFinding, name: &str) -> Tone {
     let rule = trial.rules.iter().find(|r| r.rule == name);
-    match rule.map(|r| tone(&r.result).0) {
+    match rule.map(|r| tone(r.result).0) {
         Some(tone @ (Tone::Warn | Tone::Bad)) => tone,
         _ => Tone::Plain,
     }
@@ -96,12 +96,17 @@ fn judge<'a>(view: &'a RunView, name: &str) -> (String, Option<&'a RuleRecord>) 
         .collect();
     let mut worst: Option<&RuleRecord> = None;
     for rule in &all {
-        if worst.is_none_or(|w| tone(&rule.result).1 > tone(&w.result).1) {
+        if worst.is_none_or(|w| tone(rule.result).1 > tone(w.result).1) {
             worst = Some(rule);
         }
     }
     let mut counts = Vec::new();
-    for result in ["fail", "warn", "pass", "unknown"] {
+    for result in [
+        Outcome::Fail,
+        Outcome::Warn,
+        Outcome::Pass,
+        Outcome::Unknown,
+    ] {
         let count = all.iter().filter(|r| r.result == result).count();
         if count > 0 {
             counts.push(format!("{count} {result}"));
@@ -117,10 +122,10 @@ fn what(rule: &str) -> &'static str {
 
 fn mark(view: &RunView, rule: &str) -> Mark {
     let (_, worst) = judge(view, rule);
-    let result = worst.map_or("unknown", |w| w.result.as_str());
+    let result = worst.map_or(Outcome::Unknown, |w| w.result);
     Mark {
         label: rule.into(),
-        result: result.into(),
+        result,
         tone: tone(result).0,
         detail: format!(
             "{}. {}",
@@ -133,11 +138,11 @@ fn mark(view: &RunView, rule: &str) -> Mark {
 fn table(view: &RunView, rules: &[&str]) -> Table {
     let row = |rule: &&str| {
         let (counts, worst) = judge(view, rule);
-        let result = worst.map_or("unknown", |w| w.result.as_str());
+        let result = worst.map_or(Outcome::Unknown, |w| w.result);
         Row {
             cells: vec![
                 Cell::new(*rule),
-                Cell::new(result).tone(tone(result).0),
+                Cell::new(result.name()).tone(tone(result).0),
                 Cell::new(what(rule)),
                 Cell::new(worst.map_or("", |w| w.detail.as_str())),
                 Cell::new(counts),
@@ -163,7 +168,7 @@ fn table(view: &RunView, rules: &[&str]) -> Table {
 fn trials_that_are_not_valid(view: &RunView) -> Option<Table> {
     let mut rows = Vec::new();
     for trial in &view.findings.trials {
-        let verdict = Verdict::from_name(&trial.verdict);
+        let verdict = Verdict::of(Some(trial.verdict));
         if verdict == Verdict::Valid {
             continue;
         }

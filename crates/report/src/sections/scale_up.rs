@@ -224,7 +224,7 @@ fn points(arms: &[&ScaleUpRecord]) -> Table {
 
 fn cells(point: &ScalePointRecord) -> (Vec<Cell>, Tone) {
     let absent = || Cell::new(number::ABSENT);
-    let verdict = Verdict::from_name(&point.verdict);
+    let verdict = Verdict::of(Some(point.verdict));
     let split = point.split.as_ref().filter(|split| split.len() > 1);
     let split = split.map_or_else(String::new, |split| {
         let parts: Vec<String> = split.iter().map(u32::to_string).collect();

@@ -6,6 +6,7 @@ use crate::sections::effects::half_normal_chart;
 use crate::sections::results::metric_name;
 use crate::summary::place;
 use crate::view::RunView;
+use analysis::screen::Activity;
 use store::record::{ScreenRecord, ScreenedRecord};
 
 /// None of a study that screens nothing.
@@ -74,11 +75,11 @@ fn table(screen: &ScreenRecord) -> Table {
                 Cell::new(name(effect, at)),
                 Cell::new(values),
                 Cell::new(change(effect.ln_ratio)),
-                Cell::new(effect.activity.as_str()),
+                Cell::new(effect.activity.name()),
             ],
-            tone: match (effect.activity.as_str(), effect.setting.is_empty()) {
-                ("active", false) => Tone::Strong,
-                ("possible", false) => Tone::Plain,
+            tone: match (effect.activity, effect.setting.is_empty()) {
+                (Activity::Active, false) => Tone::Strong,
+                (Activity::Possible, false) => Tone::Plain,
                 _ => Tone::Muted,
             },
         }

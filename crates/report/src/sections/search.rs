@@ -7,7 +7,7 @@ use crate::page::{
 };
 use crate::summary::{axis_value, variant_name};
 use crate::view::RunView;
-use store::record::{SearchRecord, SearchStepRecord};
+use store::record::{SearchOutcome, SearchProcedure, SearchRecord, SearchResult, SearchStepRecord};
 
 /// Searches with a chart each; of more, the tables say it.
 const CHARTS_MAX: usize = 24;
@@ -34,8 +34,8 @@ pub fn section(view: &RunView) -> Option<Section> {
         )
     });
     blocks.extend(tables);
-    let held = match first.procedure.as_str() {
-        "peak" => {
+    let held = match first.procedure {
+        SearchProcedure::Peak => {
             " What was found was measured again, three times as long, until it held twice in a row."
         }
         _ => "",
@@ -74,8 +74,8 @@ fn name(view: &RunView, search: &SearchRecord) -> String {
 /// One row per search: where it ended.
 fn found_table(view: &RunView) -> Table {
     let row = |search: &SearchRecord| {
-        let tone = match search.outcome.as_str() {
-            "held" | "found" => Tone::Good,
+        let tone = match search.outcome {
+            SearchOutcome::Held | SearchOutcome::Found => Tone::Good,
             _ => Tone::Warn,
         };
         let at = search.at.values().next();
@@ -84,7 +84,7 @@ fn found_table(view: &RunView) -> Table {
         let cells = vec![
             Cell::new(name(view, search)),
             Cell::new(at),
-            Cell::new(search.outcome.replace('_', " ")).tone(tone),
+            Cell::new(search.outcome.name().replace('_', " ")).tone(tone),
             Cell::new(search.steps.len().to_string()),
             Cell::new(holds.count().to_string()),
             Cell::new(search.words.clone()),
@@ -125,12 +125,12 @@ fn value(step: &SearchStepRecord) -> f64 {
 }
 
 /// How the result of a step is to be taken.
-fn tone(result: &str) -> Tone {
+fn tone(result: SearchResult) -> Tone {
     match result {
-        "pass" | "within" => Tone::Good,
-        "fail" | "above" => Tone::Bad,
-        "no answer" => Tone::Warn,
-        _ => Tone::Plain,
+        SearchResult::Pass | SearchResult::Within => Tone::Good,
+        SearchResult::Fail | SearchResult::Above => Tone::Bad,
+        SearchResult::NoAnswer => Tone::Warn,
+        SearchResult::Below | SearchResult::Expected => Tone::Plain,
     }
 }
 
@@ -149,7 +149,7 @@ fn steps_table(search: &SearchRecord) -> Table {
             Cell::new(step.role.clone()),
             Cell::new(axis_value(value(step))),
             Cell::new(latency).detail(ci95),
-            Cell::new(format!("{}{near}", step.result)).tone(tone(&step.result)),
+            Cell::new(format!("{}{near}", step.result)).tone(tone(step.result)),
             Cell::new(step.why.clone()),
         ];
         Row {
@@ -200,19 +200,19 @@ fn chart(search: &SearchRecord) -> Option<Chart> {
             vec![Some(*at); search.steps.len()],
         ));
     }
-    let mut kinds: Vec<(&str, &str)> = Vec::new();
+    let mut kinds: Vec<(&str, SearchResult)> = Vec::new();
     for (_, step) in steps() {
-        let kind = (step.role.as_str(), step.result.as_str());
+        let kind = (step.role.as_str(), step.result);
         if !kinds.contains(&kind) {
             kinds.push(kind);
         }
     }
     series.extend(kinds.iter().enumerate().map(|(index, &(role, result))| {
         let of: Vec<(String, &SearchStepRecord)> = steps()
-            .filter(|(_, step)| (step.role.as_str(), step.result.as_str()) == (role, result))
+            .filter(|(_, step)| (step.role.as_str(), step.result) == (role, result))
             .collect();
         let name = match role {
-            "probe" => result.to_owned(),
+            "probe" => result.name().to_owned(),
             "expected" => "expected load".to_owned(),
             role => format!("{role}, {result}"),
         };

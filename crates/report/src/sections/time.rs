@@ -11,7 +11,7 @@ use crate::sections::faults;
 use crate::summary::{place, variant_name};
 use crate::view::{RunView, TrialView};
 use std::collections::BTreeMap;
-use store::record::{ClientIntervalRecord, IntervalRecord, PhaseTimeRecord};
+use store::record::{ClientIntervalRecord, IntervalRecord, PhaseTimeRecord, Verdict};
 
 /// Places on the time axis of one trial, at most: what a screen can show.
 pub const PLACES_PER_TRIAL_MAX: usize = 900;
@@ -75,8 +75,8 @@ pub fn label(view: &RunView, index: usize) -> String {
     if view.plan.trials.iter().any(|t| t.block > 0) {
         text = format!("{text}, block {}", block + 1);
     }
-    match trial.map(|t| t.verdict.as_str()) {
-        Some("valid") => text,
+    match trial.map(|t| t.verdict) {
+        Some(Verdict::Valid) => text,
         Some(verdict) => format!("{text} ({verdict})"),
         None => format!("{text} (unfinished)"),
     }

@@ -14,17 +14,16 @@ fn level(axis: &str, value: &str, against: &str) -> LevelRecord {
 
 fn effect(kind: &str, of: LevelRecord, with: Option<LevelRecord>, ratio: f64) -> EffectRecord {
     EffectRecord {
-        kind: kind.into(),
+        kind: store::record::EffectKind::of_name(kind).expect("a word"),
         of,
         with,
         ratio,
         ci95: Some([ratio * 0.99, ratio * 1.01]),
         verdict: if kind == "interaction" {
-            "matters"
+            store::record::EffectVerdict::Interaction(analysis::effects::Interaction::Matters)
         } else {
-            "faster"
-        }
-        .into(),
+            store::record::EffectVerdict::Ratio(store::record::Finding::Faster)
+        },
         blocks: 5,
         p: Some(0.0001),
         p_adjusted: Some(0.0003),
@@ -65,7 +64,7 @@ fn effects() -> EffectsRecord {
             cell("large", "batch", 74_852.0),
         ],
         blocks_planned: 5,
-        looks: String::new(),
+        looks: None,
         margin: 0.03,
         effects: vec![
             effect("main", heap.clone(), None, 1.11),
@@ -136,7 +135,7 @@ fn a_screening_has_what_confirms_it_to_paste() {
         value: "high".into(),
         against: "low".into(),
         ln_ratio,
-        activity: activity.into(),
+        activity: analysis::screen::Activity::of_name(activity).expect("a word"),
     };
     let screen = ScreenRecord {
         metric: "ops_per_s".into(),

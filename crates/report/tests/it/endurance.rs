@@ -2,6 +2,7 @@
 
 use crate::fixture;
 use report::{Block, html, page, text};
+use store::record::Verdict;
 use store::record::*;
 
 fn shown() -> EnduranceRecord {
@@ -12,7 +13,7 @@ fn shown() -> EnduranceRecord {
         within: 0.04,
         z: -4.4,
         blocks: 60,
-        course: course.into(),
+        course: analysis::endurance::Course::of_name(course).expect("a word"),
     };
     let growth = |of: &str, growing: &str| GrowthRecord {
         of: of.into(),
@@ -24,7 +25,7 @@ fn shown() -> EnduranceRecord {
         limit: Some(512e6),
         reaches_days: Some(0.99),
         horizon_days: 30.0,
-        growing: growing.into(),
+        growing: analysis::endurance::Growing::of_name(growing).expect("a word"),
     };
     let course = |of: &str, unit: &str| CourseRecord {
         of: of.into(),
@@ -50,7 +51,7 @@ fn shown() -> EnduranceRecord {
         }],
         cycles: Some(CyclesRecord {
             of: "compactions.pending".into(),
-            state: "few".into(),
+            state: store::record::CyclesState::Few,
             period_s: 40.0,
             count: 1.5,
         }),
@@ -89,7 +90,7 @@ fn hours_have_their_course_and_say_what_drifts_grows_and_coincides() {
         apart: Some(0.0374),
         apart_ci95: Some([0.03, 0.05]),
         within: 0.04,
-        agreed: "untold".into(),
+        agreed: Some(analysis::endurance::Agreed::Untold),
         mean_ms_change: Some(0.23),
         ..EnduredRecord::default()
     }];
@@ -144,7 +145,7 @@ fn combinations_stand_in_rows_and_columns_with_a_table_for_what_is_left() {
     let point = |variant: &str, threads: f64, ops_per_s: f64| PointRecord {
         variant: variant.into(),
         point: [("threads".to_owned(), threads)].into(),
-        verdict: "valid".into(),
+        verdict: Verdict::Valid,
         ops_per_s,
         ..PointRecord::default()
     };

@@ -2,13 +2,14 @@
 
 use crate::{fixture, golden};
 use report::{Band, Block, Page, Tone, markdown, page, text};
+use store::record::FaultVerdict;
 use store::record::*;
 
 /// A node that was killed for half a minute, 60 s after the start line.
 fn killed() -> FaultRecord {
     FaultRecord {
         kind: "node-kill".into(),
-        verdict: "confirmed".into(),
+        verdict: FaultVerdict::Confirmed,
         evidence: "checked: runs and answers; seen: the kernel knows its process no more; whole: \
                    it answers a client"
             .into(),
@@ -63,7 +64,7 @@ fn recovery() -> RecoveryRecord {
         }),
         noticed: NoticedRecord {
             client_s: Some(0.8),
-            client_by: "connections_lost".into(),
+            client_by: Some(analysis::recovery::Sign::LostConnections),
             gossip_s: Some(9.4),
             gossip_by: "node1".into(),
             gossip_away_s: Some(38.0),
@@ -85,7 +86,7 @@ fn recovery() -> RecoveryRecord {
             drained_s: Some(41.0),
         }),
         streamed_bytes: Some(0.0),
-        repair: "not-needed".into(),
+        repair: Some(store::record::RepairNeed::NotNeeded),
         repair_why: "taken for dead for 38 s, hints are kept for 180 min, and all of them are gone"
             .into(),
         ..RecoveryRecord::default()
@@ -261,7 +262,7 @@ fn what_is_not_known_of_a_fault_is_not_told() {
     // Of a run of an earlier version, one whose begin was not seen, one never healed.
     let old = FaultRecord {
         kind: "node-stop".into(),
-        verdict: "mismatch".into(),
+        verdict: FaultVerdict::Mismatch,
         ..FaultRecord::default()
     };
     let early = FaultRecord {
@@ -353,11 +354,10 @@ fn against(
         ratio,
         ci95: ci.map(|half| [ratio / half, ratio * half]),
         verdict: if ci.is_some() {
-            "slower"
+            store::record::Finding::Slower
         } else {
-            "inconclusive"
-        }
-        .into(),
+            store::record::Finding::Inconclusive
+        },
         ..ComparisonRecord::default()
     });
     WithoutFaultsRecord {
@@ -366,7 +366,7 @@ fn against(
         point: [("threads".to_owned(), 32.0)].into(),
         kind: "node-kill".into(),
         place: "node2".into(),
-        stretch: stretch.into(),
+        stretch: store::record::FaultStretch::of_name(stretch).expect("a word"),
         blocks: 5,
         seconds: 221.5,
         ops_per_s: [10_400.0, 10_400.0 * ratios[0]],

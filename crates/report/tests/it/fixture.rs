@@ -7,6 +7,7 @@
 use crate::requests::{counts, request};
 use measure::outcome::OutcomeCounts;
 use measure::{ClientInterval, Histogram, Interval, KindInterval, Outcome};
+use store::record::{Settled, Verdict, WarmupEnd};
 #[expect(dead_code, reason = "workload's file, of which this uses a part")]
 #[path = "../../../workload/src/random.rs"]
 mod random;
@@ -163,7 +164,7 @@ fn rules(verdict: &str) -> Vec<RuleRecord> {
         };
         RuleRecord {
             rule: format!("V{number}"),
-            result: result.into(),
+            result: store::record::Outcome::of_name(result).expect("a word"),
             detail: detail.into(),
         }
     };
@@ -201,7 +202,7 @@ fn finding(index: usize, shape: Shape, intervals: &[(&str, Interval)]) -> TrialF
         point: point(shape.threads),
         block: shape.block,
         phase: "measure".into(),
-        verdict: shape.verdict.into(),
+        verdict: store::record::Verdict::of_name(shape.verdict).expect("a word"),
         reasons: reasons(shape.verdict),
         rules: rules(shape.verdict),
         seconds: MEASURE_S as f64,
@@ -209,7 +210,7 @@ fn finding(index: usize, shape: Shape, intervals: &[(&str, Interval)]) -> TrialF
         errors: store::convert::errors(&outcomes),
         warmup: WarmupRecord {
             seconds: WARMUP_S as f64,
-            steady: "detected".into(),
+            steady: WarmupEnd::Detected,
         },
         kinds: BTreeMap::from([
             (KINDS[0].to_string(), reads.clone()),
@@ -242,7 +243,7 @@ fn finding(index: usize, shape: Shape, intervals: &[(&str, Interval)]) -> TrialF
         load: Some(LoadRecord {
             operations: 200_000,
             seconds: 4.7,
-            settle: "settled".into(),
+            settle: Settled::Settled,
             settle_seconds: 6.2,
             ..LoadRecord::default()
         }),
@@ -348,9 +349,9 @@ fn comparisons(blocks: usize) -> Vec<ComparisonRecord> {
             ratio,
             ci95: (blocks > 1).then_some([low, high]),
             verdict: if blocks > 1 {
-                verdict.into()
+                store::record::Finding::of_name(verdict).expect("a word")
             } else {
-                "inconclusive".into()
+                store::record::Finding::Inconclusive
             },
             primary: threads == 32,
             could_see: (blocks > 1).then_some(0.041),
@@ -368,7 +369,7 @@ pub fn findings(shapes: &[Shape], trials: &[Vec<(&'static str, Interval)>]) -> F
     FindingsRecord {
         format: FORMAT,
         study: "vtopology".into(),
-        verdict: "invalid".into(),
+        verdict: Verdict::Invalid,
         reasons: vec![
             "Trial 10 (off, threads 128) is invalid. V8: 297 of 26,431 operations failed \
              (1.1 %), limit 0.1 %."
@@ -481,6 +482,7 @@ fn make(blocks: usize) -> RunView {
         name: "vtopology/20261120T230500Z".into(),
         folder: "results/vtopology/20261120T230500Z".into(),
         plan: plan(&shapes),
+        verdict: Some(findings(&shapes, &trials).verdict),
         findings: findings(&shapes, &trials),
         journal: vec![line(0), line(731_000_000_000)],
         points: point_views(&shapes, &trials),

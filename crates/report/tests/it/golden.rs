@@ -148,7 +148,7 @@ fn a_run_without_findings_has_a_page() {
     let mut view = fixture::run(1);
     view.findings.trials.clear();
     view.findings.comparisons.clear();
-    view.findings.verdict = "not judged".into();
+    view.verdict = None;
     view.points.clear();
     let page = page(&view);
     assert!(text(&page).contains("verdict: not judged"));
@@ -160,7 +160,7 @@ fn an_invalid_point_in_the_middle_keeps_its_place_and_leaves_the_line() {
     let mut view = fixture::run(1);
     for trial in &mut view.findings.trials {
         if trial.point["threads"] == 16.0 {
-            trial.verdict = "invalid".into();
+            trial.verdict = store::record::Verdict::Invalid;
         }
     }
     let html = html(&page(&view));

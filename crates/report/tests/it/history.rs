@@ -46,7 +46,7 @@ fn write(results: &Path, told: &Told<'_>) -> PathBuf {
     let point = PointRecord {
         variant: "off".to_owned(),
         point: BTreeMap::from([("threads".to_owned(), 28.0)]),
-        verdict: told.verdict.to_owned(),
+        verdict: store::record::Verdict::of_name(told.verdict).expect("a word"),
         blocks: 1,
         ops_per_s: told.ops_per_s,
         latency_ms: QuantilesRecord {
@@ -59,7 +59,7 @@ fn write(results: &Path, told: &Told<'_>) -> PathBuf {
         ..PointRecord::default()
     };
     let findings = FindingsRecord {
-        verdict: told.verdict.to_owned(),
+        verdict: store::record::Verdict::of_name(told.verdict).expect("a word"),
         points: vec![point],
         trials: Vec::new(),
         comparisons: Vec::new(),

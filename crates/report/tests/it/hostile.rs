@@ -27,14 +27,14 @@ fn hostile_scale_up() -> ScaleUpRecord {
         "units_per_socket": 4, "sockets": 2, "sentences": [HOSTILE], "without_best": HOSTILE,
         "bound": { "name": HOSTILE, "at_most_ns": 1 },
         "points": [{
-            "units": 4, "sockets": 2, "split": [2, 2], "variant": HOSTILE, "verdict": HOSTILE,
+            "units": 4, "sockets": 2, "split": [2, 2], "variant": HOSTILE, "verdict": "valid",
             "missing": HOSTILE, "ops_per_s": 10.0, "ops_per_s_blocks": [10.0],
         }],
         "efficiencies": [{ "name": HOSTILE, "missing": HOSTILE, "ratio": ratio }],
         "fits": [
-            { "model": "amdahl", "refused": HOSTILE, "without_peak": HOSTILE },
+            { "model": "amdahl", "refused": HOSTILE, "without_peak": "first" },
             {
-                "model": HOSTILE, "best": true, "x1": 5.0, "without_peak": HOSTILE,
+                "model": "usl", "best": true, "x1": 5.0, "without_peak": "first",
                 "coefficients": [{ "name": HOSTILE, "value": 0.1 }],
             },
         ],
@@ -83,7 +83,6 @@ fn hostile_run() -> RunView {
     for trial in &mut run.findings.trials {
         trial.variant = HOSTILE.into();
         trial.point = [(HOSTILE.to_string(), trial.point["threads"])].into();
-        trial.verdict = HOSTILE.into();
         trial.reasons = vec![HOSTILE.into()];
         trial.errors.insert(HOSTILE.into(), 3);
         for rule in &mut trial.rules {
@@ -94,14 +93,11 @@ fn hostile_run() -> RunView {
     run.findings.requirements = vec![RequirementRecord {
         metric: HOSTILE.into(),
         variant: HOSTILE.into(),
-        bound: HOSTILE.into(),
-        outcome: HOSTILE.into(),
         says: HOSTILE.into(),
         ..RequirementRecord::default()
     }];
     for comparison in &mut run.findings.comparisons {
         comparison.metric = HOSTILE.into();
-        comparison.verdict = HOSTILE.into();
     }
     for trial in &mut run.trials {
         for interval in trial.intervals.iter_mut().filter(|i| i.kind == "read") {

@@ -12,11 +12,11 @@ fn required(metric: &str, outcome: &str, says: &str) -> RequirementRecord {
         metric: metric.into(),
         variant: "off".into(),
         point: BTreeMap::from([("threads".into(), 28.0)]),
-        bound: "at_most".into(),
+        bound: store::record::Bound::AtMost,
         limit: 10.0,
         value: Some(12.0),
         ci95: Some([11.0, 13.0]),
-        outcome: outcome.into(),
+        outcome: store::record::RequirementOutcome::of_name(outcome).expect("a word"),
         says: says.into(),
         ..RequirementRecord::default()
     }
@@ -96,7 +96,7 @@ fn junit_has_a_case_for_the_run_each_trial_and_each_requirement() {
         .findings
         .trials
         .iter()
-        .filter(|t| t.verdict == "invalid");
+        .filter(|t| t.verdict == store::record::Verdict::Invalid);
     assert_eq!(
         of("error").len(),
         1 + invalid.count(),

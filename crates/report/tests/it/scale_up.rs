@@ -2,6 +2,7 @@
 
 use crate::fixture;
 use report::{Block, Chart, RunView, Xs, html, json, page, text};
+use store::record::Verdict;
 use store::record::*;
 
 fn ratio(value: f64) -> ScaleRatioRecord {
@@ -25,7 +26,7 @@ fn point(split: &[u32], share: f64) -> ScalePointRecord {
         ops_per_s_ci95: Some([ops * 0.99, ops * 1.01]),
         speed_up: Some(ratio(f64::from(units) * share)),
         efficiency: Some(ratio(share)),
-        verdict: "valid".into(),
+        verdict: Verdict::Valid,
         ..ScalePointRecord::default()
     }
 }
@@ -42,7 +43,7 @@ fn coefficient(name: &str, value: f64, ci95: Option<[f64; 2]>) -> CoefficientRec
 
 fn fit(model: &str, coefficients: Vec<CoefficientRecord>, aicc: f64) -> ScaleFitRecord {
     ScaleFitRecord {
-        model: model.into(),
+        model: analysis::scale_up::models::Model::of_name(model).expect("a word"),
         x1: Some(10_000.0),
         coefficients,
         points: 4,
@@ -50,7 +51,7 @@ fn fit(model: &str, coefficients: Vec<CoefficientRecord>, aicc: f64) -> ScaleFit
         off: Some(0.004),
         left_out_off: Some(0.01),
         aicc: Some(aicc),
-        without_peak: "none".into(),
+        without_peak: Some(store::record::WithoutPeak::None),
         ..ScaleFitRecord::default()
     }
 }
@@ -58,7 +59,7 @@ fn fit(model: &str, coefficients: Vec<CoefficientRecord>, aicc: f64) -> ScaleFit
 /// A law that was refused, one with a peak, and the best one.
 fn fits() -> Vec<ScaleFitRecord> {
     let amdahl = ScaleFitRecord {
-        model: "amdahl".into(),
+        model: analysis::scale_up::models::Model::Amdahl,
         refused: "the points lie off the best such curve by 8.1 %, more than 5 %".into(),
         ..ScaleFitRecord::default()
     };
@@ -68,7 +69,7 @@ fn fits() -> Vec<ScaleFitRecord> {
             units_ci95: [Some(15.2), None],
             ops_per_s: 120_000.0,
         }),
-        without_peak: String::new(),
+        without_peak: None,
         near_best: true,
         ..fit(
             "usl",
@@ -101,7 +102,7 @@ fn planned() -> ScaleUpRecord {
         speed_up: None,
         efficiency: None,
         missing: "V3: the client was busy".into(),
-        verdict: "invalid".into(),
+        verdict: Verdict::Invalid,
         ..point(&[3], 1.0)
     };
     let efficiency = |name: &str, value: f64| EfficiencyRecord {
@@ -156,7 +157,7 @@ fn usual() -> ScaleUpRecord {
         efficiencies: ["socket", "system", "cross"].map(untold).into(),
         fits: ["amdahl", "usl", "two_level"]
             .map(|model| ScaleFitRecord {
-                model: model.into(),
+                model: analysis::scale_up::models::Model::of_name(model).expect("a word"),
                 refused: "there are 2 usable points, and it takes 3".into(),
                 ..ScaleFitRecord::default()
             })
@@ -251,7 +252,9 @@ fn loads_are_apart_and_sockets_that_are_unevenly_full_have_their_own_line() {
     reads.points.push(point(&[4, 1], 0.93));
     let mut writes = planned();
     writes.load = "writes".into();
-    writes.fits.retain(|fit| fit.model == "usl");
+    writes
+        .fits
+        .retain(|fit| fit.model == analysis::scale_up::models::Model::Usl);
     let mut full = planned();
     full.load = "full".into();
     full.points.retain(|point| point.units != 6);
@@ -293,9 +296,8 @@ fn numbers_and_names_that_make_no_sense_are_shown_as_they_are() {
     odd.sockets = u32::MAX;
     odd.points[1].split = Some(Vec::new());
     odd.points[0].units = 0;
-    // A model with other coefficients than it has, and one that nobody knows.
+    // A model with other coefficients than it has.
     odd.fits[2].coefficients.truncate(1);
-    odd.fits[1].model = "<i>law</i>".into();
     odd.fits[1].best = true;
     let view = run(vec![odd, ScaleUpRecord::default()]);
     let written = html(&page(&view));

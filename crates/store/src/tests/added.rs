@@ -15,7 +15,8 @@ fn blocks_are_added_to_a_plan_that_stays_what_it_was() {
         run.finish_trial(index, &trial(index).slug, &finding)
             .unwrap();
     }
-    run.finish(&findings("valid"), "0.0.0", None).unwrap();
+    run.finish(&findings(crate::record::Verdict::Valid), "0.0.0", None)
+        .unwrap();
     let path = run.path().to_owned();
     drop(run);
     let before = fs::read(path.join("plan.json")).unwrap();
@@ -30,7 +31,8 @@ fn blocks_are_added_to_a_plan_that_stays_what_it_was() {
         run.extend(&added).unwrap();
         run.finish_trial(index, &trial(index).slug, &finding)
             .unwrap();
-        run.finish(&findings("valid"), "0.0.0", None).unwrap();
+        run.finish(&findings(crate::record::Verdict::Valid), "0.0.0", None)
+            .unwrap();
     }
     assert_eq!(fs::read(path.join("plan.json")).unwrap(), before);
     let read = Run::open(&path).unwrap();

@@ -47,8 +47,8 @@ fn path(procedure: &Search, server: &Server) -> String {
     let word = |trial: &Seen| {
         let step = procedure.step(trial).unwrap();
         match trial.role {
-            Role::Hold => format!("hold {} {}", trial.point.value(), step.word),
-            _ => format!("{} {}", trial.point.value(), step.word),
+            Role::Hold => format!("hold {} {}", trial.point.value(), step.result),
+            _ => format!("{} {}", trial.point.value(), step.result),
         }
     };
     let words: Vec<String> = seen.iter().map(word).collect();

@@ -82,7 +82,7 @@ fn a_node_that_dies_makes_the_trial_invalid_and_the_run_ends() {
     assert_nothing_is_left(&lab);
     let run = lab.run();
     let findings = run.findings.as_ref().expect("an invalid run is kept");
-    assert_eq!(findings.verdict, "invalid");
+    assert_eq!(findings.verdict, store::record::Verdict::Invalid);
     let reasons = findings.trials[0].reasons.join("\n");
     assert!(
         reasons.contains("node1") && reasons.contains("signal"),
@@ -118,7 +118,7 @@ fn a_node_that_somebody_stops_is_named_with_its_seconds() {
     let findings = lab.run().findings.expect("an invalid run is kept");
     let rules = &findings.trials[0].rules;
     let rule = rules.iter().find(|rule| rule.rule == "V11").unwrap();
-    assert_eq!(rule.result, "fail", "{rule:?}");
+    assert_eq!(rule.result, store::record::Outcome::Fail, "{rule:?}");
     let said = "node1: its process was stopped (state T), seen from ";
     assert!(rule.detail.contains(said), "{rule:?}");
 }

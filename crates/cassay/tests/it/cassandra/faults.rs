@@ -53,7 +53,11 @@ fn run(lab: &Lab) -> (Value, Vec<FaultRecord>) {
 
 #[track_caller]
 fn assert_confirmed(fault: &FaultRecord) {
-    assert_eq!(fault.verdict, "confirmed", "{fault:#?}");
+    assert_eq!(
+        fault.verdict,
+        store::record::FaultVerdict::Confirmed,
+        "{fault:#?}"
+    );
     let times = [
         fault.injected_s,
         fault.seen_s,

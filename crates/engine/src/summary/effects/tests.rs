@@ -41,9 +41,10 @@ fn says(found: &FindingsRecord, expect: Expect) {
     expect.assert_eq(&format!("{said}\n"));
 }
 
-fn verdicts(effects: &EffectsRecord, kind: &str) -> Vec<String> {
-    let of = effects.effects.iter().filter(|e| e.kind == kind);
-    of.map(|e| e.verdict.clone()).collect()
+fn verdicts(effects: &EffectsRecord, kind: &str) -> Vec<&'static str> {
+    let of = effects.effects.iter();
+    let of = of.filter(|e| e.kind.name() == kind);
+    of.map(|e| e.verdict.name()).collect()
 }
 
 /// A larger heap brings 13 % with one commit log and 9 % with the other: the cells' means of the
@@ -90,7 +91,10 @@ fn effects_of_a_study_that_ends_when_it_is_answered_hold_over_all_looks() {
         let intervals = found.effects[0].effects.iter().map(|e| e.ci95.unwrap());
         intervals.map(|[low, high]| (high / low).ln()).collect()
     };
-    assert_eq!(until.effects[0].looks, "repeated");
+    assert_eq!(
+        until.effects[0].looks,
+        Some(store::record::LooksHow::Repeated)
+    );
     for (once, until) in width(&once).into_iter().zip(width(&until)) {
         assert!(until > once * 1.2, "{once} {until}");
     }
@@ -146,7 +150,10 @@ fn of_one_block_there_are_ratios_and_no_word() {
     for blocks in [1, 2] {
         let found = run(&study(blocks, &format!("{MATRIX}{FIXED}")), two_by_two, 0.0);
         let effects = &found.effects[0];
-        assert_eq!(effects.without_interval, "blocks");
+        assert_eq!(
+            effects.without_interval,
+            Some(store::record::WithoutInterval::Blocks)
+        );
         assert_eq!(verdicts(effects, "main"), ["inconclusive"; 2]);
         let known = |e: &store::record::EffectRecord| e.ci95.is_some() || e.p.is_some();
         assert!(!effects.effects.iter().any(known), "{effects:?}");
@@ -163,7 +170,10 @@ fn cells_that_did_not_take_turns_have_no_effect_with_an_interval() {
         .replace("blocks: 5", "blocks: 5, order: sequential");
     let study = resolve("s", &text, &Overrides::default()).unwrap();
     let found = run(&study, two_by_two, 0.002);
-    assert_eq!(found.effects[0].without_interval, "sequential");
+    assert_eq!(
+        found.effects[0].without_interval,
+        Some(store::record::WithoutInterval::Sequential)
+    );
     assert_eq!(verdicts(&found.effects[0], "interaction"), ["not_resolved"]);
     assert!(found.answer.join("\n").contains("did not take turns"));
 }

@@ -4,8 +4,12 @@
 //! configuration. So that they do is said first, with what each does where the other stands.
 
 use super::super::answer::{metric_words, where_words};
+use analysis::effects::Interaction;
 use measure::number::significant;
-use store::record::{AxisRecord, EffectRecord, EffectsRecord, LevelRecord};
+use store::record::{
+    AxisRecord, Bound, EffectKind, EffectRecord, EffectVerdict, EffectsRecord, Finding,
+    LevelRecord, WithoutInterval,
+};
 
 /// What the axes do at the primary point of each step.
 pub fn sentences(all: &[EffectsRecord]) -> Vec<String> {
@@ -22,11 +26,14 @@ struct Words<'a> {
 impl Words<'_> {
     fn all(&self) -> Vec<String> {
         let mut said = self.interactions();
-        said.extend(self.of_kind("main").map(|effect| self.main(effect)));
+        said.extend(
+            self.of_kind(EffectKind::Main)
+                .map(|effect| self.main(effect)),
+        );
         said.extend(self.without_interaction());
         said.extend(self.unresolved());
         said.extend(self.without_interval());
-        if !self.effects.looks.is_empty() {
+        if self.effects.looks.is_some() {
             let over = "These intervals hold over all looks at the blocks as they came.";
             said.push(over.to_owned());
         }
@@ -53,19 +60,19 @@ impl Words<'_> {
         step.map_or_else(String::new, |step| format!(" of “{step}”"))
     }
 
-    fn of_kind<'s>(&'s self, kind: &'static str) -> impl Iterator<Item = &'s EffectRecord> {
+    fn of_kind(&self, kind: EffectKind) -> impl Iterator<Item = &EffectRecord> {
         self.effects.effects.iter().filter(move |e| e.kind == kind)
     }
 
-    fn acts<'s>(&'s self, verdict: &'static str) -> impl Iterator<Item = &'s EffectRecord> {
-        self.of_kind("interaction")
-            .filter(move |e| e.verdict == verdict)
+    fn acts(&self, verdict: Interaction) -> impl Iterator<Item = &EffectRecord> {
+        self.of_kind(EffectKind::Interaction)
+            .filter(move |e| e.verdict == EffectVerdict::Interaction(verdict))
     }
 
     /// Of each pair of axes that interact, what the one does where the other stands.
     fn interactions(&self) -> Vec<String> {
         let mut said: Vec<(&LevelRecord, &str, String)> = Vec::new();
-        for effect in self.acts("matters") {
+        for effect in self.acts(Interaction::Matters) {
             let with = &with(effect).axis;
             if said
                 .iter()
@@ -74,14 +81,16 @@ impl Words<'_> {
                 continue;
             }
             let at_each = self
-                .of_kind("simple")
+                .of_kind(EffectKind::Simple)
                 .filter(|simple| simple.of == effect.of && self::with(simple).axis == *with);
             let at_each = at_each.map(|simple| {
                 let value = &self::with(simple).value;
                 format!("by {} where {with} is “{value}”", change(simple))
             });
             // Of several values one figure would not say of which.
-            let is_two_by_two = self.of_kind("interaction").filter(|e| is_pair(e, effect));
+            let is_two_by_two = self
+                .of_kind(EffectKind::Interaction)
+                .filter(|e| is_pair(e, effect));
             let how_much = match is_two_by_two.count() {
                 1 => format!(": a ratio of ratios of {}", ratio(effect)),
                 _ => String::new(),
@@ -109,7 +118,12 @@ impl Words<'_> {
         let acts = |e: &EffectRecord| e.of.axis == *axis || with(e).axis == *axis;
         let acting: Vec<&str> = self
             .axes()
-            .filter(|name| *name != axis && self.acts("matters").any(|e| acts(e) && of(e, name)))
+            .filter(|name| {
+                *name != axis
+                    && self
+                        .acts(Interaction::Matters)
+                        .any(|e| acts(e) && of(e, name))
+            })
             .collect();
         let (what, metric) = (instead(&effect.of), self.metric());
         let average = match acting.is_empty() {
@@ -117,11 +131,11 @@ impl Words<'_> {
             false => format!("on average over {others}, which hides the interaction"),
         };
         let change = change(effect);
-        match effect.verdict.as_str() {
-            "faster" | "slower" => {
+        match effect.verdict {
+            EffectVerdict::Ratio(Finding::Faster | Finding::Slower) => {
                 format!("{axis}: {what} changes {metric} by {change}, {average}.")
             }
-            "equivalent" => format!(
+            EffectVerdict::Ratio(Finding::Equivalent) => format!(
                 "{axis}: {what} makes no difference that matters to {metric}: {change}, {average}."
             ),
             // Its interval is that of one effect alone.
@@ -146,7 +160,7 @@ impl Words<'_> {
     }
 
     fn without_interaction(&self) -> Option<String> {
-        let pairs = self.pairs("negligible");
+        let pairs = self.pairs(Interaction::Negligible);
         let margin = self.effects.margin * 100.0;
         (!pairs.is_empty()).then(|| {
             format!(
@@ -157,10 +171,12 @@ impl Words<'_> {
     }
 
     fn unresolved(&self) -> Option<String> {
-        let pairs = self.pairs("not_resolved");
-        let is_known = self.effects.without_interval.is_empty() && !pairs.is_empty();
+        let pairs = self.pairs(Interaction::NotResolved);
+        let is_known = self.effects.without_interval.is_none() && !pairs.is_empty();
         is_known.then(|| {
-            let blocks = self.acts("not_resolved").map(|e| e.blocks_to_settle);
+            let blocks = self
+                .acts(Interaction::NotResolved)
+                .map(|e| e.blocks_to_settle);
             let blocks = blocks
                 .collect::<Option<Vec<usize>>>()
                 .and_then(|b| b.into_iter().max());
@@ -173,18 +189,22 @@ impl Words<'_> {
     }
 
     /// The pairs of axes of which every interaction that is not said otherwise has this verdict.
-    fn pairs(&self, verdict: &'static str) -> Vec<String> {
+    fn pairs(&self, verdict: Interaction) -> Vec<String> {
         let mut pairs = Vec::new();
         for effect in self.acts(verdict) {
             let is_same = |e: &&EffectRecord| {
                 e.of.axis == effect.of.axis && with(e).axis == with(effect).axis
             };
-            let rank = |e: &EffectRecord| match e.verdict.as_str() {
-                "matters" => 2,
-                "not_resolved" => 1,
+            let rank = |e: &EffectRecord| match e.verdict {
+                EffectVerdict::Interaction(Interaction::Matters) => 2,
+                EffectVerdict::Interaction(Interaction::NotResolved) => 1,
                 _ => 0,
             };
-            let worst = self.of_kind("interaction").filter(is_same).map(rank).max();
+            let worst = self
+                .of_kind(EffectKind::Interaction)
+                .filter(is_same)
+                .map(rank)
+                .max();
             let name = format!(
                 "{} “{}” with {} “{}”, {}",
                 effect.of.axis,
@@ -201,14 +221,13 @@ impl Words<'_> {
     }
 
     fn without_interval(&self) -> Option<String> {
-        match self.effects.without_interval.as_str() {
-            "" => None,
-            "sequential" => Some(
+        match self.effects.without_interval? {
+            WithoutInterval::Sequential => Some(
                 "No effect has an interval, nor can any be called: the cells did not take turns \
                  (`repeat.order: interleaved`)."
                     .to_owned(),
             ),
-            _ => Some(
+            WithoutInterval::Blocks => Some(
                 "No effect has an interval, nor can any be called: that takes three blocks with \
                  every cell at least, and five (`repeat.blocks: 5`) to begin with."
                     .to_owned(),
@@ -253,10 +272,7 @@ fn percent(ratio: f64) -> String {
 
 /// `at least `, before a ratio that is only that.
 fn bound(effect: &EffectRecord) -> String {
-    match effect.bound.as_str() {
-        "" => String::new(),
-        bound => format!("{} ", bound.replace('_', " ")),
-    }
+    effect.bound.map_or_else(String::new, Bound::before)
 }
 
 /// `+11.1 % (95 %: +10.6 to +11.6 %)`.

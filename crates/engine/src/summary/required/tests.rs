@@ -3,7 +3,7 @@
 use crate::summary::findings;
 use measure::Known;
 use std::collections::BTreeMap;
-use store::record::{FindingsRecord, RequirementRecord, TrialFinding, outcome_of};
+use store::record::{FindingsRecord, RequirementRecord, TrialFinding, Verdict, outcome_of};
 use study::resolve::resolve;
 use study::settings::{Overrides, Study};
 
@@ -21,7 +21,7 @@ fn trial(index: usize, variant: &str, threads: f64, p99: f64, ci: [f64; 2]) -> T
         index,
         variant: variant.into(),
         point: BTreeMap::from([("threads".into(), threads)]),
-        verdict: "valid".into(),
+        verdict: Verdict::Valid,
         seconds: 10.0,
         ..TrialFinding::default()
     };
@@ -63,7 +63,7 @@ fn each_requirement_is_judged_by_the_interval_of_its_number() {
         ("{p99_ms: 10, at: [4]}", "met"),
     ] {
         let seen = one(&study(FIXED, require, ""), good());
-        assert_eq!(seen.outcome, outcome, "{require}: {}", seen.says);
+        assert_eq!(seen.outcome.name(), outcome, "{require}: {}", seen.says);
         assert!(!seen.is_missed() || outcome == "missed", "{require}");
     }
     // The number is beyond the limit, and its interval holds it: no gate lets that pass unasked.
@@ -74,12 +74,12 @@ fn each_requirement_is_judged_by_the_interval_of_its_number() {
     ] {
         let require = format!("{{p99_ms: 8.7{untold}}}");
         let seen = one(&study(FIXED, &require, ""), good());
-        let is = (seen.outcome.as_str(), seen.is_missed(), seen.is_open());
+        let is = (seen.outcome.name(), seen.is_missed(), seen.is_open());
         assert_eq!(is, ("untold", is_missed, !is_missed), "{}", seen.says);
     }
     let strict = one(&study(FIXED, "{p99_ms: 9.2, untold: miss}", ""), good());
     assert_eq!(
-        (strict.outcome.as_str(), strict.is_missed()),
+        (strict.outcome.name(), strict.is_missed()),
         ("untold", true)
     );
     assert!(
@@ -105,7 +105,12 @@ fn errors_are_a_share_of_all_that_was_due() {
     ] {
         let require = format!("{{error_rate: {limit}}}");
         let seen = one(&study(FIXED, &require, ""), with(failed));
-        assert_eq!(seen.outcome, outcome, "{failed} {limit}: {}", seen.says);
+        assert_eq!(
+            seen.outcome.name(),
+            outcome,
+            "{failed} {limit}: {}",
+            seen.says
+        );
     }
 }
 
@@ -114,16 +119,22 @@ fn a_lower_bound_is_missed_for_certain_and_never_met() {
     let mut bound = trial(0, "-", 4.0, 9.0, [8.5, 9.5]);
     bound.all.latency_ms.p99 = Known::AtLeast(9.0);
     let outcome = |require: &str| one(&study(FIXED, require, ""), bound.clone()).outcome;
-    assert_eq!(outcome("{p99_ms: 8}"), "missed");
-    assert_eq!(outcome("{p99_ms: 100}"), "untold");
+    assert_eq!(
+        outcome("{p99_ms: 8}"),
+        store::record::RequirementOutcome::Missed
+    );
+    assert_eq!(
+        outcome("{p99_ms: 100}"),
+        store::record::RequirementOutcome::Untold
+    );
 }
 
 #[test]
 fn a_point_without_a_trial_that_may_be_believed_is_told_of() {
     let mut invalid = trial(0, "-", 4.0, 9.0, [8.5, 9.5]);
-    invalid.verdict = "invalid".into();
+    invalid.verdict = store::record::Verdict::Invalid;
     let seen = one(&study(FIXED, "{p99_ms: 10}", ""), invalid);
-    assert_eq!(seen.outcome, "untold");
+    assert_eq!(seen.outcome, store::record::RequirementOutcome::Untold);
     assert!(
         seen.says.contains("no trial there may be believed"),
         "{}",
@@ -143,8 +154,14 @@ fn a_rate_that_was_kept_up_with_does_what_it_offers() {
             trial,
         )
     };
-    assert_eq!(at_rate(9_999.0, 5.0).outcome, "met");
-    assert_eq!(at_rate(8_000.0, 5.0).outcome, "missed");
+    assert_eq!(
+        at_rate(9_999.0, 5.0).outcome,
+        store::record::RequirementOutcome::Met
+    );
+    assert_eq!(
+        at_rate(8_000.0, 5.0).outcome,
+        store::record::RequirementOutcome::Missed
+    );
 }
 
 #[test]
@@ -162,9 +179,15 @@ fn the_spread_between_blocks_decides_where_there_are_several() {
             .remove(0)
             .outcome
     };
-    assert_eq!(of([9.0, 9.1, 9.05]), "met");
-    assert_eq!(of([8.0, 9.9, 9.0]), "untold");
-    assert_eq!(of([12.0, 12.1, 12.2]), "missed");
+    assert_eq!(of([9.0, 9.1, 9.05]), store::record::RequirementOutcome::Met);
+    assert_eq!(
+        of([8.0, 9.9, 9.0]),
+        store::record::RequirementOutcome::Untold
+    );
+    assert_eq!(
+        of([12.0, 12.1, 12.2]),
+        store::record::RequirementOutcome::Missed
+    );
 }
 
 #[test]
@@ -175,23 +198,22 @@ fn a_search_requires_it_where_it_found_its_answer_and_a_ladder_everywhere() {
             trial(1, "-", 8.0, 20.0, [19.0, 21.0]),
         ]
     };
-    let outcomes = |procedure: &str| -> Vec<(f64, String)> {
+    let outcomes = |procedure: &str| -> Vec<(f64, &'static str)> {
         let found = found(&study(procedure, "{p99_ms: 10}", ""), trials());
         let records = found.requirements.into_iter();
-        records.map(|r| (r.point["threads"], r.outcome)).collect()
+        records
+            .map(|r| (r.point["threads"], r.outcome.name()))
+            .collect()
     };
     let ladder = outcomes("{sweep: {threads: [4, 8]}}");
-    assert_eq!(
-        ladder,
-        [(4.0, "met".to_owned()), (8.0, "missed".to_owned())]
-    );
+    assert_eq!(ladder, [(4.0, "met"), (8.0, "missed")]);
     let until = outcomes("{sweep: {threads: [4, 8], until: {p99_ms: 10}}}");
-    assert_eq!(until, [(4.0, "met".to_owned())]);
+    assert_eq!(until, [(4.0, "met")]);
 }
 
 #[test]
 fn a_ratio_is_of_the_primary_comparison_and_of_every_contender() {
-    let outcomes = |ops: [f64; 3], require: &str| -> Vec<(String, String)> {
+    let outcomes = |ops: [f64; 3], require: &str| -> Vec<(String, &'static str)> {
         let trials = ["a", "b"].into_iter().flat_map(|variant| {
             ops.iter().enumerate().map(move |(block, ops)| {
                 let index = block * 2 + usize::from(variant == "b");
@@ -206,20 +228,17 @@ fn a_ratio_is_of_the_primary_comparison_and_of_every_contender() {
         let rest = "variants: {a: {}, b: {}}\nrepeat: {blocks: 3}\n";
         let found = found(&study(FIXED, require, rest), trials.collect());
         let records = found.requirements.into_iter();
-        records.map(|r| (r.variant, r.outcome)).collect()
+        records.map(|r| (r.variant, r.outcome.name())).collect()
     };
     let of = |ops| outcomes(ops, "{ratio: 0.97}");
-    assert_eq!(
-        of([9_900.0, 9_910.0, 9_905.0]),
-        [("b".to_owned(), "met".to_owned())]
-    );
+    assert_eq!(of([9_900.0, 9_910.0, 9_905.0]), [("b".to_owned(), "met")]);
     assert_eq!(
         of([9_000.0, 9_010.0, 9_005.0]),
-        [("b".to_owned(), "missed".to_owned())]
+        [("b".to_owned(), "missed")]
     );
     assert_eq!(
         of([9_000.0, 10_500.0, 9_700.0]),
-        [("b".to_owned(), "untold".to_owned())]
+        [("b".to_owned(), "untold")]
     );
 }
 
@@ -228,7 +247,10 @@ fn the_first_sentence_says_what_came_of_them() {
     let trials = || vec![trial(0, "-", 4.0, 9.0, [8.5, 9.5])];
     let said = |require: &str| {
         let found = found(&study(FIXED, require, ""), trials());
-        (outcome_of(&found.requirements), found.answer[0].clone())
+        (
+            outcome_of(&found.requirements).map(|one| one.name()),
+            found.answer[0].clone(),
+        )
     };
     assert_eq!(
         said("{p99_ms: 10}"),

@@ -8,7 +8,7 @@ use super::Found;
 use crate::summary::compared::{COMPARED, is_search, too_few_blocks, used};
 use crate::summary::curves::is_client_busy;
 use crate::summary::points::{state_of, sweep};
-use crate::summary::{searched, verdict_of};
+use crate::summary::searched;
 use analysis::Looks;
 use analysis::rules::Verdict;
 use analysis::sweep::State;
@@ -23,7 +23,7 @@ pub struct Chosen {
     /// Throughput by block, op/s; none where the trial may not be used.
     pub ops_per_s: Vec<Option<f64>>,
     /// The verdict over its trials.
-    pub verdict: String,
+    pub verdict: Verdict,
     /// Why there is no throughput; else empty.
     pub missing: String,
     /// Whether it is that of the highest load that was offered: more may be possible.
@@ -36,7 +36,7 @@ pub struct Chosen {
 impl Chosen {
     fn none(missing: impl Into<String>) -> Chosen {
         Chosen {
-            verdict: Verdict::Invalid.name().to_owned(),
+            verdict: Verdict::Invalid,
             missing: missing.into(),
             ..Chosen::default()
         }
@@ -82,9 +82,7 @@ impl<'a> Found<'a> {
         };
         Chosen {
             ops_per_s,
-            verdict: Verdict::worst(trials.map(|trial| verdict_of(&trial.verdict)))
-                .name()
-                .to_owned(),
+            verdict: Verdict::worst(trials.map(|trial| trial.verdict)),
             missing: missing.unwrap_or_default(),
             grid: own()
                 .filter_map(SearchRecord::found)
@@ -131,7 +129,7 @@ impl<'a> Found<'a> {
         let trials = self.of_target(variant, points[at], p99_bound_ms.is_some());
         Chosen {
             ops_per_s: trials,
-            verdict: points[at].verdict.clone(),
+            verdict: points[at].verdict,
             missing: String::new(),
             is_last: !is_rate && next.is_none(),
             grid,

@@ -88,7 +88,7 @@ fn a_stretch_is_compared_in_pairs_and_the_other_is_as_it_was() {
         panic!("two stretches: {:?}", found.without_faults)
     };
     assert_eq!(
-        (broken.stretch.as_str(), broken.blocks, broken.failed),
+        (broken.stretch.name(), broken.blocks, broken.failed),
         ("broken", 5, [0, 15])
     );
     let throughput = ratio(broken, "ops_per_s");
@@ -96,11 +96,14 @@ fn a_stretch_is_compared_in_pairs_and_the_other_is_as_it_was() {
     assert!(throughput.primary && !ratio(broken, "latency_ms.p99").primary);
     let [low, high] = throughput.ci95.unwrap();
     assert!(0.78 < low && low < 0.8 && 0.8 < high && high < 0.82);
-    assert_eq!(throughput.verdict, "slower");
+    assert_eq!(throughput.verdict, store::record::Finding::Slower);
     let p99 = ratio(broken, "latency_ms.p99");
-    assert!((p99.ratio - 1.25).abs() < 0.003 && p99.verdict == "slower");
-    assert_eq!(after.stretch, "after");
-    assert_eq!(ratio(after, "ops_per_s").verdict, "equivalent");
+    assert!((p99.ratio - 1.25).abs() < 0.003 && p99.verdict == store::record::Finding::Slower);
+    assert_eq!(after.stretch, store::record::FaultStretch::After);
+    assert_eq!(
+        ratio(after, "ops_per_s").verdict,
+        store::record::Finding::Equivalent
+    );
     // It is no side of the study's own comparisons.
     assert!(found.comparisons.is_empty());
     let said = found.answer.last().unwrap();
@@ -124,7 +127,7 @@ fn one_pair_has_a_ratio_and_no_error() {
     let broken = &found.without_faults[0];
     let p99 = ratio(broken, "latency_ms.p99");
     assert_eq!((p99.blocks, p99.ci95, p99.p), (1, None, None));
-    assert!(p99.primary && p99.verdict == "inconclusive");
+    assert!(p99.primary && p99.verdict == store::record::Finding::Inconclusive);
     let said = found.answer.last().unwrap();
     assert!(
         said.contains("throughput (one block: without an interval)"),
@@ -154,7 +157,7 @@ fn a_trial_that_may_not_be_used_is_no_side_of_a_pair() {
     let mut found = run(&study, 0.8);
     for trial in &mut found.trials {
         if trial.variant == "without-faults" && trial.block == 1 {
-            trial.verdict = "invalid".to_owned();
+            trial.verdict = store::record::Verdict::Invalid;
         }
     }
     let mut read =

@@ -2,6 +2,7 @@
 
 use super::*;
 use measure::{Histogram, Interval, KindInterval};
+use store::record::CyclesState;
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -95,7 +96,7 @@ fn a_planted_course_is_found_with_what_it_coincides_with() {
     assert_eq!(change.coincides, "a pause of 812 ms (full) of node1");
     assert!(record.changes.iter().any(|change| change.of == P99));
     assert_eq!(record.events.len(), 1, "3 ms are nothing to look for");
-    assert_eq!(record.growths[0].growing, "no");
+    assert_eq!(record.growths[0].growing, analysis::endurance::Growing::No);
     let unseen = record.unseen.join("; ");
     assert!(
         unseen.contains("threads: no probe read jvm.threads"),
@@ -146,7 +147,10 @@ fn a_limit_is_that_of_the_same_node_and_none_where_a_jvm_has_none() {
             .unwrap()
     };
     assert_eq!(of("jvm.file_descriptors").limit, Some(1200.0));
-    assert_eq!(of("jvm.file_descriptors").growing, "leaks");
+    assert_eq!(
+        of("jvm.file_descriptors").growing,
+        analysis::endurance::Growing::Leaks
+    );
     assert_eq!(of(ANONYMOUS).limit, Some((1 << 20) as f64));
     assert_eq!(of(HEAP).limit, None);
     assert_eq!(record.leaks().count(), 1);
@@ -164,14 +168,17 @@ fn compactions_come_in_cycles_and_a_window_may_be_too_short_for_them() {
     };
     let seen = cycles(50);
     assert_eq!(
-        (seen.state.as_str(), seen.period_s, seen.count),
-        ("seen", 50.0, 8.0)
+        (seen.state, seen.period_s, seen.count),
+        (CyclesState::Seen, 50.0, 8.0)
     );
-    assert_eq!(cycles(160).state, "few");
+    assert_eq!(cycles(160).state, store::record::CyclesState::Few);
     let mut window = Window::begun();
     assert_eq!(window.record(400.0).cycles, None, "nobody looked");
     (0..400).for_each(|at| window.watched.push(&reading(at, PENDING, 0.0)));
-    assert_eq!(window.record(400.0).cycles.unwrap().state, "quiet");
+    assert_eq!(
+        window.record(400.0).cycles.unwrap().state,
+        store::record::CyclesState::Quiet
+    );
 }
 
 #[test]

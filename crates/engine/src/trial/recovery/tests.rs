@@ -1,9 +1,11 @@
 //! A trial on disk whose fault is planted, read back.
 
 use super::*;
+use analysis::recovery::Sign;
 use measure::{Interval, KindInterval, Outcome};
 use std::path::Path;
 use store::RunWriter;
+use store::record::RepairNeed;
 use store::record::{NodeRecord, NodesRecord, PlanRecord, SampleRecord, TrialRecord};
 
 const MS: u64 = 1_000_000;
@@ -189,7 +191,7 @@ fn what_a_fault_did_is_read_back_from_what_the_trial_left() {
     );
     assert!((after.latency_ms.p99.least() - 2.0).abs() < 0.01);
     assert!((found.p99_ms.unwrap().middle - 2.0).abs() < 0.01);
-    assert_eq!(found.noticed.client_by, "errors");
+    assert_eq!(found.noticed.client_by, Some(Sign::Errors));
     assert_eq!(
         (found.noticed.gossip_s, found.noticed.gossip_by.as_str()),
         (Some(6.5), "node1")
@@ -199,7 +201,8 @@ fn what_a_fault_did_is_read_back_from_what_the_trial_left() {
         (hints.stored, hints.delivered, hints.drained_s),
         (100.0, 4.0, Some(15.0))
     );
-    assert_eq!(found.repair, "not-needed", "{}", found.repair_why);
+    let repair = (found.repair, &found.repair_why);
+    assert_eq!(repair.0, Some(RepairNeed::NotNeeded), "{repair:?}");
 }
 
 #[test]

@@ -4,9 +4,11 @@ use super::{back, name, returned, tone, trial};
 use crate::number;
 use crate::page::{Block, Card, Cell, Column, Row, Table, Tone};
 use crate::view::RunView;
+use analysis::recovery::Sign;
 use measure::number::whole;
 use store::record::{
-    BackRecord, DipRecord, FaultRecord, HintsRecord, RecoveryRecord, ReturnsRecord, StretchRecord,
+    BackRecord, DipRecord, FaultRecord, HintsRecord, RecoveryRecord, RepairNeed, ReturnsRecord,
+    StretchRecord,
 };
 
 /// The card of a fault.
@@ -25,7 +27,7 @@ pub fn card(view: &RunView, fault: &FaultRecord) -> Card {
     Card {
         title: name(fault),
         detail: trial(view, fault),
-        verdict: fault.verdict.clone(),
+        verdict: fault.verdict.to_string(),
         tone: tone(fault),
         blocks,
     }
@@ -88,11 +90,11 @@ fn of(fault: &FaultRecord, found: &RecoveryRecord) -> Vec<(String, String)> {
     facts.extend(found.hints.map(|hints| ("Hints", hints_of(&hints))));
     let streamed = found.streamed_bytes.filter(|bytes| *bytes > 0.0);
     facts.extend(streamed.map(|bytes| ("Streamed to nodes", number::bytes(bytes as u64))));
-    let repair = match found.repair.as_str() {
-        "" => None,
-        "needed" => Some("needed"),
-        "not-needed" => Some("not needed"),
-        _ => Some("cannot be told"),
+    let repair = match found.repair {
+        None => None,
+        Some(RepairNeed::Needed) => Some("needed"),
+        Some(RepairNeed::NotNeeded) => Some("not needed"),
+        Some(RepairNeed::Untold) => Some("cannot be told"),
     };
     facts.extend(repair.map(|word| ("Repair", format!("{word}: {}", found.repair_why))));
     if !found.beside.is_empty() {
@@ -113,9 +115,10 @@ fn of(fault: &FaultRecord, found: &RecoveryRecord) -> Vec<(String, String)> {
 
 fn noticed(fault: &FaultRecord, found: &RecoveryRecord) -> String {
     let seen = &found.noticed;
-    let by = match seen.client_by.as_str() {
-        "connections_lost" => "lost connections",
-        by => by,
+    let by = match seen.client_by {
+        Some(Sign::LostConnections) => "lost connections",
+        Some(by) => by.name(),
+        None => "",
     };
     let client = match seen.client_s {
         Some(client_s) => format!("by clients within {} ({by})", number::duration(client_s)),

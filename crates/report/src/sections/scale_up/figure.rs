@@ -122,7 +122,7 @@ type Places = Vec<(f64, Option<f64>)>;
 /// The lines of a curve: one over all units, or one for each number of sockets. They are drawn from
 /// the first to the last that was measured; where that is one, there is no line.
 fn curves(fit: &ScaleFitRecord, measured: &[&ScalePointRecord]) -> Vec<(String, Places)> {
-    let (Some(model), Some(x1)) = (Model::from_name(&fit.model), fit.x1) else {
+    let (model, Some(x1)) = (fit.model, fit.x1) else {
         return Vec::new();
     };
     let values: Vec<f64> = fit.coefficients.iter().map(|of| of.value).collect();

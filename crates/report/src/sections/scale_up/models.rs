@@ -3,8 +3,8 @@
 use super::{row_of, under, with_arm};
 use crate::number;
 use crate::page::{Cell, Column, Row, Table, Tone};
-use analysis::scale_up::models::{Model, symbol};
-use store::record::{CoefficientRecord, ScaleFitRecord, ScaleUpRecord};
+use analysis::scale_up::models::symbol;
+use store::record::{CoefficientRecord, ScaleFitRecord, ScaleUpRecord, WithoutPeak};
 
 /// Every model of every arm.
 pub fn table(arms: &[&ScaleUpRecord]) -> Table {
@@ -50,13 +50,9 @@ fn cells(fit: &ScaleFitRecord, least: Option<f64>) -> Vec<Cell> {
     let share = |of: Option<f64>| {
         Cell::new(of.map_or(number::ABSENT.into(), |of| number::small(of * 100.0)))
     };
-    let title = match Model::from_name(&fit.model) {
-        Some(model) => model.title(),
-        None => fit.model.as_str(),
-    };
     let above = fit.aicc.zip(least).map(|(aicc, least)| aicc - least);
     vec![
-        Cell::new(super::capital(title)),
+        Cell::new(super::capital(fit.model.title())),
         Cell::new(fit.x1.map_or(number::ABSENT.into(), number::rate)),
         Cell::new(coefficients(&fit.coefficients)),
         share(fit.off),
@@ -93,7 +89,7 @@ fn says(fit: &ScaleFitRecord) -> Cell {
     if fit.near_best {
         said.push("not told from the best".to_owned());
     }
-    match (&fit.peak, fit.without_peak.as_str()) {
+    match (&fit.peak, fit.without_peak) {
         (Some(peak), _) => {
             let end = |end: Option<f64>| end.map_or("∞".into(), measure::number::whole);
             let [low, high] = peak.units_ci95.map(end);
@@ -103,9 +99,9 @@ fn says(fit: &ScaleFitRecord) -> Cell {
                 number::rate(peak.ops_per_s)
             ));
         }
-        (None, "untold") => said.push("no peak: κ is not told from 0".to_owned()),
-        (None, "first") => said.push("falls from the first point on".to_owned()),
-        (None, "beyond") => said.push("peak beyond twice the last".to_owned()),
+        (None, Some(WithoutPeak::Untold)) => said.push("no peak: κ is not told from 0".to_owned()),
+        (None, Some(WithoutPeak::First)) => said.push("falls from the first point on".to_owned()),
+        (None, Some(WithoutPeak::Beyond)) => said.push("peak beyond twice the last".to_owned()),
         _ => {}
     }
     Cell::new(match said.is_empty() {
