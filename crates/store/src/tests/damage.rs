@@ -5,7 +5,7 @@
 mod random;
 
 use super::{findings, interval, plan, started, trial};
-use crate::record::{HostRecord, JournalEvent, NodesRecord, SampleRecord, TrialFinding};
+use crate::record::{HostRecord, JournalEvent, NodesRecord, SampleRecord, TrialFinding, Verdict};
 use crate::{Damaged, HistogramKind, Run, RunWriter, list};
 use random::Draws;
 use std::collections::BTreeMap;
@@ -59,7 +59,7 @@ fn write_trial(run: &mut RunWriter, index: usize) {
 fn finding(index: usize) -> TrialFinding {
     let mut finding = TrialFinding {
         index,
-        verdict: crate::record::Verdict::Valid,
+        verdict: Verdict::Valid,
         ops_total: 400 + index as u64,
         ..TrialFinding::default()
     };
@@ -84,7 +84,7 @@ fn make(results: &Path, is_finished: bool) -> RunWriter {
         run.note_added(&slug).unwrap();
     }
     if is_finished {
-        let mut all = findings(crate::record::Verdict::Valid);
+        let mut all = findings(Verdict::Valid);
         all.trials = vec![finding(0), finding(1)];
         all.answer = vec!["It did 200.5 op/s.".to_owned()];
         run.finish(&all, "0.1.0", None).unwrap();
@@ -270,7 +270,8 @@ fn read_damaged(is_finished: bool, seeds: std::ops::Range<u64>) -> (usize, usize
             _ => Vec::new(),
         };
         for line in listed {
-            let is_said = line.error.is_some() || line.verdict.is_some() == is_finished;
+            let is_said =
+                line.error.is_some() || (line.verdict == Some(Verdict::Valid)) == is_finished;
             assert!(is_said, "{how}: {line:?}");
         }
         restore(&folder, &as_it_was);
@@ -365,7 +366,7 @@ fn a_torn_line_of_the_journal_stops_nobody() {
     );
     assert_eq!(run.trial_findings().len(), 2);
     let mut writer = RunWriter::resume(&folder).unwrap();
-    let found = findings(crate::record::Verdict::Valid);
+    let found = findings(Verdict::Valid);
     writer.finish(&found, "0.1.0", None).unwrap();
     let run = Run::open(&folder).unwrap();
     assert!(!run.is_journal_damaged && !run.notes.is_empty());
@@ -442,7 +443,7 @@ fn what_is_added_to_a_finished_trial_is_vouched_for_and_the_rest_is_not_read() {
     drop(writer);
     let mut writer = RunWriter::resume(&path).unwrap();
     writer
-        .finish(&findings(crate::record::Verdict::Valid), "0.1.0", None)
+        .finish(&findings(Verdict::Valid), "0.1.0", None)
         .unwrap();
     assert_eq!(probes().unwrap(), ["esxtop-a", "jvm"]);
     fs::write(folder.join("logs/node1/gc.log.0.current"), "Pause").unwrap();

@@ -70,9 +70,7 @@ impl Threads {
         // Looks come a little late, one more than the other: half a second is no look too many.
         self.due_ns = now_ns + THREADS_PERIOD_NS - clock::SECOND_NS / 2;
         let now = self.read()?;
-        if now.values().any(|thread| thread.in_kernel) {
-            self.due_ns = now_ns + SUSPECT_PERIOD_NS - clock::SECOND_NS / 2;
-        }
+        self.due_ns = now_ns + period_ns(&now) - clock::SECOND_NS / 2;
         let Some((before, seconds)) = self.last.replace(now_ns, now.clone()) else {
             return Ok(());
         };
@@ -152,6 +150,15 @@ impl Switches {
             }
         }
         None
+    }
+}
+
+/// When they are gone through again, after they were found so.
+fn period_ns(now: &HashMap<u32, Switches>) -> u64 {
+    if now.values().any(|thread| thread.in_kernel) {
+        SUSPECT_PERIOD_NS
+    } else {
+        THREADS_PERIOD_NS
     }
 }
 
@@ -249,5 +256,8 @@ mod tests {
         // A thread that was not there before may just have begun.
         now.insert(9, of(disk, 5));
         assert_eq!(blocked(&threads(before), &now), 1);
+        assert_eq!(period_ns(&now), SUSPECT_PERIOD_NS);
+        let quiet = threads(before.map(|_| of("S (sleeping)", 5)));
+        assert_eq!(period_ns(&quiet), THREADS_PERIOD_NS);
     }
 }
