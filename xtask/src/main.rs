@@ -16,11 +16,13 @@ mod docs;
 mod guest;
 mod kills;
 mod long;
+mod modules;
 mod mutate;
 mod peers;
 mod process;
 mod searches;
 mod simulate;
+mod sizes;
 mod stress;
 mod tidy;
 mod topology_formats;
@@ -59,6 +61,8 @@ enum Command {
     Searches(searches::Options),
     /// The load worker against a scripted wire and clock, by seeds
     Simulate(simulate::Options),
+    /// Lines without tests and the largest circle of files, per crate
+    Sizes(sizes::Options),
     /// House style: lengths, headers, dependencies, links
     Tidy,
     /// Exported plans before their formats' own validators, those that are installed
@@ -81,6 +85,7 @@ fn main() -> ExitCode {
         Command::Mutate(options) => mutate::run(&options),
         Command::Searches(options) => searches::run(&options),
         Command::Simulate(options) => simulate::run(&options),
+        Command::Sizes(options) => sizes::run(&options),
         Command::Tidy => tidy::run(),
         Command::TopologyFormats => topology_formats::run(),
         Command::Docs(options) => docs::run(&options),

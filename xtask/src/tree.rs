@@ -3,6 +3,7 @@
 
 use crate::process;
 use anyhow::{Context, Result};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// One tracked file.
@@ -84,6 +85,13 @@ impl Tree {
                 .files
                 .iter()
                 .any(|file| file.path == path || file.path.starts_with(&folder))
+    }
+
+    /// The names of the folders below `crates`.
+    pub fn crates(&self) -> BTreeSet<String> {
+        let below = self.files.iter();
+        let below = below.filter_map(|file| file.path.strip_prefix("crates/"));
+        below.filter_map(|inner| Some(inner.split_once('/')?.0.to_owned())).collect()
     }
 
     /// The files whose names end in `.extension`.

@@ -1,0 +1,362 @@
+//! Who imports whom within a crate, file by file, and the circles that this makes.
+//!
+//! Read from tokens, so that paths within macros count as well. An arrow goes to the file that
+//! *defines* a name: what only passes names on (`pub use`) is followed, and is no arrow itself.
+//! Tests are left out: what stands under `#[cfg(test)]`, with the files of modules declared there.
+
+use crate::tree::Tree;
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The files of one crate, and which of them names something of which other.
+pub struct Modules {
+    /// By module path, `""` for the root of the crate and `a::b` below it.
+    files: BTreeMap<String, Module>,
+}
+
+/// One file.
+#[derive(Default)]
+struct Module {
+    path: String,
+    lines_count: usize,
+    /// Names that it defines.
+    defined: BTreeSet<String>,
+    /// What it imports, by the name that it has here; `*` for everything of a module.
+    imported: Vec<(String, Vec<String>)>,
+    /// Paths that it names, each from the root of the crate.
+    named: BTreeSet<Vec<String>>,
+    /// Modules that only tests have.
+    tests: BTreeSet<String>,
+}
+
+impl Modules {
+    /// Those of the crate in `crates/NAME`.
+    pub fn of(tree: &Tree, name: &str) -> Modules {
+        let source = format!("crates/{name}/src/");
+        let mut files = BTreeMap::new();
+        for file in tree.with_extension("rs") {
+            let Some(inner) = file.path.strip_prefix(&source) else {
+                continue;
+            };
+            let place = module_path(inner);
+            let mut module = Module {
+                path: file.path.clone(),
+                lines_count: lines_without_tests(file.text()),
+                ..Module::default()
+            };
+            if let Ok(tokens) = file.text().parse() {
+                read(tokens, &place, &mut module);
+            }
+            files.insert(place.join("::"), module);
+        }
+        let tests: Vec<String> = files
+            .iter()
+            .flat_map(|(place, module)| module.tests.iter().map(|name| joined(place, name)))
+            .collect();
+        files.retain(|place, _| {
+            let is_within = |test: &String| {
+                place == test || place.starts_with(&format!("{test}::"))
+            };
+            !tests.iter().any(is_within)
+        });
+        Modules { files }
+    }
+
+    /// Lines of all files, tests left out.
+    pub fn lines_count(&self) -> usize {
+        self.files.values().map(|module| module.lines_count).sum()
+    }
+
+    /// Sets of files of which each reaches each other by imports, largest first.
+    pub fn circles(&self) -> Vec<Vec<&str>> {
+        let reached: BTreeMap<&str, BTreeSet<&str>> = self
+            .files
+            .keys()
+            .map(|from| (from.as_str(), self.reached_from(from)))
+            .collect();
+        let mut circles = BTreeSet::new();
+        for (from, to) in &reached {
+            let circle: Vec<&str> = to
+                .iter()
+                .copied()
+                .filter(|other| reached[other].contains(from))
+                .collect();
+            if circle.len() > 1 {
+                circles.insert(circle);
+            }
+        }
+        let mut circles: Vec<Vec<&str>> = circles.into_iter().collect();
+        circles.sort_by_key(|circle| std::cmp::Reverse(circle.len()));
+        let path = |place: &str| self.files[place].path.as_str();
+        let in_paths = |circle: Vec<&str>| circle.into_iter().map(path).collect();
+        circles.into_iter().map(in_paths).collect()
+    }
+
+    /// Which files a file names something of, both by path, with the name.
+    pub fn arrows(&self) -> Vec<(&str, &str, String)> {
+        let mut arrows = Vec::new();
+        for (from, module) in &self.files {
+            for name in &module.named {
+                let to = self.defined_in(name).filter(|to| to != from);
+                if let Some(to) = to {
+                    arrows.push((
+                        module.path.as_str(),
+                        self.files[to].path.as_str(),
+                        name.join("::"),
+                    ));
+                }
+            }
+        }
+        arrows
+    }
+
+    fn reached_from<'a>(&'a self, from: &'a str) -> BTreeSet<&'a str> {
+        let mut reached = BTreeSet::new();
+        let mut open = vec![from];
+        while let Some(place) = open.pop() {
+            for name in &self.files[place].named {
+                let to = self.defined_in(name).filter(|to| *to != place);
+                open.extend(to.filter(|to| reached.insert(*to)));
+            }
+        }
+        reached
+    }
+
+    /// The file that defines what a path names, through everything that passes it on.
+    fn defined_in(&self, name: &[String]) -> Option<&str> {
+        let mut name = name.to_vec();
+        for _ in 0..8 {
+            let depth = (0..=name.len())
+                .rev()
+                .find(|depth| self.files.contains_key(&name[..*depth].join("::")))?;
+            let (place, module) = self.files.get_key_value(&name[..depth].join("::"))?;
+            let Some(first) = name.get(depth) else {
+                return Some(place);
+            };
+            if module.defined.contains(first) {
+                return Some(place);
+            }
+            let by_name = module.imported.iter().find(|(known, _)| known == first);
+            let Some((_, from)) = by_name.or_else(|| self.passed_on(module, first)) else {
+                return Some(place);
+            };
+            let mut further = from.clone();
+            if by_name.is_none() {
+                further.push(first.clone());
+            }
+            further.extend_from_slice(&name[depth + 1..]);
+            name = further;
+        }
+        None
+    }
+
+    /// The import of everything by which a module has a name.
+    fn passed_on<'a>(&self, module: &'a Module, name: &str) -> Option<&'a (String, Vec<String>)> {
+        let has = |from: &[String]| {
+            let known = self.files.get(&from.join("::"));
+            known.is_some_and(|known| {
+                known.defined.contains(name) || known.imported.iter().any(|(it, _)| it == name)
+            })
+        };
+        let all = module.imported.iter();
+        all.into_iter().find(|(known, from)| known == "*" && has(from))
+    }
+}
+
+/// The module that a file is, by its path below `src/`.
+fn module_path(inner: &str) -> Vec<String> {
+    let inner = inner.trim_end_matches(".rs");
+    let parts: Vec<String> = inner.split('/').map(str::to_owned).collect();
+    match parts.split_last() {
+        Some((last, above)) if last == "mod" => above.to_vec(),
+        Some((last, [])) if last == "lib" || last == "main" => Vec::new(),
+        _ => parts,
+    }
+}
+
+fn joined(place: &str, name: &str) -> String {
+    match place {
+        "" => name.to_owned(),
+        place => format!("{place}::{name}"),
+    }
+}
+
+/// Lines up to the tests at the end of a file.
+fn lines_without_tests(text: &str) -> usize {
+    let lines: Vec<&str> = text.lines().collect();
+    let ends = lines.windows(2).position(|two| {
+        two[0] == "#[cfg(test)]" && two[1].starts_with("mod ") && two[1].ends_with('{')
+    });
+    ends.unwrap_or(lines.len())
+}
+
+/// Reads the tokens of one file.
+fn read(tokens: TokenStream, place: &[String], module: &mut Module) {
+    let all: Vec<TokenTree> = tokens.into_iter().collect();
+    let mut at = 0;
+    while at < all.len() {
+        if is_test_attribute(&all, at) {
+            at = after_item(&all, at + 2, module);
+            continue;
+        }
+        match &all[at] {
+            TokenTree::Ident(word) if word == "use" => {
+                let is_public = is_public(&all, at);
+                let ends = (at..all.len()).find(|at| is_punct(all.get(*at), ';'));
+                let ends = ends.unwrap_or(all.len());
+                let mut found = Vec::new();
+                tree(&all[at + 1..ends], &[], &mut found);
+                for (name, path) in found {
+                    let Some(path) = from_root(&path, place, module) else {
+                        continue;
+                    };
+                    if !is_public {
+                        module.named.insert(path.clone());
+                    }
+                    module.imported.push((name, path));
+                }
+                at = ends;
+            }
+            TokenTree::Ident(word) => {
+                if let Some(TokenTree::Ident(name)) = all.get(at + 1) {
+                    if DEFINING.iter().any(|known| word == known) {
+                        module.defined.insert(name.to_string());
+                    }
+                    if word == "mod" && is_punct(all.get(at + 2), ';') {
+                        module.defined.remove(&name.to_string());
+                    }
+                }
+                let begins = !is_punct(at.checked_sub(1).and_then(|at| all.get(at)), ':');
+                if begins && is_double_colon(&all, at + 1) {
+                    let (path, ends) = path_at(&all, at);
+                    if let Some(path) = from_root(&path, place, module) {
+                        module.named.insert(path);
+                    }
+                    at = ends;
+                    continue;
+                }
+            }
+            TokenTree::Group(group) => read(group.stream(), place, module),
+            _ => {}
+        }
+        at += 1;
+    }
+}
+
+/// The words after which a name is defined.
+const DEFINING: [&str; 9] = [
+    "struct", "enum", "fn", "trait", "type", "const", "static", "union", "mod",
+];
+
+fn is_punct(token: Option<&TokenTree>, sign: char) -> bool {
+    matches!(token, Some(TokenTree::Punct(punct)) if punct.as_char() == sign)
+}
+
+fn is_double_colon(all: &[TokenTree], at: usize) -> bool {
+    is_punct(all.get(at), ':') && is_punct(all.get(at + 1), ':')
+}
+
+fn is_test_attribute(all: &[TokenTree], at: usize) -> bool {
+    let Some(TokenTree::Group(group)) = all.get(at + 1) else {
+        return false;
+    };
+    let is_it = group.delimiter() == Delimiter::Bracket
+        && group.stream().to_string().replace(' ', "") == "cfg(test)";
+    is_punct(all.get(at), '#') && is_it
+}
+
+/// Behind the item that begins at `at`, whose module, if it is one of a file, only tests have.
+fn after_item(all: &[TokenTree], mut at: usize, module: &mut Module) -> usize {
+    while at < all.len() {
+        if let (TokenTree::Ident(word), Some(TokenTree::Ident(name))) = (&all[at], all.get(at + 1))
+            && word == "mod"
+        {
+            module.tests.insert(name.to_string());
+        }
+        let is_body =
+            matches!(&all[at], TokenTree::Group(group) if group.delimiter() == Delimiter::Brace);
+        at += 1;
+        if is_body || is_punct(all.get(at - 1), ';') {
+            break;
+        }
+    }
+    at
+}
+
+/// Whether the `use` at `at` passes its names on.
+fn is_public(all: &[TokenTree], at: usize) -> bool {
+    let before = |by: usize| at.checked_sub(by).and_then(|at| all.get(at));
+    let is_pub = |token: Option<&TokenTree>| matches!(token, Some(TokenTree::Ident(word)) if word == "pub");
+    is_pub(before(1)) || (matches!(before(1), Some(TokenTree::Group(_))) && is_pub(before(2)))
+}
+
+/// The path that begins at `at`, and where it ends.
+fn path_at(all: &[TokenTree], mut at: usize) -> (Vec<String>, usize) {
+    let mut path = Vec::new();
+    while let Some(TokenTree::Ident(word)) = all.get(at) {
+        path.push(word.to_string());
+        if !is_double_colon(all, at + 1) {
+            return (path, at + 1);
+        }
+        at += 3;
+    }
+    (path, at)
+}
+
+/// Every name of a `use`, with its whole path.
+fn tree(all: &[TokenTree], above: &[String], found: &mut Vec<(String, Vec<String>)>) {
+    for part in all.split(|token| is_punct(Some(token), ',')) {
+        let (path, ends) = path_at(part, 0);
+        let mut whole = above.to_vec();
+        whole.extend(path);
+        match part.get(ends) {
+            Some(TokenTree::Group(group)) => {
+                let inner: Vec<TokenTree> = group.stream().into_iter().collect();
+                tree(&inner, &whole, found);
+            }
+            Some(TokenTree::Punct(sign)) if sign.as_char() == '*' => {
+                found.push(("*".to_owned(), whole));
+            }
+            Some(TokenTree::Ident(word)) if word == "as" => {
+                if let Some(TokenTree::Ident(name)) = part.get(ends + 1) {
+                    found.push((name.to_string(), whole));
+                }
+            }
+            _ => {
+                if whole.last().is_some_and(|last| last == "self") {
+                    whole.pop();
+                }
+                found.extend(whole.last().cloned().map(|name| (name, whole.clone())));
+            }
+        }
+    }
+}
+
+/// A path as it reads from the root of the crate; none of what is of other crates.
+fn from_root(path: &[String], place: &[String], module: &Module) -> Option<Vec<String>> {
+    let (first, rest) = path.split_first()?;
+    let mut whole = match first.as_str() {
+        "crate" => Vec::new(),
+        "self" => place.to_vec(),
+        "super" => {
+            let ups = path.iter().take_while(|word| *word == "super").count();
+            let mut whole = place[..place.len().checked_sub(ups)?].to_vec();
+            whole.extend_from_slice(&path[ups..]);
+            return Some(whole);
+        }
+        name => {
+            let known = module.imported.iter().find(|(known, _)| known == name);
+            match known {
+                Some((_, from)) => from.clone(),
+                // A module below this one, or another crate: no file of ours answers to that.
+                None => {
+                    let mut whole = place.to_vec();
+                    whole.push(name.to_owned());
+                    whole
+                }
+            }
+        }
+    };
+    whole.extend_from_slice(rest);
+    Some(whole)
+}

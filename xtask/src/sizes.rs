@@ -1,0 +1,43 @@
+//! How large the crates are, and how much of each hangs together.
+
+use crate::modules::Modules;
+use crate::tree::Tree;
+use anyhow::Result;
+use clap::Args;
+
+/// `cargo xtask sizes`.
+#[derive(Args)]
+pub struct Options {
+    /// A crate whose circles of files to list, with what makes them
+    crate_name: Option<String>,
+}
+
+/// Lines without tests and the largest circle of files, per crate.
+pub fn run(options: &Options) -> Result<()> {
+    let tree = Tree::read()?;
+    if let Some(name) = &options.crate_name {
+        list(&Modules::of(&tree, name));
+        return Ok(());
+    }
+    let mut sum = 0;
+    println!("crate       lines  largest circle of files");
+    for name in tree.crates() {
+        let modules = Modules::of(&tree, &name);
+        let circle = modules.circles().first().map_or(1, Vec::len);
+        println!("{name:<10} {:>6}  {circle:>6}", modules.lines_count());
+        sum += modules.lines_count();
+    }
+    println!("all        {sum:>6}");
+    Ok(())
+}
+
+fn list(modules: &Modules) {
+    for circle in modules.circles() {
+        println!("{} files:", circle.len());
+        for (from, to, name) in modules.arrows() {
+            if circle.contains(&from) && circle.contains(&to) {
+                println!("  {from} -> {to}  {name}");
+            }
+        }
+    }
+}
