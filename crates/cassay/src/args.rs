@@ -542,7 +542,7 @@ pub struct FaultKnobs {
 /// The word for a kind of fault.
 fn fault_kind(text: &str) -> Result<fault::Kind, String> {
     fault::Kind::of(text).ok_or_else(|| {
-        let names = fault::KINDS.iter().map(|kind| kind.name);
+        let names = fault::FaultName::ALL.map(fault::FaultName::name);
         let hint = yaml::did_you_mean(text, names).unwrap_or_default();
         format!("there is no such kind: see `cassay fault list`; {hint}")
     })

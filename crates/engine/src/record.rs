@@ -102,7 +102,7 @@ fn combinations(study: &Study) -> Option<CombinationsRecord> {
 fn faults(study: &Study) -> BTreeMap<String, Vec<PlannedFaultRecord>> {
     let seconds = |ns: u64| ns as f64 / 1e9;
     let planned = |fault: &Fault| PlannedFaultRecord {
-        kind: fault.kind.name.to_owned(),
+        kind: fault.kind.name.to_string(),
         place: fault.on.words(),
         what: fault.words(),
         at_s: seconds(fault.at_ns),

@@ -2,12 +2,13 @@
 //! it, and one that heals. The course is that of every other fault, and what heals is armed at an
 //! agent of ours on this machine.
 
+use crate::behaviour::Fault;
+use crate::commands::Commands;
+use crate::kind::{Hit, Options};
 use crate::look::{self, Look, Looked};
-use crate::{By, Fault, Kind, Length, Loses, Place, World};
+use crate::world::{By, World};
 use anyhow::{Context, Result, bail};
 use host::{Break, Invocation, Seen, Sight};
-use std::collections::BTreeSet;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// How long a program may take that only looks: longer than to go to another machine and back, and
@@ -20,61 +21,12 @@ const NODE: &str = "{node}";
 /// Stands in an argument for that with the port of CQL.
 const ADDRESS: &str = "{address}";
 
-/// A fault that a study names, and the programs that it is made of.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Commands {
-    /// Its name.
-    pub name: String,
-    /// What breaks: it ends with 0 when it has.
-    pub inject: Invocation,
-    /// What sees: it ends with 0 if it is broken, with 1 if it is whole, and with anything else if
-    /// nobody can look.
-    pub see: Invocation,
-    /// What heals: it ends with 0 when it has, also if nothing was broken.
-    pub heal: Invocation,
-    /// How long it may take to be seen whole again.
-    pub within: Duration,
-    /// What the node may lose by it.
-    pub loses: Loses,
-}
-
-impl Commands {
-    /// The kind of faults that they are.
-    pub fn kind(&self) -> Kind {
-        Kind {
-            name: kept(&self.name),
-            what: kept(&format!("{} is run", self.inject)),
-            // Of a cluster that is not ours nothing is needed but them.
-            needs: &[],
-            place: Place::Node,
-            takes: &[],
-            must: &[],
-            length: Length::Stated,
-            takes_away: self.loses != Loses::Nothing,
-            loses: self.loses,
-            healed_within: self.within,
-            make: |hit, options| {
-                Box::new(Named {
-                    node: hit.node(),
-                    commands: options.commands.clone(),
-                })
-            },
-        }
-    }
-}
-
-/// A text for as long as the program runs, once: there are as many as studies that it reads name.
-fn kept(text: &str) -> &'static str {
-    static KEPT: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
-    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
-    match kept.get(text) {
-        Some(known) => known,
-        None => {
-            let text: &'static str = Box::leak(text.into());
-            kept.insert(text);
-            text
-        }
-    }
+/// What carries it out.
+pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
+    Box::new(Named {
+        node: hit.node(),
+        commands: options.commands.clone(),
+    })
 }
 
 struct Named {

@@ -1,7 +1,11 @@
 //! The course of one fault: looked at, injected, seen, held, healed, seen.
 
+use crate::behaviour::{Fault, Work};
+use crate::kind::{Hit, Kind, Length, Options};
 use crate::look::{self, Look};
-use crate::{By, Fault, Hit, Kind, Length, Options, Work, World, ring};
+use crate::renewal::Renewal;
+use crate::world::{By, World};
+use crate::{behaviours, ring};
 use analysis::recovery::{FaultStep, FaultVerdict};
 use host::{Seen, Sight};
 use std::time::Duration;
@@ -22,9 +26,6 @@ const SLACK: Duration = Duration::from_secs(5);
 /// How long agents let be what is brought about and hear nothing of it: whoever does that is on the
 /// way, and says so again and again.
 const RENEWED_WITHIN: Duration = Duration::from_secs(120);
-
-/// How often it is said.
-const RENEWED_EVERY: Duration = Duration::from_secs(10);
 
 /// How long nodes may take to end on a host that they were moved to.
 const MOVED_BACK: Duration = Duration::from_secs(70);
@@ -75,25 +76,6 @@ impl Outcome {
     }
 }
 
-/// Tells agents again and again to let be what is brought about, or undone step by step.
-#[derive(Debug, Default)]
-pub(crate) struct Renewal {
-    /// When it is due.
-    due_ns: u64,
-}
-
-impl Renewal {
-    /// Tells them if it is due: they heal `within` from now on, if they hear no more of it.
-    pub fn renew(&mut self, world: &mut dyn World, within: Duration) {
-        let now_ns = world.now_ns();
-        if now_ns >= self.due_ns {
-            // An agent that is gone has healed, which the next look shows.
-            let _ = world.renew(within);
-            self.due_ns = now_ns + RENEWED_EVERY.as_nanos() as u64;
-        }
-    }
-}
-
 struct Course<'w> {
     kind: &'w Kind,
     hit: &'w Hit,
@@ -117,7 +99,7 @@ pub fn run(
     let mut course = Course {
         kind,
         hit,
-        fault: (kind.make)(hit, options),
+        fault: behaviours::of(kind, hit, options),
         world,
         tell,
         steps,
@@ -147,7 +129,7 @@ impl Course<'_> {
             return (before.whole.and(Some(false)), true);
         }
         self.say(FaultStep::Checked, before.words);
-        self.say(FaultStep::Injecting, self.kind.what.to_owned());
+        self.say(FaultStep::Injecting, self.kind.what.to_string());
         let within = self.armed(planned);
         if let Err(error) = self.fault.inject(self.world, within) {
             self.say(FaultStep::Unseen, format!("it cannot be done: {error:#}"));
@@ -363,7 +345,10 @@ impl Course<'_> {
                 self.say(FaultStep::NotWhole, look.words + &why.unwrap_or_default());
                 return false;
             }
-            let ours = self.fault.is_ours().then(|| self.hit.nodes(self.world));
+            let ours = self
+                .fault
+                .is_ours()
+                .then(|| look::nodes_hit(self.hit, self.world));
             for node in ours.unwrap_or_default() {
                 if let Some(words) = revival.revive(node, self.world) {
                     self.say(FaultStep::Restarted, words);

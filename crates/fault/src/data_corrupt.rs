@@ -1,33 +1,22 @@
 //! Data that rots: bytes of a file of data are others than those that were written, and the disk
 //! says nothing. Cassandra has checksums of its own; repair has to bring back what they refuse.
 
+use crate::behaviour::Fault;
+use crate::kind::{Hit, Options};
 use crate::look::{self, Look, Looked};
-use crate::node_kill::STARTED_WITHIN;
-use crate::{By, Fault, Kind, Length, Loses, Place, World};
+use crate::world::{By, World};
 use anyhow::{Context, Result};
-use cluster::Ability;
 use host::{Break, Seen, Sight};
 use std::path::PathBuf;
 use std::time::Duration;
 
-pub(crate) const KIND: Kind = Kind {
-    name: "data-corrupt",
-    what: "a block of a file of data is another than was written",
-    needs: &[Ability::Hosts, Ability::VolumeCorrupt],
-    place: Place::Node,
-    takes: &[],
-    must: &[],
-    length: Length::Stated,
-    takes_away: true,
-    loses: Loses::Memory,
-    healed_within: STARTED_WITHIN,
-    make: |hit, _| {
-        Box::new(Rot {
-            node: hit.node(),
-            file: None,
-        })
-    },
-};
+/// What carries it out.
+pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
+    Box::new(Rot {
+        node: hit.node(),
+        file: None,
+    })
+}
 
 /// A block of the file system.
 const BYTES: u64 = 4096;

@@ -2,26 +2,21 @@
 //! commit log and hints are gone. It is replaced as an operator does it: started with empty folders
 //! in its own place, it streams what it had from the others.
 
+use crate::behaviour::Fault;
+use crate::kind::{Hit, Options};
 use crate::look::Look;
-use crate::{By, Fault, Kind, Length, Loses, Place, World, node_kill, ring};
+use crate::node_kill;
+use crate::ring;
+use crate::world::{By, World};
 use anyhow::Result;
-use cluster::{Ability, Anew};
+use cluster::Anew;
 use host::Break;
 use std::time::Duration;
 
-pub(crate) const KIND: Kind = Kind {
-    name: "data-lost",
-    what: "the node's data is gone, and streamed from the others",
-    needs: &[Ability::Provision, Ability::Mbeans],
-    place: Place::Node,
-    takes: &[],
-    must: &[],
-    length: Length::Stated,
-    takes_away: true,
-    loses: Loses::Copy,
-    healed_within: ring::ENTERED_WITHIN,
-    make: |hit, _| Box::new(Lost(hit.node())),
-};
+/// What carries it out.
+pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
+    Box::new(Lost(hit.node()))
+}
 
 struct Lost(usize);
 

@@ -2,33 +2,22 @@
 //! behind it on the disk, fails when it is read or written. Its nodes are started again when it was
 //! mended.
 
+use crate::behaviour::Fault;
+use crate::kind::{Hit, Options};
 use crate::look::{self, Look, Looked};
-use crate::node_kill::STARTED_WITHIN;
-use crate::{By, Fault, Kind, Length, Loses, Place, World};
+use crate::world::{By, World};
 use anyhow::{Context, Result};
-use cluster::Ability;
 use host::{Break, Seen, Sight};
 use std::path::PathBuf;
 use std::time::Duration;
 
-pub(crate) const KIND: Kind = Kind {
-    name: "disk-errors",
-    what: "a part of the host's volume, with half of a file of data, cannot be read",
-    needs: &[Ability::Hosts, Ability::VolumeErrors],
-    place: Place::Node,
-    takes: &[],
-    must: &[],
-    length: Length::Stated,
-    takes_away: true,
-    loses: Loses::Unsynced,
-    healed_within: STARTED_WITHIN,
-    make: |hit, _| {
-        Box::new(Failing {
-            node: hit.node(),
-            file: None,
-        })
-    },
-};
+/// What carries it out.
+pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
+    Box::new(Failing {
+        node: hit.node(),
+        file: None,
+    })
+}
 
 /// The error of a file that is not there (ENOENT).
 const GONE: i32 = 2;

@@ -1,32 +1,20 @@
 //! A disk that is full: nothing more can be written, and what was written can be read.
 
+use crate::behaviour::Fault;
+use crate::kind::{Hit, Options};
 use crate::look::{self, Look};
-use crate::node_kill::STARTED_WITHIN;
-use crate::{By, Fault, Kind, Knob, Length, Loses, Place, World};
+use crate::world::{By, World};
 use anyhow::Result;
-use cluster::Ability;
 use host::{Break, Seen, Sight};
 use std::time::Duration;
 
-pub(crate) const KIND: Kind = Kind {
-    name: "disk-full",
-    what: "the host's volume has no room left",
-    needs: &[Ability::Hosts, Ability::Volume],
-    place: Place::Host,
-    takes: &[Knob::Leave],
-    must: &[],
-    length: Length::Stated,
-    // A node that cannot write its commit log may end itself.
-    takes_away: true,
-    loses: Loses::Memory,
-    healed_within: STARTED_WITHIN,
-    make: |hit, options| {
-        Box::new(Full {
-            host: hit.node(),
-            leave_bytes: options.leave_bytes.unwrap_or(0),
-        })
-    },
-};
+/// What carries it out.
+pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
+    Box::new(Full {
+        host: hit.node(),
+        leave_bytes: options.leave_bytes.unwrap_or(0),
+    })
+}
 
 /// What may come free beside what is to be left: a node removes files by itself.
 const SLACK_BYTES: u64 = 8 << 20;

@@ -1,27 +1,18 @@
 //! A disk that fails: its file system can only be read, as ext4 makes it after an error of its
 //! device. Its nodes are started again when it was mended.
 
+use crate::behaviour::Fault;
+use crate::kind::{Hit, Options};
 use crate::look::{self, Look};
-use crate::node_kill::STARTED_WITHIN;
-use crate::{By, Fault, Kind, Length, Loses, Place, World};
+use crate::world::{By, World};
 use anyhow::Result;
-use cluster::Ability;
 use host::{Attempt, Break};
 use std::time::Duration;
 
-pub(crate) const KIND: Kind = Kind {
-    name: "disk-read-only",
-    what: "the host's volume can only be read",
-    needs: &[Ability::Hosts, Ability::VolumeReadOnly],
-    place: Place::Host,
-    takes: &[],
-    must: &[],
-    length: Length::Stated,
-    takes_away: true,
-    loses: Loses::Unsynced,
-    healed_within: STARTED_WITHIN,
-    make: |hit, _| Box::new(ReadOnly(hit.node())),
-};
+/// What carries it out.
+pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
+    Box::new(ReadOnly(hit.node()))
+}
 
 /// The error number of a file system that can only be read.
 const EROFS: i32 = 30;

@@ -1,27 +1,18 @@
 //! A disk that is pulled out and put back: whatever is done with it fails from one moment on, and
 //! what was not synced is lost. Its nodes are started again when it is back.
 
+use crate::behaviour::Fault;
+use crate::kind::{Hit, Options};
 use crate::look::{self, Look};
-use crate::node_kill::STARTED_WITHIN;
-use crate::{By, Fault, Kind, Length, Loses, Place, World};
+use crate::world::{By, World};
 use anyhow::Result;
-use cluster::Ability;
 use host::{Attempt, Break};
 use std::time::Duration;
 
-pub(crate) const KIND: Kind = Kind {
-    name: "disk-removed",
-    what: "the host's volume is pulled out, and put back",
-    needs: &[Ability::Hosts, Ability::VolumeOff],
-    place: Place::Host,
-    takes: &[],
-    must: &[],
-    length: Length::Stated,
-    takes_away: true,
-    loses: Loses::Unsynced,
-    healed_within: STARTED_WITHIN,
-    make: |hit, _| Box::new(Removed(hit.node())),
-};
+/// What carries it out.
+pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
+    Box::new(Removed(hit.node()))
+}
 
 struct Removed(usize);
 

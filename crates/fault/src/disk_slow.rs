@@ -1,32 +1,22 @@
 //! A disk that is up and slow: the host's volume does little in a second. What is written waits in
 //! memory, and what has to be synced or read is late.
 
+use crate::behaviour::Fault;
+use crate::kind::{Hit, Options};
 use crate::look::{self, Look, Looked};
-use crate::{By, Fault, Kind, Knob, Length, Loses, Place, World};
+use crate::world::{By, World};
 use anyhow::Result;
-use cluster::Ability;
 use host::{Break, DiskSpec};
 use std::time::Duration;
 
-pub(crate) const KIND: Kind = Kind {
-    name: "disk-slow",
-    what: "the host's volume does little in a second",
-    needs: &[Ability::Hosts, Ability::Volume, Ability::DiskLimit],
-    place: Place::Host,
-    takes: &[Knob::Disk],
-    must: &[Knob::Disk],
-    length: Length::Stated,
-    takes_away: false,
-    loses: Loses::Nothing,
-    healed_within: Duration::from_secs(60),
-    make: |hit, options| {
-        Box::new(Slow {
-            host: hit.node(),
-            disk: options.disk,
-            usual: None,
-        })
-    },
-};
+/// What carries it out.
+pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
+    Box::new(Slow {
+        host: hit.node(),
+        disk: options.disk,
+        usual: None,
+    })
+}
 
 /// How much longer than before a disk takes that is slow.
 const SLOWER: f64 = 3.0;

@@ -1,27 +1,18 @@
 //! A disk that hangs: nothing is written any more and nothing fails, as with a controller that
 //! resets its bus. A node that has to write waits, and cannot even be killed meanwhile.
 
+use crate::behaviour::Fault;
+use crate::kind::{Hit, Options};
 use crate::look::{self, Look};
-use crate::node_kill::STARTED_WITHIN;
-use crate::{By, Fault, Kind, Length, Loses, Place, World};
+use crate::world::{By, World};
 use anyhow::Result;
-use cluster::Ability;
 use host::{Attempt, Break};
 use std::time::Duration;
 
-pub(crate) const KIND: Kind = Kind {
-    name: "disk-stalled",
-    what: "every write to the host's volume waits",
-    needs: &[Ability::Hosts, Ability::VolumeStalled],
-    place: Place::Host,
-    takes: &[],
-    must: &[],
-    length: Length::Stated,
-    takes_away: false,
-    loses: Loses::Nothing,
-    healed_within: STARTED_WITHIN,
-    make: |hit, _| Box::new(Stalled(hit.node())),
-};
+/// What carries it out.
+pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
+    Box::new(Stalled(hit.node()))
+}
 
 struct Stalled(usize);
 

@@ -2,35 +2,24 @@
 //! its volume had not synced; and comes back. With high availability, its nodes are started on
 //! another host meanwhile, with their volume and their addresses, as vSphere HA does.
 
+use crate::behaviour::Fault;
+use crate::kind::{Hit, Options};
 use crate::look::{self, Look};
-use crate::node_kill::STARTED_WITHIN;
-use crate::{By, Fault, Kind, Knob, Length, Loses, Place, World};
+use crate::world::{By, World};
 use anyhow::{Context, Result};
-use cluster::Ability;
 use host::Break;
 use std::net::IpAddr;
 use std::time::Duration;
 
-pub(crate) const KIND: Kind = Kind {
-    name: "host-power-off",
-    what: "the host loses its power, with what was not synced",
-    needs: &[Ability::Hosts, Ability::VolumeOff],
-    place: Place::Host,
-    takes: &[Knob::Ha],
-    must: &[],
-    length: Length::Stated,
-    takes_away: true,
-    loses: Loses::Unsynced,
-    healed_within: STARTED_WITHIN,
-    make: |hit, options| {
-        Box::new(PowerOff {
-            host: hit.node(),
-            ha_after: options.ha_after,
-            ha_on: options.ha_on.map(|number| number - 1),
-            is_moved: false,
-        })
-    },
-};
+/// What carries it out.
+pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
+    Box::new(PowerOff {
+        host: hit.node(),
+        ha_after: options.ha_after,
+        ha_on: options.ha_on.map(|number| number - 1),
+        is_moved: false,
+    })
+}
 
 struct PowerOff {
     host: usize,

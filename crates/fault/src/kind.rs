@@ -1,19 +1,23 @@
 //! What kinds of faults there are to choose from, and what a study can say of one.
 
-use crate::{Commands, Fault, KINDS, World, look};
+use crate::commands::Commands;
+use crate::kinds::FaultName;
 use analysis::recovery::FaultStep;
 use cluster::Ability;
 use host::DiskSpec;
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 use std::time::Duration;
 
 /// One kind of fault.
-#[derive(Clone, Copy)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Kind {
     /// Its name, as in a study and in records.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
+    /// Which of those that are built in it is; none: a study names the programs that it is made of.
+    pub built_in: Option<FaultName>,
     /// What it does, in words.
-    pub what: &'static str,
+    pub what: Cow<'static, str>,
     /// What a target must be able to do for it.
     pub needs: &'static [Ability],
     /// What it hits.
@@ -29,9 +33,11 @@ pub struct Kind {
     /// What nodes may lose by it.
     pub loses: Loses,
     /// How long it may take to be seen whole again.
-    pub(crate) healed_within: Duration,
-    pub(crate) make: fn(&Hit, &Options) -> Box<dyn Fault>,
+    pub healed_within: Duration,
 }
+
+/// How long a fault may take to be seen whole again by which no process ends.
+const HEALED_WITHIN: Duration = Duration::from_secs(60);
 
 /// How long a fault may take that is healed as soon as it was seen: a node drains meanwhile.
 const MOMENT: Duration = Duration::from_secs(60);
@@ -201,9 +207,62 @@ impl Options {
 }
 
 impl Kind {
-    /// The one of that name.
-    pub fn of(name: &str) -> Option<Kind> {
-        KINDS.iter().find(|kind| kind.name == name).copied()
+    /// One that holds as long as a study says, takes nothing, and loses nothing.
+    pub(crate) const fn new(
+        name: FaultName,
+        place: Place,
+        what: &'static str,
+        needs: &'static [Ability],
+    ) -> Kind {
+        Kind {
+            name: Cow::Borrowed(name.name()),
+            built_in: Some(name),
+            what: Cow::Borrowed(what),
+            needs,
+            place,
+            takes: &[],
+            must: &[],
+            length: Length::Stated,
+            takes_away: false,
+            loses: Loses::Nothing,
+            healed_within: HEALED_WITHIN,
+        }
+    }
+
+    /// The same, of which something can be said.
+    pub(crate) const fn taking(mut self, knobs: &'static [Knob]) -> Kind {
+        self.takes = knobs;
+        self
+    }
+
+    /// The same, of which something has to be said.
+    pub(crate) const fn demanding(mut self, knobs: &'static [Knob]) -> Kind {
+        (self.takes, self.must) = (knobs, knobs);
+        self
+    }
+
+    /// The same, of another length.
+    pub(crate) const fn lasting(mut self, length: Length) -> Kind {
+        self.length = length;
+        self
+    }
+
+    /// The same, by which processes end.
+    pub(crate) const fn taking_away(mut self) -> Kind {
+        self.takes_away = true;
+        self
+    }
+
+    /// The same, by which nodes may lose something.
+    pub(crate) const fn losing(mut self, what: Loses) -> Kind {
+        self.loses = what;
+        self
+    }
+
+    /// The same, that may take longer to be seen whole again.
+    pub(crate) const fn whole_within(mut self, limit: Duration) -> Kind {
+        self.healed_within = limit;
+        self
     }
 
     /// Whether it breaks a host's volume in the one way at a time that there is: all but slowing it
@@ -280,19 +339,6 @@ impl Knob {
 }
 
 impl Hit {
-    /// The nodes that are hit.
-    pub(crate) fn nodes(&self, world: &dyn World) -> Vec<usize> {
-        match self {
-            Hit::Node(index) => vec![*index],
-            Hit::Host(host) => look::nodes_on(world, *host)
-                .into_iter()
-                .map(|(index, _)| index)
-                .collect(),
-            Hit::Split(..) => Vec::new(),
-            Hit::Cluster => (0..world.nodes().len()).collect(),
-        }
-    }
-
     /// The hosts of both sides; of one that has none, nothing.
     pub(crate) fn sides(&self) -> (Vec<usize>, Vec<usize>) {
         match self {
@@ -308,17 +354,5 @@ impl Hit {
             Hit::Split(of, _) => of.first().copied().unwrap_or(0),
             Hit::Cluster => 0,
         }
-    }
-}
-
-impl PartialEq for Kind {
-    fn eq(&self, other: &Kind) -> bool {
-        self.name == other.name
-    }
-}
-
-impl std::fmt::Debug for Kind {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.name)
     }
 }

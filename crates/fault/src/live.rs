@@ -1,6 +1,6 @@
 //! A cluster of ours that is really broken, by its hosts' agents.
 
-use crate::{By, HostSeen, Mended, NodeSeen, World};
+use crate::world::{By, HostSeen, Mended, NodeSeen, World};
 use anyhow::{Context, Result, anyhow, bail};
 use cluster::{
     Anew, DataFile, Handles, HostHandle, Members, Newcomer, NodeControl, NodeHandle, Operation,

@@ -1,6 +1,7 @@
 //! What was seen of a thing at one moment, by who has not broken it.
 
-use crate::{By, NodeSeen, World};
+use crate::kind::Hit;
+use crate::world::{By, NodeSeen, World};
 use anyhow::{Context, Error, Result, ensure};
 use host::process::Identity;
 use host::{Attempt, DiskWork, Reach, Restartable, Seen, Sight};
@@ -124,6 +125,19 @@ pub(crate) fn still_starting(world: &mut dyn World, node: usize, name: &str) -> 
 pub(crate) fn running(world: &dyn World, node: usize) -> Result<Identity> {
     let process = world.nodes().get(node).and_then(|node| node.process);
     process.context("the node does not run")
+}
+
+/// The nodes that are hit.
+pub(crate) fn nodes_hit(hit: &Hit, world: &dyn World) -> Vec<usize> {
+    match hit {
+        Hit::Node(index) => vec![*index],
+        Hit::Host(host) => {
+            let on_host = nodes_on(world, *host).into_iter();
+            on_host.map(|(index, _)| index).collect()
+        }
+        Hit::Split(..) => Vec::new(),
+        Hit::Cluster => (0..world.nodes().len()).collect(),
+    }
 }
 
 /// The nodes of a host, with their indexes.

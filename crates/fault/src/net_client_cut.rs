@@ -1,26 +1,18 @@
 //! Clients that are cut from a host, while other hosts reach it: its nodes are up for all but those
 //! who ask.
 
+use crate::behaviour::Fault;
+use crate::kind::{Hit, Options};
 use crate::look::{self, Look};
-use crate::{By, Fault, Kind, Length, Loses, Place, World};
+use crate::world::{By, World};
 use anyhow::{Context, Result};
-use cluster::Ability;
 use host::{Break, Link, Loss};
 use std::time::Duration;
 
-pub(crate) const KIND: Kind = Kind {
-    name: "net-client-cut",
-    what: "clients do not reach the nodes of a host, which other hosts do",
-    needs: &[Ability::Hosts, Ability::PacketFilter],
-    place: Place::Host,
-    takes: &[],
-    must: &[],
-    length: Length::Stated,
-    takes_away: false,
-    loses: Loses::Nothing,
-    healed_within: Duration::from_secs(60),
-    make: |hit, _| Box::new(Cut(hit.node())),
-};
+/// What carries it out.
+pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
+    Box::new(Cut(hit.node()))
+}
 
 struct Cut(usize);
 

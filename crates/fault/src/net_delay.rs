@@ -1,31 +1,21 @@
 //! A network that is far: packets to and from a host arrive later, as from another region.
 
+use crate::behaviour::Fault;
+use crate::kind::{Hit, Options};
 use crate::look::{self, Look, Looked};
 use crate::net_slow;
-use crate::{By, Fault, Kind, Knob, Length, Loses, Place, World};
+use crate::world::{By, World};
 use anyhow::Result;
-use cluster::Ability;
 use host::{LinkSpec, Reach, Seen, Sight};
 use std::time::Duration;
 
-pub(crate) const KIND: Kind = Kind {
-    name: "net-delay",
-    what: "packets to and from a host arrive later",
-    needs: &[Ability::Hosts, Ability::LinkDelay],
-    place: Place::Host,
-    takes: &[Knob::Delay],
-    must: &[Knob::Delay],
-    length: Length::Stated,
-    takes_away: false,
-    loses: Loses::Nothing,
-    healed_within: Duration::from_secs(60),
-    make: |hit, options| {
-        Box::new(Late {
-            host: hit.node(),
-            delay: options.delay.unwrap_or_default(),
-        })
-    },
-};
+/// What carries it out.
+pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
+    Box::new(Late {
+        host: hit.node(),
+        delay: options.delay.unwrap_or_default(),
+    })
+}
 
 struct Late {
     host: usize,

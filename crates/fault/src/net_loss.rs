@@ -1,31 +1,21 @@
 //! A network that loses packets to and from a host by chance. TCP sends them again, late: nothing
 //! fails, all is slower.
 
+use crate::behaviour::Fault;
+use crate::kind::{Hit, Options};
 use crate::look::{self, Look, Looked};
-use crate::{By, Fault, Kind, Knob, Length, Loses, Place, World};
+use crate::world::{By, World};
 use anyhow::{Context, Result};
-use cluster::Ability;
 use host::{Break, Link, Loss, Seen, Sight};
 use std::time::Duration;
 
-pub(crate) const KIND: Kind = Kind {
-    name: "net-loss",
-    what: "a share of the packets to and from a host is lost",
-    needs: &[Ability::Hosts, Ability::PacketFilter, Ability::PacketLoss],
-    place: Place::Host,
-    takes: &[Knob::Loss],
-    must: &[Knob::Loss],
-    length: Length::Stated,
-    takes_away: false,
-    loses: Loses::Nothing,
-    healed_within: Duration::from_secs(60),
-    make: |hit, options| {
-        Box::new(Lossy {
-            host: hit.node(),
-            share: options.loss.unwrap_or(1.0),
-        })
-    },
-};
+/// What carries it out.
+pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
+    Box::new(Lossy {
+        host: hit.node(),
+        share: options.loss.unwrap_or(1.0),
+    })
+}
 
 /// Tries of a look: a share of 5 % is missed by one of 40,000 looks, one of 1 % by every 40th.
 const TRIES: u32 = 200;

@@ -1,31 +1,21 @@
 //! A network that is cut: nothing goes from some hosts to others, in either direction. Clients
 //! reach both sides.
 
+use crate::behaviour::Fault;
+use crate::kind::{Hit, Options};
 use crate::look::{self, Look};
-use crate::{By, Fault, Hit, Kind, Length, Loses, Place, World};
+use crate::world::{By, World};
 use anyhow::Result;
-use cluster::Ability;
 use host::{Break, Link, Loss};
 use std::time::Duration;
 
-pub(crate) const KIND: Kind = Kind {
-    name: "net-partition",
-    what: "hosts are cut from others, in both directions; clients reach all",
-    needs: &[Ability::Hosts, Ability::PacketFilter],
-    place: Place::Split,
-    takes: &[],
-    must: &[],
-    length: Length::Stated,
-    takes_away: false,
-    loses: Loses::Nothing,
-    healed_within: Duration::from_secs(60),
-    make: |hit, _| {
-        Box::new(Cut {
-            hit: hit.clone(),
-            is_one_way: false,
-        })
-    },
-};
+/// What carries it out.
+pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
+    Box::new(Cut {
+        hit: hit.clone(),
+        is_one_way: false,
+    })
+}
 
 pub(crate) struct Cut {
     pub hit: Hit,

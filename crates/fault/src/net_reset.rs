@@ -1,31 +1,21 @@
 //! Connections of clients that are reset, as by a firewall that has forgotten them: what was under
 //! way on them has no answer, and whoever had them connects again.
 
+use crate::behaviour::Fault;
+use crate::kind::{Hit, Options};
 use crate::look::{self, Look};
-use crate::{By, Fault, Kind, Length, Loses, Place, World};
+use crate::world::{By, World};
 use anyhow::{Context, Result};
-use cluster::Ability;
 use host::Break;
 use std::time::Duration;
 
-pub(crate) const KIND: Kind = Kind {
-    name: "net-reset",
-    what: "all connections of clients to a node are reset",
-    needs: &[Ability::Hosts, Ability::Reset],
-    place: Place::Node,
-    takes: &[],
-    must: &[],
-    length: Length::Moment,
-    takes_away: false,
-    loses: Loses::Nothing,
-    healed_within: Duration::from_secs(60),
-    make: |hit, _| {
-        Box::new(Reset {
-            node: hit.node(),
-            is_done: false,
-        })
-    },
-};
+/// What carries it out.
+pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
+    Box::new(Reset {
+        node: hit.node(),
+        is_done: false,
+    })
+}
 
 /// How long a connection of our own may take.
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);

@@ -1,31 +1,21 @@
 //! A network that carries little to and from a host: what is more waits in its queues, or is lost.
 
+use crate::behaviour::Fault;
+use crate::kind::{Hit, Options};
 use crate::look::{self, Look, Looked};
-use crate::{By, Fault, Kind, Knob, Length, Loses, Place, World};
+use crate::world::{By, World};
 use anyhow::{Context, Result};
-use cluster::Ability;
 use host::{Break, LinkSpec, Seen, Sight};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-pub(crate) const KIND: Kind = Kind {
-    name: "net-slow",
-    what: "the host's link carries little",
-    needs: &[Ability::Hosts, Ability::LinkRate],
-    place: Place::Host,
-    takes: &[Knob::Rate],
-    must: &[Knob::Rate],
-    length: Length::Stated,
-    takes_away: false,
-    loses: Loses::Nothing,
-    healed_within: Duration::from_secs(60),
-    make: |hit, options| {
-        Box::new(Slow {
-            host: hit.node(),
-            rate: options.rate_bits_per_s.unwrap_or(1_000_000),
-        })
-    },
-};
+/// What carries it out.
+pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
+    Box::new(Slow {
+        host: hit.node(),
+        rate: options.rate_bits_per_s.unwrap_or(1_000_000),
+    })
+}
 
 /// How long a transfer should take that is as slow as the fault has it: long against the burst
 /// that a queue lets through at once.

@@ -2,35 +2,27 @@
 //! what it is to own from the others, and serves it. To heal, it is decommissioned, which streams
 //! all of it back, and its place is cleared.
 
+use crate::behaviour::{Fault, Tell, Work};
+use crate::kind::{Hit, Options};
 use crate::look::{self, Look};
-use crate::{By, Fault, Kind, Length, Loses, Mended, Place, Tell, Work, World, ring};
+use crate::ring;
+use crate::world::{By, Mended, World};
 use anyhow::{Context, Result};
-use cluster::{Ability, Operation, Standing};
+use cluster::{Operation, Standing};
 use host::process::Identity;
 use host::{Break, Seen, Sight};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-pub(crate) const KIND: Kind = Kind {
-    name: "node-add",
-    what: "a new node joins the ring on the host, and leaves it again",
-    needs: &[Ability::Provision, Ability::Mbeans, Ability::AnotherNode],
-    place: Place::Host,
-    takes: &[],
-    must: &[],
-    length: Length::Staged,
-    takes_away: false,
-    loses: Loses::Nothing,
-    healed_within: ring::ENTERED_WITHIN,
-    make: |hit, _| {
-        Box::new(Added {
-            host: hit.node(),
-            address: None,
-            joined: None,
-            process: None,
-        })
-    },
-};
+/// What carries it out.
+pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
+    Box::new(Added {
+        host: hit.node(),
+        address: None,
+        joined: None,
+        process: None,
+    })
+}
 
 /// How long one of them may take to say something.
 const LIMIT: Duration = Duration::from_secs(5);

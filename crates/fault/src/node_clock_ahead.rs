@@ -2,32 +2,23 @@
 //! node has written yet, and wins over what is acknowledged later. It is restarted for it, since a
 //! process has its clock from its start on, and restarted again.
 
+use crate::behaviour::{Fault, Work};
+use crate::kind::{Hit, Options};
 use crate::look::{self, Look, Looked};
-use crate::node_kill::STARTED_WITHIN;
-use crate::{By, Fault, Kind, Knob, Length, Loses, Place, Work, World, node_kill, ring};
+use crate::node_kill;
+use crate::ring;
+use crate::world::{By, World};
 use anyhow::Result;
-use cluster::Ability;
 use host::Break;
 use std::time::Duration;
 
-pub(crate) const KIND: Kind = Kind {
-    name: "node-clock-ahead",
-    what: "the node is restarted with a wall clock that is ahead, and then with its own",
-    needs: &[Ability::Provision, Ability::Mbeans],
-    place: Place::Node,
-    takes: &[Knob::By],
-    must: &[Knob::By],
-    length: Length::Staged,
-    takes_away: true,
-    loses: Loses::Order,
-    healed_within: STARTED_WITHIN,
-    make: |hit, options| {
-        Box::new(Off {
-            node: hit.node(),
-            by_ms: options.by.unwrap_or_default().as_millis() as i64,
-        })
-    },
-};
+/// What carries it out.
+pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
+    Box::new(Off {
+        node: hit.node(),
+        by_ms: options.by.unwrap_or_default().as_millis() as i64,
+    })
+}
 
 /// How long a node may take to tell its time.
 const LIMIT: Duration = Duration::from_secs(5);

@@ -1,35 +1,26 @@
 //! A node that compacts all that it has while it works: it reads and writes every byte of its
 //! tables once. None of the files that there were before is there afterwards.
 
+use crate::behaviour::{Fault, Tell, Work};
+use crate::kind::{Hit, Options};
 use crate::look::{self, Look};
 use crate::task::{AT_ONCE, Task, count};
-use crate::{Fault, Kind, Length, Loses, Mended, Place, Tell, Work, World};
+use crate::world::{Mended, World};
 use anyhow::Result;
-use cluster::{Ability, DataFile, Operation, Row, View};
+use cluster::{DataFile, Operation, Row, View};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Duration;
 
-pub(crate) const KIND: Kind = Kind {
-    name: "node-compact",
-    what: "a major compaction of all keyspaces of clients on the node, flushed before",
-    needs: &[Ability::Provision, Ability::Mbeans],
-    place: Place::Node,
-    takes: &[],
-    must: &[],
-    length: Length::Task,
-    takes_away: false,
-    loses: Loses::Nothing,
-    healed_within: Duration::from_secs(60),
-    make: |hit, _| {
-        Box::new(Compact {
-            task: Task::of(hit.node()),
-            before: BTreeMap::new(),
-            tasks: BTreeSet::new(),
-            is_over: false,
-        })
-    },
-};
+/// What carries it out.
+pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
+    Box::new(Compact {
+        task: Task::of(hit.node()),
+        before: BTreeMap::new(),
+        tasks: BTreeSet::new(),
+        is_over: false,
+    })
+}
 
 /// The names of files, by the folders of their tables.
 type Files = BTreeMap<PathBuf, BTreeSet<String>>;

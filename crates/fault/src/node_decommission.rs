@@ -4,32 +4,24 @@
 //! It is told to leave though copies become fewer than a keyspace asks for: on three nodes it is
 //! refused otherwise for a keyspace of Cassandra's own, `system_distributed`, that wants three.
 
+use crate::behaviour::{Fault, Tell, Work};
+use crate::kind::{Hit, Options};
 use crate::look::{self, Look};
-use crate::{By, Fault, Kind, Length, Loses, Mended, Place, Tell, Work, World, ring};
+use crate::ring;
+use crate::world::{By, Mended, World};
 use anyhow::{Context, Result};
-use cluster::{Ability, Anew, Operation, Standing};
+use cluster::{Anew, Operation, Standing};
 use host::Break;
 use std::time::Duration;
 
-pub(crate) const KIND: Kind = Kind {
-    name: "node-decommission",
-    what: "the node leaves the ring, and joins it again with nothing",
-    needs: &[Ability::Provision, Ability::Mbeans],
-    place: Place::Node,
-    takes: &[],
-    must: &[],
-    length: Length::Staged,
-    takes_away: true,
-    loses: Loses::HandedOver,
-    healed_within: ring::ENTERED_WITHIN,
-    make: |hit, _| {
-        Box::new(Leaving {
-            node: hit.node(),
-            told: ring::Told::default(),
-            is_healed: false,
-        })
-    },
-};
+/// What carries it out.
+pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
+    Box::new(Leaving {
+        node: hit.node(),
+        told: ring::Told::default(),
+        is_healed: false,
+    })
+}
 
 struct Leaving {
     node: usize,

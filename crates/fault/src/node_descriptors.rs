@@ -1,28 +1,18 @@
 //! A node that may open no file and no connection more: clients that have one go on, new ones are
 //! not answered, and what needs a new file fails.
 
+use crate::behaviour::Fault;
+use crate::kind::{Hit, Options};
 use crate::look::{self, Look, Looked};
-use crate::node_kill::STARTED_WITHIN;
-use crate::{By, Fault, Kind, Length, Loses, Place, World};
+use crate::world::{By, World};
 use anyhow::Result;
-use cluster::Ability;
 use host::{Break, Seen, Sight};
 use std::time::Duration;
 
-pub(crate) const KIND: Kind = Kind {
-    name: "node-descriptors",
-    what: "the node may open no file or connection more",
-    needs: &[Ability::Provision],
-    place: Place::Node,
-    takes: &[],
-    must: &[],
-    length: Length::Stated,
-    // Cassandra stops itself for good when it cannot open a file.
-    takes_away: true,
-    loses: Loses::Memory,
-    healed_within: STARTED_WITHIN,
-    make: |hit, _| Box::new(Descriptors(hit.node())),
-};
+/// What carries it out.
+pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
+    Box::new(Descriptors(hit.node()))
+}
 
 /// A node has thousands to spare. Who has fewer than this left is out of them: what it closes
 /// meanwhile comes free.

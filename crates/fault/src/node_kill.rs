@@ -1,29 +1,18 @@
 //! A node that crashes: its JVM is killed (SIGKILL), and started again. What it had not synced of
 //! its commit log is in the machine's page cache, and there when it comes back.
 
+use crate::behaviour::Fault;
+use crate::kind::{Hit, Options};
 use crate::look::{self, Look};
-use crate::{By, Fault, Kind, Length, Loses, Place, World};
+use crate::world::{By, World};
 use anyhow::Result;
-use cluster::Ability;
 use host::Break;
 use std::time::Duration;
 
-/// A start with a commit log to be replayed, on a busy machine.
-pub(crate) const STARTED_WITHIN: Duration = Duration::from_secs(180);
-
-pub(crate) const KIND: Kind = Kind {
-    name: "node-kill",
-    what: "the node's process is killed, and started again",
-    needs: &[Ability::Provision],
-    place: Place::Node,
-    takes: &[],
-    must: &[],
-    length: Length::Stated,
-    takes_away: true,
-    loses: Loses::Memory,
-    healed_within: STARTED_WITHIN,
-    make: |hit, _| Box::new(Kill(hit.node())),
-};
+/// What carries it out.
+pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
+    Box::new(Kill(hit.node()))
+}
 
 struct Kill(usize);
 

@@ -1,26 +1,18 @@
 //! A node that is up and silent: its JVM is stopped (SIGSTOP), and goes on (SIGCONT). Connections
 //! stay open, and new ones are taken by the kernel; nobody answers on them.
 
+use crate::behaviour::Fault;
+use crate::kind::{Hit, Options};
 use crate::look::{self, Look};
-use crate::{By, Fault, Kind, Length, Loses, Place, World};
+use crate::world::{By, World};
 use anyhow::Result;
-use cluster::Ability;
 use host::Break;
 use std::time::Duration;
 
-pub(crate) const KIND: Kind = Kind {
-    name: "node-pause",
-    what: "the node's process is stopped, and goes on where it was",
-    needs: &[Ability::Provision],
-    place: Place::Node,
-    takes: &[],
-    must: &[],
-    length: Length::Stated,
-    takes_away: false,
-    loses: Loses::Nothing,
-    healed_within: Duration::from_secs(60),
-    make: |hit, _| Box::new(Pause(hit.node())),
-};
+/// What carries it out.
+pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
+    Box::new(Pause(hit.node()))
+}
 
 struct Pause(usize);
 

@@ -2,34 +2,27 @@
 //! another node holds it to be down, that one is told to take it out of the ring; the others make
 //! up for its copies. Then it is started with empty folders, and bootstraps under another host id.
 
+use crate::behaviour::{Fault, Tell, Work};
+use crate::data_lost;
+use crate::kind::{Hit, Options};
 use crate::look::Look;
-use crate::{By, Fault, Kind, Length, Loses, Mended, Place, Tell, Work, World, data_lost, ring};
+use crate::ring;
+use crate::world::{By, Mended, World};
 use anyhow::{Context, Result};
-use cluster::{Ability, Anew, Operation, Standing};
+use cluster::{Anew, Operation, Standing};
 use host::Break;
 use std::time::Duration;
 
 /// How long another one may take to say what it holds it to be.
 const LIMIT: Duration = Duration::from_secs(5);
 
-pub(crate) const KIND: Kind = Kind {
-    name: "node-remove",
-    what: "the node is lost and taken out of the ring, and a new one joins",
-    needs: &[Ability::Provision, Ability::Mbeans],
-    place: Place::Node,
-    takes: &[],
-    must: &[],
-    length: Length::Staged,
-    takes_away: true,
-    loses: Loses::Copy,
-    healed_within: ring::ENTERED_WITHIN,
-    make: |hit, _| {
-        Box::new(Removed {
-            node: hit.node(),
-            told: None,
-        })
-    },
-};
+/// What carries it out.
+pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
+    Box::new(Removed {
+        node: hit.node(),
+        told: None,
+    })
+}
 
 struct Removed {
     node: usize,

@@ -2,32 +2,23 @@
 //! stream to each other what differs. Nothing of that is left but the differences gone; that it was
 //! done is said by the replicas, which were told so by the node and by nobody of ours.
 
+use crate::behaviour::{Fault, Tell, Work};
+use crate::kind::{Hit, Options};
 use crate::look::{self, Look};
 use crate::task::{Task, count};
-use crate::{Fault, Kind, Length, Loses, Mended, Place, Tell, Work, World};
+use crate::world::{Mended, World};
 use anyhow::{Context, Result};
-use cluster::{Ability, Operation, Row, View};
+use cluster::{Operation, Row, View};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-pub(crate) const KIND: Kind = Kind {
-    name: "node-repair",
-    what: "a full repair of all keyspaces of clients, begun by the node",
-    needs: &[Ability::Provision, Ability::Mbeans],
-    place: Place::Node,
-    takes: &[],
-    must: &[],
-    length: Length::Task,
-    takes_away: false,
-    loses: Loses::Nothing,
-    healed_within: Duration::from_secs(60),
-    make: |hit, _| {
-        Box::new(Repair {
-            task: Task::of(hit.node()),
-            before: None,
-        })
-    },
-};
+/// What carries it out.
+pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
+    Box::new(Repair {
+        task: Task::of(hit.node()),
+        before: None,
+    })
+}
 
 struct Repair {
     task: Task,

@@ -1,12 +1,10 @@
 //! A node that is restarted as an operator does it: it drains, ends, and is started at once.
 
-use crate::node_stop::{self, Stop};
-use crate::{Kind, Length};
+use crate::behaviour::Fault;
+use crate::kind::{Hit, Options};
+use crate::node_stop::Stop;
 
-pub(crate) const KIND: Kind = Kind {
-    name: "node-restart",
-    what: "the node drains and ends, and is started again at once",
-    length: Length::Moment,
-    make: |hit, _| Box::new(Stop(hit.node())),
-    ..node_stop::KIND
-};
+/// What carries it out.
+pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
+    Box::new(Stop(hit.node()))
+}

@@ -1,31 +1,21 @@
 //! A node that is up and slow: its host has less CPU time, as beside a noisy neighbour. It answers,
 //! late; nobody marks it down.
 
+use crate::behaviour::Fault;
+use crate::kind::{Hit, Options};
 use crate::look::{self, Look, Looked};
-use crate::{By, Fault, Kind, Knob, Length, Loses, Place, World};
+use crate::world::{By, World};
 use anyhow::Result;
-use cluster::Ability;
 use host::{Break, Seen, Sight};
 use std::time::Duration;
 
-pub(crate) const KIND: Kind = Kind {
-    name: "node-slow",
-    what: "the node's host has little CPU time",
-    needs: &[Ability::Hosts, Ability::CpuLimit],
-    place: Place::Node,
-    takes: &[Knob::Cpus],
-    must: &[],
-    length: Length::Stated,
-    takes_away: false,
-    loses: Loses::Nothing,
-    healed_within: Duration::from_secs(60),
-    make: |hit, options| {
-        Box::new(Slow {
-            node: hit.node(),
-            cores: options.cpus.unwrap_or(CORES),
-        })
-    },
-};
+/// What carries it out.
+pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
+    Box::new(Slow {
+        node: hit.node(),
+        cores: options.cpus.unwrap_or(CORES),
+    })
+}
 
 /// What is left where nothing is said: a node answers with it, and is slow at any load.
 const CORES: f64 = 0.1;

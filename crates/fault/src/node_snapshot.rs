@@ -1,28 +1,21 @@
 //! A node of which a snapshot is made while it works: it flushes, and links every file that it has.
 //! The files stay as long as the snapshot does.
 
+use crate::behaviour::{Fault, Tell, Work};
+use crate::kind::{Hit, Options};
 use crate::look::{self, Look};
 use crate::task::{AT_ONCE, Task, count};
-use crate::{By, Fault, Kind, Length, Loses, Mended, Place, Tell, Work, World};
+use crate::world::{By, Mended, World};
 use anyhow::Result;
-use cluster::{Ability, Operation};
+use cluster::Operation;
 use host::Break;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-pub(crate) const KIND: Kind = Kind {
-    name: "node-snapshot",
-    what: "a snapshot is made of all keyspaces of clients on the node, and removed",
-    needs: &[Ability::Provision, Ability::Mbeans],
-    place: Place::Node,
-    takes: &[],
-    must: &[],
-    length: Length::Staged,
-    takes_away: false,
-    loses: Loses::Nothing,
-    healed_within: Duration::from_secs(60),
-    make: |hit, _| Box::new(Snapshot(Task::of(hit.node()))),
-};
+/// What carries it out.
+pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
+    Box::new(Snapshot(Task::of(hit.node())))
+}
 
 /// The name of the snapshot. One at a time is there, so that what is left of another is seen.
 const TAG: &str = "cassay-fault";

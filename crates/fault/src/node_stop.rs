@@ -1,27 +1,19 @@
 //! A node that is stopped as an operator stops it: its JVM is asked to end (SIGTERM), tells the
 //! others, flushes what it has in memory and goes; then it is started again.
 
+use crate::behaviour::Fault;
+use crate::kind::{Hit, Options};
 use crate::look::Look;
-use crate::node_kill::{self, STARTED_WITHIN};
-use crate::{By, Fault, Kind, Length, Loses, Place, World};
+use crate::node_kill;
+use crate::world::{By, World};
 use anyhow::Result;
-use cluster::Ability;
 use host::Break;
 use std::time::Duration;
 
-pub(crate) const KIND: Kind = Kind {
-    name: "node-stop",
-    what: "the node drains and ends, and is started again",
-    needs: &[Ability::Provision],
-    place: Place::Node,
-    takes: &[],
-    must: &[],
-    length: Length::Stated,
-    takes_away: true,
-    loses: Loses::Nothing,
-    healed_within: STARTED_WITHIN,
-    make: |hit, _| Box::new(Stop(hit.node())),
-};
+/// What carries it out.
+pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
+    Box::new(Stop(hit.node()))
+}
 
 pub(crate) struct Stop(pub usize);
 

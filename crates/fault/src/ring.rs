@@ -1,8 +1,9 @@
 //! What nodes say of one of them that leaves their ring, loses what it had, or comes back: each by
 //! its own word, none by that of who told it to.
 
+use crate::behaviour::Work;
 use crate::look::{self, Look, Looked};
-use crate::{Mended, Work, World};
+use crate::world::{Mended, World};
 use anyhow::{Context, Result};
 use cluster::{Member, Operation, Standing};
 use std::net::SocketAddr;
@@ -13,10 +14,6 @@ const POLL: Duration = Duration::from_millis(200);
 
 /// How long a node may take to tell of the ring.
 const TOLD_WITHIN: Duration = Duration::from_secs(5);
-
-/// How long a node may take to come into a ring without streaming: it waits for 25 s, starts on a
-/// busy machine, and may have to be started again.
-pub(crate) const ENTERED_WITHIN: Duration = Duration::from_secs(300);
 
 /// How long a node may take to leave a ring, or to take another one out of it.
 const LEFT_WITHIN: Duration = Duration::from_secs(600);

@@ -1,9 +1,10 @@
 //! Nodes that are restarted one after the other, each when the one before it is up again: what the
 //! kinds have in common that do so.
 
+use crate::behaviour::Work;
+use crate::kinds::STARTED_WITHIN;
 use crate::look::{self, Look, both};
-use crate::node_kill::STARTED_WITHIN;
-use crate::{By, Mended, Work, World};
+use crate::world::{By, Mended, World};
 use anyhow::{Context, Result, bail};
 use host::process::Identity;
 use host::{Seen, Sight};

@@ -1,40 +1,29 @@
 //! A cluster that is given another configuration while it works, node by node, and its former one
 //! in the same way.
 
-use crate::course::Renewal;
+use crate::behaviour::{Fault, Tell, Work};
+use crate::kind::{Hit, Options};
 use crate::look::{Look, both};
-use crate::node_kill::STARTED_WITHIN;
+use crate::renewal::Renewal;
 use crate::rolling::{self, Round};
-use crate::{By, Fault, Kind, Knob, Length, Loses, Mended, Place, Tell, Work, World};
+use crate::world::{By, Mended, World};
 use anyhow::{Context, Result, bail};
-use cluster::{Ability, Effect, Proof, View};
+use cluster::{Effect, Proof, View};
 use host::Break;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-pub(crate) const KIND: Kind = Kind {
-    name: "rolling-change",
-    what: "every node, one after the other, is restarted with other settings, and then with those \
-           that it had",
-    needs: &[Ability::Provision, Ability::Mbeans, Ability::Settings],
-    place: Place::Cluster,
-    takes: &[Knob::Yaml],
-    must: &[Knob::Yaml],
-    length: Length::Staged,
-    takes_away: true,
-    loses: Loses::Nothing,
-    healed_within: STARTED_WITHIN,
-    make: |_, options| {
-        Box::new(Change {
-            yaml: options.yaml.clone(),
-            before: Vec::new(),
-            is_begun: false,
-            round: Round::of(Vec::new()),
-            within: Duration::ZERO,
-        })
-    },
-};
+/// What carries it out.
+pub(crate) fn behaviour(_: &Hit, options: &Options) -> Box<dyn Fault> {
+    Box::new(Change {
+        yaml: options.yaml.clone(),
+        before: Vec::new(),
+        is_begun: false,
+        round: Round::of(Vec::new()),
+        within: Duration::ZERO,
+    })
+}
 
 /// Between two looks while it is rolled back.
 const POLL: Duration = Duration::from_millis(200);

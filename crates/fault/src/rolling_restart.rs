@@ -1,34 +1,23 @@
 //! A cluster whose nodes are all restarted, one after the other, as an operator does it who must
 //! not stop serving: each drains, ends and is started, and is up before the next one.
 
+use crate::behaviour::{Fault, Tell, Work};
+use crate::kind::{Hit, Options};
 use crate::look::Look;
-use crate::node_kill::STARTED_WITHIN;
 use crate::rolling::{self, Round, TURN_LIMIT};
-use crate::{By, Fault, Kind, Length, Loses, Mended, Place, Tell, Work, World};
+use crate::world::{By, Mended, World};
 use anyhow::Result;
-use cluster::Ability;
 use host::Break;
 use host::process::Identity;
 use std::time::Duration;
 
-pub(crate) const KIND: Kind = Kind {
-    name: "rolling-restart",
-    what: "every node, one after the other, drains, ends, is started, and is up before the next",
-    needs: &[Ability::Provision, Ability::Mbeans],
-    place: Place::Cluster,
-    takes: &[],
-    must: &[],
-    length: Length::Task,
-    takes_away: true,
-    loses: Loses::Nothing,
-    healed_within: STARTED_WITHIN,
-    make: |_, _| {
-        Box::new(Restart {
-            before: Vec::new(),
-            round: Round::of(Vec::new()),
-        })
-    },
-};
+/// What carries it out.
+pub(crate) fn behaviour(_: &Hit, _: &Options) -> Box<dyn Fault> {
+    Box::new(Restart {
+        before: Vec::new(),
+        round: Round::of(Vec::new()),
+    })
+}
 
 struct Restart {
     /// The processes of all nodes.

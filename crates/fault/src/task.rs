@@ -1,6 +1,7 @@
 //! What the kinds have in common by which a node is told to do something by its MBeans.
 
-use crate::{Work, World};
+use crate::behaviour::Work;
+use crate::world::World;
 use anyhow::Result;
 use cluster::Operation;
 use std::time::Duration;

@@ -6,7 +6,13 @@ mod staged;
 mod works;
 
 use super::*;
+use anyhow::Result;
+use cluster::{Anew, DataFile, Members, Operation, Row, View};
+use host::{Break, Join, Restartable, Seen, Sight, Step as FileStep};
+use serde_json::{Map, Value};
 use sim::{HIT, LEAVING_NS, Sim, at_once, course, words};
+use std::path::PathBuf;
+use std::time::Duration;
 
 const S: u64 = 1_000_000_000;
 
@@ -302,7 +308,7 @@ fn that_an_agent_has_healed_by_itself_is_said() {
 #[test]
 fn every_kind_is_found_by_its_name_and_needs_a_cluster_of_our_own() {
     for kind in KINDS {
-        assert_eq!(Kind::of(kind.name), Some(*kind));
+        assert_eq!(Kind::of(&kind.name).as_ref(), Some(kind));
         let can = |target: cluster::Target| {
             let abilities = cluster::abilities_of(&target);
             let has = |needed: &&cluster::Ability| {

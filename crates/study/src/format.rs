@@ -75,7 +75,7 @@ impl Type {
             Type::Choice(words) | Type::WordOr(words, _) => {
                 words.iter().map(|(word, _)| *word).collect()
             }
-            Type::Fault(_) => fault::KINDS.iter().map(|kind| kind.name).collect(),
+            Type::Fault(_) => fault::FaultName::ALL.map(fault::FaultName::name).into(),
             Type::Level(levels, _) => levels.iter().map(|level| level.name()).collect(),
             _ => Vec::new(),
         }

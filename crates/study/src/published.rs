@@ -152,7 +152,7 @@ impl Published {
                 .check(variants)
                 .map_err(|why| format!("{name}: `{}`: {why}", ratio.what))?;
         }
-        let known: Vec<&str> = fault::KINDS.iter().map(|kind| kind.name).collect();
+        let known: Vec<&str> = fault::FaultName::ALL.map(fault::FaultName::name).into();
         for failure in &published.failures {
             let unknown = failure
                 .beside

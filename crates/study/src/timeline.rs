@@ -309,7 +309,7 @@ impl<'a> Drawing<'a> {
     fn counted(&self) -> Vec<String> {
         let mut kinds: BTreeMap<&str, BTreeMap<String, usize>> = BTreeMap::new();
         for fault in self.faults {
-            let of = kinds.entry(fault.kind.name).or_default();
+            let of = kinds.entry(&*fault.kind.name).or_default();
             *of.entry(fault.on.words()).or_default() += 1;
         }
         let said = kinds.iter().flat_map(|(kind, places)| {

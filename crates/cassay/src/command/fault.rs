@@ -84,7 +84,7 @@ fn list(name: &ClusterName, common: &Common) -> Result<Exit> {
             false => ("no", refused.join("; ")),
         };
         vec![
-            kind.name.to_owned(),
+            kind.name.to_string(),
             place(kind.place).to_owned(),
             there.to_owned(),
             what,
@@ -101,7 +101,7 @@ fn list(name: &ClusterName, common: &Common) -> Result<Exit> {
 fn described(kind: &Kind) -> String {
     let knobs: Vec<&str> = kind.takes.iter().map(|knob| knob.name()).collect();
     match knobs.is_empty() {
-        true => kind.what.to_owned(),
+        true => kind.what.to_string(),
         false => format!("{} ({})", kind.what, knobs.join(", ")),
     }
 }
@@ -335,7 +335,7 @@ fn one(
         }
     }
     Ok(Done {
-        kind: *kind,
+        kind: kind.clone(),
         on,
         outcome,
     })
@@ -400,7 +400,7 @@ fn finish(done: &[Done], common: &Common) -> Result<Exit> {
                 between(FaultStep::Injecting, FaultStep::Seen),
                 between(FaultStep::Healing, FaultStep::Whole),
             ];
-            let first = vec![one.kind.name.to_owned(), one.on.clone(), verdict];
+            let first = vec![one.kind.name.to_string(), one.on.clone(), verdict];
             [first, times.to_vec()].concat()
         };
         let head = head.map(str::to_owned).to_vec();

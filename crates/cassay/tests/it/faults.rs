@@ -93,7 +93,7 @@ fn every_fault_is_confirmed_on_a_process_that_answers_cql() {
         let outcome = run(kind, &mut live, order, FaultStep::Seen);
         assert_eq!(outcome.verdict(), FaultVerdict::Confirmed, "{outcome:#?}");
         let now = live.processes()[0].unwrap();
-        let ends = ["node-kill", "node-stop", "node-restart"].contains(&kind.name);
+        let ends = ["node-kill", "node-stop", "node-restart"].contains(&&*kind.name);
         assert_eq!(now != before, ends, "{}", kind.name);
         assert!(now.alive());
         agent.end_process(now, Duration::ZERO).unwrap();

@@ -102,7 +102,7 @@ impl<'a> Faults<'a> {
     /// What the journal says before one begins.
     pub fn injecting(&self, number: usize) -> JournalEvent {
         JournalEvent::FaultInjecting {
-            kind: self.planned[number].kind.name.to_owned(),
+            kind: self.planned[number].kind.name.to_string(),
             place: self.places[number].name.clone(),
             seconds: self.planned[number].for_ns as f64 / 1e9,
         }
@@ -111,7 +111,7 @@ impl<'a> Faults<'a> {
     /// What the journal says before one is healed.
     pub fn healing(&self, number: usize) -> JournalEvent {
         JournalEvent::FaultHealing {
-            kind: self.planned[number].kind.name.to_owned(),
+            kind: self.planned[number].kind.name.to_string(),
             place: self.places[number].name.clone(),
         }
     }
@@ -157,7 +157,7 @@ impl<'a> Faults<'a> {
     pub fn omit(&self, number: usize, state: &mut State) {
         let fault = &self.planned[number];
         let record = FaultRecord {
-            kind: fault.kind.name.to_owned(),
+            kind: fault.kind.name.to_string(),
             verdict: FaultVerdict::Inconclusive,
             evidence: format!(
                 "not done: it was due at {} s of the window, and when its turn came too little was \
@@ -221,7 +221,7 @@ impl<'a> Faults<'a> {
                 let record = FaultStepRecord {
                     t_s: since_s(step.at_ns),
                     fault: number,
-                    kind: fault.kind.name.to_owned(),
+                    kind: fault.kind.name.to_string(),
                     place: self.places[number].name.clone(),
                     step: step.what,
                     said: step.words,
@@ -237,7 +237,7 @@ impl<'a> Faults<'a> {
             said.filter(|step| ![FaultStep::Injecting, FaultStep::Healing].contains(&step.what));
         let said = said.map(|step| format!("{}: {}", step.what, step.words));
         let record = FaultRecord {
-            kind: fault.kind.name.to_owned(),
+            kind: fault.kind.name.to_string(),
             verdict: outcome.verdict(),
             evidence: said.collect::<Vec<_>>().join("; "),
             trial: Some(state.finding.index),

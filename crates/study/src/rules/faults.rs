@@ -135,7 +135,7 @@ impl<'a> Item<'a> {
         };
         let known: Vec<&str> = match draft.kind {
             Kind::Attach => draft.commands.iter().map(|one| one.name.as_str()).collect(),
-            Kind::Local | Kind::Null => fault::KINDS.iter().map(|kind| kind.name).collect(),
+            Kind::Local | Kind::Null => fault::FaultName::ALL.map(fault::FaultName::name).into(),
         };
         for node in names {
             let text = node.text().filter(|text| draft.kind_of(text).is_none());
@@ -317,7 +317,7 @@ impl<'a> Item<'a> {
             let key = knob.name();
             let said = self.wrote(key);
             if said && kinds().next().is_some() && !kinds().any(|kind| kind.takes(knob)) {
-                let names: Vec<&str> = kinds().map(|kind| kind.name).collect();
+                let names: Vec<&str> = kinds().map(|kind| &*kind.name).collect();
                 let message = format!("`faults.{key}` says nothing of {}", names.join(", "));
                 self.say(key, message, Some("leave it out"), out);
             }

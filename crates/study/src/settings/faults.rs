@@ -305,7 +305,7 @@ impl Draft {
         let all = items.flat_map(|(number, item)| {
             let faults = item.faults(number, self.measure_ns, ground, self.seed);
             faults.into_iter().map(move |mut fault| {
-                fault.options.commands = self.commands_of(fault.kind.name).cloned();
+                fault.options.commands = self.commands_of(&fault.kind.name).cloned();
                 (number, fault)
             })
         });

@@ -26,7 +26,7 @@ fn what_is_broken_is_in_the_settings_and_in_the_conditions() {
     let [fault] = &settings.faults[..] else {
         panic!("one was asked for")
     };
-    assert_eq!((fault.kind.name, &fault.on), ("node-pause", &On::Node(2)));
+    assert_eq!((&*fault.kind.name, &fault.on), ("node-pause", &On::Node(2)));
     assert_eq!(
         (fault.at_ns, fault.for_ns),
         (20_000_000_000, 10_000_000_000)
