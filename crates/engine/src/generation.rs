@@ -29,20 +29,6 @@ pub fn is_same(one: &TrialFinding, other: &TrialFinding) -> bool {
     }
 }
 
-/// That the trials stand on several generations of data; none if they do not.
-pub fn sentence(trials: &[TrialFinding]) -> Option<String> {
-    let mut all: Vec<u64> = trials.iter().filter_map(|trial| trial.generation).collect();
-    all.sort_unstable();
-    all.dedup();
-    (all.len() > 1).then(|| {
-        format!(
-            "The run was interrupted, and its data was loaded {} times: trials on different \
-             data are not compared with each other.",
-            all.len()
-        )
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

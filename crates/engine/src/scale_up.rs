@@ -208,15 +208,6 @@ fn sentences(setting: &Setting, found: &ScaleUp) -> Vec<String> {
     said
 }
 
-/// The word of a study for what instances are on.
-pub fn plural(instances: &str) -> &str {
-    match instances {
-        "l3" => "L3 groups",
-        "numa" => "NUMA nodes",
-        other => other,
-    }
-}
-
 impl Setting {
     /// A number that is none is not written, nor an interval that could not be told.
     fn ends(&self, ci95: Option<[f64; 2]>) -> Option<[f64; 2]> {

@@ -167,89 +167,6 @@ pub fn misses_a_requirement(findings: &FindingsRecord) -> bool {
     findings.requirements.iter().any(|one| one.is_missed())
 }
 
-/// Sentences about one rule from which on one of them stands for all.
-const REASONS_MANY: usize = 4;
-
-/// Names beyond which a sentence has the first of them and how many there are.
-const NAMES_MANY: usize = 4;
-
-/// The reasons of all trials, each once, with the names of the trials that it is of. Of a rule with
-/// many, the first, and of how many trials it is: each stands with its trial.
-fn reasons_of(trials: &[&TrialFinding]) -> Vec<String> {
-    let mut rules: IndexMap<&str, IndexMap<&str, Vec<&TrialFinding>>> = IndexMap::new();
-    for trial in trials {
-        for reason in &trial.reasons {
-            let rule = reason.split(':').next().unwrap_or_default();
-            let of = rules.entry(rule).or_default().entry(reason).or_default();
-            of.push(trial);
-        }
-    }
-    let has_blocks = trials.iter().any(|trial| trial.block > 0);
-    let mut said = Vec::new();
-    for reasons in rules.values() {
-        let count: usize = reasons.values().map(Vec::len).sum();
-        let first = |of: &[&TrialFinding]| names_of(&of[..1], has_blocks);
-        let many = |count: usize, reason: &str, of: &[&TrialFinding]| {
-            let all = trials.len();
-            format!("in {count} of {all} trials, as {}: {reason}", first(of))
-        };
-        if reasons.len() >= REASONS_MANY {
-            let first = reasons.iter().take(1);
-            said.extend(first.map(|(reason, of)| many(count, reason, of)));
-            continue;
-        }
-        said.extend(reasons.iter().map(|(reason, of)| {
-            let names: IndexSet<String> = of.iter().map(|trial| name_of(trial)).collect();
-            match names.len() > NAMES_MANY {
-                true => many(of.len(), reason, of),
-                false => format!("{}: {reason}", names_of(of, has_blocks)),
-            }
-        }));
-    }
-    said
-}
-
-/// `writes at 28 threads (blocks 1, 2), reads at 28 threads (block 1)`.
-fn names_of(trials: &[&TrialFinding], has_blocks: bool) -> String {
-    let mut names: IndexMap<String, Vec<usize>> = IndexMap::new();
-    for trial in trials {
-        names
-            .entry(name_of(trial))
-            .or_default()
-            .push(trial.block + 1);
-    }
-    let named = |(name, blocks): (&String, &Vec<usize>)| match has_blocks {
-        true => format!("{name} ({})", block_words(blocks)),
-        false => name.clone(),
-    };
-    let names: Vec<String> = names.iter().map(named).collect();
-    names.join(", ")
-}
-
-/// `writes at 28 threads`.
-fn name_of(trial: &TrialFinding) -> String {
-    let variant = match trial.variant.as_str() {
-        "-" => "trial".to_owned(),
-        name => name.to_owned(),
-    };
-    format!("{variant} at {}", point_words(&trial.point))
-}
-
-/// `block 3`, `blocks 1 to 4, 7`.
-pub(crate) fn block_words(blocks: &[usize]) -> String {
-    let mut sorted = blocks.to_vec();
-    sorted.sort_unstable();
-    sorted.dedup();
-    let runs = sorted.chunk_by(|one, next| one + 1 == *next);
-    let words = |run: &[usize]| match run {
-        [one] => one.to_string(),
-        [one, next] => format!("{one}, {next}"),
-        run => format!("{} to {}", run[0], run[run.len() - 1]),
-    };
-    let noun = if sorted.len() == 1 { "block" } else { "blocks" };
-    format!("{noun} {}", runs.map(words).collect::<Vec<_>>().join(", "))
-}
-
 /// A trial in words: `writes, 28 threads, block 2`.
 pub fn trial_name<P>(study: &Study, trial: &Trial<P>) -> String
 where
@@ -284,52 +201,8 @@ fn block_of(study: &Study, block: usize) -> Option<String> {
     }
 }
 
-/// `28 threads`, `10000 op/s`.
-pub fn point_words(point: &BTreeMap<String, f64>) -> String {
-    let word = |(axis, value): (&String, &f64)| match axis.as_str() {
-        "rate" => format!("{value} op/s"),
-        axis => format!("{value} {axis}"),
-    };
-    point.iter().map(word).collect::<Vec<_>>().join(", ")
-}
-
 fn usable(trial: &TrialFinding) -> bool {
     trial.verdict != Verdict::Invalid
-}
-
-/// What the times of all trials do not tell: operations that were tried again or twice, or whose
-/// condition did not hold, by kind. None if there were none.
-fn besides_sentence(trials: &[TrialFinding]) -> Option<String> {
-    let mut kinds: BTreeMap<&str, CountsRecord> = BTreeMap::new();
-    for (kind, counts) in trials.iter().flat_map(|trial| &trial.counts) {
-        let sum = kinds.entry(kind).or_default();
-        sum.retries += counts.retries;
-        sum.speculations += counts.speculations;
-        sum.speculations_won += counts.speculations_won;
-        sum.applied += counts.applied;
-        sum.not_applied += counts.not_applied;
-    }
-    let by_kind = |what: &str, say: &dyn Fn(&CountsRecord) -> Option<String>| {
-        let said = kinds.iter();
-        let said = said.filter_map(|(kind, sum)| Some(format!("{kind} {}", say(sum)?)));
-        let said: Vec<String> = said.collect();
-        (!said.is_empty()).then(|| format!("{what}: {}", said.join(", ")))
-    };
-    let parts = [
-        by_kind("retries", &|sum| {
-            (sum.retries > 0).then(|| count(sum.retries))
-        }),
-        by_kind("speculative executions", &|sum| {
-            let (sent, won) = (count(sum.speculations), count(sum.speculations_won));
-            (sum.speculations > 0).then(|| format!("{sent} ({won} answered first)"))
-        }),
-        by_kind("conditions (LWT) not applied", &|sum| {
-            let all = count(sum.applied + sum.not_applied);
-            (sum.not_applied > 0).then(|| format!("{} of {all}", count(sum.not_applied)))
-        }),
-    ];
-    let parts: Vec<String> = parts.into_iter().flatten().collect();
-    (!parts.is_empty()).then(|| format!("All trials together: {}.", parts.join("; ")))
 }
 
 #[cfg(test)]

@@ -224,25 +224,6 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// What the command line of a tool asks for, without the tool's own name. All that is drawn is a
-/// function of `seed`.
-///
-/// # Errors
-/// Every mistake in the words and in the files that they name, with its place.
-pub fn import(
-    tool: Tool,
-    words: &[String],
-    seed: u64,
-    read: ReadFile,
-) -> Result<Import, yaml::Diagnostics> {
-    match tool {
-        Tool::Stress => crate::stress::import(words, seed, read),
-        Tool::Nb => crate::nb::import(words, read),
-        Tool::Ycsb => crate::ycsb::import(words, seed, read),
-        Tool::Easy => crate::easy::import(words, seed),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -14,5 +14,24 @@ pub mod nb;
 pub mod stress;
 mod ycsb;
 
-pub use import::{Connection, Import, Offer, ReadFile, Secret, Step, StepLimit, Tool, import};
+pub use import::{Connection, Import, Offer, ReadFile, Secret, Step, StepLimit, Tool};
 pub use ycsb::property as ycsb_property;
+
+/// What the command line of a tool asks for, without the tool's own name. All that is drawn is a
+/// function of `seed`.
+///
+/// # Errors
+/// Every mistake in the words and in the files that they name, with its place.
+pub fn import(
+    tool: Tool,
+    words: &[String],
+    seed: u64,
+    read: ReadFile,
+) -> Result<Import, yaml::Diagnostics> {
+    match tool {
+        Tool::Stress => stress::import(words, seed, read),
+        Tool::Nb => nb::import(words, read),
+        Tool::Ycsb => ycsb::import(words, seed, read),
+        Tool::Easy => easy::import(words, seed),
+    }
+}

@@ -13,7 +13,8 @@ use crate::sections::effective;
 use crate::sections::results::{
     comparison_table, interval_words, metric_name, multiplicity, ratio_words, verdict_words,
 };
-use crate::sections::setup::{differing_rows, flatten};
+use crate::flat::flatten;
+use crate::sections::setup::differing_rows;
 use crate::summary::{ALL, Point, bound_labels, place, points, variant_name};
 use crate::view::RunView;
 use analysis::{Comparison, Metric, TENFOLD};

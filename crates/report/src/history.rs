@@ -10,7 +10,7 @@ mod shown;
 pub use export::otava;
 pub use shown::{history, section};
 
-use crate::sections::setup::flatten;
+use crate::flat::flatten;
 use analysis::history::{Limits, RUNS_MIN, Shift, shifts};
 use measure::Known;
 use serde_json::{Value, json};

@@ -9,6 +9,7 @@
 mod compare;
 pub mod compat;
 mod figure;
+mod flat;
 mod history;
 mod html;
 mod json;

@@ -1,25 +1,15 @@
 //! The sides of a comparison: the variants of a study, or every combination of its matrix.
 
 use crate::check;
-use crate::format;
+use crate::format::sections;
 use crate::screen;
+use crate::settings::Axis;
 use std::collections::BTreeSet;
 use yaml::{Diagnostics, Node};
 
 /// More variants than this are a typing error rather than a question: at a minute each, a block of
 /// them takes more than an hour.
 pub const VARIANTS_MAX: usize = 64;
-
-/// An axis of a matrix: its name, and those of its values.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Axis {
-    /// Its name.
-    pub name: String,
-    /// The names of its values, the first of which the others are compared with.
-    pub values: Vec<String>,
-    /// All of it, as it would be written on one line.
-    pub text: String,
-}
 
 /// One side before it is resolved.
 #[derive(Debug, Default)]
@@ -185,7 +175,7 @@ fn removes<'p>(
     mine: &'p BTreeSet<String>,
     theirs: &'p BTreeSet<String>,
 ) -> Option<(&'p String, &'p String)> {
-    let key_of = |path: &str, group: &format::Exclusive| {
+    let key_of = |path: &str, group: &sections::Exclusive| {
         let rest = match group.path {
             "" => Some(path),
             above => path
@@ -199,7 +189,7 @@ fn removes<'p>(
         .iter()
         .flat_map(|one| theirs.iter().map(move |other| (one, other)));
     let mut excluding = pairs.filter(|(one, other)| {
-        format::EXCLUSIVE.iter().any(|group| {
+        sections::EXCLUSIVE.iter().any(|group| {
             let keys = [key_of(one, group), key_of(other, group)];
             matches!(keys, [Some(a), Some(b)] if a != b)
         })
@@ -218,7 +208,7 @@ fn clash(a: &str, b: &str) -> bool {
 
 /// The paths of all that a partial study sets; a mapping that is replaced whole is one.
 fn leaves(node: &Node, path: &str, out: &mut BTreeSet<String>) {
-    let whole = format::REPLACED_WHOLE.contains(&format::outside_phases(path));
+    let whole = sections::REPLACED_WHOLE.contains(&sections::outside_phases(path));
     let entries = node.entries().unwrap_or_default();
     if whole || entries.is_empty() {
         if !path.is_empty() {

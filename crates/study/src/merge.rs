@@ -5,13 +5,13 @@
 //! A variant, an axis of a matrix or one of its values that is set to `none` is left out, so that a
 //! scale may ask less.
 
-use crate::format;
+use crate::format::sections;
 use yaml::Place;
 use yaml::{Entry, Node, Raw};
 
 /// Lays `over` on `base`; `path` is where both stand, empty for the whole study.
 pub fn merge(base: &mut Node, over: &Node, path: &str) {
-    let path = format::outside_phases(path);
+    let path = sections::outside_phases(path);
     let (Raw::Map(base_entries), Raw::Map(over_entries)) = (&mut base.raw, &over.raw) else {
         // `verify:` with nothing below changes nothing.
         if !matches!(over.raw, Raw::Null) || !matches!(base.raw, Raw::Map(_)) {
@@ -19,7 +19,7 @@ pub fn merge(base: &mut Node, over: &Node, path: &str) {
         }
         return;
     };
-    if format::REPLACED_WHOLE.contains(&path) {
+    if sections::REPLACED_WHOLE.contains(&path) {
         *base = over.clone();
         return;
     }
@@ -54,7 +54,7 @@ fn is_left_out(path: &str, value: &Node) -> bool {
 }
 
 fn remove_excluded(entries: &mut Vec<Entry>, path: &str, key: &str) {
-    for group in format::EXCLUSIVE {
+    for group in sections::EXCLUSIVE {
         if group.path == path && group.keys.contains(&key) {
             entries.retain(|e| e.key == key || !group.keys.contains(&e.key.as_str()));
         }

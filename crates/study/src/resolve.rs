@@ -13,12 +13,13 @@ mod without_faults;
 use crate::check;
 use crate::grid;
 use crate::inputs::Inputs;
-use crate::matrix::{self, Axis, Side};
+use crate::matrix::{self, Side};
 use crate::merge::{merge, nested};
-use crate::published::Published;
 use crate::rules::{self, Subject};
 use crate::scale_up;
 use crate::screen;
+use crate::settings::Axis;
+use crate::settings::Published;
 use crate::settings::{
     Draft, Folder, Load, Overrides, PageCache, Phase, Probes, Reset, Sample, Settings, Settle,
     Study, Target, Variant, Warmup,

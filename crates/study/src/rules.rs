@@ -11,56 +11,18 @@ mod probes;
 mod procedure;
 mod repeat;
 pub(crate) mod statements;
+mod subject;
 pub(crate) mod trust;
 mod yaml;
 
+pub use subject::Subject;
+
 use crate::format;
-use crate::human;
-use crate::settings::Overrides;
 use crate::tree::Tree;
 use ::yaml::Node;
 use ::yaml::{Diagnostics, did_you_mean};
-use measure::clock::SECOND_NS;
 use measure::outcome::OUTCOMES;
-
-/// What a rule looks at.
-pub struct Subject<'a> {
-    /// The merged nodes: what was written, and where.
-    pub node: &'a Node,
-    /// The same, checked.
-    pub tree: &'a Tree,
-    /// Whether the target was replaced on the command line.
-    pub target_replaced: bool,
-    /// What the command line says, of files and of trust too.
-    pub overrides: &'a Overrides,
-}
-
-impl Subject<'_> {
-    fn count(&self, path: &str) -> Option<u64> {
-        self.tree.at(path)?.count()
-    }
-
-    fn text(&self, path: &str) -> Option<&str> {
-        self.tree.at(path)?.text()
-    }
-
-    fn bytes(&self, path: &str) -> Option<u64> {
-        self.tree.at(path)?.bytes()
-    }
-
-    fn has(&self, path: &str) -> bool {
-        self.tree.at(path).is_some()
-    }
-
-    fn wrote(&self, path: &str) -> bool {
-        self.node.at(path).is_some()
-    }
-
-    fn say(&self, path: &str, message: String, hint: Option<&str>, out: &mut Diagnostics) {
-        let place = &self.node.nearest(path).place;
-        out.add(place, message, hint.map(str::to_owned));
-    }
-}
+use subject::whole;
 
 /// Applies every rule.
 pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
@@ -91,20 +53,6 @@ fn whole_seconds(subject: &Subject<'_>, out: &mut Diagnostics) {
             whole(subject, path, tree, out);
         }
     }
-}
-
-/// A length of whole seconds.
-fn whole(subject: &Subject<'_>, path: &str, tree: &Tree, out: &mut Diagnostics) {
-    let length_ns = tree.duration_ns();
-    let Some(ns) = length_ns.filter(|ns| !ns.is_multiple_of(SECOND_NS)) else {
-        return;
-    };
-    let message = format!(
-        "`{path}` is {}; it must be whole seconds, since an interval is a second",
-        human::format_duration_ns(ns)
-    );
-    let longer = human::format_duration_ns(ns.div_ceil(SECOND_NS) * SECOND_NS);
-    subject.say(path, message, Some(&format!("write {longer}")), out);
 }
 
 /// An imported command line says itself how much is asked, of what, and for how long.

@@ -6,7 +6,7 @@
 
 use crate::grid::{beside, entry, entry_of, laid};
 use crate::merge::merge;
-use crate::settings::{Draft, Units};
+use crate::settings::Units;
 use yaml::{Diagnostics, Entry, Node, Place, Raw};
 
 /// Where it stands.
@@ -20,26 +20,6 @@ const TOPOLOGY: &str = "target.local.topology";
 const COUNT_MAX: usize = 32;
 /// The procedures that search for what is within a bound of their own.
 const SEARCHES: [&str; 3] = ["peak", "band", "latency_target"];
-
-/// What a study asks of it.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ScaleUp {
-    /// What the machine is cut into.
-    pub units: Option<Units>,
-    /// How many of them, by value of the axis.
-    pub counts: Vec<u32>,
-    /// Whether there is a node for each of them.
-    pub per_unit: bool,
-    /// Only what is done within this p99 counts, ms.
-    pub p99_bound_ms: Option<f64>,
-}
-
-impl Draft {
-    /// What a study's keys have said of it so far, to be said more.
-    pub(crate) fn scale_up(&mut self) -> &mut ScaleUp {
-        self.scale_up.get_or_insert_default()
-    }
-}
 
 /// The words for a node on each unit, by unit: one for each.
 const PER_UNIT: [(&str, Units); 4] = [

@@ -3,12 +3,15 @@
 //! Made of a checked [`Tree`] by the rows of the table in [`crate::format`]; what the table cannot
 //! say (settings that contradict each other) is judged in [`crate::rules`].
 
+mod axes;
 mod data;
 pub(crate) mod draft;
 mod faults;
+mod fill;
 mod guard;
 mod keyspace;
 mod probes;
+mod published;
 mod require;
 mod target;
 
@@ -18,17 +21,16 @@ pub use self::target::{
     Latency, LocalSpec, NullSpec, Placing, SecretSource, Smt, Target, TlsSpec, Topology, Units,
 };
 pub(crate) use self::target::{secret_kind, secret_of};
+pub use axes::{Axis, ScaleUp};
 pub use data::{Data, How, Load, PageCache, Reset, Settle};
 pub(crate) use faults::{FAULTS_MAX, FaultDraft, FaultWhere, Ground};
 pub use faults::{Fault, On};
 pub use guard::{Guard, GuardLimits, Guarded};
 pub use keyspace::{Keyspace, Replication};
 pub use probes::{Import, PERIOD_NS, Probes};
+pub use published::{Failure, Figure, Published, Ratio};
 pub use require::{Require, Untold, Where};
 
-use crate::matrix::Axis;
-use crate::published::Published;
-use crate::scale_up::ScaleUp;
 use crate::tree::Tree;
 use analysis::procedure::{Procedure, Role};
 use cluster::Allow;

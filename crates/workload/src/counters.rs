@@ -4,7 +4,7 @@
 //! The load stage adds 0, so that every counter is there. An addition is not idempotent: a further
 //! try is made only where the first one has certainly done nothing.
 
-use crate::compile::{self, Draft, OneTable};
+use crate::named::{self, Draft, OneTable};
 use crate::distribution::Sampler;
 use crate::generator::{Check, Operation};
 use crate::params::Params;
@@ -48,7 +48,7 @@ pub(crate) struct RowKey {
 /// Checks the parameters and builds the program.
 pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
     let spec = params.spec;
-    let rows = compile::rows(spec);
+    let rows = named::rows(spec);
     let amount_max = params.number("amount", 1, (1, AMOUNT_MAX));
     let takes_percent = params.number("takes_percent", 0, (0, 100));
     let distribution = params.rows_distribution("distribution", rows);
@@ -66,9 +66,9 @@ pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
         statements: vec![
             Statement {
                 idempotent: false,
-                ..compile::statement(&KINDS, 0, add, level)
+                ..named::statement(&KINDS, 0, add, level)
             },
-            compile::statement(&KINDS, 1, read, level),
+            named::statement(&KINDS, 1, read, level),
         ],
         rows,
         picks: Sampler::new(distribution, (0, rows - 1), Some(popular)),

@@ -24,7 +24,7 @@ mod verify;
 
 pub use checked::{Checked, Placed};
 
-use crate::compile;
+use crate::named;
 use crate::params::Params;
 use crate::program::Program;
 use crate::spec::{ParamValue, Spec};
@@ -167,7 +167,7 @@ impl<'a> File<'a, '_> {
             place = self.study_place("keyspace", stated);
             keyspace = stated.clone();
         }
-        if !compile::is_identifier(&keyspace) {
+        if !named::is_identifier(&keyspace) {
             let message = format!(
                 "keyspace \"{keyspace}\" is no name; it may have 1 to 48 letters, digits and \
                  underscores"
@@ -175,7 +175,7 @@ impl<'a> File<'a, '_> {
             self.say(&place, message);
         }
         let mut params = Params::new(self.spec);
-        let statements = compile::keyspace_statements(&mut params, &keyspace);
+        let statements = named::keyspace_statements(&mut params, &keyspace);
         for problem in params.problems {
             let place = self.study_place(&problem.path.join("."), "");
             self.out.add(&place, problem.message, problem.hint);

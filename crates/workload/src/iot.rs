@@ -9,7 +9,7 @@
 //! Write timestamps begin in 1970: whatever a run with present timestamps deleted or wrote hides
 //! them, so the table must be truncated before loading.
 
-use crate::compile::{self, Draft, OneTable, is_identifier};
+use crate::named::{self, Draft, OneTable, is_identifier};
 use crate::distribution::{Sampler, Shape, Written};
 use crate::generator::{Check, Operation};
 use crate::params::Params;
@@ -87,7 +87,7 @@ struct Reading<'a> {
 /// Checks the parameters and builds the program.
 pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
     let spec = params.spec;
-    let rows = compile::rows(spec);
+    let rows = named::rows(spec);
     let table = table(params);
     let window = params.number("expiry_minutes", 60, (1, EXPIRY_MINUTES_MAX));
     let name = params.text("table").unwrap_or("iot").to_owned();
@@ -123,9 +123,9 @@ pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
         create: create_table(&qualified, &compression, window),
         kinds: &KINDS,
         statements: vec![
-            compile::statement(&KINDS, 0, write, level),
-            compile::statement(&KINDS, 1, read, level),
-            compile::statement(&KINDS, 1, verify, level),
+            named::statement(&KINDS, 0, write, level),
+            named::statement(&KINDS, 1, read, level),
+            named::statement(&KINDS, 1, verify, level),
         ],
         rows,
         picks: Sampler::new(every_cycle, (0, u64::MAX - 1), None),

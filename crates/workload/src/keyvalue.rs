@@ -5,7 +5,7 @@
 //! of which many cycles take the same, so that no read can be judged. Here every write of a row
 //! writes the row's one value, and every read is verified. The number of keys is that of the rows.
 
-use crate::compile::{self, Draft, OneTable, is_identifier};
+use crate::named::{self, Draft, OneTable, is_identifier};
 use crate::decimal::Decimal;
 use crate::distribution::Sampler;
 use crate::generator::{Check, Operation};
@@ -49,7 +49,7 @@ pub(crate) struct RowKey {
 /// Checks the parameters and builds the program.
 pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
     let spec = params.spec;
-    let rows = compile::rows(spec);
+    let rows = named::rows(spec);
     let name = table_name(params, "keyvalue");
     let valuecount = params.number("valuecount", VALUECOUNT_DEFAULT, (1, VALUECOUNT_MAX));
     let distribution = params.rows_distribution("distribution", rows);
@@ -63,8 +63,8 @@ pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
         create: format!("CREATE TABLE IF NOT EXISTS {table} (key text PRIMARY KEY, value text)"),
         kinds: &KINDS,
         statements: vec![
-            compile::statement(&KINDS, 0, write, level),
-            compile::statement(&KINDS, 1, read, level),
+            named::statement(&KINDS, 0, write, level),
+            named::statement(&KINDS, 1, read, level),
         ],
         rows,
         picks: Sampler::new(distribution, (0, rows - 1), Some(popular)),

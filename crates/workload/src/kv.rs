@@ -16,7 +16,7 @@
 
 use std::cmp::Ordering;
 
-use crate::compile::{self, Draft, OneTable};
+use crate::named::{self, Draft, OneTable};
 use crate::distribution::{Sampler, Shape, Written};
 use crate::generator::{Check, Operation};
 use crate::params::Params;
@@ -83,7 +83,7 @@ struct Header {
 /// Checks the parameters and builds the program.
 pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
     let spec = params.spec;
-    let rows = compile::rows(spec);
+    let rows = named::rows(spec);
     let key_type = params.text("key_type").unwrap_or("text");
     if !["text", "bigint"].contains(&key_type) {
         let message = format!("key_type is \"{key_type}\"; it must be text or bigint");
@@ -99,7 +99,7 @@ pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
     let delete = format!("DELETE FROM {table} WHERE key = ?");
     for (kind, cql) in [&insert, &select, &insert, &delete].into_iter().enumerate() {
         let level = Consistency::LocalOne;
-        statements.push(compile::statement(&KINDS, kind as u8, cql.clone(), level));
+        statements.push(named::statement(&KINDS, kind as u8, cql.clone(), level));
     }
     statements[usize::from(DELETE)].deletes = true;
     let deletes = draft.weighs(usize::from(DELETE));

@@ -24,6 +24,7 @@ pub mod java;
 mod keyvalue;
 mod kv;
 pub mod mix;
+mod named;
 mod names;
 pub mod normal;
 mod params;
@@ -43,12 +44,13 @@ mod zipf;
 // For who brings a source of operations of his own.
 pub use source::{OperationEncoder, OperationSource};
 
-pub use compile::{compile, is_identifier};
+pub use compile::compile;
+pub use named::{Named, is_identifier};
 pub use expectation::{Definitions, Expectation, is_taken, table_of};
 pub use file::{Checked, Placed, check_file, compile_file};
 pub use generator::{Asked, Check, Generator, Operation};
 pub use hottest::hottest_token;
-pub use names::{Named, names};
+pub use names::names;
 pub use program::{BatchKind, Kind, Policy, Program, Schema, Stage, Statement};
 pub use sample::{Sample, sample};
 pub use spec::{ParamValue, Problem, Replication, Spec};

@@ -1,24 +1,8 @@
 //! The named workloads: what they are, their kinds and parameters. The source of error messages,
 //! did-you-mean hints and the generated reference.
 
+use crate::named::Named;
 use crate::{counters, iot, keyvalue, kv, registers, standard1, tabular};
-
-/// A named workload.
-#[derive(Clone, Copy, Debug)]
-pub struct Named {
-    /// What a study writes after `use:`.
-    pub name: &'static str,
-    /// What it is, in a sentence.
-    pub what: &'static str,
-    /// The keyspace when the study names none.
-    pub keyspace: &'static str,
-    /// The kinds of operation that a mix can weigh.
-    pub kinds: &'static [&'static str],
-    /// The mix when the study states none: weight per kind.
-    pub mix: &'static [(&'static str, f64)],
-    /// Parameters: name, default, meaning.
-    pub params: &'static [(&'static str, &'static str, &'static str)],
-}
 
 /// All named workloads.
 pub fn names() -> &'static [Named] {

@@ -5,7 +5,7 @@
 //! number that it asks for once in five times. The load stage gives every register the number 0,
 //! without a condition, before anybody looks.
 
-use crate::compile::{self, Draft, OneTable};
+use crate::named::{self, Draft, OneTable};
 use crate::distribution::Sampler;
 use crate::generator::{Asked, Check, Operation};
 use crate::params::Params;
@@ -50,12 +50,12 @@ pub(crate) struct RowKey {
 /// Checks the parameters and builds the program.
 pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
     let spec = params.spec;
-    let rows = compile::rows(spec);
+    let rows = named::rows(spec);
     let values = params.number("values", 5, (2, VALUES_MAX));
     let distribution = params.rows_distribution("distribution", rows);
     let popular = lane(spec.seed, lanes::POPULAR);
     let table = draft.qualified(TABLE);
-    let usual = |kind: u8, cql: String| compile::statement(&KINDS, kind, cql, Consistency::Quorum);
+    let usual = |kind: u8, cql: String| named::statement(&KINDS, kind, cql, Consistency::Quorum);
     let conditional = |kind: u8, cql: String| Statement {
         idempotent: false,
         conditional: true,

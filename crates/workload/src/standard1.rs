@@ -8,7 +8,7 @@
 //! Differences from the original's text: tables carry their keyspace, compression is switched
 //! off in the words of Cassandra 5, whose empty map means its default instead.
 
-use crate::compile::{self, Draft, OneTable};
+use crate::named::{self, Draft, OneTable};
 use crate::distribution::Sampler;
 use crate::generator::{Check, Operation};
 use crate::java::{Faster, Random};
@@ -107,7 +107,7 @@ fn create_table(table: &str, columns: u64) -> String {
 /// Checks the parameters and builds the program.
 pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
     let spec = params.spec;
-    let rows = compile::rows(spec);
+    let rows = named::rows(spec);
     let columns = params.number("columns", 5, (1, COLUMNS_MAX));
     let column_size = params.number("column_size", 34, (1, COLUMN_BYTES_MAX));
     let key_size = params.number("key_size", 10, (1, KEY_BYTES_MAX));
@@ -128,8 +128,8 @@ pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
         create: create_table(&table, columns),
         kinds: &KINDS,
         statements: vec![
-            compile::statement(&KINDS, 0, write, Consistency::LocalOne),
-            compile::statement(&KINDS, 1, read, Consistency::LocalOne),
+            named::statement(&KINDS, 0, write, Consistency::LocalOne),
+            named::statement(&KINDS, 1, read, Consistency::LocalOne),
         ],
         rows,
         picks: Sampler::new(distribution, (0, rows - 1), Some(popular)),

@@ -6,7 +6,7 @@
 //! every read is verified: the first rows of a partition, in the order of their text, must all be
 //! there. The number of partitions follows from the rows and `partsize`.
 
-use crate::compile::{self, Draft, OneTable};
+use crate::named::{self, Draft, OneTable};
 use crate::curve::UniformInt;
 use crate::decimal::{self, Decimal};
 use crate::distribution::Sampler;
@@ -62,7 +62,7 @@ pub(crate) struct RowKey {
 /// Checks the parameters and builds the program.
 pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
     let spec = params.spec;
-    let rows = compile::rows(spec);
+    let rows = named::rows(spec);
     let name = table_name(params, "tabular");
     let qualified = draft.qualified(&name);
     let table = Tabular {
@@ -83,9 +83,9 @@ pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
         ),
         kinds: &KINDS,
         statements: vec![
-            compile::statement(&KINDS, 0, write, level),
-            compile::statement(&KINDS, 1, read, level),
-            compile::statement(&KINDS, 1, verify, level),
+            named::statement(&KINDS, 0, write, level),
+            named::statement(&KINDS, 1, read, level),
+            named::statement(&KINDS, 1, verify, level),
         ],
         rows,
         picks: Sampler::new(distribution, (0, rows - 1), Some(popular)),

@@ -104,45 +104,6 @@ fn record(variant: &str, loads: &[Load]) -> CurveRecord {
     }
 }
 
-/// What the curves say, a sentence each. One that was refused says nothing here.
-pub fn sentences(curves: &[CurveRecord]) -> Vec<String> {
-    curves.iter().filter_map(sentence).collect()
-}
-
-fn sentence(curve: &CurveRecord) -> Option<String> {
-    let who = match curve.variant.as_str() {
-        "-" => "The target".to_owned(),
-        name => format!("“{name}”"),
-    };
-    let waits = significant(curve.sigma? * 100.0, 2);
-    let scales =
-        format!("{who} follows the Universal Scalability Law: {waits} % waits in line (σ)");
-    Some(match (&curve.peak, curve.without_peak) {
-        (Some(peak), _) => {
-            let least = peak.threads_ci95[0].map_or_else(String::new, whole);
-            let between = match peak.threads_ci95[1] {
-                Some(most) => format!("{least} to {}", whole(most)),
-                None => format!("{least} or more"),
-            };
-            format!(
-                "{scales}, and by its curve the most is {} op/s at {} in flight (95 %: {between}), \
-                 beyond which more in flight brings less.",
-                whole(peak.ops_per_s),
-                whole(peak.threads)
-            )
-        }
-        (None, Some(WithoutPeak::First)) => format!(
-            "{scales}, and by its curve throughput falls from the first load on: where it would be \
-             highest was not measured."
-        ),
-        (None, Some(WithoutPeak::Beyond)) => format!(
-            "{scales}; its peak would lie beyond twice the last load, further than a curve says \
-             anything."
-        ),
-        _ => format!("{scales}; κ cannot be told from 0, so no peak is predicted."),
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

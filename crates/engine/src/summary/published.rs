@@ -8,8 +8,8 @@ use store::record::{
     PointRecord, PublishedFailureRecord, PublishedFigureRecord, PublishedRatioRecord,
     PublishedRecord, QuantilesRecord, SearchRecord, TrialFinding,
 };
-use study::published::{Failure, Figure, Published, Ratio};
 use study::settings::Study;
+use study::settings::{Failure, Figure, Published, Ratio};
 
 /// Where a variant was measured, as far as ratios are of it.
 struct Place<'a> {

@@ -1,5 +1,6 @@
 //! What was run, on what, and how to run it again.
 
+use crate::flat::flatten;
 use crate::number;
 use crate::page::{Block, Cell, Column, Row, Section, Table, Tone};
 use crate::sections::{effective, requests};
@@ -84,45 +85,6 @@ fn resolved(view: &RunView) -> Vec<(String, String)> {
         map.retain(|key, _| key != "inputs");
     }
     flatten(&tree).into_iter().collect()
-}
-
-/// Dotted paths and values of a JSON tree: `target.local.nodes` → `1`.
-pub fn flatten(value: &Value) -> BTreeMap<String, String> {
-    let mut flat = BTreeMap::new();
-    flatten_into(value, String::new(), &mut flat);
-    flat
-}
-
-fn flatten_into(value: &Value, path: String, flat: &mut BTreeMap<String, String>) {
-    match value {
-        Value::Object(map) => {
-            for (key, value) in map {
-                let separator = if path.is_empty() { "" } else { "." };
-                flatten_into(value, format!("{path}{separator}{key}"), flat);
-            }
-        }
-        Value::Array(items) if items.iter().any(|i| i.is_object() || i.is_array()) => {
-            for (index, value) in items.iter().enumerate() {
-                flatten_into(value, format!("{path}[{index}]"), flat);
-            }
-        }
-        Value::Array(items) => {
-            let items: Vec<String> = items.iter().map(scalar).collect();
-            flat.insert(path, items.join(", "));
-        }
-        Value::Null if path.is_empty() => {}
-        value => {
-            flat.insert(path, scalar(value));
-        }
-    }
-}
-
-fn scalar(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Null => number::ABSENT.into(),
-        other => other.to_string(),
-    }
 }
 
 /// Settings in which variants differ, one column per variant; none with one variant.

@@ -2,59 +2,20 @@
 //!
 //! Long because it is one table.
 
-use super::{Field, Type};
+pub use row::LOCAL_NODES_MAX;
+
+use crate::format::field::{Field, Type};
 use crate::settings::draft::Series;
 use crate::settings::{
     Capacity, How, Load, PageCache, Priority, ROWS_UNLOADED, Reset, SAMPLED_NTH, Sample, Settle,
 };
-use cql::{Compression, Consistency};
+use cql::Compression;
 use imports::Tool;
+use row::{
+    DAY, LEVELS, PERIOD_MAX, PERIOD_MIN, RATE_MAX, READS, ROWS_MAX, S, SECTION, SERIAL,
+    THREADS_MAX, optional, required, with,
+};
 use std::time::Duration;
-
-const S: u64 = 1_000_000_000;
-const DAY: u64 = 86_400 * S;
-
-/// More threads than this need more stream ids than the connections of one client have.
-const THREADS_MAX: u64 = 1_000_000;
-/// Above any machine: a typing error rather than a rate.
-const RATE_MAX: u64 = 1_000_000_000;
-/// The most local nodes: more than this no machine of today carries, at a node's least memory.
-pub const LOCAL_NODES_MAX: u64 = 24;
-/// Shorter than 100 ms the looking itself would show in what is measured.
-const PERIOD_MIN: u64 = S / 10;
-const PERIOD_MAX: u64 = 3_600 * S;
-/// Rows that fit the 63 bits of a partition key's number.
-const ROWS_MAX: u64 = 1 << 62;
-
-/// Consistency levels at which rows may be read back.
-const READS: [Consistency; 9] = [
-    Consistency::One,
-    Consistency::Two,
-    Consistency::Three,
-    Consistency::Quorum,
-    Consistency::All,
-    Consistency::LocalQuorum,
-    Consistency::LocalOne,
-    Consistency::Serial,
-    Consistency::LocalSerial,
-];
-
-/// Consistency levels that an operation may ask for.
-const LEVELS: [Consistency; 9] = [
-    Consistency::Any,
-    Consistency::One,
-    Consistency::Two,
-    Consistency::Three,
-    Consistency::Quorum,
-    Consistency::All,
-    Consistency::LocalQuorum,
-    Consistency::EachQuorum,
-    Consistency::LocalOne,
-];
-const SERIAL: [Consistency; 2] = [Consistency::Serial, Consistency::LocalSerial];
-
-/// Keys and nothing else.
-const SECTION: Type = Type::Section(|_| {});
 
 /// One of some words, each with what it sets.
 macro_rules! choice {
@@ -88,38 +49,9 @@ mod guard;
 mod procedure;
 mod repeat;
 mod require;
+mod row;
 mod target;
 mod topology;
-
-const fn required(path: &'static str, typ: Type, what: &'static str) -> Field {
-    Field {
-        path,
-        typ,
-        required: true,
-        default: None,
-        what,
-    }
-}
-
-const fn optional(path: &'static str, typ: Type, what: &'static str) -> Field {
-    Field {
-        path,
-        typ,
-        required: false,
-        default: None,
-        what,
-    }
-}
-
-const fn with(path: &'static str, typ: Type, default: &'static str, what: &'static str) -> Field {
-    Field {
-        path,
-        typ,
-        required: false,
-        default: Some(default),
-        what,
-    }
-}
 
 /// The format.
 pub const FIELDS: [&[Field]; 11] = [

@@ -1,6 +1,6 @@
 //! The state of the data: how much can be loaded where, and what can bring it back.
 
-use super::Subject;
+use super::subject::Subject;
 use ::yaml::Diagnostics;
 
 /// Applies the rules.

@@ -1,6 +1,6 @@
 //! Faults: what they break must be there and ours, and they end within the measured window.
 
-use super::Subject;
+use super::subject::Subject;
 use crate::human;
 use crate::settings::draft::Kind;
 use crate::settings::{Draft, FAULTS_MAX, Fault, FaultDraft, FaultWhere, Ground};

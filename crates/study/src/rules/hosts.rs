@@ -1,6 +1,6 @@
 //! Local nodes and the hosts that they live on: numbers, racks, limits.
 
-use super::Subject;
+use super::subject::Subject;
 use crate::format;
 use crate::human;
 use crate::settings::Draft;

@@ -1,6 +1,6 @@
 //! Options of tables: names and values that CQL can take.
 
-use super::Subject;
+use super::subject::Subject;
 use crate::tree::Tree;
 use ::yaml::{Diagnostics, did_you_mean};
 

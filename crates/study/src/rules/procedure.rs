@@ -1,6 +1,6 @@
 //! Procedures: points that rise and end, bands, searches.
 
-use super::Subject;
+use super::subject::Subject;
 use crate::settings::{Draft, LADDER_POINTS_MAX};
 use crate::tree::Tree;
 use ::yaml::Diagnostics;
@@ -52,7 +52,7 @@ fn endurance(subject: &Subject<'_>, out: &mut Diagnostics) {
         .into_iter()
         .chain(beside.iter().map(|tree| ("beside", tree)))
     {
-        super::whole(subject, &format!("{path}.{key}"), tree, out);
+        super::subject::whole(subject, &format!("{path}.{key}"), tree, out);
     }
     let shortest = long.and_then(Tree::duration_ns).unwrap_or(u64::MAX);
     if beside

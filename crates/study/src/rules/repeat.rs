@@ -1,6 +1,6 @@
 //! Blocks that are added until the study is answered: who says how many, and what is answered.
 
-use super::Subject;
+use super::subject::Subject;
 use crate::screen;
 use crate::tree::Tree;
 use ::yaml::{Diagnostics, Node};

@@ -2,8 +2,8 @@
 //! person at the command line says otherwise. What stands on the command line is that person's own
 //! word; what stands in the study, or in the record of a run, may be a stranger's (decision 028).
 
-use super::Subject;
 use super::statements::is_foreign_class;
+use super::subject::Subject;
 use super::yaml::{Written, written};
 use crate::inputs;
 use crate::settings::{Fault, Overrides, SecretSource, Target, TlsSpec};

@@ -1,6 +1,6 @@
 //! `cassandra.yaml` of local nodes: what is cassay's, and so nobody's to set.
 
-use super::Subject;
+use super::subject::Subject;
 use crate::tree::Tree;
 use ::yaml::{Diagnostics, Node, Raw};
 use cluster::YamlRefusal;

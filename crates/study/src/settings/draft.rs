@@ -1,4 +1,4 @@
-//! A checked tree → settings, by the rows of the table: each type holds what its value does.
+//! What a study's keys have said so far → settings.
 //!
 //! What must hold: a tree without mistakes leaves nothing of a draft as it was made, but what a
 //! study may leave out. One with mistakes gives settings too, which nobody may run.
@@ -6,12 +6,9 @@
 use super::{
     AttachSpec, Capacity, Client, Data, FaultDraft, Guard, HostsSpec, Import, Imported,
     JolokiaAccess, Keyspace, LADDER_POINTS_MAX, Load, LocalSpec, NullSpec, Phase, Price, Primary,
-    PrimaryMetric, Probes, ROWS_UNLOADED, Repeat, Require, Settings, Target, TlsSpec, Verify,
-    Window, Workload, secret_of,
+    PrimaryMetric, Probes, ROWS_UNLOADED, Repeat, Require, ScaleUp, Settings, Target, TlsSpec,
+    Verify, Window, Workload,
 };
-use crate::format::{self, Type};
-use crate::scale_up::ScaleUp;
-use crate::tree::Tree;
 use analysis::procedure::{
     Band, Bound, Endurance, Fixed, Percentile, Point, Procedure, Search, Sweep, Until,
 };
@@ -151,82 +148,6 @@ impl Range {
 }
 
 impl Draft {
-    /// What a checked tree says.
-    pub(crate) fn of(tree: &Tree) -> Draft {
-        let mut draft = Draft::default();
-        draft.section(tree, "");
-        draft
-    }
-
-    fn section(&mut self, tree: &Tree, path: &str) {
-        for (key, field) in format::children(path) {
-            if let Some(value) = tree.get(key) {
-                self.take(value, field.path, &field.typ);
-            }
-        }
-    }
-
-    fn take(&mut self, tree: &Tree, path: &str, typ: &Type) {
-        match (typ, tree) {
-            (Type::Text(set) | Type::Name(set) | Type::CqlName(set), Tree::Text(text)) => {
-                set(self, text);
-            }
-            (Type::Count(.., set), Tree::Count(n))
-            | (Type::Duration(.., set), Tree::DurationNs(n))
-            | (Type::Bytes(.., set), Tree::Bytes(n))
-            | (Type::BitRate(.., set), Tree::BitRate(n)) => set(self, *n),
-            (Type::Number(.., set) | Type::Share(.., set), Tree::Number(n)) => set(self, *n),
-            (Type::Bool(set), Tree::Bool(on)) => set(self, *on),
-            (Type::Secret(set), Tree::Map(_)) => {
-                if let Some(secret) = secret_of(tree) {
-                    set(self, secret);
-                }
-            }
-            (Type::Level(levels, set), Tree::Text(text)) => {
-                if let Some(level) = levels.iter().find(|level| level.name() == text) {
-                    set(self, *level);
-                }
-            }
-            (Type::Fault(set), Tree::Text(name)) => {
-                if let Some(kind) = self.kind_of(name) {
-                    set(self, kind);
-                }
-            }
-            (Type::Choice(words), Tree::Text(text)) => {
-                if let Some((_, set)) = words.iter().find(|(word, _)| word == text) {
-                    set(self);
-                }
-            }
-            (Type::WordOr(words, other), _) => {
-                let word = words.iter().find(|(word, _)| tree.text() == Some(*word));
-                match word {
-                    Some((_, set)) => set(self),
-                    None => self.take(tree, path, other),
-                }
-            }
-            (Type::Either(_, mapping), Tree::Map(_)) => self.take(tree, path, mapping),
-            (Type::Either(scalar, _), _) => self.take(tree, path, scalar),
-            (Type::List(item), Tree::List(items)) => {
-                items.iter().for_each(|tree| self.take(tree, path, item));
-            }
-            (Type::Map(item), Tree::Map(entries)) => {
-                for (key, tree) in entries {
-                    self.key.clone_from(key);
-                    self.take(tree, path, item);
-                }
-                self.key.clear();
-            }
-            (Type::Any(set), _) => set(self, tree),
-            (Type::Section(set), Tree::Map(_)) => {
-                set(self);
-                self.section(tree, path);
-            }
-            // Variants, phases and scales were laid over the study before it was checked; what is
-            // not of its type is a mistake, and has been said.
-            _ => {}
-        }
-    }
-
     /// How often everything is measured, and which comparison that is for.
     pub(crate) fn repetition(&self) -> (Repeat, Primary) {
         let (mut repeat, mut primary) = (self.repeat, self.primary);
@@ -240,6 +161,10 @@ impl Draft {
 
     pub(crate) fn price(&mut self) -> &mut Price {
         self.price.get_or_insert_default()
+    }
+
+    pub(crate) fn scale_up(&mut self) -> &mut ScaleUp {
+        self.scale_up.get_or_insert_default()
     }
 
     pub(crate) fn capacity(&mut self) -> &mut Capacity {
@@ -391,7 +316,7 @@ impl Draft {
         }
     }
 
-    fn points(&self) -> Vec<Point> {
+    pub(super) fn points(&self) -> Vec<Point> {
         let mut points = self.points.clone();
         if let Some(range) = &self.range {
             let values = range.points(LADDER_POINTS_MAX).into_iter();
@@ -495,6 +420,3 @@ impl Draft {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

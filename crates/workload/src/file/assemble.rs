@@ -8,7 +8,7 @@ use super::sections::{Named, Tables};
 use super::source::{FileSource, Group, Part};
 use super::statement::{Context, Verb};
 use super::{File, KEYS, param_text};
-use crate::compile::ROWS_MAX;
+use crate::named::ROWS_MAX;
 use crate::distribution::{self, Sampler, Shape, Written};
 use crate::mix::Mix;
 use crate::program::{BatchKind, Choices, Kind, Program, Schema, Statement, lanes};

@@ -1,15 +1,11 @@
-//! The functions: a table of rows, each with a function's names and what it comes to with the
-//! arguments of a call.
-//!
-//! What must hold: what a function does stands in its row and nowhere else, so that none can be
-//! known and not done. The rows stand by subject, in the modules of [`TABLES`].
+//! What a function of a recipe is: a row with its names, and what it comes to with the arguments of
+//! a call.
 
 use std::sync::Arc;
 
 use super::recipe::{Call, Fault};
 use super::resolve::{Env, Recipe};
 use super::value::{Ty, Val};
-use super::{alias, arithmetic, collections, convert, drawn, lines, names, places, state, texts};
 use workload::virtdata::hash;
 
 /// The low 31 bits: how `int` flavours avoid negative numbers.
@@ -17,31 +13,17 @@ pub(super) const INT_MASK: i64 = 0x7FFF_FFFF;
 /// Most characters, bytes or elements of a value: 64 Mi, as of a row of cassandra-stress.
 const COUNT_MAX: i64 = 64 << 20;
 
-/// All functions.
-pub(super) const TABLES: [&[Row]; 10] = [
-    arithmetic::ROWS,
-    convert::ROWS,
-    texts::ROWS,
-    collections::ROWS,
-    drawn::ROWS,
-    alias::ROWS,
-    lines::ROWS,
-    places::ROWS,
-    state::SAVES,
-    state::LOADS,
-];
-
 /// A function.
 pub(super) struct Row {
     pub(super) names: &'static [&'static str],
-    make: Make,
+    pub(super) make: Make,
 }
 
 /// The flavours of a call; None: the function does not take these arguments.
 pub(super) type Found = Option<Vec<Variant>>;
 
 /// What makes the flavours of a call.
-enum Make {
+pub(super) enum Make {
     /// Of the arguments alone.
     Of(fn(&[Given]) -> Found),
     /// Such as reads files, notes what is done otherwise, or has mistakes of its own.
@@ -240,24 +222,6 @@ impl Given {
     }
 }
 
-/// The flavours of a call that fit its arguments; perhaps none.
-pub(super) fn variants(call: &Call, given: &[Given], env: &mut Env) -> Result<Vec<Variant>, Fault> {
-    let mut rows = TABLES.into_iter().flatten();
-    let row = rows.find(|row| row.names.contains(&call.name.as_str()));
-    let found = match row.ok_or_else(|| names::unknown(call))?.make {
-        Make::Of(make) => make(given),
-        Make::Asking(make) => make(call, given, env)?,
-    };
-    found.filter(|found| !found.is_empty()).ok_or_else(|| {
-        let message = format!(
-            "{} does not take these {} arguments",
-            call.name,
-            given.len()
-        );
-        Fault::new(message, call.at)
-    })
-}
-
 pub(super) fn flavour(input: Ty, output: Ty, step: Step) -> Variant {
     Variant {
         input,
@@ -324,19 +288,4 @@ pub(super) fn weights<T>(
         *weight = sum;
     }
     Some(read.into())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A second row of a name would never be asked.
-    #[test]
-    fn every_function_stands_in_one_row_and_is_not_refused_too() {
-        let mut seen = std::collections::BTreeSet::new();
-        for name in TABLES.into_iter().flatten().flat_map(|row| row.names) {
-            assert!(seen.insert(*name), "{name} stands twice");
-            assert!(names::refused(name).is_none(), "{name}");
-        }
-    }
 }

@@ -16,6 +16,7 @@ mod places;
 pub(crate) mod recipe;
 pub(crate) mod resolve;
 mod state;
+mod tables;
 mod texts;
 pub(crate) mod value;
 

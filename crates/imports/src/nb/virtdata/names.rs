@@ -1,6 +1,6 @@
 //! Why some of NoSQLBench's functions are not here.
 
-use super::functions::TABLES;
+use super::tables::TABLES;
 use super::recipe::{Call, Fault};
 
 /// Functions that cannot be here, and why.

@@ -1,8 +1,8 @@
 //! The choice among the flavours of a recipe's functions, as virtdata chooses: what the next
 //! function takes decides first, the order of preference last.
 
-use super::convert;
-use super::functions::{self, Given, Step, Variant};
+use super::{convert, tables};
+use super::functions::{Given, Step, Variant};
 use super::recipe::{Arg, Call, Fault, parse};
 use super::state::Uses;
 use super::value::{Ty, Val};
@@ -118,7 +118,7 @@ fn candidates(call: &Call, env: &mut Env) -> Result<Vec<Variant>, Fault> {
         }),
     };
     let (input, output) = (type_of(&call.input)?, type_of(&call.output)?);
-    let mut variants = functions::variants(call, &given, env)?;
+    let mut variants = tables::variants(call, &given, env)?;
     variants.retain(|variant| {
         input.is_none_or(|ty| variant.input == ty || variant.input == Ty::Object)
             && output.is_none_or(|ty| variant.output == ty || ty == Ty::Object)

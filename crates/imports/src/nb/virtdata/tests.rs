@@ -1,6 +1,7 @@
 //! What every function gives, flavour by flavour, compared with what is checked in.
 
-use super::functions::{self, Given, TABLES};
+use super::functions::{self, Given};
+use super::tables::{self, TABLES};
 use super::recipe::{Arg, Call, parse};
 use super::resolve::{Env, Recipe};
 use super::value::Val;
@@ -68,7 +69,7 @@ fn given(arg: &Arg, env: &mut Env) -> Given {
 
 fn variants(call: &Call, env: &mut Env) -> Vec<functions::Variant> {
     let given: Vec<Given> = call.args.iter().map(|arg| given(arg, env)).collect();
-    functions::variants(call, &given, env).unwrap_or_else(|fault| panic!("{call:?}: {fault:?}"))
+    tables::variants(call, &given, env).unwrap_or_else(|fault| panic!("{call:?}: {fault:?}"))
 }
 
 /// What every flavour of every function gives, a line each.

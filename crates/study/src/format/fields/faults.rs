@@ -1,7 +1,7 @@
 //! What is broken on purpose.
 
-use super::{DAY, LOCAL_NODES_MAX, S, SECTION, optional, required, with};
-use crate::format::{Field, Type};
+use super::row::{DAY, LOCAL_NODES_MAX, S, SECTION, optional, required, with};
+use crate::format::field::{Field, Type};
 use crate::settings::{FaultDraft, FaultWhere};
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! The rows of `guard`: when load is ended because of what it does to a cluster that others use.
 
-use super::{S, optional, with};
-use crate::format::{Field, Type};
+use super::row::{S, optional, with};
+use crate::format::field::{Field, Type};
 use crate::settings::Guarded;
 
 /// A rise of an hour is a study of its own.

@@ -1,7 +1,7 @@
 //! The rows of the procedures.
 
-use super::{DAY, LEVELS, RATE_MAX, S, SECTION, THREADS_MAX, optional, required, with};
-use crate::format::{Field, Type};
+use super::row::{DAY, LEVELS, RATE_MAX, S, SECTION, THREADS_MAX, optional, required, with};
+use crate::format::field::{Field, Type};
 use crate::settings::draft::{Draft, Range};
 use crate::settings::{Load, Units};
 use crate::tree::Tree;

@@ -1,7 +1,7 @@
 //! The rows of repetitions, and of the comparison that the question is about.
 
-use super::{RATE_MAX, SECTION, optional, with};
-use crate::format::{Field, Type};
+use super::row::{RATE_MAX, SECTION, optional, with};
+use crate::format::field::{Field, Type};
 use crate::settings::PrimaryMetric;
 use analysis::sequential::{BLOCKS_LEAST, BLOCKS_MOST};
 

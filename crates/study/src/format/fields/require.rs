@@ -1,7 +1,7 @@
 //! The rows of `require`: what is required of a variant.
 
-use super::super::{Field, Type};
-use super::{RATE_MAX, SECTION, optional, with};
+use super::row::{RATE_MAX, SECTION, optional, with};
+use crate::format::field::{Field, Type};
 use crate::settings::{Untold, Where};
 
 /// A latency of an hour is no latency any more.

@@ -1,7 +1,7 @@
 //! The rows of the system under test.
 
-use super::{DAY, LOCAL_NODES_MAX, RATE_MAX, S, SECTION, optional, required, with};
-use crate::format::{Field, Type};
+use super::row::{DAY, LOCAL_NODES_MAX, RATE_MAX, S, SECTION, optional, required, with};
+use crate::format::field::{Field, Type};
 use crate::settings::draft::Kind;
 use crate::settings::{Authentication, Collector, Isolation, JolokiaAccess, Latency, TlsSpec};
 use cql::response::ErrorCode;

@@ -1,8 +1,8 @@
 //! The rows of where local nodes run on their machine.
 
-use super::optional;
-use super::with;
-use crate::format::{Field, Type};
+use super::row::optional;
+use super::row::with;
+use crate::format::field::{Field, Type};
 use crate::settings::{Placing, Smt, Units};
 
 /// A part of which only one half is said so far; the rules want both.

@@ -3,7 +3,7 @@
 //! Where two axes interact, what one does on average over the other is true of no
 //! configuration. So that they do is said first, with what each does where the other stands.
 
-use super::super::answer::{metric_words, where_words};
+use crate::place::{metric_words, where_words};
 use analysis::effects::Interaction;
 use measure::number::significant;
 use store::record::{

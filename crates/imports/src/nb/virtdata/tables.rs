@@ -1,0 +1,56 @@
+//! All functions, by subject, and the one that a call means.
+//!
+//! What must hold: what a function does stands in its row and nowhere else, so that none can be
+//! known and not done.
+
+use super::functions::{Given, Make, Row, Variant};
+use super::recipe::{Call, Fault};
+use super::resolve::Env;
+use super::{alias, arithmetic, collections, convert, drawn, lines, names, places, state, texts};
+
+/// All functions.
+pub(super) const TABLES: [&[Row]; 10] = [
+    arithmetic::ROWS,
+    convert::ROWS,
+    texts::ROWS,
+    collections::ROWS,
+    drawn::ROWS,
+    alias::ROWS,
+    lines::ROWS,
+    places::ROWS,
+    state::SAVES,
+    state::LOADS,
+];
+
+/// The flavours of a call that fit its arguments; perhaps none.
+pub(super) fn variants(call: &Call, given: &[Given], env: &mut Env) -> Result<Vec<Variant>, Fault> {
+    let mut rows = TABLES.into_iter().flatten();
+    let row = rows.find(|row| row.names.contains(&call.name.as_str()));
+    let found = match row.ok_or_else(|| names::unknown(call))?.make {
+        Make::Of(make) => make(given),
+        Make::Asking(make) => make(call, given, env)?,
+    };
+    found.filter(|found| !found.is_empty()).ok_or_else(|| {
+        let message = format!(
+            "{} does not take these {} arguments",
+            call.name,
+            given.len()
+        );
+        Fault::new(message, call.at)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A second row of a name would never be asked.
+    #[test]
+    fn every_function_stands_in_one_row_and_is_not_refused_too() {
+        let mut seen = std::collections::BTreeSet::new();
+        for name in TABLES.into_iter().flatten().flat_map(|row| row.names) {
+            assert!(seen.insert(*name), "{name} stands twice");
+            assert!(names::refused(name).is_none(), "{name}");
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! What holds of keys together: which exclude each other, which a variant or a phase may have.
+
+/// Keys that are looked for at the top, and where they stand.
+pub const ELSEWHERE: &[(&str, &str)] = &[
+    ("topology", "target.local.topology"),
+    ("scale_up", "procedure.scale_up"),
+];
+
+/// Sections that a variant may change.
+pub const VARIANT_SECTIONS: &[&str] = &[
+    "target",
+    "keyspace",
+    "workload",
+    "data",
+    "procedure",
+    "faults",
+    "window",
+    "client",
+    "verify",
+    "probes",
+    "phases",
+    "require",
+    "guard",
+    "price_per_hour",
+];
+
+/// What a phase may have of its own: settings that a restart of the nodes brings about, and options
+/// of tables. All else would be another cluster, or other data.
+pub const PHASE_PATHS: &[&str] = &[
+    "target.local.heap",
+    "target.local.gc",
+    "target.local.jvm",
+    "target.local.yaml",
+    "target.local.host",
+    "keyspace.compaction",
+    "keyspace.compression",
+    "keyspace.options",
+];
+
+/// Where phases stand: a path below one of these is merged as the path behind it.
+pub const PHASES: &[&str] = &["phases.load", "phases.measure"];
+
+/// Keys that exclude each other.
+#[derive(Clone, Copy, Debug)]
+pub struct Exclusive {
+    /// Path of the mapping.
+    pub path: &'static str,
+    /// Its keys of which at most one may stand there.
+    pub keys: &'static [&'static str],
+    /// Whether one must.
+    pub needed: bool,
+}
+
+const fn one_of(path: &'static str, keys: &'static [&'static str]) -> Exclusive {
+    Exclusive {
+        path,
+        keys,
+        needed: true,
+    }
+}
+
+/// Keys that exclude each other. An override that sets one of them removes the others.
+pub const EXCLUSIVE: &[Exclusive] = &[
+    one_of("target", &["local", "attach", "null"]),
+    one_of("target.null.latency", &["fixed", "exponential", "uniform"]),
+    one_of("workload", &["use", "file", "stress", "nb", "ycsb", "easy"]),
+    one_of(
+        "procedure",
+        &[
+            "sweep",
+            "peak",
+            "band",
+            "latency_target",
+            "endurance",
+            "grid",
+            "fixed",
+        ],
+    ),
+    one_of("procedure.sweep", &["threads", "rate"]),
+    one_of("procedure.sweep.threads", &["step", "factor"]),
+    one_of("procedure.sweep.rate", &["step", "factor"]),
+    one_of("procedure.fixed", &["threads", "rate"]),
+    one_of("procedure.grid", &["threads", "rate"]),
+    one_of("procedure.endurance", &["threads", "rate"]),
+    one_of("procedure.peak", &["rate", "threads"]),
+    one_of("procedure.peak", &["p50_ms", "p95_ms", "p99_ms", "p999_ms"]),
+    one_of(
+        "procedure.latency_target",
+        &["p50_ms", "p95_ms", "p99_ms", "p999_ms"],
+    ),
+    one_of("data.load", &["operations", "bytes_per_node", "fraction"]),
+    one_of("probes.import", &["esxtop", "prometheus"]),
+    Exclusive {
+        path: "faults.where",
+        keys: &["node", "host", "hosts", "role"],
+        needed: false,
+    },
+    Exclusive {
+        path: "faults",
+        keys: &["for", "until"],
+        needed: false,
+    },
+    Exclusive {
+        path: "data",
+        keys: &["load", "present"],
+        needed: false,
+    },
+    Exclusive {
+        path: "",
+        keys: &["variants", "matrix", "screen"],
+        needed: false,
+    },
+];
+
+/// Mappings that an override replaces whole: a mix of `{write: 1}` over `{write: 9, read: 1}`
+/// means writes only.
+pub const REPLACED_WHOLE: &[&str] = &[
+    "workload.mix",
+    "workload.consistency",
+    "workload.serial_consistency",
+    "workload.timeout",
+    "workload.retries",
+    "workload.speculate_after",
+    "workload.idempotent",
+    "workload.page_size",
+    "workload.timestamps",
+    "keyspace.replication",
+    "keyspace.compaction",
+    "keyspace.compression",
+    "target.null.errors",
+    "target.attach.password",
+    "target.attach.jolokia.password",
+];
+
+/// A path as it is outside of phases: `phases.load.keyspace.name` is `keyspace.name`.
+pub fn outside_phases(path: &str) -> &str {
+    let behind = |phase: &&str| path.strip_prefix(*phase)?.strip_prefix('.');
+    PHASES.iter().find_map(behind).unwrap_or(path)
+}

@@ -1,0 +1,248 @@
+//! What a comparison of two variants says, and what it leaves open.
+
+use crate::place::{metric_words, point_words, where_words};
+use analysis::TENFOLD;
+use analysis::compare::BLOCKS_TO_SETTLE_MAX;
+use analysis::sequential::too_few_blocks;
+use measure::number::significant;
+use std::collections::BTreeMap;
+use store::record::{
+    Bound, ComparisonRecord, Finding, LooksHow, LooksRecord, MultiplicityRecord, PEAK, RobustRecord,
+};
+
+pub fn sentence(comparison: &ComparisonRecord) -> String {
+    let ComparisonRecord {
+        baseline,
+        contender,
+        ..
+    } = comparison;
+    let at = where_words(&comparison.metric, &comparison.point);
+    let change = change_words(comparison);
+    let says = match comparison.verdict {
+        Finding::Inconclusive => "against",
+        Finding::Equivalent => "equivalent to",
+        Finding::Faster | Finding::Slower | Finding::LooksDifferent => "beside",
+    };
+    let primary = if comparison.primary { " (primary)" } else { "" };
+    format!(
+        "{at}, “{contender}” {says} “{baseline}”: {change}{primary}{}.",
+        undecided(comparison)
+    )
+}
+
+/// `+5.1 % throughput (95 %: +3.9 to +6.3 %)`.
+pub fn change_words(comparison: &ComparisonRecord) -> String {
+    let bound = bound_words(comparison);
+    let percent = |ratio: f64| format!("{:+.1}", (ratio - 1.0) * 100.0);
+    let interval = match (comparison.ci95, comparison.ci95_end) {
+        (Some([low, high]), _) => format!(" (95 %: {} to {} %)", percent(low), percent(high)),
+        (None, Some(end)) => format!(" (95 %: {bound}{} %)", percent(end)),
+        (None, None) => " (one block: without an interval)".to_owned(),
+    };
+    let metric = metric_words(&comparison.metric);
+    format!("{bound}{} % {metric}{interval}", percent(comparison.ratio))
+}
+
+/// `at least `, `at most `: what stands before a ratio that is a bound.
+fn bound_words(comparison: &ComparisonRecord) -> String {
+    comparison.bound.map_or_else(String::new, Bound::before)
+}
+
+/// What cannot be compared, since nobody knows how large it is on either side.
+pub fn incomparable(untold: &Untold) -> String {
+    let Untold {
+        baseline,
+        contender,
+        place,
+        metric,
+    } = untold;
+    format!(
+        "{}, “{contender}” and “{baseline}” cannot be compared by {}: on both sides it is only \
+         a lower bound, since {}.",
+        where_words(metric, place),
+        metric_words(metric),
+        match *metric {
+            PEAK => "the searches ended before it was too much for the target",
+            _ => "operations were given up or never sent",
+        }
+    )
+}
+
+/// What a verdict that is not decided leaves open.
+fn undecided(comparison: &ComparisonRecord) -> String {
+    let percent = |share: f64| format!("{} %", significant(share * 100.0, 3));
+    let mut parts = Vec::new();
+    if let Some(between) = comparison.between_runs {
+        parts.push(format!(
+            "not interleaved, so the interval allows for {} from run to run",
+            percent(between)
+        ));
+    }
+    match comparison.verdict {
+        Finding::Inconclusive => {
+            parts.insert(0, "inconclusive".to_owned());
+            let looks = comparison.looks_in();
+            parts.push(
+                match too_few_blocks(comparison.blocks, comparison.blocks_planned, looks) {
+                    true => format!(
+                        "only {} of {} blocks have two trials that may be used, and those were not \
+                     chosen by chance",
+                        comparison.blocks, comparison.blocks_planned
+                    ),
+                    false => could_see(comparison, &percent),
+                },
+            );
+            if (comparison.ci95).is_some_and(|[low, high]| low > 1.0 || high < 1.0) {
+                // An interval beside 1 is not enough.
+                parts.insert(
+                    1,
+                    format!(
+                        "the interval leaves out 0, but a difference is called at {:.0} %, after \
+                         an adjustment for the number of comparisons",
+                        (1.0 - analysis::DIFFERENCE_LEVEL) * 100.0
+                    ),
+                );
+            }
+        }
+        Finding::LooksDifferent => parts.insert(0, "looks different".to_owned()),
+        Finding::Faster | Finding::Slower | Finding::Equivalent => return String::new(),
+    }
+    format!(": {}", parts.join("; "))
+}
+
+fn could_see(comparison: &ComparisonRecord, percent: &dyn Fn(f64) -> String) -> String {
+    let cut_off = match comparison.bound {
+        Some(Bound::AtLeast) => Some(&comparison.contender),
+        Some(Bound::AtMost) => Some(&comparison.baseline),
+        None => None,
+    };
+    if let Some(variant) = cut_off.filter(|_| comparison.metric == PEAK) {
+        return format!(
+            "that of “{variant}” is only a lower bound, since a search ended before it was too \
+             much for the target, and could decide it in one direction only"
+        );
+    }
+    if let Some(variant) = cut_off {
+        return format!(
+            "that of “{variant}” is only a lower bound, since operations were given up or never \
+             sent, and could decide it in one direction only"
+        );
+    }
+    let Some(share) = comparison.could_see else {
+        if let Some(looks) = comparison.looks.as_ref().filter(|_| comparison.blocks > 1) {
+            return too_early(looks, comparison.blocks);
+        }
+        return "one block shows no spread, so five (`repeat.blocks: 5`) are the least to begin with"
+            .to_owned();
+    };
+    let saw = match share < TENFOLD {
+        true => format!("a difference of {} would have been seen", percent(share)),
+        false => "not even a tenfold difference would have been seen".to_owned(),
+    };
+    match (comparison.blocks_to_settle, comparison.between_runs) {
+        (_, Some(_)) => format!("{saw}; `repeat.order: interleaved` sees less"),
+        (Some(blocks), None) => format!("{saw}, and {blocks} blocks would settle it"),
+        (None, None) => format!(
+            "{saw}, and not even {BLOCKS_TO_SETTLE_MAX} blocks would settle it at this spread"
+        ),
+    }
+}
+
+pub fn multiplicity(many: &MultiplicityRecord) -> String {
+    // Two digits say all that a number of chance findings has to.
+    let few = |count: f64| {
+        let text = format!("{count:.2}");
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    };
+    format!(
+        "Of {} comparisons, {} would be called different by chance one by one; adjusted for their \
+         number (Holm's method; {} primary), at most {}.",
+        many.comparisons,
+        few(many.false_findings_one_by_one),
+        many.primary,
+        few(many.false_findings_expected)
+    )
+}
+
+/// What a study that goes on until it is answered has found, for who reads one sentence; none of
+/// another comparison.
+pub fn answered(comparison: &ComparisonRecord) -> Option<String> {
+    let looks = comparison.looks.as_ref().filter(|_| comparison.primary)?;
+    let (contender, baseline) = (&comparison.contender, &comparison.baseline);
+    let percent = |ratio: f64| format!("{:+.1}", (ratio - 1.0) * 100.0);
+    let bound = comparison.bound.map_or_else(String::new, Bound::before);
+    let over = "95 %, over all looks";
+    let interval = match (comparison.ci95, comparison.ci95_end) {
+        (Some([low, high]), _) => format!(" ({over}: {} to {} %)", percent(low), percent(high)),
+        (None, Some(end)) => format!(" ({over}: {bound}{} %)", percent(end)),
+        (None, None) => String::new(),
+    };
+    let place = place(comparison);
+    let number = format!(
+        "{bound}{} % {}{place}{interval}",
+        percent(comparison.ratio),
+        metric_words(&comparison.metric)
+    );
+    let says = match comparison.verdict {
+        Finding::Faster | Finding::Slower => {
+            format!("“{contender}” is {} than “{baseline}”", comparison.verdict)
+        }
+        Finding::Equivalent => format!("“{contender}” and “{baseline}” are equivalent"),
+        _ => format!("Whether “{contender}” and “{baseline}” differ is not answered"),
+    };
+    let whenever = match looks.how {
+        LooksHow::Anytime => ", so the interval is one that holds whenever anybody looks",
+        _ => "",
+    };
+    let ended = &looks.ended;
+    let left_open = undecided(comparison);
+    Some(format!("{says}: {number}; {ended}{whenever}{left_open}."))
+}
+
+/// ` at 8 threads`; nothing of searches, which are compared by what they have found.
+fn place(comparison: &ComparisonRecord) -> String {
+    match comparison.point.is_empty() {
+        true => String::new(),
+        false => format!(" at {}", point_words(&comparison.point)),
+    }
+}
+
+/// What stands beside a ratio of which one block differs.
+pub fn robust(comparison: &ComparisonRecord) -> Option<String> {
+    let RobustRecord {
+        block,
+        z,
+        ratio,
+        interval: [low, high],
+        covers,
+    } = comparison.robust.as_ref()?;
+    let percent = |ratio: f64| format!("{:+.1}", (ratio - 1.0) * 100.0);
+    Some(format!(
+        "One block differs from the others ({} of “{}” against “{}”{}: block {block}, by {} \
+         deviations); without its weight the ratio is {} ({} %; {} % interval: {} to {} %). It \
+         counts all the same, since nothing is wrong with its trials.",
+        metric_words(&comparison.metric),
+        comparison.contender,
+        comparison.baseline,
+        place(comparison),
+        significant(z.abs(), 2),
+        significant(*ratio, 3),
+        percent(*ratio),
+        significant(covers * 100.0, 3),
+        percent(*low),
+        percent(*high)
+    ))
+}
+
+/// Why a comparison of several blocks has no interval yet.
+fn too_early(looks: &LooksRecord, pairs: usize) -> String {
+    match looks.how {
+        LooksHow::Anytime => {
+            format!("{pairs} pairs are too few for an interval that holds at any time")
+        }
+        _ => format!(
+            "{pairs} pairs are fewer than the {} of the first look",
+            looks.min
+        ),
+    }
+}

@@ -1,0 +1,119 @@
+//! What a ladder of loads came to: the best of it, and where more load stopped paying.
+
+use crate::place::point_words;
+use analysis::sweep::{Knee, Reading};
+use measure::number::{significant, whole};
+use store::record::PointRecord;
+
+/// What a variant reached, and where it stopped getting better; none if nothing may be believed.
+pub fn best(
+    variant: &str,
+    points: &[&PointRecord],
+    sweep: &Reading,
+    bound_ms: Option<f64>,
+) -> Option<String> {
+    let who = match variant {
+        "-" => "The target".to_owned(),
+        name => format!("“{name}”"),
+    };
+    let best = sweep.best_within_bound.or(sweep.best)?;
+    let point = points[best];
+    let mut sentence = format!("{who} did {} op/s{}", whole(point.ops_per_s), error(point));
+    sentence += &format!(" at {}", point_words(&point.point));
+    let p99_ms = point.latency_ms.p99;
+    if point.latency_ms.count > 0 || p99_ms.least() > 0.0 {
+        let (sign, p99) = (p99_ms.sign(), significant(p99_ms.least(), 3));
+        sentence += &format!(", with a p99 of {sign}{p99} ms");
+    }
+    if let Some(bound) = bound_ms {
+        sentence += &within_bound(points, sweep, bound);
+    }
+    Some(sentence + &end_of_ladder(points, sweep, best) + ".")
+}
+
+/// Who has nothing to show: one sentence for all of them.
+pub fn unbelieved(variants: &[&str]) -> Option<String> {
+    Some(match variants {
+        [] => return None,
+        ["-"] => "The target has no trial that may be believed.".to_owned(),
+        [one] => format!("“{one}” has no trial that may be believed."),
+        [one, other] => format!("“{one}” and “{other}” have no trial that may be believed."),
+        [one, .., last] => format!(
+            "“{one}” to “{last}”, {} variants, have no trial that may be believed.",
+            variants.len()
+        ),
+    })
+}
+
+/// The error of a throughput, and what it rests on: ` (± 1.2 %, mean of 3 blocks)`.
+fn error(point: &PointRecord) -> String {
+    let half = point.ops_per_s_ci95.map(|[low, high]| (high - low) / 2.0);
+    let share = half.map(|half| half / point.ops_per_s * 100.0);
+    let share = share.filter(|share| share.is_finite() && *share > 0.0);
+    let parts = [
+        share.map(|share| format!("± {} %", significant(share, 3))),
+        (point.blocks > 1).then(|| format!("mean of {} blocks", point.blocks)),
+        (share.is_some() && point.short_window).then(|| "short window".to_owned()),
+        (share.is_some() && point.few_incidents).then(|| "few incidents".to_owned()),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    match parts.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", parts.join(", ")),
+    }
+}
+
+/// Where p99 stayed within a bound, as far as that can be told.
+fn within_bound(points: &[&PointRecord], sweep: &Reading, bound_ms: f64) -> String {
+    let untold = sweep.untold_within_bound.map(|at| {
+        let (p99_ms, ops) = (points[at].latency_ms.p99, points[at].ops_per_s);
+        format!(
+            "whether {} ({} op/s) did cannot be told, since its p99 is only known to be at \
+             least {} ms",
+            point_words(&points[at].point),
+            whole(ops),
+            significant(p99_ms.least(), 3)
+        )
+    });
+    match (sweep.best_within_bound, untold) {
+        (Some(_), None) => format!(", the most within {bound_ms} ms"),
+        (Some(_), Some(untold)) => {
+            format!(", the most of which it is known that it stayed within {bound_ms} ms; {untold}")
+        }
+        (None, None) => format!("; no point stayed within {bound_ms} ms"),
+        (None, Some(untold)) => {
+            format!("; no point is known to have stayed within {bound_ms} ms: {untold}")
+        }
+    }
+}
+
+fn end_of_ladder(points: &[&PointRecord], sweep: &Reading, best: usize) -> String {
+    let name = |at: usize| point_words(&points[at].point);
+    if let Some(from) = sweep.saturated_from {
+        let most = points[from..].iter().map(|point| point.ops_per_s);
+        let most = whole(most.fold(0.0, f64::max));
+        return format!(
+            "; from {} on it did not keep up, and did {most} op/s at most",
+            name(from)
+        );
+    }
+    match sweep.knee {
+        Knee::At(knee) if knee != best => {
+            format!(
+                "; beyond {} more load brought only more latency",
+                name(knee)
+            )
+        }
+        Knee::At(_) => String::new(),
+        Knee::Growing => {
+            "; throughput still grew at the end, so the peak may lie beyond".to_owned()
+        }
+        Knee::Untold if sweep.best_is_last && points.len() > 1 => {
+            "; the peak may lie beyond this, the highest load offered".to_owned()
+        }
+        Knee::Untold if points.len() > 2 => {
+            "; where more load stops paying cannot be told from these points".to_owned()
+        }
+        Knee::Untold => String::new(),
+    }
+}

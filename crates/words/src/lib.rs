@@ -1,0 +1,16 @@
+//! The only crate that knows how what was found is said: sentences from the records of findings,
+//! one file per subject.
+
+pub mod comparison;
+pub mod curve;
+pub mod effects;
+pub mod endurance;
+pub mod fault;
+pub mod ladder;
+pub mod place;
+pub mod price_performance;
+pub mod requirement;
+pub mod scale_up;
+pub mod screen;
+pub mod search;
+pub mod trials;

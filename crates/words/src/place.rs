@@ -1,0 +1,45 @@
+//! Where something was found: points of the axis, blocks, variants, metrics.
+
+use std::collections::BTreeMap;
+use store::record::PEAK;
+
+/// `28 threads`, `10000 op/s`.
+pub fn point_words(point: &BTreeMap<String, f64>) -> String {
+    let word = |(axis, value): (&String, &f64)| match axis.as_str() {
+        "rate" => format!("{value} op/s"),
+        axis => format!("{value} {axis}"),
+    };
+    point.iter().map(word).collect::<Vec<_>>().join(", ")
+}
+
+/// `block 3`, `blocks 1 to 4, 7`.
+pub fn block_words(blocks: &[usize]) -> String {
+    let mut sorted = blocks.to_vec();
+    sorted.sort_unstable();
+    sorted.dedup();
+    let runs = sorted.chunk_by(|one, next| one + 1 == *next);
+    let words = |run: &[usize]| match run {
+        [one] => one.to_string(),
+        [one, next] => format!("{one}, {next}"),
+        run => format!("{} to {}", run[0], run[run.len() - 1]),
+    };
+    let noun = if sorted.len() == 1 { "block" } else { "blocks" };
+    format!("{noun} {}", runs.map(words).collect::<Vec<_>>().join(", "))
+}
+
+/// `At 28 threads`; what searches have found is compared wherever it is.
+pub fn where_words(metric: &str, place: &BTreeMap<String, f64>) -> String {
+    match metric {
+        PEAK => "At what the searches have found".to_owned(),
+        _ => format!("At {}", point_words(place)),
+    }
+}
+
+/// `throughput`, `p99`: what is compared.
+pub fn metric_words(metric: &str) -> &str {
+    match metric {
+        "ops_per_s" => "throughput",
+        PEAK => "throughput",
+        other => other.rsplit('.').next().unwrap_or(other),
+    }
+}

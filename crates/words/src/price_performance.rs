@@ -1,0 +1,103 @@
+//! What a throughput costs, and how many nodes it takes.
+
+use crate::place::where_words;
+use measure::number::{significant, whole};
+use store::record::{CapacityRecord, PEAK, PriceRecord};
+
+/// What they say, a sentence each.
+pub fn sentences(prices: &[PriceRecord], capacities: &[CapacityRecord]) -> Vec<String> {
+    let capacities = capacities.iter().map(capacity_sentence);
+    capacities
+        .chain(prices.iter().map(price_sentence))
+        .collect()
+}
+
+fn who(variant: &str) -> String {
+    match variant {
+        "-" => "the target".to_owned(),
+        name => format!("“{name}”"),
+    }
+}
+
+/// ` USD`; nothing of a currency that nobody named.
+fn unit(currency: &str) -> String {
+    match currency {
+        "" => String::new(),
+        currency => format!(" {currency}"),
+    }
+}
+
+fn price_sentence(price: &PriceRecord) -> String {
+    let millions = |ops: f64| significant(ops / 1e6, 3);
+    let currency = match price.currency.as_str() {
+        "" => "unit of its price".to_owned(),
+        currency => currency.to_owned(),
+    };
+    let interval = price.ci95.map_or_else(String::new, |[low, high]| {
+        format!(" (95 %: {} to {})", millions(low), millions(high))
+    });
+    let against = price.ratio.map_or_else(String::new, |ratio| {
+        let interval = match price.ratio_ci95 {
+            Some([low, high]) => {
+                format!(
+                    " (95 %: {} to {})",
+                    significant(low, 3),
+                    significant(high, 3)
+                )
+            }
+            None => " (without an interval)".to_owned(),
+        };
+        format!(
+            "; {} times “{}”{interval}",
+            significant(ratio, 3),
+            price.baseline
+        )
+    });
+    let metric = if price.point.is_empty() {
+        PEAK
+    } else {
+        "ops_per_s"
+    };
+    format!(
+        "{} and {}{} an hour, {} does {} million operations{interval} for a {currency}{against}.",
+        where_words(metric, &price.point),
+        price.per_hour,
+        unit(&price.currency),
+        who(&price.variant),
+        millions(price.ops_per_price),
+    )
+}
+
+fn capacity_sentence(capacity: &CapacityRecord) -> String {
+    let asked = format!(
+        "{} op/s at a p99 of at most {} ms, {} lost",
+        whole(capacity.ops_per_s),
+        capacity.p99_ms,
+        match capacity.failures {
+            0 => "no node".to_owned(),
+            1 => "with one node".to_owned(),
+            n => format!("with {n} nodes"),
+        }
+    );
+    let (Some(nodes), Some(per_node)) = (capacity.nodes, capacity.per_node) else {
+        return format!(
+            "How many nodes {} takes for {asked}, cannot be told: {}.",
+            who(&capacity.variant),
+            capacity.refused
+        );
+    };
+    let cost = capacity.per_hour.map_or_else(String::new, |price| {
+        format!(
+            ", at {}{} an hour",
+            significant(price, 3),
+            unit(&capacity.currency)
+        )
+    });
+    format!(
+        "For {asked}, {} takes {nodes} nodes{cost}: one held {} op/s at least; assumed is that it \
+         scales evenly, with {} copies of each row.",
+        who(&capacity.variant),
+        whole(per_node),
+        capacity.copies
+    )
+}

@@ -1,0 +1,67 @@
+//! What a machine makes of more of its units.
+
+use measure::number::significant;
+use store::record::{EfficiencyRecord, ScaleUpRecord};
+
+/// What a study of this kind came to, a sentence for each arm and each efficiency.
+pub fn sentences(records: &[ScaleUpRecord]) -> Vec<String> {
+    records.iter().flat_map(of_arm).collect()
+}
+
+fn of_arm(arm: &ScaleUpRecord) -> Vec<String> {
+    let who = match arm.arm.as_str() {
+        "" => String::new(),
+        name => format!("“{name}”: "),
+    };
+    let ratio = |ratio: &store::record::ScaleRatioRecord, digits: i32| {
+        let value = significant(ratio.value, digits);
+        match ratio.ci95 {
+            Some([least, most]) => {
+                let ends = [least, most].map(|end| significant(end, digits));
+                format!("{value} (95 %: {} to {})", ends[0], ends[1])
+            }
+            None => format!("{value} (without an interval)"),
+        }
+    };
+    let last = arm
+        .points
+        .iter()
+        .filter(|point| point.units > 1)
+        .max_by_key(|one| one.units);
+    let mut said = Vec::new();
+    if let Some(point) = last
+        && let (Some(speed_up), Some(efficiency)) = (&point.speed_up, &point.efficiency)
+    {
+        said.push(format!(
+            "{who}{} {} do {} times what one does, an efficiency of {}.",
+            point.units,
+            plural(&arm.unit),
+            ratio(speed_up, 3),
+            ratio(efficiency, 3)
+        ));
+    }
+    said.extend(
+        arm.efficiencies
+            .iter()
+            .filter_map(|one: &EfficiencyRecord| {
+                let found = ratio(one.ratio.as_ref()?, 3);
+                let what = match one.name.as_str() {
+                    "socket" => "within a socket",
+                    "system" => "of the system",
+                    _ => "across sockets",
+                };
+                let the = if who.is_empty() { "The" } else { "the" };
+                Some(format!("{who}{the} efficiency {what} is {found}."))
+            }),
+    );
+    said
+}
+
+/// The word of a study for what instances are on.
+pub fn plural(instances: &str) -> &str {
+    match instances {
+        "l3" => "L3 groups",
+        "numa" => "NUMA nodes",
+        other => other,
+    }
+}

@@ -1,0 +1,205 @@
+//! What named workloads are made of: their rows, one table each, and its statements.
+
+use crate::distribution::Sampler;
+use crate::mix::Mix;
+use crate::params::Params;
+use crate::program::{Choices, Kind, Program, Schema, Statement, lanes};
+use crate::random::lane;
+use crate::source::{Chosen, RowFunction};
+use crate::spec::{Replication, Spec};
+use cql::Consistency;
+use std::sync::Arc;
+
+/// Cassandra's limit on the length of a keyspace's name.
+pub(crate) const KEYSPACE_CHARACTERS_MAX: usize = 48;
+/// Rows beyond this many would overflow the arithmetic of rows and times.
+pub(crate) const ROWS_MAX: u64 = 1 << 62;
+
+/// A named workload.
+#[derive(Clone, Copy, Debug)]
+pub struct Named {
+    /// What a study writes after `use:`.
+    pub name: &'static str,
+    /// What it is, in a sentence.
+    pub what: &'static str,
+    /// The keyspace when the study names none.
+    pub keyspace: &'static str,
+    /// The kinds of operation that a mix can weigh.
+    pub kinds: &'static [&'static str],
+    /// The mix when the study states none: weight per kind.
+    pub mix: &'static [(&'static str, f64)],
+    /// Parameters: name, default, meaning.
+    pub params: &'static [(&'static str, &'static str, &'static str)],
+}
+
+/// What every workload has.
+pub(crate) struct Draft {
+    pub(crate) named: &'static Named,
+    pub(crate) keyspace: String,
+    /// CREATE and DROP of the keyspace.
+    pub(crate) keyspaces: (String, String),
+    /// Per kind of the workload.
+    pub(crate) weights: Vec<f64>,
+}
+
+/// What named workloads of one table differ in.
+pub(crate) struct OneTable<'a, T> {
+    /// The table, without its keyspace.
+    pub(crate) name: String,
+    /// Its `CREATE TABLE`.
+    pub(crate) create: String,
+    /// Names, and whether they write.
+    pub(crate) kinds: &'a [(&'a str, bool)],
+    pub(crate) statements: Vec<Statement>,
+    pub(crate) rows: u64,
+    /// Which rows the main stage is about.
+    pub(crate) picks: Sampler,
+    /// A kind that adds rows, by the statement of the same number.
+    pub(crate) insert_kind: Option<u8>,
+    /// The statement of the load stage, of the first kind.
+    pub(crate) load: u16,
+    /// The statement of the verify stage.
+    pub(crate) verify: u16,
+    /// Where keys and values come from.
+    pub(crate) table: T,
+}
+
+impl Draft {
+    /// The schema of one table, given `CREATE TABLE`.
+    pub(crate) fn schema(&self, table: &str, create_table: String) -> Schema {
+        Schema {
+            create_keyspace: self.keyspaces.0.clone(),
+            is_replication_stated: false,
+            create_tables: vec![create_table],
+            truncate: vec![format!("TRUNCATE {}", self.qualified(table))],
+            drop_keyspace: self.keyspaces.1.clone(),
+        }
+    }
+
+    /// Whether the mix has operations of a kind.
+    pub(crate) fn weighs(&self, kind: usize) -> bool {
+        self.weights.get(kind).is_some_and(|weight| *weight > 0.0)
+    }
+
+    /// The table with its keyspace, quoted.
+    pub(crate) fn qualified(&self, table: &str) -> String {
+        format!("\"{}\".\"{table}\"", self.keyspace)
+    }
+
+    /// The program of `parts`. Each kind has the statement of its number; the first one writes, and
+    /// loads by `parts.load`, the second one reads, and verifies by `parts.verify`.
+    pub(crate) fn program<T: RowFunction>(self, params: &Params, parts: OneTable<T>) -> Program {
+        let (sample, rows_seed) = Choices::sample(params.spec.seed, parts.rows);
+        let insert = parts.insert_kind;
+        let choices = Choices {
+            mix: self.mix(params),
+            rows: parts.picks,
+            insert_kind: insert,
+            main_statements: (0..parts.kinds.len() as u16).collect(),
+            load: (0, parts.load),
+            verify: (1, parts.verify),
+            sample,
+            rows_seed,
+        };
+        Program {
+            name: self.named.name.to_owned(),
+            schema: self.schema(&parts.name, parts.create),
+            tables: vec![parts.name],
+            kinds: kinds(parts.kinds),
+            statements: parts.statements,
+            rows: parts.rows,
+            source: Arc::new(Chosen {
+                choices,
+                rows: parts.rows,
+                table: parts.table,
+            }),
+            keyspace: self.keyspace,
+        }
+    }
+
+    /// The mix; of the first kind alone when something is wrong, and reported.
+    pub(crate) fn mix(&self, params: &Params) -> Mix {
+        let seed = lane(params.spec.seed, lanes::MIX);
+        if params.problems.is_empty() {
+            Mix::new(&self.weights, seed)
+        } else {
+            Mix::new(&[1.0], seed)
+        }
+    }
+}
+
+/// The rows of a spec, or the nearest possible number when that is wrong and reported.
+pub(crate) fn rows(spec: &Spec) -> u64 {
+    spec.rows.clamp(1, ROWS_MAX)
+}
+
+/// Whether Cassandra takes `name` as the name of a keyspace or table, when quoted.
+pub fn is_identifier(name: &str) -> bool {
+    (1..=KEYSPACE_CHARACTERS_MAX).contains(&name.len())
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+pub(crate) fn keyspace_statements(params: &mut Params, keyspace: &str) -> (String, String) {
+    let mut parts = Vec::new();
+    match &params.spec.replication {
+        Replication::Simple { factor } => {
+            parts.push("'class': 'SimpleStrategy'".to_owned());
+            parts.push(format!("'replication_factor': '{factor}'"));
+            if *factor == 0 {
+                let message = "replication factor 0; it must be at least 1".to_owned();
+                params.problem(&["replication"], message, None);
+            }
+        }
+        Replication::NetworkTopology(factors) => {
+            parts.push("'class': 'NetworkTopologyStrategy'".to_owned());
+            let total: u64 = factors.iter().map(|(_, factor)| u64::from(*factor)).sum();
+            if total == 0 {
+                let message = "no data centre has a copy; at least one needs a factor".to_owned();
+                params.problem(&["replication"], message, None);
+            }
+            for (index, (datacenter, factor)) in factors.iter().enumerate() {
+                if factors[..index]
+                    .iter()
+                    .any(|(earlier, _)| earlier == datacenter)
+                {
+                    let message = format!("data centre {datacenter} has two factors");
+                    params.problem(&["replication", datacenter], message, None);
+                }
+                parts.push(format!("{}: '{factor}'", cql::text::literal(datacenter)));
+            }
+        }
+    }
+    let create = format!(
+        "CREATE KEYSPACE IF NOT EXISTS \"{keyspace}\" WITH replication = {{{}}} \
+         AND durable_writes = true",
+        parts.join(", ")
+    );
+    (create, format!("DROP KEYSPACE IF EXISTS \"{keyspace}\""))
+}
+
+/// Kinds from their names and whether they change data.
+pub(crate) fn kinds(kinds: &[(&str, bool)]) -> Vec<Kind> {
+    let made = kinds.iter();
+    made.map(|(name, is_write)| Kind::new(*name, *is_write))
+        .collect()
+}
+
+/// An idempotent statement of a kind; reads return rows that can be verified.
+pub(crate) fn statement(
+    kinds: &[(&str, bool)],
+    kind: u8,
+    cql: String,
+    default: Consistency,
+) -> Statement {
+    let (_, is_write) = kinds[usize::from(kind)];
+    let values_count = cql.matches('?').count() as u16;
+    Statement {
+        idempotent: true,
+        returns_rows: !is_write,
+        verifies: !is_write,
+        finds: !is_write,
+        ..Statement::new(cql, kind, values_count, default)
+    }
+}
