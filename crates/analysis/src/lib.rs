@@ -52,7 +52,7 @@ pub use measure::{Bin, Bins};
 pub use multiple::{FalseFindings, Judged, judge_all};
 pub use robust::Robust;
 pub use rules::{Evidence, Judgement, Limits, Verdict, judge};
-pub use sequential::{Design, Expected, Looks};
+pub use sequential::{Design, Expected, Looks, too_few_blocks};
 pub use series::{Estimate, mean_estimate};
 pub use steady::{Steady, SteadyLimits, SteadyState};
 pub use sweep::{Knee, Reading, Rung, State, read_sweep};

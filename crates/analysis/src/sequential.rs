@@ -103,5 +103,16 @@ fn anytime_reach(blocks: usize, level: f64) -> Option<f64> {
     (blocks > 1 && root > share).then(|| ((n - 1.0) * (1.0 - root) / (root - share)).sqrt())
 }
 
+/// Whether most blocks of a comparison were lost. What made their trials invalid, and a load at its
+/// limit does that by itself, has then chosen those that are left, and nothing sees to it that each
+/// side was first in half of them.
+pub fn too_few_blocks(used: usize, planned: usize, looks: Looks) -> bool {
+    match looks {
+        Looks::Once => used * 2 < planned,
+        // Their number was to be what decides.
+        Looks::Repeated { .. } | Looks::Anytime => planned.saturating_sub(used) * 3 > planned,
+    }
+}
+
 #[cfg(test)]
 mod tests;

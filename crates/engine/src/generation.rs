@@ -34,6 +34,7 @@ mod tests {
     use super::*;
     use study::resolve::resolve;
     use study::settings::Overrides;
+    use words::trials::generations;
 
     fn generation(target: &str, data: &str) -> Option<u64> {
         let text = format!(
@@ -68,8 +69,8 @@ mod tests {
         assert!(is_same(&on(Some(1)), &on(Some(1))));
         assert!(!is_same(&on(Some(1)), &on(Some(2))));
         assert!(is_same(&on(None), &on(Some(2))));
-        assert_eq!(sentence(&[on(Some(1)), on(None), on(Some(1))]), None);
-        let said = sentence(&[on(Some(1)), on(Some(2))]).unwrap();
+        assert_eq!(generations(&[on(Some(1)), on(None), on(Some(1))]), None);
+        let said = generations(&[on(Some(1)), on(Some(2))]).unwrap();
         assert!(said.contains("2 times"), "{said}");
     }
 }

@@ -43,7 +43,8 @@ pub use offer::workers_auto;
 pub use prepare::{Prepared, prepare};
 pub use resume::Interrupted;
 pub use series::import_file;
-pub use summary::{may_be_believed, misses_a_requirement, point_words, trial_name};
+pub use summary::{may_be_believed, misses_a_requirement, trial_name};
+pub use words::place::point_words;
 
 use anyhow::Result;
 use asked::{Asked, Histories};

@@ -216,7 +216,7 @@ where
             .iter()
             .map(|phase| PhaseRecord {
                 name: phase.kind.name().to_owned(),
-                what: phase.what.clone(),
+                what: phase.work.to_string(),
                 seconds: phase.seconds,
             })
             .collect(),

@@ -1,7 +1,6 @@
 //! From the points of a scale-up study to its record: efficiencies, curves, and what the machine
 //! can and cannot show.
 
-use crate::summary::too_few_blocks;
 use analysis::curves::Peak;
 use analysis::rules::Verdict;
 use analysis::scale_up::fits::{Coefficient, Fit, NoFit, rivals};
@@ -9,12 +8,14 @@ use analysis::scale_up::models::Model;
 use analysis::scale_up::{
     Improvement, Machine, Of, Point, Ratio, ScaleUp, Scaled, Untold, improvements, read,
 };
+use analysis::too_few_blocks;
 use analysis::{Looks, Metric};
 use measure::number::significant;
 use store::record::{
     CoefficientRecord, EfficiencyRecord, ImprovementRecord, ScaleBoundRecord, ScaleFitRecord,
     ScalePeakRecord, ScalePointRecord, ScaleRatioRecord, ScaleUpRecord, WithoutPeak,
 };
+use words::scale_up::plural;
 
 /// What all arms of a study have in common.
 #[derive(Clone, Debug)]

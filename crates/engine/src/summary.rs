@@ -1,7 +1,6 @@
 //! From the findings of trials to those of the run: verdict, comparisons, the answer in sentences.
 
 mod answer;
-mod broken;
 mod compared;
 mod curves;
 mod effects;
@@ -17,10 +16,11 @@ mod screen;
 mod searched;
 #[cfg(test)]
 mod simulated;
+mod used;
 mod without_faults;
 mod worth;
 
-pub use compared::{noise, too_few_blocks};
+pub use compared::noise;
 pub use looked::{Ended, look};
 pub use points::{Merge, is_saturated, read_back};
 pub use without_faults::lay_beside;
@@ -29,12 +29,11 @@ use crate::record;
 use analysis::procedure::{Point, Role};
 use analysis::rules::Verdict;
 use answer::Known;
-use indexmap::{IndexMap, IndexSet};
-use measure::number::count;
-use std::collections::BTreeMap;
-use store::record::{CountsRecord, FORMAT, FaultRecord, FindingsRecord, TrialFinding};
+use store::record::{FORMAT, FaultRecord, FindingsRecord, TrialFinding};
 use study::plan::Trial;
 use study::settings::Study;
+use words::place::point_words;
+use words::{requirement, trials as all};
 
 /// The findings of a run. Trials that a search went beyond what it found in are its evidence that
 /// this was too much, and no reason to believe it less. `merge` gives the latency of several trials
@@ -49,7 +48,7 @@ pub fn findings(
     let beyond = searched::beyond(&searches);
     let believed = trials.iter().filter(|trial| !beyond.contains(&trial.index));
     let (verdict, reasons) = verdict_and_reasons(&believed.collect::<Vec<_>>(), &trials, stopped);
-    let once = once_each(&trials);
+    let once = used::once_each(&trials);
     let points = points::points(&study.names(), &once, merge);
     let blocks = compared::blocks_of(study, &trials);
     let compared = compared::comparisons(study, &once, &searches, blocks);
@@ -83,7 +82,7 @@ pub fn findings(
         searches: &searches,
         comparisons: &compared.records,
     });
-    answer.splice(0..0, required::sentence(&requirements));
+    answer.splice(0..0, requirement::sentence(&requirements));
     FindingsRecord {
         format: FORMAT,
         study: study.name.clone(),
@@ -129,32 +128,11 @@ fn verdict_and_reasons(
         .map(|why| format!("the run stopped before its plan did: {why}"))
         .into_iter()
         .collect();
-    reasons.extend(reasons_of(believed));
+    reasons.extend(all::reasons(believed));
     if trials.is_empty() {
         reasons.push("no trial was finished".to_owned());
     }
     (verdict, reasons)
-}
-
-/// Of the trials of a variant at one place in one block, the first that may be used, or else the
-/// first: what holds it, or was measured again because nobody could believe it, is no further block
-/// of its point. Of an endurance the long one, if that may be used.
-fn once_each(trials: &[TrialFinding]) -> Vec<TrialFinding> {
-    let mut once: Vec<TrialFinding> = Vec::with_capacity(trials.len());
-    for trial in trials {
-        let same = |other: &&mut TrialFinding| {
-            (&other.variant, &other.point, other.block)
-                == (&trial.variant, &trial.point, trial.block)
-        };
-        match once.iter_mut().find(same) {
-            Some(other) if usable(trial) && (!usable(other) || endured::is_long(trial)) => {
-                *other = trial.clone();
-            }
-            Some(_) => {}
-            None => once.push(trial.clone()),
-        }
-    }
-    once
 }
 
 /// Whether the findings of a run may be believed: its verdict is valid or suspect.
@@ -199,10 +177,6 @@ fn block_of(study: &Study, block: usize) -> Option<String> {
         Some(least) => Some(format!("block {number} of {least} to {planned}")),
         None => Some(format!("block {number}")),
     }
-}
-
-fn usable(trial: &TrialFinding) -> bool {
-    trial.verdict != Verdict::Invalid
 }
 
 #[cfg(test)]

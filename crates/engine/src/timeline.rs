@@ -88,6 +88,7 @@ impl Timeline {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use study::plan::PhaseWork;
 
     #[test]
     fn a_phase_ends_where_the_next_begins() {
@@ -108,7 +109,7 @@ mod tests {
     fn the_second_phase_of_a_kind_has_words_and_time_of_its_own() {
         let phase = |kind, what: &str, seconds| Phase {
             kind,
-            what: what.to_owned(),
+            work: PhaseWork::Said(what.to_owned()),
             seconds,
         };
         let planned = [
@@ -120,18 +121,27 @@ mod tests {
         let mut timeline = Timeline::new(0);
         let mut begin = |kind| {
             let (planned, after) = timeline.advance(kind, &planned);
-            let words = planned.map(|phase| phase.what.as_str());
+            let words = planned.map(|phase| phase.work.to_string());
             (words, after.iter().map(|phase| phase.seconds).sum::<f64>())
         };
-        assert_eq!(begin(PhaseKind::Restart), (Some("for loading"), 55.0));
+        assert_eq!(
+            begin(PhaseKind::Restart),
+            (Some("for loading".to_owned()), 55.0)
+        );
         assert_eq!(begin(PhaseKind::Settle), (None, 55.0), "not planned");
-        assert_eq!(begin(PhaseKind::Load), (Some("rows"), 50.0));
+        assert_eq!(begin(PhaseKind::Load), (Some("rows".to_owned()), 50.0));
         assert_eq!(
             begin(PhaseKind::Load),
-            (Some("rows"), 50.0),
+            (Some("rows".to_owned()), 50.0),
             "a second round"
         );
-        assert_eq!(begin(PhaseKind::Restart), (Some("for measuring"), 10.0));
-        assert_eq!(begin(PhaseKind::Measure), (Some("a window"), 0.0));
+        assert_eq!(
+            begin(PhaseKind::Restart),
+            (Some("for measuring".to_owned()), 10.0)
+        );
+        assert_eq!(
+            begin(PhaseKind::Measure),
+            (Some("a window".to_owned()), 0.0)
+        );
     }
 }

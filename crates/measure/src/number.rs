@@ -74,6 +74,20 @@ pub fn round(value: f64, digits: i32) -> f64 {
     format!("{value:.decimals$}").parse().unwrap_or(value)
 }
 
+/// So many significant digits, without zeros at the end of a fraction: `1.50` is `1.5`.
+pub fn short(value: f64, digits: i32) -> String {
+    without_zeros(&significant(value, digits)).to_owned()
+}
+
+/// A number without zeros at the end of its fraction.
+pub fn without_zeros(number: &str) -> &str {
+    if number.contains('.') {
+        number.trim_end_matches('0').trim_end_matches('.')
+    } else {
+        number
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

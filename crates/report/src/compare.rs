@@ -4,6 +4,7 @@
 //! Runs were not interleaved, so the machine may have changed between them: intervals allow for
 //! that, nothing more is said than that two look different, and the page says so.
 
+use crate::flat::flatten;
 use crate::number;
 use crate::page::{
     Axis, Block, Chart, Color, Column, Figure, Headline, Page, Panel, Scale, Section, Series,
@@ -13,7 +14,6 @@ use crate::sections::effective;
 use crate::sections::results::{
     comparison_table, interval_words, metric_name, multiplicity, ratio_words, verdict_words,
 };
-use crate::flat::flatten;
 use crate::sections::setup::differing_rows;
 use crate::summary::{ALL, Point, bound_labels, place, points, variant_name};
 use crate::view::RunView;

@@ -3,7 +3,7 @@
 //! Four significant digits for what is measured (histograms hold three), the rest as in
 //! [`measure::number`]. A unit stands in the heading, not beside each number.
 
-pub use measure::number::{ABSENT, count, round, significant};
+pub use measure::number::{ABSENT, count, round, short, significant};
 
 use measure::Known;
 

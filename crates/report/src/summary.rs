@@ -246,10 +246,7 @@ pub fn axis_value(value: f64) -> String {
     if value.fract() == 0.0 && (0.0..1e15).contains(&value) {
         number::count(value as u64)
     } else {
-        number::significant(value, 6)
-            .trim_end_matches('0')
-            .trim_end_matches('.')
-            .to_string()
+        number::short(value, 6)
     }
 }
 

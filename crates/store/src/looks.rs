@@ -1,6 +1,8 @@
 //! How a comparison was looked at while its blocks came, and what stands beside its ratio where one
 //! block differs: parts of [`crate::record::ComparisonRecord`].
 
+use crate::record::ComparisonRecord;
+use analysis::Looks;
 use serde::{Deserialize, Serialize};
 
 measure::word_enum! {
@@ -70,4 +72,18 @@ pub struct RobustRecord {
     pub interval: [f64; 2],
     /// With which probability that holds the true ratio.
     pub covers: f64,
+}
+
+impl ComparisonRecord {
+    /// How it was looked at, as far as its blocks are counted by it.
+    pub fn looks_in(&self) -> Looks {
+        match &self.looks {
+            None => Looks::Once,
+            Some(looks) if looks.how == LooksHow::Anytime => Looks::Anytime,
+            Some(looks) => Looks::Repeated {
+                min: looks.min,
+                max: looks.max,
+            },
+        }
+    }
 }

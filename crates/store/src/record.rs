@@ -44,12 +44,12 @@ pub use crate::scale_up::{
     ScalePeakRecord, ScalePointRecord, ScaleRatioRecord, ScaleUpRecord,
 };
 pub use crate::screen::{ScreenRecord, ScreenedRecord};
-pub use crate::search::{SearchOutcome, SearchRecord, SearchStepRecord};
+pub use crate::search::{SearchRecord, SearchStepRecord};
 use crate::sums::Sums;
 pub use crate::worth::{CapacityRecord, PriceRecord};
 pub use analysis::compare::{Bound, Finding};
 pub use analysis::durability::Promised;
-pub use analysis::procedure::{SearchProcedure, SearchResult};
+pub use analysis::procedure::{SearchOutcome, SearchProcedure, SearchResult};
 pub use analysis::recovery::{FaultStep, FaultVerdict};
 pub use analysis::require::Outcome as RequirementOutcome;
 pub use analysis::rules::{Outcome, Verdict};
@@ -766,6 +766,9 @@ measure::word_enum! {
         Unknown = "unknown",
     }
 }
+
+/// The metric of what searches have found.
+pub const PEAK: &str = "peak";
 
 /// A comparison of two variants.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

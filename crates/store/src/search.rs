@@ -1,45 +1,9 @@
 //! What the searches of a study came to, and by which way.
 
-use analysis::procedure::{SearchProcedure, SearchResult};
+use analysis::procedure::{Ending, SearchOutcome, SearchProcedure, SearchResult};
 use measure::Known;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-
-measure::word_enum! {
-    /// What came of a search.
-    #[derive(Default)]
-    pub enum SearchOutcome {
-        /// Found, and it held.
-        Held = "held",
-        /// Found; nothing is held.
-        Found = "found",
-        /// It is nowhere.
-        Nowhere = "none",
-        /// It is beyond the most that was to be tried.
-        NotReached = "not_reached",
-        /// The client is the limit, and not the target.
-        ClientLimit = "client_limit",
-        /// Too many trials gave no answer.
-        Untold = "untold",
-        /// The run ended before it did.
-        #[default]
-        Unfinished = "unfinished",
-    }
-}
-
-impl From<analysis::procedure::Outcome> for SearchOutcome {
-    fn from(outcome: analysis::procedure::Outcome) -> SearchOutcome {
-        use analysis::procedure::Outcome;
-        match outcome {
-            Outcome::Found => SearchOutcome::Found,
-            Outcome::Held => SearchOutcome::Held,
-            Outcome::Nowhere => SearchOutcome::Nowhere,
-            Outcome::NotReached => SearchOutcome::NotReached,
-            Outcome::ClientLimit => SearchOutcome::ClientLimit,
-            Outcome::Untold => SearchOutcome::Untold,
-        }
-    }
-}
 
 /// One search: of one variant, in one block.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -67,6 +31,9 @@ pub struct SearchRecord {
     /// Throughput of that trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ops_per_s: Option<f64>,
+    /// How it ended, as facts; none of one that was not finished, and of one that was read.
+    #[serde(skip)]
+    pub ending: Option<Ending>,
     /// The same in a sentence, without its variant.
     pub words: String,
     /// The trials in the order in which they were asked for.

@@ -7,6 +7,7 @@
 
 mod error;
 pub mod order;
+mod phase;
 mod words;
 
 use crate::estimate::{self, Estimate};
@@ -26,13 +27,11 @@ use measure::number::counted;
 use order::{Cell, order, outlooks};
 use std::borrow::Cow;
 use std::sync::Arc;
-use words::{
-    WHERE_ASKED, load_words, offered_words, point_words, read_back_words, restore_words,
-    schema_words, step_words,
-};
+use words::{load_words, read_back_words, restore_words, schema_words, step_words};
 use workload::Program;
 
 pub use error::PlanError;
+pub use phase::{Offer, OfferLength, Phase, PhaseKind, PhaseWork};
 pub use words::target_words;
 
 /// Numbers of operations between two cells: at 10 M operations a second, 30 hours.
@@ -141,14 +140,16 @@ impl Turn {
         let mut turn = self.clone();
         let windows_ns = [self.role, role].map(|role| settings.window_ns(role));
         for phase in &mut turn.phases {
-            phase.what = phase.what.replacen(WHERE_ASKED, &point_words(point), 1);
+            let PhaseWork::Offer(offer) = &mut phase.work else {
+                continue;
+            };
+            offer.at.get_or_insert(point);
             if let [planned, now] = windows_ns
                 && phase.kind == PhaseKind::Measure
                 && planned != now
             {
-                let [planned, now] = windows_ns.map(human::format_duration_ns);
-                phase.what = phase.what.replacen(&planned, &now, 1);
-                phase.seconds = windows_ns[1] as f64 / 1e9;
+                offer.length = OfferLength::For(now);
+                phase.seconds = now as f64 / 1e9;
             }
         }
         Trial {
@@ -175,43 +176,6 @@ impl<P> Trial<P> {
         let mut settings = of_variant.clone();
         settings.window.measure_ns = measure_ns;
         Cow::Owned(settings)
-    }
-}
-
-/// One phase of a trial.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Phase {
-    /// Which one.
-    pub kind: PhaseKind,
-    /// What it does, in words.
-    pub what: String,
-    /// Expected length in seconds.
-    pub seconds: f64,
-}
-
-measure::word_enum! {
-    /// The phases, in the order of a trial.
-    pub enum PhaseKind {
-        /// The target is started or attached.
-        Target = "target",
-        /// Keyspace and tables are created or emptied.
-        Schema = "schema",
-        /// Rows are written.
-        Load = "load",
-        /// Flushes and compactions are awaited.
-        Settle = "settle",
-        /// The loaded data is kept as hard links.
-        Snapshot = "snapshot",
-        /// Nodes get another configuration, one after the other.
-        Restart = "restart",
-        /// The data is brought back to a snapshot.
-        Restore = "restore",
-        /// Load is offered, and not yet counted.
-        Warmup = "warmup",
-        /// Load is offered and counted.
-        Measure = "measure",
-        /// Rows are read back and compared.
-        Verify = "verify",
     }
 }
 
@@ -335,7 +299,7 @@ impl<'a> PlannedState<'a> {
         let seconds = estimate::of_phase(kind, settings);
         self.phases.push(Phase {
             kind,
-            what,
+            work: PhaseWork::Said(what),
             seconds,
         });
     }
@@ -399,22 +363,27 @@ impl<'a> PlannedState<'a> {
         program: &Arc<Program>,
         (point, role): (Option<Point>, Role),
     ) {
-        let offered = offered_words(point, settings);
-        let warmup = match settings.window.warmup {
-            Warmup::Auto(max) => {
-                let max = human::format_duration_ns(max);
-                format!("{offered}, until steady, at most {max}")
-            }
-            Warmup::Fixed(ns) => format!("{offered}, {}", human::format_duration_ns(ns)),
+        let offer = |length| {
+            PhaseWork::Offer(Offer {
+                at: point,
+                is_poisson: settings.poisson,
+                length,
+            })
         };
         if settings.window.warmup != Warmup::Fixed(0) {
-            self.add(PhaseKind::Warmup, settings, warmup);
+            self.phases.push(Phase {
+                kind: PhaseKind::Warmup,
+                work: offer(match settings.window.warmup {
+                    Warmup::Auto(max_ns) => OfferLength::UntilSteady(max_ns),
+                    Warmup::Fixed(ns) => OfferLength::For(ns),
+                }),
+                seconds: estimate::of_phase(PhaseKind::Warmup, settings),
+            });
         }
         let measure_ns = settings.window_ns(role);
-        let measure = human::format_duration_ns(measure_ns);
         self.phases.push(Phase {
             kind: PhaseKind::Measure,
-            what: format!("{offered}, {measure}"),
+            work: offer(OfferLength::For(measure_ns)),
             seconds: measure_ns as f64 / 1e9,
         });
         match settings.verify.sample {
@@ -442,19 +411,24 @@ impl<'a> PlannedState<'a> {
             self.add(PhaseKind::Schema, settings, what);
         }
         self.settle(settings);
-        let offered = offered_words(point, settings);
+        let offer = |length| {
+            PhaseWork::Offer(Offer {
+                at: point,
+                is_poisson: settings.poisson,
+                length,
+            })
+        };
         if step.warmup_operations > 0 {
-            let count = human::format_count(step.warmup_operations);
             self.phases.push(Phase {
                 kind: PhaseKind::Warmup,
-                what: format!("{offered}, {count} operations, not counted"),
+                work: offer(OfferLength::Uncounted(step.warmup_operations)),
                 seconds: estimate::of_operations(step.warmup_operations, settings, point),
             });
         }
         let (what, seconds) = step_words(settings, step, point);
         self.phases.push(Phase {
             kind: PhaseKind::Measure,
-            what: format!("{offered}, {what}"),
+            work: offer(OfferLength::Step(what)),
             seconds,
         });
     }

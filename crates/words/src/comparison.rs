@@ -3,13 +3,14 @@
 use crate::place::{metric_words, point_words, where_words};
 use analysis::TENFOLD;
 use analysis::compare::BLOCKS_TO_SETTLE_MAX;
-use analysis::sequential::too_few_blocks;
-use measure::number::significant;
+use analysis::too_few_blocks;
+use measure::number::{significant, without_zeros};
 use std::collections::BTreeMap;
 use store::record::{
     Bound, ComparisonRecord, Finding, LooksHow, LooksRecord, MultiplicityRecord, PEAK, RobustRecord,
 };
 
+/// A comparison of which the number of blocks was stated.
 pub fn sentence(comparison: &ComparisonRecord) -> String {
     let ComparisonRecord {
         baseline,
@@ -48,20 +49,18 @@ fn bound_words(comparison: &ComparisonRecord) -> String {
     comparison.bound.map_or_else(String::new, Bound::before)
 }
 
-/// What cannot be compared, since nobody knows how large it is on either side.
-pub fn incomparable(untold: &Untold) -> String {
-    let Untold {
-        baseline,
-        contender,
-        place,
-        metric,
-    } = untold;
+/// What cannot be compared by a metric, since nobody knows how large it is on either side.
+pub fn incomparable(
+    (baseline, contender): (&str, &str),
+    metric: &str,
+    place: &BTreeMap<String, f64>,
+) -> String {
     format!(
         "{}, “{contender}” and “{baseline}” cannot be compared by {}: on both sides it is only \
          a lower bound, since {}.",
         where_words(metric, place),
         metric_words(metric),
-        match *metric {
+        match metric {
             PEAK => "the searches ended before it was too much for the target",
             _ => "operations were given up or never sent",
         }
@@ -148,11 +147,12 @@ fn could_see(comparison: &ComparisonRecord, percent: &dyn Fn(f64) -> String) -> 
     }
 }
 
+/// What may be expected of so many comparisons by chance.
 pub fn multiplicity(many: &MultiplicityRecord) -> String {
     // Two digits say all that a number of chance findings has to.
     let few = |count: f64| {
         let text = format!("{count:.2}");
-        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+        without_zeros(&text).to_owned()
     };
     format!(
         "Of {} comparisons, {} would be called different by chance one by one; adjusted for their \

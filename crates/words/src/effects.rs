@@ -23,36 +23,64 @@ struct Words<'a> {
     effects: &'a EffectsRecord,
 }
 
-impl Words<'_> {
-    fn all(&self) -> Vec<String> {
-        let mut said = self.interactions();
-        said.extend(
-            self.of_kind(EffectKind::Main)
-                .map(|effect| self.main(effect)),
-        );
-        said.extend(self.without_interaction());
-        said.extend(self.unresolved());
-        said.extend(self.without_interval());
-        if self.effects.looks.is_some() {
-            let over = "These intervals hold over all looks at the blocks as they came.";
-            said.push(over.to_owned());
+/// What one sentence says, without its capital.
+enum Clause {
+    /// It begins with a name, which is written as it is everywhere.
+    Name(String),
+    /// It begins with a word.
+    Word(String),
+}
+
+impl Clause {
+    /// The sentence, with its capital.
+    fn alone(self) -> String {
+        match self {
+            Clause::Name(text) => text,
+            Clause::Word(text) => {
+                let mut letters = text.chars();
+                let first: Vec<char> = letters
+                    .next()
+                    .into_iter()
+                    .flat_map(char::to_uppercase)
+                    .collect();
+                first.into_iter().chain(letters).collect()
+            }
         }
-        if let Some(first) = said.first_mut() {
-            let place = where_words(&self.effects.metric, &self.effects.point);
-            *first = format!("{place}{}, {}", self.step(), self.going_on(first));
-        }
-        said
     }
 
-    /// A sentence that does not begin its line: without its capital, unless that is of an axis.
-    fn going_on(&self, sentence: &str) -> String {
-        let mut letters = sentence.chars();
-        match letters.next() {
-            Some(first) if !self.axes().any(|axis| sentence.starts_with(axis)) => {
-                first.to_lowercase().chain(letters).collect()
-            }
-            _ => sentence.to_owned(),
+    /// The sentence behind its beginning.
+    fn after(self, beginning: &str) -> String {
+        match self {
+            Clause::Name(text) | Clause::Word(text) => format!("{beginning}{text}"),
         }
+    }
+}
+
+impl Words<'_> {
+    fn all(&self) -> Vec<String> {
+        let main = self.of_kind(EffectKind::Main);
+        let mut clauses: Vec<Clause> = self.interactions().into_iter().map(Clause::Name).collect();
+        clauses.extend(main.map(|effect| Clause::Name(self.main(effect))));
+        let others = [
+            self.without_interaction(),
+            self.unresolved(),
+            self.without_interval(),
+            self.over_looks(),
+        ];
+        clauses.extend(others.into_iter().flatten().map(Clause::Word));
+        let place = where_words(&self.effects.metric, &self.effects.point);
+        let place = format!("{place}{}, ", self.step());
+        let said = clauses.into_iter().enumerate();
+        said.map(|(number, clause)| match number {
+            0 => clause.after(&place),
+            _ => clause.alone(),
+        })
+        .collect()
+    }
+
+    fn over_looks(&self) -> Option<String> {
+        let is_so = self.effects.looks.is_some();
+        is_so.then(|| "these intervals hold over all looks at the blocks as they came.".to_owned())
     }
 
     fn step(&self) -> String {
@@ -164,7 +192,7 @@ impl Words<'_> {
         let margin = self.effects.margin * 100.0;
         (!pairs.is_empty()).then(|| {
             format!(
-                "No interaction that matters (within ±{margin} %): {}.",
+                "no interaction that matters (within ±{margin} %): {}.",
                 pairs.join("; ")
             )
         })
@@ -182,7 +210,7 @@ impl Words<'_> {
                 .and_then(|b| b.into_iter().max());
             let more = blocks.map_or_else(String::new, |n| format!("; {n} blocks would settle it"));
             format!(
-                "Whether these interact is not resolved: {}{more}.",
+                "whether these interact is not resolved: {}{more}.",
                 pairs.join("; ")
             )
         })
@@ -223,12 +251,12 @@ impl Words<'_> {
     fn without_interval(&self) -> Option<String> {
         match self.effects.without_interval? {
             WithoutInterval::Sequential => Some(
-                "No effect has an interval, nor can any be called: the cells did not take turns \
+                "no effect has an interval, nor can any be called: the cells did not take turns \
                  (`repeat.order: interleaved`)."
                     .to_owned(),
             ),
             WithoutInterval::Blocks => Some(
-                "No effect has an interval, nor can any be called: that takes three blocks with \
+                "no effect has an interval, nor can any be called: that takes three blocks with \
                  every cell at least, and five (`repeat.blocks: 5`) to begin with."
                     .to_owned(),
             ),

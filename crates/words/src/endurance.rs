@@ -2,10 +2,22 @@
 
 use crate::place::point_words;
 use analysis::endurance::{Agreed, Course};
-use measure::number::{significant, whole};
+use measure::number::{short, whole};
 use store::record::{DriftRecord, EnduranceRecord, EnduredRecord, TrialFinding};
 
-pub fn sentence(found: &EnduredRecord, trials: &[TrialFinding]) -> Option<String> {
+/// The answer of a variant: what throughput did, what drifts, what grows.
+pub fn sentence(variant: &str, found: Option<&EnduredRecord>, trials: &[TrialFinding]) -> String {
+    let who = match variant {
+        "-" => String::new(),
+        name => format!("“{name}”: "),
+    };
+    match found.and_then(|found| of(found, trials)) {
+        Some(sentence) => format!("{who}{sentence}"),
+        None => format!("{who}No long trial may be believed."),
+    }
+}
+
+fn of(found: &EnduredRecord, trials: &[TrialFinding]) -> Option<String> {
     let long = found.turns.last()?;
     let shown: Vec<&EnduranceRecord> = trials
         .iter()
@@ -132,13 +144,4 @@ pub fn length_words(seconds: f64) -> String {
         s => (s, "s"),
     };
     format!("{} {unit}", short(value, 3))
-}
-
-/// So many digits, without zeros that say nothing.
-fn short(value: f64, digits: i32) -> String {
-    let text = significant(value, digits);
-    match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
-        false => text,
-    }
 }

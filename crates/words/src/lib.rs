@@ -14,3 +14,4 @@ pub mod scale_up;
 pub mod screen;
 pub mod search;
 pub mod trials;
+pub mod without_faults;

@@ -1,11 +1,31 @@
-/// What the searches of a variant came to, a sentence each.
+//! What searches came to, those of a variant together.
+
+use crate::place::{block_words, point_words};
+use analysis::procedure::{Percentile, grid};
+use analysis::series;
+use measure::Known;
+use measure::number::{significant, whole};
+use std::collections::BTreeMap;
+use store::record::{SearchOutcome, SearchProcedure, SearchRecord};
+
+/// What was done at a share of what a search has found.
+pub struct AtShare {
+    /// The share, 0 to 1.
+    pub share: f64,
+    /// The percentile that the search goes by.
+    pub of: Percentile,
+    /// The trials there that may be used: where, operations per second, and that percentile, ms.
+    pub trials: Vec<(BTreeMap<String, f64>, f64, Known)>,
+}
+
+/// What the searches of a variant came to in so many blocks, a sentence each.
 pub fn sentences(
-    study: &Study,
-    variant: &Variant,
+    variant: &str,
+    blocks: usize,
     searches: &[SearchRecord],
-    trials: &[TrialFinding],
+    at_share: Option<&AtShare>,
 ) -> Vec<String> {
-    let of = searches.iter().filter(|one| one.variant == variant.name);
+    let of = searches.iter().filter(|one| one.variant == variant);
     let of: Vec<&SearchRecord> = of.collect();
     let is_exact = |one: &&&SearchRecord| matches!(one.found(), Some(Known::Exactly(_)));
     let exact: Vec<&SearchRecord> = of.iter().filter(is_exact).copied().collect();
@@ -18,26 +38,27 @@ pub fn sentences(
             None => said.push((words, vec![one.block + 1])),
         }
     }
-    let who = match variant.name.as_str() {
+    let mut clauses: Vec<String> = Vec::new();
+    if together {
+        clauses.push(mean_words(&exact));
+    }
+    clauses.extend(said.into_iter().map(|(words, numbers)| match blocks {
+        1 => words,
+        _ => format!("{words} ({})", block_words(&numbers)),
+    }));
+    if let Some(words) = at_share.and_then(at_share_words) {
+        match clauses.as_mut_slice() {
+            // What was found and what is left at a share of it are one answer.
+            [one] => *one += &format!("; {words}"),
+            _ => clauses.push(words),
+        }
+    }
+    let who = match variant {
         "-" => String::new(),
         name => format!("“{name}”: "),
     };
-    let mut sentences = Vec::new();
-    if together {
-        sentences.push(format!("{who}{}.", mean_words(&exact)));
-    }
-    sentences.extend(said.iter().map(|(words, blocks)| match study.blocks() {
-        1 => format!("{who}{words}."),
-        _ => format!("{who}{words} ({}).", block_words(blocks)),
-    }));
-    if let Some(words) = expected_words(variant, trials) {
-        match sentences.as_mut_slice() {
-            // What was found and what is left at a share of it are one answer.
-            [one] => *one = format!("{}; {words}.", one.trim_end_matches('.')),
-            _ => sentences.push(format!("{who}{words}.")),
-        }
-    }
-    sentences
+    let sentences = clauses.into_iter();
+    sentences.map(|clause| format!("{who}{clause}.")).collect()
 }
 
 /// The words of a search, with what its number of threads comes to: `8 threads (3,030 op/s)`.
@@ -45,12 +66,10 @@ fn with_throughput(search: &SearchRecord) -> String {
     let did = search
         .found_ops_per_s()
         .filter(|_| !search.at.contains_key("rate"));
-    let Some(did) = did else {
-        return search.words.clone();
-    };
-    let at = point_words(&search.at);
-    let both = format!("{at} ({} op/s)", whole(did.least()));
-    search.words.replacen(&at, &both, 1)
+    match (&search.ending, did) {
+        (Some(ending), Some(did)) => ending.words(Some(&format!("{} op/s", whole(did.least())))),
+        _ => search.words.clone(),
+    }
 }
 
 /// `48,200 op/s (± 2.1 %, mean of 5 searches) is the most with a p99 within 10 ms`, and how sure.
@@ -69,29 +88,25 @@ fn mean_words(searches: &[&SearchRecord]) -> String {
     let half = |[low, high]: [f64; 2]| ((high - low) / 2.0).exp() * grid(least) - 1.0;
     let error = |interval: Option<[f64; 2]>| {
         let half = interval.map(|interval| significant(half(interval) * 100.0, 2));
-        half.map_or(String::new(), |half| format!("± {half} %, "))
+        half.map(|half| format!("± {half} %"))
     };
     let count = searches.len();
     let found = mean(&SearchRecord::found);
     let at = found.map_or(String::new(), |(at, interval)| {
         let axis = first.at.keys().next().map_or("", String::as_str);
         match axis {
-            "rate" => format!(
-                "{} op/s ({}geometric mean of {count} searches)",
-                whole(at),
-                error(interval)
-            ),
+            "rate" => {
+                let error = error(interval).map_or(String::new(), |error| format!("{error}, "));
+                let at = whole(at);
+                format!("{at} op/s ({error}geometric mean of {count} searches)")
+            }
             axis => format!("{} {axis} (geometric mean of {count} searches)", whole(at)),
         }
     });
     let did = mean(&SearchRecord::found_ops_per_s).filter(|_| !first.at.contains_key("rate"));
     let did = did.map_or(String::new(), |(did, interval)| {
-        let error = error(interval);
-        let error = error.trim_end_matches(", ");
-        match error.is_empty() {
-            true => format!(", with {} op/s", whole(did)),
-            false => format!(", with {} op/s ({error})", whole(did)),
-        }
+        let error = error(interval).map_or(String::new(), |error| format!(" ({error})"));
+        format!(", with {} op/s{error}", whole(did))
     });
     let held = match first.outcome {
         SearchOutcome::Held => ", each held twice",
@@ -104,36 +119,20 @@ fn mean_words(searches: &[&SearchRecord]) -> String {
 }
 
 /// `at 70 % of that it did 1,667 op/s at 6 threads with a p99 of 22.1 ms`.
-fn expected_words(variant: &Variant, trials: &[TrialFinding]) -> Option<String> {
-    let procedure = &variant.settings.procedure;
-    let share = procedure.expected()?;
-    let of = percentile(procedure);
-    let is_expected = |t: &&TrialFinding| {
-        t.variant == variant.name && Role::named(&t.role) == Role::Expected && usable(t)
-    };
-    let of_each: Vec<String> = trials
-        .iter()
-        .filter(is_expected)
-        .map(|trial| {
-            let found = found(&variant.settings, trial);
-            let ms = found.latency_ms.of(of).value;
-            // A rate that was kept up with is what was done.
-            let did = match trial.point.contains_key("rate") {
-                true => point_words(&trial.point),
-                false => format!(
-                    "{} op/s at {}",
-                    whole(found.ops_per_s),
-                    point_words(&trial.point)
-                ),
-            };
-            format!(
-                "{did} with a {} of {}{} ms",
-                of.words(),
-                ms.sign(),
-                significant(ms.least(), 3)
-            )
-        })
-        .collect();
-    let percent = (share * 1000.0).round() / 10.0;
+fn at_share_words(at_share: &AtShare) -> Option<String> {
+    let of_each = at_share.trials.iter().map(|(point, ops_per_s, ms)| {
+        // A rate that was kept up with is what was done.
+        let did = match point.contains_key("rate") {
+            true => point_words(point),
+            false => format!("{} op/s at {}", whole(*ops_per_s), point_words(point)),
+        };
+        let (of, sign) = (at_share.of.words(), ms.sign());
+        format!(
+            "{did} with a {of} of {sign}{} ms",
+            significant(ms.least(), 3)
+        )
+    });
+    let of_each: Vec<String> = of_each.collect();
+    let percent = (at_share.share * 1000.0).round() / 10.0;
     (!of_each.is_empty()).then(|| format!("at {percent} % of that it did {}", of_each.join(", ")))
 }

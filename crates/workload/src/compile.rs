@@ -1,23 +1,19 @@
 //! Checks a spec and makes a program of it. All mistakes are reported together.
 
 use crate::counters;
-use crate::distribution::Sampler;
 use crate::iot;
 use crate::keyvalue;
 use crate::kv;
-use crate::mix::Mix;
-use crate::named::{Draft, KEYSPACE_CHARACTERS_MAX, Named, ROWS_MAX, is_identifier, keyspace_statements};
+use crate::named::{
+    Draft, KEYSPACE_CHARACTERS_MAX, Named, ROWS_MAX, is_identifier, keyspace_statements,
+};
 use crate::names::names;
 use crate::params::{Params, did_you_mean};
-use crate::program::{Choices, Kind, Program, Schema, Statement, lanes};
-use crate::random::lane;
+use crate::program::Program;
 use crate::registers;
-use crate::source::{Chosen, RowFunction};
-use crate::spec::{Problem, Replication, Spec};
+use crate::spec::{Problem, Spec};
 use crate::standard1;
 use crate::tabular;
-use cql::Consistency;
-use std::sync::Arc;
 
 /// Compiles a spec.
 ///
@@ -157,4 +153,3 @@ fn check_kind(params: &mut Params, named: &Named, section: &str, kind: &str) -> 
     }
     found
 }
-

@@ -4,9 +4,9 @@
 //! The load stage adds 0, so that every counter is there. An addition is not idempotent: a further
 //! try is made only where the first one has certainly done nothing.
 
-use crate::named::{self, Draft, OneTable};
 use crate::distribution::Sampler;
 use crate::generator::{Check, Operation};
+use crate::named::{self, Draft, OneTable};
 use crate::params::Params;
 use crate::program::{Program, Stage, Statement, lanes};
 use crate::random::{Draws, lane};

@@ -9,9 +9,9 @@
 //! Write timestamps begin in 1970: whatever a run with present timestamps deleted or wrote hides
 //! them, so the table must be truncated before loading.
 
-use crate::named::{self, Draft, OneTable, is_identifier};
 use crate::distribution::{Sampler, Shape, Written};
 use crate::generator::{Check, Operation};
+use crate::named::{self, Draft, OneTable, is_identifier};
 use crate::params::Params;
 use crate::program::{Program, Stage};
 use crate::source;

@@ -5,10 +5,10 @@
 //! of which many cycles take the same, so that no read can be judged. Here every write of a row
 //! writes the row's one value, and every read is verified. The number of keys is that of the rows.
 
-use crate::named::{self, Draft, OneTable, is_identifier};
 use crate::decimal::Decimal;
 use crate::distribution::Sampler;
 use crate::generator::{Check, Operation};
+use crate::named::{self, Draft, OneTable, is_identifier};
 use crate::params::Params;
 use crate::program::{Program, Stage, lanes};
 use crate::random::lane;

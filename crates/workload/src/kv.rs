@@ -16,9 +16,9 @@
 
 use std::cmp::Ordering;
 
-use crate::named::{self, Draft, OneTable};
 use crate::distribution::{Sampler, Shape, Written};
 use crate::generator::{Check, Operation};
+use crate::named::{self, Draft, OneTable};
 use crate::params::Params;
 use crate::program::{Program, Stage, lanes};
 use crate::random::{Draws, GOLDEN, lane, mix};

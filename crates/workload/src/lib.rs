@@ -45,11 +45,11 @@ mod zipf;
 pub use source::{OperationEncoder, OperationSource};
 
 pub use compile::compile;
-pub use named::{Named, is_identifier};
 pub use expectation::{Definitions, Expectation, is_taken, table_of};
 pub use file::{Checked, Placed, check_file, compile_file};
 pub use generator::{Asked, Check, Generator, Operation};
 pub use hottest::hottest_token;
+pub use named::{Named, is_identifier};
 pub use names::names;
 pub use program::{BatchKind, Kind, Policy, Program, Schema, Stage, Statement};
 pub use sample::{Sample, sample};

@@ -5,9 +5,9 @@
 //! number that it asks for once in five times. The load stage gives every register the number 0,
 //! without a condition, before anybody looks.
 
-use crate::named::{self, Draft, OneTable};
 use crate::distribution::Sampler;
 use crate::generator::{Asked, Check, Operation};
+use crate::named::{self, Draft, OneTable};
 use crate::params::Params;
 use crate::program::{Program, Stage, Statement, lanes};
 use crate::random::{Draws, lane};

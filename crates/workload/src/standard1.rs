@@ -8,10 +8,10 @@
 //! Differences from the original's text: tables carry their keyspace, compression is switched
 //! off in the words of Cassandra 5, whose empty map means its default instead.
 
-use crate::named::{self, Draft, OneTable};
 use crate::distribution::Sampler;
 use crate::generator::{Check, Operation};
 use crate::java::{Faster, Random};
+use crate::named::{self, Draft, OneTable};
 use crate::params::Params;
 use crate::program::{Program, Stage, lanes};
 use crate::random::lane;

@@ -6,13 +6,13 @@
 //! every read is verified: the first rows of a partition, in the order of their text, must all be
 //! there. The number of partitions follows from the rows and `partsize`.
 
-use crate::named::{self, Draft, OneTable};
 use crate::curve::UniformInt;
 use crate::decimal::{self, Decimal};
 use crate::distribution::Sampler;
 use crate::generator::{Check, Operation};
 use crate::iot::{self, extract};
 use crate::keyvalue::table_name;
+use crate::named::{self, Draft, OneTable};
 use crate::params::Params;
 use crate::program::{Program, Stage, lanes};
 use crate::random::lane;

@@ -5,7 +5,7 @@
 //! on which the band can still be, and each step is towards it.
 
 use super::{
-    Answer, Ask, Decide, Found, Next, Outcome, Outlook, Point, REST_S, SearchProcedure,
+    Answer, Ask, Decide, Ending, Found, Next, Outlook, Point, REST_S, SearchProcedure,
     SearchResult, Seen, Step,
 };
 use measure::number::significant;
@@ -103,11 +103,10 @@ impl Decide for Band {
             let threads = trial.point.value() as u32;
             match self.side(trial.found.as_ref()) {
                 Side::Within => {
-                    return Next::Answer(Answer::Searched {
-                        at: Some(trial.point),
-                        outcome: Outcome::Found,
-                        words: format!("p99 was within {self} at {threads} threads"),
-                    });
+                    return Next::Answer(Answer::Searched(Ending::Within {
+                        at: trial.point,
+                        band: *self,
+                    }));
                 }
                 Side::Below => below = below.max(Some(threads)),
                 Side::Above => above = Some(above.map_or(threads, |least| threads.min(least))),
@@ -115,18 +114,11 @@ impl Decide for Band {
         }
         match self.threads((below, above)) {
             Some(threads) => Next::Measure(vec![Ask::probe(Point::Threads(threads))]),
-            None => {
-                let parts = [
-                    below.map(|threads| format!("below at {threads} threads")),
-                    above.map(|threads| format!("above at {threads} threads")),
-                ];
-                let parts: Vec<String> = parts.into_iter().flatten().collect();
-                Next::Answer(Answer::Searched {
-                    at: None,
-                    outcome: Outcome::Nowhere,
-                    words: format!("p99 was never within {self}: {}", parts.join(", ")),
-                })
-            }
+            None => Next::Answer(Answer::Searched(Ending::NeverWithin {
+                band: *self,
+                below,
+                above,
+            })),
         }
     }
 

@@ -10,6 +10,7 @@
 //! was found is another kind of turn); it goes on after a trial that has failed.
 
 mod band;
+mod ending;
 mod endurance;
 mod fixed;
 mod found;
@@ -20,10 +21,11 @@ mod tests;
 mod until;
 
 pub use band::Band;
+pub use ending::{Above, Ending, Range, SearchOutcome};
 pub use endurance::Endurance;
 pub use fixed::Fixed;
 pub use found::{Bound, Found, Judged, Kept, Measured, Percentile, Percentiles, Role, Seen};
-pub use search::{BRACKET, Search};
+pub use search::{BRACKET, Search, grid};
 pub use sweep::Sweep;
 pub use until::Until;
 
@@ -240,32 +242,7 @@ pub enum Answer {
         until: Until,
     },
     /// A search has ended.
-    Searched {
-        /// At what it searched for; none if that is nowhere.
-        at: Option<Point>,
-        /// What came of it.
-        outcome: Outcome,
-        /// What was found, and where.
-        words: String,
-    },
-}
-
-measure::word_enum! {
-    /// What came of a search.
-    pub enum Outcome {
-        /// What was searched for, seen once.
-        Found = "found",
-        /// The same, and held.
-        Held = "held",
-        /// It is nowhere.
-        Nowhere = "none",
-        /// Where it is was not reached: it is beyond the most that was to be tried.
-        NotReached = "not_reached",
-        /// The client is the limit, and not the target.
-        ClientLimit = "client_limit",
-        /// Too many trials gave no answer.
-        Untold = "untold",
-    }
+    Searched(Ending),
 }
 
 impl Default for Procedure {
@@ -297,11 +274,13 @@ impl Procedure {
         }
         let next = decides.next(seen);
         match (&next, decides.expected()) {
-            (Next::Answer(Answer::Searched { at: Some(at), .. }), Some(share)) => {
-                let role = Role::Expected;
-                let point = at.share(share);
-                Next::Measure(vec![Ask { point, role }])
-            }
+            (Next::Answer(Answer::Searched(ending)), Some(share)) => match ending.at() {
+                Some(at) => Next::Measure(vec![Ask {
+                    point: at.share(share),
+                    role: Role::Expected,
+                }]),
+                None => next,
+            },
             _ => next,
         }
     }
@@ -415,7 +394,7 @@ impl Answer {
     pub fn words(&self) -> String {
         match self {
             Answer::Complete => "every point has been measured".to_owned(),
-            Answer::Searched { words, .. } => words.clone(),
+            Answer::Searched(ending) => ending.words(None),
             Answer::Ended { at, until } => format!(
                 "the ladder ended at {} {}: {}",
                 at.value(),

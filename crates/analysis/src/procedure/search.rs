@@ -10,7 +10,8 @@
 
 use super::found::{Bound, Kept, Percentile, Role, Seen};
 use super::{
-    Answer, Ask, Decide, Next, Outcome, Outlook, Point, REST_S, SearchProcedure, SearchResult, Step,
+    Above, Answer, Ask, Decide, Ending, Next, Outlook, Point, REST_S, Range, SearchProcedure,
+    SearchResult, Step,
 };
 use measure::number::count;
 
@@ -37,6 +38,12 @@ const HOLDS: u32 = 2;
 const DOWNS_MAX: u32 = 5;
 /// A bracket whose ends are nearer, as a share, is narrow enough.
 pub const BRACKET: f64 = 1.02;
+
+/// How many times as much the next point of a search's grid is, at `least`: the bracket at which it
+/// ends, or a whole number.
+pub fn grid(least: f64) -> f64 {
+    BRACKET.max(1.0 + 1.0 / least)
+}
 /// From a bracket of 2 (3 between odd numbers of threads) to [`BRACKET`], each time to the root of
 /// it: log2(ln 3 ÷ ln 1.02) is 5.8, and one for whole numbers.
 const BISECTIONS_MAX: usize = 7;
@@ -77,10 +84,6 @@ impl Search {
         }
     }
 
-    fn words(&self, value: u64) -> String {
-        self.at(value).words()
-    }
-
     fn first(&self) -> u64 {
         self.from.value() as u64
     }
@@ -111,11 +114,11 @@ impl Search {
                 path.trials.push((value, matches!(kept, Kept::Yes)));
             }
             match (kept, trial.role) {
-                (Kept::Client(why), _) => return Err(self.client(&path, value, &why)),
+                (Kept::Client(why), _) => return Err(self.client(&path, value, why)),
                 (Kept::Untold(why), _) => {
                     path.untold += 1;
                     if path.untold > UNTOLD_MAX {
-                        return Err(self.untold(&path, value, &why));
+                        return Err(self.untold(&path, value, why));
                     }
                 }
                 (Kept::Yes, Role::Hold) => path.held += 1,
@@ -150,66 +153,45 @@ impl Search {
     }
 
     fn found(&self, low: u64, path: &Path) -> Answer {
-        let held = match self.holds {
-            0 => "",
-            _ => ", held twice",
-        };
-        let (at, bound) = (self.words(low), self.bound.words());
-        let (words, outcome) = match (path.is_by_client(), self.holds) {
-            (true, _) => (
-                format!(
-                    "the client is the limit{}; {at} has a {bound}{held}",
-                    self.above(path)
-                ),
-                Outcome::ClientLimit,
-            ),
-            (false, holds) => (
-                format!("{at} is the most with a {bound}{held}{}", self.above(path)),
-                match holds {
-                    0 => Outcome::Found,
-                    _ => Outcome::Held,
-                },
-            ),
-        };
-        Answer::Searched {
-            at: Some(self.at(low)),
-            outcome,
-            words,
-        }
+        Answer::Searched(Ending::Most {
+            at: self.at(low),
+            bound: self.bound,
+            is_held: self.holds > 0,
+            above: self.above(path),
+        })
     }
 
-    /// The first failure above what was found: `; at 49,100 op/s p99 was 12.3 ms`.
-    fn above(&self, path: &Path) -> String {
-        let high = path.high.as_ref();
-        high.map_or(String::new(), |high| {
-            format!("; at {} {}", self.words(high.value), high.why)
+    /// The first failure above what was found.
+    fn above(&self, path: &Path) -> Option<Above> {
+        let high = path.high.as_ref()?;
+        Some(Above {
+            at: self.at(high.value),
+            why: high.why.clone(),
+            is_by_client: high.is_by_client,
         })
     }
 
     fn none(&self, path: &Path) -> Answer {
-        let high = path.high.as_ref().map_or(self.first(), |high| high.value);
-        let (bound, above) = (self.bound.words(), self.above(path));
-        let none = match path.is_holding {
-            true => match self.range(path) {
-                Some(range) => format!("{range}{above}"),
-                None => format!("no {} was held with a {bound}{above}", self.from.noun()),
-            },
-            false => format!("none at or above {} has a {bound}{above}", self.words(high)),
-        };
-        let (words, outcome) = match path.is_by_client() {
-            true => (
-                format!("the client is the limit: {none}"),
-                Outcome::ClientLimit,
-            ),
-            false => (none, Outcome::Nowhere),
-        };
-        let at = None;
-        Answer::Searched { at, outcome, words }
+        let (bound, above) = (self.bound, self.above(path));
+        Answer::Searched(if path.is_holding {
+            Ending::NotHeld {
+                bound,
+                range: self.range(path),
+                point: self.from,
+                above,
+            }
+        } else {
+            Ending::None {
+                from: above.as_ref().map_or(self.from, |above| above.at),
+                bound,
+                above,
+            }
+        })
     }
 
     /// What all trials together say where no load was held: between which loads the most is that
     /// has the bound. None where no trial was within it.
-    fn range(&self, path: &Path) -> Option<String> {
+    fn range(&self, path: &Path) -> Option<Range> {
         let trials = &path.trials;
         let passed = trials.iter().filter(|(_, kept)| *kept);
         let most = passed.clone().map(|(value, _)| *value).max()?;
@@ -223,79 +205,39 @@ impl Search {
         let always = passed.clone().map(|(value, _)| *value);
         let always = always.filter(|value| all_below(*value)).max();
         let never = failed().filter(|value| *value > most).min();
-        let bound = self.bound.words();
-        let low = match always {
-            Some(always) => format!("every one up to {}", self.words(always)),
-            None => format!("some up to {}", self.words(most)),
-        };
-        let high = match never {
-            Some(never) => format!(" and none from {} on", self.words(never)),
-            None => String::new(),
-        };
-        let between = match (always, never) {
-            (Some(always), Some(never)) => format!(
-                ": the most is from {} to {}",
-                self.words(always),
-                self.words(never)
-            ),
-            (Some(always), None) => format!(": the most is {} or above", self.words(always)),
-            (None, _) => String::new(),
-        };
-        Some(format!(
-            "{} of {} trials had a {bound}, {low}{high}{between}",
-            passed.count(),
-            trials.len(),
-        ))
+        Some(Range {
+            kept: passed.count(),
+            trials: trials.len(),
+            most: self.at(most),
+            always: always.map(|value| self.at(value)),
+            never: never.map(|value| self.at(value)),
+        })
     }
 
     fn not_reached(&self) -> Answer {
-        Answer::Searched {
-            at: Some(self.at(self.to)),
-            outcome: Outcome::NotReached,
-            words: format!(
-                "the limit was not reached: {}, the most that was to be tried, still has a {}",
-                self.words(self.to),
-                self.bound.words()
-            ),
-        }
+        Answer::Searched(Ending::NotReached {
+            at: self.at(self.to),
+            bound: self.bound,
+        })
     }
 
-    fn client(&self, path: &Path, value: u64, why: &str) -> Answer {
-        let words = format!(
-            "the client is the limit at {} ({why}){}",
-            self.words(value),
-            self.known(path)
-        );
-        let outcome = Outcome::ClientLimit;
-        Answer::Searched {
-            at: None,
-            outcome,
-            words,
-        }
+    fn client(&self, path: &Path, value: u64, why: String) -> Answer {
+        Answer::Searched(Ending::Client {
+            at: self.at(value),
+            why,
+            range: self.range(path),
+            bound: self.bound,
+        })
     }
 
-    fn untold(&self, path: &Path, value: u64, why: &str) -> Answer {
-        let words = format!(
-            "the search was given up at {}, since {} of its trials gave no answer, the last one \
-             because {why}{}",
-            self.words(value),
-            path.untold,
-            self.known(path)
-        );
-        let outcome = Outcome::Untold;
-        Answer::Searched {
-            at: None,
-            outcome,
-            words,
-        }
-    }
-
-    /// What is known of a search that has ended without an answer.
-    fn known(&self, path: &Path) -> String {
-        match self.range(path) {
-            Some(range) => format!("; {range}"),
-            None => format!("; nothing is known to have a {}", self.bound.words()),
-        }
+    fn untold(&self, path: &Path, value: u64, why: String) -> Answer {
+        Answer::Searched(Ending::Untold {
+            at: self.at(value),
+            trials: path.untold,
+            why,
+            range: self.range(path),
+            bound: self.bound,
+        })
     }
 }
 
@@ -342,11 +284,6 @@ impl Path {
             let lower = (value as f64 * LOWERED) as u64;
             self.low = Some(lower.min(value.saturating_sub(1)));
         }
-    }
-
-    /// Whether what is above it says nothing of the target.
-    fn is_by_client(&self) -> bool {
-        self.high.as_ref().is_some_and(|high| high.is_by_client)
     }
 }
 

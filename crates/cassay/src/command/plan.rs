@@ -115,7 +115,7 @@ fn text(study: &Study, plan: &Plan, expected: &[String]) -> String {
             text += &format!(
                 "     {:<8} {:<62} {about:>10}\n",
                 phase.kind.name(),
-                phase.what
+                phase.work.to_string()
             );
         }
     }

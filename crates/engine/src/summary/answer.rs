@@ -1,24 +1,17 @@
 //! The answer to the study's question, a sentence at a time.
 
-use super::compared::{All, PEAK, Untold, is_search, metric_of, too_few_blocks};
-use super::looked;
-use super::points;
-use super::{
-    besides_sentence, broken, curves, effects, endured, point_words, scaled, screen, searched,
-    worth,
-};
-use crate::generation;
-use analysis::TENFOLD;
-use analysis::compare::BLOCKS_TO_SETTLE_MAX;
-use analysis::sweep::{Knee, Reading};
-use measure::number::{significant, whole};
+use super::compared::{All, is_search, metric_of};
+use super::{points, searched};
 use std::collections::BTreeMap;
 use store::record::{
-    Bound, CapacityRecord, ComparisonRecord, CurveRecord, EffectsRecord, EnduredRecord, Finding,
-    MultiplicityRecord, PointRecord, PriceRecord, ScaleUpRecord, ScreenRecord, SearchRecord,
-    SweepRecord, TrialFinding,
+    CapacityRecord, CurveRecord, EffectsRecord, EnduredRecord, PEAK, PointRecord, PriceRecord,
+    ScaleUpRecord, ScreenRecord, SearchRecord, SweepRecord, TrialFinding,
 };
 use study::settings::Study;
+use words::{
+    comparison, curve, effects, endurance, fault, ladder, price_performance, scale_up, screen,
+    search, trials,
+};
 
 /// What the sentences are made of.
 pub struct Known<'a> {
@@ -44,15 +37,35 @@ impl Known<'_> {
         sentences.extend(screen::sentences(self.screens));
         // What the study was to find out stands next, where it went on until it was found.
         let answers = self.compared.records.iter();
-        sentences.extend(answers.filter_map(looked::sentence));
-        sentences.extend(endured::sentences(self.study, self.endured, self.trials));
-        sentences.extend(broken::sentences(self.trials));
-        let mut sweeps = Vec::new();
-        let mut unbelieved: Vec<&str> = Vec::new();
+        sentences.extend(answers.filter_map(comparison::answered));
+        sentences.extend(self.endured_sentences());
+        sentences.extend(fault::sentences(self.trials));
         for variant in &self.study.variants {
-            let searched = searched::sentences(self.study, variant, self.searches, self.trials);
-            sentences.extend(searched);
+            let at_share = searched::at_share(variant, self.trials);
+            let blocks = self.study.blocks();
+            let searches = self.searches;
+            sentences.extend(search::sentences(
+                &variant.name,
+                blocks,
+                searches,
+                at_share.as_ref(),
+            ));
         }
+        let (ladders, sweeps) = self.ladders();
+        sentences.extend(ladders);
+        sentences.extend(curve::sentences(self.curves));
+        sentences.extend(scale_up::sentences(self.scale_ups));
+        sentences.extend(price_performance::sentences(self.prices, self.capacities));
+        sentences.extend(self.comparisons());
+        sentences.extend(trials::generations(self.trials));
+        sentences.extend(trials::besides(self.trials));
+        (sentences, sweeps)
+    }
+
+    /// What each ladder came to, in sentences and as it is read.
+    fn ladders(&self) -> (Vec<String>, Vec<SweepRecord>) {
+        let (mut sentences, mut sweeps) = (Vec::new(), Vec::new());
+        let mut unbelieved: Vec<&str> = Vec::new();
         for variant in &self.study.variants {
             // The points of a search are a path, and no ladder; one point for hours has been told.
             if is_search(variant) || variant.settings.procedure.endurance().is_some() {
@@ -64,17 +77,20 @@ impl Known<'_> {
             let sweep = points::sweep(&of, bound_ms);
             // A run of a screening is no configuration that anybody asks for.
             if self.study.screen.is_none() || variant.cell.is_empty() {
-                match peak_sentence(&variant.name, &of, &sweep, bound_ms) {
+                match ladder::best(&variant.name, &of, &sweep, bound_ms) {
                     Some(sentence) => sentences.push(sentence),
                     None => unbelieved.push(&variant.name),
                 }
             }
             sweeps.extend(points::sweep_record(&of, &sweep));
         }
-        sentences.extend(unbelieved_sentence(&unbelieved));
-        sentences.extend(curves::sentences(self.curves));
-        sentences.extend(scaled::sentences(self.scale_ups));
-        sentences.extend(worth::sentences(self.prices, self.capacities));
+        sentences.extend(ladder::unbelieved(&unbelieved));
+        (sentences, sweeps)
+    }
+
+    /// What the comparisons say that the question is about.
+    fn comparisons(&self) -> Vec<String> {
+        let mut sentences = Vec::new();
         let All {
             records,
             multiplicity,
@@ -85,22 +101,34 @@ impl Known<'_> {
             .iter()
             .filter(|c| c.primary || is_asked(&c.metric, &c.point))
             .filter(|_| self.effects.is_empty() && self.study.screen.is_none());
-        for comparison in told {
-            if looked::sentence(comparison).is_none() {
-                sentences.push(comparison_sentence(comparison));
+        for one in told {
+            if comparison::answered(one).is_none() {
+                sentences.push(comparison::sentence(one));
             }
-            sentences.extend(looked::robust_sentence(comparison));
+            sentences.extend(comparison::robust(one));
         }
         let untold = untold.iter().filter(|_| self.study.screen.is_none());
         let untold = untold.filter(|u| is_asked(u.metric, &u.place));
-        sentences.extend(untold.map(untold_sentence));
+        sentences
+            .extend(untold.map(|u| {
+                comparison::incomparable((&u.baseline, &u.contender), u.metric, &u.place)
+            }));
         let multiplicity = multiplicity
             .as_ref()
             .filter(|_| self.study.screen.is_none());
-        sentences.extend(multiplicity.map(multiplicity_sentence));
-        sentences.extend(generation::sentence(self.trials));
-        sentences.extend(besides_sentence(self.trials));
-        (sentences, sweeps)
+        sentences.extend(multiplicity.map(comparison::multiplicity));
+        sentences
+    }
+
+    /// The answer of each endurance: what throughput did, what drifts, what grows.
+    fn endured_sentences(&self) -> Vec<String> {
+        let variants = self.study.variants.iter();
+        let asked = variants.filter(|one| one.settings.procedure.endurance().is_some());
+        let said = asked.map(|variant| {
+            let found = self.endured.iter().find(|one| one.variant == variant.name);
+            endurance::sentence(&variant.name, found, self.trials)
+        });
+        said.collect()
     }
 }
 

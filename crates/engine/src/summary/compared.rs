@@ -2,15 +2,16 @@
 
 use super::looked;
 use super::points::{places_of, state_of};
-use super::searched::{self, searches};
+use super::searched::searches;
 use crate::generation;
 use analysis::compare::{Comparison, Finding, Metric, compare_unpaired};
+use analysis::procedure::grid;
 use analysis::sweep::State;
-use analysis::{FalseFindings, Judged, Looks, NotCompared, judge_all};
+use analysis::{FalseFindings, Judged, NotCompared, judge_all, too_few_blocks};
 use measure::Known;
 use std::collections::BTreeMap;
 use store::record::{
-    ComparisonRecord, MultiplicityRecord, RobustRecord, SearchRecord, TrialFinding,
+    ComparisonRecord, MultiplicityRecord, PEAK, RobustRecord, SearchRecord, TrialFinding,
 };
 use study::settings::{PrimaryMetric, Study, Variant};
 
@@ -38,9 +39,6 @@ pub const COMPARED: [Compared; 3] = [
         value: |finding| finding.all.latency_ms.p99,
     },
 ];
-
-/// The metric of what searches have found.
-pub const PEAK: &str = "peak";
 
 /// What searches have found, as a number that is compared; it is of no single trial.
 pub static FOUND: Compared = Compared {
@@ -158,17 +156,6 @@ fn multiplicity(chances: FalseFindings) -> Option<MultiplicityRecord> {
         false_findings_one_by_one: chances.one_by_one,
         false_findings_expected: chances.expected,
     })
-}
-
-/// Whether most blocks of a comparison were lost. What made their trials invalid, and a load at its
-/// limit does that by itself, has then chosen those that are left, and nothing sees to it that each
-/// side was first in half of them.
-pub fn too_few_blocks(used: usize, planned: usize, looks: Looks) -> bool {
-    match looks {
-        Looks::Once => used * 2 < planned,
-        // Their number was to be what decides.
-        Looks::Repeated { .. } | Looks::Anytime => planned.saturating_sub(used) * 3 > planned,
-    }
 }
 
 fn record(
@@ -328,7 +315,7 @@ fn peaks(
     let ends = variants.map(|of| blocks().filter_map(move |at| search(of, at)?.found()));
     let ends = ends.into_iter().flatten().map(Known::least);
     let least = ends.fold(f64::INFINITY, f64::min);
-    let how = Metric::THROUGHPUT.on_grid(searched::grid(least));
+    let how = Metric::THROUGHPUT.on_grid(grid(least));
     let comparison = match study.repeat.interleaved {
         true => looked::compared(&pairs, how),
         false => {

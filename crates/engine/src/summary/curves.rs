@@ -4,7 +4,6 @@ use super::compared::{COMPARED, is_search, used};
 use super::points::{places_of, state_of};
 use analysis::curves::{LOADS_MIN, Load, Peak, Usl, fit};
 use analysis::sweep::State;
-use measure::number::{significant, whole};
 use store::record::{CurveRecord, Outcome, PeakRecord, TrialFinding, WithoutPeak};
 use study::settings::{Study, Variant};
 

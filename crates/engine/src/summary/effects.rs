@@ -1,16 +1,12 @@
 //! What the axes of a matrix do, at every point.
 
-mod words;
-
-pub use words::sentences;
-
-use super::compared::too_few_blocks;
 use super::compared::{COMPARED, Compared, FOUND, default_place, is_search, metric_of, used};
 use super::looked;
 use super::points::places_of;
 use crate::generation;
 use analysis::compare::{Comparison, Finding};
 use analysis::effects::{BLOCKS_MIN, Design, Effect, Interaction, Kind, Level};
+use analysis::too_few_blocks;
 use analysis::{Judged, judge_all, series};
 use measure::Known;
 use std::collections::BTreeMap;

@@ -3,21 +3,14 @@
 //! Throughput and latency are judged apart: the source that these studies come from calls
 //! throughputs that are less than 4 % apart consistent, while its mean latency rose by 23 %.
 
-use super::{point_words, usable};
-use analysis::endurance::{Agreed, Course, Load, agreement};
-use analysis::procedure::Role;
+use super::used::{is_long, usable};
+use analysis::endurance::{Agreed, Load, agreement};
 use analysis::series;
-use measure::number::{significant, whole};
-use store::record::{DriftRecord, EnduranceRecord, EnduredRecord, TrialFinding, TurnRecord};
+use store::record::{EnduredRecord, TrialFinding, TurnRecord};
 use study::settings::{Study, Variant};
 
 /// From so many blocks of the study on, the spread between them is the error of their mean.
 const BLOCKS_MIN: usize = 3;
-
-/// Whether a trial is the long one of an endurance.
-pub fn is_long(trial: &TrialFinding) -> bool {
-    Role::named(&trial.role) == Role::Endurance
-}
 
 /// What the turns of each endurance came to; none of other procedures.
 pub fn endured(study: &Study, trials: &[TrialFinding]) -> Vec<EnduredRecord> {
@@ -94,32 +87,13 @@ fn mean_ms_change(turns: &[TurnRecord]) -> Option<f64> {
     is_known.then(|| long.mean_ms / before - 1.0)
 }
 
-/// The answer of each variant: what throughput did, what drifts, what grows.
-pub fn sentences(study: &Study, endured: &[EnduredRecord], trials: &[TrialFinding]) -> Vec<String> {
-    let mut said = Vec::new();
-    for variant in &study.variants {
-        if variant.settings.procedure.endurance().is_none() {
-            continue;
-        }
-        let found = endured.iter().find(|one| one.variant == variant.name);
-        let who = match variant.name.as_str() {
-            "-" => String::new(),
-            name => format!("“{name}”: "),
-        };
-        match found.and_then(|found| sentence(found, trials)) {
-            Some(sentence) => said.push(who + &sentence),
-            None => said.push(format!("{who}No long trial may be believed.")),
-        }
-    }
-    said
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use analysis::endurance::Course;
     use analysis::endurance::Growing;
-    use store::record::GrowthRecord;
     use store::record::Verdict;
+    use store::record::{DriftRecord, EnduranceRecord, GrowthRecord};
     use study::resolve::resolve;
     use study::settings::Overrides;
 
@@ -183,7 +157,12 @@ mod tests {
 
     fn said(trials: &[TrialFinding]) -> String {
         let study = resolve("s", STUDY, &Overrides::default()).unwrap();
-        sentences(&study, &endured(&study, trials), trials).join(" ")
+        let found = endured(&study, trials);
+        let variants = study.variants.iter().map(|variant| {
+            let of = found.iter().find(|one| one.variant == variant.name);
+            words::endurance::sentence(&variant.name, of, trials)
+        });
+        variants.collect::<Vec<_>>().join(" ")
     }
 
     #[test]

@@ -4,18 +4,14 @@
 //! the same functions that make its findings. So a run that is taken up again ends where it would
 //! have ended.
 
-use super::answer::{metric_words, undecided};
 use super::compared::{Pairs, comparisons};
 use super::searched::searches;
-use super::{once_each, point_words};
+use super::used::once_each;
 use analysis::compare::{LEVEL, compare_paired};
 use analysis::{Comparison, Finding, Looks, Metric, NotCompared};
 use measure::Known;
-use measure::number::significant;
 use std::borrow::Cow;
-use store::record::{
-    Bound, ComparisonRecord, LookRecord, LooksHow, LooksRecord, RobustRecord, TrialFinding,
-};
+use store::record::{ComparisonRecord, LookRecord, LooksHow, LooksRecord, TrialFinding};
 use study::settings::Study;
 
 /// How the comparisons of a study are looked at.
@@ -41,18 +37,6 @@ fn how(looks: Looks) -> Option<LooksHow> {
         Looks::Once => None,
         Looks::Repeated { .. } => Some(LooksHow::Repeated),
         Looks::Anytime => Some(LooksHow::Anytime),
-    }
-}
-
-/// How a comparison of a record was looked at, as far as its blocks are counted by it.
-pub fn looks_in(comparison: &ComparisonRecord) -> Looks {
-    match &comparison.looks {
-        None => Looks::Once,
-        Some(looks) if looks.how == LooksHow::Anytime => Looks::Anytime,
-        Some(looks) => Looks::Repeated {
-            min: looks.min,
-            max: looks.max,
-        },
     }
 }
 

@@ -4,7 +4,7 @@
 //! that of all operations of all blocks together, from the histograms on disk: percentiles are
 //! never averaged (11.2 and 27.4 ms are not "19.3 ms").
 
-use super::usable;
+use super::used::usable;
 use analysis::rules::Verdict;
 use analysis::sweep::{Knee, Reading, Rung, State, read_sweep};
 use anyhow::Result;

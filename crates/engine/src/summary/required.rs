@@ -1,12 +1,10 @@
 //! What the study requires, and what came of it: a record for each requirement, in the order of
 //! the study.
 
-use super::compared::too_few_blocks;
-use super::looked::looks_in;
-use super::point_words;
 use super::points::places_of;
 use analysis::require::{Limit, Outcome, hull, of_blocks, share_interval};
 use analysis::series::mean_of_blocks_ci95;
+use analysis::too_few_blocks;
 use measure::Known;
 use measure::number::{round, significant, whole};
 use std::collections::BTreeMap;
@@ -15,6 +13,7 @@ use store::record::{
     SweepRecord, TrialFinding,
 };
 use study::settings::{Require, Study, Untold, Variant, Where};
+use words::place::point_words;
 
 /// What requirements are judged by.
 pub struct Found<'a> {
@@ -305,7 +304,7 @@ fn ratio(comparison: &ComparisonRecord) -> Number {
     let is_latency = comparison.metric.starts_with("latency_ms");
     let better = |ratio: f64| if is_latency { 1.0 / ratio } else { ratio };
     let (used, planned) = (comparison.blocks, comparison.blocks_planned);
-    let is_thin = too_few_blocks(used, planned, looks_in(comparison));
+    let is_thin = too_few_blocks(used, planned, comparison.looks_in());
     let few = "too few blocks have two trials that may be used";
     Number {
         value: Some(Known::Exactly(better(comparison.ratio))),

@@ -3,17 +3,15 @@
 mod chosen;
 
 use super::compared::blocks_of;
-use crate::scale_up::{Arm, Instances, Measured, Setting, Unpaired, plural, record};
+use crate::scale_up::{Arm, Instances, Measured, Setting, Unpaired, record};
 use analysis::Metric;
 use analysis::scale_up::{Machine, Point};
 use indexmap::IndexMap;
-use measure::number::significant;
-use store::record::{
-    EfficiencyRecord, PartRecord, PointRecord, ScaleUpRecord, SearchRecord, TrialFinding,
-};
+use store::record::{PartRecord, PointRecord, ScaleUpRecord, SearchRecord, TrialFinding};
 use study::scale_up::AXIS;
 use study::settings::ScaleUp;
 use study::settings::{Placing, Study, Variant};
+use words::scale_up::plural;
 
 /// The findings of a run that this stands on.
 struct Found<'a> {

@@ -1,17 +1,15 @@
 //! Which settings of a screening do anything, and which are to be confirmed.
 
-use super::answer::metric_words;
 use super::compared::default_place;
 use super::effects::values;
-use super::point_words;
 use super::points::places_of;
 use analysis::screen::{Activity, CONFIRM_MAX, Design, Lenth, effects};
 use analysis::series;
 use measure::Known;
-use measure::number::significant;
 use std::collections::BTreeMap;
 use store::record::{ScreenRecord, ScreenedRecord, TrialFinding};
 use study::settings::{Study, Variant};
+use words::place::metric_words;
 
 /// Blocks of the confirmation: as many as a comparison begins with.
 const CONFIRM_BLOCKS: usize = 5;

@@ -4,24 +4,14 @@
 //! searches together are their geometric mean, with an interval by Student's t of the logarithms
 //! (evidence: a search is a path, so that only whole searches are repetitions).
 
-use super::{block_words, point_words, usable};
+use super::used::usable;
 use crate::found::found;
 use crate::record::point_record;
-use analysis::procedure::{Answer, BRACKET, Next, Percentile, Point, Procedure, Role, Seen};
-use analysis::series;
-use measure::Known;
-use measure::number::{significant, whole};
+use analysis::procedure::{Answer, Ending, Next, Percentile, Point, Procedure, Role, Seen};
 use std::collections::BTreeSet;
-use store::record::{
-    SearchOutcome, SearchProcedure, SearchRecord, SearchResult, SearchStepRecord, TrialFinding,
-};
+use store::record::{SearchOutcome, SearchRecord, SearchResult, SearchStepRecord, TrialFinding};
 use study::settings::{Study, Variant};
-
-/// How many times as much the next point of a search's grid is, at `least`: the bracket at which it
-/// ends, or a whole number.
-pub fn grid(least: f64) -> f64 {
-    BRACKET.max(1.0 + 1.0 / least)
-}
+use words::search::AtShare;
 
 /// Every search, variant by variant.
 pub fn searches(study: &Study, trials: &[TrialFinding]) -> Vec<SearchRecord> {
@@ -56,15 +46,18 @@ fn search(variant: &Variant, trials: &[&TrialFinding]) -> SearchRecord {
         .collect();
     let steps = trials.iter().zip(&seen);
     let steps = steps.map(|(trial, seen)| step(procedure, trial, seen));
-    let (at, outcome, words) = match procedure.next(&seen) {
-        Next::Answer(Answer::Searched { at, outcome, words }) => (at, outcome.into(), words),
-        Next::Answer(answer) => (None, SearchOutcome::Unfinished, answer.words()),
-        Next::Measure(_) => (
-            None,
-            SearchOutcome::Unfinished,
-            "the search was not finished".to_owned(),
-        ),
+    let (ending, words) = match procedure.next(&seen) {
+        Next::Answer(Answer::Searched(ending)) => {
+            let words = ending.words(None);
+            (Some(ending), words)
+        }
+        Next::Answer(answer) => (None, answer.words()),
+        Next::Measure(_) => (None, "the search was not finished".to_owned()),
     };
+    let at = ending.as_ref().and_then(Ending::at);
+    let outcome = ending
+        .as_ref()
+        .map_or(SearchOutcome::Unfinished, Ending::outcome);
     let at = point_record(at);
     let there = trials
         .iter()
@@ -74,6 +67,7 @@ fn search(variant: &Variant, trials: &[&TrialFinding]) -> SearchRecord {
         ended: there.map(|trial| trial.index),
         ops_per_s: there.map(|trial| trial.all.ops_per_s),
         at,
+        ending,
         words,
         steps: steps.collect(),
         ..SearchRecord::default()
@@ -133,6 +127,22 @@ pub fn beyond(searches: &[SearchRecord]) -> BTreeSet<usize> {
         )
     };
     steps.filter(is_beyond).map(|step| step.trial).collect()
+}
+
+/// What was measured at a share of what the searches of a variant found, if that was asked for.
+pub fn at_share(variant: &Variant, trials: &[TrialFinding]) -> Option<AtShare> {
+    let procedure = &variant.settings.procedure;
+    let (share, of) = (procedure.expected()?, percentile(procedure));
+    let is_expected = |t: &&TrialFinding| {
+        t.variant == variant.name && Role::named(&t.role) == Role::Expected && usable(t)
+    };
+    let did = |trial: &TrialFinding| {
+        let found = found(&variant.settings, trial);
+        let ms = found.latency_ms.of(of).value;
+        (trial.point.clone(), found.ops_per_s, ms)
+    };
+    let trials = trials.iter().filter(is_expected).map(did).collect();
+    Some(AtShare { share, of, trials })
 }
 
 #[cfg(test)]

@@ -3,6 +3,8 @@
 use super::*;
 use expect_test::{Expect, expect};
 use measure::Known;
+use std::collections::BTreeMap;
+use store::record::CountsRecord;
 use store::record::QuantilesRecord;
 use study::resolve::resolve;
 use study::settings::Overrides;
@@ -50,13 +52,16 @@ fn a_reason_of_several_trials_stands_once_with_all_their_names() {
         because("a", 4, &["V12: short"]),
     ];
     assert_eq!(
-        reasons_of(&trials.each_ref()),
+        words::trials::reasons(&trials.each_ref()),
         [
             "a at 4 threads (blocks 1 to 3, 5), b at 4 threads (block 1): V12: short",
             "b at 4 threads (block 1): V4: late",
         ]
     );
-    assert_eq!(reasons_of(&[&trials[0]]), ["a at 4 threads: V12: short"]);
+    assert_eq!(
+        words::trials::reasons(&[&trials[0]]),
+        ["a at 4 threads: V12: short"]
+    );
 }
 
 /// Twelve trials on a busy machine had two screens of reasons before the first figure.
@@ -68,7 +73,7 @@ fn a_rule_with_many_reasons_is_said_once_with_the_first_of_them() {
     };
     let trials = [1.0, 2.0, 3.0, 4.0].map(because);
     assert_eq!(
-        reasons_of(&trials.each_ref()),
+        words::trials::reasons(&trials.each_ref()),
         [
             "in 4 of 4 trials, as a at 1 threads: V18: others used 1 %",
             "a at 1 threads, a at 2 threads, a at 3 threads, a at 4 threads: V4: away",
@@ -80,7 +85,7 @@ fn a_rule_with_many_reasons_is_said_once_with_the_first_of_them() {
     };
     let trials = [1.0, 2.0, 3.0, 4.0, 5.0].map(short);
     assert_eq!(
-        reasons_of(&trials.each_ref()),
+        words::trials::reasons(&trials.each_ref()),
         ["in 5 of 5 trials, as a at 1 threads: V12: short"]
     );
 }
@@ -331,7 +336,7 @@ fn what_was_tried_again_or_not_applied_is_said_by_kind() {
         trial("a", 4.0, 0, 1000.0, "valid"),
         trial("b", 4.0, 0, 1000.0, "valid"),
     ];
-    assert_eq!(besides_sentence(&trials), None);
+    assert_eq!(words::trials::besides(&trials), None);
     for trial in &mut trials {
         let read = CountsRecord {
             rows: 4_000,
@@ -348,7 +353,7 @@ fn what_was_tried_again_or_not_applied_is_said_by_kind() {
         trial.counts = BTreeMap::from([("read".into(), read), ("claim".into(), claim)]);
     }
     assert_eq!(
-        besides_sentence(&trials).as_deref(),
+        words::trials::besides(&trials).as_deref(),
         Some(
             "All trials together: retries: read 1,200; speculative executions: read 40 \
              (14 answered first); conditions (LWT) not applied: claim 2 of 20."

@@ -4,13 +4,15 @@
 //! of trials on the same data; and a stretch in which a side did nothing has no ratio, for any that
 //! left such pairs out would be of the mild ones only.
 
-use super::compared::{COMPARED, blocks_of, metric_of, too_few_blocks};
+use super::compared::{COMPARED, blocks_of, metric_of};
+use super::looked;
 use super::points::{places_of, state_of};
-use super::{answer, looked, once_each};
+use super::used::once_each;
 use crate::generation;
 use crate::trial::recovery::{FromInjection, stretches_without};
 use analysis::compare::{Comparison, Finding, Metric};
 use analysis::sweep::State;
+use analysis::too_few_blocks;
 use analysis::{Judged, judge_all};
 use anyhow::{Context, Result};
 use measure::Known;
@@ -22,9 +24,7 @@ use store::record::{
     WithoutFaultsRecord,
 };
 use study::settings::{Study, Variant};
-
-/// Faults from which on one sentence stands for all.
-const MANY: usize = 4;
+use words::without_faults;
 
 /// The stretches, by their place.
 const STRETCHES: [FaultStretch; 2] = [FaultStretch::Broken, FaultStretch::After];
@@ -67,7 +67,8 @@ fn add(study: &Study, found: &mut FindingsRecord, read: &mut Read<'_>) -> Result
         }
     }
     found.without_faults = judged(study, &all, blocks_of(study, &found.trials));
-    found.answer.extend(sentences(&found.without_faults));
+    let said = without_faults::sentences(&found.without_faults);
+    found.answer.extend(said);
     Ok(())
 }
 
@@ -246,76 +247,6 @@ fn comparison(
         blocks_to_settle: judged.blocks_to_settle,
         ..ComparisonRecord::default()
     }
-}
-
-/// A sentence for each of a few faults, or one for many.
-fn sentences(records: &[WithoutFaultsRecord]) -> Vec<String> {
-    let faults: Vec<&[WithoutFaultsRecord]> = records
-        .chunk_by(|a, b| (&a.variant, &a.point, a.fault) == (&b.variant, &b.point, b.fault))
-        .collect();
-    match faults.len() {
-        0 => Vec::new(),
-        few if few < MANY => faults.into_iter().map(sentence).collect(),
-        _ => vec![many(&faults)],
-    }
-}
-
-fn sentence(stretches: &[WithoutFaultsRecord]) -> String {
-    let first = &stretches[0];
-    let name = match first.place.as_str() {
-        "" => format!("“{}”", first.kind),
-        place => format!("“{}” of {place}", first.kind),
-    };
-    let said: Vec<String> = stretches.iter().map(stretch_words).collect();
-    format!(
-        "Against the same trials without faults, {name} in “{}”: {}.",
-        first.variant,
-        said.join("; ")
-    )
-}
-
-/// `while broken −31.2 % throughput (…), +310 % p99 (…), 12 operations failed, 0 without it`.
-fn stretch_words(record: &WithoutFaultsRecord) -> String {
-    let [without, with] = record.failed;
-    let mut said: Vec<String> = Vec::new();
-    if record.ops_per_s[1] == 0.0 {
-        said.push("nothing was done".to_owned());
-    }
-    let asked = |c: &&ComparisonRecord| c.metric != "latency_ms.p50";
-    said.extend(
-        record
-            .comparisons
-            .iter()
-            .filter(asked)
-            .map(answer::change_words),
-    );
-    said.push(format!("{with} operations failed, {without} without it"));
-    let when = match record.stretch {
-        FaultStretch::Broken => "while broken",
-        FaultStretch::After => "after that",
-    };
-    format!("{when} {}", said.join(", "))
-}
-
-fn many(faults: &[&[WithoutFaultsRecord]]) -> String {
-    let is_worse = |record: &WithoutFaultsRecord| {
-        let mut all = record.comparisons.iter();
-        record.ops_per_s[1] == 0.0 || all.any(|one| one.verdict == Finding::Slower)
-    };
-    let worse = |stretch: FaultStretch| {
-        let here = |of: &&&[WithoutFaultsRecord]| {
-            let mut records = of.iter();
-            records.any(|one| one.stretch == stretch && is_worse(one))
-        };
-        faults.iter().filter(here).count()
-    };
-    format!(
-        "Against the same trials without faults, of {} faults {} made throughput or latency worse \
-         while broken, and {} after that.",
-        faults.len(),
-        worse(STRETCHES[0]),
-        worse(STRETCHES[1])
-    )
 }
 
 #[cfg(test)]

@@ -1,14 +1,13 @@
 //! What throughputs are worth: for their price, and in nodes.
 
-use super::answer::where_words;
-use super::compared::{PEAK, is_search, metric_of};
+use super::compared::{is_search, metric_of};
 use super::points::{places_of, state_of};
 use analysis::capacity::{BEYOND_MAX, Demand, for_price, nodes};
 use analysis::procedure::Percentile;
 use analysis::series;
 use analysis::sweep::State;
-use measure::number::{significant, whole};
 use std::collections::BTreeMap;
+use store::record::PEAK;
 use store::record::{
     CapacityRecord, ComparisonRecord, PointRecord, PriceRecord, SearchOutcome, SearchRecord,
     TrialFinding,

@@ -108,7 +108,7 @@ impl TrialRun<'_> {
             _ => state.gather.window_ends(at_ns),
         }
         let (planned, after) = state.timeline.advance(kind, &self.trial.phases);
-        let what = planned.map(|phase| phase.what.clone());
+        let what = planned.map(|phase| phase.work.to_string());
         (self.events)(Event::PhaseStarted {
             phase: kind.name(),
             what: what.unwrap_or_else(|| unplanned(kind).to_owned()),

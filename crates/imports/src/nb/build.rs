@@ -13,7 +13,7 @@ use super::source::{CycleOp, Cycles};
 use super::statement::{is_schema, statement_text};
 use super::tags::Filter;
 use super::virtdata::Recipe;
-use super::virtdata::resolve::Env;
+use super::virtdata::chain::Env;
 use crate::import::{Connection, Offer, ReadFile, Secret, Step, StepLimit};
 use cql::Consistency;
 use workload::schema::{self, Defined, Table};

@@ -6,7 +6,7 @@ mod chosen;
 mod effects;
 
 use super::import;
-use super::virtdata::resolve::Env;
+use super::virtdata::chain::Env;
 use super::virtdata::{Recipe, Ty};
 use crate::import::StepLimit;
 use workload::Stage;

@@ -166,7 +166,7 @@ fn turns_without_a_point_are_planned_where_they_will_come() {
     let turns = turns(&study, &works, &[outlook(3), outlook(1)]);
     let line = |turn: &Turn| {
         let certain = if turn.certain { " certain" } else { "" };
-        let offered = &turn.phases.last().unwrap().what;
+        let offered = turn.phases.last().unwrap().work.to_string();
         format!("{} {offered}{certain}\n", turn.slug)
     };
     expect![[r#"

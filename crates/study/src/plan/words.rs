@@ -2,12 +2,14 @@
 
 use crate::estimate;
 use crate::human;
+use crate::plan::{Offer, OfferLength, PhaseWork};
 use crate::read_back::Levels;
 use crate::settings::{How, Load, PageCache, Settings, Target};
 use crate::standing::Preparation;
 use analysis::procedure::Point;
 use imports::{Step, StepLimit};
 use measure::number::counted;
+use std::fmt;
 use workload::Program;
 
 /// How long a step is, in words and in seconds.
@@ -110,22 +112,36 @@ pub fn target_words(target: &Target) -> String {
     }
 }
 
-pub(super) fn offered_words(point: Option<Point>, settings: &Settings) -> String {
-    match point {
-        None => WHERE_ASKED.to_owned(),
-        Some(point @ Point::Rate(_)) if settings.poisson => {
-            format!("{}, Poisson arrivals", point_words(point))
+impl fmt::Display for PhaseWork {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PhaseWork::Said(words) => f.write_str(words),
+            PhaseWork::Offer(offer) => offer.fmt(f),
         }
-        Some(point) => point_words(point),
     }
 }
 
-/// What stands for a point that is not known yet.
-pub(super) const WHERE_ASKED: &str = "where the procedure asks";
-
-pub(super) fn point_words(point: Point) -> String {
-    match point {
-        Point::Threads(threads) => format!("{threads} in flight"),
-        Point::Rate(rate) => format!("{} op/s", human::format_count(rate)),
+impl fmt::Display for Offer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.at {
+            None => f.write_str("where the procedure asks")?,
+            Some(Point::Threads(threads)) => write!(f, "{threads} in flight")?,
+            Some(Point::Rate(rate)) => write!(f, "{} op/s", human::format_count(rate))?,
+        }
+        if self.is_poisson && matches!(self.at, Some(Point::Rate(_))) {
+            f.write_str(", Poisson arrivals")?;
+        }
+        let duration = human::format_duration_ns;
+        match &self.length {
+            OfferLength::For(ns) => write!(f, ", {}", duration(*ns)),
+            OfferLength::UntilSteady(max_ns) => {
+                write!(f, ", until steady, at most {}", duration(*max_ns))
+            }
+            OfferLength::Uncounted(operations) => {
+                let count = human::format_count(*operations);
+                write!(f, ", {count} operations, not counted")
+            }
+            OfferLength::Step(words) => write!(f, ", {words}"),
+        }
     }
 }

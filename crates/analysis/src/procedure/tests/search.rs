@@ -254,9 +254,9 @@ fn a_bound_within_the_interval_of_a_percentile_is_near() {
     }
 }
 
-fn outcome(next: Next) -> Outcome {
+fn outcome(next: Next) -> SearchOutcome {
     match next {
-        Next::Answer(Answer::Searched { outcome, .. }) => outcome,
+        Next::Answer(Answer::Searched(ending)) => ending.outcome(),
         next => panic!("{next:?}"),
     }
 }
@@ -265,13 +265,16 @@ fn outcome(next: Next) -> Outcome {
 fn a_client_at_its_limit_ends_a_search_and_a_disturbance_does_when_it_comes_again() {
     let judged = |judged| Found { judged, ..fine() };
     let client = judged(Judged::Client("V3".to_owned()));
-    assert_eq!(outcome(after(&[fine(), client])), Outcome::ClientLimit);
+    assert_eq!(
+        outcome(after(&[fine(), client])),
+        SearchOutcome::ClientLimit
+    );
     let disturbed = || judged(Judged::Disturbed("V4".to_owned()));
     let again = Next::Measure(vec![Ask::probe(Point::Rate(2000))]);
     assert_eq!(after(&[fine(), disturbed()]), again);
     assert_eq!(after(&[fine(), disturbed(), disturbed()]), again);
     let thrice = [fine(), disturbed(), disturbed(), disturbed()];
-    assert_eq!(outcome(after(&thrice)), Outcome::Untold);
+    assert_eq!(outcome(after(&thrice)), SearchOutcome::Untold);
 }
 
 /// A client that shares its machine with the target is late when that is full: the search goes on
@@ -299,11 +302,11 @@ fn what_the_client_could_not_offer_is_too_much_and_no_limit_of_the_target() {
     };
     assert_eq!(
         outcome(Next::Answer(ends(15_000.0, 10_000.0))),
-        Outcome::Held
+        SearchOutcome::Held
     );
     let by_client = ends(10_000.0, 15_000.0);
-    assert!(matches!(by_client, Answer::Searched { at: Some(_), .. }));
-    assert_eq!(outcome(Next::Answer(by_client)), Outcome::ClientLimit);
+    assert!(matches!(&by_client, Answer::Searched(ending) if ending.at().is_some()));
+    assert_eq!(outcome(Next::Answer(by_client)), SearchOutcome::ClientLimit);
 }
 
 /// A probe saw by chance what does not hold: it is lowered until something holds twice, and given
@@ -338,10 +341,10 @@ fn what_does_not_hold_is_lowered_and_never_bisected_again() {
     let at = holds[holds.len() - 1];
     assert!((9500.0 * 0.97..=9500.0).contains(&at), "{holds:?}");
     assert_eq!(holds[holds.len() - 2], at, "twice");
-    assert_eq!(outcome(Next::Answer(answer)), Outcome::Held);
+    assert_eq!(outcome(Next::Answer(answer)), SearchOutcome::Held);
     assert_eq!(
         outcome(Next::Answer(holds_up_to(7000.0).1)),
-        Outcome::Nowhere
+        SearchOutcome::Nowhere
     );
 }
 
@@ -376,9 +379,10 @@ fn a_planted_peak_is_found_through_noise_and_a_further_hold_confirms_it() {
             }
         };
         units += seen.iter().map(|trial| trial.role.windows()).sum::<u64>();
-        let Answer::Searched { at: Some(at), .. } = answer else {
+        let Answer::Searched(ending) = answer else {
             continue;
         };
+        let Some(at) = ending.at() else { continue };
         near += u64::from((at.value() / PLANTED - 1.0).abs() <= 0.03);
         let further = measure(Ask {
             point: at,

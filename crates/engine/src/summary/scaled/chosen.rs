@@ -5,13 +5,13 @@
 //! theirs, and why is said.
 
 use super::Found;
-use crate::summary::compared::{COMPARED, is_search, too_few_blocks, used};
+use crate::summary::compared::{COMPARED, is_search, used};
 use crate::summary::curves::is_client_busy;
 use crate::summary::points::{state_of, sweep};
-use crate::summary::searched;
-use analysis::Looks;
+use analysis::procedure::grid;
 use analysis::rules::Verdict;
 use analysis::sweep::State;
+use analysis::{Looks, too_few_blocks};
 use measure::Known;
 use measure::number::significant;
 use store::record::{PointRecord, SearchRecord, TrialFinding};
@@ -86,7 +86,7 @@ impl<'a> Found<'a> {
             missing: missing.unwrap_or_default(),
             grid: own()
                 .filter_map(SearchRecord::found)
-                .map(|found| searched::grid(found.least()))
+                .map(|found| grid(found.least()))
                 .max_by(f64::total_cmp),
             ..Chosen::default()
         }

@@ -1,6 +1,18 @@
 //! Searches on trials that are made up.
 
 use super::*;
+use measure::Known;
+
+/// What the searches of a variant are said to have come to.
+fn sentences(
+    study: &Study,
+    variant: &Variant,
+    searches: &[SearchRecord],
+    trials: &[TrialFinding],
+) -> Vec<String> {
+    let at_share = at_share(variant, trials);
+    words::search::sentences(&variant.name, study.blocks(), searches, at_share.as_ref())
+}
 use store::record::Outcome;
 use store::record::RuleRecord;
 use store::record::Verdict;

@@ -181,11 +181,11 @@ fn many_faults_have_one_sentence() {
     };
     let all: Vec<WithoutFaultsRecord> = (0..5).flat_map(each).collect();
     assert_eq!(
-        sentences(&all),
+        without_faults::sentences(&all),
         [
             "Against the same trials without faults, of 5 faults 5 made throughput or latency \
              worse while broken, and 0 after that."
         ]
     );
-    assert_eq!(sentences(&[]), Vec::<String>::new());
+    assert_eq!(without_faults::sentences(&[]), Vec::<String>::new());
 }

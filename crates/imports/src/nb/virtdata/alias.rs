@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use super::chain::Env;
 use super::functions::{Found, Given, Row, Step, asking, cycle, row};
 use super::recipe::{Call, Fault};
-use super::resolve::Env;
 use super::value::{Ty, Val};
 use workload::virtdata::hash;
 

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use super::chain::Recipe;
 use super::functions::{Count, Found, Given, Row, Step, cycle, made, row};
-use super::resolve::Recipe;
 use super::value::{Ty, Val};
 use workload::virtdata::hash;
 

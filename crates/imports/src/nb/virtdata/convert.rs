@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 
 use super::arithmetic::hashed_double;
+use super::chain::{Env, Recipe};
 use super::dates::{self, MILLIS_PER_DAY};
 use super::functions::{
     Count, Found, Given, INT_MASK, Row, Step, asking, cycle, flavour, from, made, row,
 };
 use super::recipe::{Call, Fault};
-use super::resolve::{Env, Recipe};
 use super::value::{Ty, Val};
 use cql::value::{CqlType, time_uuid, uuid_ticks};
 use workload::virtdata::{hash, hashed_uuid};

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
+use super::chain::{Env, Recipe};
 use super::recipe::{Call, Fault};
-use super::resolve::{Env, Recipe};
 use super::value::{Ty, Val};
 use workload::virtdata::hash;
 

@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 
+use super::chain::{Env, Recipe};
 use super::collections::{self, Seed};
 use super::convert::in_turn;
 use super::functions::{
     Found, Given, INT_MASK, Row, Step, asking, cycle, from, hash_range, weighted, weights,
 };
 use super::recipe::{Call, Fault};
-use super::resolve::{Env, Recipe};
 use super::value::{Ty, Val};
 use workload::iot_data;
 use workload::virtdata::hash;

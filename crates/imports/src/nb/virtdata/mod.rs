@@ -5,6 +5,7 @@
 
 mod alias;
 mod arithmetic;
+pub(crate) mod chain;
 mod collections;
 mod convert;
 mod dates;
@@ -20,7 +21,7 @@ mod tables;
 mod texts;
 pub(crate) mod value;
 
-pub(crate) use resolve::Recipe;
+pub(crate) use chain::Recipe;
 pub(crate) use value::{Ty, Val};
 
 #[cfg(test)]

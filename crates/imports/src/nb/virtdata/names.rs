@@ -1,7 +1,7 @@
 //! Why some of NoSQLBench's functions are not here.
 
-use super::tables::TABLES;
 use super::recipe::{Call, Fault};
+use super::tables::TABLES;
 
 /// Functions that cannot be here, and why.
 const REFUSED: &[(&[&str], &str)] = &[

@@ -1,10 +1,10 @@
 //! Names of people and places for the functions that draw them. NoSQLBench draws them from tables
 //! of a census; ours are a few dozen well-known ones of the same shape.
 
+use super::chain::Env;
 use super::functions::{Found, Given, Row, asking, cycle};
 use super::lines::line;
 use super::recipe::{Call, Fault};
-use super::resolve::Env;
 use super::value::Ty;
 
 const FIRST: &str = "Ada Alan Anna Boris Carla Chen Clara David Diego Edgar Elena Emma Farid \

@@ -1,37 +1,13 @@
 //! The choice among the flavours of a recipe's functions, as virtdata chooses: what the next
 //! function takes decides first, the order of preference last.
 
-use super::{convert, tables};
-use super::functions::{Given, Step, Variant};
+use super::chain::{Env, Recipe};
+use super::functions::{Given, Variant};
 use super::recipe::{Arg, Call, Fault, parse};
 use super::state::Uses;
-use super::value::{Ty, Val};
+use super::value::Ty;
+use super::{convert, tables};
 use cql::value::CqlType;
-
-/// What functions may need besides their arguments.
-pub(crate) struct Env<'a> {
-    /// Reads a data file.
-    pub(crate) read: &'a dyn Fn(&str) -> Result<String, String>,
-    /// What is done otherwise than NoSQLBench does it.
-    pub(crate) notes: Vec<String>,
-}
-
-impl Env<'_> {
-    pub(crate) fn note(&mut self, note: impl Into<String>) {
-        let note = note.into();
-        if !self.notes.contains(&note) {
-            self.notes.push(note);
-        }
-    }
-}
-
-/// A chain of functions from a cycle to a value.
-#[derive(Clone, Debug)]
-pub(crate) struct Recipe {
-    steps: Vec<Step>,
-    /// The type of what comes out.
-    pub(crate) ty: Ty,
-}
 
 impl Recipe {
     /// Compiles the text of a recipe.
@@ -42,29 +18,6 @@ impl Recipe {
     /// What a recipe saves and loads; nothing when it is none.
     pub(crate) fn uses(text: &str) -> Uses {
         parse(text).map_or_else(|_| Uses::default(), |calls| Uses::of(&calls))
-    }
-
-    /// A recipe of one step.
-    pub(crate) fn single(step: Step, ty: Ty) -> Recipe {
-        Recipe {
-            steps: vec![step],
-            ty,
-        }
-    }
-
-    /// The value of a cycle.
-    #[inline]
-    pub(crate) fn value(&self, cycle: i64) -> Val<'_> {
-        self.value_of(Val::Long(cycle))
-    }
-
-    /// What becomes of a value.
-    #[inline]
-    pub(crate) fn value_of<'a>(&'a self, mut value: Val<'a>) -> Val<'a> {
-        for step in &self.steps {
-            value = step.apply(value);
-        }
-        value
     }
 
     /// The recipe of what Cassandra makes of the value when it stands in a statement's text.

@@ -3,9 +3,9 @@
 //! What must hold: what a function does stands in its row and nowhere else, so that none can be
 //! known and not done.
 
+use super::chain::Env;
 use super::functions::{Given, Make, Row, Variant};
 use super::recipe::{Call, Fault};
-use super::resolve::Env;
 use super::{alias, arithmetic, collections, convert, drawn, lines, names, places, state, texts};
 
 /// All functions.

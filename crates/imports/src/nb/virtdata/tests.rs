@@ -1,9 +1,9 @@
 //! What every function gives, flavour by flavour, compared with what is checked in.
 
+use super::chain::{Env, Recipe};
 use super::functions::{self, Given};
-use super::tables::{self, TABLES};
 use super::recipe::{Arg, Call, parse};
-use super::resolve::{Env, Recipe};
+use super::tables::{self, TABLES};
 use super::value::Val;
 use std::fmt::Write;
 

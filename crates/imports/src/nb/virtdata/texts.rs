@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use super::chain::{Env, Recipe};
 use super::convert::plain;
 use super::functions::{Found, Given, Row, Step, asking, flavour, from, made, row};
 use super::recipe::{Call, Fault};
-use super::resolve::{Env, Recipe};
 use super::value::{Ty, Val};
 use workload::virtdata::hash;
 

@@ -40,7 +40,7 @@ fn turns_are_planned_with_windows_and_names_of_their_own() {
     assert!(
         last.phases
             .iter()
-            .any(|phase| phase.what.ends_with("op/s, 3m"))
+            .any(|phase| phase.work.to_string().ends_with("op/s, 3m"))
     );
     let notes = study.notes.join("; ");
     assert!(

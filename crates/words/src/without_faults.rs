@@ -1,0 +1,72 @@
+//! What faults did against the same trials without them: a sentence for each of a few, or one for
+//! many.
+
+use crate::comparison::change_words;
+use store::record::{ComparisonRecord, FaultStretch, Finding, WithoutFaultsRecord};
+
+/// Faults from which on one sentence stands for all.
+const MANY: usize = 4;
+
+/// A sentence for each of a few faults, or one for many.
+pub fn sentences(records: &[WithoutFaultsRecord]) -> Vec<String> {
+    let faults: Vec<&[WithoutFaultsRecord]> = records
+        .chunk_by(|a, b| (&a.variant, &a.point, a.fault) == (&b.variant, &b.point, b.fault))
+        .collect();
+    match faults.len() {
+        0 => Vec::new(),
+        few if few < MANY => faults.into_iter().map(sentence).collect(),
+        _ => vec![many(&faults)],
+    }
+}
+
+fn sentence(stretches: &[WithoutFaultsRecord]) -> String {
+    let first = &stretches[0];
+    let name = match first.place.as_str() {
+        "" => format!("“{}”", first.kind),
+        place => format!("“{}” of {place}", first.kind),
+    };
+    let said: Vec<String> = stretches.iter().map(stretch_words).collect();
+    format!(
+        "Against the same trials without faults, {name} in “{}”: {}.",
+        first.variant,
+        said.join("; ")
+    )
+}
+
+/// `while broken −31.2 % throughput (…), +310 % p99 (…), 12 operations failed, 0 without it`.
+fn stretch_words(record: &WithoutFaultsRecord) -> String {
+    let [without, with] = record.failed;
+    let mut said: Vec<String> = Vec::new();
+    if record.ops_per_s[1] == 0.0 {
+        said.push("nothing was done".to_owned());
+    }
+    let asked = |c: &&ComparisonRecord| c.metric != "latency_ms.p50";
+    said.extend(record.comparisons.iter().filter(asked).map(change_words));
+    said.push(format!("{with} operations failed, {without} without it"));
+    let when = match record.stretch {
+        FaultStretch::Broken => "while broken",
+        FaultStretch::After => "after that",
+    };
+    format!("{when} {}", said.join(", "))
+}
+
+fn many(faults: &[&[WithoutFaultsRecord]]) -> String {
+    let is_worse = |record: &WithoutFaultsRecord| {
+        let mut all = record.comparisons.iter();
+        record.ops_per_s[1] == 0.0 || all.any(|one| one.verdict == Finding::Slower)
+    };
+    let worse = |stretch: FaultStretch| {
+        let here = |of: &&&[WithoutFaultsRecord]| {
+            let mut records = of.iter();
+            records.any(|one| one.stretch == stretch && is_worse(one))
+        };
+        faults.iter().filter(here).count()
+    };
+    format!(
+        "Against the same trials without faults, of {} faults {} made throughput or latency worse \
+         while broken, and {} after that.",
+        faults.len(),
+        worse(FaultStretch::Broken),
+        worse(FaultStretch::After)
+    )
+}
