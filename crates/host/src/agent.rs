@@ -1,15 +1,15 @@
 //! The near side of a host's agent.
 
 use crate::Start;
-use crate::able::Able;
 use crate::calls::{
     Abilities, Begin, EndProcess, Keep, Note, Processes, Role, StartProcess, VolumeAbilities,
 };
-use crate::cgroup;
 use crate::here::{self, Here};
 use crate::process::{self, Identity};
 use crate::undo::UndoList;
 use anyhow::{Context, Result};
+use kernel::able::Able;
+use kernel::cgroup;
 use measure::clock;
 use reach::serve::{self, Mouth};
 use reach::{Call, Link, TheirClock};

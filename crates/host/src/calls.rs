@@ -1,12 +1,12 @@
 //! What a host's agent can be asked, as both sides know it. What it does then is in
 //! [`crate::here`].
 
-use crate::able::Able;
-use crate::cgroup::CgroupDir;
-use crate::confine::Confinement;
 use crate::process::Identity;
 use crate::{HostSpec, LinkSpec};
 use anyhow::{Context, Result};
+use kernel::able::Able;
+use kernel::cgroup::CgroupDir;
+use kernel::confine::Confinement;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;

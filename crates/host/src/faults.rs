@@ -27,11 +27,11 @@ pub(crate) use told::{Heal, Inject, Renew, Started};
 
 use crate::calls::StartProcess;
 use crate::files::Step;
-use crate::filter::Loss;
 use crate::here::Here;
 use crate::process::Identity;
 use crate::{Invocation, LinkSpec};
 use anyhow::{Context, Result};
+use kernel::filter::Loss;
 use measure::clock::Deadline;
 use reach::Serve;
 use serde::{Deserialize, Serialize};

@@ -6,10 +6,10 @@
 
 use crate::agent::Agent;
 use crate::calls::calls;
-use crate::volume::VolumeUse;
 use anyhow::{Context, Result};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
+use kernel::volume::VolumeUse;
 use serde::{Deserialize, Serialize};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};

@@ -8,28 +8,28 @@ mod files;
 pub(crate) mod folders;
 mod watching;
 
-use crate::able::{self, Able};
 use crate::calls::{
     Abilities, Address, DropPageCache, EndProcess, HostLimits, Keep, Limit, LimitPort, Limits,
     Made, MakeBridge, MakeHost, Plug, PortLimits, Processes, RaiseUplink, Role, StartProcess,
     VolumeAbilities,
 };
-use crate::cgroup::Group;
-use crate::confine::{self, FindProcess};
 use crate::faults::{Faults, Heal, Inject, Renew, Started};
 use crate::files::{Change, DeviceBytes, Get, List, Space, Sum, Uncache};
-use crate::machine::ReadMachine;
-use crate::net::{Namespace, Netlink};
+use crate::machine::{FindProcess, ReadMachine, ReadSettings};
 use crate::process::{self, Identity};
-use crate::settings::ReadSettings;
 use crate::sights::{Receive, See};
 use crate::undo::{Undo, UndoList};
-use crate::volume::Volume;
 use crate::watch::{BeginWatch, TakeReadings};
-use crate::{LinkSpec, agent, message, net, switch};
+use crate::{LinkSpec, agent};
 use anyhow::{Context, Result};
 use children::Children;
 use folders::Folders;
+use kernel::able::{self, Able};
+use kernel::cgroup::Group;
+use kernel::confine;
+use kernel::net::{Namespace, Netlink};
+use kernel::volume::Volume;
+use kernel::{links, net};
 use reach::serve::Mouth;
 use reach::{ReadClock, Row, Serve};
 use rustix::fs::{Mode, OFlags};
@@ -251,7 +251,7 @@ impl Here {
 
 impl Serve<Here> for MakeBridge {
     fn serve(self, here: &Here) -> Result<()> {
-        let made = Netlink::open()?.ask(message::Message::bridge(switch::BRIDGE));
+        let made = Netlink::open()?.bridge(links::BRIDGE);
         made.context("make a bridge")?;
         let _ = here.bridge.set(());
         Ok(())
@@ -260,7 +260,7 @@ impl Serve<Here> for MakeBridge {
 
 impl Serve<Here> for RaiseUplink {
     fn serve(self, _: &Here) -> Result<()> {
-        Netlink::open()?.up(switch::UPLINK, Some(switch::BRIDGE))
+        Netlink::open()?.up(links::UPLINK, Some(links::BRIDGE))
     }
 }
 
@@ -268,24 +268,24 @@ impl Serve<Here> for Plug {
     fn serve(self, _: &Here) -> Result<()> {
         let host = Namespace::open(&format!("/proc/{}/ns/net", self.process.pid))?;
         anyhow::ensure!(self.process.alive(), "its agent has ended");
-        let port = switch::port(self.number);
+        let port = links::port(self.number);
         let mut inside = Netlink::open()?;
         inside
-            .veth(&port, switch::HOST_LINK, &host)
+            .veth(&port, links::HOST_LINK, &host)
             .with_context(|| format!("make the link {port}"))?;
-        inside.up(&port, Some(switch::BRIDGE))
+        inside.up(&port, Some(links::BRIDGE))
     }
 }
 
 impl Serve<Here> for LimitPort {
     fn serve(self, _: &Here) -> Result<()> {
-        Netlink::open()?.limit(&switch::port(self.number), &self.link)
+        Netlink::open()?.limit(&links::port(self.number), &self.link)
     }
 }
 
 impl Serve<Here> for PortLimits {
     fn serve(self, _: &Here) -> Result<LinkSpec> {
-        Netlink::open()?.limits(&switch::port(self.number))
+        Netlink::open()?.limits(&links::port(self.number))
     }
 }
 
@@ -309,7 +309,7 @@ impl Serve<Here> for MakeHost {
             None => std::fs::create_dir(&self.folder)
                 .with_context(|| format!("make {}", self.folder.display()))?,
         }
-        net::announce_when_plugged(switch::HOST_LINK)?;
+        net::announce_when_plugged(links::HOST_LINK)?;
         let _ = here.data.set(self.folder);
         let _ = here.group.set(group);
         Ok(made)
@@ -319,8 +319,8 @@ impl Serve<Here> for MakeHost {
 impl Serve<Here> for Address {
     fn serve(self, _: &Here) -> Result<()> {
         let mut links = Netlink::open()?;
-        links.address(switch::HOST_LINK, self.0)?;
-        links.up(switch::HOST_LINK, None)?;
+        links.address(links::HOST_LINK, self.0)?;
+        links.up(links::HOST_LINK, None)?;
         links.up("lo", None)
     }
 }
@@ -328,7 +328,7 @@ impl Serve<Here> for Address {
 impl Serve<Here> for Limit {
     fn serve(self, here: &Here) -> Result<()> {
         here.group()?.limit(&self.0, here.device())?;
-        Netlink::open()?.limit(switch::HOST_LINK, &self.0.link)
+        Netlink::open()?.limit(links::HOST_LINK, &self.0.link)
     }
 }
 
@@ -336,7 +336,7 @@ impl Serve<Here> for Limits {
     fn serve(self, here: &Here) -> Result<HostLimits> {
         Ok(HostLimits {
             groups: here.group()?.limits(here.device())?,
-            link: Netlink::open()?.limits(switch::HOST_LINK)?,
+            link: Netlink::open()?.limits(links::HOST_LINK)?,
         })
     }
 }

@@ -1,28 +1,22 @@
 //! What can be seen of a host by who has not broken it: its agent asks the kernel, or tries.
 
 mod bytes;
-mod mounts;
-mod network;
 
-use crate::cgroup::Group;
 use crate::files::{Bytes, Space};
-use crate::filter::{Filter, Link};
 use crate::here::Here;
-use crate::net::Netlink;
 use crate::process::{self, Identity, Life};
-use crate::volume::{BLOCK_BYTES, VolumeUse};
-use crate::{Agent, Broken, Done, Invocation, switch, trial};
+use crate::{Agent, Broken, DiskWork, Done, Invocation, Mounted, Reach, VolumeUse, trial};
 use anyhow::{Context, Result};
+use kernel::cgroup::Group;
+use kernel::filter::{Filter, Link};
+use kernel::net::Netlink;
+use kernel::{links, mounts, tcp};
 use measure::clock;
 use reach::{Call, Serve};
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-
-pub(crate) use mounts::unescaped;
-pub use network::Reach;
-pub(crate) use network::Receive;
 
 /// What an agent can look at.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -111,25 +105,6 @@ pub enum Sight {
     },
 }
 
-/// What a disk is asked to do when it is tried: one request after the other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DiskWork {
-    /// How many requests.
-    pub requests: u64,
-    /// Bytes of each, whole blocks of 4 KiB.
-    pub bytes: u64,
-}
-
-impl Default for DiskWork {
-    /// One block.
-    fn default() -> DiskWork {
-        DiskWork {
-            requests: 1,
-            bytes: BLOCK_BYTES,
-        }
-    }
-}
-
 /// What came of trying something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Attempt {
@@ -208,19 +183,6 @@ pub enum Seen {
     Command(Done),
 }
 
-/// What is mounted at a folder.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Mounted {
-    /// What is mounted there: `/dev/loop3`.
-    pub source: String,
-    /// `ext4`.
-    pub kind: String,
-    /// It can only be read: it was mounted so, or has made itself so after an error.
-    pub is_read_only: bool,
-    /// It was shut down: nothing is read or written any more.
-    pub is_shut_down: bool,
-}
-
 /// Asks an agent to look.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct See {
@@ -232,6 +194,17 @@ impl Call for See {
     type Answer = Seen;
 }
 
+/// Receives what one connection sends, and says in the end how much it was.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Receive {
+    limit_ms: u64,
+}
+
+impl Call for Receive {
+    const NAME: &'static str = "receive";
+    type Answer = u16;
+}
+
 impl Agent {
     /// Looks at something of its host. A look that may take time says how much itself.
     ///
@@ -240,6 +213,16 @@ impl Agent {
     pub fn see(&self, what: Sight) -> Result<Seen> {
         let limit = what.limit();
         self.call_for(&See { what }, limit)
+    }
+
+    /// The port at which its host receives what one connection sends, from now on for as long as
+    /// `limit`: the counterpart of [`Sight::Transfer`].
+    ///
+    /// # Errors
+    /// The agent is gone, or no port is left.
+    pub fn receive(&self, limit: Duration) -> Result<u16> {
+        let limit_ms = limit.as_millis() as u64;
+        self.call(&Receive { limit_ms })
     }
 }
 
@@ -282,21 +265,21 @@ impl Serve<Here> for See {
                 address,
                 bytes,
                 limit,
-            } => Seen::Transfer(network::transfer(address, bytes, limit)?),
+            } => Seen::Transfer(tcp::transfer(address, bytes, limit)?),
             Sight::Port(link) => {
                 here.check_switch()?;
                 see_link(&link.name())?
             }
             Sight::Link => {
                 here.check_stand_in()?;
-                see_link(switch::HOST_LINK)?
+                see_link(links::HOST_LINK)?
             }
             Sight::Dropped(broken) => {
                 here.check_switch()?;
                 Seen::Dropped(Filter::open()?.dropped(&broken.table())?)
             }
             Sight::Resets => {
-                let (connections, sent) = network::resets()?;
+                let (connections, sent) = tcp::resets()?;
                 Seen::Resets { connections, sent }
             }
             Sight::TryDisk {
@@ -310,6 +293,12 @@ impl Serve<Here> for See {
             Sight::Bytes { path, at, bytes } => bytes::look(here, &path, at, bytes)?,
             Sight::Command { what, limit } => Seen::Command(what.run(limit)?),
         })
+    }
+}
+
+impl Serve<Here> for Receive {
+    fn serve(self, _: &Here) -> Result<u16> {
+        tcp::begin_to_receive(Duration::from_millis(self.limit_ms))
     }
 }
 

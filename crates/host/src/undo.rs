@@ -1,11 +1,11 @@
 //! What has to be undone on a host, whoever does it: the agent that did it, its guard, or a later
 //! command.
 
-use crate::cgroup::{CgroupDir, Group};
 use crate::process::Identity;
-use crate::volume;
 use crate::{Invocation, invocation};
 use anyhow::{Context, Result};
+use kernel::cgroup::{CgroupDir, Group};
+use kernel::volume;
 use measure::clock::{self, Deadline};
 use rustix::process::Signal;
 use serde::{Deserialize, Serialize};

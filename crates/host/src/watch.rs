@@ -7,9 +7,9 @@
 mod remote;
 
 use crate::calls::calls;
-use crate::probe::{HostSources, Out, ProbeCost, Reading, Sampler, tasks};
 use crate::{Agent, Host};
 use anyhow::{Context, Result};
+use kernel::probe::{Out, ProbeCost, Reading, Sampler, Watched, What, tasks};
 use reach::Offset;
 use remote::Remote;
 use serde::{Deserialize, Serialize};
@@ -24,26 +24,6 @@ pub(crate) const READINGS_COUNT_MAX: usize = 4096;
 /// What is to be looked at on one machine, and how often.
 #[derive(Default, Serialize, Deserialize)]
 pub struct Watch(Vec<Watched>);
-
-/// One thing to look at.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Watched {
-    /// Where its readings stand.
-    pub place: String,
-    pub period: Duration,
-    pub what: What,
-}
-
-/// What there is to look at.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) enum What {
-    /// All of a machine, but for devices that belong to stand-ins.
-    Machine { without: Vec<String> },
-    /// What a stand-in has and uses, which only its own agent sees.
-    StandIn(HostSources),
-    /// A process by its id.
-    Process(u32),
-}
 
 impl Watch {
     /// The machine itself. Devices of `hosts` are left to them.

@@ -2,10 +2,10 @@
 //! else has it now.
 
 use super::{Breakable, Restartable};
+use crate::Reach;
 use crate::Step;
 use crate::here::Here;
 use crate::process::Identity;
-use crate::sights::Reach;
 use anyhow::Result;
 use std::net::SocketAddr;
 use std::path::PathBuf;

@@ -3,10 +3,10 @@
 use super::links::Taken;
 use super::{Breakable, Start};
 use crate::Invocation;
+use crate::Reach;
 use crate::files::Step;
 use crate::here::Here;
 use crate::process::Identity;
-use crate::sights::Reach;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddrV4;

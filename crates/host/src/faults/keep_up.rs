@@ -3,10 +3,10 @@
 //! since it could open no file.
 
 use super::{Faults, State};
+use crate::Reach;
 use crate::calls::StartProcess;
 use crate::here::Here;
 use crate::process::Identity;
-use crate::sights::Reach;
 use measure::clock::Deadline;
 use std::sync::PoisonError;
 use std::time::Duration;

@@ -1,12 +1,13 @@
 //! Links that are down or slow, addresses that are elsewhere, and connections that are reset.
 
 use super::Breakable;
+use crate::LinkSpec;
 use crate::here::Here;
-use crate::net::Netlink;
 use crate::process::Identity;
-use crate::sockets::Sockets;
-use crate::{LinkSpec, switch};
 use anyhow::Result;
+use kernel::links;
+use kernel::net::Netlink;
+use kernel::sockets::Sockets;
 use std::net::Ipv4Addr;
 
 /// A host's cable, which is pulled out at the switch.
@@ -27,7 +28,7 @@ impl Down {
 impl Breakable for Down {
     fn inject(&mut self, here: &Here) -> Result<()> {
         here.check_switch()?;
-        let (mut links, name) = (Netlink::open()?, switch::port(self.number));
+        let (mut links, name) = (Netlink::open()?, links::port(self.number));
         anyhow::ensure!(links.link(&name)?.is_up, "the link {name} is down already");
         self.is_down = true;
         links.down(&name)
@@ -36,7 +37,7 @@ impl Breakable for Down {
     fn heal(&mut self, _: &Here) -> Result<Vec<Identity>> {
         if self.is_down {
             // The host tells its neighbours by itself that it is there again.
-            Netlink::open()?.up(&switch::port(self.number), None)?;
+            Netlink::open()?.up(&links::port(self.number), None)?;
             self.is_down = false;
         }
         Ok(Vec::new())
@@ -71,8 +72,8 @@ impl Slow {
     }
 
     fn name(&self) -> String {
-        let port = self.number.map(switch::port);
-        port.unwrap_or_else(|| switch::HOST_LINK.to_owned())
+        let port = self.number.map(links::port);
+        port.unwrap_or_else(|| links::HOST_LINK.to_owned())
     }
 }
 
@@ -118,15 +119,15 @@ impl Breakable for Taken {
     fn inject(&mut self, here: &Here) -> Result<()> {
         here.check_stand_in()?;
         let mut links = Netlink::open()?;
-        let new = links.address(switch::HOST_LINK, self.address)?;
+        let new = links.address(links::HOST_LINK, self.address)?;
         anyhow::ensure!(new, "it has the address {} already", self.address);
         self.is_taken = true;
-        links.announce(switch::HOST_LINK)
+        links.announce(links::HOST_LINK)
     }
 
     fn heal(&mut self, _: &Here) -> Result<Vec<Identity>> {
         if self.is_taken {
-            Netlink::open()?.remove_address(switch::HOST_LINK, self.address)?;
+            Netlink::open()?.remove_address(links::HOST_LINK, self.address)?;
             self.is_taken = false;
         }
         Ok(Vec::new())

@@ -1,10 +1,10 @@
 //! Packets that the switch loses.
 
 use super::{Breakable, Broken};
-use crate::filter::{Filter, Loss};
 use crate::here::Here;
 use crate::process::Identity;
 use anyhow::Result;
+use kernel::filter::{Filter, Loss};
 
 impl Broken {
     /// The table of the packet filter that is its own.

@@ -5,8 +5,8 @@ use crate::DiskSpec;
 use crate::here::Here;
 use crate::here::folders::Bar;
 use crate::process::Identity;
-use crate::volume::Volume;
 use anyhow::{Context, Result};
+use kernel::volume::Volume;
 use std::path::PathBuf;
 use std::time::Duration;
 

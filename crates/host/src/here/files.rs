@@ -6,8 +6,8 @@ use crate::files::{
     Begun, Bytes, Change, DeviceBytes, Entry, FileId, From, Get, List, PIECE_BYTES, Page, Piece,
     SUM_BYTES, Space, Step, Sum, Sums, Uncache,
 };
-use crate::volume::{self, VolumeUse};
 use anyhow::{Context, Result};
+use kernel::volume::{self, VolumeUse};
 use reach::Serve;
 use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::fs::{

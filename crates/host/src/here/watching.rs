@@ -1,9 +1,9 @@
 //! What an agent looks at for its controller.
 
 use super::Here;
-use crate::probe::{ProbeCost, Probes, Reading};
 use crate::watch::{BeginWatch, Encoder, READINGS_COUNT_MAX, TakeReadings, Taken, Watch};
 use anyhow::{Context, Result};
+use kernel::probe::{ProbeCost, Probes, Reading};
 use reach::Serve;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -3,8 +3,8 @@
 use super::Seen;
 use crate::files::Bytes;
 use crate::here::Here;
-use crate::volume::{BLOCK_BYTES, Blocks};
 use anyhow::{Result, ensure};
+use kernel::volume::{BLOCK_BYTES, Blocks};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use std::fs::File;
