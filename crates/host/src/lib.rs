@@ -1,30 +1,28 @@
-//! The only crate that knows what a host is and has: stand-ins made of this machine, processes,
-//! limits, links, volumes, figures.
+//! The only crate that knows what a host is and what it can be asked: stand-ins made of this
+//! machine, and every host's agent as its controller has it.
 //!
-//! [`Hosts::make`] makes stand-ins for machines, [`process`] starts what runs on them or on this
-//! machine, and [`probe`] reads what the kernel says of both while work goes on. No code here
-//! depends on what runs there; some limits have their reasons in what a JVM or a commit log needs.
+//! [`Hosts::make`] makes stand-ins for machines; an [`Agent`] does on its host what it is asked, by
+//! the calls of [`calls`], [`files`], [`faults`], [`sights`], [`machine`] and [`watch`]. How that
+//! is done is not known here, nor what runs there; some limits have their reasons in what a JVM or
+//! a commit log needs.
 
-mod agent;
-mod calls;
-mod faults;
-mod files;
-pub mod here;
+pub mod agent;
+pub mod calls;
+pub mod faults;
+pub mod files;
 mod hosts;
-mod invocation;
-mod machine;
-mod sights;
+pub mod invocation;
+pub mod machine;
+pub mod sights;
 mod spec;
 mod stand_in;
 mod state;
 mod switch;
-pub mod trial;
 pub mod undo;
 mod wall_clock;
-mod watch;
+pub mod watch;
 
-pub use agent::{Agent, Ended, end_agents};
-pub use calls::{Begin, Role};
+pub use agent::{Agent, Ended, MARK, end_agents, listen};
 pub use faults::{Break, Broken, Healed, Join, Restartable, Start};
 pub use files::{Bytes, Entry, FileId, From, Piece, Reader, Step};
 pub use hosts::Hosts;

@@ -3,18 +3,16 @@
 
 use crate::Agent;
 use crate::Whereabouts;
-use crate::here::Here;
 use crate::process::Identity;
 use crate::settings::{HostSettings, Question};
 use anyhow::Result;
-use reach::{Call, Serve};
+use reach::Call;
 use serde::{Deserialize, Serialize};
-use std::path::{Path, PathBuf};
 use topology::Machine;
 
 /// Asks an agent for its machine.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct ReadMachine;
+pub struct ReadMachine;
 
 impl Call for ReadMachine {
     const NAME: &'static str = "read-its-machine";
@@ -23,8 +21,9 @@ impl Call for ReadMachine {
 
 /// Asks an agent for the settings of its host.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct ReadSettings {
-    question: Question,
+pub struct ReadSettings {
+    /// What is asked.
+    pub question: Question,
 }
 
 impl Call for ReadSettings {
@@ -34,31 +33,11 @@ impl Call for ReadSettings {
 
 /// Asks an agent where a process runs.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct FindProcess(pub Identity);
+pub struct FindProcess(pub Identity);
 
 impl Call for FindProcess {
     const NAME: &'static str = "say-where-a-process-runs";
     type Answer = Whereabouts;
-}
-
-impl Serve<Here> for ReadMachine {
-    fn serve(self, _: &Here) -> Result<Machine> {
-        Ok(Machine::read(Path::new("/"))?)
-    }
-}
-
-impl Serve<Here> for ReadSettings {
-    fn serve(self, _: &Here) -> Result<HostSettings> {
-        Ok(HostSettings::read(Path::new("/"), &self.question))
-    }
-}
-
-impl Serve<Here> for FindProcess {
-    fn serve(self, _: &Here) -> Result<Whereabouts> {
-        let found = Whereabouts::read(&PathBuf::from(format!("/proc/{}", self.0.pid)));
-        anyhow::ensure!(self.0.alive(), "process {} has ended", self.0.pid);
-        found
-    }
 }
 
 impl Agent {

@@ -1,21 +1,20 @@
 //! What can be seen of a host by who has not broken it: its agent asks the kernel, or tries.
 
-mod bytes;
-
-use crate::files::{Bytes, Space};
-use crate::here::Here;
-use crate::process::{self, Identity, Life};
-use crate::{Agent, Broken, DiskWork, Done, Invocation, Mounted, Reach, VolumeUse, trial};
-use anyhow::{Context, Result};
-use kernel::cgroup::Group;
-use kernel::filter::{Filter, Link};
-use kernel::net::Netlink;
-use kernel::{links, mounts, tcp};
-use measure::clock;
-use reach::{Call, Serve};
+use crate::agent::Agent;
+use crate::faults::Broken;
+use crate::files::Bytes;
+use crate::invocation::{Done, Invocation};
+use crate::process::Identity;
+use anyhow::Result;
+use kernel::filter::Link;
+use kernel::mounts::Mounted;
+use kernel::spec::DiskWork;
+use kernel::tcp::Reach;
+use kernel::volume::VolumeUse;
+use reach::Call;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// What an agent can look at.
@@ -185,8 +184,9 @@ pub enum Seen {
 
 /// Asks an agent to look.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct See {
-    what: Sight,
+pub struct See {
+    /// Whereat.
+    pub what: Sight,
 }
 
 impl Call for See {
@@ -196,8 +196,9 @@ impl Call for See {
 
 /// Receives what one connection sends, and says in the end how much it was.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Receive {
-    limit_ms: u64,
+pub struct Receive {
+    /// For how long.
+    pub limit_ms: u64,
 }
 
 impl Call for Receive {
@@ -239,119 +240,4 @@ impl Sight {
             _ => Duration::ZERO,
         })
     }
-}
-
-impl Serve<Here> for See {
-    fn serve(self, here: &Here) -> Result<Seen> {
-        Ok(match self.what {
-            Sight::Process(process) => Seen::Process(process::state(process)),
-            Sight::Descriptors(process) => {
-                let numbers = numbers(process)?;
-                let limit = files_limit(process)?.0.unwrap_or(u64::MAX);
-                let below = numbers.iter().filter(|number| **number < limit).count();
-                Seen::Descriptors {
-                    free: limit.saturating_sub(below as u64),
-                    open: numbers.len() as u64,
-                }
-            }
-            Sight::Cpu(ms) => Seen::Cpu(cores(here.group()?, Duration::from_millis(ms))?),
-            Sight::Reach { address, limit } => Seen::Reach(Reach::of(address, limit)?),
-            Sight::Tries {
-                address,
-                tries,
-                limit,
-            } => Seen::Open(Reach::count(address, tries, limit)?),
-            Sight::Transfer {
-                address,
-                bytes,
-                limit,
-            } => Seen::Transfer(tcp::transfer(address, bytes, limit)?),
-            Sight::Port(link) => {
-                here.check_switch()?;
-                see_link(&link.name())?
-            }
-            Sight::Link => {
-                here.check_stand_in()?;
-                see_link(links::HOST_LINK)?
-            }
-            Sight::Dropped(broken) => {
-                here.check_switch()?;
-                Seen::Dropped(Filter::open()?.dropped(&broken.table())?)
-            }
-            Sight::Resets => {
-                let (connections, sent) = tcp::resets()?;
-                Seen::Resets { connections, sent }
-            }
-            Sight::TryDisk {
-                folder,
-                work,
-                limit,
-            } => trial::look(here, &folder, work, limit)?,
-            Sight::VolumeTaken => Seen::VolumeTaken(here.volume()?.is_claimed()),
-            Sight::Space { folder } => Seen::Space(Space(folder).serve(here)?),
-            Sight::Mount { folder } => Seen::Mount(mounts::at(&folder)?),
-            Sight::Bytes { path, at, bytes } => bytes::look(here, &path, at, bytes)?,
-            Sight::Command { what, limit } => Seen::Command(what.run(limit)?),
-        })
-    }
-}
-
-impl Serve<Here> for Receive {
-    fn serve(self, _: &Here) -> Result<u16> {
-        tcp::begin_to_receive(Duration::from_millis(self.limit_ms))
-    }
-}
-
-/// How many cores a group gets while it wants one more than it uses.
-fn cores(group: &Group, length: Duration) -> Result<f64> {
-    let mut busy = process::command(Path::new("/bin/sh"));
-    busy.args(["-c", "while :; do :; done"]);
-    group.let_in(&mut busy)?;
-    let mut child = process::spawn(busy, Life::Ours)?;
-    let looked = (|| {
-        let (before, began_ns) = (group.used()?, clock::now_ns());
-        clock::sleep(length);
-        let used = group.used()?.saturating_sub(before);
-        Ok(used.as_nanos() as f64 / (clock::now_ns() - began_ns) as f64)
-    })();
-    let ended = child.kill().and_then(|()| child.wait());
-    ended.context("end a thread that worked")?;
-    looked
-}
-
-fn see_link(name: &str) -> Result<Seen> {
-    let link = Netlink::open()?.link(name)?;
-    Ok(Seen::Link {
-        is_up: link.is_up,
-        has_carrier: link.has_carrier,
-        received_packets: link.received_packets,
-        sent_packets: link.sent_packets,
-    })
-}
-
-/// The numbers of the files that a process has open, in order.
-pub(crate) fn numbers(process: Identity) -> Result<Vec<u64>> {
-    let folder = format!("/proc/{}/fd", process.pid);
-    let entries = std::fs::read_dir(&folder).with_context(|| format!("list {folder}"))?;
-    let number =
-        |entry: std::io::Result<std::fs::DirEntry>| entry.ok()?.file_name().to_str()?.parse().ok();
-    let mut numbers: Vec<u64> = entries.filter_map(number).collect();
-    numbers.sort_unstable();
-    Ok(numbers)
-}
-
-/// How many files a process may open: now, and at the most. Without a limit it is none.
-pub(crate) fn files_limit(process: Identity) -> Result<(Option<u64>, Option<u64>)> {
-    let path = format!("/proc/{}/limits", process.pid);
-    let text = std::fs::read_to_string(&path).with_context(|| format!("read {path}"))?;
-    let mut lines = text.lines();
-    let line = lines.find_map(|line| line.strip_prefix("Max open files"));
-    let mut words = line.unwrap_or_default().split_ascii_whitespace();
-    let mut word = || match words.next() {
-        Some("unlimited") => Ok(None),
-        Some(word) => word.parse().map(Some).map_err(anyhow::Error::new),
-        None => Err(anyhow::anyhow!("it has no limit of open files")),
-    };
-    let both = word().and_then(|now| Ok((now, word()?)));
-    both.with_context(|| format!("read the limits in {path}"))
 }

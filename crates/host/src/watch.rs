@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// The most readings of one message: of 30 bytes each, with their series of 120 at worst.
-pub(crate) const READINGS_COUNT_MAX: usize = 4096;
+pub const READINGS_COUNT_MAX: usize = 4096;
 
 /// What is to be looked at on one machine, and how often.
 #[derive(Default, Serialize, Deserialize)]
@@ -87,11 +87,12 @@ impl Watch {
 
 /// Begins to look. The answer names the watch.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct BeginWatch(pub Watch);
+pub struct BeginWatch(pub Watch);
 
 /// Hands over what a watch has read.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct TakeReadings {
+pub struct TakeReadings {
+    /// As it was named when it began.
     pub watch: u64,
     /// No further look is begun. The watch is forgotten with its last readings.
     pub end: bool,
@@ -104,7 +105,8 @@ calls! {
 
 /// What a watch has read.
 #[derive(Default, Serialize, Deserialize)]
-pub(crate) struct Taken {
+pub struct Taken {
+    /// The readings.
     pub batch: Batch,
     /// Whether more wait.
     pub rest: bool,
@@ -114,7 +116,7 @@ pub(crate) struct Taken {
 
 /// Readings on their way: each series once, then numbers alone.
 #[derive(Default, Serialize, Deserialize)]
-pub(crate) struct Batch {
+pub struct Batch {
     /// Series that come for the first time: probe, name, place, unit. They are numbered as they
     /// come.
     series: Vec<[String; 4]>,
@@ -128,11 +130,12 @@ type Named<'a> = (Cow<'static, str>, Arc<str>, Arc<str>, Cow<'static, str>);
 
 /// Makes batches, one after the other.
 #[derive(Default)]
-pub(crate) struct Encoder {
+pub struct Encoder {
     numbers: HashMap<Named<'static>, usize>,
 }
 
 impl Encoder {
+    /// The batch that comes next.
     pub fn encode(&mut self, readings: impl Iterator<Item = Reading>) -> Batch {
         use std::fmt::Write;
         let mut batch = Batch::default();
@@ -161,7 +164,7 @@ impl Encoder {
 
 /// Reads batches, in their order.
 #[derive(Default)]
-pub(crate) struct Decoder {
+pub struct Decoder {
     series: Vec<Named<'static>>,
 }
 

@@ -1,12 +1,12 @@
 //! What programs break and heal: of somebody else's machines, as their owner says.
 
-use super::Breakable;
-use crate::Invocation;
+use super::state::Breakable;
 use crate::here::Here;
-use crate::invocation::LIMIT;
-use crate::process::Identity;
-use crate::undo::Undo;
 use anyhow::Result;
+use host::Invocation;
+use host::invocation::LIMIT;
+use host::process::Identity;
+use host::undo::Undo;
 
 /// One program, and what heals what it did.
 pub(super) struct Commands {

@@ -1,10 +1,10 @@
 //! Links that are down or slow, addresses that are elsewhere, and connections that are reset.
 
-use super::Breakable;
-use crate::LinkSpec;
+use super::state::Breakable;
 use crate::here::Here;
-use crate::process::Identity;
 use anyhow::Result;
+use host::LinkSpec;
+use host::process::Identity;
 use kernel::links;
 use kernel::net::Netlink;
 use kernel::sockets::Sockets;

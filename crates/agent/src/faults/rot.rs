@@ -4,11 +4,11 @@
 //! healed. While it is broken the file is held open, and so keeps its blocks; when it is healed, it
 //! is looked for anew, and what stands in its blocks has to be what was put there.
 
-use super::Breakable;
+use super::state::Breakable;
 use super::volume::uncache;
 use crate::here::Here;
-use crate::process::Identity;
 use anyhow::{Context, Result};
+use host::process::Identity;
 use kernel::volume::ext4::{self, Extent};
 use kernel::volume::{BLOCK_BYTES, Blocks};
 use rustix::fd::OwnedFd;

@@ -1,16 +1,14 @@
 //! A process that is started to join others, and that leaves them again.
 
 use super::links::Taken;
-use super::{Breakable, Start};
-use crate::Invocation;
-use crate::Reach;
-use crate::files::Step;
+use super::state::Breakable;
+
 use crate::here::Here;
-use crate::process::Identity;
 use anyhow::Result;
-use serde::{Deserialize, Serialize};
-use std::net::SocketAddrV4;
-use std::path::PathBuf;
+use host::Join;
+use host::Reach;
+use host::Step;
+use host::process::Identity;
 use std::time::Duration;
 
 /// How long a process of this host may take to accept a connection.
@@ -18,21 +16,6 @@ const ACCEPTS_WITHIN: Duration = Duration::from_secs(2);
 
 /// How long it may take to leave, when nobody has told it before: it gives away what it has.
 const LEAVES_WITHIN: Duration = Duration::from_secs(600);
-
-/// How a process joins others, and leaves them.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Join {
-    /// What starts it.
-    pub start: Start,
-    /// What makes its files before that.
-    pub files: Vec<Step>,
-    /// Everything of it is in here.
-    pub folder: PathBuf,
-    /// Where others reach it: at an address that its host takes before, and gives up again.
-    pub address: SocketAddrV4,
-    /// What has it leave, and ends with 0 when it has.
-    pub leave: Invocation,
-}
 
 /// What is gone with the agent needs no guard, and its folder is the host's.
 pub(super) struct Joined {

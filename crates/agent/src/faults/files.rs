@@ -2,11 +2,12 @@
 //! reads when it starts, or by another command.
 
 use super::process::STOP_LIMIT;
-use super::{Breakable, Restartable};
-use crate::files::Step;
+use super::state::Breakable;
 use crate::here::Here;
-use crate::process::Identity;
 use anyhow::Result;
+use host::Restartable;
+use host::Step;
+use host::process::Identity;
 
 /// What is changed back. What is gone with the agent reads no files any more, and needs no guard.
 pub(super) struct Changed {

@@ -1,11 +1,12 @@
 //! Processes that are stopped, ended, or kept from opening files.
 
-use super::{Breakable, Restartable};
+use super::state::Breakable;
+use crate::descriptors;
 use crate::here::Here;
-use crate::process::{self, Identity};
-use crate::sights;
-use crate::undo::Undo;
 use anyhow::{Context, Result};
+use host::Restartable;
+use host::process::{self, Identity};
+use host::undo::Undo;
 use measure::clock::{self, Deadline};
 use rustix::process::{Pid, Resource, Rlimit, Signal, prlimit};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -120,7 +121,7 @@ fn limit(process: Identity, new: Rlimit) -> Result<()> {
 /// The lowest number that is free is what it would get next. It keeps those above, and what it
 /// closes of them helps it nothing.
 fn tighten(process: Identity, maximum: Option<u64>) -> Result<()> {
-    let numbers = sights::numbers(process)?;
+    let numbers = descriptors::numbers(process)?;
     let taken = (0..).zip(&numbers).take_while(|(at, number)| at == *number);
     let narrower = Rlimit {
         current: Some((taken.count() as u64).min(NUMBERS_KEPT)),
@@ -133,7 +134,7 @@ fn tighten(process: Identity, maximum: Option<u64>) -> Result<()> {
 impl Breakable for Descriptors {
     fn inject(&mut self, here: &Here) -> Result<()> {
         here.children.check(self.process)?;
-        let (current, maximum) = sights::files_limit(self.process)?;
+        let (current, maximum) = descriptors::files_limit(self.process)?;
         self.before = Some(Rlimit { current, maximum });
         let process = self.process;
         tighten(process, maximum)?;

@@ -1,16 +1,15 @@
 //! Packets that the switch loses.
 
-use super::{Breakable, Broken};
+use super::state::Breakable;
 use crate::here::Here;
-use crate::process::Identity;
 use anyhow::Result;
+use host::Broken;
+use host::process::Identity;
 use kernel::filter::{Filter, Loss};
 
-impl Broken {
-    /// The table of the packet filter that is its own.
-    pub(crate) fn table(self) -> String {
-        format!("broken{}", self.0)
-    }
+/// The table of the packet filter that is its own.
+pub(crate) fn table(broken: Broken) -> String {
+    format!("broken{}", broken.0)
 }
 
 /// What is lost. The table goes with the network of the agent, so no guard needs to know of it.
@@ -35,12 +34,12 @@ impl Breakable for Packets {
         here.check_switch()?;
         let mut filter = Filter::open()?;
         self.is_lost = true;
-        filter.add(&self.broken.table(), &self.losses)
+        filter.add(&table(self.broken), &self.losses)
     }
 
     fn heal(&mut self, _: &Here) -> Result<Vec<Identity>> {
         if self.is_lost {
-            Filter::open()?.remove(&self.broken.table())?;
+            Filter::open()?.remove(&table(self.broken))?;
             self.is_lost = false;
         }
         Ok(Vec::new())

@@ -1,10 +1,10 @@
 //! Limits of a host that are narrower for a while.
 
-use super::Breakable;
-use crate::DiskSpec;
+use super::state::Breakable;
 use crate::here::Here;
-use crate::process::Identity;
 use anyhow::Result;
+use host::DiskSpec;
+use host::process::Identity;
 
 /// One limit, and what it was before.
 #[derive(Default)]

@@ -1,9 +1,9 @@
 //! Bytes of a file as a reader gets them, and as they stand on the disk.
 
-use super::Seen;
-use crate::files::Bytes;
 use crate::here::Here;
 use anyhow::{Result, ensure};
+use host::Bytes;
+use host::Seen;
 use kernel::volume::{BLOCK_BYTES, Blocks};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;

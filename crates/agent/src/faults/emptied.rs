@@ -1,12 +1,13 @@
 //! A process that is started anew with nothing of what it kept: its data was lost, or somebody
 //! else has it now.
 
-use super::{Breakable, Restartable};
-use crate::Reach;
-use crate::Step;
+use super::state::Breakable;
 use crate::here::Here;
-use crate::process::Identity;
 use anyhow::Result;
+use host::Reach;
+use host::Restartable;
+use host::Step;
+use host::process::Identity;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,16 +1,15 @@
 //! What an agent looks at for its controller.
 
-use super::Here;
-use crate::watch::{BeginWatch, Encoder, READINGS_COUNT_MAX, TakeReadings, Taken, Watch};
 use anyhow::{Context, Result};
+use host::Watch;
+use host::watch::{Encoder, READINGS_COUNT_MAX, TakeReadings, Taken};
 use kernel::probe::{ProbeCost, Probes, Reading};
-use reach::Serve;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// All watches of the controller that is there.
 #[derive(Default)]
-pub(super) struct Watching(Mutex<Watches>);
+pub(crate) struct Watching(Mutex<Watches>);
 
 #[derive(Default)]
 struct Watches {
@@ -34,7 +33,7 @@ impl Watching {
         lock(&self.0).all.clear();
     }
 
-    fn begin(&self, watch: Watch) -> Result<u64> {
+    pub fn begin(&self, watch: Watch) -> Result<u64> {
         let one = One {
             probes: Some(Probes::start(vec![watch.ours("probe")?])?),
             costs: Vec::new(),
@@ -48,7 +47,7 @@ impl Watching {
         Ok(id)
     }
 
-    fn take(&self, TakeReadings { watch, end }: &TakeReadings) -> Result<Taken> {
+    pub fn take(&self, TakeReadings { watch, end }: &TakeReadings) -> Result<Taken> {
         let one = lock(&self.0).all.get(watch).map(Arc::clone);
         let one = one.with_context(|| format!("there is no watch {watch}"))?;
         let taken = lock(&one).take(*end);
@@ -85,16 +84,4 @@ impl One {
 /// Nothing is left half-done under these locks.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl Serve<Here> for BeginWatch {
-    fn serve(self, here: &Here) -> Result<u64> {
-        here.watching.begin(self.0)
-    }
-}
-
-impl Serve<Here> for TakeReadings {
-    fn serve(self, here: &Here) -> Result<Taken> {
-        here.watching.take(&self)
-    }
 }

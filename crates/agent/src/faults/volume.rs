@@ -1,11 +1,13 @@
 //! A volume that fails, waits or is full.
 
-use super::{Breakable, Restartable, check, restart};
+use super::processes::{check, restart};
+use super::state::Breakable;
+use crate::folders::Bar;
 use crate::here::Here;
-use crate::here::folders::Bar;
-use crate::process::Identity;
-use crate::undo::Undo;
 use anyhow::{Context, Result};
+use host::Restartable;
+use host::process::Identity;
+use host::undo::Undo;
 use kernel::volume::{self, Claim, ext4};
 use rustix::fd::OwnedFd;
 use rustix::fs::{Advice, FallocateFlags, Mode, OFlags, fadvise, fallocate, ftruncate};

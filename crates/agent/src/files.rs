@@ -1,12 +1,12 @@
-//! Files, as an agent reads and changes them: all by the door of [`super::folders`].
+//! Files, as an agent reads and changes them: all by the door of [`crate::folders`].
 
-use super::Here;
-use super::folders::{Inside, check_below, enter, open, parent};
-use crate::files::{
+use crate::folders::{Inside, check_below, enter, open, parent};
+use crate::here::Here;
+use anyhow::{Context, Result};
+use host::files::{
     Begun, Bytes, Change, DeviceBytes, Entry, FileId, From, Get, List, PIECE_BYTES, Page, Piece,
     SUM_BYTES, Space, Step, Sum, Sums, Uncache,
 };
-use anyhow::{Context, Result};
 use kernel::volume::{self, VolumeUse};
 use reach::Serve;
 use rustix::fd::{AsRawFd, OwnedFd};
@@ -400,3 +400,6 @@ fn id(found: &Stat) -> FileId {
             .saturating_add(found.st_mtime_nsec as i64),
     }
 }
+
+#[cfg(test)]
+mod tests;

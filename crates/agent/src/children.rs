@@ -1,9 +1,9 @@
 //! The processes that an agent has started: each has a thread that waits for its end, takes its
 //! status and says so.
 
-use crate::calls::Note;
-use crate::process::{self, Identity, KILL_LIMIT, Life};
 use anyhow::{Context, Result, bail};
+use host::calls::Note;
+use host::process::{self, Identity, KILL_LIMIT, Life};
 use measure::clock::Deadline;
 use reach::serve::Mouth;
 use rustix::process::Signal;

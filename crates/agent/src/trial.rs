@@ -3,11 +3,10 @@
 //! What must hold: it is in the groups of its host, and so as slow as all there are; it leaves
 //! nothing on the disk, whenever it is killed; and where it waits for ever, nobody waits with it.
 
-use crate::DiskWork;
 use crate::here::Here;
-use crate::process;
-use crate::sights::{Attempt, Seen};
 use anyhow::{Context, Result, ensure};
+use host::process;
+use host::{Attempt, DiskWork, Seen};
 use kernel::volume::{BLOCK_BYTES, Blocks};
 use measure::clock::{self, Deadline};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};

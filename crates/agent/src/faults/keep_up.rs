@@ -2,11 +2,11 @@
 //! whether they do. A node may meet what its disk has lost, and end; or stop serving for good,
 //! since it could open no file.
 
-use super::{Faults, State};
-use crate::Reach;
-use crate::calls::StartProcess;
+use super::state::{Faults, State};
 use crate::here::Here;
-use crate::process::Identity;
+use host::Reach;
+use host::calls::StartProcess;
+use host::process::Identity;
 use measure::clock::Deadline;
 use std::sync::PoisonError;
 use std::time::Duration;

@@ -1,11 +1,13 @@
 //! A host without power, and its volume brought up by another one meanwhile.
 
-use super::{Breakable, Restartable, check, restart};
-use crate::DiskSpec;
+use super::processes::{check, restart};
+use super::state::Breakable;
+use crate::folders::Bar;
 use crate::here::Here;
-use crate::here::folders::Bar;
-use crate::process::Identity;
 use anyhow::{Context, Result};
+use host::DiskSpec;
+use host::Restartable;
+use host::process::Identity;
 use kernel::volume::Volume;
 use std::path::PathBuf;
 use std::time::Duration;

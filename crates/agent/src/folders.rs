@@ -151,7 +151,7 @@ impl<'a> Inside<'a> {
 }
 
 /// Refuses what is no plain path downwards.
-pub(super) fn check_below(path: &str) -> Result<&Path> {
+pub(crate) fn check_below(path: &str) -> Result<&Path> {
     let parts = Path::new(path).components();
     let is_down = |part: Component<'_>| matches!(part, Component::Normal(_));
     ensure!(
@@ -162,7 +162,7 @@ pub(super) fn check_below(path: &str) -> Result<&Path> {
 }
 
 /// The folder `below` another.
-pub(super) fn enter(from: &OwnedFd, below: &Path, is_made: bool) -> Result<OwnedFd, Errno> {
+pub(crate) fn enter(from: &OwnedFd, below: &Path, is_made: bool) -> Result<OwnedFd, Errno> {
     let flags = OFlags::PATH | OFlags::DIRECTORY;
     let mut at = open(from, OsStr::new("."), flags, Mode::empty())?;
     for part in below {
@@ -178,7 +178,7 @@ pub(super) fn enter(from: &OwnedFd, below: &Path, is_made: bool) -> Result<Owned
 }
 
 /// What stands `below` a folder, by the folder that it stands in and its name there.
-pub(super) fn parent<'a>(
+pub(crate) fn parent<'a>(
     from: &OwnedFd,
     below: &'a Path,
     is_made: bool,
@@ -190,7 +190,7 @@ pub(super) fn parent<'a>(
 }
 
 /// Something in a folder, unless it is a symbolic link.
-pub(super) fn open(
+pub(crate) fn open(
     folder: &OwnedFd,
     name: &OsStr,
     flags: OFlags,
