@@ -267,6 +267,23 @@ mod tests {
     }
 
     #[test]
+    fn tests_use_what_their_row_allows_and_those_of_cluster_an_agent_too() {
+        let table = TABLE
+            .replace("`low`", "`agent`")
+            .replace("`high`", "`cluster`");
+        let table = table.replace("people | `agent`", "people | –");
+        let tests = |name: &str| format!("[dev-dependencies]\n{name}.workspace = true\n");
+        let tree = Tree::of(&[
+            (ARCHITECTURE, &table),
+            ("crates/agent/Cargo.toml", &tests("cluster")),
+            ("crates/cluster/Cargo.toml", &tests("agent")),
+        ]);
+        let what = "tests of `agent` use `cluster`, which its row does not allow";
+        let expected = [format!("crates/agent/Cargo.toml: {what}")];
+        assert_eq!(whats(&dependencies(&tree)), expected);
+    }
+
+    #[test]
     fn a_table_that_is_gone_is_a_violation_not_a_pass() {
         let tree = Tree::of(&[(ARCHITECTURE, "# Nothing")]);
         assert_eq!(dependencies(&tree).len(), 1);
