@@ -5,7 +5,7 @@
 use std::hash::{DefaultHasher, Hasher};
 use std::path::{Path, PathBuf};
 
-const CRATES: [&str; 5] = ["measure", "reach", "host", "cluster", "agent"];
+const CRATES: [&str; 6] = ["measure", "reach", "kernel", "host", "cluster", "agent"];
 
 fn main() {
     let mut digest = DefaultHasher::new();

@@ -3,8 +3,8 @@
 //! It gets the whole list each time that the list changes, by a pipe that ends with the agent. An
 //! agent that ends in order has an empty list by then.
 
-use crate::process::{self, Identity, Life};
 use anyhow::{Context, Result};
+use host::process::{self, Identity, Life};
 use host::undo::{Undo, undo};
 use reach::frame;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};

@@ -1,5 +1,5 @@
-//! The only crate that knows what an agent is: this program again, on a host, with a lease and a
-//! guard.
+//! The only crate that knows how what a host is asked is done there: by this program again, with a
+//! lease and a guard.
 //!
 //! It begins with one message that says what it stands for, answers calls, and ends what it began
 //! when its controller says so, hangs up or is silent for too long. One that is kept waits for the
@@ -7,13 +7,28 @@
 //! what was begun ends: processes with the agent, by the kernel; the rest by the agent or, when
 //! that was killed, by its guard.
 
+mod asked;
+mod calls;
+mod children;
+mod descriptors;
+mod faults;
+mod files;
+mod folders;
 mod guard;
+mod here;
+mod sights;
+mod stand_in;
+mod thread;
+mod trial;
+mod undo_list;
+mod watching;
 
 use anyhow::{Context, Result};
+use calls::CALLS;
 use guard::Guard;
-use host::here::{CALLS, Here};
-use host::undo::{Undo, UndoList};
-use host::{Begin, process, trial};
+use here::Here;
+use host::calls::Begin;
+use host::undo::Undo;
 use reach::serve::{self, Ending, Mouth};
 use rustix::fs::{Mode, OFlags};
 use std::fs::{DirBuilder, File};
@@ -23,6 +38,10 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
+use undo_list::UndoList;
+
+#[doc(hidden)]
+pub use thread::in_thread;
 
 /// How long a controller may take to say what is to be done: it does so as soon as it has started
 /// an agent, and a slow line may lie in between.
@@ -105,7 +124,7 @@ type Begun = (Arc<Here>, Arc<Guard>, Duration, Mouth);
 
 fn begin(name: &str, reader: &mut (impl Read + AsFd)) -> Result<Begun> {
     let begin: Begin = serve::first(reader, BEGIN_LIMIT)?;
-    begin.role.enter()?;
+    stand_in::enter(begin.role)?;
     let guard = Guard::start(name)?;
     let telling = Arc::clone(&guard);
     let undo = UndoList::new(Box::new(move |all| telling.tell(all)));

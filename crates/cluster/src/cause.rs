@@ -181,7 +181,7 @@ mod tests {
     #[test]
     fn what_a_log_said_before_is_no_cause_of_what_happens_now() {
         let folder = tempfile::tempdir().unwrap();
-        let host = Agent::in_thread(folder.path()).unwrap();
+        let host = agent::in_thread(folder.path()).unwrap();
         let log_since = |path: &Path, mark| log_since(&host, path, mark);
         let path = folder.path().join("system.log");
         std::fs::write(&path, FULL).unwrap();

@@ -1,17 +1,14 @@
 //! The near side of a host's agent.
 
 use crate::Start;
-use crate::able::Able;
 use crate::calls::{
     Abilities, Begin, EndProcess, Keep, Note, Processes, Role, StartProcess, VolumeAbilities,
 };
-use crate::cgroup;
-use crate::here::{self, Here};
 use crate::process::{self, Identity};
-use crate::undo::UndoList;
 use anyhow::{Context, Result};
+use kernel::able::Able;
+use kernel::cgroup;
 use measure::clock;
-use reach::serve::{self, Mouth};
 use reach::{Call, Link, TheirClock};
 use std::collections::HashMap;
 use std::fs::File;
@@ -24,13 +21,13 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// The variable that marks an agent and its guard; its value is the cluster's id.
-pub(crate) const MARK: &str = "CASSAY_AGENT";
+pub const MARK: &str = "CASSAY_AGENT";
 
 /// The mark of what held kept hosts before there were agents: such clusters can still be ended.
 const MARK_BEFORE: &str = "CASSAY_HOLDS";
 
 /// How long a controller may be silent. Nodes that it started end then.
-const LEASE_S: u64 = 60;
+pub const LEASE_S: u64 = 60;
 
 /// How long a call may take that only asks the kernel: much, on a machine that is overloaded.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -147,29 +144,6 @@ impl Agent {
         let ended = ended.filter_map(|(one, status)| Some((one, ExitStatus::from_raw(status?))));
         agent.ended().extend(ended);
         Ok(agent)
-    }
-
-    /// One that is a thread of this process and has what is in `folder`, for tests: what it is
-    /// asked takes the same way.
-    ///
-    /// # Errors
-    /// The folder is not there, or there is one already.
-    #[doc(hidden)]
-    pub fn in_thread(folder: &Path) -> Result<Agent> {
-        let own = folder_of(folder, MACHINE);
-        std::fs::create_dir_all(&own).with_context(|| format!("make {}", own.display()))?;
-        let door = listen(&own)?;
-        let mouth = Mouth::default();
-        let undo = UndoList::new(Box::new(|_| Ok(())));
-        let here = Here::new(own, vec![folder.to_owned()], undo, mouth.clone());
-        std::thread::spawn(move || -> Result<()> {
-            let (reader, _) = door.accept()?;
-            let writer = Box::new(reader.try_clone()?);
-            let lease = Duration::from_secs(LEASE_S);
-            serve::serve(here::CALLS, &here, &mouth, Box::new(reader), writer, lease);
-            Ok(())
-        });
-        Agent::reach_machine(folder)
     }
 
     /// Asks for what takes little time.
@@ -303,18 +277,21 @@ fn begin(name: &str, folder: &Path) -> Begin {
 }
 
 /// The name of the agent that stands for the machine itself.
-const MACHINE: &str = "machine";
+pub const MACHINE: &str = "machine";
 
 /// The name of the agent that is in the network of the switch.
 pub(crate) const SWITCH: &str = "switch";
 
-/// Below the cluster's folder.
-fn folder_of(cluster: &Path, name: &str) -> PathBuf {
+/// The own folder of the agent `name`, below the cluster's.
+pub fn folder_of(cluster: &Path, name: &str) -> PathBuf {
     cluster.join("agents").join(name)
 }
 
 /// Where a kept agent listens, in its own folder.
-pub(crate) fn listen(folder: &Path) -> Result<UnixListener> {
+///
+/// # Errors
+/// Somebody listens there, or it is not permitted.
+pub fn listen(folder: &Path) -> Result<UnixListener> {
     with_short_path(folder, |socket| {
         UnixListener::bind(socket).context("listen for another command")
     })

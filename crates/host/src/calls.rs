@@ -1,12 +1,12 @@
-//! What a host's agent can be asked, as both sides know it. What it does then is in
-//! [`crate::here`].
+//! What a host's agent can be asked, as both sides know it. What it does then is known where an
+//! agent is.
 
-use crate::able::Able;
-use crate::cgroup::CgroupDir;
-use crate::confine::Confinement;
 use crate::process::Identity;
 use crate::{HostSpec, LinkSpec};
 use anyhow::{Context, Result};
+use kernel::able::Able;
+use kernel::cgroup::CgroupDir;
+use kernel::confine::Confinement;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -73,15 +73,15 @@ calls! {
 
 /// The switch makes its bridge.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct MakeBridge;
+pub struct MakeBridge;
 
 /// The switch takes the link that leads to the machine.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct RaiseUplink;
+pub struct RaiseUplink;
 
 /// The switch makes a link into the network of a stand-in of the same machine.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Plug {
+pub struct Plug {
     /// The host's, counted from 1.
     pub number: usize,
     /// Its agent.
@@ -90,23 +90,26 @@ pub(crate) struct Plug {
 
 /// The switch limits what it sends to a host.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct LimitPort {
+pub struct LimitPort {
     /// The host's, counted from 1.
     pub number: usize,
+    /// To what.
     pub link: LinkSpec,
 }
 
 /// What the switch limits a host's link to.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct PortLimits {
+pub struct PortLimits {
     /// The host's, counted from 1.
     pub number: usize,
 }
 
 /// A stand-in makes what limits it, and where its data is.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct MakeHost {
+pub struct MakeHost {
+    /// Its control groups.
     pub places: Vec<CgroupDir>,
+    /// Where its volume is mounted, or its plain folder.
     pub folder: PathBuf,
     /// Size of its volume; none without one.
     pub volume_bytes: Option<u64>,
@@ -114,7 +117,7 @@ pub(crate) struct MakeHost {
 
 /// What a stand-in has made.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Made {
+pub struct Made {
     /// The name of its volume's device; none without a volume.
     pub device: Option<String>,
     /// Whether what is written to its volume goes past the machine's page cache.
@@ -123,19 +126,19 @@ pub(crate) struct Made {
 
 /// A stand-in's link gets an address, unless it has it, and is up.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Address(pub Ipv4Addr);
+pub struct Address(pub Ipv4Addr);
 
 /// A stand-in limits its groups and what it sends.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Limit(pub HostSpec);
+pub struct Limit(pub HostSpec);
 
 /// What a stand-in is limited to.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Limits;
+pub struct Limits;
 
 /// The limits that a stand-in has.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct HostLimits {
+pub struct HostLimits {
     /// By its groups, in words by name.
     pub groups: BTreeMap<String, String>,
     /// Of what it sends.
@@ -144,12 +147,14 @@ pub(crate) struct HostLimits {
 
 /// Writes what is not written yet, then drops the page cache that is charged to a stand-in.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct DropPageCache;
+pub struct DropPageCache;
 
 /// Starts a process, which ends with the agent.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct StartProcess {
+pub struct StartProcess {
+    /// What is executed.
     pub program: PathBuf,
+    /// Its arguments.
     pub arguments: Vec<String>,
     /// Set, or taken away.
     pub environment: Vec<(String, Option<String>)>,
@@ -157,6 +162,7 @@ pub(crate) struct StartProcess {
     pub forgiving: Vec<(String, Option<String>)>,
     /// Where it accepts connections when it is up, if it is to be kept up after healing.
     pub serves: Option<SocketAddr>,
+    /// Where it runs.
     pub folder: PathBuf,
     /// Gets what it says, behind what stands there; one of the files that the agent may touch.
     pub output: PathBuf,
@@ -190,30 +196,32 @@ impl StartProcess {
 
 /// Asks a process to end, and kills it after a while. The answer: whether it went by itself.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct EndProcess {
+pub struct EndProcess {
+    /// The one that is to end.
     pub process: Identity,
+    /// How long it may take by itself.
     pub grace_ms: u64,
 }
 
-/// What the machine permits, as [`crate::abilities`] has it.
+/// What the machine permits, as [`kernel::able::abilities`] has it.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Abilities;
+pub struct Abilities;
 
-/// The same of [`crate::volume_abilities`].
+/// The same of [`kernel::able::volume_abilities`].
 #[derive(Serialize, Deserialize)]
-pub(crate) struct VolumeAbilities;
+pub struct VolumeAbilities;
 
 /// All processes that the agent has started, those that have ended with their status.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Processes;
+pub struct Processes;
 
 /// The agent goes on when its controller leaves, and listens for another.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Keep;
+pub struct Keep;
 
 /// What an agent says by itself.
 #[derive(Serialize, Deserialize)]
-pub(crate) enum Note {
+pub enum Note {
     /// A process has ended, with its status.
     Ended(Identity, i32),
 }

@@ -1,45 +1,22 @@
 //! Things of a host that are broken on purpose, as both sides of the conversation know them: what
 //! an agent can be asked to break, and how it heals.
-//!
-//! What must hold: what heals is written down before anything is broken, on the undo list too if it
-//! is for whoever outlives the agent; and the agent heals by itself when the time is over, though
-//! its controller be silent or gone.
 
-mod commands;
-mod emptied;
-mod files;
-mod joined;
-mod keep_up;
-mod limits;
-mod links;
-mod packets;
-mod power;
-mod process;
-mod rot;
+mod join;
 mod start;
 mod told;
-mod volume;
 
-pub use joined::Join;
+pub use join::Join;
 pub use start::{Restartable, Start};
-pub use told::{Broken, Healed};
-pub(crate) use told::{Heal, Inject, Renew, Started};
+pub use told::{Broken, Heal, Healed, Inject, Renew, Started};
 
-use crate::calls::StartProcess;
 use crate::files::Step;
-use crate::filter::Loss;
-use crate::here::Here;
+use crate::invocation::Invocation;
 use crate::process::Identity;
-use crate::{Invocation, LinkSpec};
-use anyhow::{Context, Result};
-use measure::clock::Deadline;
-use reach::Serve;
+use kernel::filter::Loss;
+use kernel::spec::LinkSpec;
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 /// What an agent can break. Processes are those that it has started. A volume is broken in one way
 /// at a time, beside that it may be slow: the second is refused.
@@ -128,7 +105,7 @@ pub enum Break {
     /// The host's volume does no more than this; then as much as before. Control groups of version
     /// 1 slow what processes wait for: reads, direct writes, and syncs. What the kernel writes back
     /// later by itself is nobody's there, and as fast as ever.
-    Disk(crate::DiskSpec),
+    Disk(kernel::spec::DiskSpec),
     /// The host has no power: all its processes are killed at once, and what its volume had not
     /// synced is lost. Then it is mounted again, and these are started again. Its network is the
     /// switch's to cut.
@@ -190,247 +167,4 @@ pub enum Break {
         /// How many: 1 MiB at the most.
         bytes: u64,
     },
-}
-
-/// How one of them is done and undone.
-trait Breakable: Send {
-    /// Breaks it. What somebody else has to undo if the agent is gone is on the undo list by then.
-    fn inject(&mut self, here: &Here) -> Result<()>;
-
-    /// Makes it whole; the processes that there are now of those that were touched, in their
-    /// order. Also after an injection that failed half-way.
-    fn heal(&mut self, here: &Here) -> Result<Vec<Identity>>;
-
-    /// The processes that were started to break it.
-    fn started(&self) -> Vec<Identity> {
-        Vec::new()
-    }
-
-    /// Whether it cannot be made whole yet: an agent that is alone with it waits for a while.
-    fn waits(&self) -> bool {
-        false
-    }
-
-    /// What became of what was broken, if that is not the same every time.
-    fn became(&self) -> Option<String> {
-        None
-    }
-}
-
-/// Refuses processes that the agent has not started.
-fn check(here: &Here, all: &[Restartable]) -> Result<()> {
-    let mut processes = all.iter().map(|one| one.process);
-    processes.try_for_each(|one| here.children.check(one))
-}
-
-/// Starts all of them again.
-fn restart(here: &Here, all: &[Restartable]) -> Result<Vec<Identity>> {
-    all.iter().map(|one| here.start(&one.start)).collect()
-}
-
-impl Break {
-    fn into_breakable(self, broken: Broken) -> Box<dyn Breakable> {
-        use emptied::{Emptied, When};
-        use volume::{Alone, Failing, Full, How, Stalled};
-        let failing = |how, processes| -> Box<dyn Breakable> {
-            Box::new(Alone::with(Failing::by(how, processes)))
-        };
-        match self {
-            Break::Pause(process) => Box::new(process::Pause(process)),
-            Break::Kill(one) => Box::new(process::Ended::killed(one)),
-            Break::Stop(one) => Box::new(process::Ended::asked(one)),
-            Break::Wipe { process, folders } => Box::new(Emptied::of(process, folders, When::Now)),
-            Break::Leave {
-                process,
-                folders,
-                address,
-            } => Box::new(Emptied::of(process, folders, When::Left(address))),
-            Break::Join(what) => Box::new(joined::Joined::of(what)),
-            Break::Files {
-                reader,
-                forth,
-                back,
-            } => Box::new(files::Changed::of(reader, forth, back)),
-            Break::Instead {
-                process,
-                instead,
-                forth,
-                back,
-            } => Box::new(files::Changed::of(Some(process), forth, back).by(instead)),
-            Break::Descriptors(process) => Box::new(process::Descriptors::of(process)),
-            Break::CpuQuota(cores) => Box::new(limits::Limit::cpu(cores)),
-            Break::Disk(disk) => Box::new(limits::Limit::disk(disk)),
-            Break::Packets(losses) => Box::new(packets::Packets::of(broken, losses)),
-            Break::LinkDown(number) => Box::new(links::Down::of(number)),
-            Break::LinkTo { number, link } => Box::new(links::Slow::to(number, link)),
-            Break::LinkFrom(link) => Box::new(links::Slow::from_here(link)),
-            Break::TakeAddress(address) => Box::new(links::Taken::of(address)),
-            Break::Command { inject, heal } => Box::new(commands::Commands { inject, heal }),
-            Break::Reset(ports) => Box::new(links::Reset(ports)),
-            Break::PowerOff { processes } => Box::new(Alone::with(power::Off::of(processes))),
-            Break::Adopt {
-                device,
-                folder,
-                start,
-            } => Box::new(power::Adopted::of(device, folder, start)),
-            Break::DiskRemoved { processes } => failing(How::Removed, processes),
-            Break::DiskReadOnly { processes } => failing(How::ReadOnly, processes),
-            Break::DiskErrors {
-                path,
-                at,
-                processes,
-            } => failing(How::From(path, at), processes),
-            Break::DiskStalled => Box::new(Alone::with(Stalled::default())),
-            Break::DiskFull { leave_bytes } => Box::new(Alone::with(Full::but(leave_bytes))),
-            Break::DiskCorrupt { path, at, bytes } => {
-                Box::new(Alone::with(rot::Rot::of(path, at, bytes)))
-            }
-        }
-    }
-}
-
-/// How long an agent waits alone for what cannot be made whole yet.
-const ALONE_MAX: Duration = Duration::from_secs(600);
-
-/// Between two looks at whether it can.
-const ALONE_POLL: Duration = Duration::from_secs(1);
-
-/// What is broken on a host, as its agent has it.
-#[derive(Default)]
-pub(crate) struct Faults {
-    all: Mutex<Vec<State>>,
-    /// What has started processes, and until when they may be starting.
-    starts: Mutex<HashMap<Identity, (StartProcess, Deadline)>>,
-    news: Condvar,
-}
-
-enum State {
-    /// When the agent heals it by itself.
-    Broken(Box<dyn Breakable>, Deadline),
-    Whole(Result<Healed, String>),
-}
-
-impl Faults {
-    fn lock(&self) -> MutexGuard<'_, Vec<State>> {
-        self.all.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Nothing is healed any more: all ends.
-    pub fn end(&self) {
-        self.lock().clear();
-        self.news.notify_all();
-    }
-
-    /// Waits until somebody has healed it, or all ends; true if nobody has when its time is over.
-    fn is_left(&self, Broken(number): Broken) -> bool {
-        let mut all = self.lock();
-        let mut alone_until = None;
-        while let Some(State::Broken(what, deadline)) = all.get(number as usize) {
-            let mut left = deadline.left();
-            if deadline.passed() {
-                let until = alone_until.get_or_insert_with(|| Deadline::after(ALONE_MAX));
-                if until.passed() || !what.waits() {
-                    return true;
-                }
-                left = ALONE_POLL;
-            }
-            let waited = self.news.wait_timeout(all, left);
-            (all, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        }
-        false
-    }
-}
-
-impl Here {
-    /// Heals what is still broken.
-    fn heal(&self, Broken(number): Broken) -> Result<Healed> {
-        // Held while it is done: who ends everything waits, and nothing is started after that.
-        let mut all = self.faults.lock();
-        let state = all.get_mut(number as usize);
-        let state = state.context("nothing was broken by this number")?;
-        let by_itself = matches!(state, State::Whole(_));
-        if let State::Broken(what, _) = state {
-            let processes = what.heal(self);
-            let healed = processes.map(|processes| Healed {
-                processes,
-                by_itself: false,
-                became: what.became(),
-            });
-            *state = State::Whole(healed.map_err(|error| format!("{error:#}")));
-            self.faults.news.notify_all();
-        }
-        let State::Whole(healed) = state else {
-            anyhow::bail!("it is still broken")
-        };
-        let healed = healed.clone().map_err(anyhow::Error::msg)?;
-        Ok(Healed {
-            by_itself,
-            ..healed
-        })
-    }
-}
-
-impl Serve<Here> for Inject {
-    fn serve(self, here: &Here) -> Result<Broken> {
-        let own = here.own().context("this agent is ending")?;
-        // Held while it is done: nobody heals what is not broken yet.
-        let mut all = here.faults.lock();
-        let broken = Broken(all.len() as u64);
-        let mut what = self.what.into_breakable(broken);
-        let deadline = Deadline::after(Duration::from_millis(self.within_ms));
-        std::thread::Builder::new()
-            .name(format!("heal {}", broken.0))
-            .spawn(move || {
-                if !own.faults.is_left(broken) {
-                    return;
-                }
-                // Whoever asks for it hears how that went.
-                if own.heal(broken).is_ok() {
-                    own.keep_up();
-                }
-            })
-            .context("start a thread that heals in time")?;
-        match what.inject(here) {
-            Ok(()) => all.push(State::Broken(what, deadline)),
-            Err(error) => {
-                let undone = what.heal(here);
-                all.push(State::Whole(Ok(Healed::default())));
-                return match undone {
-                    Ok(_) => Err(error),
-                    Err(failed) => Err(error.context(format!("and to undo it failed: {failed:#}"))),
-                };
-            }
-        }
-        Ok(broken)
-    }
-}
-
-impl Serve<Here> for Renew {
-    fn serve(self, here: &Here) -> Result<()> {
-        let Broken(number) = self.broken;
-        let mut all = here.faults.lock();
-        let state = all.get_mut(number as usize);
-        let state = state.context("nothing was broken by this number")?;
-        if let State::Broken(_, deadline) = state {
-            *deadline = Deadline::after(Duration::from_millis(self.within_ms));
-        }
-        Ok(())
-    }
-}
-
-impl Serve<Here> for Heal {
-    fn serve(self, here: &Here) -> Result<Healed> {
-        here.heal(self.0)
-    }
-}
-
-impl Serve<Here> for Started {
-    fn serve(self, here: &Here) -> Result<Vec<Identity>> {
-        let Broken(number) = self.0;
-        match here.faults.lock().get(number as usize) {
-            Some(State::Broken(what, _)) => Ok(what.started()),
-            Some(State::Whole(_)) => Ok(Vec::new()),
-            None => anyhow::bail!("nothing was broken by this number"),
-        }
-    }
 }

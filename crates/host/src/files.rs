@@ -6,21 +6,21 @@
 
 use crate::agent::Agent;
 use crate::calls::calls;
-use crate::volume::VolumeUse;
 use anyhow::{Context, Result};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
+use kernel::volume::VolumeUse;
 use serde::{Deserialize, Serialize};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Most bytes of a file, or of names, in one message: 700 kB as base64, of the 1 MiB that it has.
-pub(crate) const PIECE_BYTES: usize = 512 << 10;
+pub const PIECE_BYTES: usize = 512 << 10;
 
 /// Most bytes that are summed for one answer: it comes within a minute from any disk, and an agent
 /// whose controller is gone is not kept from ending for longer.
-pub(crate) const SUM_BYTES: u64 = 64 << 20;
+pub const SUM_BYTES: u64 = 64 << 20;
 
 /// How long one change may take: a volume gives its blocks back while a large tree is removed.
 const CHANGE_LIMIT: Duration = Duration::from_secs(600);
@@ -37,11 +37,12 @@ calls! {
 
 /// Does one thing after the other; the first that fails is the last.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Change(pub Vec<Step>);
+pub struct Change(pub Vec<Step>);
 
 /// What stands in a folder, from a name on.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct List {
+pub struct List {
+    /// The folder.
     pub folder: PathBuf,
     /// The last name that is known already.
     pub after: Option<String>,
@@ -51,22 +52,28 @@ pub(crate) struct List {
 
 /// A part of what stands in a folder.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Page {
+pub struct Page {
+    /// In the order of their names.
     pub entries: Vec<Entry>,
+    /// Whether nothing comes behind it.
     pub is_last: bool,
 }
 
 /// A piece of a file.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Get {
+pub struct Get {
+    /// The file.
     pub path: PathBuf,
+    /// Where the piece begins.
     pub from: From,
 }
 
 /// The CRC-32 of files of a folder.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Sum {
+pub struct Sum {
+    /// The folder.
     pub folder: PathBuf,
+    /// The files, in their order.
     pub names: Vec<String>,
     /// How far the first of them has come.
     pub begun: Begun,
@@ -74,13 +81,16 @@ pub(crate) struct Sum {
 
 /// How far a file has been summed up: its sum so far, and of how many bytes.
 #[derive(Clone, Copy, Default, Serialize, Deserialize)]
-pub(crate) struct Begun {
+pub struct Begun {
+    /// Its sum so far.
     pub crc: u32,
+    /// Of how many bytes.
     pub bytes: u64,
 }
 
+/// What came of summing up.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Sums {
+pub struct Sums {
     /// Of the first names.
     pub whole: Vec<u32>,
     /// Of the name behind them.
@@ -89,15 +99,15 @@ pub(crate) struct Sums {
 
 /// The use of the file system that a path is on.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Space(pub PathBuf);
+pub struct Space(pub PathBuf);
 
 /// The size of the block device that a path is on.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct DeviceBytes(pub PathBuf);
+pub struct DeviceBytes(pub PathBuf);
 
 /// Writes what is not written yet, then drops a tree's files from the page cache.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Uncache(pub PathBuf);
+pub struct Uncache(pub PathBuf);
 
 /// Something that is done to files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -435,4 +445,17 @@ impl std::io::Read for Reader<'_> {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+
+    /// An agent links them in `agent/src/files/tests.rs`.
+    #[test]
+    fn more_names_than_fit_a_message_are_divided() {
+        let step = Step::Link {
+            from: PathBuf::from("/given/from"),
+            to: PathBuf::from("/given/making"),
+            names: (0..3000).map(|n| format!("{n:0250}")).collect(),
+        };
+        assert!(step.clone().parts().len() > 1 && by_size(&[]).len() == 1);
+    }
+}

@@ -9,11 +9,11 @@
 
 use crate::agent::Agent;
 use crate::calls::MakeHost;
-use crate::net;
-use crate::switch::{self, Switch};
+use crate::switch::Switch;
 use crate::undo::{Undo, undo};
-use crate::{Host, HostSpec, HostsSpec, HostsState, able, volume};
+use crate::{Host, HostSpec, HostsSpec, HostsState};
 use anyhow::{Context, Result};
+use kernel::{able, links, net, volume};
 use measure::number::counted;
 use std::net::Ipv4Addr;
 use std::path::Path;
@@ -129,9 +129,9 @@ impl Hosts {
     pub fn address_of(&self, index: usize, slot: usize) -> Result<Ipv4Addr> {
         let number = slot * self.hosts.len() + index + 1;
         anyhow::ensure!(
-            number <= switch::HOSTS_COUNT_MAX,
+            number <= links::HOSTS_COUNT_MAX,
             "a network has {} addresses for nodes, and number {number} is asked for",
-            switch::HOSTS_COUNT_MAX
+            links::HOSTS_COUNT_MAX
         );
         Ok(self.switch.address(number))
     }
@@ -226,10 +226,10 @@ impl Hosts {
 /// What can be said without touching anything.
 fn check(spec: &HostsSpec, folder: &Path) -> Result<()> {
     anyhow::ensure!(
-        (1..=switch::HOSTS_COUNT_MAX).contains(&spec.count),
+        (1..=links::HOSTS_COUNT_MAX).contains(&spec.count),
         "{} hosts: one network has 1 to {}",
         spec.count,
-        switch::HOSTS_COUNT_MAX
+        links::HOSTS_COUNT_MAX
     );
     anyhow::ensure!(
         spec.host.link.rate_bits_per_s != Some(0),

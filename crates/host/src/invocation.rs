@@ -14,7 +14,7 @@ use std::process::Child;
 use std::time::Duration;
 
 /// How long a program may take that breaks or heals: one that goes to another machine first.
-pub(crate) const LIMIT: Duration = Duration::from_secs(60);
+pub const LIMIT: Duration = Duration::from_secs(60);
 
 /// How often one that runs is looked at. Short against what a program takes to start.
 const POLL: Duration = Duration::from_millis(5);
@@ -49,7 +49,7 @@ impl Invocation {
     ///
     /// # Errors
     /// It cannot be started.
-    pub(crate) fn run(&self, limit: Duration) -> Result<Done> {
+    pub fn run(&self, limit: Duration) -> Result<Done> {
         let (program, arguments) = self.words.split_first().context("there is no program")?;
         let program = match program.contains('/') {
             true => self.folder.join(program),
@@ -93,7 +93,7 @@ impl Invocation {
     ///
     /// # Errors
     /// It cannot be started, does not end in time, or ends with anything else.
-    pub(crate) fn succeed(&self, limit: Duration) -> Result<()> {
+    pub fn succeed(&self, limit: Duration) -> Result<()> {
         let done = self.run(limit)?;
         match done.code {
             Some(0) => Ok(()),

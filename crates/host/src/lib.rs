@@ -1,53 +1,45 @@
-//! The only crate that knows what a host is and has: stand-ins made of this machine, processes,
-//! limits, links, volumes, figures.
+//! The only crate that knows what a host is and what it can be asked: stand-ins made of this
+//! machine, and every host's agent as its controller has it.
 //!
-//! [`Hosts::make`] makes stand-ins for machines, [`process`] starts what runs on them or on this
-//! machine, and [`probe`] reads what the kernel says of both while work goes on. No code here
-//! depends on what runs there; some limits have their reasons in what a JVM or a commit log needs.
+//! [`Hosts::make`] makes stand-ins for machines; an [`Agent`] does on its host what it is asked, by
+//! the calls of [`calls`], [`files`], [`faults`], [`sights`], [`machine`] and [`watch`]. How that
+//! is done is not known here, nor what runs there; some limits have their reasons in what a JVM or
+//! a commit log needs.
 
-mod able;
-mod agent;
-mod calls;
-mod cgroup;
-mod confine;
-mod faults;
-mod files;
-mod filter;
-pub mod here;
+pub mod agent;
+pub mod calls;
+pub mod faults;
+pub mod files;
 mod hosts;
-mod invocation;
-mod machine;
-mod message;
-mod net;
-pub mod probe;
-pub mod settings;
-mod sights;
-mod sockets;
+pub mod invocation;
+pub mod machine;
+pub mod sights;
 mod spec;
 mod stand_in;
 mod state;
 mod switch;
-pub mod trial;
 pub mod undo;
-mod volume;
 mod wall_clock;
-mod watch;
+pub mod watch;
 
-pub use able::{Able, HostAbility, abilities, volume_abilities};
-pub use agent::{Agent, Ended, end_agents};
-pub use calls::{Begin, Role};
-pub use cgroup::CgroupDir;
-pub use confine::{Confinement, Memory, Whereabouts};
+pub use agent::{Agent, Ended, MARK, end_agents, listen};
 pub use faults::{Break, Broken, Healed, Join, Restartable, Start};
 pub use files::{Bytes, Entry, FileId, From, Piece, Reader, Step};
-pub use filter::{Link, Loss};
 pub use hosts::Hosts;
 pub use invocation::{Done, Invocation};
+pub use kernel::able::{Able, HostAbility, abilities, volume_abilities};
+pub use kernel::cgroup::CgroupDir;
+pub use kernel::confine::{Confinement, Memory, Whereabouts};
+pub use kernel::filter::{Link, Loss};
+pub use kernel::mounts::Mounted;
+pub use kernel::spec::{DiskSpec, DiskWork, HostSpec, LinkSpec};
+pub use kernel::tcp::Reach;
+pub use kernel::volume::VolumeUse;
+pub use kernel::{probe, settings};
 pub use reach::process;
-pub use sights::{Attempt, DiskWork, Mounted, Reach, Seen, Sight};
-pub use spec::{DiskSpec, HostSpec, HostsSpec, Isolation, LinkSpec};
+pub use sights::{Attempt, Seen, Sight};
+pub use spec::{HostsSpec, Isolation};
 pub use stand_in::Host;
 pub use state::{HostState, HostsState};
 pub use topology::CpuSet;
-pub use volume::VolumeUse;
 pub use watch::Watch;

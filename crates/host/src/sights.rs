@@ -1,28 +1,21 @@
 //! What can be seen of a host by who has not broken it: its agent asks the kernel, or tries.
 
-mod bytes;
-mod mounts;
-mod network;
-
-use crate::cgroup::Group;
-use crate::files::{Bytes, Space};
-use crate::filter::{Filter, Link};
-use crate::here::Here;
-use crate::net::Netlink;
-use crate::process::{self, Identity, Life};
-use crate::volume::{BLOCK_BYTES, VolumeUse};
-use crate::{Agent, Broken, Done, Invocation, switch, trial};
-use anyhow::{Context, Result};
-use measure::clock;
-use reach::{Call, Serve};
+use crate::agent::Agent;
+use crate::faults::Broken;
+use crate::files::Bytes;
+use crate::invocation::{Done, Invocation};
+use crate::process::Identity;
+use anyhow::Result;
+use kernel::filter::Link;
+use kernel::mounts::Mounted;
+use kernel::spec::DiskWork;
+use kernel::tcp::Reach;
+use kernel::volume::VolumeUse;
+use reach::Call;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
-
-pub(crate) use mounts::unescaped;
-pub use network::Reach;
-pub(crate) use network::Receive;
 
 /// What an agent can look at.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -111,25 +104,6 @@ pub enum Sight {
     },
 }
 
-/// What a disk is asked to do when it is tried: one request after the other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DiskWork {
-    /// How many requests.
-    pub requests: u64,
-    /// Bytes of each, whole blocks of 4 KiB.
-    pub bytes: u64,
-}
-
-impl Default for DiskWork {
-    /// One block.
-    fn default() -> DiskWork {
-        DiskWork {
-            requests: 1,
-            bytes: BLOCK_BYTES,
-        }
-    }
-}
-
 /// What came of trying something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Attempt {
@@ -208,28 +182,28 @@ pub enum Seen {
     Command(Done),
 }
 
-/// What is mounted at a folder.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Mounted {
-    /// What is mounted there: `/dev/loop3`.
-    pub source: String,
-    /// `ext4`.
-    pub kind: String,
-    /// It can only be read: it was mounted so, or has made itself so after an error.
-    pub is_read_only: bool,
-    /// It was shut down: nothing is read or written any more.
-    pub is_shut_down: bool,
-}
-
 /// Asks an agent to look.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct See {
-    what: Sight,
+pub struct See {
+    /// Whereat.
+    pub what: Sight,
 }
 
 impl Call for See {
     const NAME: &'static str = "see";
     type Answer = Seen;
+}
+
+/// Receives what one connection sends, and says in the end how much it was.
+#[derive(Serialize, Deserialize)]
+pub struct Receive {
+    /// For how long.
+    pub limit_ms: u64,
+}
+
+impl Call for Receive {
+    const NAME: &'static str = "receive";
+    type Answer = u16;
 }
 
 impl Agent {
@@ -240,6 +214,16 @@ impl Agent {
     pub fn see(&self, what: Sight) -> Result<Seen> {
         let limit = what.limit();
         self.call_for(&See { what }, limit)
+    }
+
+    /// The port at which its host receives what one connection sends, from now on for as long as
+    /// `limit`: the counterpart of [`Sight::Transfer`].
+    ///
+    /// # Errors
+    /// The agent is gone, or no port is left.
+    pub fn receive(&self, limit: Duration) -> Result<u16> {
+        let limit_ms = limit.as_millis() as u64;
+        self.call(&Receive { limit_ms })
     }
 }
 
@@ -256,113 +240,4 @@ impl Sight {
             _ => Duration::ZERO,
         })
     }
-}
-
-impl Serve<Here> for See {
-    fn serve(self, here: &Here) -> Result<Seen> {
-        Ok(match self.what {
-            Sight::Process(process) => Seen::Process(process::state(process)),
-            Sight::Descriptors(process) => {
-                let numbers = numbers(process)?;
-                let limit = files_limit(process)?.0.unwrap_or(u64::MAX);
-                let below = numbers.iter().filter(|number| **number < limit).count();
-                Seen::Descriptors {
-                    free: limit.saturating_sub(below as u64),
-                    open: numbers.len() as u64,
-                }
-            }
-            Sight::Cpu(ms) => Seen::Cpu(cores(here.group()?, Duration::from_millis(ms))?),
-            Sight::Reach { address, limit } => Seen::Reach(Reach::of(address, limit)?),
-            Sight::Tries {
-                address,
-                tries,
-                limit,
-            } => Seen::Open(Reach::count(address, tries, limit)?),
-            Sight::Transfer {
-                address,
-                bytes,
-                limit,
-            } => Seen::Transfer(network::transfer(address, bytes, limit)?),
-            Sight::Port(link) => {
-                here.check_switch()?;
-                see_link(&link.name())?
-            }
-            Sight::Link => {
-                here.check_stand_in()?;
-                see_link(switch::HOST_LINK)?
-            }
-            Sight::Dropped(broken) => {
-                here.check_switch()?;
-                Seen::Dropped(Filter::open()?.dropped(&broken.table())?)
-            }
-            Sight::Resets => {
-                let (connections, sent) = network::resets()?;
-                Seen::Resets { connections, sent }
-            }
-            Sight::TryDisk {
-                folder,
-                work,
-                limit,
-            } => trial::look(here, &folder, work, limit)?,
-            Sight::VolumeTaken => Seen::VolumeTaken(here.volume()?.is_claimed()),
-            Sight::Space { folder } => Seen::Space(Space(folder).serve(here)?),
-            Sight::Mount { folder } => Seen::Mount(mounts::at(&folder)?),
-            Sight::Bytes { path, at, bytes } => bytes::look(here, &path, at, bytes)?,
-            Sight::Command { what, limit } => Seen::Command(what.run(limit)?),
-        })
-    }
-}
-
-/// How many cores a group gets while it wants one more than it uses.
-fn cores(group: &Group, length: Duration) -> Result<f64> {
-    let mut busy = process::command(Path::new("/bin/sh"));
-    busy.args(["-c", "while :; do :; done"]);
-    group.let_in(&mut busy)?;
-    let mut child = process::spawn(busy, Life::Ours)?;
-    let looked = (|| {
-        let (before, began_ns) = (group.used()?, clock::now_ns());
-        clock::sleep(length);
-        let used = group.used()?.saturating_sub(before);
-        Ok(used.as_nanos() as f64 / (clock::now_ns() - began_ns) as f64)
-    })();
-    let ended = child.kill().and_then(|()| child.wait());
-    ended.context("end a thread that worked")?;
-    looked
-}
-
-fn see_link(name: &str) -> Result<Seen> {
-    let link = Netlink::open()?.link(name)?;
-    Ok(Seen::Link {
-        is_up: link.is_up,
-        has_carrier: link.has_carrier,
-        received_packets: link.received_packets,
-        sent_packets: link.sent_packets,
-    })
-}
-
-/// The numbers of the files that a process has open, in order.
-pub(crate) fn numbers(process: Identity) -> Result<Vec<u64>> {
-    let folder = format!("/proc/{}/fd", process.pid);
-    let entries = std::fs::read_dir(&folder).with_context(|| format!("list {folder}"))?;
-    let number =
-        |entry: std::io::Result<std::fs::DirEntry>| entry.ok()?.file_name().to_str()?.parse().ok();
-    let mut numbers: Vec<u64> = entries.filter_map(number).collect();
-    numbers.sort_unstable();
-    Ok(numbers)
-}
-
-/// How many files a process may open: now, and at the most. Without a limit it is none.
-pub(crate) fn files_limit(process: Identity) -> Result<(Option<u64>, Option<u64>)> {
-    let path = format!("/proc/{}/limits", process.pid);
-    let text = std::fs::read_to_string(&path).with_context(|| format!("read {path}"))?;
-    let mut lines = text.lines();
-    let line = lines.find_map(|line| line.strip_prefix("Max open files"));
-    let mut words = line.unwrap_or_default().split_ascii_whitespace();
-    let mut word = || match words.next() {
-        Some("unlimited") => Ok(None),
-        Some(word) => word.parse().map(Some).map_err(anyhow::Error::new),
-        None => Err(anyhow::anyhow!("it has no limit of open files")),
-    };
-    let both = word().and_then(|now| Ok((now, word()?)));
-    both.with_context(|| format!("read the limits in {path}"))
 }

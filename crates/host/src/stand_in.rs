@@ -1,15 +1,15 @@
 //! One stand-in for a machine: what runs on it, what limits it, where its figures are.
 
-use super::able;
-use super::cgroup::CgroupDir;
-use super::state::HostState;
-use super::switch::Switch;
-use super::volume::VolumeUse;
 use crate::HostSpec;
 use crate::agent::Agent;
 use crate::calls::{Address, DropPageCache, Limit, LimitPort, Limits, PortLimits};
-use crate::probe::HostSources;
+use crate::state::HostState;
+use crate::switch::Switch;
 use anyhow::Result;
+use kernel::able;
+use kernel::cgroup::CgroupDir;
+use kernel::probe::HostSources;
+use kernel::volume::VolumeUse;
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};

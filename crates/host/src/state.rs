@@ -1,9 +1,9 @@
 //! What is written down about hosts, so that another command can end or reach them.
 
-use super::cgroup::{self, CgroupDir};
 use crate::HostsSpec;
 use crate::undo::Undo;
 use anyhow::{Result, ensure};
+use kernel::cgroup::{self, CgroupDir};
 use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;
 use std::path::{Component, Path, PathBuf};

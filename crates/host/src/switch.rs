@@ -7,9 +7,9 @@
 
 use crate::agent::{self, Agent};
 use crate::calls::{Address, MakeBridge, Plug, RaiseUplink};
-use crate::message::Subnet;
-use crate::net::{Namespace, Netlink, PREFIX};
 use anyhow::{Context, Result};
+use kernel::links::UPLINK;
+use kernel::net::{Namespace, Netlink, PREFIX, Subnet};
 use measure::clock::{self, Deadline};
 use rustix::io::Errno;
 use std::io::ErrorKind;
@@ -26,18 +26,6 @@ const RANGES: [u8; 3] = [94, 187, 213];
 
 /// The machine's own address in the network is its last one; hosts count from 1.
 const MACHINE: u8 = 254;
-
-/// Hosts that a network has addresses for.
-pub(super) const HOSTS_COUNT_MAX: usize = MACHINE as usize - 1;
-
-/// Name of the bridge, in its own namespace.
-pub(super) const BRIDGE: &str = "switch";
-
-/// The link's end in the switch.
-pub(super) const UPLINK: &str = "uplink";
-
-/// The link's end in a host.
-pub(super) const HOST_LINK: &str = "eth0";
 
 /// Who has this name looks for a free network. It is a socket's name in the machine's network
 /// namespace, so it goes with its owner and leaves no file.
@@ -92,11 +80,6 @@ impl Switch {
     pub fn address(&self, number: usize) -> Ipv4Addr {
         address(self.network, number as u8)
     }
-}
-
-/// The switch's end of the link to a host.
-pub(super) fn port(number: usize) -> String {
-    format!("port{number}")
 }
 
 fn address(network: Ipv4Addr, last: u8) -> Ipv4Addr {
@@ -172,6 +155,7 @@ fn reserve() -> Result<UnixListener> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kernel::links::{self, HOSTS_COUNT_MAX};
 
     fn subnet(text: &str, prefix: u8) -> Subnet {
         Subnet {
@@ -207,6 +191,6 @@ mod tests {
         // IFNAMSIZ, with the zero behind.
         let longest = name(Ipv4Addr::new(10, 213, 255, 0));
         assert_eq!(longest, "cassay213-255");
-        assert!(longest.len() < 16 && port(HOSTS_COUNT_MAX).len() < 16);
+        assert!(longest.len() < 16 && links::port(HOSTS_COUNT_MAX).len() < 16);
     }
 }

@@ -7,9 +7,9 @@
 mod remote;
 
 use crate::calls::calls;
-use crate::probe::{HostSources, Out, ProbeCost, Reading, Sampler, tasks};
 use crate::{Agent, Host};
 use anyhow::{Context, Result};
+use kernel::probe::{Out, ProbeCost, Reading, Sampler, Watched, What, tasks};
 use reach::Offset;
 use remote::Remote;
 use serde::{Deserialize, Serialize};
@@ -19,31 +19,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// The most readings of one message: of 30 bytes each, with their series of 120 at worst.
-pub(crate) const READINGS_COUNT_MAX: usize = 4096;
+pub const READINGS_COUNT_MAX: usize = 4096;
 
 /// What is to be looked at on one machine, and how often.
 #[derive(Default, Serialize, Deserialize)]
 pub struct Watch(Vec<Watched>);
-
-/// One thing to look at.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Watched {
-    /// Where its readings stand.
-    pub place: String,
-    pub period: Duration,
-    pub what: What,
-}
-
-/// What there is to look at.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) enum What {
-    /// All of a machine, but for devices that belong to stand-ins.
-    Machine { without: Vec<String> },
-    /// What a stand-in has and uses, which only its own agent sees.
-    StandIn(HostSources),
-    /// A process by its id.
-    Process(u32),
-}
 
 impl Watch {
     /// The machine itself. Devices of `hosts` are left to them.
@@ -107,11 +87,12 @@ impl Watch {
 
 /// Begins to look. The answer names the watch.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct BeginWatch(pub Watch);
+pub struct BeginWatch(pub Watch);
 
 /// Hands over what a watch has read.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct TakeReadings {
+pub struct TakeReadings {
+    /// As it was named when it began.
     pub watch: u64,
     /// No further look is begun. The watch is forgotten with its last readings.
     pub end: bool,
@@ -124,7 +105,8 @@ calls! {
 
 /// What a watch has read.
 #[derive(Default, Serialize, Deserialize)]
-pub(crate) struct Taken {
+pub struct Taken {
+    /// The readings.
     pub batch: Batch,
     /// Whether more wait.
     pub rest: bool,
@@ -134,7 +116,7 @@ pub(crate) struct Taken {
 
 /// Readings on their way: each series once, then numbers alone.
 #[derive(Default, Serialize, Deserialize)]
-pub(crate) struct Batch {
+pub struct Batch {
     /// Series that come for the first time: probe, name, place, unit. They are numbered as they
     /// come.
     series: Vec<[String; 4]>,
@@ -148,11 +130,12 @@ type Named<'a> = (Cow<'static, str>, Arc<str>, Arc<str>, Cow<'static, str>);
 
 /// Makes batches, one after the other.
 #[derive(Default)]
-pub(crate) struct Encoder {
+pub struct Encoder {
     numbers: HashMap<Named<'static>, usize>,
 }
 
 impl Encoder {
+    /// The batch that comes next.
     pub fn encode(&mut self, readings: impl Iterator<Item = Reading>) -> Batch {
         use std::fmt::Write;
         let mut batch = Batch::default();
@@ -181,7 +164,7 @@ impl Encoder {
 
 /// Reads batches, in their order.
 #[derive(Default)]
-pub(crate) struct Decoder {
+pub struct Decoder {
     series: Vec<Named<'static>>,
 }
 

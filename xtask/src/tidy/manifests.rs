@@ -8,6 +8,9 @@ const ARCHITECTURE: &str = "ARCHITECTURE.md";
 /// The head of the table: what stands below it, up to the first other line, are crates.
 const TABLE_HEAD: &str = "| floor | crate | the only crate that knows… | uses |";
 
+/// Crates that only the tests of another may use: those of `cluster` ask an agent that is a thread.
+const ASKED_BY_TESTS: [(&str, &str); 1] = [("cluster", "agent")];
+
 /// One row of the table.
 #[derive(Debug, PartialEq)]
 struct Row {
@@ -138,11 +141,13 @@ fn compare(
             found.push(Violation::at(ARCHITECTURE, row.line, what));
         }
     }
-    // The binary's tests drive the whole; every other crate's tests stay with its own row.
+    // The binary's tests drive the whole; every other crate's tests stay with its own row, but for
+    // what ASKED_BY_TESTS names.
     let tested = dependencies_of(manifest, "dev-dependencies");
     let foreign = tested
         .intersection(names)
-        .filter(|name| !row.uses.contains(*name));
+        .filter(|name| !row.uses.contains(*name))
+        .filter(|name| !ASKED_BY_TESTS.contains(&(row.name.as_str(), name.as_str())));
     for name in foreign.filter(|_| row.name != "cassay") {
         let what = format!(
             "tests of `{}` use `{name}`, which its row does not allow",
@@ -259,6 +264,23 @@ mod tests {
                 "crates/high/Cargo.toml: an async runtime, `tokio`, is used",
             ]
         );
+    }
+
+    #[test]
+    fn tests_use_what_their_row_allows_and_those_of_cluster_an_agent_too() {
+        let table = TABLE
+            .replace("`low`", "`agent`")
+            .replace("`high`", "`cluster`");
+        let table = table.replace("people | `agent`", "people | –");
+        let tests = |name: &str| format!("[dev-dependencies]\n{name}.workspace = true\n");
+        let tree = Tree::of(&[
+            (ARCHITECTURE, &table),
+            ("crates/agent/Cargo.toml", &tests("cluster")),
+            ("crates/cluster/Cargo.toml", &tests("agent")),
+        ]);
+        let what = "tests of `agent` use `cluster`, which its row does not allow";
+        let expected = [format!("crates/agent/Cargo.toml: {what}")];
+        assert_eq!(whats(&dependencies(&tree)), expected);
     }
 
     #[test]

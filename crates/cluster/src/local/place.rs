@@ -427,7 +427,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let ports = super::super::ports::CHOICES[0];
         let addresses: Vec<Ipv4Addr> = (1..=6).map(|n| Ipv4Addr::new(127, 0, 7, n)).collect();
-        let ground = Ground::Machine(Arc::new(Agent::in_thread(folder.path()).unwrap()));
+        let ground = Ground::Machine(Arc::new(agent::in_thread(folder.path()).unwrap()));
         let all = layouts(&spec(6, 3), folder.path(), &ground, &addresses, ports).unwrap();
         let brief = all
             .iter()

@@ -311,7 +311,7 @@ pub(super) mod tests {
     #[test]
     fn the_same_sstables_under_other_names_have_the_same_fingerprint() {
         let root = tempfile::tempdir().unwrap();
-        let host = Agent::in_thread(root.path()).unwrap();
+        let host = agent::in_thread(root.path()).unwrap();
         let (a, b) = (root.path().join("a"), root.path().join("b"));
         write(&a, "nb-1-big-", b"one");
         write(&a, "nb-10-big-", b"two");
@@ -329,7 +329,7 @@ pub(super) mod tests {
     #[test]
     fn a_difference_is_named() {
         let root = tempfile::tempdir().unwrap();
-        let host = Agent::in_thread(root.path()).unwrap();
+        let host = agent::in_thread(root.path()).unwrap();
         let folder = |name: &str, data: &[&[u8]]| {
             let folder = root.path().join(name);
             for (index, data) in data.iter().enumerate() {
@@ -388,7 +388,7 @@ pub(super) mod tests {
     #[test]
     fn files_of_an_index_are_kept_but_do_not_count() {
         let root = tempfile::tempdir().unwrap();
-        let host = Agent::in_thread(root.path()).unwrap();
+        let host = agent::in_thread(root.path()).unwrap();
         write(root.path(), "nb-1-big-", b"one");
         let alone = fingerprint(&host, root.path(), None);
         write(&root.path().join(".by_city"), "nb-1-big-", b"index");

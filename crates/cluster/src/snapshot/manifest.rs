@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn a_manifest_is_read_as_it_was_written_and_knows_its_files() {
         let root = tempfile::tempdir().unwrap();
-        let host = Agent::in_thread(root.path()).unwrap();
+        let host = agent::in_thread(root.path()).unwrap();
         let snapshot = folder(root.path(), "s1");
         let table = table_folder(&snapshot, "k", "t");
         layout::tests::write(&table, "nb-1-big-", b"one");
@@ -236,7 +236,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let mut manifest = Manifest::new("s1", "k", "5.0.8", Vec::new());
         manifest.format = 9;
-        let host = Agent::in_thread(root.path()).unwrap();
+        let host = agent::in_thread(root.path()).unwrap();
         host.change(vec![manifest.write(root.path()).unwrap()])
             .unwrap();
         let error = Manifest::read(&host, root.path()).unwrap_err().to_string();

@@ -201,7 +201,7 @@ mod tests {
     #[test]
     fn a_swap_leaves_the_snapshots_files_and_nothing_to_replay() {
         let root = tempfile::tempdir().unwrap();
-        let host = host::Agent::in_thread(root.path()).unwrap();
+        let host = agent::in_thread(root.path()).unwrap();
         let place = NodeFiles::of_test(&host, root.path());
         let put_away = manifest::table_folder(&manifest::folder(root.path(), "s"), "k", "t");
         write(&put_away, "nb-1-big-", b"then");

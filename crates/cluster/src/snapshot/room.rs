@@ -52,7 +52,7 @@ mod tests {
     #[test]
     fn a_volume_without_room_is_refused_with_both_numbers_and_the_way_on() {
         let root = tempfile::tempdir().unwrap();
-        let host = host::Agent::in_thread(root.path()).unwrap();
+        let host = agent::in_thread(root.path()).unwrap();
         let place = NodeFiles::of_test(&host, std::path::Path::new("/v/host1/node1"));
         let volume = |available_bytes| VolumeUse {
             total_bytes: 1024 * MIB,

@@ -215,7 +215,7 @@ mod tests {
     /// A snapshot of one table in a folder of its own, its agent, and the folder of the table's
     /// files.
     fn snapshot(root: &Path) -> (PathBuf, Agent, PathBuf) {
-        let host = Agent::in_thread(root).unwrap();
+        let host = agent::in_thread(root).unwrap();
         let folder = manifest::folder(root, "s");
         let table = manifest::table_folder(&folder, "k", "t");
         layout::tests::write(&table, "nb-1-big-", b"some rows");
@@ -295,7 +295,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         layout::tests::write(root.path(), "nb-1-big-", b"some rows");
         std::fs::write(root.path().join("nb-1-big-Digest.crc32"), "7").unwrap();
-        let host = Agent::in_thread(root.path()).unwrap();
+        let host = agent::in_thread(root.path()).unwrap();
         let mut files = layout::scan(&host, root.path()).unwrap();
         let error = format!("{:#}", seal(&host, root.path(), &mut files).unwrap_err());
         assert!(error.contains("and 7 was put away"), "{error}");

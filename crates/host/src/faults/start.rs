@@ -1,9 +1,9 @@
 //! What agents start, said by their controllers.
 
-use crate::Confinement;
 use crate::calls::StartProcess;
 use crate::process::Identity;
 use anyhow::Result;
+use kernel::confine::Confinement;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use std::path::Path;
@@ -14,7 +14,8 @@ use std::process::Command;
 pub struct Restartable {
     /// Which.
     pub process: Identity,
-    pub(super) start: StartProcess,
+    /// What starts it again.
+    pub start: StartProcess,
 }
 
 impl Restartable {
@@ -49,7 +50,7 @@ impl Restartable {
 
 /// What starts a process that there was none of before.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Start(pub(crate) StartProcess);
+pub struct Start(pub StartProcess);
 
 impl Start {
     /// `command`, with its output to the file `output`.

@@ -10,10 +10,11 @@ use std::time::Duration;
 
 /// Breaks something. The answer is what to heal it by.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Inject {
-    pub(super) what: Break,
+pub struct Inject {
+    /// What is to be broken.
+    pub what: Break,
     /// After so long the agent heals it by itself.
-    pub(super) within_ms: u64,
+    pub within_ms: u64,
 }
 
 impl Call for Inject {
@@ -23,13 +24,15 @@ impl Call for Inject {
 
 /// Something that is broken, by its number at its agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Broken(pub(super) u64);
+pub struct Broken(pub u64);
 
 /// Has the agent heal something by itself after so long from now, and not before.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Renew {
-    pub(super) broken: Broken,
-    pub(super) within_ms: u64,
+pub struct Renew {
+    /// What is broken.
+    pub broken: Broken,
+    /// How long it is let be.
+    pub within_ms: u64,
 }
 
 impl Call for Renew {
@@ -39,7 +42,7 @@ impl Call for Renew {
 
 /// Heals what was broken.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Heal(pub(super) Broken);
+pub struct Heal(pub Broken);
 
 impl Call for Heal {
     const NAME: &'static str = "heal";
@@ -61,7 +64,7 @@ pub struct Healed {
 
 /// The processes that were started to break something.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Started(pub(super) Broken);
+pub struct Started(pub Broken);
 
 impl Call for Started {
     const NAME: &'static str = "list-what-a-break-started";

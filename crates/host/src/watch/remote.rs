@@ -2,8 +2,8 @@
 
 use super::{BeginWatch, Decoder, TakeReadings, Watch};
 use crate::Agent;
-use crate::probe::{Look, Out, ProbeCost, Task};
 use anyhow::{Result, ensure};
+use kernel::probe::{Look, Out, ProbeCost, Task};
 use reach::TheirClock;
 use std::sync::Arc;
 use std::time::Duration;

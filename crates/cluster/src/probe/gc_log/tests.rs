@@ -197,7 +197,7 @@ const NOW_NS: u64 = 100 * SECOND_NS;
 impl Logs {
     fn new() -> Logs {
         let folder = tempfile::tempdir().unwrap();
-        let host = Arc::new(Agent::in_thread(folder.path()).unwrap());
+        let host = Arc::new(agent::in_thread(folder.path()).unwrap());
         let reader = GcLog::new(&host, folder.path(), "node1");
         Logs { folder, reader }
     }

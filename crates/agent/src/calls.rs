@@ -1,0 +1,52 @@
+//! All calls that an agent answers: nothing else imports this but the agent's own course.
+
+use crate::here::Here;
+use host::calls::{
+    Abilities, Address, DropPageCache, EndProcess, Keep, Limit, LimitPort, Limits, MakeBridge,
+    MakeHost, Plug, PortLimits, Processes, RaiseUplink, StartProcess, VolumeAbilities,
+};
+use host::faults::{Heal, Inject, Renew, Started};
+use host::files::{Change, DeviceBytes, Get, List, Space, Sum, Uncache};
+use host::machine::{FindProcess, ReadMachine, ReadSettings};
+use host::sights::{Receive, See};
+use host::watch::{BeginWatch, TakeReadings};
+use reach::{ReadClock, Row};
+
+/// All calls that an agent answers for its host.
+pub(crate) const CALLS: &[Row<Here>] = &[
+    Row::of::<MakeBridge>(),
+    Row::of::<RaiseUplink>(),
+    Row::of::<Plug>(),
+    Row::of::<LimitPort>(),
+    Row::of::<PortLimits>(),
+    Row::of::<MakeHost>(),
+    Row::of::<Address>(),
+    Row::of::<Limit>(),
+    Row::of::<Limits>(),
+    Row::of::<DropPageCache>(),
+    Row::of::<StartProcess>(),
+    Row::of::<EndProcess>(),
+    Row::of::<Abilities>(),
+    Row::of::<VolumeAbilities>(),
+    Row::of::<Processes>(),
+    Row::of::<Keep>(),
+    Row::of::<Change>(),
+    Row::of::<List>(),
+    Row::of::<Get>(),
+    Row::of::<Sum>(),
+    Row::of::<Space>(),
+    Row::of::<DeviceBytes>(),
+    Row::of::<Uncache>(),
+    Row::of::<BeginWatch>(),
+    Row::of::<TakeReadings>(),
+    Row::of::<ReadClock>(),
+    Row::of::<Inject>(),
+    Row::of::<Heal>(),
+    Row::of::<Renew>(),
+    Row::of::<Started>(),
+    Row::of::<See>(),
+    Row::of::<Receive>(),
+    Row::of::<ReadSettings>(),
+    Row::of::<ReadMachine>(),
+    Row::of::<FindProcess>(),
+];

@@ -1,0 +1,159 @@
+//! The processes that an agent has started: each has a thread that waits for its end, takes its
+//! status and says so.
+
+use anyhow::{Context, Result, bail};
+use host::calls::Note;
+use host::process::{self, Identity, KILL_LIMIT, Life};
+use measure::clock::Deadline;
+use reach::serve::Mouth;
+use rustix::process::Signal;
+use std::collections::{HashMap, HashSet};
+use std::os::unix::process::ExitStatusExt;
+use std::process::Command;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// All of them, whether they run or have ended.
+pub(crate) struct Children {
+    known: Arc<Known>,
+    mouth: Mouth,
+}
+
+#[derive(Default)]
+struct Known {
+    /// The status of those that have ended.
+    processes: Mutex<HashMap<Identity, Option<i32>>>,
+    /// Those that somebody wanted to end.
+    told: Mutex<HashSet<Identity>>,
+    news: Condvar,
+}
+
+impl Known {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Identity, Option<i32>>> {
+        self.processes
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Known {
+    fn tell(&self, process: Identity) {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        told.insert(process);
+    }
+}
+
+impl Children {
+    pub fn new(mouth: Mouth) -> Children {
+        Children {
+            known: Arc::default(),
+            mouth,
+        }
+    }
+
+    pub fn start(&self, command: Command) -> Result<Identity> {
+        let mut child = process::spawn(command, Life::Ours)?;
+        let identity = Identity::of_child(&child)?;
+        self.known.lock().insert(identity, None);
+        let (known, mouth) = (Arc::clone(&self.known), self.mouth.clone());
+        std::thread::Builder::new()
+            .name(format!("await {}", identity.pid))
+            .spawn(move || {
+                // Comes back when the last thread is gone, and with it ports and files.
+                let status = child.wait().map_or(0, ExitStatusExt::into_raw);
+                // Told before it is known here: an agent that is ending waits for the latter.
+                mouth.note(&Note::Ended(identity, status));
+                known.lock().insert(identity, Some(status));
+                known.news.notify_all();
+            })
+            .context("start a thread that awaits a process")?;
+        Ok(identity)
+    }
+
+    pub fn all(&self) -> Vec<(Identity, Option<i32>)> {
+        let known = self.known.lock();
+        known.iter().map(|(one, status)| (*one, *status)).collect()
+    }
+
+    /// Whether it is one of them.
+    pub fn check(&self, process: Identity) -> Result<()> {
+        if !self.known.lock().contains_key(&process) {
+            bail!("process {} was not started here", process.pid);
+        }
+        Ok(())
+    }
+
+    /// Whether it has not ended, with all of its threads.
+    pub fn runs(&self, process: Identity) -> bool {
+        self.known.lock().get(&process) == Some(&None)
+    }
+
+    /// Whether it has ended, and nobody wanted it to.
+    pub fn has_failed(&self, process: Identity) -> bool {
+        let told = self.known.told.lock();
+        let is_told = told
+            .unwrap_or_else(PoisonError::into_inner)
+            .contains(&process);
+        !is_told && self.known.lock().get(&process).is_some_and(Option::is_some)
+    }
+
+    /// SIGTERM with `grace`, then SIGKILL; at once without. Whether it went by itself.
+    pub fn end(&self, process: Identity, grace: Duration) -> Result<bool> {
+        self.check(process)?;
+        self.known.tell(process);
+        if !grace.is_zero() {
+            process.signal(Signal::TERM);
+            if self.wait(process, grace) {
+                return Ok(true);
+            }
+        }
+        process.signal(Signal::KILL);
+        if self.wait(process, KILL_LIMIT) {
+            return Ok(false);
+        }
+        Err(process.stuck())
+    }
+
+    /// Asks all of `processes` to end, with `grace` for all together, then kills what is left of
+    /// them; at once without.
+    pub fn end_all(&self, processes: &[Identity], grace: Duration) -> Result<()> {
+        processes.iter().try_for_each(|one| self.check(*one))?;
+        processes.iter().for_each(|one| self.known.tell(*one));
+        let signal = |signal| processes.iter().for_each(|one| one.signal(signal));
+        let deadline = Deadline::after(grace);
+        if !grace.is_zero() {
+            signal(Signal::TERM);
+        }
+        let mut waited = processes.iter();
+        if grace.is_zero() || !waited.all(|one| self.wait(*one, deadline.left())) {
+            signal(Signal::KILL);
+        }
+        let stuck = processes.iter().find(|one| !self.wait(**one, KILL_LIMIT));
+        stuck.map_or(Ok(()), |process| Err(process.stuck()))
+    }
+
+    /// Kills all of them.
+    pub fn kill(&self) -> Result<()> {
+        let all = self.all();
+        for (process, _) in &all {
+            self.known.tell(*process);
+            process.signal(Signal::KILL);
+        }
+        let stuck = all.iter().find(|(one, _)| !self.wait(*one, KILL_LIMIT));
+        stuck.map_or(Ok(()), |(process, _)| Err(process.stuck()))
+    }
+
+    /// True if it has ended within `limit`.
+    fn wait(&self, process: Identity, limit: Duration) -> bool {
+        let deadline = Deadline::after(limit);
+        let mut known = self.known.lock();
+        while known.get(&process) == Some(&None) {
+            if deadline.passed() {
+                return false;
+            }
+            let waited = self.known.news.wait_timeout(known, deadline.left());
+            (known, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+        true
+    }
+}

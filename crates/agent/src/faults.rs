@@ -1,0 +1,184 @@
+//! Things of a host that are broken on purpose, by its agent, and healed.
+//!
+//! What must hold: what heals is written down before anything is broken, on the undo list too if it
+//! is for whoever outlives the agent; and the agent heals by itself when the time is over, though
+//! its controller be silent or gone.
+
+mod commands;
+mod emptied;
+mod files;
+mod joined;
+mod keep_up;
+mod limits;
+mod links;
+pub(crate) mod packets;
+mod power;
+mod process;
+mod processes;
+mod rot;
+pub(crate) mod state;
+mod volume;
+
+use crate::here::Here;
+use anyhow::{Context, Result};
+use host::faults::{Heal, Inject, Renew, Started};
+use host::process::Identity;
+use host::{Break, Broken, Healed};
+use measure::clock::Deadline;
+use reach::Serve;
+use state::{Breakable, State};
+use std::time::Duration;
+
+/// What breaks and heals it.
+fn breakable(what: Break, broken: Broken) -> Box<dyn Breakable> {
+    use emptied::{Emptied, When};
+    use volume::{Alone, Failing, Full, How, Stalled};
+    let failing = |how, processes| -> Box<dyn Breakable> {
+        Box::new(Alone::with(Failing::by(how, processes)))
+    };
+    match what {
+        Break::Pause(process) => Box::new(process::Pause(process)),
+        Break::Kill(one) => Box::new(process::Ended::killed(one)),
+        Break::Stop(one) => Box::new(process::Ended::asked(one)),
+        Break::Wipe { process, folders } => Box::new(Emptied::of(process, folders, When::Now)),
+        Break::Leave {
+            process,
+            folders,
+            address,
+        } => Box::new(Emptied::of(process, folders, When::Left(address))),
+        Break::Join(what) => Box::new(joined::Joined::of(what)),
+        Break::Files {
+            reader,
+            forth,
+            back,
+        } => Box::new(files::Changed::of(reader, forth, back)),
+        Break::Instead {
+            process,
+            instead,
+            forth,
+            back,
+        } => Box::new(files::Changed::of(Some(process), forth, back).by(instead)),
+        Break::Descriptors(process) => Box::new(process::Descriptors::of(process)),
+        Break::CpuQuota(cores) => Box::new(limits::Limit::cpu(cores)),
+        Break::Disk(disk) => Box::new(limits::Limit::disk(disk)),
+        Break::Packets(losses) => Box::new(packets::Packets::of(broken, losses)),
+        Break::LinkDown(number) => Box::new(links::Down::of(number)),
+        Break::LinkTo { number, link } => Box::new(links::Slow::to(number, link)),
+        Break::LinkFrom(link) => Box::new(links::Slow::from_here(link)),
+        Break::TakeAddress(address) => Box::new(links::Taken::of(address)),
+        Break::Command { inject, heal } => Box::new(commands::Commands { inject, heal }),
+        Break::Reset(ports) => Box::new(links::Reset(ports)),
+        Break::PowerOff { processes } => Box::new(Alone::with(power::Off::of(processes))),
+        Break::Adopt {
+            device,
+            folder,
+            start,
+        } => Box::new(power::Adopted::of(device, folder, start)),
+        Break::DiskRemoved { processes } => failing(How::Removed, processes),
+        Break::DiskReadOnly { processes } => failing(How::ReadOnly, processes),
+        Break::DiskErrors {
+            path,
+            at,
+            processes,
+        } => failing(How::From(path, at), processes),
+        Break::DiskStalled => Box::new(Alone::with(Stalled::default())),
+        Break::DiskFull { leave_bytes } => Box::new(Alone::with(Full::but(leave_bytes))),
+        Break::DiskCorrupt { path, at, bytes } => {
+            Box::new(Alone::with(rot::Rot::of(path, at, bytes)))
+        }
+    }
+}
+
+impl Here {
+    /// Heals what is still broken.
+    fn heal(&self, Broken(number): Broken) -> Result<Healed> {
+        // Held while it is done: who ends everything waits, and nothing is started after that.
+        let mut all = self.faults.lock();
+        let state = all.get_mut(number as usize);
+        let state = state.context("nothing was broken by this number")?;
+        let by_itself = matches!(state, State::Whole(_));
+        if let State::Broken(what, _) = state {
+            let processes = what.heal(self);
+            let healed = processes.map(|processes| Healed {
+                processes,
+                by_itself: false,
+                became: what.became(),
+            });
+            *state = State::Whole(healed.map_err(|error| format!("{error:#}")));
+            self.faults.news.notify_all();
+        }
+        let State::Whole(healed) = state else {
+            anyhow::bail!("it is still broken")
+        };
+        let healed = healed.clone().map_err(anyhow::Error::msg)?;
+        Ok(Healed {
+            by_itself,
+            ..healed
+        })
+    }
+}
+
+impl Serve<Here> for Inject {
+    fn serve(self, here: &Here) -> Result<Broken> {
+        let own = here.own().context("this agent is ending")?;
+        // Held while it is done: nobody heals what is not broken yet.
+        let mut all = here.faults.lock();
+        let broken = Broken(all.len() as u64);
+        let mut what = breakable(self.what, broken);
+        let deadline = Deadline::after(Duration::from_millis(self.within_ms));
+        std::thread::Builder::new()
+            .name(format!("heal {}", broken.0))
+            .spawn(move || {
+                if !own.faults.is_left(broken) {
+                    return;
+                }
+                // Whoever asks for it hears how that went.
+                if own.heal(broken).is_ok() {
+                    own.keep_up();
+                }
+            })
+            .context("start a thread that heals in time")?;
+        match what.inject(here) {
+            Ok(()) => all.push(State::Broken(what, deadline)),
+            Err(error) => {
+                let undone = what.heal(here);
+                all.push(State::Whole(Ok(Healed::default())));
+                return match undone {
+                    Ok(_) => Err(error),
+                    Err(failed) => Err(error.context(format!("and to undo it failed: {failed:#}"))),
+                };
+            }
+        }
+        Ok(broken)
+    }
+}
+
+impl Serve<Here> for Renew {
+    fn serve(self, here: &Here) -> Result<()> {
+        let Broken(number) = self.broken;
+        let mut all = here.faults.lock();
+        let state = all.get_mut(number as usize);
+        let state = state.context("nothing was broken by this number")?;
+        if let State::Broken(_, deadline) = state {
+            *deadline = Deadline::after(Duration::from_millis(self.within_ms));
+        }
+        Ok(())
+    }
+}
+
+impl Serve<Here> for Heal {
+    fn serve(self, here: &Here) -> Result<Healed> {
+        here.heal(self.0)
+    }
+}
+
+impl Serve<Here> for Started {
+    fn serve(self, here: &Here) -> Result<Vec<Identity>> {
+        let Broken(number) = self.0;
+        match here.faults.lock().get(number as usize) {
+            Some(State::Broken(what, _)) => Ok(what.started()),
+            Some(State::Whole(_)) => Ok(Vec::new()),
+            None => anyhow::bail!("nothing was broken by this number"),
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! What programs break and heal: of somebody else's machines, as their owner says.
+
+use super::state::Breakable;
+use crate::here::Here;
+use anyhow::Result;
+use host::Invocation;
+use host::invocation::LIMIT;
+use host::process::Identity;
+use host::undo::Undo;
+
+/// One program, and what heals what it did.
+pub(super) struct Commands {
+    pub inject: Invocation,
+    pub heal: Invocation,
+}
+
+impl Breakable for Commands {
+    fn inject(&mut self, here: &Here) -> Result<()> {
+        here.undo.add(Undo::Command(self.heal.clone()))?;
+        self.inject.succeed(LIMIT)
+    }
+
+    /// What has not healed stays on the list, so that it is tried once more at the end.
+    fn heal(&mut self, here: &Here) -> Result<Vec<Identity>> {
+        self.heal.succeed(LIMIT)?;
+        here.undo.forget(&Undo::Command(self.heal.clone()))?;
+        Ok(Vec::new())
+    }
+}

@@ -1,0 +1,101 @@
+//! A process that is started anew with nothing of what it kept: its data was lost, or somebody
+//! else has it now.
+
+use super::state::Breakable;
+use crate::here::Here;
+use anyhow::Result;
+use host::Reach;
+use host::Restartable;
+use host::Step;
+use host::process::Identity;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// How long a process of this host may take to accept a connection.
+const ACCEPTS_WITHIN: Duration = Duration::from_secs(2);
+
+/// When it ends, and its folders are emptied.
+pub(super) enum When {
+    /// At once.
+    Now,
+    /// When it is healed, if nothing accepts connections there by then: it has left the others.
+    Left(SocketAddr),
+}
+
+/// What is gone with the agent needs no guard, and what was in the folders nobody brings back.
+pub(super) struct Emptied {
+    one: Restartable,
+    folders: Vec<PathBuf>,
+    when: When,
+    is_begun: bool,
+    has_stayed: bool,
+}
+
+impl Emptied {
+    pub fn of(one: Restartable, folders: Vec<PathBuf>, when: When) -> Emptied {
+        Emptied {
+            one,
+            folders,
+            when,
+            is_begun: false,
+            has_stayed: false,
+        }
+    }
+
+    fn empty(&self, here: &Here) -> Result<()> {
+        here.children.end(self.one.process, Duration::ZERO)?;
+        let clear = |folder: &PathBuf| Step::Clear {
+            folder: folder.clone(),
+            but: Vec::new(),
+        };
+        let mut steps = self.folders.iter().map(clear);
+        steps.try_for_each(|step| here.change(step))
+    }
+
+    /// Whether it is among the others still.
+    fn stays(&self) -> Result<bool> {
+        let When::Left(address) = self.when else {
+            return Ok(false);
+        };
+        let reach = Reach::of(address, ACCEPTS_WITHIN)?;
+        Ok(self.one.process.alive() && !matches!(reach, Reach::Refused))
+    }
+}
+
+impl Breakable for Emptied {
+    fn inject(&mut self, here: &Here) -> Result<()> {
+        here.children.check(self.one.process)?;
+        self.folders
+            .iter()
+            .try_for_each(|folder| here.files.admit_to_write(folder).map(drop))?;
+        self.is_begun = true;
+        match self.when {
+            When::Now => self.empty(here),
+            When::Left(_) => Ok(()),
+        }
+    }
+
+    fn heal(&mut self, here: &Here) -> Result<Vec<Identity>> {
+        if !std::mem::take(&mut self.is_begun) {
+            return Ok(Vec::new());
+        }
+        self.has_stayed = self.stays()?;
+        if self.has_stayed {
+            return Ok(vec![self.one.process]);
+        }
+        if let When::Left(_) = self.when {
+            self.empty(here)?;
+        }
+        Ok(vec![here.start(&self.one.start)?])
+    }
+
+    fn waits(&self) -> bool {
+        self.is_begun && self.stays().unwrap_or(false)
+    }
+
+    fn became(&self) -> Option<String> {
+        let words = "it had not left, and was let be";
+        self.has_stayed.then(|| words.to_owned())
+    }
+}

@@ -1,0 +1,67 @@
+//! A process that is started to join others, and that leaves them again.
+
+use super::links::Taken;
+use super::state::Breakable;
+
+use crate::here::Here;
+use anyhow::Result;
+use host::Join;
+use host::Reach;
+use host::Step;
+use host::process::Identity;
+use std::time::Duration;
+
+/// How long a process of this host may take to accept a connection.
+const ACCEPTS_WITHIN: Duration = Duration::from_secs(2);
+
+/// How long it may take to leave, when nobody has told it before: it gives away what it has.
+const LEAVES_WITHIN: Duration = Duration::from_secs(600);
+
+/// What is gone with the agent needs no guard, and its folder is the host's.
+pub(super) struct Joined {
+    taken: Taken,
+    what: Join,
+    is_begun: bool,
+    process: Option<Identity>,
+}
+
+impl Joined {
+    pub fn of(what: Join) -> Joined {
+        Joined {
+            taken: Taken::of(*what.address.ip()),
+            what,
+            is_begun: false,
+            process: None,
+        }
+    }
+}
+
+impl Breakable for Joined {
+    fn inject(&mut self, here: &Here) -> Result<()> {
+        self.is_begun = true;
+        self.taken.inject(here)?;
+        let mut files = self.what.files.iter();
+        files.try_for_each(|step| here.change(step.clone()))?;
+        self.process = Some(here.start(&self.what.start.0)?);
+        Ok(())
+    }
+
+    fn heal(&mut self, here: &Here) -> Result<Vec<Identity>> {
+        if !std::mem::take(&mut self.is_begun) {
+            return Ok(Vec::new());
+        }
+        if let Some(process) = self.process {
+            let reach = Reach::of(self.what.address.into(), ACCEPTS_WITHIN)?;
+            if process.alive() && !matches!(reach, Reach::Refused) {
+                self.what.leave.succeed(LEAVES_WITHIN)?;
+            }
+            here.children.end(process, Duration::ZERO)?;
+        }
+        here.change(Step::Remove(self.what.folder.clone()))?;
+        self.taken.heal(here)
+    }
+
+    fn started(&self) -> Vec<Identity> {
+        self.process.into_iter().collect()
+    }
+}

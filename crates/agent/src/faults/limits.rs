@@ -1,0 +1,70 @@
+//! Limits of a host that are narrower for a while.
+
+use super::state::Breakable;
+use crate::here::Here;
+use anyhow::Result;
+use host::DiskSpec;
+use host::process::Identity;
+
+/// One limit, and what it was before.
+#[derive(Default)]
+pub(super) struct Limit {
+    cpu: Option<f64>,
+    disk: Option<DiskSpec>,
+    before: Option<Before>,
+}
+
+/// What a host is limited to while nothing is broken.
+struct Before {
+    cpu_quota: Option<f64>,
+    disk: DiskSpec,
+}
+
+impl Limit {
+    /// CPU time, in cores.
+    pub fn cpu(cores: f64) -> Limit {
+        Limit {
+            cpu: Some(cores),
+            ..Limit::default()
+        }
+    }
+
+    /// What its volume does.
+    pub fn disk(disk: DiskSpec) -> Limit {
+        Limit {
+            disk: Some(disk),
+            ..Limit::default()
+        }
+    }
+
+    fn set(&self, here: &Here, cpu: Option<f64>, disk: DiskSpec) -> Result<()> {
+        let group = here.group()?;
+        if self.cpu.is_some() {
+            group.limit_quota(cpu)?;
+        }
+        match self.disk {
+            Some(_) => group.limit_disk(&disk, here.device()),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Breakable for Limit {
+    fn inject(&mut self, here: &Here) -> Result<()> {
+        let limits = here.group()?.limits(here.device())?;
+        let before = Before {
+            cpu_quota: limits.get("cpu_quota").and_then(|text| text.parse().ok()),
+            disk: DiskSpec::of(&limits),
+        };
+        let narrower = before.disk.narrowed(self.disk.unwrap_or_default());
+        self.before = Some(before);
+        self.set(here, self.cpu, narrower)
+    }
+
+    fn heal(&mut self, here: &Here) -> Result<Vec<Identity>> {
+        if let Some(before) = self.before.take() {
+            self.set(here, before.cpu_quota, before.disk)?;
+        }
+        Ok(Vec::new())
+    }
+}

@@ -1,0 +1,149 @@
+//! Links that are down or slow, addresses that are elsewhere, and connections that are reset.
+
+use super::state::Breakable;
+use crate::here::Here;
+use anyhow::Result;
+use host::LinkSpec;
+use host::process::Identity;
+use kernel::links;
+use kernel::net::Netlink;
+use kernel::sockets::Sockets;
+use std::net::Ipv4Addr;
+
+/// A host's cable, which is pulled out at the switch.
+pub(super) struct Down {
+    number: usize,
+    is_down: bool,
+}
+
+impl Down {
+    pub fn of(number: usize) -> Down {
+        Down {
+            number,
+            is_down: false,
+        }
+    }
+}
+
+impl Breakable for Down {
+    fn inject(&mut self, here: &Here) -> Result<()> {
+        here.check_switch()?;
+        let (mut links, name) = (Netlink::open()?, links::port(self.number));
+        anyhow::ensure!(links.link(&name)?.is_up, "the link {name} is down already");
+        self.is_down = true;
+        links.down(&name)
+    }
+
+    fn heal(&mut self, _: &Here) -> Result<Vec<Identity>> {
+        if self.is_down {
+            // The host tells its neighbours by itself that it is there again.
+            Netlink::open()?.up(&links::port(self.number), None)?;
+            self.is_down = false;
+        }
+        Ok(Vec::new())
+    }
+}
+
+/// What may be sent by one end of a host's link.
+pub(super) struct Slow {
+    /// The host's whose link the switch sends to; none: the agent's own host sends.
+    number: Option<usize>,
+    link: LinkSpec,
+    before: Option<LinkSpec>,
+}
+
+impl Slow {
+    /// Of the switch to a host.
+    pub fn to(number: usize, link: LinkSpec) -> Slow {
+        Slow {
+            number: Some(number),
+            link,
+            before: None,
+        }
+    }
+
+    /// Of the host itself.
+    pub fn from_here(link: LinkSpec) -> Slow {
+        Slow {
+            number: None,
+            link,
+            before: None,
+        }
+    }
+
+    fn name(&self) -> String {
+        let port = self.number.map(links::port);
+        port.unwrap_or_else(|| links::HOST_LINK.to_owned())
+    }
+}
+
+impl Breakable for Slow {
+    fn inject(&mut self, here: &Here) -> Result<()> {
+        match self.number {
+            Some(_) => here.check_switch()?,
+            None => here.check_stand_in()?,
+        }
+        let rate = self.link.rate_bits_per_s;
+        anyhow::ensure!(rate != Some(0), "a link rate of 0 bit/s would cut it off");
+        let mut links = Netlink::open()?;
+        let before = links.limits(&self.name())?;
+        self.before = Some(before);
+        links.limit(&self.name(), &before.narrowed(self.link))
+    }
+
+    fn heal(&mut self, _: &Here) -> Result<Vec<Identity>> {
+        if let Some(before) = self.before {
+            Netlink::open()?.limit(&self.name(), &before)?;
+            self.before = None;
+        }
+        Ok(Vec::new())
+    }
+}
+
+/// A further address of the host's link, which was another's.
+pub(super) struct Taken {
+    address: Ipv4Addr,
+    is_taken: bool,
+}
+
+impl Taken {
+    pub fn of(address: Ipv4Addr) -> Taken {
+        Taken {
+            address,
+            is_taken: false,
+        }
+    }
+}
+
+impl Breakable for Taken {
+    fn inject(&mut self, here: &Here) -> Result<()> {
+        here.check_stand_in()?;
+        let mut links = Netlink::open()?;
+        let new = links.address(links::HOST_LINK, self.address)?;
+        anyhow::ensure!(new, "it has the address {} already", self.address);
+        self.is_taken = true;
+        links.announce(links::HOST_LINK)
+    }
+
+    fn heal(&mut self, _: &Here) -> Result<Vec<Identity>> {
+        if self.is_taken {
+            Netlink::open()?.remove_address(links::HOST_LINK, self.address)?;
+            self.is_taken = false;
+        }
+        Ok(Vec::new())
+    }
+}
+
+/// The connections that there are to some ports of the host. Nothing of it lasts.
+pub(super) struct Reset(pub Vec<u16>);
+
+impl Breakable for Reset {
+    fn inject(&mut self, here: &Here) -> Result<()> {
+        here.check_stand_in()?;
+        Sockets::open()?.reset(&self.0)
+    }
+
+    fn heal(&mut self, _: &Here) -> Result<Vec<Identity>> {
+        Ok(Vec::new())
+    }
+}

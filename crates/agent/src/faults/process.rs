@@ -1,0 +1,165 @@
+//! Processes that are stopped, ended, or kept from opening files.
+
+use super::state::Breakable;
+use crate::descriptors;
+use crate::here::Here;
+use anyhow::{Context, Result};
+use host::Restartable;
+use host::process::{self, Identity};
+use host::undo::Undo;
+use measure::clock::{self, Deadline};
+use rustix::process::{Pid, Resource, Rlimit, Signal, prlimit};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// How long a process may take that is asked to end: a node flushes what it has in memory.
+pub(super) const STOP_LIMIT: Duration = Duration::from_secs(60);
+
+/// How long a process may run on that is told to stop, and how often it is looked at.
+const STOPPED_WITHIN: Duration = Duration::from_secs(1);
+const STOPPED_POLL: Duration = Duration::from_millis(1);
+
+/// One that is stopped, and goes on.
+pub(super) struct Pause(pub Identity);
+
+impl Breakable for Pause {
+    fn inject(&mut self, here: &Here) -> Result<()> {
+        here.children.check(self.0)?;
+        here.undo.add(Undo::Continue(self.0))?;
+        self.0.signal(Signal::STOP);
+        // Who asks next finds it stopped, unless it waits for a disk that long.
+        let deadline = Deadline::after(STOPPED_WITHIN);
+        while process::state(self.0).is_some_and(|state| state != 'T') && !deadline.passed() {
+            clock::sleep(STOPPED_POLL);
+        }
+        Ok(())
+    }
+
+    fn heal(&mut self, here: &Here) -> Result<Vec<Identity>> {
+        self.0.signal(Signal::CONT);
+        here.undo.forget(&Undo::Continue(self.0))?;
+        Ok(vec![self.0])
+    }
+}
+
+/// One that has ended, and is started again. What is gone with the agent needs no guard.
+pub(super) struct Ended {
+    one: Restartable,
+    grace: Duration,
+    is_ended: bool,
+}
+
+impl Ended {
+    /// At once (SIGKILL).
+    pub fn killed(one: Restartable) -> Ended {
+        Ended::after(one, Duration::ZERO)
+    }
+
+    /// By itself, when it is asked to (SIGTERM).
+    pub fn asked(one: Restartable) -> Ended {
+        Ended::after(one, STOP_LIMIT)
+    }
+
+    fn after(one: Restartable, grace: Duration) -> Ended {
+        Ended {
+            one,
+            grace,
+            is_ended: false,
+        }
+    }
+}
+
+impl Breakable for Ended {
+    fn inject(&mut self, here: &Here) -> Result<()> {
+        here.children.check(self.one.process)?;
+        self.is_ended = true;
+        here.children.end(self.one.process, self.grace).map(drop)
+    }
+
+    fn heal(&mut self, here: &Here) -> Result<Vec<Identity>> {
+        match self.is_ended {
+            true => Ok(vec![here.start(&self.one.start)?]),
+            false => Ok(Vec::new()),
+        }
+    }
+}
+
+/// The numbers that a program takes when it starts, and keeps.
+const NUMBERS_KEPT: u64 = 16;
+
+/// One that may open no file or connection more.
+pub(super) struct Descriptors {
+    process: Identity,
+    before: Option<Rlimit>,
+    /// Dropped, it ends the thread that keeps it so.
+    keeper: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// How often it is looked whether the process has closed a file, whose number would be free.
+const TIGHTENED_EVERY: Duration = Duration::from_millis(100);
+
+impl Descriptors {
+    pub fn of(process: Identity) -> Descriptors {
+        Descriptors {
+            process,
+            before: None,
+            keeper: None,
+            thread: None,
+        }
+    }
+}
+
+fn limit(process: Identity, new: Rlimit) -> Result<()> {
+    anyhow::ensure!(process.alive(), "process {} has ended", process.pid);
+    let pid = Pid::from_raw(process.pid as i32).context("no process has this number")?;
+    let before = prlimit(Some(pid), Resource::Nofile, new);
+    before.map(drop).context("limit the files that it may open")
+}
+
+/// The lowest number that is free is what it would get next. It keeps those above, and what it
+/// closes of them helps it nothing.
+fn tighten(process: Identity, maximum: Option<u64>) -> Result<()> {
+    let numbers = descriptors::numbers(process)?;
+    let taken = (0..).zip(&numbers).take_while(|(at, number)| at == *number);
+    let narrower = Rlimit {
+        current: Some((taken.count() as u64).min(NUMBERS_KEPT)),
+        // Which stays, so that it may be raised again without any right.
+        maximum,
+    };
+    limit(process, narrower)
+}
+
+impl Breakable for Descriptors {
+    fn inject(&mut self, here: &Here) -> Result<()> {
+        here.children.check(self.process)?;
+        let (current, maximum) = descriptors::files_limit(self.process)?;
+        self.before = Some(Rlimit { current, maximum });
+        let process = self.process;
+        tighten(process, maximum)?;
+        let (keeper, dropped) = channel();
+        let keep = move || {
+            while dropped.recv_timeout(TIGHTENED_EVERY) == Err(RecvTimeoutError::Timeout)
+                && tighten(process, maximum).is_ok()
+            {}
+        };
+        let thread = std::thread::Builder::new().name("descriptors".to_owned());
+        self.thread = Some(thread.spawn(keep).context("start a thread")?);
+        self.keeper = Some(keeper);
+        Ok(())
+    }
+
+    fn heal(&mut self, _: &Here) -> Result<Vec<Identity>> {
+        self.keeper = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+        if let Some(before) = self.before.take()
+            && self.process.alive()
+        {
+            limit(self.process, before)?;
+        }
+        Ok(vec![self.process])
+    }
+}

@@ -1,0 +1,207 @@
+//! Bytes of a file that are others on the disk than those that were written: bit rot.
+//!
+//! What must hold: only blocks of that very file are written to, when it is broken as when it is
+//! healed. While it is broken the file is held open, and so keeps its blocks; when it is healed, it
+//! is looked for anew, and what stands in its blocks has to be what was put there.
+
+use super::state::Breakable;
+use super::volume::uncache;
+use crate::here::Here;
+use anyhow::{Context, Result};
+use host::process::Identity;
+use kernel::volume::ext4::{self, Extent};
+use kernel::volume::{BLOCK_BYTES, Blocks};
+use rustix::fd::OwnedFd;
+use rustix::fs::{Dir, FileType, Mode, OFlags, fstat, openat};
+use std::fs::File;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+/// How many bytes of a file are changed at the most: they are kept in memory meanwhile.
+const BYTES_MAX: u64 = 1 << 20;
+
+/// Some bytes of a file, inverted on the disk.
+pub(super) struct Rot {
+    path: PathBuf,
+    at: u64,
+    bytes: u64,
+    /// Which file it is.
+    identity: (u64, u32),
+    /// What the volume reads and writes at least.
+    block_bytes: u64,
+    changed: Vec<Changed>,
+    became: Option<String>,
+}
+
+/// Whole blocks of the device.
+struct Changed {
+    place: Extent,
+    before: Blocks,
+    after: Blocks,
+}
+
+impl Rot {
+    pub fn of(path: PathBuf, at: u64, bytes: u64) -> Rot {
+        Rot {
+            path,
+            at,
+            bytes,
+            identity: (0, 0),
+            block_bytes: BLOCK_BYTES,
+            changed: Vec::new(),
+            became: None,
+        }
+    }
+
+    /// The blocks that hold the bytes, and no more.
+    fn blocks(&self) -> Range<u64> {
+        let end = (self.at + self.bytes).next_multiple_of(self.block_bytes);
+        self.at - self.at % self.block_bytes..end
+    }
+
+    /// Where they are on the device.
+    fn places(&self, file: &OwnedFd) -> Result<Vec<Extent>> {
+        let blocks = self.blocks();
+        let all = ext4::extents(file, blocks.start, blocks.end - blocks.start);
+        all.with_context(|| format!("find bytes of {} on its disk", self.path.display()))
+    }
+
+    /// The file, wherever it is now; none if it is gone.
+    fn find(&self, here: &Here) -> Result<Option<(OwnedFd, PathBuf)>> {
+        let open = here
+            .files
+            .admit(&self.path)?
+            .open(OFlags::RDONLY, Mode::empty());
+        if let Ok(file) = open
+            && ext4::identity(&file) == Ok(self.identity)
+        {
+            return Ok(Some((file, self.path.clone())));
+        }
+        let volume = here.volume()?;
+        Ok(find_below(&volume.root()?, volume.folder(), self.identity))
+    }
+}
+
+impl Breakable for Rot {
+    fn inject(&mut self, here: &Here) -> Result<()> {
+        let volume = here.volume()?;
+        let path = self.path.display();
+        anyhow::ensure!(
+            (1..=BYTES_MAX).contains(&self.bytes),
+            "{} bytes of {path}: 1 to {BYTES_MAX} can be changed at once",
+            self.bytes
+        );
+        let file = here
+            .files
+            .admit(&self.path)?
+            .open(OFlags::RDONLY, Mode::empty());
+        let file = file.with_context(|| format!("open {path}"))?;
+        let (stat, root) = (fstat(&file).context("look at it")?, fstat(volume.root()?));
+        let size = stat.st_size as u64;
+        anyhow::ensure!(
+            stat.st_dev == root.context("look at the volume")?.st_dev,
+            "{path} is not on the volume"
+        );
+        anyhow::ensure!(
+            self.at
+                .checked_add(self.bytes)
+                .is_some_and(|end| end <= size),
+            "{path} has {size} bytes: {} at {} are not all of them in it",
+            self.bytes,
+            self.at
+        );
+        self.identity = ext4::identity(&file).context("ask which file it is")?;
+        self.block_bytes = (stat.st_blksize as u64).max(1);
+        uncache(&file)?;
+        let image = volume.image()?;
+        for place in self.places(&file)? {
+            let mut after = read(&image, place)?;
+            let from = self.at.max(place.at) - place.at;
+            let to = (self.at + self.bytes)
+                .min(place.at + place.bytes)
+                .saturating_sub(place.at);
+            let rotten = after.bytes_mut().get_mut(from as usize..to as usize);
+            rotten
+                .unwrap_or_default()
+                .iter_mut()
+                .for_each(|byte| *byte = !*byte);
+            let before = read(&image, place)?;
+            self.changed.push(Changed {
+                place,
+                before,
+                after,
+            });
+        }
+        for one in &self.changed {
+            let written = one.after.write(&image, one.place.place);
+            written.with_context(|| format!("change {path} on its disk"))?;
+        }
+        uncache(&file)
+    }
+
+    fn heal(&mut self, here: &Here) -> Result<Vec<Identity>> {
+        if self.changed.is_empty() {
+            return Ok(Vec::new());
+        }
+        let Some((file, path)) = self.find(here)? else {
+            self.became = Some(format!("{} was deleted meanwhile", self.path.display()));
+            self.changed.clear();
+            return Ok(Vec::new());
+        };
+        let now = self.places(&file).unwrap_or_default();
+        let image = here.volume()?.image()?;
+        let mut healed = 0;
+        for one in &self.changed {
+            let stands = read(&image, one.place)?;
+            if now.contains(&one.place) && stands.bytes() == one.after.bytes() {
+                one.before
+                    .write(&image, one.place.place)
+                    .context("write what was there before")?;
+                healed += 1;
+            }
+        }
+        uncache(&file)?;
+        self.became = Some(match healed == self.changed.len() {
+            true => format!("{} is as it was", path.display()),
+            false => format!(
+                "{} was written to meanwhile: {healed} of {} pieces are as they were, the others \
+                 were left alone",
+                path.display(),
+                self.changed.len()
+            ),
+        });
+        self.changed.clear();
+        Ok(Vec::new())
+    }
+
+    fn became(&self) -> Option<String> {
+        self.became.clone()
+    }
+}
+
+fn read(image: &File, place: Extent) -> Result<Blocks> {
+    let read = Blocks::read(image, place.place, place.bytes);
+    read.with_context(|| format!("read the image of the volume at {}", place.place))
+}
+
+/// That file below a folder, by any of its names.
+fn find_below(folder: &OwnedFd, path: &Path, identity: (u64, u32)) -> Option<(OwnedFd, PathBuf)> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let entries = Dir::read_from(folder).ok()?;
+    // Whoever owns them deletes files at any time: what cannot be opened is gone.
+    entries.filter_map(Result::ok).find_map(|entry| {
+        let name = entry.file_name();
+        let path = || path.join(name.to_string_lossy().as_ref());
+        let open = || openat(folder, name, flags, Mode::empty()).ok();
+        match entry.file_type() {
+            FileType::RegularFile if entry.ino() == identity.0 => {
+                let file = open()?;
+                (ext4::identity(&file) == Ok(identity)).then(|| (file, path()))
+            }
+            FileType::Directory if ![c".", c".."].contains(&name) => {
+                find_below(&open()?, &path(), identity)
+            }
+            _ => None,
+        }
+    })
+}

@@ -1,0 +1,255 @@
+//! A volume that fails, waits or is full.
+
+use super::processes::{check, restart};
+use super::state::Breakable;
+use crate::folders::Bar;
+use crate::here::Here;
+use anyhow::{Context, Result};
+use host::Restartable;
+use host::process::Identity;
+use host::undo::Undo;
+use kernel::volume::{self, Claim, ext4};
+use rustix::fd::OwnedFd;
+use rustix::fs::{Advice, FallocateFlags, Mode, OFlags, fadvise, fallocate, ftruncate};
+use rustix::io::Errno;
+use std::num::NonZeroU64;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Takes the room of a full disk. It stands beside the nodes' folders, in none of them.
+const FILLER: &str = ".cassay-filler";
+
+/// How often the room that is left is looked at and taken: others write and delete meanwhile.
+const TURNS_MAX: usize = 32;
+
+/// How near the room that is left comes to the wanted: what a file system needs for its own tables.
+const NEAR_BYTES: u64 = 64 << 10;
+
+/// Something that breaks the host's volume, which has one such thing at a time.
+pub(super) struct Alone<B> {
+    what: B,
+    claim: Option<Claim>,
+}
+
+impl<B> Alone<B> {
+    pub fn with(what: B) -> Alone<B> {
+        Alone { what, claim: None }
+    }
+}
+
+impl<B: Breakable> Breakable for Alone<B> {
+    fn inject(&mut self, here: &Here) -> Result<()> {
+        self.claim = Some(here.volume()?.claim()?);
+        self.what.inject(here)
+    }
+
+    fn heal(&mut self, here: &Here) -> Result<Vec<Identity>> {
+        match self.claim {
+            Some(_) => self.what.heal(here),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    fn became(&self) -> Option<String> {
+        self.what.became()
+    }
+}
+
+/// How a disk fails.
+pub(super) enum How {
+    /// It is gone.
+    Removed,
+    /// It can only be read.
+    ReadOnly,
+    /// It can be used up to the place where a byte of a file stands.
+    From(PathBuf, u64),
+}
+
+/// A disk that fails, while its processes go on with it. What is gone with the agent needs no
+/// guard.
+pub(super) struct Failing {
+    how: How,
+    processes: Vec<Restartable>,
+    is_broken: bool,
+}
+
+impl Failing {
+    pub fn by(how: How, processes: Vec<Restartable>) -> Failing {
+        Failing {
+            how,
+            processes,
+            is_broken: false,
+        }
+    }
+}
+
+impl Breakable for Failing {
+    fn inject(&mut self, here: &Here) -> Result<()> {
+        let volume = here.volume()?;
+        check(here, &self.processes)?;
+        let place = match &self.how {
+            How::From(path, at) => Some(place(here, path, *at)?),
+            How::Removed | How::ReadOnly => None,
+        };
+        self.is_broken = true;
+        match (&self.how, place) {
+            (How::Removed, _) => volume.take_away(),
+            (_, Some(place)) => volume.fail_behind(place),
+            (_, None) => volume.abort(),
+        }
+    }
+
+    fn heal(&mut self, here: &Here) -> Result<Vec<Identity>> {
+        if !std::mem::take(&mut self.is_broken) {
+            return Ok(Vec::new());
+        }
+        let volume = here.volume()?;
+        // Those that still live have files open.
+        let processes: Vec<Identity> = self.processes.iter().map(|one| one.process).collect();
+        here.files.bar(volume.folder(), Bar::Away);
+        here.children.end_all(&processes, Duration::ZERO)?;
+        if volume.unmount().is_err() {
+            // Whoever else is on this host keeps it, and can do nothing with it.
+            here.group()?.empty()?;
+        }
+        volume.renew()?;
+        here.files.bar(volume.folder(), Bar::None);
+        restart(here, &self.processes)
+    }
+}
+
+/// Where byte `at` of a file stands on the volume; the file is not in the page cache any more.
+fn place(here: &Here, path: &std::path::Path, at: u64) -> Result<u64> {
+    let file = here.files.admit(path)?.open(OFlags::RDONLY, Mode::empty());
+    let file = file.with_context(|| format!("open {}", path.display()))?;
+    let found = ext4::extents(&file, at, 1);
+    let found = found.with_context(|| format!("find byte {at} of {}", path.display()))?;
+    let place = found.first().context("it stands nowhere")?.place;
+    uncache(&file)?;
+    // The kernel counts in sectors.
+    Ok(place - place % volume::SECTOR_BYTES)
+}
+
+/// Drops what is in the page cache of a file, but for what a process has mapped.
+pub(super) fn uncache(file: &OwnedFd) -> Result<()> {
+    rustix::fs::fdatasync(file).context("write what is not on the disk yet")?;
+    let to_the_end: Option<NonZeroU64> = None;
+    fadvise(file, 0, to_the_end, Advice::DontNeed).context("drop it from the page cache")
+}
+
+/// A volume at which every write waits.
+#[derive(Default)]
+pub(super) struct Stalled {
+    is_told: bool,
+    is_frozen: bool,
+}
+
+impl Breakable for Stalled {
+    fn inject(&mut self, here: &Here) -> Result<()> {
+        let volume = here.volume()?;
+        let root = volume.root()?;
+        self.is_told = true;
+        here.undo.add(Undo::Thaw(volume.folder().to_owned()))?;
+        ext4::freeze(&root).with_context(|| format!("freeze {}", volume.folder().display()))?;
+        self.is_frozen = true;
+        here.files.bar(volume.folder(), Bar::Frozen);
+        Ok(())
+    }
+
+    fn heal(&mut self, here: &Here) -> Result<Vec<Identity>> {
+        let volume = here.volume()?;
+        if std::mem::take(&mut self.is_frozen) {
+            ext4::thaw(&volume.root()?).context("thaw the volume")?;
+            here.files.bar(volume.folder(), Bar::None);
+        }
+        if std::mem::take(&mut self.is_told) {
+            here.undo.forget(&Undo::Thaw(volume.folder().to_owned()))?;
+        }
+        Ok(Vec::new())
+    }
+}
+
+/// A volume that has no more room than this.
+pub(super) struct Full {
+    leave_bytes: u64,
+    is_filled: bool,
+}
+
+impl Full {
+    pub fn but(leave_bytes: u64) -> Full {
+        Full {
+            leave_bytes,
+            is_filled: false,
+        }
+    }
+}
+
+impl Breakable for Full {
+    fn inject(&mut self, here: &Here) -> Result<()> {
+        let volume = here.volume()?;
+        // For what is taken is given back with the volume only.
+        let root = volume.root()?;
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let file = rustix::fs::openat(&root, FILLER, flags, Mode::from_raw_mode(0o600));
+        let file = file.context("make a file that takes the room (is the disk full already?)")?;
+        self.is_filled = true;
+        fill(&file, self.leave_bytes).with_context(|| {
+            format!(
+                "leave {} bytes of {}",
+                self.leave_bytes,
+                volume.folder().display()
+            )
+        })
+    }
+
+    fn heal(&mut self, here: &Here) -> Result<Vec<Identity>> {
+        if std::mem::take(&mut self.is_filled) {
+            let root = here.volume()?.root()?;
+            match rustix::fs::unlinkat(root, FILLER, rustix::fs::AtFlags::empty()) {
+                Ok(()) | Err(Errno::NOENT) => {}
+                error => error.context("remove the file that takes the room")?,
+            }
+        }
+        Ok(Vec::new())
+    }
+}
+
+/// Lets `file` take what there is, but for `leave` bytes, or gives some of it back.
+fn fill(file: &OwnedFd, leave: u64) -> Result<()> {
+    let available = || -> Result<u64> {
+        let stat = rustix::fs::fstatvfs(file).context("ask for the room")?;
+        Ok(volume::use_of(&stat).available_bytes)
+    };
+    let mut taken = 0;
+    // What was refused once is not asked for again: tables take room too.
+    let mut most = u64::MAX;
+    for _ in 0..TURNS_MAX {
+        let available = available()?;
+        if available.abs_diff(leave) < NEAR_BYTES {
+            return Ok(());
+        }
+        if available < leave {
+            taken = leave_of(taken, leave - available)?;
+            ftruncate(file, taken).context("give room back")?;
+            continue;
+        }
+        let wanted = (available - leave).min(most);
+        match fallocate(file, FallocateFlags::empty(), taken, wanted) {
+            Ok(()) => taken += wanted,
+            Err(Errno::NOSPC) => most = wanted / 2,
+            Err(error) => return Err(error).context("take the room"),
+        }
+        if most < NEAR_BYTES {
+            return Ok(());
+        }
+    }
+    anyhow::bail!(
+        "{} bytes are left, since others write and delete there",
+        available()?
+    )
+}
+
+fn leave_of(taken: u64, back: u64) -> Result<u64> {
+    let left = taken.checked_sub(back);
+    left.context("there is less room than that already")
+}

@@ -1,0 +1,277 @@
+//! The door to a host's files: which an agent touches, and which it does not.
+//!
+//! What must hold: a path leads to what stands below a folder that the agent was given when it
+//! began. So it goes only down, and no part of it below that folder is a symbolic link, also when
+//! somebody puts one there meanwhile: each part is opened by itself, in the one before it.
+
+use anyhow::{Result, ensure};
+use rustix::fd::OwnedFd;
+use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat};
+use rustix::io::Errno;
+use std::ffi::OsStr;
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
+
+/// The folders that an agent was given, and has at present.
+pub(crate) struct Folders(RwLock<Vec<Folder>>);
+
+struct Folder {
+    path: Arc<Path>,
+    bar: Bar,
+}
+
+/// Why a folder cannot be touched for a while.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Bar {
+    /// It can.
+    None,
+    /// Its volume is frozen: who wrote there would wait.
+    Frozen,
+    /// Its volume is not mounted, and what would be found is not its own.
+    Away,
+}
+
+/// A path that was let in.
+pub(crate) struct Inside<'a> {
+    folder: Arc<Path>,
+    below: &'a Path,
+}
+
+impl Folders {
+    pub fn new(folders: Vec<PathBuf>) -> Folders {
+        Folders(RwLock::new(folders.into_iter().map(Folder::new).collect()))
+    }
+
+    /// One more.
+    pub fn add(&self, path: &Path) {
+        self.all_mut().push(Folder::new(path.to_owned()));
+    }
+
+    /// One less.
+    pub fn remove(&self, path: &Path) {
+        self.all_mut().retain(|folder| *folder.path != *path);
+    }
+
+    /// Lets nobody in any more, or everybody again.
+    pub fn bar(&self, path: &Path, bar: Bar) {
+        let mut all = self.all_mut();
+        let own = all.iter_mut().filter(|folder| *folder.path == *path);
+        own.for_each(|folder| folder.bar = bar);
+    }
+
+    fn all_mut(&self) -> RwLockWriteGuard<'_, Vec<Folder>> {
+        self.0.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets a path in, for reading.
+    pub fn admit<'a>(&self, path: &'a Path) -> Result<Inside<'a>> {
+        let (inside, bar) = self.find(path)?;
+        ensure!(
+            bar != Bar::Away,
+            "{} cannot be reached: its volume is not mounted at present",
+            path.display()
+        );
+        Ok(inside)
+    }
+
+    /// Lets a path in, also for writing.
+    pub fn admit_to_write<'a>(&self, path: &'a Path) -> Result<Inside<'a>> {
+        let inside = self.admit(path)?;
+        ensure!(
+            self.find(path)?.1 != Bar::Frozen,
+            "{} cannot be written: its volume is frozen at present",
+            path.display()
+        );
+        Ok(inside)
+    }
+
+    fn find<'a>(&self, path: &'a Path) -> Result<(Inside<'a>, Bar)> {
+        let all = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let below = |folder: &'_ Folder| path.strip_prefix(&folder.path).ok();
+        let found = all.iter().find_map(|folder| Some((folder, below(folder)?)));
+        let is_down = |below: &Path| {
+            let mut parts = below.components();
+            parts.all(|part| matches!(part, Component::Normal(_)))
+        };
+        match found {
+            Some((folder, below)) if is_down(below) => {
+                let inside = Inside {
+                    folder: Arc::clone(&folder.path),
+                    below,
+                };
+                Ok((inside, folder.bar))
+            }
+            _ => {
+                let folders = all.iter().map(|folder| folder.path.display().to_string());
+                let folders: Vec<String> = folders.collect();
+                anyhow::bail!(
+                    "{} is not among the files of this agent, which are those below: {}",
+                    path.display(),
+                    if folders.is_empty() {
+                        "nothing".to_owned()
+                    } else {
+                        folders.join(", ")
+                    }
+                )
+            }
+        }
+    }
+}
+
+impl Folder {
+    fn new(path: PathBuf) -> Folder {
+        Folder {
+            path: path.into(),
+            bar: Bar::None,
+        }
+    }
+}
+
+impl<'a> Inside<'a> {
+    /// The folder that the path names, to go on from; it is made if that is wanted.
+    pub fn folder(&self, is_made: bool) -> Result<OwnedFd, Errno> {
+        enter(&self.given()?, self.below, is_made)
+    }
+
+    /// What the path names, by the folder that it stands in and its name there.
+    pub fn parent(&self, is_made: bool) -> Result<(OwnedFd, &'a OsStr), Errno> {
+        parent(&self.given()?, self.below, is_made)
+    }
+
+    /// The file that the path names.
+    pub fn open(&self, flags: OFlags, mode: Mode) -> Result<OwnedFd, Errno> {
+        let (parent, name) = self.parent(false)?;
+        open(&parent, name, flags, mode)
+    }
+
+    fn given(&self) -> Result<OwnedFd, Errno> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        openat(CWD, &*self.folder, flags, Mode::empty())
+    }
+}
+
+/// Refuses what is no plain path downwards.
+pub(crate) fn check_below(path: &str) -> Result<&Path> {
+    let parts = Path::new(path).components();
+    let is_down = |part: Component<'_>| matches!(part, Component::Normal(_));
+    ensure!(
+        !path.is_empty() && parts.clone().all(is_down),
+        "{path:?} is not the name of something below a folder"
+    );
+    Ok(Path::new(path))
+}
+
+/// The folder `below` another.
+pub(crate) fn enter(from: &OwnedFd, below: &Path, is_made: bool) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY;
+    let mut at = open(from, OsStr::new("."), flags, Mode::empty())?;
+    for part in below {
+        if is_made {
+            match mkdirat(&at, part, Mode::from_raw_mode(0o777)) {
+                Ok(()) | Err(Errno::EXIST) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        at = open(&at, part, flags, Mode::empty())?;
+    }
+    Ok(at)
+}
+
+/// What stands `below` a folder, by the folder that it stands in and its name there.
+pub(crate) fn parent<'a>(
+    from: &OwnedFd,
+    below: &'a Path,
+    is_made: bool,
+) -> Result<(OwnedFd, &'a OsStr), Errno> {
+    // The folder that was given is nobody's to rename or remove.
+    let name = below.file_name().ok_or(Errno::BUSY)?;
+    let above = below.parent().unwrap_or(Path::new(""));
+    Ok((enter(from, above, is_made)?, name))
+}
+
+/// Something in a folder, unless it is a symbolic link.
+pub(crate) fn open(
+    folder: &OwnedFd,
+    name: &OsStr,
+    flags: OFlags,
+    mode: Mode,
+) -> Result<OwnedFd, Errno> {
+    openat(
+        folder,
+        name,
+        flags | OFlags::NOFOLLOW | OFlags::CLOEXEC,
+        mode,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_path_outside_is_turned_away_however_it_is_written() {
+        let folders = Folders::new(vec!["/data/host1".into(), "/data/other".into()]);
+        for good in ["/data/host1", "/data/host1/node1/data", "/data//other/./x"] {
+            assert!(folders.admit(Path::new(good)).is_ok(), "{good}");
+        }
+        let bad = [
+            "/etc/passwd",
+            "/data/host10/x",
+            "/data/host1/../../etc/passwd",
+            "/data/host1/..",
+            "/data",
+            "data/host1/x",
+            "",
+        ];
+        for bad in bad {
+            let refused = folders
+                .admit(Path::new(bad))
+                .err()
+                .map(|why| why.to_string());
+            let said = refused.unwrap_or_else(|| panic!("{bad} was let in"));
+            assert!(said.contains("/data/host1, /data/other"), "{said}");
+        }
+        let none = Folders::new(Vec::new());
+        let said = none
+            .admit(Path::new("/data"))
+            .err()
+            .map(|why| why.to_string());
+        assert!(said.is_some_and(|said| said.ends_with("below: nothing")));
+        for bad in ["", "/x", "..", "a/../b", "."] {
+            assert!(check_below(bad).is_err(), "{bad}");
+        }
+        assert!(check_below(".index/a").is_ok());
+    }
+
+    #[test]
+    fn a_symbolic_link_leads_nowhere() {
+        let root = tempfile::tempdir().unwrap();
+        let (given, outside) = (root.path().join("given"), root.path().join("outside"));
+        for folder in [&given, &outside] {
+            std::fs::create_dir(folder).unwrap();
+            std::fs::write(folder.join("file"), "x").unwrap();
+        }
+        symlink(&outside, given.join("folder")).unwrap();
+        symlink(outside.join("file"), given.join("link")).unwrap();
+        let folders = Folders::new(vec![given.clone()]);
+        let open = |name: &str, flags: OFlags| {
+            let path = given.join(name);
+            let inside = folders.admit(&path).unwrap();
+            inside.open(flags, Mode::from_raw_mode(0o600)).map(drop)
+        };
+        assert_eq!(open("file", OFlags::RDONLY), Ok(()));
+        assert_eq!(open("link", OFlags::RDONLY), Err(Errno::LOOP));
+        let writing = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC;
+        assert_eq!(open("link", writing), Err(Errno::LOOP));
+        assert_eq!(open("folder/file", OFlags::RDONLY), Err(Errno::NOTDIR));
+        assert_eq!(open("folder/new", writing), Err(Errno::NOTDIR));
+        let deep = given.join("folder/deeper");
+        let made = folders.admit(&deep).unwrap().folder(true).map(drop);
+        assert_eq!(made, Err(Errno::NOTDIR));
+        assert_eq!(std::fs::read(outside.join("file")).unwrap(), b"x");
+        assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 1);
+        let itself = folders.admit(&given).unwrap();
+        assert_eq!(itself.parent(false).map(drop), Err(Errno::BUSY));
+    }
+}

@@ -1,0 +1,103 @@
+//! What an agent sees of its host: it asks the kernel, or tries.
+
+mod bytes;
+
+use crate::descriptors::{files_limit, numbers};
+use crate::faults::packets;
+use crate::here::Here;
+use crate::trial;
+use anyhow::{Context, Result};
+use host::files::Space;
+use host::process::{self, Life};
+use host::sights::See;
+use host::{Reach, Seen, Sight};
+use kernel::cgroup::Group;
+use kernel::filter::Filter;
+use kernel::net::Netlink;
+use kernel::{links, mounts, tcp};
+use measure::clock;
+use reach::Serve;
+use std::path::Path;
+use std::time::Duration;
+
+impl Serve<Here> for See {
+    fn serve(self, here: &Here) -> Result<Seen> {
+        Ok(match self.what {
+            Sight::Process(process) => Seen::Process(process::state(process)),
+            Sight::Descriptors(process) => {
+                let numbers = numbers(process)?;
+                let limit = files_limit(process)?.0.unwrap_or(u64::MAX);
+                let below = numbers.iter().filter(|number| **number < limit).count();
+                Seen::Descriptors {
+                    free: limit.saturating_sub(below as u64),
+                    open: numbers.len() as u64,
+                }
+            }
+            Sight::Cpu(ms) => Seen::Cpu(cores(here.group()?, Duration::from_millis(ms))?),
+            Sight::Reach { address, limit } => Seen::Reach(Reach::of(address, limit)?),
+            Sight::Tries {
+                address,
+                tries,
+                limit,
+            } => Seen::Open(Reach::count(address, tries, limit)?),
+            Sight::Transfer {
+                address,
+                bytes,
+                limit,
+            } => Seen::Transfer(tcp::transfer(address, bytes, limit)?),
+            Sight::Port(link) => {
+                here.check_switch()?;
+                see_link(&link.name())?
+            }
+            Sight::Link => {
+                here.check_stand_in()?;
+                see_link(links::HOST_LINK)?
+            }
+            Sight::Dropped(broken) => {
+                here.check_switch()?;
+                Seen::Dropped(Filter::open()?.dropped(&packets::table(broken))?)
+            }
+            Sight::Resets => {
+                let (connections, sent) = tcp::resets()?;
+                Seen::Resets { connections, sent }
+            }
+            Sight::TryDisk {
+                folder,
+                work,
+                limit,
+            } => trial::look(here, &folder, work, limit)?,
+            Sight::VolumeTaken => Seen::VolumeTaken(here.volume()?.is_claimed()),
+            Sight::Space { folder } => Seen::Space(Space(folder).serve(here)?),
+            Sight::Mount { folder } => Seen::Mount(mounts::at(&folder)?),
+            Sight::Bytes { path, at, bytes } => bytes::look(here, &path, at, bytes)?,
+            Sight::Command { what, limit } => Seen::Command(what.run(limit)?),
+        })
+    }
+}
+
+/// How many cores a group gets while it wants one more than it uses.
+fn cores(group: &Group, length: Duration) -> Result<f64> {
+    let mut busy = process::command(Path::new("/bin/sh"));
+    busy.args(["-c", "while :; do :; done"]);
+    group.let_in(&mut busy)?;
+    let mut child = process::spawn(busy, Life::Ours)?;
+    let looked = (|| {
+        let (before, began_ns) = (group.used()?, clock::now_ns());
+        clock::sleep(length);
+        let used = group.used()?.saturating_sub(before);
+        Ok(used.as_nanos() as f64 / (clock::now_ns() - began_ns) as f64)
+    })();
+    let ended = child.kill().and_then(|()| child.wait());
+    ended.context("end a thread that worked")?;
+    looked
+}
+
+fn see_link(name: &str) -> Result<Seen> {
+    let link = Netlink::open()?.link(name)?;
+    Ok(Seen::Link {
+        is_up: link.is_up,
+        has_carrier: link.has_carrier,
+        received_packets: link.received_packets,
+        sent_packets: link.sent_packets,
+    })
+}

@@ -1,0 +1,59 @@
+//! Bytes of a file as a reader gets them, and as they stand on the disk.
+
+use crate::here::Here;
+use anyhow::{Result, ensure};
+use host::Bytes;
+use host::Seen;
+use kernel::volume::{BLOCK_BYTES, Blocks};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+/// How many are looked at at the most: both go into one message.
+const BYTES_MAX: u64 = 256 << 10;
+
+pub(super) fn look(here: &Here, path: &Path, at: u64, bytes: u64) -> Result<Seen> {
+    ensure!(
+        bytes <= BYTES_MAX && at.checked_add(bytes).is_some(),
+        "{bytes} bytes of {} at {at}: {BYTES_MAX} can be looked at at once",
+        path.display()
+    );
+    let read = |flags: OFlags| {
+        let file = here.files.admit(path)?.open(flags, Mode::empty());
+        let read = file
+            .map_err(Into::into)
+            .and_then(|file| read(&File::from(file), at, bytes));
+        anyhow::Ok(read.map(Bytes).map_err(|error| {
+            let unknown = Errno::IO.raw_os_error();
+            error.raw_os_error().unwrap_or(unknown)
+        }))
+    };
+    // The disk first: who reads by the page cache leaves there what he has read.
+    let on_disk = read(OFlags::RDONLY | OFlags::DIRECT)?;
+    let cached = read(OFlags::RDONLY)?;
+    Ok(Seen::Bytes { cached, on_disk })
+}
+
+/// Those of them that the file has, by whole blocks.
+fn read(file: &File, at: u64, bytes: u64) -> std::io::Result<Vec<u8>> {
+    let first = at - at % BLOCK_BYTES;
+    let mut blocks = Blocks::new((at + bytes).next_multiple_of(BLOCK_BYTES) - first);
+    let mut count = 0;
+    while let Some(rest) = blocks
+        .bytes_mut()
+        .get_mut(count..)
+        .filter(|rest| !rest.is_empty())
+    {
+        let read = file.read_at(rest, first + count as u64)?;
+        count += read;
+        // Behind the end, a direct read of what is no whole block is refused.
+        if read == 0 || !(count as u64).is_multiple_of(BLOCK_BYTES) {
+            break;
+        }
+    }
+    let from = (at - first) as usize;
+    let to = (from + bytes as usize).min(count);
+    Ok(blocks.bytes().get(from..to).unwrap_or_default().to_vec())
+}

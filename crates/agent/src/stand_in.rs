@@ -1,0 +1,141 @@
+//! A stand-in for a machine, and the switch between such, made and limited by their agents.
+
+use crate::here::Here;
+use anyhow::{Context, Result};
+use host::LinkSpec;
+use host::calls::{
+    Address, DropPageCache, HostLimits, Limit, LimitPort, Limits, Made, MakeBridge, MakeHost, Plug,
+    PortLimits, RaiseUplink, Role,
+};
+use host::undo::Undo;
+use kernel::cgroup::Group;
+use kernel::links;
+use kernel::net::{self, Namespace, Netlink};
+use kernel::volume::Volume;
+use reach::Serve;
+use rustix::mount::{MountPropagationFlags, mount_change};
+use rustix::thread::{UnshareFlags, unshare_unsafe};
+use std::fs::File;
+
+/// Makes this process what it stands for, and all that it starts from now on: to be called
+/// before any thread is started.
+///
+/// # Errors
+/// The kernel refuses.
+pub(crate) fn enter(role: Role) -> Result<()> {
+    let flags = match role {
+        Role::Machine => return Ok(()),
+        Role::Switch => UnshareFlags::NEWNET,
+        Role::StandIn => UnshareFlags::NEWNET | UnshareFlags::NEWNS,
+    };
+    // SAFETY: no other thread runs yet, so nobody else's view of files or links changes.
+    unsafe { unshare_unsafe(flags) }
+        .context("have a network and mounts of its own (root, or CAP_SYS_ADMIN)")?;
+    if role == Role::StandIn {
+        // The machine's mounts go on coming in, and none of ours goes out.
+        let downstream = MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC;
+        mount_change("/", downstream).context("keep mounts to itself")?;
+    }
+    Ok(())
+}
+
+impl Serve<Here> for MakeBridge {
+    fn serve(self, here: &Here) -> Result<()> {
+        let made = Netlink::open()?.bridge(links::BRIDGE);
+        made.context("make a bridge")?;
+        let _ = here.bridge.set(());
+        Ok(())
+    }
+}
+
+impl Serve<Here> for RaiseUplink {
+    fn serve(self, _: &Here) -> Result<()> {
+        Netlink::open()?.up(links::UPLINK, Some(links::BRIDGE))
+    }
+}
+
+impl Serve<Here> for Plug {
+    fn serve(self, _: &Here) -> Result<()> {
+        let host = Namespace::open(&format!("/proc/{}/ns/net", self.process.pid))?;
+        anyhow::ensure!(self.process.alive(), "its agent has ended");
+        let port = links::port(self.number);
+        let mut inside = Netlink::open()?;
+        inside
+            .veth(&port, links::HOST_LINK, &host)
+            .with_context(|| format!("make the link {port}"))?;
+        inside.up(&port, Some(links::BRIDGE))
+    }
+}
+
+impl Serve<Here> for LimitPort {
+    fn serve(self, _: &Here) -> Result<()> {
+        Netlink::open()?.limit(&links::port(self.number), &self.link)
+    }
+}
+
+impl Serve<Here> for PortLimits {
+    fn serve(self, _: &Here) -> Result<LinkSpec> {
+        Netlink::open()?.limits(&links::port(self.number))
+    }
+}
+
+impl Serve<Here> for MakeHost {
+    fn serve(self, here: &Here) -> Result<Made> {
+        here.undo.add(Undo::Volume(self.folder.clone()))?;
+        here.undo.add(Undo::Groups(self.places.clone()))?;
+        let group = Group::make(self.places)?;
+        let mut made = Made {
+            device: None,
+            is_direct: true,
+        };
+        match self.volume_bytes {
+            Some(bytes) => {
+                let volume = Volume::make(&self.folder, bytes)?;
+                made.is_direct = volume.is_direct();
+                made.device = Some(volume.device().to_owned());
+                let _ = here.device.set(volume.number()?);
+                let _ = here.volume.set(volume);
+            }
+            None => std::fs::create_dir(&self.folder)
+                .with_context(|| format!("make {}", self.folder.display()))?,
+        }
+        net::announce_when_plugged(links::HOST_LINK)?;
+        let _ = here.data.set(self.folder);
+        let _ = here.group.set(group);
+        Ok(made)
+    }
+}
+
+impl Serve<Here> for Address {
+    fn serve(self, _: &Here) -> Result<()> {
+        let mut links = Netlink::open()?;
+        links.address(links::HOST_LINK, self.0)?;
+        links.up(links::HOST_LINK, None)?;
+        links.up("lo", None)
+    }
+}
+
+impl Serve<Here> for Limit {
+    fn serve(self, here: &Here) -> Result<()> {
+        here.group()?.limit(&self.0, here.device())?;
+        Netlink::open()?.limit(links::HOST_LINK, &self.0.link)
+    }
+}
+
+impl Serve<Here> for Limits {
+    fn serve(self, here: &Here) -> Result<HostLimits> {
+        Ok(HostLimits {
+            groups: here.group()?.limits(here.device())?,
+            link: Netlink::open()?.limits(links::HOST_LINK)?,
+        })
+    }
+}
+
+impl Serve<Here> for DropPageCache {
+    fn serve(self, here: &Here) -> Result<()> {
+        let data = here.data.get().context("this host has no data yet")?;
+        let folder = File::open(data).with_context(|| format!("open {}", data.display()))?;
+        rustix::fs::syncfs(&folder).with_context(|| format!("sync {}", data.display()))?;
+        here.group()?.drop_cache()
+    }
+}

@@ -1,0 +1,32 @@
+//! An agent that is a thread of this process, for tests: what it is asked takes the same way.
+
+use crate::calls::CALLS;
+use crate::here::Here;
+use crate::undo_list::UndoList;
+use anyhow::{Context, Result};
+use host::Agent;
+use host::agent::{LEASE_S, MACHINE, folder_of, listen};
+use reach::serve::{self, Mouth};
+use std::path::Path;
+use std::time::Duration;
+
+/// One that has what is in `folder`.
+///
+/// # Errors
+/// The folder is not there, or there is one already.
+pub fn in_thread(folder: &Path) -> Result<Agent> {
+    let own = folder_of(folder, MACHINE);
+    std::fs::create_dir_all(&own).with_context(|| format!("make {}", own.display()))?;
+    let door = listen(&own)?;
+    let mouth = Mouth::default();
+    let undo = UndoList::new(Box::new(|_| Ok(())));
+    let here = Here::new(own, vec![folder.to_owned()], undo, mouth.clone());
+    std::thread::spawn(move || -> Result<()> {
+        let (reader, _) = door.accept()?;
+        let writer = Box::new(reader.try_clone()?);
+        let lease = Duration::from_secs(LEASE_S);
+        serve::serve(CALLS, &here, &mouth, Box::new(reader), writer, lease);
+        Ok(())
+    });
+    Agent::reach_machine(folder)
+}

@@ -1,0 +1,259 @@
+//! A disk that is tried by a process of its own.
+//!
+//! What must hold: it is in the groups of its host, and so as slow as all there are; it leaves
+//! nothing on the disk, whenever it is killed; and where it waits for ever, nobody waits with it.
+
+use crate::here::Here;
+use anyhow::{Context, Result, ensure};
+use host::process;
+use host::{Attempt, DiskWork, Seen};
+use kernel::volume::{BLOCK_BYTES, Blocks};
+use measure::clock::{self, Deadline};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use rustix::process::Signal;
+use std::fs::File;
+use std::io::{PipeReader, Read};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The argument, after the agent's own, that makes this program try a disk; its folder follows, and
+/// how much it writes and reads.
+pub const ARGUMENT: &str = "try-disk";
+
+/// How many processes may wait for a disk that does nothing. As long as they do, no further one is
+/// started.
+const WAITING_MAX: usize = 4;
+
+const POLL: Duration = Duration::from_millis(5);
+
+/// How many files and folders are looked at for one that can be read.
+const ENTRIES_MAX: usize = 10_000;
+
+/// Files that are the laboratory's own begin so: that which takes the room has nothing to read.
+const OWN: &str = ".cassay";
+
+/// What one trial says of its two halves.
+type Said = (Attempt, Attempt);
+
+/// The most that one trial may write and read.
+const WORK_MAX_BYTES: u64 = 64 << 20;
+
+/// Tries the disk of `folder` with so many requests of so many bytes, and says on its output what
+/// came of it.
+///
+/// # Errors
+/// There is nobody who listens; the work is none, or too much.
+pub fn run(folder: &Path, requests: &str, bytes: &str) -> Result<()> {
+    let number = |text: &str| text.parse::<u64>().context("a trial needs two numbers");
+    let work = DiskWork {
+        requests: number(requests)?,
+        bytes: number(bytes)?,
+    };
+    let all_bytes = work.requests.saturating_mul(work.bytes);
+    ensure!(
+        (1..=WORK_MAX_BYTES).contains(&all_bytes) && work.bytes.is_multiple_of(BLOCK_BYTES),
+        "a trial of {requests} requests of {bytes} bytes: at most {WORK_MAX_BYTES} bytes in blocks \
+         of {BLOCK_BYTES}"
+    );
+    let writing = {
+        let folder = folder.to_owned();
+        std::thread::Builder::new()
+            .name("write".to_owned())
+            .spawn(move || {
+                let begun_ns = clock::now_ns();
+                let written = write(&folder, work);
+                say(
+                    "write",
+                    begun_ns,
+                    written.as_ref().map(drop).map_err(|error| *error),
+                )?;
+                anyhow::Ok(written.ok())
+            })
+            .context("start a thread that writes")?
+    };
+    let found = file_below(folder, work.bytes);
+    if let Some(path) = &found {
+        let begun_ns = clock::now_ns();
+        let flags = OFlags::RDONLY | OFlags::DIRECT | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = rustix::fs::open(path, flags, Mode::empty());
+        say(
+            "read",
+            begun_ns,
+            file.and_then(|file| read(&File::from(file), work)),
+        )?;
+    }
+    let written = writing
+        .join()
+        .ok()
+        .context("the thread that writes has failed")??;
+    match (found, written) {
+        (Some(_), _) => Ok(()),
+        // Then that which was written.
+        (None, Some(file)) => {
+            let begun_ns = clock::now_ns();
+            say("read", begun_ns, read(&file, work))
+        }
+        (None, None) => tell("read none"),
+    }
+}
+
+/// Into a file without a name, on the disk, each request over the one before.
+fn write(folder: &Path, work: DiskWork) -> Result<File, Errno> {
+    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::DIRECT | OFlags::CLOEXEC;
+    let file = rustix::fs::open(folder, flags, Mode::from_raw_mode(0o600))?;
+    let blocks = Blocks::new(work.bytes);
+    for _ in 0..work.requests {
+        rustix::io::pwrite(&file, blocks.bytes(), 0)?;
+    }
+    rustix::fs::fsync(&file)?;
+    Ok(File::from(file))
+}
+
+/// The begin of a file that was opened to be read past every cache, as often.
+fn read(file: &File, work: DiskWork) -> Result<(), Errno> {
+    let mut reads = (0..work.requests).map(|_| Blocks::read(file, 0, work.bytes));
+    let read = reads.try_for_each(|read| read.map(drop));
+    read.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
+}
+
+/// A file that has so much to be read.
+fn file_below(folder: &Path, bytes: u64) -> Option<PathBuf> {
+    let mut folders = vec![folder.to_owned()];
+    let mut left = ENTRIES_MAX;
+    while let Some(folder) = folders.pop() {
+        let entries = std::fs::read_dir(folder).into_iter().flatten();
+        for entry in entries.filter_map(Result::ok) {
+            left = left.checked_sub(1)?;
+            let Ok(found) = entry.metadata() else {
+                continue;
+            };
+            let is_own = entry.file_name().to_string_lossy().starts_with(OWN);
+            if found.is_dir() {
+                folders.push(entry.path());
+            } else if found.is_file() && found.len() >= bytes && !is_own {
+                return Some(entry.path());
+            }
+        }
+    }
+    None
+}
+
+fn say(what: &str, begun_ns: u64, done: Result<(), Errno>) -> Result<()> {
+    let took_ns = clock::now_ns().saturating_sub(begun_ns);
+    match done {
+        Ok(()) => tell(&format!("{what} took {took_ns}")),
+        Err(error) => tell(&format!("{what} refused {}", error.raw_os_error())),
+    }
+}
+
+fn tell(line: &str) -> Result<()> {
+    let line = format!("{line}\n");
+    let written = rustix::io::write(rustix::stdio::stdout(), line.as_bytes());
+    written.map(drop).context("say what came of a trial")
+}
+
+/// Has the disk of `folder` tried; what has not happened within `limit` is silent.
+///
+/// # Errors
+/// The folder is none of the agent's, or its volume is not mounted; no process can be started.
+pub(crate) fn look(here: &Here, folder: &Path, work: DiskWork, limit: Duration) -> Result<Seen> {
+    let seen = |(write, read): Said| Seen::Disk { write, read };
+    // Below the mount point of a volume that is not there, another disk would be tried.
+    here.files.admit(folder)?;
+    let deadline = Deadline::after(limit);
+    let mut waiting = here.trials();
+    loop {
+        waiting.retain(|one| here.children.runs(*one));
+        if waiting.len() < WAITING_MAX {
+            break;
+        }
+        if deadline.passed() {
+            return Ok(seen((Attempt::Silent, Attempt::Silent)));
+        }
+        // One that was waiting may just be ending.
+        drop(waiting);
+        clock::sleep(POLL);
+        waiting = here.trials();
+    }
+    let (output, input) = std::io::pipe().context("make a pipe")?;
+    let mut command = process::command(Path::new("/proc/self/exe"));
+    command
+        .arg(reach::ARGUMENT)
+        .arg(here.name())
+        .arg(ARGUMENT)
+        .arg(folder)
+        .arg(work.requests.to_string())
+        .arg(work.bytes.to_string());
+    command
+        .current_dir("/")
+        .stdout(input)
+        .stderr(std::process::Stdio::null());
+    if let Ok(group) = here.group() {
+        group.let_in(&mut command)?;
+    }
+    let process = here.children.start(command)?;
+    waiting.push(process);
+    drop(waiting);
+    let said = heard(&listen(output, deadline)?);
+    process.signal(Signal::KILL);
+    Ok(seen(said))
+}
+
+/// All that comes until the pipe ends or the time is over.
+fn listen(mut pipe: PipeReader, deadline: Deadline) -> Result<String> {
+    let mut said = Vec::new();
+    let mut buffer = [0; 256];
+    loop {
+        let left = Timespec::try_from(deadline.left()).context("wait for so long")?;
+        let mut polled = [PollFd::new(&pipe, PollFlags::IN)];
+        match poll(&mut polled, Some(&left)) {
+            Ok(0) => break,
+            Err(Errno::INTR) => continue,
+            ready => ready.context("wait for a trial")?,
+        };
+        match pipe
+            .read(&mut buffer)
+            .context("hear what came of a trial")?
+        {
+            0 => break,
+            count => said.extend_from_slice(&buffer[..count]),
+        }
+    }
+    Ok(String::from_utf8_lossy(&said).into_owned())
+}
+
+fn heard(said: &str) -> Said {
+    let of = |what: &str| {
+        let line = said.lines().find_map(|line| line.strip_prefix(what));
+        let mut words = line.unwrap_or_default().split_ascii_whitespace();
+        let word = words.next();
+        let number = words.next().and_then(|number| number.parse().ok());
+        match (word, number) {
+            (Some("took"), Some(ns)) => Attempt::Took(Duration::from_nanos(ns)),
+            (Some("refused"), Some(errno)) => Attempt::Refused(errno as i32),
+            (Some("none"), _) => Attempt::None,
+            _ => Attempt::Silent,
+        }
+    };
+    (of("write "), of("read "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_not_said_is_silent() {
+        let took = Attempt::Took(Duration::from_nanos(7));
+        assert_eq!(
+            heard("write took 7\nread refused 5\n"),
+            (took, Attempt::Refused(5))
+        );
+        assert_eq!(heard("read none\nwrite took 7"), (took, Attempt::None));
+        for cut in ["", "write", "write took", "write took x", "reads took 7"] {
+            assert_eq!(heard(cut), (Attempt::Silent, Attempt::Silent), "{cut}");
+        }
+    }
+}

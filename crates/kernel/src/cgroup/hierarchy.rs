@@ -1,0 +1,195 @@
+//! Where control groups are mounted, and where in them ours go.
+
+use super::{CgroupDir, pids, write};
+use anyhow::{Context, Result};
+use std::path::{Component, Path, PathBuf};
+
+/// The controllers that a host needs, by their names in version 1.
+const CONTROLLERS: [&str; 5] = ["cpu", "cpuacct", "cpuset", "memory", "blkio"];
+
+/// Those of version 2 that have to be switched on for a group.
+const SWITCHED: [&str; 4] = ["cpuset", "cpu", "memory", "io"];
+
+/// One mounted hierarchy, and where in it our groups go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hierarchy {
+    pub(super) parent: PathBuf,
+    /// Where it is mounted.
+    pub(super) top: PathBuf,
+    pub(super) unified: bool,
+    /// Of version 1; version 2 says itself what it has.
+    pub(super) controllers: Vec<String>,
+}
+
+/// The hierarchies of this machine that a host can use.
+///
+/// # Errors
+/// `/proc` cannot be read.
+pub fn hierarchies() -> Result<Vec<Hierarchy>> {
+    let read = |path: &str| std::fs::read_to_string(path).with_context(|| format!("read {path}"));
+    let mut found = parse(&read("/proc/self/mountinfo")?, &read("/proc/self/cgroup")?);
+    for hierarchy in found.iter_mut().filter(|hierarchy| hierarchy.unified) {
+        hierarchy.parent = handing_down(&hierarchy.parent, &hierarchy.top, is_delegated);
+        let file = hierarchy.parent.join("cgroup.controllers");
+        let controllers = std::fs::read_to_string(file).unwrap_or_default();
+        hierarchy.controllers = controllers
+            .split_ascii_whitespace()
+            .filter(|name| SWITCHED.contains(name))
+            .map(str::to_string)
+            .collect();
+    }
+    Ok(found)
+}
+
+/// Hierarchies out of `mountinfo` and `cgroup` of `/proc/self`.
+///
+/// Our groups go below our own: whoever has put us there accounts for them too. In version 2 that
+/// is where to begin to look, see [`handing_down`].
+pub(super) fn parse(mountinfo: &str, own: &str) -> Vec<Hierarchy> {
+    let mut found: Vec<Hierarchy> = Vec::new();
+    for line in mountinfo.lines() {
+        let Some((front, back)) = line.split_once(" - ") else {
+            continue;
+        };
+        let front: Vec<&str> = front.split(' ').collect();
+        let back: Vec<&str> = back.split(' ').collect();
+        let (&[_, _, _, root, mount, ..], &[kind, _, options]) = (&front[..], &back[..]) else {
+            continue;
+        };
+        let hierarchy = match kind {
+            "cgroup2" => {
+                let path = own.lines().find_map(|line| line.strip_prefix("0::"));
+                Hierarchy {
+                    parent: below(mount, root, path.unwrap_or("/")),
+                    top: PathBuf::from(mount),
+                    unified: true,
+                    controllers: Vec::new(),
+                }
+            }
+            "cgroup" => {
+                let controllers: Vec<String> = options
+                    .split(',')
+                    .filter(|name| CONTROLLERS.contains(name))
+                    .map(str::to_string)
+                    .collect();
+                let Some(first) = controllers.first() else {
+                    continue;
+                };
+                let path = own_path(own, first).unwrap_or("/");
+                Hierarchy {
+                    parent: below(mount, root, path),
+                    top: PathBuf::from(mount),
+                    unified: false,
+                    controllers,
+                }
+            }
+            _ => continue,
+        };
+        let same = |other: &Hierarchy| {
+            other.unified == hierarchy.unified && other.controllers == hierarchy.controllers
+        };
+        // The same hierarchy may be mounted at several places.
+        if !found.iter().any(same) {
+            found.push(hierarchy);
+        }
+    }
+    found
+}
+
+/// A group's directory; the mount's own where the group is out of its sight.
+fn below(mount: &str, root: &str, path: &str) -> PathBuf {
+    let below = Path::new(path).strip_prefix(root).unwrap_or(Path::new(""));
+    let is_plain = below
+        .components()
+        .all(|part| matches!(part, Component::Normal(_)));
+    match is_plain {
+        true => Path::new(mount).join(below),
+        // Of a group outside of our namespace the kernel says `/../x`.
+        false => PathBuf::from(mount),
+    }
+}
+
+/// The group of version 2 that ours go into, from our own one up. One that has processes cannot
+/// hand controllers down: our own does if it was delegated to us and nobody else is in it, since
+/// then we can step aside; otherwise the nearest above it without processes; at last the top, which
+/// alone may have both.
+pub(super) fn handing_down(
+    own: &Path,
+    top: &Path,
+    is_delegated: impl Fn(&Path) -> bool,
+) -> PathBuf {
+    let ours = rustix::process::getpid().as_raw_nonzero().get();
+    let is_fit = |dir: &&Path| {
+        let pids = pids(dir);
+        pids.is_empty() || (*dir == own && pids == [ours] && is_delegated(dir))
+    };
+    let up = own
+        .ancestors()
+        .take_while(|dir| *dir != top && dir.starts_with(top));
+    let found = up.filter(|dir| dir.is_dir()).find(is_fit);
+    found.unwrap_or(top).to_path_buf()
+}
+
+/// Whether the manager of services has handed a group over, with all that is made in it, by the
+/// mark that systemd leaves: `Delegate=yes` of a unit.
+fn is_delegated(dir: &Path) -> bool {
+    let mark = |name: &str| {
+        let mut value = [0u8; 8];
+        let bytes = rustix::fs::getxattr(dir, name, &mut value);
+        bytes.is_ok_and(|bytes| value[..bytes] == *b"1")
+    };
+    mark("user.delegate") || mark("trusted.delegate")
+}
+
+/// Lets a group that was delegated to us hand controllers down: this process goes into a group of
+/// its own in there, and with it all that it starts from now on. Nothing happens to others. It
+/// needs no clearing: the group that was delegated is removed with all in it when its unit ends.
+///
+/// # Errors
+/// The kernel refuses.
+pub fn step_aside() -> Result<()> {
+    let ours = rustix::process::getpid().as_raw_nonzero().get();
+    for top in hierarchies()?.into_iter().filter(|one| one.unified) {
+        let top = top.parent;
+        if pids(&top) != [ours] || !is_delegated(&top) {
+            continue;
+        }
+        let aside = top.join("cassay-itself");
+        if !aside.is_dir() {
+            std::fs::create_dir(&aside)
+                .with_context(|| format!("make the control group {}", aside.display()))?;
+        }
+        write(&aside.join("cgroup.procs"), "0")?;
+    }
+    Ok(())
+}
+
+/// Our own group in the hierarchy of a controller of version 1.
+fn own_path<'a>(own: &'a str, controller: &str) -> Option<&'a str> {
+    own.lines().find_map(|line| {
+        let mut fields = line.splitn(3, ':').skip(1);
+        let controllers = fields.next()?;
+        let path = fields.next()?;
+        controllers
+            .split(',')
+            .any(|name| name == controller)
+            .then_some(path)
+    })
+}
+
+/// Where a group of this name would be.
+pub fn places(hierarchies: &[Hierarchy], name: &str) -> Vec<CgroupDir> {
+    let place = |hierarchy: &Hierarchy| CgroupDir {
+        dir: hierarchy.parent.join(name),
+        unified: hierarchy.unified,
+        controllers: hierarchy.controllers.clone(),
+    };
+    hierarchies.iter().map(place).collect()
+}
+
+/// The groups of a process out of its `cgroup`, in the hierarchies that are mounted: where each is,
+/// where its hierarchy begins, and whether that is of version 2.
+pub fn places_of(mountinfo: &str, own: &str) -> Vec<(PathBuf, PathBuf, bool)> {
+    let place = |one: Hierarchy| (one.parent, one.top, one.unified);
+    parse(mountinfo, own).into_iter().map(place).collect()
+}

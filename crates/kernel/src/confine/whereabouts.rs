@@ -1,0 +1,239 @@
+//! Where a process runs and where its memory is, as the kernel says it, thread by thread.
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use topology::CpuSet;
+
+/// How often threads are listed at most: of a program that starts and ends some all the time no two
+/// listings agree.
+const LISTINGS_MAX: usize = 5;
+
+/// What `/proc` says of a process and all its threads.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Whereabouts {
+    /// Its threads.
+    pub threads: usize,
+    /// The CPUs that threads may run on, and how many threads have just these.
+    pub cpus: BTreeMap<CpuSet, usize>,
+    /// The NUMA nodes that threads may get memory from, likewise.
+    pub memory_nodes: BTreeMap<CpuSet, usize>,
+    /// Bytes that are in memory, by node; empty where the kernel does not tell.
+    pub resident_bytes: BTreeMap<u32, u64>,
+    /// Those of them by the policy of their range: `default`, `bind:0`, `interleave:0-1`.
+    pub policy_bytes: BTreeMap<String, u64>,
+}
+
+impl Whereabouts {
+    /// The CPUs that any of its threads may run on.
+    pub fn all_cpus(&self) -> CpuSet {
+        self.cpus.keys().flat_map(CpuSet::iter).collect()
+    }
+
+    /// The nodes that any of its threads may get memory from.
+    pub fn all_memory_nodes(&self) -> CpuSet {
+        self.memory_nodes.keys().flat_map(CpuSet::iter).collect()
+    }
+
+    /// Of the calling process.
+    ///
+    /// # Errors
+    /// The kernel says something else than is known of it.
+    pub fn own() -> Result<Whereabouts> {
+        Whereabouts::read(Path::new("/proc/self"))
+    }
+
+    /// Of a process whose folder in `/proc` this is.
+    ///
+    /// # Errors
+    /// It has ended, or the kernel says something else than is known of it.
+    pub fn read(folder: &Path) -> Result<Whereabouts> {
+        let mut found = Whereabouts::default();
+        for (path, status) in threads(&folder.join("task"))? {
+            let list = |key: &str| list(&status, key, &path);
+            *found.cpus.entry(list("Cpus_allowed_list:")?).or_default() += 1;
+            let nodes = list("Mems_allowed_list:")?;
+            *found.memory_nodes.entry(nodes).or_default() += 1;
+            found.threads += 1;
+        }
+        anyhow::ensure!(found.threads > 0, "{} has no thread", folder.display());
+        let maps = folder.join("numa_maps");
+        match std::fs::read(&maps) {
+            // A kernel that knows no NUMA has no such file.
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            text => {
+                let text = text.with_context(|| format!("read {}", maps.display()))?;
+                // Paths of files in it are any bytes.
+                found.add_maps(&String::from_utf8_lossy(&text));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Adds the lines of `numa_maps`: `55d0 bind:0 heap anon=3 N0=3 kernelpagesize_kB=4`.
+    fn add_maps(&mut self, maps: &str) {
+        for line in maps.lines() {
+            let mut words = line.split_ascii_whitespace().skip(1);
+            let Some(policy) = words.next() else {
+                continue;
+            };
+            let pairs: Vec<(&str, u64)> = words
+                .filter_map(|word| word.split_once('='))
+                .filter_map(|(key, value)| Some((key, value.parse().ok()?)))
+                .collect();
+            let page = pairs.iter().find(|(key, _)| *key == "kernelpagesize_kB");
+            let page_bytes = page.map_or(4096, |(_, kib)| kib.saturating_mul(1024));
+            for (key, pages) in &pairs {
+                let node = key.strip_prefix('N').and_then(|node| node.parse().ok());
+                let Some(node) = node else {
+                    continue;
+                };
+                let bytes = pages.saturating_mul(page_bytes);
+                *self.resident_bytes.entry(node).or_default() += bytes;
+                *self.policy_bytes.entry(policy.to_owned()).or_default() += bytes;
+            }
+        }
+    }
+}
+
+/// The `status` of each thread, with its path. They are listed until two listings agree: a thread
+/// that was started meanwhile would be missing, and it is the one that may run elsewhere.
+fn threads(tasks: &Path) -> Result<Vec<(PathBuf, String)>> {
+    let mut listed = listing(tasks)?;
+    let mut read = Vec::new();
+    for _ in 0..LISTINGS_MAX {
+        read.clear();
+        for thread in &listed {
+            let path = tasks.join(thread).join("status");
+            match std::fs::read(&path) {
+                Err(error) if has_ended(&error) => {}
+                text => {
+                    let text = text.with_context(|| format!("read {}", path.display()))?;
+                    // Its name is cut at 15 bytes, within a letter too.
+                    read.push((path, String::from_utf8_lossy(&text).into_owned()));
+                }
+            }
+        }
+        let again = listing(tasks)?;
+        if again == listed {
+            break;
+        }
+        listed = again;
+    }
+    Ok(read)
+}
+
+fn listing(tasks: &Path) -> Result<BTreeSet<OsString>> {
+    let entries = std::fs::read_dir(tasks).with_context(|| format!("list {}", tasks.display()))?;
+    let names = entries.map(|entry| Ok(entry.context("list threads")?.file_name()));
+    names.collect()
+}
+
+/// Whether a thread is gone: anything else that keeps its files from being read (no free
+/// descriptor, no permission) says nothing of it.
+fn has_ended(error: &std::io::Error) -> bool {
+    error.kind() == ErrorKind::NotFound || error.raw_os_error() == Some(libc::ESRCH)
+}
+
+/// The list behind a key of a `status` file.
+fn list(status: &str, key: &str, path: &Path) -> Result<CpuSet> {
+    let text = status.lines().find_map(|line| line.strip_prefix(key));
+    let text = text.with_context(|| format!("{} has no {key}", path.display()))?;
+    let set = CpuSet::parse_list(text).map_err(anyhow::Error::msg);
+    set.with_context(|| format!("read {key} of {}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_and_pages_are_counted_by_where_they_are() {
+        let root = tempfile::tempdir().unwrap();
+        for (thread, cpus) in [(7, "0-1,56"), (8, "0-1,56"), (9, "3")] {
+            let folder = root.path().join(format!("task/{thread}"));
+            std::fs::create_dir_all(&folder).unwrap();
+            let text = format!("Name:\tx\nCpus_allowed_list:\t{cpus}\nMems_allowed_list:\t0\n");
+            std::fs::write(folder.join("status"), text).unwrap();
+        }
+        let maps = "7f00 bind:0 anon=3 dirty=3 N0=2 N1=1 kernelpagesize_kB=4\n\
+                    7f10 default file=/a N=b mapped=9 N0=1 kernelpagesize_kB=2048\n\
+                    7f20 interleave:0-1 stack N12=1\n7f30\n\n";
+        std::fs::write(root.path().join("numa_maps"), maps).unwrap();
+        let found = Whereabouts::read(root.path()).unwrap();
+        assert_eq!(found.threads, 3);
+        assert_eq!(found.all_cpus().to_string(), "0-1,3,56");
+        let threads: Vec<usize> = found.cpus.values().copied().collect();
+        assert_eq!(threads.iter().sum::<usize>(), 3);
+        assert_eq!(threads.len(), 2);
+        assert_eq!(
+            found.resident_bytes,
+            [(0, 8192 + (2 << 20)), (1, 4096), (12, 4096)].into()
+        );
+        assert_eq!(found.policy_bytes["bind:0"], 12288);
+        assert_eq!(found.policy_bytes["interleave:0-1"], 4096);
+    }
+
+    /// Such a thread was left out, as if it had ended; and such a file was none.
+    #[test]
+    fn names_of_any_bytes_hide_neither_threads_nor_pages() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join("task/7");
+        std::fs::create_dir_all(&folder).unwrap();
+        // A thread that has ended after it was listed.
+        std::fs::create_dir_all(root.path().join("task/8")).unwrap();
+        let text = b"Name:\tr\xc3\nCpus_allowed_list:\t5\nMems_allowed_list:\t0\n";
+        std::fs::write(folder.join("status"), text).unwrap();
+        let maps = b"7f10 default file=/\xff mapped=9 N1=9 kernelpagesize_kB=4\n";
+        std::fs::write(root.path().join("numa_maps"), maps).unwrap();
+        let found = Whereabouts::read(root.path()).unwrap();
+        assert_eq!(
+            (found.threads, found.all_cpus().to_string()),
+            (1, "5".to_owned())
+        );
+        assert_eq!(found.resident_bytes, [(1, 9 * 4096)].into());
+    }
+
+    /// No permission, no free descriptor: here, a folder where a file should be.
+    #[test]
+    fn what_cannot_be_read_is_an_error_and_not_absent() {
+        let root = tempfile::tempdir().unwrap();
+        for (thread, is_readable) in [(7, true), (8, false)] {
+            let status = root.path().join(format!("task/{thread}/status"));
+            std::fs::create_dir_all(status.parent().unwrap()).unwrap();
+            match is_readable {
+                true => std::fs::write(&status, "Cpus_allowed_list:\t5\nMems_allowed_list:\t0\n"),
+                false => std::fs::create_dir(&status),
+            }
+            .unwrap();
+        }
+        let error = format!("{:#}", Whereabouts::read(root.path()).unwrap_err());
+        assert!(error.contains("task/8/status"), "{error}");
+        std::fs::remove_dir_all(root.path().join("task/8")).unwrap();
+        assert!(
+            Whereabouts::read(root.path())
+                .unwrap()
+                .resident_bytes
+                .is_empty()
+        );
+        std::fs::create_dir(root.path().join("numa_maps")).unwrap();
+        let error = format!("{:#}", Whereabouts::read(root.path()).unwrap_err());
+        assert!(error.contains("numa_maps"), "{error}");
+    }
+
+    #[test]
+    fn what_has_ended_or_says_nothing_is_an_error() {
+        let root = tempfile::tempdir().unwrap();
+        assert!(Whereabouts::read(&root.path().join("none")).is_err());
+        std::fs::create_dir_all(root.path().join("task")).unwrap();
+        let error = Whereabouts::read(root.path()).unwrap_err().to_string();
+        assert!(error.contains("has no thread"), "{error}");
+        std::fs::create_dir_all(root.path().join("task/1")).unwrap();
+        std::fs::write(root.path().join("task/1/status"), "Name:\tx\n").unwrap();
+        let error = Whereabouts::read(root.path()).unwrap_err().to_string();
+        assert!(error.contains("has no Cpus_allowed_list"), "{error}");
+    }
+}

@@ -1,0 +1,423 @@
+//! Messages of rtnetlink: the bytes that make links, addresses and queues, and what is read of the
+//! answers. Those to the packet filter and of sockets are in the folder beside.
+//!
+//! Pure: nothing here talks to the kernel. Layouts are those of `linux/rtnetlink.h`,
+//! `linux/if_link.h` and `linux/pkt_sched.h`: integers in the machine's byte order, attributes of
+//! length, kind and data, each filled up to four bytes.
+
+pub(super) mod filter;
+mod link;
+pub(super) mod sockets;
+
+pub use link::LinkState;
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+/// `struct nlmsghdr`: length, kind, flags, sequence number, port.
+pub(super) const HEADER_BYTES: usize = 16;
+
+pub(super) const NLMSG_ERROR: u16 = 2;
+pub(super) const NLMSG_DONE: u16 = 3;
+const RTM_NEWLINK: u16 = 16;
+const RTM_GETLINK: u16 = 18;
+const RTM_NEWADDR: u16 = 20;
+const RTM_DELADDR: u16 = 21;
+pub(super) const RTM_NEWROUTE: u16 = 24;
+const RTM_GETROUTE: u16 = 26;
+pub(super) const RTM_NEWQDISC: u16 = 36;
+const RTM_DELQDISC: u16 = 37;
+const RTM_GETQDISC: u16 = 38;
+
+const REQUEST: u16 = 0x1;
+const ACK: u16 = 0x4;
+const EXCLUSIVE: u16 = 0x200;
+const CREATE: u16 = 0x400;
+const APPEND: u16 = 0x800;
+const DUMP: u16 = 0x300;
+
+const IFLA_IFNAME: u16 = 3;
+const IFLA_MASTER: u16 = 10;
+const IFLA_LINKINFO: u16 = 18;
+const IFLA_NET_NS_FD: u16 = 28;
+const INFO_KIND: u16 = 1;
+const INFO_DATA: u16 = 2;
+const VETH_INFO_PEER: u16 = 1;
+const IFA_ADDRESS: u16 = 1;
+const IFA_LOCAL: u16 = 2;
+const RTA_DST: u16 = 1;
+const TCA_KIND: u16 = 1;
+const TCA_OPTIONS: u16 = 2;
+const TCA_TBF_PARMS: u16 = 1;
+const TCA_TBF_RATE64: u16 = 4;
+const TCA_TBF_BURST: u16 = 6;
+const TCA_NETEM_LATENCY64: u16 = 10;
+
+const AF_INET: u8 = 2;
+const IFF_UP: u32 = 1;
+/// Parent of a device's outermost queue.
+pub(super) const ROOT: u32 = 0xFFFF_FFFF;
+/// The handle that our outermost queue gets, and the only class of a netem with it.
+const OUTER: u32 = 0x0001_0000;
+pub(super) const OUTER_CLASS: u32 = 0x0001_0001;
+
+/// `TC_LINKLAYER_ETHERNET`: with it the kernel needs no table of transmission times.
+const ETHERNET: u8 = 1;
+
+/// Packets that a delaying queue holds. 100,000 full frames are 1.2 Gbit: 120 ms at 10 Gbit/s. The
+/// kernel's usual 1,000 would drop what a fast link has on its way.
+const DELAYED_PACKETS_MAX: u32 = 100_000;
+
+/// The smallest bucket of a rate limit: one segment of the largest size that TCP hands down.
+const BURST_BYTES_MIN: u64 = 64 << 10;
+
+/// A larger one is filled in this part of a second, 1 ms, so that timers can keep up.
+const BURSTS_PER_S: u64 = 1000;
+
+/// Queued beyond this part of a second, 50 ms, packets are dropped: what a switch's buffer holds.
+const QUEUES_PER_S: u64 = 20;
+
+/// One request, without its length and sequence number, which are set when it is sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Message(Vec<u8>);
+
+impl Message {
+    fn new(kind: u16, flags: u16) -> Message {
+        let mut bytes = vec![0; HEADER_BYTES];
+        bytes[4..6].copy_from_slice(&kind.to_ne_bytes());
+        bytes[6..8].copy_from_slice(&(REQUEST | flags).to_ne_bytes());
+        Message(bytes)
+    }
+
+    /// The bytes to send.
+    pub fn finish(mut self, sequence: u32) -> Vec<u8> {
+        let length = self.0.len() as u32;
+        self.0[0..4].copy_from_slice(&length.to_ne_bytes());
+        self.0[8..12].copy_from_slice(&sequence.to_ne_bytes());
+        self.0
+    }
+
+    /// Makes a bridge that is up.
+    pub fn bridge(name: &str) -> Message {
+        let mut message = Message::new(RTM_NEWLINK, ACK | CREATE | EXCLUSIVE);
+        message.link_header(0, Some(true));
+        message.text(IFLA_IFNAME, name);
+        message.nest(IFLA_LINKINFO, |info| info.text(INFO_KIND, "bridge"));
+        message
+    }
+
+    /// Makes a pair of links, `peer` in the namespace that is open as `namespace`. Both are down:
+    /// a veth that is brought up by the message that makes it fails, its peer not being there yet.
+    pub fn veth(name: &str, peer: &str, namespace: i32) -> Message {
+        let mut message = Message::new(RTM_NEWLINK, ACK | CREATE | EXCLUSIVE);
+        message.link_header(0, None);
+        message.text(IFLA_IFNAME, name);
+        message.nest(IFLA_LINKINFO, |info| {
+            info.text(INFO_KIND, "veth");
+            info.nest(INFO_DATA, |data| {
+                data.nest(VETH_INFO_PEER, |other| {
+                    other.link_header(0, None);
+                    other.text(IFLA_IFNAME, peer);
+                    other.attribute(IFLA_NET_NS_FD, &namespace.to_ne_bytes());
+                });
+            });
+        });
+        message
+    }
+
+    /// Changes nothing on a link: is it ours to change?
+    pub fn touch(index: i32) -> Message {
+        let mut message = Message::new(RTM_NEWLINK, ACK);
+        message.link_header(index, None);
+        message
+    }
+
+    /// Brings a link up, and into a bridge if `master` is given.
+    pub fn up(index: i32, master: Option<i32>) -> Message {
+        let mut message = Message::new(RTM_NEWLINK, ACK);
+        message.link_header(index, Some(true));
+        if let Some(master) = master {
+            message.attribute(IFLA_MASTER, &master.to_ne_bytes());
+        }
+        message
+    }
+
+    /// Asks for a link by its name; the answer is the link, no acknowledgement.
+    pub fn find(name: &str) -> Message {
+        let mut message = Message::new(RTM_GETLINK, 0);
+        message.link_header(0, None);
+        message.text(IFLA_IFNAME, name);
+        message
+    }
+
+    /// Gives a link an address, and with it the route to its `prefix` bits.
+    pub fn address(index: i32, address: Ipv4Addr, prefix: u8) -> Message {
+        let mut message = Message::new(RTM_NEWADDR, ACK | CREATE | EXCLUSIVE);
+        message.address_body(index, address, prefix);
+        message
+    }
+
+    /// Takes an address from a link.
+    pub fn no_address(index: i32, address: Ipv4Addr, prefix: u8) -> Message {
+        let mut message = Message::new(RTM_DELADDR, ACK);
+        message.address_body(index, address, prefix);
+        message
+    }
+
+    /// Asks for all routes of IPv4, in all tables.
+    pub fn routes() -> Message {
+        let mut message = Message::new(RTM_GETROUTE, DUMP);
+        message.0.extend([AF_INET, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+        message
+    }
+
+    /// Asks for the queues of all links.
+    pub fn queues() -> Message {
+        let mut message = Message::new(RTM_GETQDISC, DUMP);
+        message.queue_header(0, 0, 0);
+        message
+    }
+
+    /// Makes a queue of a kind without any options: does the kernel know the kind?
+    pub fn bare_queue(index: i32, kind: &str) -> Message {
+        let mut message = Message::new(RTM_NEWQDISC, ACK | CREATE | EXCLUSIVE);
+        message.queue_header(index, 0, ROOT);
+        message.text(TCA_KIND, kind);
+        message
+    }
+
+    /// Takes the outermost queue of a link away.
+    pub fn no_queue(index: i32) -> Message {
+        let mut message = Message::new(RTM_DELQDISC, ACK);
+        message.queue_header(index, 0, ROOT);
+        message
+    }
+
+    /// Limits what a link sends to `bits_per_s`, by a token bucket below `parent`.
+    pub fn rate(index: i32, parent: u32, bits_per_s: u64) -> Message {
+        let rate = bytes_per_s(bits_per_s);
+        let burst = (rate / BURSTS_PER_S).max(BURST_BYTES_MIN);
+        let queue = rate / QUEUES_PER_S + burst;
+        let mut message = Message::new(RTM_NEWQDISC, ACK | CREATE | EXCLUSIVE);
+        let handle = if parent == ROOT { OUTER } else { 0 };
+        message.queue_header(index, handle, parent);
+        message.text(TCA_KIND, "tbf");
+        message.nest(TCA_OPTIONS, |options| {
+            // struct tc_tbf_qopt: rate, peak rate (none), limit, buffer and mtu in ticks, of which
+            // the former is given in bytes below and the latter belongs to the peak rate.
+            let mut parameters = rate_specification(rate).to_vec();
+            parameters.extend([0; 12]);
+            parameters.extend(saturated(queue).to_ne_bytes());
+            parameters.extend([0; 8]);
+            options.attribute(TCA_TBF_PARMS, &parameters);
+            options.attribute(TCA_TBF_BURST, &saturated(burst).to_ne_bytes());
+            if rate > u64::from(u32::MAX) {
+                options.attribute(TCA_TBF_RATE64, &rate.to_ne_bytes());
+            }
+        });
+        message
+    }
+
+    /// Delays what a link sends.
+    pub fn delay(index: i32, delay: Duration) -> Message {
+        let mut message = Message::new(RTM_NEWQDISC, ACK | CREATE | EXCLUSIVE);
+        message.queue_header(index, OUTER, ROOT);
+        message.text(TCA_KIND, "netem");
+        message.nest(TCA_OPTIONS, |options| {
+            // struct tc_netem_qopt: latency in ticks (given in nanoseconds below), limit, loss,
+            // gap, duplicate, jitter.
+            options.0.extend(0u32.to_ne_bytes());
+            options.0.extend(DELAYED_PACKETS_MAX.to_ne_bytes());
+            options.0.extend([0; 16]);
+            let ns = i64::try_from(delay.as_nanos()).unwrap_or(i64::MAX);
+            options.attribute(TCA_NETEM_LATENCY64, &ns.to_ne_bytes());
+        });
+        message
+    }
+
+    /// `struct ifinfomsg`. Only the flag "up" is ever changed: set, or taken away.
+    fn link_header(&mut self, index: i32, up: Option<bool>) {
+        let flags = if up == Some(true) { IFF_UP } else { 0 };
+        let changed = if up.is_some() { IFF_UP } else { 0 };
+        self.0.extend([0; 4]);
+        self.0.extend(index.to_ne_bytes());
+        self.0.extend(flags.to_ne_bytes());
+        self.0.extend(changed.to_ne_bytes());
+    }
+
+    /// `struct ifaddrmsg`, and the address.
+    fn address_body(&mut self, index: i32, address: Ipv4Addr, prefix: u8) {
+        self.0.extend([AF_INET, prefix, 0, 0]);
+        self.0.extend(index.to_ne_bytes());
+        self.attribute(IFA_LOCAL, &address.octets());
+        self.attribute(IFA_ADDRESS, &address.octets());
+    }
+
+    /// `struct tcmsg`.
+    fn queue_header(&mut self, index: i32, handle: u32, parent: u32) {
+        self.0.extend([0; 4]);
+        self.0.extend(index.to_ne_bytes());
+        self.0.extend(handle.to_ne_bytes());
+        self.0.extend(parent.to_ne_bytes());
+        self.0.extend([0; 4]);
+    }
+
+    fn attribute(&mut self, kind: u16, data: &[u8]) {
+        self.0.extend((data.len() as u16 + 4).to_ne_bytes());
+        self.0.extend(kind.to_ne_bytes());
+        self.0.extend(data);
+        self.0.resize(self.0.len().next_multiple_of(4), 0);
+    }
+
+    /// An attribute of text, which ends with a zero.
+    fn text(&mut self, kind: u16, text: &str) {
+        self.attribute(kind, &[text.as_bytes(), &[0]].concat());
+    }
+
+    fn nest(&mut self, kind: u16, fill: impl FnOnce(&mut Message)) {
+        let start = self.0.len();
+        self.0.extend([0; 4]);
+        fill(self);
+        let length = (self.0.len() - start) as u16;
+        self.0[start..start + 2].copy_from_slice(&length.to_ne_bytes());
+        self.0[start + 2..start + 4].copy_from_slice(&kind.to_ne_bytes());
+    }
+}
+
+/// At least one: a rate of nothing would be a cut link.
+fn bytes_per_s(bits_per_s: u64) -> u64 {
+    (bits_per_s / 8).max(1)
+}
+
+fn saturated(value: u64) -> u32 {
+    u32::try_from(value).unwrap_or(u32::MAX)
+}
+
+/// `struct tc_ratespec`: cell_log, linklayer, overhead, cell_align, mpu, rate.
+fn rate_specification(bytes_per_s: u64) -> [u8; 12] {
+    let mut bytes = [0; 12];
+    bytes[1] = ETHERNET;
+    bytes[8..12].copy_from_slice(&saturated(bytes_per_s).to_ne_bytes());
+    bytes
+}
+
+/// One message of an answer: its kind and what follows its header.
+pub(super) struct Answer<'a> {
+    pub kind: u16,
+    pub sequence: u32,
+    pub body: &'a [u8],
+}
+
+/// The messages that one receive has brought; what is cut short is left out.
+pub(super) fn answers(bytes: &[u8]) -> Vec<Answer<'_>> {
+    let mut answers = Vec::new();
+    let mut rest = bytes;
+    while let Some(length) = u32_at(rest, 0).map(|length| length as usize) {
+        if length < HEADER_BYTES || length > rest.len() {
+            break;
+        }
+        answers.push(Answer {
+            kind: u16_at(rest, 4).unwrap_or(0),
+            sequence: u32_at(rest, 8).unwrap_or(0),
+            body: &rest[HEADER_BYTES..length],
+        });
+        rest = rest.get(length.next_multiple_of(4)..).unwrap_or(&[]);
+    }
+    answers
+}
+
+impl Answer<'_> {
+    /// The error number of an acknowledgement, 0 if it went well; `None` for anything else.
+    pub fn error(&self) -> Option<i32> {
+        let number = u32_at(self.body, 0)? as i32;
+        (self.kind == NLMSG_ERROR).then_some(number.saturating_neg())
+    }
+
+    /// The network that this route leads to; `None` for the default route, which leads to all.
+    pub fn route(&self) -> Option<Subnet> {
+        if self.kind != RTM_NEWROUTE || *self.body.first()? != AF_INET {
+            return None;
+        }
+        let prefix = *self.body.get(1)?;
+        let octets: [u8; 4] = find(self.body.get(12..)?, RTA_DST)?.try_into().ok()?;
+        (prefix > 0).then_some(Subnet {
+            address: Ipv4Addr::from(octets),
+            prefix: prefix.min(32),
+        })
+    }
+
+    /// What this queue, if it is one of ours on link `index`, limits.
+    pub fn queue(&self, index: i32) -> Option<Queue> {
+        if self.kind != RTM_NEWQDISC || u32_at(self.body, 4)? as i32 != index {
+            return None;
+        }
+        let attributes = self.body.get(20..)?;
+        let options = find(attributes, TCA_OPTIONS)?;
+        match find(attributes, TCA_KIND)? {
+            b"tbf\0" => {
+                let exact = find(options, TCA_TBF_RATE64).and_then(u64_of);
+                let rate = u32_at(find(options, TCA_TBF_PARMS)?, 8)?;
+                Some(Queue::BitsPerS(exact.unwrap_or(rate.into()) * 8))
+            }
+            b"netem\0" => {
+                let ns = u64_of(find(options.get(24..)?, TCA_NETEM_LATENCY64)?)?;
+                Some(Queue::Delay(Duration::from_nanos(ns)))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// What a queue does, as the kernel says it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Queue {
+    BitsPerS(u64),
+    Delay(Duration),
+}
+
+/// A network of IPv4.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Subnet {
+    /// Any of its addresses.
+    pub address: Ipv4Addr,
+    /// The length of its prefix.
+    pub prefix: u8,
+}
+
+impl Subnet {
+    /// Whether the two have an address in common.
+    pub fn overlaps(self, other: Subnet) -> bool {
+        let prefix = self.prefix.min(other.prefix);
+        let mask = u32::MAX
+            .checked_shl(32 - u32::from(prefix.min(32)))
+            .unwrap_or(0);
+        u32::from(self.address) & mask == u32::from(other.address) & mask
+    }
+}
+
+/// The data of the first attribute of a kind, whose upper two bits are flags.
+fn find(bytes: &[u8], kind: u16) -> Option<&[u8]> {
+    let mut rest = bytes;
+    loop {
+        let length = usize::from(u16_at(rest, 0)?);
+        let data = rest.get(4..length)?;
+        if u16_at(rest, 2)? & 0x3FFF == kind {
+            return Some(data);
+        }
+        rest = rest.get(length.next_multiple_of(4)..)?;
+    }
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_ne_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+}
+
+fn u64_of(bytes: &[u8]) -> Option<u64> {
+    Some(u64::from_ne_bytes(bytes.try_into().ok()?))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,113 @@
+//! What the kernel says is mounted at a folder.
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// What is mounted at a folder.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mounted {
+    /// What is mounted there: `/dev/loop3`.
+    pub source: String,
+    /// `ext4`.
+    pub kind: String,
+    /// It can only be read: it was mounted so, or has made itself so after an error.
+    pub is_read_only: bool,
+    /// It was shut down: nothing is read or written any more.
+    pub is_shut_down: bool,
+}
+
+/// What is mounted at `folder` as this process sees it; none if nothing is.
+pub fn at(folder: &Path) -> Result<Option<Mounted>> {
+    let path = "/proc/self/mountinfo";
+    let text = std::fs::read_to_string(path).with_context(|| format!("read {path}"))?;
+    // The last one hides those before it.
+    let found = text.lines().rev().find_map(|line| of_line(line, folder));
+    Ok(found)
+}
+
+/// A line of `/proc/PID/mountinfo`, if it is about `folder`.
+fn of_line(line: &str, folder: &Path) -> Option<Mounted> {
+    let (mount, system) = line.split_once(" - ")?;
+    let mut mount = mount.split(' ').skip(4);
+    let place = unescaped(mount.next()?);
+    let own = mount.next()?;
+    let mut system = system.split(' ');
+    let (kind, source) = (system.next()?, system.next()?);
+    let all = system.next().unwrap_or_default();
+    let has = |options: &str, names: &[&str]| options.split(',').any(|one| names.contains(&one));
+    (Path::new(&place) == folder).then(|| Mounted {
+        source: unescaped(source),
+        kind: kind.to_owned(),
+        // Linux 6.14 has a word of its own for what became so by itself.
+        is_read_only: has(own, &["ro"]) || has(all, &["ro", "emergency_ro"]),
+        is_shut_down: has(all, &["shutdown"]),
+    })
+}
+
+/// The kernel writes a blank, a tab, a line feed and a backslash as `\040`, its octal number.
+pub(crate) fn unescaped(word: &str) -> String {
+    let mut parts = word.split('\\');
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let number = part
+            .get(..3)
+            .and_then(|digits| u8::from_str_radix(digits, 8).ok());
+        match number {
+            Some(byte) => {
+                text.push(char::from(byte));
+                text.push_str(&part[3..]);
+            }
+            None => {
+                text.push('\\');
+                text.push_str(part);
+            }
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_read_whatever_the_folder_is_called_and_the_file_system_says() {
+        let line = |folder: &str, own: &str, all: &str| {
+            format!("61 29 7:3 / {folder} {own} shared:1 master:2 - ext4 /dev/loop3 {all}")
+        };
+        let at = |line: &str, folder: &str| of_line(line, Path::new(folder));
+        let usual = at(&line("/a", "rw,noatime", "rw,discard"), "/a").unwrap();
+        assert_eq!((&*usual.source, &*usual.kind), ("/dev/loop3", "ext4"));
+        assert!(!usual.is_read_only && !usual.is_shut_down);
+        for (own, all) in [
+            ("ro,noatime", "rw"),
+            ("rw", "ro,discard"),
+            ("rw", "rw,abort,emergency_ro"),
+        ] {
+            assert!(
+                at(&line("/a", own, all), "/a").unwrap().is_read_only,
+                "{all}"
+            );
+        }
+        assert!(
+            at(&line("/a", "rw", "rw,shutdown"), "/a")
+                .unwrap()
+                .is_shut_down
+        );
+        assert!(at(&line("/a\\040b\\134", "rw", "rw"), "/a b\\").is_some());
+        assert!(at(&line("/a", "rw", "rw"), "/").is_none());
+        for cut in ["", "61 29", "61 29 7:3 / /a rw - ext4", " - "] {
+            assert_eq!(at(cut, "/a"), None, "{cut}");
+        }
+        assert_eq!(unescaped("\\"), "\\");
+        assert_eq!(unescaped("\\9é1"), "\\9é1");
+    }
+
+    #[test]
+    fn the_root_is_mounted_and_a_new_folder_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(at(Path::new("/proc")).unwrap().is_some());
+        assert_eq!(at(folder.path()).unwrap(), None);
+    }
+}

@@ -1,0 +1,193 @@
+//! What is below a folder: its file system, and the block devices that hold it.
+
+use super::Told;
+use super::root::Root;
+use crate::mounts::unescaped;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// Devices below each other that are followed: a volume on a mirror on encrypted partitions has
+/// four.
+const DEPTH_MAX: usize = 8;
+
+/// What is mounted where some folders are.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mount {
+    /// Where.
+    pub place: String,
+    /// The folders.
+    pub folders: Vec<PathBuf>,
+    /// `ext4`.
+    pub kind: String,
+    /// What is mounted: `/dev/vda1`.
+    pub source: String,
+    /// Its devices, that of the file system first; none where it has none.
+    pub devices: Vec<Device>,
+}
+
+/// A block device.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Device {
+    /// `nvme0n1`: the whole disk of a partition.
+    pub name: String,
+    /// Whether it is made of others, which follow it.
+    pub is_made_of_others: bool,
+    /// How much the kernel reads ahead of who reads on.
+    pub read_ahead_kib: Told<u64>,
+    /// The scheduler of its requests that is chosen.
+    pub scheduler: Told<String>,
+    /// Whether the kernel holds it to turn.
+    pub is_rotational: Told<bool>,
+}
+
+/// A line of `mountinfo`.
+struct Line {
+    place: PathBuf,
+    number: String,
+    kind: String,
+    source: String,
+}
+
+/// What is below each of `folders`, each mount once.
+pub(super) fn mounts(root: &Root, folders: &[PathBuf], unseen: &mut Vec<String>) -> Vec<Mount> {
+    let mut mounts: Vec<Mount> = Vec::new();
+    if folders.is_empty() {
+        return mounts;
+    }
+    let text = match root.text("/proc/self/mountinfo") {
+        Ok(text) => text,
+        Err(why) => {
+            unseen.push(format!("devices: {why}"));
+            return mounts;
+        }
+    };
+    let lines: Vec<Line> = text.lines().filter_map(Line::parse).collect();
+    for folder in folders {
+        let Some(line) = holding(&lines, &root.resolved(folder)) else {
+            unseen.push(format!(
+                "devices: nothing is mounted at {}",
+                folder.display()
+            ));
+            continue;
+        };
+        let place = line.place.display().to_string();
+        match mounts.iter_mut().find(|mount| mount.place == place) {
+            Some(known) if !known.folders.contains(folder) => known.folders.push(folder.clone()),
+            Some(_) => {}
+            None => mounts.push(Mount {
+                place,
+                folders: vec![folder.clone()],
+                kind: line.kind.clone(),
+                source: line.source.clone(),
+                devices: below(root, &lines, line),
+            }),
+        }
+    }
+    mounts
+}
+
+/// The mount that a path is in: the deepest, and of those at one place the last.
+fn holding<'a>(lines: &'a [Line], path: &Path) -> Option<&'a Line> {
+    let depth = |line: &&Line| line.place.components().count();
+    lines
+        .iter()
+        .filter(|line| path.starts_with(&line.place))
+        .max_by_key(depth)
+}
+
+impl Line {
+    fn parse(line: &str) -> Option<Line> {
+        let (mount, system) = line.split_once(" - ")?;
+        let mut mount = mount.split(' ').skip(2);
+        let number = mount.next()?.to_owned();
+        let place = unescaped(mount.nth(1)?).into();
+        let mut system = system.split(' ');
+        Some(Line {
+            place,
+            number,
+            kind: system.next()?.to_owned(),
+            source: unescaped(system.next()?),
+        })
+    }
+}
+
+fn below(root: &Root, lines: &[Line], line: &Line) -> Vec<Device> {
+    let mut devices = Vec::new();
+    let mut seen = BTreeSet::new();
+    let first = device_of(root, line);
+    follow(root, lines, first, DEPTH_MAX, &mut seen, &mut devices);
+    devices
+}
+
+/// The name of the device that is mounted: by its number, or by its source where a file system has
+/// several and a number of its own.
+fn device_of(root: &Root, line: &Line) -> Option<String> {
+    let by_number = root.link(&format!("/sys/dev/block/{}", line.number)).ok();
+    let by_source = || {
+        let source = line.source.strip_prefix("/dev/")?;
+        let path = root.resolved(Path::new("/dev").join(source).as_path());
+        Some(path)
+    };
+    let path = by_number.or_else(by_source)?;
+    Some(path.file_name()?.to_str()?.to_owned())
+}
+
+fn follow(
+    root: &Root,
+    lines: &[Line],
+    name: Option<String>,
+    depth: usize,
+    seen: &mut BTreeSet<String>,
+    into: &mut Vec<Device>,
+) {
+    let Some(name) = name.map(|name| disk(root, name)) else {
+        return;
+    };
+    let folder = format!("/sys/class/block/{name}");
+    if depth == 0 || !root.has(&folder) || !seen.insert(name.clone()) {
+        return;
+    }
+    let mut parts: Vec<String> = root.names(&format!("{folder}/slaves")).unwrap_or_default();
+    if let Ok(file) = root.word(&format!("{folder}/loop/backing_file")) {
+        // The path is that of whoever made it, which may be in another tree of mounts.
+        let line = holding(lines, &root.resolved(Path::new(&file)));
+        parts.extend(line.and_then(|line| device_of(root, line)));
+    }
+    into.push(device(root, &name, !parts.is_empty()));
+    for part in parts {
+        follow(root, lines, Some(part), depth - 1, seen, into);
+    }
+}
+
+/// The disk of a partition; any other device is itself.
+fn disk(root: &Root, name: String) -> String {
+    if !root.has(&format!("/sys/class/block/{name}/partition")) {
+        return name;
+    }
+    // `../../devices/…/block/sda/sda1`.
+    let link = root.link(&format!("/sys/class/block/{name}")).ok();
+    let parent = link
+        .as_deref()
+        .and_then(Path::parent)
+        .and_then(Path::file_name);
+    let parent = parent.and_then(|parent| parent.to_str()).map(str::to_owned);
+    parent.unwrap_or(name)
+}
+
+fn device(root: &Root, name: &str, is_made_of_others: bool) -> Device {
+    let file = |file: &str| format!("/sys/class/block/{name}/queue/{file}");
+    let chosen = |text: String| {
+        let inside = text
+            .split_once('[')
+            .and_then(|(_, rest)| rest.split_once(']'));
+        inside.map_or(text.clone(), |(inside, _)| inside.to_owned())
+    };
+    Device {
+        name: name.to_owned(),
+        is_made_of_others,
+        read_ahead_kib: root.number(&file("read_ahead_kb")),
+        scheduler: root.word(&file("scheduler")).map(chosen),
+        is_rotational: root.number(&file("rotational")).map(|number| number != 0),
+    }
+}

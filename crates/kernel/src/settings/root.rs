@@ -1,0 +1,106 @@
+//! Files of the kernel below a root, each read once and no further than it may be long.
+
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::path::{Component, Path, PathBuf};
+
+/// A fact, or why it is not told.
+pub type Told<T> = Result<T, String>;
+
+/// The longest file taken: `/proc/interrupts` of the biggest machines is below it, and so is
+/// `/proc/PID/maps` of a node with the default limit of maps.
+const FILE_BYTES_MAX: u64 = 8 << 20;
+
+/// The longest value that is a word: a list of CPUs, a scheduler among others.
+const WORD_CHARS_MAX: usize = 4096;
+
+/// Entries of a folder taken: threads and open files of the biggest nodes are fewer.
+const ENTRIES_MAX: usize = 1 << 17;
+
+/// Where the files of a machine are.
+pub(super) struct Root(PathBuf);
+
+impl Root {
+    /// What links lead to is below the root only if its own path has none.
+    pub fn new(path: &Path) -> Root {
+        Root(std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()))
+    }
+
+    /// Whether it is this machine itself.
+    pub fn is_machine(&self) -> bool {
+        self.0 == Path::new("/")
+    }
+
+    pub fn path(&self, path: impl AsRef<Path>) -> PathBuf {
+        let parts = path.as_ref().components();
+        let normal = parts.filter(|part| matches!(part, Component::Normal(_)));
+        normal.fold(self.0.clone(), |path, part| path.join(part))
+    }
+
+    /// A whole file; what is no Unicode is replaced.
+    pub fn text(&self, path: &str) -> Told<String> {
+        let mut bytes = Vec::new();
+        let read = File::open(self.path(path)).and_then(|file| {
+            file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes)?;
+            Ok(())
+        });
+        read.map_err(|error| refusal(path, &error))?;
+        if bytes.len() as u64 > FILE_BYTES_MAX {
+            return Err(format!("{path} is longer than {FILE_BYTES_MAX} bytes"));
+        }
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// A file that holds one short value, without the blanks around it.
+    pub fn word(&self, path: &str) -> Told<String> {
+        let text = self.text(path)?;
+        let word = text.trim();
+        match word.chars().nth(WORD_CHARS_MAX) {
+            Some(_) => Err(format!("{path} holds no short value")),
+            None => Ok(word.to_owned()),
+        }
+    }
+
+    /// A file that holds one whole number.
+    pub fn number(&self, path: &str) -> Told<u64> {
+        let word = self.word(path)?;
+        word.parse().map_err(|_| format!("{path} holds no number"))
+    }
+
+    /// The names in a folder, in order.
+    pub fn names(&self, path: &str) -> Told<Vec<String>> {
+        let entries = std::fs::read_dir(self.path(path)).map_err(|error| refusal(path, &error))?;
+        let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        let mut names: Vec<String> = names.take(ENTRIES_MAX).collect();
+        names.sort();
+        Ok(names)
+    }
+
+    /// Where a link leads, as it says.
+    pub fn link(&self, path: &str) -> Told<PathBuf> {
+        std::fs::read_link(self.path(path)).map_err(|error| refusal(path, &error))
+    }
+
+    /// A path without links, as the machine has it; as it was, where it leads nowhere.
+    pub fn resolved(&self, path: &Path) -> PathBuf {
+        let Ok(found) = std::fs::canonicalize(self.path(path)) else {
+            return path.to_owned();
+        };
+        match found.strip_prefix(&self.0) {
+            Ok(below) => Path::new("/").join(below),
+            Err(_) => path.to_owned(),
+        }
+    }
+
+    pub fn has(&self, path: &str) -> bool {
+        self.path(path).exists()
+    }
+}
+
+pub(super) fn refusal(path: &str, error: &std::io::Error) -> String {
+    match error.kind() {
+        ErrorKind::NotFound => format!("there is no {path}"),
+        ErrorKind::PermissionDenied => format!("no permission to read {path}"),
+        _ => format!("read {path}: {error}"),
+    }
+}

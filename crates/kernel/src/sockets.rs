@@ -1,0 +1,72 @@
+//! TCP connections of a network namespace, as its kernel has them.
+
+use crate::message::Message;
+use crate::message::sockets::{FAMILIES, Socket};
+use crate::net::Netlink;
+use anyhow::{Context, Result};
+use rustix::io::Errno;
+use rustix::net::netlink;
+
+/// The connections of the namespace in which it was opened.
+pub struct Sockets(Netlink);
+
+impl Sockets {
+    /// In the namespace of the calling thread.
+    ///
+    /// # Errors
+    /// The kernel does not tell of connections, or refuses.
+    pub fn open() -> Result<Sockets> {
+        let socket = Netlink::of(Some(netlink::SOCK_DIAG));
+        let needs = "to see connections needs the kernel option CONFIG_INET_DIAG";
+        socket.map(Sockets).context(needs)
+    }
+
+    /// Resets what is connected to these ports of ours. What ends by itself meanwhile is no error.
+    ///
+    /// # Errors
+    /// The kernel cannot do it.
+    pub fn reset(&mut self, ports: &[u16]) -> Result<()> {
+        for socket in self.all()? {
+            if ports.contains(&socket.port()) {
+                self.end(&socket)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether connections can be reset, tried on one that is not there.
+    ///
+    /// # Errors
+    /// The kernel cannot do it.
+    pub fn try_reset(&mut self) -> Result<()> {
+        self.end(&Socket::none())
+    }
+
+    fn all(&mut self) -> Result<Vec<Socket>> {
+        let mut sockets = Vec::new();
+        for family in FAMILIES {
+            let asked = self
+                .0
+                .exchange(vec![Message::connections(family)], |answer| {
+                    sockets.extend(answer.socket());
+                    false
+                });
+            match asked {
+                // A kernel without IPv6.
+                Ok(()) | Err(Errno::NOENT) => {}
+                Err(error) => return Err(error).context("list the connections"),
+            }
+        }
+        Ok(sockets)
+    }
+
+    fn end(&mut self, socket: &Socket) -> Result<()> {
+        match self.0.ask(Message::reset(socket)) {
+            Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Err(Errno::OPNOTSUPP) => anyhow::bail!(
+                "this kernel cannot reset connections (option CONFIG_INET_DIAG_DESTROY)"
+            ),
+            Err(error) => Err(error).context("reset a connection"),
+        }
+    }
+}

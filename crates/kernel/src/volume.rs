@@ -1,0 +1,482 @@
+//! The data volume of a host: a sparse image on a loop device, with a file system of its own.
+//!
+//! What must hold: the image has no name any more once it is mounted, the loop device lets go of it
+//! with its last user, and the mount is only seen in the mount namespace of its host. So it is
+//! gone when nobody lives in that namespace, however we end. The image is sparse, which is why the
+//! space behind it is checked before.
+//!
+//! An agent that has one holds it open, mounted or not, and another agent may mount it then. It is
+//! mounted by one of them at a time: who mounts it has the lock of its device until it is
+//! unmounted.
+
+pub mod ext4;
+pub mod loop_device;
+
+use anyhow::{Context, Result};
+use loop_device::LoopDevice;
+use measure::clock::{self, Deadline};
+use rustix::fd::{AsRawFd, OwnedFd};
+use rustix::fs::{FlockOperation, Mode, OFlags, StatVfs, flock, major, minor};
+use rustix::io::Errno;
+use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
+use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// The smallest volume: below it, ext4 has no journal and Cassandra no room for a commit log.
+pub const BYTES_MIN: u64 = 64 << 20;
+
+/// How long a volume may be busy when its processes have ended.
+const BUSY_LIMIT: Duration = Duration::from_secs(5);
+
+const POLL: Duration = Duration::from_millis(10);
+
+/// How much of a device that is taken away can still be read: one sector, since none at all is no
+/// limit to the kernel.
+pub const SECTOR_BYTES: u64 = 512;
+
+/// What direct reads and writes are a multiple of, in memory and on the device.
+pub const BLOCK_BYTES: u64 = 4096;
+
+/// Total, used and available bytes of a file system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VolumeUse {
+    /// What files can take in all: below the size of the device, which holds tables too.
+    pub total_bytes: u64,
+    /// What files take.
+    pub used_bytes: u64,
+    /// What can still be written.
+    pub available_bytes: u64,
+}
+
+/// The use of the file system that `path` is on.
+///
+/// # Errors
+/// There is no such path.
+pub fn usage(path: &Path) -> Result<VolumeUse> {
+    let stat = rustix::fs::statvfs(path)
+        .with_context(|| format!("ask for the space at {}", path.display()))?;
+    Ok(use_of(&stat))
+}
+
+/// The same, as the kernel says it.
+pub fn use_of(stat: &StatVfs) -> VolumeUse {
+    VolumeUse {
+        total_bytes: stat.f_blocks * stat.f_frsize,
+        used_bytes: (stat.f_blocks - stat.f_bfree) * stat.f_frsize,
+        available_bytes: stat.f_bavail * stat.f_frsize,
+    }
+}
+
+/// A volume, mounted or not. Dropping it leaves it mounted: its end is [`end`] or our own.
+#[derive(Debug)]
+pub struct Volume {
+    folder: PathBuf,
+    device: LoopDevice,
+    /// The nameless file; only whoever has made it has it.
+    image: Option<OwnedFd>,
+    is_claimed: Arc<AtomicBool>,
+}
+
+/// That nobody else breaks a volume meanwhile.
+pub struct Claim(Arc<AtomicBool>);
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Release);
+    }
+}
+
+impl Volume {
+    /// Makes an image of `bytes` beside `folder`, mounts it there and takes its name away.
+    ///
+    /// # Errors
+    /// A program or a device is missing, or the kernel refuses; nothing is mounted then.
+    pub fn make(folder: &Path, bytes: u64) -> Result<Volume> {
+        anyhow::ensure!(
+            bytes >= BYTES_MIN,
+            "a volume of {bytes} bytes is too small; {BYTES_MIN} is the least"
+        );
+        let image = image(folder);
+        std::fs::create_dir(folder).with_context(|| format!("make {}", folder.display()))?;
+        let made = Volume::mounted(&image, folder, bytes);
+        match std::fs::remove_file(&image) {
+            Err(error) if made.is_ok() => {
+                unmount(folder, UnmountFlags::DETACH)
+                    .with_context(|| format!("unmount {}", folder.display()))?;
+                Err(error).with_context(|| format!("remove the name of {}", image.display()))
+            }
+            _ => made,
+        }
+    }
+
+    fn mounted(image: &Path, folder: &Path, bytes: u64) -> Result<Volume> {
+        let file = File::options()
+            .create_new(true)
+            .read(true)
+            .write(true)
+            .open(image)
+            .with_context(|| format!("make {}", image.display()))?;
+        file.set_len(bytes)
+            .with_context(|| format!("give {} its {bytes} bytes", image.display()))?;
+        ext4::make(image)?;
+        let file = OwnedFd::from(file);
+        let volume = Volume {
+            folder: folder.to_owned(),
+            device: LoopDevice::attach(image, &file)?,
+            image: Some(file),
+            is_claimed: Arc::default(),
+        };
+        volume.mount()?;
+        Ok(volume)
+    }
+
+    /// That of another agent, whose mount point is `folder`, on the device of the name `device`. It
+    /// is not mounted by this.
+    ///
+    /// # Errors
+    /// There is no such volume.
+    pub fn of_another(folder: &Path, device: &str) -> Result<Volume> {
+        let found = LoopDevice::of_image(device, &image(folder));
+        Ok(Volume {
+            folder: folder.to_owned(),
+            device: found.with_context(|| format!("take the volume of {}", folder.display()))?,
+            image: None,
+            is_claimed: Arc::default(),
+        })
+    }
+
+    /// The name of its device below `/sys/block`.
+    pub fn device(&self) -> &str {
+        self.device.name()
+    }
+
+    /// Where it is mounted.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Its number to the kernel: `7:0`.
+    ///
+    /// # Errors
+    /// The kernel does not tell it.
+    pub fn number(&self) -> Result<String> {
+        self.device.number()
+    }
+
+    /// Whether what is written goes past the machine's page cache, as it does unless the file
+    /// system behind the image cannot do it.
+    pub fn is_direct(&self) -> bool {
+        self.device.is_direct()
+    }
+
+    /// For who breaks it: to heal one thing would wait for another, or be undone by it.
+    ///
+    /// # Errors
+    /// Somebody else has it.
+    pub fn claim(&self) -> Result<Claim> {
+        anyhow::ensure!(
+            !self.is_claimed.swap(true, Ordering::AcqRel),
+            "the volume of {} is broken in another way already, and is so in one at a time; heal \
+             that first",
+            self.folder.display()
+        );
+        Ok(Claim(Arc::clone(&self.is_claimed)))
+    }
+
+    /// Whether somebody has it who breaks it.
+    pub fn is_claimed(&self) -> bool {
+        self.is_claimed.load(Ordering::Acquire)
+    }
+
+    /// Mounts it, which replays its journal, unless it is mounted here.
+    ///
+    /// # Errors
+    /// Another agent has it mounted; the kernel refuses.
+    pub fn mount(&self) -> Result<()> {
+        self.mount_within(BUSY_LIMIT)
+    }
+
+    /// The same, when another agent may be about to unmount it.
+    ///
+    /// # Errors
+    /// As [`Volume::mount`].
+    pub fn mount_within(&self, limit: Duration) -> Result<()> {
+        if self.is_mounted()? {
+            return Ok(());
+        }
+        let mounted = self.mount_alone(Deadline::after(limit));
+        if mounted.is_err() {
+            self.unlock()?;
+        }
+        mounted
+    }
+
+    fn mount_alone(&self, deadline: Deadline) -> Result<()> {
+        let path = self.device.path();
+        // Of an agent that was killed the lock is gone before the mount is.
+        while !self.lock()? || self.device.is_mounted()? {
+            anyhow::ensure!(
+                !deadline.passed(),
+                "{path}, the volume of {}, is mounted by another host",
+                self.folder.display()
+            );
+            clock::sleep(POLL);
+        }
+        // Deleted files give their blocks back to the machine's disk: discard.
+        let options = Some(c"discard");
+        mount(&path, &self.folder, "ext4", MountFlags::NOATIME, options)
+            .with_context(|| format!("mount {path} at {}", self.folder.display()))
+    }
+
+    /// Unmounts it, if it is mounted, and drops what the page cache has of it; whoever had it open
+    /// has ended by now.
+    ///
+    /// # Errors
+    /// Somebody still uses it after a few seconds, or the kernel refuses.
+    pub fn unmount(&self) -> Result<()> {
+        let deadline = Deadline::after(BUSY_LIMIT);
+        while self.is_mounted()? {
+            match unmount(&self.folder, UnmountFlags::empty()) {
+                Ok(()) => break,
+                Err(Errno::BUSY) if !deadline.passed() => clock::sleep(POLL),
+                error => {
+                    return error.with_context(|| format!("unmount {}", self.folder.display()));
+                }
+            }
+        }
+        self.device.uncache()?;
+        self.unlock()
+    }
+
+    /// True if nobody else has it.
+    fn lock(&self) -> Result<bool> {
+        match flock(self.device.open(), FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(true),
+            Err(Errno::WOULDBLOCK) => Ok(false),
+            Err(error) => Err(error).with_context(|| format!("lock {}", self.device.path())),
+        }
+    }
+
+    fn unlock(&self) -> Result<()> {
+        let unlocked = flock(self.device.open(), FlockOperation::Unlock);
+        unlocked.with_context(|| format!("unlock {}", self.device.path()))
+    }
+
+    /// Whether it is mounted here.
+    ///
+    /// # Errors
+    /// The kernel does not tell.
+    pub fn is_mounted(&self) -> Result<bool> {
+        Ok(self.found()?.is_some())
+    }
+
+    /// Its root, for what is done to all of it: never that of what lies below its folder.
+    ///
+    /// # Errors
+    /// It is not mounted here.
+    pub fn root(&self) -> Result<OwnedFd> {
+        let folder = self.folder.display();
+        self.found()?
+            .with_context(|| format!("the volume of {folder} is not mounted"))
+    }
+
+    /// What is at its folder, if that is the volume.
+    fn found(&self) -> Result<Option<OwnedFd>> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let root = rustix::fs::open(&self.folder, flags, Mode::empty());
+        let root = root.with_context(|| format!("open {}", self.folder.display()))?;
+        let stat = rustix::fs::fstat(&root);
+        let stat = stat.with_context(|| format!("look at {}", self.folder.display()))?;
+        let number = format!("{}:{}", major(stat.st_dev), minor(stat.st_dev));
+        Ok((number == self.number()?).then_some(root))
+    }
+
+    /// What is not on it by now is lost, and nothing comes from it any more, as without power.
+    ///
+    /// # Errors
+    /// It is not mounted, or the kernel refuses.
+    pub fn shut_down(&self) -> Result<()> {
+        let root = self.root()?;
+        self.keep_blocks(&root)?;
+        let done = ext4::shut_down(&root);
+        done.with_context(|| format!("shut the file system of {} down", self.folder.display()))
+    }
+
+    /// The same, and its device is gone too, for whoever reads what he has mapped.
+    ///
+    /// # Errors
+    /// As [`Volume::shut_down`].
+    pub fn take_away(&self) -> Result<()> {
+        self.shut_down()?;
+        self.device.limit_size(Some(SECTOR_BYTES))
+    }
+
+    /// Reads and writes behind the first `bytes` of its device fail from now on.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn fail_behind(&self, bytes: u64) -> Result<()> {
+        self.keep_blocks(&self.root()?)?;
+        self.device.limit_size(Some(bytes))
+    }
+
+    /// It can be read and not written any more, as after an error of its device.
+    ///
+    /// # Errors
+    /// It is not mounted, or the kernel refuses.
+    pub fn abort(&self) -> Result<()> {
+        let root = self.root()?;
+        self.keep_blocks(&root)?;
+        let done = ext4::abort(&root);
+        done.with_context(|| format!("make the file system of {} end", self.folder.display()))
+    }
+
+    /// Gives no blocks of deleted files back any more until it is mounted again. A file system
+    /// whose journal ends gives some back whose files are there again after a replay of it: of 40
+    /// volumes that were shut down while files were replaced (Linux 6.18), 6 had zeros in place of
+    /// a synced file, and none without this.
+    fn keep_blocks(&self, root: &OwnedFd) -> Result<()> {
+        let kept = ext4::reconfigure(root, "nodiscard");
+        kept.with_context(|| format!("keep the blocks of {}", self.folder.display()))
+    }
+
+    /// Unmounts it, makes its device and file system whole and mounts it again.
+    ///
+    /// # Errors
+    /// Somebody uses it, or what is broken cannot be mended.
+    pub fn renew(&self) -> Result<()> {
+        self.unmount()?;
+        self.device.limit_size(None)?;
+        ext4::mend(&self.device.path())?;
+        self.mount()
+    }
+
+    /// Its image, past every cache if its device does so.
+    ///
+    /// # Errors
+    /// It is another agent's.
+    pub fn image(&self) -> Result<File> {
+        let image = self.image.as_ref();
+        let image = image.context("the image of this volume is another agent's")?;
+        let direct = match self.is_direct() {
+            true => OFlags::DIRECT,
+            false => OFlags::empty(),
+        };
+        let path = format!("/proc/self/fd/{}", image.as_raw_fd());
+        let flags = OFlags::RDWR | OFlags::CLOEXEC | direct;
+        let open = rustix::fs::open(path, flags, Mode::empty());
+        open.map(File::from).context("open the image of the volume")
+    }
+}
+
+/// A piece of memory that whole blocks can be read into and written from, past every cache.
+pub struct Blocks {
+    memory: Vec<u8>,
+    first: usize,
+    bytes: usize,
+}
+
+impl Blocks {
+    /// Zeros.
+    pub fn new(bytes: u64) -> Blocks {
+        let alignment = BLOCK_BYTES as usize;
+        let memory = vec![0; bytes as usize + alignment];
+        Blocks {
+            first: memory.as_ptr().align_offset(alignment).min(alignment),
+            memory,
+            bytes: bytes as usize,
+        }
+    }
+
+    /// What stands in `file` at `at`.
+    ///
+    /// # Errors
+    /// It cannot be read, or ends there.
+    pub fn read(file: &File, at: u64, bytes: u64) -> std::io::Result<Blocks> {
+        let mut blocks = Blocks::new(bytes);
+        file.read_exact_at(blocks.bytes_mut(), at)?;
+        Ok(blocks)
+    }
+
+    /// Puts it there, on the device.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn write(&self, file: &File, at: u64) -> std::io::Result<()> {
+        file.write_all_at(self.bytes(), at)?;
+        file.sync_data()
+    }
+
+    /// What is in them.
+    pub fn bytes(&self) -> &[u8] {
+        &self.memory[self.first..self.first + self.bytes]
+    }
+
+    /// The same, to be changed.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.memory[self.first..self.first + self.bytes]
+    }
+}
+
+/// Lets writes go on at the volume of `folder`, wherever it is mounted, or nowhere any more because
+/// who has frozen it was killed. Of a volume that is not frozen or not there this is no error.
+///
+/// # Errors
+/// The kernel refuses.
+pub fn thaw(folder: &Path) -> Result<()> {
+    for device in LoopDevice::all_of_image(&image(folder)) {
+        // One that is frozen is, also without a place.
+        if !device.is_mounted()? {
+            continue;
+        }
+        let root = ext4::open_placeless(&device.path())?;
+        let thawed = ext4::thaw(&root);
+        thawed.with_context(|| format!("thaw the volume of {}", folder.display()))?;
+    }
+    Ok(())
+}
+
+/// Unmounts the volume at `folder` and removes the folder, which makes all in it vanish; a plain
+/// folder in its place is removed if it is empty.
+///
+/// # Errors
+/// The kernel refuses.
+pub fn end(folder: &Path) -> Result<()> {
+    let deadline = Deadline::after(BUSY_LIMIT);
+    loop {
+        // Once the limit has passed, the last users may keep it until they end.
+        let flags = if deadline.passed() {
+            UnmountFlags::DETACH
+        } else {
+            UnmountFlags::empty()
+        };
+        match unmount(folder, flags) {
+            Err(Errno::BUSY) if !deadline.passed() => clock::sleep(POLL),
+            // Not mounted, not by us, or its folder is gone: it has ended before.
+            Ok(()) | Err(Errno::INVAL | Errno::NOENT | Errno::PERM) => break,
+            Err(error) => {
+                return Err(error).with_context(|| format!("unmount {}", folder.display()));
+            }
+        }
+    }
+    match std::fs::remove_file(image(folder)) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            return Err(error).with_context(|| format!("remove the image of {}", folder.display()));
+        }
+        _ => {}
+    }
+    match rustix::fs::rmdir(folder) {
+        Ok(()) | Err(Errno::NOENT | Errno::NOTEMPTY) => Ok(()),
+        Err(error) => Err(error).with_context(|| format!("remove {}", folder.display())),
+    }
+}
+
+/// Where the image of the volume at `folder` is until it is mounted.
+fn image(folder: &Path) -> PathBuf {
+    folder.with_extension("img")
+}

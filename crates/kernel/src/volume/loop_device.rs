@@ -1,0 +1,269 @@
+//! A loop device: how it gets its image, and how it is made shorter than that.
+//!
+//! What must hold: it lets go of its image with its last user. So whoever is to find it later holds
+//! it open.
+
+use anyhow::{Context, Result};
+use rustix::fd::{AsRawFd, OwnedFd};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use rustix::ioctl;
+use std::path::Path;
+
+/// How often a free loop device is asked for, since another program may be faster.
+const TRIES_MAX: usize = 64;
+
+/// `LOOP_CTL_GET_FREE` of `linux/loop.h`.
+const GET_FREE: ioctl::Opcode = 0x4C82;
+/// `LOOP_CONFIGURE`.
+const CONFIGURE: ioctl::Opcode = 0x4C0A;
+/// `LOOP_SET_STATUS64`.
+const SET_STATUS: ioctl::Opcode = 0x4C04;
+/// `LOOP_GET_STATUS64`.
+const GET_STATUS: ioctl::Opcode = 0x4C05;
+
+/// `BLKFLSBUF` of `linux/fs.h`.
+const FLUSH: ioctl::Opcode = 0x1261;
+
+/// `LO_FLAGS_AUTOCLEAR`: the device is free again after its last user.
+const AUTOCLEAR: u32 = 4;
+/// `LO_FLAGS_DIRECT_IO`: otherwise the page cache holds everything twice, once outside the host.
+const DIRECT_IO: u32 = 16;
+
+/// `struct loop_info64`: where it has its size, its flags and the name of the image.
+type Info = [u8; 232];
+const INFO_SIZE_LIMIT: usize = 32;
+const INFO_FLAGS: usize = 52;
+const INFO_NAME: usize = 56;
+const INFO_NAME_BYTES: usize = 64;
+
+/// What the kernel puts behind the path of a file that has no name any more.
+const NAMELESS: &str = " (deleted)";
+
+/// A loop device that is held open.
+#[derive(Debug)]
+pub struct LoopDevice {
+    name: String,
+    open: OwnedFd,
+}
+
+impl LoopDevice {
+    /// A free one, with `file` behind it, which has the path `image`.
+    ///
+    /// # Errors
+    /// There is none, or the kernel refuses.
+    pub fn attach(image: &Path, file: &OwnedFd) -> Result<LoopDevice> {
+        let control = open_device("/dev/loop-control")?;
+        for _ in 0..TRIES_MAX {
+            // SAFETY: the call takes no argument and answers by its result.
+            let number =
+                unsafe { ioctl::ioctl(&control, GetFree) }.context("ask for a free loop device")?;
+            let name = format!("loop{number}");
+            let open = open_device(&format!("/dev/{name}"))?;
+            let config = LoopConfig::of(image, file);
+            // SAFETY: LOOP_CONFIGURE reads a struct loop_config, whose layout this is.
+            let request = unsafe { ioctl::Setter::<CONFIGURE, LoopConfig>::new(config) };
+            // SAFETY: the same; the descriptor in it is open.
+            match unsafe { ioctl::ioctl(&open, request) } {
+                Ok(()) => return Ok(LoopDevice { name, open }),
+                // Somebody else was faster.
+                Err(Errno::BUSY) => {}
+                Err(error) => {
+                    return Err(error)
+                        .with_context(|| format!("put {} behind /dev/{name}", image.display()));
+                }
+            }
+        }
+        anyhow::bail!("no loop device was free {TRIES_MAX} times; see losetup --list")
+    }
+
+    /// That of the name `name`, if the nameless file that was `image` is behind it.
+    ///
+    /// # Errors
+    /// It is not, or not any more.
+    pub fn of_image(name: &str, image: &Path) -> Result<LoopDevice> {
+        let is_number = |rest: &str| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit());
+        anyhow::ensure!(
+            name.strip_prefix("loop").is_some_and(is_number),
+            "{name:?} is not the name of a loop device"
+        );
+        let open = open_device(&format!("/dev/{name}"))?;
+        // Looked at while it is held open: it cannot change hands any more.
+        let found = backing(name);
+        anyhow::ensure!(
+            found
+                .as_deref()
+                .is_some_and(|found| is_backing(found, image)),
+            "/dev/{name} has {} behind it, and not {}",
+            found.as_deref().unwrap_or("nothing"),
+            image.display()
+        );
+        let name = name.to_owned();
+        Ok(LoopDevice { name, open })
+    }
+
+    /// All that have the nameless file behind them that was `image`.
+    pub fn all_of_image(image: &Path) -> Vec<LoopDevice> {
+        let entries = std::fs::read_dir("/sys/block").into_iter().flatten();
+        let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        let has_image = |name: &String| backing(name).is_some_and(|one| is_backing(&one, image));
+        names
+            .filter(has_image)
+            .filter_map(|name| LoopDevice::of_image(&name, image).ok())
+            .collect()
+    }
+
+    /// Its name below `/sys/block`.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its path.
+    pub fn path(&self) -> String {
+        format!("/dev/{}", self.name)
+    }
+
+    /// It, held open.
+    pub fn open(&self) -> &OwnedFd {
+        &self.open
+    }
+
+    /// Its number to the kernel: `7:0`.
+    ///
+    /// # Errors
+    /// The kernel does not tell it.
+    pub fn number(&self) -> Result<String> {
+        let path = format!("/sys/block/{}/dev", self.name);
+        let text = std::fs::read_to_string(&path).with_context(|| format!("read {path}"))?;
+        Ok(text.trim().to_owned())
+    }
+
+    /// Whether it passes the page cache of its image by.
+    pub fn is_direct(&self) -> bool {
+        let path = format!("/sys/block/{}/loop/dio", self.name);
+        std::fs::read_to_string(path).is_ok_and(|text| text.trim() == "1")
+    }
+
+    /// Whether a file system on it is mounted, by anybody.
+    pub fn is_mounted(&self) -> Result<bool> {
+        let flags = OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC;
+        match rustix::fs::open(self.path(), flags, Mode::empty()) {
+            Ok(_) => Ok(false),
+            Err(Errno::BUSY) => Ok(true),
+            Err(error) => Err(error).with_context(|| format!("open {}", self.path())),
+        }
+    }
+
+    /// Drops what the page cache has of it, as the last one to close it would: who mounts it then
+    /// sees what stands in its image, and nothing that was on its way there when it was shut down.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn uncache(&self) -> Result<()> {
+        // SAFETY: BLKFLSBUF looks at no argument.
+        let request = unsafe { ioctl::NoArg::<FLUSH>::new() };
+        // SAFETY: the same.
+        let flushed = unsafe { ioctl::ioctl(&self.open, request) };
+        flushed.with_context(|| format!("drop {} from the page cache", self.path()))
+    }
+
+    /// Every read and write behind its first `bytes` fails from now on (EIO); with none, it has
+    /// the size of its image again.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn limit_size(&self, bytes: Option<u64>) -> Result<()> {
+        let mut info: Info = [0; 232];
+        // SAFETY: LOOP_GET_STATUS64 writes a struct loop_info64, whose size this is.
+        let request = unsafe { ioctl::Updater::<GET_STATUS, Info>::new(&mut info) };
+        // SAFETY: the same.
+        let read = unsafe { ioctl::ioctl(&self.open, request) };
+        read.with_context(|| format!("ask for the size of {}", self.path()))?;
+        // To the kernel, no limit is 0.
+        let bytes = bytes.unwrap_or(0);
+        info[INFO_SIZE_LIMIT..INFO_SIZE_LIMIT + 8].copy_from_slice(&bytes.to_ne_bytes());
+        // SAFETY: LOOP_SET_STATUS64 reads a struct loop_info64, which the kernel has just written.
+        let request = unsafe { ioctl::Setter::<SET_STATUS, Info>::new(info) };
+        // SAFETY: the same.
+        let set = unsafe { ioctl::ioctl(&self.open, request) };
+        set.with_context(|| format!("limit the size of {} to {bytes}", self.path()))
+    }
+}
+
+/// The path of the file behind a loop device.
+fn backing(name: &str) -> Option<String> {
+    let text = std::fs::read_to_string(format!("/sys/block/{name}/loop/backing_file")).ok()?;
+    Some(text.trim_end_matches('\n').to_owned())
+}
+
+/// The kernel says a path without links, however its folder was reached.
+fn is_backing(found: &str, image: &Path) -> bool {
+    let folder = image.parent().and_then(|folder| folder.canonicalize().ok());
+    let real = folder
+        .zip(image.file_name())
+        .map(|(folder, name)| folder.join(name));
+    let image = real.unwrap_or_else(|| image.to_owned());
+    found.strip_suffix(NAMELESS).map(Path::new) == Some(&*image)
+}
+
+/// `struct loop_config` of `linux/loop.h`.
+#[repr(C)]
+struct LoopConfig {
+    fd: u32,
+    block_size: u32,
+    info: Info,
+    reserved: [u64; 8],
+}
+
+impl LoopConfig {
+    fn of(image: &Path, file: &OwnedFd) -> LoopConfig {
+        let mut info: Info = [0; 232];
+        info[INFO_FLAGS..INFO_FLAGS + 4].copy_from_slice(&(AUTOCLEAR | DIRECT_IO).to_ne_bytes());
+        // What `losetup` shows: the end of a path that is too long, with a zero behind it.
+        let path = image.as_os_str().as_encoded_bytes();
+        let shown = &path[path.len().saturating_sub(INFO_NAME_BYTES - 1)..];
+        info[INFO_NAME..INFO_NAME + shown.len()].copy_from_slice(shown);
+        LoopConfig {
+            fd: file.as_raw_fd() as u32,
+            block_size: 0,
+            info,
+            reserved: [0; 8],
+        }
+    }
+}
+
+fn open_device(path: &str) -> Result<OwnedFd> {
+    rustix::fs::open(path, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
+        .with_context(|| format!("open {path}"))
+}
+
+/// Whether loop devices can be had at all, without having one.
+pub fn control() -> Result<()> {
+    open_device("/dev/loop-control").map(drop)
+}
+
+/// The request for a free loop device, which answers by its result.
+struct GetFree;
+
+// SAFETY: LOOP_CTL_GET_FREE has no argument: the null pointer is never followed.
+unsafe impl ioctl::Ioctl for GetFree {
+    type Output = i32;
+
+    const IS_MUTATING: bool = false;
+
+    fn opcode(&self) -> ioctl::Opcode {
+        GET_FREE
+    }
+
+    fn as_ptr(&mut self) -> *mut core::ffi::c_void {
+        core::ptr::null_mut()
+    }
+
+    // SAFETY: the pointer is not looked at.
+    unsafe fn output_from_ptr(
+        number: ioctl::IoctlOutput,
+        _: *mut core::ffi::c_void,
+    ) -> rustix::io::Result<i32> {
+        Ok(number)
+    }
+}
