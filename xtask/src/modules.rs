@@ -54,9 +54,8 @@ impl Modules {
             .flat_map(|(place, module)| module.tests.iter().map(|name| joined(place, name)))
             .collect();
         files.retain(|place, _| {
-            let is_within = |test: &String| {
-                place == test || place.starts_with(&format!("{test}::"))
-            };
+            let is_within =
+                |test: &String| place == test || place.starts_with(&format!("{test}::"));
             !tests.iter().any(is_within)
         });
         Modules { files }
@@ -159,7 +158,8 @@ impl Modules {
             })
         };
         let all = module.imported.iter();
-        all.into_iter().find(|(known, from)| known == "*" && has(from))
+        all.into_iter()
+            .find(|(known, from)| known == "*" && has(from))
     }
 }
 
@@ -286,7 +286,8 @@ fn after_item(all: &[TokenTree], mut at: usize, module: &mut Module) -> usize {
 /// Whether the `use` at `at` passes its names on.
 fn is_public(all: &[TokenTree], at: usize) -> bool {
     let before = |by: usize| at.checked_sub(by).and_then(|at| all.get(at));
-    let is_pub = |token: Option<&TokenTree>| matches!(token, Some(TokenTree::Ident(word)) if word == "pub");
+    let is_pub =
+        |token: Option<&TokenTree>| matches!(token, Some(TokenTree::Ident(word)) if word == "pub");
     is_pub(before(1)) || (matches!(before(1), Some(TokenTree::Group(_))) && is_pub(before(2)))
 }
 

@@ -91,7 +91,9 @@ impl Tree {
     pub fn crates(&self) -> BTreeSet<String> {
         let below = self.files.iter();
         let below = below.filter_map(|file| file.path.strip_prefix("crates/"));
-        below.filter_map(|inner| Some(inner.split_once('/')?.0.to_owned())).collect()
+        below
+            .filter_map(|inner| Some(inner.split_once('/')?.0.to_owned()))
+            .collect()
     }
 
     /// The files whose names end in `.extension`.
