@@ -111,6 +111,10 @@ pub struct Capability {
     pub detail: String,
 }
 
+/// Where the server's own counts of operations are from, as capabilities and reports say it.
+pub(crate) const COUNTS_SOURCE: &str =
+    "system_views.coordinator_{write,read,scan}_latency, column count";
+
 /// How something is done, or why not and what would bring it.
 pub(crate) type Answer = Result<String, String>;
 
@@ -161,7 +165,7 @@ fn local(ability: Ability, mbeans: &Answer, hosts: &HostsAnswer) -> Answer {
     match ability {
         Ability::Provision => ok("settings, heap, JVM options, racks, hosts and number of nodes"),
         Ability::Restart => ok("drain, stop, new files, start, one node after the other"),
-        Ability::OperationCounts => ok(crate::counts::HOW),
+        Ability::OperationCounts => ok(COUNTS_SOURCE),
         Ability::Settle => by_mbeans(
             "MBeans over the Jolokia agent",
             "running tasks from virtual tables, no flush, no pending estimate",
@@ -243,7 +247,7 @@ fn attached(ability: Ability, tables: &Answer, mbeans: &Answer) -> Answer {
         Ability::Provision | Ability::Restart => {
             no("the cluster is not ours to start or configure")
         }
-        Ability::OperationCounts => by_tables(crate::counts::HOW),
+        Ability::OperationCounts => by_tables(COUNTS_SOURCE),
         Ability::Settings => by_tables("system_views.settings"),
         Ability::Settle | Ability::Mbeans => mbeans.clone(),
         Ability::JvmMetrics => mbeans

@@ -4,7 +4,7 @@
 //! that it is shutting down, and to a client that is "overloaded". The cause stands in the node's
 //! log and on its volume, and is looked for there before anybody is told to ask for less.
 
-use crate::snapshot::NodeFiles;
+use crate::node_files::NodeFiles;
 use anyhow::Result;
 use host::{Agent, From, VolumeUse};
 use std::io::Read;

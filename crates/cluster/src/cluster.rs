@@ -5,8 +5,6 @@
 //!
 //! Dropping a [`Cluster`] stops and removes all that [`crate::start`] started, and nothing else.
 
-pub use crate::node::{NodeDied, NodeInfo};
-
 use crate::access::Access;
 use crate::attach::Attached;
 use crate::capability::{Ability, Capability};
@@ -19,6 +17,7 @@ use crate::jolokia::Jolokia;
 use crate::local::{
     HostInfo, NodeConfiguration, NodePlace, Nodes, Observed, Proof, Restarts, SchemaOption,
 };
+use crate::node::{NodeDied, NodeInfo};
 use crate::placing::{PartUsed, Topology};
 use crate::probe::{ProbeSpec, Probes};
 use crate::session::{ServerError, Session};

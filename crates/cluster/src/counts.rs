@@ -18,12 +18,10 @@
 //! coordinates them, whatever the outcome (a server-side time-out counts too). An operation that
 //! the node never took in (overload, a broken connection) does not.
 
+use crate::capability::COUNTS_SOURCE;
 use crate::cluster::Cluster;
 use crate::session::Session;
 use anyhow::{Context, Result};
-
-/// Where the counts are from, as capabilities and reports say it.
-pub(crate) const HOW: &str = "system_views.coordinator_{write,read,scan}_latency, column count";
 
 /// How many client operations the coordinators have counted since their start.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,7 +65,7 @@ pub(crate) fn read(cluster: &Cluster, keyspace: &str) -> Result<Option<Operation
         reads += read + scanned;
     }
     Ok(Some(OperationCounts {
-        source: HOW.to_string(),
+        source: COUNTS_SOURCE.to_string(),
         reads,
         writes,
     }))

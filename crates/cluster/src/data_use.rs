@@ -1,8 +1,9 @@
 //! How much data there is: in the tables of a node, and on the volume under it.
 
-use crate::cluster::{Cluster, NodeInfo};
+use crate::cluster::Cluster;
 use crate::jolokia::Jolokia;
 use crate::mbeans;
+use crate::node::NodeInfo;
 use crate::session::ServerError;
 use crate::snapshot::schema;
 use anyhow::{Context, Result, bail};

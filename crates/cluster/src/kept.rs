@@ -4,7 +4,7 @@
 
 use crate::Access;
 use crate::cluster::Cluster;
-use crate::local::{self, roles, state};
+use crate::local::{self, marks, roles, state};
 use crate::session::Session;
 use crate::spec::{Authentication, Dirs, LocalSpec};
 use anyhow::{Result, bail};
@@ -160,7 +160,7 @@ pub fn down(dirs: &Dirs, id: Option<&str>, say: &mut dyn FnMut(&str)) -> Result<
 }
 
 fn look(folder: PathBuf, state: &state::State) -> KeptCluster {
-    let processes = state::processes(&state.id);
+    let processes = marks::processes(&state.id);
     let spec = state.spec.as_ref();
     let authentication = spec.and_then(|spec| spec.authentication());
     let login = (authentication == Some(Authentication::Password)).then(|| Login {

@@ -28,6 +28,7 @@ mod local;
 mod mbeans;
 mod members;
 mod node;
+mod node_files;
 mod operation;
 mod page_cache;
 pub mod placing;
@@ -42,13 +43,13 @@ mod supply;
 pub mod trust;
 mod views;
 
-pub use access::{Access, Credentials, Secret, Tls};
+pub use access::{Access, Credentials, Secret, SecretSource, Tls};
 pub use allow::Allow;
 pub use capability::{Ability, Capability, abilities_of, abilities_there};
 pub use cause::LogMarks;
 pub use change::Change;
 pub use clients::{Estimate, OtherClients, OtherConnection};
-pub use cluster::{Cluster, NodeDied, NodeInfo};
+pub use cluster::Cluster;
 pub use counts::OperationCounts;
 pub use data_use::DataUse;
 pub use door::Permit;
@@ -60,6 +61,7 @@ pub use local::{
     unplaceable, yaml_refusal,
 };
 pub use members::{Member, Members, Standing};
+pub use node::{NodeDied, NodeInfo};
 pub use null::{Drift, ErrorCode, Latency, NullSpec, Stall};
 pub use operation::{Operation, is_own};
 pub use ring::{Replication, Ring};
@@ -70,7 +72,7 @@ pub use snapshot::{
 };
 pub use spec::{
     AttachSpec, Authentication, CASSANDRA_VERSION, Collector, Dirs, JOLOKIA_PORT, JolokiaAccess,
-    LocalSpec, NODES_COUNT_MAX, SecretSource, Target, TlsSpec,
+    LocalSpec, NODES_COUNT_MAX, Target, TlsSpec,
 };
 pub use status::{NodeState, Overview};
 pub use views::{DataFile, Row, View};

@@ -10,9 +10,10 @@ mod gossip;
 
 use crate::access::Access;
 use crate::attach;
-use crate::cluster::{Cluster, NodeInfo};
+use crate::cluster::Cluster;
 use crate::jolokia::Jolokia;
 use crate::kept::KeptCluster;
+use crate::node::NodeInfo;
 use crate::ring::{Replication, Ring};
 use crate::session::Session;
 use anyhow::{Context, Result};
@@ -327,9 +328,4 @@ fn replications(session: &mut Session) -> Result<BTreeMap<String, BTreeMap<Strin
         Some((text(name), pairs.collect()))
     };
     Ok(found.rows.iter().filter_map(keyspace).collect())
-}
-
-/// The rows of a statement; `None` where the server refuses it: a table that it does not have.
-fn rows_if_any(session: &mut Session, cql: &str) -> Result<Option<Vec<Vec<Value>>>> {
-    Ok(session.query_if_shown(cql)?.map(|found| found.rows))
 }

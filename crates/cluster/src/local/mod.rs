@@ -11,6 +11,7 @@ mod classes;
 mod compare;
 mod jvm;
 mod logs;
+pub(crate) mod marks;
 mod newcomer;
 pub(crate) mod node;
 pub(crate) mod place;
@@ -40,14 +41,15 @@ pub use settings::{YamlRefusal, yaml_refusal};
 pub(crate) use settings::{changed, properties};
 pub use spec_refusal::{SpecRefusal, refusals as spec_refusals};
 pub use startable::{free_disk_bytes, not_startable};
-pub(crate) use state::started_by;
 
 use crate::access::Access;
 use crate::capability::{self, Capability};
-use crate::cluster::{Cluster, NodeDied, NodeInfo};
+use crate::cluster::Cluster;
 use crate::handle::{Anew, Handles, HostHandle, NodeControl, NodeHandle, OwnNode};
 use crate::java::{self, Java};
 use crate::jolokia::Jolokia;
+use crate::node::{NodeDied, NodeInfo};
+use crate::node_files::NodeFiles;
 use crate::spec::{Dirs, LocalSpec, NODES_COUNT_MAX};
 use crate::supply::{self, Supply};
 use anyhow::{Context, Result, bail};
@@ -263,7 +265,7 @@ impl Nodes {
             ground,
             program,
             claim: None,
-            secret: random_secret()?,
+            secret: roles::random_secret()?,
             access: roles::make(spec, &folder)?,
             folder,
             armed: true,
@@ -533,6 +535,18 @@ impl Nodes {
         &self.state.version
     }
 
+    /// Where the files of the nodes are, in their order.
+    pub fn files(&self) -> Vec<NodeFiles<'_>> {
+        let nodes = self.all().iter().map(|node| NodeFiles {
+            name: node.layout.name.as_str(),
+            host: &node.host,
+            folder: &node.layout.folder,
+            version: self.version(),
+            agent: node.jolokia.as_ref(),
+        });
+        nodes.collect()
+    }
+
     /// The MBeans of each node, by its name; `None` where there is no agent.
     pub fn jolokias(&self) -> impl Iterator<Item = (&str, Option<&Jolokia>)> {
         self.nodes
@@ -580,16 +594,6 @@ impl Drop for Nodes {
         // Who wants to know calls stop(); what is left here, the next command clears.
         let _ = self.end();
     }
-}
-
-/// 128 random bits as hexadecimal digits.
-fn random_secret() -> Result<String> {
-    use std::io::Read;
-    let mut bytes = [0u8; 16];
-    std::fs::File::open("/dev/urandom")
-        .and_then(|mut file| file.read_exact(&mut bytes))
-        .context("read random bytes for the agent's password")?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// What a cluster of ours can do.

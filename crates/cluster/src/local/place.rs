@@ -9,7 +9,7 @@ use super::ports::Ports;
 use super::settings::{self, NodeLayout};
 use super::{Ground, Nodes, newcomer, room};
 use crate::capability::{self, Ability, Answer, HostsAnswer};
-use crate::cluster::NodeInfo;
+use crate::node::NodeInfo;
 use crate::spec::LocalSpec;
 use anyhow::{Context, Result, bail};
 use host::{Able, Agent, Host, HostAbility, HostSpec, Hosts, HostsSpec, Isolation};

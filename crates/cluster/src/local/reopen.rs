@@ -4,7 +4,7 @@
 use super::placement::Layout;
 use super::ports::Claim;
 use super::state::State;
-use super::{Ground, Nodes, Program, place, roles, settings, state};
+use super::{Ground, Nodes, Program, marks, place, roles, settings};
 use crate::cluster::Cluster;
 use crate::spec::Dirs;
 use anyhow::{Context, Result, bail};
@@ -68,7 +68,7 @@ impl Nodes {
             let process = nodes.state.nodes[index].process;
             let process = process.filter(|one| node.host.how_ended(*one).is_none());
             // An agent may have started another one, to heal what another command had broken.
-            node.process = process.or_else(|| state::process(&nodes.state.id, &node.layout.name));
+            node.process = process.or_else(|| marks::process(&nodes.state.id, &node.layout.name));
             nodes.nodes.push(node);
         }
         Ok(nodes)

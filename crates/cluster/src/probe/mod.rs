@@ -12,8 +12,9 @@ mod virtual_tables;
 
 pub use host::probe::{ProbeCost, Probes, Reading};
 
-use crate::cluster::{Cluster, NodeInfo};
+use crate::cluster::Cluster;
 use crate::local::Nodes;
+use crate::node::NodeInfo;
 use anyhow::Result;
 use host::probe::Sampler;
 use host::{Hosts, Watch};

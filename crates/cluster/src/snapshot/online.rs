@@ -9,10 +9,11 @@
 use super::manifest::{self, Manifest};
 use super::own;
 use super::schema::Tables;
-use super::{NodeFiles, RestoreHow, Restored, on_all, room, schema, whole};
+use super::{RestoreHow, Restored, on_all, room, schema, whole};
 use crate::cause::{self, LogMarks};
 use crate::local::Nodes;
 use crate::mbeans;
+use crate::node_files::NodeFiles;
 use crate::session::Session;
 use anyhow::{Context, Result, anyhow, bail};
 use measure::clock::{self, Deadline};
