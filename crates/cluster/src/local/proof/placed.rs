@@ -1,7 +1,8 @@
 //! Whether nodes run where they were to: on which CPUs, thread by thread, and on whose memory, as
 //! the kernel has it; and how many CPUs the JVM counts.
 
-use super::{Effect, JVM, NO_AGENT, Proof, Seen};
+use super::effect::{Effect, Proof};
+use super::seen::{JVM, NO_AGENT, Seen};
 use crate::local::Nodes;
 use crate::local::node::LocalNode;
 use crate::local::placement::Placement;
@@ -182,7 +183,7 @@ impl Seen {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{brief, seen};
+    use super::super::seen::tests::{brief, seen};
     use super::*;
     use host::Confinement;
 

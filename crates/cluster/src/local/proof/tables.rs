@@ -2,7 +2,7 @@
 
 mod replication;
 
-use super::{Effect, Proof};
+use super::effect::{Effect, Proof};
 use crate::cluster::Cluster;
 use crate::local::compare::{plain, same};
 use crate::session::Session;
@@ -158,7 +158,7 @@ fn entry_of(option: &str, key: &str, shown: &BTreeMap<String, String>) -> Option
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::brief;
+    use super::super::seen::tests::brief;
     use super::*;
     use serde_json::json;
 
