@@ -5,6 +5,7 @@
 //! cluster cannot do is in its [`Cluster::capabilities`], so that a plan that asks for more is
 //! refused before anything starts. Nothing here prints: progress goes to a `say` callback.
 
+mod abilities;
 mod access;
 mod allow;
 mod attach;
@@ -43,9 +44,10 @@ mod supply;
 pub mod trust;
 mod views;
 
+pub use abilities::{abilities_of, abilities_there};
 pub use access::{Access, Credentials, Secret, SecretSource, Tls};
 pub use allow::Allow;
-pub use capability::{Ability, Capability, abilities_of, abilities_there};
+pub use capability::{Ability, Capability};
 pub use cause::LogMarks;
 pub use change::Change;
 pub use clients::{Estimate, OtherClients, OtherConnection};
