@@ -43,8 +43,9 @@ pub(crate) fn attach(spec: &AttachSpec, say: &mut dyn FnMut(&str)) -> Result<Clu
                     nodes.len()
                 ));
                 let agents = agents_of(&nodes, spec.jolokia.as_ref(), say)?;
+                let capabilities = capabilities(&nodes, &agents);
                 let attached = Attached::new(agents, spec.contact_points.clone());
-                return Ok(Cluster::of_attached(nodes, access, attached));
+                return Ok(Cluster::of_attached(nodes, access, capabilities, attached));
             }
             Err(error) => failures.push(format!("{point}: {error:#}")),
         }
@@ -306,7 +307,7 @@ fn of_datacenter(nodes: Vec<NodeInfo>, datacenter: Option<&str>) -> Result<Vec<N
 }
 
 /// What can be done by CQL, and by the agents where every node has one.
-pub(crate) fn capabilities(nodes: &[NodeInfo], agents: &[Agent]) -> Vec<Capability> {
+fn capabilities(nodes: &[NodeInfo], agents: &[Agent]) -> Vec<Capability> {
     let major = |node: &NodeInfo| node.version.split('.').next().and_then(|n| n.parse().ok());
     let mut majors = nodes.iter().map(major);
     let tables = match majors.all(|major| major.is_some_and(|n: u32| n >= 4)) {

@@ -44,8 +44,21 @@ impl OperationCounts {
     }
 }
 
-/// See [`Cluster::operation_counts`].
-pub(crate) fn read(cluster: &Cluster, keyspace: &str) -> Result<Option<OperationCounts>> {
+impl Cluster {
+    /// The server's own exact counts of client operations on `keyspace`, summed over the nodes
+    /// since they started; `None` when the server keeps none. Compare two readings.
+    ///
+    /// # Errors
+    /// A node does not answer.
+    pub fn operation_counts(&self, keyspace: &str) -> Result<Option<OperationCounts>> {
+        match self.null_server() {
+            Some(server) => Ok(Some(OperationCounts::of_null(&server.counts()))),
+            None => read(self, keyspace),
+        }
+    }
+}
+
+fn read(cluster: &Cluster, keyspace: &str) -> Result<Option<OperationCounts>> {
     let (mut writes, mut reads) = (0, 0);
     for node in cluster.nodes() {
         let mut session = cluster.session_to(node)?;

@@ -4,10 +4,9 @@
 //! ours come first and a study's own last, so that the study's win. Not taken over: preloading
 //! jemalloc where a machine happens to have it, and JMX over RMI, which nobody here speaks.
 
-use super::Program;
-use super::classes::Classes;
 use super::marks::{mark, mark_of_node};
 use super::node::gc_log_name;
+use super::program::{Classes, Program};
 use super::settings::{self, NodeLayout};
 use crate::handle::Anew;
 use crate::spec::{Collector, LocalSpec};

@@ -15,11 +15,13 @@ pub use effect::{Effect, Proof};
 pub use placed::NodePlace;
 pub use seen::NodeConfiguration;
 pub use tables::SchemaOption;
-pub(crate) use tables::{of_keyspace as keyspace_proofs, of_tables as table_proofs};
 
 use super::{Nodes, roles};
+use crate::cluster::Cluster;
+use crate::session::ServerError;
 use crate::spec::Authentication;
 use anyhow::{Result, anyhow};
+use std::collections::BTreeMap;
 
 /// What the nodes say of themselves, each asked once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -33,9 +35,53 @@ pub struct Observed {
     pub places: Vec<Result<NodePlace, String>>,
 }
 
-impl Nodes {
-    /// See [`crate::Cluster::observe`].
+impl Cluster {
+    /// The effective settings of every node (`system_views.settings`), by node name; empty when a
+    /// server has no such table or does not show it to this user.
+    ///
+    /// # Errors
+    /// A node does not answer.
+    pub fn settings(&self) -> Result<Vec<(String, BTreeMap<String, String>)>> {
+        let mut all = Vec::with_capacity(self.nodes().len());
+        // A null target has none but those of its plan.
+        for node in self.nodes().iter().filter(|_| self.null_server().is_none()) {
+            let mut session = self.session_to(node)?;
+            match session.pairs("SELECT name, value FROM system_views.settings") {
+                Ok(settings) => all.push((node.name.clone(), settings)),
+                Err(error) if error.downcast_ref::<ServerError>().is_some() => {
+                    return Ok(Vec::new());
+                }
+                Err(error) => {
+                    return Err(error.context(format!("read the settings of {}", node.name)));
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    /// What every node says of itself, beside what was asked of it.
+    ///
+    /// # Errors
+    /// A node does not answer.
     pub fn observe(&self) -> Result<Observed> {
+        if let Some(nodes) = self.local() {
+            return nodes.observe();
+        }
+        let of_node = |(node, settings)| NodeConfiguration {
+            node,
+            settings,
+            ..NodeConfiguration::default()
+        };
+        Ok(Observed {
+            nodes: self.settings()?.into_iter().map(of_node).collect(),
+            ..Observed::default()
+        })
+    }
+}
+
+impl Nodes {
+    /// See [`Cluster::observe`].
+    fn observe(&self) -> Result<Observed> {
         let mut observed = Observed::default();
         for (index, node) in self.nodes.iter().enumerate() {
             let seen = seen::see(node, &self.access)?;

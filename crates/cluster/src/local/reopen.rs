@@ -1,11 +1,13 @@
 //! A kept cluster, taken up again by a later command: its processes are not our children, and go on
 //! when we end.
 
+use super::ground::Ground;
+use super::nodes::Nodes;
 use super::placement::Layout;
 use super::ports::Claim;
+use super::program::Program;
 use super::state::State;
-use super::{Ground, Nodes, Program, marks, place, roles, settings};
-use crate::cluster::Cluster;
+use super::{marks, place, roles, settings};
 use crate::spec::Dirs;
 use anyhow::{Context, Result, bail};
 use host::{Agent, Hosts};
@@ -97,19 +99,4 @@ fn lock(folder: &Path, id: &str) -> Result<std::fs::File> {
         }
         Err(error) => Err(error).with_context(|| format!("lock {}", path.display())),
     }
-}
-
-/// A kept cluster as one of ours.
-///
-/// # Errors
-/// See [`Nodes::reopen`].
-pub(crate) fn cluster(
-    folder: &Path,
-    state: State,
-    dirs: &Dirs,
-    say: &mut dyn FnMut(&str),
-) -> Result<Cluster> {
-    let nodes = Nodes::reopen(folder, state, dirs, say)?;
-    let info = nodes.describe();
-    Ok(Cluster::of_local(nodes, info))
 }

@@ -11,18 +11,18 @@
 //!
 //! An attached cluster keeps its snapshots in its own folders; see [`attached`].
 
-pub(crate) mod attached;
+mod attached;
+mod cluster;
 mod layout;
 mod manifest;
-pub(crate) mod offline;
-pub(crate) mod online;
-pub(crate) mod own;
+mod offline;
+mod online;
+mod own;
 mod room;
 pub(crate) mod schema;
 mod whole;
 
 pub use layout::{Fingerprint, SstableIdentity, TableLayout};
-pub(crate) use manifest::check_name;
 
 use crate::node_files::NodeFiles;
 use anyhow::{Context, Result, anyhow};

@@ -35,11 +35,7 @@ const OFFLINE_HINT: &str = "; `snapshot restore --offline` (`data.restore: offli
 /// Between two looks at a table's folder.
 const POLL: Duration = Duration::from_millis(50);
 
-pub(crate) fn restore(
-    nodes: &mut Nodes,
-    name: &str,
-    say: &mut dyn FnMut(&str),
-) -> Result<Restored> {
+pub(crate) fn restore(nodes: &Nodes, name: &str, say: &mut dyn FnMut(&str)) -> Result<Restored> {
     let began_ns = clock::now_ns();
     if let Some(died) = nodes.died(&[]).into_iter().next() {
         return Err(died).context("restore online, which needs all nodes");
