@@ -16,7 +16,6 @@ mod clients;
 mod cluster;
 mod counts;
 mod data_use;
-pub mod doctor;
 mod door;
 mod handle;
 pub mod hidden;

@@ -4,10 +4,12 @@ use super::nodes::Nodes;
 use super::place::size;
 use crate::cluster::Cluster;
 use crate::node::NodeInfo;
-use anyhow::Result;
+use anyhow::{Context, Result};
+use host::settings::{HostSettings, Question};
 use host::{Agent, Host, Hosts};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use topology::Machine;
 
 /// A host of a running target.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -62,6 +64,60 @@ impl Cluster {
         let hosts = agents.into_iter().filter_map(|(_, host)| host);
         let devices = hosts.filter_map(|host| host.device().map(str::to_owned));
         devices.collect()
+    }
+
+    /// The machines of its hosts, by their names, as processes on them see them.
+    ///
+    /// # Errors
+    /// An agent is gone, or no host can be reached; or a kernel does not say what its machine looks
+    /// like.
+    pub fn machines(&self) -> Result<Vec<(String, Machine)>> {
+        let nodes = self.local();
+        let nodes = nodes.context(
+            "the machines of an attached cluster cannot be reached; --target ssh:HOST asks one of \
+             them",
+        )?;
+        let of_host = |(agent, host): (&Arc<Agent>, Option<&Host>)| {
+            let name = host.map_or("this machine", Host::name);
+            let machine = agent.machine();
+            let machine = machine.with_context(|| format!("read what {name} looks like"))?;
+            Ok((name.to_owned(), machine))
+        };
+        nodes.agents().into_iter().map(of_host).collect()
+    }
+
+    /// The settings of its hosts, by their names, as their agents read them: what `question` asks,
+    /// of the processes and data folders of the nodes that are there. None of a cluster that is not
+    /// ours, whose hosts nobody reaches.
+    ///
+    /// # Errors
+    /// An agent is gone.
+    pub fn host_settings(
+        &self,
+        question: &Question,
+    ) -> Result<Option<Vec<(String, HostSettings)>>> {
+        let Some(nodes) = self.local() else {
+            return Ok(None);
+        };
+        let of_host = |(agent, host): (&Arc<Agent>, Option<&Host>)| {
+            let name = host.map_or("this machine", Host::name);
+            let processes = nodes.processes_of(agent);
+            let processes: Vec<_> = processes
+                .map(|(name, pid)| (name.to_owned(), pid))
+                .collect();
+            let is_here = |name: &str| processes.iter().any(|(one, _)| one == name);
+            let folders = nodes.data_folders().filter(|(name, _)| is_here(name));
+            let question = Question {
+                folders: folders.map(|(_, folder)| folder).collect(),
+                processes: processes.clone(),
+                ..question.clone()
+            };
+            let settings = agent.settings(&question);
+            let settings = settings.with_context(|| format!("read the settings of {name}"))?;
+            Ok((name.to_owned(), settings))
+        };
+        let hosts = nodes.agents().into_iter().map(of_host);
+        hosts.collect::<Result<_>>().map(Some)
     }
 }
 
