@@ -2,9 +2,9 @@
 //! it is kept and never shown.
 
 use crate::door::Door;
-use crate::spec::SecretSource;
 use anyhow::{Context, Result, bail};
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// All that a client needs besides an address.
@@ -108,6 +108,19 @@ impl Secret {
     pub fn reveal(&self) -> &str {
         &self.0
     }
+}
+
+/// Where a secret is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SecretSource {
+    /// The first line of a file.
+    File(PathBuf),
+    /// The value of an environment variable.
+    Env(String),
+    /// Under a name, of which nobody has said yet where it is.
+    Named(String),
+    /// In memory already.
+    Held(Secret),
 }
 
 impl fmt::Debug for Secret {

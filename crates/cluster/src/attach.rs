@@ -1,23 +1,24 @@
 //! Attaching to a cluster that somebody else runs: nothing is started, nothing is changed, and
 //! nothing but CQL is needed. Where its JVMs have Jolokia agents, more can be seen and done.
 
+mod contact_point;
 mod faults;
 
 use crate::access::{Access, Credentials, Secret, Tls};
 use crate::capability::{self, Capability};
-use crate::cluster::{Cluster, NodeInfo};
+use crate::cluster::Cluster;
 use crate::jolokia::Jolokia;
+use crate::node::NodeInfo;
 use crate::session::{QueryResult, ServerError, Session};
 use crate::spec::{AttachSpec, JolokiaAccess, TlsSpec};
 use anyhow::{Context, Result, anyhow, bail};
+use contact_point::addresses_of;
 use cql::value::Value;
+use faults::Agent;
 pub(crate) use faults::Attached;
-use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
-
-/// The port of CQL where none is given.
-const CQL_PORT: u16 = 9042;
 
 /// How long discovery may take per request.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -42,17 +43,15 @@ pub(crate) fn attach(spec: &AttachSpec, say: &mut dyn FnMut(&str)) -> Result<Clu
                     nodes.len()
                 ));
                 let agents = agents_of(&nodes, spec.jolokia.as_ref(), say)?;
+                let capabilities = capabilities(&nodes, &agents);
                 let attached = Attached::new(agents, spec.contact_points.clone());
-                return Ok(Cluster::of_attached(nodes, access, attached));
+                return Ok(Cluster::of_attached(nodes, access, capabilities, attached));
             }
             Err(error) => failures.push(format!("{point}: {error:#}")),
         }
     }
     bail!("no contact point answers:\n  {}", failures.join("\n  "))
 }
-
-/// The agent in a node's JVM, or why there is none to speak with.
-pub(crate) type Agent = std::result::Result<Jolokia, String>;
 
 /// How long an agent may take to say that it is there.
 const AGENT_LIMIT: Duration = Duration::from_secs(5);
@@ -187,45 +186,6 @@ impl rustls::client::danger::ServerCertVerifier for NoVerification {
     }
 }
 
-/// Host and port of a contact point: `host`, `host:port`, `[v6]`, `[v6]:port` or a bare v6 address.
-fn parse_contact_point(text: &str) -> Result<(String, u16)> {
-    let port_of = |digits: &str| -> Result<u16> {
-        match digits.parse() {
-            Ok(port) if port != 0 => Ok(port),
-            _ => bail!("the contact point {text:?} has no port 1 to 65535 behind its colon"),
-        }
-    };
-    if let Some(rest) = text.strip_prefix('[') {
-        let (host, rest) = rest
-            .split_once(']')
-            .with_context(|| format!("the contact point {text:?} has no closing bracket"))?;
-        let port = match rest.strip_prefix(':') {
-            Some(digits) => port_of(digits)?,
-            None if rest.is_empty() => CQL_PORT,
-            None => bail!("the contact point {text:?} goes on behind its bracket"),
-        };
-        return Ok((host.to_string(), port));
-    }
-    let (host, port) = match text.split_once(':') {
-        // Several colons: an IPv6 address without brackets.
-        Some((_, rest)) if rest.contains(':') => (text, CQL_PORT),
-        Some((host, digits)) => (host, port_of(digits)?),
-        None => (text, CQL_PORT),
-    };
-    if host.is_empty() {
-        bail!("the contact point {text:?} has no host");
-    }
-    Ok((host.to_string(), port))
-}
-
-/// The host of a contact point, and its addresses.
-fn addresses_of(point: &str) -> Result<(String, Vec<SocketAddr>)> {
-    let (host, port) = parse_contact_point(point)?;
-    let found = (host.as_str(), port).to_socket_addrs();
-    let found = found.with_context(|| format!("find the address of {host}"))?;
-    Ok((host, found.collect()))
-}
-
 /// All nodes that the contact point knows, itself first.
 fn discover(point: &str, access: &Access) -> Result<Vec<NodeInfo>> {
     let (host, addresses) = addresses_of(point)?;
@@ -347,7 +307,7 @@ fn of_datacenter(nodes: Vec<NodeInfo>, datacenter: Option<&str>) -> Result<Vec<N
 }
 
 /// What can be done by CQL, and by the agents where every node has one.
-pub(crate) fn capabilities(nodes: &[NodeInfo], agents: &[Agent]) -> Vec<Capability> {
+fn capabilities(nodes: &[NodeInfo], agents: &[Agent]) -> Vec<Capability> {
     let major = |node: &NodeInfo| node.version.split('.').next().and_then(|n| n.parse().ok());
     let mut majors = nodes.iter().map(major);
     let tables = match majors.all(|major| major.is_some_and(|n: u32| n >= 4)) {
@@ -386,31 +346,7 @@ fn mbeans(nodes: &[NodeInfo], agents: &[Agent]) -> std::result::Result<String, S
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::SecretSource;
-
-    #[test]
-    fn contact_points_of_all_kinds_are_read() {
-        let read = |text: &str| parse_contact_point(text).map_err(|error| error.to_string());
-        let is = |host: &str, port: u16| Ok((host.to_string(), port));
-        assert_eq!(read("db1"), is("db1", 9042));
-        assert_eq!(read("db1:19042"), is("db1", 19_042));
-        assert_eq!(read("10.0.0.1"), is("10.0.0.1", 9042));
-        assert_eq!(read("::1"), is("::1", 9042));
-        assert_eq!(read("[::1]:9043"), is("::1", 9043));
-        assert_eq!(read("[::1]"), is("::1", 9042));
-        for bad in [
-            "",
-            ":9042",
-            "db1:",
-            "db1:0",
-            "db1:70000",
-            "db1:x",
-            "[::1",
-            "[::1]x",
-        ] {
-            assert!(read(bad).is_err(), "{bad}");
-        }
-    }
+    use crate::access::SecretSource;
 
     #[test]
     fn tokens_are_numbers_in_order() {

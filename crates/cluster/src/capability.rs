@@ -1,12 +1,10 @@
 //! What a target can do, so that a plan that asks for more is refused before anything starts.
 //!
-//! The same questions are answered twice: by [`abilities_of`] from a description, before anything
-//! starts, and by [`crate::Cluster::capabilities`] of what runs. What only a running target can
-//! tell (the version of somebody else's nodes) counts as there in the first answer, so that nothing
-//! is refused on a guess.
+//! The same questions are answered twice: by [`crate::abilities_of`] from a description, before
+//! anything starts, and by [`crate::Cluster::capabilities`] of what runs. What only a running
+//! target can tell (the version of somebody else's nodes) counts as there in the first answer, so
+//! that nothing is refused on a guess.
 
-use crate::local::place;
-use crate::spec::{AttachSpec, Target};
 use std::collections::BTreeMap;
 
 measure::word_enum! {
@@ -95,7 +93,7 @@ impl Ability {
 
     /// Whether it is a matter of hosts that are kept apart.
     #[cfg(test)]
-    fn is_of_hosts(self) -> bool {
+    pub(crate) fn is_of_hosts(self) -> bool {
         self >= Ability::Hosts
     }
 }
@@ -111,29 +109,12 @@ pub struct Capability {
     pub detail: String,
 }
 
+/// Where the server's own counts of operations are from, as capabilities and reports say it.
+pub(crate) const COUNTS_SOURCE: &str =
+    "system_views.coordinator_{write,read,scan}_latency, column count";
+
 /// How something is done, or why not and what would bring it.
 pub(crate) type Answer = Result<String, String>;
-
-/// Every ability of such a target, in the order of [`Ability::ALL`], before
-/// anything starts: this machine is probed, nodes of somebody else are not asked.
-pub fn abilities_of(target: &Target) -> Vec<Capability> {
-    let attached = |spec| of_attached(&attached_tables(), &attached_mbeans(spec));
-    match target {
-        Target::Local(spec) => of_local(&local_mbeans(), &place::answer(spec)),
-        Target::Attach(spec) => attached(spec),
-        Target::Null(_) => attached(&AttachSpec::default()),
-    }
-}
-
-/// What stand-in hosts could have on the machine of `agent`; asked there.
-///
-/// # Errors
-/// The agent is gone.
-pub fn abilities_there(agent: &host::Agent) -> anyhow::Result<Vec<Capability>> {
-    let answers = place::answers(&agent.abilities()?);
-    let capability = |(ability, answer)| Capability::of(ability, answer);
-    Ok(answers.into_iter().map(capability).collect())
-}
 
 /// What can be had of hosts that are kept apart, by ability, or why nodes share the machine.
 /// [`Ability::DropPageCache`] is one of them: a host's whole cache at once.
@@ -161,7 +142,7 @@ fn local(ability: Ability, mbeans: &Answer, hosts: &HostsAnswer) -> Answer {
     match ability {
         Ability::Provision => ok("settings, heap, JVM options, racks, hosts and number of nodes"),
         Ability::Restart => ok("drain, stop, new files, start, one node after the other"),
-        Ability::OperationCounts => ok(crate::counts::HOW),
+        Ability::OperationCounts => ok(COUNTS_SOURCE),
         Ability::Settle => by_mbeans(
             "MBeans over the Jolokia agent",
             "running tasks from virtual tables, no flush, no pending estimate",
@@ -199,15 +180,6 @@ fn of_host(hosts: &HostsAnswer, ability: Ability) -> Answer {
     answers.get(&ability).cloned().unwrap_or_else(unasked)
 }
 
-/// Whether the nodes of a local target will have agents: they come with the jars that Maven
-/// fetches; a distribution of the user's own has them only once those were fetched.
-fn local_mbeans() -> Answer {
-    match std::env::var_os("CASSANDRA_HOME").filter(|home| !home.is_empty()) {
-        None => Ok("the Jolokia agent in every node's JVM".to_string()),
-        Some(_) => Ok("the Jolokia agent, if it was ever fetched for this user".to_string()),
-    }
-}
-
 const NO_AGENT: &str = "no Jolokia agent beside this distribution (run once without \
                         CASSANDRA_HOME to fetch it)";
 
@@ -216,17 +188,6 @@ pub(crate) fn running_mbeans(has_agents: bool) -> Answer {
     match has_agents {
         true => Ok("the Jolokia agent in every node's JVM".to_string()),
         false => Err(NO_AGENT.to_string()),
-    }
-}
-
-fn attached_tables() -> Answer {
-    Ok("from Cassandra 4.0 on".to_string())
-}
-
-fn attached_mbeans(spec: &AttachSpec) -> Answer {
-    match &spec.jolokia {
-        Some(access) => Ok(format!("Jolokia agents at port {}", access.port)),
-        None => Err(crate::attach::NO_AGENTS.to_string()),
     }
 }
 
@@ -243,7 +204,7 @@ fn attached(ability: Ability, tables: &Answer, mbeans: &Answer) -> Answer {
         Ability::Provision | Ability::Restart => {
             no("the cluster is not ours to start or configure")
         }
-        Ability::OperationCounts => by_tables(crate::counts::HOW),
+        Ability::OperationCounts => by_tables(COUNTS_SOURCE),
         Ability::Settings => by_tables("system_views.settings"),
         Ability::Settle | Ability::Mbeans => mbeans.clone(),
         Ability::JvmMetrics => mbeans
@@ -270,7 +231,7 @@ fn all(of: impl Fn(Ability) -> Answer) -> Vec<Capability> {
 }
 
 impl Capability {
-    fn of(ability: Ability, answer: Answer) -> Capability {
+    pub(crate) fn of(ability: Ability, answer: Answer) -> Capability {
         Capability {
             ability,
             present: answer.is_ok(),
@@ -280,12 +241,10 @@ impl Capability {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
-    use crate::spec::{JolokiaAccess, LocalSpec};
-    use host::{HostsSpec, Isolation};
 
-    fn one(all: &[Capability], ability: Ability) -> (bool, &str) {
+    pub(crate) fn one(all: &[Capability], ability: Ability) -> (bool, &str) {
         let found = all.iter().find(|one| one.ability == ability);
         found
             .map(|one| (one.present, one.detail.as_str()))
@@ -330,30 +289,6 @@ mod tests {
     }
 
     #[test]
-    fn nodes_that_share_the_machine_have_nothing_of_hosts() {
-        let local = |isolation: Option<Isolation>| {
-            let hosts = isolation.map(|isolation| HostsSpec {
-                count: 3,
-                isolation,
-                ..HostsSpec::default()
-            });
-            abilities_of(&Target::Local(LocalSpec {
-                hosts,
-                ..LocalSpec::default()
-            }))
-        };
-        let plain = local(None);
-        let loopback = local(Some(Isolation::Loopback));
-        for ability in Ability::ALL.into_iter().filter(|one| one.is_of_hosts()) {
-            let (present, why) = one(&plain, ability);
-            assert!(!present && why.contains("hosts: 3"), "{ability:?}: {why}");
-            assert_eq!(one(&loopback, ability), (false, LOOPBACK), "{ability:?}");
-        }
-        let (present, how) = one(&loopback, Ability::DropPageCache);
-        assert!(present && how.contains("file by file"), "{how}");
-    }
-
-    #[test]
     fn without_agents_there_are_no_mbeans_and_no_snapshots() {
         let without = of_local(&running_mbeans(false), &machine());
         let by_agent = [
@@ -372,38 +307,5 @@ mod tests {
                 "{why}"
             );
         }
-    }
-
-    #[test]
-    fn an_attached_cluster_is_seen_by_cql_and_more_by_agents() {
-        let there = |spec: AttachSpec| -> Vec<&'static str> {
-            let all = abilities_of(&Target::Attach(spec));
-            let present = all.into_iter().filter(|one| one.present);
-            present.map(|one| one.ability.name()).collect()
-        };
-        assert_eq!(
-            there(AttachSpec::default()),
-            ["operation-counts", "settings"]
-        );
-        let with_agents = AttachSpec {
-            jolokia: Some(JolokiaAccess::default()),
-            ..AttachSpec::default()
-        };
-        assert_eq!(
-            there(with_agents),
-            [
-                "operation-counts",
-                "settle",
-                "mbeans",
-                "jvm-metrics",
-                "settings"
-            ]
-        );
-        let old = Err("needs virtual tables".to_string());
-        let all = of_attached(&old, &running_mbeans(true));
-        assert_eq!(
-            one(&all, Ability::Settings),
-            (false, "needs virtual tables")
-        );
     }
 }

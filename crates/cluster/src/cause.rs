@@ -4,7 +4,8 @@
 //! that it is shutting down, and to a client that is "overloaded". The cause stands in the node's
 //! log and on its volume, and is looked for there before anybody is told to ask for less.
 
-use crate::snapshot::NodeFiles;
+use crate::cluster::Cluster;
+use crate::node_files::NodeFiles;
 use anyhow::Result;
 use host::{Agent, From, VolumeUse};
 use std::io::Read;
@@ -73,7 +74,26 @@ impl LogMarks {
     }
 }
 
-/// See [`crate::Cluster::causes`].
+impl Cluster {
+    /// How far the nodes' logs go now; nothing for an attached cluster.
+    pub fn log_marks(&self) -> LogMarks {
+        match self.local() {
+            Some(nodes) => LogMarks::of(&nodes.files()),
+            None => LogMarks::default(),
+        }
+    }
+
+    /// Why nodes of ours refuse, a sentence for each of which something is known: the state of its
+    /// volume, and the first line of its log since `marks` that says why it stopped.
+    pub fn causes(&self, marks: &LogMarks) -> Vec<String> {
+        match self.local() {
+            Some(nodes) => causes(&nodes.files(), marks),
+            None => Vec::new(),
+        }
+    }
+}
+
+/// See [`Cluster::causes`].
 pub(crate) fn causes(places: &[NodeFiles<'_>], marks: &LogMarks) -> Vec<String> {
     let cause = |(index, place): (usize, &NodeFiles<'_>)| {
         let mark = marks.0.get(index).copied().unwrap_or(0);

@@ -1,7 +1,8 @@
 //! Who else a cluster serves, and how much each of its tables holds: what somebody should know who
 //! is about to offer load to it.
 
-use crate::cluster::{Cluster, NodeInfo};
+use crate::cluster::Cluster;
+use crate::node::NodeInfo;
 use crate::session::{QueryResult, Session};
 use anyhow::{Context, Result};
 use cql::Value;

@@ -18,12 +18,10 @@
 //! coordinates them, whatever the outcome (a server-side time-out counts too). An operation that
 //! the node never took in (overload, a broken connection) does not.
 
+use crate::capability::COUNTS_SOURCE;
 use crate::cluster::Cluster;
 use crate::session::Session;
 use anyhow::{Context, Result};
-
-/// Where the counts are from, as capabilities and reports say it.
-pub(crate) const HOW: &str = "system_views.coordinator_{write,read,scan}_latency, column count";
 
 /// How many client operations the coordinators have counted since their start.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,8 +44,21 @@ impl OperationCounts {
     }
 }
 
-/// See [`Cluster::operation_counts`].
-pub(crate) fn read(cluster: &Cluster, keyspace: &str) -> Result<Option<OperationCounts>> {
+impl Cluster {
+    /// The server's own exact counts of client operations on `keyspace`, summed over the nodes
+    /// since they started; `None` when the server keeps none. Compare two readings.
+    ///
+    /// # Errors
+    /// A node does not answer.
+    pub fn operation_counts(&self, keyspace: &str) -> Result<Option<OperationCounts>> {
+        match self.null_server() {
+            Some(server) => Ok(Some(OperationCounts::of_null(&server.counts()))),
+            None => read(self, keyspace),
+        }
+    }
+}
+
+fn read(cluster: &Cluster, keyspace: &str) -> Result<Option<OperationCounts>> {
     let (mut writes, mut reads) = (0, 0);
     for node in cluster.nodes() {
         let mut session = cluster.session_to(node)?;
@@ -67,7 +78,7 @@ pub(crate) fn read(cluster: &Cluster, keyspace: &str) -> Result<Option<Operation
         reads += read + scanned;
     }
     Ok(Some(OperationCounts {
-        source: HOW.to_string(),
+        source: COUNTS_SOURCE.to_string(),
         reads,
         writes,
     }))

@@ -1,8 +1,9 @@
 //! How much data there is: in the tables of a node, and on the volume under it.
 
-use crate::cluster::{Cluster, NodeInfo};
+use crate::cluster::Cluster;
 use crate::jolokia::Jolokia;
 use crate::mbeans;
+use crate::node::NodeInfo;
 use crate::session::ServerError;
 use crate::snapshot::schema;
 use anyhow::{Context, Result, bail};
@@ -23,8 +24,19 @@ pub struct DataUse {
     pub volume: Option<VolumeUse>,
 }
 
+impl Cluster {
+    /// What each node keeps of `keyspace`. Flush first (see [`Cluster::settle`]): what is in memory
+    /// takes no room yet.
+    ///
+    /// # Errors
+    /// There is no such keyspace, or a node does not answer or shows nothing of it.
+    pub fn data_use(&self, keyspace: &str) -> Result<Vec<DataUse>> {
+        read(self, keyspace)
+    }
+}
+
 /// See [`Cluster::data_use`].
-pub(crate) fn read(cluster: &Cluster, keyspace: &str) -> Result<Vec<DataUse>> {
+fn read(cluster: &Cluster, keyspace: &str) -> Result<Vec<DataUse>> {
     let tables = schema::tables(&mut cluster.session()?, keyspace, &[])?;
     let tables: Vec<&str> = tables.keys().map(String::as_str).collect();
     let of = |(index, node): (usize, &NodeInfo)| {

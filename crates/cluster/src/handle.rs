@@ -3,8 +3,7 @@
 
 use crate::access::Access;
 use crate::jolokia::Jolokia;
-use crate::local::{self, changed};
-use crate::operation::is_own;
+use crate::local::{changed, marks};
 use crate::session::Session;
 use anyhow::{Context, Result};
 use host::process::Identity;
@@ -147,19 +146,8 @@ impl NodeHandle {
         };
         let lives = |process: &Identity| self.agent.how_ended(*process).is_none();
         if self.process.as_ref().is_none_or(|process| !lives(process)) {
-            self.process = local::started_by(&own.start.0).or(self.process);
+            self.process = marks::started_by(&own.start.0).or(self.process);
         }
-    }
-
-    /// Its largest file with data, and its bytes: of tables of clients, or else of Cassandra's own.
-    ///
-    /// # Errors
-    /// It has none, or its folders cannot be listed.
-    pub fn data_file(&self) -> Result<(PathBuf, u64)> {
-        let files = self.data_files(&[], None)?.into_iter();
-        let largest = files.max_by_key(|file| (!is_own(&file.keyspace), file.bytes));
-        let largest = largest.map(|file| (file.table.join(file.name), file.bytes));
-        largest.with_context(|| format!("{} has no file with data", self.name))
     }
 
     pub(crate) fn own(&self) -> Result<&OwnNode> {

@@ -265,7 +265,7 @@ fn value_of(mut answer: Value) -> Option<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::SecretSource;
+    use crate::access::SecretSource;
 
     #[test]
     fn an_answer_without_success_has_no_value() {

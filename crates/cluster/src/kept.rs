@@ -4,7 +4,7 @@
 
 use crate::Access;
 use crate::cluster::Cluster;
-use crate::local::{self, roles, state};
+use crate::local::{self, Nodes, marks, roles, state};
 use crate::session::Session;
 use crate::spec::{Authentication, Dirs, LocalSpec};
 use anyhow::{Result, bail};
@@ -70,11 +70,7 @@ pub struct KeptNode {
 /// # Errors
 /// As [`crate::start`]; nothing is left running then.
 pub fn up(spec: &LocalSpec, dirs: &Dirs, say: &mut dyn FnMut(&str)) -> Result<KeptCluster> {
-    let cluster = local::start(spec, dirs, say)?;
-    let Some(nodes) = cluster.into_local() else {
-        bail!("a local cluster has no nodes");
-    };
-    let (folder, state) = nodes.keep()?;
+    let (folder, state) = local::start(spec, dirs, say)?.keep()?;
     Ok(look(folder, &state))
 }
 
@@ -109,7 +105,8 @@ pub fn open(dirs: &Dirs, id: Option<&str>, say: &mut dyn FnMut(&str)) -> Result<
             folder.display()
         );
     }
-    local::reopen(folder, state.clone(), dirs, say)
+    let nodes = Nodes::reopen(folder, state.clone(), dirs, say)?;
+    Ok(Cluster::of_local(nodes))
 }
 
 /// That there is no kept cluster `id`, and which there are.
@@ -160,7 +157,7 @@ pub fn down(dirs: &Dirs, id: Option<&str>, say: &mut dyn FnMut(&str)) -> Result<
 }
 
 fn look(folder: PathBuf, state: &state::State) -> KeptCluster {
-    let processes = state::processes(&state.id);
+    let processes = marks::processes(&state.id);
     let spec = state.spec.as_ref();
     let authentication = spec.and_then(|spec| spec.authentication());
     let login = (authentication == Some(Authentication::Password)).then(|| Login {

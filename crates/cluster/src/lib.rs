@@ -5,6 +5,7 @@
 //! cluster cannot do is in its [`Cluster::capabilities`], so that a plan that asks for more is
 //! refused before anything starts. Nothing here prints: progress goes to a `say` callback.
 
+mod abilities;
 mod access;
 mod allow;
 mod attach;
@@ -15,7 +16,6 @@ mod clients;
 mod cluster;
 mod counts;
 mod data_use;
-pub mod doctor;
 mod door;
 mod handle;
 pub mod hidden;
@@ -28,6 +28,7 @@ mod local;
 mod mbeans;
 mod members;
 mod node;
+mod node_files;
 mod operation;
 mod page_cache;
 pub mod placing;
@@ -42,13 +43,14 @@ mod supply;
 pub mod trust;
 mod views;
 
-pub use access::{Access, Credentials, Secret, Tls};
+pub use abilities::{abilities_of, abilities_there};
+pub use access::{Access, Credentials, Secret, SecretSource, Tls};
 pub use allow::Allow;
-pub use capability::{Ability, Capability, abilities_of, abilities_there};
+pub use capability::{Ability, Capability};
 pub use cause::LogMarks;
 pub use change::Change;
 pub use clients::{Estimate, OtherClients, OtherConnection};
-pub use cluster::{Cluster, NodeDied, NodeInfo};
+pub use cluster::Cluster;
 pub use counts::OperationCounts;
 pub use data_use::DataUse;
 pub use door::Permit;
@@ -60,6 +62,7 @@ pub use local::{
     unplaceable, yaml_refusal,
 };
 pub use members::{Member, Members, Standing};
+pub use node::{NodeDied, NodeInfo};
 pub use null::{Drift, ErrorCode, Latency, NullSpec, Stall};
 pub use operation::{Operation, is_own};
 pub use ring::{Replication, Ring};
@@ -70,7 +73,7 @@ pub use snapshot::{
 };
 pub use spec::{
     AttachSpec, Authentication, CASSANDRA_VERSION, Collector, Dirs, JOLOKIA_PORT, JolokiaAccess,
-    LocalSpec, NODES_COUNT_MAX, SecretSource, Target, TlsSpec,
+    LocalSpec, NODES_COUNT_MAX, Target, TlsSpec,
 };
 pub use status::{NodeState, Overview};
 pub use views::{DataFile, Row, View};
@@ -84,7 +87,7 @@ use null::NullServer;
 /// The target cannot be had; the message says why and what to do. Nothing is left running.
 pub fn start(target: &Target, dirs: &Dirs, say: &mut dyn FnMut(&str)) -> anyhow::Result<Cluster> {
     match target {
-        Target::Local(spec) => local::start(spec, dirs, say),
+        Target::Local(spec) => Ok(Cluster::of_local(local::start(spec, dirs, say)?)),
         Target::Attach(spec) => attach::attach(spec, say),
         Target::Null(spec) => {
             let server = NullServer::start(spec).context("start the null target")?;

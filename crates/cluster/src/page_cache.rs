@@ -4,8 +4,26 @@ use crate::cluster::Cluster;
 use crate::local::Nodes;
 use anyhow::Result;
 
+impl Cluster {
+    /// Takes the files of all nodes' data out of the page cache. `false`: not all of it, because
+    /// the nodes are not ours, or map their files (`disk_access_mode: mmap`), and what is mapped
+    /// stays.
+    ///
+    /// On hosts that are kept apart, each host's whole cache goes, mapped or not. Otherwise no root
+    /// is needed, and nothing else on the machine loses its cache.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub fn drop_page_cache(&self) -> Result<bool> {
+        match self.local() {
+            Some(nodes) => drop_of(self, nodes),
+            None => Ok(false),
+        }
+    }
+}
+
 /// See [`Cluster::drop_page_cache`], of which `nodes` are.
-pub(crate) fn drop_of(cluster: &Cluster, nodes: &Nodes) -> Result<bool> {
+fn drop_of(cluster: &Cluster, nodes: &Nodes) -> Result<bool> {
     if let Some(hosts) = nodes.hosts() {
         for host in hosts.all() {
             host.drop_page_cache()?;

@@ -10,7 +10,7 @@
 //! What must hold: shares are exact fractions of 2^64 until the last division, and those of a
 //! keyspace add up to its number of copies, as far as there are nodes for them.
 
-use crate::cluster::NodeInfo;
+use crate::node::NodeInfo;
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
 

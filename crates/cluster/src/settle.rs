@@ -110,8 +110,24 @@ struct Sample {
     sstables: Option<u64>,
 }
 
-/// Flushes and waits; see [`Cluster::settle`].
-pub(crate) fn run(
+impl Cluster {
+    /// Flushes the tables of `keyspace`, asks for the compactions that are due, and waits until
+    /// they have come to rest, at most for `limit`.
+    ///
+    /// # Errors
+    /// A node does not answer.
+    pub fn settle(
+        &self,
+        keyspace: &str,
+        tables: &[&str],
+        limit: Duration,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<Settle> {
+        run(self, keyspace, tables, limit, say)
+    }
+}
+
+fn run(
     cluster: &Cluster,
     keyspace: &str,
     tables: &[&str],

@@ -2,6 +2,7 @@
 //!
 //! Only descriptions live here: making one of these touches nothing but memory.
 
+use crate::access::SecretSource;
 use crate::placing::Topology;
 use host::HostsSpec;
 use null::NullSpec;
@@ -194,19 +195,6 @@ impl Default for JolokiaAccess {
             tls: None,
         }
     }
-}
-
-/// Where a secret is kept.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SecretSource {
-    /// The first line of a file.
-    File(PathBuf),
-    /// The value of an environment variable.
-    Env(String),
-    /// Under a name, of which nobody has said yet where it is.
-    Named(String),
-    /// In memory already.
-    Held(crate::access::Secret),
 }
 
 /// How TLS is done.

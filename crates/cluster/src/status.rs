@@ -10,9 +10,10 @@ mod gossip;
 
 use crate::access::Access;
 use crate::attach;
-use crate::cluster::{Cluster, NodeInfo};
+use crate::cluster::Cluster;
 use crate::jolokia::Jolokia;
 use crate::kept::KeptCluster;
+use crate::node::NodeInfo;
 use crate::ring::{Replication, Ring};
 use crate::session::Session;
 use anyhow::{Context, Result};
@@ -65,8 +66,41 @@ pub struct Overview {
     pub problems: Vec<String>,
 }
 
+impl Cluster {
+    /// How every node is.
+    ///
+    /// # Errors
+    /// No node answers.
+    pub fn states(&self) -> Result<Vec<NodeState>> {
+        states(self)
+    }
+
+    /// Each node's share of `keyspace`, 1.0 being one whole copy: what `nodetool status` calls
+    /// effective ownership.
+    ///
+    /// # Errors
+    /// The first node does not answer, there is no such keyspace, or its replication strategy is
+    /// not known.
+    pub fn ownership(&self, keyspace: &str) -> Result<BTreeMap<String, f64>> {
+        ownership(self, keyspace)
+    }
+
+    /// The indexes of the nodes that hold a partition of `keyspace`, by its token: its owner first.
+    ///
+    /// # Errors
+    /// As [`Cluster::ownership`].
+    pub fn replicas(&self, keyspace: &str, token: i64) -> Result<Vec<usize>> {
+        replicas(self, keyspace, token)
+    }
+
+    /// States and ownership in one look: of `keyspace`, or of all that are not Cassandra's own.
+    pub fn overview(&self, keyspace: Option<&str>) -> Overview {
+        overview(self.nodes(), look_at(self), keyspace)
+    }
+}
+
 /// See [`Cluster::states`].
-pub(crate) fn states(cluster: &Cluster) -> Result<Vec<NodeState>> {
+fn states(cluster: &Cluster) -> Result<Vec<NodeState>> {
     let states = look_at(cluster).states;
     let any = states.iter().any(|state| state.answers);
     anyhow::ensure!(any, "no node of the target answers CQL");
@@ -87,7 +121,7 @@ fn owners(cluster: &Cluster, keyspace: &str) -> Result<(Vec<NodeInfo>, Replicati
 }
 
 /// See [`Cluster::replicas`].
-pub(crate) fn replicas(cluster: &Cluster, keyspace: &str, token: i64) -> Result<Vec<usize>> {
+fn replicas(cluster: &Cluster, keyspace: &str, token: i64) -> Result<Vec<usize>> {
     let (members, replication) = owners(cluster, keyspace)?;
     let nodes = cluster.nodes().iter();
     let index_of = |member: usize| {
@@ -99,16 +133,11 @@ pub(crate) fn replicas(cluster: &Cluster, keyspace: &str, token: i64) -> Result<
 }
 
 /// See [`Cluster::ownership`].
-pub(crate) fn ownership(cluster: &Cluster, keyspace: &str) -> Result<BTreeMap<String, f64>> {
+fn ownership(cluster: &Cluster, keyspace: &str) -> Result<BTreeMap<String, f64>> {
     let (ring, replication) = owners(cluster, keyspace)?;
     Ok(shares(cluster.nodes(), &ring, |ring| {
         ring.shares(&replication)
     }))
-}
-
-/// See [`Cluster::overview`].
-pub(crate) fn overview_of(cluster: &Cluster, keyspace: Option<&str>) -> Overview {
-    overview(cluster.nodes(), look_at(cluster), keyspace)
 }
 
 fn look_at(cluster: &Cluster) -> Looked {
@@ -327,9 +356,4 @@ fn replications(session: &mut Session) -> Result<BTreeMap<String, BTreeMap<Strin
         Some((text(name), pairs.collect()))
     };
     Ok(found.rows.iter().filter_map(keyspace).collect())
-}
-
-/// The rows of a statement; `None` where the server refuses it: a table that it does not have.
-fn rows_if_any(session: &mut Session, cql: &str) -> Result<Option<Vec<Vec<Value>>>> {
-    Ok(session.query_if_shown(cql)?.map(|found| found.rows))
 }

@@ -2,8 +2,9 @@
 //! on its disk.
 
 use crate::handle::NodeHandle;
+use crate::operation::is_own;
 use crate::session::Session;
-use anyhow::Result;
+use anyhow::{Context, Result};
 use cql::Value;
 use host::Step;
 use std::collections::BTreeMap;
@@ -78,6 +79,17 @@ impl NodeHandle {
             columns.zip(cells.iter().map(text)).collect()
         };
         Ok(result.rows.iter().map(row).collect())
+    }
+
+    /// Its largest file with data, and its bytes: of tables of clients, or else of Cassandra's own.
+    ///
+    /// # Errors
+    /// It has none, or its folders cannot be listed.
+    pub fn data_file(&self) -> Result<(PathBuf, u64)> {
+        let files = self.data_files(&[], None)?.into_iter();
+        let largest = files.max_by_key(|file| (!is_own(&file.keyspace), file.bytes));
+        let largest = largest.map(|file| (file.table.join(file.name), file.bytes));
+        largest.with_context(|| format!("{} has no file with data", self.name))
     }
 
     /// The files with data that are on its disk of these keyspaces, of all if none is named; of

@@ -12,8 +12,8 @@ use self::asked::SchemaAsked;
 use super::gather;
 use super::running::Running;
 use anyhow::Result;
-use cluster::doctor::{Examined, Level};
 use cluster::{Effect, NodeConfiguration, Proof};
+use doctor::{Examined, Level};
 use std::collections::BTreeMap;
 use store::record::{
     FORMAT, HostRecord, HostSettingRecord, NodeRecord, NodesRecord, ProofOutcome, ProofRecord,
@@ -55,7 +55,7 @@ pub fn record(
         configured(observed.nodes, &mut record.nodes);
         observed.proofs
     });
-    let examined = cluster.doctor(&said);
+    let examined = doctor::of_cluster(cluster, &said);
     note(
         "settings of the hosts",
         examined.map(|hosts| {

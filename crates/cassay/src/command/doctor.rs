@@ -4,8 +4,8 @@ use super::{dirs, is_one_kept};
 use crate::args::{Common, DoctorArgs, MachineAt};
 use crate::exit::Exit;
 use crate::terminal;
-use ::cluster::doctor::{self, Examined, Finding, Level};
 use ::cluster::kept;
+use ::doctor::{Examined, Finding, Level};
 use anyhow::Result;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -31,14 +31,14 @@ pub fn run(args: &DoctorArgs, common: &Common) -> Result<Exit> {
 
 fn examine(args: &DoctorArgs) -> Result<Vec<Examined>> {
     match &args.target {
-        Some(MachineAt::Local) => Ok(vec![doctor::here()]),
+        Some(MachineAt::Local) => Ok(vec![::doctor::here()]),
         Some(MachineAt::Ssh(host)) => {
             let agent = host::Agent::over_ssh(Path::new("ssh"), host)?;
-            Ok(vec![doctor::there(&agent, host)?])
+            Ok(vec![::doctor::there(&agent, host)?])
         }
         Some(MachineAt::Kept) => of_kept(args),
         None if args.cluster.cluster.is_some() || is_one_kept()? => of_kept(args),
-        None => Ok(vec![doctor::here()]),
+        None => Ok(vec![::doctor::here()]),
     }
 }
 
@@ -52,7 +52,7 @@ fn of_kept(args: &DoctorArgs) -> Result<Vec<Examined>> {
         ));
         ::cluster::Observed::default()
     });
-    cluster.doctor(&told.nodes)
+    ::doctor::of_cluster(&cluster, &told.nodes)
 }
 
 /// One setting, and the hosts that have it alike, with their nodes or devices.

@@ -1,14 +1,18 @@
 //! What an attached cluster is broken by: programs of its owner's, which an agent of ours on this
 //! machine runs, so that what heals is run whoever is killed.
 
-use super::{Agent, addresses_of};
+use super::contact_point::addresses_of;
 use crate::access::Access;
 use crate::handle::{Handles, NodeHandle};
+use crate::jolokia::Jolokia;
 use crate::node::NodeInfo;
 use anyhow::{Context, Result};
 use host::process::Identity;
 use measure::clock;
 use std::sync::{Arc, Mutex, PoisonError};
+
+/// The agent in a node's JVM, or why there is none to speak with.
+pub(super) type Agent = std::result::Result<Jolokia, String>;
 
 /// By what a cluster is controlled that is not ours.
 #[derive(Debug)]

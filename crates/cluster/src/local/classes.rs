@@ -8,7 +8,8 @@
 //! started for nothing else, written under another name and renamed, and its digest is compared as
 //! those of the jars are. That it is mapped is asked of each JVM: see [`super::proof`].
 
-use super::{Nodes, Program};
+use super::nodes::Nodes;
+use super::program::{Classes, Program};
 use crate::spec::{Collector, LocalSpec};
 use crate::supply;
 use anyhow::{Context, Result, bail};
@@ -29,29 +30,6 @@ const WIDE_HEAP_BYTES: u64 = 32 << 30;
 
 /// How long a node may take to write its archive at its end: 6 s were seen on a quiet machine.
 const WRITE_LIMIT: Duration = Duration::from_secs(300);
-
-/// What a node's JVM does with classes at its start.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) enum Classes {
-    /// Loads each from its jar.
-    #[default]
-    Loaded,
-    /// Maps them from this archive.
-    Mapped(PathBuf),
-    /// Loads them, and writes this archive when it ends.
-    Archived(PathBuf),
-}
-
-impl Classes {
-    /// The JVM's option for it.
-    pub fn option(&self) -> Option<String> {
-        match self {
-            Classes::Loaded => None,
-            Classes::Mapped(path) => Some(format!("-XX:SharedArchiveFile={}", path.display())),
-            Classes::Archived(path) => Some(format!("-XX:ArchiveClassesAtExit={}", path.display())),
-        }
-    }
-}
 
 /// Refuses an archive where no JVM would take it.
 ///
@@ -81,16 +59,28 @@ pub(crate) fn refusal(spec: &LocalSpec) -> Option<String> {
     })
 }
 
+impl Program {
+    /// Maps the classes of nodes that are started from now on, or not, as the spec has it.
+    pub(super) fn share_classes(
+        &mut self,
+        spec: &LocalSpec,
+        clusters: &Path,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<()> {
+        self.classes = match spec.class_sharing {
+            true => Classes::Mapped(archive(self, clusters, say)?),
+            false => Classes::Loaded,
+        };
+        Ok(())
+    }
+}
+
 /// The archive for a program, made if it is not there; `clusters` is the folder for the node that
 /// makes it.
 ///
 /// # Errors
 /// It cannot be made, with what that node says.
-pub(super) fn archive(
-    program: &Program,
-    clusters: &Path,
-    say: &mut dyn FnMut(&str),
-) -> Result<PathBuf> {
+fn archive(program: &Program, clusters: &Path, say: &mut dyn FnMut(&str)) -> Result<PathBuf> {
     let path = program.cache.join(name(program)?);
     if is_checked(&path) {
         return Ok(path);

@@ -4,9 +4,9 @@
 //! ours come first and a study's own last, so that the study's win. Not taken over: preloading
 //! jemalloc where a machine happens to have it, and JMX over RMI, which nobody here speaks.
 
-use super::Program;
-use super::classes::Classes;
+use super::marks::{mark, mark_of_node};
 use super::node::gc_log_name;
+use super::program::{Classes, Program};
 use super::settings::{self, NodeLayout};
 use crate::handle::Anew;
 use crate::spec::{Collector, LocalSpec};
@@ -102,24 +102,6 @@ pub(super) const OPTIONS_VARIABLE: &str = "JDK_JAVA_OPTIONS";
 
 /// Lets a node start though a part of its commit log cannot be read.
 pub(super) const IGNORE_REPLAY_ERRORS: &str = "-Dcassandra.commitlog.ignorereplayerrors=true";
-
-/// The argument that tells the JVMs of one cluster from all other processes.
-pub(crate) fn mark(cluster: &str) -> String {
-    format!("-Dcassay.cluster={cluster}")
-}
-
-/// The argument that tells the JVM of one node from those of others.
-pub(crate) fn mark_of_node(node: &str) -> String {
-    format!("-Dcassay.node={node}")
-}
-
-/// The two of a command that starts a node.
-pub(crate) fn marks(command: &Command) -> Vec<String> {
-    let arguments = command.get_args().filter_map(|one| one.to_str());
-    let marks = [mark(""), mark_of_node("")];
-    let is_one = |argument: &&str| marks.iter().any(|mark| argument.starts_with(mark));
-    arguments.filter(is_one).map(str::to_owned).collect()
-}
 
 /// Refuses two garbage collectors at once.
 ///

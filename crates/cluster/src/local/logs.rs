@@ -1,16 +1,39 @@
 //! Logs of nodes as they are kept with a run.
 
 use super::node::LocalNode;
+use super::nodes::Nodes;
+use crate::cluster::Cluster;
 use crate::hidden::hidden;
 use anyhow::{Context, Result};
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::path::Path;
 
+impl Cluster {
+    /// Copies the log folder of every node of ours to `into/<node>/`. Nothing for an attached one.
+    ///
+    /// # Errors
+    /// A file cannot be read or written.
+    pub fn collect_logs(&self, into: &Path) -> Result<()> {
+        match self.local() {
+            Some(nodes) => nodes.collect_logs(into),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Nodes {
+    /// Copies every node's log folder.
+    fn collect_logs(&self, into: &Path) -> Result<()> {
+        let collect = |node| collect(node, into);
+        self.nodes.iter().try_for_each(collect)
+    }
+}
+
 /// Copies a node's logs into a folder of its name.
 ///
 /// # Errors
 /// One cannot be read or written.
-pub(super) fn collect(node: &LocalNode, into: &Path) -> Result<()> {
+fn collect(node: &LocalNode, into: &Path) -> Result<()> {
     let (from, to) = (node.layout.logs(), into.join(&node.layout.name));
     std::fs::create_dir_all(&to).with_context(|| format!("make {}", to.display()))?;
     let entries = node.host.list(&from, None)?;

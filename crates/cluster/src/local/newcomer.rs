@@ -2,8 +2,9 @@
 //! it is there until somebody adds it.
 
 use super::node::LocalNode;
+use super::nodes::Nodes;
+use super::room;
 use super::settings::{self, NodeLayout};
-use super::{Nodes, room};
 use crate::handle::{Anew, Newcomer};
 use crate::leave;
 use crate::spec::LocalSpec;

@@ -1,8 +1,8 @@
 //! One node of ours: its process, whether that still runs, and what its logs say if it does not.
 
 use super::settings::NodeLayout;
-use crate::cluster::NodeDied;
 use crate::jolokia::Jolokia;
+use crate::node::NodeDied;
 use anyhow::Result;
 use host::process::Identity;
 use host::{Agent, Ended, Entry, From};

@@ -5,103 +5,21 @@
 //! neighbours on the ring are on different hosts and racks, and every node owns the same share of
 //! the data, whatever the number of replicas.
 
+use super::ground::Ground;
+use super::nodes::Nodes;
 use super::ports::Ports;
 use super::settings::{self, NodeLayout};
-use super::{Ground, Nodes, newcomer, room};
-use crate::capability::{self, Ability, Answer, HostsAnswer};
-use crate::cluster::NodeInfo;
+use super::{newcomer, room};
+use crate::capability::{self, Ability, Answer, Capability, HostsAnswer};
 use crate::spec::LocalSpec;
 use anyhow::{Context, Result, bail};
-use host::{Able, Agent, Host, HostAbility, HostSpec, Hosts, HostsSpec, Isolation};
-use std::collections::{BTreeMap, BTreeSet};
+use host::{Able, Host, HostAbility, Hosts, HostsSpec, Isolation};
+use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
-/// A host of a running target.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct HostInfo {
-    /// `host1`; for an attached node its address.
-    pub name: String,
-    /// Its address; of the first of its nodes where it is nothing but addresses.
-    pub address: String,
-    /// What the kernel limits it to, in words by name: `cpus`, `cpu_quota` (cores),
-    /// `cpu_weight` (busy threads that it is worth to the scheduler), `memory`, `link_rate`,
-    /// `link_delay`. What is not limited is not here.
-    pub limits: BTreeMap<String, String>,
-    /// Size of its own volume in bytes, as its file system counts it; none if it has none.
-    pub volume_bytes: Option<u64>,
-    /// In use on it.
-    pub volume_used_bytes: Option<u64>,
-}
-
-impl HostInfo {
-    /// Of hosts that are nothing but the addresses of their nodes, each once.
-    pub(crate) fn of_addresses(nodes: &[NodeInfo]) -> Vec<HostInfo> {
-        let mut seen = BTreeSet::new();
-        let first = nodes.iter().filter(|node| seen.insert(&node.host));
-        let info = first.map(|node| HostInfo {
-            name: node.host.clone(),
-            address: node.address.ip().to_string(),
-            ..HostInfo::default()
-        });
-        info.collect()
-    }
-
-    /// Of hosts that are kept apart, as the kernel has them now.
-    ///
-    /// # Errors
-    /// It does not tell the limits of one.
-    pub(crate) fn of_hosts(hosts: &Hosts) -> Result<Vec<HostInfo>> {
-        hosts.all().iter().map(describe).collect()
-    }
-}
-
-fn describe(host: &Host) -> Result<HostInfo> {
-    let limits = host.limits()?;
-    let in_words = |(name, value): (String, String)| {
-        let words = in_words(&name, &value).unwrap_or(value);
-        (name, words)
-    };
-    let limits: BTreeMap<String, String> = limits.into_iter().map(in_words).collect();
-    let usage = host.has_volume().then(|| host.usage()).transpose()?;
-    Ok(HostInfo {
-        name: host.name().to_string(),
-        address: host.address().to_string(),
-        limits,
-        volume_bytes: usage.as_ref().map(|usage| usage.total_bytes),
-        volume_used_bytes: usage.as_ref().map(|usage| usage.used_bytes),
-    })
-}
-
-/// A limit with its unit.
-fn in_words(name: &str, value: &str) -> Option<String> {
-    let number = value.parse::<u64>().ok();
-    match name {
-        "cpu_quota" => Some(format!("{value} cores")),
-        "cpu_weight" => Some(format!("{value} busy threads")),
-        "memory" => number.map(size),
-        "disk_read_iops" | "disk_write_iops" => Some(format!("{value} per second")),
-        "disk_read_rate" | "disk_write_rate" => number.map(|bytes| format!("{}/s", size(bytes))),
-        "link_rate" => number.map(|bits| {
-            let unit = [
-                (1_000_000_000, "Gbit/s"),
-                (1_000_000, "Mbit/s"),
-                (1, "bit/s"),
-            ];
-            let (factor, unit) = unit
-                .into_iter()
-                .find(|one| bits % one.0 == 0)
-                .unwrap_or((1, ""));
-            format!("{} {unit}", bits / factor)
-        }),
-        "link_delay" => number.map(|ns| format!("{} ms", ns as f64 / 1e6)),
-        _ => None,
-    }
-}
+use std::path::Path;
 
 /// A number of bytes in the largest unit that shows it within a hundredth.
-fn size(bytes: u64) -> String {
+pub(super) fn size(bytes: u64) -> String {
     for (unit, shift) in [("GiB", 30), ("MiB", 20), ("KiB", 10)] {
         if bytes >> shift > 0 {
             let text = format!("{:.2}", bytes as f64 / (1u64 << shift) as f64);
@@ -329,75 +247,16 @@ pub(super) fn addresses(spec: &LocalSpec, hosts: &Hosts) -> Result<Vec<Ipv4Addr>
     (0..spec.nodes).map(address).collect()
 }
 
-impl Ground {
-    /// The hosts, where they are more than addresses.
-    pub fn hosts(&self) -> Option<&Hosts> {
-        match self {
-            Ground::Hosts(hosts) => Some(hosts),
-            Ground::Machine(_) => None,
-        }
-    }
-
-    /// The host of a node, where it is more than an address.
-    pub fn host(&self, index: usize) -> Option<&Host> {
-        let hosts = self.hosts()?.all();
-        hosts.get(index % hosts.len().max(1))
-    }
-
-    /// By which everything on the host of a node is done.
-    pub fn agent(&self, index: usize) -> &Arc<Agent> {
-        match self {
-            Ground::Machine(agent) => agent,
-            // There is at least one.
-            Ground::Hosts(hosts) => hosts.all()[index % hosts.all().len()].agent(),
-        }
-    }
-}
-
 impl Nodes {
-    /// The hosts, where they are more than addresses.
-    pub fn hosts(&self) -> Option<&Hosts> {
-        self.ground.hosts()
-    }
-
-    /// The host of a node, where it is more than an address.
-    pub fn host_of(&self, index: usize) -> Option<&Host> {
-        self.ground.host(index)
-    }
-
-    /// The agents of all hosts, with the stand-in that one is for.
-    pub fn agents(&self) -> Vec<(&Arc<Agent>, Option<&Host>)> {
-        match &self.ground {
-            Ground::Machine(agent) => vec![(agent, None)],
-            Ground::Hosts(hosts) => {
-                let all = hosts.all().iter();
-                all.map(|host| (host.agent(), Some(host))).collect()
-            }
-        }
-    }
-
-    /// The nodes that run by an agent, with their process ids.
-    pub fn processes_of(&self, agent: &Arc<Agent>) -> impl Iterator<Item = (&str, u32)> {
-        self.nodes.iter().filter_map(move |node| {
-            let process = node.process.filter(|_| Arc::ptr_eq(&node.host, agent))?;
-            Some((node.layout.name.as_str(), process.pid))
-        })
-    }
-
-    /// Where the nodes keep their data, as their hosts have it.
-    pub fn data_folders(&self) -> impl Iterator<Item = (&str, PathBuf)> {
-        let nodes = self.nodes.iter().map(|node| &node.layout);
-        nodes.map(|layout| (layout.name.as_str(), layout.folder.clone()))
-    }
-
-    /// What hosts were asked to be limited to, where they can be limited.
-    pub(super) fn limits(&self) -> Option<&HostSpec> {
-        self.hosts()?;
-        self.spec.hosts.as_ref().map(|hosts| &hosts.host)
+    /// What a cluster of ours can do.
+    pub fn capabilities(&self) -> Vec<Capability> {
+        let has_agents = self.nodes.iter().all(|node| node.jolokia.is_some());
+        let mbeans = capability::running_mbeans(has_agents);
+        capability::of_local(&mbeans, &self.hosts_answer())
     }
 
     /// What a cluster of ours has of hosts.
-    pub(super) fn hosts_answer(&self) -> HostsAnswer {
+    fn hosts_answer(&self) -> HostsAnswer {
         match (self.hosts(), &self.spec.hosts) {
             (Some(_), _) => Ok(answers_here(&self.spec)),
             (None, None) => Err(capability::NO_HOSTS.to_string()),
@@ -409,6 +268,8 @@ impl Nodes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use host::Agent;
+    use std::sync::Arc;
 
     fn spec(nodes: usize, hosts: usize) -> LocalSpec {
         LocalSpec {
@@ -464,25 +325,5 @@ mod tests {
         );
         small.nodes = 1;
         check(&small).unwrap();
-    }
-
-    #[test]
-    fn limits_are_said_in_words() {
-        assert_eq!(in_words("memory", "3221225472").as_deref(), Some("3 GiB"));
-        let words = in_words("disk_read_rate", "209715200");
-        assert_eq!(words.as_deref(), Some("200 MiB/s"));
-        assert_eq!(in_words("cpu_quota", "1.5").as_deref(), Some("1.5 cores"));
-        assert_eq!(
-            in_words("link_rate", "1000000000").as_deref(),
-            Some("1 Gbit/s")
-        );
-        assert_eq!(
-            in_words("link_rate", "1500000").as_deref(),
-            Some("1500000 bit/s")
-        );
-        assert_eq!(in_words("link_delay", "1500000").as_deref(), Some("1.5 ms"));
-        assert_eq!(in_words("cpus", "0-1"), None);
-        assert_eq!(size(1536 << 20), "1.5 GiB");
-        assert_eq!(size(7), "7 B");
     }
 }

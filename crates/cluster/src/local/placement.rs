@@ -15,6 +15,7 @@ use topology::{CpuSet, Housekeeping, Instance, Machine, Part, Plan, Units, Wish}
 
 mod said;
 mod seats;
+mod shown;
 
 use super::{jvm, room};
 use measure::number::counted;

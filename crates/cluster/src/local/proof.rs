@@ -1,34 +1,27 @@
 //! Proof of effect: what the nodes themselves say of what they were asked to be.
 //!
-//! Long because each kind of thing that is asked for is shown in a way of its own.
-//!
 //! A file that was written proves nothing. Settings are asked from the server's virtual table,
 //! flags, properties and the machine's size from the JVM; limits of a host are believed when the
 //! JVM inside counts by them.
 
+mod effect;
 mod hosts;
 mod placed;
 mod ring;
+mod seen;
 mod tables;
 
+pub use effect::{Effect, Proof};
 pub use placed::NodePlace;
+pub use seen::NodeConfiguration;
 pub use tables::SchemaOption;
-pub(crate) use tables::{of_keyspace as keyspace_proofs, of_tables as table_proofs};
 
-use super::Nodes;
-use super::classes;
-use super::compare::{self, Flag, JvmOption, Shown};
-use super::node::LocalNode;
-use super::roles;
-use crate::access::Access;
-use crate::hidden;
-use crate::jolokia::Jolokia;
-use crate::session::Session;
-use crate::spec::{Authentication, Collector, LocalSpec};
-use anyhow::{Context, Result, anyhow};
-use serde_json::{Map, Value, json};
+use super::{Nodes, roles};
+use crate::cluster::Cluster;
+use crate::session::ServerError;
+use crate::spec::Authentication;
+use anyhow::{Result, anyhow};
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 /// What the nodes say of themselves, each asked once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -42,118 +35,56 @@ pub struct Observed {
     pub places: Vec<Result<NodePlace, String>>,
 }
 
-/// What one node says of itself.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct NodeConfiguration {
-    /// Its name.
-    pub node: String,
-    /// `system_views.settings`; empty where it cannot be read.
-    pub settings: BTreeMap<String, String>,
-    /// Flags of the JVM that are not its defaults, with their origin behind the value where it is
-    /// not the command line: `2 (ergonomic)`; and the threads of its collector. Empty where the JVM
-    /// cannot be asked.
-    pub flags: BTreeMap<String, String>,
-    /// The JVM and what it takes its machine for: `version`, `processors`, `memory`, and the facts
-    /// of its container by the names that it gives them.
-    pub jvm: BTreeMap<String, String>,
-}
-
-/// One thing that was asked for, and what a node says of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Proof {
-    /// Name of the node.
-    pub node: String,
-    /// A key of `cassandra.yaml` with dots where the server flattens it, an option of the JVM
-    /// without its value, `heap`, `collector`, `class_sharing`, a host's `cpus`, `cpu_quota`,
-    /// `memory`, `volume`, `link_rate`, `link_delay`, or an option of a table: `standard1
-    /// compaction.class`.
-    pub key: String,
-    /// What was asked for.
-    pub wanted: String,
-    /// What came of looking.
-    pub effect: Effect,
-    /// Where was looked.
-    pub source: &'static str,
-}
-
-/// What came of looking whether something that was asked for is in effect. There is no fourth
-/// case: what nobody has seen is never counted as seen.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Effect {
-    /// It is; as it is shown.
-    InEffect(String),
-    /// Something else is: what.
-    NotInEffect(String),
-    /// Nobody tells: why.
-    NotShown(String),
-}
-
-impl Effect {
-    /// What is shown, judged; `None` is not shown, because of `why`.
-    pub(super) fn of(shown: Option<(String, bool)>, why: &str) -> Effect {
-        match shown {
-            Some((shown, true)) => Effect::InEffect(shown),
-            Some((shown, false)) => Effect::NotInEffect(shown),
-            None => Effect::NotShown(why.to_string()),
+impl Cluster {
+    /// The effective settings of every node (`system_views.settings`), by node name; empty when a
+    /// server has no such table or does not show it to this user.
+    ///
+    /// # Errors
+    /// A node does not answer.
+    pub fn settings(&self) -> Result<Vec<(String, BTreeMap<String, String>)>> {
+        let mut all = Vec::with_capacity(self.nodes().len());
+        // A null target has none but those of its plan.
+        for node in self.nodes().iter().filter(|_| self.null_server().is_none()) {
+            let mut session = self.session_to(node)?;
+            match session.pairs("SELECT name, value FROM system_views.settings") {
+                Ok(settings) => all.push((node.name.clone(), settings)),
+                Err(error) if error.downcast_ref::<ServerError>().is_some() => {
+                    return Ok(Vec::new());
+                }
+                Err(error) => {
+                    return Err(error.context(format!("read the settings of {}", node.name)));
+                }
+            }
         }
+        Ok(all)
     }
 
-    /// What is in effect, whether or not it is what was asked for; none where nobody tells.
-    pub fn shown(&self) -> Option<&str> {
-        match self {
-            Effect::InEffect(shown) | Effect::NotInEffect(shown) => Some(shown),
-            Effect::NotShown(_) => None,
+    /// What every node says of itself, beside what was asked of it.
+    ///
+    /// # Errors
+    /// A node does not answer.
+    pub fn observe(&self) -> Result<Observed> {
+        if let Some(nodes) = self.local() {
+            return nodes.observe();
         }
-    }
-
-    /// Whether it was seen to be in effect.
-    pub fn is_proved(&self) -> bool {
-        matches!(self, Effect::InEffect(_))
-    }
-}
-
-impl Proof {
-    /// What a node shows in `system_views.settings`, of what was asked for in `cassandra.yaml`.
-    pub fn of_yaml(
-        yaml: &Map<String, Value>,
-        shown: &BTreeMap<String, String>,
-        node: &str,
-    ) -> Vec<Proof> {
-        let keys = yaml.iter();
-        let all = keys.flat_map(|(key, value)| compare::yaml(key, value, shown));
-        let proof = |shown: Shown| Proof {
-            node: node.to_string(),
-            key: shown.key,
-            wanted: shown.wanted,
-            effect: shown.effect,
-            source: SETTINGS,
+        let of_node = |(node, settings)| NodeConfiguration {
+            node,
+            settings,
+            ..NodeConfiguration::default()
         };
-        all.map(|shown| hide(proof(shown))).collect()
+        Ok(Observed {
+            nodes: self.settings()?.into_iter().map(of_node).collect(),
+            ..Observed::default()
+        })
     }
 }
-
-const SETTINGS: &str = "system_views.settings";
-const FLAGS: &str = "VM.flags";
-const PROPERTIES: &str = "VM.system_properties";
-const ARGUMENTS: &str = "Runtime.InputArguments";
-const CONTAINER: &str = "VM.info";
-const MAPPED: &str = "VM.info";
-const JVM: &str = "JVM";
-/// The fact of a JVM that names the archives of classes that it has mapped.
-const ARCHIVES: &str = "class_archives";
-/// What is shown of an option that should be there and is not.
-const ABSENT: &str = "absent";
-const NO_AGENT: &str = "the JVM cannot be asked: no agent";
-
-/// How long the settings may take to be read.
-const LIMIT: Duration = Duration::from_secs(30);
 
 impl Nodes {
-    /// See [`crate::Cluster::observe`].
-    pub fn observe(&self) -> Result<Observed> {
+    /// See [`Cluster::observe`].
+    fn observe(&self) -> Result<Observed> {
         let mut observed = Observed::default();
         for (index, node) in self.nodes.iter().enumerate() {
-            let seen = see(node, &self.access)?;
+            let seen = seen::see(node, &self.access)?;
             let proofs = &mut observed.proofs;
             if self.spec.authentication == Authentication::Password {
                 proofs.push(roles::proof(node)?);
@@ -178,333 +109,5 @@ impl Nodes {
             observed.nodes.push(seen.configuration(&node.layout.name));
         }
         Ok(observed)
-    }
-}
-
-/// What a node shows.
-#[derive(Clone, Debug, Default)]
-struct Seen {
-    settings: BTreeMap<String, String>,
-    /// What the JVM says; none without an agent.
-    jvm: Option<Jvm>,
-}
-
-#[derive(Clone, Debug, Default)]
-struct Jvm {
-    /// All flags.
-    flags: BTreeMap<String, Flag>,
-    properties: BTreeMap<String, String>,
-    arguments: Vec<String>,
-    facts: BTreeMap<String, String>,
-}
-
-fn see(node: &LocalNode, access: &Access) -> Result<Seen> {
-    let name = &node.layout.name;
-    let settings = Session::open(node.cql_address(), access, LIMIT)
-        .and_then(|mut session| session.pairs("SELECT name, value FROM system_views.settings"))
-        .with_context(|| format!("read the settings of {name}"))?;
-    let jvm = node.jolokia.as_ref().map(see_jvm).transpose();
-    Ok(Seen {
-        settings,
-        jvm: jvm.with_context(|| format!("ask the JVM of {name}"))?,
-    })
-}
-
-fn see_jvm(jolokia: &Jolokia) -> Result<Jvm> {
-    const COMMAND: &str = "com.sun.management:type=DiagnosticCommand";
-    let ask = |operation: &str, arguments: &[Value]| -> Result<String> {
-        let answer = jolokia.call(COMMAND, operation, arguments)?;
-        Ok(answer.as_str().unwrap_or_default().to_string())
-    };
-    let information = ask("vmInfo", &[])?;
-    let (runtime, system) = ("java.lang:type=Runtime", "java.lang:type=OperatingSystem");
-    let attributes = [
-        (runtime, "InputArguments", "arguments"),
-        (runtime, "SpecVersion", "java"),
-        (runtime, "VmName", "name"),
-        (runtime, "VmVendor", "vendor"),
-        (runtime, "VmVersion", "version"),
-        (system, "AvailableProcessors", "processors"),
-        (system, "TotalMemorySize", "memory_bytes"),
-    ];
-    let names: Vec<(&str, &str)> = attributes.iter().map(|one| (one.0, one.1)).collect();
-    let mut values = jolokia.read(&names)?;
-    let arguments = values.remove(0);
-    let mut facts = compare::container(&information);
-    let archives = compare::archives(&information);
-    facts.insert(ARCHIVES.to_string(), archives.join(", "));
-    for ((_, _, name), value) in attributes[1..].iter().zip(values) {
-        match value {
-            Some(Value::String(text)) => facts.insert((*name).to_string(), text),
-            Some(other) => facts.insert((*name).to_string(), other.to_string()),
-            None => None,
-        };
-    }
-    let text = |value: &Value| value.as_str().map(str::to_string);
-    let arguments = arguments.as_ref().and_then(Value::as_array);
-    let arguments = arguments.map(|list| list.iter().filter_map(text).collect());
-    Ok(Jvm {
-        flags: compare::flags(&ask("vmFlags", &[json!(["-all"])])?),
-        properties: compare::properties(&ask("vmSystemProperties", &[])?),
-        arguments: arguments.unwrap_or_default(),
-        facts,
-    })
-}
-
-impl Seen {
-    fn configuration(self, node: &str) -> NodeConfiguration {
-        let jvm = self.jvm.unwrap_or_default();
-        let flag = |(name, flag): (String, Flag)| {
-            let value = match flag.origin.as_str() {
-                // The JVM reckons this one from its CPUs, and calls it a default all the same.
-                "default" if name != "ParallelGCThreads" => return None,
-                "command line" => flag.value,
-                origin => format!("{} ({origin})", flag.value),
-            };
-            Some((name, value))
-        };
-        NodeConfiguration {
-            node: node.to_string(),
-            settings: self.settings,
-            flags: jvm.flags.into_iter().filter_map(flag).collect(),
-            jvm: jvm.facts,
-        }
-    }
-
-    fn proofs(&self, spec: &LocalSpec, node: &str) -> Vec<Proof> {
-        let mut proofs = Vec::new();
-        let heap_is_ours =
-            |option: &&str| !spec.jvm_options.iter().any(|one| one.starts_with(*option));
-        for option in ["-Xms", "-Xmx"]
-            .iter()
-            .filter(|option| heap_is_ours(option))
-        {
-            let asked = format!("{option}{}", spec.heap_bytes);
-            let key = if *option == "-Xms" {
-                "heap (initial)"
-            } else {
-                "heap"
-            };
-            proofs.push(Proof {
-                key: key.to_string(),
-                ..self.option(&asked, node)
-            });
-        }
-        if let Some(collector) = spec.collector {
-            proofs.push(self.collector_proof(collector, node));
-        }
-        if spec.class_sharing {
-            proofs.push(self.sharing_proof(node));
-        }
-        proofs.extend(Proof::of_yaml(&spec.yaml, &self.settings, node));
-        for (index, option) in spec.jvm_options.iter().enumerate() {
-            // The last of several wins, and is the one that must be in effect.
-            let key = |option: &str| self.option(option, node).key;
-            let later = &spec.jvm_options[index + 1..];
-            if !later.iter().any(|other| key(other) == key(option)) {
-                proofs.push(self.option(option, node));
-            }
-        }
-        proofs
-    }
-
-    /// Which collector runs.
-    fn collector_proof(&self, wanted: Collector, node: &str) -> Proof {
-        let found = self.jvm.as_ref().map(|jvm| {
-            let is_on = |one: &&Collector| {
-                let flag = jvm.flags.get(one.flag());
-                flag.is_some_and(|flag| flag.value == "true")
-            };
-            let found = Collector::ALL.iter().find(is_on);
-            found.map_or("another", |one| one.name())
-        });
-        let judged = found.map(|found| (found.to_string(), found == wanted.name()));
-        Proof {
-            node: node.to_string(),
-            key: "collector".to_string(),
-            wanted: wanted.name().to_string(),
-            effect: Effect::of(judged, NO_AGENT),
-            source: FLAGS,
-        }
-    }
-
-    /// Whether the archive of the server's classes is mapped, beside Java's own.
-    fn sharing_proof(&self, node: &str) -> Proof {
-        let judged = self.jvm.as_ref().map(|jvm| {
-            let mapped = jvm.facts.get(ARCHIVES).map_or("", String::as_str);
-            match mapped.contains(classes::PREFIX) {
-                true => ("true".to_string(), true),
-                false => (format!("false (mapped: {mapped})"), false),
-            }
-        });
-        Proof {
-            node: node.to_string(),
-            key: "class_sharing".to_string(),
-            wanted: "true".to_string(),
-            effect: Effect::of(judged, NO_AGENT),
-            source: MAPPED,
-        }
-    }
-
-    /// The proof of one option of the JVM.
-    fn option(&self, option: &str, node: &str) -> Proof {
-        let (key, wanted, parsed) = jvm_key(option);
-        let (shown, source) = match &self.jvm {
-            None => (None, JVM),
-            Some(jvm) => {
-                let (shown, holds, source) = jvm.option(option, &wanted, &parsed);
-                (Some((shown, holds)), source)
-            }
-        };
-        hide(Proof {
-            node: node.to_string(),
-            key,
-            wanted,
-            effect: Effect::of(shown, NO_AGENT),
-            source,
-        })
-    }
-}
-
-impl Jvm {
-    /// What is shown of an option, whether it is what was asked for, and where it stands.
-    fn option(&self, option: &str, wanted: &str, parsed: &JvmOption<'_>) -> Told {
-        match parsed {
-            JvmOption::Flag(name, _) => match self.flags.get(*name) {
-                Some(flag) => {
-                    let holds = compare::flag_holds(name, wanted, &flag.value);
-                    let shown = match flag.origin.as_str() {
-                        "command line" => flag.value.clone(),
-                        other => format!("{} ({other})", flag.value),
-                    };
-                    (shown, holds, FLAGS)
-                }
-                // Flags that are locked are not listed.
-                None => self.argument(option, wanted),
-            },
-            JvmOption::Property(name, value) => {
-                let found = self.properties.get(*name).cloned();
-                let holds = found.as_deref() == Some(*value);
-                let shown = found.unwrap_or_else(|| ABSENT.to_string());
-                (shown, holds, PROPERTIES)
-            }
-            JvmOption::Other => self.argument(option, wanted),
-        }
-    }
-
-    /// An option that only shows as it was given.
-    fn argument(&self, option: &str, wanted: &str) -> Told {
-        let given = self.arguments.iter().any(|argument| argument == option);
-        let shown = if given { wanted } else { ABSENT };
-        (shown.to_string(), given, ARGUMENTS)
-    }
-}
-
-/// Keeps secrets out of a proof, which is compared already: whether it holds stays.
-fn hide(mut proof: Proof) -> Proof {
-    let is_said = |value: &str| [ABSENT, "given"].contains(&value);
-    let mask = |value: &mut String| {
-        if !is_said(value) {
-            *value = "***".to_string();
-        }
-    };
-    if hidden::names_secret(proof.key.split('=').next().unwrap_or_default()) {
-        mask(&mut proof.wanted);
-        match &mut proof.effect {
-            Effect::InEffect(shown) | Effect::NotInEffect(shown) => mask(shown),
-            Effect::NotShown(_) => {}
-        }
-    }
-    proof.key = hidden::hidden(&proof.key).into_owned();
-    proof
-}
-
-/// Key, wanted value and kind of an option.
-fn jvm_key(option: &str) -> (String, String, JvmOption<'_>) {
-    let parsed = compare::jvm_option(option);
-    let (key, wanted) = match &parsed {
-        JvmOption::Flag(name, value) => (format!("-XX:{name}"), value.clone()),
-        JvmOption::Property(name, value) => (format!("-D{name}"), (*value).to_string()),
-        JvmOption::Other => (option.to_string(), "given".to_string()),
-    };
-    (key, wanted, parsed)
-}
-
-/// What is shown, whether it is what was asked for, and where it stands.
-type Told = (String, bool, &'static str);
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    pub(super) fn seen(facts: &[(&str, &str)]) -> Seen {
-        let pair = |(name, value): &(&str, &str)| (name.to_string(), value.to_string());
-        let text = "bool UseZGC = true {product} {command line}\n\
-                    size_t MaxHeapSize = 536870912 {product} {command line}\n";
-        Seen {
-            settings: [pair(&("concurrent_reads", "32"))].into(),
-            jvm: Some(Jvm {
-                flags: compare::flags(text),
-                arguments: vec!["-ea".to_string()],
-                facts: facts.iter().map(pair).collect(),
-                ..Jvm::default()
-            }),
-        }
-    }
-
-    /// `key: effective yes`, a line each.
-    pub(super) fn brief(proofs: &[Proof]) -> Vec<String> {
-        let line = |one: &Proof| match &one.effect {
-            Effect::InEffect(shown) => format!("{}: {shown} yes", one.key),
-            Effect::NotInEffect(shown) => format!("{}: {shown} no", one.key),
-            Effect::NotShown(_) => format!("{}: ?", one.key),
-        };
-        proofs.iter().map(line).collect()
-    }
-
-    #[test]
-    fn what_is_not_shown_is_neither_proved_nor_disproved() {
-        let spec = LocalSpec {
-            heap_bytes: 512 << 20,
-            collector: Some(Collector::G1),
-            yaml: [
-                ("concurrent_reads".to_string(), json!(16)),
-                ("unheard_of".to_string(), json!(1)),
-            ]
-            .into_iter()
-            .collect(),
-            jvm_options: [
-                "-Da=b",
-                "-Dx.password=hunter2",
-                "-ea",
-                "-esa",
-                "-Xmx1g",
-                "-Xmx512m",
-            ]
-            .map(str::to_string)
-            .to_vec(),
-            ..LocalSpec::default()
-        };
-        let expected = [
-            "heap (initial): absent no",
-            "collector: zgc no",
-            "concurrent_reads: 32 no",
-            "unheard_of: ?",
-            "-Da: absent no",
-            "-Dx.password: absent no",
-            "-ea: given yes",
-            "-esa: absent no",
-            "-XX:MaxHeapSize: 536870912 yes",
-        ];
-        let proofs = seen(&[]).proofs(&spec, "node1");
-        assert_eq!(brief(&proofs), expected);
-        assert!(!format!("{proofs:?}").contains("hunter2"), "{proofs:?}");
-        let blind = Seen::default().proofs(&spec, "node1");
-        assert!(
-            blind
-                .iter()
-                .all(|one| matches!(&one.effect, Effect::NotShown(why) if !why.is_empty())),
-            "{blind:#?}"
-        );
     }
 }

@@ -1,11 +1,13 @@
 //! A kept cluster, taken up again by a later command: its processes are not our children, and go on
 //! when we end.
 
+use super::ground::Ground;
+use super::nodes::Nodes;
 use super::placement::Layout;
 use super::ports::Claim;
+use super::program::Program;
 use super::state::State;
-use super::{Ground, Nodes, Program, place, roles, settings, state};
-use crate::cluster::Cluster;
+use super::{marks, place, roles, settings};
 use crate::spec::Dirs;
 use anyhow::{Context, Result, bail};
 use host::{Agent, Hosts};
@@ -68,7 +70,7 @@ impl Nodes {
             let process = nodes.state.nodes[index].process;
             let process = process.filter(|one| node.host.how_ended(*one).is_none());
             // An agent may have started another one, to heal what another command had broken.
-            node.process = process.or_else(|| state::process(&nodes.state.id, &node.layout.name));
+            node.process = process.or_else(|| marks::process(&nodes.state.id, &node.layout.name));
             nodes.nodes.push(node);
         }
         Ok(nodes)
@@ -97,19 +99,4 @@ fn lock(folder: &Path, id: &str) -> Result<std::fs::File> {
         }
         Err(error) => Err(error).with_context(|| format!("lock {}", path.display())),
     }
-}
-
-/// A kept cluster as one of ours.
-///
-/// # Errors
-/// See [`Nodes::reopen`].
-pub(crate) fn cluster(
-    folder: &Path,
-    state: State,
-    dirs: &Dirs,
-    say: &mut dyn FnMut(&str),
-) -> Result<Cluster> {
-    let nodes = Nodes::reopen(folder, state, dirs, say)?;
-    let info = nodes.describe();
-    Ok(Cluster::of_local(nodes, info))
 }

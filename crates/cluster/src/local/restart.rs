@@ -3,8 +3,12 @@
 //! their files.
 
 use super::node::LocalNode;
+use super::nodes::Nodes;
 use super::record::SpecState;
-use super::{Nodes, check, ready, room, settings};
+use super::start::check;
+use super::{ready, room, settings};
+use crate::cluster::Cluster;
+use crate::placing::Topology;
 use crate::spec::LocalSpec;
 use anyhow::{Context, Result, bail};
 use host::{HostSpec, Hosts};
@@ -25,9 +29,46 @@ pub enum Restarts {
     Together,
 }
 
-impl Nodes {
-    /// See [`crate::Cluster::reconfigure`].
+impl Cluster {
+    /// Turns the nodes of ours into those of `spec`: each is drained, stopped, given its new files
+    /// and started. In turn, it answers CQL and is seen by all others before the next one.
+    /// Returns the names of the nodes that were restarted: none if nothing differs that a JVM reads
+    /// at its start. [`Cluster::nodes`] has the new process ids afterwards.
+    ///
+    /// # Errors
+    /// It is not a cluster of ours; `spec` cannot be had by restarting (see
+    /// [`LocalSpec::restart_suffices`]); a node does not come back, with the last lines of its log.
+    /// The cluster is of no use then.
     pub fn reconfigure(
+        &mut self,
+        spec: &LocalSpec,
+        restarts: Restarts,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<Vec<String>> {
+        let not_ours = "only a local target can be given another configuration";
+        self.restarting(not_ours, |nodes| nodes.reconfigure(spec, restarts, say))
+    }
+
+    /// Gives the nodes of a local cluster other places on their machine: they restart one after
+    /// the other. Their names.
+    ///
+    /// # Errors
+    /// As [`Cluster::reconfigure`]; or the machine has not what is asked for.
+    pub fn place(&mut self, topology: Topology, say: &mut dyn FnMut(&str)) -> Result<Vec<String>> {
+        let not_ours = "only nodes of ours can be placed on their machine";
+        self.restarting(not_ours, |nodes| {
+            let spec = LocalSpec {
+                topology,
+                ..nodes.spec().clone()
+            };
+            nodes.reconfigure(&spec, Restarts::InTurn, say)
+        })
+    }
+}
+
+impl Nodes {
+    /// See [`Cluster::reconfigure`].
+    fn reconfigure(
         &mut self,
         spec: &LocalSpec,
         restarts: Restarts,
@@ -280,7 +321,7 @@ fn drain(node: &LocalNode) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::placing::{Placing, Topology};
+    use crate::placing::Placing;
     use host::HostsSpec;
 
     /// `apply --topology pinned` had failed at the second node; `--topology none`, which was still

@@ -5,31 +5,21 @@
 //! proof. Before a cluster counts as started, the role that every Cassandra begins with
 //! (`cassandra`, whose password everybody knows) can neither log in nor do anything.
 
-use super::node::LocalNode;
-use super::proof::{Effect, Proof};
-use super::{random_secret, ready};
-use crate::access::{Access, Credentials, Secret};
-use crate::session::{ServerError, Session};
-use crate::spec::{Authentication, LocalSpec, SecretSource};
-use anyhow::{Context, Result, bail};
-use cql::response::ErrorCode;
-use measure::clock::Deadline;
+mod set_up;
+
+pub(super) use set_up::{proof, set_up};
+
+use crate::access::{Access, Credentials, Secret, SecretSource};
+use crate::spec::{Authentication, LocalSpec};
+use anyhow::{Context, Result};
 use serde_json::{Map, Value, json};
-use std::cell::Cell;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 /// Name of our role.
 pub(crate) const USER: &str = "cassay";
 
-/// The role that the server makes by itself, and its password.
-const DEFAULT: &str = "cassandra";
-
 /// In the cluster's folder.
 const FILE: &str = "password";
-
-/// How long an attempt to log in may take: the server hashes the password with 2^10 rounds.
-const ATTEMPT: Duration = Duration::from_secs(5);
 
 /// How long after its start a node looks for the server's own role, and again if it finds too few
 /// others (10 s by default, for rings that are larger and slower than ours).
@@ -120,117 +110,14 @@ pub(super) fn options(spec: &LocalSpec) -> Vec<String> {
     }
 }
 
-/// Makes our role and shuts the server's own out, on all nodes of a ring that has just come up;
-/// nothing to do for a cluster that is open.
-///
-/// # Errors
-/// A node dies, the deadline passes, or somebody else has made a role meanwhile.
-pub(super) fn set_up(
-    nodes: &mut [LocalNode],
-    access: &Access,
-    deadline: Deadline,
-    limit: Duration,
-) -> Result<()> {
-    let Some(credentials) = &access.credentials else {
-        return Ok(());
-    };
-    let count = nodes.len();
-    let is_made = Cell::new(false);
-    let make = |node: &LocalNode| {
-        // What is written while a node is held to be down comes to it late.
-        ready::all_live(node, count)?;
-        make_role(node, credentials, &is_made)?;
-        let mut ours = open(node, access)?;
-        let shut = format!("ALTER ROLE {DEFAULT} WITH SUPERUSER = false AND LOGIN = false");
-        ours.query(&shut).map(drop)
-    };
-    ready::wait(nodes, 0, deadline, limit, "did not take our role", make)?;
-    let known = |node: &LocalNode| {
-        open(node, access)?;
-        refuses_default(node)
-    };
-    for index in 0..count {
-        let failure = "did not know the cluster's roles";
-        ready::wait(nodes, index, deadline, limit, failure, known)?;
-    }
-    refuse_strangers(&nodes[0], access)
-}
-
-/// Our role, made as the server's own. It is asked for only once it may be there: the server
-/// remembers for two seconds that there was none.
-fn make_role(node: &LocalNode, credentials: &Credentials, is_made: &Cell<bool>) -> Result<()> {
-    if is_made.get() {
-        return Ok(());
-    }
-    let mut session = open(node, &default_access())?;
-    let role = |password: &str| {
-        format!(
-            "CREATE ROLE IF NOT EXISTS {USER} WITH PASSWORD = '{password}' AND SUPERUSER = true \
-             AND LOGIN = true"
-        )
-    };
-    // Of hexadecimal digits, so that nothing of it has to be escaped.
-    session.query_secret(&role(credentials.password.reveal()), &role("***"))?;
-    is_made.set(true);
-    Ok(())
-}
-
-/// Whether nobody gets in as the server's own role.
-fn refuses_default(node: &LocalNode) -> Result<()> {
-    let refusal = match open(node, &default_access()) {
-        Ok(_) => bail!("it lets the role {DEFAULT} in"),
-        Err(error) => error,
-    };
-    let code = refusal.downcast_ref().map(|error: &ServerError| error.code);
-    match code {
-        Some(ErrorCode::BadCredentials | ErrorCode::Unauthorized) => Ok(()),
-        _ => Err(refusal),
-    }
-}
-
-/// For a second or two everybody could have come in as the server's own role, and made another.
-fn refuse_strangers(node: &LocalNode, access: &Access) -> Result<()> {
-    let roles = open(node, access)?.query("SELECT role FROM system_auth.roles")?;
-    let names = roles.rows.iter().flatten().filter_map(|name| name.as_str());
-    let strangers: Vec<&str> = names
-        .filter(|name| ![USER, DEFAULT].contains(name))
-        .collect();
-    if strangers.is_empty() {
-        return Ok(());
-    }
-    bail!(
-        "somebody else has made the role {} in {} while it started",
-        strangers.join(", "),
-        node.layout.name
-    )
-}
-
-fn default_access() -> Access {
-    access(DEFAULT, Secret::new(DEFAULT.to_string()))
-}
-
-fn open(node: &LocalNode, access: &Access) -> Result<Session> {
-    Session::open(node.cql_address(), access, ATTEMPT)
-}
-
-/// What a client without a password is told, where one was asked for.
-///
-/// # Errors
-/// The node does not answer.
-pub(super) fn proof(node: &LocalNode) -> Result<Proof> {
-    let class = Session::authenticator(node.cql_address(), ATTEMPT)
-        .with_context(|| format!("ask {} who may log in", node.layout.name))?;
-    let class = class.unwrap_or_else(|| "none".to_string());
-    let wanted = Authentication::Password.name();
-    let holds = class.rsplit('.').next() == Some("PasswordAuthenticator");
-    let shown = if holds { wanted.to_string() } else { class };
-    Ok(Proof {
-        node: node.layout.name.clone(),
-        key: "authentication".to_string(),
-        wanted: wanted.to_string(),
-        effect: Effect::of(Some((shown, holds)), ""),
-        source: "CQL handshake",
-    })
+/// 128 random bits as hexadecimal digits.
+pub(super) fn random_secret() -> Result<String> {
+    use std::io::Read;
+    let mut bytes = [0u8; 16];
+    std::fs::File::open("/dev/urandom")
+        .and_then(|mut file| file.read_exact(&mut bytes))
+        .context("read random bytes for the agent's password")?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 #[cfg(test)]

@@ -8,18 +8,17 @@
 //! id is that of the folder, and everything of the cluster is named after it; and a cluster of
 //! another machine, which shares the folder with us, is left alone.
 
-use super::jvm;
+use super::marks::processes;
 use super::ports::Ports;
 use super::record::SpecState;
 use crate::spec::Dirs;
 use anyhow::{Context, Result, bail};
-use host::process::{self, Identity, Machine};
+use host::process::{Identity, Machine};
 use host::{Hosts, HostsState};
 use serde::{Deserialize, Serialize};
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
 
 /// Format number of `state.json`: 2 has what the cluster was started as, and its hosts; 3 has
@@ -211,41 +210,6 @@ pub(crate) fn all(dirs: &Dirs) -> (Vec<(PathBuf, State)>, Vec<anyhow::Error>) {
     (states, errors)
 }
 
-/// The running processes of a cluster, whether its state lists them or not: a starter may have been
-/// killed between the start of a process and the writing of its id.
-pub(crate) fn processes(id: &str) -> Vec<Identity> {
-    marked(&[jvm::mark(id)])
-}
-
-/// The running process of one node.
-pub(crate) fn process(id: &str, node: &str) -> Option<Identity> {
-    marked(&[jvm::mark(id), jvm::mark_of_node(node)]).pop()
-}
-
-/// The running process of a node that this command starts, whoever has called it.
-pub(crate) fn started_by(command: &Command) -> Option<Identity> {
-    let marks = jvm::marks(command);
-    // Without any, every JVM would be one.
-    (!marks.is_empty()).then(|| marked(&marks).pop())?
-}
-
-/// The running JVMs that were started with all these arguments.
-fn marked(marks: &[String]) -> Vec<Identity> {
-    let is_ours = |pid: &u32| {
-        process::command_line(*pid).is_some_and(|line| {
-            let program = line
-                .first()
-                .map(|program| program.rsplit('/').next() == Some("java"));
-            program == Some(true) && marks.iter().all(|mark| line.contains(mark))
-        })
-    };
-    // The identity is read first: if the id changes hands later, the start time will differ.
-    let identities = process::all_pids().into_iter().filter_map(Identity::of);
-    identities
-        .filter(|identity| is_ours(&identity.pid))
-        .collect()
-}
-
 /// Kills the processes of a cluster and removes its hosts and its folder; how many were killed.
 ///
 /// They are killed outright: the data goes with them, so there is nothing that a graceful stop,
@@ -293,6 +257,7 @@ pub(crate) fn boot_id() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::local::marks::mark;
     use host::process::{Life, command, spawn};
     use host::{CgroupDir, HostState};
     use std::os::unix::process::CommandExt;
@@ -430,9 +395,9 @@ mod tests {
     #[test]
     fn only_a_java_with_the_whole_mark_is_a_process_of_the_cluster() {
         let id = new_id();
-        let mut ours = pretender("/usr/bin/java", &jvm::mark(&id));
-        let mut longer = pretender("/usr/bin/java", &jvm::mark(&format!("{id}0")));
-        let mut grep = pretender("grep", &jvm::mark(&id));
+        let mut ours = pretender("/usr/bin/java", &mark(&id));
+        let mut longer = pretender("/usr/bin/java", &mark(&format!("{id}0")));
+        let mut grep = pretender("grep", &mark(&id));
         let found: Vec<u32> = processes(&id).iter().map(|process| process.pid).collect();
         assert_eq!(found, vec![ours.id()]);
 

@@ -12,8 +12,9 @@ mod virtual_tables;
 
 pub use host::probe::{ProbeCost, Probes, Reading};
 
-use crate::cluster::{Cluster, NodeInfo};
+use crate::cluster::Cluster;
 use crate::local::Nodes;
+use crate::node::NodeInfo;
 use anyhow::Result;
 use host::probe::Sampler;
 use host::{Hosts, Watch};
@@ -34,23 +35,24 @@ pub struct ProbeSpec {
     pub gc_log: Option<Duration>,
 }
 
-/// See [`Cluster::probe`].
-pub(crate) fn start(
-    cluster: &Cluster,
-    spec: &ProbeSpec,
-    keyspace: &str,
-    tables: &[&str],
-) -> Result<Probes> {
-    let mut samplers = os(cluster, spec)?;
-    samplers.extend(node::samplers(cluster, spec, keyspace, tables));
-    Probes::start(samplers)
-}
+impl Cluster {
+    /// Starts the probes of `spec`; `tables` of `keyspace` are those whose own figures are read.
+    ///
+    /// # Errors
+    /// A probe cannot start at all: the message says which and why. What some probe cannot see is
+    /// no error, see [`Cluster::unseen`].
+    pub fn probe(&self, spec: &ProbeSpec, keyspace: &str, tables: &[&str]) -> Result<Probes> {
+        let mut samplers = os(self, spec)?;
+        samplers.extend(node::samplers(self, spec, keyspace, tables));
+        Probes::start(samplers)
+    }
 
-/// See [`Cluster::unseen`].
-pub(crate) fn unseen(cluster: &Cluster, spec: &ProbeSpec) -> Vec<String> {
-    let mut unseen = unseen_by_os(spec, cluster.nodes());
-    unseen.extend(node::unseen(cluster, spec));
-    unseen
+    /// What the probes of `spec` cannot see, each with the reason and what would bring it.
+    pub fn unseen(&self, spec: &ProbeSpec) -> Vec<String> {
+        let mut unseen = unseen_by_os(spec, self.nodes());
+        unseen.extend(node::unseen(self, spec));
+        unseen
+    }
 }
 
 /// The looks at machines, stand-ins and processes: by the agent of each host. We ourselves look at

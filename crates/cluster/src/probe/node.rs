@@ -6,8 +6,9 @@ use super::cassandra::Cassandra;
 use super::gc_log::GcLog;
 use super::jvm::Jvm;
 use super::virtual_tables::VirtualTables;
-use crate::cluster::{Cluster, NodeInfo};
+use crate::cluster::Cluster;
 use crate::local::LocalNode;
+use crate::node::NodeInfo;
 use host::probe::{Look, Sampler, Task};
 use std::collections::BTreeMap;
 

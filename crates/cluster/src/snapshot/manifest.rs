@@ -3,8 +3,8 @@
 //! It is written last, and the folder gets its name after that, so that a snapshot that has a
 //! manifest is whole. A node's file stands alone: it holds the definitions of the tables too.
 
-use super::NodeFiles;
 use super::layout::{File, Fingerprint, Sstable, SstableIdentity, TableFiles};
+use crate::node_files::NodeFiles;
 use anyhow::{Context, Result, bail, ensure};
 use host::{Agent, Entry, Step};
 use serde::{Deserialize, Serialize};

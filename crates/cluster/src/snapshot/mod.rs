@@ -11,25 +11,22 @@
 //!
 //! An attached cluster keeps its snapshots in its own folders; see [`attached`].
 
-pub(crate) mod attached;
+mod attached;
+mod cluster;
 mod layout;
 mod manifest;
-pub(crate) mod offline;
-pub(crate) mod online;
-pub(crate) mod own;
+mod offline;
+mod online;
+mod own;
 mod room;
 pub(crate) mod schema;
 mod whole;
 
 pub use layout::{Fingerprint, SstableIdentity, TableLayout};
-pub(crate) use manifest::check_name;
 
-use crate::jolokia::Jolokia;
-use crate::local::Nodes;
+use crate::node_files::NodeFiles;
 use anyhow::{Context, Result, anyhow};
-use host::Agent;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 
 /// Data that was put away.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,72 +89,6 @@ pub struct Restored {
     pub bytes: u64,
     /// The layout of each node, as [`Fingerprint`] shows it.
     pub fingerprints: BTreeMap<String, String>,
-}
-
-/// A node of ours, as this module needs it.
-pub(crate) struct NodeFiles<'a> {
-    pub name: &'a str,
-    /// By which everything is done with its files.
-    pub host: &'a Agent,
-    /// Its folder, as its host has it.
-    pub folder: &'a Path,
-    pub version: &'a str,
-    pub agent: Option<&'a Jolokia>,
-}
-
-impl<'a> NodeFiles<'a> {
-    fn agent(&self) -> Result<&'a Jolokia> {
-        self.agent.with_context(|| {
-            format!(
-                "{} has no Jolokia agent, which snapshots and online restores need\nhint: run \
-                 once without CASSANDRA_HOME to fetch it, or restore offline",
-                self.name
-            )
-        })
-    }
-
-    /// The server's own log.
-    pub(crate) fn log(&self) -> PathBuf {
-        self.folder.join("logs").join("system.log")
-    }
-
-    /// Whether there is a folder.
-    fn has(&self, folder: &Path) -> Result<bool> {
-        Ok(self.host.list(folder, None)?.is_some())
-    }
-
-    /// The folder of a table's live files, by its id (hexadecimal digits).
-    fn table_folder(&self, keyspace: &str, table: &str, id: &str) -> PathBuf {
-        let folder = self.folder.join("data").join(keyspace);
-        folder.join(format!("{table}-{id}"))
-    }
-}
-
-#[cfg(test)]
-impl<'a> NodeFiles<'a> {
-    fn of_test(host: &'a Agent, folder: &'a Path) -> NodeFiles<'a> {
-        NodeFiles {
-            name: "node1",
-            host,
-            folder,
-            version: "5.0.8",
-            agent: None,
-        }
-    }
-}
-
-impl Nodes {
-    /// Where the files of the nodes are, in their order.
-    pub(crate) fn files(&self) -> Vec<NodeFiles<'_>> {
-        let nodes = self.all().iter().map(|node| NodeFiles {
-            name: node.layout.name.as_str(),
-            host: &node.host,
-            folder: &node.layout.folder,
-            version: self.version(),
-            agent: node.jolokia.as_ref(),
-        });
-        nodes.collect()
-    }
 }
 
 /// Does something on all nodes at once; the results in their order.

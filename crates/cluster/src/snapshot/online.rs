@@ -9,10 +9,11 @@
 use super::manifest::{self, Manifest};
 use super::own;
 use super::schema::Tables;
-use super::{NodeFiles, RestoreHow, Restored, on_all, room, schema, whole};
+use super::{RestoreHow, Restored, on_all, room, schema, whole};
 use crate::cause::{self, LogMarks};
 use crate::local::Nodes;
 use crate::mbeans;
+use crate::node_files::NodeFiles;
 use crate::session::Session;
 use anyhow::{Context, Result, anyhow, bail};
 use measure::clock::{self, Deadline};
@@ -34,11 +35,7 @@ const OFFLINE_HINT: &str = "; `snapshot restore --offline` (`data.restore: offli
 /// Between two looks at a table's folder.
 const POLL: Duration = Duration::from_millis(50);
 
-pub(crate) fn restore(
-    nodes: &mut Nodes,
-    name: &str,
-    say: &mut dyn FnMut(&str),
-) -> Result<Restored> {
+pub(crate) fn restore(nodes: &Nodes, name: &str, say: &mut dyn FnMut(&str)) -> Result<Restored> {
     let began_ns = clock::now_ns();
     if let Some(died) = nodes.died(&[]).into_iter().next() {
         return Err(died).context("restore online, which needs all nodes");

@@ -4,8 +4,8 @@
 //! drops them, and the server's own tables and commit log grow with it. On a full volume that fails
 //! in the middle: the node goes down, and some replicas are empty.
 
-use super::NodeFiles;
 use crate::mbeans;
+use crate::node_files::NodeFiles;
 use anyhow::{Result, bail};
 use host::VolumeUse;
 

@@ -1,6 +1,5 @@
 //! What one node has heard of all others: who joins or leaves, and how much data each has.
 
-use super::rows_if_any;
 use crate::jolokia::Jolokia;
 use crate::session::Session;
 use anyhow::Result;
@@ -143,6 +142,11 @@ fn port_of(value: &Value) -> Option<u16> {
 fn load_of(text: &str) -> Option<u64> {
     let bytes: f64 = text.parse().ok()?;
     (bytes.is_finite() && bytes >= 0.0).then_some(bytes as u64)
+}
+
+/// The rows of a statement; `None` where the server refuses it: a table that it does not have.
+fn rows_if_any(session: &mut Session, cql: &str) -> Result<Option<Vec<Vec<Value>>>> {
+    Ok(session.query_if_shown(cql)?.map(|found| found.rows))
 }
 
 #[cfg(test)]

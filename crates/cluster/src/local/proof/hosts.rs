@@ -1,7 +1,8 @@
 //! Whether a host is limited as it was asked to be: CPUs and memory as the JVM inside counts by
 //! them, its disk, its link and its volume as the kernel has them.
 
-use super::{CONTAINER, Effect, NO_AGENT, Proof, Seen};
+use super::effect::{Effect, Proof};
+use super::seen::{CONTAINER, NO_AGENT, Seen};
 use crate::local::compare;
 use crate::local::node::LocalNode;
 use anyhow::Result;
@@ -156,7 +157,7 @@ impl Seen {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{brief, seen};
+    use super::super::seen::tests::{brief, seen};
     use super::*;
     use host::LinkSpec;
 

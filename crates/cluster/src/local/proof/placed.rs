@@ -1,7 +1,9 @@
 //! Whether nodes run where they were to: on which CPUs, thread by thread, and on whose memory, as
 //! the kernel has it; and how many CPUs the JVM counts.
 
-use super::{Effect, JVM, NO_AGENT, Proof, Seen};
+use super::effect::{Effect, Proof};
+use super::seen::{JVM, NO_AGENT, Seen};
+use crate::cluster::Cluster;
 use crate::local::Nodes;
 use crate::local::node::LocalNode;
 use crate::local::placement::Placement;
@@ -24,9 +26,20 @@ pub struct NodePlace {
     pub found: Whereabouts,
 }
 
-impl Nodes {
-    /// See [`crate::Cluster::places`].
+impl Cluster {
+    /// Where its nodes that run are on their machines, as the kernel says; of an attached cluster
+    /// nothing.
+    ///
+    /// # Errors
+    /// A host's agent does not tell.
     pub fn places(&self) -> Result<Vec<NodePlace>> {
+        self.local().map_or(Ok(Vec::new()), Nodes::places)
+    }
+}
+
+impl Nodes {
+    /// See [`Cluster::places`].
+    fn places(&self) -> Result<Vec<NodePlace>> {
         let running = self.all().iter().filter(|node| node.process.is_some());
         running.map(place).collect()
     }
@@ -182,7 +195,7 @@ impl Seen {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{brief, seen};
+    use super::super::seen::tests::{brief, seen};
     use super::*;
     use host::Confinement;
 

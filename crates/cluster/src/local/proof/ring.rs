@@ -1,7 +1,7 @@
 //! Whether the nodes hold each other to be up. A cluster of which one node is down in the eyes of
 //! another answers with fewer replicas, keeps hints, and streams them later.
 
-use super::{Effect, Proof};
+use super::effect::{Effect, Proof};
 use crate::local::node::LocalNode;
 use measure::clock::{self, Deadline};
 use serde_json::Value;

@@ -2,7 +2,7 @@
 
 mod replication;
 
-use super::{Effect, Proof};
+use super::effect::{Effect, Proof};
 use crate::cluster::Cluster;
 use crate::local::compare::{plain, same};
 use crate::session::Session;
@@ -27,8 +27,31 @@ pub struct SchemaOption {
     pub value: Json,
 }
 
+impl Cluster {
+    /// Of each of the tables, by its name, the options that were asked for beside what every node's
+    /// schema says of them.
+    ///
+    /// # Errors
+    /// A node does not answer, or has no such table.
+    pub fn table_proofs(
+        &self,
+        keyspace: &str,
+        tables: &BTreeMap<String, Vec<SchemaOption>>,
+    ) -> Result<Vec<Proof>> {
+        of_tables(self, keyspace, tables)
+    }
+
+    /// What each node says of the options of a keyspace itself.
+    ///
+    /// # Errors
+    /// As [`Cluster::table_proofs`].
+    pub fn keyspace_proofs(&self, keyspace: &str, options: &[SchemaOption]) -> Result<Vec<Proof>> {
+        of_keyspace(self, keyspace, options)
+    }
+}
+
 /// See [`Cluster::table_proofs`].
-pub(crate) fn of_tables(
+fn of_tables(
     cluster: &Cluster,
     keyspace: &str,
     tables: &BTreeMap<String, Vec<SchemaOption>>,
@@ -44,11 +67,7 @@ pub(crate) fn of_tables(
 }
 
 /// See [`Cluster::keyspace_proofs`].
-pub(crate) fn of_keyspace(
-    cluster: &Cluster,
-    keyspace: &str,
-    options: &[SchemaOption],
-) -> Result<Vec<Proof>> {
+fn of_keyspace(cluster: &Cluster, keyspace: &str, options: &[SchemaOption]) -> Result<Vec<Proof>> {
     let is_it = format!("keyspace_name = {}", literal(keyspace));
     proofs(cluster, &[(keyspace, KEYSPACES, is_it, options)])
 }
@@ -158,7 +177,7 @@ fn entry_of(option: &str, key: &str, shown: &BTreeMap<String, String>) -> Option
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::brief;
+    use super::super::seen::tests::brief;
     use super::*;
     use serde_json::json;
 

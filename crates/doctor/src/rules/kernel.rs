@@ -1,8 +1,9 @@
 //! Limits, memory, network and clocks.
 
-use super::{
-    APACHE, Bound, DATASTAX, INTEL, Judged, Level, Look, OURS, Rule, View, bytes, sysctl, unless,
+use super::rule::{
+    APACHE, Bound, DATASTAX, INTEL, Judged, Look, OURS, Rule, View, bytes, sysctl, unless,
 };
+use crate::finding::Level;
 use host::settings::ProcessSettings;
 
 /// What may be unwritten before the kernel begins to write it: at 200 MB/s more would take longer

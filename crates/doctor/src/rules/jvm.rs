@@ -1,7 +1,8 @@
 //! Heaps and threads of the nodes' Java machines, against what their host has.
 
-use super::super::jvm::{Jvm, concurrent_threads, list, parallel_threads};
-use super::{APACHE, INTEL, JDK, Judged, Level, Look, OURS, Rule, View, bytes, unless};
+use super::rule::{APACHE, INTEL, JDK, Judged, Look, OURS, Rule, View, bytes, unless};
+use crate::finding::Level;
+use crate::jvm::{Jvm, concurrent_threads, list, parallel_threads};
 
 const GIB: u64 = 1 << 30;
 

@@ -1,6 +1,8 @@
 //! CPUs: their frequency, NUMA, who interrupts them, and how much of them nodes may have.
 
-use super::{INTEL, Judged, Level, Look, OURS, Rule, View, list, unless};
+use super::rule::{INTEL, Judged, Look, OURS, Rule, View, sysctl, unless};
+use crate::finding::Level;
+use crate::jvm::list;
 use host::settings::{Interrupt, Queue};
 use std::collections::BTreeMap;
 use topology::CpuSet;
@@ -27,7 +29,7 @@ pub(super) const RULES: &[Rule] = &[
         wanted: "0 where memory has several NUMA nodes",
         why: "The kernel takes pages away from processes for a while to see who uses them, and \
               moves them; a bound node has nothing of that.",
-        fix: super::sysctl!("kernel.numa_balancing", "0"),
+        fix: sysctl!("kernel.numa_balancing", "0"),
         source: OURS,
         start_check: "",
         look: Look::By(numa_balancing),

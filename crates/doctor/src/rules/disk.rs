@@ -1,6 +1,7 @@
 //! File systems and block devices below the data.
 
-use super::{APACHE, DATASTAX, INTEL, Judged, Level, Look, Rule, View, unless};
+use super::rule::{APACHE, DATASTAX, INTEL, Judged, Look, Rule, View, unless};
+use crate::finding::Level;
 use host::settings::{Device, Mount, Told};
 
 /// What is read ahead of a random read is thrown away: more than this hurts on disks that do not

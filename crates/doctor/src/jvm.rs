@@ -1,7 +1,7 @@
 //! What a node's Java machine was told, by itself or by its command line, and what it makes of its
 //! CPUs.
 
-use crate::local::NodeConfiguration;
+use cluster::NodeConfiguration;
 use host::settings::{ProcessSettings, Told};
 use std::collections::BTreeMap;
 use topology::CpuSet;

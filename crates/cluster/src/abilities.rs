@@ -1,0 +1,113 @@
+//! What a target of a description will be able to do, before anything starts.
+
+use crate::attach::NO_AGENTS;
+use crate::capability::{Answer, Capability, of_attached, of_local};
+use crate::local::place;
+use crate::spec::{AttachSpec, Target};
+
+/// Every ability of such a target, in the order of [`crate::Ability::ALL`], before
+/// anything starts: this machine is probed, nodes of somebody else are not asked.
+pub fn abilities_of(target: &Target) -> Vec<Capability> {
+    let attached = |spec| of_attached(&attached_tables(), &attached_mbeans(spec));
+    match target {
+        Target::Local(spec) => of_local(&local_mbeans(), &place::answer(spec)),
+        Target::Attach(spec) => attached(spec),
+        Target::Null(_) => attached(&AttachSpec::default()),
+    }
+}
+
+/// What stand-in hosts could have on the machine of `agent`; asked there.
+///
+/// # Errors
+/// The agent is gone.
+pub fn abilities_there(agent: &host::Agent) -> anyhow::Result<Vec<Capability>> {
+    let answers = place::answers(&agent.abilities()?);
+    let capability = |(ability, answer)| Capability::of(ability, answer);
+    Ok(answers.into_iter().map(capability).collect())
+}
+
+/// Whether the nodes of a local target will have agents: they come with the jars that Maven
+/// fetches; a distribution of the user's own has them only once those were fetched.
+fn local_mbeans() -> Answer {
+    match std::env::var_os("CASSANDRA_HOME").filter(|home| !home.is_empty()) {
+        None => Ok("the Jolokia agent in every node's JVM".to_string()),
+        Some(_) => Ok("the Jolokia agent, if it was ever fetched for this user".to_string()),
+    }
+}
+
+fn attached_tables() -> Answer {
+    Ok("from Cassandra 4.0 on".to_string())
+}
+
+fn attached_mbeans(spec: &AttachSpec) -> Answer {
+    match &spec.jolokia {
+        Some(access) => Ok(format!("Jolokia agents at port {}", access.port)),
+        None => Err(NO_AGENTS.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capability::tests::one;
+    use crate::capability::{Ability, LOOPBACK, running_mbeans};
+    use crate::spec::{JolokiaAccess, LocalSpec};
+    use host::{HostsSpec, Isolation};
+
+    #[test]
+    fn nodes_that_share_the_machine_have_nothing_of_hosts() {
+        let local = |isolation: Option<Isolation>| {
+            let hosts = isolation.map(|isolation| HostsSpec {
+                count: 3,
+                isolation,
+                ..HostsSpec::default()
+            });
+            abilities_of(&Target::Local(LocalSpec {
+                hosts,
+                ..LocalSpec::default()
+            }))
+        };
+        let plain = local(None);
+        let loopback = local(Some(Isolation::Loopback));
+        for ability in Ability::ALL.into_iter().filter(|one| one.is_of_hosts()) {
+            let (present, why) = one(&plain, ability);
+            assert!(!present && why.contains("hosts: 3"), "{ability:?}: {why}");
+            assert_eq!(one(&loopback, ability), (false, LOOPBACK), "{ability:?}");
+        }
+        let (present, how) = one(&loopback, Ability::DropPageCache);
+        assert!(present && how.contains("file by file"), "{how}");
+    }
+
+    #[test]
+    fn an_attached_cluster_is_seen_by_cql_and_more_by_agents() {
+        let there = |spec: AttachSpec| -> Vec<&'static str> {
+            let all = abilities_of(&Target::Attach(spec));
+            let present = all.into_iter().filter(|one| one.present);
+            present.map(|one| one.ability.name()).collect()
+        };
+        assert_eq!(
+            there(AttachSpec::default()),
+            ["operation-counts", "settings"]
+        );
+        let with_agents = AttachSpec {
+            jolokia: Some(JolokiaAccess::default()),
+            ..AttachSpec::default()
+        };
+        assert_eq!(
+            there(with_agents),
+            [
+                "operation-counts",
+                "settle",
+                "mbeans",
+                "jvm-metrics",
+                "settings"
+            ]
+        );
+        let old = Err("needs virtual tables".to_string());
+        let all = of_attached(&old, &running_mbeans(true));
+        assert_eq!(
+            one(&all, Ability::Settings),
+            (false, "needs virtual tables")
+        );
+    }
+}

@@ -1,0 +1,86 @@
+//! How the nodes of a cluster of ours are held by whoever breaks and heals them: what starts each,
+//! as it was or anew.
+
+use super::jvm;
+use super::node::{LocalNode, OUTPUT};
+use super::nodes::Nodes;
+use crate::handle::{Anew, Handles, HostHandle, NodeControl, NodeHandle, OwnNode};
+use anyhow::Result;
+use host::Hosts;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::Arc;
+
+impl Nodes {
+    /// What all of it is broken and healed by.
+    pub fn handles(&self) -> Result<Handles> {
+        let hosts = self.hosts().map(Hosts::all).unwrap_or_default();
+        let host = |host: &host::Host| HostHandle {
+            name: host.name().to_owned(),
+            number: host.number(),
+            address: host.address(),
+            agent: Arc::clone(host.agent()),
+            folder: host.folder().to_owned(),
+            device: host.device().map(str::to_owned),
+        };
+        let nodes = self.nodes.iter();
+        Ok(Handles {
+            nodes: nodes.map(|node| self.handle(node)).collect::<Result<_>>()?,
+            newcomers: self.newcomers()?,
+            hosts: hosts.iter().map(host).collect(),
+            switch: self.hosts().map(|hosts| Arc::clone(hosts.switch())),
+        })
+    }
+
+    pub(super) fn handle(&self, node: &LocalNode) -> Result<NodeHandle> {
+        let layout = &node.layout;
+        let hosts = self.hosts().map(Hosts::all).unwrap_or_default();
+        Ok(NodeHandle {
+            name: layout.name.clone(),
+            agent: Arc::clone(&node.host),
+            host: hosts.iter().position(|host| host.name() == layout.host),
+            process: node.process,
+            own: Some(self.own(node)?),
+            address: node.cql_address(),
+            storage: SocketAddr::from((layout.address, layout.ports.storage)),
+            access: self.access.clone(),
+            control: node.jolokia.clone().map(NodeControl),
+        })
+    }
+
+    /// How a node is started.
+    pub(super) fn own(&self, node: &LocalNode) -> Result<OwnNode> {
+        let start = self.command_for(node, None)?;
+        let (mut forgiving, _) = self.command_for(node, None)?;
+        forgiving.env(jvm::OPTIONS_VARIABLE, jvm::IGNORE_REPLAY_ERRORS);
+        let anew = |how| Ok::<_, anyhow::Error>(self.command_for(node, Some(how))?.0);
+        let mut claiming = anew(Anew::Joining)?;
+        claiming.env(jvm::OPTIONS_VARIABLE, jvm::replacing(&node.layout));
+        Ok(OwnNode {
+            start,
+            forgiving,
+            joining: anew(Anew::Joining)?,
+            claiming,
+            replacing: anew(Anew::Replacing)?,
+            kept: node.layout.kept(),
+            folder: node.layout.folder.clone(),
+            confinement: self.placement(node).map(|one| one.confinement.clone()),
+        })
+    }
+
+    /// What starts a node, perhaps anew, and where what it says goes.
+    pub(super) fn command_for(
+        &self,
+        node: &LocalNode,
+        anew: Option<Anew>,
+    ) -> Result<(Command, PathBuf)> {
+        let starts = node.starts.map_or_else(|| node.starts_count(), Ok)?;
+        let how = (starts + 1, anew);
+        let (program, layout) = (&self.program, &node.layout);
+        let options = self.placement(node).map(|one| &one.options[..]);
+        let own = (layout, options.unwrap_or_default());
+        let command = jvm::command(program, &self.state.id, own, &self.spec, how);
+        Ok((command, layout.logs().join(OUTPUT)))
+    }
+}

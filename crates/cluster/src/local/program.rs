@@ -1,0 +1,90 @@
+//! What every node is started with: a Java, the jars of a version, and where its classes come from.
+
+use crate::java::{self, Java};
+use crate::spec::Dirs;
+use crate::supply::{self, Supply};
+use anyhow::{Context, Result, bail};
+use std::path::{Path, PathBuf};
+
+/// What every node is started with.
+#[derive(Clone, Debug)]
+pub(super) struct Program {
+    pub(super) java: Java,
+    pub(super) supply: Supply,
+    pub(super) classes: Classes,
+    /// Where what survives runs is.
+    pub(super) cache: PathBuf,
+}
+
+/// What a node's JVM does with classes at its start.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) enum Classes {
+    /// Loads each from its jar.
+    #[default]
+    Loaded,
+    /// Maps them from this archive.
+    Mapped(PathBuf),
+    /// Loads them, and writes this archive when it ends.
+    Archived(PathBuf),
+}
+
+impl Classes {
+    /// The JVM's option for it.
+    pub fn option(&self) -> Option<String> {
+        match self {
+            Classes::Loaded => None,
+            Classes::Mapped(path) => Some(format!("-XX:SharedArchiveFile={}", path.display())),
+            Classes::Archived(path) => Some(format!("-XX:ArchiveClassesAtExit={}", path.display())),
+        }
+    }
+}
+
+impl Program {
+    /// Java and the jars of `version`.
+    pub(super) fn find(
+        version: &str,
+        dirs: &Dirs,
+        home: Option<&Path>,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<Program> {
+        let java = java::find()?;
+        let cache = made_absolute(&dirs.cache)?;
+        Ok(Program {
+            java,
+            supply: supply::resolve(&cache, version, home, say)?,
+            classes: Classes::Loaded,
+            cache,
+        })
+    }
+}
+
+/// Makes a folder, and its path absolute: Cassandra runs in another one.
+///
+/// # Errors
+/// It cannot be made, or its path has a character that the JVM's options give another meaning.
+pub(super) fn made_absolute(folder: &Path) -> Result<PathBuf> {
+    std::fs::create_dir_all(folder).with_context(|| format!("make {}", folder.display()))?;
+    let path = folder
+        .canonicalize()
+        .with_context(|| format!("resolve {}", folder.display()))?;
+    let text = path.to_string_lossy();
+    if let Some(bad) = text.chars().find(|c| ":=,%#?".contains(*c)) {
+        bail!("{text} cannot be used for Cassandra: the JVM does not take {bad:?} in a path");
+    }
+    Ok(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_a_jvm_cannot_name_is_refused() {
+        let root = tempfile::tempdir().unwrap();
+        assert!(made_absolute(&root.path().join("a b")).unwrap().is_dir());
+        let error = made_absolute(&root.path().join("a:b"))
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains("does not take ':' in a path"), "{error}");
+    }
+}

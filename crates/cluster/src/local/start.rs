@@ -1,0 +1,250 @@
+//! Starting a cluster of our own. The first node comes up alone and makes the ring; the others
+//! follow together, which is safe because their tokens are given and nothing is streamed.
+
+use super::ground::Ground;
+use super::nodes::Nodes;
+use super::placement::Layout;
+use super::ports::{self, Ports};
+use super::program::{Classes, Program, made_absolute};
+use super::record::SpecState;
+use super::state::{self, NodeState, State};
+use super::{classes, jvm, place, ready, roles, room, settings};
+use crate::spec::{Dirs, LocalSpec, NODES_COUNT_MAX};
+use crate::supply;
+use anyhow::{Context, Result, bail};
+use host::{Agent, Hosts, HostsSpec, HostsState};
+use measure::clock::{self, Deadline};
+use measure::number::counted;
+use std::net::Ipv4Addr;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Starts the cluster of `spec` and waits until every node answers and sees the others.
+///
+/// # Errors
+/// See the messages: Java, Maven, memory, disk, ports, settings, a node that dies or does not
+/// answer in time. Nothing is left running.
+pub(crate) fn start(spec: &LocalSpec, dirs: &Dirs, say: &mut dyn FnMut(&str)) -> Result<Nodes> {
+    check(spec)?;
+    let clusters = state::clusters_folder(dirs);
+    // Parents that are there keep what they allow; each cluster's folder is private in any case.
+    private()
+        .recursive(true)
+        .create(&clusters)
+        .with_context(|| format!("make {}", clusters.display()))?;
+    let clusters = made_absolute(&clusters)?;
+    let home = supply::home()?;
+    let mut program = Program::find(&spec.version, dirs, home.as_deref(), say)?;
+    program.share_classes(spec, &clusters, say)?;
+    room::check(spec.nodes, spec.heap_bytes, &clusters)?;
+    let wanted = place::wanted(spec, say)?;
+    let began_ns = clock::now_ns();
+    say(&format!(
+        "starting Cassandra {} on {} (Java {}, heap {} MiB)",
+        program.supply.version,
+        counted(spec.nodes, "node"),
+        program.java.version,
+        spec.heap_bytes >> 20
+    ));
+    let mut nodes = Nodes::new(spec, &clusters, program, home, wanted, say)?;
+    nodes.settle()?;
+    nodes.bring_up(say)?;
+    let seconds = (clock::now_ns() - began_ns) as f64 / clock::SECOND_NS as f64;
+    say(&format!("ready after {seconds:.1} s"));
+    Ok(nodes)
+}
+
+/// Makes folders that only we can enter.
+fn private() -> std::fs::DirBuilder {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.mode(0o700);
+    builder
+}
+
+/// Refuses what cannot be started, before anything is made.
+pub(super) fn check(spec: &LocalSpec) -> Result<()> {
+    if !(1..=NODES_COUNT_MAX).contains(&spec.nodes) {
+        bail!(
+            "a local target has 1 to {NODES_COUNT_MAX} nodes, not {}",
+            spec.nodes
+        );
+    }
+    for name in spec.racks.iter().chain([&spec.datacenter]) {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        if name.is_empty() || !name.chars().all(plain) {
+            bail!("the data center or rack {name:?} must be of letters, digits, '-', '_' and '.'");
+        }
+    }
+    jvm::check_collector(spec)?;
+    classes::check(spec)?;
+    place::check(spec)?;
+    settings::check_overrides(&spec.yaml)
+}
+
+impl Nodes {
+    /// A cluster that has no nodes yet: its agents, its folder and its state. What would outlive
+    /// the agents is written down before any of it is there.
+    pub(super) fn new(
+        spec: &LocalSpec,
+        clusters: &Path,
+        program: Program,
+        home: Option<PathBuf>,
+        wanted: Option<&HostsSpec>,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<Nodes> {
+        let id = state::new_id();
+        let folder = clusters.join(&id);
+        let agent = match wanted {
+            Some(_) => Agent::of_switch(&id, &folder)?,
+            None => Agent::of_machine(&id, &folder)?,
+        };
+        let mut state = State::new(id, program.supply.version.clone(), spec.datacenter.clone());
+        state.spec = Some(SpecState::of(spec));
+        state.home = home;
+        let before = wanted.map(|wanted| HostsState::before(&state.id, wanted, &folder));
+        state.hosts = before.transpose()?;
+        state.write(&folder)?;
+        let ground = match wanted {
+            Some(wanted) => Ground::Hosts(Hosts::make(&state.id, wanted, &folder, agent, say)?),
+            None => Ground::Machine(Arc::new(agent)),
+        };
+        if let Ground::Hosts(hosts) = &ground {
+            state.hosts = Some(hosts.state());
+            state.write(&folder)?;
+        }
+        Ok(Nodes {
+            state,
+            spec: spec.clone(),
+            nodes: Vec::new(),
+            layout: Layout::default(),
+            ground,
+            program,
+            claim: None,
+            secret: roles::random_secret()?,
+            access: roles::make(spec, &folder)?,
+            folder,
+            armed: true,
+            _lock: None,
+        })
+    }
+
+    /// Gives the nodes their places: folders and files, and addresses, which are theirs from now
+    /// on.
+    pub(super) fn settle(&mut self) -> Result<()> {
+        self.layout = self.lay_out(&self.spec)?;
+        match &self.ground {
+            Ground::Machine(_) => {
+                let chosen = ports::choose(self.spec.nodes, self.spec.address)?;
+                self.claim = Some(chosen.claim);
+                self.prepare(&chosen.addresses, chosen.ports)
+            }
+            // In a network of their own, which is nobody else's.
+            Ground::Hosts(hosts) => {
+                let addresses = place::addresses(&self.spec, hosts)?;
+                self.prepare(&addresses, ports::CHOICES[0])
+            }
+        }
+    }
+
+    /// Where on their machine the nodes of `spec` run. All hosts are stand-ins for one machine.
+    pub(super) fn lay_out(&self, spec: &LocalSpec) -> Result<Layout> {
+        match spec.topology.is_silent() {
+            true => Ok(Layout::default()),
+            false => Layout::of(spec, &self.ground.agent(0).machine()?),
+        }
+    }
+
+    /// Folders and files of all nodes.
+    fn prepare(&mut self, addresses: &[Ipv4Addr], ports: Ports) -> Result<()> {
+        let layouts = place::layouts(&self.spec, &self.folder, &self.ground, addresses, ports)?;
+        for (index, layout) in layouts.into_iter().enumerate() {
+            let node = self.node_of(index, layout);
+            let files = settings::files(&node.layout, &self.spec.yaml, &self.secret);
+            node.host.change(files)?;
+            let layout = &node.layout;
+            self.state.nodes.push(NodeState {
+                name: layout.name.clone(),
+                host: layout.host.clone(),
+                address: layout.address,
+                cql_port: ports.cql,
+                rack: layout.rack.clone(),
+                ports: Some(ports),
+                process: None,
+            });
+            self.nodes.push(node);
+        }
+        self.state.write(&self.folder)
+    }
+
+    pub(super) fn bring_up(&mut self, say: &mut dyn FnMut(&str)) -> Result<()> {
+        let limit = self.spec.start_timeout;
+        let deadline = Deadline::after(limit);
+        self.launch(0)?;
+        self.first_answer(0, deadline)?;
+        if self.nodes.len() > 1 {
+            say(&format!(
+                "{} answers; starting the others",
+                self.nodes[0].layout.name
+            ));
+        }
+        for index in 1..self.nodes.len() {
+            self.launch(index)?;
+        }
+        for index in 1..self.nodes.len() {
+            self.first_answer(index, deadline)?;
+        }
+        roles::set_up(&mut self.nodes, &self.access, deadline, limit)?;
+        if self.nodes.len() == 1 {
+            return Ok(());
+        }
+        ready::see_each_other(&mut self.nodes, &self.access, deadline, limit)
+    }
+
+    /// Waits until a node that has never run before answers.
+    fn first_answer(&mut self, index: usize, deadline: Deadline) -> Result<()> {
+        let (nodes, limit) = (&mut self.nodes[..], self.spec.start_timeout);
+        match self.access.credentials {
+            Some(_) => ready::asks_for_password(nodes, index, deadline, limit),
+            None => ready::answers(nodes, index, &self.access, deadline, limit),
+        }
+    }
+
+    /// Starts one process and writes down that it exists.
+    pub(super) fn launch(&mut self, index: usize) -> Result<()> {
+        // Of a kept cluster that was taken up again nobody has looked for it yet.
+        if self.spec.class_sharing && self.program.classes == Classes::Loaded {
+            let clusters = self.folder.parent().context("the folder of clusters")?;
+            let program = &mut self.program;
+            program.share_classes(&self.spec, clusters, &mut |_| ())?;
+        }
+        // Before there is one more.
+        let node = &mut self.nodes[index];
+        node.starts = Some(node.starts.map_or_else(|| node.starts_count(), Ok)?);
+        let node = &self.nodes[index];
+        let start = self.own(node)?.usual(node.cql_address())?;
+        let started = node.host.start_by(&start);
+        let process =
+            started.with_context(|| format!("start {}", self.nodes[index].layout.name))?;
+        self.started(index, process)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_started_is_refused_before_anything_is_made() {
+        let refused = |change: &dyn Fn(&mut LocalSpec)| {
+            let mut spec = LocalSpec::default();
+            change(&mut spec);
+            check(&spec).unwrap_err().to_string()
+        };
+        check(&LocalSpec::default()).unwrap();
+        assert!(refused(&|spec| spec.nodes = 0).contains("1 to 24 nodes, not 0"));
+        assert!(refused(&|spec| spec.nodes = 25).contains("1 to 24 nodes, not 25"));
+        let racks = vec!["rack=1\n".to_string()];
+        assert!(refused(&|spec| spec.racks = racks.clone()).contains("\"rack=1\\n\""));
+    }
+}

@@ -1,0 +1,65 @@
+//! What each setting should be: one row per rule, and the pure function over them.
+//!
+//! Who adds a setting adds a row to one of the four tables, and, if the kernel's value is new, its
+//! name to the tables of `crates/host/src/settings/kernel.rs`.
+
+mod cpu;
+mod disk;
+mod jvm;
+mod kernel;
+mod rule;
+
+pub(crate) use rule::bytes;
+
+use crate::finding::{Finding, Level};
+use crate::jvm::Jvm;
+use cluster::NodeConfiguration;
+use host::settings::HostSettings;
+use rule::{Bound, Judged, Look, Rule, View, unless};
+
+/// All settings of a host. `told` is what its nodes say of their JVMs, where they can be asked.
+pub(super) fn judge(facts: &HostSettings, told: &[NodeConfiguration]) -> Vec<Finding> {
+    let jvms = facts.processes.iter().map(|one| Jvm::of(one, told));
+    let view = View {
+        facts,
+        jvms: jvms.collect(),
+    };
+    let tables = [kernel::RULES, disk::RULES, cpu::RULES, jvm::RULES];
+    let rules = tables.into_iter().flatten();
+    rules.flat_map(|rule| rule.findings(&view)).collect()
+}
+
+impl Rule {
+    fn findings(&self, view: &View<'_>) -> Vec<Finding> {
+        let judged = match &self.look {
+            Look::By(judge) => judge(view),
+            Look::Kernel(name, bound, level) => vec![kernel_value(view, name, bound, *level)],
+        };
+        let finding = |one: Judged| Finding {
+            setting: self.setting,
+            value: one.value,
+            wanted: one.wanted.unwrap_or_else(|| self.wanted.to_owned()),
+            level: one.level,
+            why: self.why.to_owned(),
+            fix: one.fix.unwrap_or_else(|| self.fix.replace("{on}", &one.on)),
+            on: one.on,
+            source: self.source,
+            start_check: self.start_check,
+        };
+        judged.into_iter().map(finding).collect()
+    }
+}
+
+fn kernel_value(view: &View<'_>, name: &str, bound: &Bound, level: Level) -> Judged {
+    let number = match view.number(name) {
+        Ok(number) => number,
+        Err(why) => return Judged::not_told(why),
+    };
+    let is_fine = match bound {
+        Bound::AtLeast(least) => number >= *least,
+        Bound::AtMost(most) => number <= *most,
+    };
+    let value = view.value(name).unwrap_or_default();
+    let value = value.split_ascii_whitespace().collect::<Vec<_>>().join(" ");
+    Judged::new(value, unless(is_fine, level))
+}
