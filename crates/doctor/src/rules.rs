@@ -1,7 +1,7 @@
 //! What each setting should be: one row per rule, and the pure function over them.
 //!
 //! Who adds a setting adds a row to one of the four tables, and, if the kernel's value is new, its
-//! name to the tables of `crates/host/src/settings/kernel.rs`.
+//! name to the tables of `crates/kernel/src/settings/kernel.rs`.
 
 mod cpu;
 mod disk;

@@ -268,7 +268,6 @@ impl Nodes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use host::Agent;
     use std::sync::Arc;
 
     fn spec(nodes: usize, hosts: usize) -> LocalSpec {
