@@ -43,9 +43,10 @@ fn commit() -> Option<String> {
         "--",
         "../..",
     ])?;
-    Some(match changes.is_empty() {
-        true => commit,
-        false => commit + ".dirty",
+    Some(if changes.is_empty() {
+        commit
+    } else {
+        commit + ".dirty"
     })
 }
 

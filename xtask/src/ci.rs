@@ -252,9 +252,10 @@ fn clear_one_node() -> Result<()> {
     let folder = target().join("tmp/one-node").display().to_string();
     let program = target().join("debug/cassay").display().to_string();
     let said = process::stderr(&program, &["target", "status"], &[("CASSAY_DATA", folder)])?;
-    match said.contains("not cleared") {
-        true => bail!("{said}"),
-        false => Ok(()),
+    if said.contains("not cleared") {
+        bail!("{said}")
+    } else {
+        Ok(())
     }
 }
 

@@ -316,9 +316,10 @@ fn groups(top: &Path, clusters: &BTreeSet<String>) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let entries = std::fs::read_dir(top).into_iter().flatten().flatten();
     for entry in entries.filter(|one| one.file_type().is_ok_and(|kind| kind.is_dir())) {
-        match is_of(&entry.file_name().to_string_lossy()) {
-            true => found.push(entry.path()),
-            false => found.extend(groups(&entry.path(), clusters)),
+        if is_of(&entry.file_name().to_string_lossy()) {
+            found.push(entry.path())
+        } else {
+            found.extend(groups(&entry.path(), clusters))
         }
     }
     found

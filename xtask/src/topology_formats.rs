@@ -67,9 +67,10 @@ fn systemd(units: &Path, files: &[PathBuf]) -> Result<()> {
     let slices = of(files, ".systemd-slice.conf");
     let mut names = Vec::new();
     for (index, drop_in) in services.iter().chain(&slices).enumerate() {
-        let (kind, body) = match index < services.len() {
-            true => ("service", "[Service]\nExecStart=/bin/true\n"),
-            false => ("slice", "[Slice]\n"),
+        let (kind, body) = if index < services.len() {
+            ("service", "[Service]\nExecStart=/bin/true\n")
+        } else {
+            ("slice", "[Slice]\n")
         };
         let unit = units.join(format!("sample{index}.{kind}"));
         let folder = units.join(format!("sample{index}.{kind}.d"));

@@ -123,9 +123,10 @@ impl Coefficients {
 
     /// Where throughput is highest; infinite without κ.
     pub fn peak_threads(self) -> f64 {
-        match self.kappa > NONE_MAX {
-            true => ((1.0 - self.sigma) / self.kappa).sqrt(),
-            false => f64::INFINITY,
+        if self.kappa > NONE_MAX {
+            ((1.0 - self.sigma) / self.kappa).sqrt()
+        } else {
+            f64::INFINITY
         }
     }
 

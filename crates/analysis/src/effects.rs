@@ -214,9 +214,12 @@ fn sides(weights: &[f64], cells: &[Option<Known>]) -> Option<(Known, Known)> {
         logs[side] += weight.abs() * value.least().ln();
         bounds[side] |= value.is_at_least();
     }
-    let known = |side: usize| match bounds[side] {
-        true => Known::AtLeast(logs[side].exp()),
-        false => Known::Exactly(logs[side].exp()),
+    let known = |side: usize| {
+        if bounds[side] {
+            Known::AtLeast(logs[side].exp())
+        } else {
+            Known::Exactly(logs[side].exp())
+        }
     };
     Some((known(0), known(1)))
 }
@@ -229,9 +232,10 @@ impl Effect {
 
     /// What a main or simple effect says among the others.
     pub fn finding(&self, judged: &Judged) -> Finding {
-        match self.has_interval() {
-            true => judged.finding,
-            false => Finding::Inconclusive,
+        if self.has_interval() {
+            judged.finding
+        } else {
+            Finding::Inconclusive
         }
     }
 

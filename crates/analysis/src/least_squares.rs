@@ -133,9 +133,12 @@ pub fn descend<const P: usize, C: Curve<P>>(
             free[i] && !leaves
         });
         let step = solve(hessian, gradient, moves, damping);
-        let next = std::array::from_fn(|i| match free[i] {
-            true => (at[i] + step[i]).clamp(C::BOUNDS[i][0], C::BOUNDS[i][1]),
-            false => at[i],
+        let next = std::array::from_fn(|i| {
+            if free[i] {
+                (at[i] + step[i]).clamp(C::BOUNDS[i][0], C::BOUNDS[i][1])
+            } else {
+                at[i]
+            }
         });
         let sum = squares::<P, C>(seen, &next);
         if sum < least {
@@ -193,13 +196,12 @@ fn solve<const P: usize>(
 ) -> [f64; P] {
     let mut right = gradient.map(|slope| -slope);
     for i in 0..P {
-        match moves[i] {
-            true => matrix[i][i] = matrix[i][i].mul_add(damping, matrix[i][i]).max(1e-300),
-            false => {
-                // It takes no step, and none of the others'.
-                (0..P).for_each(|j| (matrix[i][j], matrix[j][i]) = (0.0, 0.0));
-                (matrix[i][i], right[i]) = (1.0, 0.0);
-            }
+        if moves[i] {
+            matrix[i][i] = matrix[i][i].mul_add(damping, matrix[i][i]).max(1e-300)
+        } else {
+            // It takes no step, and none of the others'.
+            (0..P).for_each(|j| (matrix[i][j], matrix[j][i]) = (0.0, 0.0));
+            (matrix[i][i], right[i]) = (1.0, 0.0);
         }
     }
     for i in 0..P {

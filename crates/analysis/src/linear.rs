@@ -119,9 +119,10 @@ impl<'h> Search<'h> {
                 Some((place, value)) => {
                     self.take(place, value);
                     states += 1;
-                    from = match self.seen.insert(self.state()) {
-                        true => self.first,
-                        false => self.give_back(),
+                    from = if self.seen.insert(self.state()) {
+                        self.first
+                    } else {
+                        self.give_back()
                     };
                 }
                 None => {

@@ -399,9 +399,10 @@ fn noticed(slices: &[Slice], fault: &Fault, found: &Recovery) -> Option<Noticed>
             let is_slow = before
                 .p99_ms
                 .is_some_and(|p99| p99_ms > p99.edge(Worse::Above));
-            match slice.ops_per_s() < before.ops_per_s.edge(Worse::Below) {
-                true => Some(Sign::Throughput),
-                false => is_slow.then_some(Sign::Latency),
+            if slice.ops_per_s() < before.ops_per_s.edge(Worse::Below) {
+                Some(Sign::Throughput)
+            } else {
+                is_slow.then_some(Sign::Latency)
             }
         })?;
         let within_s = slice.to_s - fault.injected_s;

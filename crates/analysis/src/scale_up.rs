@@ -309,9 +309,10 @@ fn find(points: &[Point], what: Of, is: impl Fn(&Point) -> bool) -> Result<&Poin
 }
 
 fn usable(point: &Point, what: Of) -> Result<&Point, Untold> {
-    match point.is_usable() {
-        true => Ok(point),
-        false => Err(Untold::NotUsable(what)),
+    if point.is_usable() {
+        Ok(point)
+    } else {
+        Err(Untold::NotUsable(what))
     }
 }
 

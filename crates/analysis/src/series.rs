@@ -156,9 +156,12 @@ fn incident(values: &[f64]) -> [f64; 2] {
 fn incidents_count(values: &[f64]) -> usize {
     let (middle, usual) = median_and_deviation(values);
     let far = COUNTED_DEVIATIONS * usual;
-    let side = |value: &f64| match (value - middle).abs() > far {
-        true => (value - middle).signum(),
-        false => 0.0,
+    let side = |value: &f64| {
+        if (value - middle).abs() > far {
+            (value - middle).signum()
+        } else {
+            0.0
+        }
     };
     let mut sides: Vec<f64> = values.iter().map(side).collect();
     sides.dedup();

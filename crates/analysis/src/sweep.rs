@@ -151,9 +151,10 @@ fn knee(points: &[Rung], usable: &[usize], kept: &[usize], saturated: &[usize]) 
     if let Some(at) = (0..rising.len()).find(|&at| is_knee(&rising[at..], noise)) {
         return Knee::At(usable[at]);
     }
-    match still_grows(&rising, noise) {
-        true => Knee::Growing,
-        false => Knee::Untold,
+    if still_grows(&rising, noise) {
+        Knee::Growing
+    } else {
+        Knee::Untold
     }
 }
 

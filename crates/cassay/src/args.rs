@@ -668,9 +668,10 @@ fn setting(text: &str) -> Result<(String, serde_json::Value), String> {
 /// A number of cores above 0.
 fn cores(text: &str) -> Result<f64, String> {
     let cores = study::human::parse_number(text)?;
-    match cores > 0.0 {
-        true => Ok(cores),
-        false => Err("a host needs more than 0 cores".to_string()),
+    if cores > 0.0 {
+        Ok(cores)
+    } else {
+        Err("a host needs more than 0 cores".to_string())
     }
 }
 

@@ -57,9 +57,10 @@ pub fn shown(text: &str) -> Cow<'_, str> {
     }
     let mut out = String::with_capacity(text.len() + 16);
     for c in text.chars() {
-        match is_command(c) {
-            true => out.extend(c.escape_unicode()),
-            false => out.push(c),
+        if is_command(c) {
+            out.extend(c.escape_unicode())
+        } else {
+            out.push(c)
         }
     }
     Cow::Owned(out)
@@ -92,9 +93,10 @@ fn is_command(c: char) -> bool {
 )]
 pub fn data(text: &str) {
     let mut out = io::stdout().lock();
-    let why = match WAS_CLOSED.load(Ordering::Relaxed) {
-        true => Some("it is closed".to_owned()),
-        false => write(&mut out, &shown(text)),
+    let why = if WAS_CLOSED.load(Ordering::Relaxed) {
+        Some("it is closed".to_owned())
+    } else {
+        write(&mut out, &shown(text))
     };
     if let Some(why) = why {
         let _ = UNWRITTEN.set(why);
@@ -141,10 +143,11 @@ pub fn json(value: &serde_json::Value) {
 fn json_text(value: &serde_json::Value) -> String {
     let mut out = String::new();
     for c in format!("{value:#}").chars() {
-        match is_command(c) {
+        if is_command(c) {
             // All of them are below U+10000.
-            true => out += &format!("\\u{:04x}", u32::from(c)),
-            false => out.push(c),
+            out += &format!("\\u{:04x}", u32::from(c))
+        } else {
+            out.push(c)
         }
     }
     out
@@ -204,9 +207,10 @@ pub fn table(rows: &[Vec<String>], is_right: &[bool]) -> String {
     for row in rows {
         let mut line = String::new();
         for ((cell, width), right) in row.iter().zip(&widths).zip(is_right) {
-            match right {
-                true => line += &format!("  {cell:>width$}"),
-                false => line += &format!("  {cell:<width$}"),
+            if right {
+                line += &format!("  {cell:>width$}")
+            } else {
+                line += &format!("  {cell:<width$}")
             }
         }
         text += line.trim_end();
@@ -256,9 +260,10 @@ pub fn usage(usage: &clap::Error) -> Exit {
         return Exit::Usage;
     }
     let text = usage.render();
-    match io::stdout().is_terminal() && has_colour() {
-        true => data(&text.ansi().to_string()),
-        false => data(&text.to_string()),
+    if io::stdout().is_terminal() && has_colour() {
+        data(&text.ansi().to_string())
+    } else {
+        data(&text.to_string())
     }
     Exit::Done
 }

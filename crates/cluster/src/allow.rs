@@ -223,9 +223,10 @@ impl Words<'_> {
     /// `keyspace.name` at a place; a name without a keyspace is in the one that the session uses.
     fn qualified(&self, at: usize) -> Option<Object> {
         let first = self.name(at)?;
-        let (keyspace, name) = match self.is_symbol(at + 1, ".") {
-            true => (first, self.name(at + 2)?),
-            false => (self.1?.to_owned(), first),
+        let (keyspace, name) = if self.is_symbol(at + 1, ".") {
+            (first, self.name(at + 2)?)
+        } else {
+            (self.1?.to_owned(), first)
         };
         Some(Object {
             keyspace,

@@ -310,9 +310,10 @@ fn of_datacenter(nodes: Vec<NodeInfo>, datacenter: Option<&str>) -> Result<Vec<N
 fn capabilities(nodes: &[NodeInfo], agents: &[Agent]) -> Vec<Capability> {
     let major = |node: &NodeInfo| node.version.split('.').next().and_then(|n| n.parse().ok());
     let mut majors = nodes.iter().map(major);
-    let tables = match majors.all(|major| major.is_some_and(|n: u32| n >= 4)) {
-        true => Ok("virtual tables".to_string()),
-        false => Err("needs virtual tables, which Cassandra has since 4.0".to_string()),
+    let tables = if majors.all(|major| major.is_some_and(|n: u32| n >= 4)) {
+        Ok("virtual tables".to_string())
+    } else {
+        Err("needs virtual tables, which Cassandra has since 4.0".to_string())
     };
     capability::of_attached(&tables, &mbeans(nodes, agents))
 }

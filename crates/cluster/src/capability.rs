@@ -185,9 +185,10 @@ const NO_AGENT: &str = "no Jolokia agent beside this distribution (run once with
 
 /// MBeans of running nodes of our own.
 pub(crate) fn running_mbeans(has_agents: bool) -> Answer {
-    match has_agents {
-        true => Ok("the Jolokia agent in every node's JVM".to_string()),
-        false => Err(NO_AGENT.to_string()),
+    if has_agents {
+        Ok("the Jolokia agent in every node's JVM".to_string())
+    } else {
+        Err(NO_AGENT.to_string())
     }
 }
 

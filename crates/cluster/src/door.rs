@@ -155,9 +155,10 @@ impl Door {
 
     /// Whether a table has the mark of a run: of this one, or of any.
     fn is_marked(&self, session: &mut Session, object: &Object, by_this: bool) -> Result<bool> {
-        let mark = match by_this {
-            true => format!("{MARK}{}", self.state().permit.run),
-            false => MARK.to_owned(),
+        let mark = if by_this {
+            format!("{MARK}{}", self.state().permit.run)
+        } else {
+            MARK.to_owned()
         };
         let tables = tables(session, &object.keyspace)?;
         let found = tables
@@ -205,9 +206,10 @@ impl Door {
 }
 
 fn is_mark(comment: &str, mark: &str, whole: bool) -> bool {
-    match whole {
-        true => comment == mark,
-        false => comment.starts_with(mark),
+    if whole {
+        comment == mark
+    } else {
+        comment.starts_with(mark)
     }
 }
 

@@ -88,15 +88,16 @@ impl NodeControl {
                     }
                     Ok(())
                 })?;
-                match repaired.is_empty() {
-                    true => bail!(
+                if repaired.is_empty() {
+                    bail!(
                         "{} one replica only: there is nothing that it could be compared with",
                         match keyspaces.len() {
                             1 => format!("{} has", keyspaces[0]),
                             _ => format!("{} have", keyspaces.join(", ")),
                         }
-                    ),
-                    false => Ok(format!("{} repaired", were(&repaired))),
+                    )
+                } else {
+                    Ok(format!("{} repaired", were(&repaired)))
                 }
             }
             Operation::StopRepairs => {

@@ -245,9 +245,10 @@ fn state_of(
 ) -> NodeState {
     let answers = session.is_some();
     let in_ring = ring.iter().find(|other| other.address == node.address);
-    let up = match gossip.is_live(node.address).unwrap_or(answers) {
-        true => 'U',
-        false => 'D',
+    let up = if gossip.is_live(node.address).unwrap_or(answers) {
+        'U'
+    } else {
+        'D'
     };
     let mode = match (gossip.mode(node.address), in_ring) {
         (Some(mode), _) => mode.letter(),

@@ -217,9 +217,10 @@ pub(crate) fn obtainable(cache: &Path, version: &str) -> Result<()> {
         return of_distribution(&home, version, None).map(drop);
     }
     let folder = Recipe::of(version)?.folder_in(cache);
-    match folder.is_dir() {
-        true => Ok(()),
-        false => maven::find(version).map(drop),
+    if folder.is_dir() {
+        Ok(())
+    } else {
+        maven::find(version).map(drop)
     }
 }
 

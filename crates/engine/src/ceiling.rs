@@ -99,9 +99,10 @@ impl Counted {
             self.ended += ended;
             self.seconds += interval.seconds();
         }
-        match self.slices >= SLICES {
-            true => Flow::StopNow,
-            false => Flow::Continue,
+        if self.slices >= SLICES {
+            Flow::StopNow
+        } else {
+            Flow::Continue
         }
     }
 

@@ -63,28 +63,30 @@ fn of_noise(study: &Study, noise: f64) -> String {
         Looks::Once => format!("{most} blocks"),
         _ => format!("about {} blocks", significant(there.blocks, 2)),
     };
-    let found = match there.different >= SHARE_MIN {
-        true => format!(
+    let found = if there.different >= SHARE_MIN {
+        format!(
             "{blocks} for a difference of {}, found in {} studies",
             percent(detect),
             of_hundred(there.different)
-        ),
-        false => format!(
+        )
+    } else {
+        format!(
             "a difference of {} is found in {} studies only",
             percent(detect),
             of_hundred(there.different)
-        ),
+        )
     };
     let margin = percent(metric.margin);
-    let same = match equal.equivalent >= SHARE_MIN {
-        true => format!(
+    let same = if equal.equivalent >= SHARE_MIN {
+        format!(
             "equivalence within {margin} in {} studies of equal variants",
             of_hundred(equal.equivalent)
-        ),
-        false => format!(
+        )
+    } else {
+        format!(
             "equivalence within {margin} cannot be had within {most} blocks ({} studies)",
             of_hundred(equal.equivalent)
-        ),
+        )
     };
     let noise = significant(noise * 100.0, 2);
     format!("at a noise of {noise} %: {found}; {same}.")
@@ -98,9 +100,10 @@ fn metric(study: &Study) -> Metric {
         PrimaryMetric::Named(name) => name != "ops_per_s",
         PrimaryMetric::Auto => points.any(|point| point.axis() == "rate"),
     };
-    match is_latency {
-        true => Metric::LATENCY,
-        false => Metric::THROUGHPUT,
+    if is_latency {
+        Metric::LATENCY
+    } else {
+        Metric::THROUGHPUT
     }
 }
 

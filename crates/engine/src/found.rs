@@ -54,9 +54,10 @@ fn shortfall(settings: &Settings, finding: &TrialFinding, failed: u64) -> f64 {
     };
     let seconds = finding.seconds.max(1e-9);
     let done = finding.all.ops_per_s + failed as f64 / seconds;
-    let chance = match settings.poisson {
-        true => 3.0 / (rate * seconds).sqrt(),
-        false => 0.0,
+    let chance = if settings.poisson {
+        3.0 / (rate * seconds).sqrt()
+    } else {
+        0.0
     };
     (1.0 - done / rate - chance).max(0.0)
 }

@@ -256,9 +256,10 @@ impl<'a> Engine<'a> {
             path: self.writer.path().to_owned(),
             left: (certain.0, most.0),
             finished: self.findings.len(),
-            seconds: match self.findings.is_empty() {
-                true => (estimate.seconds_least, estimate.seconds),
-                false => (certain.1, most.1),
+            seconds: if self.findings.is_empty() {
+                (estimate.seconds_least, estimate.seconds)
+            } else {
+                (certain.1, most.1)
             },
         });
         for warning in &self.plan.warnings {
@@ -487,10 +488,9 @@ impl<'a> Engine<'a> {
     }
 
     fn skip(&mut self, turn: &Turn, reason: String) -> Result<()> {
-        let name = match self.histories.is_answered() {
-            true => "further blocks".to_owned(),
-            false => trial_name(self.study, turn),
-        };
+        let is_answered = self.histories.is_answered();
+        let further = is_answered.then(|| "further blocks".to_owned());
+        let name = further.unwrap_or_else(|| trial_name(self.study, turn));
         let skipped = JournalEvent::TrialSkipped(reason.clone());
         self.writer.journal(Some(turn.index), skipped)?;
         (self.events)(Event::TrialSkipped { name, reason });

@@ -88,9 +88,10 @@ pub fn preflight(study: &Study, plan: &Plan, dirs: &Dirs, run: &str) -> Result<P
 /// All that is not allowed, or why the cluster cannot be asked.
 pub fn check(study: &Study, plan: &Plan, dirs: &Dirs, run: &str) -> Result<Vec<String>> {
     let found = preflight(study, plan, dirs, run)?;
-    match found.refusals.is_empty() {
-        true => Ok(found.says),
-        false => Err(NotAllowed(found.refusals).into()),
+    if found.refusals.is_empty() {
+        Ok(found.says)
+    } else {
+        Err(NotAllowed(found.refusals).into())
     }
 }
 
@@ -227,12 +228,13 @@ fn there(cluster: &Cluster, session: &mut Session, keyspace: &str) -> Result<Str
     let names: Vec<String> = names
         .map(|name| format!("{name}{}", estimated(estimates.get(name))))
         .collect();
-    Ok(match names.is_empty() {
-        true => format!("{node} has the keyspace {keyspace} ({replication}), without a table"),
-        false => format!(
+    Ok(if names.is_empty() {
+        format!("{node} has the keyspace {keyspace} ({replication}), without a table")
+    } else {
+        format!(
             "{node} has the keyspace {keyspace} ({replication}) with {}",
             names.join(", ")
-        ),
+        )
     })
 }
 

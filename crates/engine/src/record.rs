@@ -45,9 +45,10 @@ pub fn plan_record(study: &Study, plan: &Plan, cassay: &str) -> PlanRecord {
 
 fn resolved(study: &Study, plan: &Plan) -> ResolvedRecord {
     let variants = study.variants.iter();
-    let order = match study.repeat.interleaved {
-        true => Order::Interleaved,
-        false => Order::Sequential,
+    let order = if study.repeat.interleaved {
+        Order::Interleaved
+    } else {
+        Order::Sequential
     };
     let metric = match study.primary.metric {
         PrimaryMetric::Auto => "auto",

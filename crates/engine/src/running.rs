@@ -120,9 +120,10 @@ impl Running {
     /// The CPUs that the workers are pinned to: those of the study, else those that the placement
     /// of the nodes keeps for them; none: not pinned.
     pub fn client_cpus(&self, client: &Client) -> Vec<usize> {
-        match client.cpus.is_empty() {
-            true => self.cluster.client_cpus().unwrap_or_default(),
-            false => client.cpus.clone(),
+        if client.cpus.is_empty() {
+            self.cluster.client_cpus().unwrap_or_default()
+        } else {
+            client.cpus.clone()
         }
     }
 
@@ -259,9 +260,10 @@ impl Running {
 
 /// The effective settings of every node; none where they cannot be read.
 fn node_settings(cluster: &Cluster) -> Result<Vec<(String, BTreeMap<String, String>)>> {
-    match cluster.can(Ability::Settings) {
-        true => cluster.settings(),
-        false => Ok(Vec::new()),
+    if cluster.can(Ability::Settings) {
+        cluster.settings()
+    } else {
+        Ok(Vec::new())
     }
 }
 

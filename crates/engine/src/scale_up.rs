@@ -106,9 +106,10 @@ impl Arm {
         let such = self.points.iter().filter(is_such);
         let mut units: Vec<String> = such.map(|of| of.point.units.to_string()).collect();
         let last = units.pop()?;
-        Some(match units.is_empty() {
-            true => last,
-            false => format!("{} and {last}", units.join(", ")),
+        Some(if units.is_empty() {
+            last
+        } else {
+            format!("{} and {last}", units.join(", "))
         })
     }
 

@@ -145,15 +145,16 @@ fn other_columns(expected: &Expectation, found: &Prepared) -> Option<String> {
         .map(|column| column.name.as_str())
         .filter(|name| !known.iter().any(|known| known == name))
         .collect();
-    Some(match added.is_empty() {
-        false => format!(
+    Some(if added.is_empty() {
+        format!(
+            "it selects *, and the table's columns are not those of the workload's definition ({})",
+            names(shown.iter().map(|column| column.name.as_str()).collect())
+        )
+    } else {
+        format!(
             "it selects *, and the table has columns that the workload's definition does not have \
              ({})",
             names(added)
-        ),
-        true => format!(
-            "it selects *, and the table's columns are not those of the workload's definition ({})",
-            names(shown.iter().map(|column| column.name.as_str()).collect())
-        ),
+        )
     })
 }

@@ -89,9 +89,10 @@ pub fn import_file(run: &Run, file: &Path, columns: &[String]) -> Result<String>
             .and_then(|mut opened| opened.read_exact(&mut first))
             .is_ok()
         && first == ESXTOP;
-    let (probe, series) = match is_esxtop {
-        true => ("esxtop", read_esxtop(file, columns)?),
-        false => ("prometheus", read_prometheus(file, columns)?),
+    let (probe, series) = if is_esxtop {
+        ("esxtop", read_esxtop(file, columns)?)
+    } else {
+        ("prometheus", read_prometheus(file, columns)?)
     };
     let findings = run.trial_findings();
     let slug_of = |finding: &TrialFinding| {

@@ -116,18 +116,20 @@ fn explained(error: Error, running: &Running, state: &State) -> Error {
     if state.pids.is_empty() {
         return error;
     }
-    let causes = match state.evidence.causes.is_empty() {
-        true => running.cluster.causes(&state.log_marks),
-        false => state.evidence.causes.clone(),
+    let causes = if state.evidence.causes.is_empty() {
+        running.cluster.causes(&state.log_marks)
+    } else {
+        state.evidence.causes.clone()
     };
     behind(error, &causes)
 }
 
 /// An error behind its causes, if there are any.
 fn behind(error: Error, causes: &[String]) -> Error {
-    match causes.is_empty() {
-        true => error,
-        false => error.context(causes.join("; ")),
+    if causes.is_empty() {
+        error
+    } else {
+        error.context(causes.join("; "))
     }
 }
 

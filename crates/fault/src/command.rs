@@ -69,9 +69,10 @@ impl Named {
             ),
         };
         let state = if is_broken { "broken" } else { "whole" };
-        let said = match done.said.is_empty() {
-            true => String::new(),
-            false => format!(" ({})", done.said),
+        let said = if done.said.is_empty() {
+            String::new()
+        } else {
+            format!(" ({})", done.said)
         };
         Ok(Look {
             broken: Some(is_broken),

@@ -135,9 +135,10 @@ impl Course<'_> {
             self.say(FaultStep::Unseen, format!("it cannot be done: {error:#}"));
             return (Some(false), self.heal());
         }
-        let seen = match self.kind.length.works() {
-            true => self.work(planned),
-            false => self.effect(planned),
+        let seen = if self.kind.length.works() {
+            self.work(planned)
+        } else {
+            self.effect(planned)
         };
         (seen, self.heal())
     }
@@ -405,20 +406,17 @@ impl Revival {
         let waited_ns = now_ns.saturating_sub(since_ns);
         let has_waited = |least: Duration| waited_ns >= least.as_nanos() as u64;
         let is_gone = look::process(world, node, |state| state.is_none()).broken == Some(true);
-        let why = match is_gone {
-            true if has_waited(BETWEEN_STARTS) => "its process has ended",
+        let why = if is_gone && has_waited(BETWEEN_STARTS) {
+            "its process has ended"
+        } else if is_gone {
+            return None;
+        } else if known.is_none() && has_waited(SILENT_MAX) && world.ask(node, PATIENCE).is_err() {
             // One that was started takes a while.
-            false
-                if known.is_none()
-                    && has_waited(SILENT_MAX)
-                    && world.ask(node, PATIENCE).is_err() =>
-            {
-                "it runs and answers nobody, though what was broken is whole"
-            }
-            false if has_waited(SHUNNED_MAX) && ring::is_shunned(world, node) => {
-                "it answers clients, and all others hold it to be down"
-            }
-            _ => return None,
+            "it runs and answers nobody, though what was broken is whole"
+        } else if has_waited(SHUNNED_MAX) && ring::is_shunned(world, node) {
+            "it answers clients, and all others hold it to be down"
+        } else {
+            return None;
         };
         if self.restarts_count == RESTARTS_MAX {
             return None;
@@ -428,9 +426,10 @@ impl Revival {
         self.started.push((node, now_ns));
         // What kept it from starting once will do so again.
         let forgiving = is_gone && self.restarts_count > 1;
-        let how = match forgiving {
-            true => ", and told to skip what of its commit log cannot be read",
-            false => "",
+        let how = if forgiving {
+            ", and told to skip what of its commit log cannot be read"
+        } else {
+            ""
         };
         Some(match world.restart(node, forgiving) {
             Ok(()) => format!("node {} was started again{how}: {why}", node + 1),

@@ -58,9 +58,10 @@ impl Rot {
         Ok(Look {
             broken: Some(is_other),
             whole: Some(!is_other),
-            words: match is_other {
-                true => format!("{BYTES} bytes of {name} at {at} are others than before"),
-                false => format!("{name} is what it was"),
+            words: if is_other {
+                format!("{BYTES} bytes of {name} at {at} are others than before")
+            } else {
+                format!("{name} is what it was")
             },
         })
     }

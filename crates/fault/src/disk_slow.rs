@@ -45,9 +45,10 @@ impl Slow {
                 words: tried.words(),
             });
         };
-        let took = match self.disk.limits_writes() {
-            true => write,
-            false => read,
+        let took = if self.disk.limits_writes() {
+            write
+        } else {
+            read
         };
         // One that is as slow before is so by itself, or still limited by what came before.
         let limited = LEAST.max(takes / 2);

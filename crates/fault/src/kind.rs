@@ -198,9 +198,10 @@ impl Options {
             ha_after: self.ha_after.filter(|_| takes(Knob::Ha)),
             ha_on: self.ha_on.filter(|_| takes(Knob::Ha)),
             commands: self.commands.clone(),
-            yaml: match takes(Knob::Yaml) {
-                true => self.yaml.clone(),
-                false => Map::new(),
+            yaml: if takes(Knob::Yaml) {
+                self.yaml.clone()
+            } else {
+                Map::new()
             },
         }
     }

@@ -280,9 +280,10 @@ impl World for Live {
 
     fn restart(&mut self, node: usize, forgiving: bool) -> Result<()> {
         let known = self.at(node)?;
-        let again = match forgiving {
-            true => known.forgiving()?,
-            false => known.restartable()?,
+        let again = if forgiving {
+            known.forgiving()?
+        } else {
+            known.restartable()?
         };
         // One that comes back without its data must not do so in the usual way, which streams none.
         let what = Break::Kill(match self.emptied.get(&node) {

@@ -21,9 +21,10 @@ impl Down {
             Seen::Link { has_carrier, .. } => Ok(Look {
                 broken: Some(!has_carrier),
                 whole: Some(has_carrier),
-                words: match has_carrier {
-                    true => "its link has a carrier".to_owned(),
-                    false => "its link has no carrier".to_owned(),
+                words: if has_carrier {
+                    "its link has a carrier".to_owned()
+                } else {
+                    "its link has no carrier".to_owned()
                 },
             }),
             other => Err(look::other_answer(&other)),

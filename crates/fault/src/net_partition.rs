@@ -31,9 +31,10 @@ impl Fault for Cut {
             numbers.map(|host| Link::Host(host.number)).collect()
         };
         let (of, from) = (links(&of), links(&from));
-        let losses = match self.is_one_way {
-            true => vec![Loss::one_way(&of, &from)],
-            false => Loss::both_ways(&of, &from),
+        let losses = if self.is_one_way {
+            vec![Loss::one_way(&of, &from)]
+        } else {
+            Loss::both_ways(&of, &from)
         };
         world.inject(By::Switch, Break::Packets(losses), &[], within)
     }

@@ -47,9 +47,10 @@ impl Fault for Reset {
             broken: Some(is_lost),
             // A new one comes about.
             whole: client.whole,
-            words: match is_lost {
-                true => format!("a connection of ours was reset, {}", client.words),
-                false => client.words,
+            words: if is_lost {
+                format!("a connection of ours was reset, {}", client.words)
+            } else {
+                client.words
             },
         }
     }

@@ -87,20 +87,22 @@ impl Repair {
         let tables: BTreeSet<&str> = new.iter().map(|one| one.table.as_str()).collect();
         let by: BTreeSet<usize> = new.iter().map(|one| one.by).collect();
         let by: Vec<String> = by.iter().map(|node| format!("node{}", node + 1)).collect();
-        let words = match new.is_empty() {
-            true => "no other node has compared a table for it".to_owned(),
-            false => format!(
+        let words = if new.is_empty() {
+            "no other node has compared a table for it".to_owned()
+        } else {
+            format!(
                 "{} compared {} for it",
                 by.join(" and "),
                 count(tables.len(), "table")
-            ),
+            )
         };
         Ok(Look {
             broken: Some(!new.is_empty()),
             whole: Some(!is_on),
-            words: match is_on {
-                true => format!("{words}, and it repairs"),
-                false => words,
+            words: if is_on {
+                format!("{words}, and it repairs")
+            } else {
+                words
             },
         })
     }

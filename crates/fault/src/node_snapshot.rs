@@ -40,14 +40,15 @@ impl Snapshot {
         Ok(Look {
             broken: Some(!files.is_empty()),
             whole: Some(files.is_empty()),
-            words: match files.is_empty() {
-                true => "there is no snapshot on its disk".to_owned(),
-                false => format!(
+            words: if files.is_empty() {
+                "there is no snapshot on its disk".to_owned()
+            } else {
+                format!(
                     "there is a snapshot on its disk: {} of {}, {} bytes",
                     count(files.len(), "file"),
                     count(tables.len(), "table"),
                     files.iter().map(|file| file.bytes).sum::<u64>()
-                ),
+                )
             },
         })
     }

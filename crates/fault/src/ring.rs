@@ -97,9 +97,10 @@ pub(crate) fn emptied(world: &mut dyn World, node: usize) -> Looked {
     let looked = world.is_empty(node).map(|is_empty| Look {
         broken: Some(is_empty),
         whole: Some(!is_empty),
-        words: match is_empty {
-            true => "its folders are empty".to_owned(),
-            false => "there is data in its folders".to_owned(),
+        words: if is_empty {
+            "its folders are empty".to_owned()
+        } else {
+            "there is data in its folders".to_owned()
         },
     });
     look::or_unseen("its folders", looked)
@@ -114,9 +115,10 @@ pub(crate) fn and_back(world: &mut dyn World, seen: Looked, node: usize, limit: 
 /// What was seen; that all is whole again needs the word of all other nodes that it is up, if
 /// there are any.
 pub(crate) fn and_known(world: &mut dyn World, seen: Looked, node: usize, limit: Duration) -> Look {
-    match others(world, Some(node)).is_empty() {
-        true => seen,
-        false => seen.and(|| held(world, node, limit, |_| false)),
+    if others(world, Some(node)).is_empty() {
+        seen
+    } else {
+        seen.and(|| held(world, node, limit, |_| false))
     }
 }
 

@@ -190,9 +190,10 @@ pub(crate) fn others(world: &mut dyn World, before: &[Option<Identity>]) -> Look
             Err(error) => unknown.push(format!("node{} ({error})", node + 1)),
         }
     }
-    let said = match new.is_empty() {
-        true => "every node runs as the process of before".to_owned(),
-        false => format!("the process of before is gone of {}", new.join(", ")),
+    let said = if new.is_empty() {
+        "every node runs as the process of before".to_owned()
+    } else {
+        format!("the process of before is gone of {}", new.join(", "))
     };
     Look {
         broken: match (new.is_empty(), unknown.is_empty()) {
@@ -201,9 +202,10 @@ pub(crate) fn others(world: &mut dyn World, before: &[Option<Identity>]) -> Look
             (true, false) => None,
         },
         whole: Some(true),
-        words: match unknown.is_empty() {
-            true => said,
-            false => format!("{said}; nobody could look at {}", unknown.join(", ")),
+        words: if unknown.is_empty() {
+            said
+        } else {
+            format!("{said}; nobody could look at {}", unknown.join(", "))
         },
     }
 }

@@ -51,9 +51,10 @@ impl Invocation {
     /// It cannot be started.
     pub fn run(&self, limit: Duration) -> Result<Done> {
         let (program, arguments) = self.words.split_first().context("there is no program")?;
-        let program = match program.contains('/') {
-            true => self.folder.join(program),
-            false => Path::new(program).to_owned(),
+        let program = if program.contains('/') {
+            self.folder.join(program)
+        } else {
+            Path::new(program).to_owned()
         };
         let (mut output, input) = std::io::pipe().context("make a pipe")?;
         // Who was started by it may hold the pipe for longer than anybody waits.

@@ -54,9 +54,10 @@ impl Tool {
         let mut hidden = Vec::new();
         for word in words {
             let option = before.rsplit(' ').next().unwrap_or_default();
-            hidden.push(match self.secret_options().contains(&option) {
-                true => "***".to_owned(),
-                false => hide_in(word, password, &before),
+            hidden.push(if self.secret_options().contains(&option) {
+                "***".to_owned()
+            } else {
+                hide_in(word, password, &before)
             });
             before = format!("{before} {word}");
         }

@@ -230,11 +230,10 @@ fn packet_filter(share: f64) -> Result<String> {
     losses[1].tcp_ports.push(1);
     losses.iter_mut().for_each(|loss| loss.share = share);
     let made = namespace.inside(|| Filter::open()?.add("tried", &losses))?;
-    made.context(match share < 1.0 {
-        true => {
-            "needs nf_tables with random numbers (option CONFIG_NFT_NUMGEN: modprobe nft_numgen)"
-        }
-        false => "needs nf_tables for bridges (option CONFIG_NF_TABLES_BRIDGE: modprobe nf_tables)",
+    made.context(if share < 1.0 {
+        "needs nf_tables with random numbers (option CONFIG_NFT_NUMGEN: modprobe nft_numgen)"
+    } else {
+        "needs nf_tables for bridges (option CONFIG_NF_TABLES_BRIDGE: modprobe nf_tables)"
     })?;
     Ok("nf_tables of a bridge".to_owned())
 }

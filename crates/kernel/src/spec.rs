@@ -111,9 +111,10 @@ impl DiskSpec {
     /// how long it takes then at least. The kernel lets what has waited for nobody do some of it at
     /// once, so that a single request shows nothing.
     pub fn work(&self) -> (DiskWork, Duration) {
-        let limits = match self.limits_writes() {
-            true => (self.write_iops, self.write_bytes_per_s),
-            false => (self.read_iops, self.read_bytes_per_s),
+        let limits = if self.limits_writes() {
+            (self.write_iops, self.write_bytes_per_s)
+        } else {
+            (self.read_iops, self.read_bytes_per_s)
         };
         let in_time = |rate: u64, unit: u64| (rate as f64 * TELLING_S / unit as f64).ceil() as u64;
         let one = DiskWork::default();

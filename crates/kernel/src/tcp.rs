@@ -175,9 +175,12 @@ pub fn transfer(address: SocketAddr, bytes: u64, limit: Duration) -> Result<Opti
 
 /// Sends so many bytes; how many have arrived.
 fn send(address: SocketAddr, bytes: u64, deadline: Deadline) -> std::io::Result<u64> {
-    let left = || match deadline.passed() {
-        true => Err(std::io::Error::from(ErrorKind::TimedOut)),
-        false => Ok(deadline.left().max(SHORTEST)),
+    let left = || {
+        if deadline.passed() {
+            Err(std::io::Error::from(ErrorKind::TimedOut))
+        } else {
+            Ok(deadline.left().max(SHORTEST))
+        }
     };
     let mut stream = TcpStream::connect_timeout(&address, left()?)?;
     let (chunk, mut unsent) = (vec![0; CHUNK_BYTES], bytes);

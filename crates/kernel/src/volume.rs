@@ -363,9 +363,10 @@ impl Volume {
     pub fn image(&self) -> Result<File> {
         let image = self.image.as_ref();
         let image = image.context("the image of this volume is another agent's")?;
-        let direct = match self.is_direct() {
-            true => OFlags::DIRECT,
-            false => OFlags::empty(),
+        let direct = if self.is_direct() {
+            OFlags::DIRECT
+        } else {
+            OFlags::empty()
         };
         let path = format!("/proc/self/fd/{}", image.as_raw_fd());
         let flags = OFlags::RDWR | OFlags::CLOEXEC | direct;

@@ -181,9 +181,10 @@ fn ledger_part(config: &Config, index: u64, workers: u64) -> Option<LedgerPart> 
     let first = config.first_operation + index;
     let operations_max = LEDGER_OPERATIONS_MAX / workers;
     let part = LedgerPart::new(first, workers, operations_max, expected);
-    Some(match config.keeps.times() {
-        true => part.timed(TIMED_OPERATIONS_MAX / workers, expected),
-        false => part,
+    Some(if config.keeps.times() {
+        part.timed(TIMED_OPERATIONS_MAX / workers, expected)
+    } else {
+        part
     })
 }
 

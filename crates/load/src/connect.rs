@@ -48,9 +48,10 @@ fn params(statement: &Statement) -> QueryParams<'static> {
 
 /// The frame of a statement: under `id`, or its text if it is not to be prepared.
 pub(crate) fn template(statement: &Statement, id: &[u8]) -> Template {
-    match statement.prepared {
-        true => execute_template(statement, id),
-        false => Template::query(&statement.cql, statement.values_count, &params(statement)),
+    if statement.prepared {
+        execute_template(statement, id)
+    } else {
+        Template::query(&statement.cql, statement.values_count, &params(statement))
     }
 }
 
@@ -108,9 +109,10 @@ fn try_open(
     wire.handshake(access)?;
     let mut templates = Vec::with_capacity(program.statements().len());
     for statement in program.statements() {
-        templates.push(match statement.prepared {
-            true => wire.prepare(statement)?,
-            false => template(statement, &[]),
+        templates.push(if statement.prepared {
+            wire.prepare(statement)?
+        } else {
+            template(statement, &[])
         });
     }
     wire.link.stream.set_nonblocking(true)?;

@@ -137,9 +137,10 @@ impl Facts {
     #[inline]
     pub fn class(&self, kind: u8, statement: u16) -> u8 {
         let kind = &self.kinds[usize::from(kind)];
-        match kind.plain && self.statements[usize::from(statement)].plain {
-            true => kind.class,
-            false => kind.class | SPECIAL,
+        if kind.plain && self.statements[usize::from(statement)].plain {
+            kind.class
+        } else {
+            kind.class | SPECIAL
         }
     }
 }

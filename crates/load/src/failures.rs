@@ -75,10 +75,11 @@ pub fn words(failures: &[NodeFailures], nodes_count: usize, start_ns: u64) -> Op
     if nodes_count < 2 || (most.count as f64) < all as f64 * ONE_NODE_SHARE {
         return None;
     }
-    let how_many = match most.count == all {
-        true => "all".to_owned(),
+    let how_many = if most.count == all {
+        "all".to_owned()
+    } else {
         // Not their count: V8 counts those of the window, these are of all the load.
-        false => "nearly all".to_owned(),
+        "nearly all".to_owned()
     };
     let at_s = |ns: u64| ns.saturating_sub(start_ns) as f64 / 1e9;
     Some(format!(

@@ -54,9 +54,10 @@ impl Watch {
     pub fn start(config: &Config, control: &Arc<Control>) -> Result<Watch, LoadError> {
         let named = config.cpus.iter().take(config.workers).copied();
         let cpus: BTreeSet<usize> = named.collect();
-        let cpus: Vec<Option<usize>> = match cpus.is_empty() {
-            true => vec![None],
-            false => cpus.into_iter().map(Some).collect(),
+        let cpus: Vec<Option<usize>> = if cpus.is_empty() {
+            vec![None]
+        } else {
+            cpus.into_iter().map(Some).collect()
         };
         let period = LOOK_EVERY * cpus.len() as u32;
         let realtime = config.realtime;

@@ -262,9 +262,10 @@ impl Recorder {
         self.note_own_time(world);
         let end_ns = end_ns.max(self.part.start_ns);
         let is_before = self.part.start_ns < self.window_from_ns;
-        self.part.end_ns = match is_before {
-            true => end_ns.min(self.window_from_ns),
-            false => end_ns,
+        self.part.end_ns = if is_before {
+            end_ns.min(self.window_from_ns)
+        } else {
+            end_ns
         };
         self.part.last = true;
         world.hand_over(self.part);

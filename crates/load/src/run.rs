@@ -176,9 +176,10 @@ impl Load {
 
     fn take(&mut self) -> Option<Interval> {
         let (mut interval, is_last) = self.merger.take()?;
-        interval.client.hiccups = match is_last {
-            true => self.watch.take_all(),
-            false => self.watch.take(interval.index),
+        interval.client.hiccups = if is_last {
+            self.watch.take_all()
+        } else {
+            self.watch.take(interval.index)
         };
         interval.window_from_ns = self.control.window_from_ns();
         self.shown_ns = interval.end_ns;

@@ -109,20 +109,20 @@ impl Arrivals {
 /// rate R has risen linearly over T, R·t²/2T operations were due before t ≤ T, and R·T/2 in T.
 #[inline]
 fn risen_ns(even_ns: u64, rise_ns: u64) -> u64 {
-    match even_ns < rise_ns / 2 {
-        true => (2.0 * even_ns as f64 * rise_ns as f64).sqrt() as u64,
-        false => even_ns + rise_ns / 2,
+    if even_ns < rise_ns / 2 {
+        (2.0 * even_ns as f64 * rise_ns as f64).sqrt() as u64
+    } else {
+        even_ns + rise_ns / 2
     }
 }
 
 /// A time that [`risen_ns`] brings to `until_ns` or at most a few µs before.
 fn even_ns(until_ns: u64, rise_ns: u64) -> u64 {
-    match until_ns < rise_ns {
-        true => {
-            let even = until_ns as f64 * until_ns as f64 / (2.0 * rise_ns as f64);
-            (even as u64).saturating_sub(1)
-        }
-        false => (until_ns - rise_ns).saturating_add(rise_ns.div_ceil(2)),
+    if until_ns < rise_ns {
+        let even = until_ns as f64 * until_ns as f64 / (2.0 * rise_ns as f64);
+        (even as u64).saturating_sub(1)
+    } else {
+        (until_ns - rise_ns).saturating_add(rise_ns.div_ceil(2))
     }
 }
 

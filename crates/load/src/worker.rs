@@ -283,9 +283,10 @@ impl<W: World> Worker<W> {
         if !self.issuing {
             return wake_ns;
         }
-        wake_ns = wake_ns.min(match self.draining {
-            false => self.control.stop_ns(),
-            true => self.control.sends_until_ns(),
+        wake_ns = wake_ns.min(if self.draining {
+            self.control.sends_until_ns()
+        } else {
+            self.control.stop_ns()
         });
         if self.may_send() {
             let due_ns = self.due_ns().unwrap_or(u64::MAX);

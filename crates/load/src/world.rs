@@ -195,9 +195,10 @@ impl World for Net {
     }
 
     fn empty_part(&mut self, waits: bool) -> Option<Box<Part>> {
-        match waits {
-            true => self.parts.empty.recv().ok(),
-            false => self.parts.empty.try_recv().ok(),
+        if waits {
+            self.parts.empty.recv().ok()
+        } else {
+            self.parts.empty.try_recv().ok()
         }
     }
 

@@ -382,17 +382,18 @@ impl Written {
 
 impl RowWrites {
     fn add(&mut self, deletes: bool, state: WriteState, (sent, ended): (u32, u32)) {
-        let (of_sent, of_done, of_ended) = match deletes {
-            true => (
+        let (of_sent, of_done, of_ended) = if deletes {
+            (
                 &mut self.delete_sent,
                 &mut self.delete_done,
                 &mut self.delete_ended,
-            ),
-            false => (
+            )
+        } else {
+            (
                 &mut self.write_sent,
                 &mut self.write_done,
                 &mut self.write_ended,
-            ),
+            )
         };
         if state == WriteState::Acknowledged {
             if sent >= *of_sent {

@@ -50,9 +50,10 @@ impl Times {
 
     /// Arithmetic mean in nanoseconds: a lower bound as soon as one value is.
     pub fn mean_ns(&self) -> Known {
-        let mean = match self.all.is_empty() {
-            true => 0.0,
-            false => self.all.mean_ns(),
+        let mean = if self.all.is_empty() {
+            0.0
+        } else {
+            self.all.mean_ns()
         };
         self.known(!self.censored.is_empty(), mean)
     }
@@ -63,9 +64,10 @@ impl Times {
     }
 
     fn known(&self, is_at_least: bool, value: f64) -> Known {
-        match is_at_least {
-            true => Known::AtLeast(value),
-            false => Known::Exactly(value),
+        if is_at_least {
+            Known::AtLeast(value)
+        } else {
+            Known::Exactly(value)
         }
     }
 

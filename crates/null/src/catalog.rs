@@ -294,9 +294,10 @@ impl Catalog {
 }
 
 fn missing(is_allowed: bool, what: String) -> Result<Option<SchemaChange>, Refusal> {
-    match is_allowed {
-        true => Ok(None),
-        false => Err(Refusal::Invalid(format!("the {what} does not exist"))),
+    if is_allowed {
+        Ok(None)
+    } else {
+        Err(Refusal::Invalid(format!("the {what} does not exist")))
     }
 }
 
@@ -305,9 +306,10 @@ fn exists(
     keyspace: String,
     table: String,
 ) -> Result<Option<SchemaChange>, Refusal> {
-    match is_allowed {
-        true => Ok(None),
-        false => Err(Refusal::Exists { keyspace, table }),
+    if is_allowed {
+        Ok(None)
+    } else {
+        Err(Refusal::Exists { keyspace, table })
     }
 }
 

@@ -32,13 +32,15 @@ pub fn compile(
         Statement::Select(select) => return compile_select(select, id, catalog, in_use, reads),
         Statement::Write(write) => {
             let table = catalog.table(&write.table, in_use);
-            let columns = match write.conditional {
-                true => vec![spec(&write.table, in_use, "[applied]", CqlType::Boolean)],
-                false => Vec::new(),
+            let columns = if write.conditional {
+                vec![spec(&write.table, in_use, "[applied]", CqlType::Boolean)]
+            } else {
+                Vec::new()
             };
-            let effect = match write.conditional {
-                true => Effect::Conditional(ready_rows(&columns, &[vec![Value::Boolean(true)]])),
-                false => Effect::Write(ready_void(), mark(&write.table, in_use)),
+            let effect = if write.conditional {
+                Effect::Conditional(ready_rows(&columns, &[vec![Value::Boolean(true)]]))
+            } else {
+                Effect::Write(ready_void(), mark(&write.table, in_use))
             };
             (
                 bind_columns(&write.markers, table, &write.table, in_use),

@@ -40,9 +40,10 @@ pub fn of_inserted_values(columns: &[String], values: &[Token], found: &mut Vec<
             let is_whole_value = value.len() == 1;
             found.push(Marker {
                 name: own_name.clone().unwrap_or_else(|| column.clone()),
-                stands_for: match is_whole_value {
-                    true => StandsFor::Column(column.clone()),
-                    false => StandsFor::Unknown,
+                stands_for: if is_whole_value {
+                    StandsFor::Column(column.clone())
+                } else {
+                    StandsFor::Unknown
                 },
                 key_column: is_whole_value.then(|| column.clone()),
             });

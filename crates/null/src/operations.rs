@@ -234,9 +234,10 @@ impl Engine {
                 false
             }
         };
-        match is_read {
-            true => self.counts.reads += 1,
-            false => self.counts.writes += 1,
+        if is_read {
+            self.counts.reads += 1
+        } else {
+            self.counts.writes += 1
         }
     }
 

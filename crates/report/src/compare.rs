@@ -136,9 +136,10 @@ fn comparisons(matched: &Matched<'_, '_>) -> (Vec<ComparisonRecord>, Option<Mult
 
 /// What the question is about at a point: at a rate how long it took, else what was done.
 fn metric_of(point: &Point<'_>) -> &'static str {
-    match point.at.contains_key("rate") {
-        true => "latency_ms.p99",
-        false => "ops_per_s",
+    if point.at.contains_key("rate") {
+        "latency_ms.p99"
+    } else {
+        "ops_per_s"
     }
 }
 
@@ -341,9 +342,9 @@ fn chart(baseline: &RunView, contender: &RunView, matched: &Matched<'_, '_>) -> 
     let several = matched
         .iter()
         .any(|(a, _)| a.variant != matched[0].0.variant);
-    let name = |p: &Point<'_>| match several {
-        true => format!("{}, {}", variant_name(p.variant, baseline), p.label()),
-        false => p.label(),
+    let name = |p: &Point<'_>| {
+        let variant = several.then(|| format!("{}, ", variant_name(p.variant, baseline)));
+        variant.unwrap_or_default() + &p.label()
     };
     let names: Vec<String> = matched.iter().map(|(a, _)| name(a)).collect();
     let mut series = Vec::new();

@@ -167,9 +167,10 @@ fn panel_title(panel: &Panel, top: f64) -> Value {
         (true, false) => panel.note.clone(),
         _ => panel.title.clone(),
     };
-    let (anchor, color) = match panel.note.is_empty() {
-        true => ("bottom", "@text"),
-        false => ("top", "@muted"),
+    let (anchor, color) = if panel.note.is_empty() {
+        ("bottom", "@text")
+    } else {
+        ("top", "@muted")
     };
     json!({
         "text": escape(&text),
@@ -279,9 +280,10 @@ fn hover(series: &Series, scale: Scale) -> String {
     let unit = escape(&series.unit).replace('%', "&#37;");
     // The script writes the percentile for each x: as text here it would double the page.
     let is_percentile = scale == Scale::Percentile && matches!(series.x, Xs::Numbers(_));
-    match is_percentile && !is_bar(series) {
-        true => format!("%{{text}}: %{{y:,.4~r}} {unit}"),
-        false => format!("%{{y:,.4~r}} {unit}"),
+    if is_percentile && !is_bar(series) {
+        format!("%{{text}}: %{{y:,.4~r}} {unit}")
+    } else {
+        format!("%{{y:,.4~r}} {unit}")
     }
 }
 

@@ -207,9 +207,10 @@ impl History {
         };
         let values: Vec<(usize, f64)> = self.runs.iter().enumerate().filter_map(value).collect();
         let numbers: Vec<f64> = values.iter().map(|(_, value)| *value).collect();
-        let found = match numbers.len() >= RUNS_MIN {
-            true => shifts(&numbers, Limits::of_magnitude(metric.magnitude_min)),
-            false => Vec::new(),
+        let found = if numbers.len() >= RUNS_MIN {
+            shifts(&numbers, Limits::of_magnitude(metric.magnitude_min))
+        } else {
+            Vec::new()
         };
         let change = |shift: Shift| {
             let (before, run) = (values[shift.at - 1].0, values[shift.at].0);

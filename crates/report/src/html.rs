@@ -27,9 +27,10 @@ const CHARTS: &[u8] = include_bytes!("../assets/plotly/plotly-basic.min.js.gz");
 /// `data:` and `blob:` are for saving a chart as an image.
 fn policy(charts: bool) -> String {
     let digest = |text: &str| format!("'sha256-{}'", BASE64.encode(Sha256::digest(text)));
-    let scripts = match charts {
-        true => format!("{} {LIBRARY_DIGEST}", digest(&script())),
-        false => "'none'".to_string(),
+    let scripts = if charts {
+        format!("{} {LIBRARY_DIGEST}", digest(&script()))
+    } else {
+        "'none'".to_string()
     };
     format!(
         "default-src 'none'; style-src-elem {} {}; style-src-attr 'unsafe-inline'; \

@@ -76,9 +76,10 @@ fn trial_case(view: &RunView, trial: &TrialRecord) -> Case {
     let name = format!(
         "{}, {}, block {} (trial {})",
         variant_name(&trial.variant, view),
-        match point.is_empty() {
-            true => "a point to be found".to_owned(),
-            false => place(point),
+        if point.is_empty() {
+            "a point to be found".to_owned()
+        } else {
+            place(point)
         },
         trial.block + 1,
         trial.index
@@ -106,9 +107,10 @@ fn trial_case(view: &RunView, trial: &TrialRecord) -> Case {
 
 fn requirement_case(view: &RunView, one: &RequirementRecord) -> Case {
     let variant = variant_name(&one.variant, view);
-    let at = match one.point.is_empty() {
-        true => String::new(),
-        false => format!(", {}", place(&one.point)),
+    let at = if one.point.is_empty() {
+        String::new()
+    } else {
+        format!(", {}", place(&one.point))
     };
     Case {
         class: "requirements",

@@ -188,10 +188,7 @@ impl Sum {
     fn ends(self) -> [(f64, f64); 2] {
         let high = (self.lows + self.range).max(self.mean);
         let low = (self.highs - self.range).min(self.mean);
-        let [first, second] = match self.rises {
-            true => [low, high],
-            false => [high, low],
-        };
+        let [first, second] = if self.rises { [low, high] } else { [high, low] };
         [(self.at[0], first), (self.at[1], second)]
     }
 }

@@ -34,9 +34,10 @@ impl RunView {
             },
             plan: run.plan.clone(),
             journal: run.journal.clone(),
-            trials: match run.is_long {
-                true => long::trial_views(run, &trials)?,
-                false => trials.iter().map(trial_view).collect::<Result<_>>()?,
+            trials: if run.is_long {
+                long::trial_views(run, &trials)?
+            } else {
+                trials.iter().map(trial_view).collect::<Result<_>>()?
             },
             points: Vec::new(),
             nodes: nodes(&run.journal),

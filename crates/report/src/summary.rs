@@ -261,9 +261,10 @@ pub fn bound_labels(
         sign.trim().to_owned()
     };
     let labels: Vec<String> = points.iter().map(label).collect();
-    match labels.iter().all(String::is_empty) {
-        true => Vec::new(),
-        false => labels,
+    if labels.iter().all(String::is_empty) {
+        Vec::new()
+    } else {
+        labels
     }
 }
 

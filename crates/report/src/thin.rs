@@ -165,9 +165,10 @@ impl Extremes {
     }
 
     fn in_order(&self) -> [(usize, f64); 2] {
-        match self.low.0 <= self.high.0 {
-            true => [self.low, self.high],
-            false => [self.high, self.low],
+        if self.low.0 <= self.high.0 {
+            [self.low, self.high]
+        } else {
+            [self.high, self.low]
         }
     }
 }

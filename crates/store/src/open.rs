@@ -28,9 +28,10 @@ pub(crate) fn file(path: &Path) -> io::Result<File> {
         }
         opened => opened?,
     };
-    match file.metadata()?.is_file() {
-        true => Ok(file),
-        false => Err(no_file()),
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(no_file())
     }
 }
 

@@ -87,10 +87,12 @@ impl QuantilesRecord {
 
 impl From<InFile> for QuantilesRecord {
     fn from(file: InFile) -> QuantilesRecord {
-        let figure = |name: &str, value: f64| match file.at_least.iter().any(|bound| bound == name)
-        {
-            true => Known::AtLeast(value),
-            false => Known::Exactly(value),
+        let figure = |name: &str, value: f64| {
+            if file.at_least.iter().any(|bound| bound == name) {
+                Known::AtLeast(value)
+            } else {
+                Known::Exactly(value)
+            }
         };
         QuantilesRecord {
             count: file.count,

@@ -364,10 +364,12 @@ pub(crate) fn names_in(folder: &Path) -> Result<Vec<String>> {
 }
 
 fn state(path: &Path, has_findings: bool) -> RunState {
-    match has_findings {
-        true => RunState::Finished,
-        false if is_locked(path) => RunState::Running,
-        false => RunState::Interrupted,
+    if has_findings {
+        RunState::Finished
+    } else if is_locked(path) {
+        RunState::Running
+    } else {
+        RunState::Interrupted
     }
 }
 

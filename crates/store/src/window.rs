@@ -87,9 +87,10 @@ impl WindowHistograms {
         finding: &TrialFinding,
     ) -> Result<()> {
         let values = entry.histogram()?;
-        let times = match is_censored {
-            false => Times::from_logs(values, Histogram::new()),
-            true => Times::from_logs(Histogram::new(), values),
+        let times = if is_censored {
+            Times::from_logs(Histogram::new(), values)
+        } else {
+            Times::from_logs(values, Histogram::new())
         };
         if !finding.parts.iter().any(|part| part == kind) {
             self.all.merge(&times);

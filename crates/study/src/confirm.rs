@@ -27,13 +27,14 @@ pub fn confirming(text: &str, matrix: &str, settings: &[String]) -> Result<Strin
             _ => made += line,
         }
     }
-    match is_there {
-        true => Ok(made),
-        false => Err(
+    if is_there {
+        Ok(made)
+    } else {
+        Err(
             "its `screen` does not begin a line, so that what confirms it cannot be put \
                       in its place; the report has the `matrix` to paste"
                 .to_owned(),
-        ),
+        )
     }
 }
 

@@ -234,9 +234,10 @@ fn required_warning(blocks: usize, settings: &Settings) -> Option<String> {
         Untold::Pass => "it then passes whatever the number is",
         Untold::Miss => "it then counts as missed",
     };
-    let window = match is_short {
-        true => format!(" of {window_s} s (less than {SHORT_WINDOW_S} s)"),
-        false => String::new(),
+    let window = if is_short {
+        format!(" of {window_s} s (less than {SHORT_WINDOW_S} s)")
+    } else {
+        String::new()
     };
     Some(format!(
         "{} may not be told for certain from {}{window}: there may be no interval, and \

@@ -228,9 +228,10 @@ pub fn seconds_between(least: f64, most: f64) -> String {
 
 /// Writes how many trials there are at least and at most: `12 trials`, `6 to 12 trials`.
 pub fn trials(least: usize, most: usize) -> String {
-    match least < most {
-        true => format!("{least} to {most} trials"),
-        false => measure::number::counted(most, "trial"),
+    if least < most {
+        format!("{least} to {most} trials")
+    } else {
+        measure::number::counted(most, "trial")
     }
 }
 

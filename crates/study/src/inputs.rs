@@ -108,9 +108,10 @@ pub fn stays_inside(folder: &Folder, name: &str) -> Result<(), String> {
 /// It leads out of the folder; the sentence says how.
 pub fn leads_nowhere_else(folder: &Folder, name: &str) -> Result<(), String> {
     stays_inside(folder, name)?;
-    match folder.path.join(name).exists() {
-        true => locate(folder, name).map(|_| ()),
-        false => Ok(()),
+    if folder.path.join(name).exists() {
+        locate(folder, name).map(|_| ())
+    } else {
+        Ok(())
     }
 }
 

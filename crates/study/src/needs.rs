@@ -79,9 +79,10 @@ fn disk_words(disk: &DiskSpec) -> Option<String> {
     let words: Vec<String> = limits
         .map(|(name, value)| {
             let key = name.trim_start_matches("disk_");
-            match key.ends_with("rate") {
-                true => format!("{key}: {}", human::format_bytes(value)),
-                false => format!("{key}: {value}"),
+            if key.ends_with("rate") {
+                format!("{key}: {}", human::format_bytes(value))
+            } else {
+                format!("{key}: {value}")
             }
         })
         .collect();

@@ -117,9 +117,10 @@ impl Ratio {
             return Err(format!("`{}` is no metric of {known}", self.metric));
         }
         let (least, most) = self.range().ok_or("say a `value`, or `least` and `most`")?;
-        match least > 0.0 && least <= most && most.is_finite() {
-            true => Ok(()),
-            false => Err(format!("{least} to {most} is no range of ratios")),
+        if least > 0.0 && least <= most && most.is_finite() {
+            Ok(())
+        } else {
+            Err(format!("{least} to {most} is no range of ratios"))
         }
     }
 

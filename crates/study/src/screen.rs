@@ -160,9 +160,10 @@ fn flow(node: &Node) -> String {
 fn scalar(text: &str, quoted: bool) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '/' | '+');
     let plain = !text.is_empty() && text.chars().all(is_plain) && !text.starts_with('-');
-    match plain && !quoted {
-        true => text.to_owned(),
-        false => format!("'{}'", text.replace('\'', "''")),
+    if plain && !quoted {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', "''"))
     }
 }
 

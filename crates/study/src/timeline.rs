@@ -48,9 +48,10 @@ pub fn lines(study: &Study, width: usize) -> Vec<String> {
     let alone = shared.len() == 1;
     let mut lines = Vec::new();
     for (names, settings) in &shared {
-        let of = match alone {
-            true => String::new(),
-            false => format!("{}: ", names.join(", ")),
+        let of = if alone {
+            String::new()
+        } else {
+            format!("{}: ", names.join(", "))
         };
         let drawing = Drawing::of(settings, width.max(WIDTH_MIN) - LEFT);
         lines.extend(drawing.lines(&of));
@@ -89,9 +90,10 @@ impl<'a> Drawing<'a> {
             is_counted,
             warmup_ns,
             at_most,
-            window_ns: match is_counted {
-                true => settings.faults.iter().map(Fault::end_ns).max().unwrap_or(0),
-                false => settings.window.measure_ns,
+            window_ns: if is_counted {
+                settings.faults.iter().map(Fault::end_ns).max().unwrap_or(0)
+            } else {
+                settings.window.measure_ns
             },
             columns,
         }
@@ -133,9 +135,10 @@ impl<'a> Drawing<'a> {
         };
         let column = human::seconds_for_people(self.all_ns() as f64 / 1e9 / self.columns as f64);
         let (count, window) = (self.faults.len(), time(self.window_ns));
-        match self.is_counted {
-            true => format!("{count} while operations are counted, {column} a column"),
-            false => format!("{count} in a window of {window}{before}, {column} a column"),
+        if self.is_counted {
+            format!("{count} while operations are counted, {column} a column")
+        } else {
+            format!("{count} in a window of {window}{before}, {column} a column")
         }
     }
 
@@ -237,14 +240,16 @@ impl<'a> Drawing<'a> {
             Length::Moment => from + 1,
         };
         let length = to.max(from + 1) - from;
-        let number = match self.is_numbered() {
-            true => (number + 1).to_string(),
-            false => String::new(),
+        let number = if self.is_numbered() {
+            (number + 1).to_string()
+        } else {
+            String::new()
         };
         let named = format!("{number} {} ", fault.kind.name);
-        let text = match length > named.len() && self.is_numbered() {
-            true => named,
-            false => number,
+        let text = if length > named.len() && self.is_numbered() {
+            named
+        } else {
+            number
         };
         let text = format!("{text:=<length$}");
         Bar {

@@ -106,18 +106,20 @@ fn draw_node(machine: &Machine, plan: Option<&Plan>, cores: &[usize], text: &mut
     for group in cores.chunk_by(|&a, &b| machine.cores[a].l3 == machine.cores[b].l3) {
         let index = machine.cores[group[0]].l3;
         let l3 = &machine.l3[index];
-        let name = match l3.is_real {
-            true => format!("L3 {index}"),
-            false => "no L3 known".to_owned(),
+        let name = if l3.is_real {
+            format!("L3 {index}")
+        } else {
+            "no L3 known".to_owned()
         };
         let bytes = l3
             .size_bytes
             .map_or(String::new(), |bytes| format!(" {}", size(bytes)));
         let cpus = machine.cpus_of(group);
         let closed = cpus.difference(&machine.allowed_cpus());
-        let closed = match closed.is_empty() {
-            true => String::new(),
-            false => format!(", closed: {closed}"),
+        let closed = if closed.is_empty() {
+            String::new()
+        } else {
+            format!(", closed: {closed}")
         };
         let kind = match machine.cores[group[0]].kind {
             CoreKind::Uniform => "",
@@ -155,9 +157,10 @@ fn users(plan: &Plan, cpus: &CpuSet) -> String {
     if !idle.is_empty() {
         users.push(format!("idle {idle}"));
     }
-    match users.is_empty() {
-        true => "nobody".to_owned(),
-        false => users.join(" · "),
+    if users.is_empty() {
+        "nobody".to_owned()
+    } else {
+        users.join(" · ")
     }
 }
 

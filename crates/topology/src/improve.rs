@@ -154,9 +154,10 @@ impl Search<'_> {
                     return is_better;
                 }
                 self.swap((instance, cell), (other, other_cell));
-                match self.is_cheaper() {
-                    true => is_better = true,
-                    false => self.swap((instance, cell), (other, other_cell)),
+                if self.is_cheaper() {
+                    is_better = true
+                } else {
+                    self.swap((instance, cell), (other, other_cell))
                 }
             }
         }

@@ -97,15 +97,16 @@ fn numa(wish: &Wish, nodes: &CpuSet) -> (bool, String) {
         Collector::Cms => (false, "CMS"),
     };
     let count = nodes.len();
-    let reason = match is_aware {
-        true => format!(
+    let reason = if is_aware {
+        format!(
             "{count} NUMA nodes and {name} on JDK {jdk}: UseNUMA places each thread's objects on \
              its node. CPUs and memory are bound to the same nodes, or JDK 25 turns it off"
-        ),
-        false => format!(
+        )
+    } else {
+        format!(
             "{count} NUMA nodes and {name} on JDK {jdk}, which does not know nodes: memory is \
              interleaved over the instance's own nodes and UseNUMA is off"
-        ),
+        )
     };
     (is_aware, reason)
 }

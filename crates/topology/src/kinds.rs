@@ -32,9 +32,10 @@ pub(crate) fn by_speed(
             _ => kinds.push((cpus, speed)),
         }
     }
-    match all.is_subset(&known) {
-        true => kinds,
-        false => Vec::new(),
+    if all.is_subset(&known) {
+        kinds
+    } else {
+        Vec::new()
     }
 }
 

@@ -222,9 +222,10 @@ impl Machine {
             _ if from == to => DISTANCE_LOCAL,
             _ => {
                 let (from, to) = (&self.nodes[from].packages, &self.nodes[to].packages);
-                match from.iter().any(|package| to.contains(package)) {
-                    true => DISTANCE_SAME_PACKAGE,
-                    false => DISTANCE_OTHER_PACKAGE,
+                if from.iter().any(|package| to.contains(package)) {
+                    DISTANCE_SAME_PACKAGE
+                } else {
+                    DISTANCE_OTHER_PACKAGE
                 }
             }
         }

@@ -160,9 +160,10 @@ impl Pool {
                 groups.push((l3, Vec::new(), true));
             }
             if let Some((_, members, is_whole)) = groups.last_mut() {
-                match self.is_free(unit) {
-                    true => members.push(unit),
-                    false => *is_whole = false,
+                if self.is_free(unit) {
+                    members.push(unit)
+                } else {
+                    *is_whole = false
                 }
             }
         }

@@ -139,9 +139,10 @@ pub(crate) fn fits(machine: &Machine, wish: &Wish) -> bool {
 fn one_way(machine: &Machine, wish: &Wish, way: Way) -> Option<Attempt> {
     let is_kind = |core: usize| way.mix || machine.cores[core].kind != CoreKind::Efficiency;
     let whole = Pool::of(machine, wish.smt, false, is_kind);
-    let reserved = match way.keep {
-        true => reserve(machine, wish, &whole),
-        false => Vec::new(),
+    let reserved = if way.keep {
+        reserve(machine, wish, &whole)
+    } else {
+        Vec::new()
     };
     let is_usable = |core: usize| is_kind(core) && !reserved.contains(&core);
     let kept = Pool::of(machine, wish.smt, false, is_usable);
@@ -194,11 +195,12 @@ fn cells(
     // Where nodes are unequal, the smallest would cut instances that fit on the others.
     let fits_on_nodes = !is_vsphere && on_nodes >= wish.instances;
     let is_shown_whole = wish.hot_add || is_vsphere && wish.vcpus < VNUMA_VCPUS_MIN;
-    let cells = match fits_on_nodes || is_shown_whole && on_nodes > 0 {
-        true => vec![wish.vcpus],
+    let cells = if fits_on_nodes || is_shown_whole && on_nodes > 0 {
+        vec![wish.vcpus]
+    } else {
         // The guest of a single NUMA node is placed in parts nevertheless where no node holds it:
         // the NUMA clients that ESXi makes of it unseen.
-        false => split(wish.vcpus, sizes.node, sizes.nodes),
+        split(wish.vcpus, sizes.node, sizes.nodes)
     };
     if by_core {
         let threads = pool
@@ -226,12 +228,13 @@ fn cells(
         (Some(wanted), Some(bytes)) => wanted.div_ceil(bytes).min(u64::from(sizes.nodes)) as u32,
         _ => 1,
     };
-    Some(match by_memory > cells.len() as u32 {
-        true => (
+    Some(if by_memory > cells.len() as u32 {
+        (
             split_from(wish.vcpus, by_memory, sizes.nodes),
             Some(by_memory),
-        ),
-        false => (cells, None),
+        )
+    } else {
+        (cells, None)
     })
 }
 

@@ -162,11 +162,10 @@ impl Raw {
             .collect();
         let rest = self.online.difference(&packaged);
         if !rest.is_empty() {
-            self.notes.push(match packaged.is_empty() {
-                true => "no packages are stated; all CPUs are taken as of one".to_owned(),
-                false => {
-                    format!("no package has CPUs {rest}; they are taken as of one of their own")
-                }
+            self.notes.push(if packaged.is_empty() {
+                "no packages are stated; all CPUs are taken as of one".to_owned()
+            } else {
+                format!("no package has CPUs {rest}; they are taken as of one of their own")
             });
             self.packages.push((None, rest));
         }
@@ -387,9 +386,10 @@ impl Raw {
             return of_cpus;
         }
         for (set, speed) in kinds {
-            let kind = match Some(*speed) == fastest {
-                true => CoreKind::Performance,
-                false => CoreKind::Efficiency,
+            let kind = if Some(*speed) == fastest {
+                CoreKind::Performance
+            } else {
+                CoreKind::Efficiency
             };
             set.iter().for_each(|cpu| of_cpus[cpu as usize] = kind);
         }

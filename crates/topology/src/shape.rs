@@ -77,9 +77,10 @@ pub(crate) fn split_from(vcpus: u32, parts: u32, parts_max: u32) -> Vec<u32> {
 
 /// What a VM sees under vSphere 7 or 8.
 pub(crate) fn vsphere(wish: &Wish, profile: Profile, sizes: Sizes) -> VirtualTopology {
-    let vnuma = match wish.hot_add || wish.vcpus < VNUMA_VCPUS_MIN {
-        true => vec![wish.vcpus],
-        false => split(wish.vcpus, sizes.node, sizes.nodes),
+    let vnuma = if wish.hot_add || wish.vcpus < VNUMA_VCPUS_MIN {
+        vec![wish.vcpus]
+    } else {
+        split(wish.vcpus, sizes.node, sizes.nodes)
     };
     if profile == Profile::Vsphere7 {
         return VirtualTopology {
@@ -114,9 +115,10 @@ pub(crate) fn pinned(
     threads: u32,
     sizes: Sizes,
 ) -> VirtualTopology {
-    let vnuma = match wish.hot_add {
-        true => vec![wish.vcpus],
-        false => vnuma,
+    let vnuma = if wish.hot_add {
+        vec![wish.vcpus]
+    } else {
+        vnuma
     };
     let are_pairs = wish.smt == Smt::Pack && vnuma.iter().all(|cell| cell % threads == 0);
     let threads = if are_pairs { threads } else { 1 };
@@ -126,9 +128,10 @@ pub(crate) fn pinned(
     let are_equal = vl3
         .iter()
         .all(|&group| group == vl3[0] && group % threads == 0);
-    let dies = match are_equal && groups.is_multiple_of(sockets) {
-        true => groups / sockets,
-        false => 1,
+    let dies = if are_equal && groups.is_multiple_of(sockets) {
+        groups / sockets
+    } else {
+        1
     };
     VirtualTopology {
         sockets,

@@ -131,15 +131,14 @@ fn attached(text: &str) -> Result<Attributes, String> {
 /// One item, and what follows it.
 fn level(text: &str, above: usize) -> Result<(Level, &str), String> {
     let item: &str = text.split_whitespace().next().unwrap_or(text);
-    let (kind, name, counted) = match text.starts_with(|c: char| c.is_ascii_digit()) {
-        true => (Kind::Unstated, "", text),
-        false => {
-            let colon = text
-                .find([':', ' ', '(', '['])
-                .filter(|&at| text[at..].starts_with(':'));
-            let colon = colon.ok_or_else(|| format!("{item:?} has no count; as in core:8"))?;
-            (kind(&text[..colon])?, &text[..colon], &text[colon + 1..])
-        }
+    let (kind, name, counted) = if text.starts_with(|c: char| c.is_ascii_digit()) {
+        (Kind::Unstated, "", text)
+    } else {
+        let colon = text
+            .find([':', ' ', '(', '['])
+            .filter(|&at| text[at..].starts_with(':'));
+        let colon = colon.ok_or_else(|| format!("{item:?} has no count; as in core:8"))?;
+        (kind(&text[..colon])?, &text[..colon], &text[colon + 1..])
     };
     let digits = counted
         .find(|c: char| !c.is_ascii_digit())

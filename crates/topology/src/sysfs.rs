@@ -80,9 +80,10 @@ impl<'a> Files<'a> {
     }
 
     fn sys(&self, path: &str) -> String {
-        match self.sys.is_empty() {
-            true => path.to_owned(),
-            false => format!("{}/{path}", self.sys),
+        if self.sys.is_empty() {
+            path.to_owned()
+        } else {
+            format!("{}/{path}", self.sys)
         }
     }
 
@@ -234,9 +235,10 @@ impl<'a> Sets<'a> {
             };
             let key = (name.ends_with("list"), text);
             if !self.parsed.contains_key(&key) {
-                let parsed = match key.0 {
-                    true => CpuSet::parse_list(&key.1),
-                    false => CpuSet::parse_map(&key.1),
+                let parsed = if key.0 {
+                    CpuSet::parse_list(&key.1)
+                } else {
+                    CpuSet::parse_map(&key.1)
                 };
                 let set = parsed.map_err(|what| self.files.bad(&path, what))?;
                 self.parsed.insert(key.clone(), set);

@@ -244,9 +244,10 @@ impl Archive {
                 if followed > LINKS_MAX || target.len() > NAME_BYTES_MAX {
                     return None;
                 }
-                match target.starts_with('/') {
-                    true => at.clear(),
-                    false => _ = at.pop(),
+                if target.starts_with('/') {
+                    at.clear()
+                } else {
+                    _ = at.pop()
                 }
                 rest.extend(parts(target).rev().map(str::to_owned));
             }

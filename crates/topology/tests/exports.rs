@@ -92,9 +92,10 @@ fn wishes() -> impl Strategy<Value = (Counts, Numbering, Wish)> {
             } else {
                 Smt::OnePerCore
             },
-            housekeeping: match keeps {
-                true => Housekeeping::PerNode(1),
-                false => Housekeeping::None,
+            housekeeping: if keeps {
+                Housekeeping::PerNode(1)
+            } else {
+                Housekeeping::None
             },
             host,
             ..Wish::new(instances, vcpus)

@@ -82,13 +82,14 @@ fn undecided(comparison: &ComparisonRecord) -> String {
             parts.insert(0, "inconclusive".to_owned());
             let looks = comparison.looks_in();
             parts.push(
-                match too_few_blocks(comparison.blocks, comparison.blocks_planned, looks) {
-                    true => format!(
+                if too_few_blocks(comparison.blocks, comparison.blocks_planned, looks) {
+                    format!(
                         "only {} of {} blocks have two trials that may be used, and those were not \
                      chosen by chance",
                         comparison.blocks, comparison.blocks_planned
-                    ),
-                    false => could_see(comparison, &percent),
+                    )
+                } else {
+                    could_see(comparison, &percent)
                 },
             );
             if (comparison.ci95).is_some_and(|[low, high]| low > 1.0 || high < 1.0) {
@@ -134,9 +135,10 @@ fn could_see(comparison: &ComparisonRecord, percent: &dyn Fn(f64) -> String) -> 
         return "one block shows no spread, so five (`repeat.blocks: 5`) are the least to begin with"
             .to_owned();
     };
-    let saw = match share < TENFOLD {
-        true => format!("a difference of {} would have been seen", percent(share)),
-        false => "not even a tenfold difference would have been seen".to_owned(),
+    let saw = if share < TENFOLD {
+        format!("a difference of {} would have been seen", percent(share))
+    } else {
+        "not even a tenfold difference would have been seen".to_owned()
     };
     match (comparison.blocks_to_settle, comparison.between_runs) {
         (_, Some(_)) => format!("{saw}; `repeat.order: interleaved` sees less"),
@@ -201,9 +203,10 @@ pub fn answered(comparison: &ComparisonRecord) -> Option<String> {
 
 /// ` at 8 threads`; nothing of searches, which are compared by what they have found.
 fn place(comparison: &ComparisonRecord) -> String {
-    match comparison.point.is_empty() {
-        true => String::new(),
-        false => format!(" at {}", point_words(&comparison.point)),
+    if comparison.point.is_empty() {
+        String::new()
+    } else {
+        format!(" at {}", point_words(&comparison.point))
     }
 }
 

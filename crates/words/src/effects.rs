@@ -154,9 +154,10 @@ impl Words<'_> {
             })
             .collect();
         let (what, metric) = (instead(&effect.of), self.metric());
-        let average = match acting.is_empty() {
-            true => format!("on average over {others}"),
-            false => format!("on average over {others}, which hides the interaction"),
+        let average = if acting.is_empty() {
+            format!("on average over {others}")
+        } else {
+            format!("on average over {others}, which hides the interaction")
         };
         let change = change(effect);
         match effect.verdict {

@@ -57,9 +57,10 @@ fn error(point: &PointRecord) -> String {
         (share.is_some() && point.few_incidents).then(|| "few incidents".to_owned()),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
-    match parts.is_empty() {
-        true => String::new(),
-        false => format!(" ({})", parts.join(", ")),
+    if parts.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", parts.join(", "))
     }
 }
 

@@ -48,12 +48,13 @@ fn said(screen: &ScreenRecord) -> Vec<String> {
     let parts: Vec<String> = parts
         .map(|(verb, names)| format!("{metric} {verb} with {}", names.join(", ")))
         .collect();
-    said.push(match parts.is_empty() {
-        true => format!(
+    said.push(if parts.is_empty() {
+        format!(
             "{at} none of {count} settings changes {metric} by more than chance would (some {} %).",
             significant(screen.me.exp_m1() * 100.0, 2)
-        ),
-        false => format!("{at}, {}{silent}.", parts.join("; ")),
+        )
+    } else {
+        format!("{at}, {}{silent}.", parts.join("; "))
     });
     if !screen.confirm.is_empty() {
         said.push(format!(

@@ -122,9 +122,10 @@ fn mean_words(searches: &[&SearchRecord]) -> String {
 fn at_share_words(at_share: &AtShare) -> Option<String> {
     let of_each = at_share.trials.iter().map(|(point, ops_per_s, ms)| {
         // A rate that was kept up with is what was done.
-        let did = match point.contains_key("rate") {
-            true => point_words(point),
-            false => format!("{} op/s at {}", whole(*ops_per_s), point_words(point)),
+        let did = if point.contains_key("rate") {
+            point_words(point)
+        } else {
+            format!("{} op/s at {}", whole(*ops_per_s), point_words(point))
         };
         let (of, sign) = (at_share.of.words(), ms.sign());
         format!(

@@ -39,9 +39,10 @@ pub fn reasons(trials: &[&TrialFinding]) -> Vec<String> {
         }
         said.extend(reasons.iter().map(|(reason, of)| {
             let names: IndexSet<String> = of.iter().map(|trial| name_of(trial)).collect();
-            match names.len() > NAMES_MANY {
-                true => many(of.len(), reason, of),
-                false => format!("{}: {reason}", names_of(of, has_blocks)),
+            if names.len() > NAMES_MANY {
+                many(of.len(), reason, of)
+            } else {
+                format!("{}: {reason}", names_of(of, has_blocks))
             }
         }));
     }
@@ -57,9 +58,12 @@ fn names_of(trials: &[&TrialFinding], has_blocks: bool) -> String {
             .or_default()
             .push(trial.block + 1);
     }
-    let named = |(name, blocks): (&String, &Vec<usize>)| match has_blocks {
-        true => format!("{name} ({})", block_words(blocks)),
-        false => name.clone(),
+    let named = |(name, blocks): (&String, &Vec<usize>)| {
+        if has_blocks {
+            format!("{name} ({})", block_words(blocks))
+        } else {
+            name.clone()
+        }
     };
     let names: Vec<String> = names.iter().map(named).collect();
     names.join(", ")

@@ -40,9 +40,10 @@ impl Curve {
     /// The value for an input.
     #[inline]
     pub fn sample(&self, input: i64) -> f64 {
-        let input = match self.hashed {
-            true => hash(input as u64) as i64,
-            false => input.max(0),
+        let input = if self.hashed {
+            hash(input as u64) as i64
+        } else {
+            input.max(0)
         };
         let place = self.scale * input as f64;
         let left = (place as usize).min(POINTS - 1);

@@ -90,9 +90,10 @@ impl Diagnostics {
         if self.is_full() || self.list.iter().any(known) {
             return;
         }
-        let (message, hint) = match self.list.len() == MISTAKES_MAX {
-            true => ("there are more mistakes than are shown".to_owned(), None),
-            false => (message, hint),
+        let (message, hint) = if self.list.len() == MISTAKES_MAX {
+            ("there are more mistakes than are shown".to_owned(), None)
+        } else {
+            (message, hint)
         };
         let text = self
             .sources

@@ -35,9 +35,12 @@ impl Facts {
         let between = nodes
             .iter()
             .flat_map(|&from| nodes.iter().map(move |&to| (from, to)));
-        let distance = |&(from, to): &(u32, u32)| match shape.distances.is_empty() {
-            true => 10,
-            false => shape.distances[from as usize][to as usize],
+        let distance = |&(from, to): &(u32, u32)| {
+            if shape.distances.is_empty() {
+                10
+            } else {
+                shape.distances[from as usize][to as usize]
+            }
         };
         let all = shape.online_of(0..shape.cores_present());
         let with_memory = |node: &&u32| shape.nodes[**node as usize].memory_mib > 0;

@@ -138,10 +138,11 @@ fn package_of(name: &str) -> Result<String> {
     let is_known = said
         .as_deref()
         .is_ok_and(|said| first_dependency(said).is_some());
-    let said = match is_known {
-        true => said,
-        false => process::output("apt-get", &["update", "-qq"])
-            .and_then(|_| process::output("apt-cache", &["depends", name])),
+    let said = if is_known {
+        said
+    } else {
+        process::output("apt-get", &["update", "-qq"])
+            .and_then(|_| process::output("apt-cache", &["depends", name]))
     };
     let said = said.with_context(|| missing(name))?;
     first_dependency(&said).with_context(|| missing(name))

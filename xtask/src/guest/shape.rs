@@ -328,9 +328,12 @@ pub fn list(numbers: &Numbers) -> String {
             _ => ranges.push((number, number)),
         }
     }
-    let text = ranges.iter().map(|(first, last)| match first == last {
-        true => first.to_string(),
-        false => format!("{first}-{last}"),
+    let text = ranges.iter().map(|(first, last)| {
+        if first == last {
+            first.to_string()
+        } else {
+            format!("{first}-{last}")
+        }
     });
     text.collect::<Vec<_>>().join(",")
 }

@@ -115,9 +115,10 @@ fn kinds(lab: &Lab, only: &[String]) -> Result<Vec<Kind>> {
     let is_asked = |kind: &Kind| only.is_empty() || only.contains(&kind.kind);
     let mut kinds = Vec::new();
     for kind in listed.into_iter().filter(is_asked) {
-        match kind.present {
-            true => kinds.push(kind),
-            false => println!("{}: not to be had here", kind.kind),
+        if kind.present {
+            kinds.push(kind)
+        } else {
+            println!("{}: not to be had here", kind.kind)
         }
     }
     Ok(kinds)

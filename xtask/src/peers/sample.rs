@@ -374,9 +374,10 @@ impl Seen {
         let after = self.cpu.iter().position(|sample| sample.at >= at)?;
         let (a, b) = (self.cpu[after.saturating_sub(1)], self.cpu[after]);
         let span = b.at.duration_since(a.at).as_secs_f64();
-        let share = match span > 0.0 {
-            true => at.saturating_duration_since(a.at).as_secs_f64() / span,
-            false => 0.0,
+        let share = if span > 0.0 {
+            at.saturating_duration_since(a.at).as_secs_f64() / span
+        } else {
+            0.0
         };
         Some(a.seconds + (b.seconds - a.seconds) * share)
     }

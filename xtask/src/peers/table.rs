@@ -117,9 +117,10 @@ fn row(case: Case, tool: Tool, runs: &[Run]) -> String {
         column(|run| run.peak_mb, 0),
         column(|run| run.p50_ms, 3),
         column(|run| run.p99_ms, 3),
-        match runs.iter().all(|run| run.lag_p99_us.is_some()) {
-            true => column(|run| run.lag_p99_us.unwrap_or(0.0), 0),
-            false => "–".to_owned(),
+        if runs.iter().all(|run| run.lag_p99_us.is_some()) {
+            column(|run| run.lag_p99_us.unwrap_or(0.0), 0)
+        } else {
+            "–".to_owned()
         },
     )
 }

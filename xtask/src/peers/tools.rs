@@ -332,9 +332,10 @@ fn stress_arguments(
     address: SocketAddr,
     places: &Places,
 ) -> Vec<String> {
-    let (command, population) = match is_read {
-        true => ("read", format!("dist=uniform(1..{ROWS})")),
-        false => ("write", format!("seq=1..{ROWS}")),
+    let (command, population) = if is_read {
+        ("read", format!("dist=uniform(1..{ROWS})"))
+    } else {
+        ("write", format!("seq=1..{ROWS}"))
     };
     let (port, ip) = (
         format!("native={}", address.port()),

@@ -78,9 +78,10 @@ impl Breakable for Ended {
     }
 
     fn heal(&mut self, here: &Here) -> Result<Vec<Identity>> {
-        match self.is_ended {
-            true => Ok(vec![here.start(&self.one.start)?]),
-            false => Ok(Vec::new()),
+        if self.is_ended {
+            Ok(vec![here.start(&self.one.start)?])
+        } else {
+            Ok(Vec::new())
         }
     }
 }

@@ -161,14 +161,15 @@ impl Breakable for Rot {
             }
         }
         uncache(&file)?;
-        self.became = Some(match healed == self.changed.len() {
-            true => format!("{} is as it was", path.display()),
-            false => format!(
+        self.became = Some(if healed == self.changed.len() {
+            format!("{} is as it was", path.display())
+        } else {
+            format!(
                 "{} was written to meanwhile: {healed} of {} pieces are as they were, the others \
                  were left alone",
                 path.display(),
                 self.changed.len()
-            ),
+            )
         });
         self.changed.clear();
         Ok(Vec::new())

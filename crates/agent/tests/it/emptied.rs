@@ -191,9 +191,10 @@ fn an_agent_that_is_alone_waits_until_who_leaves_has_left() {
 fn who_has_lost_its_data_is_started_or_gone_when_its_controller_or_agent_is_killed() {
     if let Some(folder) = part() {
         let kept = Kept::new(&id("wiped"), &folder.join("cluster"));
-        let within = match folder.join("kept").exists() {
-            true => SOON * 10,
-            false => LIMIT,
+        let within = if folder.join("kept").exists() {
+            SOON * 10
+        } else {
+            LIMIT
         };
         if within != LIMIT {
             kept.agent.keep().unwrap();
@@ -215,9 +216,10 @@ fn who_has_lost_its_data_is_started_or_gone_when_its_controller_or_agent_is_kill
         let mut child = another(test, root.path());
         wait_until("it is broken", || broken.exists());
         let id = format!("test-wiped-{}", child.id());
-        match kills_agent {
-            true => kill(&of_cluster(&id, "machine", false)),
-            false => child.kill().unwrap(),
+        if kills_agent {
+            kill(&of_cluster(&id, "machine", false))
+        } else {
+            child.kill().unwrap()
         }
         if is_kept {
             let said = || std::fs::read_to_string(cluster.join("output")).unwrap_or_default();

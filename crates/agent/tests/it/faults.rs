@@ -302,9 +302,10 @@ fn what_is_broken_when_its_controller_or_agent_is_killed_is_gone() {
         wait_until("it is stopped", || is_stopped(process));
         let agents = of_cluster(&format!("test-broken-{}", child.id()), "machine", false);
         assert_eq!(agents.len(), 1);
-        match kills_agent {
-            true => kill(&agents),
-            false => child.kill().unwrap(),
+        if kills_agent {
+            kill(&agents)
+        } else {
+            child.kill().unwrap()
         }
         wait_until("it has gone", || !process.alive());
         wait_until("the folder has gone", || {

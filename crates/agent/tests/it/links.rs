@@ -198,9 +198,12 @@ fn an_address_is_taken_by_another_host_and_comes_back() {
         all_know(&of_two);
         assert_reached(two);
 
-        let heal = |cable: bool| match cable {
-            true => hosts.switch().heal(down).unwrap(),
-            false => two.agent().heal(taken).unwrap(),
+        let heal = |cable: bool| {
+            if cable {
+                hosts.switch().heal(down).unwrap()
+            } else {
+                two.agent().heal(taken).unwrap()
+            }
         };
         heal(cable_first);
         heal(!cable_first);

@@ -277,9 +277,10 @@ fn of_equal_variants_of_which_one_is_cut_off_at_most_one_in_thirty_is_called_dif
             let called = (0..rounds).filter(|_| {
                 let pair = |_| {
                     let (left, right) = (chance.normal(), chance.normal());
-                    let right = match right > limit {
-                        true => Known::AtLeast((0.05 * limit).exp()),
-                        false => Known::Exactly((0.05 * right).exp()),
+                    let right = if right > limit {
+                        Known::AtLeast((0.05 * limit).exp())
+                    } else {
+                        Known::Exactly((0.05 * right).exp())
                     };
                     (Known::Exactly((0.05 * left).exp()), right)
                 };

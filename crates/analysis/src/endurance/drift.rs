@@ -43,9 +43,12 @@ measure::word_enum! {
 pub fn drift(blocks: &[f64], within: f64) -> Drift {
     let line = line(&spaced(blocks));
     let middle = series::median(blocks).abs();
-    let share = |slope: f64| match middle > 0.0 {
-        true => slope * blocks.len() as f64 / middle,
-        false => 0.0,
+    let share = |slope: f64| {
+        if middle > 0.0 {
+            slope * blocks.len() as f64 / middle
+        } else {
+            0.0
+        }
     };
     let change = share(line.slope);
     let ci95 = line.ci95.map(|ends| ends.map(share));

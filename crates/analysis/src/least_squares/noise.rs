@@ -133,9 +133,10 @@ fn profile<const P: usize, C: Curve<P>>(
     };
     let [least_bound, most_bound] = C::BOUNDS[of];
     let mut inside = found.coefficients[of];
-    let mut outside = match up {
-        true => C::FAR[of].max(10.0 * inside).min(most_bound),
-        false => least_bound,
+    let mut outside = if up {
+        C::FAR[of].max(10.0 * inside).min(most_bound)
+    } else {
+        least_bound
     };
     if fits(outside) {
         // So far up there is no end but what bounds it.
@@ -143,9 +144,10 @@ fn profile<const P: usize, C: Curve<P>>(
     }
     for _ in 0..60 {
         let middle = (inside + outside) / 2.0;
-        match fits(middle) {
-            true => inside = middle,
-            false => outside = middle,
+        if fits(middle) {
+            inside = middle
+        } else {
+            outside = middle
         }
     }
     inside

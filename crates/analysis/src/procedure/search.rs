@@ -364,9 +364,10 @@ impl Search {
             (Point::Rate(_), Some(_)) => (", or less is done than offered", false),
             (Point::Threads(_), pending) => ("", pending.is_none()),
         };
-        let grow = match grow {
-            true => ", or pending compactions grow",
-            false => "",
+        let grow = if grow {
+            ", or pending compactions grow"
+        } else {
+            ""
         };
         let held = match self.holds {
             0 => String::new(),

@@ -33,9 +33,10 @@ impl Decide for Sweep {
     fn next(&self, seen: &[Seen]) -> Next {
         let mut left = unseen(&self.points, seen);
         let Some(until) = self.until else {
-            return match left.is_empty() {
-                true => Next::Answer(Answer::Complete),
-                false => Next::Measure(left),
+            return if left.is_empty() {
+                Next::Answer(Answer::Complete)
+            } else {
+                Next::Measure(left)
             };
         };
         let end = until.first_in(seen);

@@ -62,9 +62,10 @@ impl Server {
         let found = Found {
             ops_per_s: noisy(ops_per_s),
             timed_out: u64::from(p99_ms >= self.timeout_ms),
-            ..p99(match p99_ms < self.timeout_ms {
-                true => Known::Exactly(p99_ms),
-                false => Known::AtLeast(self.timeout_ms),
+            ..p99(if p99_ms < self.timeout_ms {
+                Known::Exactly(p99_ms)
+            } else {
+                Known::AtLeast(self.timeout_ms)
             })
         };
         Seen {
@@ -382,9 +383,10 @@ impl Decide for Halve {
         } else {
             (low + high) / 2
         };
-        match low < middle && middle < high {
-            true => Next::Measure(vec![Ask::probe(Point::Threads(middle))]),
-            false => Next::Answer(Answer::Complete),
+        if low < middle && middle < high {
+            Next::Measure(vec![Ask::probe(Point::Threads(middle))])
+        } else {
+            Next::Answer(Answer::Complete)
         }
     }
 }

@@ -177,9 +177,10 @@ impl Course {
         Some(Dip {
             lowest_ops_per_s: lowest.value,
             lowest_at_s: (lowest.from_s - from_s).max(0.0),
-            depth: match self.is_outside(lowest) {
-                true => 1.0 - lowest.value / middle,
-                false => 0.0,
+            depth: if self.is_outside(lowest) {
+                1.0 - lowest.value / middle
+            } else {
+                0.0
             },
             seconds: outside().map(|point| point.to_s - point.from_s).sum(),
             lost_ops: (outside().map(lacks).sum::<f64>() + made_up).max(0.0),

@@ -211,9 +211,12 @@ pub(super) fn window(evidence: &Evidence, limits: &Limits) -> Judged {
     }
     // What is wrong comes first: the detail is also the reason of the verdict.
     let (mut wrong, mut right) = (Vec::new(), Vec::new());
-    let mut note = |is_wrong: bool, text: String| match is_wrong {
-        true => wrong.push(text),
-        false => right.push(text),
+    let mut note = |is_wrong: bool, text: String| {
+        if is_wrong {
+            wrong.push(text)
+        } else {
+            right.push(text)
+        }
     };
     // The last interval may end a little early.
     let least = limits.window_s.max(evidence.planned_s);

@@ -62,9 +62,10 @@ fn reads(
         (_, 0) if are_strange => Outcome::Warn,
         _ => Outcome::Fail,
     };
-    let wrong = match are_strange {
-        true => "with values that this workload does not write",
-        false => "wrong",
+    let wrong = if are_strange {
+        "with values that this workload does not write"
+    } else {
+        "wrong"
     };
     let mut detail = format!(
         "{} reads compared: {} missing, {} stale, {} {wrong} (limit 0{})",
@@ -128,9 +129,10 @@ fn read_back(back: &ReadBack, promise: Option<&Promise>) -> Judged {
         .filter(|(count, _)| *count > 0)
         .map(|(count, name)| format!("{count} {name}"))
         .collect();
-    let found = match found.is_empty() {
-        true => "every acknowledged write is there".to_owned(),
-        false => found.join(", "),
+    let found = if found.is_empty() {
+        "every acknowledged write is there".to_owned()
+    } else {
+        found.join(", ")
     };
     let rows = checks.checked + back.unread;
     let (allowed, why) = match back.lost.filter(|_| lost > 0) {

@@ -140,10 +140,11 @@ impl Offered {
     /// window begins, so that a part of an interval has one too.
     pub fn of(rate: u64, span_s: f64, count: Option<u64>, is_random: bool) -> Offered {
         let due = rate as f64 * span_s;
-        let due = match is_random {
-            true => due,
+        let due = if is_random {
+            due
+        } else {
             // A window of whole seconds is not exactly as long in floating point.
-            false => (due - 1e-6 * due.max(1.0)).ceil(),
+            (due - 1e-6 * due.max(1.0)).ceil()
         };
         Offered {
             operations: count.map_or(due, |count| due.min(count as f64)),

@@ -50,9 +50,10 @@ pub(super) fn not_the_bottleneck(evidence: &Evidence, limits: &Limits) -> Judged
         // It uses what the nodes leave: a high share says nothing.
         (false, true) => (Outcome::Pass, f64::INFINITY),
     };
-    let cpu_detail = match limit.is_finite() {
-        true => format!("{used} (limit {})", percent(limit)),
-        false => used,
+    let cpu_detail = if limit.is_finite() {
+        format!("{used} (limit {})", percent(limit))
+    } else {
+        used
     };
     let (outcome, ceiling_detail) = ceiling(evidence, limits);
     let outcome = match (cpu_outcome, outcome) {
@@ -221,9 +222,10 @@ fn pressure_of_cpu(evidence: &Evidence, machine: &Machine, limits: &Limits) -> O
 
 /// Of what is reckoned rather than read: it warns, and never fails.
 fn warn_if(is_over: bool) -> Outcome {
-    match is_over {
-        true => Outcome::Warn,
-        false => Outcome::Pass,
+    if is_over {
+        Outcome::Warn
+    } else {
+        Outcome::Pass
     }
 }
 
@@ -257,9 +259,10 @@ fn pressure_of_memory(machine: &Machine, limits: &Limits) -> Option<Judged> {
 
 /// Where it was said that the machine is shared, what others do does not make a trial invalid.
 fn at_most_warned(outcome: Outcome, limits: &Limits) -> Outcome {
-    match limits.shared_machine {
-        true => outcome.min(Outcome::Warn),
-        false => outcome,
+    if limits.shared_machine {
+        outcome.min(Outcome::Warn)
+    } else {
+        outcome
     }
 }
 
@@ -320,13 +323,14 @@ pub(super) fn clock_unset(evidence: &Evidence, limits: &Limits) -> Judged {
          (limit {limit_s:.3} s)",
         clock.moved_s, clock.over_s
     );
-    match clock.moved_s.abs() > limit_s {
-        true => (
+    if clock.moved_s.abs() > limit_s {
+        (
             Outcome::Warn,
             format!(
                 "{detail}: the order of writes by their timestamps is not that in which they came"
             ),
-        ),
-        false => (Outcome::Pass, detail),
+        )
+    } else {
+        (Outcome::Pass, detail)
     }
 }

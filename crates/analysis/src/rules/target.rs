@@ -171,9 +171,10 @@ fn stood_still(evidence: &Evidence, environment: &Environment) -> Vec<(Outcome, 
     let told = |spells: &[Spell], judged: Outcome, what: &str| {
         let told = |spell: &Spell| {
             let [from_s, to_s] = [spell.from_s, spell.to_s].map(|s| format!("{s:.0} s"));
-            let when = match from_s == to_s {
-                true => format!("at {from_s}"),
-                false => format!("from {from_s} to {to_s}"),
+            let when = if from_s == to_s {
+                format!("at {from_s}")
+            } else {
+                format!("from {from_s} to {to_s}")
             };
             (
                 judged,

@@ -245,9 +245,10 @@ fn two_level(places: &Measured<'_, Vec<f64>>, machine: Machine) -> Result<Fit, N
 /// Two points more than coefficients beside the scale.
 fn enough(points: usize, coefficients: usize) -> Result<(), NoFit> {
     let needed = coefficients + 2;
-    match points >= needed {
-        true => Ok(()),
-        false => Err(NoFit::FewPoints { points, needed }),
+    if points >= needed {
+        Ok(())
+    } else {
+        Err(NoFit::FewPoints { points, needed })
     }
 }
 

@@ -158,9 +158,10 @@ impl ScaleUp {
             return match self.fits.first() {
                 Some((_, Err(NoFit::FewPoints { .. }))) if usable > 1 => vec![format!(
                     "{usable} points give {}: what lies between and beyond them is not known.",
-                    match self.has_efficiency() {
-                        true => "an efficiency and no curve",
-                        false => "no curve",
+                    if self.has_efficiency() {
+                        "an efficiency and no curve"
+                    } else {
+                        "no curve"
                     }
                 )],
                 _ => vec!["No curve goes through these points.".to_owned()],
@@ -220,13 +221,14 @@ impl ScaleUp {
             .map(Model::title)
             .collect();
         let title = capital(best.title());
-        match near.is_empty() {
-            true => format!("{title} says most with least (AICc)."),
-            false => format!(
+        if near.is_empty() {
+            format!("{title} says most with least (AICc).")
+        } else {
+            format!(
                 "{title} has the least AICc, and these points do not tell it from {}, which is \
                  within {RIVALS_WITHIN:.0} of it.",
                 near.join(" nor from ")
-            ),
+            )
         }
     }
 }
@@ -258,9 +260,10 @@ fn of_fit(fit: &Fit) -> Vec<String> {
             threads_ci95: [low, high],
             ops_per_s,
         }) => {
-            let most = match high.is_finite() {
-                true => format!("{} to {}", whole(low), whole(high)),
-                false => format!("{} or more", whole(low)),
+            let most = if high.is_finite() {
+                format!("{} to {}", whole(low), whole(high))
+            } else {
+                format!("{} or more", whole(low))
             };
             said.push(format!(
                 "By {title} the most is {} op/s at {} units (95 %: {most}), beyond which more \

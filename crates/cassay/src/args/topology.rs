@@ -213,8 +213,9 @@ fn export_format(text: &str) -> Result<String, String> {
         .iter()
         .map(|format| format.name)
         .collect();
-    match text == "all" || names.contains(&text) {
-        true => Ok(text.to_owned()),
-        false => Err(format!("there are {}", names.join(", "))),
+    if text == "all" || names.contains(&text) {
+        Ok(text.to_owned())
+    } else {
+        Err(format!("there are {}", names.join(", ")))
     }
 }

@@ -159,10 +159,7 @@ fn text(hosts: &[Examined], with_all: bool, columns: usize) -> String {
         count(Level::Advice),
         count(Level::NotTold),
         count(Level::Ok),
-        match with_all {
-            true => "",
-            false => " (--all shows them)",
-        }
+        if with_all { "" } else { " (--all shows them)" }
     )
 }
 

@@ -79,9 +79,10 @@ fn list(name: &ClusterName, common: &Common) -> Result<Exit> {
     let head = ["Kind", "Breaks", "There", "What it does, or why not"].map(str::to_owned);
     let row = |kind: &Kind| {
         let refused = refused(kind, &capabilities);
-        let (there, what) = match refused.is_empty() {
-            true => ("yes", described(kind)),
-            false => ("no", refused.join("; ")),
+        let (there, what) = if refused.is_empty() {
+            ("yes", described(kind))
+        } else {
+            ("no", refused.join("; "))
         };
         vec![
             kind.name.to_string(),
@@ -100,9 +101,10 @@ fn list(name: &ClusterName, common: &Common) -> Result<Exit> {
 
 fn described(kind: &Kind) -> String {
     let knobs: Vec<&str> = kind.takes.iter().map(|knob| knob.name()).collect();
-    match knobs.is_empty() {
-        true => kind.what.to_string(),
-        false => format!("{} ({})", kind.what, knobs.join(", ")),
+    if knobs.is_empty() {
+        kind.what.to_string()
+    } else {
+        format!("{} ({})", kind.what, knobs.join(", "))
     }
 }
 
@@ -234,9 +236,10 @@ fn hit(args: &FaultRunArgs, cluster: &Cluster) -> Result<Hit> {
                     .collect()
             };
             let of = all(&args.hosts)?;
-            let from = match args.from.is_empty() {
-                true => (0..hosts).filter(|host| !of.contains(host)).collect(),
-                false => all(&args.from)?,
+            let from = if args.from.is_empty() {
+                (0..hosts).filter(|host| !of.contains(host)).collect()
+            } else {
+                all(&args.from)?
             };
             Ok(Hit::Split(of, from))
         }
@@ -343,9 +346,10 @@ fn one(
 
 /// How long a fault may take to show.
 fn tried_within(kind: &Kind) -> Duration {
-    match kind.length.works() {
-        true => DONE_WITHIN,
-        false => TRIED_WITHIN,
+    if kind.length.works() {
+        DONE_WITHIN
+    } else {
+        TRIED_WITHIN
     }
 }
 

@@ -30,16 +30,18 @@ pub fn run(args: &HistoryArgs, common: &Common) -> Result<Exit> {
         Some(words) => bail!("--export {}: write `--export otava DIR`", words.join(" ")),
         None => {}
     }
-    let worse = match args.fail_on_regression {
-        true => history.regressions(args.since.as_deref().unwrap_or_default()),
-        false => Vec::new(),
+    let worse = if args.fail_on_regression {
+        history.regressions(args.since.as_deref().unwrap_or_default())
+    } else {
+        Vec::new()
     };
     for sentence in &worse {
         terminal::say(&format!("a regression: {sentence}"));
     }
-    Ok(match worse.is_empty() {
-        true => Exit::Done,
-        false => Exit::Missed,
+    Ok(if worse.is_empty() {
+        Exit::Done
+    } else {
+        Exit::Missed
     })
 }
 

@@ -89,9 +89,10 @@ pub fn run(tool: Tool, args: &ImportArgs, common: &Common) -> Result<Exit> {
     if options.check {
         return super::plan::show(&study, common);
     }
-    let compat = match options.compat {
-        true => Some(Compat::new(tool, &words, &import)?),
-        false => None,
+    let compat = if options.compat {
+        Some(Compat::new(tool, &words, &import)?)
+    } else {
+        None
     };
     run_study(&study, common, compat, &SummaryArgs::default())
 }
@@ -202,9 +203,10 @@ struct ImportOptionsOnly {
 impl ImportOptionsOnly {
     /// The folder of results: the one among the words, or the one before them.
     fn out(&self, common: &Common) -> PathBuf {
-        match self.has_out {
-            true => self.common.out.clone(),
-            false => common.out.clone(),
+        if self.has_out {
+            self.common.out.clone()
+        } else {
+            common.out.clone()
         }
     }
 }
@@ -275,9 +277,12 @@ fn attach_text(connection: &Connection, secret: &Secret) -> String {
         contact.push("localhost".to_owned());
     }
     if let Some(port) = connection.port {
-        let with_port = |node: &String| match node.contains(':') {
-            true => node.clone(),
-            false => format!("{node}:{port}"),
+        let with_port = |node: &String| {
+            if node.contains(':') {
+                node.clone()
+            } else {
+                format!("{node}:{port}")
+            }
         };
         contact = contact.iter().map(with_port).collect();
     }
@@ -322,9 +327,10 @@ fn study_text(
         let each = connections.div_ceil(workers);
         client.push(format!("connections_per_node: {each}"));
     }
-    let client = match client.is_empty() {
-        true => String::new(),
-        false => format!("client: {{{}}}\n", client.join(", ")),
+    let client = if client.is_empty() {
+        String::new()
+    } else {
+        format!("client: {{{}}}\n", client.join(", "))
     };
     format!(
         "# Written by `cassay {tool}`.\nstudy: {tool}\n\
@@ -351,9 +357,10 @@ fn shared(connection: &Connection, workers: u32) -> Option<String> {
     let asked = connection.connections_per_node.filter(|_| workers > 1)?;
     let each = asked.div_ceil(workers);
     let all = each * workers;
-    let more = match all > asked {
-        true => format!(", {all} in all instead of {asked}"),
-        false => String::new(),
+    let more = if all > asked {
+        format!(", {all} in all instead of {asked}")
+    } else {
+        String::new()
     };
     Some(format!(
         "the tool shares {asked} connections to each node among its threads; here each of \

@@ -69,9 +69,10 @@ fn clusters(found: &Preflight) -> Exit {
     for refusal in &found.refusals {
         terminal::say(&format!("not allowed: {refusal}"));
     }
-    match found.refusals.is_empty() {
-        true => Exit::Done,
-        false => Exit::Usage,
+    if found.refusals.is_empty() {
+        Exit::Done
+    } else {
+        Exit::Usage
     }
 }
 

@@ -62,9 +62,10 @@ pub fn run_study(
 pub fn confirm(args: &ConfirmArgs, common: &Common) -> Result<Exit> {
     let run = store::find(&common.out, &args.name.run)?;
     let study = engine::confirming(&run, args.trust.granted())?;
-    match args.plan {
-        true => super::plan::show(&study, common),
-        false => run_study(&study, common, None, &args.summaries),
+    if args.plan {
+        super::plan::show(&study, common)
+    } else {
+        run_study(&study, common, None, &args.summaries)
     }
 }
 

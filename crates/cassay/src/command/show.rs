@@ -75,9 +75,10 @@ fn say_notes(run: &Run) -> Exit {
     for note in &run.notes {
         terminal::say(&format!("note: {note}"));
     }
-    match run.is_journal_damaged {
-        true => Exit::Damaged,
-        false => Exit::Done,
+    if run.is_journal_damaged {
+        Exit::Damaged
+    } else {
+        Exit::Done
     }
 }
 

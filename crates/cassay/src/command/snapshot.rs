@@ -30,9 +30,10 @@ pub fn run(command: &SnapshotCommand, common: &Common) -> Result<Exit> {
             Ok(Exit::Done)
         }
         SnapshotCommand::Restore(args) => {
-            let how = match args.offline {
-                true => RestoreHow::Offline,
-                false => RestoreHow::Online,
+            let how = if args.offline {
+                RestoreHow::Offline
+            } else {
+                RestoreHow::Online
             };
             let mut cluster = open(&args.snapshot.cluster)?;
             let restored = cluster.snapshot_restore(&args.snapshot.name, how, &mut say)?;

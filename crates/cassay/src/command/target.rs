@@ -56,9 +56,10 @@ fn up(args: &UpArgs, dirs: &Dirs, common: &Common) -> Result<Exit> {
         class_sharing: args.class_sharing,
         topology: super::topology::asked(&args.placing),
         start_timeout: Duration::from_nanos(args.start_timeout),
-        authentication: match args.authentication {
-            true => Authentication::Password,
-            false => Authentication::None,
+        authentication: if args.authentication {
+            Authentication::Password
+        } else {
+            Authentication::None
         },
         ..LocalSpec::default()
     };

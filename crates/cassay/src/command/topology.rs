@@ -212,9 +212,10 @@ fn guests(plan: &Plan) -> String {
 fn settings(plan: &Plan) -> String {
     let words = |instance: &Instance| {
         let yaml = instance.yaml;
-        let numactl = match instance.jvm.numactl.is_empty() {
-            true => String::new(),
-            false => format!("\n  numactl {}", instance.jvm.numactl.join(" ")),
+        let numactl = if instance.jvm.numactl.is_empty() {
+            String::new()
+        } else {
+            format!("\n  numactl {}", instance.jvm.numactl.join(" "))
         };
         format!(
             "  {}{numactl}\n  concurrent_reads: {}, concurrent_writes: {}, \

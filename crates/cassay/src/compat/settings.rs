@@ -130,9 +130,10 @@ fn mode(options: &Options) -> Rows {
 
 fn nodes(options: &Options) -> Rows {
     let connect = &options.connect;
-    let nodes = match connect.nodes.is_empty() {
-        true => "localhost".to_owned(),
-        false => connect.nodes.join(", "),
+    let nodes = if connect.nodes.is_empty() {
+        "localhost".to_owned()
+    } else {
+        connect.nodes.join(", ")
     };
     vec![
         ("Nodes", format!("[{nodes}]")),

@@ -37,9 +37,12 @@ pub struct Stress {
 
 impl Stress {
     pub fn new(words: &[String], step: &Step) -> Stress {
-        let name = |name: &str| match PREDEFINED.contains(&name) {
-            true => name.to_uppercase(),
-            false => name.to_owned(),
+        let name = |name: &str| {
+            if PREDEFINED.contains(&name) {
+                name.to_uppercase()
+            } else {
+                name.to_owned()
+            }
         };
         let kinds = step.program.kinds().iter();
         let (threads, is_ladder) = match step.offer {
@@ -151,9 +154,10 @@ impl Stress {
                 kind.rows
             };
             rows += written;
-            let partitions = match is_write {
-                true => (ok as f64 * self.partitions).round() as u64,
-                false => ok - kind.rows_missing.min(ok),
+            let partitions = if is_write {
+                (ok as f64 * self.partitions).round() as u64
+            } else {
+                ok - kind.rows_missing.min(ok)
             };
             let timing = Timing {
                 span_ns: Some((interval.start_ns, interval.end_ns)),

@@ -247,9 +247,10 @@ impl Ycsb {
             };
             let found = sum.ok.saturating_sub(missing);
             // A whole read-modify-write has no return code.
-            let returns = match name == WHOLE {
-                true => [0, 0, 0],
-                false => [found, missing, sum.errors],
+            let returns = if name == WHOLE {
+                [0, 0, 0]
+            } else {
+                [found, missing, sum.errors]
             };
             add(&mut all, &name, returns, (&sum.service, &sum.latency));
             let averages = sum

@@ -54,12 +54,13 @@ fn runs_to_its_last_trial(path: &Path) {
     if text.contains("\n  laptop:") {
         arguments.extend(["--scale", "laptop"]);
     }
-    let times = match text.contains("procedure: {endurance:") {
-        true => [
+    let times = if text.contains("procedure: {endurance:") {
+        [
             "procedure.endurance.for=20s",
             "procedure.endurance.beside=[1s]",
-        ],
-        false => ["window.measure=1s", "window.warmup=0s"],
+        ]
+    } else {
+        ["window.measure=1s", "window.warmup=0s"]
     };
     for setting in times.iter().chain(&["repeat.blocks=1"]) {
         arguments.extend(["--set", setting]);

@@ -60,12 +60,11 @@ fn part(
     between: &'static str,
 ) -> Part {
     let parts = parts(text, is_between);
-    let (at, length) = match parts.is_empty() {
-        true => (0, text.len()),
-        false => {
-            let (at, part) = parts[dice.below(parts.len())];
-            (at, part.len())
-        }
+    let (at, length) = if parts.is_empty() {
+        (0, text.len())
+    } else {
+        let (at, part) = parts[dice.below(parts.len())];
+        (at, part.len())
     };
     let range = at..at + length;
     Part { range, between }

@@ -480,12 +480,11 @@ fn read_run(name: &str, bytes: &[u8]) {
 fn link(from: &Path, to: &Path) {
     for entry in std::fs::read_dir(from).expect("a folder").flatten() {
         let (path, to): (PathBuf, PathBuf) = (entry.path(), to.join(entry.file_name()));
-        match path.is_dir() {
-            true => {
-                std::fs::create_dir(&to).expect("a folder");
-                link(&path, &to);
-            }
-            false => std::os::unix::fs::symlink(&path, &to).expect("a link"),
+        if path.is_dir() {
+            std::fs::create_dir(&to).expect("a folder");
+            link(&path, &to);
+        } else {
+            std::os::unix::fs::symlink(&path, &to).expect("a link")
         }
     }
 }

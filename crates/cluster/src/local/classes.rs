@@ -67,9 +67,10 @@ impl Program {
         clusters: &Path,
         say: &mut dyn FnMut(&str),
     ) -> Result<()> {
-        self.classes = match spec.class_sharing {
-            true => Classes::Mapped(archive(self, clusters, say)?),
-            false => Classes::Loaded,
+        self.classes = if spec.class_sharing {
+            Classes::Mapped(archive(self, clusters, say)?)
+        } else {
+            Classes::Loaded
         };
         Ok(())
     }

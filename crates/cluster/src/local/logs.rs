@@ -60,12 +60,11 @@ fn copy(mut log: impl Read, name: &str, to: &Path) -> std::io::Result<()> {
     let mut line = Vec::new();
     while reader.read_until(b'\n', &mut line)? > 0 {
         let has_options = line.windows(ARGUMENTS.len()).any(|part| part == ARGUMENTS);
-        match has_options {
-            true => {
-                let text = String::from_utf8_lossy(&line);
-                writer.write_all(hidden(&text).as_bytes())?;
-            }
-            false => writer.write_all(&line)?,
+        if has_options {
+            let text = String::from_utf8_lossy(&line);
+            writer.write_all(hidden(&text).as_bytes())?;
+        } else {
+            writer.write_all(&line)?
         }
         line.clear();
     }

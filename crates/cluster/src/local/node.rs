@@ -52,9 +52,10 @@ impl LocalNode {
                     Some(SIGKILL | SIGTERM) => String::new(),
                     _ => complaints(&log_tail),
                 };
-                self.gone(match complaints.is_empty() {
-                    true => format!("has died ({why})"),
-                    false => format!("has died ({why}); its last log lines:\n{complaints}"),
+                self.gone(if complaints.is_empty() {
+                    format!("has died ({why})")
+                } else {
+                    format!("has died ({why}); its last log lines:\n{complaints}")
                 })
             }
             Ended::WithItsAgent(why) => {

@@ -237,9 +237,10 @@ fn share(room: u32, threads: u32, nodes: u32) -> u32 {
 fn overcommit(asked: u32, room: u32) -> f64 {
     let (asked, room) = (f64::from(asked), f64::from(room.max(1)));
     let ratio = asked / room;
-    let enough = match ratio * room < asked {
-        true => ratio.next_up(),
-        false => ratio,
+    let enough = if ratio * room < asked {
+        ratio.next_up()
+    } else {
+        ratio
     };
     enough.max(1.0)
 }
@@ -398,9 +399,10 @@ fn pinned(instance: &Instance, ground: &Machine) -> Placement {
 /// would have all of what one thread touches first on one of them, and so takes turns.
 fn near(instance: &Instance, ground: &Machine) -> Memory {
     let takes_turns = instance.nodes.len() > 1 && !instance.jvm.use_numa;
-    let how = match takes_turns {
-        true => Memory::Interleaved,
-        false => Memory::Bound,
+    let how = if takes_turns {
+        Memory::Interleaved
+    } else {
+        Memory::Bound
     };
     memory(ground, beside(instance, ground), how)
 }

@@ -297,9 +297,10 @@ impl Step {
 fn together(groups: Vec<Vec<usize>>) -> Vec<Vec<usize>> {
     let mut all = groups.concat();
     all.sort_unstable();
-    match all.is_empty() {
-        true => Vec::new(),
-        false => vec![all],
+    if all.is_empty() {
+        Vec::new()
+    } else {
+        vec![all]
     }
 }
 

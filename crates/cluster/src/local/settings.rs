@@ -333,9 +333,10 @@ fn base(node: &NodeLayout) -> Map<String, Value> {
     let tokens: Vec<String> = node.tokens.iter().map(i64::to_string).collect();
     // The seed has all for seeds, and tells them of the ring even if it holds them to be gone for
     // good: one that takes its own place again is told by nobody else.
-    let seeds: &[Ipv4Addr] = match node.address == node.seed {
-        true => &node.all,
-        false => &[node.seed],
+    let seeds: &[Ipv4Addr] = if node.address == node.seed {
+        &node.all
+    } else {
+        &[node.seed]
     };
     let seed = |address: &Ipv4Addr| format!("{address}:{}", node.ports.storage);
     let seeds: Vec<String> = seeds.iter().map(seed).collect();

@@ -149,9 +149,10 @@ impl Nodes {
 
     /// Where on their machine the nodes of `spec` run. All hosts are stand-ins for one machine.
     pub(super) fn lay_out(&self, spec: &LocalSpec) -> Result<Layout> {
-        match spec.topology.is_silent() {
-            true => Ok(Layout::default()),
-            false => Layout::of(spec, &self.ground.agent(0).machine()?),
+        if spec.topology.is_silent() {
+            Ok(Layout::default())
+        } else {
+            Layout::of(spec, &self.ground.agent(0).machine()?)
         }
     }
 

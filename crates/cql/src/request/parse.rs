@@ -238,9 +238,10 @@ fn parameters<'a>(reader: &mut Reader<'a>) -> Result<Parameters<'a>> {
         page_size: has(param::PAGE_SIZE)
             .then(|| reader.i32("page size"))
             .transpose()?,
-        paging_state: match has(param::PAGING_STATE) {
-            true => reader.bytes("paging state")?,
-            false => None,
+        paging_state: if has(param::PAGING_STATE) {
+            reader.bytes("paging state")?
+        } else {
+            None
         },
         serial_consistency: has(param::SERIAL_CONSISTENCY)
             .then(|| reader.u16("serial consistency"))

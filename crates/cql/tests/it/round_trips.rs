@@ -216,10 +216,11 @@ proptest! {
             .collect();
         let plain: Vec<BatchEntry> = (0..entries.len())
             .map(|at| BatchEntry {
-                statement: match entries[at].0 {
-                    true => BatchStatement::Query(&cqls[at]),
-                    false => BatchStatement::Prepared(&entries[at].1),
-                },
+                statement: if entries[at].0 {
+BatchStatement::Query(&cqls[at])
+} else {
+BatchStatement::Prepared(&entries[at].1)
+},
                 values: &values[at],
             })
             .collect();
@@ -235,10 +236,11 @@ proptest! {
         let mut entries_bytes = 0;
         for (at, (is_query, id, values)) in entries.iter().enumerate() {
             let count = values.len() as u16;
-            let statement = params.with(|params| match is_query {
-                true => Template::query(&cqls[at], count, params),
-                false => Template::execute(id, count, params),
-            });
+            let statement = params.with(|params| if is_query {
+Template::query(&cqls[at], count, params)
+} else {
+Template::execute(id, count, params)
+});
             let entry_start = out.len();
             statement.append_entry(&mut out);
             values.iter().for_each(|value| append_bound(&mut out, value.as_deref()));

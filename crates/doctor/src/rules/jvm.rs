@@ -271,9 +271,10 @@ fn conc_gc_threads(view: &View<'_>) -> Vec<Judged> {
         let is_fine = (reckoned..=parallel.max(reckoned)).contains(&count);
         let judged = Judged::new(count.to_string(), unless(is_fine, Level::Advice));
         let fix = format!("-XX:ConcGCThreads={reckoned}, or no such flag, {FLAGS}");
-        let wanted = match parallel == reckoned {
-            true => reckoned.to_string(),
-            false => format!("{reckoned} to {parallel}"),
+        let wanted = if parallel == reckoned {
+            reckoned.to_string()
+        } else {
+            format!("{reckoned} to {parallel}")
         };
         Some(judged.wanted(wanted).fix(fix))
     })

@@ -271,12 +271,11 @@ fn who<'a>(view: &View<'a>) -> Vec<(String, &'a ProcessSettings)> {
         .iter()
         .map(|one| (one.name.clone(), one))
         .collect();
-    match nodes.is_empty() {
-        true => {
-            let own = view.facts.own.iter();
-            own.map(|own| ("this session".to_owned(), own)).collect()
-        }
-        false => nodes,
+    if nodes.is_empty() {
+        let own = view.facts.own.iter();
+        own.map(|own| ("this session".to_owned(), own)).collect()
+    } else {
+        nodes
     }
 }
 
@@ -407,12 +406,13 @@ fn clock_source(view: &View<'_>) -> Vec<Judged> {
         || current.starts_with("hyperv_clocksource");
     let has_tsc = available.split_ascii_whitespace().any(|one| one == "tsc");
     let judged = Judged::new(current, unless(is_fast, Level::Warning));
-    vec![match is_fast || has_tsc {
-        true => judged,
-        false => judged.fix(format!(
+    vec![if is_fast || has_tsc {
+        judged
+    } else {
+        judged.fix(format!(
             "none: only {available} can be had; an unstable tsc is said in the kernel's log \
              (dmesg | grep -i tsc)"
-        )),
+        ))
     }]
 }
 

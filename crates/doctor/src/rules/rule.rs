@@ -76,10 +76,7 @@ impl Judged {
 
 /// `Ok`, or how it is to be taken if it is not.
 pub(super) fn unless(is_fine: bool, level: Level) -> Level {
-    match is_fine {
-        true => Level::Ok,
-        false => level,
-    }
+    if is_fine { Level::Ok } else { level }
 }
 
 /// A host as the rules see it.

@@ -93,9 +93,10 @@ fn client(running: &Running, settings: &Settings) -> Result<PlacementRecord> {
     Ok(PlacementRecord {
         who: PlacementRecord::CLIENT.to_owned(),
         host: THIS_MACHINE.to_owned(),
-        cpus: match used.is_empty() {
-            true => kept.cpus,
-            false => used.join(","),
+        cpus: if used.is_empty() {
+            kept.cpus
+        } else {
+            used.join(",")
         },
         threads,
         mems: kept.mems,

@@ -50,9 +50,10 @@ pub static FOUND: Compared = Compared {
 /// The metric that answers a question at a point: in a closed loop what was done, at a rate how
 /// long it took.
 pub fn metric_of(place: &BTreeMap<String, f64>) -> &'static str {
-    match place.contains_key("rate") {
-        true => "latency_ms.p99",
-        false => "ops_per_s",
+    if place.contains_key("rate") {
+        "latency_ms.p99"
+    } else {
+        "ops_per_s"
     }
 }
 
@@ -166,9 +167,10 @@ fn record(
     blocks: usize,
 ) -> ComparisonRecord {
     let comparison = &pairing.comparison;
-    let found = match too_few_blocks(comparison.blocks, blocks, comparison.looks) {
-        true => Finding::Inconclusive,
-        false => judged.finding,
+    let found = if too_few_blocks(comparison.blocks, blocks, comparison.looks) {
+        Finding::Inconclusive
+    } else {
+        judged.finding
     };
     let mut looks = looked::record(study, comparison, found, blocks);
     if let Some(looks) = looks.as_mut().filter(|_| primary) {
@@ -238,13 +240,13 @@ fn pairings<'a>(
                     continue;
                 }
                 let pairs = pairs(&sides, compared);
-                let comparison = match study.repeat.interleaved {
-                    true => looked::compared(&pairs, compared.metric),
+                let comparison = if study.repeat.interleaved {
+                    looked::compared(&pairs, compared.metric)
+                } else {
                     // One after the other: what changed meanwhile is in the ratio.
-                    false => {
-                        let [left, right] = of_last_generation(&sides, compared);
-                        compare_unpaired(&left, &right, compared.metric)
-                    }
+
+                    let [left, right] = of_last_generation(&sides, compared);
+                    compare_unpaired(&left, &right, compared.metric)
                 };
                 note(
                     (baseline, contender, place.clone(), compared.name),
@@ -316,13 +318,12 @@ fn peaks(
     let ends = ends.into_iter().flatten().map(Known::least);
     let least = ends.fold(f64::INFINITY, f64::min);
     let how = Metric::THROUGHPUT.on_grid(grid(least));
-    let comparison = match study.repeat.interleaved {
-        true => looked::compared(&pairs, how),
-        false => {
-            let of = |variant| blocks().filter_map(|at| found(variant, at)).collect();
-            let [left, right]: [Vec<Known>; 2] = variants.map(of);
-            compare_unpaired(&left, &right, how)
-        }
+    let comparison = if study.repeat.interleaved {
+        looked::compared(&pairs, how)
+    } else {
+        let of = |variant| blocks().filter_map(|at| found(variant, at)).collect();
+        let [left, right]: [Vec<Known>; 2] = variants.map(of);
+        compare_unpaired(&left, &right, how)
     };
     (pairs, how, comparison)
 }
@@ -423,9 +424,10 @@ impl Primary {
             let mut here = pairings
                 .iter()
                 .filter(|p| p.contender.step == *step && p.place == chosen);
-            let metric = match here.any(|p| p.metric == asked) {
-                true => asked,
-                false => "ops_per_s",
+            let metric = if here.any(|p| p.metric == asked) {
+                asked
+            } else {
+                "ops_per_s"
             };
             Some((step.clone(), chosen, metric))
         };

@@ -60,14 +60,15 @@ pub fn effects(
     let cells: Vec<Vec<&Variant>> = cells.collect();
     let mut all = Vec::new();
     for variants in &cells {
-        match variants.iter().any(|variant| is_search(variant)) {
-            true => all.extend(of_searches(
+        if variants.iter().any(|variant| is_search(variant)) {
+            all.extend(of_searches(
                 study,
                 searches,
                 (&axes, &design, planned),
                 variants,
-            )),
-            false => all.extend(of_step(study, trials, (&axes, &design, planned), variants)),
+            ))
+        } else {
+            all.extend(of_step(study, trials, (&axes, &design, planned), variants))
         }
     }
     judged(&all)
@@ -277,11 +278,10 @@ impl Matrix<'_> {
     /// Why no effect has an interval.
     fn without_interval(&self) -> Option<WithoutInterval> {
         let blocks = self.effects.iter().map(|effect| effect.comparison.blocks);
-        match self.study.repeat.interleaved {
-            false => Some(WithoutInterval::Sequential),
-            true if blocks.max().unwrap_or(0) < BLOCKS_MIN => Some(WithoutInterval::Blocks),
-            true => None,
+        if !self.study.repeat.interleaved {
+            return Some(WithoutInterval::Sequential);
         }
+        (blocks.max().unwrap_or(0) < BLOCKS_MIN).then_some(WithoutInterval::Blocks)
     }
 
     fn cell(&self, cell: usize) -> CellRecord {

@@ -48,9 +48,10 @@ pub fn compared(pairs: &Pairs, metric: Metric) -> Result<Comparison, NotCompared
 
 /// How many comparisons share the level of the interval: those that end the study, or one.
 fn among(study: &Study, is_primary: bool) -> usize {
-    match is_primary && looks_of(study) != Looks::Once {
-        true => study.contenders(),
-        false => 1,
+    if is_primary && looks_of(study) != Looks::Once {
+        study.contenders()
+    } else {
+        1
     }
 }
 
@@ -117,9 +118,10 @@ pub fn look(study: &Study, trials: &[TrialFinding], blocks: usize) -> Option<End
 }
 
 fn so_far(blocks: usize, max: usize) -> String {
-    match blocks < max {
-        true => format!("{blocks} of at most {max} blocks"),
-        false => format!("{blocks} blocks, the most that there may be"),
+    if blocks < max {
+        format!("{blocks} of at most {max} blocks")
+    } else {
+        format!("{blocks} blocks, the most that there may be")
     }
 }
 

@@ -158,9 +158,10 @@ pub fn sweep(points: &[&PointRecord], p99_bound_ms: Option<f64>) -> Reading {
         load: point.point.values().copied().next().unwrap_or(0.0),
         ops_per_s: point.ops_per_s_blocks.clone(),
         p99_ms: point.latency_ms.p99,
-        state: match point.saturated {
-            true => State::Saturated,
-            false => State::Kept,
+        state: if point.saturated {
+            State::Saturated
+        } else {
+            State::Kept
         },
     };
     let rungs: Vec<Rung> = points.iter().map(rung).collect();

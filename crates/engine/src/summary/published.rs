@@ -48,9 +48,10 @@ fn exactly(latency: &QuantilesRecord, name: &str) -> Option<f64> {
 
 /// The ratio of two places with its interval, where their blocks are pairs.
 fn by_blocks(metric: &str, of: &[f64], to: &[f64]) -> Option<(f64, Option<[f64; 2]>)> {
-    let margins = match metric.starts_with(LATENCY) {
-        true => Metric::LATENCY,
-        false => Metric::THROUGHPUT,
+    let margins = if metric.starts_with(LATENCY) {
+        Metric::LATENCY
+    } else {
+        Metric::THROUGHPUT
     };
     let pairs: Vec<(f64, f64)> = to.iter().copied().zip(of.iter().copied()).collect();
     let compared = compare_paired(&pairs, margins).ok();
@@ -75,9 +76,12 @@ fn beside(
     points: &[PointRecord],
     searches: &[SearchRecord],
 ) -> PublishedRecord {
-    let place = |variant: &str, at: &BTreeMap<String, f64>| match at.is_empty() {
-        true => found(variant, trials, searches).or_else(|| highest(variant, points, trials)),
-        false => measured_at(variant, at, points, trials),
+    let place = |variant: &str, at: &BTreeMap<String, f64>| {
+        if at.is_empty() {
+            found(variant, trials, searches).or_else(|| highest(variant, points, trials))
+        } else {
+            measured_at(variant, at, points, trials)
+        }
     };
     let ratio = |ratio: &Ratio| {
         let (least, most) = ratio.range()?;

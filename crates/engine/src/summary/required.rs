@@ -169,9 +169,10 @@ impl Found<'_> {
             of_blocks(&values)
         });
         let is_at_least = merged.is_at_least() || each.iter().any(|value| value.is_at_least());
-        let value = match is_at_least {
-            true => Known::AtLeast(merged.least()),
-            false => merged,
+        let value = if is_at_least {
+            Known::AtLeast(merged.least())
+        } else {
+            merged
         };
         let least = merged.least();
         let grows = "the rate was not kept up with, so its latency grows as long as it is offered";
@@ -308,9 +309,12 @@ fn ratio(comparison: &ComparisonRecord) -> Number {
     let few = "too few blocks have two trials that may be used";
     Number {
         value: Some(Known::Exactly(better(comparison.ratio))),
-        ci95: ends.map(|[low, high]| match is_latency {
-            true => [better(high), better(low)],
-            false => [low, high],
+        ci95: ends.map(|[low, high]| {
+            if is_latency {
+                [better(high), better(low)]
+            } else {
+                [low, high]
+            }
         }),
         decided: is_thin.then_some((Outcome::Untold, few)),
     }
@@ -387,9 +391,10 @@ impl Required<'_> {
             (name, None) => format!(" of “{name}”"),
             (name, Some(baseline)) => format!(" of “{name}” beside “{baseline}”"),
         };
-        let place = match self.place.is_empty() {
-            true => String::new(),
-            false => format!(" at {}", point_words(&self.place)),
+        let place = if self.place.is_empty() {
+            String::new()
+        } else {
+            format!(" at {}", point_words(&self.place))
         };
         let found = match number.value {
             None => "is not known".to_owned(),

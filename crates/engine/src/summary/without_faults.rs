@@ -223,9 +223,10 @@ fn comparison(
     planned: usize,
 ) -> ComparisonRecord {
     let seen = &compared.comparison;
-    let found = match too_few_blocks(seen.blocks, planned, seen.looks) {
-        true => Finding::Inconclusive,
-        false => judged.finding,
+    let found = if too_few_blocks(seen.blocks, planned, seen.looks) {
+        Finding::Inconclusive
+    } else {
+        judged.finding
     };
     let [baseline, contender] = beside.variants.map(|variant| variant.name.clone());
     ComparisonRecord {

@@ -27,9 +27,10 @@ pub fn prices(
 ) -> Vec<PriceRecord> {
     let of = |variant: &Variant| {
         let price = variant.settings.price.as_ref()?;
-        let did = match is_search(variant) {
-            true => found(variant, searches)?,
-            false => measured(variant, points, comparisons)?,
+        let did = if is_search(variant) {
+            found(variant, searches)?
+        } else {
+            measured(variant, points, comparisons)?
         };
         let worth = HOUR_S / price.per_hour;
         let against = against(study, variant, price, &did.place, comparisons);
@@ -126,9 +127,10 @@ pub fn capacities(
         return Vec::new();
     };
     let of = |variant: &Variant| {
-        let held = match is_search(variant) {
-            true => searched(asked, variant, searches),
-            false => held(asked, variant, trials, points),
+        let held = if is_search(variant) {
+            searched(asked, variant, searches)
+        } else {
+            held(asked, variant, trials, points)
         };
         capacity(asked, variant, held)
     };

@@ -74,9 +74,10 @@ fn exponential(timeout_s: f64) -> Tally {
         let mut due_ns = 0;
         while due_ns < stop_ns {
             let seconds = -draws.unit().ln();
-            let outcome = match seconds > timeout_s {
-                true => Outcome::ClientTimeout,
-                false => Outcome::Ok,
+            let outcome = if seconds > timeout_s {
+                Outcome::ClientTimeout
+            } else {
+                Outcome::Ok
             };
             operations.push(Operation {
                 kind: 0,
@@ -228,9 +229,10 @@ fn truth(operations: &[Operation], kind: usize, from_ns: u64) -> [Times; 2] {
             if counts {
                 one.record(value_ns);
             }
-            match is_known {
-                true => times.add(&one, &none),
-                false => times.add(&none, &one),
+            if is_known {
+                times.add(&one, &none)
+            } else {
+                times.add(&none, &one)
             }
         }
     }

@@ -321,9 +321,10 @@ impl TrialRun<'_> {
         let offer = Offer {
             retries_min: LOAD_RETRIES,
             first_operation: first,
-            keeps: match first == 0 && self.keeps_ledger(count) {
-                true => Keeps::States,
-                false => Keeps::Nothing,
+            keeps: if first == 0 && self.keeps_ledger(count) {
+                Keeps::States
+            } else {
+                Keeps::Nothing
             },
             ..Offer::of(Stage::Load, schedule, Limit::Operations(count))
         };

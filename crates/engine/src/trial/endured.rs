@@ -197,9 +197,12 @@ impl Watched {
     /// The series of this name (or end of it) at every place.
     fn of<'w>(&'w self, name: &'w str) -> impl Iterator<Item = Watching<'w>> {
         let all = self.series.iter();
-        let named = all.filter(move |((of, _), _)| match name.starts_with('.') {
-            true => of.ends_with(name),
-            false => of == name,
+        let named = all.filter(move |((of, _), _)| {
+            if name.starts_with('.') {
+                of.ends_with(name)
+            } else {
+                of == name
+            }
         });
         named.map(|((of, place), (unit, bins))| Watching {
             of,

@@ -82,9 +82,10 @@ impl<'a> Faults<'a> {
             at_ns: fault.at_ns,
             for_ns: fault.for_ns,
             after: before(number, fault.item),
-            takes_away: match fault.kind.takes_away {
-                true => place.nodes.iter().map(|(_, name)| name.clone()).collect(),
-                false => Vec::new(),
+            takes_away: if fault.kind.takes_away {
+                place.nodes.iter().map(|(_, name)| name.clone()).collect()
+            } else {
+                Vec::new()
             },
         };
         planned.map(breaking).collect()

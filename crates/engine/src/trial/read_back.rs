@@ -48,9 +48,12 @@ impl TrialRun<'_> {
         let is_all = self.settings.verify.sample == Sample::All && self.step.is_none();
         let known = running.written.take();
         let known = known.or_else(|| is_all.then(Written::default));
-        let known = known.map(|written| match self.has_strange_clocks() {
-            true => written.with_margin(STRANGE_CLOCKS),
-            false => written,
+        let known = known.map(|written| {
+            if self.has_strange_clocks() {
+                written.with_margin(STRANGE_CLOCKS)
+            } else {
+                written
+            }
         });
         // Tables of a cluster that is not ours may have been there before.
         running.written = known.map(|written| match self.settings.target {
@@ -84,9 +87,10 @@ impl TrialRun<'_> {
         let offer = Offer {
             verify: VerifyReads::EveryNth(1),
             written: running.written.take().map(Arc::new),
-            keeps: match stage == Stage::ReadBack && self.has_registers() {
-                true => Keeps::History,
-                false => Keeps::Nothing,
+            keeps: if stage == Stage::ReadBack && self.has_registers() {
+                Keeps::History
+            } else {
+                Keeps::Nothing
             },
             retries_min: if stage == Stage::ReadBack {
                 LOAD_RETRIES

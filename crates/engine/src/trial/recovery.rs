@@ -156,12 +156,11 @@ fn of(found: &Recovery, fault: &Fault, record: &FaultRecord, kept: &Kept) -> Rec
     let is_broken = |node: &str| kept.is_at(node, &record.place);
     let away = recovery::away(&kept.watched, is_broken, fault, found.until_s);
     let hints = recovery::hints(&kept.watched, fault, found.until_s);
-    let (repair, repair_why) = match kept.hosts.len() > 1 {
-        true => {
-            let (need, why) = repair(away.as_ref(), hints.as_ref(), kept.hint_window_s);
-            (Some(need), why)
-        }
-        false => (None, String::new()),
+    let (repair, repair_why) = if kept.hosts.len() > 1 {
+        let (need, why) = repair(away.as_ref(), hints.as_ref(), kept.hint_window_s);
+        (Some(need), why)
+    } else {
+        (None, String::new())
     };
     RecoveryRecord {
         watched_s: seconds((found.until_s - fault.injected_s).max(0.0)),

@@ -152,17 +152,15 @@ impl Sim {
 
     fn seen(&mut self, what: Sight) -> Seen {
         match what {
-            Sight::Process(_) => Seen::Process(match self.is_gone() {
-                true => None,
-                false if self.is(|what| matches!(what, Break::Pause(_))) => Some('T'),
-                false => Some('S'),
-            }),
+            Sight::Process(_) => {
+                let is_stopped = self.is(|what| matches!(what, Break::Pause(_)));
+                let letter = if is_stopped { 'T' } else { 'S' };
+                Seen::Process((!self.is_gone()).then_some(letter))
+            }
             Sight::Descriptors(_) => {
                 let is_out = self.is(|what| matches!(what, Break::Descriptors(_)));
-                Seen::Descriptors {
-                    free: if is_out { 1 } else { 4000 },
-                    open: 96,
-                }
+                let free = if is_out { 1 } else { 4000 };
+                Seen::Descriptors { free, open: 96 }
             }
             Sight::Cpu(ms) => {
                 self.now_ns += ms * 1_000_000;
@@ -285,9 +283,12 @@ impl World for Sim {
             return self.works.operated(self.now_ns, self.breaks_another);
         };
         let is_over = self.now_ns >= *until;
-        is_over.then(|| match self.stays_member {
-            true => bail!("{what:?} is refused"),
-            false => Ok("it has left the ring".to_owned()),
+        is_over.then(|| {
+            if self.stays_member {
+                bail!("{what:?} is refused")
+            } else {
+                Ok("it has left the ring".to_owned())
+            }
         })
     }
 
@@ -427,12 +428,11 @@ impl World for Sim {
             _ => None,
         });
         Ok(Seen::Reach(
-            match self.is_cut(from, to) || self.is_cut(to, from) {
-                true => {
-                    self.now_ns += limit.as_nanos() as u64;
-                    Reach::Silent
-                }
-                false => Reach::Reached(delay.map_or(Duration::ZERO, |delay| delay * 2)),
+            if self.is_cut(from, to) || self.is_cut(to, from) {
+                self.now_ns += limit.as_nanos() as u64;
+                Reach::Silent
+            } else {
+                Reach::Reached(delay.map_or(Duration::ZERO, |delay| delay * 2))
             },
         ))
     }
@@ -460,9 +460,10 @@ impl World for Sim {
             self.now_ns += limit.as_nanos() as u64;
             bail!("no answer in time");
         }
-        match self.is_gone() {
-            true => bail!("refused"),
-            false => Ok(()),
+        if self.is_gone() {
+            bail!("refused")
+        } else {
+            Ok(())
         }
     }
 }

@@ -178,12 +178,13 @@ fn one(
     }
     let (steps, schema) = steps(&mut builder, &lines, command);
     if steps.is_empty() && schema.is_none() && builder.out.is_empty() {
-        let message = match scenarios.is_empty() {
-            true => "this has no cycles; there is nothing to run".to_owned(),
-            false => format!(
+        let message = if scenarios.is_empty() {
+            "this has no cycles; there is nothing to run".to_owned()
+        } else {
+            format!(
                 "scenario {} has no cycles; there is nothing to run",
                 scenarios.join(", ")
-            ),
+            )
         };
         let place = root.nearest("scenarios").place.clone();
         builder.out.add(&place, message, None);

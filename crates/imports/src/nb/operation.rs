@@ -155,9 +155,10 @@ impl Builder<'_> {
             return Some(());
         };
         let (driver, place) = (node.text().unwrap_or("…"), node.place.clone());
-        match DRIVERS.contains(&driver) {
-            true => Some(()),
-            false => self.wrong(&place, format!("driver {driver} is not understood; cql is")),
+        if DRIVERS.contains(&driver) {
+            Some(())
+        } else {
+            self.wrong(&place, format!("driver {driver} is not understood; cql is"))
         }
     }
 

@@ -299,11 +299,12 @@ fn level(key: &str, value: &str) -> Result<Consistency, String> {
 /// SERIAL or LOCAL_SERIAL.
 fn serial(key: &str, value: &str) -> Result<Consistency, String> {
     let level = level(key, value)?;
-    match level.is_serial() {
-        true => Ok(level),
-        false => Err(format!(
+    if level.is_serial() {
+        Ok(level)
+    } else {
+        Err(format!(
             "{level} is no serial consistency level; SERIAL and LOCAL_SERIAL are"
-        )),
+        ))
     }
 }
 

@@ -122,9 +122,10 @@ pub(super) fn anchors(cql: &str) -> Anchored {
     let mut rest = cql;
     while let Some((before, name, after)) = next_anchor(rest) {
         let quoted = name.starts_with('{') && before.ends_with('\'') && after.starts_with('\'');
-        let (before, after) = match quoted {
-            true => (&before[..before.len() - 1], &after[1..]),
-            false => (before, after),
+        let (before, after) = if quoted {
+            (&before[..before.len() - 1], &after[1..])
+        } else {
+            (before, after)
         };
         out.cql.push_str(before);
         out.cql.push('?');

@@ -274,11 +274,12 @@ impl Words {
                         let has_statement = ["op", "stmt", "statement"]
                             .iter()
                             .any(|key| stated(key).is_some());
-                        return Err(match has_statement {
-                            true => "op= needs a file: write the statement into a workload file \
+                        return Err(if has_statement {
+                            "op= needs a file: write the statement into a workload file \
                                      and say workload=FILE"
-                                .to_owned(),
-                            false => "say workload=FILE".to_owned(),
+                                .to_owned()
+                        } else {
+                            "say workload=FILE".to_owned()
                         });
                     };
                     command.file = file.clone();

@@ -209,9 +209,10 @@ fn task(line: &Line, diagnostics: &mut Diagnostics) -> Option<Task> {
         .find(|(verb, aliases)| *verb == name || aliases.contains(&name.as_str()));
     let Some((verb, _)) = verb else {
         let key = first.key();
-        let message = match key.starts_with('-') {
-            true => format!("the command comes first, and options such as `{key}` after it"),
-            false => format!("there is no command `{key}`"),
+        let message = if key.starts_with('-') {
+            format!("the command comes first, and options such as `{key}` after it")
+        } else {
+            format!("there is no command `{key}`")
         };
         diagnostics.add(
             &first.place(),

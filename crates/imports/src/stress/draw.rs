@@ -64,9 +64,10 @@ impl Dist {
 
     /// Every value from `min` to `max`.
     pub(crate) fn uniform(min: i64, max: i64) -> Dist {
-        match min == max {
-            true => Dist::fixed(min),
-            false => Dist::of(Shape::Uniform, min, max),
+        if min == max {
+            Dist::fixed(min)
+        } else {
+            Dist::of(Shape::Uniform, min, max)
         }
     }
 
@@ -180,9 +181,10 @@ impl Dist {
             }
             _ => self.sample().clamp(self.min as f64, self.max as f64),
         };
-        match self.inverted {
-            true => self.max as f64 - (value - self.min as f64),
-            false => value,
+        if self.inverted {
+            self.max as f64 - (value - self.min as f64)
+        } else {
+            value
         }
     }
 
@@ -224,9 +226,10 @@ impl Dist {
     }
 
     fn turned(&self, value: i64) -> i64 {
-        match self.inverted {
-            true => self.max - (value - self.min),
-            false => value,
+        if self.inverted {
+            self.max - (value - self.min)
+        } else {
+            value
         }
     }
 
@@ -285,10 +288,7 @@ impl Dist {
 
     /// What cassandra-stress takes for the largest value: of one turned round it is the smallest.
     pub(crate) fn last(&self) -> i64 {
-        match self.inverted {
-            true => self.min,
-            false => self.max,
-        }
+        if self.inverted { self.min } else { self.max }
     }
 
     /// Whether the tool seeds only part of it: the quantum that a value is in, not the value.

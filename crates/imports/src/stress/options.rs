@@ -255,9 +255,10 @@ fn population(groups: &mut Groups, verb: &Verb, limit: Limit, d: &mut Diagnostic
     };
     let drawn = || Seeds::Drawn(Spelled::default_of(format!("gaussian(1..{seeds})")));
     let Some(params) = params("-pop", groups, &POP, d) else {
-        let seeds = match verb.only_inserts() {
-            true => sequence(1, seeds, true, None),
-            false => drawn(),
+        let seeds = if verb.only_inserts() {
+            sequence(1, seeds, true, None)
+        } else {
+            drawn()
         };
         let order = Order::Arbitrary;
         return Population { seeds, order };
@@ -274,15 +275,14 @@ fn population(groups: &mut Groups, verb: &Verb, limit: Limit, d: &mut Diagnostic
         let message = "`no-wrap` and `read-lookback=` need `seq=`";
         d.add(&params.place, message, Some(format!("add seq=1..{seeds}")));
     }
-    let seeds = match params.has("seq=") {
-        true => {
-            let lookback = params.distribution("read-lookback=", d);
-            let range = params.value("seq=", d, values::seeds).unwrap_or((1, seeds));
-            sequence(range.0, range.1, !params.has("no-wrap"), lookback)
-        }
-        false => params
+    let seeds = if params.has("seq=") {
+        let lookback = params.distribution("read-lookback=", d);
+        let range = params.value("seq=", d, values::seeds).unwrap_or((1, seeds));
+        sequence(range.0, range.1, !params.has("no-wrap"), lookback)
+    } else {
+        params
             .distribution("dist=", d)
-            .map_or_else(drawn, Seeds::Drawn),
+            .map_or_else(drawn, Seeds::Drawn)
     };
     Population { seeds, order }
 }
@@ -355,16 +355,17 @@ fn columns(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnostics) ->
 fn rate(groups: &mut Groups, verb: &Verb, limit: Limit, d: &mut Diagnostics) -> Rate {
     let Some(params) = params("-rate", groups, &RATE, d) else {
         let counted = matches!(limit, Limit::Operations(count) if count > 0);
-        return match counted && matches!(verb, Verb::Write | Verb::CounterWrite) {
-            true => Rate::Threads {
+        return if counted && matches!(verb, Verb::Write | Verb::CounterWrite) {
+            Rate::Threads {
                 threads: 200,
                 pace: Pace::Free,
-            },
-            false => Rate::Ladder {
+            }
+        } else {
+            Rate::Ladder {
                 from: 4,
                 to: 1000,
                 auto: true,
-            },
+            }
         };
     };
     let threads = |text: &str| values::number(text, (1, THREADS_MAX)).map(|n| n as u32);

@@ -277,25 +277,30 @@ fn unknown(owner: &str, word: &Word, table: &[Known], diagnostics: &mut Diagnost
     let key = word.key();
     let signs = ['=', '(', '<', '>'];
     let same = |known: &&Known| known.form.trim_end_matches(signs).eq_ignore_ascii_case(key);
-    let written = |known: &Known| match known.form.ends_with(signs) {
-        true => format!("`{}…`", known.form),
-        false => format!("`{}`", known.form),
+    let written = |known: &Known| {
+        if known.form.ends_with(signs) {
+            format!("`{}…`", known.form)
+        } else {
+            format!("`{}`", known.form)
+        }
     };
     let forms: Vec<String> = table.iter().filter(same).map(written).collect();
-    let (message, hint) = match forms.is_empty() {
-        false => (
+    let (message, hint) = if forms.is_empty() {
+        (
+            format!("`{owner}` has no parameter `{key}`"),
+            if of_commands(owner, &word.text) {
+                Some(format!(
+                    "`{key}` belongs to the command: write it before the first option"
+                ))
+            } else {
+                yaml::did_you_mean(key, table.iter().map(|known| name(known.form)))
+            },
+        )
+    } else {
+        (
             format!("`{key}` of `{owner}` is not written like this"),
             Some(format!("write {}", forms.join(" or "))),
-        ),
-        true => (
-            format!("`{owner}` has no parameter `{key}`"),
-            match of_commands(owner, &word.text) {
-                true => Some(format!(
-                    "`{key}` belongs to the command: write it before the first option"
-                )),
-                false => yaml::did_you_mean(key, table.iter().map(|known| name(known.form))),
-            },
-        ),
+        )
     };
     diagnostics.add(&word.place(), message, hint);
 }

@@ -218,9 +218,10 @@ impl Walk {
     /// one goes on with the rows of the next, so that those before it decide where it begins.
     fn visit(&mut self, visit: i64, rows: i64) {
         let (seed, known, place) = self.visited;
-        let (mut number, mut start) = match seed == self.key_seed && known <= visit {
-            true => (known, place),
-            false => (0, 0),
+        let (mut number, mut start) = if seed == self.key_seed && known <= visit {
+            (known, place)
+        } else {
+            (0, 0)
         };
         loop {
             self.last = self.position(start.saturating_add(rows - 1));

@@ -390,13 +390,14 @@ fn step(command: &Command, settings: &Settings, properties: &mut Properties) -> 
             (operations, 0) => StepLimit::Operations(operations),
             (operations, seconds) => StepLimit::Either(operations, Duration::from_secs(seconds)),
         },
-        offer: match target > 0.0 {
-            true => Offer::Rate {
+        offer: if target > 0.0 {
+            Offer::Rate {
                 per_second: target,
                 threads,
                 hides_wait: false,
-            },
-            false => Offer::Threads(threads),
+            }
+        } else {
+            Offer::Threads(threads)
         },
         warmup_operations: 0,
         truncate: Vec::new(),

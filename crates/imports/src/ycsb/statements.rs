@@ -31,9 +31,10 @@ pub(super) struct Made {
 impl Shape {
     /// The fields that one statement is about: all, or one each.
     fn parts(&self, all: bool) -> Vec<Option<usize>> {
-        match all {
-            true => vec![None],
-            false => (0..self.fields.len()).map(Some).collect(),
+        if all {
+            vec![None]
+        } else {
+            (0..self.fields.len()).map(Some).collect()
         }
     }
 

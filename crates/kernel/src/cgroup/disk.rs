@@ -68,12 +68,14 @@ impl Group {
             let of_device =
                 |line: &str| line.strip_prefix(&format!("{number} ")).map(str::to_owned);
             let line = text.lines().find_map(of_device);
-            let value = line.and_then(|line| match place.unified {
-                true => line
-                    .split(' ')
-                    .find_map(|word| word.strip_prefix(key)?.strip_prefix('='))
-                    .map(str::to_owned),
-                false => Some(line),
+            let value = line.and_then(|line| {
+                if place.unified {
+                    line.split(' ')
+                        .find_map(|word| word.strip_prefix(key)?.strip_prefix('='))
+                        .map(str::to_owned)
+                } else {
+                    Some(line)
+                }
             });
             if let Some(value) = value.filter(|value| value != "max") {
                 limits.insert(name.to_owned(), value);

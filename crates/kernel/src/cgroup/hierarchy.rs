@@ -102,10 +102,11 @@ fn below(mount: &str, root: &str, path: &str) -> PathBuf {
     let is_plain = below
         .components()
         .all(|part| matches!(part, Component::Normal(_)));
-    match is_plain {
-        true => Path::new(mount).join(below),
+    if is_plain {
+        Path::new(mount).join(below)
+    } else {
         // Of a group outside of our namespace the kernel says `/../x`.
-        false => PathBuf::from(mount),
+        PathBuf::from(mount)
     }
 }
 

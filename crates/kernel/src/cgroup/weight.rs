@@ -33,9 +33,10 @@ impl Group {
         };
         let cpus = std::thread::available_parallelism().map_or(1, |cpus| cpus.get());
         let threads = threads(spec, cpus);
-        let (file, value) = match place.unified {
-            true => ("cpu.weight", (threads * WEIGHT_PER_THREAD).min(WEIGHT_MAX)),
-            false => ("cpu.shares", (threads * SHARES_PER_THREAD).min(SHARES_MAX)),
+        let (file, value) = if place.unified {
+            ("cpu.weight", (threads * WEIGHT_PER_THREAD).min(WEIGHT_MAX))
+        } else {
+            ("cpu.shares", (threads * SHARES_PER_THREAD).min(SHARES_MAX))
         };
         write(&place.dir.join(file), &value.to_string())
     }
@@ -43,9 +44,10 @@ impl Group {
     /// The weight that the kernel has, in busy threads; none where it has none.
     pub(super) fn weight(&self) -> Option<u64> {
         let place: &CgroupDir = self.place("cpu")?;
-        let (file, one) = match place.unified {
-            true => ("cpu.weight", WEIGHT_PER_THREAD),
-            false => ("cpu.shares", SHARES_PER_THREAD),
+        let (file, one) = if place.unified {
+            ("cpu.weight", WEIGHT_PER_THREAD)
+        } else {
+            ("cpu.shares", SHARES_PER_THREAD)
         };
         let weight: u64 = read(&place.dir.join(file)).ok()?.parse().ok()?;
         Some((weight / one).max(1))

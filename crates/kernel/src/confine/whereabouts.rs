@@ -204,9 +204,10 @@ mod tests {
         for (thread, is_readable) in [(7, true), (8, false)] {
             let status = root.path().join(format!("task/{thread}/status"));
             std::fs::create_dir_all(status.parent().unwrap()).unwrap();
-            match is_readable {
-                true => std::fs::write(&status, "Cpus_allowed_list:\t5\nMems_allowed_list:\t0\n"),
-                false => std::fs::create_dir(&status),
+            if is_readable {
+                std::fs::write(&status, "Cpus_allowed_list:\t5\nMems_allowed_list:\t0\n")
+            } else {
+                std::fs::create_dir(&status)
             }
             .unwrap();
         }

@@ -222,12 +222,12 @@ impl Groups<'_> {
     /// The least CPU time likewise, in CPUs.
     fn cpu_quota(&self) -> Option<f64> {
         let cpus = |(value, dir, is_unified): (String, &Path, bool)| {
-            let period = match is_unified {
-                true => value.split_once(' ')?.1.to_owned(),
-                false => self
-                    .root
+            let period = if is_unified {
+                value.split_once(' ')?.1.to_owned()
+            } else {
+                self.root
                     .word(dir.join("cpu.cfs_period_us").to_str()?)
-                    .ok()?,
+                    .ok()?
             };
             let quota: f64 = value.split(' ').next()?.parse().ok()?;
             let period: f64 = period.parse().ok()?;

@@ -103,10 +103,7 @@ fn planted_losses_are_told_apart() {
     let counts = counts_of(found(of(before_it)), &all);
     assert_eq!(
         (counts.stale, counts.resurrected),
-        match is_deleted_since {
-            true => (0, 1),
-            false => (1, 0),
-        }
+        if is_deleted_since { (0, 1) } else { (1, 0) }
     );
     assert_eq!(counts_of(found(of(writes[0])), &all).resurrected, 1);
     assert_eq!(

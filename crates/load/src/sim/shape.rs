@@ -75,9 +75,10 @@ pub struct Shape {
 }
 
 fn keeps(dice: &mut Dice) -> Keeps {
-    match dice.chance(250) {
-        true => Keeps::Times,
-        false => Keeps::Nothing,
+    if dice.chance(250) {
+        Keeps::Times
+    } else {
+        Keeps::Nothing
     }
 }
 

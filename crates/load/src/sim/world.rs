@@ -200,9 +200,10 @@ impl State {
             self.oracle.breaks(index, false);
             return Err(ErrorKind::ConnectionReset.into());
         }
-        let mut left = match self.dice.chance(faults.partial) {
-            true => self.dice.between(1, room.len().min(60) as u64) as usize,
-            false => room.len(),
+        let mut left = if self.dice.chance(faults.partial) {
+            self.dice.between(1, room.len().min(60) as u64) as usize
+        } else {
+            room.len()
         };
         let mut read = 0;
         while left > 0
@@ -472,10 +473,7 @@ impl World for Sim {
             let mut state = self.0.borrow_mut();
             let faults = state.shape.faults;
             let is_late = !waits && state.dice.chance(faults.collector);
-            match is_late {
-                true => None,
-                false => state.empties.pop(),
-            }
+            if is_late { None } else { state.empties.pop() }
         })
     }
 

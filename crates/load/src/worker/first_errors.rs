@@ -73,9 +73,10 @@ impl Write for Cut<'_> {
         let taken = text.floor_char_boundary(self.left);
         self.texts.push_str(&text[..taken]);
         self.left -= taken;
-        match taken == text.len() {
-            true => Ok(()),
-            false => Err(fmt::Error),
+        if taken == text.len() {
+            Ok(())
+        } else {
+            Err(fmt::Error)
         }
     }
 }

@@ -222,9 +222,10 @@ impl<W: World> Worker<W> {
         now_ns: u64,
         message: &impl Display,
     ) {
-        let mut begun = match slot.is_plain() {
-            true => Begun::once(slot.intended_ns, slot.sent_ns),
-            false => self.courses[usize::from(id)].begun(slot.intended_ns),
+        let mut begun = if slot.is_plain() {
+            Begun::once(slot.intended_ns, slot.sent_ns)
+        } else {
+            self.courses[usize::from(id)].begun(slot.intended_ns)
         };
         if outcome == Outcome::ClientRefused {
             begun.sent_ns = None;

@@ -38,9 +38,10 @@ impl Batch {
     /// The last batch took so long.
     #[inline]
     fn took(&mut self, ns: u64) {
-        self.operations = match ns > BATCH_MAX_NS {
-            true => 1,
-            false => (self.operations * 2).min(BATCH),
+        self.operations = if ns > BATCH_MAX_NS {
+            1
+        } else {
+            (self.operations * 2).min(BATCH)
         };
     }
 }
@@ -283,9 +284,10 @@ impl<W: World> Worker<W> {
         self.is_stuck &= blocked;
         if blocked != connection.watches_write {
             connection.watches_write = blocked;
-            let watch = match blocked {
-                true => Watch::ReadsAndWrites,
-                false => Watch::Reads,
+            let watch = if blocked {
+                Watch::ReadsAndWrites
+            } else {
+                Watch::Reads
             };
             if let Err(error) = self.world.watch(connection.stream(), index, watch) {
                 self.lose(index, now_ns, &error);

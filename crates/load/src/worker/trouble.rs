@@ -69,9 +69,10 @@ impl<W: World> Worker<W> {
     }
 
     fn prepared_again(&self, id: u16, slot: &Slot) -> usize {
-        usize::from(match slot.is_plain() {
-            true => slot.operation.statement,
-            false => self.courses[usize::from(id)].preparing,
+        usize::from(if slot.is_plain() {
+            slot.operation.statement
+        } else {
+            self.courses[usize::from(id)].preparing
         })
     }
 

@@ -102,9 +102,10 @@ impl<W: World> Worker<W> {
         {
             let is_early = due_ns < window_from_ns;
             latency_ns = Histogram::lowest_equivalent_ns(now_ns - due_ns);
-            let until_ns = match is_early {
-                true => window_from_ns,
-                false => now_ns - latency_ns + 1,
+            let until_ns = if is_early {
+                window_from_ns
+            } else {
+                now_ns - latency_ns + 1
             };
             let count = self.skip_until(until_ns.min(stop_ns)).min(left);
             left -= count;

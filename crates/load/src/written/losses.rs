@@ -122,10 +122,11 @@ impl Written {
         let Some(epoch_ns) = self.epoch_ns else {
             return;
         };
-        let from = match span_ns.start > epoch_ns {
-            true => self.ticks(span_ns.start),
+        let from = if span_ns.start > epoch_ns {
+            self.ticks(span_ns.start)
+        } else {
             // What was loaded too.
-            false => 0,
+            0
         };
         let to = self.ticks(span_ns.end).saturating_add(1);
         self.losses.allow([from, to]);

@@ -153,10 +153,7 @@ fn a_retry_goes_to_another_node() {
 #[test]
 fn after_a_time_out_and_a_lost_connection_there_is_another_try() {
     for ends in [true, false] {
-        let bad = Server::start(move |_| match ends {
-            true => Does::Closes,
-            false => Does::Nothing,
-        });
+        let bad = Server::start(move |_| if ends { Does::Closes } else { Does::Nothing });
         let good = Server::start(|_| Does::Acknowledges);
         // A busy machine may keep the good node from answering in time, too.
         let policy = Policy {

@@ -230,9 +230,12 @@ fn detail(
                 rows.extend(at.map(|ms| Row::new(name, what, ms * 1000)));
             }
             if *verbose {
-                let row = |(ms, bucket): (usize, &u64)| match ms < *buckets {
-                    true => Row::new(name, ms.to_string(), bucket),
-                    false => Row::new(name, format!(">{buckets}"), bucket),
+                let row = |(ms, bucket): (usize, &u64)| {
+                    if ms < *buckets {
+                        Row::new(name, ms.to_string(), bucket)
+                    } else {
+                        Row::new(name, format!(">{buckets}"), bucket)
+                    }
                 };
                 behind.extend(counts.iter().enumerate().map(row));
             }

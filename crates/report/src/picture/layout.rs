@@ -134,9 +134,10 @@ fn written_px(lines: &[String]) -> f64 {
 
 fn flow_tiles(tiles: &[Tile], limit: f64) -> (Vec<LaidTile<'_>>, f64, f64) {
     // Parts of all stand on the same lines, also where only some tiles have a label.
-    let label_px = match tiles.iter().all(|tile| tile.label.is_empty()) {
-        true => 0.0,
-        false => TILE_LABEL_PX,
+    let label_px = if tiles.iter().all(|tile| tile.label.is_empty()) {
+        0.0
+    } else {
+        TILE_LABEL_PX
     };
     let size = |tile: &Tile| {
         let height = label_px + PART_PX * tile.parts.len() as f64;
@@ -190,9 +191,10 @@ impl Rows {
         for _ in 0..HALVINGS {
             let middle = (low + high) / 2.0;
             let rows = Rows::fill(sizes, middle, gap);
-            match rows.heights.len() == best.heights.len() && rows.width <= high {
-                true => (best, high) = (rows, middle),
-                false => low = middle,
+            if rows.heights.len() == best.heights.len() && rows.width <= high {
+                (best, high) = (rows, middle)
+            } else {
+                low = middle
             }
         }
         best

@@ -40,9 +40,10 @@ fn sentences(
     }
     let is_one = said.len() == 1;
     said.into_iter().map(move |(words, numbers)| {
-        Block::Text(match is_one {
-            true => words,
-            false => format!("Trial {}: {words}", numbers.join(", ")),
+        Block::Text(if is_one {
+            words
+        } else {
+            format!("Trial {}: {words}", numbers.join(", "))
         })
     })
 }
@@ -187,9 +188,12 @@ fn read_back_table(view: &RunView) -> Table {
         ] {
             cells.push(Cell::new(number::count(count)));
         }
-        cells.extend(shown.iter().map(|(_, count, is_bad)| match is_bad {
-            true => bad_if_any(count(record)),
-            false => Cell::new(number::count(count(record))),
+        cells.extend(shown.iter().map(|(_, count, is_bad)| {
+            if is_bad {
+                bad_if_any(count(record))
+            } else {
+                Cell::new(number::count(count(record)))
+            }
         }));
         Some(Row {
             cells,

@@ -37,9 +37,10 @@ pub fn section(view: &RunView) -> Option<Section> {
     let several = long.len() > 1;
     for (trial, shown) in long.iter().take(TRIALS_MAX) {
         let parts = of_trial(shown, trial.seconds, broken(view, trial));
-        match several {
-            true => blocks.push(Block::Details(label(view, trial.index), parts)),
-            false => blocks.extend(parts),
+        if several {
+            blocks.push(Block::Details(label(view, trial.index), parts))
+        } else {
+            blocks.extend(parts)
         }
     }
     Some(Section {
@@ -68,9 +69,10 @@ fn of_trial(shown: &EnduranceRecord, seconds: f64, broken: Vec<Band>) -> Vec<Blo
     let mut blocks = vec![
         Block::Chart(chart(shown, broken)),
         Block::Table(drifts(shown)),
-        match shown.changes.is_empty() {
-            true => Block::Text("No level gave way to another within the window.".into()),
-            false => Block::Table(changes(shown, seconds)),
+        if shown.changes.is_empty() {
+            Block::Text("No level gave way to another within the window.".into())
+        } else {
+            Block::Table(changes(shown, seconds))
         },
         Block::Text(cycles(shown)),
     ];

@@ -115,9 +115,10 @@ fn table(view: &RunView, (rows, columns): (&Shown, &Shown), held: &[(String, Val
         }
     };
     let names: Vec<&str> = held.iter().map(|(name, _)| name.as_str()).collect();
-    let with = match names.is_empty() {
-        true => String::new(),
-        false => format!(" with {}", names.join(", ")),
+    let with = if names.is_empty() {
+        String::new()
+    } else {
+        format!(" with {}", names.join(", "))
     };
     Table {
         caption: format!("{} by {}{with}", rows.name, columns.name),

@@ -157,10 +157,12 @@ fn figures(view: &RunView, points: &[Point<'_>]) -> Vec<Figure> {
         let sweep = view.findings.sweeps.iter().find(|s| s.variant == *variant);
         let is_bound = sweep.is_some_and(|s| s.best_within_bound.is_some());
         let searches = &view.findings.searches;
-        let what = match searches.iter().any(|search| search.variant == *variant) {
-            true => "what was searched for",
-            false if is_bound => "most within the bound",
-            false => "most throughput",
+        let what = if searches.iter().any(|search| search.variant == *variant) {
+            "what was searched for"
+        } else if is_bound {
+            "most within the bound"
+        } else {
+            "most throughput"
         };
         figures.push(Figure {
             label: format!("{}, {what}", variant_name(variant, view)),

@@ -42,17 +42,18 @@ pub fn section(view: &RunView) -> Option<Section> {
         };
         for (number, machine) in group.first().machines.iter().enumerate() {
             let title = format!("{}{of}", name(machine));
-            blocks.push(match pictures < PICTURES_MAX {
-                true => drawn(
+            blocks.push(if pictures < PICTURES_MAX {
+                drawn(
                     (format!("machine-{at}-{number}"), title),
                     machine,
                     group,
                     &colors,
-                ),
-                false => Block::Note(
+                )
+            } else {
+                Block::Note(
                     Tone::Muted,
                     format!("{title}: not drawn, this page has {PICTURES_MAX} pictures already."),
-                ),
+                )
             });
             pictures += 1;
         }

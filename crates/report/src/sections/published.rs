@@ -80,9 +80,10 @@ fn ratios(published: &PublishedRecord) -> Table {
 
 fn ratio(ratio: &PublishedRatioRecord) -> Row {
     let [least, most] = ratio.published;
-    let published = match least == most {
-        true => number::ratio(least),
-        false => format!("{} to {}", number::ratio(least), number::ratio(most)),
+    let published = if least == most {
+        number::ratio(least)
+    } else {
+        format!("{} to {}", number::ratio(least), number::ratio(most))
     };
     let (so, tone) = verdict(ratio);
     let interval = ratio.ci95.map_or_else(
@@ -108,22 +109,26 @@ fn ratio(ratio: &PublishedRatioRecord) -> Row {
 /// Where what was published lies; never that it is confirmed.
 fn verdict(ratio: &PublishedRatioRecord) -> (&'static str, Tone) {
     let [least, most] = ratio.published;
-    let Some(ours) = ratio.ours else {
+    if ratio.ours.is_none() {
         return ("not measured here", Tone::Muted);
+    }
+    let Some([low, high]) = ratio.ci95 else {
+        return ("ours has no interval: more blocks are needed", Tone::Muted);
     };
-    let [low, high] = ratio.ci95.unwrap_or([ours, ours]);
-    match ratio.ci95.is_some() {
-        true if least > high => ("ours is lower: outside our interval", Tone::Warn),
-        true if most < low => ("ours is higher: outside our interval", Tone::Warn),
+    if least > high {
+        ("ours is lower: outside our interval", Tone::Warn)
+    } else if most < low {
+        ("ours is higher: outside our interval", Tone::Warn)
+    } else if (low..=high).contains(&1.0) && !(least..=most).contains(&1.0) {
         // What was published is a difference, and ours may be none.
-        true if (low..=high).contains(&1.0) && !(least..=most).contains(&1.0) => (
-            "inside our interval, and so is 1 (no difference)",
-            Tone::Muted,
-        ),
-        true if least == most => ("inside our interval", Tone::Good),
-        true if least <= low && high <= most => ("ours lies in that range", Tone::Good),
-        true => ("our interval and that range overlap", Tone::Good),
-        false => ("ours has no interval: more blocks are needed", Tone::Muted),
+        let what = "inside our interval, and so is 1 (no difference)";
+        (what, Tone::Muted)
+    } else if least == most {
+        ("inside our interval", Tone::Good)
+    } else if least <= low && high <= most {
+        ("ours lies in that range", Tone::Good)
+    } else {
+        ("our interval and that range overlap", Tone::Good)
     }
 }
 

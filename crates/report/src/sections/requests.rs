@@ -330,9 +330,10 @@ fn value_cell(groups: &[Group<'_>], group: &Group<'_>, field: usize) -> Cell {
     };
     let mut others = groups.iter().filter(|g| g.kind == group.kind);
     let cell = Cell::new(value.as_str());
-    match others.any(|g| g.values[field].as_ref().is_some_and(|v| v != value)) {
-        true => cell.tone(Tone::Strong),
-        false => cell,
+    if others.any(|g| g.values[field].as_ref().is_some_and(|v| v != value)) {
+        cell.tone(Tone::Strong)
+    } else {
+        cell
     }
 }
 
@@ -346,12 +347,13 @@ fn said_of_all(groups: &[Group<'_>]) -> String {
             .map(said)
     });
     let said: Vec<String> = said.collect();
-    match said.is_empty() {
-        true => String::new(),
-        false => format!(
+    if said.is_empty() {
+        String::new()
+    } else {
+        format!(
             "The same for all requests, where it applies: {}.",
             said.join("; ")
-        ),
+        )
     }
 }
 

@@ -61,9 +61,10 @@ pub fn quantile_cell(quantiles: Option<&QuantilesRecord>, name: &str) -> Cell {
     let above = number::count_above(record.count, q);
     let mut hint = format!("{} values above", number::count(above.round() as u64));
     if let Some([low, high]) = record.ci95.get(name) {
-        let few = match record.few_incidents.iter().any(|few| few == name) {
-            true => " (of few incidents)",
-            false => "",
+        let few = if record.few_incidents.iter().any(|few| few == name) {
+            " (of few incidents)"
+        } else {
+            ""
         };
         hint = format!(
             "95 % interval {} to {} ms{few}; {hint}",
@@ -117,9 +118,10 @@ fn axes(points: &[Point<'_>]) -> Vec<String> {
 }
 
 fn verdict_cell(point: &Point<'_>) -> Cell {
-    let verdict = match point.saturated {
-        true => format!("{}, saturated", point.verdict.name()),
-        false => point.verdict.name().to_owned(),
+    let verdict = if point.saturated {
+        format!("{}, saturated", point.verdict.name())
+    } else {
+        point.verdict.name().to_owned()
     };
     let cell = Cell::new(verdict)
         .tone(point.verdict.tone())
@@ -456,9 +458,10 @@ fn undecided(c: &ComparisonRecord) -> String {
         }
         return "(one block: begin with 5)".into();
     };
-    let sees = match share < TENFOLD {
-        true => format!("sees {}", number::percent(share)),
-        false => "sees nothing below tenfold".to_owned(),
+    let sees = if share < TENFOLD {
+        format!("sees {}", number::percent(share))
+    } else {
+        "sees nothing below tenfold".to_owned()
     };
     match (c.blocks_to_settle, c.between_runs) {
         (_, Some(_)) => format!("({sees}; interleave it)"),

@@ -92,9 +92,10 @@ fn of_arm(record: &ScaleUpRecord) -> String {
         .into_iter()
         .filter(|part| !part.is_empty())
         .collect();
-    match parts.is_empty() {
-        true => String::new(),
-        false => format!(": {}", parts.join(", ")),
+    if parts.is_empty() {
+        String::new()
+    } else {
+        format!(": {}", parts.join(", "))
     }
 }
 
@@ -175,9 +176,10 @@ fn has_arms(arms: &[&ScaleUpRecord]) -> bool {
 
 /// A first column for the arm, where there are several.
 fn with_arm(arms: &[&ScaleUpRecord], columns: Vec<Column>) -> Vec<Column> {
-    match has_arms(arms) {
-        true => [vec![Column::text("Arm")], columns].concat(),
-        false => columns,
+    if has_arms(arms) {
+        [vec![Column::text("Arm")], columns].concat()
+    } else {
+        columns
     }
 }
 
@@ -187,9 +189,10 @@ fn row_of(arms: &[&ScaleUpRecord], index: usize, cells: Vec<Cell>, tone: Tone) -
         ..Cell::new(arms[index].arm.as_str())
     };
     Row {
-        cells: match has_arms(arms) {
-            true => [vec![arm], cells].concat(),
-            false => cells,
+        cells: if has_arms(arms) {
+            [vec![arm], cells].concat()
+        } else {
+            cells
         },
         tone,
     }
@@ -286,9 +289,10 @@ fn factor(of: &ImprovementRecord) -> Vec<Cell> {
     let ratio = of.ratio.as_ref();
     let absent = || number::ABSENT.to_owned();
     let interval = ratio.and_then(|ratio| ratio.ci95);
-    let sockets = match of.sockets == of.baseline_sockets {
-        true => String::new(),
-        false => format!("baseline: {}", of.baseline_sockets),
+    let sockets = if of.sockets == of.baseline_sockets {
+        String::new()
+    } else {
+        format!("baseline: {}", of.baseline_sockets)
     };
     let what = match of.fills.as_str() {
         _ if !of.missing.is_empty() => of.missing.clone(),

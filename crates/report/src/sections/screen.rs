@@ -42,16 +42,15 @@ fn blocks(screen: &ScreenRecord, run: &str) -> Vec<Block> {
     let sizes = sizes.map(|(at, e)| (name(e, at), e.ln_ratio.abs()));
     let chart = half_normal_chart(&sizes.collect::<Vec<_>>(), "size of the effect, |ln ratio|");
     blocks.extend(chart.map(Block::Chart));
-    match screen.confirm.is_empty() {
-        true => blocks.push(Block::Text("There is nothing to confirm.".into())),
-        false => {
-            let text = format!(
-                "`cassay confirm {run}` measures every combination of them, in blocks: the same \
+    if screen.confirm.is_empty() {
+        blocks.push(Block::Text("There is nothing to confirm.".into()))
+    } else {
+        let text = format!(
+            "`cassay confirm {run}` measures every combination of them, in blocks: the same \
                  study with this in place of `screen` and of `repeat`."
-            );
-            blocks.push(Block::Text(text));
-            blocks.push(Block::Code(screen.matrix.clone()));
-        }
+        );
+        blocks.push(Block::Text(text));
+        blocks.push(Block::Code(screen.matrix.clone()));
     }
     blocks
 }
@@ -66,9 +65,10 @@ fn name(effect: &ScreenedRecord, at: usize) -> String {
 fn table(screen: &ScreenRecord) -> Table {
     let change = |ln: f64| format!("{:+.1} %", ln.exp_m1() * 100.0);
     let row = |(at, effect): (usize, &ScreenedRecord)| {
-        let values = match effect.setting.is_empty() {
-            true => number::ABSENT.to_owned(),
-            false => format!("{} ÷ {}", effect.value, effect.against),
+        let values = if effect.setting.is_empty() {
+            number::ABSENT.to_owned()
+        } else {
+            format!("{} ÷ {}", effect.value, effect.against)
         };
         Row {
             cells: vec![

@@ -65,9 +65,10 @@ fn name(view: &RunView, search: &SearchRecord) -> String {
     };
     let parts = [variant, block].into_iter().filter(|part| !part.is_empty());
     let name = parts.collect::<Vec<_>>().join(", ");
-    match name.is_empty() {
-        true => "the search".to_owned(),
-        false => name,
+    if name.is_empty() {
+        "the search".to_owned()
+    } else {
+        name
     }
 }
 

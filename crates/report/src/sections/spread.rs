@@ -290,9 +290,12 @@ fn widest_of<'a>(
     measure: &Measure,
     all: &'a [(&TrialView, Vec<Spread>)],
 ) -> Option<(usize, &'a Spread)> {
-    let weight = |spread: &Spread| match spread.high().1 >= spread.floor {
-        true => spread.ratio().unwrap_or(f64::INFINITY),
-        false => 0.0,
+    let weight = |spread: &Spread| {
+        if spread.high().1 >= spread.floor {
+            spread.ratio().unwrap_or(f64::INFINITY)
+        } else {
+            0.0
+        }
     };
     let mine = all.iter().filter_map(|(trial, spreads)| {
         let spread = spreads.iter().find(|s| s.name == measure.name)?;

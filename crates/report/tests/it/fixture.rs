@@ -52,9 +52,10 @@ pub fn intervals(shape: Shape, seed: u64) -> Vec<(&'static str, Interval)> {
         } else {
             "measure"
         };
-        let warm = match index < WARMUP_S {
-            true => 0.4 + 0.12 * index as f64,
-            false => 1.0,
+        let warm = if index < WARMUP_S {
+            0.4 + 0.12 * index as f64
+        } else {
+            1.0
         };
         let dip = if index % 11 == 9 { 0.82 } else { 1.0 };
         let ops = rate * warm * dip * (0.97 + 0.06 * chance.unit());

@@ -26,9 +26,10 @@ const FLOAT_BYTES: usize = 4;
 
 impl Place {
     fn of(bin: &Bin) -> Place {
-        let ends = match bin.min_s <= bin.max_s {
-            true => [bin.min, bin.max],
-            false => [bin.max, bin.min],
+        let ends = if bin.min_s <= bin.max_s {
+            [bin.min, bin.max]
+        } else {
+            [bin.max, bin.min]
         };
         Place {
             count: bin.count,
@@ -101,13 +102,14 @@ pub(super) fn unpack(packed: &str) -> Result<Vec<Place>> {
         let (floats, _) = place.as_chunks::<FLOAT_BYTES>();
         let float = |at: usize| f64::from(f32::from_le_bytes(floats[at]));
         let is_number = (0..FLOATS).all(|at| float(at).is_finite());
-        match is_number {
-            true => Place {
+        if is_number {
+            Place {
                 count: float(0) as u64,
                 mean: float(1),
                 ends: [float(2), float(3)],
-            },
-            false => Place::default(),
+            }
+        } else {
+            Place::default()
         }
     };
     Ok(places.iter().map(place).collect())

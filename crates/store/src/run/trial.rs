@@ -185,9 +185,10 @@ impl Trial {
     /// Latencies of `kind` over the whole of `phase`, from the intended start or, with `service`,
     /// from the send. Runs of earlier versions have no lower bounds.
     pub fn times(&self, service: bool, phase: &str, kind: &str) -> Result<Times> {
-        let (all, censored) = match service {
-            false => (HistogramKind::Latency, HistogramKind::LatencyCensored),
-            true => (HistogramKind::Service, HistogramKind::ServiceCensored),
+        let (all, censored) = if service {
+            (HistogramKind::Service, HistogramKind::ServiceCensored)
+        } else {
+            (HistogramKind::Latency, HistogramKind::LatencyCensored)
         };
         Ok(Times::from_logs(
             self.histogram(all, phase, kind)?,

@@ -43,8 +43,9 @@ pub(super) fn only_data(study: &Study, works: &[Work]) -> Result<(), PlanError> 
         }
     }
     refused.dedup();
-    match refused.is_empty() {
-        true => Ok(()),
-        false => Err(PlanError::Untrusted(refused)),
+    if refused.is_empty() {
+        Ok(())
+    } else {
+        Err(PlanError::Untrusted(refused))
     }
 }

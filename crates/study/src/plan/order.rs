@@ -105,9 +105,10 @@ impl Turns {
         // One block has nothing to be balanced with, and is easier to follow when it rises.
         let must_rise = blocks == 1 || of_group().any(|outlook| !outlook.any_order);
         Turns {
-            rungs: match must_rise {
-                true => vec![(0..rungs_max).collect(); blocks],
-                false => balanced(rungs_max, blocks, chance),
+            rungs: if must_rise {
+                vec![(0..rungs_max).collect(); blocks]
+            } else {
+                balanced(rungs_max, blocks, chance)
             },
             variants: (0..rungs_max)
                 .map(|_| balanced(group.len(), blocks, chance))

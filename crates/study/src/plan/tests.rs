@@ -10,9 +10,10 @@ use std::collections::BTreeSet;
 use workload::random::Draws;
 
 fn study(rest: &str) -> Study {
-    let data = match rest.contains("data: {load") {
-        true => "",
-        false => "data: {load: {operations: 10k}}\n",
+    let data = if rest.contains("data: {load") {
+        ""
+    } else {
+        "data: {load: {operations: 10k}}\n"
     };
     let text = format!(
         "study: s\nquestion: q\nworkload: {{use: standard1}}\n\

@@ -77,12 +77,13 @@ pub(super) fn read_back_words(levels: &Levels) -> String {
         ..
     } = levels;
     let words = format!("read every row that was written at {read} and compare");
-    match levels.meet() {
-        true => words,
-        false => format!(
+    if levels.meet() {
+        words
+    } else {
+        format!(
             "{words}; it may miss what {written} acknowledged, with {copies} copies: what is not \
              there need not be lost"
-        ),
+        )
     }
 }
 

@@ -45,9 +45,10 @@ fn notes_of_imports(sides: &[(String, Vec<String>)]) -> Vec<String> {
     for note in sides.iter().flat_map(|(_, notes)| notes) {
         let with = sides.iter().filter(|(_, notes)| notes.contains(note));
         let names: Vec<&str> = with.map(|(name, _)| name.as_str()).collect();
-        let said = match names.len() == sides.len() {
-            true => note.clone(),
-            false => format!("{}: {note}", names.join(", ")),
+        let said = if names.len() == sides.len() {
+            note.clone()
+        } else {
+            format!("{}: {note}", names.join(", "))
         };
         if !notes.contains(&said) {
             notes.push(said);

@@ -194,9 +194,10 @@ fn too_many_copies(
             "`{path}` is {copies}, but the target has {}",
             counted(nodes, "node")
         );
-        let more = match subject.wrote(HOSTS) {
-            true => "raise target.local.hosts, or lower this",
-            false => "raise target.local.nodes, or lower this",
+        let more = if subject.wrote(HOSTS) {
+            "raise target.local.hosts, or lower this"
+        } else {
+            "raise target.local.nodes, or lower this"
         };
         subject.say(path, message, Some(more), out);
     }

@@ -8,12 +8,11 @@ use ::yaml::{Diagnostics, Node};
 /// 1. Who says how many. 2. Whether anything can be answered. 3. What is, once. 4. Whether faults
 ///    have pairs.
 pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
-    match subject.text("repeat.until") == Some("answered") {
-        true => {
-            numbers(subject, out);
-            answerable(subject, out);
-        }
-        false => without(subject, out),
+    if subject.text("repeat.until") == Some("answered") {
+        numbers(subject, out);
+        answerable(subject, out);
+    } else {
+        without(subject, out)
     }
     if subject.wrote("repeat.primary") && subject.wrote("primary.metric") {
         let message = "`repeat.primary` and `primary.metric` both say what the question is about";

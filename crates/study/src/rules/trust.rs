@@ -175,12 +175,11 @@ fn file(subject: &Subject<'_>, path: &str, node: &Node, out: &mut Diagnostics) {
         Some(folder) => inputs::leads_nowhere_else(folder, name).err(),
     };
     if let Some(why) = why {
-        let hint = match path.ends_with("password") {
-            true => {
-                "or write {secret: NAME} and say --secret NAME=file:PATH; or say --trust if you \
+        let hint = if path.ends_with("password") {
+            "or write {secret: NAME} and say --secret NAME=file:PATH; or say --trust if you \
                  trust whoever wrote the study"
-            }
-            false => "or say --trust if you trust whoever wrote the study",
+        } else {
+            "or say --trust if you trust whoever wrote the study"
         };
         out.add(
             &node.place,

@@ -184,9 +184,10 @@ impl FaultDraft {
 
     fn split(&self, of: Vec<usize>, ground: Ground) -> On {
         let all = 1..=ground.hosts.unwrap_or(0);
-        let from = match self.from.is_empty() {
-            true => all.filter(|host| !of.contains(host)).collect(),
-            false => self.from.clone(),
+        let from = if self.from.is_empty() {
+            all.filter(|host| !of.contains(host)).collect()
+        } else {
+            self.from.clone()
         };
         On::Hosts { of, from }
     }

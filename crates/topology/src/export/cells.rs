@@ -22,9 +22,10 @@ pub fn cpus(instance: &Instance) -> CpuSet {
 
 /// The nodes that an instance's memory comes from: where no memory is known, those of its CPUs.
 pub fn memory_nodes(instance: &Instance) -> CpuSet {
-    match instance.memory.is_empty() {
-        true => instance.nodes.iter().copied().collect(),
-        false => instance.memory.iter().map(|part| part.node).collect(),
+    if instance.memory.is_empty() {
+        instance.nodes.iter().copied().collect()
+    } else {
+        instance.memory.iter().map(|part| part.node).collect()
     }
 }
 
@@ -42,9 +43,10 @@ pub fn guest_cells(instance: &Instance, vnuma: &[u32], unit_bytes: u64) -> Vec<G
             Some(part) => part.bytes / unit_bytes,
             None => all / vcpus.max(1) * u64::from(count),
         };
-        let units = match index + 1 == vnuma.len() {
-            true => left,
-            false => share.min(left),
+        let units = if index + 1 == vnuma.len() {
+            left
+        } else {
+            share.min(left)
         };
         left -= units;
         let nodes = match part {
@@ -73,8 +75,9 @@ fn nodes_of(instance: &Instance, first: u32, count: u32) -> CpuSet {
         }
         start = end;
     }
-    match nodes.is_empty() {
-        true => memory_nodes(instance),
-        false => nodes,
+    if nodes.is_empty() {
+        memory_nodes(instance)
+    } else {
+        nodes
     }
 }

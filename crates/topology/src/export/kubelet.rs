@@ -161,9 +161,10 @@ impl<'a> Take<'a> {
             return None;
         }
         let has_wide_nodes = self.machine.packages.len() >= self.machine.cpu_nodes().count();
-        let (first, second) = match has_wide_nodes {
-            true => (Level::Node, Level::Package),
-            false => (Level::Package, Level::Node),
+        let (first, second) = if has_wide_nodes {
+            (Level::Node, Level::Package)
+        } else {
+            (Level::Package, Level::Node)
         };
         self.take_whole(first);
         self.take_whole(second);
@@ -263,9 +264,10 @@ impl<'a> Take<'a> {
             let core = &machine.cores[core];
             let package = self.rank(&machine.packages[core.package].cores);
             let node = self.rank(&machine.nodes[core.node].cores);
-            let (first, second) = match has_wide_nodes {
-                true => (node, package),
-                false => (package, node),
+            let (first, second) = if has_wide_nodes {
+                (node, package)
+            } else {
+                (package, node)
             };
             keyed.push(((first, second, free, cpus.first()), cpus));
         }

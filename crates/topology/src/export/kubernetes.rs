@@ -36,14 +36,15 @@ pub fn write_kubelet(source: &Source) -> Result<String, ExportError> {
         ));
     }
     let nodes = &source.machine.nodes;
-    let policy = match source
+    let policy = if source
         .plan
         .instances
         .iter()
         .all(|one| cells::memory_nodes(one).len() <= 1)
     {
-        true => "single-numa-node",
-        false => "restricted",
+        "single-numa-node"
+    } else {
+        "restricted"
     };
     let mut out = format!("# {}\n", header(source, None));
     out += "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n";

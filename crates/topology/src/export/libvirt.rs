@@ -162,9 +162,10 @@ fn huge_page_kib(source: &Source, cells: &[GuestCell]) -> Option<u64> {
 
 /// vCPUs one to one; emulator and I/O thread on the housekeeping, if there is one.
 fn pinning(out: &mut String, source: &Source, instance: &Instance, cpus: &CpuSet) {
-    let kept = match source.plan.housekeeping.is_empty() {
-        true => CpuSet::default(),
-        false => housekeeping(source.plan),
+    let kept = if source.plan.housekeeping.is_empty() {
+        CpuSet::default()
+    } else {
+        housekeeping(source.plan)
     };
     let rest = if kept.is_empty() { cpus } else { &kept };
     line(out, 1, "<cputune>");

@@ -81,12 +81,13 @@ pub fn read(text: &str) -> Result<Placement, ReadError> {
             _ => {}
         }
     }
-    match placement.cpus.is_some() || placement.memory_nodes.is_some() {
-        true => Ok(placement),
-        false => Err(wrong(
+    if placement.cpus.is_some() || placement.memory_nodes.is_some() {
+        Ok(placement)
+    } else {
+        Err(wrong(
             "script",
             "no line executes numactl with CPUs or memory nodes",
-        )),
+        ))
     }
 }
 

@@ -177,8 +177,9 @@ pub(crate) fn not_given(plan: &Plan) -> CpuSet {
 pub(crate) fn housekeeping(plan: &Plan) -> CpuSet {
     let kept = plan.housekeeping.iter().flat_map(|node| node.cpus.iter());
     let kept: CpuSet = kept.collect();
-    match kept.is_empty() {
-        true => plan.idle.clone(),
-        false => kept,
+    if kept.is_empty() {
+        plan.idle.clone()
+    } else {
+        kept
     }
 }

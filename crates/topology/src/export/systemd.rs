@@ -20,9 +20,10 @@ pub fn write(source: &Source, instance: &Instance) -> Result<String, ExportError
             "plan on a machine whose description names both",
         ));
     }
-    let policy = match numactl::is_interleaved(instance) {
-        true => "interleave",
-        false => "bind",
+    let policy = if numactl::is_interleaved(instance) {
+        "interleave"
+    } else {
+        "bind"
     };
     let options = text::options(instance).join(" ");
     let environment = |name: &str, value: &str| {
@@ -52,11 +53,10 @@ pub fn write_slice(source: &Source) -> Result<String, ExportError> {
     let cpus = not_given(source.plan);
     let section = "# drop-in of system.slice and user.slice; for init.scope the section is [Scope]";
     let mut out = format!("# {}\n{section}\n[Slice]\n", header(source, None));
-    match cpus.is_empty() {
-        true => {
-            out += "# every CPU is given to an instance: nothing to be confined to\nAllowedCPUs=\n"
-        }
-        false => out += &format!("AllowedCPUs={cpus}\n"),
+    if cpus.is_empty() {
+        out += "# every CPU is given to an instance: nothing to be confined to\nAllowedCPUs=\n"
+    } else {
+        out += &format!("AllowedCPUs={cpus}\n")
     }
     Ok(out)
 }
@@ -97,9 +97,10 @@ pub fn read(text: &str) -> Result<Placement, ReadError> {
             _ => {}
         }
     }
-    match text.lines().any(|line| line.trim() == "[Service]") {
-        true => Ok(placement),
-        false => Err(wrong("systemd unit", "it has no [Service]")),
+    if text.lines().any(|line| line.trim() == "[Service]") {
+        Ok(placement)
+    } else {
+        Err(wrong("systemd unit", "it has no [Service]"))
     }
 }
 

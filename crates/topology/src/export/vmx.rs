@@ -98,9 +98,10 @@ pub fn extra(source: &Source, instance: &Instance) -> Vec<(String, String)> {
 fn vnuma_size(source: &Source, guest: &VirtualTopology) -> (&'static str, u32) {
     let largest = guest.vnuma.iter().copied().max().unwrap_or(1);
     let is_even = guest.vnuma.iter().all(|&size| size == largest);
-    match source.plan.wish.profile != Profile::Vsphere7 && is_even {
-        true => ("numa.vcpu.coresPerNode", largest),
-        false => ("numa.vcpu.maxPerVirtualNode", largest),
+    if source.plan.wish.profile != Profile::Vsphere7 && is_even {
+        ("numa.vcpu.coresPerNode", largest)
+    } else {
+        ("numa.vcpu.maxPerVirtualNode", largest)
     }
 }
 
@@ -141,9 +142,10 @@ pub fn placement(
     };
     let vcpus = number(vcpus)?;
     // One core a socket is what an ordinary VM has that says nothing.
-    let per_socket = match values.contains_key(per_socket) {
-        true => number(per_socket)?,
-        false => 1,
+    let per_socket = if values.contains_key(per_socket) {
+        number(per_socket)?
+    } else {
+        1
     };
     if vcpus > VCPUS_MAX || vcpus % per_socket != 0 {
         return Err(wrong(

@@ -95,9 +95,10 @@ pub(super) fn explain(machine: &Machine, wish: &Wish) -> Infeasible {
             .filter(|_| !lacks_memory)
             .map(|o| format!("an overcommit of {o:.2}")),
     );
-    let hint = match hints.is_empty() {
-        true => "nothing of this kind fits; ask for less memory or less housekeeping".to_owned(),
-        false => format!("what fits: {}", hints.join(", or ")),
+    let hint = if hints.is_empty() {
+        "nothing of this kind fits; ask for less memory or less housekeeping".to_owned()
+    } else {
+        format!("what fits: {}", hints.join(", or "))
     };
     Infeasible {
         what,
@@ -136,15 +137,16 @@ fn instances_max(machine: &Machine, wish: &Wish, from: u32) -> Option<u32> {
     let (mut low, mut high) = (0, from.min(INSTANCES_MAX));
     while low < high {
         let middle = (low + high).div_ceil(2);
-        match fits(
+        if fits(
             machine,
             &Wish {
                 instances: middle,
                 ..wish.clone()
             },
         ) {
-            true => low = middle,
-            false => high = middle - 1,
+            low = middle
+        } else {
+            high = middle - 1
         }
     }
     (low > 0).then_some(low)

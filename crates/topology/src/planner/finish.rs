@@ -88,9 +88,10 @@ fn instance(
         .flat_map(|cell| cell.cpus.iter().copied())
         .collect();
     let memory_bytes = wish.memory_bytes.or(assumed);
-    let threads = match attempt.shares_cores || wish.smt == Smt::OnePerCore {
-        true => 1,
-        false => common_threads(attempt),
+    let threads = if attempt.shares_cores || wish.smt == Smt::OnePerCore {
+        1
+    } else {
+        common_threads(attempt)
     };
     let vnuma = cells.iter().map(|cell| cell.cpus.len() as u32).collect();
     let pinned = pinned(

@@ -20,10 +20,11 @@ pub(super) fn numbers(
         return Ok((0..total as u32).collect());
     };
     let is_list = text.chars().all(|c| c.is_ascii_digit() || c == ',');
-    let numbers = match is_list {
-        true => list(text)?,
-        false => interleaved(&mut loops(text, levels, total)?, total)
-            .ok_or_else(|| format!("the loops of indexes={text} do not make {total} numbers"))?,
+    let numbers = if is_list {
+        list(text)?
+    } else {
+        interleaved(&mut loops(text, levels, total)?, total)
+            .ok_or_else(|| format!("the loops of indexes={text} do not make {total} numbers"))?
     };
     if numbers.len() != total {
         let count = numbers.len();
@@ -34,9 +35,10 @@ pub(super) fn numbers(
     let mut sorted = numbers.clone();
     sorted.sort_unstable();
     sorted.dedup();
-    match sorted.len() == total {
-        true => Ok(numbers),
-        false => Err(format!("indexes={text} gives a number twice")),
+    if sorted.len() == total {
+        Ok(numbers)
+    } else {
+        Err(format!("indexes={text} gives a number twice"))
     }
 }
 

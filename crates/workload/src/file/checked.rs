@@ -95,10 +95,13 @@ impl Checked {
     /// Its statements, in its own keyspace or in another one.
     pub fn placed(&self, keyspace: &str) -> Placed {
         let own = self.program.keyspace();
-        let moved = |cql: &str| match keyspace == own {
-            true => cql.to_owned(),
-            // What has been compiled has been read.
-            false => schema::moved(cql, own, keyspace).expect("a statement that was read before"),
+        let moved = |cql: &str| {
+            if keyspace == own {
+                cql.to_owned()
+            } else {
+                // What has been compiled has been read.
+                schema::moved(cql, own, keyspace).expect("a statement that was read before")
+            }
         };
         let statements = &self.program.statements()[..self.places.statements.len()];
         let schema = self.program.schema().create_tables.iter();

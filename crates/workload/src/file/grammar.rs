@@ -144,16 +144,18 @@ impl Reader<'_> {
     }
 
     fn need(&mut self, word: &str) -> Result<(), Fault> {
-        match self.word(word) {
-            true => Ok(()),
-            false => self.fault(&[word]),
+        if self.word(word) {
+            Ok(())
+        } else {
+            self.fault(&[word])
         }
     }
 
     fn need_symbol(&mut self, symbol: &str) -> Result<(), Fault> {
-        match self.symbol(symbol) {
-            true => Ok(()),
-            false => self.fault(&[symbol]),
+        if self.symbol(symbol) {
+            Ok(())
+        } else {
+            self.fault(&[symbol])
         }
     }
 
@@ -205,9 +207,10 @@ impl Reader<'_> {
             if self.token().is_none() {
                 return self.fault(&["from"]);
             }
-            match self.is("(") || self.is("[") || self.is("{") {
-                true => self.balanced()?,
-                false => self.at += 1,
+            if self.is("(") || self.is("[") || self.is("{") {
+                self.balanced()?
+            } else {
+                self.at += 1
             }
             if self.is(",") || self.is_word("from") {
                 // A name alone, perhaps with another name for it.
@@ -250,9 +253,10 @@ impl Reader<'_> {
         }
         self.need_symbol(")")?;
         self.need("values")?;
-        match self.is("(") {
-            true => self.balanced()?,
-            false => return self.fault(&["("]),
+        if self.is("(") {
+            self.balanced()?
+        } else {
+            return self.fault(&["("]);
         }
         self.tail(&["if", "using"])
     }
@@ -274,9 +278,10 @@ impl Reader<'_> {
                 break;
             }
         }
-        match self.is_word("where") {
-            true => self.tail(&["where", "if"]),
-            false => self.fault(&["where"]),
+        if self.is_word("where") {
+            self.tail(&["where", "if"])
+        } else {
+            self.fault(&["where"])
         }
     }
 
@@ -293,9 +298,10 @@ impl Reader<'_> {
         if self.word("using") {
             self.using()?;
         }
-        match self.is_word("where") {
-            true => self.tail(&["where", "if"]),
-            false => self.fault(&["where"]),
+        if self.is_word("where") {
+            self.tail(&["where", "if"])
+        } else {
+            self.fault(&["where"])
         }
     }
 
@@ -426,9 +432,10 @@ impl Reader<'_> {
             self.found.fixed.append(&mut names);
         }
         if self.word("in") {
-            return match self.is("(") {
-                true => self.balanced(),
-                false => self.term(),
+            return if self.is("(") {
+                self.balanced()
+            } else {
+                self.term()
             };
         }
         if self.word("is") {

@@ -211,9 +211,10 @@ impl OperationEncoder for FileCursor {
         let (row, operation) = (self.row(index), self.operation_number(index));
         let first = (self.operation.key, self.operation_number(0));
         for bound in &part.bound {
-            let (row, operation) = match group.same_partition && bound.in_partition_key {
-                true => first,
-                false => (row, operation),
+            let (row, operation) = if group.same_partition && bound.in_partition_key {
+                first
+            } else {
+                (row, operation)
             };
             let number = bound.number(row, operation);
             bound

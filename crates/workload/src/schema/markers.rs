@@ -165,9 +165,10 @@ fn before(tokens: &[Token]) -> Marker {
     if is(last, ")") && end < rest.len() {
         let open = rest[..end].iter().rposition(|token| is(token, "("));
         let of = open.and_then(|open| open.checked_sub(1));
-        return match of.is_some_and(|of| is_word(&rest[of], "token")) {
-            true => Marker::Token,
-            false => Marker::Unknown,
+        return if of.is_some_and(|of| is_word(&rest[of], "token")) {
+            Marker::Token
+        } else {
+            Marker::Unknown
         };
     }
     if last.kind == Kind::Quoted {

@@ -358,10 +358,7 @@ fn a_planted_peak_is_found_through_noise_and_a_further_hold_confirms_it() {
         let mut chance = Chance::new(seed);
         let mut measure = |ask: Ask| {
             let load = ask.point.value() / 100_000.0;
-            let p99_ms = match load < 1.0 {
-                true => 1.0 / (1.0 - load),
-                false => 1e6,
-            };
+            let p99_ms = if load < 1.0 { 1.0 / (1.0 - load) } else { 1e6 };
             let noise = 0.05 / (ask.role.windows() as f64).sqrt();
             let noisy = p99_ms * (noise * chance.normal()).exp();
             Seen {

@@ -28,9 +28,10 @@ pub(super) fn in_words(mistakes: &Diagnostics, command_line: &str) -> Diagnostic
             place = Place { source: 0, span };
         }
         let (message, hint) = (mistake.message.clone(), mistake.hint.clone());
-        match mistake.secret {
-            true => mapped.add_secret(&place, message, hint),
-            false => mapped.add(&place, message, hint),
+        if mistake.secret {
+            mapped.add_secret(&place, message, hint)
+        } else {
+            mapped.add(&place, message, hint)
         }
     }
     mapped

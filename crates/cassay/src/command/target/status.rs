@@ -182,9 +182,10 @@ fn more_words(keyspaces: usize, owners: Vec<Owners<'_>>) -> String {
 fn table(cluster: &Shown) -> String {
     let overview = &cluster.overview;
     // Without a keyspace to count copies of, the ranges themselves are what a node owns.
-    let owned: Vec<Owners<'_>> = match overview.owned.is_empty() {
-        true => vec![(Vec::new(), &overview.primary)],
-        false => owners(overview).into_iter().take(OWNERS_MAX).collect(),
+    let owned: Vec<Owners<'_>> = if overview.owned.is_empty() {
+        vec![(Vec::new(), &overview.primary)]
+    } else {
+        owners(overview).into_iter().take(OWNERS_MAX).collect()
     };
     let text = |text: &str| (text.to_owned(), false);
     let number = |text: &str| (text.to_owned(), true);

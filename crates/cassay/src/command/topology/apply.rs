@@ -46,9 +46,10 @@ pub fn apply(args: &ApplyArgs, common: &Common) -> Result<Exit> {
 /// What nobody shows may be as it was asked for: many a key of `cassandra.yaml` is never shown.
 fn exit(proofs: &[Proof]) -> Exit {
     let failed = |proof: &Proof| matches!(proof.effect, Effect::NotInEffect(_));
-    match proofs.iter().any(failed) {
-        true => Exit::Error,
-        false => Exit::Done,
+    if proofs.iter().any(failed) {
+        Exit::Error
+    } else {
+        Exit::Done
     }
 }
 

@@ -80,14 +80,16 @@ fn prepared(
 
 /// Says what a program would do, and who has prepared it.
 fn tell(program: &Arc<Program>, prepared: Option<&Prepared>, common: &Common) -> Exit {
-    match common.json {
-        true => terminal::json(&to_json(program, prepared)),
-        false => terminal::data(&text(program)),
+    if common.json {
+        terminal::json(&to_json(program, prepared))
+    } else {
+        terminal::data(&text(program))
     }
     if let Some(prepared) = prepared {
-        let place = match prepared.is_scratch {
-            true => format!("the keyspace {}, which is dropped again", prepared.keyspace),
-            false => format!("the keyspace {}, as it is there", prepared.keyspace),
+        let place = if prepared.is_scratch {
+            format!("the keyspace {}, which is dropped again", prepared.keyspace)
+        } else {
+            format!("the keyspace {}, as it is there", prepared.keyspace)
         };
         terminal::say(&format!(
             "{} (Cassandra {}) has prepared all {} statements in {place}",
@@ -152,8 +154,9 @@ fn kind(program: &Arc<Program>, number: usize) -> &str {
     let statements = program.statements();
     let kind = statements[first].kind;
     let has_copies = statements[..first].iter().any(|other| other.kind == kind);
-    match has_copies && number >= first {
-        true => "load",
-        false => &program.kinds()[usize::from(statements[number].kind)].name,
+    if has_copies && number >= first {
+        "load"
+    } else {
+        &program.kinds()[usize::from(statements[number].kind)].name
     }
 }

@@ -203,9 +203,10 @@ blocks:
 ";
 
 fn study(node: SocketAddr, (workload, data, more): &Study) -> String {
-    let workload = match workload.starts_with('{') {
-        true => (*workload).to_owned(),
-        false => FILE.replace("MIX", workload),
+    let workload = if workload.starts_with('{') {
+        (*workload).to_owned()
+    } else {
+        FILE.replace("MIX", workload)
     };
     let is_import = data.is_empty();
     let data = if is_import {
@@ -213,13 +214,15 @@ fn study(node: SocketAddr, (workload, data, more): &Study) -> String {
     } else {
         format!("data: {data}\n")
     };
-    let procedure = match is_import {
-        true => "",
-        false => "procedure: {fixed: {rate: 50}}\nwindow: {warmup: 0s, measure: 1s}\n",
+    let procedure = if is_import {
+        ""
+    } else {
+        "procedure: {fixed: {rate: 50}}\nwindow: {warmup: 0s, measure: 1s}\n"
     };
-    let verify = match more.contains("verify") || is_import {
-        true => "",
-        false => "verify: {reads: none, sample: 0}\n",
+    let verify = if more.contains("verify") || is_import {
+        ""
+    } else {
+        "verify: {reads: none, sample: 0}\n"
     };
     format!(
         "study: five\nquestion: Is it as it was?\n\

@@ -26,9 +26,10 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut files = BTreeMap::new();
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        match path.is_dir() {
-            true => files.extend(self::files(&path)),
-            false => _ = files.insert(path.clone(), fs::read(&path).unwrap()),
+        if path.is_dir() {
+            files.extend(self::files(&path))
+        } else {
+            _ = files.insert(path.clone(), fs::read(&path).unwrap())
         }
     }
     files

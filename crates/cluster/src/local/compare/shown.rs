@@ -59,10 +59,12 @@ fn holds(value: &Value, text: &Text) -> Option<bool> {
 /// Whether one of a list holds: certain only if one does, or none can.
 fn among(value: &Value, shown: &[Text]) -> Option<bool> {
     let found: Vec<Option<bool>> = shown.iter().map(|text| holds(value, text)).collect();
-    match found.contains(&Some(true)) {
-        true => Some(true),
-        false if found.contains(&None) => None,
-        false => Some(false),
+    if found.contains(&Some(true)) {
+        Some(true)
+    } else if found.contains(&None) {
+        None
+    } else {
+        Some(false)
     }
 }
 

@@ -90,9 +90,12 @@ fn of_memory(both: &[(&Instance, &Placement)], collector: Option<&str>) -> Vec<S
         }
     }
     let differ = reasons.len() > 1;
-    let said = |(reason, names): (String, Vec<&str>)| match differ {
-        true => format!("{}: {reason}", names.join(", ")),
-        false => reason,
+    let said = |(reason, names): (String, Vec<&str>)| {
+        if differ {
+            format!("{}: {reason}", names.join(", "))
+        } else {
+            reason
+        }
     };
     reasons.into_iter().map(said).collect()
 }

@@ -34,9 +34,10 @@ impl Cluster {
             return Vec::new();
         };
         let mut nodes = layout.nodes.iter();
-        match nodes.all(|node| node.confinement.cpus.is_some()) {
-            true => layout.taken().iter().map(|cpu| cpu as usize).collect(),
-            false => Vec::new(),
+        if nodes.all(|node| node.confinement.cpus.is_some()) {
+            layout.taken().iter().map(|cpu| cpu as usize).collect()
+        } else {
+            Vec::new()
         }
     }
 }

@@ -65,8 +65,9 @@ fn said(down: &[Value], live: &[Value], all: &[LocalNode]) -> Effect {
         .filter(is_down)
         .map(|node| node.layout.name.as_str())
         .collect();
-    match names.is_empty() {
-        true => Effect::InEffect("all up".to_owned()),
-        false => Effect::NotInEffect(format!("{} down", names.join(" and "))),
+    if names.is_empty() {
+        Effect::InEffect("all up".to_owned())
+    } else {
+        Effect::NotInEffect(format!("{} down", names.join(" and ")))
     }
 }

@@ -218,9 +218,10 @@ impl Seen {
     fn sharing_proof(&self, node: &str) -> Proof {
         let judged = self.jvm.as_ref().map(|jvm| {
             let mapped = jvm.facts.get(ARCHIVES).map_or("", String::as_str);
-            match mapped.contains(classes::PREFIX) {
-                true => ("true".to_string(), true),
-                false => (format!("false (mapped: {mapped})"), false),
+            if mapped.contains(classes::PREFIX) {
+                ("true".to_string(), true)
+            } else {
+                (format!("false (mapped: {mapped})"), false)
             }
         });
         Proof {

@@ -159,9 +159,10 @@ fn time(text: &str, ahead_minutes: i64) -> Result<u64> {
 /// The columns that are kept.
 fn choose(names: &[String], wanted: &[String]) -> Result<Vec<Column>> {
     let usual = wanted.is_empty();
-    let filter = match usual {
-        true => Filter::new(&USUAL),
-        false => Filter::new(wanted),
+    let filter = if usual {
+        Filter::new(&USUAL)
+    } else {
+        Filter::new(wanted)
     };
     let mut columns = Vec::new();
     for (index, name) in names.iter().enumerate().skip(1) {

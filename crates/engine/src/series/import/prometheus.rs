@@ -230,9 +230,10 @@ impl Exposition {
     fn describe(&self, sample: &Sample, place: &str, filter: &Filter) -> Option<Described> {
         let name = sample.name.as_str();
         let labelled = sample.labelled();
-        let wanted = match filter.is_empty() {
-            true => !name.ends_with("_bucket"),
-            false => filter.wants(&labelled),
+        let wanted = if filter.is_empty() {
+            !name.ends_with("_bucket")
+        } else {
+            filter.wants(&labelled)
         };
         if !wanted {
             return None;

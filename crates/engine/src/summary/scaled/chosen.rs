@@ -46,9 +46,10 @@ impl Chosen {
 impl<'a> Found<'a> {
     /// What a variant did, within the bound if there is one.
     pub fn chosen(&self, variant: &Variant, p99_bound_ms: Option<f64>) -> Chosen {
-        let mut chosen = match is_search(variant) {
-            true => self.searched(variant),
-            false => self.at_best(variant, p99_bound_ms),
+        let mut chosen = if is_search(variant) {
+            self.searched(variant)
+        } else {
+            self.at_best(variant, p99_bound_ms)
         };
         if chosen.ops_per_s.iter().all(Option::is_none) && chosen.missing.is_empty() {
             let mut trials = self.trials_of(&variant.name);
@@ -76,9 +77,10 @@ impl<'a> Found<'a> {
         let ended: Vec<usize> = own().filter_map(|search| search.ended).collect();
         let trials = self.trials_of(&variant.name);
         let trials = trials.filter(|trial| ended.contains(&trial.index));
-        let missing = match ops_per_s.iter().all(Option::is_none) {
-            true => own().map(|search| search.words.clone()).next(),
-            false => None,
+        let missing = if ops_per_s.iter().all(Option::is_none) {
+            own().map(|search| search.words.clone()).next()
+        } else {
+            None
         };
         Chosen {
             ops_per_s,
@@ -146,9 +148,10 @@ impl<'a> Found<'a> {
         let points: Vec<&PointRecord> = self.points.iter().filter(of).collect();
         let has_blocks =
             |point: &&PointRecord| !too_few_blocks(point.blocks, self.blocks, Looks::Once);
-        match points.iter().any(has_blocks) {
-            true => points.into_iter().filter(has_blocks).collect(),
-            false => points,
+        if points.iter().any(has_blocks) {
+            points.into_iter().filter(has_blocks).collect()
+        } else {
+            points
         }
     }
 

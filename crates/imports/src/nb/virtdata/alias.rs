@@ -75,9 +75,10 @@ impl Alias {
     }
 
     fn value(&self, input: i64) -> Val<'_> {
-        let input = match self.is_hashed {
-            true => hash(input as u64) as i64,
-            false => input,
+        let input = if self.is_hashed {
+            hash(input as u64) as i64
+        } else {
+            input
         };
         let point = input as f64 / self.unit * self.slots.len() as f64;
         let slot = self.slots[(point as usize).min(self.slots.len() - 1)];
@@ -189,9 +190,10 @@ fn csv(
     call: &Call,
     env: &mut Env,
 ) -> Result<Vec<Vec<String>>, Fault> {
-    let name = match file.ends_with(".csv") {
-        true => file.to_owned(),
-        false => format!("{file}.csv"),
+    let name = if file.ends_with(".csv") {
+        file.to_owned()
+    } else {
+        format!("{file}.csv")
     };
     let wrong = |message: String| Fault::new(message, call.at);
     let text = (env.read)(&name)

@@ -149,9 +149,10 @@ fn lines(file: &str, call: &Call, env: &mut Env) -> Result<Vec<Box<str>>, Fault>
         Some(text) => text.lines().map(Box::from).collect(),
         None => iot_data::words(),
     };
-    match lines.is_empty() {
-        true => Err(Fault::new(format!("{file} has no line"), call.at)),
-        false => Ok(lines),
+    if lines.is_empty() {
+        Err(Fault::new(format!("{file} has no line"), call.at))
+    } else {
+        Ok(lines)
     }
 }
 

@@ -156,9 +156,10 @@ impl<'a> Reader<'a> {
             }
             args.push(self.arg(depth)?);
         }
-        let output = match self.take("->") {
-            true => Some(self.word()?.to_owned()),
-            false => None,
+        let output = if self.take("->") {
+            Some(self.word()?.to_owned())
+        } else {
+            None
         };
         Ok(Call {
             name: name.to_owned(),

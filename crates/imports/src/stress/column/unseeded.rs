@@ -68,9 +68,10 @@ impl Column {
         if matches!(self.kind, Kind::List(_)) {
             return made.iter().zip(&cell).all(|(a, b)| a == b);
         }
-        let (small, large) = match made.len() < cell.len() {
-            true => (made, cell),
-            false => (cell, made),
+        let (small, large) = if made.len() < cell.len() {
+            (made, cell)
+        } else {
+            (cell, made)
         };
         small.iter().all(|element| large.contains(element))
     }

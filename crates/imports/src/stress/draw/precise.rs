@@ -75,9 +75,10 @@ impl Long {
 
 /// The natural logarithm of `x`.
 pub(super) fn ln(x: f64) -> f64 {
-    match x > 0.0 && x.is_finite() {
-        true => Long(x, 0.0).ln(libm::log(x)).0,
-        false => libm::log(x),
+    if x > 0.0 && x.is_finite() {
+        Long(x, 0.0).ln(libm::log(x)).0
+    } else {
+        libm::log(x)
     }
 }
 

@@ -117,20 +117,22 @@ fn strategy(pairs: Vec<Pair>, d: &mut Diagnostics) -> (Option<String>, Vec<(Stri
 
 /// Text that stands between quotes in CQL.
 fn unquoted(text: &str) -> Result<String, String> {
-    match text.contains(['\'', '"', ';']) {
-        true => Err(format!("`{text}` holds a quote or a semicolon")),
-        false => Ok(text.to_owned()),
+    if text.contains(['\'', '"', ';']) {
+        Err(format!("`{text}` holds a quote or a semicolon"))
+    } else {
+        Ok(text.to_owned())
     }
 }
 
 fn identifier(text: &str) -> Result<String, String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
     // Cassandra's limit on the length of a keyspace's name.
-    match !text.is_empty() && text.len() <= 48 && text.chars().all(plain) {
-        true => Ok(text.to_owned()),
-        false => Err(format!(
+    if !text.is_empty() && text.len() <= 48 && text.chars().all(plain) {
+        Ok(text.to_owned())
+    } else {
+        Err(format!(
             "`{text}` is no name of a keyspace: letters, digits and _, at most 48"
-        )),
+        ))
     }
 }
 

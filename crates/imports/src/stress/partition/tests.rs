@@ -379,9 +379,12 @@ fn tables_of_any_types_and_levels_have_the_rows_of_the_tool() {
             };
             let rows = rows(columns.clone(), seed, write);
             for row in &rows {
-                let cell = |(cell, is_set): (&str, &bool)| match is_set {
-                    true => format!("x{}", by_bytes(cell)),
-                    false => format!("x{cell}"),
+                let cell = |(cell, is_set): (&str, &bool)| {
+                    if is_set {
+                        format!("x{}", by_bytes(cell))
+                    } else {
+                        format!("x{cell}")
+                    }
                 };
                 let cells: Vec<String> = row.split(' ').zip(&is_set).map(cell).collect();
                 made.push_str(&format!("{}\n", cells.join(" ")));

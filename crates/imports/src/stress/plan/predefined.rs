@@ -53,9 +53,12 @@ impl Planner<'_> {
     fn predefined_table(&mut self, counter: bool) {
         let (size, add) = (self.run.options.columns.size.clone(), self.run.add.clone());
         let (place, size, add) = (size.place.clone(), self.dist(&size), self.dist(&add));
-        let column = |name: &String| match counter {
-            true => Column::predefined_counter(name, add),
-            false => Column::predefined(name, &CqlType::Blob, size),
+        let column = |name: &String| {
+            if counter {
+                Column::predefined_counter(name, add)
+            } else {
+                Column::predefined(name, &CqlType::Blob, size)
+            }
         };
         let key = vec![Column::predefined_key(self.run.key_bytes as i64)];
         let values = self.run.options.columns.names.iter().map(column).collect();

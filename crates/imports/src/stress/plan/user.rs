@@ -31,9 +31,10 @@ impl Planner<'_> {
             let text = match read(path) {
                 Ok(text) => text,
                 Err(message) => {
-                    let hint = match path.contains("://") {
-                        true => "download it and name the file: nothing is fetched here",
-                        false => "a relative path counts from the folder of the command",
+                    let hint = if path.contains("://") {
+                        "download it and name the file: nothing is fetched here"
+                    } else {
+                        "a relative path counts from the folder of the command"
                     };
                     let hint = hint.to_owned();
                     self.out.add(&self.profile_place, message, Some(hint));

@@ -213,9 +213,12 @@ fn a_profile_may_be_named_as_a_file_of_this_machine_and_of_no_other() {
         ("file:/a/p.yaml", "/a/p.yaml"),
         ("file:p.yaml", "p.yaml"),
     ] {
-        let read = |asked: &str| match asked == path {
-            true => Ok(PROFILE.to_owned()),
-            false => Err(format!("no {asked}")),
+        let read = |asked: &str| {
+            if asked == path {
+                Ok(PROFILE.to_owned())
+            } else {
+                Err(format!("no {asked}"))
+            }
         };
         let words = [format!("user profile={name} ops(insert=1) n=1")];
         let import = crate::stress::plan::import(&words, 1, &read);

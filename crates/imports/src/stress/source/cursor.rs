@@ -200,9 +200,10 @@ impl StressCursor {
             rows.push(walk.row.clone());
         }
         for cell in &op.bound {
-            let row = match same_row {
-                true => 0,
-                false => draws.below(rows.len() as u64) as usize,
+            let row = if same_row {
+                0
+            } else {
+                draws.below(rows.len() as u64) as usize
             };
             let value = match cell {
                 Cell::Key(index) => &walk.key[*index],

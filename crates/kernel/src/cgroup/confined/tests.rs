@@ -44,9 +44,10 @@ impl Tree {
         for name in below {
             std::fs::create_dir_all(place.dir.join(name)).unwrap();
         }
-        let effective = match unified {
-            true => ["cpuset.cpus.effective", "cpuset.mems.effective"],
-            false => ["cpuset.effective_cpus", "cpuset.effective_mems"],
+        let effective = if unified {
+            ["cpuset.cpus.effective", "cpuset.mems.effective"]
+        } else {
+            ["cpuset.effective_cpus", "cpuset.effective_mems"]
         };
         for (name, value) in effective.into_iter().zip(["0-7\n", "0-1\n"]) {
             std::fs::write(root.path().join(name), value).unwrap();

@@ -228,15 +228,16 @@ impl Memory {
     fn look(&mut self, name: &str, now_ns: u64, out: &mut Out) -> Result<()> {
         let used = number(&self.used.read()?, "the group's memory")?;
         out.put("cgroup.memory_used", name, "bytes", used as f64);
-        let keys = match self.version2 {
-            true => [
+        let keys = if self.version2 {
+            [
                 ("cgroup.memory_cache", "file"),
                 ("cgroup.memory_rss", "anon"),
-            ],
-            false => [
+            ]
+        } else {
+            [
                 ("cgroup.memory_cache", "total_cache"),
                 ("cgroup.memory_rss", "total_rss"),
-            ],
+            ]
         };
         let stat = self.stat.read()?;
         for (figure, key) in keys {
@@ -248,9 +249,10 @@ impl Memory {
             return Ok(());
         };
         let text = source.read()?;
-        let hits = match self.version2 {
-            true => value(&text, "max")?.context("memory.events has no max")?,
-            false => number(&text, "memory.failcnt")?,
+        let hits = if self.version2 {
+            value(&text, "max")?.context("memory.events has no max")?
+        } else {
+            number(&text, "memory.failcnt")?
         };
         if let Some((before, seconds)) = last.replace(now_ns, hits)
             && let Some(count) = grown(before, hits)

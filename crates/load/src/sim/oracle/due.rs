@@ -83,8 +83,9 @@ impl Due {
 
 /// As many operations are due by then as at full rate by `even_ns`, but that the rate rises.
 fn risen_ns(even_ns: u64, rise_ns: u64) -> u64 {
-    match even_ns >= rise_ns / 2 {
-        true => even_ns + rise_ns / 2,
-        false => (2 * even_ns * rise_ns).isqrt(),
+    if even_ns >= rise_ns / 2 {
+        even_ns + rise_ns / 2
+    } else {
+        (2 * even_ns * rise_ns).isqrt()
     }
 }

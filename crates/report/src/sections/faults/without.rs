@@ -66,9 +66,10 @@ fn row(record: &WithoutFaultsRecord) -> Row {
     let [without, with] = record.failed;
     cells.extend([
         Cell::new(number::count(without)),
-        Cell::new(number::count(with)).tone(match with > without {
-            true => Tone::Warn,
-            false => Tone::Plain,
+        Cell::new(number::count(with)).tone(if with > without {
+            Tone::Warn
+        } else {
+            Tone::Plain
         }),
     ]);
     Row {

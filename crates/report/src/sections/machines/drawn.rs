@@ -352,9 +352,10 @@ impl Drawing<'_> {
     fn in_words(&self) -> String {
         let mut words = vec![summary(self.seen)];
         for one in self.placed.iter().filter(|one| !one.cpus.is_empty()) {
-            let who = match one.record.is_client() {
-                true => "The client",
-                false => one.record.who.as_str(),
+            let who = if one.record.is_client() {
+                "The client"
+            } else {
+                one.record.who.as_str()
             };
             words.push(format!("{who} may run on {}.", named(&one.cpus)));
         }

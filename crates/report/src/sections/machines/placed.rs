@@ -111,9 +111,10 @@ fn text_or_absent(text: &str) -> Cell {
 }
 
 fn written([low, high]: [String; 2]) -> String {
-    match low == high {
-        true => low,
-        false => format!("{low} to {high}"),
+    if low == high {
+        low
+    } else {
+        format!("{low} to {high}")
     }
 }
 
@@ -134,9 +135,10 @@ pub fn table(of: &str, group: &Group<'_>) -> Table {
         Row {
             cells: vec![
                 Cell::new(one.who.as_str()).tone(Tone::Strong),
-                Cell::new(one.host.as_str()).hint(match is_known {
-                    true => "",
-                    false => "What its machine looks like is not told.",
+                Cell::new(one.host.as_str()).hint(if is_known {
+                    ""
+                } else {
+                    "What its machine looks like is not told."
                 }),
                 text_or_absent(&one.cpus),
                 text_or_absent(&one.mems),

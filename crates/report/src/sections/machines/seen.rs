@@ -112,9 +112,12 @@ pub fn list(numbers: &Cpus) -> String {
             _ => ranges.push([number, number]),
         }
     }
-    let range = |[first, last]: [u32; 2]| match first == last {
-        true => first.to_string(),
-        false => format!("{first}-{last}"),
+    let range = |[first, last]: [u32; 2]| {
+        if first == last {
+            first.to_string()
+        } else {
+            format!("{first}-{last}")
+        }
     };
     let ranges: Vec<String> = ranges.into_iter().map(range).collect();
     ranges.join(",")

@@ -54,12 +54,11 @@ pub fn about_client(seen: &Seen<'_>, placed: &[Placed<'_>]) -> Vec<String> {
             avoided(&free(&seen.l3), "L3", seen.l3.len())
         )];
     }
-    let sentence = match seen.l3.is_empty() {
-        true => {
-            "The client shares no core with a node: that was avoided. Whether they share an L3 is \
+    let sentence = if seen.l3.is_empty() {
+        "The client shares no core with a node: that was avoided. Whether they share an L3 is \
              not told."
-        }
-        false => "The client shares neither a core nor an L3 with a node: that was avoided.",
+    } else {
+        "The client shares neither a core nor an L3 with a node: that was avoided."
     };
     vec![sentence.to_owned()]
 }

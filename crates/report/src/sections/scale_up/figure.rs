@@ -151,16 +151,14 @@ fn curves(fit: &ScaleFitRecord, measured: &[&ScalePointRecord]) -> Vec<(String, 
     let of_sockets = |count: usize| {
         let own = splits.iter().filter(|split| split.len() == count);
         let is_even = |split: &&&Vec<u32>| split.iter().all(|units| *units == split[0]);
-        let places: Places = match own.clone().all(|split| is_even(&split)) {
-            true => {
-                let units = &mut own.map(|split| f64::from(split[0]));
-                let even = between(units).map(|units| at(&vec![units; count]));
-                even.collect()
-            }
+        let places: Places = if own.clone().all(|split| is_even(&split)) {
+            let units = &mut own.map(|split| f64::from(split[0]));
+            let even = between(units).map(|units| at(&vec![units; count]));
+            even.collect()
+        } else {
             // Sockets that are filled one after the other go another way than full ones.
-            false => own
-                .map(|split| at(&split.iter().copied().map(f64::from).collect::<Vec<_>>()))
-                .collect(),
+            own.map(|split| at(&split.iter().copied().map(f64::from).collect::<Vec<_>>()))
+                .collect()
         };
         let name = match count {
             1 => "the two-level model, one socket".to_owned(),

@@ -104,8 +104,9 @@ fn says(fit: &ScaleFitRecord) -> Cell {
         (None, Some(WithoutPeak::Beyond)) => said.push("peak beyond twice the last".to_owned()),
         _ => {}
     }
-    Cell::new(match said.is_empty() {
-        true => number::ABSENT.to_owned(),
-        false => said.join("; "),
+    Cell::new(if said.is_empty() {
+        number::ABSENT.to_owned()
+    } else {
+        said.join("; ")
     })
 }
