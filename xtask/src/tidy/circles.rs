@@ -1,0 +1,93 @@
+//! Files of a crate that import each other in a circle can only be understood together.
+
+use super::Violation;
+use crate::modules::Modules;
+use crate::tree::Tree;
+
+/// How many files may be in one circle, by crate; two, a parent and its child, may be anywhere.
+/// These numbers only ever become smaller.
+const FILES_MAX: [(&str, usize); 12] = [
+    ("analysis", 5),
+    ("cluster", 3),
+    ("cql", 4),
+    ("fault", 3),
+    ("imports", 6),
+    ("kernel", 3),
+    ("null", 3),
+    ("report", 5),
+    ("store", 4),
+    ("study", 5),
+    ("topology", 8),
+    ("workload", 5),
+];
+
+/// Everywhere else.
+const FILES_MAX_ELSEWHERE: usize = 2;
+
+/// No circle is larger than it was, and none that has become smaller may grow again.
+pub fn circles(tree: &Tree) -> Vec<Violation> {
+    let mut found = Vec::new();
+    for name in tree.crates() {
+        let modules = Modules::of(tree, &name);
+        let circles = modules.circles();
+        let largest = circles.first().map_or(1, Vec::len);
+        let known = FILES_MAX.iter().find(|(known, _)| *known == name);
+        let most = known.map_or(FILES_MAX_ELSEWHERE, |(_, most)| *most);
+        let path = format!("crates/{name}");
+        if largest > most {
+            let files = circles.first().map(|circle| circle.join(", "));
+            let what = format!(
+                "{largest} files import each other in a circle, at most {most} may: {} (`cargo \
+                 xtask sizes {name}` says by what)",
+                files.unwrap_or_default()
+            );
+            found.push(Violation::of_file(&path, what));
+        } else if known.is_some() && largest < most {
+            let what = format!("its largest circle is of {largest} files: lower FILES_MAX");
+            found.push(Violation::of_file(&path, what));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(files: &[(&str, &str)]) -> Vec<String> {
+        let tree = Tree::of(files);
+        circles(&tree).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn three_files_in_a_circle_are_too_many_and_what_passes_a_name_on_is_none_of_them() {
+        let a = ("crates/new/src/a.rs", "use crate::b::B;\npub struct A;\n");
+        let b = ("crates/new/src/b.rs", "pub type B = crate::C;\n");
+        let root = (
+            "crates/new/src/lib.rs",
+            "mod a;\nmod b;\nmod c;\npub use c::C;\n",
+        );
+        let back = ("crates/new/src/c.rs", "pub struct C(crate::a::A);\n");
+        let found = said(&[root, a, b, back]);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].contains("3 files"), "{found:?}");
+        assert!(
+            found[0].contains("new/src/a.rs, crates/new/src/b.rs"),
+            "{found:?}"
+        );
+        let forth = ("crates/new/src/c.rs", "pub struct C;\n");
+        assert_eq!(said(&[root, a, b, forth]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_only_tests_import_makes_no_circle() {
+        let root = ("crates/new/src/lib.rs", "mod a;\nmod b;\nmod c;\n");
+        let a = ("crates/new/src/a.rs", "use crate::b::B;\npub struct A;\n");
+        let b = ("crates/new/src/b.rs", "use crate::c::C;\npub struct B;\n");
+        let tests = "pub struct C;\n#[cfg(test)]\nmod tests { use crate::a::A; }\n";
+        assert_eq!(
+            said(&[root, a, b, ("crates/new/src/c.rs", tests)]),
+            Vec::<String>::new()
+        );
+    }
+}
