@@ -1,6 +1,6 @@
 //! All calls that an agent answers: nothing else imports this but the agent's own course.
 
-use crate::here::Here;
+use crate::state::AgentState;
 use host::calls::{
     Abilities, Address, DropPageCache, EndProcess, Keep, Limit, LimitPort, Limits, MakeBridge,
     MakeHost, Plug, PortLimits, Processes, RaiseUplink, StartProcess, VolumeAbilities,
@@ -8,12 +8,12 @@ use host::calls::{
 use host::faults::{Heal, Inject, Renew, Started};
 use host::files::{Change, DeviceBytes, Get, List, Space, Sum, Uncache};
 use host::machine::{FindProcess, ReadMachine, ReadSettings};
-use host::sights::{Receive, See};
+use host::queries::{Receive, See};
 use host::watch::{BeginWatch, TakeReadings};
 use reach::{ReadClock, Row};
 
 /// All calls that an agent answers for its host.
-pub(crate) const CALLS: &[Row<Here>] = &[
+pub(crate) const CALLS: &[Row<AgentState>] = &[
     Row::of::<MakeBridge>(),
     Row::of::<RaiseUplink>(),
     Row::of::<Plug>(),

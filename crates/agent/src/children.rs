@@ -5,7 +5,7 @@ use anyhow::{Context, Result, bail};
 use host::calls::Note;
 use host::process::{self, Identity, KILL_LIMIT, Life};
 use measure::clock::Deadline;
-use reach::serve::Mouth;
+use reach::serve::Outbox;
 use rustix::process::Signal;
 use std::collections::{HashMap, HashSet};
 use std::os::unix::process::ExitStatusExt;
@@ -16,7 +16,7 @@ use std::time::Duration;
 /// All of them, whether they run or have ended.
 pub(crate) struct Children {
     known: Arc<Known>,
-    mouth: Mouth,
+    outbox: Outbox,
 }
 
 #[derive(Default)]
@@ -44,10 +44,10 @@ impl Known {
 }
 
 impl Children {
-    pub fn new(mouth: Mouth) -> Children {
+    pub fn new(outbox: Outbox) -> Children {
         Children {
             known: Arc::default(),
-            mouth,
+            outbox,
         }
     }
 
@@ -55,14 +55,14 @@ impl Children {
         let mut child = process::spawn(command, Life::Ours)?;
         let identity = Identity::of_child(&child)?;
         self.known.lock().insert(identity, None);
-        let (known, mouth) = (Arc::clone(&self.known), self.mouth.clone());
+        let (known, outbox) = (Arc::clone(&self.known), self.outbox.clone());
         std::thread::Builder::new()
             .name(format!("await {}", identity.pid))
             .spawn(move || {
                 // Comes back when the last thread is gone, and with it ports and files.
                 let status = child.wait().map_or(0, ExitStatusExt::into_raw);
                 // Told before it is known here: an agent that is ending waits for the latter.
-                mouth.note(&Note::Ended(identity, status));
+                outbox.note(&Note::Ended(identity, status));
                 known.lock().insert(identity, Some(status));
                 known.news.notify_all();
             })

@@ -5,6 +5,7 @@
 //! its controller be silent or gone.
 
 mod commands;
+mod corrupt;
 mod emptied;
 mod files;
 mod joined;
@@ -15,81 +16,80 @@ pub(crate) mod packets;
 mod power;
 mod process;
 mod processes;
-mod rot;
 pub(crate) mod state;
 mod volume;
 
-use crate::here::Here;
+use crate::state::AgentState;
 use anyhow::{Context, Result};
 use host::faults::{Heal, Inject, Renew, Started};
 use host::process::Identity;
-use host::{Break, Broken, Healed};
+use host::{Broken, Healed, Injection};
 use measure::clock::Deadline;
 use reach::Serve;
 use state::{Breakable, State};
 use std::time::Duration;
 
 /// What breaks and heals it.
-fn breakable(what: Break, broken: Broken) -> Box<dyn Breakable> {
+fn breakable(what: Injection, broken: Broken) -> Box<dyn Breakable> {
     use emptied::{Emptied, When};
     use volume::{Alone, Failing, Full, How, Stalled};
     let failing = |how, processes| -> Box<dyn Breakable> {
         Box::new(Alone::with(Failing::by(how, processes)))
     };
     match what {
-        Break::Pause(process) => Box::new(process::Pause(process)),
-        Break::Kill(one) => Box::new(process::Ended::killed(one)),
-        Break::Stop(one) => Box::new(process::Ended::asked(one)),
-        Break::Wipe { process, folders } => Box::new(Emptied::of(process, folders, When::Now)),
-        Break::Leave {
+        Injection::Pause(process) => Box::new(process::Pause(process)),
+        Injection::Kill(one) => Box::new(process::Ended::killed(one)),
+        Injection::Stop(one) => Box::new(process::Ended::asked(one)),
+        Injection::Wipe { process, folders } => Box::new(Emptied::of(process, folders, When::Now)),
+        Injection::Leave {
             process,
             folders,
             address,
         } => Box::new(Emptied::of(process, folders, When::Left(address))),
-        Break::Join(what) => Box::new(joined::Joined::of(what)),
-        Break::Files {
+        Injection::Join(what) => Box::new(joined::Joined::of(what)),
+        Injection::Files {
             reader,
             forth,
             back,
         } => Box::new(files::Changed::of(reader, forth, back)),
-        Break::Instead {
+        Injection::Instead {
             process,
             instead,
             forth,
             back,
         } => Box::new(files::Changed::of(Some(process), forth, back).by(instead)),
-        Break::Descriptors(process) => Box::new(process::Descriptors::of(process)),
-        Break::CpuQuota(cores) => Box::new(limits::Limit::cpu(cores)),
-        Break::Disk(disk) => Box::new(limits::Limit::disk(disk)),
-        Break::Packets(losses) => Box::new(packets::Packets::of(broken, losses)),
-        Break::LinkDown(number) => Box::new(links::Down::of(number)),
-        Break::LinkTo { number, link } => Box::new(links::Slow::to(number, link)),
-        Break::LinkFrom(link) => Box::new(links::Slow::from_here(link)),
-        Break::TakeAddress(address) => Box::new(links::Taken::of(address)),
-        Break::Command { inject, heal } => Box::new(commands::Commands { inject, heal }),
-        Break::Reset(ports) => Box::new(links::Reset(ports)),
-        Break::PowerOff { processes } => Box::new(Alone::with(power::Off::of(processes))),
-        Break::Adopt {
+        Injection::Descriptors(process) => Box::new(process::Descriptors::of(process)),
+        Injection::CpuQuota(cores) => Box::new(limits::Limit::cpu(cores)),
+        Injection::Disk(disk) => Box::new(limits::Limit::disk(disk)),
+        Injection::Packets(losses) => Box::new(packets::Packets::of(broken, losses)),
+        Injection::LinkDown(number) => Box::new(links::Down::of(number)),
+        Injection::LinkTo { number, link } => Box::new(links::Slow::to(number, link)),
+        Injection::LinkFrom(link) => Box::new(links::Slow::from_here(link)),
+        Injection::TakeAddress(address) => Box::new(links::Taken::of(address)),
+        Injection::Command { inject, heal } => Box::new(commands::Commands { inject, heal }),
+        Injection::Reset(ports) => Box::new(links::Reset(ports)),
+        Injection::PowerOff { processes } => Box::new(Alone::with(power::Off::of(processes))),
+        Injection::Adopt {
             device,
             folder,
             start,
         } => Box::new(power::Adopted::of(device, folder, start)),
-        Break::DiskRemoved { processes } => failing(How::Removed, processes),
-        Break::DiskReadOnly { processes } => failing(How::ReadOnly, processes),
-        Break::DiskErrors {
+        Injection::DiskRemoved { processes } => failing(How::Removed, processes),
+        Injection::DiskReadOnly { processes } => failing(How::ReadOnly, processes),
+        Injection::DiskErrors {
             path,
             at,
             processes,
         } => failing(How::From(path, at), processes),
-        Break::DiskStalled => Box::new(Alone::with(Stalled::default())),
-        Break::DiskFull { leave_bytes } => Box::new(Alone::with(Full::but(leave_bytes))),
-        Break::DiskCorrupt { path, at, bytes } => {
-            Box::new(Alone::with(rot::Rot::of(path, at, bytes)))
+        Injection::DiskStalled => Box::new(Alone::with(Stalled::default())),
+        Injection::DiskFull { leave_bytes } => Box::new(Alone::with(Full::but(leave_bytes))),
+        Injection::DiskCorrupt { path, at, bytes } => {
+            Box::new(Alone::with(corrupt::Rot::of(path, at, bytes)))
         }
     }
 }
 
-impl Here {
+impl AgentState {
     /// Heals what is still broken.
     fn heal(&self, Broken(number): Broken) -> Result<Healed> {
         // Held while it is done: who ends everything waits, and nothing is started after that.
@@ -118,8 +118,8 @@ impl Here {
     }
 }
 
-impl Serve<Here> for Inject {
-    fn serve(self, here: &Here) -> Result<Broken> {
+impl Serve<AgentState> for Inject {
+    fn serve(self, here: &AgentState) -> Result<Broken> {
         let own = here.own().context("this agent is ending")?;
         // Held while it is done: nobody heals what is not broken yet.
         let mut all = here.faults.lock();
@@ -153,8 +153,8 @@ impl Serve<Here> for Inject {
     }
 }
 
-impl Serve<Here> for Renew {
-    fn serve(self, here: &Here) -> Result<()> {
+impl Serve<AgentState> for Renew {
+    fn serve(self, here: &AgentState) -> Result<()> {
         let Broken(number) = self.broken;
         let mut all = here.faults.lock();
         let state = all.get_mut(number as usize);
@@ -166,14 +166,14 @@ impl Serve<Here> for Renew {
     }
 }
 
-impl Serve<Here> for Heal {
-    fn serve(self, here: &Here) -> Result<Healed> {
+impl Serve<AgentState> for Heal {
+    fn serve(self, here: &AgentState) -> Result<Healed> {
         here.heal(self.0)
     }
 }
 
-impl Serve<Here> for Started {
-    fn serve(self, here: &Here) -> Result<Vec<Identity>> {
+impl Serve<AgentState> for Started {
+    fn serve(self, here: &AgentState) -> Result<Vec<Identity>> {
         let Broken(number) = self.0;
         match here.faults.lock().get(number as usize) {
             Some(State::Broken(what, _)) => Ok(what.started()),

@@ -1,7 +1,7 @@
 //! Files, as an agent reads and changes them: all by the door of [`crate::folders`].
 
 use crate::folders::{Inside, check_below, enter, open, parent};
-use crate::here::Here;
+use crate::state::AgentState;
 use anyhow::{Context, Result};
 use host::files::{
     Begun, Bytes, Change, DeviceBytes, Entry, FileId, From, Get, List, PIECE_BYTES, Page, Piece,
@@ -36,13 +36,13 @@ const ALIGNMENT: usize = 4096;
 /// Does not wait where somebody has put what is no file.
 const READ: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK);
 
-impl Serve<Here> for Change {
-    fn serve(self, here: &Here) -> Result<()> {
+impl Serve<AgentState> for Change {
+    fn serve(self, here: &AgentState) -> Result<()> {
         self.0.into_iter().try_for_each(|step| here.change(step))
     }
 }
 
-impl Here {
+impl AgentState {
     /// Does one step.
     ///
     /// # Errors
@@ -158,8 +158,8 @@ fn remove(folder: &OwnedFd, name: &OsStr) -> std::io::Result<()> {
     }
 }
 
-impl Serve<Here> for List {
-    fn serve(self, here: &Here) -> Result<Option<Page>> {
+impl Serve<AgentState> for List {
+    fn serve(self, here: &AgentState) -> Result<Option<Page>> {
         let folder = match here.files.admit(&self.folder)?.folder(false) {
             Err(Errno::NOENT) => return Ok(None),
             folder => folder,
@@ -215,8 +215,8 @@ fn entry(folder: &OwnedFd, name: &CString, text_of: Option<&str>) -> Result<Entr
     Ok(entry)
 }
 
-impl Serve<Here> for Get {
-    fn serve(self, here: &Here) -> Result<Option<Piece>> {
+impl Serve<AgentState> for Get {
+    fn serve(self, here: &AgentState) -> Result<Option<Piece>> {
         let path = here.files.admit(&self.path)?;
         let read = || -> std::io::Result<Piece> {
             let mut file = File::from(path.open(READ, Mode::empty())?);
@@ -245,8 +245,8 @@ impl Serve<Here> for Get {
     }
 }
 
-impl Serve<Here> for Sum {
-    fn serve(self, here: &Here) -> Result<Sums> {
+impl Serve<AgentState> for Sum {
+    fn serve(self, here: &AgentState) -> Result<Sums> {
         let folder = here.files.admit(&self.folder)?.folder(false);
         let folder = folder.with_context(|| format!("open {}", self.folder.display()))?;
         let mut sums = Sums {
@@ -310,16 +310,16 @@ fn sum_from(mut file: File, mut begun: Begun, limit: u64) -> std::io::Result<Sum
     })
 }
 
-impl Serve<Here> for Space {
-    fn serve(self, here: &Here) -> Result<VolumeUse> {
+impl Serve<AgentState> for Space {
+    fn serve(self, here: &AgentState) -> Result<VolumeUse> {
         let folder = here.files.admit(&self.0)?.folder(false);
         let usage = folder.and_then(|folder| Ok(volume::use_of(&fstatvfs(&folder)?)));
         usage.with_context(|| format!("ask for the space at {}", self.0.display()))
     }
 }
 
-impl Serve<Here> for DeviceBytes {
-    fn serve(self, here: &Here) -> Result<Option<u64>> {
+impl Serve<AgentState> for DeviceBytes {
+    fn serve(self, here: &AgentState) -> Result<Option<u64>> {
         let folder = here.files.admit(&self.0)?.folder(false);
         let found = folder.and_then(fstat);
         let found = found.with_context(|| format!("look at {}", self.0.display()))?;
@@ -331,8 +331,8 @@ impl Serve<Here> for DeviceBytes {
     }
 }
 
-impl Serve<Here> for Uncache {
-    fn serve(self, here: &Here) -> Result<()> {
+impl Serve<AgentState> for Uncache {
+    fn serve(self, here: &AgentState) -> Result<()> {
         let folder = here.files.admit(&self.0)?.folder(false);
         let uncache = |folder: OwnedFd| {
             // The kernel keeps what is not written to disk yet.

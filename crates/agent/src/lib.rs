@@ -11,26 +11,26 @@ mod asked;
 mod calls;
 mod children;
 mod descriptors;
+mod disk_check;
 mod faults;
 mod files;
 mod folders;
 mod guard;
-mod here;
-mod sights;
+mod queries;
 mod stand_in;
+mod state;
 mod thread;
-mod trial;
 mod undo_list;
 mod watching;
 
 use anyhow::{Context, Result};
 use calls::CALLS;
 use guard::Guard;
-use here::Here;
 use host::calls::Begin;
 use host::undo::Undo;
-use reach::serve::{self, Ending, Mouth};
+use reach::serve::{self, Ending, Outbox};
 use rustix::fs::{Mode, OFlags};
+use state::AgentState;
 use std::fs::{DirBuilder, File};
 use std::io::{IsTerminal, Read, Write};
 use std::os::fd::AsFd;
@@ -62,11 +62,11 @@ pub fn answer() -> Option<u8> {
             _,
             reach::ARGUMENT,
             _,
-            trial::ARGUMENT,
+            disk_check::ARGUMENT,
             folder,
             requests,
             bytes,
-        ] if is_asked_by_a_program() => trial::run(Path::new(folder), requests, bytes),
+        ] if is_asked_by_a_program() => disk_check::run(Path::new(folder), requests, bytes),
         [_, reach::ARGUMENT, ..] => Err(anyhow::anyhow!(
             "cassay starts its agents itself, one on each host: there is nothing to be done by hand"
         )),
@@ -92,7 +92,7 @@ fn run(name: &str) -> Result<()> {
     let begun = begin(name, &mut input);
     let mut reader: Box<dyn Read + Send> = Box::new(input);
     let mut writer: Box<dyn Write + Send> = Box::new(output);
-    let (here, guard, lease, mouth) = match begun {
+    let (here, guard, lease, outbox) = match begun {
         Ok(begun) => begun,
         Err(error) => {
             serve::refuse(&mut writer, &error);
@@ -100,12 +100,12 @@ fn run(name: &str) -> Result<()> {
         }
     };
     loop {
-        let ending = serve::serve(CALLS, &here, &mouth, reader, writer, lease);
+        let ending = serve::serve(CALLS, &here, &outbox, reader, writer, lease);
         // A controller on this machine that hangs up has ended: the kernel closes its pipes, and
         // nothing lies between that could have cut us off.
         match (ending, here.door()) {
             (Ending::Left | Ending::HungUp | Ending::Silent, Some(door)) => {
-                mouth.turn_away();
+                outbox.disconnect();
                 here.leave();
                 let (stream, _) = door.accept().context("await another command")?;
                 let other = stream.try_clone().context("answer another command")?;
@@ -116,11 +116,11 @@ fn run(name: &str) -> Result<()> {
     }
     let ended = here.end();
     guard.dismiss();
-    mouth.end(&ended);
+    outbox.end(&ended);
     ended
 }
 
-type Begun = (Arc<Here>, Arc<Guard>, Duration, Mouth);
+type Begun = (Arc<AgentState>, Arc<Guard>, Duration, Outbox);
 
 fn begin(name: &str, reader: &mut (impl Read + AsFd)) -> Result<Begun> {
     let begin: Begin = serve::first(reader, BEGIN_LIMIT)?;
@@ -138,9 +138,9 @@ fn begin(name: &str, reader: &mut (impl Read + AsFd)) -> Result<Begun> {
     made.with_context(|| format!("make {}", begin.folder.display()))?;
     let log = File::create(begin.folder.join("agent.log")).context("make the agent's log")?;
     rustix::stdio::dup2_stderr(&log).context("write the agent's log")?;
-    let mouth = Mouth::default();
-    let here = Here::new(begin.folder, begin.files, undo, mouth.clone());
-    Ok((here, guard, Duration::from_secs(begin.lease_s), mouth))
+    let outbox = Outbox::default();
+    let here = AgentState::new(begin.folder, begin.files, undo, outbox.clone());
+    Ok((here, guard, Duration::from_secs(begin.lease_s), outbox))
 }
 
 /// Our input and output, out of the way of whatever prints or reads besides us.

@@ -1,6 +1,6 @@
 //! A stand-in for a machine, and the switch between such, made and limited by their agents.
 
-use crate::here::Here;
+use crate::state::AgentState;
 use anyhow::{Context, Result};
 use host::LinkSpec;
 use host::calls::{
@@ -39,8 +39,8 @@ pub(crate) fn enter(role: Role) -> Result<()> {
     Ok(())
 }
 
-impl Serve<Here> for MakeBridge {
-    fn serve(self, here: &Here) -> Result<()> {
+impl Serve<AgentState> for MakeBridge {
+    fn serve(self, here: &AgentState) -> Result<()> {
         let made = Netlink::open()?.bridge(links::BRIDGE);
         made.context("make a bridge")?;
         let _ = here.bridge.set(());
@@ -48,14 +48,14 @@ impl Serve<Here> for MakeBridge {
     }
 }
 
-impl Serve<Here> for RaiseUplink {
-    fn serve(self, _: &Here) -> Result<()> {
+impl Serve<AgentState> for RaiseUplink {
+    fn serve(self, _: &AgentState) -> Result<()> {
         Netlink::open()?.up(links::UPLINK, Some(links::BRIDGE))
     }
 }
 
-impl Serve<Here> for Plug {
-    fn serve(self, _: &Here) -> Result<()> {
+impl Serve<AgentState> for Plug {
+    fn serve(self, _: &AgentState) -> Result<()> {
         let host = Namespace::open(&format!("/proc/{}/ns/net", self.process.pid))?;
         anyhow::ensure!(self.process.alive(), "its agent has ended");
         let port = links::port(self.number);
@@ -67,20 +67,20 @@ impl Serve<Here> for Plug {
     }
 }
 
-impl Serve<Here> for LimitPort {
-    fn serve(self, _: &Here) -> Result<()> {
+impl Serve<AgentState> for LimitPort {
+    fn serve(self, _: &AgentState) -> Result<()> {
         Netlink::open()?.limit(&links::port(self.number), &self.link)
     }
 }
 
-impl Serve<Here> for PortLimits {
-    fn serve(self, _: &Here) -> Result<LinkSpec> {
+impl Serve<AgentState> for PortLimits {
+    fn serve(self, _: &AgentState) -> Result<LinkSpec> {
         Netlink::open()?.limits(&links::port(self.number))
     }
 }
 
-impl Serve<Here> for MakeHost {
-    fn serve(self, here: &Here) -> Result<Made> {
+impl Serve<AgentState> for MakeHost {
+    fn serve(self, here: &AgentState) -> Result<Made> {
         here.undo.add(Undo::Volume(self.folder.clone()))?;
         here.undo.add(Undo::Groups(self.places.clone()))?;
         let group = Group::make(self.places)?;
@@ -106,8 +106,8 @@ impl Serve<Here> for MakeHost {
     }
 }
 
-impl Serve<Here> for Address {
-    fn serve(self, _: &Here) -> Result<()> {
+impl Serve<AgentState> for Address {
+    fn serve(self, _: &AgentState) -> Result<()> {
         let mut links = Netlink::open()?;
         links.address(links::HOST_LINK, self.0)?;
         links.up(links::HOST_LINK, None)?;
@@ -115,15 +115,15 @@ impl Serve<Here> for Address {
     }
 }
 
-impl Serve<Here> for Limit {
-    fn serve(self, here: &Here) -> Result<()> {
+impl Serve<AgentState> for Limit {
+    fn serve(self, here: &AgentState) -> Result<()> {
         here.group()?.limit(&self.0, here.device())?;
         Netlink::open()?.limit(links::HOST_LINK, &self.0.link)
     }
 }
 
-impl Serve<Here> for Limits {
-    fn serve(self, here: &Here) -> Result<HostLimits> {
+impl Serve<AgentState> for Limits {
+    fn serve(self, here: &AgentState) -> Result<HostLimits> {
         Ok(HostLimits {
             groups: here.group()?.limits(here.device())?,
             link: Netlink::open()?.limits(links::HOST_LINK)?,
@@ -131,8 +131,8 @@ impl Serve<Here> for Limits {
     }
 }
 
-impl Serve<Here> for DropPageCache {
-    fn serve(self, here: &Here) -> Result<()> {
+impl Serve<AgentState> for DropPageCache {
+    fn serve(self, here: &AgentState) -> Result<()> {
         let data = here.data.get().context("this host has no data yet")?;
         let folder = File::open(data).with_context(|| format!("open {}", data.display()))?;
         rustix::fs::syncfs(&folder).with_context(|| format!("sync {}", data.display()))?;

@@ -1,12 +1,12 @@
 //! An agent that is a thread of this process, for tests: what it is asked takes the same way.
 
 use crate::calls::CALLS;
-use crate::here::Here;
+use crate::state::AgentState;
 use crate::undo_list::UndoList;
 use anyhow::{Context, Result};
 use host::Agent;
 use host::agent::{LEASE_S, MACHINE, folder_of, listen};
-use reach::serve::{self, Mouth};
+use reach::serve::{self, Outbox};
 use std::path::Path;
 use std::time::Duration;
 
@@ -18,14 +18,14 @@ pub fn in_thread(folder: &Path) -> Result<Agent> {
     let own = folder_of(folder, MACHINE);
     std::fs::create_dir_all(&own).with_context(|| format!("make {}", own.display()))?;
     let door = listen(&own)?;
-    let mouth = Mouth::default();
+    let outbox = Outbox::default();
     let undo = UndoList::new(Box::new(|_| Ok(())));
-    let here = Here::new(own, vec![folder.to_owned()], undo, mouth.clone());
+    let here = AgentState::new(own, vec![folder.to_owned()], undo, outbox.clone());
     std::thread::spawn(move || -> Result<()> {
         let (reader, _) = door.accept()?;
         let writer = Box::new(reader.try_clone()?);
         let lease = Duration::from_secs(LEASE_S);
-        serve::serve(CALLS, &here, &mouth, Box::new(reader), writer, lease);
+        serve::serve(CALLS, &here, &outbox, Box::new(reader), writer, lease);
         Ok(())
     });
     Agent::reach_machine(folder)

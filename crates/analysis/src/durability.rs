@@ -68,12 +68,12 @@ pub struct Blow {
     /// The nodes that it hit, by name.
     pub nodes: Vec<String>,
     /// What such a node may have lost by it.
-    pub loses: Loses,
+    pub loses: DataLoss,
 }
 
 /// What a node may lose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Loses {
+pub enum DataLoss {
     /// Nothing: it was slow, cut off, or stopped in order.
     Nothing,
     /// What was in the memory of its process (kill -9).
@@ -145,7 +145,7 @@ pub fn promise(of: &Configuration) -> Promise {
         ));
     }
     let mut blows = of.blows.iter();
-    if let Some(blow) = blows.find(|blow| blow.loses == Loses::Order) {
+    if let Some(blow) = blows.find(|blow| blow.loses == DataLoss::Order) {
         return Promise::None(format!(
             "{} gives writes that it coordinates times of its own, and the later time wins, \
              whichever was acknowledged last",
@@ -203,7 +203,7 @@ pub fn lost_within_s(of: &Configuration) -> Option<f64> {
     };
     let by_level = of.written.replicas == 0 || of.read.replicas + of.written.replicas <= of.copies;
     let mut blows = of.blows.iter();
-    let has_no_end = |blow: &Blow| matches!(blow.loses, Loses::Everything | Loses::Order);
+    let has_no_end = |blow: &Blow| matches!(blow.loses, DataLoss::Everything | DataLoss::Order);
     let by_disk = blows.any(has_no_end);
     let is_bounded = matches!(promise(of), Promise::None(_)) && !by_level && !by_disk;
     is_bounded.then_some(period_s.max(block_s))
@@ -230,12 +230,12 @@ enum Lossy {
     Unknown,
 }
 
-fn why_lossy(loses: Loses, commit_log: Option<&CommitLog>) -> Lossy {
+fn why_lossy(loses: DataLoss, commit_log: Option<&CommitLog>) -> Lossy {
     match loses {
-        Loses::Nothing => return Lossy::No,
-        Loses::Everything => return Lossy::Yes("all that it had".to_owned()),
-        Loses::Order => return Lossy::Yes("the order of writes".to_owned()),
-        Loses::Memory | Loses::Unsynced => {}
+        DataLoss::Nothing => return Lossy::No,
+        DataLoss::Everything => return Lossy::Yes("all that it had".to_owned()),
+        DataLoss::Order => return Lossy::Yes("the order of writes".to_owned()),
+        DataLoss::Memory | DataLoss::Unsynced => {}
     }
     let Some(log) = commit_log else {
         return Lossy::Unknown;
@@ -245,7 +245,7 @@ fn why_lossy(loses: Loses, commit_log: Option<&CommitLog>) -> Lossy {
             Lossy::Yes("what was not flushed, without a commit log (durable_writes)".to_owned())
         }
         (_, Sync::BeforeAcknowledging) => Lossy::No,
-        (Loses::Memory, Sync::Periodic { .. }) if !log.is_buffered => Lossy::No,
+        (DataLoss::Memory, Sync::Periodic { .. }) if !log.is_buffered => Lossy::No,
         (_, Sync::Periodic { period_s, .. }) => Lossy::Yes(format!(
             "what was acknowledged since its commit log was synced (periodic, every {period_s} s)"
         )),
@@ -274,7 +274,7 @@ mod tests {
         Level { name, replicas }
     }
 
-    fn blow(nodes: &[&str], loses: Loses) -> Blow {
+    fn blow(nodes: &[&str], loses: DataLoss) -> Blow {
         Blow {
             what: "a blow".to_owned(),
             nodes: nodes.iter().map(|&node| node.to_owned()).collect(),
@@ -285,7 +285,7 @@ mod tests {
     /// Three copies; W and R, the commit log, what broke, and what is promised.
     #[test]
     fn a_promise_is_kept_where_a_read_still_meets_a_copy() {
-        use Loses::{Everything, Memory, Nothing, Order, Unsynced};
+        use DataLoss::{Everything, Memory, Nothing, Order, Unsynced};
         let unused = CommitLog {
             is_used: false,
             ..BATCH
@@ -353,7 +353,7 @@ mod tests {
             commit_log: Some(PERIODIC),
             blows: vec![Blow {
                 what: "host-power-off of host2".to_owned(),
-                ..blow(&["node2"], Loses::Unsynced)
+                ..blow(&["node2"], DataLoss::Unsynced)
             }],
         };
         assert_eq!(
@@ -365,7 +365,7 @@ mod tests {
 
     #[test]
     fn a_loss_has_an_end_in_time_where_the_commit_log_is_its_only_reason() {
-        use Loses::{Everything, Memory, Nothing, Order, Unsynced};
+        use DataLoss::{Everything, Memory, Nothing, Order, Unsynced};
         let one = ["a"].as_slice();
         let unused = CommitLog {
             is_used: false,

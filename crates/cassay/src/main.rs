@@ -23,7 +23,7 @@ fn main() -> std::process::ExitCode {
     if let Some(code) = agent::answer() {
         return code.into();
     }
-    if let Some(left) = cluster::leave::answer() {
+    if let Some(left) = cluster::decommission::answer() {
         let exit = left.map_or_else(|error| terminal::error(&error), |()| exit::Exit::Done);
         return terminal::end(exit).into();
     }

@@ -207,7 +207,7 @@ pub fn table(rows: &[Vec<String>], is_right: &[bool]) -> String {
     for row in rows {
         let mut line = String::new();
         for ((cell, width), right) in row.iter().zip(&widths).zip(is_right) {
-            if right {
+            if *right {
                 line += &format!("  {cell:>width$}")
             } else {
                 line += &format!("  {cell:<width$}")

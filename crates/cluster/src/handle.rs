@@ -22,7 +22,7 @@ pub struct Handles {
     /// In the order of [`crate::Cluster::nodes`].
     pub nodes: Vec<NodeHandle>,
     /// Those that could be added to them, by host; none where nodes share the machine.
-    pub newcomers: Vec<Newcomer>,
+    pub newcomers: Vec<AddedNode>,
     /// Those that are more than addresses, in their order; none where nodes share the machine.
     pub hosts: Vec<HostHandle>,
     /// The agent of the switch between them.
@@ -54,7 +54,7 @@ pub struct NodeHandle {
 
 /// A node that is none yet.
 #[derive(Debug)]
-pub struct Newcomer {
+pub struct AddedNode {
     /// As it is when it has been added, without a process.
     pub node: NodeHandle,
     /// How it joins the others.
@@ -84,7 +84,7 @@ pub struct OwnNode {
 
 /// How a node is started that has nothing of its data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Anew {
+pub enum RestartMode {
     /// The ring has nothing of it.
     Joining,
     /// The ring holds it to be down.
@@ -210,11 +210,11 @@ impl NodeHandle {
     ///
     /// # Errors
     /// It does not run, or is not ours.
-    pub fn anew(&self, how: Anew) -> Result<Restartable> {
+    pub fn anew(&self, how: RestartMode) -> Result<Restartable> {
         let (before, own) = (self.restartable()?, self.own()?);
         let (command, forgiving) = match how {
-            Anew::Joining => (&own.joining, &own.claiming),
-            Anew::Replacing => (&own.replacing, &own.replacing),
+            RestartMode::Joining => (&own.joining, &own.claiming),
+            RestartMode::Replacing => (&own.replacing, &own.replacing),
         };
         let start = own.started_by(command)?.kept_up(self.address, forgiving)?;
         Ok(Restartable::by(before.process, start))

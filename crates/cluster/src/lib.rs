@@ -16,13 +16,13 @@ mod clients;
 mod cluster;
 mod counts;
 mod data_use;
+pub mod decommission;
 mod door;
 mod handle;
 pub mod hidden;
 mod java;
 mod jolokia;
 pub mod kept;
-pub mod leave;
 pub mod leftovers;
 mod local;
 mod mbeans;
@@ -54,14 +54,14 @@ pub use cluster::Cluster;
 pub use counts::OperationCounts;
 pub use data_use::DataUse;
 pub use door::Permit;
-pub use handle::{Anew, Handles, HostHandle, Newcomer, NodeControl, NodeHandle, OwnNode};
+pub use handle::{AddedNode, Handles, HostHandle, NodeControl, NodeHandle, OwnNode, RestartMode};
 pub use host::{DiskSpec, HostSpec, HostsSpec, Isolation, LinkSpec, VolumeUse};
 pub use local::{
     Effect, HostInfo, NodeConfiguration, NodePlace, Observed, Proof, Restarts, SchemaOption,
     SpecRefusal, YamlRefusal, free_disk_bytes, memory_bytes, not_startable, spec_refusals,
     unplaceable, yaml_refusal,
 };
-pub use members::{Member, Members, Standing};
+pub use members::{Member, MemberStatus, Members};
 pub use node::{NodeDied, NodeInfo};
 pub use null::{Drift, ErrorCode, Latency, NullSpec, Stall};
 pub use operation::{Operation, is_own};

@@ -39,12 +39,12 @@ pub struct Member {
     /// Its host id.
     pub host_id: String,
     /// Where it stands.
-    pub standing: Standing,
+    pub standing: MemberStatus,
 }
 
 /// Where a member of a ring stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum MemberStatus {
     /// It is up, and owns its part.
     Normal,
     /// It owns its part, and is down.
@@ -57,15 +57,15 @@ pub enum Standing {
     Moving,
 }
 
-impl Standing {
+impl MemberStatus {
     /// In words: `up and normal`, `down`, `joining`, `leaving`, `moving`.
     pub fn words(self) -> &'static str {
         match self {
-            Standing::Normal => "up and normal",
-            Standing::Down => "down",
-            Standing::Joining => "joining",
-            Standing::Leaving => "leaving",
-            Standing::Moving => "moving",
+            MemberStatus::Normal => "up and normal",
+            MemberStatus::Down => "down",
+            MemberStatus::Joining => "joining",
+            MemberStatus::Leaving => "leaving",
+            MemberStatus::Moving => "moving",
         }
     }
 }
@@ -92,11 +92,11 @@ fn members_of(answers: &[Option<Value>]) -> Option<Members> {
     let member = |(name, host_id): (&String, &Value)| {
         let address = address_of(name)?;
         let standing = match () {
-            () if joining.contains(&address) => Standing::Joining,
-            () if leaving.contains(&address) => Standing::Leaving,
-            () if moving.contains(&address) => Standing::Moving,
-            () if live.contains(&address) => Standing::Normal,
-            () => Standing::Down,
+            () if joining.contains(&address) => MemberStatus::Joining,
+            () if leaving.contains(&address) => MemberStatus::Leaving,
+            () if moving.contains(&address) => MemberStatus::Moving,
+            () if live.contains(&address) => MemberStatus::Normal,
+            () => MemberStatus::Down,
         };
         let host_id = host_id.as_str()?.to_owned();
         Some((address, Member { host_id, standing }))
@@ -136,8 +136,8 @@ mod tests {
         .map(Some);
         let found = members_of(&answers).unwrap();
         assert_eq!((found.mode.as_str(), found.streams_count), ("NORMAL", 1));
-        let standings: Vec<Standing> = found.all.values().map(|one| one.standing).collect();
-        use Standing::{Down, Joining, Leaving, Normal};
+        let standings: Vec<MemberStatus> = found.all.values().map(|one| one.standing).collect();
+        use MemberStatus::{Down, Joining, Leaving, Normal};
         assert_eq!(standings, [Normal, Down, Leaving, Joining]);
         assert_eq!(found.all.values().next().unwrap().host_id, "a");
         answers[2] = None;

@@ -10,10 +10,10 @@ use crate::trial::data;
 use anyhow::{Context, Result, bail};
 use cluster::{Cluster, Dirs, Estimate, Permit, Session};
 use std::collections::BTreeSet;
+use study::data_state::{DataState, Preparation};
 use study::human;
 use study::plan::Plan;
 use study::settings::{Load, Settings, Study, Target};
-use study::standing::{Preparation, Standing};
 use workload::{Program, Stage};
 
 /// What a cluster that is not ours has, and what would be done to it.
@@ -108,7 +108,7 @@ struct Rehearsal<'a> {
 
 impl Rehearsal<'_> {
     fn go_through(mut self) -> Result<()> {
-        let mut standing = Standing::default();
+        let mut standing = DataState::default();
         let mut looked: BTreeSet<String> = BTreeSet::new();
         for turn in &self.plan.trials {
             let settings = &self.study.variants[turn.variant].settings;
@@ -136,7 +136,7 @@ impl Rehearsal<'_> {
         &mut self,
         settings: &Settings,
         program: &Program,
-        standing: &mut Standing,
+        standing: &mut DataState,
     ) -> Result<()> {
         let schema = program.schema();
         let preparation = standing.preparation(settings, program);

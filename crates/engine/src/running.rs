@@ -11,8 +11,8 @@ use std::net::{IpAddr, UdpSocket};
 use std::path::Path;
 use std::sync::OnceLock;
 use store::record::MachineTopologyRecord;
+use study::data_state::DataState;
 use study::settings::{Client, Target};
-use study::standing::Standing;
 
 /// A running target. Dropping it stops what was started.
 pub struct Running {
@@ -21,7 +21,7 @@ pub struct Running {
     /// The nodes and the way in.
     pub cluster: Cluster,
     /// What stands on it.
-    pub standing: Standing,
+    pub standing: DataState,
     /// Acknowledged writes to the data that stands, as far as all of them were written down.
     pub written: Option<Written>,
     /// Names of the snapshots that were made.
@@ -44,7 +44,7 @@ impl Running {
         Ok(Running {
             settings: target.clone(),
             cluster,
-            standing: Standing::default(),
+            standing: DataState::default(),
             written: None,
             snapshots: Vec::new(),
             settled: None,

@@ -9,6 +9,7 @@ mod looked;
 #[cfg(test)]
 mod made;
 mod points;
+mod price_performance;
 mod published;
 mod required;
 mod scaled;
@@ -18,7 +19,6 @@ mod searched;
 mod simulated;
 mod used;
 mod without_faults;
-mod worth;
 
 pub use compared::noise;
 pub use looked::{Ended, look};
@@ -56,8 +56,8 @@ pub fn findings(
     let curves = curves::curves(study, &once);
     let endured = endured::endured(study, &trials);
     let screens = screen::screens(study, &once);
-    let prices = worth::prices(study, &points, &compared.records, &searches);
-    let capacities = worth::capacities(study, &once, &points, &searches);
+    let prices = price_performance::prices(study, &points, &compared.records, &searches);
+    let capacities = price_performance::capacities(study, &once, &points, &searches);
     let scale_ups = scaled::records(study, &once, &points, &searches);
     let known = Known {
         study,

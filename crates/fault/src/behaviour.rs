@@ -1,7 +1,7 @@
 //! What every kind of fault can do: break, be looked at, go on, heal.
 
 use crate::look::Look;
-use crate::world::{Mended, World};
+use crate::world::{Healed, World};
 use anyhow::Result;
 use std::time::Duration;
 
@@ -42,7 +42,7 @@ pub(crate) trait Fault {
     ///
     /// # Errors
     /// Something cannot be made whole; all else is.
-    fn heal(&mut self, world: &mut dyn World, _tell: Tell<'_>) -> Result<Mended> {
+    fn heal(&mut self, world: &mut dyn World, _tell: Tell<'_>) -> Result<Healed> {
         world.heal()
     }
 

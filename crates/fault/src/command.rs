@@ -6,9 +6,9 @@ use crate::behaviour::Fault;
 use crate::commands::Commands;
 use crate::kind::{Hit, Options};
 use crate::look::{self, Look, Looked};
-use crate::world::{By, World};
+use crate::world::{Via, World};
 use anyhow::{Context, Result, bail};
-use host::{Break, Invocation, Seen, Sight};
+use host::{Injection, Invocation, Query, Seen};
 use std::time::Duration;
 
 /// How long a program may take that only looks: longer than to go to another machine and back, and
@@ -55,7 +55,7 @@ impl Named {
         let what = self.program(world, |commands| &commands.see)?;
         let name = what.to_string();
         let limit = SEE_LIMIT;
-        let done = match world.see(By::Node(self.node), Sight::Command { what, limit })? {
+        let done = match world.see(Via::Node(self.node), Query::Command { what, limit })? {
             Seen::Command(done) => done,
             other => return Err(look::other_answer(&other)),
         };
@@ -84,11 +84,11 @@ impl Named {
 
 impl Fault for Named {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
-        let what = Break::Command {
+        let what = Injection::Command {
             inject: self.program(world, |commands| &commands.inject)?,
             heal: self.program(world, |commands| &commands.heal)?,
         };
-        world.inject(By::Node(self.node), what, &[self.node], within)
+        world.inject(Via::Node(self.node), what, &[self.node], within)
     }
 
     /// What a client of the node meets is said besides: whether it shows depends on what was

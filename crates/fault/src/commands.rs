@@ -1,7 +1,7 @@
 //! A fault that a study names itself, of a cluster that is not ours: a program breaks, another
 //! sees it, a third one heals.
 
-use crate::kind::{Kind, Length, Loses, Place};
+use crate::kind::{DataLoss, Kind, Length, Place};
 use host::Invocation;
 use std::borrow::Cow;
 use std::time::Duration;
@@ -21,7 +21,7 @@ pub struct Commands {
     /// How long it may take to be seen whole again.
     pub within: Duration,
     /// What the node may lose by it.
-    pub loses: Loses,
+    pub loses: DataLoss,
 }
 
 impl Commands {
@@ -37,7 +37,7 @@ impl Commands {
             takes: &[],
             must: &[],
             length: Length::Stated,
-            takes_away: self.loses != Loses::Nothing,
+            takes_away: self.loses != DataLoss::Nothing,
             loses: self.loses,
             healed_within: self.within,
         }

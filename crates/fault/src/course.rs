@@ -4,10 +4,10 @@ use crate::behaviour::{Fault, Work};
 use crate::kind::{Hit, Kind, Length, Options};
 use crate::look::{self, Look};
 use crate::renewal::Renewal;
-use crate::world::{By, World};
+use crate::world::{Via, World};
 use crate::{behaviours, ring};
 use analysis::recovery::{FaultStep, FaultVerdict};
-use host::{Seen, Sight};
+use host::{Query, Seen};
 use std::time::Duration;
 
 /// Between two looks. Short against the second that a node takes to be noticed by its clients.
@@ -186,7 +186,7 @@ impl Course<'_> {
             Hit::Node(node) => self.world.nodes().get(*node)?.host,
             Hit::Split(..) | Hit::Cluster => None,
         };
-        let seen = self.world.see(By::Host(host?), Sight::VolumeTaken);
+        let seen = self.world.see(Via::Host(host?), Query::VolumeTaken);
         matches!(seen, Ok(Seen::VolumeTaken(true))).then(|| Look {
             broken: Some(true),
             whole: Some(false),

@@ -4,9 +4,9 @@
 use crate::behaviour::Fault;
 use crate::kind::{Hit, Options};
 use crate::look::{self, Look, Looked};
-use crate::world::{By, World};
+use crate::world::{Via, World};
 use anyhow::{Context, Result};
-use host::{Break, Seen, Sight};
+use host::{Injection, Query, Seen};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -29,12 +29,12 @@ struct Rot {
 
 impl Rot {
     fn read(&self, world: &mut dyn World, path: PathBuf, at: u64) -> Result<Vec<u8>> {
-        let sight = Sight::Bytes {
+        let sight = Query::Bytes {
             path,
             at,
             bytes: BYTES,
         };
-        match world.see(By::Node(self.node), sight)? {
+        match world.see(Via::Node(self.node), sight)? {
             Seen::Bytes { on_disk, .. } => match on_disk {
                 Ok(bytes) => Ok(bytes.0),
                 Err(number) => anyhow::bail!("it cannot be read: error {number}"),
@@ -70,12 +70,12 @@ impl Rot {
 impl Fault for Rot {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
         let (path, at, _) = self.file.clone().context("no file of data was chosen")?;
-        let what = Break::DiskCorrupt {
+        let what = Injection::DiskCorrupt {
             path,
             at,
             bytes: BYTES,
         };
-        world.inject(By::Node(self.node), what, &[], within)
+        world.inject(Via::Node(self.node), what, &[], within)
     }
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {

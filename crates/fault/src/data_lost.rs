@@ -7,10 +7,10 @@ use crate::kind::{Hit, Options};
 use crate::look::Look;
 use crate::node_kill;
 use crate::ring;
-use crate::world::{By, World};
+use crate::world::{Via, World};
 use anyhow::Result;
-use cluster::Anew;
-use host::Break;
+use cluster::RestartMode;
+use host::Injection;
 use std::time::Duration;
 
 /// What carries it out.
@@ -23,9 +23,9 @@ struct Lost(usize);
 impl Fault for Lost {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
         ring::another(world, self.0)?;
-        let (process, folders) = world.anew(self.0, Anew::Replacing)?;
-        let what = Break::Wipe { process, folders };
-        world.inject(By::Node(self.0), what, &[self.0], within)
+        let (process, folders) = world.anew(self.0, RestartMode::Replacing)?;
+        let what = Injection::Wipe { process, folders };
+        world.inject(Via::Node(self.0), what, &[self.0], within)
     }
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {

@@ -5,9 +5,9 @@
 use crate::behaviour::Fault;
 use crate::kind::{Hit, Options};
 use crate::look::{self, Look, Looked};
-use crate::world::{By, World};
+use crate::world::{Via, World};
 use anyhow::{Context, Result};
-use host::{Break, Seen, Sight};
+use host::{Injection, Query, Seen};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -42,12 +42,12 @@ impl Failing {
             }
         };
         let name = path.file_name().unwrap_or_default().display().to_string();
-        let sight = Sight::Bytes {
+        let sight = Query::Bytes {
             path,
             at,
             bytes: BYTES,
         };
-        match world.see(By::Node(self.node), sight)? {
+        match world.see(Via::Node(self.node), sight)? {
             // It was compacted away, which is nobody's fault: another one says how the disk is.
             Seen::Bytes {
                 on_disk: Err(GONE), ..
@@ -79,12 +79,12 @@ impl Fault for Failing {
         let host = nodes.get(self.node).and_then(|node| node.host);
         let host = host.context("the node is on no host of its own")?;
         let (nodes, processes) = look::restartables(world, host)?;
-        let what = Break::DiskErrors {
+        let what = Injection::DiskErrors {
             path,
             at,
             processes,
         };
-        world.inject(By::Host(host), what, &nodes, within)
+        world.inject(Via::Host(host), what, &nodes, within)
     }
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {

@@ -3,9 +3,9 @@
 use crate::behaviour::Fault;
 use crate::kind::{Hit, Options};
 use crate::look::{self, Look};
-use crate::world::{By, World};
+use crate::world::{Via, World};
 use anyhow::Result;
-use host::{Break, Seen, Sight};
+use host::{Injection, Query, Seen};
 use std::time::Duration;
 
 /// What carries it out.
@@ -26,10 +26,10 @@ struct Full {
 
 impl Fault for Full {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
-        let what = Break::DiskFull {
+        let what = Injection::DiskFull {
             leave_bytes: self.leave_bytes,
         };
-        world.inject(By::Host(self.host), what, &[], within)
+        world.inject(Via::Host(self.host), what, &[], within)
     }
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {
@@ -39,7 +39,7 @@ impl Fault for Full {
             .nth(self.host)
             .map(|host| host.folder);
         let seen = match folder {
-            Some(folder) => world.see(By::Host(self.host), Sight::Space { folder }),
+            Some(folder) => world.see(Via::Host(self.host), Query::Space { folder }),
             None => Err(anyhow::anyhow!("there is no such host")),
         };
         let looked = seen.and_then(|seen| match seen {

@@ -4,9 +4,9 @@
 use crate::behaviour::Fault;
 use crate::kind::{Hit, Options};
 use crate::look::{self, Look};
-use crate::world::{By, World};
+use crate::world::{Via, World};
 use anyhow::Result;
-use host::{Attempt, Break};
+use host::{Attempt, Injection};
 use std::time::Duration;
 
 /// What carries it out.
@@ -23,8 +23,8 @@ impl Fault for ReadOnly {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
         let (nodes, processes) = look::restartables(world, self.0)?;
         world.inject(
-            By::Host(self.0),
-            Break::DiskReadOnly { processes },
+            Via::Host(self.0),
+            Injection::DiskReadOnly { processes },
             &nodes,
             within,
         )

@@ -4,9 +4,9 @@
 use crate::behaviour::Fault;
 use crate::kind::{Hit, Options};
 use crate::look::{self, Look, Looked};
-use crate::world::{By, World};
+use crate::world::{Via, World};
 use anyhow::Result;
-use host::{Break, DiskSpec};
+use host::{DiskSpec, Injection};
 use std::time::Duration;
 
 /// What carries it out.
@@ -67,7 +67,12 @@ impl Slow {
 
 impl Fault for Slow {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
-        world.inject(By::Host(self.host), Break::Disk(self.disk), &[], within)
+        world.inject(
+            Via::Host(self.host),
+            Injection::Disk(self.disk),
+            &[],
+            within,
+        )
     }
 
     fn look(&mut self, world: &mut dyn World, _: Duration) -> Look {

@@ -4,9 +4,9 @@
 use crate::behaviour::Fault;
 use crate::kind::{Hit, Options};
 use crate::look::{self, Look};
-use crate::world::{By, World};
+use crate::world::{Via, World};
 use anyhow::Result;
-use host::{Attempt, Break};
+use host::{Attempt, Injection};
 use std::time::Duration;
 
 /// What carries it out.
@@ -18,7 +18,7 @@ struct Stalled(usize);
 
 impl Fault for Stalled {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
-        world.inject(By::Host(self.0), Break::DiskStalled, &[], within)
+        world.inject(Via::Host(self.0), Injection::DiskStalled, &[], within)
     }
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {

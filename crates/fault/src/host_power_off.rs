@@ -5,9 +5,9 @@
 use crate::behaviour::Fault;
 use crate::kind::{Hit, Options};
 use crate::look::{self, Look};
-use crate::world::{By, World};
+use crate::world::{Via, World};
 use anyhow::{Context, Result};
-use host::Break;
+use host::Injection;
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -39,10 +39,10 @@ impl Fault for PowerOff {
             .context("there is no such host")?;
         let (nodes, processes) = look::restartables(world, self.host)?;
         // First of all: nothing it does while it ends is heard of.
-        world.inject(By::Switch, Break::LinkDown(host.number), &[], within)?;
+        world.inject(Via::Switch, Injection::LinkDown(host.number), &[], within)?;
         world.inject(
-            By::Host(self.host),
-            Break::PowerOff { processes },
+            Via::Host(self.host),
+            Injection::PowerOff { processes },
             &nodes,
             within,
         )
@@ -74,15 +74,15 @@ impl Fault for PowerOff {
         let (nodes, start) = look::restartables(world, self.host)?;
         for (_, node) in look::nodes_on(world, self.host) {
             if let IpAddr::V4(address) = node.cql.ip() {
-                world.inject(By::Host(on), Break::TakeAddress(address), &[], within)?;
+                world.inject(Via::Host(on), Injection::TakeAddress(address), &[], within)?;
             }
         }
-        let adopt = Break::Adopt {
+        let adopt = Injection::Adopt {
             device,
             folder: host.folder.clone(),
             start,
         };
-        world.inject(By::Host(on), adopt, &nodes, within)?;
+        world.inject(Via::Host(on), adopt, &nodes, within)?;
         self.is_moved = true;
         Ok(format!(
             "its nodes are started on host{}, with their volume",

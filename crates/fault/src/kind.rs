@@ -31,7 +31,7 @@ pub struct Kind {
     /// Whether processes end of it: their nodes are away until it is healed.
     pub takes_away: bool,
     /// What nodes may lose by it.
-    pub loses: Loses,
+    pub loses: DataLoss,
     /// How long it may take to be seen whole again.
     pub healed_within: Duration,
 }
@@ -57,7 +57,7 @@ pub enum Place {
 
 /// What a node may lose by a fault.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Loses {
+pub enum DataLoss {
     /// Nothing.
     #[default]
     Nothing,
@@ -150,7 +150,7 @@ pub struct Options {
     pub rate_bits_per_s: Option<u64>,
     /// [`Knob::Delay`].
     pub delay: Option<Duration>,
-    /// [`Knob::By`].
+    /// [`Knob::Via`].
     pub by: Option<Duration>,
     /// [`Knob::Ha`].
     pub ha_after: Option<Duration>,
@@ -225,7 +225,7 @@ impl Kind {
             must: &[],
             length: Length::Stated,
             takes_away: false,
-            loses: Loses::Nothing,
+            loses: DataLoss::Nothing,
             healed_within: HEALED_WITHIN,
         }
     }
@@ -255,7 +255,7 @@ impl Kind {
     }
 
     /// The same, by which nodes may lose something.
-    pub(crate) const fn losing(mut self, what: Loses) -> Kind {
+    pub(crate) const fn losing(mut self, what: DataLoss) -> Kind {
         self.loses = what;
         self
     }
@@ -296,7 +296,7 @@ impl Kind {
     /// Whether it changes who is in the ring, or leaves a node nothing but what others have: there
     /// has to be another one.
     pub fn needs_others(&self) -> bool {
-        matches!(self.loses, Loses::Copy | Loses::HandedOver)
+        matches!(self.loses, DataLoss::Copy | DataLoss::HandedOver)
     }
 
     /// Whether `knob` says something of it.

@@ -1,7 +1,7 @@
 //! All kinds of faults, as data: what each does to what, what it needs and takes, and what nodes
 //! may lose by it.
 
-use crate::kind::{Kind, Knob, Length, Loses, Place};
+use crate::kind::{DataLoss, Kind, Knob, Length, Place};
 use cluster::Ability;
 use std::time::Duration;
 
@@ -42,7 +42,7 @@ kinds! {
         [Provision];
     NodeKill = "node-kill", Node,
         "the node's process is killed, and started again",
-        [Provision].taking_away().losing(Loses::Memory).whole_within(STARTED_WITHIN);
+        [Provision].taking_away().losing(DataLoss::Memory).whole_within(STARTED_WITHIN);
     NodeStop = "node-stop", Node,
         "the node drains and ends, and is started again",
         [Provision].taking_away().whole_within(STARTED_WITHIN);
@@ -55,14 +55,14 @@ kinds! {
     // Cassandra stops itself for good when it cannot open a file.
     NodeDescriptors = "node-descriptors", Node,
         "the node may open no file or connection more",
-        [Provision].taking_away().losing(Loses::Memory).whole_within(STARTED_WITHIN);
+        [Provision].taking_away().losing(DataLoss::Memory).whole_within(STARTED_WITHIN);
     NodeClockAhead = "node-clock-ahead", Node,
         "the node is restarted with a wall clock that is ahead, and then with its own",
         [Provision, Mbeans]
             .demanding(&[Knob::By])
             .lasting(Length::Staged)
             .taking_away()
-            .losing(Loses::Order)
+            .losing(DataLoss::Order)
             .whole_within(STARTED_WITHIN);
     NodeClockBehind = "node-clock-behind", Node,
         "the node is restarted with a wall clock that is behind, and then with its own",
@@ -70,7 +70,7 @@ kinds! {
             .demanding(&[Knob::By])
             .lasting(Length::Staged)
             .taking_away()
-            .losing(Loses::Order)
+            .losing(DataLoss::Order)
             .whole_within(STARTED_WITHIN);
     NodeRepair = "node-repair", Node,
         "a full repair of all keyspaces of clients, begun by the node",
@@ -98,7 +98,7 @@ kinds! {
         [Hosts, VolumeOff]
             .taking(&[Knob::Ha])
             .taking_away()
-            .losing(Loses::Unsynced)
+            .losing(DataLoss::Unsynced)
             .whole_within(STARTED_WITHIN);
     DiskSlow = "disk-slow", Host,
         "the host's volume does little in a second",
@@ -112,23 +112,26 @@ kinds! {
         [Hosts, Volume]
             .taking(&[Knob::Leave])
             .taking_away()
-            .losing(Loses::Memory)
+            .losing(DataLoss::Memory)
             .whole_within(STARTED_WITHIN);
     DiskReadOnly = "disk-read-only", Host,
         "the host's volume can only be read",
-        [Hosts, VolumeReadOnly].taking_away().losing(Loses::Unsynced).whole_within(STARTED_WITHIN);
+        [Hosts, VolumeReadOnly]
+            .taking_away()
+            .losing(DataLoss::Unsynced)
+            .whole_within(STARTED_WITHIN);
     DiskRemoved = "disk-removed", Host,
         "the host's volume is pulled out, and put back",
-        [Hosts, VolumeOff].taking_away().losing(Loses::Unsynced).whole_within(STARTED_WITHIN);
+        [Hosts, VolumeOff].taking_away().losing(DataLoss::Unsynced).whole_within(STARTED_WITHIN);
     DiskErrors = "disk-errors", Node,
         "a part of the host's volume, with half of a file of data, cannot be read",
-        [Hosts, VolumeErrors].taking_away().losing(Loses::Unsynced).whole_within(STARTED_WITHIN);
+        [Hosts, VolumeErrors].taking_away().losing(DataLoss::Unsynced).whole_within(STARTED_WITHIN);
     DataCorrupt = "data-corrupt", Node,
         "a block of a file of data is another than was written",
-        [Hosts, VolumeCorrupt].taking_away().losing(Loses::Memory).whole_within(STARTED_WITHIN);
+        [Hosts, VolumeCorrupt].taking_away().losing(DataLoss::Memory).whole_within(STARTED_WITHIN);
     DataLost = "data-lost", Node,
         "the node's data is gone, and streamed from the others",
-        [Provision, Mbeans].taking_away().losing(Loses::Copy).whole_within(ENTERED_WITHIN);
+        [Provision, Mbeans].taking_away().losing(DataLoss::Copy).whole_within(ENTERED_WITHIN);
     NodeAdd = "node-add", Host,
         "a new node joins the ring on the host, and leaves it again",
         [Provision, Mbeans, AnotherNode].lasting(Length::Staged).whole_within(ENTERED_WITHIN);
@@ -137,14 +140,14 @@ kinds! {
         [Provision, Mbeans]
             .lasting(Length::Staged)
             .taking_away()
-            .losing(Loses::HandedOver)
+            .losing(DataLoss::HandedOver)
             .whole_within(ENTERED_WITHIN);
     NodeRemove = "node-remove", Node,
         "the node is lost and taken out of the ring, and a new one joins",
         [Provision, Mbeans]
             .lasting(Length::Staged)
             .taking_away()
-            .losing(Loses::Copy)
+            .losing(DataLoss::Copy)
             .whole_within(ENTERED_WITHIN);
     NetPartition = "net-partition", Split,
         "hosts are cut from others, in both directions; clients reach all",

@@ -58,10 +58,10 @@ mod world;
 pub use analysis::recovery::{FaultStep, FaultVerdict};
 pub use commands::Commands;
 pub use course::{Outcome, Step, run};
-pub use kind::{Hit, Kind, Knob, Length, Loses, Options, Place};
+pub use kind::{DataLoss, Hit, Kind, Knob, Length, Options, Place};
 pub use kinds::{FaultName, KINDS};
 pub use live::{Live, Order, orders};
-pub use world::{By, HostSeen, Mended, NodeSeen, World};
+pub use world::{Healed, HostSeen, NodeSeen, Via, World};
 
 #[cfg(test)]
 mod tests;

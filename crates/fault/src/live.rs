@@ -1,13 +1,13 @@
 //! A cluster of ours that is really broken, by its hosts' agents.
 
-use crate::world::{By, HostSeen, Mended, NodeSeen, World};
+use crate::world::{Healed, HostSeen, NodeSeen, Via, World};
 use anyhow::{Context, Result, anyhow, bail};
 use cluster::{
-    Anew, DataFile, Handles, HostHandle, Members, Newcomer, NodeControl, NodeHandle, Operation,
-    Row, View,
+    AddedNode, DataFile, Handles, HostHandle, Members, NodeControl, NodeHandle, Operation,
+    RestartMode, Row, View,
 };
 use host::process::Identity;
-use host::{Agent, Break, Broken, Join, Restartable, Seen, Sight, Step as FileStep};
+use host::{Agent, Broken, Injection, Join, Query, Restartable, Seen, Step as FileStep};
 use measure::clock;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -89,7 +89,7 @@ impl Live {
     }
 
     /// The node that a host could have.
-    fn newcomer_on(&self, host: usize) -> Result<&Newcomer> {
+    fn newcomer_on(&self, host: usize) -> Result<&AddedNode> {
         let found = self.handles.newcomers.get(host);
         found.with_context(|| format!("host{} can have no node more", host + 1))
     }
@@ -105,11 +105,11 @@ impl Live {
         control.with_context(|| format!("{} shows no MBeans to be told by", known.name))
     }
 
-    fn agent(&self, by: By) -> Result<Arc<Agent>> {
+    fn agent(&self, by: Via) -> Result<Arc<Agent>> {
         let found = match by {
-            By::Node(index) => Some(&self.at(index)?.agent),
-            By::Host(index) => self.handles.hosts.get(index).map(|host| &host.agent),
-            By::Switch => self.handles.switch.as_ref(),
+            Via::Node(index) => Some(&self.at(index)?.agent),
+            Via::Host(index) => self.handles.hosts.get(index).map(|host| &host.agent),
+            Via::Switch => self.handles.switch.as_ref(),
         };
         found
             .cloned()
@@ -159,7 +159,7 @@ impl World for Live {
         self.at(node)?.data_file()
     }
 
-    fn receive(&mut self, by: By, limit: Duration) -> Result<u16> {
+    fn receive(&mut self, by: Via, limit: Duration) -> Result<u16> {
         self.agent(by)?.receive(limit)
     }
 
@@ -189,7 +189,7 @@ impl World for Live {
         self.at(node)?.restartable()
     }
 
-    fn anew(&self, node: usize, how: Anew) -> Result<(Restartable, Vec<PathBuf>)> {
+    fn anew(&self, node: usize, how: RestartMode) -> Result<(Restartable, Vec<PathBuf>)> {
         let known = self.at(node)?;
         Ok((known.anew(how)?, known.kept()?.to_vec()))
     }
@@ -210,15 +210,22 @@ impl World for Live {
         self.at(node)?.is_empty()
     }
 
-    fn inject(&mut self, by: By, what: Break, nodes: &[usize], within: Duration) -> Result<()> {
-        if let (Break::Wipe { process, .. } | Break::Leave { process, .. }, [node]) = (&what, nodes)
+    fn inject(
+        &mut self,
+        by: Via,
+        what: Injection,
+        nodes: &[usize],
+        within: Duration,
+    ) -> Result<()> {
+        if let (Injection::Wipe { process, .. } | Injection::Leave { process, .. }, [node]) =
+            (&what, nodes)
         {
             self.emptied.insert(*node, process.clone());
         }
         let agent = self.agent(by)?;
-        let adds = matches!(what, Break::Join(_));
+        let adds = matches!(what, Injection::Join(_));
         let broken = agent.inject(what, within)?;
-        if let (true, By::Host(host)) = (adds, by) {
+        if let (true, Via::Host(host)) = (adds, by) {
             self.newcomer_on(host)?;
             let newcomer = self.handles.newcomers.remove(host);
             self.handles.nodes.push(newcomer.node);
@@ -241,8 +248,8 @@ impl World for Live {
         broken.try_for_each(|entry| entry.agent.renew(entry.broken, within))
     }
 
-    fn heal(&mut self) -> Result<Mended> {
-        let (mut result, mut mended) = (Ok(()), Mended::default());
+    fn heal(&mut self) -> Result<Healed> {
+        let (mut result, mut mended) = (Ok(()), Healed::default());
         for entry in self.broken.iter().rev() {
             match entry.agent.heal(entry.broken) {
                 Ok(healed) => {
@@ -286,7 +293,7 @@ impl World for Live {
             known.restartable()?
         };
         // One that comes back without its data must not do so in the usual way, which streams none.
-        let what = Break::Kill(match self.emptied.get(&node) {
+        let what = Injection::Kill(match self.emptied.get(&node) {
             Some(anew) => anew.of(again.process),
             None => again,
         });
@@ -296,7 +303,7 @@ impl World for Live {
         Ok(())
     }
 
-    fn see(&mut self, by: By, what: Sight) -> Result<Seen> {
+    fn see(&mut self, by: Via, what: Query) -> Result<Seen> {
         self.agent(by)?.see(what)
     }
 

@@ -1,10 +1,10 @@
 //! What was seen of a thing at one moment, by who has not broken it.
 
 use crate::kind::Hit;
-use crate::world::{By, NodeSeen, World};
+use crate::world::{NodeSeen, Via, World};
 use anyhow::{Context, Error, Result, ensure};
 use host::process::Identity;
-use host::{Attempt, DiskWork, Reach, Restartable, Seen, Sight};
+use host::{Attempt, DiskWork, Query, Reach, Restartable, Seen};
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -74,7 +74,7 @@ pub(crate) fn process(
     let state = match process {
         // Nobody has started it.
         None => Ok(None),
-        Some(process) => match world.see(By::Node(node), Sight::Process(process)) {
+        Some(process) => match world.see(Via::Node(node), Query::Process(process)) {
             Ok(Seen::Process(state)) => Ok(state),
             Ok(other) => Err(other_answer(&other)),
             Err(error) => Err(error),
@@ -194,7 +194,7 @@ fn way(world: &mut dyn World, from: usize, to: usize, limit: Duration) -> Result
     let nodes = nodes_on(world, to);
     let (_, node) = nodes.first().context("no node is on that host")?;
     let address = node.storage;
-    let reach = match world.see(By::Host(from), Sight::Reach { address, limit })? {
+    let reach = match world.see(Via::Host(from), Query::Reach { address, limit })? {
         Seen::Reach(reach) => reach,
         other => return Err(other_answer(&other)),
     };
@@ -300,12 +300,12 @@ pub(crate) fn try_disk(
 ) -> Result<Tried> {
     let folder = world.hosts().into_iter().nth(host).map(|host| host.folder);
     let folder = folder.context("there is no such host")?;
-    let sight = Sight::TryDisk {
+    let sight = Query::TryDisk {
         folder,
         work,
         limit,
     };
-    match world.see(By::Host(host), sight)? {
+    match world.see(Via::Host(host), sight)? {
         Seen::Disk { write, read } => Ok(Tried { write, read }),
         other => Err(other_answer(&other)),
     }

@@ -4,9 +4,9 @@
 use crate::behaviour::Fault;
 use crate::kind::{Hit, Options};
 use crate::look::{self, Look};
-use crate::world::{By, World};
+use crate::world::{Via, World};
 use anyhow::{Context, Result};
-use host::{Break, Link, Loss};
+use host::{Injection, Link, Loss};
 use std::time::Duration;
 
 /// What carries it out.
@@ -31,7 +31,7 @@ impl Fault for Cut {
             ..loss
         };
         let losses = both.into_iter().map(only_clients).collect();
-        world.inject(By::Switch, Break::Packets(losses), &[], within)
+        world.inject(Via::Switch, Injection::Packets(losses), &[], within)
     }
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {

@@ -4,9 +4,9 @@ use crate::behaviour::Fault;
 use crate::kind::{Hit, Options};
 use crate::look::{self, Look, Looked};
 use crate::net_slow;
-use crate::world::{By, World};
+use crate::world::{Via, World};
 use anyhow::Result;
-use host::{LinkSpec, Reach, Seen, Sight};
+use host::{LinkSpec, Query, Reach, Seen};
 use std::time::Duration;
 
 /// What carries it out.
@@ -26,7 +26,7 @@ impl Late {
     fn round_trip(&self, world: &mut dyn World, limit: Duration) -> Result<Looked> {
         let (other, address) = look::other_way(world, self.host)?;
         let limit = limit + self.delay * 4;
-        let took = match world.see(By::Host(other), Sight::Reach { address, limit })? {
+        let took = match world.see(Via::Host(other), Query::Reach { address, limit })? {
             Seen::Reach(Reach::Reached(took)) => took,
             Seen::Reach(_) => anyhow::bail!("host{} does not reach it", other + 1),
             other => return Err(look::other_answer(&other)),

@@ -3,9 +3,9 @@
 use crate::behaviour::Fault;
 use crate::kind::{Hit, Options};
 use crate::look::{self, Look, Looked};
-use crate::world::{By, World};
+use crate::world::{Via, World};
 use anyhow::{Context, Result};
-use host::{Break, Seen, Sight};
+use host::{Injection, Query, Seen};
 use std::time::Duration;
 
 /// What carries it out.
@@ -17,7 +17,7 @@ struct Down(usize);
 
 impl Down {
     fn carrier(&self, world: &mut dyn World) -> Result<Looked> {
-        match world.see(By::Host(self.0), Sight::Link)? {
+        match world.see(Via::Host(self.0), Query::Link)? {
             Seen::Link { has_carrier, .. } => Ok(Look {
                 broken: Some(!has_carrier),
                 whole: Some(has_carrier),
@@ -39,7 +39,7 @@ impl Fault for Down {
             .into_iter()
             .nth(self.0)
             .context("there is no such host")?;
-        world.inject(By::Switch, Break::LinkDown(host.number), &[], within)
+        world.inject(Via::Switch, Injection::LinkDown(host.number), &[], within)
     }
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {

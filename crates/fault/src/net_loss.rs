@@ -4,9 +4,9 @@
 use crate::behaviour::Fault;
 use crate::kind::{Hit, Options};
 use crate::look::{self, Look, Looked};
-use crate::world::{By, World};
+use crate::world::{Via, World};
 use anyhow::{Context, Result};
-use host::{Break, Link, Loss, Seen, Sight};
+use host::{Injection, Link, Loss, Query, Seen};
 use std::time::Duration;
 
 /// What carries it out.
@@ -36,12 +36,12 @@ impl Lossy {
     /// How many connections come about from another host.
     fn tries(&self, world: &mut dyn World) -> Result<Looked> {
         let (other, address) = look::other_way(world, self.host)?;
-        let sight = Sight::Tries {
+        let sight = Query::Tries {
             address,
             tries: TRIES,
             limit: TRY_LIMIT,
         };
-        let open = match world.see(By::Host(other), sight)? {
+        let open = match world.see(Via::Host(other), sight)? {
             Seen::Open(open) => open,
             other => return Err(look::other_answer(&other)),
         };
@@ -74,7 +74,7 @@ impl Fault for Lossy {
         let both = Loss::both_ways(&[Link::Host(own)], &others).into_iter();
         let share = self.share;
         let losses = both.map(|loss| Loss { share, ..loss }).collect();
-        world.inject(By::Switch, Break::Packets(losses), &[], within)
+        world.inject(Via::Switch, Injection::Packets(losses), &[], within)
     }
 
     fn look(&mut self, world: &mut dyn World, _: Duration) -> Look {

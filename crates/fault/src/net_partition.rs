@@ -4,9 +4,9 @@
 use crate::behaviour::Fault;
 use crate::kind::{Hit, Options};
 use crate::look::{self, Look};
-use crate::world::{By, World};
+use crate::world::{Via, World};
 use anyhow::Result;
-use host::{Break, Link, Loss};
+use host::{Injection, Link, Loss};
 use std::time::Duration;
 
 /// What carries it out.
@@ -36,7 +36,7 @@ impl Fault for Cut {
         } else {
             Loss::both_ways(&of, &from)
         };
-        world.inject(By::Switch, Break::Packets(losses), &[], within)
+        world.inject(Via::Switch, Injection::Packets(losses), &[], within)
     }
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {

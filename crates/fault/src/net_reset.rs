@@ -4,9 +4,9 @@
 use crate::behaviour::Fault;
 use crate::kind::{Hit, Options};
 use crate::look::{self, Look};
-use crate::world::{By, World};
+use crate::world::{Via, World};
 use anyhow::{Context, Result};
-use host::Break;
+use host::Injection;
 use std::time::Duration;
 
 /// What carries it out.
@@ -34,8 +34,8 @@ impl Fault for Reset {
             .context("there is no such node")?;
         // One of ours, by which it shows.
         world.connect(self.node, CONNECT_LIMIT)?;
-        let what = Break::Reset(vec![node.cql.port()]);
-        world.inject(By::Node(self.node), what, &[], within)?;
+        let what = Injection::Reset(vec![node.cql.port()]);
+        world.inject(Via::Node(self.node), what, &[], within)?;
         self.is_done = true;
         Ok(())
     }

@@ -3,9 +3,9 @@
 use crate::behaviour::Fault;
 use crate::kind::{Hit, Options};
 use crate::look::{self, Look, Looked};
-use crate::world::{By, World};
+use crate::world::{Via, World};
 use anyhow::{Context, Result};
-use host::{Break, LinkSpec, Seen, Sight};
+use host::{Injection, LinkSpec, Query, Seen};
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -36,14 +36,14 @@ impl Slow {
     /// How fast another host gets something there.
     fn transfer(&self, world: &mut dyn World) -> Result<Looked> {
         let (other, address) = look::other_way(world, self.host)?;
-        let port = world.receive(By::Host(self.host), LIMIT)?;
+        let port = world.receive(Via::Host(self.host), LIMIT)?;
         let bytes = BURST_BYTES + (self.rate as f64 / 8.0 * LENGTH_S) as u64;
-        let sight = Sight::Transfer {
+        let sight = Query::Transfer {
             address: SocketAddr::new(address.ip(), port),
             bytes,
             limit: LIMIT,
         };
-        let took = match world.see(By::Host(other), sight)? {
+        let took = match world.see(Via::Host(other), sight)? {
             Seen::Transfer(took) => took,
             other => return Err(look::other_answer(&other)),
         };
@@ -74,8 +74,8 @@ pub(crate) fn limit(
 ) -> Result<()> {
     let seen = world.hosts().into_iter().nth(host);
     let number = seen.context("there is no such host")?.number;
-    world.inject(By::Switch, Break::LinkTo { number, link }, &[], within)?;
-    world.inject(By::Host(host), Break::LinkFrom(link), &[], within)
+    world.inject(Via::Switch, Injection::LinkTo { number, link }, &[], within)?;
+    world.inject(Via::Host(host), Injection::LinkFrom(link), &[], within)
 }
 
 impl Fault for Slow {

@@ -6,11 +6,11 @@ use crate::behaviour::{Fault, Tell, Work};
 use crate::kind::{Hit, Options};
 use crate::look::{self, Look};
 use crate::ring;
-use crate::world::{By, Mended, World};
+use crate::world::{Healed, Via, World};
 use anyhow::{Context, Result};
-use cluster::{Operation, Standing};
+use cluster::{MemberStatus, Operation};
 use host::process::Identity;
-use host::{Break, Seen, Sight};
+use host::{Injection, Query, Seen};
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -47,7 +47,7 @@ impl Added {
                 .address
                 .insert(world.newcomer(self.host)?.address.into()),
         };
-        let comes = |one| matches!(one, Some(Standing::Joining | Standing::Normal));
+        let comes = |one| matches!(one, Some(MemberStatus::Joining | MemberStatus::Normal));
         let by = ring::others(world, self.joined);
         let held = ring::held_at(world, by, address, limit)?;
         Ok(Look {
@@ -66,7 +66,7 @@ impl Added {
                 words: "it was not started".to_owned(),
             });
         };
-        let state = match world.see(By::Host(self.host), Sight::Process(process))? {
+        let state = match world.see(Via::Host(self.host), Query::Process(process))? {
             Seen::Process(state) => state,
             other => return Err(look::other_answer(&other)),
         };
@@ -94,7 +94,7 @@ impl Fault for Added {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
         let join = world.newcomer(self.host)?;
         let node = world.nodes().len();
-        world.inject(By::Host(self.host), Break::Join(join), &[node], within)?;
+        world.inject(Via::Host(self.host), Injection::Join(join), &[node], within)?;
         self.joined = Some(node);
         self.process = look::process_of(world, node);
         Ok(())
@@ -115,7 +115,7 @@ impl Fault for Added {
         }
     }
 
-    fn heal(&mut self, world: &mut dyn World, _: Tell<'_>) -> Result<Mended> {
+    fn heal(&mut self, world: &mut dyn World, _: Tell<'_>) -> Result<Healed> {
         let joined = self.joined.take();
         let is_member = |node: &usize| {
             let own = world.members(*node, LIMIT);

@@ -7,9 +7,9 @@ use crate::kind::{Hit, Options};
 use crate::look::{self, Look, Looked};
 use crate::node_kill;
 use crate::ring;
-use crate::world::{By, World};
+use crate::world::{Via, World};
 use anyhow::Result;
-use host::Break;
+use host::Injection;
 use std::time::Duration;
 
 /// What carries it out.
@@ -50,13 +50,13 @@ impl Off {
 impl Fault for Off {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
         let (instead, [forth, back]) = world.shifted(self.node, self.by_ms)?;
-        let what = Break::Instead {
+        let what = Injection::Instead {
             process: world.restartable(self.node)?,
             instead,
             forth: vec![forth],
             back: vec![back],
         };
-        world.inject(By::Node(self.node), what, &[self.node], within)
+        world.inject(Via::Node(self.node), what, &[self.node], within)
     }
 
     /// Who does not answer is neither: it is on its way. Others may hold one to be down that has

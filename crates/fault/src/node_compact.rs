@@ -5,7 +5,7 @@ use crate::behaviour::{Fault, Tell, Work};
 use crate::kind::{Hit, Options};
 use crate::look::{self, Look};
 use crate::task::{AT_ONCE, Task, count};
-use crate::world::{Mended, World};
+use crate::world::{Healed, World};
 use anyhow::Result;
 use cluster::{DataFile, Operation, Row, View};
 use std::collections::{BTreeMap, BTreeSet};
@@ -151,7 +151,7 @@ impl Fault for Compact {
         Ok(work)
     }
 
-    fn heal(&mut self, world: &mut dyn World, _: Tell<'_>) -> Result<Mended> {
+    fn heal(&mut self, world: &mut dyn World, _: Tell<'_>) -> Result<Healed> {
         self.is_over = true;
         self.task.end(world, &Operation::StopCompactions)?;
         world.heal()

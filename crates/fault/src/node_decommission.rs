@@ -8,10 +8,10 @@ use crate::behaviour::{Fault, Tell, Work};
 use crate::kind::{Hit, Options};
 use crate::look::{self, Look};
 use crate::ring;
-use crate::world::{By, Mended, World};
+use crate::world::{Healed, Via, World};
 use anyhow::{Context, Result};
-use cluster::{Anew, Operation, Standing};
-use host::Break;
+use cluster::{MemberStatus, Operation, RestartMode};
+use host::Injection;
 use std::time::Duration;
 
 /// What carries it out.
@@ -32,14 +32,14 @@ struct Leaving {
 impl Fault for Leaving {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
         ring::another(world, self.node)?;
-        let (process, folders) = world.anew(self.node, Anew::Joining)?;
+        let (process, folders) = world.anew(self.node, RestartMode::Joining)?;
         let seen = world.nodes().into_iter().nth(self.node);
-        let what = Break::Leave {
+        let what = Injection::Leave {
             process,
             folders,
             address: seen.context("there is no such node")?.storage,
         };
-        world.inject(By::Node(self.node), what, &[self.node], within)?;
+        world.inject(Via::Node(self.node), what, &[self.node], within)?;
         self.told = ring::Told::tell(world, self.node, Operation::Decommission)?;
         Ok(())
     }
@@ -50,7 +50,7 @@ impl Fault for Leaving {
             return client;
         }
         // It serves its clients until it has left.
-        let leaves = |one| matches!(one, None | Some(Standing::Leaving));
+        let leaves = |one| matches!(one, None | Some(MemberStatus::Leaving));
         let others = ring::held(world, self.node, limit, leaves);
         let broken = others.broken;
         let seen = Look {
@@ -64,7 +64,7 @@ impl Fault for Leaving {
         self.told.proceed(world)
     }
 
-    fn heal(&mut self, world: &mut dyn World, _: Tell<'_>) -> Result<Mended> {
+    fn heal(&mut self, world: &mut dyn World, _: Tell<'_>) -> Result<Healed> {
         self.is_healed = true;
         self.told.heal(world)
     }

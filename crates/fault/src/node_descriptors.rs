@@ -4,9 +4,9 @@
 use crate::behaviour::Fault;
 use crate::kind::{Hit, Options};
 use crate::look::{self, Look, Looked};
-use crate::world::{By, World};
+use crate::world::{Via, World};
 use anyhow::Result;
-use host::{Break, Seen, Sight};
+use host::{Injection, Query, Seen};
 use std::time::Duration;
 
 /// What carries it out.
@@ -23,7 +23,7 @@ struct Descriptors(usize);
 impl Descriptors {
     fn files(&self, world: &mut dyn World) -> Result<Looked> {
         let process = look::running(world, self.0)?;
-        match world.see(By::Node(self.0), Sight::Descriptors(process))? {
+        match world.see(Via::Node(self.0), Query::Descriptors(process))? {
             Seen::Descriptors { free, open } => Ok(Look {
                 broken: Some(free < FEW),
                 whole: Some(free >= FEW),
@@ -38,8 +38,8 @@ impl Fault for Descriptors {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
         let process = look::running(world, self.0)?;
         world.inject(
-            By::Node(self.0),
-            Break::Descriptors(process),
+            Via::Node(self.0),
+            Injection::Descriptors(process),
             &[self.0],
             within,
         )

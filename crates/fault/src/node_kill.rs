@@ -4,9 +4,9 @@
 use crate::behaviour::Fault;
 use crate::kind::{Hit, Options};
 use crate::look::{self, Look};
-use crate::world::{By, World};
+use crate::world::{Via, World};
 use anyhow::Result;
-use host::Break;
+use host::Injection;
 use std::time::Duration;
 
 /// What carries it out.
@@ -19,7 +19,7 @@ struct Kill(usize);
 impl Fault for Kill {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
         let one = world.restartable(self.0)?;
-        world.inject(By::Node(self.0), Break::Kill(one), &[self.0], within)
+        world.inject(Via::Node(self.0), Injection::Kill(one), &[self.0], within)
     }
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {

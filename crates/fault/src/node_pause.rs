@@ -4,9 +4,9 @@
 use crate::behaviour::Fault;
 use crate::kind::{Hit, Options};
 use crate::look::{self, Look};
-use crate::world::{By, World};
+use crate::world::{Via, World};
 use anyhow::Result;
-use host::Break;
+use host::Injection;
 use std::time::Duration;
 
 /// What carries it out.
@@ -19,7 +19,12 @@ struct Pause(usize);
 impl Fault for Pause {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
         let process = look::running(world, self.0)?;
-        world.inject(By::Node(self.0), Break::Pause(process), &[self.0], within)
+        world.inject(
+            Via::Node(self.0),
+            Injection::Pause(process),
+            &[self.0],
+            within,
+        )
     }
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {

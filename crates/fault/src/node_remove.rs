@@ -7,10 +7,10 @@ use crate::data_lost;
 use crate::kind::{Hit, Options};
 use crate::look::Look;
 use crate::ring;
-use crate::world::{By, Mended, World};
+use crate::world::{Healed, Via, World};
 use anyhow::{Context, Result};
-use cluster::{Anew, Operation, Standing};
-use host::Break;
+use cluster::{MemberStatus, Operation, RestartMode};
+use host::Injection;
 use std::time::Duration;
 
 /// How long another one may take to say what it holds it to be.
@@ -33,9 +33,9 @@ struct Removed {
 impl Fault for Removed {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
         ring::another(world, self.node)?;
-        let (process, folders) = world.anew(self.node, Anew::Joining)?;
-        let what = Break::Wipe { process, folders };
-        world.inject(By::Node(self.node), what, &[self.node], within)
+        let (process, folders) = world.anew(self.node, RestartMode::Joining)?;
+        let what = Injection::Wipe { process, folders };
+        world.inject(Via::Node(self.node), what, &[self.node], within)
     }
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {
@@ -57,7 +57,7 @@ impl Fault for Removed {
             return Ok(Work::Going);
         };
         let known = known.context("the others do not know it")?;
-        if known.standing != Standing::Down {
+        if known.standing != MemberStatus::Down {
             return Ok(Work::Going);
         }
         let host_id = known.host_id;
@@ -72,7 +72,7 @@ impl Fault for Removed {
         )))
     }
 
-    fn heal(&mut self, world: &mut dyn World, _: Tell<'_>) -> Result<Mended> {
+    fn heal(&mut self, world: &mut dyn World, _: Tell<'_>) -> Result<Healed> {
         self.told.take().unwrap_or_default().heal(world)
     }
 

@@ -6,7 +6,7 @@ use crate::behaviour::{Fault, Tell, Work};
 use crate::kind::{Hit, Options};
 use crate::look::{self, Look};
 use crate::task::{Task, count};
-use crate::world::{Mended, World};
+use crate::world::{Healed, World};
 use anyhow::{Context, Result};
 use cluster::{Operation, Row, View};
 use std::collections::BTreeSet;
@@ -128,7 +128,7 @@ impl Fault for Repair {
         self.task.proceed(world)
     }
 
-    fn heal(&mut self, world: &mut dyn World, _: Tell<'_>) -> Result<Mended> {
+    fn heal(&mut self, world: &mut dyn World, _: Tell<'_>) -> Result<Healed> {
         self.task.end(world, &Operation::StopRepairs)?;
         world.heal()
     }

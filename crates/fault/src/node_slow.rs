@@ -4,9 +4,9 @@
 use crate::behaviour::Fault;
 use crate::kind::{Hit, Options};
 use crate::look::{self, Look, Looked};
-use crate::world::{By, World};
+use crate::world::{Via, World};
 use anyhow::Result;
-use host::{Break, Seen, Sight};
+use host::{Injection, Query, Seen};
 use std::time::Duration;
 
 /// What carries it out.
@@ -36,7 +36,7 @@ struct Slow {
 
 impl Slow {
     fn cpu(&self, world: &mut dyn World) -> Result<Looked> {
-        let cores = match world.see(By::Node(self.node), Sight::Cpu(WORK_MS))? {
+        let cores = match world.see(Via::Node(self.node), Query::Cpu(WORK_MS))? {
             Seen::Cpu(cores) => cores,
             other => return Err(look::other_answer(&other)),
         };
@@ -53,8 +53,8 @@ impl Slow {
 
 impl Fault for Slow {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
-        let what = Break::CpuQuota(self.cores);
-        world.inject(By::Node(self.node), what, &[], within)
+        let what = Injection::CpuQuota(self.cores);
+        world.inject(Via::Node(self.node), what, &[], within)
     }
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {

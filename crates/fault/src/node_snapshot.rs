@@ -5,10 +5,10 @@ use crate::behaviour::{Fault, Tell, Work};
 use crate::kind::{Hit, Options};
 use crate::look::{self, Look};
 use crate::task::{AT_ONCE, Task, count};
-use crate::world::{By, Mended, World};
+use crate::world::{Healed, Via, World};
 use anyhow::Result;
 use cluster::Operation;
-use host::Break;
+use host::Injection;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -59,12 +59,12 @@ impl Fault for Snapshot {
         let node = self.0.node;
         // Who removes it is known before there is anything to remove.
         let back = world.clearing(node, &self.0.keyspaces, TAG)?;
-        let what = Break::Files {
+        let what = Injection::Files {
             reader: None,
             forth: Vec::new(),
             back,
         };
-        world.inject(By::Node(node), what, &[], within)?;
+        world.inject(Via::Node(node), what, &[], within)?;
         self.0.begin(world, within, Snapshot::operation)
     }
 
@@ -78,7 +78,7 @@ impl Fault for Snapshot {
         self.0.proceed(world)
     }
 
-    fn heal(&mut self, world: &mut dyn World, _: Tell<'_>) -> Result<Mended> {
+    fn heal(&mut self, world: &mut dyn World, _: Tell<'_>) -> Result<Healed> {
         let clear = Operation::ClearSnapshot {
             tag: TAG.to_owned(),
             keyspaces: self.0.keyspaces.clone(),

@@ -5,9 +5,9 @@ use crate::behaviour::Fault;
 use crate::kind::{Hit, Options};
 use crate::look::Look;
 use crate::node_kill;
-use crate::world::{By, World};
+use crate::world::{Via, World};
 use anyhow::Result;
-use host::Break;
+use host::Injection;
 use std::time::Duration;
 
 /// What carries it out.
@@ -20,7 +20,7 @@ pub(crate) struct Stop(pub usize);
 impl Fault for Stop {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
         let one = world.restartable(self.0)?;
-        world.inject(By::Node(self.0), Break::Stop(one), &[self.0], within)
+        world.inject(Via::Node(self.0), Injection::Stop(one), &[self.0], within)
     }
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {

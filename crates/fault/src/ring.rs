@@ -3,9 +3,9 @@
 
 use crate::behaviour::Work;
 use crate::look::{self, Look, Looked};
-use crate::world::{Mended, World};
+use crate::world::{Healed, World};
 use anyhow::{Context, Result};
-use cluster::{Member, Operation, Standing};
+use cluster::{Member, MemberStatus, Operation};
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -56,7 +56,7 @@ pub(crate) fn held_at(
     by: Vec<usize>,
     address: SocketAddr,
     limit: Duration,
-) -> Result<Vec<Option<Standing>>> {
+) -> Result<Vec<Option<MemberStatus>>> {
     let standing = |by| {
         let mut all = world.members(by, limit)?.all;
         Ok(all.remove(&address).map(|one| one.standing))
@@ -65,8 +65,8 @@ pub(crate) fn held_at(
 }
 
 /// That in words.
-pub(crate) fn words(held: &[Option<Standing>]) -> String {
-    let words = |standing: &Option<Standing>| standing.map_or("no member", Standing::words);
+pub(crate) fn words(held: &[Option<MemberStatus>]) -> String {
+    let words = |standing: &Option<MemberStatus>| standing.map_or("no member", MemberStatus::words);
     let mut said: Vec<&str> = held.iter().map(words).collect();
     said.dedup();
     format!("the others hold it to be {}", said.join(", "))
@@ -77,7 +77,7 @@ pub(crate) fn held(
     world: &mut dyn World,
     node: usize,
     limit: Duration,
-    is_broken: fn(Option<Standing>) -> bool,
+    is_broken: fn(Option<MemberStatus>) -> bool,
 ) -> Looked {
     let held = another(world, node).and_then(|_| {
         let by = others(world, Some(node));
@@ -86,7 +86,7 @@ pub(crate) fn held(
     });
     let looked = held.map(|held| Look {
         broken: Some(held.iter().all(|one| is_broken(*one))),
-        whole: Some(held.iter().all(|one| *one == Some(Standing::Normal))),
+        whole: Some(held.iter().all(|one| *one == Some(MemberStatus::Normal))),
         words: words(&held),
     });
     look::or_unseen("the other nodes", looked)
@@ -124,7 +124,7 @@ pub(crate) fn and_known(world: &mut dyn World, seen: Looked, node: usize, limit:
 
 /// Whether a node that answers clients is down for all others.
 pub(crate) fn is_shunned(world: &mut dyn World, node: usize) -> bool {
-    let is_down = |one| one == Some(Standing::Down);
+    let is_down = |one| one == Some(MemberStatus::Down);
     world.ask(node, TOLD_WITHIN).is_ok()
         && held(world, node, TOLD_WITHIN, is_down).broken == Some(true)
 }
@@ -178,7 +178,7 @@ impl Told {
     }
 
     /// Heals when it has ended.
-    pub fn heal(&mut self, world: &mut dyn World) -> Result<Mended> {
+    pub fn heal(&mut self, world: &mut dyn World) -> Result<Healed> {
         match self.0.take() {
             Some(node) => heal_after(world, node),
             None => world.heal(),
@@ -187,7 +187,7 @@ impl Told {
 }
 
 /// Waits until a node has done what it was told to, and heals then; what came of it, said.
-fn heal_after(world: &mut dyn World, at_work: usize) -> Result<Mended> {
+fn heal_after(world: &mut dyn World, at_work: usize) -> Result<Healed> {
     let until_ns = world.now_ns() + LEFT_WITHIN.as_nanos() as u64;
     let ended = loop {
         if let Some(ended) = world.operated(at_work) {
@@ -205,7 +205,7 @@ fn heal_after(world: &mut dyn World, at_work: usize) -> Result<Mended> {
     let mended = world.heal()?;
     let words = ended.unwrap_or_else(|error| format!("it was told to and has not: {error:#}"));
     let became = [Some(words), mended.became].into_iter().flatten();
-    Ok(Mended {
+    Ok(Healed {
         became: Some(became.collect::<Vec<_>>().join("; ")),
         ..mended
     })

@@ -4,10 +4,10 @@
 use crate::behaviour::Work;
 use crate::kinds::STARTED_WITHIN;
 use crate::look::{self, Look, both};
-use crate::world::{By, Mended, World};
+use crate::world::{Healed, Via, World};
 use anyhow::{Context, Result, bail};
 use host::process::Identity;
-use host::{Seen, Sight};
+use host::{Query, Seen};
 use std::time::Duration;
 
 /// How long a node may take to say whom it holds to be up.
@@ -55,7 +55,7 @@ impl Round {
     }
 
     /// Heals all that is left, and says of those that were touched that they may be starting.
-    pub fn heal(&self, world: &mut dyn World) -> Result<Mended> {
+    pub fn heal(&self, world: &mut dyn World) -> Result<Healed> {
         let mut mended = world.heal()?;
         mended.started.extend(self.touched());
         Ok(mended)
@@ -122,7 +122,7 @@ impl Round {
 
 /// Whether the kernel of a node's host knows a process.
 fn lives(world: &mut dyn World, node: usize, process: Identity) -> Result<bool, String> {
-    match world.see(By::Node(node), Sight::Process(process)) {
+    match world.see(Via::Node(node), Query::Process(process)) {
         Ok(Seen::Process(state)) => Ok(state.is_some()),
         Ok(other) => Err(look::other_answer(&other).to_string()),
         Err(error) => Err(format!("{error:#}")),

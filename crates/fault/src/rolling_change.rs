@@ -6,10 +6,10 @@ use crate::kind::{Hit, Options};
 use crate::look::{Look, both};
 use crate::renewal::Renewal;
 use crate::rolling::{self, Round};
-use crate::world::{By, Mended, World};
+use crate::world::{Healed, Via, World};
 use anyhow::{Context, Result, bail};
 use cluster::{Effect, Proof, View};
-use host::Break;
+use host::Injection;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -134,12 +134,12 @@ impl Fault for Change {
         let (yaml, within) = (&self.yaml, self.within);
         let restart = &mut |world: &mut dyn World, node: usize| {
             let (forth, back) = world.configured(node, yaml)?;
-            let what = Break::Files {
+            let what = Injection::Files {
                 reader: Some(world.restartable(node)?),
                 forth: vec![forth],
                 back: vec![back],
             };
-            world.inject(By::Node(node), what, &[node], within)
+            world.inject(Via::Node(node), what, &[node], within)
         };
         let holds = |world: &mut dyn World, node: usize| {
             let proofs = shown(world, node, yaml, LIMIT).context("ask what it runs with")?;
@@ -151,7 +151,7 @@ impl Fault for Change {
         self.round.proceed(world, restart, &holds)
     }
 
-    fn heal(&mut self, world: &mut dyn World, tell: Tell<'_>) -> Result<Mended> {
+    fn heal(&mut self, world: &mut dyn World, tell: Tell<'_>) -> Result<Healed> {
         let mut back = Round::of(self.round.touched());
         let restart = &mut |world: &mut dyn World, node: usize| world.heal_node(node);
         let mut renewal = Renewal::default();

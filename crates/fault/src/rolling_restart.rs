@@ -5,9 +5,9 @@ use crate::behaviour::{Fault, Tell, Work};
 use crate::kind::{Hit, Options};
 use crate::look::Look;
 use crate::rolling::{self, Round, TURN_LIMIT};
-use crate::world::{By, Mended, World};
+use crate::world::{Healed, Via, World};
 use anyhow::Result;
-use host::Break;
+use host::Injection;
 use host::process::Identity;
 use std::time::Duration;
 
@@ -41,14 +41,14 @@ impl Fault for Restart {
 
     fn proceed(&mut self, world: &mut dyn World) -> Result<Work> {
         let restart = &mut |world: &mut dyn World, node: usize| {
-            let stop = Break::Stop(world.restartable(node)?);
-            world.inject(By::Node(node), stop, &[node], TURN_LIMIT)?;
+            let stop = Injection::Stop(world.restartable(node)?);
+            world.inject(Via::Node(node), stop, &[node], TURN_LIMIT)?;
             world.heal_node(node)
         };
         self.round.proceed(world, restart, &|_, _| Ok(()))
     }
 
-    fn heal(&mut self, world: &mut dyn World, _: Tell<'_>) -> Result<Mended> {
+    fn heal(&mut self, world: &mut dyn World, _: Tell<'_>) -> Result<Healed> {
         self.round.heal(world)
     }
 }

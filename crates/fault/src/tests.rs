@@ -7,8 +7,8 @@ mod works;
 
 use super::*;
 use anyhow::Result;
-use cluster::{Anew, DataFile, Members, Operation, Row, View};
-use host::{Break, Join, Restartable, Seen, Sight, Step as FileStep};
+use cluster::{DataFile, Members, Operation, RestartMode, Row, View};
+use host::{Injection, Join, Query, Restartable, Seen, Step as FileStep};
 use serde_json::{Map, Value};
 use sim::{HIT, LEAVING_NS, Sim, at_once, course, words};
 use std::path::PathBuf;

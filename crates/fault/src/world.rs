@@ -1,9 +1,9 @@
 //! The cluster that is broken, as faults see it: a real one ([`crate::Live`]) or a simulated one.
 
 use anyhow::Result;
-use cluster::{Anew, DataFile, Members, Operation, Row, View};
+use cluster::{DataFile, Members, Operation, RestartMode, Row, View};
 use host::process::Identity;
-use host::{Break, Join, Restartable, Seen, Sight, Step as FileStep};
+use host::{Injection, Join, Query, Restartable, Seen, Step as FileStep};
 use serde_json::{Map, Value};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 /// By whose agent something is done or seen. Nodes and hosts are counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum By {
+pub enum Via {
     /// That of a node's host, or of the machine that nodes share.
     Node(usize),
     /// That of a host.
@@ -22,7 +22,7 @@ pub enum By {
 
 /// What came of healing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Mended {
+pub struct Healed {
     /// Whether agents had done it already, by themselves.
     pub by_itself: bool,
     /// The nodes that were started.
@@ -88,7 +88,7 @@ pub trait World {
     ///
     /// # Errors
     /// It does not run.
-    fn anew(&self, node: usize, how: Anew) -> Result<(Restartable, Vec<PathBuf>)>;
+    fn anew(&self, node: usize, how: RestartMode) -> Result<(Restartable, Vec<PathBuf>)>;
 
     /// The process of a node, with what starts it with a wall clock that is off by so many
     /// milliseconds (below 0, behind); what is done to its files for that, and what undoes it.
@@ -121,7 +121,8 @@ pub trait World {
     ///
     /// # Errors
     /// It cannot be done.
-    fn inject(&mut self, by: By, what: Break, nodes: &[usize], within: Duration) -> Result<()>;
+    fn inject(&mut self, by: Via, what: Injection, nodes: &[usize], within: Duration)
+    -> Result<()>;
 
     /// From now on agents heal what is broken after `within`, whatever they were told before.
     ///
@@ -133,7 +134,7 @@ pub trait World {
     ///
     /// # Errors
     /// Something cannot be made whole; all else is.
-    fn heal(&mut self) -> Result<Mended>;
+    fn heal(&mut self) -> Result<Healed>;
 
     /// Makes whole what was broken last of the process of a node.
     ///
@@ -152,13 +153,13 @@ pub trait World {
     ///
     /// # Errors
     /// Nobody can look.
-    fn see(&mut self, by: By, what: Sight) -> Result<Seen>;
+    fn see(&mut self, by: Via, what: Query) -> Result<Seen>;
 
     /// A port at which a host receives what another one sends, for so long.
     ///
     /// # Errors
     /// Its agent is gone, or no port is left.
-    fn receive(&mut self, by: By, limit: Duration) -> Result<u16>;
+    fn receive(&mut self, by: Via, limit: Duration) -> Result<u16>;
 
     /// Keeps a connection to a node from now on, as a client.
     ///

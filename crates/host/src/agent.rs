@@ -6,7 +6,7 @@ use crate::calls::{
 };
 use crate::process::{self, Identity};
 use anyhow::{Context, Result};
-use kernel::able::Able;
+use kernel::able::HostCapability;
 use kernel::cgroup;
 use measure::clock;
 use reach::{Call, Link, TheirClock};
@@ -95,7 +95,7 @@ impl Agent {
     ///
     /// # Errors
     /// The agent is gone.
-    pub fn abilities(&self) -> Result<Vec<Able>> {
+    pub fn abilities(&self) -> Result<Vec<HostCapability>> {
         self.call(&Abilities)
     }
 
@@ -103,7 +103,7 @@ impl Agent {
     ///
     /// # Errors
     /// The agent is gone.
-    pub fn volume_abilities(&self) -> Result<Vec<Able>> {
+    pub fn volume_abilities(&self) -> Result<Vec<HostCapability>> {
         self.call(&VolumeAbilities)
     }
 

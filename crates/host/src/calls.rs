@@ -4,7 +4,7 @@
 use crate::process::Identity;
 use crate::{HostSpec, LinkSpec};
 use anyhow::{Context, Result};
-use kernel::able::Able;
+use kernel::able::HostCapability;
 use kernel::cgroup::CgroupDir;
 use kernel::confine::Confinement;
 use serde::{Deserialize, Serialize};
@@ -65,8 +65,8 @@ calls! {
     DropPageCache = "drop-its-page-cache" -> ();
     StartProcess = "start-a-process" -> Identity;
     EndProcess = "end-a-process" -> bool;
-    Abilities = "say-what-it-can-do" -> Vec<Able>;
-    VolumeAbilities = "say-what-it-can-break-of-a-volume" -> Vec<Able>;
+    Abilities = "say-what-it-can-do" -> Vec<HostCapability>;
+    VolumeAbilities = "say-what-it-can-break-of-a-volume" -> Vec<HostCapability>;
     Processes = "list-its-processes" -> Vec<(Identity, Option<i32>)>;
     Keep = "stay" -> ();
 }

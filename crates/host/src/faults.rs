@@ -21,7 +21,7 @@ use std::path::PathBuf;
 /// What an agent can break. Processes are those that it has started. A volume is broken in one way
 /// at a time, beside that it may be slow: the second is refused.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub enum Break {
+pub enum Injection {
     /// A process is stopped (SIGSTOP), and goes on.
     Pause(Identity),
     /// A process is killed, and started again.
@@ -131,14 +131,14 @@ pub enum Break {
         processes: Vec<Restartable>,
     },
     /// The host's volume can only be read, as ext4 does it after an error of its device. Then as
-    /// after [`Break::DiskRemoved`], when what is wrong with it has been mended.
+    /// after [`Injection::DiskRemoved`], when what is wrong with it has been mended.
     DiskReadOnly {
         /// Those that use it.
         processes: Vec<Restartable>,
     },
     /// The host's volume fails from the place on where a byte of a file stands: what is there and
     /// behind it can be neither read nor written (EIO), and the file system is read-only when it
-    /// meets that itself. Then as after [`Break::DiskReadOnly`].
+    /// meets that itself. Then as after [`Injection::DiskReadOnly`].
     DiskErrors {
         /// The file.
         path: PathBuf,

@@ -2,7 +2,7 @@
 //! machine, and every host's agent as its controller has it.
 //!
 //! [`Hosts::make`] makes stand-ins for machines; an [`Agent`] does on its host what it is asked, by
-//! the calls of [`calls`], [`files`], [`faults`], [`sights`], [`machine`] and [`watch`]. How that
+//! the calls of [`calls`], [`files`], [`faults`], [`queries`], [`machine`] and [`watch`]. How that
 //! is done is not known here, nor what runs there; some limits have their reasons in what a JVM or
 //! a commit log needs.
 
@@ -13,7 +13,7 @@ pub mod files;
 mod hosts;
 pub mod invocation;
 pub mod machine;
-pub mod sights;
+pub mod queries;
 mod spec;
 mod stand_in;
 mod state;
@@ -23,11 +23,11 @@ mod wall_clock;
 pub mod watch;
 
 pub use agent::{Agent, Ended, MARK, end_agents, listen};
-pub use faults::{Break, Broken, Healed, Join, Restartable, Start};
+pub use faults::{Broken, Healed, Injection, Join, Restartable, Start};
 pub use files::{Bytes, Entry, FileId, From, Piece, Reader, Step};
 pub use hosts::Hosts;
 pub use invocation::{Done, Invocation};
-pub use kernel::able::{Able, HostAbility, abilities, volume_abilities};
+pub use kernel::able::{HostAbility, HostCapability, abilities, volume_abilities};
 pub use kernel::cgroup::CgroupDir;
 pub use kernel::confine::{Confinement, Memory, Whereabouts};
 pub use kernel::filter::{Link, Loss};
@@ -36,8 +36,8 @@ pub use kernel::spec::{DiskSpec, DiskWork, HostSpec, LinkSpec};
 pub use kernel::tcp::Reach;
 pub use kernel::volume::VolumeUse;
 pub use kernel::{probe, settings};
+pub use queries::{Attempt, Query, Seen};
 pub use reach::process;
-pub use sights::{Attempt, Seen, Sight};
 pub use spec::{HostsSpec, Isolation};
 pub use stand_in::Host;
 pub use state::{HostState, HostsState};

@@ -59,7 +59,7 @@ pub enum HostAbility {
 
 /// Whether this machine has one of them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Able {
+pub struct HostCapability {
     /// Which.
     pub what: HostAbility,
     /// Whether it is there.
@@ -68,15 +68,15 @@ pub struct Able {
     pub detail: String,
 }
 
-impl Able {
-    fn of(what: HostAbility, found: Result<String>) -> Able {
+impl HostCapability {
+    fn of(what: HostAbility, found: Result<String>) -> HostCapability {
         match found {
-            Ok(detail) => Able {
+            Ok(detail) => HostCapability {
                 what,
                 present: true,
                 detail,
             },
-            Err(error) => Able {
+            Err(error) => HostCapability {
                 what,
                 present: false,
                 detail: format!("{error:#}"),
@@ -87,19 +87,19 @@ impl Able {
 
 /// Every [`HostAbility`] that hosts need, there or not. The machine is asked the first time only,
 /// since that makes namespaces; nothing of them stays.
-pub fn abilities() -> &'static [Able] {
-    static KNOWN: OnceLock<Vec<Able>> = OnceLock::new();
+pub fn abilities() -> &'static [HostCapability] {
+    static KNOWN: OnceLock<Vec<HostCapability>> = OnceLock::new();
     KNOWN.get_or_init(ask)
 }
 
 /// Every [`HostAbility`] that faults of a volume need, there or not. Asked the first time only, and
 /// not with the others: that takes some 40 ms, most of it to make a file system.
-pub fn volume_abilities() -> &'static [Able] {
-    static KNOWN: OnceLock<Vec<Able>> = OnceLock::new();
+pub fn volume_abilities() -> &'static [HostCapability] {
+    static KNOWN: OnceLock<Vec<HostCapability>> = OnceLock::new();
     KNOWN.get_or_init(disk::abilities)
 }
 
-fn ask() -> Vec<Able> {
+fn ask() -> Vec<HostCapability> {
     let places = cgroup::hierarchies().and_then(|hierarchies| groups(&hierarchies));
     let of_groups = |look: &dyn Fn(&[CgroupDir]) -> Result<String>| match &places {
         Ok(places) => look(places),
@@ -107,21 +107,21 @@ fn ask() -> Vec<Able> {
     };
     let controller = |name: &str| of_groups(&|places| controller(places, name));
     vec![
-        Able::of(HostAbility::Network, network()),
-        Able::of(HostAbility::Cpus, controller("cpuset")),
-        Able::of(HostAbility::CpuQuota, controller("cpu")),
-        Able::of(HostAbility::Memory, controller("memory")),
-        Able::of(HostAbility::Volume, volume()),
-        Able::of(HostAbility::Disk, of_groups(&disk_limits)),
-        Able::of(HostAbility::LinkRate, queue("tbf", "CONFIG_NET_SCH_TBF")),
-        Able::of(
+        HostCapability::of(HostAbility::Network, network()),
+        HostCapability::of(HostAbility::Cpus, controller("cpuset")),
+        HostCapability::of(HostAbility::CpuQuota, controller("cpu")),
+        HostCapability::of(HostAbility::Memory, controller("memory")),
+        HostCapability::of(HostAbility::Volume, volume()),
+        HostCapability::of(HostAbility::Disk, of_groups(&disk_limits)),
+        HostCapability::of(HostAbility::LinkRate, queue("tbf", "CONFIG_NET_SCH_TBF")),
+        HostCapability::of(
             HostAbility::LinkDelay,
             queue("netem", "CONFIG_NET_SCH_NETEM"),
         ),
-        Able::of(HostAbility::PageCache, of_groups(&page_cache)),
-        Able::of(HostAbility::PacketFilter, packet_filter(1.0)),
-        Able::of(HostAbility::PacketLoss, packet_filter(0.5)),
-        Able::of(HostAbility::Reset, reset()),
+        HostCapability::of(HostAbility::PageCache, of_groups(&page_cache)),
+        HostCapability::of(HostAbility::PacketFilter, packet_filter(1.0)),
+        HostCapability::of(HostAbility::PacketLoss, packet_filter(0.5)),
+        HostCapability::of(HostAbility::Reset, reset()),
     ]
 }
 
@@ -310,7 +310,7 @@ mod tests {
 
     #[test]
     fn abilities_are_told_each_once() {
-        let told: Vec<&Able> = abilities().iter().chain(volume_abilities()).collect();
+        let told: Vec<&HostCapability> = abilities().iter().chain(volume_abilities()).collect();
         assert_eq!(told.len(), 17);
         for (at, able) in told.iter().enumerate() {
             assert!(!able.detail.is_empty(), "{able:?}");

@@ -5,9 +5,9 @@
 //! its threads can leave. Where a host has no groups, the process starts with its affinity and its
 //! memory policy set, which all its threads inherit.
 
-mod whereabouts;
+mod effective_affinity;
 
-pub use whereabouts::Whereabouts;
+pub use effective_affinity::Whereabouts;
 
 use crate::cgroup::{Group, Pending};
 use anyhow::{Context, Result};

@@ -20,9 +20,9 @@
 mod again;
 mod course;
 mod first_errors;
+mod multi_step;
 mod receive;
 mod release;
-mod special;
 mod trouble;
 mod unsent;
 

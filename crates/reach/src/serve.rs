@@ -28,9 +28,9 @@ pub enum Ending {
 
 /// By what an agent speaks, to whoever listens at the time.
 #[derive(Clone, Default)]
-pub struct Mouth(Arc<Mutex<Option<Box<dyn Write + Send>>>>);
+pub struct Outbox(Arc<Mutex<Option<Box<dyn Write + Send>>>>);
 
-impl Mouth {
+impl Outbox {
     /// Tells the controller what it has not asked for; nobody may listen.
     pub fn note(&self, note: &impl Serialize) {
         if let Ok(note) = serde_json::to_value(note) {
@@ -55,7 +55,7 @@ impl Mouth {
     }
 
     /// Lets go of a controller that has left.
-    pub fn turn_away(&self) {
+    pub fn disconnect(&self) {
         self.turn_to(None);
     }
 
@@ -107,13 +107,13 @@ pub fn refuse(writer: &mut impl Write, why: &anyhow::Error) {
 pub fn serve<S: Sync>(
     rows: &[Row<S>],
     state: &S,
-    mouth: &Mouth,
+    outbox: &Outbox,
     reader: Box<dyn Read + Send>,
     writer: Box<dyn Write + Send>,
     lease: Duration,
 ) -> Ending {
-    mouth.turn_to(Some(writer));
-    mouth.say(&FromAgent::Hello(Hello::own()));
+    outbox.turn_to(Some(writer));
+    outbox.say(&FromAgent::Hello(Hello::own()));
     let messages = listen(reader);
     std::thread::scope(|scope| {
         loop {
@@ -126,7 +126,7 @@ pub fn serve<S: Sync>(
                         let answer = answer(rows, state, &name, value);
                         let answer = answer.map_err(|error| format!("{error:#}"));
                         let cpu_ns = clock::thread_cpu_ns();
-                        mouth.say(&FromAgent::Answer { id, answer, cpu_ns });
+                        outbox.say(&FromAgent::Answer { id, answer, cpu_ns });
                     });
                 }
                 Err(RecvTimeoutError::Timeout) => break Ending::Silent,
@@ -177,10 +177,10 @@ mod tests {
         type Answer = u64;
     }
 
-    impl Serve<Mouth> for Double {
-        fn serve(self, mouth: &Mouth) -> Result<u64> {
+    impl Serve<Outbox> for Double {
+        fn serve(self, outbox: &Outbox) -> Result<u64> {
             anyhow::ensure!(self.0 < 1000, "{} is too large", self.0);
-            mouth.note(&self.0);
+            outbox.note(&self.0);
             Ok(2 * self.0)
         }
     }
@@ -194,18 +194,18 @@ mod tests {
     }
 
     fn serve_at(stream: UnixStream, lease: Duration) -> Ending {
-        let mouth = Mouth::default();
+        let outbox = Outbox::default();
         let writer = stream.try_clone().unwrap();
         let (reader, writer) = (Box::new(stream), Box::new(writer));
         let ending = serve(
             &[Row::of::<Double>()],
-            &mouth,
-            &mouth,
+            &outbox,
+            &outbox,
             reader,
             writer,
             lease,
         );
-        mouth.end(&Ok(()));
+        outbox.end(&Ok(()));
         ending
     }
 

@@ -4,8 +4,8 @@ use crate::page::Page;
 use crate::page::Verdict;
 use crate::sections::{
     cluster, curves, data, effective, effects, endurance, faults, grid, growth, headline,
-    host_settings, instrument, latency, machines, panels, published, requirements, results, rules,
-    scale_up, screen, search, setup, spread, time, worth,
+    host_settings, instrument, latency, machines, panels, price_performance, published,
+    requirements, results, rules, scale_up, screen, search, setup, spread, time,
 };
 use crate::summary::points;
 use crate::view::RunView;
@@ -27,7 +27,7 @@ pub fn page(view: &RunView) -> Page {
         published::section(view),
         curves::section(view, &points),
         scale_up::section(view),
-        worth::section(view),
+        price_performance::section(view),
         latency::section(view, &points),
         time::section(view),
         panels::section(view),

@@ -27,6 +27,7 @@ mod looks;
 pub mod name;
 mod open;
 mod overview;
+mod price_performance;
 mod published;
 mod quantiles;
 pub mod record;
@@ -43,7 +44,6 @@ mod sums;
 mod tests;
 mod trial;
 mod window;
-mod worth;
 mod write;
 
 pub use find::{Listed, Past, find, last_finished, list, past, past_of, salvage};

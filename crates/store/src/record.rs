@@ -26,6 +26,7 @@ pub use crate::lab::{
     numbers_of,
 };
 pub use crate::looks::{LookRecord, LooksHow, LooksRecord, RobustRecord};
+pub use crate::price_performance::{CapacityRecord, PriceRecord};
 pub use crate::published::{
     PublishedFailureRecord, PublishedFigureRecord, PublishedRatioRecord, PublishedRecord,
 };
@@ -46,7 +47,6 @@ pub use crate::scale_up::{
 pub use crate::screen::{ScreenRecord, ScreenedRecord};
 pub use crate::search::{SearchRecord, SearchStepRecord};
 use crate::sums::Sums;
-pub use crate::worth::{CapacityRecord, PriceRecord};
 pub use analysis::compare::{Bound, Finding};
 pub use analysis::durability::Promised;
 pub use analysis::procedure::{SearchOutcome, SearchProcedure, SearchResult};

@@ -7,6 +7,7 @@
 pub mod check;
 pub mod conditions;
 pub mod confirm;
+pub mod data_state;
 pub mod estimate;
 pub mod format;
 mod grid;
@@ -25,7 +26,6 @@ pub mod scale_up;
 mod screen;
 pub mod settings;
 mod sizes;
-pub mod standing;
 pub mod targets;
 pub mod timeline;
 pub mod tree;

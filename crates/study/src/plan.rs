@@ -10,6 +10,7 @@ pub mod order;
 mod phase;
 mod words;
 
+use crate::data_state::DataState;
 use crate::estimate::{self, Estimate};
 use crate::human;
 use crate::inputs::Inputs;
@@ -17,7 +18,6 @@ use crate::read_back;
 use crate::settings::{
     Change, Load, Reset, Sample, Settings, Settle, Study, Target, Variant, Warmup,
 };
-use crate::standing::Standing;
 use crate::targets;
 use crate::work::{self, Work};
 use analysis::procedure::{Ask, Outlook, Point, Role};
@@ -265,7 +265,7 @@ fn slug(study: &Study, cell: Cell, (point, role): (Option<Point>, Role), number:
 /// get from it to each of them.
 #[derive(Default)]
 struct PlannedState<'a> {
-    standing: Standing,
+    standing: DataState,
     /// How the nodes are configured now.
     target: Option<&'a Target>,
     phases: Vec<Phase>,
@@ -282,7 +282,7 @@ impl<'a> PlannedState<'a> {
         let change = self.target.map(|there| settings.target.change_from(there));
         let is_new = change.is_none_or(|change| change == Change::Start);
         if is_new {
-            self.standing = Standing::default();
+            self.standing = DataState::default();
             self.target = None;
         }
         match step {

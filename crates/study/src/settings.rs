@@ -23,7 +23,7 @@ pub use self::target::{
 pub(crate) use self::target::{secret_kind, secret_of};
 pub use axes::{Axis, ScaleUp};
 pub use data::{Data, How, Load, PageCache, Reset, Settle};
-pub(crate) use faults::{FAULTS_MAX, FaultDraft, FaultWhere, Ground};
+pub(crate) use faults::{FAULTS_MAX, FaultDraft, FaultTargets, FaultWhere};
 pub use faults::{Fault, On};
 pub use guard::{Guard, GuardLimits, Guarded};
 pub use keyspace::{Keyspace, Replication};

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use topology::export::{FORMATS, Options, Source, export};
 use topology::fixture::{Counts, Numbering, Shape};
-use topology::{Housekeeping, HugePages, Profile, Wish, plan};
+use topology::{Housekeeping, HugePages, PlacementRequest, Profile, plan};
 
 /// A name that would end a quote, a line or a comment, or be expanded, if it could.
 const HOSTILE: &str =
@@ -39,12 +39,12 @@ fn main() -> Result<(), Box<dyn Error>> {
                     free: None,
                 });
             }
-            let wish = Wish {
+            let wish = PlacementRequest {
                 profile,
                 memory_bytes: Some(32 << 30),
                 housekeeping: Housekeeping::PerNode(1),
                 host: format!("{profile:?}-{name}"),
-                ..Wish::new(instances, vcpus)
+                ..PlacementRequest::new(instances, vcpus)
             };
             let mut plan = plan(&machine, &wish)?;
             plan.rack = name.to_owned();

@@ -2,7 +2,7 @@
 
 use crate::cpuset::CpuSet;
 use crate::plan::{Jvm, Yaml};
-use crate::wish::{Collector, Profile, Wish, YamlProfile};
+use crate::request::{Collector, PlacementRequest, Profile, YamlProfile};
 
 /// Up to here pointers are compressed with room to spare; from 32 to 38 GB a heap holds less.
 const HEAP_BYTES_MAX: u64 = 31 << 30;
@@ -28,7 +28,12 @@ pub fn heap_bytes(memory_bytes: u64) -> u64 {
 
 /// The JVM of an instance. `cpus` are its CPUs; `nodes` those that it sees: of the guest, or of the
 /// machine for a process.
-pub(crate) fn jvm(wish: &Wish, cpus: &CpuSet, nodes: &CpuSet, memory_bytes: Option<u64>) -> Jvm {
+pub(crate) fn jvm(
+    wish: &PlacementRequest,
+    cpus: &CpuSet,
+    nodes: &CpuSet,
+    memory_bytes: Option<u64>,
+) -> Jvm {
     let count = cpus.len() as u32;
     let heap_bytes = memory_bytes.map(heap_bytes).filter(|&heap| heap > 0);
     let (use_numa, numa_reason) = numa(wish, nodes);
@@ -73,7 +78,7 @@ pub(crate) fn jvm(wish: &Wish, cpus: &CpuSet, nodes: &CpuSet, memory_bytes: Opti
 }
 
 /// Whether UseNUMA helps, and why.
-fn numa(wish: &Wish, nodes: &CpuSet) -> (bool, String) {
+fn numa(wish: &PlacementRequest, nodes: &CpuSet) -> (bool, String) {
     let jdk = wish.jdk;
     if nodes.len() < 2 {
         let reason = match jdk {
@@ -111,7 +116,7 @@ fn numa(wish: &Wish, nodes: &CpuSet) -> (bool, String) {
     (is_aware, reason)
 }
 
-fn numactl(wish: &Wish, cpus: &CpuSet, nodes: &CpuSet, use_numa: bool) -> Vec<String> {
+fn numactl(wish: &PlacementRequest, cpus: &CpuSet, nodes: &CpuSet, use_numa: bool) -> Vec<String> {
     let is_spread = nodes.len() > 1 && !use_numa;
     match wish.profile {
         Profile::None if is_spread => {
@@ -131,7 +136,7 @@ fn numactl(wish: &Wish, cpus: &CpuSet, nodes: &CpuSet, use_numa: bool) -> Vec<St
 }
 
 /// The concurrency of Cassandra on so many CPUs of so many cores.
-pub(crate) fn yaml(wish: &Wish, cpus: u32, cores: u32) -> Yaml {
+pub(crate) fn yaml(wish: &PlacementRequest, cpus: u32, cores: u32) -> Yaml {
     let drives = wish.drives.max(1);
     let (reads, writes) = match wish.yaml {
         YamlProfile::Apache => (drives.saturating_mul(16), cores.saturating_mul(8)),

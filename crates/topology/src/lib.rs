@@ -2,10 +2,10 @@
 //! threads) and how to place instances on it.
 //!
 //! Reading order: [`Machine`], which [`Machine::read`] makes of a /sys tree, a tarball of one,
-//! hwloc XML, the output of lscpu or a synthetic description; [`Wish`]; [`plan()`] makes a [`Plan`]
-//! of both, or says with [`Infeasible`] what would fit; [`draw()`] shows either as text; [`export`]
-//! writes plans in the formats of those who carry them out, and reads them back. Nothing here has a
-//! clock, a thread or a process, and only files below the given path are read.
+//! hwloc XML, the output of lscpu or a synthetic description; [`PlacementRequest`]; [`plan()`]
+//! makes a [`Plan`] of both, or says with [`Infeasible`] what would fit; [`draw()`] shows either as
+//! text; [`export`] writes plans in the formats of those who carry them out, and reads them back.
+//! Nothing here has a clock, a thread or a process, and only files below the given path are read.
 
 mod cpuset;
 mod draw;
@@ -22,13 +22,13 @@ mod plan;
 mod planner;
 mod raw;
 mod read;
+mod request;
 mod rivals;
 mod shape;
 mod synthetic;
 mod sysfs;
 mod tree;
 mod units;
-mod wish;
 mod xml;
 
 pub use cpuset::{CPU_NUMBERS_MAX, CpuSet};
@@ -39,6 +39,6 @@ pub use jvm::{conc_gc_threads, heap_bytes, parallel_gc_threads};
 pub use machine::*;
 pub use plan::*;
 pub use planner::{fingerprint, plan, usable};
+pub use request::*;
 pub use rivals::{distribute, naive};
 pub use units::{Part, Units};
-pub use wish::*;

@@ -5,7 +5,7 @@
 //! shared, a single thread.
 
 use crate::machine::Machine;
-use crate::wish::Smt;
+use crate::request::Smt;
 
 /// What is handed out at once.
 #[derive(Clone, Debug)]

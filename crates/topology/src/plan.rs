@@ -6,8 +6,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::cpuset::CpuSet;
+use crate::request::{PlacementRequest, Profile};
 use crate::units;
-use crate::wish::{Profile, Wish};
 
 /// The whole plan for one machine. The same machine and wish give the same bytes.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -15,7 +15,7 @@ pub struct Plan {
     /// [`crate::fingerprint`] of the machine it was made for; it holds for no other.
     pub fingerprint: String,
     /// What was wished for.
-    pub wish: Wish,
+    pub wish: PlacementRequest,
     /// The instances, in order.
     pub instances: Vec<Instance>,
     /// What vSphere 7 would show each VM.

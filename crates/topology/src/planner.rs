@@ -11,11 +11,11 @@ use crate::improve::improve;
 use crate::machine::{CoreKind, Machine};
 use crate::place::{Order, Placed, Pool, place};
 use crate::plan::{Infeasible, NodeCpus, Plan};
+use crate::request::{Housekeeping, PlacementRequest, Profile, Unit};
 use crate::shape::{Sizes, VNUMA_VCPUS_MIN, split, split_from};
-use crate::wish::{Housekeeping, Profile, Unit, Wish};
 
 /// Plans the wish on the machine. Pure: the same arguments give the same plan, byte for byte.
-pub fn plan(machine: &Machine, wish: &Wish) -> Result<Plan, Infeasible> {
+pub fn plan(machine: &Machine, wish: &PlacementRequest) -> Result<Plan, Infeasible> {
     feasible::check(machine, wish)?;
     let Some(attempt) = attempt(machine, wish) else {
         return Err(feasible::explain(machine, wish));
@@ -25,7 +25,7 @@ pub fn plan(machine: &Machine, wish: &Wish) -> Result<Plan, Infeasible> {
 
 /// The CPUs that instances of a wish can have here, by core: those that housekeeping leaves, and
 /// of each core as many threads as are handed out.
-pub fn usable(machine: &Machine, wish: &Wish) -> Vec<CpuSet> {
+pub fn usable(machine: &Machine, wish: &PlacementRequest) -> Vec<CpuSet> {
     let whole = Pool::of(machine, wish.smt, false, |_| true);
     let reserved = reserve(machine, wish, &whole);
     let kept = Pool::of(machine, wish.smt, false, |core| !reserved.contains(&core));
@@ -83,7 +83,7 @@ struct Way {
     by_core: bool,
 }
 
-fn attempt(machine: &Machine, wish: &Wish) -> Option<Attempt> {
+fn attempt(machine: &Machine, wish: &PlacementRequest) -> Option<Attempt> {
     let gives_up = wish.housekeeping == Housekeeping::Perftune;
     let is_hybrid = machine
         .cores
@@ -112,7 +112,7 @@ fn attempt(machine: &Machine, wish: &Wish) -> Option<Attempt> {
 }
 
 /// As [`attempt`], only with what is wished for and on whole cores.
-pub(crate) fn fits_as_wished(machine: &Machine, wish: &Wish) -> bool {
+pub(crate) fn fits_as_wished(machine: &Machine, wish: &PlacementRequest) -> bool {
     [(false, false), (false, true), (true, false), (true, true)]
         .into_iter()
         .any(|way| {
@@ -132,11 +132,11 @@ pub(crate) fn fits_as_wished(machine: &Machine, wish: &Wish) -> bool {
 }
 
 /// As [`attempt`], for as much as fits at all.
-pub(crate) fn fits(machine: &Machine, wish: &Wish) -> bool {
+pub(crate) fn fits(machine: &Machine, wish: &PlacementRequest) -> bool {
     attempt(machine, wish).is_some()
 }
 
-fn one_way(machine: &Machine, wish: &Wish, way: Way) -> Option<Attempt> {
+fn one_way(machine: &Machine, wish: &PlacementRequest, way: Way) -> Option<Attempt> {
     let is_kind = |core: usize| way.mix || machine.cores[core].kind != CoreKind::Efficiency;
     let whole = Pool::of(machine, wish.smt, false, is_kind);
     let reserved = if way.keep {
@@ -184,7 +184,7 @@ fn one_way(machine: &Machine, wish: &Wish, way: Way) -> Option<Attempt> {
 /// Cells that an instance is placed in, and their number where memory made it so.
 fn cells(
     machine: &Machine,
-    wish: &Wish,
+    wish: &PlacementRequest,
     pool: &Pool,
     by_core: bool,
 ) -> Option<(Vec<u32>, Option<u32>)> {
@@ -239,7 +239,7 @@ fn cells(
 }
 
 /// Cores that are kept free, by index.
-fn reserve(machine: &Machine, wish: &Wish, pool: &Pool) -> Vec<usize> {
+fn reserve(machine: &Machine, wish: &PlacementRequest, pool: &Pool) -> Vec<usize> {
     let per_node = match &wish.housekeeping {
         Housekeeping::None => return Vec::new(),
         Housekeeping::Cpus(cpus) => {
@@ -275,7 +275,7 @@ fn reserve(machine: &Machine, wish: &Wish, pool: &Pool) -> Vec<usize> {
     reserved
 }
 
-fn by_node(machine: &Machine, reserved: &[usize], wish: &Wish) -> Vec<NodeCpus> {
+fn by_node(machine: &Machine, reserved: &[usize], wish: &PlacementRequest) -> Vec<NodeCpus> {
     let mut found: Vec<NodeCpus> = Vec::new();
     for node in machine.cpu_nodes() {
         let cores = reserved
@@ -298,7 +298,7 @@ fn by_node(machine: &Machine, reserved: &[usize], wish: &Wish) -> Vec<NodeCpus> 
 }
 
 /// The nodes of the devices that instances should be near to.
-pub(crate) fn near(machine: &Machine, wish: &Wish) -> Vec<usize> {
+pub(crate) fn near(machine: &Machine, wish: &PlacementRequest) -> Vec<usize> {
     let named = machine
         .devices
         .iter()
@@ -312,7 +312,7 @@ pub(crate) fn near(machine: &Machine, wish: &Wish) -> Vec<usize> {
 }
 
 /// What vSphere counts: all cores that may be used, whatever housekeeping takes.
-pub(crate) fn vsphere_sizes(machine: &Machine, wish: &Wish) -> Sizes {
+pub(crate) fn vsphere_sizes(machine: &Machine, wish: &PlacementRequest) -> Sizes {
     let pool = Pool::of(machine, wish.smt, false, |_| true);
     Sizes::of(machine, &pool, wish.unit.unwrap_or(Unit::Cores))
 }

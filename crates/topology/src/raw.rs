@@ -55,7 +55,7 @@ pub(crate) struct RawNode {
 }
 
 /// Where a core sits, by index in [`Raw`]; `L3` by what [`Raw::l3_of`] says.
-struct Seat {
+struct CorePosition {
     package: usize,
     node: usize,
     die: (u32, usize),
@@ -187,7 +187,7 @@ impl Raw {
     }
 
     /// Where each core sits. A core sits where its first CPU does.
-    fn seats(&mut self) -> Vec<Seat> {
+    fn seats(&mut self) -> Vec<CorePosition> {
         let packages = owners(self.packages.iter().map(|(_, set)| set));
         let nodes = owners(self.nodes.iter().map(|node| &node.cpus));
         let dies = owners(self.dies.iter());
@@ -209,7 +209,7 @@ impl Raw {
             (package, node, dies[at].map_or(usize::MAX, |die| die), l3)
         };
         let first_of = |set: &CpuSet| set.first().unwrap_or(u32::MAX);
-        let seats: Vec<Seat> = members
+        let seats: Vec<CorePosition> = members
             .into_values()
             .map(|cpus| {
                 let (package, node, die, l3) = place(cpus[0]);
@@ -225,7 +225,7 @@ impl Raw {
                     L3Key::NodeOfPackage(..) => u32::MAX,
                 };
                 let (die, l3) = ((die_first, die), (l3_first, l3));
-                Seat {
+                CorePosition {
                     package,
                     node,
                     die,
@@ -243,7 +243,7 @@ impl Raw {
         seats
     }
 
-    fn numbered(mut self, seats: &[Seat]) -> Machine {
+    fn numbered(mut self, seats: &[CorePosition]) -> Machine {
         let mut machine = Machine {
             source: std::mem::take(&mut self.source),
             packages: Vec::new(),

@@ -2,11 +2,11 @@
 
 use crate::cpuset::CpuSet;
 use crate::machine::Machine;
-use crate::wish::Wish;
+use crate::request::PlacementRequest;
 
 /// Instance k gets the CPUs k·V to k·V + V − 1 by OS number, whatever they are: what a script does
 /// that knows no topology. By instance; numbers that are not there are left out.
-pub fn naive(machine: &Machine, wish: &Wish) -> Vec<Vec<u32>> {
+pub fn naive(machine: &Machine, wish: &PlacementRequest) -> Vec<Vec<u32>> {
     let all: Vec<u32> = machine.allowed_cpus().iter().collect();
     let vcpus = wish.vcpus.max(1) as usize;
     let parts = all.chunks(vcpus).take(wish.instances as usize);

@@ -7,7 +7,7 @@
 use crate::machine::Machine;
 use crate::place::Pool;
 use crate::plan::VirtualTopology;
-use crate::wish::{Profile, Smt, Unit, Wish};
+use crate::request::{PlacementRequest, Profile, Smt, Unit};
 
 /// `numa.vcpu.min`: ESXi shows no NUMA to smaller VMs.
 pub(crate) const VNUMA_VCPUS_MIN: u32 = 9;
@@ -76,7 +76,7 @@ pub(crate) fn split_from(vcpus: u32, parts: u32, parts_max: u32) -> Vec<u32> {
 }
 
 /// What a VM sees under vSphere 7 or 8.
-pub(crate) fn vsphere(wish: &Wish, profile: Profile, sizes: Sizes) -> VirtualTopology {
+pub(crate) fn vsphere(wish: &PlacementRequest, profile: Profile, sizes: Sizes) -> VirtualTopology {
     let vnuma = if wish.hot_add || wish.vcpus < VNUMA_VCPUS_MIN {
         vec![wish.vcpus]
     } else {
@@ -109,7 +109,7 @@ pub(crate) fn vsphere(wish: &Wish, profile: Profile, sizes: Sizes) -> VirtualTop
 
 /// What a guest sees that is pinned to CPUs whose cells and L3 groups have these sizes.
 pub(crate) fn pinned(
-    wish: &Wish,
+    wish: &PlacementRequest,
     vnuma: Vec<u32>,
     vl3: Vec<u32>,
     threads: u32,

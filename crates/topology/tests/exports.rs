@@ -7,7 +7,9 @@ use topology::export::{
     FORMATS, Format, Options, Placement, Scope, Source, differences, export, format, kubelet_order,
 };
 use topology::fixture::{Counts, Numbering, Shape};
-use topology::{CpuSet, Housekeeping, HugePages, Machine, Plan, Profile, Smt, Wish, plan};
+use topology::{
+    CpuSet, Housekeeping, HugePages, Machine, PlacementRequest, Plan, Profile, Smt, plan,
+};
 
 /// What a name must never do: end a quote, a line, a comment or a value, or be expanded.
 const HOSTILE: &str =
@@ -65,7 +67,7 @@ fn check(machine: &Machine, plan: &Plan) {
     }
 }
 
-fn wishes() -> impl Strategy<Value = (Counts, Numbering, Wish)> {
+fn wishes() -> impl Strategy<Value = (Counts, Numbering, PlacementRequest)> {
     let counts = (1..3u32, 1..4u32, 1..3u32, 1..6u32, 1..3u32);
     let numbering = prop_oneof![
         Just(Numbering::Block),
@@ -84,7 +86,7 @@ fn wishes() -> impl Strategy<Value = (Counts, Numbering, Wish)> {
     (counts, numbering, profile, size, host).prop_map(|(counts, numbering, profile, size, host)| {
         let (packages, nodes, l3, cores, threads) = counts;
         let (instances, vcpus, kib, [has_memory, is_packed, keeps]) = size;
-        let wish = Wish {
+        let wish = PlacementRequest {
             profile,
             memory_bytes: has_memory.then_some((kib + 8192) << 10),
             smt: if is_packed {
@@ -98,7 +100,7 @@ fn wishes() -> impl Strategy<Value = (Counts, Numbering, Wish)> {
                 Housekeeping::None
             },
             host,
-            ..Wish::new(instances, vcpus)
+            ..PlacementRequest::new(instances, vcpus)
         };
         (Counts(packages, nodes, l3, cores, threads), numbering, wish)
     })
@@ -159,10 +161,10 @@ type Sample = (&'static str, Option<u32>, String);
 
 static SAMPLES: std::sync::LazyLock<Vec<Sample>> = std::sync::LazyLock::new(|| {
     let machine = machine(Counts(2, 4, 2, 4, 2), Numbering::Block);
-    let wish = Wish {
+    let wish = PlacementRequest {
         housekeeping: Housekeeping::PerNode(1),
         host: HOSTILE.to_owned(),
-        ..Wish::new(2, 28)
+        ..PlacementRequest::new(2, 28)
     };
     let plan = plan(&machine, &wish).expect("a plan");
     let files = all(&machine, &plan).into_iter();
@@ -174,7 +176,7 @@ static SAMPLES: std::sync::LazyLock<Vec<Sample>> = std::sync::LazyLock::new(|| {
 #[test]
 fn no_name_breaks_out_of_its_quotes() {
     let machine = machine(Counts(2, 1, 1, 8, 2), Numbering::Block);
-    let mut plan = plan(&machine, &Wish::new(2, 14)).unwrap();
+    let mut plan = plan(&machine, &PlacementRequest::new(2, 14)).unwrap();
     plan.rack = HOSTILE.to_owned();
     plan.wish.host = HOSTILE.to_owned();
     plan.fingerprint = HOSTILE.to_owned();
@@ -197,9 +199,9 @@ fn no_name_breaks_out_of_its_quotes() {
 #[test]
 fn huge_pages_are_used_where_every_node_has_enough_for_all() {
     let mut machine = machine(Counts(2, 1, 1, 8, 2), Numbering::Block);
-    let wish = Wish {
+    let wish = PlacementRequest {
         memory_bytes: Some(16 << 30),
-        ..Wish::new(2, 16)
+        ..PlacementRequest::new(2, 16)
     };
     let page = |count| HugePages {
         page_bytes: 1 << 30,
@@ -234,9 +236,9 @@ fn vsphere_is_told_the_cores_of_a_socket_and_never_an_affinity_of_cpus() {
             "\"numCoresPerSocket\": 0,",
         ),
     ] {
-        let wish = Wish {
+        let wish = PlacementRequest {
             profile,
-            ..Wish::new(8, 14)
+            ..PlacementRequest::new(8, 14)
         };
         let plan = plan(&machine, &wish).unwrap();
         for (format, _, text) in all(&machine, &plan) {
@@ -252,7 +254,7 @@ fn vsphere_is_told_the_cores_of_a_socket_and_never_an_affinity_of_cpus() {
 #[test]
 fn the_kubelet_fills_a_node_where_the_plan_spreads() {
     let machine = machine(Counts(2, 1, 1, 28, 2), Numbering::Block);
-    let said = |wish: Wish| {
+    let said = |wish: PlacementRequest| {
         let plan = plan(&machine, &wish).unwrap();
         let options = Options::default();
         let source = Source {
@@ -263,16 +265,16 @@ fn the_kubelet_fills_a_node_where_the_plan_spreads() {
         let said = differences(&source).into_iter();
         said.map(|one| one.to_string()).collect::<Vec<_>>()
     };
-    let wish = Wish {
+    let wish = PlacementRequest {
         housekeeping: Housekeeping::PerNode(1),
         memory_bytes: Some(16 << 30),
-        ..Wish::new(2, 14)
+        ..PlacementRequest::new(2, 14)
     };
     assert_eq!(
         said(wish.clone()),
         ["instance 1: planned on 29-35,85-91, the kubelet would take 8-14,64-70"]
     );
-    let two = |memory_bytes| Wish {
+    let two = |memory_bytes| PlacementRequest {
         memory_bytes: Some(memory_bytes),
         ..wish.clone()
     };

@@ -3,11 +3,11 @@
 
 use topology::fixture::{Counts, Numbering, Shape};
 use topology::{
-    CpuSet, Housekeeping, Machine, Plan, Profile, Unit, VirtualTopology, Wish, costs, distribute,
-    naive, plan,
+    CpuSet, Housekeeping, Machine, PlacementRequest, Plan, Profile, Unit, VirtualTopology, costs,
+    distribute, naive, plan,
 };
 
-fn planned(shape: &Shape, wish: &Wish) -> Plan {
+fn planned(shape: &Shape, wish: &PlacementRequest) -> Plan {
     plan(&shape.machine().expect("a machine"), wish).expect("a plan")
 }
 
@@ -44,7 +44,7 @@ const VSPHERE_AB: [&str; 8] = [
 #[test]
 fn eight_vms_of_14_on_2x28_never_cross() {
     let shape = Shape::xeon_2x28(Numbering::Block);
-    let plan = planned(&shape, &Wish::new(8, 14));
+    let plan = planned(&shape, &PlacementRequest::new(8, 14));
     assert_eq!(sets(&plan), VSPHERE_AB);
     let nodes: Vec<&[u32]> = plan
         .instances
@@ -92,7 +92,7 @@ fn where_everything_is_given_out_an_even_split_of_the_tree_is_the_same() {
         (Shape::epyc_7601(), 4, 32),
     ] {
         let machine = shape.machine().unwrap();
-        let mut ours = sets(&plan(&machine, &Wish::new(instances, vcpus)).unwrap());
+        let mut ours = sets(&plan(&machine, &PlacementRequest::new(instances, vcpus)).unwrap());
         let split = distribute(&machine, instances as usize);
         let mut split: Vec<String> = split.iter().map(CpuSet::to_string).collect();
         ours.sort();
@@ -103,7 +103,10 @@ fn where_everything_is_given_out_an_even_split_of_the_tree_is_the_same() {
 
 #[test]
 fn round_robin_numbers_change_the_names_and_nothing_else() {
-    let plan = planned(&Shape::xeon_2x28(Numbering::RoundRobin), &Wish::new(8, 14));
+    let plan = planned(
+        &Shape::xeon_2x28(Numbering::RoundRobin),
+        &PlacementRequest::new(8, 14),
+    );
     check(
         &plan,
         &[
@@ -116,7 +119,7 @@ fn round_robin_numbers_change_the_names_and_nothing_else() {
 #[test]
 fn sub_numa_clusters_take_two_vms_each() {
     let shape = Shape::regular(Counts(2, 2, 1, 14, 2), Numbering::Block, 128);
-    let plan = planned(&shape, &Wish::new(8, 14));
+    let plan = planned(&shape, &PlacementRequest::new(8, 14));
     let expected: [(&str, &[u32]); 2] = [("0-6,56-62", &[0]), ("14-20,70-76", &[1])];
     check(&plan, &expected);
     assert_eq!(sets(&plan)[4], "7-13,63-69");
@@ -127,15 +130,15 @@ fn sub_numa_clusters_take_two_vms_each() {
 #[test]
 fn perftunes_reserve_is_given_up_where_it_does_not_fit_and_the_size_that_would_is_named() {
     let shape = Shape::xeon_2x28(Numbering::Block);
-    let wish = Wish {
+    let wish = PlacementRequest {
         housekeeping: Housekeeping::Perftune,
-        ..Wish::new(8, 14)
+        ..PlacementRequest::new(8, 14)
     };
     let plan = planned(&shape, &wish);
     assert_eq!(sets(&plan), VSPHERE_AB);
     assert!(plan.housekeeping.is_empty());
     assert!(plan.warnings[0].contains("V=12"), "{:?}", plan.warnings);
-    let fits = planned(&shape, &Wish { vcpus: 12, ..wish });
+    let fits = planned(&shape, &PlacementRequest { vcpus: 12, ..wish });
     let kept: Vec<String> = fits
         .housekeeping
         .iter()
@@ -146,7 +149,7 @@ fn perftunes_reserve_is_given_up_where_it_does_not_fit_and_the_size_that_would_i
 
 #[test]
 fn contiguous_numbers_share_cores_or_cross_sockets() {
-    let wish = Wish::new(8, 14);
+    let wish = PlacementRequest::new(8, 14);
     let block = Shape::xeon_2x28(Numbering::Block).machine().unwrap();
     let rival = naive(&block, &wish);
     let found = costs(&block, &rival, &[]);
@@ -158,7 +161,7 @@ fn contiguous_numbers_share_cores_or_cross_sockets() {
 
 #[test]
 fn a_node_each_on_epyc_is_the_natural_plan() {
-    let plan = planned(&Shape::epyc_7601(), &Wish::new(8, 16));
+    let plan = planned(&Shape::epyc_7601(), &PlacementRequest::new(8, 16));
     for (k, instance) in plan.instances.iter().enumerate() {
         let k = k as u32;
         assert_eq!(
@@ -185,7 +188,7 @@ fn a_node_each_on_epyc_is_the_natural_plan() {
 
 #[test]
 fn an_l3_each_goes_round_the_nodes_first() {
-    let plan = planned(&Shape::epyc_7601(), &Wish::new(16, 8));
+    let plan = planned(&Shape::epyc_7601(), &PlacementRequest::new(16, 8));
     let found = sets(&plan);
     assert_eq!(
         (found[0].as_str(), found[1].as_str()),
@@ -199,7 +202,7 @@ fn an_l3_each_goes_round_the_nodes_first() {
 
 #[test]
 fn instances_of_two_nodes_stay_in_a_socket_and_of_four_fill_it() {
-    let plan4 = planned(&Shape::epyc_7601(), &Wish::new(4, 32));
+    let plan4 = planned(&Shape::epyc_7601(), &PlacementRequest::new(4, 32));
     let nodes: Vec<&[u32]> = plan4
         .instances
         .iter()
@@ -210,7 +213,7 @@ fn instances_of_two_nodes_stay_in_a_socket_and_of_four_fill_it() {
     let jvm = &plan4.instances[0].jvm;
     assert!(jvm.use_numa);
     assert_eq!((jvm.parallel_gc_threads, jvm.conc_gc_threads), (23, 6));
-    let plan2 = planned(&Shape::epyc_7601(), &Wish::new(2, 64));
+    let plan2 = planned(&Shape::epyc_7601(), &PlacementRequest::new(2, 64));
     assert_eq!(plan2.costs.crossing_package, 0);
     assert_eq!(plan2.instances[0].pinned.vnuma, [16; 4]);
     assert_eq!(plan2.instances[1].nodes, [4, 5, 6, 7]);
@@ -219,7 +222,7 @@ fn instances_of_two_nodes_stay_in_a_socket_and_of_four_fill_it() {
         "{:?}",
         plan2.warnings
     );
-    let plan1 = planned(&Shape::epyc_7601(), &Wish::new(1, 128));
+    let plan1 = planned(&Shape::epyc_7601(), &PlacementRequest::new(1, 128));
     let guest = &plan1.instances[0].pinned;
     assert_eq!((guest.sockets, guest.vcpus_per_socket()), (2, 64));
     assert_eq!(guest.vnuma, [16; 8]);
@@ -227,7 +230,7 @@ fn instances_of_two_nodes_stay_in_a_socket_and_of_four_fill_it() {
 
 #[test]
 fn fourteen_on_a_node_of_sixteen_leave_a_core_and_say_what_would_fill_it() {
-    let plan = planned(&Shape::epyc_7601(), &Wish::new(8, 14));
+    let plan = planned(&Shape::epyc_7601(), &PlacementRequest::new(8, 14));
     assert_eq!(sets(&plan)[0], "0-6,64-70");
     assert_eq!(plan.idle.len(), 16);
     assert_eq!(plan.instances[0].pinned.vl3, [8, 6]);
@@ -238,13 +241,13 @@ fn fourteen_on_a_node_of_sixteen_leave_a_core_and_say_what_would_fill_it() {
     );
     assert!(said.contains("preferHT"), "{said}");
     assert_eq!(plan.vsphere8.vnuma, [7, 7]);
-    let ht = Wish {
+    let ht = PlacementRequest {
         unit: Some(Unit::Threads),
-        ..Wish::new(8, 14)
+        ..PlacementRequest::new(8, 14)
     };
     assert_eq!(planned(&Shape::epyc_7601(), &ht).vsphere8.vnuma, [14]);
     assert_eq!(
-        planned(&Shape::epyc_7601(), &Wish::new(8, 16))
+        planned(&Shape::epyc_7601(), &PlacementRequest::new(8, 16))
             .vsphere8
             .vnuma,
         [8, 8]
@@ -253,9 +256,9 @@ fn fourteen_on_a_node_of_sixteen_leave_a_core_and_say_what_would_fill_it() {
 
 #[test]
 fn fourteen_beside_housekeeping_fit_exactly() {
-    let wish = Wish {
+    let wish = PlacementRequest {
         housekeeping: Housekeeping::Perftune,
-        ..Wish::new(8, 14)
+        ..PlacementRequest::new(8, 14)
     };
     let plan = planned(&Shape::epyc_7601(), &wish);
     for (k, instance) in plan.instances.iter().enumerate() {
@@ -278,7 +281,7 @@ fn fourteen_beside_housekeeping_fit_exactly() {
 #[test]
 fn nodes_0_and_2_of_one_socket_follow_one_another() {
     let shape = Shape::regular(Counts(2, 2, 1, 10, 2), Numbering::RoundNodes, 96);
-    let plan = planned(&shape, &Wish::new(4, 20));
+    let plan = planned(&shape, &PlacementRequest::new(4, 20));
     let nodes: Vec<&[u32]> = plan
         .instances
         .iter()
@@ -292,7 +295,7 @@ fn nodes_0_and_2_of_one_socket_follow_one_another() {
 #[test]
 fn three_cores_per_l3_are_paired() {
     let shape = Shape::regular(Counts(2, 4, 2, 3, 2), Numbering::Block, 32);
-    let plan = planned(&shape, &Wish::new(8, 12));
+    let plan = planned(&shape, &PlacementRequest::new(8, 12));
     for k in 0..8 {
         let (first, last) = (6 * k, 6 * k + 5);
         assert_eq!(
@@ -303,10 +306,10 @@ fn three_cores_per_l3_are_paired() {
     }
 }
 
-fn esxi(counts: Counts, change: impl Fn(&mut Wish), vcpus: u32) -> VirtualTopology {
-    let mut wish = Wish {
+fn esxi(counts: Counts, change: impl Fn(&mut PlacementRequest), vcpus: u32) -> VirtualTopology {
+    let mut wish = PlacementRequest {
         profile: Profile::Vsphere8,
-        ..Wish::new(1, vcpus)
+        ..PlacementRequest::new(1, vcpus)
     };
     change(&mut wish);
     planned(&Shape::regular(counts, Numbering::Block, 256), &wish).vsphere8
@@ -347,10 +350,10 @@ fn esxi_8_shapes_virtual_machines_as_published() {
 #[test]
 fn memory_beyond_a_node_is_two_parts_here_and_flagged_for_esxi() {
     let shape = Shape::regular(Counts(2, 1, 1, 20, 2), Numbering::Block, 256);
-    let wish = Wish {
+    let wish = PlacementRequest {
         profile: Profile::Vsphere8,
         memory_bytes: Some(384 << 30),
-        ..Wish::new(1, 12)
+        ..PlacementRequest::new(1, 12)
     };
     let plan = planned(&shape, &wish);
     let parts: Vec<usize> = plan.instances[0]
@@ -377,17 +380,17 @@ fn memory_beyond_a_node_is_two_parts_here_and_flagged_for_esxi() {
 #[test]
 fn what_is_too_much_is_said_with_what_would_fit() {
     let machine: Machine = Shape::xeon_2x28(Numbering::Block).machine().unwrap();
-    let lack = plan(&machine, &Wish::new(9, 14)).unwrap_err();
+    let lack = plan(&machine, &PlacementRequest::new(9, 14)).unwrap_err();
     assert_eq!((lack.vcpus_max, lack.instances_max), (Some(12), Some(8)));
     assert_eq!(lack.overcommit, Some(1.13));
-    let dense = Wish {
+    let dense = PlacementRequest {
         overcommit: 1.13,
-        ..Wish::new(9, 14)
+        ..PlacementRequest::new(9, 14)
     };
     assert!(plan(&machine, &dense).is_ok());
-    let memory = Wish {
+    let memory = PlacementRequest {
         memory_bytes: Some(128 << 30),
-        ..Wish::new(8, 14)
+        ..PlacementRequest::new(8, 14)
     };
     let lack = plan(&machine, &memory).unwrap_err();
     assert_eq!(lack.instances_max, Some(4));
@@ -401,10 +404,10 @@ fn what_is_too_much_is_said_with_what_would_fit() {
 #[test]
 fn an_exchange_brings_an_instance_back_into_its_socket() {
     let shape = Shape::regular(Counts(2, 3, 1, 8, 2), Numbering::Block, 64);
-    let plan = planned(&shape, &Wish::new(2, 32));
+    let plan = planned(&shape, &PlacementRequest::new(2, 32));
     assert_eq!(plan.costs.crossing_package, 0);
     assert!(plan.exchanges_weighed > 0);
-    let three = planned(&shape, &Wish::new(3, 32));
+    let three = planned(&shape, &PlacementRequest::new(3, 32));
     assert_eq!(
         (three.costs.crossing_package, three.bounds.crossing_package),
         (1, 1)

@@ -2,7 +2,7 @@
 //! `cargo xtask guest` runs this in guests of several nodes too.
 
 use std::path::Path;
-use topology::{CpuSet, Machine, Wish};
+use topology::{CpuSet, Machine, PlacementRequest};
 
 #[test]
 fn this_machine_is_read_as_the_scheduler_has_it() {
@@ -29,7 +29,8 @@ fn this_machine_is_read_as_the_scheduler_has_it() {
 #[test]
 fn an_instance_of_one_cpu_on_this_machine_is_on_one_node_that_has_it() {
     let machine = Machine::read(Path::new("/")).expect("this machine is read");
-    let plan = topology::plan(&machine, &Wish::new(1, 1)).expect("one CPU is always there");
+    let plan =
+        topology::plan(&machine, &PlacementRequest::new(1, 1)).expect("one CPU is always there");
     let cpus: CpuSet = plan.instances[0].cpus.iter().copied().collect();
     assert!(cpus.is_subset(&machine.allowed_cpus()));
     let homes = machine.nodes.iter().filter(|node| {

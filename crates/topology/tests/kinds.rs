@@ -1,7 +1,7 @@
 //! Machines whose cores are not all of one kind, as each source tells it.
 
 use topology::fixture::{Counts, Numbering, Shape};
-use topology::{CoreKind, CpuSet, Machine, Wish, plan};
+use topology::{CoreKind, CpuSet, Machine, PlacementRequest, plan};
 
 fn list(text: &str) -> CpuSet {
     CpuSet::parse_list(text).expect("a list")
@@ -16,10 +16,13 @@ fn fast_cores_are_given_out_before_slow_ones() {
     let machine = shape.machine().unwrap();
     assert_eq!(machine.cores[0].kind, CoreKind::Efficiency);
     assert_eq!(
-        plan(&machine, &Wish::new(1, 4)).unwrap().instances[0].cpus,
+        plan(&machine, &PlacementRequest::new(1, 4))
+            .unwrap()
+            .instances[0]
+            .cpus,
         [4, 5, 6, 7]
     );
-    let mixed = plan(&machine, &Wish::new(1, 6)).unwrap();
+    let mixed = plan(&machine, &PlacementRequest::new(1, 6)).unwrap();
     assert!(
         mixed.warnings.iter().any(|text| text.contains("slower")),
         "{:?}",

@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 use topology::fixture::{Counts, Numbering, Shape};
-use topology::{CpuSet, DeviceKind, Housekeeping, Machine, Wish, draw, plan};
+use topology::{CpuSet, DeviceKind, Housekeeping, Machine, PlacementRequest, draw, plan};
 
 fn xeon() -> Shape {
     Shape::regular(Counts(2, 1, 1, 4, 2), Numbering::Block, 64)
@@ -31,7 +31,7 @@ fn offline_cpus_are_counted_and_not_seated() {
             .count(),
         1
     );
-    let all = plan(&machine, &Wish::new(1, 15)).unwrap();
+    let all = plan(&machine, &PlacementRequest::new(1, 15)).unwrap();
     assert_eq!(all.instances[0].cpus.len(), 15);
 }
 
@@ -87,7 +87,7 @@ fn sparse_numbers_of_nodes_are_kept() {
         machine.nodes.iter().map(|node| node.os).collect::<Vec<_>>(),
         numbers
     );
-    let planned = plan(&machine, &Wish::new(8, 6)).unwrap();
+    let planned = plan(&machine, &PlacementRequest::new(8, 6)).unwrap();
     assert_eq!(planned.instances[7].memory[0].node, 73);
 }
 
@@ -102,7 +102,7 @@ fn what_the_control_group_closes_is_not_given_out() {
         (machine.pus.len(), machine.allowed_cpus()),
         (16, list("0-3,8-11"))
     );
-    let planned = plan(&machine, &Wish::new(1, 8)).unwrap();
+    let planned = plan(&machine, &PlacementRequest::new(1, 8)).unwrap();
     assert!(
         planned.instances[0]
             .cpus
@@ -110,7 +110,9 @@ fn what_the_control_group_closes_is_not_given_out() {
             .all(|&cpu| machine.allowed_cpus().contains(cpu))
     );
     assert_eq!(
-        plan(&machine, &Wish::new(1, 9)).unwrap_err().vcpus_max,
+        plan(&machine, &PlacementRequest::new(1, 9))
+            .unwrap_err()
+            .vcpus_max,
         Some(8)
     );
 }
@@ -134,9 +136,9 @@ fn side_caches_and_devices_have_their_node() {
         found,
         [(DeviceKind::Network, Some(1)), (DeviceKind::Network, None)]
     );
-    let near = Wish {
+    let near = PlacementRequest {
         near: vec!["eth0".to_owned()],
-        ..Wish::new(1, 4)
+        ..PlacementRequest::new(1, 4)
     };
     assert_eq!(plan(&machine, &near).unwrap().instances[0].nodes, [1]);
 }
@@ -155,7 +157,7 @@ fn an_l3_per_node_makes_24_nodes_and_plans_of_384_threads_weigh_little() {
             (5, 30),
             (7, 54),
         ] {
-            let planned = plan(&machine, &Wish::new(instances, vcpus)).unwrap();
+            let planned = plan(&machine, &PlacementRequest::new(instances, vcpus)).unwrap();
             assert!(
                 planned.exchanges_weighed < 20_000,
                 "{nodes} {instances}×{vcpus}: {}",
@@ -313,10 +315,10 @@ proptest! {
         let count = shape.cpus.len() as u32;
         let machine = shape.machine().unwrap();
         let housekeeping = Housekeeping::PerNode(kept);
-        let wish = Wish { housekeeping, ..Wish::new(instances, vcpus) };
+        let wish = PlacementRequest { housekeeping, ..PlacementRequest::new(instances, vcpus) };
         let Ok(planned) = plan(&machine, &wish) else {
             // More is kept free, never less is possible.
-            let more = Wish { housekeeping: Housekeeping::PerNode(kept + 1), ..wish };
+            let more = PlacementRequest { housekeeping: Housekeeping::PerNode(kept + 1), ..wish };
             prop_assert!(plan(&machine, &more).is_err());
             return Ok(());
         };
@@ -361,7 +363,7 @@ proptest! {
         }
         let machine = shape.machine().unwrap();
         let memory_bytes = each.map(|gib| gib << 30);
-        let wish = Wish { memory_bytes, ..Wish::new(instances, vcpus) };
+        let wish = PlacementRequest { memory_bytes, ..PlacementRequest::new(instances, vcpus) };
         let Ok(planned) = plan(&machine, &wish) else {
             return Ok(());
         };
@@ -395,7 +397,7 @@ proptest! {
         ]), 0..8)
     ) {
         if let Ok(machine) = Machine::from_bytes(items.join(" ").as_bytes(), "text") {
-            let _ = draw(&machine, plan(&machine, &Wish::new(2, 3)).ok().as_ref());
+            let _ = draw(&machine, plan(&machine, &PlacementRequest::new(2, 3)).ok().as_ref());
         }
     }
 

@@ -1,7 +1,7 @@
 //! What programs break and heal: of somebody else's machines, as their owner says.
 
 use super::state::Breakable;
-use crate::here::Here;
+use crate::state::AgentState;
 use anyhow::Result;
 use host::Invocation;
 use host::invocation::LIMIT;
@@ -15,13 +15,13 @@ pub(super) struct Commands {
 }
 
 impl Breakable for Commands {
-    fn inject(&mut self, here: &Here) -> Result<()> {
+    fn inject(&mut self, here: &AgentState) -> Result<()> {
         here.undo.add(Undo::Command(self.heal.clone()))?;
         self.inject.succeed(LIMIT)
     }
 
     /// What has not healed stays on the list, so that it is tried once more at the end.
-    fn heal(&mut self, here: &Here) -> Result<Vec<Identity>> {
+    fn heal(&mut self, here: &AgentState) -> Result<Vec<Identity>> {
         self.heal.succeed(LIMIT)?;
         here.undo.forget(&Undo::Command(self.heal.clone()))?;
         Ok(Vec::new())

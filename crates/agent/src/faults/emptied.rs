@@ -2,7 +2,7 @@
 //! else has it now.
 
 use super::state::Breakable;
-use crate::here::Here;
+use crate::state::AgentState;
 use anyhow::Result;
 use host::Reach;
 use host::Restartable;
@@ -43,7 +43,7 @@ impl Emptied {
         }
     }
 
-    fn empty(&self, here: &Here) -> Result<()> {
+    fn empty(&self, here: &AgentState) -> Result<()> {
         here.children.end(self.one.process, Duration::ZERO)?;
         let clear = |folder: &PathBuf| Step::Clear {
             folder: folder.clone(),
@@ -64,7 +64,7 @@ impl Emptied {
 }
 
 impl Breakable for Emptied {
-    fn inject(&mut self, here: &Here) -> Result<()> {
+    fn inject(&mut self, here: &AgentState) -> Result<()> {
         here.children.check(self.one.process)?;
         self.folders
             .iter()
@@ -76,7 +76,7 @@ impl Breakable for Emptied {
         }
     }
 
-    fn heal(&mut self, here: &Here) -> Result<Vec<Identity>> {
+    fn heal(&mut self, here: &AgentState) -> Result<Vec<Identity>> {
         if !std::mem::take(&mut self.is_begun) {
             return Ok(Vec::new());
         }

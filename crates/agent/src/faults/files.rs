@@ -3,7 +3,7 @@
 
 use super::process::STOP_LIMIT;
 use super::state::Breakable;
-use crate::here::Here;
+use crate::state::AgentState;
 use anyhow::Result;
 use host::Restartable;
 use host::Step;
@@ -42,7 +42,7 @@ impl Changed {
         }
     }
 
-    fn end(&mut self, here: &Here) -> Result<()> {
+    fn end(&mut self, here: &AgentState) -> Result<()> {
         let Some(reader) = self.reader.as_ref().filter(|_| !self.is_ended) else {
             return Ok(());
         };
@@ -52,7 +52,7 @@ impl Changed {
     }
 
     /// Starts it, by what is there meanwhile if it has not been healed.
-    fn start(&mut self, here: &Here, meanwhile: bool) -> Result<()> {
+    fn start(&mut self, here: &AgentState, meanwhile: bool) -> Result<()> {
         if let Some(reader) = &mut self.reader {
             let instead = self.instead.as_ref().filter(|_| meanwhile);
             let start = instead.map_or(&reader.start, |instead| &instead.start);
@@ -64,7 +64,7 @@ impl Changed {
 }
 
 impl Breakable for Changed {
-    fn inject(&mut self, here: &Here) -> Result<()> {
+    fn inject(&mut self, here: &AgentState) -> Result<()> {
         self.end(here)?;
         self.is_begun = true;
         let mut steps = self.forth.iter();
@@ -72,7 +72,7 @@ impl Breakable for Changed {
         self.start(here, true)
     }
 
-    fn heal(&mut self, here: &Here) -> Result<Vec<Identity>> {
+    fn heal(&mut self, here: &AgentState) -> Result<Vec<Identity>> {
         let mut changed = Ok(());
         if self.is_begun {
             self.end(here)?;

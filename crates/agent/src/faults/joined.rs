@@ -3,7 +3,7 @@
 use super::links::Taken;
 use super::state::Breakable;
 
-use crate::here::Here;
+use crate::state::AgentState;
 use anyhow::Result;
 use host::Join;
 use host::Reach;
@@ -37,7 +37,7 @@ impl Joined {
 }
 
 impl Breakable for Joined {
-    fn inject(&mut self, here: &Here) -> Result<()> {
+    fn inject(&mut self, here: &AgentState) -> Result<()> {
         self.is_begun = true;
         self.taken.inject(here)?;
         let mut files = self.what.files.iter();
@@ -46,7 +46,7 @@ impl Breakable for Joined {
         Ok(())
     }
 
-    fn heal(&mut self, here: &Here) -> Result<Vec<Identity>> {
+    fn heal(&mut self, here: &AgentState) -> Result<Vec<Identity>> {
         if !std::mem::take(&mut self.is_begun) {
             return Ok(Vec::new());
         }

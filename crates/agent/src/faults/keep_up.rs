@@ -3,7 +3,7 @@
 //! since it could open no file.
 
 use super::state::{Faults, State};
-use crate::here::Here;
+use crate::state::AgentState;
 use host::Reach;
 use host::calls::StartProcess;
 use host::process::Identity;
@@ -61,7 +61,7 @@ impl Faults {
     }
 }
 
-impl Here {
+impl AgentState {
     /// Starts those again that end by themselves or serve nobody, the second time so that they
     /// forgive what they meet. Who is ended on purpose stays so, and what is broken is let be.
     pub(super) fn keep_up(&self) {

@@ -1,7 +1,7 @@
 //! Limits of a host that are narrower for a while.
 
 use super::state::Breakable;
-use crate::here::Here;
+use crate::state::AgentState;
 use anyhow::Result;
 use host::DiskSpec;
 use host::process::Identity;
@@ -37,7 +37,7 @@ impl Limit {
         }
     }
 
-    fn set(&self, here: &Here, cpu: Option<f64>, disk: DiskSpec) -> Result<()> {
+    fn set(&self, here: &AgentState, cpu: Option<f64>, disk: DiskSpec) -> Result<()> {
         let group = here.group()?;
         if self.cpu.is_some() {
             group.limit_quota(cpu)?;
@@ -50,7 +50,7 @@ impl Limit {
 }
 
 impl Breakable for Limit {
-    fn inject(&mut self, here: &Here) -> Result<()> {
+    fn inject(&mut self, here: &AgentState) -> Result<()> {
         let limits = here.group()?.limits(here.device())?;
         let before = Before {
             cpu_quota: limits.get("cpu_quota").and_then(|text| text.parse().ok()),
@@ -61,7 +61,7 @@ impl Breakable for Limit {
         self.set(here, self.cpu, narrower)
     }
 
-    fn heal(&mut self, here: &Here) -> Result<Vec<Identity>> {
+    fn heal(&mut self, here: &AgentState) -> Result<Vec<Identity>> {
         if let Some(before) = self.before.take() {
             self.set(here, before.cpu_quota, before.disk)?;
         }

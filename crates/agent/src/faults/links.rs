@@ -1,7 +1,7 @@
 //! Links that are down or slow, addresses that are elsewhere, and connections that are reset.
 
 use super::state::Breakable;
-use crate::here::Here;
+use crate::state::AgentState;
 use anyhow::Result;
 use host::LinkSpec;
 use host::process::Identity;
@@ -26,7 +26,7 @@ impl Down {
 }
 
 impl Breakable for Down {
-    fn inject(&mut self, here: &Here) -> Result<()> {
+    fn inject(&mut self, here: &AgentState) -> Result<()> {
         here.check_switch()?;
         let (mut links, name) = (Netlink::open()?, links::port(self.number));
         anyhow::ensure!(links.link(&name)?.is_up, "the link {name} is down already");
@@ -34,7 +34,7 @@ impl Breakable for Down {
         links.down(&name)
     }
 
-    fn heal(&mut self, _: &Here) -> Result<Vec<Identity>> {
+    fn heal(&mut self, _: &AgentState) -> Result<Vec<Identity>> {
         if self.is_down {
             // The host tells its neighbours by itself that it is there again.
             Netlink::open()?.up(&links::port(self.number), None)?;
@@ -78,7 +78,7 @@ impl Slow {
 }
 
 impl Breakable for Slow {
-    fn inject(&mut self, here: &Here) -> Result<()> {
+    fn inject(&mut self, here: &AgentState) -> Result<()> {
         match self.number {
             Some(_) => here.check_switch()?,
             None => here.check_stand_in()?,
@@ -91,7 +91,7 @@ impl Breakable for Slow {
         links.limit(&self.name(), &before.narrowed(self.link))
     }
 
-    fn heal(&mut self, _: &Here) -> Result<Vec<Identity>> {
+    fn heal(&mut self, _: &AgentState) -> Result<Vec<Identity>> {
         if let Some(before) = self.before {
             Netlink::open()?.limit(&self.name(), &before)?;
             self.before = None;
@@ -116,7 +116,7 @@ impl Taken {
 }
 
 impl Breakable for Taken {
-    fn inject(&mut self, here: &Here) -> Result<()> {
+    fn inject(&mut self, here: &AgentState) -> Result<()> {
         here.check_stand_in()?;
         let mut links = Netlink::open()?;
         let new = links.address(links::HOST_LINK, self.address)?;
@@ -125,7 +125,7 @@ impl Breakable for Taken {
         links.announce(links::HOST_LINK)
     }
 
-    fn heal(&mut self, _: &Here) -> Result<Vec<Identity>> {
+    fn heal(&mut self, _: &AgentState) -> Result<Vec<Identity>> {
         if self.is_taken {
             Netlink::open()?.remove_address(links::HOST_LINK, self.address)?;
             self.is_taken = false;
@@ -138,12 +138,12 @@ impl Breakable for Taken {
 pub(super) struct Reset(pub Vec<u16>);
 
 impl Breakable for Reset {
-    fn inject(&mut self, here: &Here) -> Result<()> {
+    fn inject(&mut self, here: &AgentState) -> Result<()> {
         here.check_stand_in()?;
         Sockets::open()?.reset(&self.0)
     }
 
-    fn heal(&mut self, _: &Here) -> Result<Vec<Identity>> {
+    fn heal(&mut self, _: &AgentState) -> Result<Vec<Identity>> {
         Ok(Vec::new())
     }
 }

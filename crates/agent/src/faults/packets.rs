@@ -1,7 +1,7 @@
 //! Packets that the switch loses.
 
 use super::state::Breakable;
-use crate::here::Here;
+use crate::state::AgentState;
 use anyhow::Result;
 use host::Broken;
 use host::process::Identity;
@@ -30,14 +30,14 @@ impl Packets {
 }
 
 impl Breakable for Packets {
-    fn inject(&mut self, here: &Here) -> Result<()> {
+    fn inject(&mut self, here: &AgentState) -> Result<()> {
         here.check_switch()?;
         let mut filter = Filter::open()?;
         self.is_lost = true;
         filter.add(&table(self.broken), &self.losses)
     }
 
-    fn heal(&mut self, _: &Here) -> Result<Vec<Identity>> {
+    fn heal(&mut self, _: &AgentState) -> Result<Vec<Identity>> {
         if self.is_lost {
             Filter::open()?.remove(&table(self.broken))?;
             self.is_lost = false;

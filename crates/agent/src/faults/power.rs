@@ -3,7 +3,7 @@
 use super::processes::{check, restart};
 use super::state::Breakable;
 use crate::folders::Bar;
-use crate::here::Here;
+use crate::state::AgentState;
 use anyhow::{Context, Result};
 use host::DiskSpec;
 use host::Restartable;
@@ -34,7 +34,7 @@ impl Off {
 }
 
 impl Breakable for Off {
-    fn inject(&mut self, here: &Here) -> Result<()> {
+    fn inject(&mut self, here: &AgentState) -> Result<()> {
         let volume = here.volume()?;
         check(here, &self.processes)?;
         self.is_off = true;
@@ -45,7 +45,7 @@ impl Breakable for Off {
         volume.unmount()
     }
 
-    fn heal(&mut self, here: &Here) -> Result<Vec<Identity>> {
+    fn heal(&mut self, here: &AgentState) -> Result<Vec<Identity>> {
         if !std::mem::take(&mut self.is_off) {
             return Ok(Vec::new());
         }
@@ -79,7 +79,7 @@ impl Adopted {
     }
 
     /// Does no more for this host than its own does.
-    fn limit(&self, here: &Here, volume: &Volume, disk: Option<DiskSpec>) -> Result<()> {
+    fn limit(&self, here: &AgentState, volume: &Volume, disk: Option<DiskSpec>) -> Result<()> {
         let group = here.group()?;
         let own = here
             .device()
@@ -91,7 +91,7 @@ impl Adopted {
 }
 
 impl Breakable for Adopted {
-    fn inject(&mut self, here: &Here) -> Result<()> {
+    fn inject(&mut self, here: &AgentState) -> Result<()> {
         anyhow::ensure!(
             here.volume()
                 .map_or(true, |own| own.folder() != self.folder),
@@ -111,7 +111,7 @@ impl Breakable for Adopted {
         Ok(())
     }
 
-    fn heal(&mut self, here: &Here) -> Result<Vec<Identity>> {
+    fn heal(&mut self, here: &AgentState) -> Result<Vec<Identity>> {
         here.children.end_all(&self.started, STOP_LIMIT)?;
         if let Some(volume) = self.volume.take() {
             here.files.remove(&self.folder);

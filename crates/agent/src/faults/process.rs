@@ -2,7 +2,7 @@
 
 use super::state::Breakable;
 use crate::descriptors;
-use crate::here::Here;
+use crate::state::AgentState;
 use anyhow::{Context, Result};
 use host::Restartable;
 use host::process::{self, Identity};
@@ -24,7 +24,7 @@ const STOPPED_POLL: Duration = Duration::from_millis(1);
 pub(super) struct Pause(pub Identity);
 
 impl Breakable for Pause {
-    fn inject(&mut self, here: &Here) -> Result<()> {
+    fn inject(&mut self, here: &AgentState) -> Result<()> {
         here.children.check(self.0)?;
         here.undo.add(Undo::Continue(self.0))?;
         self.0.signal(Signal::STOP);
@@ -36,7 +36,7 @@ impl Breakable for Pause {
         Ok(())
     }
 
-    fn heal(&mut self, here: &Here) -> Result<Vec<Identity>> {
+    fn heal(&mut self, here: &AgentState) -> Result<Vec<Identity>> {
         self.0.signal(Signal::CONT);
         here.undo.forget(&Undo::Continue(self.0))?;
         Ok(vec![self.0])
@@ -71,13 +71,13 @@ impl Ended {
 }
 
 impl Breakable for Ended {
-    fn inject(&mut self, here: &Here) -> Result<()> {
+    fn inject(&mut self, here: &AgentState) -> Result<()> {
         here.children.check(self.one.process)?;
         self.is_ended = true;
         here.children.end(self.one.process, self.grace).map(drop)
     }
 
-    fn heal(&mut self, here: &Here) -> Result<Vec<Identity>> {
+    fn heal(&mut self, here: &AgentState) -> Result<Vec<Identity>> {
         if self.is_ended {
             Ok(vec![here.start(&self.one.start)?])
         } else {
@@ -133,7 +133,7 @@ fn tighten(process: Identity, maximum: Option<u64>) -> Result<()> {
 }
 
 impl Breakable for Descriptors {
-    fn inject(&mut self, here: &Here) -> Result<()> {
+    fn inject(&mut self, here: &AgentState) -> Result<()> {
         here.children.check(self.process)?;
         let (current, maximum) = descriptors::files_limit(self.process)?;
         self.before = Some(Rlimit { current, maximum });
@@ -151,7 +151,7 @@ impl Breakable for Descriptors {
         Ok(())
     }
 
-    fn heal(&mut self, _: &Here) -> Result<Vec<Identity>> {
+    fn heal(&mut self, _: &AgentState) -> Result<Vec<Identity>> {
         self.keeper = None;
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();

@@ -1,17 +1,17 @@
 //! What is done to several processes of a host.
 
-use crate::here::Here;
+use crate::state::AgentState;
 use anyhow::Result;
 use host::Restartable;
 use host::process::Identity;
 
 /// Refuses processes that the agent has not started.
-pub(super) fn check(here: &Here, all: &[Restartable]) -> Result<()> {
+pub(super) fn check(here: &AgentState, all: &[Restartable]) -> Result<()> {
     let mut processes = all.iter().map(|one| one.process);
     processes.try_for_each(|one| here.children.check(one))
 }
 
 /// Starts all of them again.
-pub(super) fn restart(here: &Here, all: &[Restartable]) -> Result<Vec<Identity>> {
+pub(super) fn restart(here: &AgentState, all: &[Restartable]) -> Result<Vec<Identity>> {
     all.iter().map(|one| here.start(&one.start)).collect()
 }

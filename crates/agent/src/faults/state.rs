@@ -1,6 +1,6 @@
 //! What is broken on a host, as its agent has it, and how each such thing is done and undone.
 
-use crate::here::Here;
+use crate::state::AgentState;
 use anyhow::Result;
 use host::calls::StartProcess;
 use host::process::Identity;
@@ -13,11 +13,11 @@ use std::time::Duration;
 /// How one of them is done and undone.
 pub(crate) trait Breakable: Send {
     /// Breaks it. What somebody else has to undo if the agent is gone is on the undo list by then.
-    fn inject(&mut self, here: &Here) -> Result<()>;
+    fn inject(&mut self, here: &AgentState) -> Result<()>;
 
     /// Makes it whole; the processes that there are now of those that were touched, in their
     /// order. Also after an injection that failed half-way.
-    fn heal(&mut self, here: &Here) -> Result<Vec<Identity>>;
+    fn heal(&mut self, here: &AgentState) -> Result<Vec<Identity>>;
 
     /// The processes that were started to break it.
     fn started(&self) -> Vec<Identity> {

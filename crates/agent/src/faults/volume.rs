@@ -3,7 +3,7 @@
 use super::processes::{check, restart};
 use super::state::Breakable;
 use crate::folders::Bar;
-use crate::here::Here;
+use crate::state::AgentState;
 use anyhow::{Context, Result};
 use host::Restartable;
 use host::process::Identity;
@@ -38,12 +38,12 @@ impl<B> Alone<B> {
 }
 
 impl<B: Breakable> Breakable for Alone<B> {
-    fn inject(&mut self, here: &Here) -> Result<()> {
+    fn inject(&mut self, here: &AgentState) -> Result<()> {
         self.claim = Some(here.volume()?.claim()?);
         self.what.inject(here)
     }
 
-    fn heal(&mut self, here: &Here) -> Result<Vec<Identity>> {
+    fn heal(&mut self, here: &AgentState) -> Result<Vec<Identity>> {
         match self.claim {
             Some(_) => self.what.heal(here),
             None => Ok(Vec::new()),
@@ -84,7 +84,7 @@ impl Failing {
 }
 
 impl Breakable for Failing {
-    fn inject(&mut self, here: &Here) -> Result<()> {
+    fn inject(&mut self, here: &AgentState) -> Result<()> {
         let volume = here.volume()?;
         check(here, &self.processes)?;
         let place = match &self.how {
@@ -99,7 +99,7 @@ impl Breakable for Failing {
         }
     }
 
-    fn heal(&mut self, here: &Here) -> Result<Vec<Identity>> {
+    fn heal(&mut self, here: &AgentState) -> Result<Vec<Identity>> {
         if !std::mem::take(&mut self.is_broken) {
             return Ok(Vec::new());
         }
@@ -119,7 +119,7 @@ impl Breakable for Failing {
 }
 
 /// Where byte `at` of a file stands on the volume; the file is not in the page cache any more.
-fn place(here: &Here, path: &std::path::Path, at: u64) -> Result<u64> {
+fn place(here: &AgentState, path: &std::path::Path, at: u64) -> Result<u64> {
     let file = here.files.admit(path)?.open(OFlags::RDONLY, Mode::empty());
     let file = file.with_context(|| format!("open {}", path.display()))?;
     let found = ext4::extents(&file, at, 1);
@@ -145,7 +145,7 @@ pub(super) struct Stalled {
 }
 
 impl Breakable for Stalled {
-    fn inject(&mut self, here: &Here) -> Result<()> {
+    fn inject(&mut self, here: &AgentState) -> Result<()> {
         let volume = here.volume()?;
         let root = volume.root()?;
         self.is_told = true;
@@ -156,7 +156,7 @@ impl Breakable for Stalled {
         Ok(())
     }
 
-    fn heal(&mut self, here: &Here) -> Result<Vec<Identity>> {
+    fn heal(&mut self, here: &AgentState) -> Result<Vec<Identity>> {
         let volume = here.volume()?;
         if std::mem::take(&mut self.is_frozen) {
             ext4::thaw(&volume.root()?).context("thaw the volume")?;
@@ -185,7 +185,7 @@ impl Full {
 }
 
 impl Breakable for Full {
-    fn inject(&mut self, here: &Here) -> Result<()> {
+    fn inject(&mut self, here: &AgentState) -> Result<()> {
         let volume = here.volume()?;
         // For what is taken is given back with the volume only.
         let root = volume.root()?;
@@ -202,7 +202,7 @@ impl Breakable for Full {
         })
     }
 
-    fn heal(&mut self, here: &Here) -> Result<Vec<Identity>> {
+    fn heal(&mut self, here: &AgentState) -> Result<Vec<Identity>> {
         if std::mem::take(&mut self.is_filled) {
             let root = here.volume()?.root()?;
             match rustix::fs::unlinkat(root, FILLER, rustix::fs::AtFlags::empty()) {

@@ -5,7 +5,7 @@ use crate::endings::{kill, of_cluster};
 use crate::hosts::{LIMIT, id, wait_until};
 use crate::outlive::{another, part};
 use host::process::{self, Identity};
-use host::{Agent, Break, Restartable, Start, Step};
+use host::{Agent, Injection, Restartable, Start, Step};
 use measure::clock;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -72,8 +72,8 @@ impl Kept {
         Restartable::new(process, &sleep("anew"), &self.folder.join("output")).unwrap()
     }
 
-    fn wipe(&self) -> Break {
-        Break::Wipe {
+    fn wipe(&self) -> Injection {
+        Injection::Wipe {
             process: self.anew(self.process),
             folders: self.folders(),
         }
@@ -117,7 +117,7 @@ fn nothing_is_emptied_of_who_is_a_stranger_or_lives_elsewhere() {
     let kept = Kept::new(&id("wipe-none"), &root.path().join("cluster"));
     let outside = root.path().join("outside");
     std::fs::create_dir(&outside).unwrap();
-    let of = |process: Identity, folder: &Path| Break::Wipe {
+    let of = |process: Identity, folder: &Path| Injection::Wipe {
         process: kept.anew(process),
         folders: [kept.folders(), vec![folder.to_owned()]].concat(),
     };
@@ -139,7 +139,7 @@ fn who_was_to_leave_is_emptied_when_it_has_left_and_no_sooner() {
     let kept = Kept::new(&id("leave"), &root.path().join("cluster"));
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    let leave = || Break::Leave {
+    let leave = || Injection::Leave {
         process: kept.anew(kept.process),
         folders: kept.folders(),
         address,
@@ -171,7 +171,7 @@ fn an_agent_that_is_alone_waits_until_who_leaves_has_left() {
     let root = tempfile::tempdir().unwrap();
     let kept = Kept::new(&id("left"), &root.path().join("cluster"));
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let leave = Break::Leave {
+    let leave = Injection::Leave {
         process: kept.anew(kept.process),
         folders: kept.folders(),
         address: listener.local_addr().unwrap(),
@@ -262,14 +262,14 @@ fn what_ends_again_and_again_when_its_agent_has_healed_it_is_started_so_that_it_
         said.lines().map(str::to_owned).collect::<Vec<_>>()
     };
     wait_until("it has begun", || said() == ["yes"]);
-    let kill = Break::Kill(Restartable::by(started, start.clone()));
+    let kill = Injection::Kill(Restartable::by(started, start.clone()));
     agent.inject(kill, SOON).unwrap();
     wait_until("it lives on", || said() == ["yes", "no", "no", "yes"]);
 
     // When its controller heals, that one looks.
     let again = agent.start_by(&start).unwrap();
     wait_until("it has begun again", || said().len() == 5);
-    let kill = Break::Kill(Restartable::by(again, start));
+    let kill = Injection::Kill(Restartable::by(again, start));
     let broken = agent.inject(kill, LIMIT).unwrap();
     agent.heal(broken).unwrap();
     clock::sleep(Duration::from_secs(3));

@@ -5,7 +5,7 @@ use crate::endings::{kill, of_cluster};
 use crate::hosts::{LIMIT, id, wait_until};
 use crate::outlive::{another, part};
 use host::process::{self, Identity};
-use host::{Agent, Break, Bytes, Ended, Invocation, Restartable, Seen, Sight, Step};
+use host::{Agent, Bytes, Ended, Injection, Invocation, Query, Restartable, Seen, Step};
 use measure::clock;
 use std::path::Path;
 use std::process::Command;
@@ -27,7 +27,7 @@ fn start(agent: &Agent, folder: &Path) -> Identity {
 }
 
 fn seen(agent: &Agent, process: Identity) -> Option<char> {
-    match agent.see(Sight::Process(process)).unwrap() {
+    match agent.see(Query::Process(process)).unwrap() {
         Seen::Process(state) => state,
         other => panic!("another answer: {other:?}"),
     }
@@ -44,7 +44,7 @@ fn a_paused_process_goes_on_when_it_is_told_to_or_its_time_is_over() {
     let agent = Agent::of_machine(&cluster, &root.path().join("cluster")).unwrap();
     let (one, other) = (start(&agent, root.path()), start(&agent, root.path()));
 
-    let broken = agent.inject(Break::Pause(one), LIMIT).unwrap();
+    let broken = agent.inject(Injection::Pause(one), LIMIT).unwrap();
     wait_until("it is stopped", || seen(&agent, one) == Some('T'));
     assert!(!is_stopped(other) && other.alive(), "and no other");
     // Another guard, which gets the list too.
@@ -63,16 +63,16 @@ fn a_paused_process_goes_on_when_it_is_told_to_or_its_time_is_over() {
     wait_until("it goes on", || !is_stopped(one));
     assert!(agent.heal(broken).unwrap().by_itself, "it was whole before");
 
-    let broken = agent.inject(Break::Pause(one), SOON).unwrap();
+    let broken = agent.inject(Injection::Pause(one), SOON).unwrap();
     wait_until("it goes on", || !is_stopped(one));
     assert!(agent.heal(broken).unwrap().by_itself);
 
-    let stranger = Break::Pause(Identity::own());
+    let stranger = Injection::Pause(Identity::own());
     let said = format!("{:#}", agent.inject(stranger, SOON).unwrap_err());
     assert!(said.contains("was not started here"), "{said}");
 
     // A stopped process ends with its agent as any other.
-    agent.inject(Break::Pause(other), LIMIT).unwrap();
+    agent.inject(Injection::Pause(other), LIMIT).unwrap();
     agent.end().unwrap();
     assert!(!one.alive() && !other.alive());
 }
@@ -97,7 +97,7 @@ fn a_process_has_another_wall_clock_until_it_has_its_own_again() {
 
     let process = Restartable::new(first, &tell, &output).unwrap();
     let (instead, forth) = process.clone().shifted(-3_600_000, &library).unwrap();
-    let what = Break::Instead {
+    let what = Injection::Instead {
         process,
         instead,
         forth: vec![forth],
@@ -136,7 +136,7 @@ fn a_file_is_changed_for_a_process_that_starts_with_it_and_changed_back() {
             std::fs::read_to_string(&output).unwrap() == lines
         });
     };
-    let changed = |process: Identity| Break::Files {
+    let changed = |process: Identity| Injection::Files {
         reader: Some(Restartable::new(process, &read, &output).unwrap()),
         forth: vec![write("new\n")],
         back: vec![write("old\n")],
@@ -160,7 +160,7 @@ fn a_file_is_changed_for_a_process_that_starts_with_it_and_changed_back() {
     // A step that cannot be done undoes those before it, and is in nobody's way when it cannot be
     // undone either.
     let last = healed.processes[0];
-    let astray = Break::Files {
+    let astray = Injection::Files {
         reader: Some(Restartable::new(last, &read, &output).unwrap()),
         forth: vec![write("new\n"), Step::Remove("/etc/passwd".into())],
         back: vec![Step::Remove("/etc/passwd".into()), write("old\n")],
@@ -179,7 +179,7 @@ fn a_killed_process_is_started_again_when_it_is_told_to_or_its_time_is_over() {
     let first = start(&agent, root.path());
     let again = |process: Identity| {
         let one = Restartable::new(process, &sleep(), &output).unwrap();
-        Break::Kill(one)
+        Injection::Kill(one)
     };
 
     let begun = |count: usize| {
@@ -214,12 +214,12 @@ fn a_killed_process_is_started_again_when_it_is_told_to_or_its_time_is_over() {
 }
 
 /// A file is there as long as something is broken.
-fn commands(folder: &Path) -> Break {
+fn commands(folder: &Path) -> Injection {
     let program = |program: &str| Invocation {
         words: [program, "./broken"].map(str::to_owned).to_vec(),
         folder: folder.to_owned(),
     };
-    Break::Command {
+    Injection::Command {
         inject: program("touch"),
         heal: program("rm"),
     }
@@ -238,7 +238,7 @@ fn what_a_program_has_broken_is_healed_by_another_whoever_is_killed() {
     agent.inject(commands(root.path()), SOON).unwrap();
     wait_until("it heals by itself", || !broken.exists());
     // What breaks ends with something else than 0; it may have broken something by then.
-    let nowhere = Break::Command {
+    let nowhere = Injection::Command {
         inject: Invocation {
             words: vec!["false".to_owned()],
             folder: root.path().to_owned(),
@@ -266,7 +266,7 @@ fn a_kept_agent_heals_when_its_controller_has_gone() {
     let agent = Agent::of_machine(&id("kept-pause"), &cluster).unwrap();
     let process = start(&agent, root.path());
     agent.keep().unwrap();
-    agent.inject(Break::Pause(process), SOON).unwrap();
+    agent.inject(Injection::Pause(process), SOON).unwrap();
     drop(agent);
     wait_until("it goes on", || process.alive() && !is_stopped(process));
     Agent::reach_machine(&cluster).unwrap().end().unwrap();
@@ -279,7 +279,7 @@ fn what_is_broken_when_its_controller_or_agent_is_killed_is_gone() {
         let cluster = folder.join("cluster");
         let agent = Agent::of_machine(&id("broken"), &cluster).unwrap();
         let process = start(&agent, &folder);
-        agent.inject(Break::Pause(process), LIMIT).unwrap();
+        agent.inject(Injection::Pause(process), LIMIT).unwrap();
         let text = format!("{} {}", process.pid, process.start_ticks);
         std::fs::write(folder.join("part"), text).unwrap();
         std::fs::rename(folder.join("part"), folder.join("broken")).unwrap();

@@ -3,7 +3,7 @@
 use host::probe::{Probes, Reading};
 use host::process::{self, Identity};
 use host::{
-    Able, Agent, Bytes, Ended, Host, HostAbility, HostSpec, Hosts, HostsSpec, HostsState,
+    Agent, Bytes, Ended, Host, HostAbility, HostCapability, HostSpec, Hosts, HostsSpec, HostsState,
     Isolation, Step, Watch, abilities,
 };
 use measure::clock::{self, Deadline};
@@ -22,7 +22,7 @@ pub const LIMIT: Duration = Duration::from_secs(60);
 
 /// Whether this machine has what a test needs; otherwise says so.
 pub fn able(needs: &[HostAbility]) -> bool {
-    let missing: Vec<&Able> = abilities()
+    let missing: Vec<&HostCapability> = abilities()
         .iter()
         .filter(|able| needs.contains(&able.what) && !able.present)
         .collect();

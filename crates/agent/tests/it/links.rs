@@ -6,13 +6,14 @@ use crate::network::{
     three,
 };
 use host::{
-    Able, Agent, Break, Host, HostAbility, HostSpec, Link, LinkSpec, Seen, Sight, abilities,
+    Agent, Host, HostAbility, HostCapability, HostSpec, Injection, Link, LinkSpec, Query, Seen,
+    abilities,
 };
 use std::io::Write;
 use std::time::Duration;
 
 /// Whether a link is to be up, whether it is, and the packets that have come.
-fn link(agent: &Agent, what: Sight) -> (bool, bool, u64) {
+fn link(agent: &Agent, what: Query) -> (bool, bool, u64) {
     match agent.see(what).unwrap() {
         Seen::Link {
             is_up,
@@ -38,12 +39,15 @@ fn a_cable_is_pulled_out_and_plugged_in_again() {
         panic!("three were asked for")
     };
     let (mut near, mut far) = connection(one, two);
-    let broken = hosts.switch().inject(Break::LinkDown(1), LIMIT).unwrap();
+    let broken = hosts
+        .switch()
+        .inject(Injection::LinkDown(1), LIMIT)
+        .unwrap();
     wait_until("the host sees it", || {
-        matches!(link(one.agent(), Sight::Link), (true, false, _))
+        matches!(link(one.agent(), Query::Link), (true, false, _))
     });
-    let while_out = link(one.agent(), Sight::Link);
-    let port = |of| link(hosts.switch(), Sight::Port(of));
+    let while_out = link(one.agent(), Query::Link);
+    let port = |of| link(hosts.switch(), Query::Port(of));
     assert!(matches!(port(ONE), (false, false, _)));
     assert!(matches!(port(Link::Machine), (true, true, _)));
     assert!(!reach(Some(two), at(one, CLOSED), SILENCE).is_open());
@@ -52,10 +56,10 @@ fn a_cable_is_pulled_out_and_plugged_in_again() {
     assert!(is_open(Some(two), three, CLOSED) && is_open(None, two, CLOSED));
     near.write_all(b"x").unwrap();
     assert!(!arrives(&mut far, SILENCE), "a connection that was there");
-    assert_eq!(link(one.agent(), Sight::Link), while_out, "nothing came");
+    assert_eq!(link(one.agent(), Query::Link), while_out, "nothing came");
     let error = hosts
         .switch()
-        .inject(Break::LinkDown(1), LIMIT)
+        .inject(Injection::LinkDown(1), LIMIT)
         .unwrap_err();
     assert!(
         format!("{error:#}").contains("port1 is down already"),
@@ -65,14 +69,14 @@ fn a_cable_is_pulled_out_and_plugged_in_again() {
     hosts.switch().heal(broken).unwrap();
     assert!(arrives(&mut far, LIMIT), "it goes on");
     assert_all_open(&hosts);
-    let (is_up, has_carrier, received_packets) = link(one.agent(), Sight::Link);
+    let (is_up, has_carrier, received_packets) = link(one.agent(), Query::Link);
     assert!(is_up && has_carrier && received_packets > while_out.2);
 }
 
 /// How long a megabyte takes from one host to another.
 fn transfer(from: &Host, to: &Host, limit: Duration) -> Option<Duration> {
     let port = to.agent().receive(LIMIT).unwrap();
-    let transfer = Sight::Transfer {
+    let transfer = Query::Transfer {
         address: at(to, port),
         bytes: 1_000_000,
         limit,
@@ -107,8 +111,8 @@ fn a_link_is_slow_until_it_is_as_fast_as_before() {
     let fast = transfer(LIMIT).unwrap();
     let link = rate(8_000_000);
     for (agent, what) in [
-        (hosts.switch(), Break::LinkTo { number: 2, link }),
-        (one.agent(), Break::LinkFrom(link)),
+        (hosts.switch(), Injection::LinkTo { number: 2, link }),
+        (one.agent(), Injection::LinkFrom(link)),
     ] {
         let broken = agent.inject(what, LIMIT).unwrap();
         // A second, but for what the bucket holds; the loss of a packet makes it more.
@@ -125,13 +129,13 @@ fn a_link_is_slow_until_it_is_as_fast_as_before() {
         );
     }
     // Where there are no delays, nothing of it is done.
-    let delays = |able: &Able| able.what == HostAbility::LinkDelay && able.present;
+    let delays = |able: &HostCapability| able.what == HostAbility::LinkDelay && able.present;
     if !abilities().iter().any(delays) {
         let link = LinkSpec {
             delay: Some(SOON),
             ..link
         };
-        let what = Break::LinkTo { number: 1, link };
+        let what = Injection::LinkTo { number: 1, link };
         let error = hosts.switch().inject(what, LIMIT).unwrap_err();
         assert!(format!("{error:#}").contains("netem"), "{error:#}");
         assert_eq!(one.limits().unwrap(), before);
@@ -139,7 +143,7 @@ fn a_link_is_slow_until_it_is_as_fast_as_before() {
     // What is wider than it was narrows nothing.
     let broken = one
         .agent()
-        .inject(Break::LinkFrom(rate(2_000_000_000)), LIMIT)
+        .inject(Injection::LinkFrom(rate(2_000_000_000)), LIMIT)
         .unwrap();
     assert_eq!(one.limits().unwrap(), before);
     one.agent().heal(broken).unwrap();
@@ -192,8 +196,11 @@ fn an_address_is_taken_by_another_host_and_comes_back() {
     };
     assert_reached(one);
     for cable_first in [false, true] {
-        let down = hosts.switch().inject(Break::LinkDown(1), LIMIT).unwrap();
-        let take = Break::TakeAddress(one.address());
+        let down = hosts
+            .switch()
+            .inject(Injection::LinkDown(1), LIMIT)
+            .unwrap();
+        let take = Injection::TakeAddress(one.address());
         let taken = two.agent().inject(take, LIMIT).unwrap();
         all_know(&of_two);
         assert_reached(two);

@@ -8,6 +8,7 @@
 )]
 
 mod confine;
+mod corrupt;
 mod emptied;
 mod endings;
 mod faults;
@@ -19,7 +20,6 @@ mod network;
 mod nodes;
 mod outlive;
 mod power;
-mod rot;
 mod ssh;
 mod volume_ends;
 mod volumes;

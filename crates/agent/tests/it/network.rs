@@ -3,8 +3,8 @@
 
 use crate::endings::kill;
 use crate::hosts::{LIMIT, able, assert_gone, inside, link_of, make, spec, wait_until};
-use host::{Agent, Break, Host, HostAbility, HostSpec, Hosts, Link, LinkSpec, Loss};
-use host::{Reach, Seen, Sight};
+use host::{Agent, Host, HostAbility, HostSpec, Hosts, Injection, Link, LinkSpec, Loss};
+use host::{Query, Reach, Seen};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
@@ -34,7 +34,7 @@ pub fn at(host: &Host, port: u16) -> SocketAddr {
 pub fn reach(from: Option<&Host>, address: SocketAddr, limit: Duration) -> Reach {
     match from {
         None => Reach::of(address, limit).unwrap(),
-        Some(host) => match host.agent().see(Sight::Reach { address, limit }).unwrap() {
+        Some(host) => match host.agent().see(Query::Reach { address, limit }).unwrap() {
             Seen::Reach(reach) => reach,
             other => panic!("{other:?}"),
         },
@@ -61,14 +61,14 @@ pub fn assert_all_open(hosts: &Hosts) {
 
 /// The resets that a host has sent: so many attempts to connect have come to it.
 pub fn resets(host: &Host) -> (u64, u64) {
-    match host.agent().see(Sight::Resets).unwrap() {
+    match host.agent().see(Query::Resets).unwrap() {
         Seen::Resets { connections, sent } => (connections, sent),
         other => panic!("{other:?}"),
     }
 }
 
 fn dropped(switch: &Agent, broken: host::Broken) -> Vec<u64> {
-    match switch.see(Sight::Dropped(broken)).unwrap() {
+    match switch.see(Query::Dropped(broken)).unwrap() {
         Seen::Dropped(dropped) => dropped,
         other => panic!("{other:?}"),
     }
@@ -110,7 +110,7 @@ fn a_partition_cuts_who_is_apart_and_nobody_else() {
     let losses = Loss::both_ways(&[ONE], &[TWO, THREE]);
     let broken = hosts
         .switch()
-        .inject(Break::Packets(losses), LIMIT)
+        .inject(Injection::Packets(losses), LIMIT)
         .unwrap();
     for other in [two, three] {
         assert!(is_silent(Some(one), other, CLOSED));
@@ -143,7 +143,7 @@ fn what_is_lost_one_way_arrives_the_other_way() {
     let [one, two, _] = hosts.all() else {
         panic!("three were asked for")
     };
-    let what = Break::Packets(vec![Loss::one_way(&[ONE], &[TWO])]);
+    let what = Injection::Packets(vec![Loss::one_way(&[ONE], &[TWO])]);
     let broken = hosts.switch().inject(what, LIMIT).unwrap();
     let (at_one, at_two) = (resets(one).1, resets(two).1);
     assert!(is_silent(Some(two), one, CLOSED));
@@ -155,7 +155,7 @@ fn what_is_lost_one_way_arrives_the_other_way() {
     assert!(counted[0] >= 2, "{counted:?}");
 
     // Another one over it: each heals alone.
-    let what = Break::Packets(Loss::both_ways(&[ONE], &[THREE, Link::Machine]));
+    let what = Injection::Packets(Loss::both_ways(&[ONE], &[THREE, Link::Machine]));
     let other = hosts.switch().inject(what, LIMIT).unwrap();
     assert!(is_silent(None, one, CLOSED));
     hosts.switch().heal(broken).unwrap();
@@ -181,7 +181,7 @@ fn a_client_is_cut_off_from_one_port_of_one_host() {
         .for_each(|loss| loss.tcp_ports = vec![9042, 9142]);
     let broken = hosts
         .switch()
-        .inject(Break::Packets(losses), LIMIT)
+        .inject(Injection::Packets(losses), LIMIT)
         .unwrap();
     for port in [9042, 9142] {
         assert!(is_silent(None, two, port));
@@ -206,7 +206,7 @@ fn a_share_of_packets_is_lost_by_chance() {
         panic!("three were asked for")
     };
     let open = || {
-        let tries = Sight::Tries {
+        let tries = Query::Tries {
             address: at(two, CLOSED),
             tries: 200,
             limit: SILENCE,
@@ -217,7 +217,7 @@ fn a_share_of_packets_is_lost_by_chance() {
     loss.share = 0.3;
     let broken = hosts
         .switch()
-        .inject(Break::Packets(vec![loss]), LIMIT)
+        .inject(Injection::Packets(vec![loss]), LIMIT)
         .unwrap();
     // 60 of 200 are lost, with a standard deviation of 6.5; fewer come through if it is busy.
     let seen = open();
@@ -239,7 +239,7 @@ fn a_loss_where_nothing_goes_breaks_nothing() {
     let losses = Loss::both_ways(&[Link::Host(9)], &[ONE, TWO, THREE, Link::Machine]);
     let broken = hosts
         .switch()
-        .inject(Break::Packets(losses), LIMIT)
+        .inject(Injection::Packets(losses), LIMIT)
         .unwrap();
     assert_all_open(&hosts);
     assert_eq!(dropped(hosts.switch(), broken), [0, 0]);
@@ -263,48 +263,52 @@ fn what_cannot_be_is_refused_with_its_reason() {
         tcp_ports: vec![0; 1001],
         ..share(1.0)
     };
-    let of = |from: &[Link]| Break::Packets(vec![Loss::one_way(from, &[TWO])]);
+    let of = |from: &[Link]| Injection::Packets(vec![Loss::one_way(from, &[TWO])]);
     let link = LinkSpec {
         rate_bits_per_s: Some(0),
         delay: None,
     };
     let table = [
-        (switch, Break::Packets(Vec::new()), "nothing is named"),
+        (switch, Injection::Packets(Vec::new()), "nothing is named"),
         (
             switch,
-            Break::Packets(vec![share(0.0)]),
+            Injection::Packets(vec![share(0.0)]),
             "from 0.000001 to 1, not 0",
         ),
-        (switch, Break::Packets(vec![share(1.5)]), "not 1.5"),
-        (switch, Break::Packets(vec![ports]), "1001 ports"),
+        (switch, Injection::Packets(vec![share(1.5)]), "not 1.5"),
+        (switch, Injection::Packets(vec![ports]), "1001 ports"),
         (switch, of(&[Link::Host(0)]), "host 0 is named"),
         (switch, of(&[Link::Host(254)]), "hosts 1 to 253"),
         (switch, of(&[]), "from somebody"),
         (host, of(&[ONE]), "not the agent of a switch"),
-        (host, Break::LinkDown(1), "not the agent of a switch"),
-        (switch, Break::LinkDown(4), "look for the link port4"),
+        (host, Injection::LinkDown(1), "not the agent of a switch"),
+        (switch, Injection::LinkDown(4), "look for the link port4"),
         (
             switch,
-            Break::LinkDown(usize::MAX),
+            Injection::LinkDown(usize::MAX),
             "look for the link port184",
         ),
-        (switch, Break::LinkTo { number: 1, link }, "0 bit/s"),
+        (switch, Injection::LinkTo { number: 1, link }, "0 bit/s"),
         (
             switch,
-            Break::LinkFrom(LinkSpec::default()),
+            Injection::LinkFrom(LinkSpec::default()),
             "no network of its own",
         ),
         (
             switch,
-            Break::TakeAddress(Ipv4Addr::LOCALHOST),
+            Injection::TakeAddress(Ipv4Addr::LOCALHOST),
             "no network of its own",
         ),
         (
             host,
-            Break::TakeAddress(hosts.all()[0].address()),
+            Injection::TakeAddress(hosts.all()[0].address()),
             "already",
         ),
-        (switch, Break::Reset(vec![9042]), "no network of its own"),
+        (
+            switch,
+            Injection::Reset(vec![9042]),
+            "no network of its own",
+        ),
     ];
     for (agent, what, expected) in table {
         let told = format!("{what:?}");
@@ -330,7 +334,7 @@ fn connections_to_a_port_are_reset_and_no_others() {
     let (before, _) = resets(two);
     let broken = two
         .agent()
-        .inject(Break::Reset(vec![port, CLOSED]), LIMIT)
+        .inject(Injection::Reset(vec![port, CLOSED]), LIMIT)
         .unwrap();
     let kind = |stream: &mut TcpStream| {
         stream.set_read_timeout(Some(LIMIT)).unwrap();
@@ -349,7 +353,7 @@ fn connections_to_a_port_are_reset_and_no_others() {
         let address = at(two, listener.local_addr().unwrap().port());
         let mut near = TcpStream::connect_timeout(&address, LIMIT).unwrap();
         let _far = listener.accept().unwrap();
-        let what = Break::Reset(vec![address.port()]);
+        let what = Injection::Reset(vec![address.port()]);
         two.agent().inject(what, LIMIT).unwrap();
         assert_eq!(kind(&mut near), ErrorKind::ConnectionReset);
     }
@@ -363,7 +367,7 @@ fn what_nobody_heals_is_healed_when_its_time_is_over() {
     let folder = tempfile::tempdir().unwrap();
     let hosts = three("within", &folder);
     let everybody = Loss::both_ways(&[ONE], &[TWO, THREE, Link::Machine]);
-    for what in [Break::Packets(everybody), Break::LinkDown(1)] {
+    for what in [Injection::Packets(everybody), Injection::LinkDown(1)] {
         let broken = hosts.switch().inject(what, SOON).unwrap();
         // TCP tries again until it is healed.
         assert_all_open(&hosts);
@@ -386,12 +390,15 @@ fn what_is_broken_goes_with_the_agent_of_the_switch() {
     let losses = Loss::both_ways(&[ONE], &[TWO, THREE]);
     hosts
         .switch()
-        .inject(Break::Packets(losses), LIMIT)
+        .inject(Injection::Packets(losses), LIMIT)
         .unwrap();
-    hosts.switch().inject(Break::LinkDown(2), LIMIT).unwrap();
+    hosts
+        .switch()
+        .inject(Injection::LinkDown(2), LIMIT)
+        .unwrap();
     let one = &hosts.all()[0];
     one.agent()
-        .inject(Break::TakeAddress(hosts.all()[1].address()), LIMIT)
+        .inject(Injection::TakeAddress(hosts.all()[1].address()), LIMIT)
         .unwrap();
     kill(&[hosts.switch().process()]);
     wait_until("its end is known", || hosts.switch().lost().is_some());

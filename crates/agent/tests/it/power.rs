@@ -4,7 +4,7 @@
 use crate::endings::kill;
 use crate::hosts::{LIMIT, assert_gone, link_of, start, wait_until};
 use crate::volumes::{hosts, is_whole, mounted, run, tried};
-use host::{Attempt, Break, Broken, DiskWork, Host, Restartable, Sight, Step};
+use host::{Attempt, Broken, DiskWork, Host, Injection, Query, Restartable, Step};
 use std::time::Duration;
 
 const SOON: Duration = Duration::from_millis(200);
@@ -23,7 +23,7 @@ const LINES: &str = "
 const ROUNDS: usize = 10;
 
 fn off(host: &Host, processes: Vec<Restartable>, within: Duration) -> Broken {
-    let what = Break::PowerOff { processes };
+    let what = Injection::PowerOff { processes };
     host.agent().inject(what, within).unwrap()
 }
 
@@ -95,7 +95,7 @@ fn nobody_reaches_the_files_of_a_host_without_power_until_it_is_back() {
     assert!(host.agent().read(&file).is_err() && host.usage().is_err());
     let folder = host.folder().to_owned();
     let (work, limit) = (DiskWork::default(), LIMIT);
-    let tried = host.agent().see(Sight::TryDisk {
+    let tried = host.agent().see(Query::TryDisk {
         folder,
         work,
         limit,
@@ -116,8 +116,8 @@ fn nobody_reaches_the_files_of_a_host_without_power_until_it_is_back() {
     assert!(healed.by_itself && healed.processes[0].alive());
 
     // One after the other: who waits for a stalled disk cannot be killed.
-    let stalled = host.agent().inject(Break::DiskStalled, LIMIT).unwrap();
-    let what = Break::PowerOff {
+    let stalled = host.agent().inject(Injection::DiskStalled, LIMIT).unwrap();
+    let what = Injection::PowerOff {
         processes: Vec::new(),
     };
     let said = format!("{:#}", host.agent().inject(what, LIMIT).unwrap_err());
@@ -127,8 +127,8 @@ fn nobody_reaches_the_files_of_a_host_without_power_until_it_is_back() {
     assert!(is_whole(host));
 }
 
-fn adopt(other: &Host, start: Vec<Restartable>) -> Break {
-    Break::Adopt {
+fn adopt(other: &Host, start: Vec<Restartable>) -> Injection {
+    Injection::Adopt {
         device: other.device().unwrap().to_owned(),
         folder: other.folder().to_owned(),
         start,
@@ -146,12 +146,12 @@ fn another_host_brings_up_the_volume_of_one_without_power_and_never_both() {
     };
     let works = counts(one);
     wait_until("something is synced", || number(one, "told") > 0);
-    let inject = |what: Break| two.agent().inject(what, LIMIT);
+    let inject = |what: Injection| two.agent().inject(what, LIMIT);
     let refusal = format!("{:#}", inject(adopt(one, Vec::new())).unwrap_err());
     assert!(refusal.contains("mounted by another host"), "{refusal}");
     let own = format!("{:#}", inject(adopt(two, Vec::new())).unwrap_err());
     assert!(own.contains("own volume"), "{own}");
-    let wrong = Break::Adopt {
+    let wrong = Injection::Adopt {
         device: two.device().unwrap().to_owned(),
         folder: one.folder().to_owned(),
         start: Vec::new(),

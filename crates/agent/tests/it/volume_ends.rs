@@ -5,32 +5,32 @@ use crate::endings::{kill, of_cluster};
 use crate::hosts::{LIMIT, assert_gone, link_of, start, wait_until};
 use crate::volumes::{SHORT, breaks, hosts, is_whole, put, tried, works};
 use host::process::Identity;
-use host::{Attempt, Break, Host, Hosts, end_agents};
+use host::{Attempt, Host, Hosts, Injection, end_agents};
 use measure::clock;
 use rustix::process::Signal;
 
 /// One of each, and what it leaves to be undone.
-fn each(host: &Host) -> Vec<Break> {
+fn each(host: &Host) -> Vec<Injection> {
     let path = put(host, "file", &[3; 100_000]);
     let process = || vec![works(host)];
     vec![
-        Break::PowerOff {
+        Injection::PowerOff {
             processes: process(),
         },
-        Break::DiskRemoved {
+        Injection::DiskRemoved {
             processes: process(),
         },
-        Break::DiskReadOnly {
+        Injection::DiskReadOnly {
             processes: process(),
         },
-        Break::DiskErrors {
+        Injection::DiskErrors {
             path: path.clone(),
             at: 5000,
             processes: process(),
         },
-        Break::DiskStalled,
-        Break::DiskFull { leave_bytes: 0 },
-        Break::DiskCorrupt {
+        Injection::DiskStalled,
+        Injection::DiskFull { leave_bytes: 0 },
+        Injection::DiskCorrupt {
             path,
             at: 5000,
             bytes: 10_000,
@@ -105,7 +105,7 @@ fn whatever_is_broken_is_whole_again_by_itself_when_its_time_is_over() {
         // Refused as long as the other is there.
         let mut next = None;
         wait_until(&name, || {
-            next = host.agent().inject(Break::DiskStalled, LIMIT).ok();
+            next = host.agent().inject(Injection::DiskStalled, LIMIT).ok();
             next.is_some()
         });
         assert!(host.agent().heal(broken).unwrap().by_itself, "{name}");
@@ -124,7 +124,7 @@ fn a_frozen_volume_whose_agent_and_guard_were_killed_together_is_cleared_by_its_
     let (state, link) = (hosts.state(), link_of(&hosts.state()));
     let host = &hosts.all()[0];
     let writer = writer(host);
-    breaks(host, Break::DiskStalled);
+    breaks(host, Injection::DiskStalled);
     assert_eq!(tried(host, SHORT).0, Attempt::Silent);
     let names = ["switch", "host1"];
     let agents: Vec<_> = names

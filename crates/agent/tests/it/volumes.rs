@@ -4,8 +4,8 @@
 use crate::hosts::{LIMIT, able, assert_gone, link_of, make, shell, spec, start, wait_until};
 use host::process;
 use host::{
-    Able, Agent, Attempt, Break, Broken, Bytes, DiskSpec, DiskWork, Host, HostAbility, HostSpec,
-    Hosts, Mounted, Restartable, Seen, Sight, Step, volume_abilities,
+    Agent, Attempt, Broken, Bytes, DiskSpec, DiskWork, Host, HostAbility, HostCapability, HostSpec,
+    Hosts, Injection, Mounted, Query, Restartable, Seen, Step, volume_abilities,
 };
 use rustix::io::Errno;
 use std::io::Write;
@@ -20,7 +20,7 @@ const VOLUME_BYTES: u64 = 128 << 20;
 
 /// So many hosts with a volume each; none where the machine does not permit it.
 pub fn hosts(name: &str, count: usize) -> Option<(TempDir, Hosts)> {
-    let missing: Vec<&Able> = volume_abilities()
+    let missing: Vec<&HostCapability> = volume_abilities()
         .iter()
         .filter(|one| !one.present)
         .collect();
@@ -47,7 +47,7 @@ pub fn tried(host: &Host, limit: Duration) -> (Attempt, Attempt) {
 
 fn tried_with(host: &Host, work: DiskWork, limit: Duration) -> (Attempt, Attempt) {
     let folder = host.folder().to_owned();
-    let sight = Sight::TryDisk {
+    let sight = Query::TryDisk {
         folder,
         work,
         limit,
@@ -64,7 +64,7 @@ pub fn is_whole(host: &Host) -> bool {
 
 pub fn mounted(host: &Host) -> Option<Mounted> {
     let folder = host.folder().to_owned();
-    match host.agent().see(Sight::Mount { folder }).unwrap() {
+    match host.agent().see(Query::Mount { folder }).unwrap() {
         Seen::Mount(mounted) => mounted,
         other => panic!("{other:?}"),
     }
@@ -110,7 +110,7 @@ fn refused(errno: Errno) -> Attempt {
     Attempt::Refused(errno.raw_os_error())
 }
 
-pub fn breaks(host: &Host, what: Break) -> Broken {
+pub fn breaks(host: &Host, what: Injection) -> Broken {
     host.agent().inject(what, LIMIT).unwrap()
 }
 
@@ -139,14 +139,14 @@ fn a_disk_that_fails_is_seen_and_whole_when_it_is_healed() {
     assert!(is_whole(host));
     let one = works(host);
     let processes = vec![one.clone()];
-    let broken = breaks(host, Break::DiskRemoved { processes });
+    let broken = breaks(host, Injection::DiskRemoved { processes });
     let seen = tried(host, LIMIT);
     assert_eq!(seen, (refused(Errno::IO), refused(Errno::IO)));
     assert!(mounted(host).unwrap().is_shut_down);
     let second = healed(host, &one, broken);
 
     let processes = vec![second.clone()];
-    let broken = breaks(host, Break::DiskReadOnly { processes });
+    let broken = breaks(host, Injection::DiskReadOnly { processes });
     let seen = tried(host, LIMIT);
     assert_eq!(seen.0, refused(Errno::ROFS));
     assert!(matches!(seen.1, Attempt::Took(_)), "{seen:?}");
@@ -167,7 +167,7 @@ fn a_disk_fails_from_some_place_on() {
     let (first, last) = (put(host, "first", &bytes), put(host, "last", &bytes));
     let look = |path: &Path, at: u64| {
         let path = path.to_owned();
-        let sight = Sight::Bytes {
+        let sight = Query::Bytes {
             path,
             at,
             bytes: 100,
@@ -181,7 +181,7 @@ fn a_disk_fails_from_some_place_on() {
     assert_eq!(look(&last, 5 << 20), good);
     let broken = breaks(
         host,
-        Break::DiskErrors {
+        Injection::DiskErrors {
             path: last.clone(),
             at: 4 << 20,
             processes: vec![works(host)],
@@ -203,7 +203,7 @@ fn a_disk_that_stalls_keeps_its_writers_and_lets_its_readers_go_on() {
     };
     let host = &hosts.all()[0];
     let file = put(host, "file", &[1; 10_000]);
-    let broken = breaks(host, Break::DiskStalled);
+    let broken = breaks(host, Injection::DiskStalled);
     let seen = tried(host, Duration::from_secs(2));
     assert!(
         matches!(seen, (Attempt::Silent, Attempt::Took(_))),
@@ -215,7 +215,7 @@ fn a_disk_that_stalls_keeps_its_writers_and_lets_its_readers_go_on() {
     }
     assert_eq!(host.agent().read(&file).unwrap(), [1; 10_000]);
     let folder = host.folder().to_owned();
-    let space = host.agent().see(Sight::Space { folder }).unwrap();
+    let space = host.agent().see(Query::Space { folder }).unwrap();
     assert_eq!(space, Seen::Space(host.usage().unwrap()));
     let said = format!(
         "{:#}",
@@ -224,7 +224,10 @@ fn a_disk_that_stalls_keeps_its_writers_and_lets_its_readers_go_on() {
             .unwrap_err()
     );
     assert!(said.contains("its volume is frozen"), "{said}");
-    let again = host.agent().inject(Break::DiskStalled, LIMIT).unwrap_err();
+    let again = host
+        .agent()
+        .inject(Injection::DiskStalled, LIMIT)
+        .unwrap_err();
     assert!(format!("{again:#}").contains("one at a time"), "{again:#}");
     assert_eq!(
         tried(host, SHORT).0,
@@ -236,7 +239,7 @@ fn a_disk_that_stalls_keeps_its_writers_and_lets_its_readers_go_on() {
     host.agent().change(vec![Step::write(file, "x")]).unwrap();
 
     // By itself, and a process that waits for it goes on.
-    let broken = host.agent().inject(Break::DiskStalled, SHORT).unwrap();
+    let broken = host.agent().inject(Injection::DiskStalled, SHORT).unwrap();
     let output = host.folder().join("late");
     let line = format!("echo late > {}", output.display());
     assert!(shell_of(host.agent(), &line, &host.folder().join("shell")));
@@ -268,7 +271,7 @@ fn a_full_disk_has_as_much_room_as_it_was_left() {
     };
     let host = &hosts.all()[0];
     let before = host.usage().unwrap().available_bytes;
-    let broken = breaks(host, Break::DiskFull { leave_bytes: LEFT });
+    let broken = breaks(host, Injection::DiskFull { leave_bytes: LEFT });
     let left = host.usage().unwrap().available_bytes;
     assert!(left.abs_diff(LEFT) < 128 << 10, "{left}");
     let write = |name: &str, bytes: usize| {
@@ -283,13 +286,13 @@ fn a_full_disk_has_as_much_room_as_it_was_left() {
     let after = host.usage().unwrap().available_bytes + BYTES as u64;
     assert!(after.abs_diff(before) < 1 << 20, "{before} {after}");
 
-    let most = Break::DiskFull {
+    let most = Injection::DiskFull {
         leave_bytes: u64::MAX,
     };
     assert!(host.agent().inject(most, LIMIT).is_err());
     let broken = host
         .agent()
-        .inject(Break::DiskFull { leave_bytes: 0 }, SHORT)
+        .inject(Injection::DiskFull { leave_bytes: 0 }, SHORT)
         .unwrap();
     wait_until("there is room again", || write("third", BYTES).is_ok());
     assert!(host.agent().heal(broken).unwrap().by_itself);
@@ -323,7 +326,7 @@ fn a_slow_disk_is_seen_to_be_slow() {
             (Attempt::Took(write), Attempt::Took(read)) => (write, read),
             other => panic!("{other:?}"),
         };
-        let broken = breaks(host, Break::Disk(slow));
+        let broken = breaks(host, Injection::Disk(slow));
         for _ in 0..5 {
             let (write, read) = took();
             assert!(

@@ -10,7 +10,7 @@ use crate::exit::Exit;
 use crate::terminal;
 use ::cluster::kept;
 use ::topology::export::{self, Exported, FORMATS, Options, Placement, Source};
-use ::topology::{Instance, Machine, Plan, Profile, Unit, VirtualTopology, Wish};
+use ::topology::{Instance, Machine, PlacementRequest, Plan, Profile, Unit, VirtualTopology};
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -94,7 +94,7 @@ fn one(args: &MachineArgs) -> Result<Machine> {
 
 fn planned(args: &PlacementArgs) -> Result<(Machine, Plan)> {
     let machine = one(&args.machine)?;
-    let wish = Wish {
+    let wish = PlacementRequest {
         memory_bytes: args.memory,
         smt: args.smt,
         profile: args.profile,
@@ -108,7 +108,7 @@ fn planned(args: &PlacementArgs) -> Result<(Machine, Plan)> {
         yaml: args.yaml,
         near: args.near.clone(),
         host: args.host.clone(),
-        ..Wish::new(args.instances, args.vcpus)
+        ..PlacementRequest::new(args.instances, args.vcpus)
     };
     let plan = ::topology::plan(&machine, &wish)?;
     Ok((machine, plan))

@@ -154,7 +154,7 @@ impl Stress {
                 kind.rows
             };
             rows += written;
-            let partitions = if is_write {
+            let partitions = if *is_write {
                 (ok as f64 * self.partitions).round() as u64
             } else {
                 ok - kind.rows_missing.min(ok)

@@ -3,14 +3,15 @@
 use crate::program::wait_until;
 use anyhow::Result;
 use cluster::{
-    Ability, Access, Anew, DataFile, Handles, Members, NodeHandle, Operation, OwnNode, Row, View,
+    Ability, Access, DataFile, Handles, Members, NodeHandle, Operation, OwnNode, RestartMode, Row,
+    View,
 };
 use fault::{
-    By, FaultStep, FaultVerdict, Hit, HostSeen, Kind, Live, Mended, NodeSeen, Options, Order,
-    Outcome, World,
+    FaultStep, FaultVerdict, Healed, Hit, HostSeen, Kind, Live, NodeSeen, Options, Order, Outcome,
+    Via, World,
 };
 use host::process::{self, Identity};
-use host::{Agent, Break, Join, Restartable, Seen, Sight, Step};
+use host::{Agent, Injection, Join, Query, Restartable, Seen, Step};
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -129,7 +130,7 @@ impl World for Astray {
         self.0.data_file(node)
     }
 
-    fn receive(&mut self, by: By, limit: Duration) -> Result<u16> {
+    fn receive(&mut self, by: Via, limit: Duration) -> Result<u16> {
         self.0.receive(by, limit)
     }
 
@@ -149,7 +150,7 @@ impl World for Astray {
         self.0.restartable(node)
     }
 
-    fn anew(&self, node: usize, how: Anew) -> Result<(Restartable, Vec<PathBuf>)> {
+    fn anew(&self, node: usize, how: RestartMode) -> Result<(Restartable, Vec<PathBuf>)> {
         self.0.anew(node, how)
     }
 
@@ -172,18 +173,18 @@ impl World for Astray {
         self.0.members(node, limit)
     }
 
-    fn inject(&mut self, _: By, _: Break, _: &[usize], within: Duration) -> Result<()> {
-        self.1.inject(Break::Pause(self.2), within).map(drop)
+    fn inject(&mut self, _: Via, _: Injection, _: &[usize], within: Duration) -> Result<()> {
+        self.1.inject(Injection::Pause(self.2), within).map(drop)
     }
 
     fn renew(&mut self, within: Duration) -> Result<()> {
         self.0.renew(within)
     }
-    fn heal(&mut self) -> Result<Mended> {
-        Ok(Mended::default())
+    fn heal(&mut self) -> Result<Healed> {
+        Ok(Healed::default())
     }
 
-    fn see(&mut self, by: By, what: Sight) -> Result<Seen> {
+    fn see(&mut self, by: Via, what: Query) -> Result<Seen> {
         self.0.see(by, what)
     }
 

@@ -4,7 +4,7 @@
 use super::jvm;
 use super::node::{LocalNode, OUTPUT};
 use super::nodes::Nodes;
-use crate::handle::{Anew, Handles, HostHandle, NodeControl, NodeHandle, OwnNode};
+use crate::handle::{Handles, HostHandle, NodeControl, NodeHandle, OwnNode, RestartMode};
 use anyhow::Result;
 use host::Hosts;
 use std::net::SocketAddr;
@@ -55,14 +55,14 @@ impl Nodes {
         let (mut forgiving, _) = self.command_for(node, None)?;
         forgiving.env(jvm::OPTIONS_VARIABLE, jvm::IGNORE_REPLAY_ERRORS);
         let anew = |how| Ok::<_, anyhow::Error>(self.command_for(node, Some(how))?.0);
-        let mut claiming = anew(Anew::Joining)?;
+        let mut claiming = anew(RestartMode::Joining)?;
         claiming.env(jvm::OPTIONS_VARIABLE, jvm::replacing(&node.layout));
         Ok(OwnNode {
             start,
             forgiving,
-            joining: anew(Anew::Joining)?,
+            joining: anew(RestartMode::Joining)?,
             claiming,
-            replacing: anew(Anew::Replacing)?,
+            replacing: anew(RestartMode::Replacing)?,
             kept: node.layout.kept(),
             folder: node.layout.folder.clone(),
             confinement: self.placement(node).map(|one| one.confinement.clone()),
@@ -73,7 +73,7 @@ impl Nodes {
     pub(super) fn command_for(
         &self,
         node: &LocalNode,
-        anew: Option<Anew>,
+        anew: Option<RestartMode>,
     ) -> Result<(Command, PathBuf)> {
         let starts = node.starts.map_or_else(|| node.starts_count(), Ok)?;
         let how = (starts + 1, anew);

@@ -8,7 +8,7 @@ use super::marks::{mark, mark_of_node};
 use super::node::gc_log_name;
 use super::program::{Classes, Program};
 use super::settings::{self, NodeLayout};
-use crate::handle::Anew;
+use crate::handle::RestartMode;
 use crate::spec::{Collector, LocalSpec};
 use anyhow::{Result, bail};
 use std::process::Command;
@@ -139,7 +139,7 @@ pub(crate) fn command(
     cluster: &str,
     (node, placed): (&NodeLayout, &[String]),
     spec: &LocalSpec,
-    (start, anew): (usize, Option<Anew>),
+    (start, anew): (usize, Option<RestartMode>),
 ) -> Command {
     let mut command = host::process::command(&program.java.program);
     command.arg(mark(cluster));
@@ -164,15 +164,15 @@ pub(crate) fn command(
     // when all are started anew, others twice as long. A node that has found nobody by then ends,
     // and asks only every 5 s; the first connection may take that on a busy machine.
     let ring_delay_ms = match anew {
-        Some(Anew::Joining) => JOINING_DELAY_MS,
+        Some(RestartMode::Joining) => JOINING_DELAY_MS,
         None if node.address == node.seed => 1000,
-        Some(Anew::Replacing) | None => 10_000,
+        Some(RestartMode::Replacing) | None => 10_000,
     };
     command.arg(format!("-Dcassandra.ring_delay_ms={ring_delay_ms}"));
     command.arg(format!(
         "-Dcassandra.gossip_quarantine_delay_ms={QUARANTINE_MS}"
     ));
-    if anew == Some(Anew::Replacing) {
+    if anew == Some(RestartMode::Replacing) {
         command.arg(replacing(node));
     }
     command.args(super::roles::options(spec));

@@ -5,15 +5,15 @@
 //! unless the cluster was made to be kept. What they are is in [`nodes`]; what is done with them
 //! stands in files beside that, which know of it and not the other way round.
 
+mod added_node;
 mod classes;
 mod compare;
-mod ground;
 mod handles;
 mod host_info;
+mod host_layout;
 mod jvm;
 mod logs;
 pub(crate) mod marks;
-mod newcomer;
 pub(crate) mod node;
 mod nodes;
 pub(crate) mod place;

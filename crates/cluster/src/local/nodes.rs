@@ -1,6 +1,6 @@
 //! The nodes of a cluster of our own: their processes, what is written down of them, and their end.
 
-use super::ground::Ground;
+use super::host_layout::HostLayout;
 use super::node::LocalNode;
 use super::placement::{Layout, Placement};
 use super::ports::Claim;
@@ -31,7 +31,7 @@ pub(crate) struct Nodes {
     /// Where on their machine the nodes run.
     pub(super) layout: Layout,
     /// What nodes are on, and by whose agents they are started.
-    pub(super) ground: Ground,
+    pub(super) ground: HostLayout,
     pub(super) program: Program,
     /// The nodes' addresses are ours, also while none of them listens.
     pub(super) claim: Option<Claim>,
@@ -148,8 +148,8 @@ impl Nodes {
     /// The agents of all hosts, with the stand-in that one is for.
     pub fn agents(&self) -> Vec<(&Arc<Agent>, Option<&Host>)> {
         match &self.ground {
-            Ground::Machine(agent) => vec![(agent, None)],
-            Ground::Hosts(hosts) => {
+            HostLayout::Machine(agent) => vec![(agent, None)],
+            HostLayout::Hosts(hosts) => {
                 let all = hosts.all().iter();
                 all.map(|host| (host.agent(), Some(host))).collect()
             }
@@ -202,8 +202,8 @@ impl Nodes {
     /// The state cannot be written; the cluster is removed then.
     pub fn keep(mut self) -> Result<(PathBuf, State)> {
         match &self.ground {
-            Ground::Hosts(hosts) => hosts.keep()?,
-            Ground::Machine(agent) => agent.keep()?,
+            HostLayout::Hosts(hosts) => hosts.keep()?,
+            HostLayout::Machine(agent) => agent.keep()?,
         }
         self.state.keep = true;
         self.state.write(&self.folder)?;
@@ -221,8 +221,8 @@ impl Nodes {
             return Ok(());
         }
         let ended = match &self.ground {
-            Ground::Hosts(hosts) => hosts.end(),
-            Ground::Machine(agent) => agent.end(),
+            HostLayout::Hosts(hosts) => hosts.end(),
+            HostLayout::Machine(agent) => agent.end(),
         };
         // Once more by what is written down: agents may have been killed.
         let removed = state::remove(&self.folder, &self.state).map(drop);

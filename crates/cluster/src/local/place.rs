@@ -5,15 +5,15 @@
 //! neighbours on the ring are on different hosts and racks, and every node owns the same share of
 //! the data, whatever the number of replicas.
 
-use super::ground::Ground;
+use super::host_layout::HostLayout;
 use super::nodes::Nodes;
 use super::ports::Ports;
 use super::settings::{self, NodeLayout};
-use super::{newcomer, room};
+use super::{added_node, room};
 use crate::capability::{self, Ability, Answer, Capability, HostsAnswer};
 use crate::spec::LocalSpec;
 use anyhow::{Context, Result, bail};
-use host::{Able, Host, HostAbility, Hosts, HostsSpec, Isolation};
+use host::{Host, HostAbility, HostCapability, Hosts, HostsSpec, Isolation};
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::path::Path;
@@ -94,7 +94,7 @@ pub(super) fn wanted<'a>(
 }
 
 /// Why there are no hosts at all.
-fn network_refusal(abilities: &[Able]) -> Option<String> {
+fn network_refusal(abilities: &[HostCapability]) -> Option<String> {
     let network = abilities
         .iter()
         .find(|able| able.what == HostAbility::Network);
@@ -120,8 +120,8 @@ pub(crate) fn answer(spec: &LocalSpec) -> HostsAnswer {
 }
 
 /// What a machine with these abilities can have of hosts.
-pub(crate) fn answers(abilities: &[Able]) -> BTreeMap<Ability, Answer> {
-    let answer = |able: &Able| {
+pub(crate) fn answers(abilities: &[HostCapability]) -> BTreeMap<Ability, Answer> {
+    let answer = |able: &HostCapability| {
         let ability = match able.what {
             HostAbility::Network => Ability::Hosts,
             HostAbility::Cpus => Ability::CpuSet,
@@ -163,7 +163,7 @@ fn answers_here(spec: &LocalSpec) -> BTreeMap<Ability, Answer> {
     }
     for ability in Ability::OF_VOLUMES {
         let how = "beside the others of a host, with an address and tokens of its own";
-        let addition = match (all.get(&Ability::Hosts), newcomer::refusal(spec)) {
+        let addition = match (all.get(&Ability::Hosts), added_node::refusal(spec)) {
             (Some(Err(why)), _) => Err(why.clone()),
             (_, Some(why)) => Err(why),
             _ => Ok(how.to_owned()),
@@ -191,7 +191,7 @@ fn hosts_count(spec: &LocalSpec) -> usize {
 pub(super) fn layouts(
     spec: &LocalSpec,
     folder: &Path,
-    ground: &Ground,
+    ground: &HostLayout,
     addresses: &[Ipv4Addr],
     ports: Ports,
 ) -> Result<Vec<NodeLayout>> {
@@ -287,7 +287,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let ports = super::super::ports::CHOICES[0];
         let addresses: Vec<Ipv4Addr> = (1..=6).map(|n| Ipv4Addr::new(127, 0, 7, n)).collect();
-        let ground = Ground::Machine(Arc::new(agent::in_thread(folder.path()).unwrap()));
+        let ground = HostLayout::Machine(Arc::new(agent::in_thread(folder.path()).unwrap()));
         let all = layouts(&spec(6, 3), folder.path(), &ground, &addresses, ports).unwrap();
         let brief = all
             .iter()

@@ -11,7 +11,7 @@ use host::{Confinement, Memory};
 use std::cell::LazyCell;
 use std::collections::BTreeMap;
 use std::path::Path;
-use topology::{CpuSet, Housekeeping, Instance, Machine, Part, Plan, Units, Wish};
+use topology::{CpuSet, Housekeeping, Instance, Machine, Part, PlacementRequest, Plan, Units};
 
 mod said;
 mod seats;
@@ -198,10 +198,10 @@ fn ground(wish: &Topology, machine: &Machine, reserved: &CpuSet) -> Result<Machi
 }
 
 /// What the planner is asked for.
-fn asked(spec: &LocalSpec, ground: &Machine) -> Wish {
+fn asked(spec: &LocalSpec, ground: &Machine) -> PlacementRequest {
     let wish = &spec.topology;
     let nodes = spec.nodes.max(1) as u32;
-    let mut asked = Wish::new(nodes, 1);
+    let mut asked = PlacementRequest::new(nodes, 1);
     asked.profile = topology::Profile::None;
     asked.memory_bytes = Some(room::memory_bytes(1, spec.heap_bytes));
     asked.smt = wish.smt.unwrap_or(Smt::Pack);
@@ -246,7 +246,7 @@ fn overcommit(asked: u32, room: u32) -> f64 {
 }
 
 /// The planner's word on it.
-fn plan(asked: &Wish, ground: &Machine) -> Result<Plan> {
+fn plan(asked: &PlacementRequest, ground: &Machine) -> Result<Plan> {
     let planned = topology::plan(ground, asked).map_err(anyhow::Error::new);
     planned.with_context(|| {
         format!(

@@ -1,7 +1,7 @@
 //! A kept cluster, taken up again by a later command: its processes are not our children, and go on
 //! when we end.
 
-use super::ground::Ground;
+use super::host_layout::HostLayout;
 use super::nodes::Nodes;
 use super::placement::Layout;
 use super::ports::Claim;
@@ -78,10 +78,10 @@ impl Nodes {
 }
 
 /// What the nodes are on, by the agents that were kept.
-fn ground(folder: &Path, state: &State) -> Result<Ground> {
+fn ground(folder: &Path, state: &State) -> Result<HostLayout> {
     Ok(match &state.hosts {
-        Some(hosts) => Ground::Hosts(Hosts::reach(hosts, folder)?),
-        None => Ground::Machine(Arc::new(Agent::reach_machine(folder)?)),
+        Some(hosts) => HostLayout::Hosts(Hosts::reach(hosts, folder)?),
+        None => HostLayout::Machine(Arc::new(Agent::reach_machine(folder)?)),
     })
 }
 

@@ -1,7 +1,7 @@
 //! Starting a cluster of our own. The first node comes up alone and makes the ring; the others
 //! follow together, which is safe because their tokens are given and nothing is streamed.
 
-use super::ground::Ground;
+use super::host_layout::HostLayout;
 use super::nodes::Nodes;
 use super::placement::Layout;
 use super::ports::{self, Ports};
@@ -106,10 +106,10 @@ impl Nodes {
         state.hosts = before.transpose()?;
         state.write(&folder)?;
         let ground = match wanted {
-            Some(wanted) => Ground::Hosts(Hosts::make(&state.id, wanted, &folder, agent, say)?),
-            None => Ground::Machine(Arc::new(agent)),
+            Some(wanted) => HostLayout::Hosts(Hosts::make(&state.id, wanted, &folder, agent, say)?),
+            None => HostLayout::Machine(Arc::new(agent)),
         };
-        if let Ground::Hosts(hosts) = &ground {
+        if let HostLayout::Hosts(hosts) = &ground {
             state.hosts = Some(hosts.state());
             state.write(&folder)?;
         }
@@ -134,13 +134,13 @@ impl Nodes {
     pub(super) fn settle(&mut self) -> Result<()> {
         self.layout = self.lay_out(&self.spec)?;
         match &self.ground {
-            Ground::Machine(_) => {
+            HostLayout::Machine(_) => {
                 let chosen = ports::choose(self.spec.nodes, self.spec.address)?;
                 self.claim = Some(chosen.claim);
                 self.prepare(&chosen.addresses, chosen.ports)
             }
             // In a network of their own, which is nobody else's.
-            Ground::Hosts(hosts) => {
+            HostLayout::Hosts(hosts) => {
                 let addresses = place::addresses(&self.spec, hosts)?;
                 self.prepare(&addresses, ports::CHOICES[0])
             }

@@ -236,7 +236,7 @@ BatchStatement::Prepared(&entries[at].1)
         let mut entries_bytes = 0;
         for (at, (is_query, id, values)) in entries.iter().enumerate() {
             let count = values.len() as u16;
-            let statement = params.with(|params| if is_query {
+            let statement = params.with(|params| if *is_query {
 Template::query(&cqls[at], count, params)
 } else {
 Template::execute(id, count, params)

@@ -23,9 +23,9 @@ use measure::clock::{self, Deadline};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 use store::record::{DataRecord, JournalEvent, LoadRecord, Settled};
+use study::data_state::Preparation;
 use study::plan::PhaseKind;
 use study::settings::{How, Keyspace, Load, PageCache, Reset, Settle, Target};
-use study::standing::Preparation;
 use study::{human, targets, work};
 use workload::{Program, Stage};
 

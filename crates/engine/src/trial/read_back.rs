@@ -6,7 +6,7 @@ use crate::conduct::Decision;
 use crate::event::Event;
 use crate::offer::{LOAD_RETRIES, Offer, Offered, closed};
 use crate::running::Running;
-use analysis::durability::{self, Blow, CommitLog, Configuration, Level, Loses, Promise, Sync};
+use analysis::durability::{self, Blow, CommitLog, Configuration, DataLoss, Level, Promise, Sync};
 use analysis::rules::{LostBy, ReadBack};
 use anyhow::{Context, Result};
 use cql::Consistency;
@@ -280,13 +280,13 @@ fn blows(settings: &Settings, running: &Running, program: &Arc<Program>) -> Vec<
             what: format!("{} of {}", fault.kind.name, place.name),
             nodes: place.nodes.into_iter().map(|(_, name)| name).collect(),
             loses: match fault.kind.loses {
-                fault::Loses::Nothing => Loses::Nothing,
-                fault::Loses::Memory => Loses::Memory,
-                fault::Loses::Unsynced => Loses::Unsynced,
-                fault::Loses::HandedOver if takes_over => Loses::Nothing,
-                fault::Loses::Order if takes_nodes_times(program) => Loses::Order,
-                fault::Loses::Order => Loses::Nothing,
-                fault::Loses::Copy | fault::Loses::HandedOver => Loses::Everything,
+                fault::DataLoss::Nothing => DataLoss::Nothing,
+                fault::DataLoss::Memory => DataLoss::Memory,
+                fault::DataLoss::Unsynced => DataLoss::Unsynced,
+                fault::DataLoss::HandedOver if takes_over => DataLoss::Nothing,
+                fault::DataLoss::Order if takes_nodes_times(program) => DataLoss::Order,
+                fault::DataLoss::Order => DataLoss::Nothing,
+                fault::DataLoss::Copy | fault::DataLoss::HandedOver => DataLoss::Everything,
             },
         })
     };

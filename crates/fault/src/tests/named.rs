@@ -16,7 +16,7 @@ fn what_a_study_names_takes_the_same_course() {
         see: words("./is-down {node}"),
         heal: words("ssh root@{node} up"),
         within: Duration::from_secs(90),
-        loses: Loses::Nothing,
+        loses: DataLoss::Nothing,
     };
     let kind = commands.kind();
     let options = Options {
@@ -34,7 +34,7 @@ fn what_a_study_names_takes_the_same_course() {
         stops_itself: true,
         ..Sim::default()
     });
-    let Some(Break::Command { inject, heal }) = sim.broken.first() else {
+    let Some(Injection::Command { inject, heal }) = sim.broken.first() else {
         panic!("{outcome:#?}");
     };
     assert_eq!(

@@ -6,7 +6,7 @@ pub(super) use ring::LEAVING_NS;
 
 use super::*;
 use anyhow::bail;
-use cluster::Standing;
+use cluster::MemberStatus;
 use host::process::Identity;
 use host::{Attempt, Bytes, Reach, VolumeUse};
 use std::sync::LazyLock;
@@ -21,7 +21,7 @@ pub(super) struct Sim {
     pub now_ns: u64,
     /// When healing is ordered.
     pub ordered_ns: u64,
-    pub broken: Vec<Break>,
+    pub broken: Vec<Injection>,
     pub injected: Vec<Duration>,
     /// When agents were told to let it be, and for how long.
     pub renewed: Vec<(u64, Duration)>,
@@ -78,17 +78,13 @@ pub(super) const ADDED: usize = 3;
 pub(super) const HIT: usize = 0;
 
 impl Sim {
-    fn is(&self, what: impl Fn(&Break) -> bool) -> bool {
+    fn is(&self, what: impl Fn(&Injection) -> bool) -> bool {
         self.broken.iter().any(what)
     }
 
     pub fn is_gone(&self) -> bool {
-        let ends = |what: &Break| {
-            matches!(
-                what,
-                Break::Kill(_) | Break::Stop(_) | Break::PowerOff { .. } | Break::Wipe { .. }
-            )
-        };
+        use Injection::{Kill, PowerOff, Stop, Wipe};
+        let ends = |what: &_| matches!(what, Kill(_) | Stop(_) | PowerOff { .. } | Wipe { .. });
         self.is(ends) && !self.is_elsewhere()
     }
 
@@ -97,11 +93,12 @@ impl Sim {
     }
 
     fn is_elsewhere(&self) -> bool {
-        self.is(|what| matches!(what, Break::Adopt { .. }))
+        self.is(|what| matches!(what, Injection::Adopt { .. }))
     }
 
     fn is_mute(&self) -> bool {
-        let mutes = |what: &Break| matches!(what, Break::Pause(_) | Break::Descriptors(_));
+        let mutes =
+            |what: &Injection| matches!(what, Injection::Pause(_) | Injection::Descriptors(_));
         let recovers = self.now_ns < self.recovers_ns;
         self.silent || recovers || self.has_stopped || self.is(mutes)
     }
@@ -113,8 +110,8 @@ impl Sim {
         let (from, to) = (link(from), link(to));
         let hit = host::Link::Host(HIT + 1);
         self.is(|what| match what {
-            Break::LinkDown(_) => !self.is_elsewhere() && (from == hit || to == hit),
-            Break::Packets(losses) => losses.iter().any(|loss| {
+            Injection::LinkDown(_) => !self.is_elsewhere() && (from == hit || to == hit),
+            Injection::Packets(losses) => losses.iter().any(|loss| {
                 // Clients have a port of their own.
                 let is_ours = loss.tcp_ports.is_empty() || from == host::Link::Machine;
                 loss.share == 1.0 && is_ours && loss.from.contains(&from) && loss.to.contains(&to)
@@ -126,10 +123,10 @@ impl Sim {
     fn disk(&self) -> (Attempt, Attempt) {
         let took = Attempt::Took(Duration::from_millis(2));
         let broken = self.broken.iter().find_map(|what| match what {
-            Break::DiskStalled => Some((Attempt::Silent, took)),
-            Break::DiskRemoved { .. } => Some((Attempt::Refused(5), Attempt::Refused(5))),
-            Break::DiskReadOnly { .. } => Some((Attempt::Refused(30), took)),
-            Break::Disk(_) => Some((Attempt::Took(Duration::from_millis(300)), took)),
+            Injection::DiskStalled => Some((Attempt::Silent, took)),
+            Injection::DiskRemoved { .. } => Some((Attempt::Refused(5), Attempt::Refused(5))),
+            Injection::DiskReadOnly { .. } => Some((Attempt::Refused(30), took)),
+            Injection::Disk(_) => Some((Attempt::Took(Duration::from_millis(300)), took)),
             _ => None,
         });
         let was_slow = self.now_ns < self.slow_until_ns;
@@ -139,7 +136,7 @@ impl Sim {
 
     /// What a program says that a study names to look with.
     fn said(&self) -> host::Done {
-        let is_broken = self.is(|what| matches!(what, Break::Command { .. }));
+        let is_broken = self.is(|what| matches!(what, Injection::Command { .. }));
         host::Done {
             code: Some(match (self.is_blind, is_broken) {
                 (true, _) => 3,
@@ -150,34 +147,34 @@ impl Sim {
         }
     }
 
-    fn seen(&mut self, what: Sight) -> Seen {
+    fn seen(&mut self, what: Query) -> Seen {
         match what {
-            Sight::Process(_) => {
-                let is_stopped = self.is(|what| matches!(what, Break::Pause(_)));
+            Query::Process(_) => {
+                let is_stopped = self.is(|what| matches!(what, Injection::Pause(_)));
                 let letter = if is_stopped { 'T' } else { 'S' };
                 Seen::Process((!self.is_gone()).then_some(letter))
             }
-            Sight::Descriptors(_) => {
-                let is_out = self.is(|what| matches!(what, Break::Descriptors(_)));
+            Query::Descriptors(_) => {
+                let is_out = self.is(|what| matches!(what, Injection::Descriptors(_)));
                 let free = if is_out { 1 } else { 4000 };
                 Seen::Descriptors { free, open: 96 }
             }
-            Sight::Cpu(ms) => {
+            Query::Cpu(ms) => {
                 self.now_ns += ms * 1_000_000;
                 let quota = self.broken.iter().find_map(|what| match what {
-                    Break::CpuQuota(cores) => Some(*cores),
+                    Injection::CpuQuota(cores) => Some(*cores),
                     _ => None,
                 });
                 Seen::Cpu(quota.unwrap_or(1.5))
             }
-            Sight::TryDisk { .. } => {
+            Query::TryDisk { .. } => {
                 let (write, read) = self.disk();
                 Seen::Disk { write, read }
             }
-            Sight::VolumeTaken => Seen::VolumeTaken(self.now_ns < self.taken_until_ns),
-            Sight::Space { .. } => {
+            Query::VolumeTaken => Seen::VolumeTaken(self.now_ns < self.taken_until_ns),
+            Query::Space { .. } => {
                 let left = self.broken.iter().find_map(|what| match what {
-                    Break::DiskFull { leave_bytes } => Some(*leave_bytes),
+                    Injection::DiskFull { leave_bytes } => Some(*leave_bytes),
                     _ => None,
                 });
                 Seen::Space(VolumeUse {
@@ -186,35 +183,35 @@ impl Sim {
                     available_bytes: left.unwrap_or(3 << 30),
                 })
             }
-            Sight::Bytes { .. } => {
-                let is_rotten = self.is(|what| matches!(what, Break::DiskCorrupt { .. }));
-                let fails = self.is(|what| matches!(what, Break::DiskErrors { .. }));
+            Query::Bytes { .. } => {
+                let is_rotten = self.is(|what| matches!(what, Injection::DiskCorrupt { .. }));
+                let fails = self.is(|what| matches!(what, Injection::DiskErrors { .. }));
                 let bytes = || Bytes(vec![u8::from(is_rotten); 8]);
                 Seen::Bytes {
                     cached: Ok(bytes()),
                     on_disk: if fails { Err(5) } else { Ok(bytes()) },
                 }
             }
-            Sight::Tries { tries, .. } => {
+            Query::Tries { tries, .. } => {
                 let share = self.broken.iter().find_map(|what| match what {
-                    Break::Packets(losses) => losses.first().map(|loss| loss.share),
+                    Injection::Packets(losses) => losses.first().map(|loss| loss.share),
                     _ => None,
                 });
                 let open = (1.0 - share.unwrap_or(0.0)).powi(2) * f64::from(tries);
                 Seen::Open(open as u32)
             }
-            Sight::Transfer { bytes, .. } => {
-                let slow = |what: &Break| matches!(what, Break::LinkTo { .. });
+            Query::Transfer { bytes, .. } => {
+                let slow = |what: &Injection| matches!(what, Injection::LinkTo { .. });
                 let rate = if self.is(slow) { 1e6 } else { 1e9 };
                 Seen::Transfer(Some(Duration::from_secs_f64(bytes as f64 * 8.0 / rate)))
             }
-            Sight::Link => Seen::Link {
+            Query::Link => Seen::Link {
                 is_up: true,
-                has_carrier: !self.is(|what| matches!(what, Break::LinkDown(_))),
+                has_carrier: !self.is(|what| matches!(what, Injection::LinkDown(_))),
                 received_packets: 0,
                 sent_packets: 0,
             },
-            Sight::Command { .. } => Seen::Command(self.said()),
+            Query::Command { .. } => Seen::Command(self.said()),
             other => panic!("nobody looks at {other:?}"),
         }
     }
@@ -267,7 +264,7 @@ impl World for Sim {
             return Ok(());
         }
         if let Operation::RemoveNode { host_id } = &what {
-            let is_down = self.standing() == Some(Standing::Down);
+            let is_down = self.standing() == Some(MemberStatus::Down);
             anyhow::ensure!(host_id == "id0" && is_down, "it is alive");
         }
         if self.breaks_another {
@@ -292,7 +289,7 @@ impl World for Sim {
         })
     }
 
-    fn anew(&self, node: usize, _: Anew) -> Result<(Restartable, Vec<PathBuf>)> {
+    fn anew(&self, node: usize, _: RestartMode) -> Result<(Restartable, Vec<PathBuf>)> {
         Ok((self.restartable(node)?, vec!["/host/data".into()]))
     }
 
@@ -311,7 +308,7 @@ impl World for Sim {
     }
 
     fn is_empty(&mut self, _: usize) -> Result<bool> {
-        Ok(self.is(|what| matches!(what, Break::Wipe { .. })) && !self.keeps_data)
+        Ok(self.is(|what| matches!(what, Injection::Wipe { .. })) && !self.keeps_data)
     }
 
     fn members(&mut self, node: usize, _: Duration) -> Result<Members> {
@@ -360,11 +357,11 @@ impl World for Sim {
         Restartable::new(*OWN, &command, "/dev/null".as_ref())
     }
 
-    fn inject(&mut self, _: By, what: Break, nodes: &[usize], within: Duration) -> Result<()> {
+    fn inject(&mut self, _: Via, what: Injection, nodes: &[usize], within: Duration) -> Result<()> {
         self.injected.push(within);
         if !self.breaks_another {
             self.works.inject(&what, nodes, self.now_ns);
-            if let Break::Join(_) = &what {
+            if let Injection::Join(_) = &what {
                 self.added_ns = Some(self.now_ns);
             }
             self.broken.push(what);
@@ -377,16 +374,16 @@ impl World for Sim {
         Ok(())
     }
 
-    fn heal(&mut self) -> Result<Mended> {
+    fn heal(&mut self) -> Result<Healed> {
         self.healed_ns = self.now_ns;
         if !self.stays_broken {
             self.broken.clear();
             self.added_ns = None;
         }
         self.has_stopped = self.stops_itself;
-        Ok(Mended {
+        Ok(Healed {
             by_itself: self.healed_before,
-            ..Mended::default()
+            ..Healed::default()
         })
     }
 
@@ -396,27 +393,27 @@ impl World for Sim {
         Ok(())
     }
 
-    fn see(&mut self, by: By, what: Sight) -> Result<Seen> {
+    fn see(&mut self, by: Via, what: Query) -> Result<Seen> {
         if self.now_ns < self.unseen_until_ns {
             bail!("its volume is not mounted at present");
         }
         if self.nobody_looks && !self.injected.is_empty() && self.now_ns < self.ordered_ns {
             bail!("the agent is away");
         }
-        if let (Sight::Process(_), By::Host(_), None) = (&what, by, self.added_ns) {
+        if let (Query::Process(_), Via::Host(_), None) = (&what, by, self.added_ns) {
             return Ok(Seen::Process(None));
         }
-        if let (Sight::Process(process), By::Node(node)) = (&what, by)
+        if let (Query::Process(process), Via::Node(node)) = (&what, by)
             && *process != self.works.process(node)
         {
             return Ok(Seen::Process(None));
         }
-        let Sight::Reach { address, limit } = what else {
+        let Query::Reach { address, limit } = what else {
             return Ok(self.seen(what));
         };
-        let of = |by: By| match by {
-            By::Host(index) | By::Node(index) => Some(index),
-            By::Switch => None,
+        let of = |by: Via| match by {
+            Via::Host(index) | Via::Node(index) => Some(index),
+            Via::Switch => None,
         };
         let nodes = self.nodes();
         let to = nodes
@@ -424,7 +421,7 @@ impl World for Sim {
             .position(|node| node.storage.ip() == address.ip());
         let from = of(by);
         let delay = self.broken.iter().find_map(|what| match what {
-            Break::LinkTo { link, .. } => link.delay,
+            Injection::LinkTo { link, .. } => link.delay,
             _ => None,
         });
         Ok(Seen::Reach(
@@ -437,7 +434,7 @@ impl World for Sim {
         ))
     }
 
-    fn receive(&mut self, _: By, _: Duration) -> Result<u16> {
+    fn receive(&mut self, _: Via, _: Duration) -> Result<u16> {
         Ok(5000)
     }
 
@@ -446,7 +443,7 @@ impl World for Sim {
     }
 
     fn is_connected(&mut self) -> bool {
-        !self.is(|what| matches!(what, Break::Reset(_)))
+        !self.is(|what| matches!(what, Injection::Reset(_)))
     }
 
     fn ask(&mut self, node: usize, limit: Duration) -> Result<()> {

@@ -177,10 +177,10 @@ impl Works {
         count > 0 && (now_ns < at_ns + self.starts_within_ns || is_refused)
     }
 
-    pub fn inject(&mut self, what: &Break, nodes: &[usize], now_ns: u64) {
+    pub fn inject(&mut self, what: &Injection, nodes: &[usize], now_ns: u64) {
         match (what, nodes) {
             (
-                Break::Files {
+                Injection::Files {
                     reader: Some(_), ..
                 },
                 [node],
@@ -188,7 +188,7 @@ impl Works {
                 self.changed[*node] = true;
                 self.start(*node, now_ns);
             }
-            (Break::Instead { .. }, [node]) => self.start(*node, now_ns),
+            (Injection::Instead { .. }, [node]) => self.start(*node, now_ns),
             _ => {}
         }
     }
@@ -217,10 +217,10 @@ pub(super) fn join(host: usize) -> Join {
 }
 
 /// Whoever is started instead is a minute ahead.
-pub(super) fn clock_off_ms(broken: &[Break]) -> [i64; 2] {
+pub(super) fn clock_off_ms(broken: &[Injection]) -> [i64; 2] {
     let is_off = broken
         .iter()
-        .any(|what| matches!(what, Break::Instead { .. }));
+        .any(|what| matches!(what, Injection::Instead { .. }));
     let off_ms = if is_off { 60_000 } else { 0 };
     [off_ms - 2, off_ms + 2]
 }

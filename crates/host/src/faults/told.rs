@@ -1,6 +1,6 @@
 //! What an agent is told of what it breaks, by its controller.
 
-use super::Break;
+use super::Injection;
 use crate::Agent;
 use crate::process::Identity;
 use anyhow::Result;
@@ -12,7 +12,7 @@ use std::time::Duration;
 #[derive(Serialize, Deserialize)]
 pub struct Inject {
     /// What is to be broken.
-    pub what: Break,
+    pub what: Injection,
     /// After so long the agent heals it by itself.
     pub within_ms: u64,
 }
@@ -80,7 +80,7 @@ impl Agent {
     /// # Errors
     /// It cannot be done (the process is none of its own, the machine does not permit it), or the
     /// guard cannot be told. What was done by then is undone.
-    pub fn inject(&self, what: Break, within: Duration) -> Result<Broken> {
+    pub fn inject(&self, what: Injection, within: Duration) -> Result<Broken> {
         let within_ms = within.as_millis() as u64;
         self.call_for(&Inject { what, within_ms }, LIMIT)
     }
@@ -103,8 +103,8 @@ impl Agent {
         self.call_for(&Heal(broken), LIMIT)
     }
 
-    /// The processes that were started to break something, as by [`Break::Adopt`], in their order;
-    /// none when it is whole.
+    /// The processes that were started to break something, as by [`Injection::Adopt`], in their
+    /// order; none when it is whole.
     ///
     /// # Errors
     /// The agent is gone, or has broken nothing of this number.

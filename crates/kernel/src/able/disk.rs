@@ -3,7 +3,7 @@
 //!
 //! Nothing is frozen to find it out: that would outlive whoever is killed meanwhile.
 
-use super::{Able, HostAbility};
+use super::{HostAbility, HostCapability};
 use crate::volume::loop_device::LoopDevice;
 use crate::volume::{BLOCK_BYTES, SECTOR_BYTES, ext4};
 use anyhow::{Context, Result};
@@ -17,11 +17,11 @@ const BYTES: u64 = 8 << 20;
 const NEEDS: &str = "faults of volumes need what volumes need";
 
 /// All of them, there or not.
-pub(super) fn abilities() -> Vec<Able> {
+pub(super) fn abilities() -> Vec<HostCapability> {
     let (device, root) = match trial() {
         Ok(trial) => trial,
         Err(error) => {
-            let none = |what| Able::of(what, Err(anyhow::anyhow!("{NEEDS}: {error:#}")));
+            let none = |what| HostCapability::of(what, Err(anyhow::anyhow!("{NEEDS}: {error:#}")));
             return ALL.map(none).into();
         }
     };
@@ -39,7 +39,9 @@ pub(super) fn abilities() -> Vec<Able> {
         mended(off(&root)),
     ];
     let pairs = ALL.into_iter().zip(found);
-    pairs.map(|(what, found)| Able::of(what, found)).collect()
+    pairs
+        .map(|(what, found)| HostCapability::of(what, found))
+        .collect()
 }
 
 const ALL: [HostAbility; 5] = [

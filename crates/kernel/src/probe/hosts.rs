@@ -5,15 +5,15 @@
 
 mod cpu;
 mod disk;
+mod foreign_load;
 mod memory;
 mod network;
-mod others;
 mod pressure;
 mod softnet;
 mod stand_in;
 
-pub(super) use others::Others;
-pub use others::STOPPED;
+pub(super) use foreign_load::ForeignLoad;
+pub use foreign_load::STOPPED;
 
 use super::source::KernelFile;
 use super::{Look, Out};

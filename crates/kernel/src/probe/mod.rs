@@ -46,7 +46,7 @@ pub struct Ours<'a> {
 /// The machine does not tell: the message says what could not be read.
 pub fn others(ours: &Ours<'_>, period: Duration) -> Result<Probes> {
     let mut sampler = Sampler::new("probe-others");
-    let look = hosts::Others::open(ours)?;
+    let look = hosts::ForeignLoad::open(ours)?;
     sampler.add(Task::new("others", "machine", period, Box::new(look)));
     Probes::start(vec![sampler])
 }

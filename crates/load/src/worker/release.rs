@@ -1,6 +1,6 @@
 //! Releasing what is due: choosing a connection, encoding, sending.
 
-use super::special::Unsendable;
+use super::multi_step::Unsendable;
 use super::{DueTimes, Worker};
 use crate::connection::Progress;
 use crate::inflight::SPECIAL;

@@ -189,7 +189,7 @@ fn read_back_table(view: &RunView) -> Table {
             cells.push(Cell::new(number::count(count)));
         }
         cells.extend(shown.iter().map(|(_, count, is_bad)| {
-            if is_bad {
+            if *is_bad {
                 bad_if_any(count(record))
             } else {
                 Cell::new(number::count(count(record)))

@@ -6,6 +6,7 @@ pub mod endurance;
 pub mod grid;
 pub mod growth;
 pub mod headline;
+pub mod price_performance;
 pub mod published;
 pub mod requirements;
 pub mod results;
@@ -14,7 +15,6 @@ pub mod scale_up;
 pub mod screen;
 pub mod search;
 pub mod sweep;
-pub mod worth;
 
 pub mod latency;
 pub mod panels;

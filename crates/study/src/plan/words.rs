@@ -1,11 +1,11 @@
 //! What the phases of a plan do, in words.
 
+use crate::data_state::Preparation;
 use crate::estimate;
 use crate::human;
 use crate::plan::{Offer, OfferLength, PhaseWork};
 use crate::read_back::Levels;
 use crate::settings::{How, Load, PageCache, Settings, Target};
-use crate::standing::Preparation;
 use analysis::procedure::Point;
 use imports::{Step, StepLimit};
 use measure::number::counted;

@@ -3,7 +3,7 @@
 use super::subject::Subject;
 use crate::human;
 use crate::settings::draft::Kind;
-use crate::settings::{Draft, FAULTS_MAX, Fault, FaultDraft, FaultWhere, Ground};
+use crate::settings::{Draft, FAULTS_MAX, Fault, FaultDraft, FaultTargets, FaultWhere};
 use ::yaml::{Diagnostics, Node, Raw};
 use fault::{Knob, Length, Place};
 use measure::number::counted;
@@ -148,7 +148,7 @@ impl<'a> Item<'a> {
     }
 
     /// Whether there is what its kinds break.
-    fn kinds(&self, ground: Ground, out: &mut Diagnostics) {
+    fn kinds(&self, ground: FaultTargets, out: &mut Diagnostics) {
         let breaks_volumes = |kind: &&fault::Kind| kind.needs.iter().any(|one| one.is_of_volumes());
         if let Some(kind) = self.draft.kinds.iter().find(breaks_volumes)
             && ground.hosts.is_some()
@@ -179,7 +179,7 @@ impl<'a> Item<'a> {
     }
 
     /// Whether the numbers are of nodes and hosts that there are.
-    fn places(&self, ground: Ground, out: &mut Diagnostics) {
+    fn places(&self, ground: FaultTargets, out: &mut Diagnostics) {
         let takes_all = |kind: &&fault::Kind| kind.place == Place::Cluster;
         if let Some(kind) = self.draft.kinds.iter().find(takes_all)
             && self.wrote("where")
@@ -250,7 +250,7 @@ impl<'a> Item<'a> {
     }
 
     /// Whether what is said besides can come about where it is, and before it is over.
-    fn limits(&self, ground: Ground, out: &mut Diagnostics) {
+    fn limits(&self, ground: FaultTargets, out: &mut Diagnostics) {
         let options = &self.draft.options;
         if let (Some(leave), Some(volume)) = (options.leave_bytes, ground.volume_bytes)
             && leave >= volume
@@ -352,7 +352,12 @@ fn within_window(
 }
 
 /// Who is broken already cannot be seen to break. Of an item that repeats, one is enough.
-fn alone(items: &[Item<'_>], faults: &[(usize, Fault)], ground: Ground, out: &mut Diagnostics) {
+fn alone(
+    items: &[Item<'_>],
+    faults: &[(usize, Fault)],
+    ground: FaultTargets,
+    out: &mut Diagnostics,
+) {
     let mut said = Vec::new();
     for (at, (number, fault)) in faults.iter().enumerate() {
         let overlaps = |(_, other): &&(usize, Fault)| {

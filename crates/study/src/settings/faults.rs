@@ -85,7 +85,7 @@ pub(crate) enum FaultWhere {
 
 /// The nodes of a target, dealt to its hosts in turn.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Ground {
+pub(crate) struct FaultTargets {
     /// Those that are not ours are counted by their contact points.
     pub nodes: usize,
     /// None where nodes share the machine.
@@ -94,7 +94,7 @@ pub(crate) struct Ground {
     pub volume_bytes: Option<u64>,
 }
 
-impl Ground {
+impl FaultTargets {
     /// The host of a node, both counted from 1.
     pub fn host_of(self, node: usize) -> Option<usize> {
         Some((node - 1) % self.hosts? + 1)
@@ -121,7 +121,13 @@ impl FaultDraft {
 
     /// The faults that it comes to in a window of so long, on such a target; `seed` is the study's,
     /// and `number` the item's.
-    pub fn faults(&self, number: usize, window_ns: u64, ground: Ground, seed: u64) -> Vec<Fault> {
+    pub fn faults(
+        &self,
+        number: usize,
+        window_ns: u64,
+        ground: FaultTargets,
+        seed: u64,
+    ) -> Vec<Fault> {
         let seed = self.seed.unwrap_or(seed);
         let mut draws = Draws::new(lane(seed, LANE), number as u64);
         let every_ns = self.every_ns.filter(|every| *every > 0);
@@ -153,7 +159,7 @@ impl FaultDraft {
     }
 
     /// What it hits this time; none of a target that has nothing of the sort.
-    fn on(&self, place: Place, ground: Ground, draws: &mut Draws) -> Option<On> {
+    fn on(&self, place: Place, ground: FaultTargets, draws: &mut Draws) -> Option<On> {
         if place == Place::Cluster {
             return Some(On::Cluster);
         }
@@ -182,7 +188,7 @@ impl FaultDraft {
         })
     }
 
-    fn split(&self, of: Vec<usize>, ground: Ground) -> On {
+    fn split(&self, of: Vec<usize>, ground: FaultTargets) -> On {
         let all = 1..=ground.hosts.unwrap_or(0);
         let from = if self.from.is_empty() {
             all.filter(|host| !of.contains(host)).collect()
@@ -246,7 +252,7 @@ impl On {
     }
 
     /// Whether two may break one thing.
-    pub(crate) fn touches(&self, other: &On, ground: Ground) -> bool {
+    pub(crate) fn touches(&self, other: &On, ground: FaultTargets) -> bool {
         let may_be_any = |on: &On| matches!(on, On::HottestReplica(_) | On::Cluster);
         let (ours, theirs) = (self.hosts(ground), other.hosts(ground));
         self == other
@@ -256,7 +262,7 @@ impl On {
     }
 
     /// The hosts that it touches; nodes by theirs.
-    pub(crate) fn hosts(&self, ground: Ground) -> Vec<usize> {
+    pub(crate) fn hosts(&self, ground: FaultTargets) -> Vec<usize> {
         match self {
             On::Node(node) => ground.host_of(*node).into_iter().collect(),
             On::Host(host) => vec![*host],
@@ -314,9 +320,9 @@ impl Draft {
     }
 
     /// On what they are.
-    pub(crate) fn ground(&self) -> Ground {
+    pub(crate) fn ground(&self) -> FaultTargets {
         if let Kind::Attach = self.kind {
-            return Ground {
+            return FaultTargets {
                 nodes: self.attach.contact_points.len(),
                 hosts: None,
                 volume_bytes: None,
@@ -324,7 +330,7 @@ impl Draft {
         }
         let local = self.local();
         let hosts = local.hosts.as_ref();
-        Ground {
+        FaultTargets {
             nodes: local.nodes,
             hosts: hosts.map(|hosts| hosts.count),
             volume_bytes: hosts.and_then(|hosts| hosts.host.volume_bytes),

@@ -13,7 +13,7 @@ use super::vmx::{extra, memory_mib, placement};
 use super::{ExportError, Placement, Source};
 use crate::error::ReadError;
 use crate::plan::Instance;
-use crate::wish::Profile;
+use crate::request::Profile;
 
 /// What the plan expects of the automatic choice.
 const PER_SOCKET: &str = "guestinfo.cassay.coresPerSocket";

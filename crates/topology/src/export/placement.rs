@@ -4,7 +4,7 @@ use crate::cpuset::CpuSet;
 use crate::export::cells;
 use crate::export::text;
 use crate::plan::{Instance, Plan, VirtualTopology};
-use crate::wish::Profile;
+use crate::request::Profile;
 
 /// What one file says. What its format cannot say is `None`.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]

@@ -13,8 +13,8 @@ use super::{ExportError, Placement, Source, cells};
 use crate::cpuset::CpuSet;
 use crate::error::ReadError;
 use crate::plan::{Instance, VirtualTopology};
+use crate::request::{Profile, Unit};
 use crate::shape::split_from;
-use crate::wish::{Profile, Unit};
 
 /// ESXi takes memory in MiB that are a multiple of 4.
 pub const MEMORY_UNIT_BYTES: u64 = 4 << 20;

@@ -4,7 +4,7 @@ use crate::machine::Machine;
 use crate::place::Pool;
 use crate::plan::Infeasible;
 use crate::planner::{fits, fits_as_wished};
-use crate::wish::{Collector, Wish};
+use crate::request::{Collector, PlacementRequest};
 
 /// No machine has room for more, and each takes its place in every search.
 const INSTANCES_MAX: u32 = 4096;
@@ -12,7 +12,7 @@ const INSTANCES_MAX: u32 = 4096;
 const TRIES_MAX: u32 = 96;
 
 /// Refuses what no machine could do.
-pub(super) fn check(machine: &Machine, wish: &Wish) -> Result<(), Infeasible> {
+pub(super) fn check(machine: &Machine, wish: &PlacementRequest) -> Result<(), Infeasible> {
     let refuse = |what: String, hint: &str| {
         Err(Infeasible {
             what,
@@ -59,7 +59,7 @@ pub(super) fn check(machine: &Machine, wish: &Wish) -> Result<(), Infeasible> {
 }
 
 /// What lacks, and what would fit.
-pub(super) fn explain(machine: &Machine, wish: &Wish) -> Infeasible {
+pub(super) fn explain(machine: &Machine, wish: &PlacementRequest) -> Infeasible {
     let threads = Pool::of(machine, wish.smt, false, |_| true).threads();
     let asked = u64::from(wish.instances) * u64::from(wish.vcpus);
     let room = (f64::from(threads) * wish.overcommit) as u64;
@@ -112,15 +112,15 @@ pub(super) fn explain(machine: &Machine, wish: &Wish) -> Infeasible {
 /// The most vCPUs that so many instances can have, up to `from`.
 pub(super) fn vcpus_max(
     machine: &Machine,
-    wish: &Wish,
+    wish: &PlacementRequest,
     from: u32,
-    fits: fn(&Machine, &Wish) -> bool,
+    fits: fn(&Machine, &PlacementRequest) -> bool,
 ) -> Option<u32> {
     let sizes = (1..=from).rev().take(TRIES_MAX as usize);
     sizes.into_iter().find(|&vcpus| {
         fits(
             machine,
-            &Wish {
+            &PlacementRequest {
                 vcpus,
                 ..wish.clone()
             },
@@ -129,17 +129,17 @@ pub(super) fn vcpus_max(
 }
 
 /// The most vCPUs with everything that is wished for, on whole cores.
-pub(super) fn vcpus_with_housekeeping(machine: &Machine, wish: &Wish) -> Option<u32> {
+pub(super) fn vcpus_with_housekeeping(machine: &Machine, wish: &PlacementRequest) -> Option<u32> {
     vcpus_max(machine, wish, wish.vcpus.saturating_sub(1), fits_as_wished)
 }
 
-fn instances_max(machine: &Machine, wish: &Wish, from: u32) -> Option<u32> {
+fn instances_max(machine: &Machine, wish: &PlacementRequest, from: u32) -> Option<u32> {
     let (mut low, mut high) = (0, from.min(INSTANCES_MAX));
     while low < high {
         let middle = (low + high).div_ceil(2);
         if fits(
             machine,
-            &Wish {
+            &PlacementRequest {
                 instances: middle,
                 ..wish.clone()
             },

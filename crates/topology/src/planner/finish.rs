@@ -10,10 +10,10 @@ use crate::machine::Machine;
 use crate::place::Placed;
 use crate::plan::{Bounds, Cell, Instance, Plan, VirtualTopology};
 use crate::planner::{Attempt, fingerprint, vsphere_sizes};
+use crate::request::{PlacementRequest, Profile, Smt};
 use crate::shape::{pinned, vsphere};
-use crate::wish::{Profile, Smt, Wish};
 
-pub(super) fn plan(machine: &Machine, wish: &Wish, attempt: Attempt) -> Plan {
+pub(super) fn plan(machine: &Machine, wish: &PlacementRequest, attempt: Attempt) -> Plan {
     let sizes = vsphere_sizes(machine, wish);
     let vsphere7 = vsphere(wish, Profile::Vsphere7, sizes);
     let vsphere8 = vsphere(wish, Profile::Vsphere8, sizes);
@@ -193,7 +193,7 @@ fn l3_parts(machine: &Machine, cells: &[Cell]) -> Vec<u32> {
 }
 
 /// The least that any placement costs: instances that no package or node can hold any more.
-fn bounds(wish: &Wish, attempt: &Attempt) -> Bounds {
+fn bounds(wish: &PlacementRequest, attempt: &Attempt) -> Bounds {
     let pool = &attempt.pool;
     let held = |place: fn(&crate::place::Unit) -> usize| {
         let mut threads = std::collections::BTreeMap::<usize, Vec<u32>>::new();

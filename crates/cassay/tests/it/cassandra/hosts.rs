@@ -34,7 +34,7 @@ pub(crate) fn refusal() -> Option<String> {
         HostAbility::Memory,
         HostAbility::Volume,
     ];
-    let missing = |able: &&host::Able| needed.contains(&able.what) && !able.present;
+    let missing = |able: &&host::HostCapability| needed.contains(&able.what) && !able.present;
     let able = abilities().iter().find(missing)?;
     Some(format!("{}: {}", able.what, able.detail))
 }

@@ -1,7 +1,7 @@
 //! Where the others hold those nodes to stand that leave their ring, or join it.
 
 use super::{ADDED, HIT, NodeSeen, S, Sim, World};
-use cluster::{Member, Members, Standing};
+use cluster::{Member, MemberStatus, Members};
 
 /// How long the others take to hold it to be down.
 const DETECTED_NS: u64 = 2 * S;
@@ -18,31 +18,31 @@ impl Sim {
     }
 
     /// Where the others hold it to stand.
-    pub fn standing(&self) -> Option<Standing> {
+    pub fn standing(&self) -> Option<MemberStatus> {
         let leaves = self.at_work.iter().any(|(node, ..)| *node == HIT);
         match () {
             () if self.is_out(HIT) || self.is_out(HIT + 1) => None,
             () if leaves && !self.broken.is_empty() && !self.stays_member => {
-                Some(Standing::Leaving)
+                Some(MemberStatus::Leaving)
             }
-            () if self.stays_down && self.is_healed() => Some(Standing::Down),
+            () if self.stays_down && self.is_healed() => Some(MemberStatus::Down),
             () if self.is_shunned && self.is_healed() && self.restarts_count == 0 => {
-                Some(Standing::Down)
+                Some(MemberStatus::Down)
             }
-            () if self.is_gone() && self.now_ns >= DETECTED_NS => Some(Standing::Down),
-            () => Some(Standing::Normal),
+            () if self.is_gone() && self.now_ns >= DETECTED_NS => Some(MemberStatus::Down),
+            () => Some(MemberStatus::Normal),
         }
     }
 
     /// Where they hold the one to stand that was added.
-    pub fn standing_of_added(&self) -> Option<Standing> {
+    pub fn standing_of_added(&self) -> Option<MemberStatus> {
         let told = self.at_work.iter().find(|(node, ..)| *node == ADDED);
         let has_joined = self.now_ns >= self.added_ns? + self.joins_within_ns;
         match told {
             Some((.., until_ns)) if self.now_ns >= *until_ns => None,
-            Some(_) => Some(Standing::Leaving),
-            None if has_joined => Some(Standing::Normal),
-            None => Some(Standing::Joining),
+            Some(_) => Some(MemberStatus::Leaving),
+            None if has_joined => Some(MemberStatus::Normal),
+            None => Some(MemberStatus::Joining),
         }
     }
 
@@ -52,13 +52,13 @@ impl Sim {
             let standing = match index {
                 HIT => self.standing()?,
                 ADDED => self.standing_of_added()?,
-                _ => Standing::Normal,
+                _ => MemberStatus::Normal,
             };
             let host_id = format!("id{index}");
             Some((seen.storage, Member { host_id, standing }))
         };
         let back = node == HIT && self.now_ns < self.streams_until_ns && self.is_healed();
-        let joins = self.standing_of_added() == Some(Standing::Joining);
+        let joins = self.standing_of_added() == Some(MemberStatus::Joining);
         let streams = back || (node == ADDED && joins);
         Members {
             mode: if streams { "JOINING" } else { "NORMAL" }.to_owned(),

@@ -380,7 +380,7 @@ fn tables_of_any_types_and_levels_have_the_rows_of_the_tool() {
             let rows = rows(columns.clone(), seed, write);
             for row in &rows {
                 let cell = |(cell, is_set): (&str, &bool)| {
-                    if is_set {
+                    if *is_set {
                         format!("x{}", by_bytes(cell))
                     } else {
                         format!("x{cell}")

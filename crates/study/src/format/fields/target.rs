@@ -5,7 +5,7 @@ use crate::format::field::{Field, Type};
 use crate::settings::draft::Kind;
 use crate::settings::{Authentication, Collector, Isolation, JolokiaAccess, Latency, TlsSpec};
 use cql::response::ErrorCode;
-use fault::{Commands, Loses};
+use fault::{Commands, DataLoss};
 use std::time::Duration;
 
 pub(super) const FIELDS: &[Field] = &[
@@ -354,7 +354,9 @@ pub(super) const FIELDS: &[Field] = &[
     with(
         "target.attach.faults.loses",
         choice!(|d| d.command().loses;
-            "nothing" => Loses::Nothing, "memory" => Loses::Memory, "unsynced" => Loses::Unsynced
+            "nothing" => DataLoss::Nothing,
+            "memory" => DataLoss::Memory,
+            "unsynced" => DataLoss::Unsynced
         ),
         "nothing",
         "What the node may lose by it: what was in the memory of its process, or what was not \

@@ -7,7 +7,7 @@ use crate::machine::Machine;
 use crate::place::Placed;
 use crate::plan::NodeBytes;
 use crate::planner::Attempt;
-use crate::wish::Wish;
+use crate::request::PlacementRequest;
 
 /// What is said of memory where it is less than a GiB.
 const MIB: u64 = 1 << 20;
@@ -16,7 +16,11 @@ const GIB: u64 = 1 << 30;
 /// What an instance is assumed to have where none was asked for: an equal share of the machine's,
 /// and no more than its nodes have for those on them; whole GiB, or MiB where it is less. `None`:
 /// the machine's memory is not known.
-pub(super) fn assumed(machine: &Machine, attempt: &Attempt, wish: &Wish) -> Option<u64> {
+pub(super) fn assumed(
+    machine: &Machine,
+    attempt: &Attempt,
+    wish: &PlacementRequest,
+) -> Option<u64> {
     let homes = (0..machine.nodes.len()).filter(|&node| !machine.nodes[node].cores.is_empty());
     let all: u64 = homes.filter_map(|node| attempt.pool.memory[node]).sum();
     let equal = all / u64::from(wish.instances);

@@ -4,8 +4,8 @@ use crate::draw::size;
 use crate::machine::Machine;
 use crate::plan::Plan;
 use crate::planner::{Attempt, feasible};
+use crate::request::{Profile, Smt, Unit};
 use crate::shape::VNUMA_VCPUS_MIN;
-use crate::wish::{Profile, Smt, Unit};
 
 pub(super) fn explain(machine: &Machine, attempt: &Attempt, plan: &mut Plan) {
     plan.reasons = reasons(machine, attempt, plan);

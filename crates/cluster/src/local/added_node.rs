@@ -5,8 +5,8 @@ use super::node::LocalNode;
 use super::nodes::Nodes;
 use super::room;
 use super::settings::{self, NodeLayout};
-use crate::handle::{Anew, Newcomer};
-use crate::leave;
+use crate::decommission;
+use crate::handle::{AddedNode, RestartMode};
 use crate::spec::LocalSpec;
 use anyhow::{Context, Result};
 use host::{Join, Start};
@@ -35,7 +35,7 @@ impl Nodes {
     ///
     /// # Errors
     /// A command has an argument that is no Unicode.
-    pub(super) fn newcomers(&self) -> Result<Vec<Newcomer>> {
+    pub(super) fn newcomers(&self) -> Result<Vec<AddedNode>> {
         let hosts = self.hosts().map_or(0, |hosts| hosts.all().len());
         let layouts = (0..hosts).filter_map(|host| self.newcomer_on(host));
         layouts.map(|layout| self.newcomer(layout)).collect()
@@ -58,7 +58,7 @@ impl Nodes {
         })
     }
 
-    fn newcomer(&self, layout: NodeLayout) -> Result<Newcomer> {
+    fn newcomer(&self, layout: NodeLayout) -> Result<AddedNode> {
         let hosts = self.hosts().context("there are no hosts")?;
         let host = hosts.all().iter().position(|one| one.name() == layout.host);
         let host = host.context("there is no such host")?;
@@ -67,14 +67,14 @@ impl Nodes {
             ..self.node_of(host, layout)
         };
         let layout = &node.layout;
-        let (command, output) = self.command_for(&node, Some(Anew::Joining))?;
-        Ok(Newcomer {
+        let (command, output) = self.command_for(&node, Some(RestartMode::Joining))?;
+        Ok(AddedNode {
             join: Join {
                 start: Start::new(&command, &output)?,
                 files: settings::files(layout, &self.spec.yaml, &self.secret),
                 folder: layout.folder.clone(),
                 address: SocketAddrV4::new(layout.address, layout.ports.storage),
-                leave: leave::program(&layout.conf()),
+                leave: decommission::program(&layout.conf()),
             },
             node: self.handle(&node)?,
         })

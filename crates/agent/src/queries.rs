@@ -3,14 +3,14 @@
 mod bytes;
 
 use crate::descriptors::{files_limit, numbers};
+use crate::disk_check;
 use crate::faults::packets;
-use crate::here::Here;
-use crate::trial;
+use crate::state::AgentState;
 use anyhow::{Context, Result};
 use host::files::Space;
 use host::process::{self, Life};
-use host::sights::See;
-use host::{Reach, Seen, Sight};
+use host::queries::See;
+use host::{Query, Reach, Seen};
 use kernel::cgroup::Group;
 use kernel::filter::Filter;
 use kernel::net::Netlink;
@@ -20,11 +20,11 @@ use reach::Serve;
 use std::path::Path;
 use std::time::Duration;
 
-impl Serve<Here> for See {
-    fn serve(self, here: &Here) -> Result<Seen> {
+impl Serve<AgentState> for See {
+    fn serve(self, here: &AgentState) -> Result<Seen> {
         Ok(match self.what {
-            Sight::Process(process) => Seen::Process(process::state(process)),
-            Sight::Descriptors(process) => {
+            Query::Process(process) => Seen::Process(process::state(process)),
+            Query::Descriptors(process) => {
                 let numbers = numbers(process)?;
                 let limit = files_limit(process)?.0.unwrap_or(u64::MAX);
                 let below = numbers.iter().filter(|number| **number < limit).count();
@@ -33,44 +33,44 @@ impl Serve<Here> for See {
                     open: numbers.len() as u64,
                 }
             }
-            Sight::Cpu(ms) => Seen::Cpu(cores(here.group()?, Duration::from_millis(ms))?),
-            Sight::Reach { address, limit } => Seen::Reach(Reach::of(address, limit)?),
-            Sight::Tries {
+            Query::Cpu(ms) => Seen::Cpu(cores(here.group()?, Duration::from_millis(ms))?),
+            Query::Reach { address, limit } => Seen::Reach(Reach::of(address, limit)?),
+            Query::Tries {
                 address,
                 tries,
                 limit,
             } => Seen::Open(Reach::count(address, tries, limit)?),
-            Sight::Transfer {
+            Query::Transfer {
                 address,
                 bytes,
                 limit,
             } => Seen::Transfer(tcp::transfer(address, bytes, limit)?),
-            Sight::Port(link) => {
+            Query::Port(link) => {
                 here.check_switch()?;
                 see_link(&link.name())?
             }
-            Sight::Link => {
+            Query::Link => {
                 here.check_stand_in()?;
                 see_link(links::HOST_LINK)?
             }
-            Sight::Dropped(broken) => {
+            Query::Dropped(broken) => {
                 here.check_switch()?;
                 Seen::Dropped(Filter::open()?.dropped(&packets::table(broken))?)
             }
-            Sight::Resets => {
+            Query::Resets => {
                 let (connections, sent) = tcp::resets()?;
                 Seen::Resets { connections, sent }
             }
-            Sight::TryDisk {
+            Query::TryDisk {
                 folder,
                 work,
                 limit,
-            } => trial::look(here, &folder, work, limit)?,
-            Sight::VolumeTaken => Seen::VolumeTaken(here.volume()?.is_claimed()),
-            Sight::Space { folder } => Seen::Space(Space(folder).serve(here)?),
-            Sight::Mount { folder } => Seen::Mount(mounts::at(&folder)?),
-            Sight::Bytes { path, at, bytes } => bytes::look(here, &path, at, bytes)?,
-            Sight::Command { what, limit } => Seen::Command(what.run(limit)?),
+            } => disk_check::look(here, &folder, work, limit)?,
+            Query::VolumeTaken => Seen::VolumeTaken(here.volume()?.is_claimed()),
+            Query::Space { folder } => Seen::Space(Space(folder).serve(here)?),
+            Query::Mount { folder } => Seen::Mount(mounts::at(&folder)?),
+            Query::Bytes { path, at, bytes } => bytes::look(here, &path, at, bytes)?,
+            Query::Command { what, limit } => Seen::Command(what.run(limit)?),
         })
     }
 }

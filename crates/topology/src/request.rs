@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::cpuset::CpuSet;
 
-/// How many instances, of which size, run how. [`Wish::new`] has the defaults.
+/// How many instances, of which size, run how. [`PlacementRequest::new`] has the defaults.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Wish {
+pub struct PlacementRequest {
     /// How many instances (VMs or processes) this machine is to carry.
     pub instances: u32,
     /// vCPUs of each; for a process, CPUs.
@@ -119,11 +119,11 @@ pub enum YamlProfile {
     Intel,
 }
 
-impl Wish {
+impl PlacementRequest {
     /// So many instances of so many vCPUs, pinned, on whole cores, with nothing kept free; G1 on
     /// JDK 17; one drive each.
-    pub fn new(instances: u32, vcpus: u32) -> Wish {
-        Wish {
+    pub fn new(instances: u32, vcpus: u32) -> PlacementRequest {
+        PlacementRequest {
             instances,
             vcpus,
             memory_bytes: None,

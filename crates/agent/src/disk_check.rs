@@ -3,7 +3,7 @@
 //! What must hold: it is in the groups of its host, and so as slow as all there are; it leaves
 //! nothing on the disk, whenever it is killed; and where it waits for ever, nobody waits with it.
 
-use crate::here::Here;
+use crate::state::AgentState;
 use anyhow::{Context, Result, ensure};
 use host::process;
 use host::{Attempt, DiskWork, Seen};
@@ -158,7 +158,12 @@ fn tell(line: &str) -> Result<()> {
 ///
 /// # Errors
 /// The folder is none of the agent's, or its volume is not mounted; no process can be started.
-pub(crate) fn look(here: &Here, folder: &Path, work: DiskWork, limit: Duration) -> Result<Seen> {
+pub(crate) fn look(
+    here: &AgentState,
+    folder: &Path,
+    work: DiskWork,
+    limit: Duration,
+) -> Result<Seen> {
     let seen = |(write, read): Said| Seen::Disk { write, read };
     // Below the mount point of a volume that is not there, another disk would be tried.
     here.files.admit(folder)?;

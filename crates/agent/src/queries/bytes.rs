@@ -1,6 +1,6 @@
 //! Bytes of a file as a reader gets them, and as they stand on the disk.
 
-use crate::here::Here;
+use crate::state::AgentState;
 use anyhow::{Result, ensure};
 use host::Bytes;
 use host::Seen;
@@ -14,7 +14,7 @@ use std::path::Path;
 /// How many are looked at at the most: both go into one message.
 const BYTES_MAX: u64 = 256 << 10;
 
-pub(super) fn look(here: &Here, path: &Path, at: u64, bytes: u64) -> Result<Seen> {
+pub(super) fn look(here: &AgentState, path: &Path, at: u64, bytes: u64) -> Result<Seen> {
     ensure!(
         bytes <= BYTES_MAX && at.checked_add(bytes).is_some(),
         "{bytes} bytes of {} at {at}: {BYTES_MAX} can be looked at at once",

@@ -10,7 +10,7 @@ use workload::Program;
 
 /// What stands on a target: which keyspaces were filled by what, and which snapshots there are.
 #[derive(Clone, Debug, Default)]
-pub struct Standing {
+pub struct DataState {
     filled: Vec<(String, Filled)>,
     snapshots: Vec<Kept>,
 }
@@ -62,7 +62,7 @@ impl Preparation {
     }
 }
 
-impl Standing {
+impl DataState {
     /// What `settings` need on a target in this state.
     pub fn preparation(&self, settings: &Settings, program: &Program) -> Preparation {
         if settings.data.reset == Reset::Snapshot && self.snapshot(settings).is_some() {

@@ -19,7 +19,7 @@ use std::time::Duration;
 
 /// What an agent can look at.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Sight {
+pub enum Query {
     /// A process; answered by [`Seen::Process`].
     Process(Identity),
     /// The files that a process has open; answered by [`Seen::Descriptors`].
@@ -186,7 +186,7 @@ pub enum Seen {
 #[derive(Serialize, Deserialize)]
 pub struct See {
     /// Whereat.
-    pub what: Sight,
+    pub what: Query,
 }
 
 impl Call for See {
@@ -211,13 +211,13 @@ impl Agent {
     ///
     /// # Errors
     /// The agent is gone, or the kernel does not tell.
-    pub fn see(&self, what: Sight) -> Result<Seen> {
+    pub fn see(&self, what: Query) -> Result<Seen> {
         let limit = what.limit();
         self.call_for(&See { what }, limit)
     }
 
     /// The port at which its host receives what one connection sends, from now on for as long as
-    /// `limit`: the counterpart of [`Sight::Transfer`].
+    /// `limit`: the counterpart of [`Query::Transfer`].
     ///
     /// # Errors
     /// The agent is gone, or no port is left.
@@ -230,13 +230,13 @@ impl Agent {
 /// How long the agent's answer may take longer than the look.
 const LIMIT: Duration = Duration::from_secs(10);
 
-impl Sight {
+impl Query {
     fn limit(&self) -> Duration {
         LIMIT.saturating_add(match self {
-            Sight::Reach { limit, .. } | Sight::Transfer { limit, .. } => *limit,
-            Sight::Tries { tries, limit, .. } => Reach::limit(*tries, *limit),
-            Sight::Cpu(ms) => Duration::from_millis(*ms),
-            Sight::TryDisk { limit, .. } | Sight::Command { limit, .. } => *limit,
+            Query::Reach { limit, .. } | Query::Transfer { limit, .. } => *limit,
+            Query::Tries { tries, limit, .. } => Reach::limit(*tries, *limit),
+            Query::Cpu(ms) => Duration::from_millis(*ms),
+            Query::TryDisk { limit, .. } | Query::Command { limit, .. } => *limit,
             _ => Duration::ZERO,
         })
     }

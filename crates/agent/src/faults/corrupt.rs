@@ -6,7 +6,7 @@
 
 use super::state::Breakable;
 use super::volume::uncache;
-use crate::here::Here;
+use crate::state::AgentState;
 use anyhow::{Context, Result};
 use host::process::Identity;
 use kernel::volume::ext4::{self, Extent};
@@ -67,7 +67,7 @@ impl Rot {
     }
 
     /// The file, wherever it is now; none if it is gone.
-    fn find(&self, here: &Here) -> Result<Option<(OwnedFd, PathBuf)>> {
+    fn find(&self, here: &AgentState) -> Result<Option<(OwnedFd, PathBuf)>> {
         let open = here
             .files
             .admit(&self.path)?
@@ -83,7 +83,7 @@ impl Rot {
 }
 
 impl Breakable for Rot {
-    fn inject(&mut self, here: &Here) -> Result<()> {
+    fn inject(&mut self, here: &AgentState) -> Result<()> {
         let volume = here.volume()?;
         let path = self.path.display();
         anyhow::ensure!(
@@ -139,7 +139,7 @@ impl Breakable for Rot {
         uncache(&file)
     }
 
-    fn heal(&mut self, here: &Here) -> Result<Vec<Identity>> {
+    fn heal(&mut self, here: &AgentState) -> Result<Vec<Identity>> {
         if self.changed.is_empty() {
             return Ok(Vec::new());
         }

@@ -5,19 +5,19 @@ use std::sync::Arc;
 
 /// What nodes are on.
 #[derive(Debug)]
-pub(super) enum Ground {
+pub(super) enum HostLayout {
     /// This machine, with an address for each.
     Machine(Arc<Agent>),
     /// Hosts that are more than addresses.
     Hosts(Hosts),
 }
 
-impl Ground {
+impl HostLayout {
     /// The hosts, where they are more than addresses.
     pub fn hosts(&self) -> Option<&Hosts> {
         match self {
-            Ground::Hosts(hosts) => Some(hosts),
-            Ground::Machine(_) => None,
+            HostLayout::Hosts(hosts) => Some(hosts),
+            HostLayout::Machine(_) => None,
         }
     }
 
@@ -30,9 +30,9 @@ impl Ground {
     /// By which everything on the host of a node is done.
     pub fn agent(&self, index: usize) -> &Arc<Agent> {
         match self {
-            Ground::Machine(agent) => agent,
+            HostLayout::Machine(agent) => agent,
             // There is at least one.
-            Ground::Hosts(hosts) => hosts.all()[index % hosts.all().len()].agent(),
+            HostLayout::Hosts(hosts) => hosts.all()[index % hosts.all().len()].agent(),
         }
     }
 }

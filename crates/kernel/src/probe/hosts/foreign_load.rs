@@ -28,7 +28,7 @@ use std::path::{Path, PathBuf};
 pub const STOPPED: &str = "stat.stopped";
 
 /// The machine, and what of it is ours.
-pub(crate) struct Others {
+pub(crate) struct ForeignLoad {
     cpus: BTreeSet<String>,
     stat: KernelFile,
     disks: Option<Disks>,
@@ -57,12 +57,12 @@ struct Moved {
     devices: HashMap<String, Columns>,
 }
 
-impl Others {
+impl ForeignLoad {
     /// Of all that is not `ours`.
     ///
     /// # Errors
     /// The machine's CPU time, or a node's, cannot be read.
-    pub fn open(ours: &Ours<'_>) -> Result<Others> {
+    pub fn open(ours: &Ours<'_>) -> Result<ForeignLoad> {
         let process = |place: &str, pid: &u32| {
             let process = Process::open(place, &format!("/proc/{pid}"));
             process.with_context(|| format!("watch {place}"))
@@ -74,7 +74,7 @@ impl Others {
         let own = Process::open("client", "/proc/self")?;
         let all = || nodes.iter().chain(&agents).chain([&own]);
         let all_tell = all().all(|process| process.io.is_some());
-        Ok(Others {
+        Ok(ForeignLoad {
             cpus: allowed()?,
             stat: KernelFile::open("/proc/stat")?,
             disks: Disks::open(ours.devices).ok().filter(|_| all_tell),
@@ -145,7 +145,7 @@ impl Others {
     }
 }
 
-impl Look for Others {
+impl Look for ForeignLoad {
     fn look(&mut self, now_ns: u64, out: &mut Out) -> Result<()> {
         self.pressure.look(now_ns, out)?;
         let now = self.read()?;
@@ -329,8 +329,8 @@ fn waiting_kb() -> Option<f64> {
 mod tests {
     use super::*;
 
-    fn others() -> Others {
-        Others::open(&Ours::default()).unwrap()
+    fn others() -> ForeignLoad {
+        ForeignLoad::open(&Ours::default()).unwrap()
     }
 
     fn found(out: &Out) -> HashMap<String, f64> {
@@ -457,6 +457,6 @@ mod tests {
             nodes: &[("node1", u32::MAX)],
             ..Ours::default()
         };
-        assert!(Others::open(&nobody).is_err());
+        assert!(ForeignLoad::open(&nobody).is_err());
     }
 }

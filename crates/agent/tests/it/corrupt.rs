@@ -2,14 +2,14 @@
 
 use crate::hosts::{LIMIT, shell};
 use crate::volumes::{breaks, hosts, put};
-use host::{Break, Host, Seen, Sight, Step};
+use host::{Host, Injection, Query, Seen, Step};
 use std::path::{Path, PathBuf};
 
 const LOOK_BYTES: usize = 64;
 
 /// What stands in a file, by the page cache and on the disk.
 fn look(host: &Host, path: &Path, at: usize) -> (Vec<u8>, Vec<u8>) {
-    let sight = Sight::Bytes {
+    let sight = Query::Bytes {
         path: path.to_owned(),
         at: at as u64,
         bytes: LOOK_BYTES as u64,
@@ -20,9 +20,9 @@ fn look(host: &Host, path: &Path, at: usize) -> (Vec<u8>, Vec<u8>) {
     }
 }
 
-fn corrupt(path: &Path, at: u64, bytes: u64) -> Break {
+fn corrupt(path: &Path, at: u64, bytes: u64) -> Injection {
     let path = path.to_owned();
-    Break::DiskCorrupt { path, at, bytes }
+    Injection::DiskCorrupt { path, at, bytes }
 }
 
 fn content() -> Vec<u8> {

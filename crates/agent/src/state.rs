@@ -14,7 +14,7 @@ use host::process::{self, Identity};
 use kernel::cgroup::Group;
 use kernel::confine;
 use kernel::volume::Volume;
-use reach::serve::Mouth;
+use reach::serve::Outbox;
 use rustix::fs::{Mode, OFlags};
 use std::ffi::OsStr;
 use std::os::unix::net::UnixListener;
@@ -22,7 +22,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 /// A host as its own agent has it.
-pub struct Here {
+pub struct AgentState {
     /// The agent's own folder.
     pub(crate) folder: PathBuf,
     /// Those that it may touch.
@@ -34,7 +34,7 @@ pub struct Here {
     /// Processes that try a disk.
     trials: Mutex<Vec<Identity>>,
     /// For what is done without being asked.
-    own: Weak<Here>,
+    own: Weak<AgentState>,
     /// Of a switch, once its bridge is made.
     pub(crate) bridge: OnceLock<()>,
     /// Of a stand-in, once they are made.
@@ -48,17 +48,22 @@ pub struct Here {
     pub(crate) door: OnceLock<UnixListener>,
 }
 
-impl Here {
+impl AgentState {
     /// A host on which nothing was done yet: `folder` is its agent's own, and below `files` is
     /// what the agent may touch.
-    pub fn new(folder: PathBuf, files: Vec<PathBuf>, undo: UndoList, mouth: Mouth) -> Arc<Here> {
-        Arc::new_cyclic(|own| Here {
+    pub fn new(
+        folder: PathBuf,
+        files: Vec<PathBuf>,
+        undo: UndoList,
+        outbox: Outbox,
+    ) -> Arc<AgentState> {
+        Arc::new_cyclic(|own| AgentState {
             own: own.clone(),
             faults: Faults::default(),
             folder,
             files: Folders::new(files),
             undo,
-            children: Children::new(mouth),
+            children: Children::new(outbox),
             watching: Watching::default(),
             bridge: OnceLock::new(),
             trials: Mutex::default(),
@@ -71,7 +76,7 @@ impl Here {
     }
 
     /// The same, for a thread of its own.
-    pub(crate) fn own(&self) -> Option<Arc<Here>> {
+    pub(crate) fn own(&self) -> Option<Arc<AgentState>> {
         self.own.upgrade()
     }
 
