@@ -103,7 +103,7 @@ impl Decide for Band {
             let threads = trial.point.value() as u32;
             match self.side(trial.found.as_ref()) {
                 Side::Within => {
-                    return Next::Answer(Answer::Searched(Ending::Within {
+                    return Next::Answer(Answer::searched(Ending::Within {
                         at: trial.point,
                         band: *self,
                     }));
@@ -114,7 +114,7 @@ impl Decide for Band {
         }
         match self.threads((below, above)) {
             Some(threads) => Next::Measure(vec![Ask::probe(Point::Threads(threads))]),
-            None => Next::Answer(Answer::Searched(Ending::NeverWithin {
+            None => Next::Answer(Answer::searched(Ending::NeverWithin {
                 band: *self,
                 below,
                 above,

@@ -242,7 +242,7 @@ pub enum Answer {
         until: Until,
     },
     /// A search has ended.
-    Searched(Ending),
+    Searched(Box<Ending>),
 }
 
 impl Default for Procedure {
@@ -390,6 +390,11 @@ impl Point {
 }
 
 impl Answer {
+    /// A search has ended so.
+    pub(super) fn searched(ending: Ending) -> Answer {
+        Answer::Searched(Box::new(ending))
+    }
+
     /// Why nothing more is measured.
     pub fn words(&self) -> String {
         match self {

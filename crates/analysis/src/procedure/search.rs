@@ -153,7 +153,7 @@ impl Search {
     }
 
     fn found(&self, low: u64, path: &Path) -> Answer {
-        Answer::Searched(Ending::Most {
+        Answer::searched(Ending::Most {
             at: self.at(low),
             bound: self.bound,
             is_held: self.holds > 0,
@@ -173,7 +173,7 @@ impl Search {
 
     fn none(&self, path: &Path) -> Answer {
         let (bound, above) = (self.bound, self.above(path));
-        Answer::Searched(if path.is_holding {
+        Answer::searched(if path.is_holding {
             Ending::NotHeld {
                 bound,
                 range: self.range(path),
@@ -215,14 +215,14 @@ impl Search {
     }
 
     fn not_reached(&self) -> Answer {
-        Answer::Searched(Ending::NotReached {
+        Answer::searched(Ending::NotReached {
             at: self.at(self.to),
             bound: self.bound,
         })
     }
 
     fn client(&self, path: &Path, value: u64, why: String) -> Answer {
-        Answer::Searched(Ending::Client {
+        Answer::searched(Ending::Client {
             at: self.at(value),
             why,
             range: self.range(path),
@@ -231,7 +231,7 @@ impl Search {
     }
 
     fn untold(&self, path: &Path, value: u64, why: String) -> Answer {
-        Answer::Searched(Ending::Untold {
+        Answer::searched(Ending::Untold {
             at: self.at(value),
             trials: path.untold,
             why,

@@ -49,7 +49,7 @@ fn search(variant: &Variant, trials: &[&TrialFinding]) -> SearchRecord {
     let (ending, words) = match procedure.next(&seen) {
         Next::Answer(Answer::Searched(ending)) => {
             let words = ending.words(None);
-            (Some(ending), words)
+            (Some(*ending), words)
         }
         Next::Answer(answer) => (None, answer.words()),
         Next::Measure(_) => (None, "the search was not finished".to_owned()),
