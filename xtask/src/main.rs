@@ -47,7 +47,7 @@ enum Command {
     Cassandra(ci::CassandraOptions),
     /// Simulated studies in the thousands: how often a comparison is wrong
     Audit(ci::AuditOptions),
-    /// Dependencies: licences, sources, duplicates; advisories where cargo-deny is installed
+    /// Dependencies, by cargo-deny where it is installed: licences, sources, duplicates, advisories
     Deny,
     /// Guests of several NUMA nodes under QEMU: what is read of a real kernel's /sys, and planned
     Guest(guest::Options),

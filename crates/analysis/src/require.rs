@@ -11,6 +11,36 @@ use measure::Known;
 /// Two-sided 5 % point of the normal distribution.
 const NORMAL_Z: f64 = 1.959_964;
 
+measure::word_enum! {
+    /// What something is required of, by its key in a study.
+    #[derive(Default, PartialOrd, Ord)]
+    pub enum RequiredMetric {
+        /// The median of latency, ms.
+        P50Ms = "p50_ms",
+        /// Its 95th percentile, ms.
+        P95Ms = "p95_ms",
+        /// Its 99th percentile, ms.
+        P99Ms = "p99_ms",
+        /// Its 99.9th percentile, ms.
+        P999Ms = "p999_ms",
+        /// The share of the operations that failed.
+        ErrorRate = "error_rate",
+        /// Throughput, operations per second.
+        #[default]
+        OpsPerS = "ops_per_s",
+        /// How good a variant is beside its baseline.
+        Ratio = "ratio",
+    }
+}
+
+impl RequiredMetric {
+    /// Whether it is a percentile of latency, in ms.
+    pub fn is_latency(self) -> bool {
+        use RequiredMetric::{P50Ms, P95Ms, P99Ms, P999Ms};
+        matches!(self, P50Ms | P95Ms | P99Ms | P999Ms)
+    }
+}
+
 /// What is required of a number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Limit {

@@ -60,6 +60,30 @@ pub struct Ratio {
     pub blocks: usize,
 }
 
+measure::word_enum! {
+    /// What an efficiency is of.
+    #[derive(Default)]
+    pub enum EfficiencyOf {
+        /// X(one socket full) ÷ (its units × x1).
+        #[default]
+        Socket = "socket",
+        /// X(machine full) ÷ (all units × x1).
+        System = "system",
+        /// X(machine full) ÷ (sockets × X(one socket full)).
+        Cross = "cross",
+    }
+}
+
+measure::word_enum! {
+    /// What units fill, of which an improvement has a name.
+    pub enum Fills {
+        /// One socket (I₁).
+        Socket = "socket",
+        /// The machine (I₂).
+        System = "system",
+    }
+}
+
 /// What is meant by a reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Of {

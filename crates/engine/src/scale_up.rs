@@ -12,7 +12,7 @@ use analysis::too_few_blocks;
 use analysis::{Looks, Metric};
 use measure::number::significant;
 use store::record::{
-    CoefficientRecord, EfficiencyRecord, ImprovementRecord, ScaleBoundRecord, ScaleFitRecord,
+    CoefficientRecord, EfficiencyOf, EfficiencyRecord, Fills, ImprovementRecord, ScaleBoundRecord, ScaleFitRecord,
     ScalePeakRecord, ScalePointRecord, ScaleRatioRecord, ScaleUpRecord, WithoutPeak,
 };
 use words::scale_up::plural;
@@ -129,10 +129,10 @@ pub fn record(setting: &Setting, arm: &Arm, baseline: Option<&Arm>) -> ScaleUpRe
             .map(|of| improvement(setting, &baseline.name, of))
             .collect()
     });
-    let efficiency = |name: &str, of| {
+    let efficiency = |name, of| {
         let (ratio, missing) = told(of);
         EfficiencyRecord {
-            name: name.to_owned(),
+            name,
             ratio,
             missing,
         }
@@ -159,9 +159,9 @@ pub fn record(setting: &Setting, arm: &Arm, baseline: Option<&Arm>) -> ScaleUpRe
             .map(|(measured, scaled)| point(setting, measured, scaled))
             .collect(),
         efficiencies: vec![
-            efficiency("socket", found.socket),
-            efficiency("system", found.system),
-            efficiency("cross", found.cross),
+            efficiency(EfficiencyOf::Socket, found.socket),
+            efficiency(EfficiencyOf::System, found.system),
+            efficiency(EfficiencyOf::Cross, found.cross),
         ],
         fits: found
             .fits
@@ -266,11 +266,10 @@ fn improvement(setting: &Setting, against: &str, of: Improvement) -> Improvement
         sockets: of.sockets,
         baseline_sockets: of.baseline_sockets,
         fills: match of.fills {
-            Of::Socket => "socket",
-            Of::System => "system",
-            Of::Unit | Of::Point | Of::Other => "",
-        }
-        .to_owned(),
+            Of::Socket => Some(Fills::Socket),
+            Of::System => Some(Fills::System),
+            Of::Unit | Of::Point | Of::Other => None,
+        },
         ratio,
         missing,
     }
@@ -407,8 +406,8 @@ mod tests {
         assert!((cross.ratio.as_ref().unwrap().value - 0.918).abs() < 5e-4);
         assert_eq!(made.fits.len(), 3);
         assert_eq!(made.fits.iter().filter(|fit| fit.best).count(), 1);
-        let factors: Vec<&str> = made.improvements.iter().map(|i| i.fills.as_str()).collect();
-        assert_eq!(factors, ["", "", "socket", "system"]);
+        let factors: Vec<_> = made.improvements.iter().map(|i| i.fills).collect();
+        assert_eq!(factors, [None, None, Some(Fills::Socket), Some(Fills::System)]);
         assert!((made.improvements[3].ratio.as_ref().unwrap().value - 2.0).abs() < 1e-9);
         let said = made.sentences.join("\n");
         assert!(

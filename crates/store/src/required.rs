@@ -2,7 +2,7 @@
 //! it.
 
 use analysis::compare::Bound;
-use analysis::require::Outcome;
+use analysis::require::{Outcome, RequiredMetric};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RequirementRecord {
     /// As in the study: `p99_ms`, `error_rate`, `ops_per_s`, `ratio`, ….
-    pub metric: String,
+    pub metric: RequiredMetric,
     /// Name of the variant.
     pub variant: String,
     /// Where on the axes; empty where nothing was measured.

@@ -2,7 +2,7 @@
 
 use crate::curves::WithoutPeak;
 use analysis::rules::Verdict;
-use analysis::scale_up::Model;
+use analysis::scale_up::{EfficiencyOf, Fills, Model};
 use serde::{Deserialize, Serialize};
 
 /// One arm of a scale-up study under one load.
@@ -99,9 +99,8 @@ pub struct ScalePointRecord {
 /// One of the three efficiencies.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EfficiencyRecord {
-    /// `socket`: X(one socket full) ÷ (its units × x1). `system`: X(machine full) ÷ (all units ×
-    /// x1). `cross`: X(machine full) ÷ (sockets × X(one socket full)).
-    pub name: String,
+    /// What it is of.
+    pub name: EfficiencyOf,
     /// The ratio.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio: Option<ScaleRatioRecord>,
@@ -200,9 +199,9 @@ pub struct ImprovementRecord {
     pub sockets: u32,
     /// Sockets that the baseline's are on.
     pub baseline_sockets: u32,
-    /// `socket` where they fill one (I₁), `system` where they fill the machine (I₂), else empty.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub fills: String,
+    /// What they fill, if they do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fills: Option<Fills>,
     /// This arm ÷ the baseline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio: Option<ScaleRatioRecord>,
@@ -236,7 +235,7 @@ mod tests {
                 ..ScalePointRecord::default()
             }],
             efficiencies: vec![EfficiencyRecord {
-                name: "socket".to_owned(),
+                name: EfficiencyOf::Socket,
                 ..EfficiencyRecord::default()
             }],
             fits: vec![ScaleFitRecord::default()],

@@ -1,7 +1,7 @@
 //! What a machine makes of more of its units.
 
 use measure::number::significant;
-use store::record::{EfficiencyRecord, ScaleUpRecord};
+use store::record::{EfficiencyOf, EfficiencyRecord, ScaleUpRecord};
 
 /// What a study of this kind came to, a sentence for each arm and each efficiency.
 pub fn sentences(records: &[ScaleUpRecord]) -> Vec<String> {
@@ -45,10 +45,10 @@ fn of_arm(arm: &ScaleUpRecord) -> Vec<String> {
             .iter()
             .filter_map(|one: &EfficiencyRecord| {
                 let found = ratio(one.ratio.as_ref()?, 3);
-                let what = match one.name.as_str() {
-                    "socket" => "within a socket",
-                    "system" => "of the system",
-                    _ => "across sockets",
+                let what = match one.name {
+                    EfficiencyOf::Socket => "within a socket",
+                    EfficiencyOf::System => "of the system",
+                    EfficiencyOf::Cross => "across sockets",
                 };
                 let the = if who.is_empty() { "The" } else { "the" };
                 Some(format!("{who}{the} efficiency {what} is {found}."))

@@ -2,7 +2,7 @@
 //! the study.
 
 use super::points::places_of;
-use analysis::require::{Limit, Outcome, hull, of_blocks, share_interval};
+use analysis::require::{Limit, Outcome, RequiredMetric, hull, of_blocks, share_interval};
 use analysis::series::mean_of_blocks_ci95;
 use analysis::too_few_blocks;
 use measure::Known;
@@ -25,14 +25,19 @@ pub struct Found<'a> {
     pub comparisons: &'a [ComparisonRecord],
 }
 
-/// A percentile: its key, its words, and where it stands.
-type Percentile = (&'static str, &'static str, fn(&QuantilesRecord) -> Known);
+/// A percentile: its key in records, what is required of it, its words, and where it stands.
+type Percentile = (
+    &'static str,
+    RequiredMetric,
+    &'static str,
+    fn(&QuantilesRecord) -> Known,
+);
 
 const PERCENTILES: [Percentile; 4] = [
-    ("p50", "median latency", |q| q.p50),
-    ("p95", "p95 latency", |q| q.p95),
-    ("p99", "p99 latency", |q| q.p99),
-    ("p999", "p99.9 latency", |q| q.p999),
+    ("p50", RequiredMetric::P50Ms, "median latency", |q| q.p50),
+    ("p95", RequiredMetric::P95Ms, "p95 latency", |q| q.p95),
+    ("p99", RequiredMetric::P99Ms, "p99 latency", |q| q.p99),
+    ("p999", RequiredMetric::P999Ms, "p99.9 latency", |q| q.p999),
 ];
 
 /// A number that something is required of, as far as it is known.
@@ -45,7 +50,7 @@ struct Number {
 
 /// One requirement, before it is judged.
 struct Required<'a> {
-    metric: String,
+    metric: RequiredMetric,
     words: String,
     unit: &'static str,
     variant: &'a str,
@@ -120,8 +125,8 @@ impl Found<'_> {
         let require = &variant.settings.require;
         let here = |p: &&PointRecord| p.variant == variant.name && p.point == *place;
         let point = self.points.iter().find(here);
-        let required = |metric: &str, words: &str, unit, limit| Required {
-            metric: metric.to_owned(),
+        let required = |metric, words: &str, unit, limit| Required {
+            metric,
             words: words.to_owned(),
             unit,
             variant: &variant.name,
@@ -134,19 +139,18 @@ impl Found<'_> {
         for (percentile, limit) in PERCENTILES.iter().zip(latencies(require)) {
             let Some(limit) = limit else { continue };
             let number = point.map(|point| self.latency(point, percentile, limit));
-            let metric = format!("{}_ms", percentile.0);
-            let required = required(&metric, percentile.1, " ms", Limit::AtMost(limit));
+            let required = required(percentile.1, percentile.2, " ms", Limit::AtMost(limit));
             records.push(required.judged(number));
         }
         if let Some(limit) = require.error_rate {
             let number = point.map(|point| self.error_rate(point, limit));
             let limit = Limit::AtMost(limit);
-            records.push(required("error_rate", "error rate", " %", limit).judged(number));
+            records.push(required(RequiredMetric::ErrorRate, "error rate", " %", limit).judged(number));
         }
         if let Some(limit) = require.ops_per_s {
             let number = point.map(|point| self.ops_per_s(point, limit));
             let limit = Limit::AtLeast(limit);
-            records.push(required("ops_per_s", "throughput", " op/s", limit).judged(number));
+            records.push(required(RequiredMetric::OpsPerS, "throughput", " op/s", limit).judged(number));
         }
         records
     }
@@ -159,7 +163,7 @@ impl Found<'_> {
     /// A percentile of all blocks together. Several blocks have an interval from the spread between
     /// them, made to hold that percentile; a single one has that of its window. Where there is
     /// none, the share of operations above the limit still tells what is far beyond it.
-    fn latency(&self, point: &PointRecord, (key, _, figure): &Percentile, limit_ms: f64) -> Number {
+    fn latency(&self, point: &PointRecord, (key, _, _, figure): &Percentile, limit_ms: f64) -> Number {
         let used = self.used(point);
         let merged = figure(&point.latency_ms);
         let each: Vec<Known> = used.iter().map(|t| figure(&t.all.latency_ms)).collect();
@@ -245,7 +249,7 @@ impl Found<'_> {
             None => format!("ratio by {metric}"),
         };
         let required = Required {
-            metric: "ratio".to_owned(),
+            metric: RequiredMetric::Ratio,
             words: what,
             unit: "",
             variant: &variant.name,

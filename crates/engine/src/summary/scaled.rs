@@ -61,7 +61,7 @@ pub fn records(
         if !baseline.is_some_and(is_placed) {
             // The factors that have a name are those of placement.
             let gains = record.improvements.iter_mut();
-            gains.for_each(|gain| gain.fills.clear());
+            gains.for_each(|gain| gain.fills = None);
         }
         record
     })
@@ -210,7 +210,7 @@ fn lies(part: Option<&PartRecord>, count: u32, machine: Machine) -> (u32, Vec<u3
 mod tests {
     use crate::summary::{findings, made};
     use measure::Known;
-    use store::record::Outcome;
+    use store::record::{EfficiencyOf, Fills, Outcome};
     use store::record::{FindingsRecord, PartRecord, RuleRecord, TrialFinding};
     use study::resolve::resolve;
     use study::settings::Overrides;
@@ -237,7 +237,7 @@ mod tests {
              instances: one-per-numa{rest}}}\n"
         );
         let study = resolve("s", &text, &Overrides::default()).unwrap();
-        let part = |name: &str| {
+        let part = |name| {
             let count = name.rsplit('-').nth(1).unwrap();
             let units: u32 = count.parse().unwrap();
             match units.checked_sub(4) {
@@ -286,7 +286,7 @@ mod tests {
             (baseline.arm.as_str(), planned.arm.as_str()),
             ("as-it-comes", "planned")
         );
-        let efficiency = |name: &str| {
+        let efficiency = |name| {
             let of = planned
                 .efficiencies
                 .iter()
@@ -297,17 +297,17 @@ mod tests {
             assert!(least < ratio.value && ratio.value < most, "{ratio:?}");
             ratio.value
         };
-        assert!((efficiency("socket") - 0.98).abs() < 0.005);
-        assert!((efficiency("system") - 0.90).abs() < 0.005);
-        assert!((efficiency("cross") - 0.918).abs() < 0.005);
+        assert!((efficiency(EfficiencyOf::Socket) - 0.98).abs() < 0.005);
+        assert!((efficiency(EfficiencyOf::System) - 0.90).abs() < 0.005);
+        assert!((efficiency(EfficiencyOf::Cross) - 0.918).abs() < 0.005);
         let gains = &planned.improvements;
         assert!(gains.iter().all(|one| {
             one.ratio
                 .as_ref()
                 .is_some_and(|ratio| (ratio.value - 1.25).abs() < 0.01)
         }));
-        let fills: Vec<&str> = gains.iter().map(|one| one.fills.as_str()).collect();
-        assert_eq!(fills, ["", "", "socket", "system"]);
+        let fills: Vec<_> = gains.iter().map(|one| one.fills).collect();
+        assert_eq!(fills, [None, None, Some(Fills::Socket), Some(Fills::System)]);
         assert!(baseline.improvements.is_empty());
         let said = planned.sentences.join("\n");
         assert!(

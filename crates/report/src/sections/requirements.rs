@@ -5,7 +5,7 @@ use crate::page::{Block, Cell, Column, Row, Section, Table, Tone};
 use crate::summary::{place, variant_name};
 use crate::view::RunView;
 use store::record::RequirementOutcome as Outcome;
-use store::record::{Bound, RequirementRecord};
+use store::record::{Bound, RequiredMetric, RequirementRecord};
 
 /// The requirements; none if the study has none.
 pub fn section(view: &RunView) -> Option<Section> {
@@ -69,24 +69,23 @@ pub fn outcome(one: &RequirementRecord) -> (&'static str, Tone) {
 
 /// `p99 latency ≤ 10 ms`.
 pub fn words(one: &RequirementRecord) -> String {
-    let what = match one.metric.as_str() {
-        "p50_ms" => "median latency",
-        "p95_ms" => "p95 latency",
-        "p99_ms" => "p99 latency",
-        "p999_ms" => "p99.9 latency",
-        "error_rate" => "error rate",
-        "ops_per_s" => "throughput",
-        "ratio" => "ratio to the baseline",
-        other => other,
+    let what = match one.metric {
+        RequiredMetric::P50Ms => "median latency",
+        RequiredMetric::P95Ms => "p95 latency",
+        RequiredMetric::P99Ms => "p99 latency",
+        RequiredMetric::P999Ms => "p99.9 latency",
+        RequiredMetric::ErrorRate => "error rate",
+        RequiredMetric::OpsPerS => "throughput",
+        RequiredMetric::Ratio => "ratio to the baseline",
     };
     let sign = match one.bound {
         Bound::AtLeast => "≥",
         Bound::AtMost => "≤",
     };
-    let limit = match one.metric.as_str() {
-        "error_rate" | "ops_per_s" => amount(one, one.limit),
+    let limit = match one.metric {
+        RequiredMetric::ErrorRate | RequiredMetric::OpsPerS => amount(one, one.limit),
         // As it was written.
-        metric if metric.ends_with("_ms") => format!("{} ms", one.limit),
+        metric if metric.is_latency() => format!("{} ms", one.limit),
         _ => one.limit.to_string(),
     };
     format!("{what} {sign} {limit}")
@@ -94,11 +93,10 @@ pub fn words(one: &RequirementRecord) -> String {
 
 /// A number of the requirement's metric with its unit.
 fn amount(one: &RequirementRecord, value: f64) -> String {
-    let unit = match one.metric.as_str() {
-        "error_rate" => return number::percent(value),
-        "ops_per_s" => return format!("{} op/s", number::rate(value)),
-        metric if metric.ends_with("_ms") => " ms",
-        _ => "",
-    };
-    format!("{}{unit}", number::ms(value))
+    match one.metric {
+        RequiredMetric::ErrorRate => number::percent(value),
+        RequiredMetric::OpsPerS => format!("{} op/s", number::rate(value)),
+        RequiredMetric::Ratio => number::ms(value),
+        _ => format!("{} ms", number::ms(value)),
+    }
 }

@@ -7,7 +7,10 @@ mod models;
 use crate::number;
 use crate::page::{Block, Cell, Column, Row, Section, Table, Tone, Verdict};
 use crate::view::RunView;
-use store::record::{ImprovementRecord, ScalePointRecord, ScaleRatioRecord, ScaleUpRecord};
+use store::record::{
+    EfficiencyOf, EfficiencyRecord, Fills, ImprovementRecord, ScalePointRecord, ScaleRatioRecord,
+    ScaleUpRecord,
+};
 
 /// None of a run that adds no units.
 pub fn section(view: &RunView) -> Option<Section> {
@@ -141,21 +144,20 @@ fn efficiencies(record: &ScaleUpRecord) -> Vec<String> {
         "" => String::new(),
         arm => format!("“{arm}”: "),
     };
-    let sentence = |of: &store::record::EfficiencyRecord| {
+    let sentence = |of: &EfficiencyRecord| {
         let share = share_words(of.ratio.as_ref()?);
-        Some(match of.name.as_str() {
-            "socket" => format!(
+        Some(match of.name {
+            EfficiencyOf::Socket => format!(
                 "{arm}one full socket does {share} of {} times what one {unit} does.",
                 record.units_per_socket
             ),
-            "system" => {
+            EfficiencyOf::System => {
                 format!("{arm}the full machine does {share} of {all} times what one {unit} does.")
             }
-            "cross" => format!(
+            EfficiencyOf::Cross => format!(
                 "{arm}the full machine does {share} of {} times what one full socket does.",
                 record.sockets
             ),
-            other => format!("{arm}{other}: {share}."),
         })
     };
     let told = record.efficiencies.iter().filter_map(sentence);
@@ -294,11 +296,11 @@ fn factor(of: &ImprovementRecord) -> Vec<Cell> {
     } else {
         format!("baseline: {}", of.baseline_sockets)
     };
-    let what = match of.fills.as_str() {
+    let what = match of.fills {
         _ if !of.missing.is_empty() => of.missing.clone(),
-        "socket" => "I₁: one full socket".to_owned(),
-        "system" => "I₂: the full machine".to_owned(),
-        other => other.to_owned(),
+        Some(Fills::Socket) => "I₁: one full socket".to_owned(),
+        Some(Fills::System) => "I₂: the full machine".to_owned(),
+        None => String::new(),
     };
     vec![
         Cell::new(of.against.as_str()),

@@ -91,7 +91,6 @@ fn hostile_run() -> RunView {
         spoil_lab(trial);
     }
     run.findings.requirements = vec![RequirementRecord {
-        metric: HOSTILE.into(),
         variant: HOSTILE.into(),
         says: HOSTILE.into(),
         ..RequirementRecord::default()

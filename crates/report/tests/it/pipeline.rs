@@ -9,7 +9,7 @@ use store::record::RequirementRecord;
 
 fn required(metric: &str, outcome: &str, says: &str) -> RequirementRecord {
     RequirementRecord {
-        metric: metric.into(),
+        metric: store::record::RequiredMetric::of_name(metric).expect("a word"),
         variant: "off".into(),
         point: BTreeMap::from([("threads".into(), 28.0)]),
         bound: store::record::Bound::AtMost,

@@ -105,8 +105,8 @@ fn planned() -> ScaleUpRecord {
         verdict: Verdict::Invalid,
         ..point(&[3], 1.0)
     };
-    let efficiency = |name: &str, value: f64| EfficiencyRecord {
-        name: name.into(),
+    let efficiency = |name, value: f64| EfficiencyRecord {
+        name,
         ratio: Some(ratio(value)),
         missing: String::new(),
     };
@@ -125,9 +125,9 @@ fn planned() -> ScaleUpRecord {
             point(&[4, 4], 0.90),
         ],
         efficiencies: vec![
-            efficiency("socket", 0.98),
-            efficiency("system", 0.90),
-            efficiency("cross", 0.918),
+            efficiency(EfficiencyOf::Socket, 0.98),
+            efficiency(EfficiencyOf::System, 0.90),
+            efficiency(EfficiencyOf::Cross, 0.918),
         ],
         fits: fits(),
         improvements: vec![ImprovementRecord {
@@ -135,7 +135,7 @@ fn planned() -> ScaleUpRecord {
             units: 8,
             sockets: 2,
             baseline_sockets: 2,
-            fills: "system".into(),
+            fills: Some(Fills::System),
             ratio: Some(ratio(2.55)),
             missing: String::new(),
         }],
