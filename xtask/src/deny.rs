@@ -1,6 +1,6 @@
 //! What the dependencies are: their licences, where they come from, whether one is there twice, and
-//! what is known against them. cargo-deny says it, by `deny.toml`, where it is installed; that takes
-//! as long to build as the whole gate may take, so where it is not that is said.
+//! what is known against them. cargo-deny says it, by `deny.toml`, where it is installed; to build
+//! it takes as long as the whole gate may take, so where it is not that is said.
 
 use crate::process::{self, cargo};
 use anyhow::Result;

@@ -11,6 +11,7 @@ mod limits;
 mod manifests;
 mod text;
 mod traps;
+mod type_names;
 
 use crate::tree::Tree;
 use anyhow::{Result, bail};
@@ -52,7 +53,7 @@ impl fmt::Display for Violation {
 type Rule = fn(&Tree) -> Vec<Violation>;
 
 /// Every rule, with its name.
-const RULES: [(&str, Rule); 18] = [
+const RULES: [(&str, Rule); 19] = [
     (
         "crates and dependencies are those of ARCHITECTURE.md",
         manifests::dependencies,
@@ -74,6 +75,7 @@ const RULES: [(&str, Rule); 18] = [
     ),
     ("pure crates do no I/O", code::pure_crates),
     ("files make no large circle", circles::circles),
+    ("types are named by what they are", type_names::type_names),
     ("comments name what is there", comments::names),
     ("lines fit", text::line_lengths),
     ("files fit", text::file_lengths),
@@ -130,11 +132,11 @@ mod tests {
 
     #[test]
     fn the_code_keeps_the_house_style() {
-        hold(&RULES[3..10]);
+        hold(&RULES[3..11]);
     }
 
     #[test]
     fn the_texts_keep_the_house_style() {
-        hold(&RULES[10..]);
+        hold(&RULES[11..]);
     }
 }

@@ -15,12 +15,12 @@ use std::time::Duration;
 
 /// All of them, whether they run or have ended.
 pub(crate) struct Children {
-    known: Arc<Known>,
+    known: Arc<Ended>,
     outbox: Outbox,
 }
 
 #[derive(Default)]
-struct Known {
+struct Ended {
     /// The status of those that have ended.
     processes: Mutex<HashMap<Identity, Option<i32>>>,
     /// Those that somebody wanted to end.
@@ -28,7 +28,7 @@ struct Known {
     news: Condvar,
 }
 
-impl Known {
+impl Ended {
     fn lock(&self) -> MutexGuard<'_, HashMap<Identity, Option<i32>>> {
         self.processes
             .lock()
@@ -36,7 +36,7 @@ impl Known {
     }
 }
 
-impl Known {
+impl Ended {
     fn tell(&self, process: Identity) {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         told.insert(process);

@@ -6,7 +6,7 @@
 use crate::state::AgentState;
 use anyhow::{Context, Result, ensure};
 use host::process;
-use host::{Attempt, DiskWork, Seen};
+use host::{Attempt, DiskWork, QueryAnswer};
 use kernel::volume::{BLOCK_BYTES, Blocks};
 use measure::clock::{self, Deadline};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -35,7 +35,7 @@ const ENTRIES_MAX: usize = 10_000;
 const OWN: &str = ".cassay";
 
 /// What one trial says of its two halves.
-type Said = (Attempt, Attempt);
+type Attempts = (Attempt, Attempt);
 
 /// The most that one trial may write and read.
 const WORK_MAX_BYTES: u64 = 64 << 20;
@@ -163,8 +163,8 @@ pub(crate) fn look(
     folder: &Path,
     work: DiskWork,
     limit: Duration,
-) -> Result<Seen> {
-    let seen = |(write, read): Said| Seen::Disk { write, read };
+) -> Result<QueryAnswer> {
+    let seen = |(write, read): Attempts| QueryAnswer::Disk { write, read };
     // Below the mount point of a volume that is not there, another disk would be tried.
     here.files.admit(folder)?;
     let deadline = Deadline::after(limit);
@@ -229,7 +229,7 @@ fn listen(mut pipe: PipeReader, deadline: Deadline) -> Result<String> {
     Ok(String::from_utf8_lossy(&said).into_owned())
 }
 
-fn heard(said: &str) -> Said {
+fn heard(said: &str) -> Attempts {
     let of = |what: &str| {
         let line = said.lines().find_map(|line| line.strip_prefix(what));
         let mut words = line.unwrap_or_default().split_ascii_whitespace();

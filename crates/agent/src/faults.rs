@@ -32,7 +32,7 @@ use std::time::Duration;
 /// What breaks and heals it.
 fn breakable(what: Injection, broken: Broken) -> Box<dyn Breakable> {
     use emptied::{Emptied, When};
-    use volume::{Alone, Failing, Full, How, Stalled};
+    use volume::{Alone, DiskFailure, Failing, Full, Stalled};
     let failing = |how, processes| -> Box<dyn Breakable> {
         Box::new(Alone::with(Failing::by(how, processes)))
     };
@@ -74,13 +74,13 @@ fn breakable(what: Injection, broken: Broken) -> Box<dyn Breakable> {
             folder,
             start,
         } => Box::new(power::Adopted::of(device, folder, start)),
-        Injection::DiskRemoved { processes } => failing(How::Removed, processes),
-        Injection::DiskReadOnly { processes } => failing(How::ReadOnly, processes),
+        Injection::DiskRemoved { processes } => failing(DiskFailure::Removed, processes),
+        Injection::DiskReadOnly { processes } => failing(DiskFailure::ReadOnly, processes),
         Injection::DiskErrors {
             path,
             at,
             processes,
-        } => failing(How::From(path, at), processes),
+        } => failing(DiskFailure::From(path, at), processes),
         Injection::DiskStalled => Box::new(Alone::with(Stalled::default())),
         Injection::DiskFull { leave_bytes } => Box::new(Alone::with(Full::but(leave_bytes))),
         Injection::DiskCorrupt { path, at, bytes } => {

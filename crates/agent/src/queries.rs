@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use host::files::Space;
 use host::process::{self, Life};
 use host::queries::See;
-use host::{Query, Reach, Seen};
+use host::{Query, QueryAnswer, Reach};
 use kernel::cgroup::Group;
 use kernel::filter::Filter;
 use kernel::net::Netlink;
@@ -21,30 +21,30 @@ use std::path::Path;
 use std::time::Duration;
 
 impl Serve<AgentState> for See {
-    fn serve(self, here: &AgentState) -> Result<Seen> {
+    fn serve(self, here: &AgentState) -> Result<QueryAnswer> {
         Ok(match self.what {
-            Query::Process(process) => Seen::Process(process::state(process)),
+            Query::Process(process) => QueryAnswer::Process(process::state(process)),
             Query::Descriptors(process) => {
                 let numbers = numbers(process)?;
                 let limit = files_limit(process)?.0.unwrap_or(u64::MAX);
                 let below = numbers.iter().filter(|number| **number < limit).count();
-                Seen::Descriptors {
+                QueryAnswer::Descriptors {
                     free: limit.saturating_sub(below as u64),
                     open: numbers.len() as u64,
                 }
             }
-            Query::Cpu(ms) => Seen::Cpu(cores(here.group()?, Duration::from_millis(ms))?),
-            Query::Reach { address, limit } => Seen::Reach(Reach::of(address, limit)?),
+            Query::Cpu(ms) => QueryAnswer::Cpu(cores(here.group()?, Duration::from_millis(ms))?),
+            Query::Reach { address, limit } => QueryAnswer::Reach(Reach::of(address, limit)?),
             Query::Tries {
                 address,
                 tries,
                 limit,
-            } => Seen::Open(Reach::count(address, tries, limit)?),
+            } => QueryAnswer::Open(Reach::count(address, tries, limit)?),
             Query::Transfer {
                 address,
                 bytes,
                 limit,
-            } => Seen::Transfer(tcp::transfer(address, bytes, limit)?),
+            } => QueryAnswer::Transfer(tcp::transfer(address, bytes, limit)?),
             Query::Port(link) => {
                 here.check_switch()?;
                 see_link(&link.name())?
@@ -55,22 +55,22 @@ impl Serve<AgentState> for See {
             }
             Query::Dropped(broken) => {
                 here.check_switch()?;
-                Seen::Dropped(Filter::open()?.dropped(&packets::table(broken))?)
+                QueryAnswer::Dropped(Filter::open()?.dropped(&packets::table(broken))?)
             }
             Query::Resets => {
                 let (connections, sent) = tcp::resets()?;
-                Seen::Resets { connections, sent }
+                QueryAnswer::Resets { connections, sent }
             }
             Query::TryDisk {
                 folder,
                 work,
                 limit,
             } => disk_check::look(here, &folder, work, limit)?,
-            Query::VolumeTaken => Seen::VolumeTaken(here.volume()?.is_claimed()),
-            Query::Space { folder } => Seen::Space(Space(folder).serve(here)?),
-            Query::Mount { folder } => Seen::Mount(mounts::at(&folder)?),
+            Query::VolumeTaken => QueryAnswer::VolumeTaken(here.volume()?.is_claimed()),
+            Query::Space { folder } => QueryAnswer::Space(Space(folder).serve(here)?),
+            Query::Mount { folder } => QueryAnswer::Mount(mounts::at(&folder)?),
             Query::Bytes { path, at, bytes } => bytes::look(here, &path, at, bytes)?,
-            Query::Command { what, limit } => Seen::Command(what.run(limit)?),
+            Query::Command { what, limit } => QueryAnswer::Command(what.run(limit)?),
         })
     }
 }
@@ -92,9 +92,9 @@ fn cores(group: &Group, length: Duration) -> Result<f64> {
     looked
 }
 
-fn see_link(name: &str) -> Result<Seen> {
+fn see_link(name: &str) -> Result<QueryAnswer> {
     let link = Netlink::open()?.link(name)?;
-    Ok(Seen::Link {
+    Ok(QueryAnswer::Link {
         is_up: link.is_up,
         has_carrier: link.has_carrier,
         received_packets: link.received_packets,

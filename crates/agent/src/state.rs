@@ -7,7 +7,7 @@ use crate::children::Children;
 use crate::faults::state::Faults;
 use crate::folders::Folders;
 use crate::undo_list::UndoList;
-use crate::watching::Watching;
+use crate::watching::ActiveWatches;
 use anyhow::{Context, Result};
 use host::calls::StartProcess;
 use host::process::{self, Identity};
@@ -27,7 +27,7 @@ pub struct AgentState {
     pub(crate) folder: PathBuf,
     /// Those that it may touch.
     pub(crate) files: Folders,
-    pub(crate) watching: Watching,
+    pub(crate) watching: ActiveWatches,
     pub(crate) undo: UndoList,
     pub(crate) children: Children,
     pub(crate) faults: Faults,
@@ -64,7 +64,7 @@ impl AgentState {
             files: Folders::new(files),
             undo,
             children: Children::new(outbox),
-            watching: Watching::default(),
+            watching: ActiveWatches::default(),
             bridge: OnceLock::new(),
             trials: Mutex::default(),
             group: OnceLock::new(),

@@ -9,16 +9,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// All watches of the controller that is there.
 #[derive(Default)]
-pub(crate) struct Watching(Mutex<Watches>);
+pub(crate) struct ActiveWatches(Mutex<Watches>);
 
 #[derive(Default)]
 struct Watches {
     last_id: u64,
-    all: HashMap<u64, Arc<Mutex<One>>>,
+    all: HashMap<u64, Arc<Mutex<ActiveWatch>>>,
 }
 
 /// One of them.
-struct One {
+struct ActiveWatch {
     /// Until it ends.
     probes: Option<Probes>,
     costs: Vec<ProbeCost>,
@@ -27,14 +27,14 @@ struct One {
     encoder: Encoder,
 }
 
-impl Watching {
+impl ActiveWatches {
     /// Ends all: who has asked for them is gone.
     pub fn end(&self) {
         lock(&self.0).all.clear();
     }
 
     pub fn begin(&self, watch: Watch) -> Result<u64> {
-        let one = One {
+        let one = ActiveWatch {
             probes: Some(Probes::start(vec![watch.ours("probe")?])?),
             costs: Vec::new(),
             waiting: Vec::new().into_iter(),
@@ -58,7 +58,7 @@ impl Watching {
     }
 }
 
-impl One {
+impl ActiveWatch {
     fn take(&mut self, end: bool) -> Taken {
         if self.waiting.len() == 0 {
             let mut readings = Vec::new();

@@ -11,7 +11,7 @@
 //! peak, whatever the formula gives. Nor is there one at or before the first place measured:
 //! throughput falls from there on, and where it rose nobody saw.
 
-use crate::least_squares::{self, Curve, Fit, Held, Measured, Seen};
+use crate::least_squares::{self, Curve, Fit, Held, Measured, Observations};
 
 pub use crate::least_squares::BLOCKS_MIN;
 
@@ -214,7 +214,7 @@ pub(crate) fn coefficients(ln_scale: f64, [sigma, kappa]: [f64; 2]) -> Coefficie
 }
 
 /// The first and the last place that was measured.
-pub(crate) fn ends(seen: &Seen<'_, f64>) -> [f64; 2] {
+pub(crate) fn ends(seen: &Observations<'_, f64>) -> [f64; 2] {
     let places = seen.places.iter().map(|place| **place);
     [
         places.clone().fold(f64::INFINITY, f64::min),
@@ -247,7 +247,11 @@ pub(crate) fn peak(
 }
 
 /// Intervals of σ, κ and N*: from drawing blocks again, or from the squares where these are few.
-fn intervals(measured: &Measured<'_, f64>, seen: &Seen<'_, f64>, found: &Fit<2>) -> [[f64; 2]; 3] {
+fn intervals(
+    measured: &Measured<'_, f64>,
+    seen: &Observations<'_, f64>,
+    found: &Fit<2>,
+) -> [[f64; 2]; 3] {
     let blocks = least_squares::blocks_count(measured);
     if blocks >= BLOCKS_MIN {
         let seen = |counts: &[u32]| least_squares::by_place(measured, counts);
@@ -274,7 +278,11 @@ fn between_draws(draws: &[[f64; 2]], blocks: usize) -> [[f64; 2]; 3] {
 }
 
 /// The interval of N* that goes with one of κ: N* falls as κ grows, with the σ that fits best then.
-pub(crate) fn threads_between(seen: &Seen<'_, f64>, found: &Fit<2>, kappa: [f64; 2]) -> [f64; 2] {
+pub(crate) fn threads_between(
+    seen: &Observations<'_, f64>,
+    found: &Fit<2>,
+    kappa: [f64; 2],
+) -> [f64; 2] {
     let threads = |kappa: f64| {
         if kappa.is_infinite() {
             return 0.0;

@@ -15,7 +15,7 @@ mod seen;
 use crate::series;
 pub(crate) use noise::EXACT;
 pub use noise::{Noise, free_count, of_places, of_trials, off_by_more, profiled};
-pub use seen::{Measured, Seen, Trial, blocks_count, by_block, by_place, once, usable};
+pub use seen::{Measured, Observations, Trial, blocks_count, by_block, by_place, once, usable};
 
 /// From so many blocks on, the spread between them is what intervals come from.
 pub const BLOCKS_MIN: usize = 5;
@@ -57,44 +57,50 @@ pub struct Fit<const P: usize> {
 pub type Held<const P: usize> = [Option<f64>; P];
 
 /// What a curve says of each place.
-fn relative<const P: usize, C: Curve<P>>(seen: &Seen<'_, C::At>, at: &[f64; P]) -> Vec<f64> {
+fn relative<const P: usize, C: Curve<P>>(
+    seen: &Observations<'_, C::At>,
+    at: &[f64; P],
+) -> Vec<f64> {
     let places = seen.places.iter();
     places.map(|place| C::ln_relative(place, at)).collect()
 }
 
 /// What is left of each trial.
-pub fn left<const P: usize, C: Curve<P>>(seen: &Seen<'_, C::At>, at: &[f64; P]) -> Vec<f64> {
+pub fn left<const P: usize, C: Curve<P>>(
+    seen: &Observations<'_, C::At>,
+    at: &[f64; P],
+) -> Vec<f64> {
     seen.left(&relative::<P, C>(seen, at)).0
 }
 
 /// ln of the level of each block; none of a block without a trial.
 pub fn levels<const P: usize, C: Curve<P>>(
-    seen: &Seen<'_, C::At>,
+    seen: &Observations<'_, C::At>,
     at: &[f64; P],
 ) -> Vec<Option<f64>> {
     seen.left(&relative::<P, C>(seen, at)).1
 }
 
 /// The weighted sum of the squares of what is left.
-pub fn squares<const P: usize, C: Curve<P>>(seen: &Seen<'_, C::At>, at: &[f64; P]) -> f64 {
+pub fn squares<const P: usize, C: Curve<P>>(seen: &Observations<'_, C::At>, at: &[f64; P]) -> f64 {
     seen.weighted(&left::<P, C>(seen, at))
 }
 
 /// Root of the mean square of ln (seen ÷ curve), of the places.
-pub fn off<const P: usize, C: Curve<P>>(seen: &Seen<'_, C::At>, at: &[f64; P]) -> f64 {
+pub fn off<const P: usize, C: Curve<P>>(seen: &Observations<'_, C::At>, at: &[f64; P]) -> f64 {
     let places = seen.of_places(&left::<P, C>(seen, at));
     let squares: f64 = places.iter().map(|(off, weight)| weight * off * off).sum();
     (squares / seen.weights()).sqrt()
 }
 
 /// Fits a curve. There must be a place.
-pub fn fit<const P: usize, C: Curve<P>>(seen: &Seen<'_, C::At>, held: &Held<P>) -> Fit<P> {
+pub fn fit<const P: usize, C: Curve<P>>(seen: &Observations<'_, C::At>, held: &Held<P>) -> Fit<P> {
     fit_from::<P, C>(seen, held, C::BEGINS)
 }
 
 /// The same from other beginnings.
 fn fit_from<const P: usize, C: Curve<P>>(
-    seen: &Seen<'_, C::At>,
+    seen: &Observations<'_, C::At>,
     held: &Held<P>,
     begins: &[[f64; P]],
 ) -> Fit<P> {
@@ -117,7 +123,7 @@ fn fit_from<const P: usize, C: Curve<P>>(
 
 /// Goes down to the least squares from a beginning, changing the coefficients that are free.
 pub fn descend<const P: usize, C: Curve<P>>(
-    seen: &Seen<'_, C::At>,
+    seen: &Observations<'_, C::At>,
     begin: [f64; P],
     free: [bool; P],
 ) -> [f64; P] {
@@ -159,7 +165,7 @@ pub fn descend<const P: usize, C: Curve<P>>(
 
 /// Gauss and Newton's matrix, and half the gradient, of the squares by the coefficients.
 fn slopes<const P: usize, C: Curve<P>>(
-    seen: &Seen<'_, C::At>,
+    seen: &Observations<'_, C::At>,
     at: &[f64; P],
 ) -> ([[f64; P]; P], [f64; P]) {
     let left = left::<P, C>(seen, at);
@@ -227,7 +233,7 @@ fn solve<const P: usize>(
 /// block counts. The draws are the same every time; their fits begin where they are told to.
 pub fn resampled<'a, const P: usize, C: Curve<P>>(
     blocks: usize,
-    seen: impl Fn(&[u32]) -> Seen<'a, C::At>,
+    seen: impl Fn(&[u32]) -> Observations<'a, C::At>,
     held: &Held<P>,
     begins: &[[f64; P]],
 ) -> Vec<[f64; P]>

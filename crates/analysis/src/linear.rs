@@ -22,12 +22,12 @@ pub struct Operation {
     /// When its answer was there, ns; none: its outcome is unknown.
     pub returned_ns: Option<u64>,
     /// What was asked, and what was answered.
-    pub what: What,
+    pub what: RegisterEvent,
 }
 
 /// What was asked of a register, and answered. A value is none where there is nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum RegisterEvent {
     /// It had this value.
     Read(Option<i64>),
     /// It was given this value.
@@ -47,7 +47,7 @@ pub enum What {
 
 /// What came of a history.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum HistoryVerdict {
     /// There is such an order.
     Linearizable,
     /// There is none: however far one gets, one of these operations (by their place in the history)
@@ -59,7 +59,7 @@ pub enum Found {
 
 /// Judges the history of one register, whose value at first was `initial`, in at most `states_max`
 /// states. Each takes some hundred bytes, more where many operations are under way at once.
-pub fn judge(history: &[Operation], initial: Option<i64>, states_max: u64) -> Found {
+pub fn judge(history: &[Operation], initial: Option<i64>, states_max: u64) -> HistoryVerdict {
     Search::new(history, initial).run(states_max)
 }
 
@@ -85,7 +85,7 @@ struct Search<'h> {
 impl<'h> Search<'h> {
     fn new(history: &'h [Operation], initial: Option<i64>) -> Search<'h> {
         let says = |operation: &Operation| {
-            operation.returned_ns.is_some() || !matches!(operation.what, What::Read(_))
+            operation.returned_ns.is_some() || !matches!(operation.what, RegisterEvent::Read(_))
         };
         let mut order: Vec<usize> = (0..history.len())
             .filter(|&at| says(&history[at]))
@@ -107,13 +107,13 @@ impl<'h> Search<'h> {
         }
     }
 
-    fn run(mut self, states_max: u64) -> Found {
+    fn run(mut self, states_max: u64) -> HistoryVerdict {
         let mut states = 0;
         // The place in `order` from which the next one to be taken is looked for.
         let mut from = 0;
         loop {
             if self.left == 0 {
-                return Found::Linearizable;
+                return HistoryVerdict::Linearizable;
             }
             match self.next(from) {
                 Some((place, value)) => {
@@ -128,13 +128,13 @@ impl<'h> Search<'h> {
                 None => {
                     self.note_stuck();
                     if self.path.is_empty() {
-                        return Found::Violated(self.stuck.1);
+                        return HistoryVerdict::Violated(self.stuck.1);
                     }
                     from = self.give_back();
                 }
             }
             if states >= states_max && self.left > 0 {
-                return Found::Undecided(states);
+                return HistoryVerdict::Undecided(states);
             }
         }
     }
@@ -169,9 +169,9 @@ impl<'h> Search<'h> {
         let operation = &self.history[self.order[place]];
         let is_known = operation.returned_ns.is_some();
         match operation.what {
-            What::Read(value) => (value == self.value).then_some(value),
-            What::Write(value) => Some(value),
-            What::Swap {
+            RegisterEvent::Read(value) => (value == self.value).then_some(value),
+            RegisterEvent::Write(value) => Some(value),
+            RegisterEvent::Swap {
                 from,
                 to,
                 applied,

@@ -158,13 +158,13 @@ impl NodeControl {
         &self,
         keyspaces: &[String],
         deadline: Deadline,
-        mut what: impl FnMut(&One<'_>) -> Result<()>,
+        mut what: impl FnMut(&KeyspaceWork<'_>) -> Result<()>,
     ) -> Result<()> {
         for keyspace in keyspaces {
             if deadline.passed() {
                 bail!("there was no time for {keyspace} any more");
             }
-            what(&One {
+            what(&KeyspaceWork {
                 control: self,
                 keyspace,
                 deadline,
@@ -200,13 +200,13 @@ fn were(names: &[String]) -> String {
 }
 
 /// One keyspace of several, and the time that there is for all of them.
-struct One<'a> {
+struct KeyspaceWork<'a> {
     control: &'a NodeControl,
     keyspace: &'a str,
     deadline: Deadline,
 }
 
-impl One<'_> {
+impl KeyspaceWork<'_> {
     fn call(&self, operation: &str, arguments: &[Value]) -> Result<Value> {
         let agent = self.control.0.with_limit(self.deadline.left());
         agent.call(STORAGE, operation, arguments)

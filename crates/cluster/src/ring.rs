@@ -82,7 +82,7 @@ struct RackId {
 
 /// What one data center still has to take of a range.
 #[derive(Clone, Copy, Debug)]
-struct Left {
+struct Remaining {
     copies: usize,
     /// Nodes of used racks that may be taken before every rack has one.
     repeats: usize,
@@ -202,7 +202,7 @@ impl Ring {
     }
 
     /// What each data center is to take of every range.
-    fn demand(&self, copies: &BTreeMap<String, usize>) -> Vec<Left> {
+    fn demand(&self, copies: &BTreeMap<String, usize>) -> Vec<Remaining> {
         let of = |(index, name): (usize, &String)| {
             let here = |node: &usize| self.places[*node].datacenter == index;
             let mut nodes: Vec<usize> = self.tokens.iter().map(|(_, node)| *node).collect();
@@ -213,7 +213,7 @@ impl Ring {
             racks.sort_unstable();
             racks.dedup();
             let wanted = copies.get(name).copied().unwrap_or(0);
-            Left {
+            Remaining {
                 copies: wanted.min(nodes.len()),
                 repeats: wanted.saturating_sub(racks.len()),
             }
@@ -221,7 +221,7 @@ impl Ring {
         self.datacenters.iter().enumerate().map(of).collect()
     }
 
-    fn spread_from(&self, index: usize, demand: &[Left]) -> Vec<usize> {
+    fn spread_from(&self, index: usize, demand: &[Remaining]) -> Vec<usize> {
         let mut left = demand.to_vec();
         let mut wanted: usize = left.iter().map(|left| left.copies).sum();
         let mut replicas = Vec::with_capacity(wanted);

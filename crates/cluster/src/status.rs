@@ -140,7 +140,7 @@ fn ownership(cluster: &Cluster, keyspace: &str) -> Result<BTreeMap<String, f64>>
     }))
 }
 
-fn look_at(cluster: &Cluster) -> Looked {
+fn look_at(cluster: &Cluster) -> StatusView {
     let nodes = cluster.nodes().iter();
     let agents: Vec<_> = nodes.map(|node| cluster.agent(&node.name).ok()).collect();
     look(cluster.nodes(), cluster.access(), &agents)
@@ -166,7 +166,7 @@ impl KeptCluster {
 }
 
 /// What a look has found.
-struct Looked {
+struct StatusView {
     states: Vec<NodeState>,
     /// The ring as the first node that answers knows it.
     ring: Vec<NodeInfo>,
@@ -175,9 +175,9 @@ struct Looked {
     problems: Vec<String>,
 }
 
-fn look(nodes: &[NodeInfo], access: &Access, agents: &[Option<&Jolokia>]) -> Looked {
+fn look(nodes: &[NodeInfo], access: &Access, agents: &[Option<&Jolokia>]) -> StatusView {
     let mut sessions = open_all(nodes, access);
-    let mut looked = Looked {
+    let mut looked = StatusView {
         states: Vec::with_capacity(nodes.len()),
         ring: Vec::new(),
         keyspaces: BTreeMap::new(),
@@ -284,7 +284,7 @@ fn load_by_tables(session: &mut Session) -> Option<u64> {
     u64::try_from(mebibytes).ok()?.checked_mul(1 << 20)
 }
 
-fn overview(nodes: &[NodeInfo], looked: Looked, keyspace: Option<&str>) -> Overview {
+fn overview(nodes: &[NodeInfo], looked: StatusView, keyspace: Option<&str>) -> Overview {
     let mut overview = Overview {
         nodes: looked.states,
         primary: shares(nodes, &looked.ring, Ring::primary_shares),

@@ -2,7 +2,7 @@
 //! CPUs.
 
 use cluster::NodeConfiguration;
-use host::settings::{ProcessSettings, Told};
+use host::settings::{ProcessSettings, Reported};
 use std::collections::BTreeMap;
 use topology::CpuSet;
 
@@ -139,7 +139,7 @@ impl<'a> Jvm<'a> {
 }
 
 /// The numbers of a list that was told.
-pub(super) fn list(told: &Told<String>) -> Option<CpuSet> {
+pub(super) fn list(told: &Reported<String>) -> Option<CpuSet> {
     let set = CpuSet::parse_list(told.as_ref().ok()?).ok()?;
     Some(set).filter(|set| !set.is_empty())
 }

@@ -15,7 +15,7 @@ use crate::finding::{Finding, Level};
 use crate::jvm::Jvm;
 use cluster::NodeConfiguration;
 use host::settings::HostSettings;
-use rule::{Bound, Judged, Look, Rule, View, unless};
+use rule::{Bound, Check, Judged, Rule, View, unless};
 
 /// All settings of a host. `told` is what its nodes say of their JVMs, where they can be asked.
 pub(super) fn judge(facts: &HostSettings, told: &[NodeConfiguration]) -> Vec<Finding> {
@@ -32,8 +32,8 @@ pub(super) fn judge(facts: &HostSettings, told: &[NodeConfiguration]) -> Vec<Fin
 impl Rule {
     fn findings(&self, view: &View<'_>) -> Vec<Finding> {
         let judged = match &self.look {
-            Look::By(judge) => judge(view),
-            Look::Kernel(name, bound, level) => vec![kernel_value(view, name, bound, *level)],
+            Check::By(judge) => judge(view),
+            Check::Kernel(name, bound, level) => vec![kernel_value(view, name, bound, *level)],
         };
         let finding = |one: Judged| Finding {
             setting: self.setting,

@@ -5,7 +5,7 @@
 
 use crate::found::found;
 use crate::summary::{self, Ended};
-use analysis::procedure::{Ask, Next, Point, Role, Seen};
+use analysis::procedure::{Ask, Next, Point, Role, SeenTrial};
 use std::collections::BTreeMap;
 use store::record::TrialFinding;
 use study::plan::{Plan, Trial, Turn};
@@ -14,7 +14,7 @@ use study::settings::{Settings, Study};
 /// What the trials of each variant came to in each block, in the order in which they ran.
 pub struct Histories<'a> {
     study: &'a Study,
-    seen: BTreeMap<(usize, usize), Vec<Seen>>,
+    seen: BTreeMap<(usize, usize), Vec<SeenTrial>>,
     /// What was found, where the study ends when it is answered.
     found: Vec<TrialFinding>,
     /// Up to which block that was looked at, and why it has ended.
@@ -36,7 +36,7 @@ impl<'a> Histories<'a> {
     /// trial that was too much, so that the target may still have its backlog to work off.
     pub fn note(&mut self, trial: &Trial, finding: Option<&TrialFinding>) -> bool {
         let settings = self.settings(trial.variant);
-        let seen = Seen {
+        let seen = SeenTrial {
             point: trial.point,
             role: trial.role,
             found: finding.map(|finding| found(settings, finding)),
@@ -52,14 +52,14 @@ impl<'a> Histories<'a> {
 
     /// What becomes of a turn when it comes, with what it has `found` already. That is noted if it
     /// still counts.
-    pub fn asked(&mut self, turn: &Turn, found: Option<&TrialFinding>) -> Asked {
+    pub fn asked(&mut self, turn: &Turn, found: Option<&TrialFinding>) -> NextStep {
         let next = self.next(turn);
         if let Some((finding, ask)) = found.and_then(|finding| still_counts(finding, turn, &next)) {
             self.note(&turn.at(ask, self.settings(turn.variant)), Some(finding));
-            return Asked::Done;
+            return NextStep::Done;
         }
         match self.ended_before(turn.block) {
-            Some(ended) => Asked::Nowhere(ended.words().to_owned()),
+            Some(ended) => NextStep::Nowhere(ended.words().to_owned()),
             None => asked(turn.point, next),
         }
     }
@@ -103,7 +103,7 @@ impl<'a> Histories<'a> {
 
 /// What becomes of a turn.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Asked {
+pub enum NextStep {
     /// Its trial is finished.
     Done,
     /// This is measured.
@@ -114,29 +114,29 @@ pub enum Asked {
     Nowhere(String),
 }
 
-impl Asked {
+impl NextStep {
     /// What a trial that is not done measures; otherwise why it does not.
     pub fn here(self) -> Result<Ask, String> {
         match self {
-            Asked::Here(ask) => Ok(ask),
-            Asked::Done => Err("it is done".to_owned()),
-            Asked::Elsewhere => Err("its procedure asks for other points".to_owned()),
-            Asked::Nowhere(reason) => Err(reason),
+            NextStep::Here(ask) => Ok(ask),
+            NextStep::Done => Err("it is done".to_owned()),
+            NextStep::Elsewhere => Err("its procedure asks for other points".to_owned()),
+            NextStep::Nowhere(reason) => Err(reason),
         }
     }
 }
 
 /// Of a turn that is planned at a point, or nowhere yet.
-fn asked(planned: Option<Point>, next: Next) -> Asked {
+fn asked(planned: Option<Point>, next: Next) -> NextStep {
     match (next, planned) {
-        (Next::Answer(answer), _) => Asked::Nowhere(answer.words()),
+        (Next::Answer(answer), _) => NextStep::Nowhere(answer.words()),
         (Next::Measure(asks), Some(point)) => {
             let planned = asks.into_iter().find(|ask| ask.point == point);
-            planned.map_or(Asked::Elsewhere, Asked::Here)
+            planned.map_or(NextStep::Elsewhere, NextStep::Here)
         }
         (Next::Measure(asks), None) => {
             let first = asks.first();
-            first.map_or(Asked::Elsewhere, |ask| Asked::Here(*ask))
+            first.map_or(NextStep::Elsewhere, |ask| NextStep::Here(*ask))
         }
     }
 }
@@ -167,7 +167,7 @@ pub fn left(study: &Study, plan: &Plan, finished: &BTreeMap<usize, TrialFinding>
     let mut left = 0;
     for turn in &plan.trials {
         let asked = histories.asked(turn, finished.get(&turn.index));
-        left += usize::from(matches!(asked, Asked::Here(_) | Asked::Elsewhere));
+        left += usize::from(matches!(asked, NextStep::Here(_) | NextStep::Elsewhere));
     }
     left
 }
@@ -288,12 +288,12 @@ mod tests {
             let mut now = 0;
             for turn in &plan.trials {
                 let ask = match histories.asked(turn, finished.get(&turn.index)) {
-                    Asked::Here(ask) => ask,
-                    Asked::Nowhere(reason) => {
+                    NextStep::Here(ask) => ask,
+                    NextStep::Nowhere(reason) => {
                         why = reason;
                         continue;
                     }
-                    Asked::Done | Asked::Elsewhere => continue,
+                    NextStep::Done | NextStep::Elsewhere => continue,
                 };
                 if now == most {
                     break;
@@ -358,7 +358,7 @@ mod tests {
                 histories.looked.1.is_none() || turn.block > 5
             );
             match histories.asked(turn, None) {
-                Asked::Here(ask) => {
+                NextStep::Here(ask) => {
                     ran.push(turn.block);
                     let trial = turn.at(ask, &study.variants[turn.variant].settings);
                     let mut found = known(&trial, 0.05);
@@ -368,7 +368,7 @@ mod tests {
                     }
                     histories.note(&trial, Some(&found));
                 }
-                Asked::Nowhere(reason) => why = reason,
+                NextStep::Nowhere(reason) => why = reason,
                 other => panic!("{other:?}"),
             }
         }
@@ -436,11 +436,17 @@ mod tests {
     fn a_turn_without_a_point_is_measured_where_the_procedure_asks() {
         let (four, eight) = (Point::Threads(4), Point::Threads(8));
         let points = || Next::Measure([four, eight].map(Ask::probe).to_vec());
-        assert_eq!(asked(None, points()), Asked::Here(Ask::probe(four)));
-        assert_eq!(asked(Some(eight), points()), Asked::Here(Ask::probe(eight)));
-        assert_eq!(asked(Some(Point::Threads(1)), points()), Asked::Elsewhere);
+        assert_eq!(asked(None, points()), NextStep::Here(Ask::probe(four)));
+        assert_eq!(
+            asked(Some(eight), points()),
+            NextStep::Here(Ask::probe(eight))
+        );
+        assert_eq!(
+            asked(Some(Point::Threads(1)), points()),
+            NextStep::Elsewhere
+        );
         let answer = || Next::Answer(Answer::Complete);
-        assert!(matches!(asked(None, answer()), Asked::Nowhere(_)));
+        assert!(matches!(asked(None, answer()), NextStep::Nowhere(_)));
 
         let study = study("procedure: {fixed: {threads: 4}}\n");
         let planned = &plan(&study).unwrap().trials[0];

@@ -1,7 +1,7 @@
 //! What a trial found, as far as a procedure decides by it.
 
 use crate::summary::is_saturated;
-use analysis::procedure::{Found, Judged, Measured, Percentiles};
+use analysis::procedure::{Judged, Measured, Percentiles, TrialOutcome};
 use analysis::rules::Verdict;
 use measure::Known;
 use store::record::{Outcome, QuantilesRecord, TrialFinding};
@@ -29,10 +29,10 @@ const NOT_OF_TARGET: [Excuse; 7] = [
 ];
 
 /// As far as a procedure decides by it.
-pub fn found(settings: &Settings, finding: &TrialFinding) -> Found {
+pub fn found(settings: &Settings, finding: &TrialFinding) -> TrialOutcome {
     let failed: u64 = finding.errors.values().sum();
     let attempts = finding.all.ops + failed;
-    Found {
+    TrialOutcome {
         ops_per_s: finding.all.ops_per_s,
         latency_ms: percentiles(&finding.all.latency_ms),
         timed_out: finding.errors.get("client_timeout").copied().unwrap_or(0),

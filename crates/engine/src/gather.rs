@@ -13,7 +13,7 @@ use analysis::rules::{CpuUse, Evidence, Machine, Pressure, Spell};
 use anyhow::{Context, Result};
 use cluster::probe::{ProbeCost, ProbeSpec, Probes, Reading};
 use host::probe::{Sampler, Task};
-use kept::{InWindow, Kept, share};
+use kept::{InWindow, JudgedReadings, share};
 use measure::clock;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -43,7 +43,7 @@ pub struct Gather {
     /// How long those that have ended ran, ns.
     ran_ns: u64,
     costs: Vec<ProbeCost>,
-    kept: Kept,
+    kept: JudgedReadings,
     /// What an endurance's long trial keeps of its window.
     watched: Option<Watched>,
 }
@@ -53,7 +53,12 @@ impl Gather {
     ///
     /// # Errors
     /// A thread could not be started. What cannot be seen is no error: see `Cluster::unseen`.
-    pub fn start(&mut self, running: &Running, settings: &Settings, what: &Looked) -> Result<()> {
+    pub fn start(
+        &mut self,
+        running: &Running,
+        settings: &Settings,
+        what: &DatabaseProbes,
+    ) -> Result<()> {
         self.began_ns = clock::now_ns();
         let pids = running.pids();
         let agents = running.cluster.host_agents();
@@ -229,7 +234,7 @@ fn named<'a>(
 }
 
 /// From when to when a series has readings, seconds since the window began at `window_ns`.
-fn spell(series: &InWindow<'_>, kept: &Kept, window_ns: u64) -> Spell {
+fn spell(series: &InWindow<'_>, kept: &JudgedReadings, window_ns: u64) -> Spell {
     let began_s = kept.since_s(window_ns);
     let bins = series.stretches.iter().map(|(_, bin)| bin);
     Spell {
@@ -269,7 +274,7 @@ fn machine_of(series: &[&InWindow<'_>], unseen: Option<String>) -> Machine {
 
 /// What the database's probes look at.
 #[derive(Clone, Debug, Default)]
-pub struct Looked {
+pub struct DatabaseProbes {
     /// The workload's keyspace.
     pub keyspace: String,
     /// Its tables.
@@ -313,10 +318,10 @@ fn scrapers(settings: &Settings) -> Result<Vec<Sampler>> {
 mod tests {
     use super::*;
 
-    fn kept(readings: &[Reading]) -> Kept {
-        let mut kept = Kept {
+    fn kept(readings: &[Reading]) -> JudgedReadings {
+        let mut kept = JudgedReadings {
             base_ns: Some(0),
-            ..Kept::default()
+            ..JudgedReadings::default()
         };
         readings.iter().for_each(|reading| kept.push(reading));
         kept

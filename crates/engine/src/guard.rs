@@ -74,7 +74,7 @@ impl Watch {
 
 /// What a guard does where its target decides whether there is one.
 #[derive(Clone, Debug)]
-pub enum Seen {
+pub enum GuardState {
     /// Nobody is to be guarded, or everybody.
     Unasked,
     /// Connections of others, or of none.
@@ -83,30 +83,30 @@ pub enum Seen {
     Hidden,
 }
 
-impl Seen {
+impl GuardState {
     /// Looks who else uses a target, where that decides.
     ///
     /// # Errors
     /// A node cannot be asked.
-    pub fn look(guard: &Guard, running: &Running) -> Result<Seen> {
+    pub fn look(guard: &Guard, running: &Running) -> Result<GuardState> {
         if guard.when != Guarded::Auto || !running.cluster.is_attached() || running.is_null() {
-            return Ok(Seen::Unasked);
+            return Ok(GuardState::Unasked);
         }
         if running.cluster.is_null_server()? {
-            return Ok(Seen::Unasked);
+            return Ok(GuardState::Unasked);
         }
         Ok(match running.cluster.other_clients()? {
-            Some(others) => Seen::Others(others),
-            None => Seen::Hidden,
+            Some(others) => GuardState::Others(others),
+            None => GuardState::Hidden,
         })
     }
 
     /// Whether there is a guard. Who cannot be seen may be there.
     pub fn is_guarded(&self, guard: &Guard) -> bool {
         match self {
-            Seen::Unasked => guard.when == Guarded::Always,
-            Seen::Others(others) => !others.0.is_empty(),
-            Seen::Hidden => true,
+            GuardState::Unasked => guard.when == Guarded::Always,
+            GuardState::Others(others) => !others.0.is_empty(),
+            GuardState::Hidden => true,
         }
     }
 }
@@ -117,7 +117,7 @@ impl Seen {
 /// A node cannot be asked who else uses it.
 pub fn of(settings: &Settings, running: &Running) -> Result<Option<Guard>> {
     let guard = settings.guard;
-    let seen = Seen::look(&guard, running)?;
+    let seen = GuardState::look(&guard, running)?;
     Ok(seen.is_guarded(&guard).then_some(guard))
 }
 
@@ -132,12 +132,14 @@ pub fn rise(guard: Option<&Guard>) -> Duration {
 /// # Errors
 /// A node cannot be asked.
 pub fn said(guard: &Guard, running: &Running) -> Result<Option<String>> {
-    let before = Seen::look(guard, running)?;
+    let before = GuardState::look(guard, running)?;
     let there = match &before {
-        Seen::Unasked => None,
-        Seen::Hidden => Some("it does not show who else uses it".to_owned()),
-        Seen::Others(others) if others.0.is_empty() => Some("nobody else uses it now".to_owned()),
-        Seen::Others(others) => {
+        GuardState::Unasked => None,
+        GuardState::Hidden => Some("it does not show who else uses it".to_owned()),
+        GuardState::Others(others) if others.0.is_empty() => {
+            Some("nobody else uses it now".to_owned())
+        }
+        GuardState::Others(others) => {
             let since = clock::now_ns();
             clock::sleep(LOOKED_FOR);
             let now = running.cluster.other_clients()?.unwrap_or_default();

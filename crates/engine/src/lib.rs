@@ -47,7 +47,7 @@ pub use summary::{may_be_believed, misses_a_requirement, trial_name};
 pub use words::place::point_words;
 
 use anyhow::Result;
-use asked::{Asked, Histories};
+use asked::{Histories, NextStep};
 use ceiling::Ceilings;
 use cluster::Dirs;
 use running::Running;
@@ -272,7 +272,7 @@ impl<'a> Engine<'a> {
         let plan = self.plan;
         for turn in &plan.trials {
             let asked = self.histories.asked(turn, self.findings.get(&turn.index));
-            if asked == Asked::Done {
+            if asked == NextStep::Done {
                 continue;
             }
             if self.interrupted() {

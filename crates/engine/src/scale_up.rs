@@ -12,8 +12,9 @@ use analysis::too_few_blocks;
 use analysis::{Looks, Metric};
 use measure::number::significant;
 use store::record::{
-    CoefficientRecord, EfficiencyOf, EfficiencyRecord, Fills, ImprovementRecord, ScaleBoundRecord, ScaleFitRecord,
-    ScalePeakRecord, ScalePointRecord, ScaleRatioRecord, ScaleUpRecord, WithoutPeak,
+    CoefficientRecord, EfficiencyOf, EfficiencyRecord, Fills, ImprovementRecord, ScaleBoundRecord,
+    ScaleFitRecord, ScalePeakRecord, ScalePointRecord, ScaleRatioRecord, ScaleUpRecord,
+    WithoutPeak,
 };
 use words::scale_up::plural;
 
@@ -407,7 +408,10 @@ mod tests {
         assert_eq!(made.fits.len(), 3);
         assert_eq!(made.fits.iter().filter(|fit| fit.best).count(), 1);
         let factors: Vec<_> = made.improvements.iter().map(|i| i.fills).collect();
-        assert_eq!(factors, [None, None, Some(Fills::Socket), Some(Fills::System)]);
+        assert_eq!(
+            factors,
+            [None, None, Some(Fills::Socket), Some(Fills::System)]
+        );
         assert!((made.improvements[3].ratio.as_ref().unwrap().value - 2.0).abs() < 1e-9);
         let said = made.sentences.join("\n");
         assert!(

@@ -28,7 +28,7 @@ pub use without_faults::lay_beside;
 use crate::record;
 use analysis::procedure::{Point, Role};
 use analysis::rules::Verdict;
-use answer::Known;
+use answer::Facts;
 use store::record::{FORMAT, FaultRecord, FindingsRecord, TrialFinding};
 use study::plan::Trial;
 use study::settings::Study;
@@ -59,7 +59,7 @@ pub fn findings(
     let prices = price_performance::prices(study, &points, &compared.records, &searches);
     let capacities = price_performance::capacities(study, &once, &points, &searches);
     let scale_ups = scaled::records(study, &once, &points, &searches);
-    let known = Known {
+    let known = Facts {
         study,
         trials: &trials,
         searches: &searches,
@@ -74,7 +74,7 @@ pub fn findings(
         capacities: &capacities,
     };
     let (mut answer, sweeps) = known.answer();
-    let requirements = required::requirements(&required::Found {
+    let requirements = required::requirements(&required::RequirementFacts {
         study,
         trials: &trials,
         points: &points,

@@ -1,7 +1,7 @@
 //! What a trial has seen: the measured window summed up, and both sides' counts of operations.
 
 use analysis::blocks::Blocks;
-use analysis::rules::{Found, Window};
+use analysis::rules::{PresentRows, Window};
 use analysis::series;
 use measure::interval::CheckCounts;
 use measure::outcome::OutcomeCounts;
@@ -103,9 +103,9 @@ impl Tally {
     }
 
     /// Of the kinds that `finds` names, by their numbers: reads, and those that found nothing.
-    pub fn found(&self, finds: &[bool]) -> Found {
+    pub fn found(&self, finds: &[bool]) -> PresentRows {
         let kinds = self.kinds.iter().zip(finds).filter(|(_, finds)| **finds);
-        kinds.fold(Found::default(), |sum, (kind, _)| Found {
+        kinds.fold(PresentRows::default(), |sum, (kind, _)| PresentRows {
             reads: sum.reads + kind.ok,
             nothing: sum.nothing + kind.counts.rows_missing.min(kind.ok),
         })

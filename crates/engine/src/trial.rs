@@ -13,7 +13,7 @@ mod step;
 
 use super::course::Course;
 use super::event::Event;
-use super::gather::{Gather, Looked};
+use super::gather::{DatabaseProbes, Gather};
 use super::guard;
 use super::nodes;
 use super::offer::{self, Offer, Offered};
@@ -264,8 +264,8 @@ impl TrialRun<'_> {
     }
 
     /// What the database's probes look at.
-    fn looked(&self) -> Looked {
-        Looked {
+    fn looked(&self) -> DatabaseProbes {
+        DatabaseProbes {
             keyspace: self.program.keyspace().to_owned(),
             tables: self
                 .program

@@ -1,6 +1,6 @@
 //! What every kind of fault can do: break, be looked at, go on, heal.
 
-use crate::look::Look;
+use crate::observation::Observation;
 use crate::world::{Healed, World};
 use anyhow::Result;
 use std::time::Duration;
@@ -11,7 +11,7 @@ pub(crate) trait Fault {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()>;
 
     /// Looks, without what was done for it; waits for an answer no longer than `limit`.
-    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look;
+    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation;
 
     /// After how long, from the injection on, something more is done while it holds.
     fn later(&self) -> Option<Duration> {

@@ -5,10 +5,10 @@
 use crate::behaviour::Fault;
 use crate::commands::Commands;
 use crate::kind::{Hit, Options};
-use crate::look::{self, Look, Looked};
+use crate::observation::{self, Observation};
 use crate::world::{Via, World};
 use anyhow::{Context, Result, bail};
-use host::{Injection, Invocation, Query, Seen};
+use host::{Injection, Invocation, Query, QueryAnswer};
 use std::time::Duration;
 
 /// How long a program may take that only looks: longer than to go to another machine and back, and
@@ -51,13 +51,13 @@ impl Named {
         })
     }
 
-    fn see(&self, world: &mut dyn World) -> Result<Looked> {
+    fn see(&self, world: &mut dyn World) -> Result<Observation> {
         let what = self.program(world, |commands| &commands.see)?;
         let name = what.to_string();
         let limit = SEE_LIMIT;
         let done = match world.see(Via::Node(self.node), Query::Command { what, limit })? {
-            Seen::Command(done) => done,
-            other => return Err(look::other_answer(&other)),
+            QueryAnswer::Command(done) => done,
+            other => return Err(observation::other_answer(&other)),
         };
         let is_broken = match done.code {
             Some(0) => true,
@@ -74,7 +74,7 @@ impl Named {
         } else {
             format!(" ({})", done.said)
         };
-        Ok(Look {
+        Ok(Observation {
             broken: Some(is_broken),
             whole: Some(!is_broken),
             words: format!("{name} calls it {state}{said}"),
@@ -93,10 +93,10 @@ impl Fault for Named {
 
     /// What a client of the node meets is said besides: whether it shows depends on what was
     /// broken.
-    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {
-        let seen = look::or_unseen("whoever sees", self.see(world));
-        let client = look::client(world, self.node, limit);
-        Look {
+    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
+        let seen = observation::or_unseen("whoever sees", self.see(world));
+        let client = observation::client(world, self.node, limit);
+        Observation {
             words: format!("{}, {}", seen.words, client.words),
             ..seen
         }

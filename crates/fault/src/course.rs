@@ -2,12 +2,12 @@
 
 use crate::behaviour::{Fault, Work};
 use crate::kind::{Hit, Kind, Length, Options};
-use crate::look::{self, Look};
+use crate::observation::{self, Observation};
 use crate::renewal::Renewal;
 use crate::world::{Via, World};
 use crate::{behaviours, ring};
 use analysis::recovery::{FaultStep, FaultVerdict};
-use host::{Query, Seen};
+use host::{Query, QueryAnswer};
 use std::time::Duration;
 
 /// Between two looks. Short against the second that a node takes to be noticed by its clients.
@@ -145,7 +145,7 @@ impl Course<'_> {
 
     /// Looks until what is to be hit is whole, which it may not be yet after what came before; no
     /// longer than the fault itself may take to be whole again.
-    fn before(&mut self) -> Look {
+    fn before(&mut self) -> Observation {
         // What an agent still holds of one that nobody ends any more.
         let limit = self.kind.healed_within + self.armed(Duration::ZERO);
         let began_ns = self.world.now_ns();
@@ -179,7 +179,7 @@ impl Course<'_> {
 
     /// What is seen of a volume that something else has broken: nobody looks closer, since what is
     /// there now is not what stands there otherwise.
-    fn taken(&mut self) -> Option<Look> {
+    fn taken(&mut self) -> Option<Observation> {
         let host = match self.hit {
             _ if !self.kind.takes_volume() => None,
             Hit::Host(host) => Some(*host),
@@ -187,7 +187,7 @@ impl Course<'_> {
             Hit::Split(..) | Hit::Cluster => None,
         };
         let seen = self.world.see(Via::Host(host?), Query::VolumeTaken);
-        matches!(seen, Ok(Seen::VolumeTaken(true))).then(|| Look {
+        matches!(seen, Ok(QueryAnswer::VolumeTaken(true))).then(|| Observation {
             broken: Some(true),
             whole: Some(false),
             words: "the host's volume is broken by something else".to_owned(),
@@ -349,7 +349,7 @@ impl Course<'_> {
             let ours = self
                 .fault
                 .is_ours()
-                .then(|| look::nodes_hit(self.hit, self.world));
+                .then(|| observation::nodes_hit(self.hit, self.world));
             for node in ours.unwrap_or_default() {
                 if let Some(words) = revival.revive(node, self.world) {
                     self.say(FaultStep::Restarted, words);
@@ -361,7 +361,7 @@ impl Course<'_> {
 }
 
 /// Whether nothing of a fault is there before it.
-fn is_ready(look: &Look) -> bool {
+fn is_ready(look: &Observation) -> bool {
     look.whole == Some(true) && look.broken == Some(false)
 }
 
@@ -405,7 +405,8 @@ impl Revival {
         let since_ns = known.map_or(self.began_ns, |at| self.started[at].1);
         let waited_ns = now_ns.saturating_sub(since_ns);
         let has_waited = |least: Duration| waited_ns >= least.as_nanos() as u64;
-        let is_gone = look::process(world, node, |state| state.is_none()).broken == Some(true);
+        let is_gone =
+            observation::process(world, node, |state| state.is_none()).broken == Some(true);
         let why = if is_gone && has_waited(BETWEEN_STARTS) {
             "its process has ended"
         } else if is_gone {

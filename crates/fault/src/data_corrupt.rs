@@ -3,10 +3,10 @@
 
 use crate::behaviour::Fault;
 use crate::kind::{Hit, Options};
-use crate::look::{self, Look, Looked};
+use crate::observation::{self, Observation};
 use crate::world::{Via, World};
 use anyhow::{Context, Result};
-use host::{Injection, Query, Seen};
+use host::{Injection, Query, QueryAnswer};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -35,15 +35,15 @@ impl Rot {
             bytes: BYTES,
         };
         match world.see(Via::Node(self.node), sight)? {
-            Seen::Bytes { on_disk, .. } => match on_disk {
+            QueryAnswer::Bytes { on_disk, .. } => match on_disk {
                 Ok(bytes) => Ok(bytes.0),
                 Err(number) => anyhow::bail!("it cannot be read: error {number}"),
             },
-            other => Err(look::other_answer(&other)),
+            other => Err(observation::other_answer(&other)),
         }
     }
 
-    fn compared(&mut self, world: &mut dyn World) -> Result<Looked> {
+    fn compared(&mut self, world: &mut dyn World) -> Result<Observation> {
         let (path, at, before) = match &self.file {
             Some(file) => file.clone(),
             None => {
@@ -55,7 +55,7 @@ impl Rot {
         };
         let name = path.file_name().unwrap_or_default().display().to_string();
         let is_other = self.read(world, path, at)? != before;
-        Ok(Look {
+        Ok(Observation {
             broken: Some(is_other),
             whole: Some(!is_other),
             words: if is_other {
@@ -78,9 +78,9 @@ impl Fault for Rot {
         world.inject(Via::Node(self.node), what, &[], within)
     }
 
-    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {
+    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         let compared = self.compared(world);
-        let compared = look::or_unseen("its disk", compared);
-        compared.and(|| look::client(world, self.node, limit))
+        let compared = observation::or_unseen("its disk", compared);
+        compared.and(|| observation::client(world, self.node, limit))
     }
 }

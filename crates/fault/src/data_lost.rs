@@ -4,8 +4,8 @@
 
 use crate::behaviour::Fault;
 use crate::kind::{Hit, Options};
-use crate::look::Look;
 use crate::node_kill;
+use crate::observation::Observation;
 use crate::ring;
 use crate::world::{Via, World};
 use anyhow::Result;
@@ -28,7 +28,7 @@ impl Fault for Lost {
         world.inject(Via::Node(self.0), what, &[self.0], within)
     }
 
-    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {
+    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         let lost = lost(world, self.0, limit);
         ring::and_back(world, lost, self.0, limit)
     }
@@ -39,7 +39,7 @@ impl Fault for Lost {
 }
 
 /// A node that is gone with all of its data, or there with some.
-pub(crate) fn lost(world: &mut dyn World, node: usize, limit: Duration) -> Look {
+pub(crate) fn lost(world: &mut dyn World, node: usize, limit: Duration) -> Observation {
     let gone = node_kill::gone(world, node, limit);
-    Look::of_two(gone, ring::emptied(world, node))
+    Observation::of_two(gone, ring::emptied(world, node))
 }

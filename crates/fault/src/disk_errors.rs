@@ -4,10 +4,10 @@
 
 use crate::behaviour::Fault;
 use crate::kind::{Hit, Options};
-use crate::look::{self, Look, Looked};
+use crate::observation::{self, Observation};
 use crate::world::{Via, World};
 use anyhow::{Context, Result};
-use host::{Injection, Query, Seen};
+use host::{Injection, Query, QueryAnswer};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ struct Failing {
 }
 
 impl Failing {
-    fn read(&mut self, world: &mut dyn World) -> Result<Looked> {
+    fn read(&mut self, world: &mut dyn World) -> Result<Observation> {
         let (path, at) = match &self.file {
             Some(file) => file.clone(),
             None => {
@@ -49,17 +49,17 @@ impl Failing {
         };
         match world.see(Via::Node(self.node), sight)? {
             // It was compacted away, which is nobody's fault: another one says how the disk is.
-            Seen::Bytes {
+            QueryAnswer::Bytes {
                 on_disk: Err(GONE), ..
             } => {
                 self.file = None;
-                Ok(Look {
+                Ok(Observation {
                     broken: Some(false),
                     whole: Some(false),
                     words: format!("{name} is not there any more"),
                 })
             }
-            Seen::Bytes { on_disk, .. } => Ok(Look {
+            QueryAnswer::Bytes { on_disk, .. } => Ok(Observation {
                 broken: Some(on_disk.is_err()),
                 whole: Some(on_disk.is_ok()),
                 words: match on_disk {
@@ -67,7 +67,7 @@ impl Failing {
                     Err(number) => format!("{name} cannot be read (error {number})"),
                 },
             }),
-            other => Err(look::other_answer(&other)),
+            other => Err(observation::other_answer(&other)),
         }
     }
 }
@@ -78,7 +78,7 @@ impl Fault for Failing {
         let nodes = world.nodes();
         let host = nodes.get(self.node).and_then(|node| node.host);
         let host = host.context("the node is on no host of its own")?;
-        let (nodes, processes) = look::restartables(world, host)?;
+        let (nodes, processes) = observation::restartables(world, host)?;
         let what = Injection::DiskErrors {
             path,
             at,
@@ -87,16 +87,16 @@ impl Fault for Failing {
         world.inject(Via::Host(host), what, &nodes, within)
     }
 
-    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {
+    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         let read = self.read(world);
-        let read = look::or_unseen("its disk", read);
+        let read = observation::or_unseen("its disk", read);
         if read.whole != Some(true) {
             return read;
         }
-        let client = look::client(world, self.node, limit);
-        Look {
+        let client = observation::client(world, self.node, limit);
+        Observation {
             broken: read.broken,
-            ..Look::of_two(read, client)
+            ..Observation::of_two(read, client)
         }
     }
 }

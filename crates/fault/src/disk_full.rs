@@ -2,10 +2,10 @@
 
 use crate::behaviour::Fault;
 use crate::kind::{Hit, Options};
-use crate::look::{self, Look};
+use crate::observation::{self, Observation};
 use crate::world::{Via, World};
 use anyhow::Result;
-use host::{Injection, Query, Seen};
+use host::{Injection, Query, QueryAnswer};
 use std::time::Duration;
 
 /// What carries it out.
@@ -32,7 +32,7 @@ impl Fault for Full {
         world.inject(Via::Host(self.host), what, &[], within)
     }
 
-    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {
+    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         let folder = world
             .hosts()
             .into_iter()
@@ -43,16 +43,16 @@ impl Fault for Full {
             None => Err(anyhow::anyhow!("there is no such host")),
         };
         let looked = seen.and_then(|seen| match seen {
-            Seen::Space(space) => Ok(space.available_bytes),
-            other => Err(look::other_answer(&other)),
+            QueryAnswer::Space(space) => Ok(space.available_bytes),
+            other => Err(observation::other_answer(&other)),
         });
         let most = self.leave_bytes + SLACK_BYTES;
-        let looked = looked.map(|left| Look {
+        let looked = looked.map(|left| Observation {
             broken: Some(left <= most),
             whole: Some(left > most),
             words: format!("its volume has {} MiB left", left >> 20),
         });
-        let looked = look::or_unseen("the kernel", looked);
-        looked.and(|| look::clients(world, self.host, limit))
+        let looked = observation::or_unseen("the kernel", looked);
+        looked.and(|| observation::clients(world, self.host, limit))
     }
 }

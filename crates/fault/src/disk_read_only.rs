@@ -3,7 +3,7 @@
 
 use crate::behaviour::Fault;
 use crate::kind::{Hit, Options};
-use crate::look::{self, Look};
+use crate::observation::{self, Observation};
 use crate::world::{Via, World};
 use anyhow::Result;
 use host::{Attempt, Injection};
@@ -21,7 +21,7 @@ struct ReadOnly(usize);
 
 impl Fault for ReadOnly {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
-        let (nodes, processes) = look::restartables(world, self.0)?;
+        let (nodes, processes) = observation::restartables(world, self.0)?;
         world.inject(
             Via::Host(self.0),
             Injection::DiskReadOnly { processes },
@@ -30,11 +30,11 @@ impl Fault for ReadOnly {
         )
     }
 
-    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {
-        let is_read_only = |tried: &look::Tried| {
+    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
+        let is_read_only = |tried: &observation::Tried| {
             // Newer kernels open no file there any more; who has one open reads it.
             tried.write == Attempt::Refused(EROFS)
         };
-        look::disk_and_nodes(world, self.0, limit, is_read_only)
+        observation::disk_and_nodes(world, self.0, limit, is_read_only)
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::behaviour::Fault;
 use crate::kind::{Hit, Options};
-use crate::look::{self, Look};
+use crate::observation::{self, Observation};
 use crate::world::{Via, World};
 use anyhow::Result;
 use host::{Attempt, Injection};
@@ -18,7 +18,7 @@ struct Removed(usize);
 
 impl Fault for Removed {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
-        let (nodes, processes) = look::restartables(world, self.0)?;
+        let (nodes, processes) = observation::restartables(world, self.0)?;
         world.inject(
             Via::Host(self.0),
             Injection::DiskRemoved { processes },
@@ -27,12 +27,12 @@ impl Fault for Removed {
         )
     }
 
-    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {
-        let is_gone = |tried: &look::Tried| {
+    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
+        let is_gone = |tried: &observation::Tried| {
             let is_refused = matches!(tried.write, Attempt::Refused(_));
             // No folder can be listed in which there would be something to be read.
             is_refused && matches!(tried.read, Attempt::Refused(_) | Attempt::None)
         };
-        look::disk_and_nodes(world, self.0, limit, is_gone)
+        observation::disk_and_nodes(world, self.0, limit, is_gone)
     }
 }

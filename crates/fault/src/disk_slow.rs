@@ -3,7 +3,7 @@
 
 use crate::behaviour::Fault;
 use crate::kind::{Hit, Options};
-use crate::look::{self, Look, Looked};
+use crate::observation::{self, Observation};
 use crate::world::{Via, World};
 use anyhow::Result;
 use host::{DiskSpec, Injection};
@@ -35,11 +35,11 @@ struct Slow {
 }
 
 impl Slow {
-    fn took(&mut self, world: &mut dyn World) -> Result<Looked> {
+    fn took(&mut self, world: &mut dyn World) -> Result<Observation> {
         let (work, takes) = self.disk.work();
-        let tried = look::try_disk(world, self.host, work, LIMIT)?;
+        let tried = observation::try_disk(world, self.host, work, LIMIT)?;
         let (Some(write), Some(read)) = (tried.write_took(LIMIT), tried.read_took(LIMIT)) else {
-            return Ok(Look {
+            return Ok(Observation {
                 broken: Some(false),
                 whole: Some(false),
                 words: tried.words(),
@@ -57,7 +57,7 @@ impl Slow {
         }
         let usual = self.usual.unwrap_or_default();
         let slow = usual.mul_f64(SLOWER).max(limited);
-        Ok(Look {
+        Ok(Observation {
             broken: Some(took >= slow),
             whole: Some(took < slow),
             words: tried.words(),
@@ -75,8 +75,8 @@ impl Fault for Slow {
         )
     }
 
-    fn look(&mut self, world: &mut dyn World, _: Duration) -> Look {
+    fn look(&mut self, world: &mut dyn World, _: Duration) -> Observation {
         let took = self.took(world);
-        look::or_unseen("its disk", took)
+        observation::or_unseen("its disk", took)
     }
 }

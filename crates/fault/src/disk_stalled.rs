@@ -3,7 +3,7 @@
 
 use crate::behaviour::Fault;
 use crate::kind::{Hit, Options};
-use crate::look::{self, Look};
+use crate::observation::{self, Observation};
 use crate::world::{Via, World};
 use anyhow::Result;
 use host::{Attempt, Injection};
@@ -21,8 +21,8 @@ impl Fault for Stalled {
         world.inject(Via::Host(self.0), Injection::DiskStalled, &[], within)
     }
 
-    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {
-        let is_stalled = |tried: &look::Tried| tried.write == Attempt::Silent;
-        look::disk_and_nodes(world, self.0, limit, is_stalled)
+    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
+        let is_stalled = |tried: &observation::Tried| tried.write == Attempt::Silent;
+        observation::disk_and_nodes(world, self.0, limit, is_stalled)
     }
 }

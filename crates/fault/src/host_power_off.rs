@@ -4,7 +4,7 @@
 
 use crate::behaviour::Fault;
 use crate::kind::{Hit, Options};
-use crate::look::{self, Look};
+use crate::observation::{self, Observation};
 use crate::world::{Via, World};
 use anyhow::{Context, Result};
 use host::Injection;
@@ -37,7 +37,7 @@ impl Fault for PowerOff {
             .into_iter()
             .nth(self.host)
             .context("there is no such host")?;
-        let (nodes, processes) = look::restartables(world, self.host)?;
+        let (nodes, processes) = observation::restartables(world, self.host)?;
         // First of all: nothing it does while it ends is heard of.
         world.inject(Via::Switch, Injection::LinkDown(host.number), &[], within)?;
         world.inject(
@@ -48,9 +48,9 @@ impl Fault for PowerOff {
         )
     }
 
-    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {
-        let others = look::others_reach(world, self.host, limit);
-        let mut look = Look::of_two(others, look::clients(world, self.host, limit));
+    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
+        let others = observation::others_reach(world, self.host, limit);
+        let mut look = Observation::of_two(others, observation::clients(world, self.host, limit));
         // Elsewhere they answer, and are not back.
         look.broken = look.broken.map(|broken| broken || self.is_moved);
         look
@@ -71,8 +71,8 @@ impl Fault for PowerOff {
             on + 1
         );
         let device = host.device.clone().context("the host has no volume")?;
-        let (nodes, start) = look::restartables(world, self.host)?;
-        for (_, node) in look::nodes_on(world, self.host) {
+        let (nodes, start) = observation::restartables(world, self.host)?;
+        for (_, node) in observation::nodes_on(world, self.host) {
             if let IpAddr::V4(address) = node.cql.ip() {
                 world.inject(Via::Host(on), Injection::TakeAddress(address), &[], within)?;
             }

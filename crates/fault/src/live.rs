@@ -7,7 +7,7 @@ use cluster::{
     RestartMode, Row, View,
 };
 use host::process::Identity;
-use host::{Agent, Broken, Injection, Join, Query, Restartable, Seen, Step as FileStep};
+use host::{Agent, Broken, Injection, Join, Query, QueryAnswer, Restartable, Step as FileStep};
 use measure::clock;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -303,7 +303,7 @@ impl World for Live {
         Ok(())
     }
 
-    fn see(&mut self, by: Via, what: Query) -> Result<Seen> {
+    fn see(&mut self, by: Via, what: Query) -> Result<QueryAnswer> {
         self.agent(by)?.see(what)
     }
 

@@ -3,7 +3,7 @@
 
 use crate::behaviour::Fault;
 use crate::kind::{Hit, Options};
-use crate::look::{self, Look};
+use crate::observation::{self, Observation};
 use crate::world::{Via, World};
 use anyhow::{Context, Result};
 use host::{Injection, Link, Loss};
@@ -23,7 +23,7 @@ impl Fault for Cut {
             .into_iter()
             .nth(self.0)
             .context("there is no such host")?;
-        let nodes = look::nodes_on(world, self.0);
+        let nodes = observation::nodes_on(world, self.0);
         let both = Loss::both_ways(&[Link::Machine], &[Link::Host(host.number)]);
         let ports: Vec<u16> = nodes.iter().map(|(_, node)| node.cql.port()).collect();
         let only_clients = |loss: Loss| Loss {
@@ -34,13 +34,13 @@ impl Fault for Cut {
         world.inject(Via::Switch, Injection::Packets(losses), &[], within)
     }
 
-    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {
-        let clients = look::clients(world, self.0, limit);
+    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
+        let clients = observation::clients(world, self.0, limit);
         // The others have to be heard there whatever becomes of clients.
-        let others = look::others_reach(world, self.0, limit);
-        Look {
-            broken: look::both(clients.broken, others.whole),
-            whole: look::both(clients.whole, others.whole),
+        let others = observation::others_reach(world, self.0, limit);
+        Observation {
+            broken: observation::both(clients.broken, others.whole),
+            whole: observation::both(clients.whole, others.whole),
             words: format!("{}, {}", clients.words, others.words),
         }
     }

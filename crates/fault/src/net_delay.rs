@@ -2,11 +2,11 @@
 
 use crate::behaviour::Fault;
 use crate::kind::{Hit, Options};
-use crate::look::{self, Look, Looked};
 use crate::net_slow;
+use crate::observation::{self, Observation};
 use crate::world::{Via, World};
 use anyhow::Result;
-use host::{LinkSpec, Query, Reach, Seen};
+use host::{LinkSpec, Query, QueryAnswer, Reach};
 use std::time::Duration;
 
 /// What carries it out.
@@ -23,16 +23,16 @@ struct Late {
 }
 
 impl Late {
-    fn round_trip(&self, world: &mut dyn World, limit: Duration) -> Result<Looked> {
-        let (other, address) = look::other_way(world, self.host)?;
+    fn round_trip(&self, world: &mut dyn World, limit: Duration) -> Result<Observation> {
+        let (other, address) = observation::other_way(world, self.host)?;
         let limit = limit + self.delay * 4;
         let took = match world.see(Via::Host(other), Query::Reach { address, limit })? {
-            Seen::Reach(Reach::Reached(took)) => took,
-            Seen::Reach(_) => anyhow::bail!("host{} does not reach it", other + 1),
-            other => return Err(look::other_answer(&other)),
+            QueryAnswer::Reach(Reach::Reached(took)) => took,
+            QueryAnswer::Reach(_) => anyhow::bail!("host{} does not reach it", other + 1),
+            other => return Err(observation::other_answer(&other)),
         };
         let both_ways = self.delay * 2;
-        Ok(Look {
+        Ok(Observation {
             broken: Some(took >= both_ways),
             whole: Some(took < both_ways),
             words: format!(
@@ -54,8 +54,8 @@ impl Fault for Late {
         net_slow::limit(world, self.host, link, within)
     }
 
-    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {
+    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         let trip = self.round_trip(world, limit);
-        look::or_unseen("another host", trip)
+        observation::or_unseen("another host", trip)
     }
 }

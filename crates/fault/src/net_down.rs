@@ -2,10 +2,10 @@
 
 use crate::behaviour::Fault;
 use crate::kind::{Hit, Options};
-use crate::look::{self, Look, Looked};
+use crate::observation::{self, Observation};
 use crate::world::{Via, World};
 use anyhow::{Context, Result};
-use host::{Injection, Query, Seen};
+use host::{Injection, Query, QueryAnswer};
 use std::time::Duration;
 
 /// What carries it out.
@@ -16,9 +16,9 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
 struct Down(usize);
 
 impl Down {
-    fn carrier(&self, world: &mut dyn World) -> Result<Looked> {
+    fn carrier(&self, world: &mut dyn World) -> Result<Observation> {
         match world.see(Via::Host(self.0), Query::Link)? {
-            Seen::Link { has_carrier, .. } => Ok(Look {
+            QueryAnswer::Link { has_carrier, .. } => Ok(Observation {
                 broken: Some(!has_carrier),
                 whole: Some(has_carrier),
                 words: if has_carrier {
@@ -27,7 +27,7 @@ impl Down {
                     "its link has no carrier".to_owned()
                 },
             }),
-            other => Err(look::other_answer(&other)),
+            other => Err(observation::other_answer(&other)),
         }
     }
 }
@@ -42,9 +42,9 @@ impl Fault for Down {
         world.inject(Via::Switch, Injection::LinkDown(host.number), &[], within)
     }
 
-    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {
+    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         let carrier = self.carrier(world);
-        let carrier = look::or_unseen("the kernel", carrier);
-        Look::of_two(carrier, look::clients(world, self.0, limit))
+        let carrier = observation::or_unseen("the kernel", carrier);
+        Observation::of_two(carrier, observation::clients(world, self.0, limit))
     }
 }

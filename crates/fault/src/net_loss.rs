@@ -3,10 +3,10 @@
 
 use crate::behaviour::Fault;
 use crate::kind::{Hit, Options};
-use crate::look::{self, Look, Looked};
+use crate::observation::{self, Observation};
 use crate::world::{Via, World};
 use anyhow::{Context, Result};
-use host::{Injection, Link, Loss, Query, Seen};
+use host::{Injection, Link, Loss, Query, QueryAnswer};
 use std::time::Duration;
 
 /// What carries it out.
@@ -34,21 +34,21 @@ struct Lossy {
 
 impl Lossy {
     /// How many connections come about from another host.
-    fn tries(&self, world: &mut dyn World) -> Result<Looked> {
-        let (other, address) = look::other_way(world, self.host)?;
+    fn tries(&self, world: &mut dyn World) -> Result<Observation> {
+        let (other, address) = observation::other_way(world, self.host)?;
         let sight = Query::Tries {
             address,
             tries: TRIES,
             limit: TRY_LIMIT,
         };
         let open = match world.see(Via::Host(other), sight)? {
-            Seen::Open(open) => open,
-            other => return Err(look::other_answer(&other)),
+            QueryAnswer::Open(open) => open,
+            other => return Err(observation::other_answer(&other)),
         };
         let lost = 1.0 - f64::from(open) / f64::from(TRIES);
         // There and back.
         let expected = 1.0 - (1.0 - self.share).powi(2);
-        Ok(Look {
+        Ok(Observation {
             broken: Some(lost >= (expected / 2.0).max(OWN_LOSS) && lost > 0.0),
             whole: Some(lost <= OWN_LOSS.max(expected / 8.0)),
             words: format!(
@@ -77,8 +77,8 @@ impl Fault for Lossy {
         world.inject(Via::Switch, Injection::Packets(losses), &[], within)
     }
 
-    fn look(&mut self, world: &mut dyn World, _: Duration) -> Look {
+    fn look(&mut self, world: &mut dyn World, _: Duration) -> Observation {
         let tries = self.tries(world);
-        look::or_unseen("another host", tries)
+        observation::or_unseen("another host", tries)
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::behaviour::Fault;
 use crate::kind::{Hit, Options};
-use crate::look::{self, Look};
+use crate::observation::{self, Observation};
 use crate::world::{Via, World};
 use anyhow::Result;
 use host::{Injection, Link, Loss};
@@ -39,8 +39,8 @@ impl Fault for Cut {
         world.inject(Via::Switch, Injection::Packets(losses), &[], within)
     }
 
-    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {
+    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         let (of, from) = self.hit.sides();
-        look::ways(world, &of, &from, limit)
+        observation::ways(world, &of, &from, limit)
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::behaviour::Fault;
 use crate::kind::{Hit, Options};
-use crate::look::{self, Look};
+use crate::observation::{self, Observation};
 use crate::world::{Via, World};
 use anyhow::{Context, Result};
 use host::Injection;
@@ -40,10 +40,10 @@ impl Fault for Reset {
         Ok(())
     }
 
-    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {
-        let client = look::client(world, self.node, limit);
+    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
+        let client = observation::client(world, self.node, limit);
         let is_lost = self.is_done && !world.is_connected();
-        Look {
+        Observation {
             broken: Some(is_lost),
             // A new one comes about.
             whole: client.whole,

@@ -2,10 +2,10 @@
 
 use crate::behaviour::Fault;
 use crate::kind::{Hit, Options};
-use crate::look::{self, Look, Looked};
+use crate::observation::{self, Observation};
 use crate::world::{Via, World};
 use anyhow::{Context, Result};
-use host::{Injection, LinkSpec, Query, Seen};
+use host::{Injection, LinkSpec, Query, QueryAnswer};
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -34,8 +34,8 @@ struct Slow {
 
 impl Slow {
     /// How fast another host gets something there.
-    fn transfer(&self, world: &mut dyn World) -> Result<Looked> {
-        let (other, address) = look::other_way(world, self.host)?;
+    fn transfer(&self, world: &mut dyn World) -> Result<Observation> {
+        let (other, address) = observation::other_way(world, self.host)?;
         let port = world.receive(Via::Host(self.host), LIMIT)?;
         let bytes = BURST_BYTES + (self.rate as f64 / 8.0 * LENGTH_S) as u64;
         let sight = Query::Transfer {
@@ -44,14 +44,14 @@ impl Slow {
             limit: LIMIT,
         };
         let took = match world.see(Via::Host(other), sight)? {
-            Seen::Transfer(took) => took,
-            other => return Err(look::other_answer(&other)),
+            QueryAnswer::Transfer(took) => took,
+            other => return Err(observation::other_answer(&other)),
         };
         let rate = took.map_or(0.0, |took| {
             bytes as f64 * 8.0 / took.as_secs_f64().max(1e-6)
         });
         let stated = self.rate as f64;
-        Ok(Look {
+        Ok(Observation {
             // What the burst lets through at once makes it look faster.
             broken: Some(rate <= stated * (1.3 + BURST_BYTES as f64 * 8.0 / (stated * LENGTH_S))),
             whole: Some(rate > stated * (1.6 + BURST_BYTES as f64 * 8.0 / (stated * LENGTH_S))),
@@ -87,8 +87,8 @@ impl Fault for Slow {
         limit(world, self.host, link, within)
     }
 
-    fn look(&mut self, world: &mut dyn World, _: Duration) -> Look {
+    fn look(&mut self, world: &mut dyn World, _: Duration) -> Observation {
         let transfer = self.transfer(world);
-        look::or_unseen("another host", transfer)
+        observation::or_unseen("another host", transfer)
     }
 }

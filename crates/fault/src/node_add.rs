@@ -4,13 +4,13 @@
 
 use crate::behaviour::{Fault, Tell, Work};
 use crate::kind::{Hit, Options};
-use crate::look::{self, Look};
+use crate::observation::{self, Observation};
 use crate::ring;
 use crate::world::{Healed, Via, World};
 use anyhow::{Context, Result};
 use cluster::{MemberStatus, Operation};
 use host::process::Identity;
-use host::{Injection, Query, Seen};
+use host::{Injection, Query, QueryAnswer};
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ struct Added {
 impl Added {
     /// Where it stands for the others: broken if it is, or is becoming, one of them, and whole if
     /// none knows it.
-    fn standing(&mut self, world: &mut dyn World, limit: Duration) -> Result<Look> {
+    fn standing(&mut self, world: &mut dyn World, limit: Duration) -> Result<Observation> {
         let address = match self.address {
             Some(address) => address,
             None => *self
@@ -50,7 +50,7 @@ impl Added {
         let comes = |one| matches!(one, Some(MemberStatus::Joining | MemberStatus::Normal));
         let by = ring::others(world, self.joined);
         let held = ring::held_at(world, by, address, limit)?;
-        Ok(Look {
+        Ok(Observation {
             broken: Some(held.iter().all(|one| comes(*one))),
             whole: Some(held.iter().all(Option::is_none)),
             words: ring::words(&held),
@@ -58,19 +58,19 @@ impl Added {
     }
 
     /// That its process has ended, by the kernel's own word.
-    fn gone(&self, world: &mut dyn World) -> Result<Look> {
+    fn gone(&self, world: &mut dyn World) -> Result<Observation> {
         let Some(process) = self.process else {
-            return Ok(Look {
+            return Ok(Observation {
                 broken: Some(false),
                 whole: Some(true),
                 words: "it was not started".to_owned(),
             });
         };
         let state = match world.see(Via::Host(self.host), Query::Process(process))? {
-            Seen::Process(state) => state,
-            other => return Err(look::other_answer(&other)),
+            QueryAnswer::Process(state) => state,
+            other => return Err(observation::other_answer(&other)),
         };
-        Ok(Look {
+        Ok(Observation {
             broken: Some(state.is_some()),
             whole: Some(state.is_none()),
             words: match state {
@@ -82,7 +82,7 @@ impl Added {
 
     /// Whether it is one of them for all, itself and a client too.
     fn has_joined(&self, world: &mut dyn World, node: usize) -> Result<bool> {
-        let is_normal = |one: &Look| one.whole == Some(true);
+        let is_normal = |one: &Observation| one.whole == Some(true);
         let others = ring::held(world, node, LIMIT, |_| false);
         Ok(is_normal(&others)
             && is_normal(&ring::settled(world, node, LIMIT)?)
@@ -96,18 +96,18 @@ impl Fault for Added {
         let node = world.nodes().len();
         world.inject(Via::Host(self.host), Injection::Join(join), &[node], within)?;
         self.joined = Some(node);
-        self.process = look::process_of(world, node);
+        self.process = observation::process_of(world, node);
         Ok(())
     }
 
-    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {
-        let held = look::or_unseen("the others", self.standing(world, limit));
-        held.and(|| look::or_unseen("the kernel", self.gone(world)))
+    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
+        let held = observation::or_unseen("the others", self.standing(world, limit));
+        held.and(|| observation::or_unseen("the kernel", self.gone(world)))
     }
 
     fn proceed(&mut self, world: &mut dyn World) -> Result<Work> {
         let node = self.joined.context("it was not started")?;
-        look::still_starting(world, node, "it")?;
+        observation::still_starting(world, node, "it")?;
         // Who cannot be asked yet is on its way.
         match self.has_joined(world, node) {
             Ok(true) => Ok(Work::Done("it serves what it has got".to_owned())),
@@ -124,6 +124,6 @@ impl Fault for Added {
         let Some(node) = joined.filter(is_member) else {
             return world.heal();
         };
-        ring::Told::tell(world, node, Operation::Decommission)?.heal(world)
+        ring::PendingOperation::tell(world, node, Operation::Decommission)?.heal(world)
     }
 }

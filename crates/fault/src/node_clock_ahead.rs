@@ -4,8 +4,8 @@
 
 use crate::behaviour::{Fault, Work};
 use crate::kind::{Hit, Options};
-use crate::look::{self, Look, Looked};
 use crate::node_kill;
+use crate::observation::{self, Observation};
 use crate::ring;
 use crate::world::{Via, World};
 use anyhow::Result;
@@ -32,14 +32,14 @@ pub(crate) struct Off {
 impl Off {
     /// What a client hears of its time: it is off if that is nearer to what it should be off by
     /// than to ours, whenever in the time of the question it was told.
-    fn time(&self, world: &mut dyn World, limit: Duration) -> Result<Looked> {
+    fn time(&self, world: &mut dyn World, limit: Duration) -> Result<Observation> {
         let [least, most] = world.clock_off_ms(self.node, limit)?;
         let is_off = |off_ms: i64| (off_ms - self.by_ms).abs() < off_ms.abs();
         let words = match (least + most) / 2 {
             behind @ ..0 => format!("{} ms behind ours", -behind),
             ahead => format!("{ahead} ms ahead of ours"),
         };
-        Ok(Look {
+        Ok(Observation {
             broken: Some(is_off(least) && is_off(most)),
             whole: Some(!is_off(least) && !is_off(most)),
             words: format!("it tells a client a time that is {words}"),
@@ -61,10 +61,10 @@ impl Fault for Off {
 
     /// Who does not answer is neither: it is on its way. Others may hold one to be down that has
     /// its own time again, since it has told them of a later one.
-    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {
+    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         match self.time(world, limit) {
             Ok(look) => ring::and_known(world, look, self.node, limit),
-            Err(_) => Look {
+            Err(_) => Observation {
                 broken: Some(false),
                 ..node_kill::gone(world, self.node, limit)
             },
@@ -72,7 +72,7 @@ impl Fault for Off {
     }
 
     fn proceed(&mut self, world: &mut dyn World) -> Result<Work> {
-        look::still_starting(world, self.node, "it")?;
+        observation::still_starting(world, self.node, "it")?;
         Ok(match world.ask(self.node, LIMIT) {
             Ok(()) => Work::Done("it answers again".to_owned()),
             Err(_) => Work::Going,

@@ -3,7 +3,7 @@
 
 use crate::behaviour::{Fault, Tell, Work};
 use crate::kind::{Hit, Options};
-use crate::look::{self, Look};
+use crate::observation::{self, Observation};
 use crate::task::{AT_ONCE, Task, count};
 use crate::world::{Healed, World};
 use anyhow::Result;
@@ -77,9 +77,9 @@ impl Compact {
         self.before.get(folder).map(BTreeSet::len)
     }
 
-    fn seen(&mut self, world: &mut dyn World, limit: Duration) -> Result<Look> {
+    fn seen(&mut self, world: &mut dyn World, limit: Duration) -> Result<Observation> {
         if self.before.is_empty() {
-            return Ok(Look {
+            return Ok(Observation {
                 broken: Some(false),
                 whole: Some(true),
                 words: "it was not told to compact anything".to_owned(),
@@ -101,7 +101,7 @@ impl Compact {
         if !at_work.is_empty() {
             words = format!("{}, {words}", at_work.join(", "));
         }
-        Ok(Look {
+        Ok(Observation {
             // What is over is proved by what it has left.
             broken: Some(left == 0 || (!self.is_over && !at_work.is_empty())),
             whole: Some(at_work.is_empty()),
@@ -139,10 +139,10 @@ impl Fault for Compact {
         self.task.begin(world, within, compact)
     }
 
-    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {
+    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         let seen = self.seen(world, limit);
-        let seen = look::or_unseen("the node", seen);
-        seen.and(|| look::client(world, self.task.node, limit))
+        let seen = observation::or_unseen("the node", seen);
+        seen.and(|| observation::client(world, self.task.node, limit))
     }
 
     fn proceed(&mut self, world: &mut dyn World) -> Result<Work> {

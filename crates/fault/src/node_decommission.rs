@@ -6,7 +6,7 @@
 
 use crate::behaviour::{Fault, Tell, Work};
 use crate::kind::{Hit, Options};
-use crate::look::{self, Look};
+use crate::observation::{self, Observation};
 use crate::ring;
 use crate::world::{Healed, Via, World};
 use anyhow::{Context, Result};
@@ -18,14 +18,14 @@ use std::time::Duration;
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
     Box::new(Leaving {
         node: hit.node(),
-        told: ring::Told::default(),
+        told: ring::PendingOperation::default(),
         is_healed: false,
     })
 }
 
 struct Leaving {
     node: usize,
-    told: ring::Told,
+    told: ring::PendingOperation,
     is_healed: bool,
 }
 
@@ -40,12 +40,12 @@ impl Fault for Leaving {
             address: seen.context("there is no such node")?.storage,
         };
         world.inject(Via::Node(self.node), what, &[self.node], within)?;
-        self.told = ring::Told::tell(world, self.node, Operation::Decommission)?;
+        self.told = ring::PendingOperation::tell(world, self.node, Operation::Decommission)?;
         Ok(())
     }
 
-    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {
-        let client = look::client(world, self.node, limit);
+    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
+        let client = observation::client(world, self.node, limit);
         if self.is_healed && client.whole != Some(true) {
             return client;
         }
@@ -53,9 +53,9 @@ impl Fault for Leaving {
         let leaves = |one| matches!(one, None | Some(MemberStatus::Leaving));
         let others = ring::held(world, self.node, limit, leaves);
         let broken = others.broken;
-        let seen = Look {
+        let seen = Observation {
             broken,
-            ..Look::of_two(others, client)
+            ..Observation::of_two(others, client)
         };
         ring::and_settled(world, seen, self.node, limit)
     }

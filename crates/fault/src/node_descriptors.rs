@@ -3,10 +3,10 @@
 
 use crate::behaviour::Fault;
 use crate::kind::{Hit, Options};
-use crate::look::{self, Look, Looked};
+use crate::observation::{self, Observation};
 use crate::world::{Via, World};
 use anyhow::Result;
-use host::{Injection, Query, Seen};
+use host::{Injection, Query, QueryAnswer};
 use std::time::Duration;
 
 /// What carries it out.
@@ -21,22 +21,22 @@ const FEW: u64 = 8;
 struct Descriptors(usize);
 
 impl Descriptors {
-    fn files(&self, world: &mut dyn World) -> Result<Looked> {
-        let process = look::running(world, self.0)?;
+    fn files(&self, world: &mut dyn World) -> Result<Observation> {
+        let process = observation::running(world, self.0)?;
         match world.see(Via::Node(self.0), Query::Descriptors(process))? {
-            Seen::Descriptors { free, open } => Ok(Look {
+            QueryAnswer::Descriptors { free, open } => Ok(Observation {
                 broken: Some(free < FEW),
                 whole: Some(free >= FEW),
                 words: format!("its process has {open} files open and may open {free} more"),
             }),
-            other => Err(look::other_answer(&other)),
+            other => Err(observation::other_answer(&other)),
         }
     }
 }
 
 impl Fault for Descriptors {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
-        let process = look::running(world, self.0)?;
+        let process = observation::running(world, self.0)?;
         world.inject(
             Via::Node(self.0),
             Injection::Descriptors(process),
@@ -45,9 +45,9 @@ impl Fault for Descriptors {
         )
     }
 
-    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {
+    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         let files = self.files(world);
-        let files = look::or_unseen("the kernel", files);
-        Look::of_two(files, look::client(world, self.0, limit))
+        let files = observation::or_unseen("the kernel", files);
+        Observation::of_two(files, observation::client(world, self.0, limit))
     }
 }

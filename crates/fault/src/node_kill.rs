@@ -3,7 +3,7 @@
 
 use crate::behaviour::Fault;
 use crate::kind::{Hit, Options};
-use crate::look::{self, Look};
+use crate::observation::{self, Observation};
 use crate::world::{Via, World};
 use anyhow::Result;
 use host::Injection;
@@ -22,13 +22,13 @@ impl Fault for Kill {
         world.inject(Via::Node(self.0), Injection::Kill(one), &[self.0], within)
     }
 
-    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {
+    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         gone(world, self.0, limit)
     }
 }
 
 /// A node whose process is gone, or there and answering.
-pub(crate) fn gone(world: &mut dyn World, node: usize, limit: Duration) -> Look {
-    let kernel = look::process(world, node, |state| state.is_none());
-    Look::of_two(kernel, look::client(world, node, limit))
+pub(crate) fn gone(world: &mut dyn World, node: usize, limit: Duration) -> Observation {
+    let kernel = observation::process(world, node, |state| state.is_none());
+    Observation::of_two(kernel, observation::client(world, node, limit))
 }

@@ -3,7 +3,7 @@
 
 use crate::behaviour::Fault;
 use crate::kind::{Hit, Options};
-use crate::look::{self, Look};
+use crate::observation::{self, Observation};
 use crate::world::{Via, World};
 use anyhow::Result;
 use host::Injection;
@@ -18,7 +18,7 @@ struct Pause(usize);
 
 impl Fault for Pause {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
-        let process = look::running(world, self.0)?;
+        let process = observation::running(world, self.0)?;
         world.inject(
             Via::Node(self.0),
             Injection::Pause(process),
@@ -27,9 +27,9 @@ impl Fault for Pause {
         )
     }
 
-    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {
+    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         // `T`: stopped by a signal.
-        let kernel = look::process(world, self.0, |state| state == Some('T'));
-        Look::of_two(kernel, look::client(world, self.0, limit))
+        let kernel = observation::process(world, self.0, |state| state == Some('T'));
+        Observation::of_two(kernel, observation::client(world, self.0, limit))
     }
 }

@@ -5,7 +5,7 @@
 use crate::behaviour::{Fault, Tell, Work};
 use crate::data_lost;
 use crate::kind::{Hit, Options};
-use crate::look::Look;
+use crate::observation::Observation;
 use crate::ring;
 use crate::world::{Healed, Via, World};
 use anyhow::{Context, Result};
@@ -27,7 +27,7 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
 struct Removed {
     node: usize,
     /// That another one was told to take it out.
-    told: Option<ring::Told>,
+    told: Option<ring::PendingOperation>,
 }
 
 impl Fault for Removed {
@@ -38,11 +38,11 @@ impl Fault for Removed {
         world.inject(Via::Node(self.node), what, &[self.node], within)
     }
 
-    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {
+    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         let lost = data_lost::lost(world, self.node, limit);
         if lost.broken == Some(true) {
             let others = ring::held(world, self.node, limit, |one| one.is_none());
-            return Look::of_two(lost, others);
+            return Observation::of_two(lost, others);
         }
         ring::and_back(world, lost, self.node, limit)
     }
@@ -61,7 +61,7 @@ impl Fault for Removed {
             return Ok(Work::Going);
         }
         let host_id = known.host_id;
-        self.told = Some(ring::Told::tell(
+        self.told = Some(ring::PendingOperation::tell(
             world,
             by,
             Operation::RemoveNode { host_id },

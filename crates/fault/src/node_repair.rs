@@ -4,7 +4,7 @@
 
 use crate::behaviour::{Fault, Tell, Work};
 use crate::kind::{Hit, Options};
-use crate::look::{self, Look};
+use crate::observation::{self, Observation};
 use crate::task::{Task, count};
 use crate::world::{Healed, World};
 use anyhow::{Context, Result};
@@ -72,7 +72,7 @@ impl Repair {
         }
     }
 
-    fn seen(&mut self, world: &mut dyn World, limit: Duration) -> Result<Look> {
+    fn seen(&mut self, world: &mut dyn World, limit: Duration) -> Result<Observation> {
         let compared = self.compared(world, limit)?;
         let before = self.before.get_or_insert_with(|| {
             let ids = compared.iter().map(|one| one.id.clone());
@@ -96,7 +96,7 @@ impl Repair {
                 count(tables.len(), "table")
             )
         };
-        Ok(Look {
+        Ok(Observation {
             broken: Some(!new.is_empty()),
             whole: Some(!is_on),
             words: if is_on {
@@ -118,10 +118,10 @@ impl Fault for Repair {
         self.task.begin(world, within, repair)
     }
 
-    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {
+    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         let seen = self.seen(world, limit);
-        let seen = look::or_unseen("a replica", seen);
-        seen.and(|| look::client(world, self.task.node, limit))
+        let seen = observation::or_unseen("a replica", seen);
+        seen.and(|| observation::client(world, self.task.node, limit))
     }
 
     fn proceed(&mut self, world: &mut dyn World) -> Result<Work> {

@@ -3,10 +3,10 @@
 
 use crate::behaviour::Fault;
 use crate::kind::{Hit, Options};
-use crate::look::{self, Look, Looked};
+use crate::observation::{self, Observation};
 use crate::world::{Via, World};
 use anyhow::Result;
-use host::{Injection, Query, Seen};
+use host::{Injection, Query, QueryAnswer};
 use std::time::Duration;
 
 /// What carries it out.
@@ -35,12 +35,12 @@ struct Slow {
 }
 
 impl Slow {
-    fn cpu(&self, world: &mut dyn World) -> Result<Looked> {
+    fn cpu(&self, world: &mut dyn World) -> Result<Observation> {
         let cores = match world.see(Via::Node(self.node), Query::Cpu(WORK_MS))? {
-            Seen::Cpu(cores) => cores,
-            other => return Err(look::other_answer(&other)),
+            QueryAnswer::Cpu(cores) => cores,
+            other => return Err(observation::other_answer(&other)),
         };
-        Ok(Look {
+        Ok(Observation {
             broken: Some(cores <= self.cores * BROKEN_BELOW),
             whole: Some(cores >= self.cores * WHOLE_ABOVE),
             words: format!(
@@ -57,17 +57,17 @@ impl Fault for Slow {
         world.inject(Via::Node(self.node), what, &[], within)
     }
 
-    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {
+    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         let seen = self.cpu(world);
-        let seen = look::or_unseen("its host", seen);
+        let seen = observation::or_unseen("its host", seen);
         if seen.whole != Some(true) {
             return seen;
         }
         // Who is slow may answer late: only that it is whole again needs an answer.
-        let client = look::client(world, self.node, limit);
-        Look {
+        let client = observation::client(world, self.node, limit);
+        Observation {
             broken: seen.broken,
-            ..Look::of_two(seen, client)
+            ..Observation::of_two(seen, client)
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::behaviour::{Fault, Tell, Work};
 use crate::kind::{Hit, Options};
-use crate::look::{self, Look};
+use crate::observation::{self, Observation};
 use crate::task::{AT_ONCE, Task, count};
 use crate::world::{Healed, Via, World};
 use anyhow::Result;
@@ -28,7 +28,7 @@ impl Snapshot {
         Operation::Snapshot { tag, keyspaces }
     }
 
-    fn seen(&mut self, world: &mut dyn World) -> Result<Look> {
+    fn seen(&mut self, world: &mut dyn World) -> Result<Observation> {
         let Task {
             node, keyspaces, ..
         } = &mut self.0;
@@ -37,7 +37,7 @@ impl Snapshot {
         }
         let files = world.data_files(*node, keyspaces, Some(TAG))?;
         let tables: BTreeSet<_> = files.iter().map(|file| &file.table).collect();
-        Ok(Look {
+        Ok(Observation {
             broken: Some(!files.is_empty()),
             whole: Some(files.is_empty()),
             words: if files.is_empty() {
@@ -68,10 +68,10 @@ impl Fault for Snapshot {
         self.0.begin(world, within, Snapshot::operation)
     }
 
-    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {
+    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         let seen = self.seen(world);
-        let seen = look::or_unseen("its disk", seen);
-        seen.and(|| look::client(world, self.0.node, limit))
+        let seen = observation::or_unseen("its disk", seen);
+        seen.and(|| observation::client(world, self.0.node, limit))
     }
 
     fn proceed(&mut self, world: &mut dyn World) -> Result<Work> {

@@ -3,8 +3,8 @@
 
 use crate::behaviour::Fault;
 use crate::kind::{Hit, Options};
-use crate::look::Look;
 use crate::node_kill;
+use crate::observation::Observation;
 use crate::world::{Via, World};
 use anyhow::Result;
 use host::Injection;
@@ -23,7 +23,7 @@ impl Fault for Stop {
         world.inject(Via::Node(self.0), Injection::Stop(one), &[self.0], within)
     }
 
-    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {
+    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         node_kill::gone(world, self.0, limit)
     }
 }

@@ -2,7 +2,7 @@
 //! its own word, none by that of who told it to.
 
 use crate::behaviour::Work;
-use crate::look::{self, Look, Looked};
+use crate::observation::{self, Observation};
 use crate::world::{Healed, World};
 use anyhow::{Context, Result};
 use cluster::{Member, MemberStatus, Operation};
@@ -78,23 +78,23 @@ pub(crate) fn held(
     node: usize,
     limit: Duration,
     is_broken: fn(Option<MemberStatus>) -> bool,
-) -> Looked {
+) -> Observation {
     let held = another(world, node).and_then(|_| {
         let by = others(world, Some(node));
         let address = storage(world, node)?;
         held_at(world, by, address, limit)
     });
-    let looked = held.map(|held| Look {
+    let looked = held.map(|held| Observation {
         broken: Some(held.iter().all(|one| is_broken(*one))),
         whole: Some(held.iter().all(|one| *one == Some(MemberStatus::Normal))),
         words: words(&held),
     });
-    look::or_unseen("the other nodes", looked)
+    observation::or_unseen("the other nodes", looked)
 }
 
 /// Whether nothing stands in the folders of a node's data: then it is broken.
-pub(crate) fn emptied(world: &mut dyn World, node: usize) -> Looked {
-    let looked = world.is_empty(node).map(|is_empty| Look {
+pub(crate) fn emptied(world: &mut dyn World, node: usize) -> Observation {
+    let looked = world.is_empty(node).map(|is_empty| Observation {
         broken: Some(is_empty),
         whole: Some(!is_empty),
         words: if is_empty {
@@ -103,18 +103,28 @@ pub(crate) fn emptied(world: &mut dyn World, node: usize) -> Looked {
             "there is data in its folders".to_owned()
         },
     });
-    look::or_unseen("its folders", looked)
+    observation::or_unseen("its folders", looked)
 }
 
 /// What was seen; that all is whole again needs the word of all other nodes, too.
-pub(crate) fn and_back(world: &mut dyn World, seen: Looked, node: usize, limit: Duration) -> Look {
+pub(crate) fn and_back(
+    world: &mut dyn World,
+    seen: Observation,
+    node: usize,
+    limit: Duration,
+) -> Observation {
     let back = seen.and(|| held(world, node, limit, |_| false));
     and_settled(world, back, node, limit)
 }
 
 /// What was seen; that all is whole again needs the word of all other nodes that it is up, if
 /// there are any.
-pub(crate) fn and_known(world: &mut dyn World, seen: Looked, node: usize, limit: Duration) -> Look {
+pub(crate) fn and_known(
+    world: &mut dyn World,
+    seen: Observation,
+    node: usize,
+    limit: Duration,
+) -> Observation {
     if others(world, Some(node)).is_empty() {
         seen
     } else {
@@ -132,17 +142,17 @@ pub(crate) fn is_shunned(world: &mut dyn World, node: usize) -> bool {
 /// What was seen; that all is whole again needs the node's own word that it streams nothing more.
 pub(crate) fn and_settled(
     world: &mut dyn World,
-    seen: Looked,
+    seen: Observation,
     node: usize,
     limit: Duration,
-) -> Look {
-    seen.and(|| look::or_unseen("it", settled(world, node, limit)))
+) -> Observation {
+    seen.and(|| observation::or_unseen("it", settled(world, node, limit)))
 }
 
-pub(crate) fn settled(world: &mut dyn World, node: usize, limit: Duration) -> Result<Looked> {
+pub(crate) fn settled(world: &mut dyn World, node: usize, limit: Duration) -> Result<Observation> {
     let own = world.members(node, limit)?;
     let is_settled = own.mode == "NORMAL" && own.streams_count == 0;
-    Ok(Look {
+    Ok(Observation {
         broken: Some(!is_settled),
         whole: Some(is_settled),
         words: format!(
@@ -160,12 +170,12 @@ pub(crate) fn is_streaming(world: &mut dyn World, node: usize) -> bool {
 
 /// What a node was told to do and has not done yet.
 #[derive(Default)]
-pub(crate) struct Told(Option<usize>);
+pub(crate) struct PendingOperation(Option<usize>);
 
-impl Told {
-    pub fn tell(world: &mut dyn World, node: usize, what: Operation) -> Result<Told> {
+impl PendingOperation {
+    pub fn tell(world: &mut dyn World, node: usize, what: Operation) -> Result<PendingOperation> {
         world.operate(node, what, LEFT_WITHIN)?;
-        Ok(Told(Some(node)))
+        Ok(PendingOperation(Some(node)))
     }
 
     /// What came of it, when it has ended.
@@ -194,7 +204,7 @@ fn heal_after(world: &mut dyn World, at_work: usize) -> Result<Healed> {
             break ended;
         }
         // Its answer may never come: the network has gone with its host.
-        if look::process(world, at_work, |state| state.is_some()).broken != Some(true) {
+        if observation::process(world, at_work, |state| state.is_some()).broken != Some(true) {
             break Err(anyhow::anyhow!("node {} is gone", at_work + 1));
         }
         if world.now_ns() >= until_ns || host::process::is_interrupted() {

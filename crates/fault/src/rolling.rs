@@ -3,11 +3,11 @@
 
 use crate::behaviour::Work;
 use crate::kinds::STARTED_WITHIN;
-use crate::look::{self, Look, both};
+use crate::observation::{self, Observation, both};
 use crate::world::{Healed, Via, World};
 use anyhow::{Context, Result, bail};
 use host::process::Identity;
-use host::{Query, Seen};
+use host::{Query, QueryAnswer};
 use std::time::Duration;
 
 /// How long a node may take to say whom it holds to be up.
@@ -80,7 +80,7 @@ impl Round {
             };
             let mut turn = Turn {
                 node,
-                before: look::process_of(world, node),
+                before: observation::process_of(world, node),
                 began_ns: now_ns,
                 started_ns: now_ns,
             };
@@ -93,7 +93,7 @@ impl Round {
         let name = format!("node{}", turn.node + 1);
         if let Err(why) = is_up(world, turn.node) {
             let is_late = now_ns - turn.started_ns >= STARTED_WITHIN.as_nanos() as u64;
-            look::still_starting(world, turn.node, &name)?;
+            observation::still_starting(world, turn.node, &name)?;
             if is_late {
                 let limit_s = STARTED_WITHIN.as_secs();
                 return Err(why.context(format!("{name} is not up {limit_s} s after its start")));
@@ -123,8 +123,8 @@ impl Round {
 /// Whether the kernel of a node's host knows a process.
 fn lives(world: &mut dyn World, node: usize, process: Identity) -> Result<bool, String> {
     match world.see(Via::Node(node), Query::Process(process)) {
-        Ok(Seen::Process(state)) => Ok(state.is_some()),
-        Ok(other) => Err(look::other_answer(&other).to_string()),
+        Ok(QueryAnswer::Process(state)) => Ok(state.is_some()),
+        Ok(other) => Err(observation::other_answer(&other).to_string()),
         Err(error) => Err(format!("{error:#}")),
     }
 }
@@ -149,28 +149,28 @@ fn each_other(world: &mut dyn World) -> Result<()> {
 }
 
 /// What clients of all nodes say, and the nodes of each other: whole if all are up.
-pub(crate) fn all_up(world: &mut dyn World, limit: Duration) -> Look {
+pub(crate) fn all_up(world: &mut dyn World, limit: Duration) -> Observation {
     let count = world.nodes().len();
-    let looks = (0..count).map(|node| look::client(world, node, limit));
-    let looks: Vec<Look> = looks.collect();
-    let silent = |(node, look): (usize, &Look)| {
+    let looks = (0..count).map(|node| observation::client(world, node, limit));
+    let looks: Vec<Observation> = looks.collect();
+    let silent = |(node, look): (usize, &Observation)| {
         (look.whole != Some(true)).then(|| format!("node{}: {}", node + 1, look.words))
     };
     let silent: Vec<String> = looks.iter().enumerate().filter_map(silent).collect();
     if !silent.is_empty() {
-        return Look {
+        return Observation {
             broken: Some(true),
             whole: Some(false),
             words: silent.join(", "),
         };
     }
     match each_other(world) {
-        Ok(()) => Look {
+        Ok(()) => Observation {
             broken: Some(false),
             whole: Some(true),
             words: "all answer clients and hold each other to be up".to_owned(),
         },
-        Err(error) => Look {
+        Err(error) => Observation {
             broken: Some(true),
             whole: Some(false),
             words: format!("{error:#}"),
@@ -180,7 +180,7 @@ pub(crate) fn all_up(world: &mut dyn World, limit: Duration) -> Look {
 
 /// Which nodes run as another process than `before`, by the kernels of their hosts: broken if one
 /// does; all is whole, as far as that goes.
-pub(crate) fn others(world: &mut dyn World, before: &[Option<Identity>]) -> Look {
+pub(crate) fn others(world: &mut dyn World, before: &[Option<Identity>]) -> Observation {
     let (mut new, mut unknown) = (Vec::new(), Vec::new());
     for (node, process) in before.iter().enumerate() {
         let Some(process) = process else { continue };
@@ -195,7 +195,7 @@ pub(crate) fn others(world: &mut dyn World, before: &[Option<Identity>]) -> Look
     } else {
         format!("the process of before is gone of {}", new.join(", "))
     };
-    Look {
+    Observation {
         broken: match (new.is_empty(), unknown.is_empty()) {
             (false, _) => Some(true),
             (true, true) => Some(false),
@@ -211,9 +211,9 @@ pub(crate) fn others(world: &mut dyn World, before: &[Option<Identity>]) -> Look
 }
 
 /// What says whether it is broken, and that all are up, which makes it whole.
-pub(crate) fn and_all_up(world: &mut dyn World, seen: Look, limit: Duration) -> Look {
+pub(crate) fn and_all_up(world: &mut dyn World, seen: Observation, limit: Duration) -> Observation {
     let up = all_up(world, limit);
-    Look {
+    Observation {
         broken: seen.broken,
         whole: both(seen.whole, up.whole),
         words: format!("{}, {}", seen.words, up.words),

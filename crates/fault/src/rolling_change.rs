@@ -3,7 +3,7 @@
 
 use crate::behaviour::{Fault, Tell, Work};
 use crate::kind::{Hit, Options};
-use crate::look::{Look, both};
+use crate::observation::{Observation, both};
 use crate::renewal::Renewal;
 use crate::rolling::{self, Round};
 use crate::world::{Healed, Via, World};
@@ -77,7 +77,7 @@ fn words(proofs: &[Proof]) -> String {
 }
 
 impl Change {
-    fn seen(&mut self, world: &mut dyn World, limit: Duration) -> Look {
+    fn seen(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         if !self.is_begun {
             // Agents may roll back meanwhile what another command had rolled out.
             self.before.clear();
@@ -108,7 +108,7 @@ impl Change {
                 self.before.push(proofs);
             }
         }
-        Look {
+        Observation {
             broken: is_broken,
             whole: is_whole,
             words: said.join(", "),
@@ -125,7 +125,7 @@ impl Fault for Change {
         Ok(())
     }
 
-    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {
+    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         let seen = self.seen(world, limit);
         rolling::and_all_up(world, seen, limit)
     }

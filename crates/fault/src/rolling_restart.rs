@@ -3,7 +3,7 @@
 
 use crate::behaviour::{Fault, Tell, Work};
 use crate::kind::{Hit, Options};
-use crate::look::Look;
+use crate::observation::Observation;
 use crate::rolling::{self, Round, TURN_LIMIT};
 use crate::world::{Healed, Via, World};
 use anyhow::Result;
@@ -31,7 +31,7 @@ impl Fault for Restart {
         Ok(())
     }
 
-    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Look {
+    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
         if self.before.is_empty() {
             self.before = world.nodes().iter().map(|node| node.process).collect();
         }

@@ -8,7 +8,7 @@ mod works;
 use super::*;
 use anyhow::Result;
 use cluster::{DataFile, Members, Operation, RestartMode, Row, View};
-use host::{Injection, Join, Query, Restartable, Seen, Step as FileStep};
+use host::{Injection, Join, Query, QueryAnswer, Restartable, Step as FileStep};
 use serde_json::{Map, Value};
 use sim::{HIT, LEAVING_NS, Sim, at_once, course, words};
 use std::path::PathBuf;

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use cluster::{DataFile, Members, Operation, RestartMode, Row, View};
 use host::process::Identity;
-use host::{Injection, Join, Query, Restartable, Seen, Step as FileStep};
+use host::{Injection, Join, Query, QueryAnswer, Restartable, Step as FileStep};
 use serde_json::{Map, Value};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -153,7 +153,7 @@ pub trait World {
     ///
     /// # Errors
     /// Nobody can look.
-    fn see(&mut self, by: Via, what: Query) -> Result<Seen>;
+    fn see(&mut self, by: Via, what: Query) -> Result<QueryAnswer>;
 
     /// A port at which a host receives what another one sends, for so long.
     ///

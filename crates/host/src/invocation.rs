@@ -37,7 +37,7 @@ pub struct Invocation {
 
 /// What became of a program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Done {
+pub struct ProgramResult {
     /// Its exit code; none if it was killed, since its time was over or by somebody else.
     pub code: Option<i32>,
     /// The end of what it said, on one line.
@@ -49,7 +49,7 @@ impl Invocation {
     ///
     /// # Errors
     /// It cannot be started.
-    pub fn run(&self, limit: Duration) -> Result<Done> {
+    pub fn run(&self, limit: Duration) -> Result<ProgramResult> {
         let (program, arguments) = self.words.split_first().context("there is no program")?;
         let program = if program.contains('/') {
             self.folder.join(program)
@@ -84,7 +84,7 @@ impl Invocation {
         hear(&mut output, &mut said)?;
         let said = String::from_utf8_lossy(&said);
         let words: Vec<&str> = said.split_whitespace().collect();
-        Ok(Done {
+        Ok(ProgramResult {
             code: ended.code(),
             said: words.join(" "),
         })
@@ -142,7 +142,7 @@ fn end(child: &Child) {
 mod tests {
     use super::*;
 
-    fn run(words: &[&str], folder: &Path, limit: Duration) -> Result<Done> {
+    fn run(words: &[&str], folder: &Path, limit: Duration) -> Result<ProgramResult> {
         let words = words.iter().map(|word| (*word).to_owned()).collect();
         let folder = folder.to_owned();
         Invocation { words, folder }.run(limit)

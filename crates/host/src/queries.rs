@@ -3,7 +3,7 @@
 use crate::agent::Agent;
 use crate::faults::Broken;
 use crate::files::Bytes;
-use crate::invocation::{Done, Invocation};
+use crate::invocation::{Invocation, ProgramResult};
 use crate::process::Identity;
 use anyhow::Result;
 use kernel::filter::Link;
@@ -20,14 +20,14 @@ use std::time::Duration;
 /// What an agent can look at.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Query {
-    /// A process; answered by [`Seen::Process`].
+    /// A process; answered by [`QueryAnswer::Process`].
     Process(Identity),
-    /// The files that a process has open; answered by [`Seen::Descriptors`].
+    /// The files that a process has open; answered by [`QueryAnswer::Descriptors`].
     Descriptors(Identity),
     /// The CPU time that the host gets when it wants more than it may have: a thread more works
-    /// there for so long, in ms. Answered by [`Seen::Cpu`].
+    /// there for so long, in ms. Answered by [`QueryAnswer::Cpu`].
     Cpu(u64),
-    /// Whether a TCP connection can be made from the host; answered by [`Seen::Reach`].
+    /// Whether a TCP connection can be made from the host; answered by [`QueryAnswer::Reach`].
     Reach {
         /// Whereto.
         address: SocketAddr,
@@ -35,7 +35,7 @@ pub enum Query {
         limit: Duration,
     },
     /// How many of so many connections can be made, as [`Reach::count`] has it; answered by
-    /// [`Seen::Open`].
+    /// [`QueryAnswer::Open`].
     Tries {
         /// Whereto.
         address: SocketAddr,
@@ -45,7 +45,7 @@ pub enum Query {
         limit: Duration,
     },
     /// How long it takes to send so much from the host to where [`Agent::receive`] listens;
-    /// answered by [`Seen::Transfer`].
+    /// answered by [`QueryAnswer::Transfer`].
     Transfer {
         /// Whereto.
         address: SocketAddr,
@@ -54,17 +54,17 @@ pub enum Query {
         /// How long it is tried.
         limit: Duration,
     },
-    /// A link of the switch; answered by [`Seen::Link`].
+    /// A link of the switch; answered by [`QueryAnswer::Link`].
     Port(Link),
-    /// The link of the host; answered by [`Seen::Link`].
+    /// The link of the host; answered by [`QueryAnswer::Link`].
     Link,
     /// What the switch has lost by one fault, as its packet filter has counted it; answered by
-    /// [`Seen::Dropped`].
+    /// [`QueryAnswer::Dropped`].
     Dropped(Broken),
-    /// The host's TCP connections that ended by a reset; answered by [`Seen::Resets`].
+    /// The host's TCP connections that ended by a reset; answered by [`QueryAnswer::Resets`].
     Resets,
     /// What a disk does, tried by a process of the host: it writes into a file without a name and
-    /// syncs it, and reads, past every cache. Answered by [`Seen::Disk`].
+    /// syncs it, and reads, past every cache. Answered by [`QueryAnswer::Disk`].
     TryDisk {
         /// A folder on that disk.
         folder: PathBuf,
@@ -74,19 +74,19 @@ pub enum Query {
         limit: Duration,
     },
     /// Whether the host's volume is broken on purpose, but for being slow: then it can be broken in
-    /// no other way. Answered by [`Seen::VolumeTaken`].
+    /// no other way. Answered by [`QueryAnswer::VolumeTaken`].
     VolumeTaken,
-    /// The room on the disk of a folder; answered by [`Seen::Space`].
+    /// The room on the disk of a folder; answered by [`QueryAnswer::Space`].
     Space {
         /// The folder.
         folder: PathBuf,
     },
-    /// What is mounted at a folder; answered by [`Seen::Mount`].
+    /// What is mounted at a folder; answered by [`QueryAnswer::Mount`].
     Mount {
         /// The folder.
         folder: PathBuf,
     },
-    /// Some bytes of a file, twice; answered by [`Seen::Bytes`].
+    /// Some bytes of a file, twice; answered by [`QueryAnswer::Bytes`].
     Bytes {
         /// The file.
         path: PathBuf,
@@ -95,7 +95,7 @@ pub enum Query {
         /// How many: 256 KiB at the most.
         bytes: u64,
     },
-    /// What a program says; answered by [`Seen::Command`].
+    /// What a program says; answered by [`QueryAnswer::Command`].
     Command {
         /// Which.
         what: Invocation,
@@ -119,7 +119,7 @@ pub enum Attempt {
 
 /// What was seen.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Seen {
+pub enum QueryAnswer {
     /// The letter of its state, as in `ps`; none if it is gone.
     Process(Option<char>),
     /// How many more it may open, and how many it has open.
@@ -179,7 +179,7 @@ pub enum Seen {
         on_disk: Result<Bytes, i32>,
     },
     /// How it ended.
-    Command(Done),
+    Command(ProgramResult),
 }
 
 /// Asks an agent to look.
@@ -191,7 +191,7 @@ pub struct See {
 
 impl Call for See {
     const NAME: &'static str = "see";
-    type Answer = Seen;
+    type Answer = QueryAnswer;
 }
 
 /// Receives what one connection sends, and says in the end how much it was.
@@ -211,7 +211,7 @@ impl Agent {
     ///
     /// # Errors
     /// The agent is gone, or the kernel does not tell.
-    pub fn see(&self, what: Query) -> Result<Seen> {
+    pub fn see(&self, what: Query) -> Result<QueryAnswer> {
         let limit = what.limit();
         self.call_for(&See { what }, limit)
     }

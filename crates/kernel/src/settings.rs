@@ -23,31 +23,31 @@ pub use interrupts::{Interrupt, Queue};
 pub use kernel::ClockState;
 pub use processes::{Limit, ProcessSettings};
 pub use question::Question;
-pub use root::Told;
+pub use root::Reported;
 
 /// The settings of a host, as far as it tells them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HostSettings {
     /// Values of the kernel by their names: `vm.swappiness`, `thp.enabled`, `clocksource.current`.
-    pub values: BTreeMap<String, Told<String>>,
+    pub values: BTreeMap<String, Reported<String>>,
     /// The CPUs that are there, as the kernel writes lists: `0-3,8`.
-    pub cpus: Told<String>,
+    pub cpus: Reported<String>,
     /// Its NUMA nodes with memory, likewise.
-    pub memory_nodes: Told<String>,
+    pub memory_nodes: Reported<String>,
     /// CPUs by the governor of their frequency; none where nobody governs it.
     pub governors: BTreeMap<String, usize>,
     /// All of its memory.
-    pub memory_bytes: Told<u64>,
+    pub memory_bytes: Reported<u64>,
     /// All of its swap.
-    pub swap_bytes: Told<u64>,
+    pub swap_bytes: Reported<u64>,
     /// Whether something keeps its clock.
-    pub clock: Told<ClockState>,
+    pub clock: Reported<ClockState>,
     /// The container that the asked one is in, in a word.
     pub container: Option<String>,
     /// Whether it is a virtual machine.
     pub is_virtual: bool,
     /// Interrupts of queues of networks and disks.
-    pub interrupts: Told<Vec<Interrupt>>,
+    pub interrupts: Reported<Vec<Interrupt>>,
     /// Who answers: what it would start has the same limits. None if it is not shown.
     pub own: Option<ProcessSettings>,
     /// Those that were asked for and are there, in the order of their names.

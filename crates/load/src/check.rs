@@ -7,7 +7,7 @@ use workload::{Check, Stage};
 
 /// What the values of a read say by themselves.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Said {
+pub(crate) struct ReadValue {
     pub check: Check,
     /// The row that was asked for.
     pub row: u64,
@@ -18,7 +18,7 @@ pub(crate) struct Said {
 }
 
 /// Counts what a read found; `written` is what earlier runs have written, where that is known.
-pub(crate) fn note_check(checks: &mut CheckCounts, said: Said, written: Option<&Written>) {
+pub(crate) fn note_check(checks: &mut CheckCounts, said: ReadValue, written: Option<&Written>) {
     if let Some(counted) = said.counted {
         note_counter(checks, counted, written.and_then(|of| of.sum(said.row)));
         return;
@@ -129,7 +129,7 @@ enum Behind {
     Write,
 }
 
-fn behind(written: &Written, row: &RowWrites, said: &Said) -> Option<Behind> {
+fn behind(written: &Written, row: &RowWrites, said: &ReadValue) -> Option<Behind> {
     if written.is_by_nobody(said.writer, said.row) {
         return Some(Behind::Nobody);
     }

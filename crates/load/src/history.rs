@@ -26,7 +26,7 @@ pub struct Happened {
 
 /// As it is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Kept {
+struct StoredEvent {
     /// 0: it was not sent.
     sent_ns: u64,
     /// 0: it was not answered.
@@ -42,7 +42,7 @@ struct Kept {
 pub(crate) struct HistoryPart {
     first: u64,
     step: u64,
-    kept: Vec<Kept>,
+    kept: Vec<StoredEvent>,
     /// When the first one was sent for which there was no room; 0: there was for all.
     full_ns: u64,
     beyond: u64,
@@ -54,7 +54,7 @@ impl HistoryPart {
         HistoryPart {
             first,
             step: step.max(1),
-            kept: vec![Kept::default(); operations_max as usize],
+            kept: vec![StoredEvent::default(); operations_max as usize],
             ..HistoryPart::default()
         }
     }
@@ -64,9 +64,9 @@ impl HistoryPart {
         let index = (number - self.first) / self.step;
         match self.kept.get_mut(index as usize) {
             Some(kept) => {
-                *kept = Kept {
+                *kept = StoredEvent {
                     sent_ns: now_ns,
-                    ..Kept::default()
+                    ..StoredEvent::default()
                 };
             }
             None => {
@@ -145,7 +145,7 @@ impl History {
     }
 }
 
-impl Kept {
+impl StoredEvent {
     fn happened(&self, until_ns: u64) -> Happened {
         let answered = Some(self.answered_ns).filter(|ns| (1..until_ns).contains(ns));
         Happened {

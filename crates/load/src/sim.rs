@@ -30,7 +30,7 @@ use crate::control::Control;
 use crate::facts::Facts;
 use crate::recorder::{Part, Recorder};
 use oracle::Oracle;
-use recorded::{Expected, Planted, Recorded, Seen, part_with_room};
+use recorded::{Coverage, Expected, Planted, Recorded, part_with_room};
 use shape::{START_NS, Shape};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -45,7 +45,7 @@ const SEEDS: std::ops::Range<u64> = 0..100_000;
 struct Runs {
     parts: Vec<Box<Part>>,
     expected: Expected,
-    seen: Seen,
+    seen: Coverage,
     operations: u64,
     /// For the first success of the next run.
     planted: Option<Planted>,
@@ -58,7 +58,7 @@ impl Runs {
         Runs {
             parts: (0..PARTS).map(|_| part_with_room(kinds)).collect(),
             expected: Expected::new(kinds.len()),
-            seen: Seen::default(),
+            seen: Coverage::default(),
             operations: 0,
             planted: None,
         }
@@ -136,7 +136,7 @@ fn alone(seed: u64) {
 }
 
 /// As many threads as CPUs, each with the next seeds.
-fn run_seeds(seeds: std::ops::Range<u64>) -> (Seen, u64) {
+fn run_seeds(seeds: std::ops::Range<u64>) -> (Coverage, u64) {
     let next = AtomicU64::new(seeds.start);
     let body = || {
         let mut runs = Runs::new();
@@ -158,7 +158,7 @@ fn run_seeds(seeds: std::ops::Range<u64>) -> (Seen, u64) {
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
         let threads: Vec<_> = (0..cpus).map(|_| scope.spawn(body)).collect();
-        let (mut seen, mut operations) = (Seen::default(), 0);
+        let (mut seen, mut operations) = (Coverage::default(), 0);
         for thread in threads {
             let (more, ended) = thread.join().expect("all seeds hold");
             seen.add(&more);

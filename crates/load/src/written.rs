@@ -16,7 +16,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
-use workload::{Asked, Program, Stage};
+use workload::{Program, RegisterRequest, Stage};
 
 mod losses;
 
@@ -127,7 +127,7 @@ pub struct Recorded {
     /// Its number there.
     pub number: u64,
     /// What was asked.
-    pub asked: Asked,
+    pub asked: RegisterRequest,
     /// What came of it.
     pub happened: Happened,
 }

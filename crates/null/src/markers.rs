@@ -14,7 +14,7 @@ const RELATION_WORDS: [&str; 5] = ["in", "contains", "like", "between", "is"];
 /// The markers of any statement but the values of an INSERT.
 pub fn markers(tokens: &[Token]) -> Vec<Marker> {
     let mut found = Vec::new();
-    let mut left = Left::default();
+    let mut left = LeftSide::default();
     for (index, token) in tokens.iter().enumerate() {
         let next = tokens.get(index + 1);
         match token {
@@ -53,7 +53,7 @@ pub fn of_inserted_values(columns: &[String], values: &[Token], found: &mut Vec<
 
 /// What stands to the left of the token that is looked at.
 #[derive(Default)]
-struct Left {
+struct LeftSide {
     /// The column last named before an operator.
     column: Option<String>,
     /// The symbols since.
@@ -64,7 +64,7 @@ struct Left {
     token_function: bool,
 }
 
-impl Left {
+impl LeftSide {
     fn name(&mut self, name: &str, token: &Token, next: Option<&Token>) {
         let is_left_side = match next {
             Some(Token::Symbol(symbol)) => "=<>!+-[".contains(*symbol),
@@ -73,17 +73,17 @@ impl Left {
         };
         let is_word = token.is_keyword(name);
         if is_word && name == "token" && next == Some(&Token::Symbol('(')) {
-            *self = Left {
+            *self = LeftSide {
                 token_function: self.operator.is_empty(),
-                ..Left::default()
+                ..LeftSide::default()
             };
         } else if is_left_side && !(is_word && RELATION_WORDS.contains(&name)) {
-            *self = Left {
+            *self = LeftSide {
                 column: Some(name.to_owned()),
-                ..Left::default()
+                ..LeftSide::default()
             };
         } else if is_word && ["and", "where", "set", "if", "using"].contains(&name) {
-            *self = Left::default();
+            *self = LeftSide::default();
         } else if is_word && RELATION_WORDS.contains(&name) {
             self.operator = name.to_owned();
         }

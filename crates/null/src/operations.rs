@@ -22,7 +22,7 @@ const TEXTS_MAX: usize = 4096;
 
 /// Where an effect is remembered.
 #[derive(Clone, Copy)]
-enum Known {
+enum Remembered {
     Prepared([u8; ID_BYTES]),
     Text([u8; ID_BYTES]),
 }
@@ -72,7 +72,7 @@ impl Engine {
                 };
                 self.query(peer, stream, &keyspace, &cql, parameters, out);
             }
-            Some(_) => self.operate(Known::Prepared(id), stream, parameters, out),
+            Some(_) => self.operate(Remembered::Prepared(id), stream, parameters, out),
         }
     }
 
@@ -103,7 +103,7 @@ impl Engine {
     ) {
         let id = text_id(in_use, cql);
         if self.texts.find(&id).is_some() {
-            return self.operate(Known::Text(id), stream, parameters, out);
+            return self.operate(Remembered::Text(id), stream, parameters, out);
         }
         let Some(statement) = parse(cql) else {
             return syntax_error(out, stream);
@@ -128,7 +128,7 @@ impl Engine {
             Ok(Effect::Schema) => reply::void(out, stream),
             Ok(effect) => {
                 self.remember(id, effect);
-                self.operate(Known::Text(id), stream, parameters, out);
+                self.operate(Remembered::Text(id), stream, parameters, out);
             }
             Err(why) => invalid(out, stream, &why),
         }
@@ -154,11 +154,11 @@ impl Engine {
         for statement in statements {
             let known = match statement {
                 BatchStatement::Prepared(id) => match self.learn(id) {
-                    Some(id) => Known::Prepared(id),
+                    Some(id) => Remembered::Prepared(id),
                     None => return unprepared(out, stream, id),
                 },
                 BatchStatement::Query(cql) => match self.learn_text(in_use, cql) {
-                    Some(id) => Known::Text(id),
+                    Some(id) => Remembered::Text(id),
                     None => return syntax_error(out, stream),
                 },
             };
@@ -196,17 +196,17 @@ impl Engine {
         Some(id)
     }
 
-    fn effect(&self, known: Known) -> Option<&Effect> {
+    fn effect(&self, known: Remembered) -> Option<&Effect> {
         match known {
-            Known::Prepared(id) => self.table.find(&id),
-            Known::Text(id) => self.texts.find(&id),
+            Remembered::Prepared(id) => self.table.find(&id),
+            Remembered::Text(id) => self.texts.find(&id),
         }
     }
 
     /// Counts an operation, and answers it unless it is one of those to refuse.
     fn operate(
         &mut self,
-        known: Known,
+        known: Remembered,
         stream: i16,
         parameters: &Parameters<'_>,
         out: &mut Vec<u8>,

@@ -50,13 +50,13 @@ impl Offset {
 /// What is known of another machine's clock.
 #[derive(Clone, Debug, Default)]
 pub struct TheirClock {
-    known: Option<Known>,
+    known: Option<KnownOffset>,
     breaks: u64,
 }
 
 /// Their clock is ahead by something between the two, as of a time of ours.
 #[derive(Clone, Copy, Debug)]
-struct Known {
+struct KnownOffset {
     low_ns: i64,
     high_ns: i64,
     at_ns: u64,
@@ -77,7 +77,7 @@ impl TheirClock {
     /// Adds an exchange: sent, read, answered, received. One that contradicts those before says
     /// that a clock was set or stood still: what was known is forgotten, and that is counted.
     pub fn add(&mut self, [sent_ns, read_ns, answered_ns, received_ns]: [u64; 4]) {
-        let new = Known {
+        let new = KnownOffset {
             low_ns: answered_ns.wrapping_sub(received_ns) as i64,
             high_ns: read_ns.wrapping_sub(sent_ns) as i64,
             at_ns: sent_ns,
@@ -85,7 +85,7 @@ impl TheirClock {
         let both = self.known.map_or(new, |before| {
             let age_ns = received_ns.saturating_sub(before.at_ns);
             let drift_ns = (age_ns / DRIFT_NS) as i64 + 1;
-            Known {
+            KnownOffset {
                 low_ns: new.low_ns.max(before.low_ns.saturating_sub(drift_ns)),
                 high_ns: new.high_ns.min(before.high_ns.saturating_add(drift_ns)),
                 ..new
@@ -98,7 +98,7 @@ impl TheirClock {
 
     /// By how much it is ahead; none before the first exchange.
     pub fn offset(&self) -> Option<Offset> {
-        let Known {
+        let KnownOffset {
             low_ns, high_ns, ..
         } = self.known?;
         let width_ns = high_ns.saturating_sub(low_ns).max(0);

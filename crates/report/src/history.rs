@@ -42,7 +42,7 @@ pub(crate) struct Followed {
 pub struct History {
     /// Name of the study.
     pub study: String,
-    pub(crate) runs: Vec<Kept>,
+    pub(crate) runs: Vec<UsedRun>,
     /// Stamps of the others, with the reason.
     pub left_out: Vec<(String, String)>,
     pub(crate) lines: Vec<Line>,
@@ -51,7 +51,7 @@ pub struct History {
 
 /// A run that is used.
 #[derive(Clone, Debug)]
-pub(crate) struct Kept {
+pub(crate) struct UsedRun {
     pub(crate) stamp: String,
     pub(crate) cassay: String,
     pub(crate) cassandra: String,
@@ -156,7 +156,7 @@ impl History {
             let size = size_of(&run);
             if Some(&size) == newest.as_ref() {
                 history.verdict = run.findings.as_ref().map(|f| f.verdict);
-                history.runs.push(Kept::of(run));
+                history.runs.push(UsedRun::of(run));
             } else {
                 let why = format!("another size of the study or another target ({size})");
                 history.left_out.push((run.stamp, why));
@@ -201,7 +201,7 @@ impl History {
 
     fn line(&self, variant: &str, at: &BTreeMap<String, f64>, metric: Followed) -> Line {
         let here = |p: &&PointRecord| p.variant == variant && p.point == *at;
-        let value = |(index, run): (usize, &Kept)| {
+        let value = |(index, run): (usize, &UsedRun)| {
             let point = run.points.iter().find(here)?;
             Some((index, metric.of(point)?))
         };
@@ -306,8 +306,8 @@ fn size_of(run: &Run) -> String {
     format!("scale {scale}, target {}", kinds.join(" and "))
 }
 
-impl Kept {
-    fn of(run: Run) -> Kept {
+impl UsedRun {
+    fn of(run: Run) -> UsedRun {
         let (mut machine, mut cassandra) = (BTreeMap::new(), BTreeSet::new());
         for line in &run.journal {
             match &line.event {
@@ -336,7 +336,7 @@ impl Kept {
             flat.insert("repeat.blocks".into(), resolved.repeat.blocks.to_string());
             (name.clone(), flat)
         };
-        Kept {
+        UsedRun {
             settings: resolved.variants.iter().map(flat).collect(),
             stamp: run.stamp,
             cassay: run.plan.cassay,
@@ -356,7 +356,7 @@ impl Kept {
         facts
     }
 
-    fn differs(&self, after: &Kept, variant: &str) -> Vec<String> {
+    fn differs(&self, after: &UsedRun, variant: &str) -> Vec<String> {
         let (a, b) = (self.facts(variant), after.facts(variant));
         let keys: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
         let differs = keys.into_iter().filter(|key| a.get(*key) != b.get(*key));

@@ -5,7 +5,7 @@
 
 mod picture;
 
-pub use picture::{Look, Nest, Part, Picture, Tile};
+pub use picture::{Nest, Part, Picture, Style, Tile};
 
 use store::record::{self, Outcome};
 

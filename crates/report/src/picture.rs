@@ -7,7 +7,7 @@
 mod layout;
 
 use crate::html::escape;
-use crate::page::{Look, Part, Picture};
+use crate::page::{Part, Picture, Style};
 use layout::{Laid, LaidTile, PART_PX, flow};
 use std::fmt::Write;
 
@@ -97,14 +97,14 @@ fn part(out: &mut String, part: &Part, [x, y]: [f64; 2], width: f64) {
 }
 
 /// Owners beside each other, then the mark on top.
-fn draw(out: &mut String, looks: &[Look], [x, y]: [f64; 2], [width, height]: [f64; 2]) {
-    let is_fill = |look: &&Look| **look != Look::Marked;
-    let mut fills: Vec<Look> = looks.iter().filter(is_fill).copied().collect();
+fn draw(out: &mut String, looks: &[Style], [x, y]: [f64; 2], [width, height]: [f64; 2]) {
+    let is_fill = |look: &&Style| **look != Style::Marked;
+    let mut fills: Vec<Style> = looks.iter().filter(is_fill).copied().collect();
     if fills.is_empty() {
-        fills.push(Look::Free);
+        fills.push(Style::Free);
     }
     if fills.len() > BANDS_MAX {
-        fills = vec![Look::Many];
+        fills = vec![Style::Many];
     }
     let band = width / fills.len() as f64;
     let rect = |out: &mut String, class: &str, x: f64, width: f64| {
@@ -120,7 +120,7 @@ fn draw(out: &mut String, looks: &[Look], [x, y]: [f64; 2], [width, height]: [f6
         let class = format!("{}{beside}", class(*look));
         rect(out, &class, x + band * index as f64, band);
     }
-    if looks.contains(&Look::Marked) {
+    if looks.contains(&Style::Marked) {
         rect(out, "marked", x, width);
         let _ = write!(
             out,
@@ -134,17 +134,17 @@ fn tenth(px: f64) -> f64 {
     (px * 10.0).round() / 10.0
 }
 
-fn class(look: Look) -> String {
+fn class(look: Style) -> String {
     match look {
-        Look::Owner(index) => format!("o{}", index % OWNERS),
-        Look::Many => "many".into(),
-        Look::Free => "free".into(),
-        Look::Closed => "closed".into(),
-        Look::Marked => "marked".into(),
+        Style::Owner(index) => format!("o{}", index % OWNERS),
+        Style::Many => "many".into(),
+        Style::Free => "free".into(),
+        Style::Closed => "closed".into(),
+        Style::Marked => "marked".into(),
     }
 }
 
-fn legend(out: &mut String, legend: &[(Look, String)]) {
+fn legend(out: &mut String, legend: &[(Style, String)]) {
     if legend.is_empty() {
         return;
     }

@@ -13,7 +13,7 @@
 mod gathered;
 mod places;
 
-pub(crate) use gathered::Gathered;
+pub(crate) use gathered::OverviewBuilder;
 pub use places::Place;
 
 use crate::record::{ClientIntervalRecord, IntervalRecord, QuantilesRecord};

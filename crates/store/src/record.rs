@@ -52,8 +52,8 @@ pub use analysis::durability::Promised;
 pub use analysis::procedure::{SearchOutcome, SearchProcedure, SearchResult};
 pub use analysis::recovery::{FaultStep, FaultVerdict};
 pub use analysis::require::{Outcome as RequirementOutcome, RequiredMetric};
-pub use analysis::scale_up::{EfficiencyOf, Fills};
 pub use analysis::rules::{Outcome, Verdict};
+pub use analysis::scale_up::{EfficiencyOf, Fills};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

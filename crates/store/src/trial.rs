@@ -5,7 +5,7 @@ use crate::file;
 use crate::hlog::HlogWriter;
 use crate::lines::LineWriter;
 use crate::name::Name;
-use crate::overview::Gathered;
+use crate::overview::OverviewBuilder;
 use crate::record::{FaultStepRecord, HistoryRecord, NodesRecord, SampleRecord, TrialFinding};
 use crate::run::HistogramKind;
 use crate::window;
@@ -26,7 +26,7 @@ pub struct TrialWriter {
     logs: [HlogWriter; 5],
     /// By kind, what the logs say of the measured population.
     window: Vec<[Histogram; 5]>,
-    gathered: Gathered,
+    gathered: OverviewBuilder,
     probes: BTreeMap<String, LineWriter>,
     faults: Option<LineWriter>,
 }
@@ -54,7 +54,7 @@ impl TrialWriter {
             intervals: LineWriter::open(&path.join(file::INTERVALS))?,
             logs,
             window: kinds.iter().map(|_| Default::default()).collect(),
-            gathered: Gathered::default(),
+            gathered: OverviewBuilder::default(),
             probes: BTreeMap::new(),
             faults: None,
             path,

@@ -5,9 +5,9 @@
 
 use crate::human;
 use crate::settings::{
-    Authentication, Collector, Fault, Guarded, HostSpec, How, Import, Isolation, Keyspace, Load,
-    LocalSpec, PageCache, Probes, Replication, Reset, Settings, Smt, Study, Target, Topology,
-    Variant,
+    Authentication, Collector, Fault, Guarded, HostSpec, Import, Isolation, Keyspace, Load,
+    LocalSpec, PageCache, Probes, Replication, Reset, RestoreMethod, Settings, Smt, Study, Target,
+    Topology, Variant,
 };
 use cluster::hidden::{hidden, hide_all};
 use fault::Length;
@@ -310,8 +310,8 @@ fn data(settings: &Settings) -> Vec<String> {
         (Reset::Truncate, _) => "emptied and loaded again before each trial".to_owned(),
         (Reset::Snapshot, how) => {
             let how = match how {
-                How::Online => "online",
-                How::Offline => "while the nodes are down",
+                RestoreMethod::Online => "online",
+                RestoreMethod::Offline => "while the nodes are down",
             };
             format!("a snapshot restored before each trial, {how}")
         }

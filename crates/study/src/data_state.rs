@@ -12,7 +12,7 @@ use workload::Program;
 #[derive(Clone, Debug, Default)]
 pub struct DataState {
     filled: Vec<(String, Filled)>,
-    snapshots: Vec<Kept>,
+    snapshots: Vec<SnapshotKey>,
 }
 
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ struct Filled {
 
 /// A snapshot of loaded data.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Kept {
+pub struct SnapshotKey {
     key: DataKey,
     /// Its name.
     pub name: String,
@@ -97,11 +97,11 @@ impl DataState {
             .map_or(0, |there| there.rows);
         let key = DataKey::of(settings);
         self.snapshots.retain(|kept| kept.key != key);
-        self.snapshots.push(Kept { key, name, rows });
+        self.snapshots.push(SnapshotKey { key, name, rows });
     }
 
     /// The snapshot of the data that `settings` ask for.
-    pub fn snapshot(&self, settings: &Settings) -> Option<&Kept> {
+    pub fn snapshot(&self, settings: &Settings) -> Option<&SnapshotKey> {
         let key = DataKey::of(settings);
         self.snapshots.iter().find(|kept| kept.key == key)
     }

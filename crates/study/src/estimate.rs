@@ -5,7 +5,9 @@
 
 use crate::human;
 use crate::plan::{PhaseKind, Turn};
-use crate::settings::{How, Load, LocalSpec, Reset, Settings, Study, Target, Untold, Warmup};
+use crate::settings::{
+    Load, LocalSpec, Reset, RestoreMethod, Settings, Study, Target, Untold, Warmup,
+};
 use crate::targets;
 use crate::work::Work;
 use analysis::procedure::Point;
@@ -111,7 +113,7 @@ pub fn of_phase(kind: PhaseKind, settings: &Settings) -> f64 {
             // The seed first, then all others.
             Restarts::Together => RESTART_S * nodes_count(settings).min(2.0),
         },
-        PhaseKind::Restore if settings.data.restore == How::Offline => {
+        PhaseKind::Restore if settings.data.restore == RestoreMethod::Offline => {
             RESTORE_S + RESTART_S * nodes_count(settings)
         }
         PhaseKind::Restore => RESTORE_S,

@@ -7,7 +7,8 @@
 
 use crate::human;
 use crate::settings::{
-    Data, HostsSpec, How, Isolation, Load, PageCache, Probes, Reset, Settings, Settle, Target,
+    Data, HostsSpec, Isolation, Load, PageCache, Probes, Reset, RestoreMethod, Settings, Settle,
+    Target,
 };
 use cluster::{Ability, DiskSpec};
 
@@ -155,7 +156,7 @@ fn of_data(data: &Data, needs: &mut Vec<Need>) {
     }
     if data.reset == Reset::Snapshot {
         must(Ability::Snapshot, "data.reset: snapshot".to_owned(), needs);
-        if data.restore == How::Offline {
+        if data.restore == RestoreMethod::Offline {
             must(
                 Ability::OfflineRestore,
                 "data.restore: offline".to_owned(),

@@ -22,7 +22,7 @@ pub use self::target::{
 };
 pub(crate) use self::target::{secret_kind, secret_of};
 pub use axes::{Axis, ScaleUp};
-pub use data::{Data, How, Load, PageCache, Reset, Settle};
+pub use data::{Data, Load, PageCache, Reset, RestoreMethod, Settle};
 pub(crate) use faults::{FAULTS_MAX, FaultDraft, FaultTargets, FaultWhere};
 pub use faults::{Fault, On};
 pub use guard::{Guard, GuardLimits, Guarded};

@@ -9,16 +9,16 @@ const MANY: usize = 4;
 /// The sentences; none without a fault whose effect could be told.
 pub fn sentences(trials: &[TrialFinding]) -> Vec<String> {
     let faults = trials.iter().flat_map(|trial| &trial.faults);
-    let told: Vec<Told> = faults.filter_map(Told::of).collect();
+    let told: Vec<FaultEffect> = faults.filter_map(FaultEffect::of).collect();
     match told.len() {
         0 => Vec::new(),
-        few if few < MANY => told.iter().map(Told::sentence).collect(),
+        few if few < MANY => told.iter().map(FaultEffect::sentence).collect(),
         _ => vec![many(&told)],
     }
 }
 
 /// A fault of which there is a level before it.
-struct Told<'a> {
+struct FaultEffect<'a> {
     fault: &'a FaultRecord,
     failed: u64,
     /// How deep and for how long throughput fell.
@@ -26,11 +26,11 @@ struct Told<'a> {
     seconds: f64,
 }
 
-impl<'a> Told<'a> {
-    fn of(fault: &'a FaultRecord) -> Option<Told<'a>> {
+impl<'a> FaultEffect<'a> {
+    fn of(fault: &'a FaultRecord) -> Option<FaultEffect<'a>> {
         let found = fault.recovery.as_ref()?;
         let dip = found.dip?;
-        Some(Told {
+        Some(FaultEffect {
             fault,
             failed: failed(found),
             depth: dip.depth,
@@ -80,7 +80,7 @@ fn failed(found: &RecoveryRecord) -> u64 {
     stretches.map(StretchRecord::failed).sum()
 }
 
-fn many(told: &[Told]) -> String {
+fn many(told: &[FaultEffect]) -> String {
     let lowered = told.iter().filter(|one| one.depth > 0.0);
     let back = told.iter().filter_map(|one| one.fault.recover_s);
     let longest_s = back.clone().fold(0.0, f64::max);

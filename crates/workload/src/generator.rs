@@ -47,7 +47,7 @@ pub enum Check {
 
 /// What an operation asks of a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asked {
+pub enum RegisterRequest {
     /// Its number.
     Read,
     /// To become this number.
@@ -151,7 +151,7 @@ impl Generator {
 
     /// What the operation last begun asks of a register that was 0 when it was loaded; none if it
     /// is about no register.
-    pub fn asked(&self) -> Option<Asked> {
+    pub fn asked(&self) -> Option<RegisterRequest> {
         self.cursor.asked()
     }
 

@@ -47,7 +47,7 @@ pub use source::{OperationEncoder, OperationSource};
 pub use compile::compile;
 pub use expectation::{Definitions, Expectation, is_taken, table_of};
 pub use file::{Checked, Placed, check_file, compile_file};
-pub use generator::{Asked, Check, Generator, Operation};
+pub use generator::{Check, Generator, Operation, RegisterRequest};
 pub use hottest::hottest_token;
 pub use named::{Named, is_identifier};
 pub use names::names;

@@ -6,7 +6,7 @@
 //! without a condition, before anybody looks.
 
 use crate::distribution::Sampler;
-use crate::generator::{Asked, Check, Operation};
+use crate::generator::{Check, Operation, RegisterRequest};
 use crate::named::{self, Draft, OneTable};
 use crate::params::Params;
 use crate::program::{Program, Stage, Statement, lanes};
@@ -159,13 +159,13 @@ impl source::RowFunction for Registers {
         }
     }
 
-    fn asked(&self, operation: &Operation, stage: Stage) -> Option<Asked> {
+    fn asked(&self, operation: &Operation, stage: Stage) -> Option<RegisterRequest> {
         let (from, to) = self.values(operation.number);
         match (stage, operation.statement) {
             (Stage::Load, _) => None,
-            (_, WRITE) => Some(Asked::Write(to)),
-            (_, SWAP) => Some(Asked::Swap { from, to }),
-            _ => Some(Asked::Read),
+            (_, WRITE) => Some(RegisterRequest::Write(to)),
+            (_, SWAP) => Some(RegisterRequest::Swap { from, to }),
+            _ => Some(RegisterRequest::Read),
         }
     }
 }

@@ -15,7 +15,7 @@ use cql::value::{CqlType, UdtType};
 pub use counting::is_conditional;
 pub use cql::text::{Fault, Kind, Token, split, tokens};
 pub use markers::{Marker, binds_partition, insert_counts, markers};
-pub use options::{Given, options};
+pub use options::{OptionValue, options};
 pub use qualify::{keyspaces, moved, named_table, qualify};
 
 /// What a statement defines.

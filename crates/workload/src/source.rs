@@ -8,7 +8,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use crate::distribution::Sampler;
-use crate::generator::{Asked, Check, Operation};
+use crate::generator::{Check, Operation, RegisterRequest};
 use crate::program::{Choices, Stage};
 use cql::response::RawRows;
 
@@ -61,7 +61,7 @@ pub trait OperationEncoder: Debug + Send {
 
     /// What the operation last begun or sought asks of a register that was 0 when it was loaded;
     /// none if it is about no register.
-    fn asked(&self) -> Option<Asked> {
+    fn asked(&self) -> Option<RegisterRequest> {
         None
     }
 
@@ -116,7 +116,7 @@ pub(crate) trait RowFunction: Debug + Send + Sync + 'static {
     ) -> Check;
 
     /// As [`OperationEncoder::asked`].
-    fn asked(&self, _operation: &Operation, _stage: Stage) -> Option<Asked> {
+    fn asked(&self, _operation: &Operation, _stage: Stage) -> Option<RegisterRequest> {
         None
     }
 
@@ -215,7 +215,7 @@ impl<T: RowFunction> OperationEncoder for ChosenCursor<T> {
         table.check(&mut self.cursor, &self.operation, loaded, rows)
     }
 
-    fn asked(&self) -> Option<Asked> {
+    fn asked(&self) -> Option<RegisterRequest> {
         self.source.table.asked(&self.operation, self.stage)
     }
 

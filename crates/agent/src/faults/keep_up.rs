@@ -30,7 +30,7 @@ const ACCEPTS_WITHIN: Duration = Duration::from_millis(500);
 const RESTARTS_MAX: usize = 3;
 
 /// A process that is looked at.
-struct Kept {
+struct WatchedProcess {
     process: Identity,
     start: StartProcess,
     /// Until when it may refuse connections.
@@ -48,10 +48,10 @@ impl Faults {
         }
     }
 
-    fn kept(&self) -> Vec<Kept> {
+    fn kept(&self) -> Vec<WatchedProcess> {
         let starts = self.starts.lock();
         let starts = starts.unwrap_or_else(PoisonError::into_inner);
-        let kept = |(process, (start, starts_until)): (&Identity, &(_, Deadline))| Kept {
+        let kept = |(process, (start, starts_until)): (&Identity, &(_, Deadline))| WatchedProcess {
             process: *process,
             start: StartProcess::clone(start),
             until: Deadline::after(starts_until.left().max(REFUSES_MAX)),
@@ -81,7 +81,7 @@ impl AgentState {
         }
     }
 
-    fn keep(&self, kept: &mut Kept) {
+    fn keep(&self, kept: &mut WatchedProcess) {
         let accepts = || {
             let reach = kept.start.serves.map(|at| Reach::of(at, ACCEPTS_WITHIN));
             !matches!(reach, Some(Ok(Reach::Refused)))

@@ -56,7 +56,7 @@ impl<B: Breakable> Breakable for Alone<B> {
 }
 
 /// How a disk fails.
-pub(super) enum How {
+pub(super) enum DiskFailure {
     /// It is gone.
     Removed,
     /// It can only be read.
@@ -68,13 +68,13 @@ pub(super) enum How {
 /// A disk that fails, while its processes go on with it. What is gone with the agent needs no
 /// guard.
 pub(super) struct Failing {
-    how: How,
+    how: DiskFailure,
     processes: Vec<Restartable>,
     is_broken: bool,
 }
 
 impl Failing {
-    pub fn by(how: How, processes: Vec<Restartable>) -> Failing {
+    pub fn by(how: DiskFailure, processes: Vec<Restartable>) -> Failing {
         Failing {
             how,
             processes,
@@ -88,12 +88,12 @@ impl Breakable for Failing {
         let volume = here.volume()?;
         check(here, &self.processes)?;
         let place = match &self.how {
-            How::From(path, at) => Some(place(here, path, *at)?),
-            How::Removed | How::ReadOnly => None,
+            DiskFailure::From(path, at) => Some(place(here, path, *at)?),
+            DiskFailure::Removed | DiskFailure::ReadOnly => None,
         };
         self.is_broken = true;
         match (&self.how, place) {
-            (How::Removed, _) => volume.take_away(),
+            (DiskFailure::Removed, _) => volume.take_away(),
             (_, Some(place)) => volume.fail_behind(place),
             (_, None) => volume.abort(),
         }

@@ -3,7 +3,7 @@
 use crate::state::AgentState;
 use anyhow::{Result, ensure};
 use host::Bytes;
-use host::Seen;
+use host::QueryAnswer;
 use kernel::volume::{BLOCK_BYTES, Blocks};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
@@ -14,7 +14,7 @@ use std::path::Path;
 /// How many are looked at at the most: both go into one message.
 const BYTES_MAX: u64 = 256 << 10;
 
-pub(super) fn look(here: &AgentState, path: &Path, at: u64, bytes: u64) -> Result<Seen> {
+pub(super) fn look(here: &AgentState, path: &Path, at: u64, bytes: u64) -> Result<QueryAnswer> {
     ensure!(
         bytes <= BYTES_MAX && at.checked_add(bytes).is_some(),
         "{bytes} bytes of {} at {at}: {BYTES_MAX} can be looked at at once",
@@ -33,7 +33,7 @@ pub(super) fn look(here: &AgentState, path: &Path, at: u64, bytes: u64) -> Resul
     // The disk first: who reads by the page cache leaves there what he has read.
     let on_disk = read(OFlags::RDONLY | OFlags::DIRECT)?;
     let cached = read(OFlags::RDONLY)?;
-    Ok(Seen::Bytes { cached, on_disk })
+    Ok(QueryAnswer::Bytes { cached, on_disk })
 }
 
 /// Those of them that the file has, by whole blocks.

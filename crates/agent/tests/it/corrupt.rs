@@ -2,7 +2,7 @@
 
 use crate::hosts::{LIMIT, shell};
 use crate::volumes::{breaks, hosts, put};
-use host::{Host, Injection, Query, Seen, Step};
+use host::{Host, Injection, Query, QueryAnswer, Step};
 use std::path::{Path, PathBuf};
 
 const LOOK_BYTES: usize = 64;
@@ -15,7 +15,7 @@ fn look(host: &Host, path: &Path, at: usize) -> (Vec<u8>, Vec<u8>) {
         bytes: LOOK_BYTES as u64,
     };
     match host.agent().see(sight).unwrap() {
-        Seen::Bytes { cached, on_disk } => (cached.unwrap().0, on_disk.unwrap().0),
+        QueryAnswer::Bytes { cached, on_disk } => (cached.unwrap().0, on_disk.unwrap().0),
         other => panic!("{other:?}"),
     }
 }

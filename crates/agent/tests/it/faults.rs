@@ -5,7 +5,7 @@ use crate::endings::{kill, of_cluster};
 use crate::hosts::{LIMIT, id, wait_until};
 use crate::outlive::{another, part};
 use host::process::{self, Identity};
-use host::{Agent, Bytes, Ended, Injection, Invocation, Query, Restartable, Seen, Step};
+use host::{Agent, Bytes, Ended, Injection, Invocation, Query, QueryAnswer, Restartable, Step};
 use measure::clock;
 use std::path::Path;
 use std::process::Command;
@@ -28,7 +28,7 @@ fn start(agent: &Agent, folder: &Path) -> Identity {
 
 fn seen(agent: &Agent, process: Identity) -> Option<char> {
     match agent.see(Query::Process(process)).unwrap() {
-        Seen::Process(state) => state,
+        QueryAnswer::Process(state) => state,
         other => panic!("another answer: {other:?}"),
     }
 }

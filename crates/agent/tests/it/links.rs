@@ -6,8 +6,8 @@ use crate::network::{
     three,
 };
 use host::{
-    Agent, Host, HostAbility, HostCapability, HostSpec, Injection, Link, LinkSpec, Query, Seen,
-    abilities,
+    Agent, Host, HostAbility, HostCapability, HostSpec, Injection, Link, LinkSpec, Query,
+    QueryAnswer, abilities,
 };
 use std::io::Write;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use std::time::Duration;
 /// Whether a link is to be up, whether it is, and the packets that have come.
 fn link(agent: &Agent, what: Query) -> (bool, bool, u64) {
     match agent.see(what).unwrap() {
-        Seen::Link {
+        QueryAnswer::Link {
             is_up,
             has_carrier,
             received_packets,
@@ -82,7 +82,7 @@ fn transfer(from: &Host, to: &Host, limit: Duration) -> Option<Duration> {
         limit,
     };
     match from.agent().see(transfer).unwrap() {
-        Seen::Transfer(took) => took,
+        QueryAnswer::Transfer(took) => took,
         other => panic!("{other:?}"),
     }
 }

@@ -4,7 +4,7 @@
 use crate::endings::kill;
 use crate::hosts::{LIMIT, able, assert_gone, inside, link_of, make, spec, wait_until};
 use host::{Agent, Host, HostAbility, HostSpec, Hosts, Injection, Link, LinkSpec, Loss};
-use host::{Query, Reach, Seen};
+use host::{Query, QueryAnswer, Reach};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
@@ -35,7 +35,7 @@ pub fn reach(from: Option<&Host>, address: SocketAddr, limit: Duration) -> Reach
     match from {
         None => Reach::of(address, limit).unwrap(),
         Some(host) => match host.agent().see(Query::Reach { address, limit }).unwrap() {
-            Seen::Reach(reach) => reach,
+            QueryAnswer::Reach(reach) => reach,
             other => panic!("{other:?}"),
         },
     }
@@ -62,14 +62,14 @@ pub fn assert_all_open(hosts: &Hosts) {
 /// The resets that a host has sent: so many attempts to connect have come to it.
 pub fn resets(host: &Host) -> (u64, u64) {
     match host.agent().see(Query::Resets).unwrap() {
-        Seen::Resets { connections, sent } => (connections, sent),
+        QueryAnswer::Resets { connections, sent } => (connections, sent),
         other => panic!("{other:?}"),
     }
 }
 
 fn dropped(switch: &Agent, broken: host::Broken) -> Vec<u64> {
     match switch.see(Query::Dropped(broken)).unwrap() {
-        Seen::Dropped(dropped) => dropped,
+        QueryAnswer::Dropped(dropped) => dropped,
         other => panic!("{other:?}"),
     }
 }
@@ -221,11 +221,11 @@ fn a_share_of_packets_is_lost_by_chance() {
         .unwrap();
     // 60 of 200 are lost, with a standard deviation of 6.5; fewer come through if it is busy.
     let seen = open();
-    assert!(matches!(seen, Seen::Open(40..=185)), "{seen:?}");
+    assert!(matches!(seen, QueryAnswer::Open(40..=185)), "{seen:?}");
     let counted = dropped(hosts.switch(), broken);
     assert!((15..=105).contains(&counted[0]), "{counted:?}");
     hosts.switch().heal(broken).unwrap();
-    wait_until("all come through", || open() == Seen::Open(200));
+    wait_until("all come through", || open() == QueryAnswer::Open(200));
 }
 
 /// What is injected without an error, and breaks nothing.

@@ -5,7 +5,7 @@ use crate::hosts::{LIMIT, able, assert_gone, link_of, make, shell, spec, start, 
 use host::process;
 use host::{
     Agent, Attempt, Broken, Bytes, DiskSpec, DiskWork, Host, HostAbility, HostCapability, HostSpec,
-    Hosts, Injection, Mounted, Query, Restartable, Seen, Step, volume_abilities,
+    Hosts, Injection, Mounted, Query, QueryAnswer, Restartable, Step, volume_abilities,
 };
 use rustix::io::Errno;
 use std::io::Write;
@@ -52,7 +52,7 @@ fn tried_with(host: &Host, work: DiskWork, limit: Duration) -> (Attempt, Attempt
         work,
         limit,
     };
-    let Seen::Disk { write, read } = host.agent().see(sight).unwrap() else {
+    let QueryAnswer::Disk { write, read } = host.agent().see(sight).unwrap() else {
         panic!("another answer")
     };
     (write, read)
@@ -65,7 +65,7 @@ pub fn is_whole(host: &Host) -> bool {
 pub fn mounted(host: &Host) -> Option<Mounted> {
     let folder = host.folder().to_owned();
     match host.agent().see(Query::Mount { folder }).unwrap() {
-        Seen::Mount(mounted) => mounted,
+        QueryAnswer::Mount(mounted) => mounted,
         other => panic!("{other:?}"),
     }
 }
@@ -173,7 +173,7 @@ fn a_disk_fails_from_some_place_on() {
             bytes: 100,
         };
         match host.agent().see(sight).unwrap() {
-            Seen::Bytes { on_disk, .. } => on_disk,
+            QueryAnswer::Bytes { on_disk, .. } => on_disk,
             other => panic!("{other:?}"),
         }
     };
@@ -216,7 +216,7 @@ fn a_disk_that_stalls_keeps_its_writers_and_lets_its_readers_go_on() {
     assert_eq!(host.agent().read(&file).unwrap(), [1; 10_000]);
     let folder = host.folder().to_owned();
     let space = host.agent().see(Query::Space { folder }).unwrap();
-    assert_eq!(space, Seen::Space(host.usage().unwrap()));
+    assert_eq!(space, QueryAnswer::Space(host.usage().unwrap()));
     let said = format!(
         "{:#}",
         host.agent()

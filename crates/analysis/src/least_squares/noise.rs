@@ -5,7 +5,7 @@
 //! as many observations as places, however often each was measured. A coefficient is known no
 //! better than either of them lets it.
 
-use super::{Curve, Fit, Held, SQUARES_MIN, Seen, descend, squares};
+use super::{Curve, Fit, Held, Observations, SQUARES_MIN, descend, squares};
 use crate::series;
 use statrs::distribution::{ContinuousCDF, FisherSnedecor};
 
@@ -43,7 +43,7 @@ pub fn free_count<const P: usize>(held: &Held<P>) -> usize {
 /// The noise of what the trials are off the curve; none where there are no more of them than levels
 /// and coefficients.
 pub fn of_trials<const P: usize, C: Curve<P>>(
-    seen: &Seen<'_, C::At>,
+    seen: &Observations<'_, C::At>,
     found: &Fit<P>,
     held: &Held<P>,
 ) -> Option<Noise> {
@@ -55,7 +55,7 @@ pub fn of_trials<const P: usize, C: Curve<P>>(
 /// The noise of what the places are off the curve; none where there are as many coefficients as
 /// places.
 pub fn of_places<const P: usize, C: Curve<P>>(
-    seen: &Seen<'_, C::At>,
+    seen: &Observations<'_, C::At>,
     found: &Fit<P>,
     held: &Held<P>,
 ) -> Option<Noise> {
@@ -66,7 +66,7 @@ pub fn of_places<const P: usize, C: Curve<P>>(
 
 /// Whether the places are off the curve by more than trials of one place differ (Fisher's F, with
 /// what any levels of places and blocks leave as the noise). Of one block nobody knows.
-pub fn off_by_more(seen: &Seen<'_, impl Sized>, of_places: Noise) -> bool {
+pub fn off_by_more(seen: &Observations<'_, impl Sized>, of_places: Noise) -> bool {
     let looked_for = (seen.levels_count() + seen.places.len()).saturating_sub(1);
     let freedom = seen.trials.len().checked_sub(looked_for);
     let Some(own) = Noise::of(within(seen), freedom) else {
@@ -81,7 +81,7 @@ pub fn off_by_more(seen: &Seen<'_, impl Sized>, of_places: Noise) -> bool {
 
 /// The squares that are left of the curve that goes through every place, found by taking the means
 /// of places and of blocks out in turn.
-fn within<A>(seen: &Seen<'_, A>) -> f64 {
+fn within<A>(seen: &Observations<'_, A>) -> f64 {
     let mut of_places = vec![0.0; seen.places.len()];
     let mut least = f64::INFINITY;
     for _ in 0..ROUNDS_MAX {
@@ -102,7 +102,7 @@ fn within<A>(seen: &Seen<'_, A>) -> f64 {
 /// (Bates and Watts 1988, "Nonlinear Regression Analysis", profile t): of few blocks nothing better
 /// is known.
 pub fn profiled<const P: usize, C: Curve<P>>(
-    seen: &Seen<'_, C::At>,
+    seen: &Observations<'_, C::At>,
     found: &Fit<P>,
     held: &Held<P>,
     noise: Noise,
@@ -120,7 +120,7 @@ pub fn profiled<const P: usize, C: Curve<P>>(
 /// How far one coefficient can go up or down before the squares are too many, by halves; infinite
 /// where nothing ends it.
 fn profile<const P: usize, C: Curve<P>>(
-    seen: &Seen<'_, C::At>,
+    seen: &Observations<'_, C::At>,
     found: &Fit<P>,
     held: &Held<P>,
     (of, most, up): (usize, f64, bool),

@@ -21,7 +21,7 @@ pub struct Trial {
 
 /// What a curve is fitted to.
 #[derive(Clone, Debug)]
-pub struct Seen<'a, A> {
+pub struct Observations<'a, A> {
     /// The places, each with a trial.
     pub places: Vec<&'a A>,
     /// The trials.
@@ -34,7 +34,7 @@ pub fn usable(ops: Option<f64>) -> Option<f64> {
 }
 
 /// Every usable trial with its block, in blocks that count so often.
-pub fn by_block<'a, A>(measured: &'a Measured<'_, A>, counts: &[u32]) -> Seen<'a, A> {
+pub fn by_block<'a, A>(measured: &'a Measured<'_, A>, counts: &[u32]) -> Observations<'a, A> {
     let (mut places, mut trials) = (Vec::new(), Vec::new());
     for (at, ops) in measured {
         let before = trials.len();
@@ -52,12 +52,12 @@ pub fn by_block<'a, A>(measured: &'a Measured<'_, A>, counts: &[u32]) -> Seen<'a
             places.push(at);
         }
     }
-    Seen { places, trials }
+    Observations { places, trials }
 }
 
 /// The mean of each place over its blocks, all with one level.
-pub fn by_place<'a, A>(measured: &'a Measured<'_, A>, counts: &[u32]) -> Seen<'a, A> {
-    let Seen { places, trials } = by_block(measured, counts);
+pub fn by_place<'a, A>(measured: &'a Measured<'_, A>, counts: &[u32]) -> Observations<'a, A> {
+    let Observations { places, trials } = by_block(measured, counts);
     let mean = |place: usize| {
         let own = trials.iter().filter(|trial| trial.place == place);
         let (sum, weight) = own.fold((0.0, 0.0), |(sum, weight), trial| {
@@ -71,7 +71,7 @@ pub fn by_place<'a, A>(measured: &'a Measured<'_, A>, counts: &[u32]) -> Seen<'a
         }
     };
     let trials = (0..places.len()).map(mean).collect();
-    Seen { places, trials }
+    Observations { places, trials }
 }
 
 /// How many blocks there are.
@@ -85,7 +85,7 @@ pub fn once<A>(measured: &Measured<'_, A>) -> Vec<u32> {
     vec![1; blocks_count(measured)]
 }
 
-impl<'a, A> Seen<'a, A> {
+impl<'a, A> Observations<'a, A> {
     /// The sum of the weights.
     pub fn weights(&self) -> f64 {
         self.trials.iter().map(|trial| trial.weight).sum()
@@ -98,7 +98,7 @@ impl<'a, A> Seen<'a, A> {
     }
 
     /// The same without a place.
-    pub fn without(&self, place: usize) -> Seen<'a, A> {
+    pub fn without(&self, place: usize) -> Observations<'a, A> {
         let mut places = self.places.clone();
         places.remove(place);
         let others = self.trials.iter().filter(|trial| trial.place != place);
@@ -106,7 +106,7 @@ impl<'a, A> Seen<'a, A> {
             place: trial.place - usize::from(trial.place > place),
             ..*trial
         });
-        Seen {
+        Observations {
             places,
             trials: moved.collect(),
         }

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 const STATES: u64 = 1_000_000;
 
-fn of(what: What, invoked_ns: u64, returned_ns: u64) -> Operation {
+fn of(what: RegisterEvent, invoked_ns: u64, returned_ns: u64) -> Operation {
     Operation {
         invoked_ns,
         returned_ns: Some(returned_ns),
@@ -14,15 +14,15 @@ fn of(what: What, invoked_ns: u64, returned_ns: u64) -> Operation {
 }
 
 fn read(value: i64, invoked_ns: u64, returned_ns: u64) -> Operation {
-    of(What::Read(Some(value)), invoked_ns, returned_ns)
+    of(RegisterEvent::Read(Some(value)), invoked_ns, returned_ns)
 }
 
 fn write(value: i64, invoked_ns: u64, returned_ns: u64) -> Operation {
-    of(What::Write(Some(value)), invoked_ns, returned_ns)
+    of(RegisterEvent::Write(Some(value)), invoked_ns, returned_ns)
 }
 
 fn swap((from, to): (i64, i64), applied: bool, (invoked_ns, returned_ns): (u64, u64)) -> Operation {
-    let what = What::Swap {
+    let what = RegisterEvent::Swap {
         from: Some(from),
         to: Some(to),
         applied,
@@ -68,7 +68,7 @@ fn planted_violations_are_found_and_legal_histories_pass() {
     for (what, history) in legal {
         assert_eq!(
             judge(&history, Some(0), STATES),
-            Found::Linearizable,
+            HistoryVerdict::Linearizable,
             "{what}"
         );
     }
@@ -99,7 +99,7 @@ fn planted_violations_are_found_and_legal_histories_pass() {
     for (what, history, at) in violations {
         assert_eq!(
             judge(&history, Some(0), STATES),
-            Found::Violated(at.to_vec()),
+            HistoryVerdict::Violated(at.to_vec()),
             "{what}"
         );
     }
@@ -109,17 +109,20 @@ fn planted_violations_are_found_and_legal_histories_pass() {
 fn what_a_swap_found_instead_counts() {
     let mut lost = swap((3, 4), false, (2, 3));
     let history = |instead: i64| {
-        let What::Swap { instead: found, .. } = &mut lost.what else {
+        let RegisterEvent::Swap { instead: found, .. } = &mut lost.what else {
             unreachable!("it is a swap")
         };
         *found = Some(Some(instead));
         vec![write(1, 0, 1), lost]
     };
     let mut history = history;
-    assert_eq!(judge(&history(1), Some(0), STATES), Found::Linearizable);
+    assert_eq!(
+        judge(&history(1), Some(0), STATES),
+        HistoryVerdict::Linearizable
+    );
     assert_eq!(
         judge(&history(2), Some(0), STATES),
-        Found::Violated(vec![1])
+        HistoryVerdict::Violated(vec![1])
     );
 }
 
@@ -128,7 +131,10 @@ fn what_a_swap_found_instead_counts() {
 fn a_search_that_grows_too_large_says_so() {
     let mut history: Vec<Operation> = (1..40).map(|n| unknown(write(n, 0, 0))).collect();
     history.push(read(-1, 1, 2));
-    assert_eq!(judge(&history, Some(0), 10_000), Found::Undecided(10_000));
+    assert_eq!(
+        judge(&history, Some(0), 10_000),
+        HistoryVerdict::Undecided(10_000)
+    );
 }
 
 /// A long history of a register that keeps its word costs about a state for each operation.
@@ -140,7 +146,7 @@ fn a_long_history_is_judged_in_as_many_states_as_it_has_operations() {
             _ => read(n as i64 - 1, n * 10, n * 10 + 15),
         })
         .collect();
-    assert_eq!(judge(&history, None, 20_000), Found::Linearizable);
+    assert_eq!(judge(&history, None, 20_000), HistoryVerdict::Linearizable);
 }
 
 /// Tries every order of every choice of the operations of unknown outcome.
@@ -158,12 +164,14 @@ fn brute(history: &[Operation], left: &mut Vec<usize>, value: Option<i64>) -> bo
             continue;
         }
         let after = match (history[at].what, history[at].returned_ns) {
-            (What::Read(_), None) => Some(value),
-            (What::Read(found), _) => (found == value).then_some(value),
-            (What::Write(to), _) => Some(to),
-            (What::Swap { from, to, .. }, None) => Some(if from == value { to } else { value }),
+            (RegisterEvent::Read(_), None) => Some(value),
+            (RegisterEvent::Read(found), _) => (found == value).then_some(value),
+            (RegisterEvent::Write(to), _) => Some(to),
+            (RegisterEvent::Swap { from, to, .. }, None) => {
+                Some(if from == value { to } else { value })
+            }
             (
-                What::Swap {
+                RegisterEvent::Swap {
                     from, to, applied, ..
                 },
                 _,
@@ -183,9 +191,9 @@ fn brute(history: &[Operation], left: &mut Vec<usize>, value: Option<i64>) -> bo
 fn any_operation() -> impl Strategy<Value = Operation> {
     let value = || 0_i64..3;
     let what = prop_oneof![
-        value().prop_map(|value| What::Read(Some(value))),
-        value().prop_map(|value| What::Write(Some(value))),
-        (value(), value(), any::<bool>()).prop_map(|(from, to, applied)| What::Swap {
+        value().prop_map(|value| RegisterEvent::Read(Some(value))),
+        value().prop_map(|value| RegisterEvent::Write(Some(value))),
+        (value(), value(), any::<bool>()).prop_map(|(from, to, applied)| RegisterEvent::Swap {
             from: Some(from),
             to: Some(to),
             applied,
@@ -210,7 +218,7 @@ proptest! {
         let mut left: Vec<usize> = (0..history.len()).collect();
         let expected = brute(&history, &mut left, Some(0));
         let found = judge(&history, Some(0), u64::MAX);
-        prop_assert_eq!(found == Found::Linearizable, expected, "{:?}", found);
+        prop_assert_eq!(found == HistoryVerdict::Linearizable, expected, "{:?}", found);
     }
 
     /// A register that does its operations one after the other, at a time within each of them.
@@ -232,16 +240,16 @@ proptest! {
             let (invoked, took, _, kind, from, to, is_known, is_done) = operations[at];
             let holds = value == Some(from);
             let what = match kind {
-                0 => What::Read(value),
-                1 => What::Write(Some(to)),
-                _ => What::Swap {
+                0 => RegisterEvent::Read(value),
+                1 => RegisterEvent::Write(Some(to)),
+                _ => RegisterEvent::Swap {
                     from: Some(from), to: Some(to), applied: holds, instead: Some(value),
                 },
             };
             match what {
                 _ if !is_known && !is_done => {}
-                What::Write(to) => value = to,
-                What::Swap { to, .. } if holds => value = to,
+                RegisterEvent::Write(to) => value = to,
+                RegisterEvent::Swap { to, .. } if holds => value = to,
                 _ => {}
             }
             history.push(Operation {
@@ -251,6 +259,6 @@ proptest! {
             });
         }
         let found = judge(&history, Some(0), 5_000_000);
-        prop_assert!(!matches!(found, Found::Violated(_)), "{:?}", found);
+        prop_assert!(!matches!(found, HistoryVerdict::Violated(_)), "{:?}", found);
     }
 }

@@ -5,8 +5,8 @@
 //! on which the band can still be, and each step is towards it.
 
 use super::{
-    Answer, Ask, Decide, Ending, Found, Next, Outlook, Point, REST_S, SearchProcedure,
-    SearchResult, Seen, Step,
+    Answer, Ask, Decide, Ending, Next, Outlook, Point, REST_S, SearchProcedure, SearchResult,
+    SeenTrial, Step, TrialOutcome,
 };
 use measure::number::significant;
 use std::fmt;
@@ -33,7 +33,7 @@ const APART_MIN: f64 = 0.02;
 
 impl Band {
     /// On which side of the band a trial is. What has failed or timed out had too much to do.
-    fn side(&self, found: Option<&Found>) -> Side {
+    fn side(&self, found: Option<&TrialOutcome>) -> Side {
         let Some(found) = found else {
             return Side::Above;
         };
@@ -97,7 +97,7 @@ impl Decide for Band {
         }
     }
 
-    fn next(&self, seen: &[Seen]) -> Next {
+    fn next(&self, seen: &[SeenTrial]) -> Next {
         let (mut below, mut above) = (None, None);
         for trial in seen {
             let threads = trial.point.value() as u32;
@@ -126,7 +126,7 @@ impl Decide for Band {
         Some(self.most_ms)
     }
 
-    fn step(&self, seen: &Seen) -> Option<Step> {
+    fn step(&self, seen: &SeenTrial) -> Option<Step> {
         let result = match self.side(seen.found.as_ref()) {
             Side::Below => SearchResult::Below,
             Side::Within => SearchResult::Within,

@@ -3,7 +3,7 @@
 //! What must hold: the turns come in their order, each once, whatever the others came to. So the
 //! long one always finds what the shorter ones left, and is the last.
 
-use super::{Answer, Ask, Decide, Next, Outlook, Point, Role, Seen};
+use super::{Answer, Ask, Decide, Next, Outlook, Point, Role, SeenTrial};
 
 /// One point for hours.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,7 +42,7 @@ impl Decide for Endurance {
         }
     }
 
-    fn next(&self, seen: &[Seen]) -> Next {
+    fn next(&self, seen: &[SeenTrial]) -> Next {
         let is_new = |role: &Role| !seen.iter().any(|trial| trial.role == *role);
         match self.roles().find(is_new) {
             Some(role) => {

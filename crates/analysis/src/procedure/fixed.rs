@@ -1,6 +1,6 @@
 //! One point: what happens there, however it goes.
 
-use super::{Answer, Decide, Next, Outlook, Point, Seen, unseen};
+use super::{Answer, Decide, Next, Outlook, Point, SeenTrial, unseen};
 
 /// One point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ impl Decide for Fixed {
         }
     }
 
-    fn next(&self, seen: &[Seen]) -> Next {
+    fn next(&self, seen: &[SeenTrial]) -> Next {
         match unseen(&[self.0], seen) {
             left if left.is_empty() => Next::Answer(Answer::Complete),
             left => Next::Measure(left),

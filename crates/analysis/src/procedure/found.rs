@@ -5,13 +5,13 @@ use measure::number::{significant, whole};
 
 /// Where a trial was, and what it came to.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Seen {
+pub struct SeenTrial {
     /// Where it was.
     pub point: super::Point,
     /// What it was measured for.
     pub role: Role,
     /// What it came to; none if it has failed.
-    pub found: Option<Found>,
+    pub found: Option<TrialOutcome>,
 }
 
 /// What a trial is measured for.
@@ -74,7 +74,7 @@ const HOLD_WINDOWS: u64 = 3;
 
 /// What a trial came to, as far as a procedure decides by it.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Found {
+pub struct TrialOutcome {
     /// Throughput.
     pub ops_per_s: f64,
     /// Percentiles of latency.
@@ -193,7 +193,7 @@ const SHORTFALL_MAX: f64 = 0.01;
 
 /// Whether a load kept to a bound.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Kept {
+pub enum BoundCheck {
     /// It did.
     Yes,
     /// It did not, and why.
@@ -209,25 +209,25 @@ pub enum Kept {
 impl Bound {
     /// Whether a trial kept to it. The percentile decides by its value: where its interval is on
     /// one side of the bound that is the same, and where it is not, see [`Bound::is_near`].
-    pub fn judge(&self, found: Option<&Found>) -> Kept {
+    pub fn judge(&self, found: Option<&TrialOutcome>) -> BoundCheck {
         let Some(found) = found else {
-            return Kept::Untold("the trial has failed".to_owned());
+            return BoundCheck::Untold("the trial has failed".to_owned());
         };
         match &found.judged {
             Judged::Fair => {}
-            Judged::Invalid(why) => return Kept::No(format!("the trial is invalid: {why}")),
-            Judged::Late(why) => return Kept::NotOffered(why.clone()),
-            Judged::Client(why) => return Kept::Client(why.clone()),
-            Judged::Disturbed(why) => return Kept::Untold(why.clone()),
+            Judged::Invalid(why) => return BoundCheck::No(format!("the trial is invalid: {why}")),
+            Judged::Late(why) => return BoundCheck::NotOffered(why.clone()),
+            Judged::Client(why) => return BoundCheck::Client(why.clone()),
+            Judged::Disturbed(why) => return BoundCheck::Untold(why.clone()),
         }
         match self.broken(found) {
-            Some(why) => Kept::No(why),
-            None => Kept::Yes,
+            Some(why) => BoundCheck::No(why),
+            None => BoundCheck::Yes,
         }
     }
 
     /// Which part of it a trial did not keep to.
-    fn broken(&self, found: &Found) -> Option<String> {
+    fn broken(&self, found: &TrialOutcome) -> Option<String> {
         let percent = |share: f64| significant(share * 100.0, 2);
         if found.shortfall > SHORTFALL_MAX {
             let less = percent(found.shortfall);
@@ -262,7 +262,7 @@ impl Bound {
     }
 
     /// Whether the percentile is so near the bound that its interval has both sides of it.
-    pub fn is_near(&self, found: &Found) -> bool {
+    pub fn is_near(&self, found: &TrialOutcome) -> bool {
         let interval = found.latency_ms.of(self.of).ci95;
         interval.is_some_and(|[low, high]| low <= self.ms && self.ms < high)
     }

@@ -24,7 +24,9 @@ pub use band::Band;
 pub use ending::{Above, Ending, Range, SearchOutcome};
 pub use endurance::Endurance;
 pub use fixed::Fixed;
-pub use found::{Bound, Found, Judged, Kept, Measured, Percentile, Percentiles, Role, Seen};
+pub use found::{
+    Bound, BoundCheck, Judged, Measured, Percentile, Percentiles, Role, SeenTrial, TrialOutcome,
+};
 pub use search::{BRACKET, Search, grid};
 pub use sweep::Sweep;
 pub use until::Until;
@@ -81,7 +83,7 @@ trait Decide {
 
     /// What comes after `seen`, the trials of one variant in one block, in the order in which they
     /// ran.
-    fn next(&self, seen: &[Seen]) -> Next;
+    fn next(&self, seen: &[SeenTrial]) -> Next;
 
     /// The p99 of latency that it is about, ms.
     fn p99_bound_ms(&self) -> Option<f64> {
@@ -89,7 +91,7 @@ trait Decide {
     }
 
     /// What a trial told a search; none where nothing is searched for.
-    fn step(&self, _seen: &Seen) -> Option<Step> {
+    fn step(&self, _seen: &SeenTrial) -> Option<Step> {
         None
     }
 
@@ -265,11 +267,12 @@ impl Procedure {
 
     /// What comes after `seen`, the trials of one variant in one block, in the order in which they
     /// ran. When a search has found something, its expected load is a share of that.
-    pub fn next(&self, seen: &[Seen]) -> Next {
+    pub fn next(&self, seen: &[SeenTrial]) -> Next {
         let decides = self.decides();
-        let is_expected = |trial: &&Seen| trial.role == Role::Expected;
+        let is_expected = |trial: &&SeenTrial| trial.role == Role::Expected;
         if seen.iter().any(|trial| is_expected(&trial)) {
-            let searched: Vec<Seen> = seen.iter().filter(|t| !is_expected(t)).cloned().collect();
+            let searched: Vec<SeenTrial> =
+                seen.iter().filter(|t| !is_expected(t)).cloned().collect();
             return decides.next(&searched);
         }
         let next = decides.next(seen);
@@ -286,7 +289,7 @@ impl Procedure {
     }
 
     /// What a trial told a search; none where nothing is searched for.
-    pub fn step(&self, seen: &Seen) -> Option<Step> {
+    pub fn step(&self, seen: &SeenTrial) -> Option<Step> {
         match seen.role {
             Role::Expected => Some(Step::new(SearchResult::Expected, false, String::new())),
             Role::Probe | Role::Hold => self.decides().step(seen),
@@ -411,7 +414,7 @@ impl Answer {
 }
 
 /// Probes at the points of `points` that no trial was at.
-fn unseen(points: &[Point], seen: &[Seen]) -> Vec<Ask> {
+fn unseen(points: &[Point], seen: &[SeenTrial]) -> Vec<Ask> {
     let is_unseen = |point: &&Point| !seen.iter().any(|trial| trial.point == **point);
     let points = points.iter().filter(is_unseen).copied();
     points.map(Ask::probe).collect()

@@ -8,7 +8,7 @@
 //! What must hold: a bracket only ever becomes narrower, and what is held only ever lower. So it
 //! ends, and asks for no probe twice that was answered.
 
-use super::found::{Bound, Kept, Percentile, Role, Seen};
+use super::found::{Bound, BoundCheck, Percentile, Role, SeenTrial};
 use super::{
     Above, Answer, Ask, Decide, Ending, Next, Outlook, Point, REST_S, Range, SearchProcedure,
     SearchResult, Step,
@@ -105,26 +105,26 @@ impl Search {
     }
 
     /// How far the trials have brought it; the answer if they have ended it.
-    fn walk(&self, seen: &[Seen]) -> Result<Path, Answer> {
+    fn walk(&self, seen: &[SeenTrial]) -> Result<Path, Answer> {
         let mut path = Path::default();
         for trial in seen {
             let value = trial.point.value() as u64;
             let kept = self.bound.judge(trial.found.as_ref());
-            if matches!(kept, Kept::Yes | Kept::No(_)) {
-                path.trials.push((value, matches!(kept, Kept::Yes)));
+            if matches!(kept, BoundCheck::Yes | BoundCheck::No(_)) {
+                path.trials.push((value, matches!(kept, BoundCheck::Yes)));
             }
             match (kept, trial.role) {
-                (Kept::Client(why), _) => return Err(self.client(&path, value, why)),
-                (Kept::Untold(why), _) => {
+                (BoundCheck::Client(why), _) => return Err(self.client(&path, value, why)),
+                (BoundCheck::Untold(why), _) => {
                     path.untold += 1;
                     if path.untold > UNTOLD_MAX {
                         return Err(self.untold(&path, value, why));
                     }
                 }
-                (Kept::Yes, Role::Hold) => path.held += 1,
-                (Kept::Yes, _) => path.low = path.low.max(Some(value)),
-                (Kept::No(why), role) => path.fail(value, why, role, false),
-                (Kept::NotOffered(why), role) => path.fail(value, why, role, true),
+                (BoundCheck::Yes, Role::Hold) => path.held += 1,
+                (BoundCheck::Yes, _) => path.low = path.low.max(Some(value)),
+                (BoundCheck::No(why), role) => path.fail(value, why, role, false),
+                (BoundCheck::NotOffered(why), role) => path.fail(value, why, role, true),
             }
             path.is_holding |= trial.role == Role::Hold;
         }
@@ -314,7 +314,7 @@ impl Decide for Search {
         }
     }
 
-    fn next(&self, seen: &[Seen]) -> Next {
+    fn next(&self, seen: &[SeenTrial]) -> Next {
         match self.walk(seen).and_then(|path| self.onward(&path)) {
             Ok(ask) => Next::Measure(vec![ask]),
             Err(answer) => Next::Answer(answer),
@@ -325,16 +325,18 @@ impl Decide for Search {
         (self.bound.of == Percentile::P99).then_some(self.bound.ms)
     }
 
-    fn step(&self, seen: &Seen) -> Option<Step> {
+    fn step(&self, seen: &SeenTrial) -> Option<Step> {
         let near = seen
             .found
             .as_ref()
             .is_some_and(|one| self.bound.is_near(one));
         Some(match self.bound.judge(seen.found.as_ref()) {
-            Kept::Yes => Step::new(SearchResult::Pass, near, String::new()),
-            Kept::No(why) => Step::new(SearchResult::Fail, near, why),
-            Kept::NotOffered(why) => Step::new(SearchResult::Fail, false, why),
-            Kept::Untold(why) | Kept::Client(why) => Step::new(SearchResult::NoAnswer, false, why),
+            BoundCheck::Yes => Step::new(SearchResult::Pass, near, String::new()),
+            BoundCheck::No(why) => Step::new(SearchResult::Fail, near, why),
+            BoundCheck::NotOffered(why) => Step::new(SearchResult::Fail, false, why),
+            BoundCheck::Untold(why) | BoundCheck::Client(why) => {
+                Step::new(SearchResult::NoAnswer, false, why)
+            }
         })
     }
 

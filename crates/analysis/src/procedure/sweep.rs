@@ -1,6 +1,6 @@
 //! Several points. All of them, in any order; or rising, until something happens.
 
-use super::{Answer, Decide, Next, Outlook, Point, Seen, Until, unseen};
+use super::{Answer, Decide, Next, Outlook, Point, SeenTrial, Until, unseen};
 
 /// Several points, each once.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -30,7 +30,7 @@ impl Decide for Sweep {
         }
     }
 
-    fn next(&self, seen: &[Seen]) -> Next {
+    fn next(&self, seen: &[SeenTrial]) -> Next {
         let mut left = unseen(&self.points, seen);
         let Some(until) = self.until else {
             return if left.is_empty() {

@@ -39,7 +39,7 @@ const CALM: Server = Server {
 
 impl Server {
     /// The same for what is asked, whenever that is.
-    fn trial(&self, ask: Ask) -> Seen {
+    fn trial(&self, ask: Ask) -> SeenTrial {
         let Ask { point, role } = ask;
         let place = (point.value() as u64).wrapping_mul(0x9E37_79B9) ^ number_of(role);
         let mut chance = Chance::new(self.seed ^ place);
@@ -59,7 +59,7 @@ impl Server {
             }
         };
         let p99_ms = noisy(3.0 * mean_ms);
-        let found = Found {
+        let found = TrialOutcome {
             ops_per_s: noisy(ops_per_s),
             timed_out: u64::from(p99_ms >= self.timeout_ms),
             ..p99(if p99_ms < self.timeout_ms {
@@ -68,7 +68,7 @@ impl Server {
                 Known::AtLeast(self.timeout_ms)
             })
         };
-        Seen {
+        SeenTrial {
             point,
             role,
             found: Some(found).filter(|_| !has_failed),
@@ -76,8 +76,8 @@ impl Server {
     }
 }
 
-fn p99(p99_ms: Known) -> Found {
-    let mut found = Found::default();
+fn p99(p99_ms: Known) -> TrialOutcome {
+    let mut found = TrialOutcome::default();
     found.latency_ms.p99.value = p99_ms;
     found.latency_ms.p50.value = Known::Exactly(p99_ms.least() / 3.0);
     found
@@ -89,19 +89,19 @@ fn go_on(
     procedure: &dyn Decide,
     server: &Server,
     order: u64,
-    seen: Vec<Seen>,
-) -> (Vec<Seen>, Answer) {
-    let next = |seen: &[Seen]| procedure.next(seen);
+    seen: Vec<SeenTrial>,
+) -> (Vec<SeenTrial>, Answer) {
+    let next = |seen: &[SeenTrial]| procedure.next(seen);
     walk(&procedure.outlook(), &next, server, order, seen)
 }
 
 fn walk(
     outlook: &Outlook,
-    next: &dyn Fn(&[Seen]) -> Next,
+    next: &dyn Fn(&[SeenTrial]) -> Next,
     server: &Server,
     order: u64,
-    mut seen: Vec<Seen>,
-) -> (Vec<Seen>, Answer) {
+    mut seen: Vec<SeenTrial>,
+) -> (Vec<SeenTrial>, Answer) {
     loop {
         let asks = match next(&seen) {
             Next::Answer(answer) => return (seen, answer),
@@ -116,7 +116,7 @@ fn walk(
             None => assert!(outlook.up_to.unwrap().value() >= point.value()),
         }
         assert!(seen.len() < outlook.turns_max, "it ends");
-        let is_probed = |trial: &Seen| trial.point == point && trial.role == Role::Probe;
+        let is_probed = |trial: &SeenTrial| trial.point == point && trial.role == Role::Probe;
         let mut answered = seen.iter().filter(|trial| trial.found.is_some());
         let is_again = ask.role == Role::Probe && answered.any(is_probed);
         assert!(!is_again, "{point:?} once");
@@ -199,7 +199,7 @@ proptest! {
         order in 0..1000u64,
     ) {
         let outlook = procedure.outlook();
-        let next = |seen: &[Seen]| procedure.next(seen);
+        let next = |seen: &[SeenTrial]| procedure.next(seen);
         let (seen, answer) = walk(&outlook, &next, &server, order, Vec::new());
         for point in &outlook.points[..outlook.certain] {
             prop_assert!(seen.iter().any(|trial| trial.point == *point), "{:?}", point);
@@ -216,11 +216,11 @@ proptest! {
         order in 0..1000u64,
     ) {
         let outlook = procedure.outlook();
-        let next = |seen: &[Seen]| procedure.next(seen);
+        let next = |seen: &[SeenTrial]| procedure.next(seen);
         let whole = walk(&outlook, &next, &server, order, Vec::new());
         for done in 0..=whole.0.len() {
             let resumed = procedure.clone();
-            let next = |seen: &[Seen]| resumed.next(seen);
+            let next = |seen: &[SeenTrial]| resumed.next(seen);
             let seen = whole.0[..done].to_vec();
             let again = walk(&outlook, &next, &server, order, seen);
             prop_assert_eq!(&again, &whole, "after {} trials", done);
@@ -283,11 +283,11 @@ fn a_ladder_ends_where_the_formula_says() {
 }
 
 /// What is next on a ladder after trials with these figures at 1, 2, 4, … threads.
-fn after(until: Until, found: &[Option<Found>]) -> Next {
+fn after(until: Until, found: &[Option<TrialOutcome>]) -> Next {
     let points = rising(&[1, 2, 4, 8, 16, 32, 64]);
     let trials = points.iter().zip(found);
-    let seen: Vec<Seen> = trials
-        .map(|(&point, found)| Seen {
+    let seen: Vec<SeenTrial> = trials
+        .map(|(&point, found)| SeenTrial {
             point,
             role: Role::Probe,
             found: found.clone(),
@@ -297,7 +297,7 @@ fn after(until: Until, found: &[Option<Found>]) -> Next {
     Procedure::from(Sweep { points, until }).next(&seen)
 }
 
-fn ends(until: Until, found: &[Option<Found>]) -> bool {
+fn ends(until: Until, found: &[Option<TrialOutcome>]) -> bool {
     matches!(after(until, found), Next::Answer(Answer::Ended { .. }))
 }
 
@@ -310,13 +310,13 @@ fn a_ladder_ends_when_p99_is_above_its_bound_for_certain() {
 
 #[test]
 fn a_trial_that_has_failed_says_nothing_and_the_next_point_comes() {
-    let timed_out = Found {
+    let timed_out = TrialOutcome {
         timed_out: 1,
-        ..Found::default()
+        ..TrialOutcome::default()
     };
     let next = |value| Next::Measure(vec![Ask::probe(Point::Threads(value))]);
     assert_eq!(after(Until::Timeout, &[None]), next(2));
-    let calm = Some(Found::default());
+    let calm = Some(TrialOutcome::default());
     assert_eq!(after(Until::Timeout, &[calm, None, None]), next(8));
     // Later ones may be there when one is done again.
     assert!(ends(Until::Timeout, &[None, Some(timed_out), None]));
@@ -327,9 +327,9 @@ fn a_trial_that_has_failed_says_nothing_and_the_next_point_comes() {
 fn a_ladder_is_flat_when_runs_did_not_help_or_by_less_than_they_can_tell() {
     let is_flat = |rates: &[f64], gain_min: Option<f64>| {
         let found = |&ops_per_s: &f64| {
-            Some(Found {
+            Some(TrialOutcome {
                 ops_per_s,
-                ..Found::default()
+                ..TrialOutcome::default()
             })
         };
         let found: Vec<_> = rates.iter().map(found).collect();
@@ -367,7 +367,7 @@ impl Decide for Halve {
         }
     }
 
-    fn next(&self, seen: &[Seen]) -> Next {
+    fn next(&self, seen: &[SeenTrial]) -> Next {
         let (mut low, mut high) = (0, self.to + 1);
         for trial in seen {
             let at = trial.point.value() as u32;

@@ -1,6 +1,6 @@
 //! What a ladder of rising points waits for, and ends after.
 
-use super::{Found, Judged, Point, Seen};
+use super::{Judged, Point, SeenTrial, TrialOutcome};
 use crate::sweep::{Knee, Rung, State, read_sweep};
 
 /// What ends a ladder, after the trial in which it happens. A trial that has failed says nothing.
@@ -36,8 +36,8 @@ impl Until {
     }
 
     /// Where it happened first.
-    pub(super) fn first_in(self, seen: &[Seen]) -> Option<Point> {
-        let mut found: Vec<(Point, &Found)> = Vec::with_capacity(seen.len());
+    pub(super) fn first_in(self, seen: &[SeenTrial]) -> Option<Point> {
+        let mut found: Vec<(Point, &TrialOutcome)> = Vec::with_capacity(seen.len());
         for trial in seen {
             let Some(last) = &trial.found else { continue };
             found.push((trial.point, last));
@@ -49,7 +49,7 @@ impl Until {
     }
 
     /// Whether it happens in the `last` of those that were `found`.
-    fn happens(self, found: &[(Point, &Found)], last: &Found) -> bool {
+    fn happens(self, found: &[(Point, &TrialOutcome)], last: &TrialOutcome) -> bool {
         match self {
             Until::Flat { gain_min } => {
                 let rates: Vec<f64> = found.iter().map(|(_, one)| one.ops_per_s).collect();
@@ -70,8 +70,8 @@ impl Until {
 const PLATEAU_POINTS: usize = 2;
 
 /// Whether the points so far have a knee, and enough of them beyond it.
-fn is_plateau(found: &[(Point, &Found)]) -> bool {
-    let rung = |(point, found): &(Point, &Found)| Rung {
+fn is_plateau(found: &[(Point, &TrialOutcome)]) -> bool {
+    let rung = |(point, found): &(Point, &TrialOutcome)| Rung {
         load: point.value(),
         ops_per_s: vec![found.ops_per_s],
         p99_ms: found.latency_ms.p99.value,

@@ -4,7 +4,7 @@
 //! What a configuration does not promise is no fault of the run: such a loss is a result, and
 //! passes with its reason. A loss that was promised not to happen is the end of any trust.
 
-use super::{Evidence, Found, LostBy, Outcome, ReadBack, Registers, percent};
+use super::{Evidence, LostBy, Outcome, PresentRows, ReadBack, Registers, percent};
 use crate::durability::Promise;
 use measure::interval::CheckCounts;
 
@@ -90,7 +90,7 @@ fn reads(
 const NOTHING_SHARE_MAX: f64 = 0.01;
 
 /// Reads that found no row where rows are said to be there: they cost the server next to nothing.
-fn nothing(found: Found, weak: bool, promise: Option<&Promise>) -> Option<Judged> {
+fn nothing(found: PresentRows, weak: bool, promise: Option<&Promise>) -> Option<Judged> {
     let share = found.nothing as f64 / found.reads.max(1) as f64;
     if share < NOTHING_SHARE_MAX {
         return None;
@@ -246,13 +246,13 @@ mod tests {
 
     #[test]
     fn reads_of_nothing_are_no_reads_from_one_in_a_hundred_on() {
-        let found = |nothing: u64| Found {
+        let found = |nothing: u64| PresentRows {
             reads: 5000,
             nothing,
         };
         let none = Promise::None("power was lost".to_owned());
         assert_eq!(nothing(found(49), false, None), None);
-        assert_eq!(nothing(Found::default(), false, None), None);
+        assert_eq!(nothing(PresentRows::default(), false, None), None);
         let (outcome, detail) = nothing(found(50), false, None).unwrap();
         let expected = "50 of 5000 reads found no row where rows are said to be there (1.0 %; \
                         limit 1.0 %)";

@@ -51,7 +51,7 @@ pub struct Evidence {
     /// another seed or other lengths, for all that anybody knows.
     pub has_strange_rows: bool,
     /// Reads whose rows are said to be there; none where nobody says so.
-    pub found: Option<Found>,
+    pub found: Option<PresentRows>,
     /// Reads that the workload cannot judge, and why: a sentence each.
     pub not_compared: Vec<String>,
     /// What the configuration promises of acknowledged writes.
@@ -74,7 +74,7 @@ pub struct Evidence {
 
 /// Reads whose rows are said to be there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct PresentRows {
     /// Those that were answered.
     pub reads: u64,
     /// Of these, those that found no row.

@@ -14,8 +14,8 @@ mod target;
 mod tests;
 
 pub use evidence::{
-    ClockMove, CpuUse, Environment, Evidence, Fault, Found, LostBy, Machine, Offered, Pressure,
-    ReadBack, Registers, ServerCounts, Settle, Spell, Window,
+    ClockMove, CpuUse, Environment, Evidence, Fault, LostBy, Machine, Offered, PresentRows,
+    Pressure, ReadBack, Registers, ServerCounts, Settle, Spell, Window,
 };
 
 /// The limits of the rules. Shares are of 1.

@@ -22,7 +22,7 @@
 use super::models::{Amdahl, Model, TwoLevel};
 use super::{Machine, Point};
 use crate::curves::{self, BLOCKS_MIN, Law, NONE_MAX, OFF_MAX, Peak};
-use crate::least_squares::{self, Curve, Held, Measured, Noise, Seen};
+use crate::least_squares::{self, Curve, Held, Measured, Noise, Observations};
 
 /// A place, and its throughput by block.
 type Place<A> = (A, Vec<Option<f64>>);
@@ -200,7 +200,7 @@ pub fn rivals(fits: &[(Model, Result<Fit, NoFit>)], best: Model) -> Vec<Model> {
 }
 
 fn amdahl(totals: &Measured<'_, f64>) -> Result<Fit, NoFit> {
-    let makes_one = |seen: &Seen<'_, f64>| different(seen) > 1;
+    let makes_one = |seen: &Observations<'_, f64>| different(seen) > 1;
     enough(different(&by_block(totals)), 1)?;
     let raw = raw::<1, Amdahl>(totals, &[None], &makes_one)?;
     Ok(raw.fit(Model::Amdahl, None))
@@ -208,7 +208,7 @@ fn amdahl(totals: &Measured<'_, f64>) -> Result<Fit, NoFit> {
 
 fn usl(totals: &Measured<'_, f64>) -> Result<Fit, NoFit> {
     let held = [None; 2];
-    let makes_one = |seen: &Seen<'_, f64>| different(seen) > 2;
+    let makes_one = |seen: &Observations<'_, f64>| different(seen) > 2;
     let seen = by_block(totals);
     enough(different(&seen), 2)?;
     let raw = raw::<2, Law>(totals, &held, &makes_one)?;
@@ -234,7 +234,7 @@ fn two_level(places: &Measured<'_, Vec<f64>>, machine: Machine) -> Result<Fit, N
     let held: Held<3> = [None, if bends { None } else { Some(0.0) }, None];
     let free = least_squares::free_count(&held);
     enough(seen.places.len(), free)?;
-    let makes_one = |seen: &Seen<'_, Vec<f64>>| {
+    let makes_one = |seen: &Observations<'_, Vec<f64>>| {
         let [sockets, units] = levels(seen);
         sockets > 1 && units >= free && seen.places.len() > free
     };
@@ -252,12 +252,12 @@ fn enough(points: usize, coefficients: usize) -> Result<(), NoFit> {
     }
 }
 
-fn by_block<'a, A>(measured: &'a Measured<'_, A>) -> Seen<'a, A> {
+fn by_block<'a, A>(measured: &'a Measured<'_, A>) -> Observations<'a, A> {
     least_squares::by_block(measured, &least_squares::once(measured))
 }
 
 /// How many different numbers of units there are.
-fn different(seen: &Seen<'_, f64>) -> usize {
+fn different(seen: &Observations<'_, f64>) -> usize {
     let mut units: Vec<f64> = seen.places.iter().map(|at| **at).collect();
     units.sort_by(f64::total_cmp);
     units.dedup();
@@ -265,7 +265,7 @@ fn different(seen: &Seen<'_, f64>) -> usize {
 }
 
 /// How many different numbers of sockets, and of units on a socket.
-fn levels(seen: &Seen<'_, Vec<f64>>) -> [usize; 2] {
+fn levels(seen: &Observations<'_, Vec<f64>>) -> [usize; 2] {
     let sockets = seen.places.iter().map(|at| at.len() as f64).collect();
     let units = seen.places.iter().flat_map(|at| *at).copied().collect();
     [sockets, units].map(|mut of: Vec<f64>| {
@@ -276,7 +276,7 @@ fn levels(seen: &Seen<'_, Vec<f64>>) -> [usize; 2] {
 }
 
 /// Whether such points make a curve.
-type MakesOne<'f, A> = &'f dyn Fn(&Seen<'_, A>) -> bool;
+type MakesOne<'f, A> = &'f dyn Fn(&Observations<'_, A>) -> bool;
 
 /// What is found of a curve of `P` coefficients.
 struct Raw<const P: usize> {
@@ -329,7 +329,7 @@ fn raw<const P: usize, C: Curve<P>>(
 /// Intervals from drawing blocks again; none where a point has fewer than [`BLOCKS_MIN`].
 fn drawn<const P: usize, C: Curve<P>>(
     measured: &Measured<'_, C::At>,
-    seen: &Seen<'_, C::At>,
+    seen: &Observations<'_, C::At>,
     held: &Held<P>,
     found: &least_squares::Fit<P>,
 ) -> Option<[[f64; 2]; P]> {
@@ -379,7 +379,7 @@ impl<const P: usize> Raw<P> {
 
 /// How far each point is from the curve through the others.
 fn left_out_off<const P: usize, C: Curve<P>>(
-    seen: &Seen<'_, C::At>,
+    seen: &Observations<'_, C::At>,
     held: &Held<P>,
     makes_one: MakesOne<'_, C::At>,
 ) -> Option<f64> {
@@ -408,7 +408,7 @@ fn left_out_off<const P: usize, C: Curve<P>>(
 
 /// AICc of a curve, of which each block has a level of its own; none of too few trials.
 fn aicc<const P: usize, C: Curve<P>>(
-    seen: &Seen<'_, C::At>,
+    seen: &Observations<'_, C::At>,
     found: &least_squares::Fit<P>,
     held: &Held<P>,
 ) -> Option<f64> {

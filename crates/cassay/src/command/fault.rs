@@ -118,7 +118,7 @@ fn place(place: Place) -> &'static str {
 }
 
 /// What came of one fault.
-struct Done {
+struct FaultRun {
     kind: Kind,
     on: String,
     outcome: Outcome,
@@ -296,7 +296,7 @@ fn one(
     options: &Options,
     held: Held,
     cluster: &mut Cluster,
-) -> Result<Done> {
+) -> Result<FaultRun> {
     let on = named(hit, cluster.nodes());
     terminal::say(&format!("{} of {on}", kind.name));
     let (order, orders) = ::fault::orders();
@@ -337,7 +337,7 @@ fn one(
             cluster.started(index + 1, process)?;
         }
     }
-    Ok(Done {
+    Ok(FaultRun {
         kind: kind.clone(),
         on,
         outcome,
@@ -386,12 +386,12 @@ fn named(hit: &Hit, nodes: &[NodeInfo]) -> String {
 }
 
 /// Shows what came of all of them.
-fn finish(done: &[Done], common: &Common) -> Result<Exit> {
+fn finish(done: &[FaultRun], common: &Common) -> Result<Exit> {
     if common.json {
         terminal::json(&done.iter().map(to_json).collect());
     } else {
         let head = ["Kind", "On", "Verdict", "Seen after", "Whole after healing"];
-        let row = |one: &Done| {
+        let row = |one: &FaultRun| {
             let between = |from: FaultStep, to: FaultStep| {
                 let (from, to) = (one.outcome.at_ns(from), one.outcome.at_ns(to));
                 let both = from.zip(to);
@@ -419,7 +419,7 @@ fn finish(done: &[Done], common: &Common) -> Result<Exit> {
     })
 }
 
-fn to_json(done: &Done) -> Value {
+fn to_json(done: &FaultRun) -> Value {
     let step =
         |step: &::fault::Step| json!({"at_ns": step.at_ns, "step": step.what, "said": step.words});
     let steps: Vec<Value> = done.outcome.steps.iter().map(step).collect();

@@ -11,7 +11,7 @@ use fault::{
     Via, World,
 };
 use host::process::{self, Identity};
-use host::{Agent, Injection, Join, Query, Restartable, Seen, Step};
+use host::{Agent, Injection, Join, Query, QueryAnswer, Restartable, Step};
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -184,7 +184,7 @@ impl World for Astray {
         Ok(Healed::default())
     }
 
-    fn see(&mut self, by: Via, what: Query) -> Result<Seen> {
+    fn see(&mut self, by: Via, what: Query) -> Result<QueryAnswer> {
         self.0.see(by, what)
     }
 

@@ -45,12 +45,15 @@ fn a_missed_requirement_ends_a_run_with_its_own_code_and_is_said_everywhere() {
     said.says(&["a requirement was missed: p99 latency at 4 threads is "]);
     assert!(findings.answer[0].starts_with("1 of 2 requirements is missed: p99"));
     // A second is too short for an interval on some machines: what cannot be told is missed too.
-    let p99 = findings.requirements.iter().find(|r| r.metric == "p99_ms");
+    let p99 = findings
+        .requirements
+        .iter()
+        .find(|r| r.metric == store::record::RequiredMetric::P99Ms);
     assert!(p99.is_some_and(|p99| p99.is_missed()), "{p99:?}");
     let errors = findings
         .requirements
         .iter()
-        .find(|r| r.metric == "error_rate");
+        .find(|r| r.metric == store::record::RequiredMetric::ErrorRate);
     assert_eq!(
         errors.map(|errors| errors.outcome),
         Some(RequirementOutcome::Met)

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 /// What a yaml key asks for, and what the server shows for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Shown {
+pub(super) struct SettingPair {
     /// With dots where the server flattens.
     pub key: String,
     pub wanted: String,
@@ -18,9 +18,9 @@ pub(super) struct Shown {
 
 /// Looks for a key of `cassandra.yaml` in `system_views.settings`, where most nested keys are
 /// flattened with dots, and some are shown as one text.
-pub(super) fn yaml(key: &str, value: &Value, rows: &BTreeMap<String, String>) -> Vec<Shown> {
+pub(super) fn yaml(key: &str, value: &Value, rows: &BTreeMap<String, String>) -> Vec<SettingPair> {
     if let Some(row) = rows.get(key) {
-        return vec![Shown {
+        return vec![SettingPair {
             key: key.to_string(),
             wanted: plain(value),
             effect: effect(value, row),
@@ -35,7 +35,7 @@ pub(super) fn yaml(key: &str, value: &Value, rows: &BTreeMap<String, String>) ->
         Value::Array(list) if matches!(list.as_slice(), [Value::Object(_)]) => {
             yaml(key, &list[0], rows)
         }
-        _ => vec![Shown {
+        _ => vec![SettingPair {
             key: key.to_string(),
             wanted: plain(value),
             effect: Effect::NotShown("system_views.settings has no row for it".to_string()),

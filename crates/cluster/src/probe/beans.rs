@@ -93,12 +93,12 @@ pub(super) struct Beans {
     series: Vec<Series>,
     /// Whether what was absent once is absent for as long as the JVM runs.
     fixed: bool,
-    asked: Option<Asked>,
+    asked: Option<SeriesRequest>,
     counters: Counters,
 }
 
 /// The request for a list of series.
-struct Asked {
+struct SeriesRequest {
     bulk: Bulk,
     /// Index of the answer by MBean and attribute.
     index: HashMap<(String, &'static str), usize>,
@@ -126,7 +126,7 @@ impl Beans {
     /// The agent does not answer.
     pub fn look(&mut self, out: &mut Out) -> Result<()> {
         let asked = self.asked.take();
-        let asked = asked.unwrap_or_else(|| Asked::of(&self.series, |_| true));
+        let asked = asked.unwrap_or_else(|| SeriesRequest::of(&self.series, |_| true));
         let before_ns = clock::now_ns();
         let answers = self.agent.read_bulk(&asked.bulk)?;
         // The values were read somewhere in between.
@@ -134,14 +134,14 @@ impl Beans {
         self.put(at_ns, &asked, &answers, out);
         self.asked = Some(if self.fixed && asked.whole {
             let is_there = |source: &BeanAttribute| asked.answer(source, &answers).is_some();
-            Asked::of(&self.series, is_there)
+            SeriesRequest::of(&self.series, is_there)
         } else {
             asked
         });
         Ok(())
     }
 
-    fn put(&mut self, at_ns: u64, asked: &Asked, answers: &[Option<Value>], out: &mut Out) {
+    fn put(&mut self, at_ns: u64, asked: &SeriesRequest, answers: &[Option<Value>], out: &mut Out) {
         for series in &self.series {
             let value = |source: &BeanAttribute| number_of(asked.answer(source, answers)?, source);
             // What is not registered yet has counted nothing: its first count is an increase.
@@ -174,8 +174,8 @@ impl Beans {
     }
 }
 
-impl Asked {
-    fn of(series: &[Series], wanted: impl Fn(&BeanAttribute) -> bool) -> Asked {
+impl SeriesRequest {
+    fn of(series: &[Series], wanted: impl Fn(&BeanAttribute) -> bool) -> SeriesRequest {
         let mut index = HashMap::new();
         let mut attributes = Vec::new();
         let mut whole = true;
@@ -188,7 +188,7 @@ impl Asked {
                 attributes.push((source.mbean.as_str(), source.attribute));
             }
         }
-        Asked {
+        SeriesRequest {
             bulk: Bulk::of(&attributes),
             index,
             whole,
@@ -289,7 +289,7 @@ mod tests {
 
     /// What is put for answers so many seconds after the start.
     fn put(beans: &mut Beans, second: u64, answers: &[Option<Value>]) -> Vec<(String, f64)> {
-        let asked = Asked::of(&beans.series, |_| true);
+        let asked = SeriesRequest::of(&beans.series, |_| true);
         let mut out = Out::new();
         out.begin("cassandra", 0);
         beans.put(second * SECOND_NS, &asked, answers, &mut out);

@@ -24,7 +24,7 @@ const PROBLEMS_SHOWN: usize = 8;
 
 /// A file as it was when its bytes were found right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Seen {
+struct CheckedFile {
     /// The agent that has read it.
     agent: Identity,
     /// As it was before it was read: what is changed meanwhile is read again.
@@ -34,7 +34,7 @@ struct Seen {
 }
 
 /// The files that were read for this process and found right.
-static SEEN: LazyLock<Mutex<HashSet<Seen>>> = LazyLock::new(Mutex::default);
+static SEEN: LazyLock<Mutex<HashSet<CheckedFile>>> = LazyLock::new(Mutex::default);
 
 /// Which files are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +57,7 @@ pub(super) fn seal(host: &Agent, folder: &Path, files: &mut TableFiles) -> Resul
     let mut give = |file: &mut layout::File| {
         file.crc32 = sums.next();
         if let (Some(crc), Some(id)) = (file.crc32, ids.get(&file.name)) {
-            remember(Seen {
+            remember(CheckedFile {
                 agent: host.process(),
                 id: *id,
                 bytes: file.bytes,
@@ -110,7 +110,7 @@ fn compare(
     found: &BTreeMap<String, Entry>,
     which: Reading,
     problems: &mut Vec<String>,
-) -> Vec<(String, Seen)> {
+) -> Vec<(String, CheckedFile)> {
     let mut unread = Vec::new();
     let mut look = |file: &layout::File, crc: Option<u32>| {
         let path = at.join(&file.name);
@@ -126,7 +126,7 @@ fn compare(
             ));
         }
         // Without a checksum only its size is known.
-        let seen = crc.map(|crc| Seen {
+        let seen = crc.map(|crc| CheckedFile {
             agent: host.process(),
             id: entry.id,
             bytes: entry.bytes,
@@ -195,12 +195,12 @@ fn damaged(folder: &Path, name: &str, found: u32, expected: u32) -> String {
     )
 }
 
-fn is_known(seen: &Seen) -> bool {
+fn is_known(seen: &CheckedFile) -> bool {
     let known = SEEN.lock().unwrap_or_else(PoisonError::into_inner);
     known.contains(seen)
 }
 
-fn remember(seen: Seen) {
+fn remember(seen: CheckedFile) {
     SEEN.lock()
         .unwrap_or_else(PoisonError::into_inner)
         .insert(seen);

@@ -1,6 +1,6 @@
 //! CPUs: their frequency, NUMA, who interrupts them, and how much of them nodes may have.
 
-use super::rule::{INTEL, Judged, Look, OURS, Rule, View, sysctl, unless};
+use super::rule::{Check, INTEL, Judged, OURS, Rule, View, sysctl, unless};
 use crate::finding::Level;
 use crate::jvm::list;
 use host::settings::{Interrupt, Queue};
@@ -22,7 +22,7 @@ pub(super) const RULES: &[Rule] = &[
         fix: "cpupower frequency-set -g performance",
         source: INTEL,
         start_check: "",
-        look: Look::By(governor),
+        look: Check::By(governor),
     },
     Rule {
         setting: "kernel.numa_balancing",
@@ -32,7 +32,7 @@ pub(super) const RULES: &[Rule] = &[
         fix: sysctl!("kernel.numa_balancing", "0"),
         source: OURS,
         start_check: "",
-        look: Look::By(numa_balancing),
+        look: Check::By(numa_balancing),
     },
     Rule {
         setting: "irq.network",
@@ -43,7 +43,7 @@ pub(super) const RULES: &[Rule] = &[
               /proc/irq/NUMBER/smp_affinity_list",
         source: OURS,
         start_check: "",
-        look: Look::By(|view| interrupts(view, Queue::Network)),
+        look: Check::By(|view| interrupts(view, Queue::Network)),
     },
     Rule {
         setting: "irq.disk",
@@ -54,7 +54,7 @@ pub(super) const RULES: &[Rule] = &[
               alone: give each node a disk of its own NUMA node",
         source: OURS,
         start_check: "",
-        look: Look::By(|view| interrupts(view, Queue::Disk)),
+        look: Check::By(|view| interrupts(view, Queue::Disk)),
     },
     Rule {
         setting: "cpu.quota",
@@ -65,7 +65,7 @@ pub(super) const RULES: &[Rule] = &[
               equal to limits, and the static CPU manager policy",
         source: OURS,
         start_check: "",
-        look: Look::By(quota),
+        look: Check::By(quota),
     },
     Rule {
         setting: "cpu.gc_threads_of_all",
@@ -76,7 +76,7 @@ pub(super) const RULES: &[Rule] = &[
               -XX:ActiveProcessorCount=SHARE and -Dcassandra.available_processors=SHARE",
         source: OURS,
         start_check: "",
-        look: Look::By(gc_threads_of_all),
+        look: Check::By(gc_threads_of_all),
     },
 ];
 

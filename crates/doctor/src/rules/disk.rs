@@ -1,8 +1,8 @@
 //! File systems and block devices below the data.
 
-use super::rule::{APACHE, DATASTAX, INTEL, Judged, Look, Rule, View, unless};
+use super::rule::{APACHE, Check, DATASTAX, INTEL, Judged, Rule, View, unless};
 use crate::finding::Level;
-use host::settings::{Device, Mount, Told};
+use host::settings::{Device, Mount, Reported};
 
 /// What is read ahead of a random read is thrown away: more than this hurts on disks that do not
 /// turn, and on those that do.
@@ -22,7 +22,7 @@ pub(super) const RULES: &[Rule] = &[
               ACTION==\"add|change\", KERNEL==\"{on}\", ATTR{queue/read_ahead_kb}=\"8\")",
         source: INTEL,
         start_check: "checkReadAheadKbSetting warns above 128",
-        look: Look::By(read_ahead),
+        look: Check::By(read_ahead),
     },
     Rule {
         setting: "disk.scheduler",
@@ -32,7 +32,7 @@ pub(super) const RULES: &[Rule] = &[
               ACTION==\"add|change\", KERNEL==\"{on}\", ATTR{queue/scheduler}=\"none\")",
         source: DATASTAX,
         start_check: "",
-        look: Look::By(scheduler),
+        look: Check::By(scheduler),
     },
     Rule {
         setting: "disk.rotational",
@@ -43,7 +43,7 @@ pub(super) const RULES: &[Rule] = &[
               shares no spindle with the commit log",
         source: APACHE,
         start_check: "",
-        look: Look::By(rotational),
+        look: Check::By(rotational),
     },
     Rule {
         setting: "disk.file_system",
@@ -53,7 +53,7 @@ pub(super) const RULES: &[Rule] = &[
         fix: "move data_file_directories and commitlog_directory to a volume of ext4 or xfs",
         source: APACHE,
         start_check: "",
-        look: Look::By(file_system),
+        look: Check::By(file_system),
     },
 ];
 
@@ -86,7 +86,7 @@ fn bare(mount: &Mount) -> Option<Judged> {
         .then(|| Judged::not_told(why).on(mount.place.clone()))
 }
 
-fn told<T>(value: &Told<T>, judge: impl FnOnce(&T) -> Judged) -> Judged {
+fn told<T>(value: &Reported<T>, judge: impl FnOnce(&T) -> Judged) -> Judged {
     match value {
         Ok(value) => judge(value),
         Err(why) => Judged::not_told(why),

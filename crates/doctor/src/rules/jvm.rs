@@ -1,6 +1,6 @@
 //! Heaps and threads of the nodes' Java machines, against what their host has.
 
-use super::rule::{APACHE, INTEL, JDK, Judged, Look, OURS, Rule, View, bytes, unless};
+use super::rule::{APACHE, Check, INTEL, JDK, Judged, OURS, Rule, View, bytes, unless};
 use crate::finding::Level;
 use crate::jvm::{Jvm, concurrent_threads, list, parallel_threads};
 
@@ -29,7 +29,7 @@ pub(super) const RULES: &[Rule] = &[
         fix: "-Xms31G -Xmx31G in jvm-server.options",
         source: INTEL,
         start_check: "",
-        look: Look::By(heap_size),
+        look: Check::By(heap_size),
     },
     Rule {
         setting: "heap.initial",
@@ -38,7 +38,7 @@ pub(super) const RULES: &[Rule] = &[
         fix: "the same value for -Xms and -Xmx in jvm-server.options",
         source: APACHE,
         start_check: "",
-        look: Look::By(heap_initial),
+        look: Check::By(heap_initial),
     },
     Rule {
         setting: "heap.of_all",
@@ -48,7 +48,7 @@ pub(super) const RULES: &[Rule] = &[
         fix: "smaller -Xms and -Xmx in jvm-server.options, or fewer nodes on the host",
         source: INTEL,
         start_check: "",
-        look: Look::By(heap_of_all),
+        look: Check::By(heap_of_all),
     },
     Rule {
         setting: "heap.in_group",
@@ -58,7 +58,7 @@ pub(super) const RULES: &[Rule] = &[
         fix: "smaller -Xms and -Xmx in jvm-server.options, or a larger MemoryMax= or limit",
         source: OURS,
         start_check: "",
-        look: Look::By(heap_in_group),
+        look: Check::By(heap_in_group),
     },
     Rule {
         setting: "jvm.use_numa",
@@ -68,7 +68,7 @@ pub(super) const RULES: &[Rule] = &[
         fix: "-XX:-UseNUMA (or +) in jvm-server.options",
         source: JDK,
         start_check: "",
-        look: Look::By(use_numa),
+        look: Check::By(use_numa),
     },
     Rule {
         setting: "jvm.active_processors",
@@ -78,7 +78,7 @@ pub(super) const RULES: &[Rule] = &[
               as many as the cpuset has, or neither",
         source: JDK,
         start_check: "",
-        look: Look::By(active_processors),
+        look: Check::By(active_processors),
     },
     Rule {
         setting: "jvm.parallel_gc_threads",
@@ -88,7 +88,7 @@ pub(super) const RULES: &[Rule] = &[
         fix: "no -XX:ParallelGCThreads, or one that fits its CPUs",
         source: JDK,
         start_check: "",
-        look: Look::By(parallel_gc_threads),
+        look: Check::By(parallel_gc_threads),
     },
     Rule {
         setting: "jvm.conc_gc_threads",
@@ -98,7 +98,7 @@ pub(super) const RULES: &[Rule] = &[
         fix: "no -XX:ConcGCThreads, or one that fits",
         source: JDK,
         start_check: "",
-        look: Look::By(conc_gc_threads),
+        look: Check::By(conc_gc_threads),
     },
     Rule {
         setting: "jvm.jemalloc",
@@ -108,7 +108,7 @@ pub(super) const RULES: &[Rule] = &[
         fix: "apt-get install libjemalloc2 || dnf install jemalloc; Cassandra's script finds it",
         source: APACHE,
         start_check: "checkJemalloc says whether it is there",
-        look: Look::By(jemalloc),
+        look: Check::By(jemalloc),
     },
 ];
 

@@ -1,7 +1,7 @@
 //! Limits, memory, network and clocks.
 
 use super::rule::{
-    APACHE, Bound, DATASTAX, INTEL, Judged, Look, OURS, Rule, View, bytes, sysctl, unless,
+    APACHE, Bound, Check, DATASTAX, INTEL, Judged, OURS, Rule, View, bytes, sysctl, unless,
 };
 use crate::finding::Level;
 use host::settings::ProcessSettings;
@@ -24,7 +24,7 @@ pub(super) const RULES: &[Rule] = &[
               LimitNOFILE=1048576), then restart Cassandra from a new session",
         source: DATASTAX,
         start_check: "SystemInfo wants at least 10000 and warns",
-        look: Look::By(|view| limits(view, "nofile", Some(NOFILE_MIN), Level::Warning)),
+        look: Check::By(|view| limits(view, "nofile", Some(NOFILE_MIN), Level::Warning)),
     },
     Rule {
         setting: "limit.nproc",
@@ -34,7 +34,7 @@ pub(super) const RULES: &[Rule] = &[
               LimitNPROC=infinity), then restart Cassandra from a new session",
         source: DATASTAX,
         start_check: "SystemInfo wants at least 32768 and warns of degraded performance",
-        look: Look::By(|view| limits(view, "nproc", Some(NPROC_MIN), Level::Warning)),
+        look: Check::By(|view| limits(view, "nproc", Some(NPROC_MIN), Level::Warning)),
     },
     Rule {
         setting: "limit.memlock",
@@ -44,7 +44,7 @@ pub(super) const RULES: &[Rule] = &[
               (systemd: LimitMEMLOCK=infinity), then restart Cassandra from a new session",
         source: DATASTAX,
         start_check: "a failed mlockall is logged",
-        look: Look::By(memlock),
+        look: Check::By(memlock),
     },
     Rule {
         setting: "limit.as",
@@ -54,7 +54,7 @@ pub(super) const RULES: &[Rule] = &[
               LimitAS=infinity), then restart Cassandra from a new session",
         source: DATASTAX,
         start_check: "SystemInfo wants at least 0x7fffffff and warns",
-        look: Look::By(|view| limits(view, "as", None, Level::Warning)),
+        look: Check::By(|view| limits(view, "as", None, Level::Warning)),
     },
     Rule {
         setting: "vm.max_map_count",
@@ -64,7 +64,7 @@ pub(super) const RULES: &[Rule] = &[
         fix: sysctl!("vm.max_map_count", "1048575"),
         source: APACHE,
         start_check: "checkMaxMapCount warns",
-        look: Look::Kernel(
+        look: Check::Kernel(
             "vm.max_map_count",
             Bound::AtLeast(1_048_575),
             Level::Warning,
@@ -78,7 +78,7 @@ pub(super) const RULES: &[Rule] = &[
         fix: "swapoff --all && sed -i '/\\sswap\\s/s/^/#/' /etc/fstab",
         source: APACHE,
         start_check: "SystemInfo warns of degraded performance",
-        look: Look::By(swap),
+        look: Check::By(swap),
     },
     Rule {
         setting: "vm.swappiness",
@@ -87,7 +87,7 @@ pub(super) const RULES: &[Rule] = &[
         fix: sysctl!("vm.swappiness", "1"),
         source: DATASTAX,
         start_check: "",
-        look: Look::By(swappiness),
+        look: Check::By(swappiness),
     },
     Rule {
         setting: "thp.enabled",
@@ -98,7 +98,7 @@ pub(super) const RULES: &[Rule] = &[
               kernel parameter transparent_hugepage=madvise)",
         source: INTEL,
         start_check: "",
-        look: Look::By(huge_pages),
+        look: Check::By(huge_pages),
     },
     Rule {
         setting: "thp.defrag",
@@ -109,7 +109,7 @@ pub(super) const RULES: &[Rule] = &[
               rc.local)",
         source: DATASTAX,
         start_check: "",
-        look: Look::By(defrag),
+        look: Check::By(defrag),
     },
     Rule {
         setting: "vm.zone_reclaim_mode",
@@ -118,7 +118,7 @@ pub(super) const RULES: &[Rule] = &[
         fix: sysctl!("vm.zone_reclaim_mode", "0"),
         source: DATASTAX,
         start_check: "",
-        look: Look::Kernel("vm.zone_reclaim_mode", Bound::AtMost(0), Level::Warning),
+        look: Check::Kernel("vm.zone_reclaim_mode", Bound::AtMost(0), Level::Warning),
     },
     Rule {
         setting: "vm.dirty_background",
@@ -128,7 +128,7 @@ pub(super) const RULES: &[Rule] = &[
         fix: sysctl!("vm.dirty_background_bytes", "268435456"),
         source: OURS,
         start_check: "",
-        look: Look::By(dirty),
+        look: Check::By(dirty),
     },
     Rule {
         setting: "net.ipv4.tcp_keepalive_time",
@@ -138,7 +138,7 @@ pub(super) const RULES: &[Rule] = &[
         fix: sysctl!("net.ipv4.tcp_keepalive_time", "60"),
         source: DATASTAX,
         start_check: "",
-        look: Look::Kernel(
+        look: Check::Kernel(
             "net.ipv4.tcp_keepalive_time",
             Bound::AtMost(60),
             Level::Advice,
@@ -151,7 +151,7 @@ pub(super) const RULES: &[Rule] = &[
         fix: sysctl!("net.ipv4.tcp_keepalive_intvl", "10"),
         source: DATASTAX,
         start_check: "",
-        look: Look::Kernel(
+        look: Check::Kernel(
             "net.ipv4.tcp_keepalive_intvl",
             Bound::AtMost(10),
             Level::Advice,
@@ -164,7 +164,7 @@ pub(super) const RULES: &[Rule] = &[
         fix: sysctl!("net.ipv4.tcp_keepalive_probes", "3"),
         source: DATASTAX,
         start_check: "",
-        look: Look::Kernel(
+        look: Check::Kernel(
             "net.ipv4.tcp_keepalive_probes",
             Bound::AtMost(3),
             Level::Advice,
@@ -177,7 +177,7 @@ pub(super) const RULES: &[Rule] = &[
         fix: sysctl!("net.core.rmem_max", "16777216"),
         source: DATASTAX,
         start_check: "",
-        look: Look::Kernel(
+        look: Check::Kernel(
             "net.core.rmem_max",
             Bound::AtLeast(16_777_216),
             Level::Advice,
@@ -190,7 +190,7 @@ pub(super) const RULES: &[Rule] = &[
         fix: sysctl!("net.core.wmem_max", "16777216"),
         source: DATASTAX,
         start_check: "",
-        look: Look::Kernel(
+        look: Check::Kernel(
             "net.core.wmem_max",
             Bound::AtLeast(16_777_216),
             Level::Advice,
@@ -203,7 +203,7 @@ pub(super) const RULES: &[Rule] = &[
         fix: sysctl!("net.core.optmem_max", "40960"),
         source: DATASTAX,
         start_check: "",
-        look: Look::Kernel("net.core.optmem_max", Bound::AtLeast(40_960), Level::Advice),
+        look: Check::Kernel("net.core.optmem_max", Bound::AtLeast(40_960), Level::Advice),
     },
     Rule {
         setting: "net.ipv4.tcp_rmem",
@@ -212,7 +212,7 @@ pub(super) const RULES: &[Rule] = &[
         fix: sysctl!("net.ipv4.tcp_rmem", "4096 87380 16777216"),
         source: DATASTAX,
         start_check: "",
-        look: Look::Kernel(
+        look: Check::Kernel(
             "net.ipv4.tcp_rmem",
             Bound::AtLeast(16_777_216),
             Level::Advice,
@@ -225,7 +225,7 @@ pub(super) const RULES: &[Rule] = &[
         fix: sysctl!("net.ipv4.tcp_wmem", "4096 65536 16777216"),
         source: DATASTAX,
         start_check: "",
-        look: Look::Kernel(
+        look: Check::Kernel(
             "net.ipv4.tcp_wmem",
             Bound::AtLeast(16_777_216),
             Level::Advice,
@@ -238,7 +238,7 @@ pub(super) const RULES: &[Rule] = &[
         fix: sysctl!("net.core.somaxconn", "4096"),
         source: OURS,
         start_check: "",
-        look: Look::Kernel("net.core.somaxconn", Bound::AtLeast(4096), Level::Advice),
+        look: Check::Kernel("net.core.somaxconn", Bound::AtLeast(4096), Level::Advice),
     },
     Rule {
         setting: "clock.source",
@@ -249,7 +249,7 @@ pub(super) const RULES: &[Rule] = &[
               every start: the kernel parameter clocksource=tsc)",
         source: OURS,
         start_check: "",
-        look: Look::By(clock_source),
+        look: Check::By(clock_source),
     },
     Rule {
         setting: "clock.sync",
@@ -259,7 +259,7 @@ pub(super) const RULES: &[Rule] = &[
         fix: "apt-get install chrony || dnf install chrony; systemctl enable --now chronyd",
         source: APACHE,
         start_check: "",
-        look: Look::By(clock_sync),
+        look: Check::By(clock_sync),
     },
 ];
 

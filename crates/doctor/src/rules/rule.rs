@@ -16,11 +16,11 @@ pub(super) struct Rule {
     pub(super) source: &'static str,
     /// What Cassandra checks of it by itself; empty for nothing.
     pub(super) start_check: &'static str,
-    pub(super) look: Look,
+    pub(super) look: Check,
 }
 
 /// How a setting is judged.
-pub(super) enum Look {
+pub(super) enum Check {
     /// By a value of the kernel, and how a value is to be taken that is out of bounds.
     Kernel(&'static str, Bound, Level),
     /// By what a function makes of the host.

@@ -19,7 +19,7 @@ enum Fate {
 
 /// What a fault tells when it is asked.
 #[derive(Clone, Copy)]
-enum Told {
+enum FaultAnswer {
     Began(usize),
     Over(usize),
 }
@@ -36,7 +36,7 @@ struct Sim {
     /// What was done when, in ms since the start line; looks and readings only if asked for.
     done: Vec<(u64, String)>,
     /// What faults tell, and when.
-    told: Vec<(u64, Told)>,
+    told: Vec<(u64, FaultAnswer)>,
     /// How long what is to be broken is not whole yet, ms.
     waits_ms: u64,
     /// How long healing takes, ms.
@@ -113,18 +113,18 @@ impl World for Sim {
             Act::Steer(Flow::Abandon) => self.stop_ns = self.now_ns,
             Act::Inject(number) => {
                 let at_ns = self.now_ns + self.waits_ms * MS;
-                self.told.push((at_ns, Told::Began(number)));
+                self.told.push((at_ns, FaultAnswer::Began(number)));
             }
             Act::Heal(number) => {
                 let at_ns = self.now_ns + self.heals_ms * MS;
-                self.told.push((at_ns, Told::Over(number)));
+                self.told.push((at_ns, FaultAnswer::Over(number)));
             }
             Act::LookAtFaults => {
-                let is_there = |(at_ns, _): &(u64, Told)| *at_ns <= self.now_ns;
+                let is_there = |(at_ns, _): &(u64, FaultAnswer)| *at_ns <= self.now_ns;
                 let at = self.told.iter().position(is_there);
                 return Ok(at.map(|at| match self.told.remove(at) {
-                    (at_ns, Told::Began(number)) => Happened::FaultHolds(number, at_ns),
-                    (_, Told::Over(number)) => Happened::FaultOver(number),
+                    (at_ns, FaultAnswer::Began(number)) => Happened::FaultHolds(number, at_ns),
+                    (_, FaultAnswer::Over(number)) => Happened::FaultOver(number),
                 }));
             }
             Act::LookAtNodes => {

@@ -11,14 +11,14 @@ pub const STRETCHES_MAX: usize = 4096;
 
 /// Readings of [`PENDING`], of [`STEAL`], of [`STILL`], and of the probe [`OTHERS`].
 #[derive(Default)]
-pub struct Kept {
+pub struct JudgedReadings {
     /// What their times count from.
     pub(super) base_ns: Option<u64>,
     /// By probe, name and place.
     pub(super) series: BTreeMap<(String, String, String), Bins>,
 }
 
-impl Kept {
+impl JudgedReadings {
     /// Takes a reading, if the rules judge it.
     pub fn push(&mut self, reading: &Reading) {
         let is_judged = reading.probe == OTHERS

@@ -2,7 +2,7 @@
 
 use super::*;
 use study::resolve::resolve;
-use study::settings::{Data, How, Load, Overrides, PageCache, Probes, Reset, Settle};
+use study::settings::{Data, Load, Overrides, PageCache, Probes, Reset, RestoreMethod, Settle};
 
 fn settings(target: &str, rest: &str) -> Settings {
     let text = format!(
@@ -82,7 +82,7 @@ fn data_in_a_known_state_needs_the_means() {
         load: Load::Fraction(0.3),
         settle: Settle::Auto,
         reset: Reset::Snapshot,
-        restore: How::Offline,
+        restore: RestoreMethod::Offline,
         page_cache: PageCache::Drop,
         ..all.data
     };
@@ -90,7 +90,7 @@ fn data_in_a_known_state_needs_the_means() {
     let expected = ["volume", "snapshot", "offline-restore", "drop-page-cache"];
     assert_eq!(names(&found), expected.map(|name| (name, Strength::Must)));
     assert_eq!(found[0].why, "data.load: 30 % of the data volume");
-    all.data.restore = How::Online;
+    all.data.restore = RestoreMethod::Online;
     assert!(!names(&needs(&all)).contains(&("offline-restore", Strength::Must)));
 }
 

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use study::settings::Keyspace;
 use workload::Program;
-use workload::schema::{Defined, Given, options, parse};
+use workload::schema::{Defined, OptionValue, options, parse};
 
 /// Options that the server keeps in other words than it was told, and those that are no setting.
 const NOT_COMPARED: [&str; 5] = [
@@ -56,7 +56,7 @@ impl SchemaAsked {
 }
 
 /// What stands behind `WITH` where a table is made.
-fn with_of(create_tables: &[String], table: &str) -> Vec<(String, Given)> {
+fn with_of(create_tables: &[String], table: &str) -> Vec<(String, OptionValue)> {
     // A table is understood with the types of its columns, which are made before it.
     let mut types = Vec::new();
     let mut makes_it = |cql: &&String| match parse(cql, &types) {
@@ -73,10 +73,10 @@ fn with_of(create_tables: &[String], table: &str) -> Vec<(String, Given)> {
         .collect()
 }
 
-fn option((name, given): (String, Given)) -> SchemaOption {
+fn option((name, given): (String, OptionValue)) -> SchemaOption {
     let value = match given {
-        Given::Plain(text) => Value::String(text),
-        Given::Map(pairs) => {
+        OptionValue::Plain(text) => Value::String(text),
+        OptionValue::Map(pairs) => {
             let pairs = pairs.into_iter();
             let pairs = pairs.map(|(key, value)| (key, Value::String(value)));
             Value::Object(pairs.collect::<Map<_, _>>())
@@ -146,7 +146,7 @@ mod tests {
             "CREATE TABLE t (id int PRIMARY KEY, home frozen<address>) WITH gc_grace_seconds = 60",
         ];
         let asked = with_of(&made.map(str::to_owned), "t");
-        let plain = Given::Plain("60".to_owned());
+        let plain = OptionValue::Plain("60".to_owned());
         assert_eq!(asked, [("gc_grace_seconds".to_owned(), plain)]);
     }
 

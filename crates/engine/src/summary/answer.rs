@@ -1,6 +1,6 @@
 //! The answer to the study's question, a sentence at a time.
 
-use super::compared::{All, is_search, metric_of};
+use super::compared::{Comparisons, is_search, metric_of};
 use super::{points, searched};
 use std::collections::BTreeMap;
 use store::record::{
@@ -14,13 +14,13 @@ use words::{
 };
 
 /// What the sentences are made of.
-pub struct Known<'a> {
+pub struct Facts<'a> {
     pub study: &'a Study,
     pub trials: &'a [TrialFinding],
     pub searches: &'a [SearchRecord],
     pub endured: &'a [EnduredRecord],
     pub points: &'a [PointRecord],
-    pub compared: &'a All,
+    pub compared: &'a Comparisons,
     pub effects: &'a [EffectsRecord],
     pub curves: &'a [CurveRecord],
     pub scale_ups: &'a [ScaleUpRecord],
@@ -29,7 +29,7 @@ pub struct Known<'a> {
     pub capacities: &'a [CapacityRecord],
 }
 
-impl Known<'_> {
+impl Facts<'_> {
     /// The sentences, and what each ladder shows.
     pub fn answer(&self) -> (Vec<String>, Vec<SweepRecord>) {
         // What a matrix asks is what its axes do: that comes first.
@@ -91,7 +91,7 @@ impl Known<'_> {
     /// What the comparisons say that the question is about.
     fn comparisons(&self) -> Vec<String> {
         let mut sentences = Vec::new();
-        let All {
+        let Comparisons {
             records,
             multiplicity,
             untold,

@@ -83,7 +83,7 @@ pub struct Untold {
 
 /// All comparisons of a study.
 #[derive(Default)]
-pub struct All {
+pub struct Comparisons {
     pub records: Vec<ComparisonRecord>,
     /// How many false findings to expect; none of one or no comparison.
     pub multiplicity: Option<MultiplicityRecord>,
@@ -101,7 +101,7 @@ pub fn comparisons(
     trials: &[TrialFinding],
     searches: &[SearchRecord],
     blocks: usize,
-) -> All {
+) -> Comparisons {
     let (mut pairings, untold) = pairings(study, trials, searches);
     let primary = Primary::of(study, trials, &pairings);
     let flagged: Vec<(Comparison, bool)> = pairings
@@ -118,7 +118,7 @@ pub fn comparisons(
     let records = records.map(|((pairing, (_, is_primary)), judged)| {
         record(study, pairing, *is_primary, judged, blocks)
     });
-    All {
+    Comparisons {
         records: records.collect(),
         multiplicity: multiplicity(chances),
         untold,

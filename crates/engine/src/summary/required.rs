@@ -16,7 +16,7 @@ use study::settings::{Require, Study, Untold, Variant, Where};
 use words::place::point_words;
 
 /// What requirements are judged by.
-pub struct Found<'a> {
+pub struct RequirementFacts<'a> {
     pub study: &'a Study,
     pub trials: &'a [TrialFinding],
     pub points: &'a [PointRecord],
@@ -61,12 +61,12 @@ struct Required<'a> {
 }
 
 /// All requirements of the study.
-pub fn requirements(found: &Found<'_>) -> Vec<RequirementRecord> {
+pub fn requirements(found: &RequirementFacts<'_>) -> Vec<RequirementRecord> {
     let variants = found.study.variants.iter();
     variants.flat_map(|variant| found.of(variant)).collect()
 }
 
-impl Found<'_> {
+impl RequirementFacts<'_> {
     fn of(&self, variant: &Variant) -> Vec<RequirementRecord> {
         let require = &variant.settings.require;
         let mut records = Vec::new();
@@ -145,12 +145,16 @@ impl Found<'_> {
         if let Some(limit) = require.error_rate {
             let number = point.map(|point| self.error_rate(point, limit));
             let limit = Limit::AtMost(limit);
-            records.push(required(RequiredMetric::ErrorRate, "error rate", " %", limit).judged(number));
+            records.push(
+                required(RequiredMetric::ErrorRate, "error rate", " %", limit).judged(number),
+            );
         }
         if let Some(limit) = require.ops_per_s {
             let number = point.map(|point| self.ops_per_s(point, limit));
             let limit = Limit::AtLeast(limit);
-            records.push(required(RequiredMetric::OpsPerS, "throughput", " op/s", limit).judged(number));
+            records.push(
+                required(RequiredMetric::OpsPerS, "throughput", " op/s", limit).judged(number),
+            );
         }
         records
     }
@@ -163,7 +167,12 @@ impl Found<'_> {
     /// A percentile of all blocks together. Several blocks have an interval from the spread between
     /// them, made to hold that percentile; a single one has that of its window. Where there is
     /// none, the share of operations above the limit still tells what is far beyond it.
-    fn latency(&self, point: &PointRecord, (key, _, _, figure): &Percentile, limit_ms: f64) -> Number {
+    fn latency(
+        &self,
+        point: &PointRecord,
+        (key, _, _, figure): &Percentile,
+        limit_ms: f64,
+    ) -> Number {
         let used = self.used(point);
         let merged = figure(&point.latency_ms);
         let each: Vec<Known> = used.iter().map(|t| figure(&t.all.latency_ms)).collect();

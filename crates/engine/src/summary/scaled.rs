@@ -14,7 +14,7 @@ use study::settings::{Placing, Study, Variant};
 use words::scale_up::plural;
 
 /// The findings of a run that this stands on.
-struct Found<'a> {
+struct ScaleFacts<'a> {
     study: &'a Study,
     trials: &'a [TrialFinding],
     points: &'a [PointRecord],
@@ -34,7 +34,7 @@ pub fn records(
     let Some(asked) = &study.scale_up else {
         return Vec::new();
     };
-    let found = Found {
+    let found = ScaleFacts {
         study,
         trials,
         points,
@@ -68,7 +68,7 @@ pub fn records(
     .collect()
 }
 
-impl<'a> Found<'a> {
+impl<'a> ScaleFacts<'a> {
     fn trials_of<'v>(
         &self,
         variant: &'v str,
@@ -237,7 +237,7 @@ mod tests {
              instances: one-per-numa{rest}}}\n"
         );
         let study = resolve("s", &text, &Overrides::default()).unwrap();
-        let part = |name| {
+        let part = |name: &str| {
             let count = name.rsplit('-').nth(1).unwrap();
             let units: u32 = count.parse().unwrap();
             match units.checked_sub(4) {
@@ -307,7 +307,10 @@ mod tests {
                 .is_some_and(|ratio| (ratio.value - 1.25).abs() < 0.01)
         }));
         let fills: Vec<_> = gains.iter().map(|one| one.fills).collect();
-        assert_eq!(fills, [None, None, Some(Fills::Socket), Some(Fills::System)]);
+        assert_eq!(
+            fills,
+            [None, None, Some(Fills::Socket), Some(Fills::System)]
+        );
         assert!(baseline.improvements.is_empty());
         let said = planned.sentences.join("\n");
         assert!(

@@ -7,7 +7,7 @@
 use super::used::usable;
 use crate::found::found;
 use crate::record::point_record;
-use analysis::procedure::{Answer, Ending, Next, Percentile, Point, Procedure, Role, Seen};
+use analysis::procedure::{Answer, Ending, Next, Percentile, Point, Procedure, Role, SeenTrial};
 use std::collections::BTreeSet;
 use store::record::{SearchOutcome, SearchRecord, SearchResult, SearchStepRecord, TrialFinding};
 use study::settings::{Study, Variant};
@@ -40,7 +40,7 @@ pub fn searches(study: &Study, trials: &[TrialFinding]) -> Vec<SearchRecord> {
 
 fn search(variant: &Variant, trials: &[&TrialFinding]) -> SearchRecord {
     let procedure = &variant.settings.procedure;
-    let seen: Vec<Seen> = trials
+    let seen: Vec<SeenTrial> = trials
         .iter()
         .filter_map(|trial| seen(variant, trial))
         .collect();
@@ -75,17 +75,17 @@ fn search(variant: &Variant, trials: &[&TrialFinding]) -> SearchRecord {
 }
 
 /// As a procedure sees a trial; one that no rule has judged has failed.
-fn seen(variant: &Variant, trial: &TrialFinding) -> Option<Seen> {
+fn seen(variant: &Variant, trial: &TrialFinding) -> Option<SeenTrial> {
     let (axis, value) = trial.point.iter().next()?;
     let is_judged = !trial.rules.is_empty();
-    Some(Seen {
+    Some(SeenTrial {
         point: Point::named(axis, *value)?,
         role: Role::named(&trial.role),
         found: is_judged.then(|| found(&variant.settings, trial)),
     })
 }
 
-fn step(procedure: &Procedure, trial: &TrialFinding, seen: &Seen) -> SearchStepRecord {
+fn step(procedure: &Procedure, trial: &TrialFinding, seen: &SeenTrial) -> SearchStepRecord {
     let step = procedure.step(seen);
     let of = percentile(procedure);
     let latency = seen.found.as_ref().map(|found| found.latency_ms.of(of));

@@ -25,7 +25,7 @@ use std::time::Duration;
 use store::record::{DataRecord, JournalEvent, LoadRecord, Settled};
 use study::data_state::Preparation;
 use study::plan::PhaseKind;
-use study::settings::{How, Keyspace, Load, PageCache, Reset, Settle, Target};
+use study::settings::{Keyspace, Load, PageCache, Reset, RestoreMethod, Settle, Target};
 use study::{human, targets, work};
 use workload::{Program, Stage};
 
@@ -425,8 +425,8 @@ impl TrialRun<'_> {
             .name
             .clone();
         let how = match self.settings.data.restore {
-            How::Online => RestoreHow::Online,
-            How::Offline => RestoreHow::Offline,
+            RestoreMethod::Online => RestoreHow::Online,
+            RestoreMethod::Offline => RestoreHow::Offline,
         };
         self.begin_phase(PhaseKind::Restore, state)?;
         if how == RestoreHow::Offline {

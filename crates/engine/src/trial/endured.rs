@@ -195,7 +195,7 @@ impl Watched {
     }
 
     /// The series of this name (or end of it) at every place.
-    fn of<'w>(&'w self, name: &'w str) -> impl Iterator<Item = Watching<'w>> {
+    fn of<'w>(&'w self, name: &'w str) -> impl Iterator<Item = ProbeSeries<'w>> {
         let all = self.series.iter();
         let named = all.filter(move |((of, _), _)| {
             if name.starts_with('.') {
@@ -204,7 +204,7 @@ impl Watched {
                 of == name
             }
         });
-        named.map(|((of, place), (unit, bins))| Watching {
+        named.map(|((of, place), (unit, bins))| ProbeSeries {
             of,
             place,
             unit,
@@ -214,7 +214,7 @@ impl Watched {
 }
 
 /// A series of a probe.
-struct Watching<'w> {
+struct ProbeSeries<'w> {
     of: &'w str,
     place: &'w str,
     unit: &'w str,
@@ -222,7 +222,7 @@ struct Watching<'w> {
 }
 
 /// All that is known of a long window when it has ended.
-pub struct Kept<'a> {
+pub struct LongWindow<'a> {
     /// Within which share throughput does not drift.
     pub within: f64,
     /// Length of the window, s.
@@ -246,7 +246,7 @@ struct Series {
     block_s: f64,
 }
 
-impl Kept<'_> {
+impl LongWindow<'_> {
     /// What it comes to.
     pub fn record(&self) -> EnduranceRecord {
         let cycles = self.cycles();
@@ -302,7 +302,7 @@ impl Kept<'_> {
 
     /// What compaction repeats, of the node where most changes.
     fn cycles(&self) -> Option<CyclesRecord> {
-        let values = |one: &Watching<'_>| -> Vec<f64> {
+        let values = |one: &ProbeSeries<'_>| -> Vec<f64> {
             one.bins.means().iter().map(|(_, value)| *value).collect()
         };
         let busiest = |name| {
@@ -352,7 +352,7 @@ impl Kept<'_> {
     }
 
     /// The most that there is room for.
-    fn limit(&self, one: &Watching<'_>, named: Option<&str>) -> Option<f64> {
+    fn limit(&self, one: &ProbeSeries<'_>, named: Option<&str>) -> Option<f64> {
         // That of the client is not of a node.
         if one.of == ANONYMOUS {
             let memory_bytes = self.memory_bytes.filter(|_| one.place != CLIENT);
@@ -426,7 +426,7 @@ fn change_records(one: &Series, events: &[HappenedRecord]) -> Vec<ChangeRecord> 
     found.map(record).collect()
 }
 
-fn growth_record(one: &Watching<'_>, found: Growth, limit: Option<f64>) -> GrowthRecord {
+fn growth_record(one: &ProbeSeries<'_>, found: Growth, limit: Option<f64>) -> GrowthRecord {
     let per_day = |per_s: f64| round(per_s * DAY_S, DIGITS);
     GrowthRecord {
         of: one.of.to_owned(),

@@ -37,12 +37,12 @@ pub(super) struct Place {
 /// A fault that is on.
 struct Open {
     order: Option<Order>,
-    told: Receiver<Told>,
+    told: Receiver<FaultMessage>,
     thread: Option<JoinHandle<()>>,
 }
 
 /// What its thread says.
-enum Told {
+enum FaultMessage {
     Step(Step),
     /// It has come to its end, and these are the nodes' processes now.
     Over(Outcome, Vec<Option<Identity>>),
@@ -131,9 +131,9 @@ impl<'a> Faults<'a> {
             let length = Duration::from_nanos(fault.for_ns);
             let what = (&hit, &fault.options);
             let outcome = fault::run(&fault.kind, what, &mut live, length, &mut |step| {
-                say(&tell, Told::Step(step.clone()));
+                say(&tell, FaultMessage::Step(step.clone()));
             });
-            say(&tell, Told::Over(outcome, live.processes()));
+            say(&tell, FaultMessage::Over(outcome, live.processes()));
         };
         let thread = std::thread::Builder::new().name(format!("fault {number}"));
         let thread = thread.spawn(run).context("start a thread for a fault")?;
@@ -210,15 +210,15 @@ impl<'a> Faults<'a> {
     fn hear(
         &mut self,
         number: usize,
-        told: Told,
+        told: FaultMessage,
         running: &mut Running,
         state: &mut State,
     ) -> Result<Option<Happened>> {
         let fault = &self.planned[number];
         let since_s = |ns: u64| ns.saturating_sub(state.writer.start_ns()) as f64 / 1e9;
         let (outcome, processes) = match told {
-            Told::Over(outcome, processes) => (outcome, processes),
-            Told::Step(step) => {
+            FaultMessage::Over(outcome, processes) => (outcome, processes),
+            FaultMessage::Step(step) => {
                 let record = FaultStepRecord {
                     t_s: since_s(step.at_ns),
                     fault: number,
@@ -329,7 +329,7 @@ fn hottest_replica(running: &Running, program: &Arc<Program>) -> Result<usize> {
 }
 
 /// Whoever does not listen any more has healed.
-fn say(to: &Sender<Told>, told: Told) {
+fn say(to: &Sender<FaultMessage>, told: FaultMessage) {
     let _ = to.send(told);
 }
 

@@ -93,7 +93,7 @@ impl TrialRun<'_> {
         tally: &Tally,
     ) -> Option<EnduranceRecord> {
         let asked = self.settings.procedure.endurance()?;
-        let kept = endured::Kept {
+        let kept = endured::LongWindow {
             within: asked.within,
             seconds: tally.window.seconds,
             courses: state.courses.as_ref()?,

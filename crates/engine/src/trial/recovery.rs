@@ -16,7 +16,7 @@ use store::record::{
     BackRecord, DipRecord, FaultRecord, HintsRecord, NoticedRecord, RecoveryRecord, RepairNeed,
     ReturnsRecord, StretchRecord, TrialFinding, UsualRecord,
 };
-use watched::Kept;
+use watched::NodeWatch;
 use window::{Stretch, Window};
 
 /// Digits of a value in a finding.
@@ -100,7 +100,7 @@ fn measure(trial: &Trial, finding: &mut TrialFinding, offered: Offered) -> Resul
         return Ok(());
     }
     let window = Window::read(trial, &finding.parts)?;
-    let kept = Kept::read(trial)?;
+    let kept = NodeWatch::read(trial)?;
     let found = recovery::recovery(&window.slices, &faults, offered);
     let stretches: Vec<Stretch> = found
         .iter()
@@ -143,7 +143,7 @@ fn put(fault: &mut FaultRecord, record: RecoveryRecord) {
 }
 
 /// All but what is of stretches.
-fn of(found: &Recovery, fault: &Fault, record: &FaultRecord, kept: &Kept) -> RecoveryRecord {
+fn of(found: &Recovery, fault: &Fault, record: &FaultRecord, kept: &NodeWatch) -> RecoveryRecord {
     let before = found.before.as_ref();
     let level = |of: fn(&Before) -> Option<Level>| {
         let before = before.ok()?;

@@ -3,13 +3,13 @@
 use super::{State, TrialRun};
 use crate::offer::Offered;
 use crate::running::Running;
-use analysis::linear::{self, Found, What};
+use analysis::linear::{self, HistoryVerdict, RegisterEvent};
 use analysis::rules::Registers;
 use anyhow::Result;
 use load::Recorded;
 use std::collections::BTreeMap;
 use store::record::{HistoryRecord, RegistersRecord, ViolationRecord};
-use workload::{Asked, Stage};
+use workload::{RegisterRequest, Stage};
 
 /// States that the search for an order of the operations on one register may take: less than a
 /// second, and some ten MB. A register with dozens of operations of unknown outcome needs more.
@@ -83,9 +83,9 @@ fn judged(by_key: &BTreeMap<u64, Vec<Recorded>>, states_max: u64) -> RegistersRe
         let unknown = operations.iter().filter(|one| one.returned_ns.is_none());
         record.unknown += unknown.count() as u64;
         match linear::judge(&operations, Some(INITIAL), states_max) {
-            Found::Linearizable => record.linearizable += 1,
-            Found::Undecided(_) => record.undecided += 1,
-            Found::Violated(at) => {
+            HistoryVerdict::Linearizable => record.linearizable += 1,
+            HistoryVerdict::Undecided(_) => record.undecided += 1,
+            HistoryVerdict::Violated(at) => {
                 record.violated += 1;
                 if record.violations.len() < VIOLATIONS_MAX {
                     let operations = at.into_iter().map(|at| history[at].number).collect();
@@ -101,12 +101,14 @@ fn judged(by_key: &BTreeMap<u64, Vec<Recorded>>, states_max: u64) -> RegistersRe
 fn operation(recorded: &Recorded) -> linear::Operation {
     let happened = &recorded.happened;
     let (what, returned_ns) = match (recorded.asked, happened.applied) {
-        (Asked::Read, _) => (What::Read(happened.found), happened.answered_ns),
+        (RegisterRequest::Read, _) => (RegisterEvent::Read(happened.found), happened.answered_ns),
         // IF EXISTS, and the register exists: what did not hold has found no row.
-        (Asked::Write(_), Some(false)) => (What::Read(None), happened.answered_ns),
-        (Asked::Write(to), _) => (What::Write(Some(to)), happened.answered_ns),
-        (Asked::Swap { from, to }, applied) => {
-            let what = What::Swap {
+        (RegisterRequest::Write(_), Some(false)) => {
+            (RegisterEvent::Read(None), happened.answered_ns)
+        }
+        (RegisterRequest::Write(to), _) => (RegisterEvent::Write(Some(to)), happened.answered_ns),
+        (RegisterRequest::Swap { from, to }, applied) => {
+            let what = RegisterEvent::Swap {
                 from: Some(from),
                 to: Some(to),
                 applied: applied == Some(true),
@@ -126,9 +128,9 @@ fn operation(recorded: &Recorded) -> linear::Operation {
 fn record(recorded: &Recorded, first_ns: u64) -> HistoryRecord {
     let happened = &recorded.happened;
     let (kind, from, to) = match recorded.asked {
-        Asked::Read => ("read", None, None),
-        Asked::Write(to) => ("write", None, Some(to)),
-        Asked::Swap { from, to } => ("swap", Some(from), Some(to)),
+        RegisterRequest::Read => ("read", None, None),
+        RegisterRequest::Write(to) => ("write", None, Some(to)),
+        RegisterRequest::Swap { from, to } => ("swap", Some(from), Some(to)),
     };
     HistoryRecord {
         key: recorded.key,
@@ -153,7 +155,9 @@ mod tests {
     use load::Happened;
 
     /// One after the other, 10 ns each, on register 7.
-    fn history(operations: &[(Asked, Option<bool>, Option<i64>)]) -> BTreeMap<u64, Vec<Recorded>> {
+    fn history(
+        operations: &[(RegisterRequest, Option<bool>, Option<i64>)],
+    ) -> BTreeMap<u64, Vec<Recorded>> {
         let numbered = (0_u64..).zip(operations);
         let recorded = numbered.map(|(number, &(asked, applied, found))| Recorded {
             key: 7,
@@ -172,13 +176,13 @@ mod tests {
 
     #[test]
     fn a_planted_stale_read_and_a_lost_update_are_found_and_named() {
-        let swap = Asked::Swap { from: 2, to: 3 };
+        let swap = RegisterRequest::Swap { from: 2, to: 3 };
         let legal = [
-            (Asked::Read, None, Some(0)),
-            (Asked::Write(2), Some(true), None),
+            (RegisterRequest::Read, None, Some(0)),
+            (RegisterRequest::Write(2), Some(true), None),
             (swap, Some(true), None),
             (swap, Some(false), Some(3)),
-            (Asked::Read, None, Some(3)),
+            (RegisterRequest::Read, None, Some(3)),
         ];
         let found = judged(&history(&legal), STATES_MAX);
         assert_eq!(
@@ -187,11 +191,11 @@ mod tests {
         );
 
         for (at, planted) in [
-            (4, (Asked::Read, None, Some(2))),
+            (4, (RegisterRequest::Read, None, Some(2))),
             (3, (swap, Some(true), None)),
             (3, (swap, Some(false), Some(4))),
             // The row was gone.
-            (1, (Asked::Write(2), Some(false), None)),
+            (1, (RegisterRequest::Write(2), Some(false), None)),
         ] {
             let mut broken = legal;
             broken[at] = planted;

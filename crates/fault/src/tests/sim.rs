@@ -135,9 +135,9 @@ impl Sim {
     }
 
     /// What a program says that a study names to look with.
-    fn said(&self) -> host::Done {
+    fn said(&self) -> host::ProgramResult {
         let is_broken = self.is(|what| matches!(what, Injection::Command { .. }));
-        host::Done {
+        host::ProgramResult {
             code: Some(match (self.is_blind, is_broken) {
                 (true, _) => 3,
                 (false, true) => 0,
@@ -147,17 +147,17 @@ impl Sim {
         }
     }
 
-    fn seen(&mut self, what: Query) -> Seen {
+    fn seen(&mut self, what: Query) -> QueryAnswer {
         match what {
             Query::Process(_) => {
                 let is_stopped = self.is(|what| matches!(what, Injection::Pause(_)));
                 let letter = if is_stopped { 'T' } else { 'S' };
-                Seen::Process((!self.is_gone()).then_some(letter))
+                QueryAnswer::Process((!self.is_gone()).then_some(letter))
             }
             Query::Descriptors(_) => {
                 let is_out = self.is(|what| matches!(what, Injection::Descriptors(_)));
                 let free = if is_out { 1 } else { 4000 };
-                Seen::Descriptors { free, open: 96 }
+                QueryAnswer::Descriptors { free, open: 96 }
             }
             Query::Cpu(ms) => {
                 self.now_ns += ms * 1_000_000;
@@ -165,19 +165,19 @@ impl Sim {
                     Injection::CpuQuota(cores) => Some(*cores),
                     _ => None,
                 });
-                Seen::Cpu(quota.unwrap_or(1.5))
+                QueryAnswer::Cpu(quota.unwrap_or(1.5))
             }
             Query::TryDisk { .. } => {
                 let (write, read) = self.disk();
-                Seen::Disk { write, read }
+                QueryAnswer::Disk { write, read }
             }
-            Query::VolumeTaken => Seen::VolumeTaken(self.now_ns < self.taken_until_ns),
+            Query::VolumeTaken => QueryAnswer::VolumeTaken(self.now_ns < self.taken_until_ns),
             Query::Space { .. } => {
                 let left = self.broken.iter().find_map(|what| match what {
                     Injection::DiskFull { leave_bytes } => Some(*leave_bytes),
                     _ => None,
                 });
-                Seen::Space(VolumeUse {
+                QueryAnswer::Space(VolumeUse {
                     total_bytes: 4 << 30,
                     used_bytes: 1 << 30,
                     available_bytes: left.unwrap_or(3 << 30),
@@ -187,7 +187,7 @@ impl Sim {
                 let is_rotten = self.is(|what| matches!(what, Injection::DiskCorrupt { .. }));
                 let fails = self.is(|what| matches!(what, Injection::DiskErrors { .. }));
                 let bytes = || Bytes(vec![u8::from(is_rotten); 8]);
-                Seen::Bytes {
+                QueryAnswer::Bytes {
                     cached: Ok(bytes()),
                     on_disk: if fails { Err(5) } else { Ok(bytes()) },
                 }
@@ -198,20 +198,20 @@ impl Sim {
                     _ => None,
                 });
                 let open = (1.0 - share.unwrap_or(0.0)).powi(2) * f64::from(tries);
-                Seen::Open(open as u32)
+                QueryAnswer::Open(open as u32)
             }
             Query::Transfer { bytes, .. } => {
                 let slow = |what: &Injection| matches!(what, Injection::LinkTo { .. });
                 let rate = if self.is(slow) { 1e6 } else { 1e9 };
-                Seen::Transfer(Some(Duration::from_secs_f64(bytes as f64 * 8.0 / rate)))
+                QueryAnswer::Transfer(Some(Duration::from_secs_f64(bytes as f64 * 8.0 / rate)))
             }
-            Query::Link => Seen::Link {
+            Query::Link => QueryAnswer::Link {
                 is_up: true,
                 has_carrier: !self.is(|what| matches!(what, Injection::LinkDown(_))),
                 received_packets: 0,
                 sent_packets: 0,
             },
-            Query::Command { .. } => Seen::Command(self.said()),
+            Query::Command { .. } => QueryAnswer::Command(self.said()),
             other => panic!("nobody looks at {other:?}"),
         }
     }
@@ -393,7 +393,7 @@ impl World for Sim {
         Ok(())
     }
 
-    fn see(&mut self, by: Via, what: Query) -> Result<Seen> {
+    fn see(&mut self, by: Via, what: Query) -> Result<QueryAnswer> {
         if self.now_ns < self.unseen_until_ns {
             bail!("its volume is not mounted at present");
         }
@@ -401,12 +401,12 @@ impl World for Sim {
             bail!("the agent is away");
         }
         if let (Query::Process(_), Via::Host(_), None) = (&what, by, self.added_ns) {
-            return Ok(Seen::Process(None));
+            return Ok(QueryAnswer::Process(None));
         }
         if let (Query::Process(process), Via::Node(node)) = (&what, by)
             && *process != self.works.process(node)
         {
-            return Ok(Seen::Process(None));
+            return Ok(QueryAnswer::Process(None));
         }
         let Query::Reach { address, limit } = what else {
             return Ok(self.seen(what));
@@ -424,7 +424,7 @@ impl World for Sim {
             Injection::LinkTo { link, .. } => link.delay,
             _ => None,
         });
-        Ok(Seen::Reach(
+        Ok(QueryAnswer::Reach(
             if self.is_cut(from, to) || self.is_cut(to, from) {
                 self.now_ns += limit.as_nanos() as u64;
                 Reach::Silent

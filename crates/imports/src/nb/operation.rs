@@ -36,7 +36,7 @@ pub(super) struct Operation {
 }
 
 /// The recipe of each name's place in the file.
-type Known = HashMap<(usize, String), usize>;
+type RecipePlaces = HashMap<(usize, String), usize>;
 
 impl Builder<'_> {
     pub(super) fn number(&mut self, op: &Op, key: &str, default: u64) -> Option<u64> {
@@ -97,7 +97,7 @@ impl Builder<'_> {
         &mut self,
         kind: usize,
         op: &Op,
-        known: &mut Known,
+        known: &mut RecipePlaces,
         recipes: &mut Vec<Recipe>,
     ) -> Option<Operation> {
         let text = statement_text(op);
@@ -207,7 +207,7 @@ impl Builder<'_> {
         is_raw: bool,
         anchored: &Anchored,
         (marked, table): (&[Marker], Option<&Table>),
-        (known, recipes): (&mut Known, &mut Vec<Recipe>),
+        (known, recipes): (&mut RecipePlaces, &mut Vec<Recipe>),
     ) -> Option<Vec<usize>> {
         let (mut binds, mut saved) = (Vec::new(), Vec::new());
         for ((name, marker), quoted) in anchored.names.iter().zip(marked).zip(&anchored.quoted) {

@@ -9,7 +9,7 @@ use cql::Consistency;
 use yaml::{Diagnostics, Place};
 
 use super::options::{self, Options};
-use super::params::{Known, Pair, Params, known};
+use super::params::{KnownParam, Pair, Params, known};
 use super::tables::{ANY, COMMON, MIXED, USER, VERBS};
 use super::values::{self, Spelled};
 use super::words::{Line, Word};
@@ -288,7 +288,7 @@ impl<'a> Groups<'a> {
 
 fn run(verb: &'static str, first: &Word, rest: &[Word], d: &mut Diagnostics) -> Option<Run> {
     let (own, mut groups) = Groups::split(rest, d);
-    let table: Vec<Known> = match verb {
+    let table: Vec<KnownParam> = match verb {
         "mixed" => COMMON.into_iter().chain(MIXED).collect(),
         "user" => COMMON.into_iter().chain(USER).collect(),
         _ => COMMON.to_vec(),

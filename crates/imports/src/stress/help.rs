@@ -1,7 +1,7 @@
 //! `help`: what commands and options take, from the same tables that read them.
 
 use super::options;
-use super::params::Known;
+use super::params::KnownParam;
 use super::tables::{COL, COMMON, ERRORS, INSERT, MIXED, POP, RATE, USER, VERBS};
 
 /// What `help` can be asked about.
@@ -76,7 +76,7 @@ fn overview() -> String {
     text
 }
 
-pub(super) fn table(topic: &str) -> Vec<Known> {
+pub(super) fn table(topic: &str) -> Vec<KnownParam> {
     match topic {
         "mixed" => COMMON.into_iter().chain(MIXED).collect(),
         "user" => COMMON.into_iter().chain(USER).collect(),
@@ -100,7 +100,7 @@ pub(super) fn table(topic: &str) -> Vec<Known> {
     }
 }
 
-fn line(text: &mut String, known: &Known) {
+fn line(text: &mut String, known: &KnownParam) {
     let value = match known.form.chars().next_back() {
         Some('(') => "…)",
         Some('=' | '<' | '>') => "…",

@@ -18,7 +18,7 @@ pub use schema::SchemaOptions;
 use yaml::{Diagnostics, Place};
 
 use super::command::{Groups, Limit, Verb};
-use super::params::{Known, Params};
+use super::params::{KnownParam, Params};
 use super::tables::{COL, ERRORS, INSERT, POP, RATE, SECOND};
 use super::values::{self, Spelled};
 use cql::Consistency;
@@ -219,7 +219,7 @@ pub(crate) fn read(
 fn params<'a>(
     name: &'a str,
     groups: &mut Groups,
-    table: &[Known],
+    table: &[KnownParam],
     d: &mut Diagnostics,
 ) -> Option<Params<'a>> {
     let (option, words) = groups.take(name)?;
@@ -230,7 +230,7 @@ fn params<'a>(
 fn params_or_none<'a>(
     name: &'a str,
     groups: &mut Groups,
-    table: &[Known],
+    table: &[KnownParam],
     d: &mut Diagnostics,
 ) -> Params<'a> {
     params(name, groups, table, d)

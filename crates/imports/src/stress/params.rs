@@ -12,7 +12,7 @@ use super::words::Word;
 
 /// A parameter that a command or an option takes.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Known {
+pub(crate) struct KnownParam {
     /// As it is written up to its value: `n=`, `threads>=`, `ratio(`; a flag is written whole.
     pub(crate) form: &'static str,
     /// The alternatives of the option in which it may stand, a bit each.
@@ -29,8 +29,8 @@ pub(crate) const fn known(
     groups: u8,
     default: &'static str,
     about: &'static str,
-) -> Known {
-    Known {
+) -> KnownParam {
+    KnownParam {
         form,
         groups,
         default,
@@ -40,8 +40,8 @@ pub(crate) const fn known(
 
 /// A parameter that was given.
 #[derive(Clone)]
-struct Given {
-    known: Known,
+struct GivenParam {
+    known: KnownParam,
     value: String,
     place: Place,
     value_place: Place,
@@ -53,7 +53,7 @@ pub(crate) struct Params<'a> {
     pub(crate) owner: &'a str,
     /// Where its name stands.
     pub(crate) place: Place,
-    given: Vec<Given>,
+    given: Vec<GivenParam>,
     /// Words that no form of the table fits, when the option takes such.
     pub(crate) free: Vec<(String, Place)>,
     /// The alternatives that all given parameters fit.
@@ -66,7 +66,7 @@ impl Params<'_> {
         owner: &'a str,
         place: Place,
         words: &[Word],
-        table: &[Known],
+        table: &[KnownParam],
         takes_free: bool,
         diagnostics: &mut Diagnostics,
     ) -> Params<'a> {
@@ -93,7 +93,7 @@ impl Params<'_> {
         params
     }
 
-    fn take(&mut self, known: Known, word: &Word, diagnostics: &mut Diagnostics) {
+    fn take(&mut self, known: KnownParam, word: &Word, diagnostics: &mut Diagnostics) {
         let owner = self.owner;
         let name = name(known.form);
         if self
@@ -132,7 +132,7 @@ impl Params<'_> {
             return;
         }
         let start = known.form.len();
-        self.given.push(Given {
+        self.given.push(GivenParam {
             known,
             value: word.text[start..end].to_owned(),
             place: word.place(),
@@ -140,7 +140,7 @@ impl Params<'_> {
         });
     }
 
-    fn find(&self, form: &str) -> Option<&Given> {
+    fn find(&self, form: &str) -> Option<&GivenParam> {
         self.given.iter().find(|given| given.known.form == form)
     }
 
@@ -272,12 +272,12 @@ fn of_commands(option: &str, word: &str) -> bool {
             .any(|table| table.iter().any(|known| fits(known.form, word)))
 }
 
-fn unknown(owner: &str, word: &Word, table: &[Known], diagnostics: &mut Diagnostics) {
+fn unknown(owner: &str, word: &Word, table: &[KnownParam], diagnostics: &mut Diagnostics) {
     // Only the name is quoted: the value may be a misspelt secret.
     let key = word.key();
     let signs = ['=', '(', '<', '>'];
-    let same = |known: &&Known| known.form.trim_end_matches(signs).eq_ignore_ascii_case(key);
-    let written = |known: &Known| {
+    let same = |known: &&KnownParam| known.form.trim_end_matches(signs).eq_ignore_ascii_case(key);
+    let written = |known: &KnownParam| {
         if known.form.ends_with(signs) {
             format!("`{}…`", known.form)
         } else {

@@ -4,7 +4,7 @@
 //! What must hold: the defaults are those of cassandra-stress 3.11.4; alternatives that exclude
 //! each other share no bit.
 
-use super::params::{Known, known};
+use super::params::{KnownParam, known};
 
 /// Command names and aliases, as in the tool.
 pub(crate) const VERBS: [(&str, &[&str]); 6] = [
@@ -29,7 +29,7 @@ const DURATION: u8 = 4;
 pub(crate) const ANY: u8 = u8::MAX;
 
 /// What every command takes.
-pub(crate) const COMMON: [Known; 12] = [
+pub(crate) const COMMON: [KnownParam; 12] = [
     known(
         "err<",
         UNCERTAINTY,
@@ -80,7 +80,7 @@ pub(crate) const COMMON: [Known; 12] = [
 ];
 
 /// What `mixed` takes besides.
-pub(crate) const MIXED: [Known; 2] = [
+pub(crate) const MIXED: [KnownParam; 2] = [
     known(
         "ratio(",
         ANY,
@@ -96,7 +96,7 @@ pub(crate) const MIXED: [Known; 2] = [
 ];
 
 /// What `user` takes besides.
-pub(crate) const USER: [Known; 3] = [
+pub(crate) const USER: [KnownParam; 3] = [
     known(
         "profile=",
         ANY,
@@ -123,7 +123,7 @@ pub(crate) const FIRST: u8 = 1;
 pub(crate) const SECOND: u8 = 2;
 
 /// `-pop`.
-pub(crate) const POP: [Known; 5] = [
+pub(crate) const POP: [KnownParam; 5] = [
     known(
         "seq=",
         FIRST,
@@ -157,7 +157,7 @@ pub(crate) const POP: [Known; 5] = [
 ];
 
 /// `-insert`.
-pub(crate) const INSERT: [Known; 8] = [
+pub(crate) const INSERT: [KnownParam; 8] = [
     known(
         "revisit=",
         ANY,
@@ -194,7 +194,7 @@ pub(crate) const INSERT: [Known; 8] = [
 ];
 
 /// `-col`.
-pub(crate) const COL: [Known; 7] = [
+pub(crate) const COL: [KnownParam; 7] = [
     known(
         "names=",
         FIRST,
@@ -225,7 +225,7 @@ pub(crate) const COL: [Known; 7] = [
 ];
 
 /// `-rate`.
-pub(crate) const RATE: [Known; 7] = [
+pub(crate) const RATE: [KnownParam; 7] = [
     known("threads=", FIRST, "", "So many threads"),
     known(
         "throttle=",
@@ -246,7 +246,7 @@ pub(crate) const RATE: [Known; 7] = [
 ];
 
 /// `-errors`.
-pub(crate) const ERRORS: [Known; 8] = [
+pub(crate) const ERRORS: [KnownParam; 8] = [
     known("retries=", ANY, "9", "Tries after the first one"),
     known("ignore", ANY, "", "Go on after an operation has failed"),
     known("fail-fast", ANY, "", "Stop at the first error"),

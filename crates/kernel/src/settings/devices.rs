@@ -1,6 +1,6 @@
 //! What is below a folder: its file system, and the block devices that hold it.
 
-use super::Told;
+use super::Reported;
 use super::root::Root;
 use crate::mounts::unescaped;
 use serde::{Deserialize, Serialize};
@@ -34,11 +34,11 @@ pub struct Device {
     /// Whether it is made of others, which follow it.
     pub is_made_of_others: bool,
     /// How much the kernel reads ahead of who reads on.
-    pub read_ahead_kib: Told<u64>,
+    pub read_ahead_kib: Reported<u64>,
     /// The scheduler of its requests that is chosen.
-    pub scheduler: Told<String>,
+    pub scheduler: Reported<String>,
     /// Whether the kernel holds it to turn.
-    pub is_rotational: Told<bool>,
+    pub is_rotational: Reported<bool>,
 }
 
 /// A line of `mountinfo`.

@@ -1,6 +1,6 @@
 //! Which CPUs take the interrupts of networks and disks.
 
-use super::Told;
+use super::Reported;
 use super::kernel::is_number;
 use super::root::Root;
 use serde::{Deserialize, Serialize};
@@ -26,7 +26,7 @@ pub struct Interrupt {
     /// How often it came, by CPU, where it did.
     pub counts: Vec<(usize, u64)>,
     /// The CPUs that may take it, `0-3,8`.
-    pub cpus: Told<String>,
+    pub cpus: Reported<String>,
 }
 
 /// Names by which drivers call their queues, or what they contain.
@@ -55,7 +55,7 @@ const DISKS: &[&str] = &[
 const COUNT_MAX: usize = 1 << 14;
 
 /// All that are of queues.
-pub(super) fn of_queues(root: &Root) -> Told<Vec<Interrupt>> {
+pub(super) fn of_queues(root: &Root) -> Reported<Vec<Interrupt>> {
     let text = root.text("/proc/interrupts")?;
     let links = root.names("/sys/class/net").unwrap_or_default();
     let mut lines = text.lines();
@@ -72,7 +72,7 @@ pub(super) fn of_queues(root: &Root) -> Told<Vec<Interrupt>> {
 }
 
 /// Where it goes now if the kernel says so, else where it may go.
-fn affinity(root: &Root, number: u32) -> Told<String> {
+fn affinity(root: &Root, number: u32) -> Reported<String> {
     let file = |name: &str| root.word(&format!("/proc/irq/{number}/{name}"));
     match file("effective_affinity_list") {
         Ok(list) if !list.is_empty() => Ok(list),

@@ -2,7 +2,7 @@
 
 use super::kernel::is_number;
 use super::root::Root;
-use super::{Question, Told};
+use super::{Question, Reported};
 use crate::cgroup;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,11 +33,11 @@ pub struct ProcessSettings {
     /// Its number.
     pub pid: u32,
     /// Its limits now: `nofile`, `nproc`, `memlock` and `as`, in bytes where they are of memory.
-    pub limits: Told<BTreeMap<String, Limit>>,
+    pub limits: Reported<BTreeMap<String, Limit>>,
     /// The CPUs that it may use, `0-3,8`.
-    pub cpus: Told<String>,
+    pub cpus: Reported<String>,
     /// The NUMA nodes whose memory it may use.
-    pub memory_nodes: Told<String>,
+    pub memory_nodes: Reported<String>,
     /// How much memory its control groups let it have; none without a limit.
     pub memory_limit_bytes: Limit,
     /// The folder of the group that has this limit: processes in it share the memory.
@@ -45,9 +45,9 @@ pub struct ProcessSettings {
     /// How much CPU time they let it have, in CPUs; none without a limit.
     pub cpu_quota: Option<f64>,
     /// Those of its arguments that were asked for, as they are, in their order.
-    pub arguments: Told<Vec<String>>,
+    pub arguments: Reported<Vec<String>>,
     /// Whether the library is loaded.
-    pub has_library: Told<bool>,
+    pub has_library: Reported<bool>,
 }
 
 /// All processes that are asked about, and folders of files that those with the argument have open.
@@ -166,7 +166,7 @@ fn is_amount(text: &str) -> bool {
 }
 
 /// The folders of open files whose names are wanted.
-fn open_folders(root: &Root, pid: u32, files: &[(String, String)]) -> Told<BTreeSet<PathBuf>> {
+fn open_folders(root: &Root, pid: u32, files: &[(String, String)]) -> Reported<BTreeSet<PathBuf>> {
     let folder = format!("/proc/{pid}/fd");
     let of = |number: &String| {
         let path = root.link(&format!("{folder}/{number}")).ok()?;

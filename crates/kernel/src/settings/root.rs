@@ -5,7 +5,7 @@ use std::io::{ErrorKind, Read};
 use std::path::{Component, Path, PathBuf};
 
 /// A fact, or why it is not told.
-pub type Told<T> = Result<T, String>;
+pub type Reported<T> = Result<T, String>;
 
 /// The longest file taken: `/proc/interrupts` of the biggest machines is below it, and so is
 /// `/proc/PID/maps` of a node with the default limit of maps.
@@ -38,7 +38,7 @@ impl Root {
     }
 
     /// A whole file; what is no Unicode is replaced.
-    pub fn text(&self, path: &str) -> Told<String> {
+    pub fn text(&self, path: &str) -> Reported<String> {
         let mut bytes = Vec::new();
         let read = File::open(self.path(path)).and_then(|file| {
             file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes)?;
@@ -52,7 +52,7 @@ impl Root {
     }
 
     /// A file that holds one short value, without the blanks around it.
-    pub fn word(&self, path: &str) -> Told<String> {
+    pub fn word(&self, path: &str) -> Reported<String> {
         let text = self.text(path)?;
         let word = text.trim();
         match word.chars().nth(WORD_CHARS_MAX) {
@@ -62,13 +62,13 @@ impl Root {
     }
 
     /// A file that holds one whole number.
-    pub fn number(&self, path: &str) -> Told<u64> {
+    pub fn number(&self, path: &str) -> Reported<u64> {
         let word = self.word(path)?;
         word.parse().map_err(|_| format!("{path} holds no number"))
     }
 
     /// The names in a folder, in order.
-    pub fn names(&self, path: &str) -> Told<Vec<String>> {
+    pub fn names(&self, path: &str) -> Reported<Vec<String>> {
         let entries = std::fs::read_dir(self.path(path)).map_err(|error| refusal(path, &error))?;
         let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
         let mut names: Vec<String> = names.take(ENTRIES_MAX).collect();
@@ -77,7 +77,7 @@ impl Root {
     }
 
     /// Where a link leads, as it says.
-    pub fn link(&self, path: &str) -> Told<PathBuf> {
+    pub fn link(&self, path: &str) -> Reported<PathBuf> {
         std::fs::read_link(self.path(path)).map_err(|error| refusal(path, &error))
     }
 

@@ -44,14 +44,14 @@ fn written(program: &Arc<Program>, made: &[Made], has_times: bool) -> Written {
 }
 
 /// What a read of the row finds: the value of the load, of an operation, or nothing.
-fn found(writer: Option<(Stage, u64)>) -> Said {
+fn found(writer: Option<(Stage, u64)>) -> ReadValue {
     let check = match writer {
         None => Check::Unknown,
         Some((Stage::Load, _)) => Check::Right,
         Some(_) => Check::Overwritten,
     };
     let (row, counted) = (0, None);
-    Said {
+    ReadValue {
         check,
         row,
         writer,
@@ -59,7 +59,7 @@ fn found(writer: Option<(Stage, u64)>) -> Said {
     }
 }
 
-fn counts_of(said: Said, written: &Written) -> CheckCounts {
+fn counts_of(said: ReadValue, written: &Written) -> CheckCounts {
     let mut checks = CheckCounts::default();
     note_check(&mut checks, said, Some(written));
     checks
@@ -164,7 +164,7 @@ fn what_the_margin_of_the_clocks_covers_is_no_error() {
 
 #[test]
 fn a_counter_is_judged_where_its_additions_are_known() {
-    let counter = Said {
+    let counter = ReadValue {
         counted: Some(3),
         ..found(Some((Stage::Load, 0)))
     };
@@ -177,7 +177,7 @@ fn a_counter_is_judged_where_its_additions_are_known() {
 #[test]
 fn a_loss_is_explained_by_when_it_was_acknowledged() {
     let ns = |ms: u64| 7 + ms * MS;
-    let lost = |all: &mut Written, said: Said, span_ms: std::ops::Range<u64>| {
+    let lost = |all: &mut Written, said: ReadValue, span_ms: std::ops::Range<u64>| {
         all.begin_losses();
         all.may_lose(ns(span_ms.start)..ns(span_ms.end));
         counts_of(said, all);

@@ -13,7 +13,7 @@ mod due;
 
 use self::due::Due;
 use super::program::{self, BATCH};
-use super::recorded::{Recorded, Seen};
+use super::recorded::{Coverage, Recorded};
 use super::shape::{START_NS, Shape};
 use crate::config::Limit;
 use crate::control::Control;
@@ -99,7 +99,7 @@ pub struct Oracle {
     pub sent: u64,
     pub ended: u64,
     pub recorded: Recorded,
-    seen: Seen,
+    seen: Coverage,
 }
 
 impl Oracle {
@@ -145,7 +145,7 @@ impl Oracle {
             sent: 0,
             ended: 0,
             recorded,
-            seen: Seen::default(),
+            seen: Coverage::default(),
         }
     }
 
@@ -420,7 +420,7 @@ impl Oracle {
     }
 
     /// What has happened at least once.
-    pub fn seen(&self) -> Seen {
+    pub fn seen(&self) -> Coverage {
         self.seen.clone()
     }
 

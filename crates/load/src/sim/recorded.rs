@@ -27,7 +27,7 @@ pub struct Counts {
 
 /// What has happened in a run, or in many: what no seed has met is not tested.
 #[derive(Clone, Debug, Default)]
-pub struct Seen {
+pub struct Coverage {
     pub expired: u64,
     pub unsent: u64,
     pub dropped: u64,
@@ -43,8 +43,8 @@ pub struct Seen {
     pub hung_up: u64,
 }
 
-impl Seen {
-    pub fn add(&mut self, other: &Seen) {
+impl Coverage {
+    pub fn add(&mut self, other: &Coverage) {
         for (sum, more) in self.each().into_iter().zip(other.clone().each()) {
             *sum.1 += *more.1;
         }

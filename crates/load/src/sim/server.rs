@@ -13,7 +13,7 @@ const NO_STREAM: i16 = 30_000;
 
 /// A request.
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub struct SimRequest {
     pub stream: i16,
     pub statement: u16,
     pub prepares: bool,
@@ -42,7 +42,7 @@ pub enum Reply {
 }
 
 /// The first whole request in `bytes`, and its length. A prepared statement has its text as id.
-pub fn next_request(bytes: &[u8], statements: &[Vec<u8>]) -> Option<(Asked, usize)> {
+pub fn next_request(bytes: &[u8], statements: &[Vec<u8>]) -> Option<(SimRequest, usize)> {
     let header = Header::parse_request(bytes).expect("a frame")?;
     let end = header.frame_bytes();
     let body = bytes.get(HEADER_BYTES..end)?;
@@ -54,7 +54,7 @@ pub fn next_request(bytes: &[u8], statements: &[Vec<u8>]) -> Option<(Asked, usiz
         Some(BoundValue::Bytes(bytes)) => u64::from_be_bytes(bytes.try_into().expect("8 bytes")),
         _ => panic!("no value"),
     };
-    let mut asked = Asked {
+    let mut asked = SimRequest {
         stream: header.stream,
         statement: 0,
         prepares: false,
@@ -92,7 +92,7 @@ pub fn next_request(bytes: &[u8], statements: &[Vec<u8>]) -> Option<(Asked, usiz
 }
 
 /// Decides on an answer: its stream, what it means, its bytes.
-pub fn answer(dice: &mut Dice, faults: &Faults, asked: &Asked) -> (i16, Reply, Vec<u8>) {
+pub fn answer(dice: &mut Dice, faults: &Faults, asked: &SimRequest) -> (i16, Reply, Vec<u8>) {
     let mut bytes = Vec::new();
     let stream = asked.stream;
     if dice.chance(faults.poison) {
@@ -121,7 +121,7 @@ pub fn stray_to(bytes: &mut [u8], stream: u16) {
     }
 }
 
-fn decide(dice: &mut Dice, faults: &Faults, asked: &Asked) -> Reply {
+fn decide(dice: &mut Dice, faults: &Faults, asked: &SimRequest) -> Reply {
     const ERRORS: [ErrorCode; 6] = [
         ErrorCode::Overloaded,
         ErrorCode::Unavailable,
@@ -158,7 +158,7 @@ fn decide(dice: &mut Dice, faults: &Faults, asked: &Asked) -> Reply {
     }
 }
 
-fn write(bytes: &mut Vec<u8>, asked: &Asked, reply: &Reply) {
+fn write(bytes: &mut Vec<u8>, asked: &SimRequest, reply: &Reply) {
     let stream = asked.stream;
     let error = |bytes: &mut Vec<u8>, code, detail: &ErrorDetail<'_>| {
         reply::error(bytes, stream, code, "as the dice say", detail);

@@ -280,7 +280,7 @@ impl State {
         self.wires[usize::from(index)].asked = rest.to_vec();
     }
 
-    fn answer(&mut self, index: u16, asked: &server::Asked) {
+    fn answer(&mut self, index: u16, asked: &server::SimRequest) {
         let faults = self.shape.faults;
         let (least, most) = self.shape.answers_in_ns;
         let mut at_ns = self.now_ns + self.dice.between(least, most);

@@ -13,13 +13,13 @@ const MESSAGE_BYTES_MAX: usize = 1024;
 /// The first error of each kind.
 #[derive(Debug, Default)]
 pub(crate) struct FirstErrors {
-    seen: Vec<Seen>,
+    seen: Vec<ErrorPlace>,
     texts: String,
 }
 
 /// Where the message begins in the texts, and from which node it came.
 #[derive(Clone, Copy, Debug)]
-struct Seen {
+struct ErrorPlace {
     outcome: Outcome,
     node: usize,
     start: usize,
@@ -40,7 +40,7 @@ impl FirstErrors {
             return;
         }
         let start = self.texts.len();
-        self.seen.push(Seen {
+        self.seen.push(ErrorPlace {
             outcome,
             node,
             start,

@@ -2,7 +2,7 @@
 
 use super::Worker;
 use crate::answer::{Answer, Nonsense, Reading};
-use crate::check::{Said, note_check};
+use crate::check::{ReadValue, note_check};
 use crate::config::VerifyReads;
 use crate::connection::{ANSWER_BYTES_USUAL, Connection, Ended};
 use crate::facts::NO_KIND;
@@ -174,7 +174,7 @@ impl<W: World> Worker<W> {
         // Whole partitions of thousands of rows take a while, and of such many may be on the way.
         let gives_up = || world.now_ns() > control.stop_ns().saturating_add(JUDGES_AFTER_STOP_NS);
         let check = self.generator.check_until(operation, rows, gives_up);
-        let said = Said {
+        let said = ReadValue {
             check,
             row: operation.key,
             writer: self.generator.writer(),

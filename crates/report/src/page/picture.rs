@@ -12,7 +12,7 @@ pub struct Picture {
     /// The outermost boxes.
     pub nests: Vec<Nest>,
     /// What its looks mean, in the order in which they are shown.
-    pub legend: Vec<(Look, String)>,
+    pub legend: Vec<(Style, String)>,
 }
 
 /// A box with boxes or tiles in it.
@@ -45,12 +45,12 @@ pub struct Part {
     /// Explanation for who points at it.
     pub hint: String,
     /// Whose it is and how it is marked; several where several have it, none where nobody does.
-    pub looks: Vec<Look>,
+    pub looks: Vec<Style>,
 }
 
 /// How a part is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Look {
+pub enum Style {
     /// In the colour of an owner, by its number.
     Owner(usize),
     /// For more owners than have room beside each other.

@@ -32,7 +32,7 @@ pub fn section(view: &RunView) -> Option<Section> {
 }
 
 /// An axis: its name, and for each value its name and what it is.
-struct Shown {
+struct AxisLabels {
     name: String,
     values: Vec<(String, Value)>,
 }
@@ -47,7 +47,7 @@ enum Value {
 }
 
 /// The load first, then the axes of the matrix; those with one value are none.
-fn axes(view: &RunView, combinations: &CombinationsRecord) -> Vec<Shown> {
+fn axes(view: &RunView, combinations: &CombinationsRecord) -> Vec<AxisLabels> {
     let mut places: Vec<&BTreeMap<String, f64>> = Vec::new();
     let measured = view.findings.points.iter().map(|point| &point.point);
     let planned = view.plan.trials.iter().map(|trial| &trial.point);
@@ -58,7 +58,7 @@ fn axes(view: &RunView, combinations: &CombinationsRecord) -> Vec<Shown> {
     }
     places.sort_by(|a, b| crate::summary::compare_places(a, b));
     let name = places.first().and_then(|place| place.keys().next());
-    let load = Shown {
+    let load = AxisLabels {
         name: name.cloned().unwrap_or_default(),
         values: places
             .into_iter()
@@ -68,7 +68,7 @@ fn axes(view: &RunView, combinations: &CombinationsRecord) -> Vec<Shown> {
             })
             .collect(),
     };
-    let of_matrix = |(at, axis): (usize, &AxisRecord)| Shown {
+    let of_matrix = |(at, axis): (usize, &AxisRecord)| AxisLabels {
         name: axis.name.clone(),
         values: axis
             .values
@@ -83,7 +83,7 @@ fn axes(view: &RunView, combinations: &CombinationsRecord) -> Vec<Shown> {
 }
 
 /// Every combination of the values of some axes, with their names; one empty one of none.
-fn each(axes: &[Shown]) -> Vec<Vec<(String, Value)>> {
+fn each(axes: &[AxisLabels]) -> Vec<Vec<(String, Value)>> {
     let mut all = vec![Vec::new()];
     for axis in axes {
         let longer = all.iter().flat_map(|held: &Vec<(String, Value)>| {
@@ -98,7 +98,11 @@ fn each(axes: &[Shown]) -> Vec<Vec<(String, Value)>> {
     all
 }
 
-fn table(view: &RunView, (rows, columns): (&Shown, &Shown), held: &[(String, Value)]) -> Table {
+fn table(
+    view: &RunView,
+    (rows, columns): (&AxisLabels, &AxisLabels),
+    held: &[(String, Value)],
+) -> Table {
     let heading = |(name, _): &(String, Value)| Column {
         title: format!("{} {name}", columns.name),
         ..Column::number("", "op/s")

@@ -12,7 +12,7 @@ use crate::number;
 use crate::page::{Block, Cell, Column, Row, Section, Table, Tone};
 use crate::view::RunView;
 use placed::Group;
-use seen::Seen;
+use seen::MachineView;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use store::record::{MachineTopologyRecord, NodesRecord, NumaNodeRecord, PlacementRecord};
@@ -84,7 +84,7 @@ fn drawn<'a>(
     group: &Group<'a>,
     colors: &BTreeMap<&str, usize>,
 ) -> Block {
-    let seen = Seen::new(machine);
+    let seen = MachineView::new(machine);
     let title = named.1.clone();
     match drawn::picture(named, &seen, &in_order(&seen, group), colors) {
         Some(picture) => Block::Picture(picture),
@@ -120,7 +120,7 @@ pub fn json(view: &RunView) -> Option<Value> {
 }
 
 /// What ran on a machine, in the order of the table.
-fn in_order<'a>(seen: &Seen<'a>, group: &Group<'a>) -> Vec<seen::Placed<'a>> {
+fn in_order<'a>(seen: &MachineView<'a>, group: &Group<'a>) -> Vec<seen::Placed<'a>> {
     let order = group.placements();
     let mut placed = seen.placed(group.first());
     placed.sort_by_key(|one| {
@@ -172,7 +172,7 @@ fn name(machine: &MachineTopologyRecord) -> String {
 }
 
 fn summary(machine: &MachineTopologyRecord) -> String {
-    drawn::summary(&Seen::new(machine))
+    drawn::summary(&MachineView::new(machine))
 }
 
 /// What the places mean, and what is to be known of them.
@@ -180,7 +180,7 @@ fn says(group: &Group<'_>) -> Vec<String> {
     let record = group.first();
     let mut said = Vec::new();
     for machine in &record.machines {
-        let seen = Seen::new(machine);
+        let seen = MachineView::new(machine);
         said.extend(told::about_client(&seen, &in_order(&seen, group)));
     }
     if said.is_empty() && is_client_elsewhere(record) {
@@ -206,7 +206,7 @@ fn is_client_elsewhere(record: &NodesRecord) -> bool {
 fn cannot_show(machines: &[&MachineTopologyRecord]) -> Option<Block> {
     let mut by_sentence: Vec<(String, Vec<String>)> = Vec::new();
     for machine in machines {
-        for sentence in told::about_size(&Seen::new(machine)) {
+        for sentence in told::about_size(&MachineView::new(machine)) {
             match by_sentence.iter_mut().find(|(known, _)| *known == sentence) {
                 Some((_, names)) => names.push(name(machine)),
                 None => by_sentence.push((sentence, vec![name(machine)])),

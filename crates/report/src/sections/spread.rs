@@ -26,14 +26,14 @@ struct Measure {
     name: &'static str,
     /// All series that belong to it; those of one owner are put together.
     names: &'static [&'static str],
-    how: How,
+    how: Combination,
     /// Below this mean of the largest, a ratio says nothing. In the series' scaled unit.
     floor: f64,
 }
 
 /// How the series of one owner become one number.
 #[derive(Clone, Copy, PartialEq)]
-enum How {
+enum Combination {
     /// Sum of their means.
     Sum,
     /// The largest of their means: a host is as busy as its busiest disk.
@@ -52,67 +52,67 @@ const MEASURES: [Measure; 11] = [
             "mpstat.%irq",
             "mpstat.%soft",
         ],
-        how: How::Sum,
+        how: Combination::Sum,
         floor: 5.0,
     },
     Measure {
         name: "CPU of the process",
         names: &["pidstat.%CPU"],
-        how: How::Sum,
+        how: Combination::Sum,
         floor: 5.0,
     },
     Measure {
         name: "Heap in use",
         names: &["jvm.heap_used"],
-        how: How::Sum,
+        how: Combination::Sum,
         floor: 64.0,
     },
     Measure {
         name: "Stopped at safepoints",
         names: &["safepoint.stopped"],
-        how: How::Share,
+        how: Combination::Share,
         floor: 0.2,
     },
     Measure {
         name: "Compactions pending",
         names: &["compactions.pending"],
-        how: How::Sum,
+        how: Combination::Sum,
         floor: 2.0,
     },
     Measure {
         name: "Reads coordinated",
         names: &["client_request.Read.ops/s"],
-        how: How::Sum,
+        how: Combination::Sum,
         floor: 10.0,
     },
     Measure {
         name: "Writes coordinated",
         names: &["client_request.Write.ops/s"],
-        how: How::Sum,
+        how: Combination::Sum,
         floor: 10.0,
     },
     Measure {
         name: "Reads done locally",
         names: &["table.*.local_read.ops/s"],
-        how: How::Sum,
+        how: Combination::Sum,
         floor: 10.0,
     },
     Measure {
         name: "Writes done locally",
         names: &["table.*.local_write.ops/s"],
-        how: How::Sum,
+        how: Combination::Sum,
         floor: 10.0,
     },
     Measure {
         name: "Disk, busy",
         names: &["iostat.%util"],
-        how: How::Largest,
+        how: Combination::Largest,
         floor: 5.0,
     },
     Measure {
         name: "Disk, transferred",
         names: &["iostat.rkB/s", "iostat.wkB/s"],
-        how: How::Sum,
+        how: Combination::Sum,
         floor: 1.0,
     },
 ];
@@ -191,15 +191,15 @@ fn spread(measure: &Measure, trial: &TrialView, window: [f64; 2]) -> Option<Spre
             continue;
         }
         let value = match measure.how {
-            How::Share => {
+            Combination::Share => {
                 let length_ms = (window[1] - window[0]) * 1e3;
                 Some(probed::sum(series, window) / length_ms * 100.0)
             }
-            How::Sum | How::Largest => probed::mean(series, window),
+            Combination::Sum | Combination::Largest => probed::mean(series, window),
         };
         let Some(value) = value else { continue };
         let known = found.entry(owner).or_insert(0.0);
-        *known = if measure.how == How::Largest {
+        *known = if measure.how == Combination::Largest {
             known.max(value)
         } else {
             *known + value
@@ -210,8 +210,8 @@ fn spread(measure: &Measure, trial: &TrialView, window: [f64; 2]) -> Option<Spre
     }
     let (factor, unit) = scaled(mine.first().map_or("", |s| s.unit.as_str()));
     let (factor, unit) = match measure.how {
-        How::Share => (1.0, "%"),
-        How::Sum | How::Largest => (factor, unit),
+        Combination::Share => (1.0, "%"),
+        Combination::Sum | Combination::Largest => (factor, unit),
     };
     let mut values: Vec<(String, f64)> = found
         .into_iter()

@@ -30,7 +30,7 @@ fn hostile_scale_up() -> ScaleUpRecord {
             "units": 4, "sockets": 2, "split": [2, 2], "variant": HOSTILE, "verdict": "valid",
             "missing": HOSTILE, "ops_per_s": 10.0, "ops_per_s_blocks": [10.0],
         }],
-        "efficiencies": [{ "name": HOSTILE, "missing": HOSTILE, "ratio": ratio }],
+        "efficiencies": [{ "name": "socket", "missing": HOSTILE, "ratio": ratio }],
         "fits": [
             { "model": "amdahl", "refused": HOSTILE, "without_peak": "first" },
             {
@@ -39,7 +39,7 @@ fn hostile_scale_up() -> ScaleUpRecord {
             },
         ],
         "improvements": [{
-            "against": HOSTILE, "units": 4, "sockets": 2, "baseline_sockets": 1, "fills": HOSTILE,
+            "against": HOSTILE, "units": 4, "sockets": 2, "baseline_sockets": 1, "fills": "system",
             "missing": HOSTILE, "ratio": ratio,
         }],
     });

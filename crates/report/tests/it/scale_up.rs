@@ -146,15 +146,15 @@ fn planned() -> ScaleUpRecord {
 
 /// One socket, two points, nothing that could be fitted.
 fn usual() -> ScaleUpRecord {
-    let untold = |name: &str| EfficiencyRecord {
-        name: name.into(),
+    let untold = |name| EfficiencyRecord {
+        name,
         ratio: None,
         missing: "the machine has one socket".into(),
     };
     ScaleUpRecord {
         arm: "usual".into(),
         points: vec![point(&[1], 1.0), point(&[4], 0.6)],
-        efficiencies: ["socket", "system", "cross"].map(untold).into(),
+        efficiencies: EfficiencyOf::ALL.map(untold).into(),
         fits: ["amdahl", "usl", "two_level"]
             .map(|model| ScaleFitRecord {
                 model: analysis::scale_up::models::Model::of_name(model).expect("a word"),

@@ -20,7 +20,7 @@ const OTHERS: &str = "others";
 
 /// What was seen of a trial so far.
 #[derive(Debug, Default)]
-pub(crate) struct Gathered {
+pub(crate) struct OverviewBuilder {
     /// By kind, in the order of the lines; then by the name of the figure.
     kinds: Vec<(String, BTreeMap<String, Bins>)>,
     /// By probe, name and place.
@@ -33,7 +33,7 @@ struct Series {
     bins: Bins,
 }
 
-impl Gathered {
+impl OverviewBuilder {
     /// Takes a line of `intervals.ndjson`.
     pub(crate) fn interval(&mut self, line: &IntervalRecord) {
         let figures = self.figures_of(&line.kind);

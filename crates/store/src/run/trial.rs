@@ -5,7 +5,7 @@ use crate::file;
 use crate::hlog::{self, HlogReader};
 use crate::lines::Lines;
 use crate::name::Name;
-use crate::overview::{Gathered, OverviewRecord, SeriesPlacesRecord};
+use crate::overview::{OverviewBuilder, OverviewRecord, SeriesPlacesRecord};
 use crate::record::{IntervalRecord, NodesRecord, SampleRecord, TrialRecord};
 use crate::sums::{self, Damaged, Depth, FileSum};
 use crate::trial::tag_of;
@@ -153,7 +153,7 @@ impl Trial {
         known: Option<&OverviewRecord>,
         window: Option<[f64; 2]>,
     ) -> Result<(OverviewRecord, Vec<SeriesPlacesRecord>)> {
-        let mut gathered = Gathered::default();
+        let mut gathered = OverviewBuilder::default();
         if known.is_none() {
             for line in self.intervals()? {
                 gathered.interval(&line?);

@@ -7,7 +7,8 @@ pub use row::LOCAL_NODES_MAX;
 use crate::format::field::{Field, Type};
 use crate::settings::draft::Series;
 use crate::settings::{
-    Capacity, How, Load, PageCache, Priority, ROWS_UNLOADED, Reset, SAMPLED_NTH, Sample, Settle,
+    Capacity, Load, PageCache, Priority, ROWS_UNLOADED, Reset, RestoreMethod, SAMPLED_NTH, Sample,
+    Settle,
 };
 use cql::Compression;
 use imports::Tool;
@@ -319,7 +320,9 @@ const SECTIONS: &[Field] = &[
     with(
         "data.restore",
         choice!(|d| d.data.restore;
-            "auto" => How::Online, "online" => How::Online, "offline" => How::Offline
+            "auto" => RestoreMethod::Online,
+            "online" => RestoreMethod::Online,
+            "offline" => RestoreMethod::Offline
         ),
         "auto",
         "How a snapshot is restored. `online`: the tables are emptied and the files imported. \

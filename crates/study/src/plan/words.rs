@@ -5,7 +5,7 @@ use crate::estimate;
 use crate::human;
 use crate::plan::{Offer, OfferLength, PhaseWork};
 use crate::read_back::Levels;
-use crate::settings::{How, Load, PageCache, Settings, Target};
+use crate::settings::{Load, PageCache, RestoreMethod, Settings, Target};
 use analysis::procedure::Point;
 use imports::{Step, StepLimit};
 use measure::number::counted;
@@ -89,8 +89,8 @@ pub(super) fn read_back_words(levels: &Levels) -> String {
 
 pub(super) fn restore_words(settings: &Settings) -> String {
     let how = match settings.data.restore {
-        How::Online => "import the snapshot's files",
-        How::Offline => "stop the nodes and swap their files for the snapshot's",
+        RestoreMethod::Online => "import the snapshot's files",
+        RestoreMethod::Offline => "stop the nodes and swap their files for the snapshot's",
     };
     let cache = match settings.data.page_cache {
         PageCache::Keep => "",

@@ -21,7 +21,7 @@ pub struct Data {
     /// What brings the data back to its state before each trial.
     pub reset: Reset,
     /// How a snapshot is restored.
-    pub restore: How,
+    pub restore: RestoreMethod,
     /// What becomes of the page cache before a trial warms up.
     pub page_cache: PageCache,
 }
@@ -90,7 +90,7 @@ pub enum Reset {
 
 /// How a snapshot is restored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum How {
+pub enum RestoreMethod {
     /// The tables are emptied and the files imported, while the nodes run.
     #[default]
     Online,

@@ -4,7 +4,7 @@ use super::{Kind, Token, tokens};
 
 /// The value of an option.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Given {
+pub enum OptionValue {
     /// A number, a word or a text, without its quotes.
     Plain(String),
     /// `{'key': 'value', …}`.
@@ -13,7 +13,7 @@ pub enum Given {
 
 /// The options of a `CREATE KEYSPACE` or `CREATE TABLE`, each with its value. What is no option
 /// with a value (`CLUSTERING ORDER BY`, `COMPACT STORAGE`) and what cannot be read is left out.
-pub fn options(cql: &str) -> Vec<(String, Given)> {
+pub fn options(cql: &str) -> Vec<(String, OptionValue)> {
     let tokens = tokens(cql).unwrap_or_default();
     let Some(with) = with_of(&tokens) else {
         return Vec::new();
@@ -65,14 +65,17 @@ fn end_of_option(tokens: &[Token]) -> Option<usize> {
     (!tokens.is_empty()).then(|| end.unwrap_or(tokens.len()))
 }
 
-fn given(value: &[Token]) -> Option<Given> {
+fn given(value: &[Token]) -> Option<OptionValue> {
     match value {
         [open, inner @ .., close] if is(open, "{") && is(close, "}") => {
             let pairs = inner.split(|token| is(token, ","));
             let pairs = pairs.filter(|pair| !pair.is_empty());
-            pairs.map(pair).collect::<Option<Vec<_>>>().map(Given::Map)
+            pairs
+                .map(pair)
+                .collect::<Option<Vec<_>>>()
+                .map(OptionValue::Map)
         }
-        _ => plain(value).map(Given::Plain),
+        _ => plain(value).map(OptionValue::Plain),
     }
 }
 
@@ -113,12 +116,12 @@ mod tests {
             ("sstable_size_in_mb", "160"),
         ];
         let map = map.map(|(key, value)| (key.to_owned(), value.to_owned()));
-        let plain = |name: &str, text: &str| (name.to_owned(), Given::Plain(text.to_owned()));
+        let plain = |name: &str, text: &str| (name.to_owned(), OptionValue::Plain(text.to_owned()));
         assert_eq!(
             options(cql),
             [
                 plain("gc_grace_seconds", "60"),
-                ("compaction".to_owned(), Given::Map(map.into())),
+                ("compaction".to_owned(), OptionValue::Map(map.into())),
                 plain("bloom_filter_fp_chance", "0.01"),
                 plain("comment", "a and b"),
             ]

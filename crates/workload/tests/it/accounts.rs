@@ -4,7 +4,7 @@ use crate::checks::body;
 use crate::{program, spec_with};
 use cql::response::RawRows;
 use std::collections::BTreeSet;
-use workload::{Asked, Check, Generator, Operation, Stage};
+use workload::{Check, Generator, Operation, RegisterRequest, Stage};
 
 /// The values that an operation binds, as numbers; those that are none are left out.
 fn bound(generator: &mut Generator) -> Vec<i64> {
@@ -90,9 +90,9 @@ fn what_is_asked_of_registers_is_what_is_bound() {
         let key = operation.key as i64;
         let statement = &program.statements()[usize::from(operation.statement)];
         let expected = match main.asked().expect("it is about a register") {
-            Asked::Read => vec![key],
-            Asked::Write(to) => vec![to, key],
-            Asked::Swap { from, to } => {
+            RegisterRequest::Read => vec![key],
+            RegisterRequest::Write(to) => vec![to, key],
+            RegisterRequest::Swap { from, to } => {
                 seen.insert((from, to));
                 vec![to, key, from]
             }
@@ -104,7 +104,7 @@ fn what_is_asked_of_registers_is_what_is_bound() {
     assert_eq!(seen.len(), 9, "every pair of three numbers");
     let mut back = program.generator(Stage::ReadBack);
     let operation = back.begin(2);
-    assert_eq!(back.asked(), Some(Asked::Read));
+    assert_eq!(back.asked(), Some(RegisterRequest::Read));
     for (number, expected) in [
         (Some(2), Check::Right),
         (Some(3), Check::Wrong),

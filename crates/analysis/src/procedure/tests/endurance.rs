@@ -44,7 +44,7 @@ fn the_turns_of_an_endurance_have_windows_of_their_own_and_come_whatever_fails()
         let asked = Next::Measure(vec![Ask { point, role }]);
         assert_eq!(procedure.next(&seen), asked);
         let found = None;
-        seen.push(Seen { point, role, found });
+        seen.push(SeenTrial { point, role, found });
     }
     assert_eq!(procedure.next(&seen), Next::Answer(Answer::Complete));
     // Of others a hold is three times as long as what the study says.

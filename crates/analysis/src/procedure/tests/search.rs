@@ -42,9 +42,9 @@ pub(super) fn any() -> impl Strategy<Value = Search> {
 /// `1000 pass, 2000 fail, hold 1400 pass`, and the answer.
 fn path(procedure: &Search, server: &Server) -> String {
     let procedure = Procedure::from(procedure.clone());
-    let next = |seen: &[Seen]| procedure.next(seen);
+    let next = |seen: &[SeenTrial]| procedure.next(seen);
     let (seen, answer) = walk(&procedure.outlook(), &next, server, 0, Vec::new());
-    let word = |trial: &Seen| {
+    let word = |trial: &SeenTrial| {
         let step = procedure.step(trial).unwrap();
         match trial.role {
             Role::Hold => format!("hold {} {}", trial.point.value(), step.result),
@@ -98,7 +98,7 @@ fn a_search_goes_down_where_its_begin_is_too_much_and_says_where_it_gave_up() {
 /// what all trials together say.
 #[test]
 fn a_search_that_nothing_held_says_between_which_loads_the_most_is() {
-    let seen = |rate: u64, role: Role, p99_ms: f64| Seen {
+    let seen = |rate: u64, role: Role, p99_ms: f64| SeenTrial {
         point: Point::Rate(rate),
         role,
         found: Some(p99(Known::Exactly(p99_ms))),
@@ -179,12 +179,12 @@ fn a_share_of_what_was_found_is_measured_once() {
 }
 
 /// What is next after probes that came to this.
-fn after(found: &[Found]) -> Next {
+fn after(found: &[TrialOutcome]) -> Next {
     let search = peak(1000, 100_000);
-    let mut seen: Vec<Seen> = Vec::new();
+    let mut seen: Vec<SeenTrial> = Vec::new();
     for found in found {
         match search.next(&seen) {
-            Next::Measure(asks) => seen.push(Seen {
+            Next::Measure(asks) => seen.push(SeenTrial {
                 point: asks[0].point,
                 role: asks[0].role,
                 found: Some(found.clone()),
@@ -195,7 +195,7 @@ fn after(found: &[Found]) -> Next {
     search.next(&seen)
 }
 
-fn fine() -> Found {
+fn fine() -> TrialOutcome {
     p99(Known::Exactly(1.0))
 }
 
@@ -203,7 +203,7 @@ fn fine() -> Found {
 fn each_thing_that_a_load_must_keep_to_fails_a_probe() {
     let next = |value| Next::Measure(vec![Ask::probe(Point::Rate(value))]);
     assert_eq!(after(&[fine()]), next(2000));
-    let mut many: Vec<Found> = vec![fine(); 6];
+    let mut many: Vec<TrialOutcome> = vec![fine(); 6];
     many[0].latency_ms.p99.value = Known::Exactly(10.1);
     // That nobody saw the end of, it is not within anything.
     many[1].latency_ms.p99.value = Known::AtLeast(2.0);
@@ -214,7 +214,7 @@ fn each_thing_that_a_load_must_keep_to_fails_a_probe() {
     for found in many {
         assert_eq!(after(std::slice::from_ref(&found)), next(500), "{found:?}");
     }
-    let near = Found {
+    let near = TrialOutcome {
         shortfall: 0.009,
         error_share: 0.0009,
         ..p99(Known::Exactly(10.0))
@@ -228,14 +228,14 @@ fn pending_compactions_have_a_limit_where_one_is_said() {
         pending: Some(5),
         ..within(Percentile::P50, 10.0)
     };
-    let pending = |count: Option<f64>| Found {
+    let pending = |count: Option<f64>| TrialOutcome {
         pending_at_end: count,
         pending_grew: true,
         ..fine()
     };
-    assert_eq!(bound.judge(Some(&pending(Some(5.0)))), Kept::Yes);
-    assert_eq!(bound.judge(Some(&pending(None))), Kept::Yes);
-    let over = Kept::No("6 compactions were pending at the end, over 5".to_owned());
+    assert_eq!(bound.judge(Some(&pending(Some(5.0)))), BoundCheck::Yes);
+    assert_eq!(bound.judge(Some(&pending(None))), BoundCheck::Yes);
+    let over = BoundCheck::No("6 compactions were pending at the end, over 5".to_owned());
     assert_eq!(bound.judge(Some(&pending(Some(6.0)))), over);
 }
 
@@ -263,7 +263,7 @@ fn outcome(next: Next) -> SearchOutcome {
 
 #[test]
 fn a_client_at_its_limit_ends_a_search_and_a_disturbance_does_when_it_comes_again() {
-    let judged = |judged| Found { judged, ..fine() };
+    let judged = |judged| TrialOutcome { judged, ..fine() };
     let client = judged(Judged::Client("V3".to_owned()));
     assert_eq!(
         outcome(after(&[fine(), client])),
@@ -283,7 +283,7 @@ fn a_client_at_its_limit_ends_a_search_and_a_disturbance_does_when_it_comes_agai
 fn what_the_client_could_not_offer_is_too_much_and_no_limit_of_the_target() {
     let search = peak(1000, 100_000);
     let ends = |late_from: f64, full_from: f64| {
-        let mut seen: Vec<Seen> = Vec::new();
+        let mut seen: Vec<SeenTrial> = Vec::new();
         loop {
             let Ask { point, role } = match search.next(&seen) {
                 Next::Answer(answer) => return answer,
@@ -297,7 +297,7 @@ fn what_the_client_could_not_offer_is_too_much_and_no_limit_of_the_target() {
                 found.judged = Judged::Late("V1".to_owned());
             }
             let found = Some(found);
-            seen.push(Seen { point, role, found });
+            seen.push(SeenTrial { point, role, found });
         }
     };
     assert_eq!(
@@ -315,7 +315,7 @@ fn what_the_client_could_not_offer_is_too_much_and_no_limit_of_the_target() {
 fn what_does_not_hold_is_lowered_and_never_bisected_again() {
     let search = peak(1000, 1_000_000);
     let holds_up_to = |limit: f64| {
-        let mut seen: Vec<Seen> = Vec::new();
+        let mut seen: Vec<SeenTrial> = Vec::new();
         loop {
             let ask = match search.next(&seen) {
                 Next::Answer(answer) => return (seen, answer),
@@ -332,7 +332,7 @@ fn what_does_not_hold_is_lowered_and_never_bisected_again() {
             };
             let found = Some(p99(Known::Exactly(p99_ms)));
             let Ask { point, role } = ask;
-            seen.push(Seen { point, role, found });
+            seen.push(SeenTrial { point, role, found });
         }
     };
     let (seen, answer) = holds_up_to(9500.0);
@@ -361,14 +361,14 @@ fn a_planted_peak_is_found_through_noise_and_a_further_hold_confirms_it() {
             let p99_ms = if load < 1.0 { 1.0 / (1.0 - load) } else { 1e6 };
             let noise = 0.05 / (ask.role.windows() as f64).sqrt();
             let noisy = p99_ms * (noise * chance.normal()).exp();
-            Seen {
+            SeenTrial {
                 point: ask.point,
                 role: ask.role,
                 found: Some(p99(Known::Exactly(noisy))),
             }
         };
         let search = peak(10_000, 1_000_000);
-        let mut seen: Vec<Seen> = Vec::new();
+        let mut seen: Vec<SeenTrial> = Vec::new();
         let answer = loop {
             match search.next(&seen) {
                 Next::Answer(answer) => break answer,
@@ -385,7 +385,7 @@ fn a_planted_peak_is_found_through_noise_and_a_further_hold_confirms_it() {
             point: at,
             role: Role::Hold,
         });
-        confirmed += u64::from(search.bound.judge(further.found.as_ref()) == Kept::Yes);
+        confirmed += u64::from(search.bound.judge(further.found.as_ref()) == BoundCheck::Yes);
     }
     let share = |count: u64| count as f64 / SEARCHES as f64;
     assert!(share(near) >= 0.95, "{}", share(near));

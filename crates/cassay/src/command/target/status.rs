@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use study::human;
 
 /// One cluster, as it is shown.
-pub struct Shown {
+pub struct ClusterStatus {
     /// Its id, or the contact point of somebody else's.
     id: String,
     /// Whether it outlives its command; somebody else's always does.
@@ -34,7 +34,7 @@ struct Member {
     version: String,
 }
 
-impl Shown {
+impl ClusterStatus {
     /// Whether it is known who owns the keyspace.
     pub fn has_keyspace(&self, name: &str) -> bool {
         self.overview.owned.contains_key(name)
@@ -42,7 +42,7 @@ impl Shown {
 }
 
 /// A cluster on this machine.
-pub fn of_kept(cluster: &KeptCluster, keyspace: Option<&str>) -> Shown {
+pub fn of_kept(cluster: &KeptCluster, keyspace: Option<&str>) -> ClusterStatus {
     let member = |node: &::cluster::kept::KeptNode| Member {
         name: node.name.clone(),
         host: node.host.clone(),
@@ -52,7 +52,7 @@ pub fn of_kept(cluster: &KeptCluster, keyspace: Option<&str>) -> Shown {
         pid: node.pid,
         version: cluster.version.clone(),
     };
-    Shown {
+    ClusterStatus {
         id: cluster.id.clone(),
         keep: cluster.keep,
         folder: Some(cluster.folder.clone()),
@@ -63,7 +63,7 @@ pub fn of_kept(cluster: &KeptCluster, keyspace: Option<&str>) -> Shown {
 }
 
 /// A cluster that somebody else runs.
-pub fn of_attached(cluster: &Cluster, point: &str, keyspace: Option<&str>) -> Shown {
+pub fn of_attached(cluster: &Cluster, point: &str, keyspace: Option<&str>) -> ClusterStatus {
     let member = |node: &::cluster::NodeInfo| Member {
         name: node.name.clone(),
         host: node.host.clone(),
@@ -73,7 +73,7 @@ pub fn of_attached(cluster: &Cluster, point: &str, keyspace: Option<&str>) -> Sh
         pid: node.pid,
         version: node.version.clone(),
     };
-    Shown {
+    ClusterStatus {
         id: point.to_owned(),
         keep: true,
         folder: None,
@@ -84,7 +84,7 @@ pub fn of_attached(cluster: &Cluster, point: &str, keyspace: Option<&str>) -> Sh
 }
 
 /// Shows clusters, and on stderr what could not be learnt of them.
-pub fn show(clusters: &[Shown], common: &Common) {
+pub fn show(clusters: &[ClusterStatus], common: &Common) {
     for cluster in clusters {
         for problem in &cluster.overview.problems {
             terminal::say(&format!("note: {}: {problem}", cluster.id));
@@ -100,7 +100,7 @@ pub fn show(clusters: &[Shown], common: &Common) {
     }
 }
 
-fn text(cluster: &Shown) -> String {
+fn text(cluster: &ClusterStatus) -> String {
     let one_of = |field: fn(&Member) -> &String| {
         let mut all: Vec<&str> = cluster
             .nodes
@@ -179,7 +179,7 @@ fn more_words(keyspaces: usize, owners: Vec<Owners<'_>>) -> String {
     }
 }
 
-fn table(cluster: &Shown) -> String {
+fn table(cluster: &ClusterStatus) -> String {
     let overview = &cluster.overview;
     // Without a keyspace to count copies of, the ranges themselves are what a node owns.
     let owned: Vec<Owners<'_>> = if overview.owned.is_empty() {
@@ -232,7 +232,7 @@ fn state_words(member: &Member, state: &NodeState, is_ours: bool) -> String {
     }
 }
 
-fn to_json(cluster: &Shown) -> Value {
+fn to_json(cluster: &ClusterStatus) -> Value {
     let overview = &cluster.overview;
     let share = |shares: &BTreeMap<String, f64>, name: &str| json!(shares.get(name));
     let nodes = cluster

@@ -2,7 +2,7 @@
 //! them, its disk, its link and its volume as the kernel has them.
 
 use super::effect::{Effect, Proof};
-use super::seen::{CONTAINER, NO_AGENT, Seen};
+use super::seen::{CONTAINER, NO_AGENT, NodeReport};
 use crate::local::compare;
 use crate::local::node::LocalNode;
 use anyhow::Result;
@@ -94,7 +94,7 @@ fn volume(wanted: u64, found: Option<u64>) -> Effect {
     Effect::of(judged, "the node's folder is on no block device")
 }
 
-impl Seen {
+impl NodeReport {
     /// What the JVM inside a host counts by, beside the host's limits; of a node with a group of
     /// its own that is the group's CPUs, `own`, and not those of the host around it.
     pub(super) fn host_proofs(

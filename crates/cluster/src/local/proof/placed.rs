@@ -2,7 +2,7 @@
 //! the kernel has it; and how many CPUs the JVM counts.
 
 use super::effect::{Effect, Proof};
-use super::seen::{JVM, NO_AGENT, Seen};
+use super::seen::{JVM, NO_AGENT, NodeReport};
 use crate::cluster::Cluster;
 use crate::local::Nodes;
 use crate::local::node::LocalNode;
@@ -157,7 +157,7 @@ fn bound(found: &Whereabouts, nodes: &CpuSet) -> Option<(String, bool)> {
     Some((shown, (by_group || by_policy) && beyond * 5 <= all))
 }
 
-impl Seen {
+impl NodeReport {
     /// What follows from where a node runs in its JVM.
     pub(super) fn placed_proofs(
         &self,
@@ -286,8 +286,9 @@ mod tests {
     fn the_jvm_counts_the_cpus_it_was_given_unless_the_study_says_another_number() {
         let wanted = placement("0", Memory::Anywhere);
         let one = seen(&[("processors", "1")]);
-        let brief_of =
-            |seen: &Seen, options: &[String]| brief(&seen.placed_proofs(&wanted, options, "node1"));
+        let brief_of = |seen: &NodeReport, options: &[String]| {
+            brief(&seen.placed_proofs(&wanted, options, "node1"))
+        };
         assert_eq!(
             brief_of(&one, &[]),
             ["topology processors: 1 yes", "-ea: given yes"]

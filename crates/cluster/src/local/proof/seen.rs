@@ -6,7 +6,7 @@ use crate::access::Access;
 use crate::hidden;
 use crate::jolokia::Jolokia;
 use crate::local::classes;
-use crate::local::compare::{self, Flag, JvmOption, Shown};
+use crate::local::compare::{self, Flag, JvmOption, SettingPair};
 use crate::local::node::LocalNode;
 use crate::session::Session;
 use crate::spec::{Collector, LocalSpec};
@@ -40,7 +40,7 @@ impl Proof {
     ) -> Vec<Proof> {
         let keys = yaml.iter();
         let all = keys.flat_map(|(key, value)| compare::yaml(key, value, shown));
-        let proof = |shown: Shown| Proof {
+        let proof = |shown: SettingPair| Proof {
             node: node.to_string(),
             key: shown.key,
             wanted: shown.wanted,
@@ -69,7 +69,7 @@ const LIMIT: Duration = Duration::from_secs(30);
 
 /// What a node shows.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct NodeReport {
     settings: BTreeMap<String, String>,
     /// What the JVM says; none without an agent.
     pub(super) jvm: Option<Jvm>,
@@ -84,13 +84,13 @@ pub(super) struct Jvm {
     pub(super) facts: BTreeMap<String, String>,
 }
 
-pub(super) fn see(node: &LocalNode, access: &Access) -> Result<Seen> {
+pub(super) fn see(node: &LocalNode, access: &Access) -> Result<NodeReport> {
     let name = &node.layout.name;
     let settings = Session::open(node.cql_address(), access, LIMIT)
         .and_then(|mut session| session.pairs("SELECT name, value FROM system_views.settings"))
         .with_context(|| format!("read the settings of {name}"))?;
     let jvm = node.jolokia.as_ref().map(see_jvm).transpose();
-    Ok(Seen {
+    Ok(NodeReport {
         settings,
         jvm: jvm.with_context(|| format!("ask the JVM of {name}"))?,
     })
@@ -137,7 +137,7 @@ fn see_jvm(jolokia: &Jolokia) -> Result<Jvm> {
     })
 }
 
-impl Seen {
+impl NodeReport {
     pub(super) fn configuration(self, node: &str) -> NodeConfiguration {
         let jvm = self.jvm.unwrap_or_default();
         let flag = |(name, flag): (String, Flag)| {
@@ -255,7 +255,7 @@ impl Seen {
 
 impl Jvm {
     /// What is shown of an option, whether it is what was asked for, and where it stands.
-    fn option(&self, option: &str, wanted: &str, parsed: &JvmOption<'_>) -> Told {
+    fn option(&self, option: &str, wanted: &str, parsed: &JvmOption<'_>) -> ShownSetting {
         match parsed {
             JvmOption::Flag(name, _) => match self.flags.get(*name) {
                 Some(flag) => {
@@ -280,7 +280,7 @@ impl Jvm {
     }
 
     /// An option that only shows as it was given.
-    fn argument(&self, option: &str, wanted: &str) -> Told {
+    fn argument(&self, option: &str, wanted: &str) -> ShownSetting {
         let given = self.arguments.iter().any(|argument| argument == option);
         let shown = if given { wanted } else { ABSENT };
         (shown.to_string(), given, ARGUMENTS)
@@ -318,17 +318,17 @@ fn jvm_key(option: &str) -> (String, String, JvmOption<'_>) {
 }
 
 /// What is shown, whether it is what was asked for, and where it stands.
-type Told = (String, bool, &'static str);
+type ShownSetting = (String, bool, &'static str);
 
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
 
-    pub(in crate::local::proof) fn seen(facts: &[(&str, &str)]) -> Seen {
+    pub(in crate::local::proof) fn seen(facts: &[(&str, &str)]) -> NodeReport {
         let pair = |(name, value): &(&str, &str)| (name.to_string(), value.to_string());
         let text = "bool UseZGC = true {product} {command line}\n\
                     size_t MaxHeapSize = 536870912 {product} {command line}\n";
-        Seen {
+        NodeReport {
             settings: [pair(&("concurrent_reads", "32"))].into(),
             jvm: Some(Jvm {
                 flags: compare::flags(text),
@@ -386,7 +386,7 @@ pub(super) mod tests {
         let proofs = seen(&[]).proofs(&spec, "node1");
         assert_eq!(brief(&proofs), expected);
         assert!(!format!("{proofs:?}").contains("hunter2"), "{proofs:?}");
-        let blind = Seen::default().proofs(&spec, "node1");
+        let blind = NodeReport::default().proofs(&spec, "node1");
         assert!(
             blind
                 .iter()

@@ -57,7 +57,7 @@ fn of_tables(
     tables: &BTreeMap<String, Vec<SchemaOption>>,
 ) -> Result<Vec<Proof>> {
     let keyspace = literal(keyspace);
-    let mut rows: Vec<Shown<'_>> = Vec::new();
+    let mut rows: Vec<OptionRows<'_>> = Vec::new();
     for (table, options) in tables {
         let name = literal(table);
         let is_it = format!("keyspace_name = {keyspace} AND table_name = {name}");
@@ -74,9 +74,9 @@ fn of_keyspace(cluster: &Cluster, keyspace: &str, options: &[SchemaOption]) -> R
 
 /// Rows that show options: whose, of which table of the schema, which of its rows, and which
 /// options were asked for.
-type Shown<'a> = (&'a str, &'static str, String, &'a [SchemaOption]);
+type OptionRows<'a> = (&'a str, &'static str, String, &'a [SchemaOption]);
 
-fn proofs(cluster: &Cluster, rows: &[Shown<'_>]) -> Result<Vec<Proof>> {
+fn proofs(cluster: &Cluster, rows: &[OptionRows<'_>]) -> Result<Vec<Proof>> {
     let asked = || rows.iter().filter(|(.., options)| !options.is_empty());
     if asked().next().is_none() {
         return Ok(Vec::new());

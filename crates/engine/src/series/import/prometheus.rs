@@ -312,9 +312,9 @@ latency_seconds_sum 1.5 2000
     }
 
     /// Name, place, unit and the points with milliseconds.
-    type Seen<'a> = (&'a str, &'a str, &'a str, Vec<(u64, f64)>);
+    type SeriesPoints<'a> = (&'a str, &'a str, &'a str, Vec<(u64, f64)>);
 
-    fn seen(series: &[Series]) -> Vec<Seen<'_>> {
+    fn seen(series: &[Series]) -> Vec<SeriesPoints<'_>> {
         let mut all = Vec::new();
         for one in series {
             let point = |point: &Point| (point.unix_ns / 1_000_000, point.value);

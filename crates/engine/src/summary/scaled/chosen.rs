@@ -4,7 +4,7 @@
 //! kept up with, a search that met its end, trials with a client at its limit) is no throughput of
 //! theirs, and why is said.
 
-use super::Found;
+use super::ScaleFacts;
 use crate::summary::compared::{COMPARED, is_search, used};
 use crate::summary::curves::is_client_busy;
 use crate::summary::points::{state_of, sweep};
@@ -43,7 +43,7 @@ impl Chosen {
     }
 }
 
-impl<'a> Found<'a> {
+impl<'a> ScaleFacts<'a> {
     /// What a variant did, within the bound if there is one.
     pub fn chosen(&self, variant: &Variant, p99_bound_ms: Option<f64>) -> Chosen {
         let mut chosen = if is_search(variant) {

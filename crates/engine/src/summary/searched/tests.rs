@@ -30,7 +30,7 @@ fn trials(study: &Study, variant: &str, block: usize, limit: f64) -> Vec<TrialFi
     let mut trials: Vec<TrialFinding> = Vec::new();
     loop {
         let so_far = trials.iter().filter_map(|trial| seen(of, trial));
-        let so_far: Vec<Seen> = so_far.collect();
+        let so_far: Vec<SeenTrial> = so_far.collect();
         let Next::Measure(asks) = of.settings.procedure.next(&so_far) else {
             return trials;
         };

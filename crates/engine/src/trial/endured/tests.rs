@@ -49,7 +49,7 @@ impl Window {
     }
 
     fn record(&self, seconds: f64) -> EnduranceRecord {
-        let kept = Kept {
+        let kept = LongWindow {
             within: 0.04,
             seconds,
             courses: &self.courses,

@@ -13,7 +13,7 @@ const PROBE: &str = "cassandra";
 const EVERY_LOOK: &str = "hints.in_progress";
 
 /// What is known of the nodes.
-pub struct Kept {
+pub struct NodeWatch {
     /// What they said, look by look.
     pub watched: Watched,
     /// The host of each of them.
@@ -22,12 +22,12 @@ pub struct Kept {
     pub hint_window_s: Option<f64>,
 }
 
-impl Kept {
+impl NodeWatch {
     /// Of a trial.
     ///
     /// # Errors
     /// A line is damaged.
-    pub fn read(trial: &Trial) -> Result<Kept> {
+    pub fn read(trial: &Trial) -> Result<NodeWatch> {
         let mut watched = Watched::new();
         let is_probed = trial.probes()?.iter().any(|probe| probe == PROBE);
         if is_probed {
@@ -45,7 +45,7 @@ impl Kept {
             }
         }
         let nodes = trial.nodes()?.unwrap_or_default();
-        Ok(Kept {
+        Ok(NodeWatch {
             watched,
             hint_window_s: hint_window_s(&nodes),
             hosts: nodes
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn a_node_is_broken_by_its_own_name_and_by_that_of_its_host() {
-        let kept = Kept {
+        let kept = NodeWatch {
             watched: Watched::new(),
             hosts: BTreeMap::from([
                 ("node1".to_owned(), "host1".to_owned()),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::chain::Env;
-use super::functions::{Found, Given, Row, Step, asking, cycle, row};
+use super::functions::{Argument, Flavours, Row, Step, asking, cycle, row};
 use super::recipe::{Call, Fault};
 use super::value::{Ty, Val};
 use workload::virtdata::hash;
@@ -22,12 +22,12 @@ struct Slot {
 
 pub(super) const ROWS: &[Row] = &[
     row(&["WeightedInts"], |given| match given {
-        [Given::Text(spec)] => ints(spec, true),
-        [Given::Text(spec), Given::Text(mode)] if mode == "map" => ints(spec, false),
+        [Argument::Text(spec)] => ints(spec, true),
+        [Argument::Text(spec), Argument::Text(mode)] if mode == "map" => ints(spec, false),
         _ => None,
     }),
     asking(&["CSVFrequencySampler"], |call, given, env| {
-        let [Given::Text(file), Given::Text(column)] = given else {
+        let [Argument::Text(file), Argument::Text(column)] = given else {
             return Ok(None);
         };
         let rows = csv(file, &[column], call, env)?;
@@ -39,10 +39,10 @@ pub(super) const ROWS: &[Row] = &[
         texts(call, ordered, &weights, true)
     }),
     asking(&["WeightedStringsFromCSV"], |call, given, env| {
-        let [Given::Text(value), Given::Text(weight), files @ ..] = given else {
+        let [Argument::Text(value), Argument::Text(weight), files @ ..] = given else {
             return Ok(None);
         };
-        let mut names: Vec<&str> = files.iter().filter_map(Given::text).collect();
+        let mut names: Vec<&str> = files.iter().filter_map(Argument::text).collect();
         let is_hashed = names.first() != Some(&"map");
         names.retain(|name| !["map", "hash"].contains(name));
         let (mut values, mut weights) = (Vec::new(), Vec::new());
@@ -67,7 +67,7 @@ struct Alias {
 }
 
 impl Alias {
-    fn drawn(self, ty: Ty) -> Found {
+    fn drawn(self, ty: Ty) -> Flavours {
         cycle(
             ty,
             Step::with(self, |alias, value| alias.value(value.long())),
@@ -130,7 +130,7 @@ fn texts(
     values: Vec<String>,
     weights: &[(usize, f64)],
     is_hashed: bool,
-) -> Result<Found, Fault> {
+) -> Result<Flavours, Fault> {
     let Some(slots) = slots(weights) else {
         let message = format!("{} finds no values with weights", call.name);
         return Err(Fault::new(message, call.at));
@@ -145,7 +145,7 @@ fn texts(
     Ok(alias.drawn(Ty::Text))
 }
 
-fn ints(spec: &str, is_hashed: bool) -> Found {
+fn ints(spec: &str, is_hashed: bool) -> Flavours {
     let (mut values, mut weights) = (Vec::new(), Vec::new());
     for pair in spec.split([';', ',', ' ']).filter(|pair| !pair.is_empty()) {
         let (value, weight) = pair.split_once(':').unwrap_or((pair, "1"));

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::functions::{
-    Found, Given, INT_MASK, Row, Step, Variant, Whole, cycle, flavour, from, hash_range, made, row,
-    unit,
+    Argument, Flavours, INT_MASK, Row, Step, Variant, Whole, cycle, flavour, from, hash_range,
+    made, row, unit,
 };
 use super::value::{Ty, Val};
 use workload::curve::{Curve, normal_quantile, uniform_quantile, zipf_table};
@@ -117,7 +117,7 @@ pub(super) const ROWS: &[Row] = &[
         let (least, most, hashed) = curve(given).filter(|(least, most, _)| least <= most)?;
         let quantile = |p| p * most + (1.0 - p) * least;
         let mut found = vec![continuous(Curve::new(hashed, quantile))];
-        if let [Given::Int(lower), Given::Int(upper), ..] = given {
+        if let [Argument::Int(lower), Argument::Int(upper), ..] = given {
             let quantile = |p| uniform_quantile(*lower, *upper, p);
             found.extend(discrete(Curve::new(hashed, quantile)));
         }
@@ -126,7 +126,9 @@ pub(super) const ROWS: &[Row] = &[
     row(&["Zipf"], |given| {
         let (_, exponent, hashed) = curve(given)?;
         match given {
-            [Given::Int(count), ..] if (1..=ZIPF_COUNT_MAX).contains(count) && exponent > 0.0 => {
+            [Argument::Int(count), ..]
+                if (1..=ZIPF_COUNT_MAX).contains(count) && exponent > 0.0 =>
+            {
                 Some(discrete(Curve::new(hashed, zipf_table(*count, exponent))))
             }
             _ => None,
@@ -142,27 +144,27 @@ fn rest(x: i64) -> i64 {
     x % INT_MASK
 }
 
-fn longs(given: &[Given]) -> Option<Vec<i64>> {
-    given.iter().map(Given::long).collect()
+fn longs(given: &[Argument]) -> Option<Vec<i64>> {
+    given.iter().map(Argument::long).collect()
 }
 
-fn are_ints(given: &[Given]) -> bool {
+fn are_ints(given: &[Argument]) -> bool {
     given.iter().all(|given| given.int().is_some())
 }
 
-fn one(given: &[Given]) -> Option<i64> {
+fn one(given: &[Argument]) -> Option<i64> {
     match given {
         [one] => one.long(),
         _ => None,
     }
 }
 
-fn divisor(given: &[Given]) -> Option<i64> {
+fn divisor(given: &[Argument]) -> Option<i64> {
     one(given).filter(|divisor| *divisor != 0)
 }
 
 /// The first and the number of a range, whose last is its end minus 1, plus `last`.
-fn range(given: &[Given], last: i64) -> Option<(i64, i64)> {
+fn range(given: &[Argument], last: i64) -> Option<(i64, i64)> {
     let (from, width) = match *longs(given)? {
         [width] => (0, width),
         [from, to] => (from, to.checked_sub(from)?.checked_add(last)?),
@@ -173,7 +175,7 @@ fn range(given: &[Given], last: i64) -> Option<(i64, i64)> {
 
 /// `long → long`, and when the arguments are ints `long → int` and `int → int`.
 fn integers(
-    given: &[Given],
+    given: &[Argument],
     long: impl Whole + Copy,
     narrowed: impl Whole,
     int: impl Whole,
@@ -188,12 +190,12 @@ fn integers(
 }
 
 /// The same for ints as for longs.
-fn same(given: &[Given], long: impl Whole + Copy, narrowed: impl Whole) -> Vec<Variant> {
+fn same(given: &[Argument], long: impl Whole + Copy, narrowed: impl Whole) -> Vec<Variant> {
     integers(given, long, narrowed, long)
 }
 
 /// Functions that make of longs longs, and of ints ints.
-fn kept(given: &[Given], keep: impl Whole + Copy) -> Vec<Variant> {
+fn kept(given: &[Argument], keep: impl Whole + Copy) -> Vec<Variant> {
     let mut found = vec![flavour(Ty::Long, Ty::Long, Step::long(keep))];
     if are_ints(given) {
         found.push(flavour(Ty::Int, Ty::Int, Step::int(keep)));
@@ -202,7 +204,7 @@ fn kept(given: &[Given], keep: impl Whole + Copy) -> Vec<Variant> {
 }
 
 /// A range by hashes. The int flavour masks with the width instead of taking the remainder.
-fn hashed(given: &[Given], (first, width): (i64, i64)) -> Vec<Variant> {
+fn hashed(given: &[Argument], (first, width): (i64, i64)) -> Vec<Variant> {
     let long = move |x| hash_range(x, (first, width));
     let int = move |x| first.wrapping_add(int_hash(x) & width);
     integers(given, long, masked, int)
@@ -214,7 +216,7 @@ fn int_hash(value: i64) -> i64 {
     hash(half << 32 | half) as i64 & INT_MASK
 }
 
-fn doubles(given: &[Given], f: fn(f64, f64) -> f64) -> Found {
+fn doubles(given: &[Argument], f: fn(f64, f64) -> f64) -> Flavours {
     let [argument] = given else { return None };
     let with = argument.double()?;
     let step = Step::of(move |value| Val::Double(f(value.double(), with)));
@@ -224,7 +226,7 @@ fn doubles(given: &[Given], f: fn(f64, f64) -> f64) -> Found {
     }
 }
 
-fn hashed_floats(given: &[Given]) -> Found {
+fn hashed_floats(given: &[Argument]) -> Flavours {
     let [min, max] = given else { return None };
     let mut found = Vec::new();
     if let (Some(min), Some(max)) = (min.float(), max.float()) {
@@ -252,7 +254,7 @@ fn scaled(input: i64, factor: f64) -> f64 {
     }
 }
 
-fn joined(first: Option<Vec<Variant>>, second: Found) -> Found {
+fn joined(first: Option<Vec<Variant>>, second: Flavours) -> Flavours {
     match (first, second) {
         (Some(mut first), Some(second)) => {
             first.extend(second);
@@ -264,7 +266,7 @@ fn joined(first: Option<Vec<Variant>>, second: Found) -> Found {
 
 /// The two numbers of a curve, and whether it hashes its input; None: a modifier that changes more
 /// than that.
-fn curve(given: &[Given]) -> Option<(f64, f64, bool)> {
+fn curve(given: &[Argument]) -> Option<(f64, f64, bool)> {
     let [first, second, modifiers @ ..] = given else {
         return None;
     };

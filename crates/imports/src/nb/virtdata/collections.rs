@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::chain::Recipe;
-use super::functions::{Count, Found, Given, Row, Step, cycle, made, row};
+use super::functions::{Argument, Count, Flavours, Row, Step, cycle, made, row};
 use super::value::{Ty, Val};
 use workload::virtdata::hash;
 
@@ -137,18 +137,18 @@ impl Collection {
 }
 
 /// With a size before the functions of elements.
-pub(super) fn sized(kind: Ty, seed: Seed, given: &[Given]) -> Found {
+pub(super) fn sized(kind: Ty, seed: Seed, given: &[Argument]) -> Flavours {
     let (size, functions) = given.split_first()?;
     collection(kind, seed, Some(Count::given(size)?), functions, false)
 }
 
 /// With a function for each element.
-fn each(kind: Ty, seed: Seed, given: &[Given]) -> Found {
+fn each(kind: Ty, seed: Seed, given: &[Argument]) -> Flavours {
     collection(kind, seed, None, given, false)
 }
 
 /// Of older versions: with a size and one function, whose values may be made texts.
-fn old(kind: Ty, given: &[Given], texts: bool) -> Found {
+fn old(kind: Ty, given: &[Argument], texts: bool) -> Flavours {
     match given {
         [size, _] => {
             let size = Count::given(size)?;
@@ -159,7 +159,7 @@ fn old(kind: Ty, given: &[Given], texts: bool) -> Found {
 }
 
 /// Of older versions: an odd number of arguments begins with the size.
-fn old_map(given: &[Given], texts: bool) -> Found {
+fn old_map(given: &[Argument], texts: bool) -> Flavours {
     match given {
         [size, functions @ ..] if given.len() % 2 == 1 => {
             let size = Count::given(size)?;
@@ -173,10 +173,10 @@ fn collection(
     kind: Ty,
     seed: Seed,
     size: Option<Count>,
-    functions: &[Given],
+    functions: &[Argument],
     texts: bool,
-) -> Found {
-    let functions = Given::functions(functions).filter(|functions| !functions.is_empty())?;
+) -> Flavours {
+    let functions = Argument::functions(functions).filter(|functions| !functions.is_empty())?;
     let of = |remainder: usize| {
         let every = functions.iter().skip(remainder).step_by(2);
         every.cloned().collect::<Arc<[Recipe]>>()

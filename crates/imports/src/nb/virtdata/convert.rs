@@ -6,7 +6,7 @@ use super::arithmetic::hashed_double;
 use super::chain::{Env, Recipe};
 use super::dates::{self, MILLIS_PER_DAY};
 use super::functions::{
-    Count, Found, Given, INT_MASK, Row, Step, asking, cycle, flavour, from, made, row,
+    Argument, Count, Flavours, INT_MASK, Row, Step, asking, cycle, flavour, from, made, row,
 };
 use super::recipe::{Call, Fault};
 use super::value::{Ty, Val};
@@ -83,7 +83,7 @@ pub(super) const ROWS: &[Row] = &[
     row(&["ToBigDecimal"], |given| {
         let (scale, inputs): (_, &[Ty]) = match given {
             [] => (0, &[Ty::Long, Ty::Int]),
-            [Given::Int(scale)] => (*scale, &[Ty::Long]),
+            [Argument::Int(scale)] => (*scale, &[Ty::Long]),
             _ => return None,
         };
         let step = Step::made(move |unscaled| Val::Decimal { unscaled, scale });
@@ -119,7 +119,7 @@ pub(super) const ROWS: &[Row] = &[
     }),
     asking(&["ToFinestTimeUUID"], |call, given, _| {
         let (base, rest) = match given {
-            [Given::Text(date), rest @ ..] => (uuid_ticks(millis(date, call)?), rest),
+            [Argument::Text(date), rest @ ..] => (uuid_ticks(millis(date, call)?), rest),
             rest => (0, rest),
         };
         Ok(node_and_clock(rest).and_then(|(node, clock)| {
@@ -176,7 +176,7 @@ pub(super) const ROWS: &[Row] = &[
         plain(given, &[Ty::Long], Ty::Duration, &step)
     }),
     asking(&["StringDateWrapper"], |call, given, _| {
-        let [Given::Text(pattern)] = given else {
+        let [Argument::Text(pattern)] = given else {
             return Ok(None);
         };
         if dates::by_pattern(pattern, 0).is_none() {
@@ -190,7 +190,7 @@ pub(super) const ROWS: &[Row] = &[
         }))
     }),
     asking(&["StartingEpochMillis"], |call, given, _| {
-        let [Given::Text(date)] = given else {
+        let [Argument::Text(date)] = given else {
             return Ok(None);
         };
         let start = millis(date, call)?;
@@ -219,7 +219,7 @@ pub(super) const ROWS: &[Row] = &[
         plain(given, &[Ty::Long], Ty::Object, &step)
     }),
     row(&["StaticStringMapper"], |given| match given {
-        [Given::Text(text)] => cycle(Ty::Text, Step::fixed(Val::Text(text.clone().into()))),
+        [Argument::Text(text)] => cycle(Ty::Text, Step::fixed(Val::Text(text.clone().into()))),
         _ => None,
     }),
     row(&["FixedValue"], |given| match given {
@@ -230,7 +230,10 @@ pub(super) const ROWS: &[Row] = &[
         _ => None,
     }),
     row(&["FixedValues"], |given| {
-        let values: Vec<Val> = given.iter().map(Given::constant).collect::<Option<_>>()?;
+        let values: Vec<Val> = given
+            .iter()
+            .map(Argument::constant)
+            .collect::<Option<_>>()?;
         let ty = values.first()?.ty();
         let same = ty != Ty::Bool && values.iter().all(|value| value.ty() == ty);
         same.then(|| cycle(ty, in_turn(values)))?
@@ -260,7 +263,7 @@ pub(super) const ROWS: &[Row] = &[
     }),
     // Vectors.
     row(&["CqlVector"], |given| match given {
-        [Given::Function(inner)] => {
+        [Argument::Function(inner)] => {
             let step = Step::with(inner.clone(), |inner, value| inner.value(value.long()));
             cycle(Ty::Vector, step)
         }
@@ -280,7 +283,7 @@ pub(super) const ROWS: &[Row] = &[
     }),
     // Functions one after the other.
     row(&["Flow"], |given| {
-        let recipes = Given::functions(given)?;
+        let recipes = Argument::functions(given)?;
         let ty = recipes.last()?.ty;
         let step = Step::with(recipes, |recipes, value| {
             let first = recipes[0].value(value.long());
@@ -292,12 +295,12 @@ pub(super) const ROWS: &[Row] = &[
 ];
 
 /// A function without arguments.
-pub(super) fn plain(given: &[Given], inputs: &[Ty], output: Ty, step: &Step) -> Found {
+pub(super) fn plain(given: &[Argument], inputs: &[Ty], output: Ty, step: &Step) -> Flavours {
     given.is_empty().then(|| from(inputs, output, step))?
 }
 
 /// What a number is reduced by.
-fn scale(given: &[Given], usual: i64) -> Option<i64> {
+fn scale(given: &[Argument], usual: i64) -> Option<i64> {
     match given {
         [] => Some(usual),
         [scale] => scale.int().filter(|scale| *scale != 0),
@@ -305,7 +308,7 @@ fn scale(given: &[Given], usual: i64) -> Option<i64> {
     }
 }
 
-fn node_and_clock(given: &[Given]) -> Option<(i64, i64)> {
+fn node_and_clock(given: &[Argument]) -> Option<(i64, i64)> {
     match given {
         [] => Some((0, 0)),
         [node] => Some((node.long()?, 0)),
@@ -315,7 +318,7 @@ fn node_and_clock(given: &[Given]) -> Option<(i64, i64)> {
 }
 
 /// Milliseconds from one value to the next, and how often each is repeated.
-fn spaced(given: &[Given]) -> Option<(i64, i64)> {
+fn spaced(given: &[Argument]) -> Option<(i64, i64)> {
     match given {
         [] => Some((1, 1)),
         [spacing] => Some((spacing.int()?, 1)),
@@ -329,7 +332,7 @@ fn at(input: i64, spacing: i64, repeats: i64) -> i64 {
 }
 
 /// The zone of NoSQLBench's machine is taken to be UTC, like that of servers.
-fn is_utc(zone: &Given) -> bool {
+fn is_utc(zone: &Argument) -> bool {
     let zone = zone.text().unwrap_or_default();
     ["UTC", "GMT", "Z", "default"].contains(&zone)
 }
@@ -344,7 +347,7 @@ fn millis(date: &str, call: &Call) -> Result<i64, Fault> {
     })
 }
 
-fn clock(call: &Call, given: &[Given], env: &mut Env, step: Step, what: &str) -> Found {
+fn clock(call: &Call, given: &[Argument], env: &mut Env, step: Step, what: &str) -> Flavours {
     let found = plain(given, &[Ty::Long], Ty::Long, &step)?;
     env.note(format!(
         "{} gives the clock in NoSQLBench; so that runs can be repeated, here {what}",
@@ -389,7 +392,7 @@ pub(super) fn in_turn(values: Vec<Val<'static>>) -> Step {
 }
 
 /// How many bytes a value has.
-pub(super) fn byte_count(given: &Given) -> Option<usize> {
+pub(super) fn byte_count(given: &Argument) -> Option<usize> {
     let size = given.int().filter(|size| (1..=BYTES_MAX).contains(size));
     size.map(|size| size as usize)
 }
@@ -407,7 +410,7 @@ fn normalize(value: Val) -> Val {
     Val::List(items.iter().map(one).collect())
 }
 
-fn float_vectors(size: &Given, min: f64, max: f64) -> Found {
+fn float_vectors(size: &Argument, min: f64, max: f64) -> Flavours {
     let size = Count::given(size)?;
     let of = Recipe::single(hashed_double(min, max), Ty::Double);
     made(Ty::Floats, move |x| {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::convert::byte_count;
 use super::functions::{
-    Count, Found, Given, INT_MASK, Row, Step, cycle, made, row, weighted, weights,
+    Argument, Count, Flavours, INT_MASK, Row, Step, cycle, made, row, weighted, weights,
 };
 use super::value::{Ty, Val};
 use workload::virtdata::hash;
@@ -38,7 +38,7 @@ pub(super) const ROWS: &[Row] = &[
         _ => None,
     }),
     row(&["Combinations"], |given| match given {
-        [Given::Text(spec)] => {
+        [Argument::Text(spec)] => {
             let sets = combinations(spec)?;
             made(Ty::Text, move |x| Val::Text(combination(&sets, x).into()))
         }
@@ -53,7 +53,7 @@ pub(super) const ROWS: &[Row] = &[
         _ => None,
     }),
     row(&["WeightedLongs"], |given| match given {
-        [Given::Text(spec)] => {
+        [Argument::Text(spec)] => {
             let pairs = spec.split(';').filter(|pair| !pair.is_empty());
             let values = weights(pairs, |value| value.parse::<i64>().ok())?;
             cycle(Ty::Long, Step::long(move |x| *weighted(&values, x)))
@@ -63,7 +63,7 @@ pub(super) const ROWS: &[Row] = &[
 ];
 
 /// Bytes of hashes.
-fn bytes(length: Count) -> Found {
+fn bytes(length: Count) -> Flavours {
     made(Ty::Bytes, move |x| {
         let length = length.of(x).clamp(0, LENGTH_MAX) as usize;
         let mut bytes = Vec::with_capacity(length + 8);
@@ -112,10 +112,10 @@ struct Image {
 }
 
 impl Image {
-    fn of(given: &[Given]) -> Option<Image> {
+    fn of(given: &[Argument]) -> Option<Image> {
         let (set_spec, size, rest) = match given {
             [size] => ("a-zA-Z0-9 ", size, &[][..]),
-            [Given::Text(spec), size, rest @ ..] if rest.len() <= 2 => (&**spec, size, rest),
+            [Argument::Text(spec), size, rest @ ..] if rest.len() <= 2 => (&**spec, size, rest),
             _ => return None,
         };
         let bytes = size.int().filter(|size| (1..=IMAGE_MAX).contains(size))? as usize;
@@ -208,9 +208,9 @@ mod tests {
     #[test]
     fn an_image_is_cut_at_the_hash_and_has_the_stated_sizes() {
         let given = [
-            Given::Text("a-z".to_owned()),
-            Given::Int(3000),
-            Given::Int(10),
+            Argument::Text("a-z".to_owned()),
+            Argument::Int(3000),
+            Argument::Int(10),
         ];
         let image = Image::of(&given).unwrap();
         assert_eq!((image.text.len(), image.size.of(5)), (3000, 10));

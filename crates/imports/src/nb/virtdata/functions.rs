@@ -20,18 +20,18 @@ pub(super) struct Row {
 }
 
 /// The flavours of a call; None: the function does not take these arguments.
-pub(super) type Found = Option<Vec<Variant>>;
+pub(super) type Flavours = Option<Vec<Variant>>;
 
 /// What makes the flavours of a call.
 pub(super) enum Make {
     /// Of the arguments alone.
-    Of(fn(&[Given]) -> Found),
+    Of(fn(&[Argument]) -> Flavours),
     /// Such as reads files, notes what is done otherwise, or has mistakes of its own.
-    Asking(fn(&Call, &[Given], &mut Env) -> Result<Found, Fault>),
+    Asking(fn(&Call, &[Argument], &mut Env) -> Result<Flavours, Fault>),
 }
 
 /// A function of its arguments alone.
-pub(super) const fn row(names: &'static [&'static str], make: fn(&[Given]) -> Found) -> Row {
+pub(super) const fn row(names: &'static [&'static str], make: fn(&[Argument]) -> Flavours) -> Row {
     let make = Make::Of(make);
     Row { names, make }
 }
@@ -39,7 +39,7 @@ pub(super) const fn row(names: &'static [&'static str], make: fn(&[Given]) -> Fo
 /// A function that needs more than its arguments.
 pub(super) const fn asking(
     names: &'static [&'static str],
-    make: fn(&Call, &[Given], &mut Env) -> Result<Found, Fault>,
+    make: fn(&Call, &[Argument], &mut Env) -> Result<Flavours, Fault>,
 ) -> Row {
     let make = Make::Asking(make);
     Row { names, make }
@@ -47,7 +47,7 @@ pub(super) const fn asking(
 
 /// An argument, ready for use.
 #[derive(Clone, Debug)]
-pub(crate) enum Given {
+pub(crate) enum Argument {
     Int(i32),
     Long(i64),
     Float(f32),
@@ -154,55 +154,55 @@ impl Count {
         }
     }
 
-    pub(super) fn given(given: &Given) -> Option<Count> {
+    pub(super) fn given(given: &Argument) -> Option<Count> {
         Some(match given {
-            Given::Function(recipe) => Count::Of(recipe.clone()),
+            Argument::Function(recipe) => Count::Of(recipe.clone()),
             other => Count::Fixed(other.long().filter(|count| *count <= COUNT_MAX)?),
         })
     }
 }
 
-impl Given {
+impl Argument {
     pub(super) fn int(&self) -> Option<i64> {
         match self {
-            Given::Int(v) => Some(i64::from(*v)),
+            Argument::Int(v) => Some(i64::from(*v)),
             _ => None,
         }
     }
 
     pub(super) fn long(&self) -> Option<i64> {
         match self {
-            Given::Long(v) => Some(*v),
+            Argument::Long(v) => Some(*v),
             _ => self.int(),
         }
     }
 
     pub(super) fn float(&self) -> Option<f32> {
         match self {
-            Given::Float(v) => Some(*v),
+            Argument::Float(v) => Some(*v),
             _ => self.long().map(|v| v as f32),
         }
     }
 
     pub(super) fn double(&self) -> Option<f64> {
         match self {
-            Given::Double(v) => Some(*v),
-            Given::Float(v) => Some(f64::from(*v)),
+            Argument::Double(v) => Some(*v),
+            Argument::Float(v) => Some(f64::from(*v)),
             _ => self.long().map(|v| v as f64),
         }
     }
 
     pub(super) fn text(&self) -> Option<&str> {
         match self {
-            Given::Text(v) => Some(v),
+            Argument::Text(v) => Some(v),
             _ => None,
         }
     }
 
     /// All of them, if they are functions.
-    pub(super) fn functions(given: &[Given]) -> Option<Arc<[Recipe]>> {
+    pub(super) fn functions(given: &[Argument]) -> Option<Arc<[Recipe]>> {
         let recipes = given.iter().map(|given| match given {
-            Given::Function(recipe) => Some(recipe.clone()),
+            Argument::Function(recipe) => Some(recipe.clone()),
             _ => None,
         });
         recipes.collect()
@@ -211,13 +211,13 @@ impl Given {
     /// A value that stands in a recipe.
     pub(super) fn constant(&self) -> Option<Val<'static>> {
         Some(match self {
-            Given::Int(v) => Val::Int(*v),
-            Given::Long(v) => Val::Long(*v),
-            Given::Float(v) => Val::Float(*v),
-            Given::Double(v) => Val::Double(*v),
-            Given::Bool(v) => Val::Bool(*v),
-            Given::Text(v) => Val::Text(v.clone().into()),
-            Given::Function(_) => return None,
+            Argument::Int(v) => Val::Int(*v),
+            Argument::Long(v) => Val::Long(*v),
+            Argument::Float(v) => Val::Float(*v),
+            Argument::Double(v) => Val::Double(*v),
+            Argument::Bool(v) => Val::Bool(*v),
+            Argument::Text(v) => Val::Text(v.clone().into()),
+            Argument::Function(_) => return None,
         })
     }
 }
@@ -231,13 +231,13 @@ pub(super) fn flavour(input: Ty, output: Ty, step: Step) -> Variant {
 }
 
 /// The same from each of some types.
-pub(super) fn from(inputs: &[Ty], output: Ty, step: &Step) -> Found {
+pub(super) fn from(inputs: &[Ty], output: Ty, step: &Step) -> Flavours {
     let one = |input: &Ty| flavour(*input, output, step.clone());
     Some(inputs.iter().map(one).collect())
 }
 
 /// One flavour, that takes a cycle.
-pub(super) fn cycle(output: Ty, step: Step) -> Found {
+pub(super) fn cycle(output: Ty, step: Step) -> Flavours {
     Some(vec![flavour(Ty::Long, output, step)])
 }
 
@@ -245,7 +245,7 @@ pub(super) fn cycle(output: Ty, step: Step) -> Found {
 pub(super) fn made(
     output: Ty,
     make: impl Fn(i64) -> Val<'static> + Send + Sync + 'static,
-) -> Found {
+) -> Flavours {
     cycle(output, Step::made(make))
 }
 

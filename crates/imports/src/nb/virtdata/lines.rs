@@ -6,7 +6,7 @@ use super::chain::{Env, Recipe};
 use super::collections::{self, Seed};
 use super::convert::in_turn;
 use super::functions::{
-    Found, Given, INT_MASK, Row, Step, asking, cycle, from, hash_range, weighted, weights,
+    Argument, Flavours, INT_MASK, Row, Step, asking, cycle, from, hash_range, weighted, weights,
 };
 use super::recipe::{Call, Fault};
 use super::value::{Ty, Val};
@@ -22,7 +22,7 @@ const STAND_INS: [&str; 3] = [
 
 pub(super) const ROWS: &[Row] = &[
     asking(&["HashedLineToString"], |call, given, env| match given {
-        [Given::Text(file)] => Ok(cycle(Ty::Text, line(lines(file, call, env)?))),
+        [Argument::Text(file)] => Ok(cycle(Ty::Text, line(lines(file, call, env)?))),
         _ => Ok(None),
     }),
     asking(&["HashedLineToStringList"], |call, given, env| {
@@ -32,7 +32,7 @@ pub(super) const ROWS: &[Row] = &[
         drawn_lines(Ty::Set, call, given, env)
     }),
     asking(&["ModuloLineToString"], |call, given, env| match given {
-        [Given::Text(file)] => {
+        [Argument::Text(file)] => {
             let lines = lines(file, call, env)?.into_iter();
             let values = lines
                 .map(|line| Val::Text(String::from(line).into()))
@@ -52,7 +52,7 @@ pub(super) const ROWS: &[Row] = &[
     asking(
         &["HashedFileExtractToString"],
         |call, given, env| match given {
-            [Given::Text(file), sizes @ ..] => extract(file, call, sizes, env),
+            [Argument::Text(file), sizes @ ..] => extract(file, call, sizes, env),
             _ => Ok(None),
         },
     ),
@@ -60,7 +60,7 @@ pub(super) const ROWS: &[Row] = &[
         extract("data/lorem_ipsum_full.txt", call, given, env)
     }),
     asking(&["WeightedStrings"], |call, given, _| {
-        let [Given::Text(spec)] = given else {
+        let [Argument::Text(spec)] = given else {
             return Ok(None);
         };
         let text = |value: &str| Some(value.to_owned());
@@ -84,8 +84,18 @@ pub(super) fn line(lines: Vec<Box<str>>) -> Step {
 }
 
 /// `HashedLineToStringList(file, least, most)`: lines of a file, in a list.
-fn drawn_lines(kind: Ty, call: &Call, given: &[Given], env: &mut Env) -> Result<Found, Fault> {
-    let [Given::Text(file), Given::Int(least), Given::Int(most)] = given else {
+fn drawn_lines(
+    kind: Ty,
+    call: &Call,
+    given: &[Argument],
+    env: &mut Env,
+) -> Result<Flavours, Fault> {
+    let [
+        Argument::Text(file),
+        Argument::Int(least),
+        Argument::Int(most),
+    ] = given
+    else {
         return Ok(None);
     };
     let line = Recipe::single(line(lines(file, call, env)?), Ty::Text);
@@ -95,21 +105,21 @@ fn drawn_lines(kind: Ty, call: &Call, given: &[Given], env: &mut Env) -> Result<
         return Ok(None);
     }
     let size = Step::long(move |x| hash_range(x, (least, width)));
-    let size = Given::Function(Recipe::single(size, Ty::Long));
-    let given = [size, Given::Function(line)];
+    let size = Argument::Function(Recipe::single(size, Ty::Long));
+    let given = [size, Argument::Function(line)];
     Ok(collections::sized(kind, Seed::Stepped, &given))
 }
 
 /// The begin of a file, always the same.
 fn beginning(
     call: &Call,
-    given: &[Given],
+    given: &[Argument],
     env: &mut Env,
     of: fn(String, usize) -> String,
-) -> Result<Found, Fault> {
+) -> Result<Flavours, Fault> {
     let (file, lines) = match given {
-        [Given::Text(file)] => (file, 1),
-        [Given::Text(file), lines] => (file, lines.int().unwrap_or(1).max(1) as usize),
+        [Argument::Text(file)] => (file, 1),
+        [Argument::Text(file), lines] => (file, lines.int().unwrap_or(1).max(1) as usize),
         _ => return Ok(None),
     };
     let text = file_text(file, call, env)?.unwrap_or_else(iot_data::text);
@@ -118,8 +128,8 @@ fn beginning(
 }
 
 /// A part of a file, its size between two limits, by the hash of a number.
-fn extract(file: &str, call: &Call, sizes: &[Given], env: &mut Env) -> Result<Found, Fault> {
-    let [Given::Int(least), Given::Int(most)] = sizes else {
+fn extract(file: &str, call: &Call, sizes: &[Argument], env: &mut Env) -> Result<Flavours, Fault> {
+    let [Argument::Int(least), Argument::Int(most)] = sizes else {
         return Ok(None);
     };
     if *least < 0 || least > most {

@@ -2,7 +2,7 @@
 //! of a census; ours are a few dozen well-known ones of the same shape.
 
 use super::chain::Env;
-use super::functions::{Found, Given, Row, asking, cycle};
+use super::functions::{Argument, Flavours, Row, asking, cycle};
 use super::lines::line;
 use super::recipe::{Call, Fault};
 use super::value::Ty;
@@ -81,10 +81,10 @@ fn full_names() -> Vec<Box<str>> {
 
 fn drawn(
     call: &Call,
-    given: &[Given],
+    given: &[Argument],
     env: &mut Env,
     names: Vec<Box<str>>,
-) -> Result<Found, Fault> {
+) -> Result<Flavours, Fault> {
     if given.iter().any(|given| given.text().is_none()) {
         return Ok(None);
     }

@@ -2,7 +2,7 @@
 //! function takes decides first, the order of preference last.
 
 use super::chain::{Env, Recipe};
-use super::functions::{Given, Variant};
+use super::functions::{Argument, Variant};
 use super::recipe::{Arg, Call, Fault, parse};
 use super::state::Uses;
 use super::value::Ty;
@@ -52,14 +52,14 @@ fn candidates(call: &Call, env: &mut Env) -> Result<Vec<Variant>, Fault> {
     let mut given = Vec::with_capacity(call.args.len());
     for arg in &call.args {
         given.push(match arg {
-            Arg::Int(v) => Given::Int(*v),
-            Arg::Long(v) => Given::Long(*v),
-            Arg::Float(v) => Given::Float(*v),
-            Arg::Double(v) => Given::Double(*v),
-            Arg::Text(v) => Given::Text(v.clone()),
-            Arg::Bool(v) => Given::Bool(*v),
+            Arg::Int(v) => Argument::Int(*v),
+            Arg::Long(v) => Argument::Long(*v),
+            Arg::Float(v) => Argument::Float(*v),
+            Arg::Double(v) => Argument::Double(*v),
+            Arg::Text(v) => Argument::Text(v.clone()),
+            Arg::Bool(v) => Argument::Bool(*v),
             Arg::Call(inner) => {
-                Given::Function(Recipe::of_calls(std::slice::from_ref(inner), env)?)
+                Argument::Function(Recipe::of_calls(std::slice::from_ref(inner), env)?)
             }
         });
     }

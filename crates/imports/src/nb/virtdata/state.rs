@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use super::functions::{Found, Given, Row, Step, flavour, row};
+use super::functions::{Argument, Flavours, Row, Step, flavour, row};
 use super::recipe::{Arg, Call};
 use super::value::{Ty, Val};
 
@@ -98,14 +98,14 @@ pub(super) const LOADS: &[Row] = &[
     row(&["LoadString"], |given| loaded(given, &[Ty::Text])),
 ];
 
-fn slot(given: &[Given]) -> Option<Box<str>> {
+fn slot(given: &[Argument]) -> Option<Box<str>> {
     match given {
-        [Given::Text(slot)] => Some(slot.as_str().into()),
+        [Argument::Text(slot)] => Some(slot.as_str().into()),
         _ => None,
     }
 }
 
-fn saved(given: &[Given], types: &[Ty]) -> Found {
+fn saved(given: &[Argument], types: &[Ty]) -> Flavours {
     let slot = slot(given)?;
     let step = Step::of(move |value| {
         save(&slot, &value);
@@ -115,7 +115,7 @@ fn saved(given: &[Given], types: &[Ty]) -> Found {
     Some(types.iter().map(one).collect())
 }
 
-fn loaded(given: &[Given], types: &[Ty]) -> Found {
+fn loaded(given: &[Argument], types: &[Ty]) -> Flavours {
     let (slot, default) = match given {
         [name] => (slot(std::slice::from_ref(name))?, Val::Long(0)),
         [name, default] => (slot(std::slice::from_ref(name))?, default.constant()?),

@@ -4,7 +4,7 @@
 //! known and not done.
 
 use super::chain::Env;
-use super::functions::{Given, Make, Row, Variant};
+use super::functions::{Argument, Make, Row, Variant};
 use super::recipe::{Call, Fault};
 use super::{alias, arithmetic, collections, convert, drawn, lines, names, places, state, texts};
 
@@ -23,7 +23,11 @@ pub(super) const TABLES: [&[Row]; 10] = [
 ];
 
 /// The flavours of a call that fit its arguments; perhaps none.
-pub(super) fn variants(call: &Call, given: &[Given], env: &mut Env) -> Result<Vec<Variant>, Fault> {
+pub(super) fn variants(
+    call: &Call,
+    given: &[Argument],
+    env: &mut Env,
+) -> Result<Vec<Variant>, Fault> {
     let mut rows = TABLES.into_iter().flatten();
     let row = rows.find(|row| row.names.contains(&call.name.as_str()));
     let found = match row.ok_or_else(|| names::unknown(call))?.make {

@@ -1,7 +1,7 @@
 //! What every function gives, flavour by flavour, compared with what is checked in.
 
 use super::chain::{Env, Recipe};
-use super::functions::{self, Given};
+use super::functions::{self, Argument};
 use super::recipe::{Arg, Call, parse};
 use super::tables::{self, TABLES};
 use super::value::Val;
@@ -52,23 +52,23 @@ WeightedInts('1:2;5:3','map') WeightedLongs('1:2;5:3') WeightedStrings('a:1;b:2'
 WeightedStringsFromCSV('a','b','t.csv') WeightedStringsFromCSV('a','b','map','t.csv') ZipCodes() \
 Zipf(9,1.2) Zipf(9,1.2,'map')";
 
-fn given(arg: &Arg, env: &mut Env) -> Given {
+fn given(arg: &Arg, env: &mut Env) -> Argument {
     match arg {
-        Arg::Int(v) => Given::Int(*v),
-        Arg::Long(v) => Given::Long(*v),
-        Arg::Float(v) => Given::Float(*v),
-        Arg::Double(v) => Given::Double(*v),
-        Arg::Text(v) => Given::Text(v.replace('_', " ")),
-        Arg::Bool(v) => Given::Bool(*v),
+        Arg::Int(v) => Argument::Int(*v),
+        Arg::Long(v) => Argument::Long(*v),
+        Arg::Float(v) => Argument::Float(*v),
+        Arg::Double(v) => Argument::Double(*v),
+        Arg::Text(v) => Argument::Text(v.replace('_', " ")),
+        Arg::Bool(v) => Argument::Bool(*v),
         Arg::Call(call) => {
             let first = variants(call, env).swap_remove(0);
-            Given::Function(Recipe::single(first.step, first.output))
+            Argument::Function(Recipe::single(first.step, first.output))
         }
     }
 }
 
 fn variants(call: &Call, env: &mut Env) -> Vec<functions::Variant> {
-    let given: Vec<Given> = call.args.iter().map(|arg| given(arg, env)).collect();
+    let given: Vec<Argument> = call.args.iter().map(|arg| given(arg, env)).collect();
     tables::variants(call, &given, env).unwrap_or_else(|fault| panic!("{call:?}: {fault:?}"))
 }
 

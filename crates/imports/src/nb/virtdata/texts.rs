@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::chain::{Env, Recipe};
 use super::convert::plain;
-use super::functions::{Found, Given, Row, Step, asking, flavour, from, made, row};
+use super::functions::{Argument, Flavours, Row, Step, asking, flavour, from, made, row};
 use super::recipe::{Call, Fault};
 use super::value::{Ty, Val};
 use workload::virtdata::hash;
@@ -49,15 +49,15 @@ pub(super) const ROWS: &[Row] = &[
     }),
     row(&["ConcatHashed"], |given| concat(given, Seed::Hashed)),
     row(&["JoinTemplate"], |given| match given {
-        [Given::Text(between), functions @ ..]
-            if matches!(given.get(1), Some(Given::Function(_))) =>
+        [Argument::Text(between), functions @ ..]
+            if matches!(given.get(1), Some(Argument::Function(_))) =>
         {
             joined(["", between, ""], functions)
         }
         [
-            Given::Text(before),
-            Given::Text(between),
-            Given::Text(after),
+            Argument::Text(before),
+            Argument::Text(between),
+            Argument::Text(after),
             functions @ ..,
         ] => joined([before, between, after], functions),
         _ => None,
@@ -73,8 +73,8 @@ fn to_text(value: Val) -> Val {
 }
 
 /// A text of a text and of an argument.
-fn of_text(given: &[Given], change: fn(&str, &str) -> String) -> Found {
-    let [Given::Text(arg)] = given else {
+fn of_text(given: &[Argument], change: fn(&str, &str) -> String) -> Flavours {
+    let [Argument::Text(arg)] = given else {
         return None;
     };
     let arg = arg.clone();
@@ -82,12 +82,12 @@ fn of_text(given: &[Given], change: fn(&str, &str) -> String) -> Found {
     from(&[Ty::Text], Ty::Text, &step)
 }
 
-fn template(call: &Call, given: &[Given], _: &mut Env) -> Result<Found, Fault> {
-    let [Given::Text(template), functions @ ..] = given else {
+fn template(call: &Call, given: &[Argument], _: &mut Env) -> Result<Flavours, Fault> {
+    let [Argument::Text(template), functions @ ..] = given else {
         return Ok(None);
     };
     let places = template.matches("{}").count();
-    if Given::functions(functions).is_none() || functions.len() != places {
+    if Argument::functions(functions).is_none() || functions.len() != places {
         let message = format!(
             "the template has {places} places {{}} but {} functions",
             functions.len()
@@ -130,16 +130,16 @@ impl Concat {
     }
 }
 
-fn concat(given: &[Given], seed: Seed) -> Found {
+fn concat(given: &[Argument], seed: Seed) -> Flavours {
     match given {
-        [Given::Text(template), functions @ ..] => concatenated(template, functions, seed),
+        [Argument::Text(template), functions @ ..] => concatenated(template, functions, seed),
         _ => None,
     }
 }
 
-fn concatenated(template: &str, functions: &[Given], seed: Seed) -> Found {
+fn concatenated(template: &str, functions: &[Argument], seed: Seed) -> Flavours {
     let literals: Vec<String> = template.split("{}").map(str::to_owned).collect();
-    let functions = Given::functions(functions)?;
+    let functions = Argument::functions(functions)?;
     if functions.is_empty() && literals.len() > 1 {
         return None;
     }
@@ -151,7 +151,7 @@ fn concatenated(template: &str, functions: &[Given], seed: Seed) -> Found {
     made(Ty::Text, move |x| concat.value(x))
 }
 
-fn joined([before, between, after]: [&str; 3], functions: &[Given]) -> Found {
+fn joined([before, between, after]: [&str; 3], functions: &[Argument]) -> Flavours {
     let places = vec!["{}"; functions.len()].join(between);
     concatenated(&format!("{before}{places}{after}"), functions, Seed::Same)
 }

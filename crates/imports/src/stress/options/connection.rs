@@ -9,7 +9,7 @@ use yaml::{Diagnostics, Place};
 use super::{params, params_or_none};
 use crate::import::Secret;
 use crate::stress::command::Groups;
-use crate::stress::params::{Known, Params, known};
+use crate::stress::params::{KnownParam, Params, known};
 use crate::stress::values;
 
 /// Who is asked, and how to get in.
@@ -50,7 +50,7 @@ pub enum Style {
 
 const ANY: u8 = 1;
 
-pub(crate) const MODE: [Known; 15] = [
+pub(crate) const MODE: [KnownParam; 15] = [
     known("native", ANY, "", "The native protocol; always so"),
     known("cql3", ANY, "", "CQL 3; always so"),
     known(
@@ -103,7 +103,7 @@ pub(crate) const MODE: [Known; 15] = [
     known("4x", ANY, "", "Version 4 of the driver; without effect"),
 ];
 
-pub(crate) const NODE: [Known; 6] = [
+pub(crate) const NODE: [KnownParam; 6] = [
     known("whitelist", ANY, "", "Ask only the nodes that are named"),
     known("file=", ANY, "", "File with a node per line"),
     known("datacenter=", ANY, "", "Ask only nodes of this data centre"),
@@ -112,7 +112,7 @@ pub(crate) const NODE: [Known; 6] = [
     known("remote-dc=", ANY, "", "Without effect"),
 ];
 
-pub(crate) const PORT: [Known; 3] = [
+pub(crate) const PORT: [KnownParam; 3] = [
     known("native=", ANY, "9042", "CQL port"),
     known("thrift=", ANY, "9160", "Without effect"),
     known(
@@ -123,7 +123,7 @@ pub(crate) const PORT: [Known; 3] = [
     ),
 ];
 
-pub(crate) const TRANSPORT: [Known; 10] = [
+pub(crate) const TRANSPORT: [KnownParam; 10] = [
     known("factory=", ANY, "", "Without effect: only Thrift knew it"),
     known(
         "truststore=",
@@ -146,13 +146,13 @@ pub(crate) const TRANSPORT: [Known; 10] = [
     known("hostname-verification", ANY, "", "Without effect"),
 ];
 
-pub(crate) const JMX: [Known; 2] = [
+pub(crate) const JMX: [KnownParam; 2] = [
     known("user=", ANY, "", "Without effect"),
     known("password=", ANY, "", "Without effect"),
 ];
 
 /// `-credentials-file` takes only a path.
-pub(crate) const CREDENTIALS: [Known; 0] = [];
+pub(crate) const CREDENTIALS: [KnownParam; 0] = [];
 
 pub(crate) fn read(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnostics) -> Connect {
     let mode = params_or_none("-mode", groups, &MODE, d);

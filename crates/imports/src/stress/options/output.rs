@@ -6,7 +6,7 @@ use yaml::Diagnostics;
 
 use super::params_or_none;
 use crate::stress::command::Groups;
-use crate::stress::params::{Known, Params, known};
+use crate::stress::params::{KnownParam, Params, known};
 use crate::stress::values;
 
 /// What is shown and kept.
@@ -43,7 +43,7 @@ pub enum Level {
     Verbose,
 }
 
-pub(crate) const LOG: [Known; 7] = [
+pub(crate) const LOG: [KnownParam; 7] = [
     known(
         "level=",
         1,
@@ -63,14 +63,14 @@ pub(crate) const LOG: [Known; 7] = [
     ),
 ];
 
-pub(crate) const GRAPH: [Known; 4] = [
+pub(crate) const GRAPH: [KnownParam; 4] = [
     known("file=", 1, "", "Without effect: the report has the graphs"),
     known("revision=", 1, "unknown", "Without effect"),
     known("title=", 1, "", "Without effect"),
     known("op=", 1, "", "Without effect"),
 ];
 
-pub(crate) const REPORTING: [Known; 2] = [
+pub(crate) const REPORTING: [KnownParam; 2] = [
     known(
         "output-frequency=",
         1,
@@ -85,7 +85,7 @@ pub(crate) const REPORTING: [Known; 2] = [
     ),
 ];
 
-pub(crate) const TOKEN_RANGE: [Known; 2] = [
+pub(crate) const TOKEN_RANGE: [KnownParam; 2] = [
     known("wrap", 1, "", "Begin again behind the last token range"),
     known(
         "split-factor=",

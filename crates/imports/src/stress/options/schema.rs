@@ -4,7 +4,7 @@ use yaml::Diagnostics;
 
 use super::{Columns, params};
 use crate::stress::command::{Groups, Verb};
-use crate::stress::params::{Known, Pair, known};
+use crate::stress::params::{KnownParam, Pair, known};
 
 /// The predefined keyspace and tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub struct SchemaOptions {
     pub compression: Option<String>,
 }
 
-pub(crate) const SCHEMA: [Known; 4] = [
+pub(crate) const SCHEMA: [KnownParam; 4] = [
     known(
         "replication(",
         1,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::known::{Found, Possible, STOP_ROWS, all_written};
+use super::known::{Lookup, Possible, STOP_ROWS, all_written};
 use super::{BLOCK, Block, Cell, Op, Operations, Planned, ROWS, SHARES, Taken, What};
 use crate::stress::partition::{Visit, Walk};
 use cql::response::RawRows;
@@ -314,7 +314,7 @@ impl OperationEncoder for StressCursor {
         };
         // Mostly they are the rows that were asked for: then the partition need not be walked.
         let asked = possible(&self.asked).all(returned, rows, stop);
-        if *whole || !matches!(asked, Found::All(_)) {
+        if *whole || !matches!(asked, Lookup::All(_)) {
             let table = &operations.tables[op.table];
             if table.rows_max() > CHECKED_ROWS_MAX || table.has_unseeded_rows() {
                 return Check::Unknown;
@@ -329,9 +329,9 @@ impl OperationEncoder for StressCursor {
                 }
             }
             let seen = match possible(&known).all(returned, rows, stop) {
-                Found::All(seen) => seen,
-                Found::Stranger => return Check::Wrong,
-                Found::Stopped => return Check::Unknown,
+                Lookup::All(seen) => seen,
+                Lookup::Stranger => return Check::Wrong,
+                Lookup::Stopped => return Check::Unknown,
             };
             if *whole && rows.rows_count > 0 {
                 match all_written(&mut walk, &known, &seen, stop) {

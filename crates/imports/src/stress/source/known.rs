@@ -31,7 +31,7 @@ pub(super) struct Possible<'a> {
 type Shared<'a> = HashMap<usize, HashSet<&'a [u8]>>;
 
 /// What came of looking for returned rows.
-pub(super) enum Found {
+pub(super) enum Lookup {
     /// They are all possible; which of the possible ones were returned.
     All(Vec<bool>),
     /// Something else was returned as well.
@@ -42,7 +42,7 @@ pub(super) enum Found {
 
 impl Possible<'_> {
     /// Which of the rows were returned.
-    pub(super) fn all(&self, returned: &[Cell], rows: &RawRows, stop: &dyn Fn() -> bool) -> Found {
+    pub(super) fn all(&self, returned: &[Cell], rows: &RawRows, stop: &dyn Fn() -> bool) -> Lookup {
         let is_key = |cell: &Cell| matches!(cell, Cell::Row(index) if *index < self.keys);
         let keys: Vec<usize> = (0..returned.len())
             .filter(|at| is_key(&returned[*at]))
@@ -60,11 +60,11 @@ impl Possible<'_> {
         let mut compared = 0;
         for row in rows.rows() {
             let Ok(row) = row else {
-                return Found::Stranger;
+                return Lookup::Stranger;
             };
             let cells: Vec<Option<&[u8]>> = row.cells().collect();
             if cells.len() != returned.len() {
-                return Found::Stranger;
+                return Lookup::Stranger;
             }
             let wanted: Option<Vec<&[u8]>> = keys.iter().map(|at| cells[*at]).collect();
             let mut found = None;
@@ -80,15 +80,15 @@ impl Possible<'_> {
                 }
                 compared += 1;
                 if compared % STOP_ROWS == 0 && stop() {
-                    return Found::Stopped;
+                    return Lookup::Stopped;
                 }
             }
             match found {
                 Some(place) => seen[place] = true,
-                None => return Found::Stranger,
+                None => return Lookup::Stranger,
             }
         }
-        Found::All(seen)
+        Lookup::All(seen)
     }
 
     /// What any of the rows has in the columns that all of them share.

@@ -83,12 +83,12 @@ pub(crate) struct Disks {
     source: KernelFile,
     devices: Devices,
     /// Whether a device is shown; asked once for each.
-    shown: HashMap<String, Shown>,
+    shown: HashMap<String, Visibility>,
     last: Last<HashMap<String, Columns>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Shown {
+enum Visibility {
     Yes,
     OnceItMoves,
     No,
@@ -123,16 +123,16 @@ impl Disks {
             };
             let shown = self.shown.entry(device.clone());
             let shown = shown.or_insert_with(|| match &self.devices {
-                Devices::Only(one) if one == device => Shown::Yes,
+                Devices::Only(one) if one == device => Visibility::Yes,
                 Devices::AllBut(others) if !others.contains(device) => {
                     usually_shown(device, &Path::new("/sys/block").join(device))
                 }
-                _ => Shown::No,
+                _ => Visibility::No,
             });
-            if *shown == Shown::OnceItMoves && before != now {
-                *shown = Shown::Yes;
+            if *shown == Visibility::OnceItMoves && before != now {
+                *shown = Visibility::Yes;
             }
-            if *shown == Shown::Yes {
+            if *shown == Visibility::Yes {
                 let place = format!("{}/{device}", self.place);
                 figures(&place, before, now, seconds, out);
             }
@@ -142,14 +142,14 @@ impl Disks {
 }
 
 /// Whether a device is shown that is not a stand-in host's; `folder` is there for whole devices.
-fn usually_shown(device: &str, folder: &Path) -> Shown {
+fn usually_shown(device: &str, folder: &Path) -> Visibility {
     if device.starts_with("ram") || device.starts_with("zram") || !folder.exists() {
-        return Shown::No;
+        return Visibility::No;
     }
     if device.starts_with("loop") {
-        return Shown::OnceItMoves;
+        return Visibility::OnceItMoves;
     }
-    Shown::Yes
+    Visibility::Yes
 }
 
 /// The figures of one device. A mean over no request is no figure: iostat prints 0 there.
@@ -273,9 +273,9 @@ mod tests {
     fn whole_devices_are_shown_and_loop_devices_once_they_move() {
         let folder = tempfile::tempdir().unwrap();
         let there = folder.path();
-        assert_eq!(usually_shown("vda", there), Shown::Yes);
-        assert_eq!(usually_shown("loop3", there), Shown::OnceItMoves);
-        assert_eq!(usually_shown("ram0", there), Shown::No);
-        assert_eq!(usually_shown("vda1", &there.join("vda1")), Shown::No);
+        assert_eq!(usually_shown("vda", there), Visibility::Yes);
+        assert_eq!(usually_shown("loop3", there), Visibility::OnceItMoves);
+        assert_eq!(usually_shown("ram0", there), Visibility::No);
+        assert_eq!(usually_shown("vda1", &there.join("vda1")), Visibility::No);
     }
 }

@@ -1,7 +1,7 @@
 //! What answers, errors and lost connections lead to: the second half of the oracle.
 
 use super::super::program::{self, BATCH, TEXT};
-use super::super::server::{Asked, Reply};
+use super::super::server::{Reply, SimRequest};
 use super::{Begun, Oracle, Try};
 use crate::answer::outcome_of;
 use crate::facts::may_be_tried_again;
@@ -25,7 +25,7 @@ impl Oracle {
     }
 
     /// A request has come to the server.
-    pub fn asked(&mut self, connection: u16, asked: &Asked) {
+    pub fn asked(&mut self, connection: u16, asked: &SimRequest) {
         self.say(|| format!("{connection} is asked {asked:?}"));
         let made = &self.streams[&(asked.stream as u16)];
         assert_eq!(made.connection, connection);

@@ -4,9 +4,9 @@
 //! Small machines show every core. On large ones, cores beside each other that are alike are one
 //! tile, and where even that is too much an L3 group is one.
 
-use super::seen::{Cpus, Placed, Seen, list, named};
+use super::seen::{Cpus, MachineView, Placed, list, named};
 use crate::number;
-use crate::page::{Look, Nest, Part, Picture, Tile};
+use crate::page::{Nest, Part, Picture, Style, Tile};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use store::record::{L3Record, NumaNodeRecord, numbers_of};
 
@@ -41,7 +41,7 @@ enum Detail {
 type Place = (usize, usize, usize);
 
 struct Drawing<'a> {
-    seen: &'a Seen<'a>,
+    seen: &'a MachineView<'a>,
     placed: &'a [Placed<'a>],
     /// Number of each node's colour.
     colors: &'a BTreeMap<&'a str, usize>,
@@ -52,7 +52,7 @@ struct Drawing<'a> {
 /// The picture; none of a machine that has too many parts, or none.
 pub fn picture(
     (id, title): (String, String),
-    seen: &Seen<'_>,
+    seen: &MachineView<'_>,
     placed: &[Placed<'_>],
     colors: &BTreeMap<&str, usize>,
 ) -> Option<Picture> {
@@ -283,12 +283,12 @@ impl Drawing<'_> {
     fn part(&self, cpus: &Cpus) -> Part {
         let states = || cpus.iter().filter_map(|cpu| self.states.get(cpu));
         let owners: BTreeSet<usize> = states().flat_map(|one| &one.owners).copied().collect();
-        let mut looks: Vec<Look> = owners.into_iter().map(Look::Owner).collect();
+        let mut looks: Vec<Style> = owners.into_iter().map(Style::Owner).collect();
         if looks.is_empty() && states().all(|one| one.is_closed) {
-            looks.push(Look::Closed);
+            looks.push(Style::Closed);
         }
         if states().any(|one| one.is_client) {
-            looks.push(Look::Marked);
+            looks.push(Style::Marked);
         }
         let all = list(cpus);
         let label = match all.char_indices().nth(LIST_MAX) {
@@ -323,28 +323,28 @@ impl Drawing<'_> {
         of_core.map(|(kind, _)| kind.as_str())
     }
 
-    fn legend(&self, nests: &[Nest]) -> Vec<(Look, String)> {
+    fn legend(&self, nests: &[Nest]) -> Vec<(Style, String)> {
         let mut legend = Vec::new();
         for one in self.placed {
             let cpus = format!("{}: {}", one.record.who, named(&one.cpus));
             let color = self.colors.get(one.record.who.as_str());
             match (one.record.is_client(), color) {
                 _ if one.cpus.is_empty() => {}
-                (true, _) => legend.push((Look::Marked, cpus)),
-                (false, Some(color)) => legend.push((Look::Owner(*color), cpus)),
+                (true, _) => legend.push((Style::Marked, cpus)),
+                (false, Some(color)) => legend.push((Style::Owner(*color), cpus)),
                 (false, None) => {}
             }
         }
         let parts = parts(nests);
         let looks = || parts.iter().map(|part| &part.looks);
         if looks().any(|looks| owners(looks) > 3) {
-            legend.push((Look::Many, "more than three nodes".into()));
+            legend.push((Style::Many, "more than three nodes".into()));
         }
         if looks().any(Vec::is_empty) && !self.placed.is_empty() {
-            legend.push((Look::Free, "free".into()));
+            legend.push((Style::Free, "free".into()));
         }
-        if looks().any(|looks| looks.contains(&Look::Closed)) {
-            legend.push((Look::Closed, "may not be used".into()));
+        if looks().any(|looks| looks.contains(&Style::Closed)) {
+            legend.push((Style::Closed, "may not be used".into()));
         }
         legend
     }
@@ -373,8 +373,8 @@ fn parts(nests: &[Nest]) -> Vec<&Part> {
     all
 }
 
-fn owners(looks: &[Look]) -> usize {
-    let is_owner = |look: &&Look| matches!(look, Look::Owner(_));
+fn owners(looks: &[Style]) -> usize {
+    let is_owner = |look: &&Style| matches!(look, Style::Owner(_));
     looks.iter().filter(is_owner).count()
 }
 
@@ -387,7 +387,7 @@ fn few(names: &[&str]) -> String {
 }
 
 /// How many it has of everything, in a sentence.
-pub fn summary(seen: &Seen<'_>) -> String {
+pub fn summary(seen: &MachineView<'_>) -> String {
     let record = seen.record;
     let of = |count: usize, one: &str, many: &str| match count {
         1 => format!("1 {one}"),

@@ -7,7 +7,7 @@ use store::record::{MachineTopologyRecord, NodesRecord, PlacementRecord, numbers
 pub type Cpus = BTreeSet<u32>;
 
 /// A machine.
-pub struct Seen<'a> {
+pub struct MachineView<'a> {
     pub record: &'a MachineTopologyRecord,
     pub packages: Vec<Cpus>,
     pub numa_nodes: Vec<Cpus>,
@@ -26,8 +26,8 @@ pub struct Placed<'a> {
     pub allowed: Cpus,
 }
 
-impl<'a> Seen<'a> {
-    pub fn new(record: &'a MachineTopologyRecord) -> Seen<'a> {
+impl<'a> MachineView<'a> {
+    pub fn new(record: &'a MachineTopologyRecord) -> MachineView<'a> {
         let real = record.l3.iter().filter(|l3| l3.is_real);
         let cores: Vec<Cpus> = record.cores.iter().map(|cpus| numbers_of(cpus)).collect();
         let of_hosts: Cpus = record
@@ -36,7 +36,7 @@ impl<'a> Seen<'a> {
             .flat_map(|host| numbers_of(&host.cpus))
             .collect();
         let all = || cores.iter().flatten().copied().collect();
-        Seen {
+        MachineView {
             record,
             packages: record
                 .packages

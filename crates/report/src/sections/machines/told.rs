@@ -1,13 +1,13 @@
 //! What a machine and the places on it mean, in sentences: what the client shares with nodes and
 //! whether that could be avoided, and what a machine of this size cannot show. Pure.
 
-use super::seen::{Cpus, Placed, Seen, named};
+use super::seen::{Cpus, MachineView, Placed, named};
 
 /// So many names are said; the others are counted.
 const NAMES_MAX: usize = 4;
 
 /// What the client shares with the nodes on its machine; nothing where one of them is missing.
-pub fn about_client(seen: &Seen<'_>, placed: &[Placed<'_>]) -> Vec<String> {
+pub fn about_client(seen: &MachineView<'_>, placed: &[Placed<'_>]) -> Vec<String> {
     let (client, nodes): (Vec<_>, Vec<_>) = placed
         .iter()
         .filter(|one| !one.cpus.is_empty())
@@ -109,7 +109,7 @@ fn names(all: &[&str]) -> String {
 }
 
 /// What a machine of this size cannot show.
-pub fn about_size(seen: &Seen<'_>) -> Vec<String> {
+pub fn about_size(seen: &MachineView<'_>) -> Vec<String> {
     let mut said = Vec::new();
     if seen.numa_nodes.len() <= 1 {
         said.push(

@@ -3,7 +3,7 @@
 //! Made twice for a figure: once to count its traces, since the page has a limit, once to draw.
 
 use super::places::{PlaceColors, group};
-use super::rows::{CPU_PARTS, HOSTS, How, NODES, Part, RowSpec};
+use super::rows::{CPU_PARTS, Grouping, HOSTS, NODES, Part, RowSpec};
 use crate::page::{Axis, Color, Dash, Panel, Scale, Series, Shape, Xs};
 use crate::probed::{added, added_means, first_of, is_like, natural, owner, scaled, wildcard};
 use crate::sections::panels::panel;
@@ -399,7 +399,7 @@ fn lines_of(part: &Part, trial: &TrialView, places: &PlaceColors<'_>) -> Vec<Lin
         )
     };
     match part.how {
-        How::Each => {
+        Grouping::Each => {
             // The parts of a host (disks, links) are drawn, its total where it has no parts.
             let drawn = found.iter().filter(|s| !is_total(s, &found));
             let label = |s: &ProbeSeries| match part.names.iter().find(|n| is_like(&s.name, n)) {
@@ -408,7 +408,7 @@ fn lines_of(part: &Part, trial: &TrialView, places: &PlaceColors<'_>) -> Vec<Lin
             };
             drawn.map(|s| each(s, &label(s), part.dash)).collect()
         }
-        How::Sum => {
+        Grouping::Sum => {
             let owners: BTreeSet<&str> = found.iter().map(|s| owner(&s.place)).collect();
             let mut owners: Vec<&str> = owners.into_iter().collect();
             owners.sort_by(|a, b| natural(a, b));
@@ -419,7 +419,7 @@ fn lines_of(part: &Part, trial: &TrialView, places: &PlaceColors<'_>) -> Vec<Lin
             };
             owners.iter().map(sum).collect()
         }
-        How::Highest(count) => {
+        Grouping::Highest(count) => {
             let names = highest(&found, count);
             let pattern = part.names.first().copied().unwrap_or("");
             let of = |(rank, name): (usize, &&str)| {

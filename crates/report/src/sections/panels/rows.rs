@@ -26,7 +26,7 @@ pub struct Part {
     /// Patterns of its series' names; of several the first that any series has.
     pub names: &'static [&'static str],
     /// How several series of one place become lines.
-    pub how: How,
+    pub how: Grouping,
     /// How it is drawn.
     pub shape: Shape,
     /// How its line is broken.
@@ -37,7 +37,7 @@ pub struct Part {
 
 /// How several series become lines.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum How {
+pub enum Grouping {
     /// A line for each place.
     Each,
     /// One line for each host or node: its series added.
@@ -51,7 +51,7 @@ impl Part {
         Part {
             label,
             names,
-            how: How::Each,
+            how: Grouping::Each,
             shape: Shape::Line,
             dash: Dash::Solid,
             on_right: false,
@@ -63,7 +63,7 @@ impl Part {
         self
     }
 
-    const fn how(mut self, how: How) -> Part {
+    const fn how(mut self, how: Grouping) -> Part {
         self.how = how;
         self
     }
@@ -149,7 +149,7 @@ pub const NODES: &[RowSpec] = &[
         probe: "cassandra",
         height_px: 70,
         quiet: true,
-        parts: &[Part::line("", &["thread_pools.*.pending"]).how(How::Highest(4))],
+        parts: &[Part::line("", &["thread_pools.*.pending"]).how(Grouping::Highest(4))],
     },
     RowSpec {
         title: "SSTables per read, p99",
@@ -164,12 +164,12 @@ pub const NODES: &[RowSpec] = &[
         height_px: 60,
         quiet: true,
         parts: &[
-            Part::line("messages dropped", &["dropped.*/s"]).how(How::Sum),
+            Part::line("messages dropped", &["dropped.*/s"]).how(Grouping::Sum),
             Part::line("time-outs", &["client_request.*.timeouts/s"])
-                .how(How::Sum)
+                .how(Grouping::Sum)
                 .dash(Dash::Dash),
             Part::line("unavailable", &["client_request.*.unavailables/s"])
-                .how(How::Sum)
+                .how(Grouping::Sum)
                 .dash(Dash::Dot),
         ],
     },

@@ -1,6 +1,6 @@
 //! Cases of small machines: which CPUs a node and the client have, and what is said of it.
 
-use super::super::seen::Seen;
+use super::super::seen::MachineView;
 use super::*;
 use store::record::{
     L3Record, MachineHostRecord, MachineTopologyRecord, NodesRecord, NumaNodeRecord, PackageRecord,
@@ -51,7 +51,7 @@ fn said(machine: MachineTopologyRecord, client: &str, nodes: &[&str]) -> String 
         placements,
         ..NodesRecord::default()
     };
-    let seen = Seen::new(&record.machines[0]);
+    let seen = MachineView::new(&record.machines[0]);
     about_client(&seen, &seen.placed(&record)).join(" ")
 }
 
@@ -148,15 +148,15 @@ fn many_names_are_counted() {
 #[test]
 fn what_a_machine_is_too_small_for_is_said() {
     let small = machine(&["0-1"], &["0", "1"], "0-1");
-    assert_eq!(about_size(&Seen::new(&small)).len(), 3);
+    assert_eq!(about_size(&MachineView::new(&small)).len(), 3);
     let mut two = large();
     two.numa_nodes.push(NumaNodeRecord {
         os: 1,
         cpus: "4-7".into(),
         ..NumaNodeRecord::default()
     });
-    let said = about_size(&Seen::new(&two));
+    let said = about_size(&MachineView::new(&two));
     assert!(said[0].starts_with("It has one package") && said.len() == 1);
     two.packages.push(PackageRecord::default());
-    assert!(about_size(&Seen::new(&two)).is_empty());
+    assert!(about_size(&MachineView::new(&two)).is_empty());
 }

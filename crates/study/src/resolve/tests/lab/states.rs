@@ -1,7 +1,7 @@
 //! Amounts of data, ways back, phases, probes and matrices.
 
 use super::*;
-use crate::settings::{How, Import, Load, PageCache, Probes, Reset};
+use crate::settings::{Import, Load, PageCache, Probes, Reset, RestoreMethod};
 
 #[test]
 fn an_amount_of_bytes_becomes_an_estimate_of_rows() {
@@ -34,12 +34,12 @@ fn the_way_back_is_read() {
     .data;
     assert_eq!(
         (data.reset, data.restore, data.page_cache),
-        (Reset::Snapshot, How::Offline, PageCache::Drop)
+        (Reset::Snapshot, RestoreMethod::Offline, PageCache::Drop)
     );
     let data = settings("local: {}", "data: {load: {operations: 5}}").data;
     assert_eq!(
         (data.reset, data.restore, data.page_cache),
-        (Reset::None, How::Online, PageCache::Keep)
+        (Reset::None, RestoreMethod::Online, PageCache::Keep)
     );
 }
 

@@ -4,13 +4,13 @@ use crate::kind::Hit;
 use crate::world::{NodeSeen, Via, World};
 use anyhow::{Context, Error, Result, ensure};
 use host::process::Identity;
-use host::{Attempt, DiskWork, Query, Reach, Restartable, Seen};
+use host::{Attempt, DiskWork, Query, QueryAnswer, Reach, Restartable};
 use std::net::SocketAddr;
 use std::time::Duration;
 
 /// One look.
 #[derive(Clone, Debug)]
-pub(crate) struct Look {
+pub(crate) struct Observation {
     /// Whether it shows what is meant to be broken; none: nobody could look.
     pub broken: Option<bool>,
     /// Whether it shows that all is whole; none: nobody could look.
@@ -19,10 +19,10 @@ pub(crate) struct Look {
     pub words: String,
 }
 
-impl Look {
+impl Observation {
     /// What two say who know nothing of each other: it is broken, or whole, if both say so.
-    pub fn of_two(one: Looked, other: Looked) -> Look {
-        Look {
+    pub fn of_two(one: Observation, other: Observation) -> Observation {
+        Observation {
             broken: both(one.broken, other.broken),
             whole: both(one.whole, other.whole),
             words: format!("{}, {}", one.words, other.words),
@@ -30,14 +30,14 @@ impl Look {
     }
 
     /// That all is whole needs the word of another one too, who is asked only then.
-    pub fn and(self, other: impl FnOnce() -> Looked) -> Look {
+    pub fn and(self, other: impl FnOnce() -> Observation) -> Observation {
         if self.whole != Some(true) {
             return self;
         }
         let broken = self.broken;
-        Look {
+        Observation {
             broken,
-            ..Look::of_two(self, other())
+            ..Observation::of_two(self, other())
         }
     }
 }
@@ -51,12 +51,9 @@ pub(crate) fn both(one: Option<bool>, other: Option<bool>) -> Option<bool> {
     }
 }
 
-/// What one who looks says; as [`Look`].
-pub(crate) type Looked = Look;
-
 /// A look that nobody could have.
-pub(crate) fn unseen(who: &str, error: &Error) -> Looked {
-    Look {
+pub(crate) fn unseen(who: &str, error: &Error) -> Observation {
+    Observation {
         broken: None,
         whole: None,
         words: format!("{who} could not be asked ({error:#})"),
@@ -69,20 +66,20 @@ pub(crate) fn process(
     world: &mut dyn World,
     node: usize,
     is_broken: fn(Option<char>) -> bool,
-) -> Looked {
+) -> Observation {
     let process = world.nodes().get(node).and_then(|node| node.process);
     let state = match process {
         // Nobody has started it.
         None => Ok(None),
         Some(process) => match world.see(Via::Node(node), Query::Process(process)) {
-            Ok(Seen::Process(state)) => Ok(state),
+            Ok(QueryAnswer::Process(state)) => Ok(state),
             Ok(other) => Err(other_answer(&other)),
             Err(error) => Err(error),
         },
     };
     match state {
         Err(error) => unseen("the kernel", &error),
-        Ok(state) => Look {
+        Ok(state) => Observation {
             broken: Some(is_broken(state)),
             whole: Some(!is_broken(state)),
             words: match state {
@@ -94,9 +91,9 @@ pub(crate) fn process(
 }
 
 /// What a client of a node says: it is broken if it does not answer.
-pub(crate) fn client(world: &mut dyn World, node: usize, limit: Duration) -> Looked {
+pub(crate) fn client(world: &mut dyn World, node: usize, limit: Duration) -> Observation {
     let answer = world.ask(node, limit);
-    Look {
+    Observation {
         broken: Some(answer.is_err()),
         whole: Some(answer.is_ok()),
         words: match answer {
@@ -160,12 +157,12 @@ pub(crate) fn restartables(
 }
 
 /// What clients of all nodes of a host say: it is broken if none answers, and whole if all do.
-pub(crate) fn clients(world: &mut dyn World, host: usize, limit: Duration) -> Looked {
+pub(crate) fn clients(world: &mut dyn World, host: usize, limit: Duration) -> Observation {
     let nodes = nodes_on(world, host);
     let looks = nodes.iter().map(|(index, _)| client(world, *index, limit));
-    let looks: Vec<Looked> = looks.collect();
+    let looks: Vec<Observation> = looks.collect();
     let words: Vec<&str> = looks.iter().map(|look| look.words.as_str()).collect();
-    Look {
+    Observation {
         broken: Some(looks.iter().all(|look| look.broken == Some(true))),
         whole: Some(looks.iter().all(|look| look.whole == Some(true))),
         words: words.join(", "),
@@ -184,22 +181,22 @@ pub(crate) fn other_way(world: &dyn World, host: usize) -> Result<(usize, Socket
 }
 
 /// Whether another host reaches a host.
-pub(crate) fn others_reach(world: &mut dyn World, host: usize, limit: Duration) -> Looked {
+pub(crate) fn others_reach(world: &mut dyn World, host: usize, limit: Duration) -> Observation {
     let looked = other_way(world, host).and_then(|(other, _)| way(world, other, host, limit));
     or_unseen("another host", looked)
 }
 
 /// Whether a host reaches a node of another one, by the kernel's own word.
-fn way(world: &mut dyn World, from: usize, to: usize, limit: Duration) -> Result<Looked> {
+fn way(world: &mut dyn World, from: usize, to: usize, limit: Duration) -> Result<Observation> {
     let nodes = nodes_on(world, to);
     let (_, node) = nodes.first().context("no node is on that host")?;
     let address = node.storage;
     let reach = match world.see(Via::Host(from), Query::Reach { address, limit })? {
-        Seen::Reach(reach) => reach,
+        QueryAnswer::Reach(reach) => reach,
         other => return Err(other_answer(&other)),
     };
     let (from, to) = (from + 1, to + 1);
-    Ok(Look {
+    Ok(Observation {
         broken: Some(!reach.is_open()),
         whole: Some(matches!(reach, Reach::Reached(_))),
         words: match reach {
@@ -223,7 +220,7 @@ pub(crate) fn ways(
     some: &[usize],
     others: &[usize],
     limit: Duration,
-) -> Look {
+) -> Observation {
     let pairs = some
         .iter()
         .flat_map(|one| others.iter().map(move |other| (*one, *other)));
@@ -233,12 +230,12 @@ pub(crate) fn ways(
     let both_ways = pairs
         .into_iter()
         .flat_map(|(one, other)| [(one, other), (other, one)]);
-    let looks: Vec<Looked> = both_ways
+    let looks: Vec<Observation> = both_ways
         .map(|(from, to)| or_unseen("a host", way(world, from, to, limit)))
         .collect();
     let words: Vec<&str> = looks.iter().map(|look| look.words.as_str()).collect();
-    let all = |of: fn(&Looked) -> Option<bool>| looks.iter().map(of).fold(Some(true), both);
-    Look {
+    let all = |of: fn(&Observation) -> Option<bool>| looks.iter().map(of).fold(Some(true), both);
+    Observation {
         broken: all(|look| look.broken),
         whole: all(|look| look.whole),
         words: words.join(", "),
@@ -306,7 +303,7 @@ pub(crate) fn try_disk(
         limit,
     };
     match world.see(Via::Host(host), sight)? {
-        Seen::Disk { write, read } => Ok(Tried { write, read }),
+        QueryAnswer::Disk { write, read } => Ok(Tried { write, read }),
         other => Err(other_answer(&other)),
     }
 }
@@ -317,8 +314,8 @@ pub(crate) fn disk(
     host: usize,
     limit: Duration,
     is_broken: impl Fn(&Tried) -> bool,
-) -> Looked {
-    let tried = try_disk(world, host, DiskWork::default(), limit).map(|tried| Look {
+) -> Observation {
+    let tried = try_disk(world, host, DiskWork::default(), limit).map(|tried| Observation {
         broken: Some(is_broken(&tried)),
         whole: Some(matches!(
             (tried.write, tried.read),
@@ -335,18 +332,18 @@ pub(crate) fn disk_and_nodes(
     host: usize,
     limit: Duration,
     is_broken: impl Fn(&Tried) -> bool,
-) -> Look {
+) -> Observation {
     let disk = disk(world, host, limit, is_broken);
     disk.and(|| clients(world, host, limit))
 }
 
 /// An answer to another question.
-pub(crate) fn other_answer(seen: &Seen) -> Error {
+pub(crate) fn other_answer(seen: &QueryAnswer) -> Error {
     anyhow::anyhow!("an agent has answered another question: {seen:?}")
 }
 
 /// The result of a look as a look.
-pub(crate) fn or_unseen(who: &str, looked: Result<Looked>) -> Looked {
+pub(crate) fn or_unseen(who: &str, looked: Result<Observation>) -> Observation {
     looked.unwrap_or_else(|error| unseen(who, &error))
 }
 

@@ -1,0 +1,71 @@
+//! A type is named by what it is: no pronoun, and no participle that says only that something was
+//! done with it.
+
+use super::Violation;
+use crate::tree::Tree;
+
+/// Words that say nothing of what they name.
+const NO_NAMES: [&str; 27] = [
+    "All", "Asked", "Done", "Found", "Gathered", "Given", "Here", "How", "It", "Kept", "Known",
+    "Left", "Look", "Looked", "Meant", "Mine", "One", "Other", "Others", "Said", "Seen", "Shown",
+    "Such", "This", "Told", "Wanted", "What",
+];
+
+/// Those that are there still; none may be added.
+const STILL_THERE: [(&str, &str); 4] = [
+    ("crates/imports/src/stress/source.rs", "What"),
+    ("crates/kernel/src/probe/look.rs", "Look"),
+    ("crates/kernel/src/probe/mod.rs", "What"),
+    ("crates/measure/src/known.rs", "Known"),
+];
+
+/// Words before the name of a type that is defined.
+const DEFINING: [&str; 5] = ["struct", "enum", "trait", "type", "union"];
+
+/// No new type of the crates is named by one of those words alone.
+pub fn type_names(tree: &Tree) -> Vec<Violation> {
+    let mut found = Vec::new();
+    for file in tree.with_extension("rs") {
+        if !file.path.starts_with("crates/") || file.path.contains("/tests/") {
+            continue;
+        }
+        for (number, line) in file.text().lines().enumerate() {
+            let Some(name) = defined(line) else { continue };
+            let is_there = STILL_THERE.contains(&(file.path.as_str(), name));
+            if NO_NAMES.contains(&name) && !is_there {
+                let what = format!("`{name}` does not say what the type is");
+                found.push(Violation::at(&file.path, number + 1, what));
+            }
+        }
+    }
+    found
+}
+
+/// The name of the type that a line begins to define.
+fn defined(line: &str) -> Option<&str> {
+    let mut words = line.split_whitespace();
+    let mut word = words.next()?;
+    if word.starts_with("pub") {
+        word = words.next()?;
+    }
+    let name = DEFINING.contains(&word).then(|| words.next())??;
+    let end = name.find(|c: char| !c.is_alphanumeric() && c != '_');
+    Some(&name[..end.unwrap_or(name.len())])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pronoun_is_no_name_of_a_type_and_a_longer_name_may_hold_it() {
+        let text = "pub struct Kept<'a> {\nenum SeenTrial {\n    Told,\n}\ntype Look = u8;\n";
+        let tree = Tree::of(&[("crates/a/src/lib.rs", text)]);
+        let said: Vec<String> = type_names(&tree).iter().map(ToString::to_string).collect();
+        assert_eq!(said.len(), 2, "{said:?}");
+        assert!(
+            said[0].contains("lib.rs:1") && said[1].contains("`Look`"),
+            "{said:?}"
+        );
+    }
+}
