@@ -363,13 +363,7 @@ impl<'a> PlannedState<'a> {
         program: &Arc<Program>,
         (point, role): (Option<Point>, Role),
     ) {
-        let offer = |length| {
-            PhaseWork::Offer(Offer {
-                at: point,
-                is_poisson: settings.poisson,
-                length,
-            })
-        };
+        let offer = |length| PhaseWork::offer(point, settings, length);
         if settings.window.warmup != Warmup::Fixed(0) {
             self.phases.push(Phase {
                 kind: PhaseKind::Warmup,
@@ -411,13 +405,7 @@ impl<'a> PlannedState<'a> {
             self.add(PhaseKind::Schema, settings, what);
         }
         self.settle(settings);
-        let offer = |length| {
-            PhaseWork::Offer(Offer {
-                at: point,
-                is_poisson: settings.poisson,
-                length,
-            })
-        };
+        let offer = |length| PhaseWork::offer(point, settings, length);
         if step.warmup_operations > 0 {
             self.phases.push(Phase {
                 kind: PhaseKind::Warmup,

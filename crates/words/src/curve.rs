@@ -1,5 +1,6 @@
 //! What a curve through a ladder of loads says.
 
+use crate::place::variant_words;
 use measure::number::{significant, whole};
 use store::record::{CurveRecord, WithoutPeak};
 
@@ -9,10 +10,7 @@ pub fn sentences(curves: &[CurveRecord]) -> Vec<String> {
 }
 
 fn sentence(curve: &CurveRecord) -> Option<String> {
-    let who = match curve.variant.as_str() {
-        "-" => "The target".to_owned(),
-        name => format!("“{name}”"),
-    };
+    let who = variant_words(&curve.variant);
     let waits = significant(curve.sigma? * 100.0, 2);
     let scales =
         format!("{who} follows the Universal Scalability Law: {waits} % waits in line (σ)");

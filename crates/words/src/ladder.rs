@@ -1,6 +1,6 @@
 //! What a ladder of loads came to: the best of it, and where more load stopped paying.
 
-use crate::place::point_words;
+use crate::place::{point_words, variant_words};
 use analysis::sweep::{Knee, Reading};
 use measure::number::{significant, whole};
 use store::record::PointRecord;
@@ -12,10 +12,7 @@ pub fn best(
     sweep: &Reading,
     bound_ms: Option<f64>,
 ) -> Option<String> {
-    let who = match variant {
-        "-" => "The target".to_owned(),
-        name => format!("“{name}”"),
-    };
+    let who = variant_words(variant);
     let best = sweep.best_within_bound.or(sweep.best)?;
     let point = points[best];
     let mut sentence = format!("{who} did {} op/s{}", whole(point.ops_per_s), error(point));

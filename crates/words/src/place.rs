@@ -43,3 +43,19 @@ pub fn metric_words(metric: &str) -> &str {
         other => other.rsplit('.').next().unwrap_or(other),
     }
 }
+
+/// A variant at the beginning of a sentence: `The target` where a study has only one.
+pub fn variant_words(variant: &str) -> String {
+    match variant {
+        "-" => "The target".to_owned(),
+        name => format!("“{name}”"),
+    }
+}
+
+/// What stands before a sentence of a variant: `“large”: `; nothing where a study has only one.
+pub fn variant_before(variant: &str) -> String {
+    match variant {
+        "-" => String::new(),
+        name => format!("“{name}”: "),
+    }
+}

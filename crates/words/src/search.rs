@@ -1,6 +1,6 @@
 //! What searches came to, those of a variant together.
 
-use crate::place::{block_words, point_words};
+use crate::place::{block_words, point_words, variant_before};
 use analysis::procedure::{Percentile, grid};
 use analysis::series;
 use measure::Known;
@@ -53,10 +53,7 @@ pub fn sentences(
             _ => clauses.push(words),
         }
     }
-    let who = match variant {
-        "-" => String::new(),
-        name => format!("“{name}”: "),
-    };
+    let who = variant_before(variant);
     let sentences = clauses.into_iter();
     sentences.map(|clause| format!("{who}{clause}.")).collect()
 }

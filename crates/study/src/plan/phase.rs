@@ -1,5 +1,6 @@
 //! The phases of a trial, as facts.
 
+use crate::settings::Settings;
 use analysis::procedure::Point;
 
 /// One phase of a trial.
@@ -20,6 +21,17 @@ pub enum PhaseWork {
     Said(String),
     /// It offers load.
     Offer(Offer),
+}
+
+impl PhaseWork {
+    /// Load at a point, with the arrivals that a study asks for.
+    pub(super) fn offer(at: Option<Point>, settings: &Settings, length: OfferLength) -> PhaseWork {
+        PhaseWork::Offer(Offer {
+            at,
+            is_poisson: settings.poisson,
+            length,
+        })
+    }
 }
 
 /// Load that a phase offers.
