@@ -4,7 +4,7 @@
 //! Pure functions of measurements: no I/O, no clock, no chance. A number that cannot be supported
 //! is `None`, never a guess; a rule without its input is [`rules::Outcome::Unknown`], never a pass.
 //! [`series`] has the error of a mean, [`blocks`] that of percentiles, [`mod@trend`] says where a
-//! series goes, [`steady`] when warm-up is over, [`mod@compare`] tells two variants apart,
+//! series goes, [`steady`] when warm-up is over, [`mod@compare`] tells two variants apart, whose names [`variant`] holds,
 //! [`sequential`] lets their blocks be looked at as they come, [`robust`] says what one odd block
 //! does, [`mod@effects`] says what each axis of a matrix does, [`multiple`] keeps many comparisons
 //! honest, [`require`] says whether a requirement is met, [`procedure`] where to measure next,
@@ -41,6 +41,7 @@ pub mod sweep;
 #[cfg(test)]
 mod synthetic;
 pub mod trend;
+pub mod variant;
 
 pub use blocks::{Blocks, QUANTILES};
 // Statistics of a series that is too long to be kept.
@@ -56,3 +57,4 @@ pub use sequential::{Design, Expected, Looks, too_few_blocks};
 pub use series::{Estimate, mean_estimate};
 pub use steady::{Steady, SteadyLimits, SteadyState};
 pub use sweep::{Knee, Reading, Rung, State, read_sweep};
+pub use variant::VariantName;

@@ -265,7 +265,7 @@ mod tests {
         let noise = 0.02 * (chance.unit() + chance.unit() + chance.unit() - 1.5);
         let mut found = TrialFinding {
             index: trial.index,
-            variant: ["a", "b"][trial.variant].to_owned(),
+            variant: ["a", "b"][trial.variant].into(),
             block: trial.block,
             verdict: Verdict::Valid,
             point: crate::record::point_record(Some(trial.point)),

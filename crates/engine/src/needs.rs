@@ -156,14 +156,14 @@ fn unplaceable(study: &Study) -> Vec<String> {
     let local = study
         .variants
         .iter()
-        .filter_map(|variant| Some((variant.name.as_str(), variant.settings.target.local()?)));
-    let (names, specs): (Vec<&str>, Vec<&LocalSpec>) = local.unzip();
+        .filter_map(|variant| Some((variant.name.named(), variant.settings.target.local()?)));
+    let (names, specs): (Vec<Option<&str>>, Vec<&LocalSpec>) = local.unzip();
     let mut all: Vec<String> = Vec::new();
     for (name, why) in names.into_iter().zip(cluster::unplaceable(&specs)) {
         let said = match (name, why) {
             (_, None) => continue,
-            ("-", Some(why)) => why,
-            (name, Some(why)) => format!("“{name}”: {why}"),
+            (None, Some(why)) => why,
+            (Some(name), Some(why)) => format!("“{name}”: {why}"),
         };
         if !all.contains(&said) {
             all.push(said);

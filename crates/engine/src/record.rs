@@ -1,5 +1,6 @@
 //! The plan as it stands on disk, and back: the one place where both forms are seen.
 
+use analysis::VariantName;
 use analysis::procedure::{Point, Role};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -70,7 +71,7 @@ fn resolved(study: &Study, plan: &Plan) -> ResolvedRecord {
         },
         notes: study.notes.clone(),
         variants: variants
-            .map(|variant| (variant.name.clone(), settings_json(&variant.tree)))
+            .map(|variant| (variant.name.to_string(), settings_json(&variant.tree)))
             .collect(),
         requests: requests(study, plan),
         combinations: combinations(study),
@@ -100,7 +101,7 @@ fn combinations(study: &Study) -> Option<CombinationsRecord> {
 }
 
 /// What is broken in each variant that has faults, as it is planned.
-fn faults(study: &Study) -> BTreeMap<String, Vec<PlannedFaultRecord>> {
+fn faults(study: &Study) -> BTreeMap<VariantName, Vec<PlannedFaultRecord>> {
     let seconds = |ns: u64| ns as f64 / 1e9;
     let planned = |fault: &Fault| PlannedFaultRecord {
         kind: fault.kind.name.to_string(),
@@ -118,7 +119,7 @@ fn faults(study: &Study) -> BTreeMap<String, Vec<PlannedFaultRecord>> {
     all.collect()
 }
 
-fn without_faults(study: &Study) -> BTreeMap<String, String> {
+fn without_faults(study: &Study) -> BTreeMap<VariantName, VariantName> {
     let pairs = study.variants.iter().filter_map(|variant| {
         let without = study.without_faults(variant)?;
         Some((variant.name.clone(), without.name.clone()))
@@ -144,7 +145,7 @@ fn settings_json(tree: &Tree) -> Value {
 }
 
 /// Every statement of each variant with all that decides how it is sent and judged.
-fn requests(study: &Study, plan: &Plan) -> BTreeMap<String, Vec<RequestRecord>> {
+fn requests(study: &Study, plan: &Plan) -> BTreeMap<VariantName, Vec<RequestRecord>> {
     let all = study.variants.iter().zip(&plan.works);
     let all = all.map(|(variant, work)| {
         let program = &work.program;
@@ -363,7 +364,7 @@ mod tests {
         let [(name, faults)] = &resolved.faults.iter().collect::<Vec<_>>()[..] else {
             panic!("of the one that has some")
         };
-        assert_eq!(*name, "with-faults");
+        assert_eq!(name.as_str(), "with-faults");
         let times: Vec<(f64, Option<f64>)> =
             faults.iter().map(|one| (one.at_s, one.for_s)).collect();
         let (some, moment) = (Some(10.0), None);
@@ -376,7 +377,10 @@ mod tests {
             (last.kind.as_str(), last.place.as_str()),
             ("node-restart", "node2")
         );
-        assert_eq!(resolved.without_faults["with-faults"], "without-faults");
+        assert_eq!(
+            resolved.without_faults[&"with-faults".into()],
+            "without-faults".into()
+        );
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! From the points of a scale-up study to its record: efficiencies, curves, and what the machine
 //! can and cannot show.
 
+use analysis::VariantName;
 use analysis::curves::Peak;
 use analysis::rules::Verdict;
 use analysis::scale_up::fits::{Coefficient, Fit, NoFit, rivals};
@@ -89,7 +90,7 @@ pub struct Measured {
     /// Where, and what was done by block.
     pub point: Point,
     /// Name of its variant.
-    pub variant: String,
+    pub variant: VariantName,
     /// The verdict over its trials.
     pub verdict: Verdict,
     /// Why none of its trials may be used, if that is known; else empty.
@@ -364,7 +365,7 @@ mod tests {
                     .map(|(block, noise)| Some(ops * block * noise))
                     .collect(),
             },
-            variant: format!("units-{units}"),
+            variant: format!("units-{units}").into(),
             verdict: Verdict::Valid,
             missing: String::new(),
             is_last: false,

@@ -151,10 +151,8 @@ where
     P: Copy + Into<Option<Point>>,
 {
     let mut parts = Vec::new();
-    let variant = &study.variants[trial.variant].name;
-    if variant != "-" {
-        parts.push(variant.clone());
-    }
+    let variant = study.variants[trial.variant].name.named();
+    parts.extend(variant.map(str::to_owned));
     let role = match trial.role {
         Role::Probe => String::new(),
         role => format!(" ({})", role.name()),

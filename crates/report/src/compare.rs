@@ -107,8 +107,8 @@ fn comparisons(matched: &Matched<'_, '_>) -> (Vec<ComparisonRecord>, Option<Mult
         |((point, name, (compared, primary)), judged)| ComparisonRecord {
             metric: (*name).into(),
             point: point.at.clone(),
-            baseline: point.variant.into(),
-            contender: point.variant.into(),
+            baseline: point.variant.clone(),
+            contender: point.variant.clone(),
             ratio: compared.ratio,
             bound: compared.bound,
             ci95: compared.ci95(),

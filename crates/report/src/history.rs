@@ -11,6 +11,7 @@ pub use export::otava;
 pub use shown::{history, section};
 
 use crate::flat::flatten;
+use analysis::VariantName;
 use analysis::history::{Limits, RUNS_MIN, Shift, shifts};
 use measure::Known;
 use serde_json::{Value, json};
@@ -57,14 +58,14 @@ pub(crate) struct UsedRun {
     pub(crate) cassandra: String,
     machine: BTreeMap<String, String>,
     /// By variant, and all else that was the study's.
-    settings: BTreeMap<String, BTreeMap<String, String>>,
+    settings: BTreeMap<VariantName, BTreeMap<String, String>>,
     points: Vec<PointRecord>,
 }
 
 /// One metric of one variant at one point over the runs.
 #[derive(Clone, Debug)]
 pub(crate) struct Line {
-    pub(crate) variant: String,
+    pub(crate) variant: VariantName,
     pub(crate) point: BTreeMap<String, f64>,
     pub(crate) metric: Followed,
     /// Index of the run, and what it came to.
@@ -185,9 +186,9 @@ impl History {
     }
 
     fn lines(&self) -> Vec<Line> {
-        let mut places: Vec<(&str, &BTreeMap<String, f64>)> = Vec::new();
+        let mut places: Vec<(&VariantName, &BTreeMap<String, f64>)> = Vec::new();
         for point in self.runs.iter().rev().flat_map(|run| &run.points) {
-            let place = (point.variant.as_str(), &point.point);
+            let place = (&point.variant, &point.point);
             if !places.contains(&place) {
                 places.push(place);
             }
@@ -199,8 +200,8 @@ impl History {
         each.filter(|line| !line.values.is_empty()).collect()
     }
 
-    fn line(&self, variant: &str, at: &BTreeMap<String, f64>, metric: Followed) -> Line {
-        let here = |p: &&PointRecord| p.variant == variant && p.point == *at;
+    fn line(&self, variant: &VariantName, at: &BTreeMap<String, f64>, metric: Followed) -> Line {
+        let here = |p: &&PointRecord| p.variant == *variant && p.point == *at;
         let value = |(index, run): (usize, &UsedRun)| {
             let point = run.points.iter().find(here)?;
             Some((index, metric.of(point)?))
@@ -232,7 +233,7 @@ impl History {
             }
         };
         Line {
-            variant: variant.to_owned(),
+            variant: variant.clone(),
             point: at.clone(),
             metric,
             changes: found.into_iter().map(change).collect(),
@@ -334,7 +335,7 @@ impl UsedRun {
             }
             flat.insert("seed".into(), run.plan.seed.to_string());
             flat.insert("repeat.blocks".into(), resolved.repeat.blocks.to_string());
-            (name.clone(), flat)
+            (VariantName::from(name.as_str()), flat)
         };
         UsedRun {
             settings: resolved.variants.iter().map(flat).collect(),
@@ -347,7 +348,7 @@ impl UsedRun {
     }
 
     /// Everything that is recorded of a run for a variant, by name.
-    fn facts(&self, variant: &str) -> BTreeMap<String, String> {
+    fn facts(&self, variant: &VariantName) -> BTreeMap<String, String> {
         let mut facts = self.settings.get(variant).cloned().unwrap_or_default();
         facts.insert("cassay".into(), self.cassay.clone());
         facts.insert("Cassandra".into(), self.cassandra.clone());
@@ -356,7 +357,7 @@ impl UsedRun {
         facts
     }
 
-    fn differs(&self, after: &UsedRun, variant: &str) -> Vec<String> {
+    fn differs(&self, after: &UsedRun, variant: &VariantName) -> Vec<String> {
         let (a, b) = (self.facts(variant), after.facts(variant));
         let keys: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
         let differs = keys.into_iter().filter(|key| a.get(*key) != b.get(*key));

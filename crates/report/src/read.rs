@@ -132,7 +132,7 @@ fn curves(view: &RunView, trials: &[Trial]) -> Result<Vec<PointView>> {
             service.add(trial, HistogramKind::Service, finding)?;
         }
         let curve = |kind: &str, latency: &Times, service: Option<&Times>| PointView {
-            variant: point.variant.into(),
+            variant: point.variant.clone(),
             point: point.at.clone(),
             kind: kind.into(),
             latency: Curve::of_times(latency),

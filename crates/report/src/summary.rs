@@ -7,6 +7,7 @@
 use crate::number;
 use crate::page::Verdict;
 use crate::view::{PointView, RunView};
+use analysis::VariantName;
 use analysis::series;
 use measure::Known;
 use std::collections::BTreeMap;
@@ -17,7 +18,7 @@ pub const ALL: &str = "all";
 
 /// All trials of one variant at one point.
 pub struct Point<'a> {
-    pub variant: &'a str,
+    pub variant: &'a VariantName,
     pub variant_index: usize,
     pub at: &'a BTreeMap<String, f64>,
     /// Every trial, invalid ones too.
@@ -31,9 +32,9 @@ pub struct Point<'a> {
 }
 
 /// Names of the variants, in the order of the plan.
-pub fn variants(view: &RunView) -> Vec<&str> {
-    let planned = view.plan.trials.iter().map(|t| t.variant.as_str());
-    let found = view.findings.trials.iter().map(|t| t.variant.as_str());
+pub fn variants(view: &RunView) -> Vec<&VariantName> {
+    let planned = view.plan.trials.iter().map(|t| &t.variant);
+    let found = view.findings.trials.iter().map(|t| &t.variant);
     let mut names = Vec::new();
     for name in planned.chain(found) {
         if !names.contains(&name) {
@@ -50,12 +51,12 @@ pub fn points(view: &RunView) -> Vec<Point<'_>> {
     for trial in &view.findings.trials {
         let known = points
             .iter_mut()
-            .find(|p| p.variant == trial.variant && *p.at == trial.point);
+            .find(|p| *p.variant == trial.variant && *p.at == trial.point);
         match known {
             Some(point) => point.trials.push(trial),
             None => points.push(Point {
                 variant: &trial.variant,
-                variant_index: names.iter().position(|n| *n == trial.variant).unwrap_or(0),
+                variant_index: names.iter().position(|n| **n == trial.variant).unwrap_or(0),
                 at: &trial.point,
                 trials: vec![trial],
                 used: Vec::new(),
@@ -65,7 +66,7 @@ pub fn points(view: &RunView) -> Vec<Point<'_>> {
         }
     }
     for point in &mut points {
-        let here = |p: &&PointRecord| p.variant == point.variant && p.point == *point.at;
+        let here = |p: &&PointRecord| p.variant == *point.variant && p.point == *point.at;
         let record = view.findings.points.iter().find(here);
         point.judge(record.map_or(&[], |record| &record.trials));
     }
@@ -174,7 +175,7 @@ impl<'a> Point<'a> {
     pub fn curves<'b>(&self, view: &'b RunView, kind: &str) -> Option<&'b PointView> {
         view.points
             .iter()
-            .find(|p| p.variant == self.variant && p.point == *self.at && p.kind == kind)
+            .find(|p| p.variant == *self.variant && p.point == *self.at && p.kind == kind)
     }
 
     /// Failed operations, all outcomes, in the blocks that count.
@@ -279,10 +280,10 @@ pub fn best<'p, 'a>(
 ) -> Option<&'p Point<'a>> {
     let of_variant = || points.iter().filter(|p| p.variant_index == variant);
     let name = of_variant().next()?.variant;
-    let sweep = view.findings.sweeps.iter().find(|s| s.variant == name);
+    let sweep = view.findings.sweeps.iter().find(|s| s.variant == *name);
     let said = sweep.and_then(|sweep| sweep.best_within_bound.as_ref().or(sweep.best.as_ref()));
     // What a search went beyond is no best: it was too much.
-    let mut searches = view.findings.searches.iter().filter(|s| s.variant == name);
+    let mut searches = view.findings.searches.iter().filter(|s| s.variant == *name);
     if searches.clone().next().is_some() {
         let found = searches.find_map(|s| of_variant().find(|point| *point.at == s.at));
         return found.or_else(|| of_variant().find(|point| Some(point.at) == said));
@@ -298,13 +299,9 @@ pub fn best<'p, 'a>(
         .or_else(|| most(true))
 }
 
-/// The name of a variant for people: a study without variants has one called `-`.
-pub fn variant_name<'a>(variant: &'a str, view: &'a RunView) -> &'a str {
-    if variant == "-" || variant.is_empty() {
-        &view.plan.study
-    } else {
-        variant
-    }
+/// The name of a variant for people: that of the study where it has only one.
+pub fn variant_name<'a>(variant: &'a VariantName, view: &'a RunView) -> &'a str {
+    variant.named().unwrap_or(&view.plan.study)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! from one that is still going on, and from a test.
 
 use crate::history::History;
+use analysis::VariantName;
 use measure::{Histogram, Times};
 use std::collections::BTreeMap;
 use store::record::{
@@ -80,7 +81,7 @@ pub struct ProbeSeries {
 #[derive(Clone, Debug, Default)]
 pub struct PointView {
     /// Name of the variant.
-    pub variant: String,
+    pub variant: VariantName,
     /// Where on the axes.
     pub point: BTreeMap<String, f64>,
     /// Kind of operation; `all` for all together.

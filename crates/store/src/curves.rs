@@ -1,5 +1,6 @@
 //! Curves through the points of a run, in `findings.json`.
 
+use analysis::VariantName;
 use serde::{Deserialize, Serialize};
 
 measure::word_enum! {
@@ -21,7 +22,7 @@ measure::word_enum! {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CurveRecord {
     /// Name of the variant.
-    pub variant: String,
+    pub variant: VariantName,
     /// Why there is no curve; empty if there is one. All else is then absent.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub refused: String,

@@ -1,6 +1,7 @@
 //! What the axes of a matrix do, in `findings.json`.
 
 use crate::looks::LooksHow;
+use analysis::VariantName;
 use analysis::compare::{Bound, Finding};
 use analysis::effects::Interaction;
 use serde::{Deserialize, Serialize};
@@ -61,7 +62,7 @@ pub struct CellRecord {
     /// Its value on each axis.
     pub values: Vec<String>,
     /// Name of its variant.
-    pub variant: String,
+    pub variant: VariantName,
     /// Geometric mean of the metric over blocks; none if no block has a usable trial.
     pub mean: Option<f64>,
     /// Whether that is a lower bound, since a block's value is one.

@@ -1,5 +1,6 @@
 //! What hours under one load have shown: of one trial, and of the trials of a variant together.
 
+use analysis::VariantName;
 use analysis::endurance::{Agreed, Course, Growing};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -175,7 +176,7 @@ pub struct CourseRecord {
 #[serde(default)]
 pub struct EnduredRecord {
     /// Name of the variant.
-    pub variant: String,
+    pub variant: VariantName,
     /// Where.
     pub point: BTreeMap<String, f64>,
     /// The turns, the shorter ones first.

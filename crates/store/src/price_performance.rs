@@ -1,5 +1,6 @@
 //! What a throughput is worth, in `findings.json`: for its price, and in nodes.
 
+use analysis::VariantName;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -7,7 +8,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PriceRecord {
     /// Name of the variant.
-    pub variant: String,
+    pub variant: VariantName,
     /// Price of an hour of its target.
     pub per_hour: f64,
     /// In what; empty if the study does not say.
@@ -20,9 +21,9 @@ pub struct PriceRecord {
     /// Its 95 % confidence interval: that of the throughput.
     #[serde(default)]
     pub ci95: Option<[f64; 2]>,
-    /// The variant that it is compared with; empty of the first.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub baseline: String,
+    /// The variant that it is compared with; none of the first.
+    #[serde(default, skip_serializing_if = "VariantName::is_none")]
+    pub baseline: VariantName,
     /// Operations for a unit of the currency ÷ those of the baseline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio: Option<f64>,
@@ -35,7 +36,7 @@ pub struct PriceRecord {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CapacityRecord {
     /// Name of the variant.
-    pub variant: String,
+    pub variant: VariantName,
     /// What was asked for, op/s.
     pub ops_per_s: f64,
     /// At a p99 of at most this.

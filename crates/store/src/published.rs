@@ -1,5 +1,6 @@
 //! What others have published, as findings have it beside ours.
 
+use analysis::VariantName;
 use serde::{Deserialize, Serialize};
 
 /// Published figures and ratios, with ours.
@@ -34,9 +35,9 @@ pub struct PublishedRatioRecord {
     /// The metric: `ops_per_s`, `latency_ms.p99`.
     pub metric: String,
     /// The variant whose value is divided.
-    pub of: String,
+    pub of: VariantName,
     /// The variant that it is divided by.
-    pub to: String,
+    pub to: VariantName,
     /// What was published, the least and the most; the same twice of one number.
     pub published: [f64; 2],
     /// Ours; none where one of the two was not measured.
@@ -57,7 +58,7 @@ pub struct PublishedFailureRecord {
     pub beside: Vec<String>,
     /// The variants of ours that it is about; none: all.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub variants: Vec<String>,
+    pub variants: Vec<VariantName>,
     /// What it says.
     pub claim: String,
 }

@@ -47,6 +47,7 @@ pub use crate::scale_up::{
 pub use crate::screen::{ScreenRecord, ScreenedRecord};
 pub use crate::search::{SearchRecord, SearchStepRecord};
 use crate::sums::Sums;
+pub use analysis::VariantName;
 pub use analysis::compare::{Bound, Finding};
 pub use analysis::durability::Promised;
 pub use analysis::procedure::{SearchOutcome, SearchProcedure, SearchResult};
@@ -120,8 +121,8 @@ pub struct TrialRecord {
     /// Folder name under `trials/`, checked when read: `00-writes-threads-4`.
     #[serde(deserialize_with = "crate::name::slug")]
     pub slug: String,
-    /// Name of the variant; `-` when the study has none.
-    pub variant: String,
+    /// Name of the variant.
+    pub variant: VariantName,
     /// Where on the axes: `{"threads": 28}`, `{"rate": 10000}`.
     pub point: BTreeMap<String, f64>,
     /// What it is for: empty for a probe, `hold` (what a search has found, measured for longer) or
@@ -405,7 +406,7 @@ pub struct TrialFinding {
     #[serde(default)]
     pub started_unix_ns: u64,
     /// Name of the variant.
-    pub variant: String,
+    pub variant: VariantName,
     /// Where on the axes.
     pub point: BTreeMap<String, f64>,
     /// As in [`TrialRecord`].
@@ -780,9 +781,9 @@ pub struct ComparisonRecord {
     #[serde(default)]
     pub point: BTreeMap<String, f64>,
     /// Name of the baseline variant.
-    pub baseline: String,
+    pub baseline: VariantName,
     /// Name of the contender variant.
-    pub contender: String,
+    pub contender: VariantName,
     /// Contender ÷ baseline (ratio of geometric means over blocks).
     pub ratio: f64,
     /// `at_least` or `at_most`, if the ratio is only that: of one side are only lower bounds known.
@@ -839,7 +840,7 @@ pub struct ComparisonRecord {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct PointRecord {
     /// Name of the variant.
-    pub variant: String,
+    pub variant: VariantName,
     /// Where on the axes.
     pub point: BTreeMap<String, f64>,
     /// The worst verdict of the trials that are used.
@@ -885,7 +886,7 @@ measure::word_enum! {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct SweepRecord {
     /// Name of the variant.
-    pub variant: String,
+    pub variant: VariantName,
     /// The highest throughput.
     pub best: Option<BTreeMap<String, f64>>,
     /// The highest throughput within the bound of p99, if there is one.

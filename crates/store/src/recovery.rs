@@ -3,6 +3,7 @@
 //! Times are seconds since the injection unless they say otherwise. What nobody saw is absent.
 
 use crate::record::{ComparisonRecord, QuantilesRecord, is_zero};
+use analysis::VariantName;
 use analysis::recovery::Sign;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -217,9 +218,9 @@ impl StretchRecord {
 #[serde(default)]
 pub struct WithoutFaultsRecord {
     /// Name of the variant with the fault.
-    pub variant: String,
+    pub variant: VariantName,
     /// Name of the one without.
-    pub without: String,
+    pub without: VariantName,
     /// Where on the axes.
     pub point: BTreeMap<String, f64>,
     /// Number of the fault in its trial, from 0.

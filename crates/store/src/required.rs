@@ -1,6 +1,7 @@
 //! What stands under `requirements` in `findings.json`: what the study requires, and what came of
 //! it.
 
+use analysis::VariantName;
 use analysis::compare::Bound;
 use analysis::require::{Outcome, RequiredMetric};
 use serde::{Deserialize, Serialize};
@@ -12,7 +13,7 @@ pub struct RequirementRecord {
     /// As in the study: `p99_ms`, `error_rate`, `ops_per_s`, `ratio`, ….
     pub metric: RequiredMetric,
     /// Name of the variant.
-    pub variant: String,
+    pub variant: VariantName,
     /// Where on the axes; empty where nothing was measured.
     #[serde(default)]
     pub point: BTreeMap<String, f64>,

@@ -5,6 +5,7 @@
 //! are a tree, as in its study.
 
 use crate::effects::AxisRecord;
+use analysis::VariantName;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -29,16 +30,16 @@ pub struct ResolvedRecord {
     /// Settings of each variant, without the values of secrets.
     pub variants: Map<String, Value>,
     /// Every statement of each variant.
-    pub requests: BTreeMap<String, Vec<RequestRecord>>,
+    pub requests: BTreeMap<VariantName, Vec<RequestRecord>>,
     /// The combinations that the variants are; none of other studies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub combinations: Option<CombinationsRecord>,
     /// What is broken in each variant, random faults too.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub faults: BTreeMap<String, Vec<PlannedFaultRecord>>,
+    pub faults: BTreeMap<VariantName, Vec<PlannedFaultRecord>>,
     /// The variant without faults that one with them is measured against.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub without_faults: BTreeMap<String, String>,
+    pub without_faults: BTreeMap<VariantName, VariantName>,
     /// What other versions have recorded.
     #[serde(flatten)]
     pub others: Map<String, Value>,
@@ -68,7 +69,7 @@ pub struct CombinationsRecord {
     /// The axes, in the study's order.
     pub axes: Vec<AxisRecord>,
     /// By variant, the number of its value on each axis.
-    pub cells: BTreeMap<String, Vec<usize>>,
+    pub cells: BTreeMap<VariantName, Vec<usize>>,
 }
 
 /// What the command line has changed.

@@ -1,6 +1,7 @@
 //! What a machine makes of more of its units, in `findings.json`.
 
 use crate::curves::WithoutPeak;
+use analysis::VariantName;
 use analysis::rules::Verdict;
 use analysis::scale_up::{EfficiencyOf, Fills, Model};
 use serde::{Deserialize, Serialize};
@@ -74,7 +75,7 @@ pub struct ScalePointRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub split: Option<Vec<u32>>,
     /// Name of the variant that this was.
-    pub variant: String,
+    pub variant: VariantName,
     /// Throughput by block, op/s; none where the trial may not be used.
     pub ops_per_s_blocks: Vec<Option<f64>>,
     /// Their mean, op/s.

@@ -1,5 +1,6 @@
 //! What the searches of a study came to, and by which way.
 
+use analysis::VariantName;
 use analysis::procedure::{Ending, SearchOutcome, SearchProcedure, SearchResult};
 use measure::Known;
 use serde::{Deserialize, Serialize};
@@ -9,7 +10,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct SearchRecord {
     /// Name of the variant.
-    pub variant: String,
+    pub variant: VariantName,
     /// Number of the block, from 0.
     pub block: usize,
     /// `peak`, `band` or `latency_target`.

@@ -6,7 +6,7 @@ mod damage;
 use crate::record::Verdict;
 use crate::record::{
     EstimateRecord, FORMAT, FindingsRecord, JournalEvent, MachineFacts, PlanRecord, ResolvedRecord,
-    SampleRecord, TrialFinding, TrialRecord,
+    SampleRecord, TrialFinding, TrialRecord, VariantName,
 };
 use crate::{HistogramKind, Run, RunState, RunWriter, find, list};
 use measure::{Interval, KindInterval, Outcome};
@@ -20,7 +20,7 @@ pub(crate) fn trial(index: usize) -> TrialRecord {
         format: FORMAT,
         index,
         slug: format!("{index:02}-threads-{}", 4 << index),
-        variant: "-".to_owned(),
+        variant: VariantName::default(),
         point: BTreeMap::from([("threads".to_owned(), f64::from(4 << index))]),
         role: String::new(),
         block: 0,

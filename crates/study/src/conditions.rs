@@ -67,7 +67,7 @@ fn differing<'a>(study: &Study, lines: &'a [(&Variant, String)]) -> Vec<(String,
     let axis = (0..study.axes.len()).find(decides);
     let name = |variant: &Variant| match axis.zip(axis.and_then(|axis| value(axis, variant))) {
         Some((axis, value)) => study.axes[axis].values[value].clone(),
-        None => variant.name.clone(),
+        None => variant.name.to_string(),
     };
     let mut said: Vec<(Vec<String>, &str)> = Vec::new();
     for (variant, what) in lines {

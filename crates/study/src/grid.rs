@@ -363,16 +363,9 @@ mod tests {
             "{LOCAL}procedure: {{sweep: {{threads: [2, 4]}}}}\n{axes}"
         ))
         .unwrap();
-        let names = |study: &Study| -> Vec<String> {
-            study
-                .variants
-                .iter()
-                .map(|variant| variant.name.clone())
-                .collect()
-        };
-        assert_eq!(names(&grid), names(&written));
+        assert_eq!(grid.names(), written.names());
         assert_eq!(
-            (grid.variants.len(), names(&grid)[7].as_str()),
+            (grid.variants.len(), grid.names()[7].as_str()),
             (8, "QUORUM-1GiB-340B")
         );
         for (one, other) in grid.variants.iter().zip(&written.variants) {
@@ -401,7 +394,7 @@ mod tests {
         let axes: Vec<&str> = sides.axes.iter().map(|axis| axis.name.as_str()).collect();
         assert_eq!(axes, ["variant", "consistency"]);
         let last = &sides.variants[3];
-        assert_eq!(last.name, "large-TWO");
+        assert_eq!(last.name.as_str(), "large-TWO");
         let Target::Local(local) = &last.settings.target else {
             panic!("{last:?}");
         };

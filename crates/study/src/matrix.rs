@@ -4,6 +4,7 @@ use crate::check;
 use crate::format::sections;
 use crate::screen;
 use crate::settings::Axis;
+use analysis::VariantName;
 use std::collections::BTreeSet;
 use yaml::{Diagnostics, Node};
 
@@ -14,8 +15,8 @@ pub const VARIANTS_MAX: usize = 64;
 /// One side before it is resolved.
 #[derive(Debug, Default)]
 pub struct Side<'n> {
-    /// Its name; `-` if the study has only one.
-    pub name: String,
+    /// Its name; none if the study has only one.
+    pub name: VariantName,
     /// What it lays over the study, in order.
     pub overs: Vec<&'n Node>,
     /// Of a matrix, the number of its value on each axis; else empty.
@@ -52,7 +53,7 @@ pub fn sides<'n>(base: &'n Node, out: &mut Diagnostics) -> Vec<Side<'n>> {
     let variants = entries(base.at("variants"));
     if !variants.is_empty() {
         let side = |entry: &'n yaml::Entry| Side {
-            name: entry.key.clone(),
+            name: entry.key.as_str().into(),
             overs: vec![&entry.value],
             ..Side::default()
         };
@@ -65,10 +66,7 @@ pub fn sides<'n>(base: &'n Node, out: &mut Diagnostics) -> Vec<Side<'n>> {
         .filter(|axis| !entries(Some(&axis.value)).is_empty())
         .collect();
     if axes.is_empty() {
-        return vec![Side {
-            name: "-".to_owned(),
-            ..Side::default()
-        }];
+        return vec![Side::default()];
     }
     overlaps(&axes, "axes", out);
     let count = axes.iter().fold(1usize, |count, axis| {
@@ -82,7 +80,7 @@ pub fn sides<'n>(base: &'n Node, out: &mut Diagnostics) -> Vec<Side<'n>> {
         // The values are still checked, each once.
         let values = axes.iter().flat_map(|axis| entries(Some(&axis.value)));
         let side = |value: &'n yaml::Entry| Side {
-            name: value.key.clone(),
+            name: value.key.as_str().into(),
             overs: vec![&value.value],
             ..Side::default()
         };
@@ -98,9 +96,9 @@ fn product<'n>(axes: &[&'n yaml::Entry]) -> Vec<Side<'n>> {
     let mut sides = vec![Side::default()];
     for axis in axes {
         let values = axis.value.entries().unwrap_or_default();
-        let with = |side: &Side<'_>, value: &yaml::Entry| match side.name.as_str() {
-            "" => value.key.clone(),
-            name => format!("{name}-{}", value.key),
+        let with = |side: &Side<'_>, value: &yaml::Entry| match side.name.named() {
+            None => VariantName::from(value.key.as_str()),
+            Some(name) => format!("{name}-{}", value.key).into(),
         };
         let mut longer = Vec::with_capacity(sides.len() * values.len());
         for side in &sides {
@@ -122,7 +120,7 @@ fn names(base: &Node, sides: &[Side<'_>], out: &mut Diagnostics) {
     let place = &base.nearest("matrix").place;
     let mut seen = BTreeSet::new();
     for side in sides {
-        if let Err(why) = check::name(&side.name) {
+        if let Err(why) = check::name(side.name.as_str()) {
             let message = format!("the combination `{}` is not a name: {why}", side.name);
             out.add(
                 place,

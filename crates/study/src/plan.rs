@@ -244,8 +244,7 @@ fn turns(study: &Study, works: &[Work], outlooks: &[Outlook]) -> Vec<Turn> {
 
 fn slug(study: &Study, cell: Cell, (point, role): (Option<Point>, Role), number: &str) -> String {
     let mut slug = number.to_owned();
-    let variant = &study.variants[cell.variant].name;
-    if variant != "-" {
+    if let Some(variant) = study.variants[cell.variant].name.named() {
         slug += &format!("-{variant}");
     }
     slug += &match point {

@@ -4,7 +4,7 @@ use crate::check;
 use crate::inputs::Inputs;
 use crate::settings::{Figure, Published, Ratio, Variant};
 use crate::tree::Tree;
-use analysis::series;
+use analysis::{VariantName, series};
 use yaml::{Diagnostics, Limits, Node, SourceText};
 
 /// The metrics that a ratio may be of.
@@ -29,8 +29,7 @@ impl Published {
         out: &mut Diagnostics,
     ) -> Option<(String, Published)> {
         let file = study.at("published")?.text()?.to_owned();
-        let names = variants.iter().map(|variant| variant.name.as_str());
-        let names: Vec<&str> = names.collect();
+        let names: Vec<&VariantName> = variants.iter().map(|variant| &variant.name).collect();
         match Published::read(&file, inputs, is_whole.then_some(&names)) {
             Ok(published) => Some((file, published)),
             Err(why) => {
@@ -47,7 +46,7 @@ impl Published {
     pub fn read(
         name: &str,
         inputs: &Inputs<'_>,
-        variants: Option<&[&str]>,
+        variants: Option<&[&VariantName]>,
     ) -> Result<Published, String> {
         let text = inputs.read(name)?;
         let mut out = Diagnostics::new(vec![SourceText {
@@ -87,9 +86,10 @@ impl Published {
 }
 
 /// Refuses a variant that the study has not.
-fn check_variant(name: &str, known: Option<&[&str]>) -> Result<(), String> {
-    match known.filter(|known| !known.contains(&name)) {
+fn check_variant(name: &str, known: Option<&[&VariantName]>) -> Result<(), String> {
+    match known.filter(|known| known.iter().all(|one| one.as_str() != name)) {
         Some(known) => {
+            let known: Vec<&str> = known.iter().map(|name| name.as_str()).collect();
             let known = known.join(", ");
             Err(format!("there is no variant `{name}`; there are {known}"))
         }
@@ -98,7 +98,7 @@ fn check_variant(name: &str, known: Option<&[&str]>) -> Result<(), String> {
 }
 
 impl Ratio {
-    fn check(&self, variants: Option<&[&str]>) -> Result<(), String> {
+    fn check(&self, variants: Option<&[&VariantName]>) -> Result<(), String> {
         for side in [&self.of, &self.to] {
             check_variant(side, variants)?;
         }
@@ -154,7 +154,11 @@ mod tests {
             inputs: BTreeMap::from([("p.yaml".to_owned(), text.to_owned())]),
             ..Overrides::default()
         };
-        Published::read("p.yaml", &Inputs::new(&overrides), Some(&["off", "on"]))
+        Published::read(
+            "p.yaml",
+            &Inputs::new(&overrides),
+            Some(&[&"off".into(), &"on".into()]),
+        )
     }
 
     #[test]

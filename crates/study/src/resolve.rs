@@ -27,6 +27,7 @@ use crate::settings::{
 use crate::sizes;
 use crate::tree::Tree;
 use crate::work::{self, Steps};
+use analysis::VariantName;
 use analysis::procedure::Outlook;
 use analysis::screen::Design;
 use measure::clock::SECOND_NS;
@@ -237,7 +238,7 @@ struct Resolved {
     /// Of the first side.
     tree: Tree,
     /// What imports do differently here, by the name of the side.
-    notes: Vec<(String, Vec<String>)>,
+    notes: Vec<(VariantName, Vec<String>)>,
 }
 
 impl Resolver<'_> {
@@ -369,7 +370,7 @@ impl Resolver<'_> {
     /// of the import have been said by [`work::check`]; with any, nobody asks for its steps.
     fn steps(
         &self,
-        name: &str,
+        name: &VariantName,
         mut settings: Settings,
         tree: &Tree,
         is_right: bool,
@@ -385,10 +386,10 @@ impl Resolver<'_> {
             }
         };
         let variant = |(step, settings): (Option<String>, Settings)| Variant {
-            name: match &step {
-                None => name.to_owned(),
-                Some(step) if name == "-" => step.clone(),
-                Some(step) => format!("{name}-{step}"),
+            name: match (&step, name.named()) {
+                (None, _) => name.clone(),
+                (Some(step), None) => step.as_str().into(),
+                (Some(step), Some(name)) => format!("{name}-{step}").into(),
             },
             step,
             cell: Vec::new(),

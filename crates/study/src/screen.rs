@@ -47,12 +47,12 @@ pub fn sides<'n>(base: &'n Node, out: &mut Diagnostics) -> Option<Vec<Side<'n>>>
         is_good &= count == 2;
     }
     let default = Side {
-        name: DEFAULT.to_owned(),
+        name: DEFAULT.into(),
         ..Side::default()
     };
     let Some(design) = has_design.filter(|_| is_good) else {
         let each = settings.iter().flat_map(values).map(|value| Side {
-            name: value.key.clone(),
+            name: value.key.as_str().into(),
             overs: vec![&value.value],
             ..Side::default()
         });
@@ -66,7 +66,7 @@ pub fn sides<'n>(base: &'n Node, out: &mut Diagnostics) -> Option<Vec<Side<'n>>>
             .zip(&cell)
             .filter_map(|(s, at)| values(s).get(*at));
         Side {
-            name: format!("run-{:02}", number + 1),
+            name: format!("run-{:02}", number + 1).into(),
             overs: over.map(|entry| &entry.value).collect(),
             cell,
         }

@@ -32,6 +32,7 @@ pub use published::{Failure, Figure, Published, Ratio};
 pub use require::{Require, Untold, Where};
 
 use crate::tree::Tree;
+use analysis::VariantName;
 use analysis::procedure::{Procedure, Role};
 use cluster::Allow;
 use cql::Consistency;
@@ -51,7 +52,7 @@ pub struct Study {
     pub published: Option<(String, Published)>,
     /// Seed of all that is random.
     pub seed: u64,
-    /// The sides of the comparison; one named `-` if the study has none. The first is the baseline.
+    /// The sides of the comparison; one without a name if the study has none. The first is the baseline.
     pub variants: Vec<Variant>,
     /// The axes of the matrix that the variants are the cells of, or the settings of a screening;
     /// else empty.
@@ -88,9 +89,8 @@ impl Study {
     }
 
     /// The names of its variants, in order.
-    pub fn names(&self) -> Vec<&str> {
-        let names = self.variants.iter().map(|variant| variant.name.as_str());
-        names.collect()
+    pub fn names(&self) -> Vec<&VariantName> {
+        self.variants.iter().map(|variant| &variant.name).collect()
     }
 
     /// How many variants are compared with another.
@@ -165,7 +165,7 @@ pub struct Folder {
 #[derive(Clone, Debug)]
 pub struct Variant {
     /// Its name.
-    pub name: String,
+    pub name: VariantName,
     /// The step of an import that it is, by the step's name.
     pub step: Option<String>,
     /// Of a matrix or screening, the number of its value on each axis; else empty.

@@ -35,8 +35,8 @@ pub fn lines(study: &Study, width: usize) -> Vec<String> {
             (&other.faults, &other.window) == (&settings.faults, &settings.window)
         };
         match shared.iter_mut().find(|(_, other)| same(other)) {
-            Some((names, _)) => names.push(name),
-            None => shared.push((vec![name], settings)),
+            Some((names, _)) => names.push(name.as_str()),
+            None => shared.push((vec![name.as_str()], settings)),
         }
     }
     if shared

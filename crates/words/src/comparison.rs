@@ -2,6 +2,7 @@
 
 use crate::place::{metric_words, point_words, where_words};
 use analysis::TENFOLD;
+use analysis::VariantName;
 use analysis::compare::BLOCKS_TO_SETTLE_MAX;
 use analysis::too_few_blocks;
 use measure::number::{significant, without_zeros};
@@ -51,7 +52,7 @@ fn bound_words(comparison: &ComparisonRecord) -> String {
 
 /// What cannot be compared by a metric, since nobody knows how large it is on either side.
 pub fn incomparable(
-    (baseline, contender): (&str, &str),
+    (baseline, contender): (&VariantName, &VariantName),
     metric: &str,
     place: &BTreeMap<String, f64>,
 ) -> String {

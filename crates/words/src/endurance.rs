@@ -1,12 +1,17 @@
 //! What hours under one load came to.
 
 use crate::place::{point_words, variant_before};
+use analysis::VariantName;
 use analysis::endurance::{Agreed, Course};
 use measure::number::{short, whole};
 use store::record::{DriftRecord, EnduranceRecord, EnduredRecord, TrialFinding};
 
 /// The answer of a variant: what throughput did, what drifts, what grows.
-pub fn sentence(variant: &str, found: Option<&EnduredRecord>, trials: &[TrialFinding]) -> String {
+pub fn sentence(
+    variant: &VariantName,
+    found: Option<&EnduredRecord>,
+    trials: &[TrialFinding],
+) -> String {
     let who = variant_before(variant);
     match found.and_then(|found| of(found, trials)) {
         Some(sentence) => format!("{who}{sentence}"),

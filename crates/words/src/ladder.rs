@@ -1,13 +1,14 @@
 //! What a ladder of loads came to: the best of it, and where more load stopped paying.
 
 use crate::place::{point_words, variant_words};
+use analysis::VariantName;
 use analysis::sweep::{Knee, Reading};
 use measure::number::{significant, whole};
 use store::record::PointRecord;
 
 /// What a variant reached, and where it stopped getting better; none if nothing may be believed.
 pub fn best(
-    variant: &str,
+    variant: &VariantName,
     points: &[&PointRecord],
     sweep: &Reading,
     bound_ms: Option<f64>,
@@ -29,10 +30,10 @@ pub fn best(
 }
 
 /// Who has nothing to show: one sentence for all of them.
-pub fn unbelieved(variants: &[&str]) -> Option<String> {
+pub fn unbelieved(variants: &[&VariantName]) -> Option<String> {
     Some(match variants {
         [] => return None,
-        ["-"] => "The target has no trial that may be believed.".to_owned(),
+        [one] if one.is_none() => "The target has no trial that may be believed.".to_owned(),
         [one] => format!("“{one}” has no trial that may be believed."),
         [one, other] => format!("“{one}” and “{other}” have no trial that may be believed."),
         [one, .., last] => format!(

@@ -1,5 +1,6 @@
 //! Where something was found: points of the axis, blocks, variants, metrics.
 
+use analysis::VariantName;
 use std::collections::BTreeMap;
 use store::record::PEAK;
 
@@ -45,17 +46,17 @@ pub fn metric_words(metric: &str) -> &str {
 }
 
 /// A variant at the beginning of a sentence: `The target` where a study has only one.
-pub fn variant_words(variant: &str) -> String {
-    match variant {
-        "-" => "The target".to_owned(),
-        name => format!("“{name}”"),
+pub fn variant_words(variant: &VariantName) -> String {
+    match variant.named() {
+        None => "The target".to_owned(),
+        Some(name) => format!("“{name}”"),
     }
 }
 
 /// What stands before a sentence of a variant: `“large”: `; nothing where a study has only one.
-pub fn variant_before(variant: &str) -> String {
-    match variant {
-        "-" => String::new(),
-        name => format!("“{name}”: "),
+pub fn variant_before(variant: &VariantName) -> String {
+    match variant.named() {
+        None => String::new(),
+        Some(name) => format!("“{name}”: "),
     }
 }

@@ -1,6 +1,7 @@
 //! What a throughput costs, and how many nodes it takes.
 
 use crate::place::where_words;
+use analysis::VariantName;
 use measure::number::{significant, whole};
 use store::record::{CapacityRecord, PEAK, PriceRecord};
 
@@ -12,10 +13,10 @@ pub fn sentences(prices: &[PriceRecord], capacities: &[CapacityRecord]) -> Vec<S
         .collect()
 }
 
-fn who(variant: &str) -> String {
-    match variant {
-        "-" => "the target".to_owned(),
-        name => format!("“{name}”"),
+fn who(variant: &VariantName) -> String {
+    match variant.named() {
+        None => "the target".to_owned(),
+        Some(name) => format!("“{name}”"),
     }
 }
 

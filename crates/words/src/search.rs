@@ -1,6 +1,7 @@
 //! What searches came to, those of a variant together.
 
 use crate::place::{block_words, point_words, variant_before};
+use analysis::VariantName;
 use analysis::procedure::{Percentile, grid};
 use analysis::series;
 use measure::Known;
@@ -20,12 +21,12 @@ pub struct AtShare {
 
 /// What the searches of a variant came to in so many blocks, a sentence each.
 pub fn sentences(
-    variant: &str,
+    variant: &VariantName,
     blocks: usize,
     searches: &[SearchRecord],
     at_share: Option<&AtShare>,
 ) -> Vec<String> {
-    let of = searches.iter().filter(|one| one.variant == variant);
+    let of = searches.iter().filter(|one| one.variant == *variant);
     let of: Vec<&SearchRecord> = of.collect();
     let is_exact = |one: &&&SearchRecord| matches!(one.found(), Some(Known::Exactly(_)));
     let exact: Vec<&SearchRecord> = of.iter().filter(is_exact).copied().collect();

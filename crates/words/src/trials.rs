@@ -71,10 +71,7 @@ fn names_of(trials: &[&TrialFinding], has_blocks: bool) -> String {
 
 /// `writes at 28 threads`.
 fn name_of(trial: &TrialFinding) -> String {
-    let variant = match trial.variant.as_str() {
-        "-" => "trial".to_owned(),
-        name => name.to_owned(),
-    };
+    let variant = trial.variant.named().unwrap_or("trial");
     format!("{variant} at {}", point_words(&trial.point))
 }
 

@@ -2,6 +2,7 @@
 
 use super::compared::{Comparisons, is_search, metric_of};
 use super::{points, searched};
+use analysis::VariantName;
 use std::collections::BTreeMap;
 use store::record::{
     CapacityRecord, CurveRecord, EffectsRecord, EnduredRecord, PEAK, PointRecord, PriceRecord,
@@ -65,7 +66,7 @@ impl Facts<'_> {
     /// What each ladder came to, in sentences and as it is read.
     fn ladders(&self) -> (Vec<String>, Vec<SweepRecord>) {
         let (mut sentences, mut sweeps) = (Vec::new(), Vec::new());
-        let mut unbelieved: Vec<&str> = Vec::new();
+        let mut unbelieved: Vec<&VariantName> = Vec::new();
         for variant in &self.study.variants {
             // The points of a search are a path, and no ladder; one point for hours has been told.
             if is_search(variant) || variant.settings.procedure.endurance().is_some() {

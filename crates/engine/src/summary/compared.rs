@@ -4,6 +4,7 @@ use super::looked;
 use super::points::{places_of, state_of};
 use super::searched::searches;
 use crate::generation;
+use analysis::VariantName;
 use analysis::compare::{Comparison, Finding, Metric, compare_unpaired};
 use analysis::procedure::grid;
 use analysis::sweep::State;
@@ -75,8 +76,8 @@ pub type Pairs = Vec<(usize, (Known, Known))>;
 
 /// Two variants at one place whose values of a metric are lower bounds on both sides.
 pub struct Untold {
-    pub baseline: String,
-    pub contender: String,
+    pub baseline: VariantName,
+    pub contender: VariantName,
     pub place: BTreeMap<String, f64>,
     pub metric: &'static str,
 }
@@ -349,13 +350,13 @@ fn is_as_offered(
 pub fn used<'t>(
     study: &Study,
     trials: &'t [TrialFinding],
-    variant: &str,
+    variant: &VariantName,
     place: &BTreeMap<String, f64>,
     compared: &Compared,
 ) -> Vec<Option<&'t TrialFinding>> {
     let at = |block: usize| {
         let fits =
-            |t: &&TrialFinding| t.variant == variant && t.point == *place && t.block == block;
+            |t: &&TrialFinding| t.variant == *variant && t.point == *place && t.block == block;
         let trial = trials.iter().find(fits)?;
         match state_of(trial) {
             State::Kept => Some(trial),

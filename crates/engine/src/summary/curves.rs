@@ -2,6 +2,7 @@
 
 use super::compared::{COMPARED, is_search, used};
 use super::points::{places_of, state_of};
+use analysis::VariantName;
 use analysis::curves::{LOADS_MIN, Load, Peak, Usl, fit};
 use analysis::sweep::State;
 use store::record::{CurveRecord, Outcome, PeakRecord, TrialFinding, WithoutPeak};
@@ -52,8 +53,8 @@ pub fn is_client_busy(trial: &TrialFinding) -> bool {
     rule.is_some_and(|rule| matches!(rule.result, Outcome::Warn | Outcome::Fail))
 }
 
-fn record(variant: &str, loads: &[Load]) -> CurveRecord {
-    let variant = variant.to_owned();
+fn record(variant: &VariantName, loads: &[Load]) -> CurveRecord {
+    let variant = variant.clone();
     let usl = match fit(loads) {
         Ok(usl) => usl,
         Err(why) => {

@@ -108,7 +108,7 @@ mod tests {
         };
         let mut trial = TrialFinding {
             index,
-            variant: "-".to_owned(),
+            variant: analysis::VariantName::default(),
             point: [("threads".to_owned(), 8.0)].into(),
             role: role.to_owned(),
             verdict: Verdict::Valid,

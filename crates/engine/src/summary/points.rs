@@ -5,6 +5,7 @@
 //! never averaged (11.2 and 27.4 ms are not "19.3 ms").
 
 use super::used::usable;
+use analysis::VariantName;
 use analysis::rules::Verdict;
 use analysis::sweep::{Knee, Reading, Rung, State, read_sweep};
 use anyhow::Result;
@@ -84,25 +85,29 @@ fn is_only_slow(trial: &TrialFinding, missing_s: f64) -> bool {
 
 /// Every point of every variant that has a trial which may be used; those that were kept up with
 /// before those that were saturated, if blocks differ.
-pub fn points(variants: &[&str], trials: &[TrialFinding], merge: &Merge<'_>) -> Vec<PointRecord> {
-    let of = |variant: &&str| {
-        let variant = (*variant).to_owned();
-        places_of(trials, &variant)
-            .into_iter()
-            .filter_map(move |place| point(trials, &variant, place, merge))
+pub fn points(
+    variants: &[&VariantName],
+    trials: &[TrialFinding],
+    merge: &Merge<'_>,
+) -> Vec<PointRecord> {
+    let of = |variant: &VariantName| -> Vec<PointRecord> {
+        let places = places_of(trials, variant).into_iter();
+        places
+            .filter_map(|place| point(trials, variant, place, merge))
+            .collect()
     };
-    variants.iter().flat_map(of).collect()
+    variants.iter().flat_map(|variant| of(variant)).collect()
 }
 
 fn point(
     trials: &[TrialFinding],
-    variant: &str,
+    variant: &VariantName,
     place: BTreeMap<String, f64>,
     merge: &Merge<'_>,
 ) -> Option<PointRecord> {
     let here = trials
         .iter()
-        .filter(|t| t.variant == variant && t.point == place);
+        .filter(|t| t.variant == *variant && t.point == place);
     let here: Vec<&TrialFinding> = here.collect();
     let in_state = |state: State| -> Vec<&TrialFinding> {
         let same = here.iter().filter(|trial| state_of(trial) == state);
@@ -120,7 +125,7 @@ fn point(
         several => merge(several).unwrap_or_default(),
     };
     Some(PointRecord {
-        variant: variant.to_owned(),
+        variant: variant.clone(),
         point: place,
         verdict,
         saturated: is_saturated,
@@ -140,9 +145,9 @@ fn point(
 }
 
 /// The places of a variant's trials, in rising order of their values.
-pub fn places_of(trials: &[TrialFinding], variant: &str) -> Vec<BTreeMap<String, f64>> {
+pub fn places_of(trials: &[TrialFinding], variant: &VariantName) -> Vec<BTreeMap<String, f64>> {
     let mut places: Vec<BTreeMap<String, f64>> = Vec::new();
-    for trial in trials.iter().filter(|trial| trial.variant == variant) {
+    for trial in trials.iter().filter(|trial| trial.variant == *variant) {
         if !places.contains(&trial.point) {
             places.push(trial.point.clone());
         }
@@ -270,7 +275,7 @@ mod tests {
         let trial = |block: usize, p99: f64| {
             let mut trial = TrialFinding {
                 index: block,
-                variant: "-".to_owned(),
+                variant: VariantName::default(),
                 block,
                 verdict: Verdict::Valid,
                 ..TrialFinding::default()
@@ -288,12 +293,12 @@ mod tests {
                 ..QuantilesRecord::default()
             })
         };
-        let found = points(&["-"], &trials, &merge);
+        let found = points(&[&VariantName::default()], &trials, &merge);
         assert_eq!((found.len(), found[0].blocks, found[0].left_out), (1, 2, 0));
         assert_eq!(found[0].trials, [0, 1]);
         assert_eq!(found[0].latency_ms.p99, Known::Exactly(26.9));
         // Logs that cannot be read give no percentile rather than another one.
-        let unread = points(&["-"], &trials, &|_| None);
+        let unread = points(&[&VariantName::default()], &trials, &|_| None);
         assert_eq!(unread[0].latency_ms.p99, Known::Exactly(0.0));
     }
 }

@@ -288,7 +288,7 @@ mod tests {
         );
         let study = resolve("s", &text, &Overrides::default()).unwrap();
         let trials = made::trials(&study, |trial| {
-            let (ops, p99_ms) = did(&trial.variant.name, trial.point.value());
+            let (ops, p99_ms) = did(trial.variant.name.as_str(), trial.point.value());
             let wobble = trial.one_of([0.0, 0.01, -0.01, 0.004, -0.004]);
             (ops * (1.0 + wobble), p99_ms)
         });

@@ -1,6 +1,7 @@
 //! Published ratios beside ours. A published ratio has no interval: whether it lies in ours is all
 //! that can be said.
 
+use analysis::VariantName;
 use analysis::{Metric, compare_paired, series};
 use measure::Known;
 use std::collections::BTreeMap;
@@ -76,7 +77,7 @@ fn beside(
     points: &[PointRecord],
     searches: &[SearchRecord],
 ) -> PublishedRecord {
-    let place = |variant: &str, at: &BTreeMap<String, f64>| {
+    let place = |variant: &VariantName, at: &BTreeMap<String, f64>| {
         if at.is_empty() {
             found(variant, trials, searches).or_else(|| highest(variant, points, trials))
         } else {
@@ -88,8 +89,8 @@ fn beside(
         let ours = match ratio.over.as_str() {
             "points" => over_points(ratio, points, trials),
             _ => {
-                let of = place(&ratio.of, &ratio.of_at);
-                let to = place(&ratio.to, &ratio.to_at);
+                let of = place(&ratio.of.as_str().into(), &ratio.of_at);
+                let to = place(&ratio.to.as_str().into(), &ratio.to_at);
                 of.zip(to)
                     .and_then(|(of, to)| ours(&ratio.metric, &of, &to))
             }
@@ -97,8 +98,8 @@ fn beside(
         Some(PublishedRatioRecord {
             what: ratio.what.clone(),
             metric: ratio.metric.clone(),
-            of: ratio.of.clone(),
-            to: ratio.to.clone(),
+            of: ratio.of.as_str().into(),
+            to: ratio.to.as_str().into(),
             published: [least, most],
             ours: ours.map(|ours| ours.0),
             ci95: ours.and_then(|ours| ours.1),
@@ -120,14 +121,18 @@ fn failure(failure: &Failure) -> PublishedFailureRecord {
     PublishedFailureRecord {
         fault: failure.fault.clone(),
         beside: failure.beside.clone(),
-        variants: failure.variants.clone(),
+        variants: failure
+            .variants
+            .iter()
+            .map(|name| name.as_str().into())
+            .collect(),
         claim: failure.claim.clone(),
     }
 }
 
 /// Where the searches of a variant ended, the last trial there of each: the one that held it.
 fn found<'a>(
-    variant: &str,
+    variant: &VariantName,
     trials: &'a [TrialFinding],
     searches: &[SearchRecord],
 ) -> Option<Place<'a>> {
@@ -139,7 +144,7 @@ fn found<'a>(
             .iter()
             .find(|trial| Some(trial.index) == search.ended)
     };
-    let of = searches.iter().filter(|search| search.variant == variant);
+    let of = searches.iter().filter(|search| search.variant == *variant);
     let ends: Vec<&TrialFinding> = of.filter_map(end).collect();
     let ops: Vec<f64> = ends.iter().map(|trial| trial.all.ops_per_s).collect();
     (!ops.is_empty()).then(|| Place {
@@ -152,22 +157,22 @@ fn found<'a>(
 
 /// Where a variant did most, of those that were measured.
 fn highest<'a>(
-    variant: &str,
+    variant: &VariantName,
     points: &'a [PointRecord],
     trials: &'a [TrialFinding],
 ) -> Option<Place<'a>> {
-    let of = points.iter().filter(|point| point.variant == variant);
+    let of = points.iter().filter(|point| point.variant == *variant);
     of.max_by(|a, b| a.ops_per_s.total_cmp(&b.ops_per_s))
         .map(|point| place(point, trials))
 }
 
 fn measured_at<'a>(
-    variant: &str,
+    variant: &VariantName,
     at: &BTreeMap<String, f64>,
     points: &'a [PointRecord],
     trials: &'a [TrialFinding],
 ) -> Option<Place<'a>> {
-    let mut of = points.iter().filter(|point| point.variant == variant);
+    let mut of = points.iter().filter(|point| point.variant == *variant);
     of.find(|point| point.point == *at)
         .map(|point| place(point, trials))
 }
@@ -212,7 +217,7 @@ fn over_points(
 ) -> Option<(f64, Option<[f64; 2]>)> {
     let metric = ratio.metric.as_str();
     let of_variant = |name: &str| {
-        let name = name.to_owned();
+        let name = VariantName::from(name);
         points.iter().filter(move |point| point.variant == name)
     };
     let both: Vec<(Place<'_>, Place<'_>)> = of_variant(&ratio.of)
@@ -270,7 +275,7 @@ mod tests {
 
     fn point(variant: &str, threads: f64, blocks: &[f64]) -> PointRecord {
         PointRecord {
-            variant: variant.to_owned(),
+            variant: variant.into(),
             point: BTreeMap::from([("threads".to_owned(), threads)]),
             ops_per_s: blocks.iter().sum::<f64>() / blocks.len() as f64,
             ops_per_s_blocks: blocks.to_vec(),
@@ -407,7 +412,7 @@ mod tests {
         let trial = |index: usize, variant: &str, threads: f64, ops: f64| {
             let mut trial = TrialFinding {
                 index,
-                variant: variant.to_owned(),
+                variant: variant.into(),
                 verdict: Verdict::Valid,
                 point: [("threads".to_owned(), threads)].into(),
                 ..TrialFinding::default()
@@ -423,7 +428,7 @@ mod tests {
             trial(3, "on", 64.0, 900.0),
         ];
         let search = |variant: &str, at: f64, ended: usize| SearchRecord {
-            variant: variant.to_owned(),
+            variant: variant.into(),
             outcome: SearchOutcome::Held,
             at: [("threads".to_owned(), at)].into(),
             ended: Some(ended),

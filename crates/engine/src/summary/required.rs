@@ -2,6 +2,7 @@
 //! the study.
 
 use super::points::places_of;
+use analysis::VariantName;
 use analysis::require::{Limit, Outcome, RequiredMetric, hull, of_blocks, share_interval};
 use analysis::series::mean_of_blocks_ci95;
 use analysis::too_few_blocks;
@@ -53,8 +54,8 @@ struct Required<'a> {
     metric: RequiredMetric,
     words: String,
     unit: &'static str,
-    variant: &'a str,
-    baseline: Option<&'a str>,
+    variant: &'a VariantName,
+    baseline: Option<&'a VariantName>,
     place: BTreeMap<String, f64>,
     limit: Limit,
     untold: Untold,
@@ -359,7 +360,7 @@ impl Required<'_> {
         RequirementRecord {
             says: self.says(&number, outcome, why),
             metric: self.metric,
-            variant: self.variant.to_owned(),
+            variant: self.variant.clone(),
             point: self.place,
             bound: self.limit.bound(),
             limit: self.limit.value(),
@@ -399,10 +400,10 @@ impl Required<'_> {
             " %" => round(self.limit.value() * 100.0, 9).to_string(),
             _ => self.limit.value().to_string(),
         };
-        let who = match (self.variant, self.baseline) {
-            ("-", _) => String::new(),
-            (name, None) => format!(" of “{name}”"),
-            (name, Some(baseline)) => format!(" of “{name}” beside “{baseline}”"),
+        let who = match (self.variant.named(), self.baseline) {
+            (None, _) => String::new(),
+            (Some(name), None) => format!(" of “{name}”"),
+            (Some(name), Some(baseline)) => format!(" of “{name}” beside “{baseline}”"),
         };
         let place = if self.place.is_empty() {
             String::new()

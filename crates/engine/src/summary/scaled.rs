@@ -5,6 +5,7 @@ mod chosen;
 use super::compared::blocks_of;
 use crate::scale_up::{Arm, Instances, Measured, Setting, Unpaired, record};
 use analysis::Metric;
+use analysis::VariantName;
 use analysis::scale_up::{Machine, Point};
 use indexmap::IndexMap;
 use store::record::{PartRecord, PointRecord, ScaleUpRecord, SearchRecord, TrialFinding};
@@ -71,11 +72,11 @@ pub fn records(
 impl<'a> ScaleFacts<'a> {
     fn trials_of<'v>(
         &self,
-        variant: &'v str,
+        variant: &'v VariantName,
     ) -> impl Iterator<Item = &'a TrialFinding> + use<'a, 'v> {
         self.trials
             .iter()
-            .filter(move |trial| trial.variant == variant)
+            .filter(move |trial| trial.variant == *variant)
     }
 
     fn setting(&self, asked: &ScaleUp, machine: Machine, arms: &[Arm]) -> Setting {
@@ -209,6 +210,7 @@ fn lies(part: Option<&PartRecord>, count: u32, machine: Machine) -> (u32, Vec<u3
 #[cfg(test)]
 mod tests {
     use crate::summary::{findings, made};
+    use analysis::VariantName;
     use measure::Known;
     use store::record::{EfficiencyOf, Fills, Outcome};
     use store::record::{FindingsRecord, PartRecord, RuleRecord, TrialFinding};
@@ -237,8 +239,8 @@ mod tests {
              instances: one-per-numa{rest}}}\n"
         );
         let study = resolve("s", &text, &Overrides::default()).unwrap();
-        let part = |name: &str| {
-            let count = name.rsplit('-').nth(1).unwrap();
+        let part = |name: &VariantName| {
+            let count = name.as_str().rsplit('-').nth(1).unwrap();
             let units: u32 = count.parse().unwrap();
             match units.checked_sub(4) {
                 Some(rest) if rest > 0 => (units, vec![4, rest]),
@@ -250,7 +252,7 @@ mod tests {
             let (n, s) = (f64::from(split[0]), split.len() as f64);
             let ideal = f64::from(units) * 1000.0;
             let slowed = ideal / (1.0 + 0.0068 * (n - 1.0)) / (1.0 + 0.0889 * (s - 1.0));
-            let placed = if trial.variant.name.starts_with("planned") {
+            let placed = if trial.variant.name.as_str().starts_with("planned") {
                 gain
             } else {
                 1.0

@@ -368,7 +368,9 @@ fn blocks_that_were_added_are_judged_at_any_time_and_one_odd_block_is_named() {
         ..World::default()
     };
     let mut trials = run(&study, 2, world).trials;
-    let odd = trials.iter_mut().find(|t| t.block == 6 && t.variant == "b");
+    let odd = trials
+        .iter_mut()
+        .find(|t| t.block == 6 && t.variant.as_str() == "b");
     odd.unwrap().all.ops_per_s *= 0.7;
     let found = findings(&study, trials, &|_| None, None);
     let primary = found.comparisons.iter().find(|c| c.primary).unwrap();

@@ -2,6 +2,7 @@
 //! engine does, summed up and written to disk.
 
 use super::Tally;
+use analysis::VariantName;
 use measure::{Histogram, Interval, KindInterval, Outcome, Summed, Times};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -155,7 +156,7 @@ fn written(folder: &std::path::Path, intervals: &[Interval]) -> Trial {
         format: FORMAT,
         index: 0,
         slug: "00-made-up".to_owned(),
-        variant: "-".to_owned(),
+        variant: VariantName::default(),
         point: BTreeMap::new(),
         role: String::new(),
         block: 0,

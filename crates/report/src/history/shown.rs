@@ -178,10 +178,7 @@ fn amount(value: f64) -> String {
 }
 
 fn variant<'a>(history: &'a History, line: &'a Line) -> &'a str {
-    match line.variant.as_str() {
-        "-" | "" => &history.study,
-        name => name,
-    }
+    line.variant.named().unwrap_or(&history.study)
 }
 
 fn name(history: &History, line: &Line) -> String {

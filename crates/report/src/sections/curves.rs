@@ -47,7 +47,7 @@ fn coefficients(curve: &CurveRecord) -> Option<Coefficients> {
 fn chart(view: &RunView, points: &[Point<'_>]) -> Option<Chart> {
     let mut series = Vec::new();
     for (index, variant) in variants(view).into_iter().enumerate() {
-        let curve = view.findings.curves.iter().find(|c| c.variant == variant);
+        let curve = view.findings.curves.iter().find(|c| c.variant == *variant);
         let Some(law) = curve.and_then(coefficients) else {
             continue;
         };
@@ -60,7 +60,7 @@ fn chart(view: &RunView, points: &[Point<'_>]) -> Option<Chart> {
         let name = variant_name(variant, view);
         series.push(Series {
             name: name.into(),
-            group: variant.into(),
+            group: variant.to_string(),
             in_legend: true,
             shape: Shape::Marks,
             color: Color::Category(index),
@@ -72,7 +72,7 @@ fn chart(view: &RunView, points: &[Point<'_>]) -> Option<Chart> {
         });
         series.push(Series {
             name: format!("{name}, curve"),
-            group: variant.into(),
+            group: variant.to_string(),
             color: Color::Category(index),
             y: places.iter().map(|n| Some(law.at(*n))).collect(),
             x: Xs::Numbers(places),

@@ -9,6 +9,7 @@ use crate::probed::natural;
 use crate::sections::proofs;
 use crate::summary::{variant_name, variants};
 use crate::view::{RunView, TrialView};
+use analysis::VariantName;
 use std::collections::{BTreeMap, BTreeSet};
 use store::record::NodeRecord;
 
@@ -59,7 +60,7 @@ type Values<'a> = BTreeMap<(usize, &'a str), BTreeSet<String>>;
 
 /// Everything that was in effect in a run.
 struct Effective<'a> {
-    variants: Vec<&'a str>,
+    variants: Vec<&'a VariantName>,
     nodes: Vec<&'a str>,
     keys: BTreeMap<(Kind, &'a str), Values<'a>>,
 }
@@ -127,10 +128,10 @@ impl<'a> Effective<'a> {
     }
 }
 
-fn variant_of(view: &RunView, trial: &TrialView, variants: &[&str]) -> usize {
+fn variant_of(view: &RunView, trial: &TrialView, variants: &[&VariantName]) -> usize {
     let planned = view.plan.trials.iter().find(|t| t.index == trial.index);
-    let name = planned.map_or("", |t| t.variant.as_str());
-    variants.iter().position(|v| *v == name).unwrap_or(0)
+    let name = planned.map(|t| &t.variant);
+    variants.iter().position(|v| Some(*v) == name).unwrap_or(0)
 }
 
 /// The value without what is the node's own by nature.

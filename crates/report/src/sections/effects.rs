@@ -398,7 +398,7 @@ fn cells(effects: &EffectsRecord) -> Table {
         let sign = if cell.at_least { "≥ " } else { "" };
         let mut cells: Vec<Cell> = cell.values.iter().map(Cell::new).collect();
         cells.extend([
-            Cell::new(&cell.variant),
+            Cell::new(cell.variant.as_str()),
             Cell::new(format!("{sign}{mean}")),
             Cell::new(cell.blocks.to_string()),
         ]);

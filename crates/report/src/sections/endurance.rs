@@ -9,7 +9,6 @@ use crate::page::{
 use crate::probed;
 use crate::sections::faults;
 use crate::sections::time::label;
-use crate::summary::variant_name;
 use crate::view::RunView;
 use analysis::endurance::{Agreed, Course, Growing};
 use analysis::series::NORMAL_975;
@@ -32,7 +31,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     }
     let mut blocks: Vec<Block> = Vec::new();
     for one in &view.findings.endured {
-        blocks.push(Block::Table(turns(view, one)));
+        blocks.push(Block::Table(turns(one)));
     }
     let several = long.len() > 1;
     for (trial, shown) in long.iter().take(TRIALS_MAX) {
@@ -114,7 +113,7 @@ fn between(ci95: Option<[f64; 2]>, show: impl Fn(f64) -> String) -> String {
     })
 }
 
-fn turns(view: &RunView, one: &EnduredRecord) -> Table {
+fn turns(one: &EnduredRecord) -> Table {
     let row = |turn: &TurnRecord| {
         let ci95 = turn.error.map(|error| {
             let half = NORMAL_975 * error;
@@ -136,10 +135,8 @@ fn turns(view: &RunView, one: &EnduredRecord) -> Table {
             ..Row::default()
         }
     };
-    let variant = match one.variant.as_str() {
-        "-" => String::new(),
-        variant => format!("{}: ", variant_name(variant, view)),
-    };
+    let variant = one.variant.named();
+    let variant = variant.map_or_else(String::new, |name| format!("{name}: "));
     Table {
         caption: format!(
             "{variant}the same load for different times: {}",

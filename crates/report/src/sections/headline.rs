@@ -154,10 +154,10 @@ fn figures(view: &RunView, points: &[Point<'_>]) -> Vec<Figure> {
         }
         detail.extend(p99.map(|p99| format!("p99 {p99} ms")));
         detail.retain(|part| !part.is_empty());
-        let sweep = view.findings.sweeps.iter().find(|s| s.variant == *variant);
+        let sweep = view.findings.sweeps.iter().find(|s| s.variant == **variant);
         let is_bound = sweep.is_some_and(|s| s.best_within_bound.is_some());
         let searches = &view.findings.searches;
-        let what = if searches.iter().any(|search| search.variant == *variant) {
+        let what = if searches.iter().any(|search| search.variant == **variant) {
             "what was searched for"
         } else if is_bound {
             "most within the bound"

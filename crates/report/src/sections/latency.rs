@@ -6,6 +6,7 @@ use crate::page::{
 };
 use crate::summary::{ALL, Point, variant_name, variants};
 use crate::view::{Curve, RunView};
+use analysis::VariantName;
 
 /// One chart per variant, kind and clock, to be chosen; none without curves.
 pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
@@ -52,9 +53,9 @@ impl Clock {
 }
 
 /// Kinds of which there are curves: all together first.
-fn kinds<'a>(view: &'a RunView, variant: &str) -> Vec<&'a str> {
+fn kinds<'a>(view: &'a RunView, variant: &VariantName) -> Vec<&'a str> {
     let mut kinds: Vec<&str> = Vec::new();
-    for point in view.points.iter().filter(|p| p.variant == variant) {
+    for point in view.points.iter().filter(|p| p.variant == *variant) {
         if !kinds.contains(&point.kind.as_str()) {
             kinds.push(&point.kind);
         }

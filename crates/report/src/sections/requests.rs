@@ -7,6 +7,7 @@ use crate::number;
 use crate::page::{Block, Cell, Column, Row, Table, Tone};
 use crate::summary::{variant_name, variants};
 use crate::view::RunView;
+use analysis::VariantName;
 use std::collections::BTreeSet;
 use store::record::RequestRecord;
 
@@ -147,7 +148,7 @@ fn page_size(request: &RequestRecord) -> Option<String> {
 
 /// One statement of one variant.
 struct Request<'a> {
-    variant: &'a str,
+    variant: &'a VariantName,
     kind: &'a str,
     cql: &'a str,
     values: Vec<Option<String>>,
@@ -157,7 +158,7 @@ struct Request<'a> {
 struct Group<'a> {
     kind: &'a str,
     values: Vec<Option<String>>,
-    variants: Vec<&'a str>,
+    variants: Vec<&'a VariantName>,
     cqls: Vec<&'a str>,
 }
 
@@ -203,13 +204,13 @@ fn executed_kinds(view: &RunView) -> BTreeSet<&str> {
 }
 
 /// Variants of all requests, in the order of the plan.
-fn variants_of<'a>(requests: &[Request<'a>]) -> Vec<&'a str> {
+fn variants_of<'a>(requests: &[Request<'a>]) -> Vec<&'a VariantName> {
     let mut variants = Vec::new();
     requests.iter().for_each(|r| add(&mut variants, r.variant));
     variants
 }
 
-fn add<'a>(list: &mut Vec<&'a str>, one: &'a str) {
+fn add<'a, T: PartialEq + ?Sized>(list: &mut Vec<&'a T>, one: &'a T) {
     if !list.contains(&one) {
         list.push(one);
     }
@@ -290,7 +291,7 @@ fn requests_table(view: &RunView, requests: &[Request<'_>]) -> Table {
 }
 
 /// Whether a variant sends statements of one kind in different ways.
-fn splits_a_kind(groups: &[Group<'_>], variant: &str) -> bool {
+fn splits_a_kind(groups: &[Group<'_>], variant: &VariantName) -> bool {
     let of_variant = groups.iter().filter(|g| g.variants.contains(&variant));
     let mut kinds = BTreeSet::new();
     !of_variant.map(|g| g.kind).all(|kind| kinds.insert(kind))
@@ -315,7 +316,7 @@ fn short(cql: &str) -> String {
     }
 }
 
-fn variants_cell(view: &RunView, of: &[&str], all: &[&str]) -> Cell {
+fn variants_cell(view: &RunView, of: &[&VariantName], all: &[&VariantName]) -> Cell {
     if of.len() == all.len() {
         return Cell::new("all").tone(Tone::Muted);
     }
@@ -359,7 +360,7 @@ fn said_of_all(groups: &[Group<'_>]) -> String {
 
 fn statements_table(view: &RunView, requests: &[Request<'_>]) -> Table {
     let variants = variants_of(requests);
-    let mut rows: Vec<(&str, &str, Vec<&str>)> = Vec::new();
+    let mut rows: Vec<(&str, &str, Vec<&VariantName>)> = Vec::new();
     for request in requests {
         let same = |row: &&mut (&str, &str, _)| row.0 == request.kind && row.1 == request.cql;
         match rows.iter_mut().find(same) {
@@ -372,7 +373,7 @@ fn statements_table(view: &RunView, requests: &[Request<'_>]) -> Table {
     if by_variant {
         columns.push(Column::text("Variant"));
     }
-    let row = |(kind, cql, of): (&str, &str, Vec<&str>)| {
+    let row = |(kind, cql, of): (&str, &str, Vec<&VariantName>)| {
         let mut cells = vec![Cell::new(kind), Cell::new(cql)];
         if by_variant {
             cells.push(variants_cell(view, &of, &variants));

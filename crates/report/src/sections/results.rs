@@ -7,6 +7,7 @@ use crate::sections::verdict_tone;
 use crate::summary::{ALL, Point, axis_value, variant_name};
 use crate::view::RunView;
 use analysis::TENFOLD;
+use analysis::VariantName;
 use analysis::series::{FEW_INCIDENTS, SHORT_WINDOW_S};
 use store::record::{
     Bound, ComparisonRecord, Finding, MultiplicityRecord, QuantilesRecord, TrialFinding,
@@ -350,7 +351,7 @@ fn comparisons(view: &RunView) -> Option<Table> {
 pub fn comparison_table(
     records: &[ComparisonRecord],
     caption: &str,
-    name: impl Fn(&str) -> String,
+    name: impl Fn(&VariantName) -> String,
 ) -> Table {
     let row = |c: &ComparisonRecord| Row {
         cells: vec![

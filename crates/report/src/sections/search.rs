@@ -5,7 +5,7 @@ use crate::page::{
     Axis, Block, Cell, Chart, Color, Column, Dash, Panel, Row, Scale, Section, Series, Shape,
     Table, Tone, Xs,
 };
-use crate::summary::{axis_value, variant_name};
+use crate::summary::axis_value;
 use crate::view::RunView;
 use store::record::{SearchOutcome, SearchProcedure, SearchRecord, SearchResult, SearchStepRecord};
 
@@ -59,10 +59,7 @@ fn name(view: &RunView, search: &SearchRecord) -> String {
         1 => String::new(),
         _ => format!("block {}", search.block + 1),
     };
-    let variant = match search.variant.as_str() {
-        "-" => String::new(),
-        variant => variant_name(variant, view).to_owned(),
-    };
+    let variant = search.variant.named().unwrap_or_default().to_owned();
     let parts = [variant, block].into_iter().filter(|part| !part.is_empty());
     let name = parts.collect::<Vec<_>>().join(", ");
     if name.is_empty() {

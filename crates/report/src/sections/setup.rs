@@ -97,7 +97,7 @@ fn what_varies(view: &RunView) -> Option<Table> {
     let settings: Vec<BTreeMap<String, String>> = names
         .iter()
         .map(|name| {
-            let trial = view.plan.trials.iter().find(|t| t.variant == *name);
+            let trial = view.plan.trials.iter().find(|t| t.variant == **name);
             trial.map(|t| flatten(&t.settings)).unwrap_or_default()
         })
         .collect();

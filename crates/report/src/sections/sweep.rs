@@ -81,7 +81,7 @@ fn variant_series(
     let place = |p: &&Point<'_>| place_name(p, axis, view);
     let bars = |points: &[&Point<'_>], shape: Shape, name: String| Series {
         name,
-        group: variant.into(),
+        group: variant.to_string(),
         in_legend: true,
         shape,
         color: Color::Category(index),

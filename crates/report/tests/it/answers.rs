@@ -44,7 +44,7 @@ fn effects() -> EffectsRecord {
     );
     let cell = |a: &str, b: &str, mean: f64| CellRecord {
         values: vec![a.into(), b.into()],
-        variant: format!("{a}-{b}"),
+        variant: format!("{a}-{b}").into(),
         mean: Some(mean),
         blocks: 5,
         ..CellRecord::default()

@@ -139,7 +139,7 @@ fn combinations_stand_in_rows_and_columns_with_a_table_for_what_is_left() {
             axis("level", &["ONE", "QUORUM"]),
         ],
         cells: [("a", [0, 0]), ("b", [0, 1]), ("c", [1, 0])]
-            .map(|(name, cell)| (name.to_owned(), cell.to_vec()))
+            .map(|(name, cell)| (name.into(), cell.to_vec()))
             .into(),
     });
     let point = |variant: &str, threads: f64, ops_per_s: f64| PointRecord {

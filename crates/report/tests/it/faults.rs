@@ -304,7 +304,7 @@ fn published_claims_stand_beside_ours_and_are_never_confirmed() {
         ..PublishedFailureRecord::default()
     };
     let of_variant = |variant: &str| PublishedFailureRecord {
-        variants: vec![variant.to_owned()],
+        variants: vec![variant.into()],
         ..claim("node", &["node-kill"], "of another")
     };
     let mut view = view(vec![killed()]);

@@ -44,7 +44,7 @@ fn write(results: &Path, told: &Told<'_>) -> PathBuf {
     };
     writer.journal(None, started).expect("a line");
     let point = PointRecord {
-        variant: "off".to_owned(),
+        variant: "off".into(),
         point: BTreeMap::from([("threads".to_owned(), 28.0)]),
         verdict: store::record::Verdict::of_name(told.verdict).expect("a word"),
         blocks: 1,

@@ -137,7 +137,7 @@ fn run(machines: Vec<MachineTopologyRecord>, of: &dyn Fn(&str) -> Vec<PlacementR
         .plan
         .trials
         .iter()
-        .map(|one| one.variant.clone())
+        .map(|one| one.variant.to_string())
         .collect();
     for (trial, variant) in run.trials.iter_mut().zip(variants).take(4) {
         trial.nodes = Some(NodesRecord {

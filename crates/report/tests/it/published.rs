@@ -12,8 +12,8 @@ fn a_published_ratio_lies_inside_or_outside_our_interval_and_is_never_confirmed(
     let ratio = |what: &str, value: f64, ci95: Option<[f64; 2]>| PublishedRatioRecord {
         what: what.to_owned(),
         metric: "ops_per_s".to_owned(),
-        of: "on".to_owned(),
-        to: "off".to_owned(),
+        of: "on".into(),
+        to: "off".into(),
         published: [value, value],
         ours: ci95.map(|[low, high]| (low * high).sqrt()),
         ci95,

@@ -20,7 +20,7 @@ fn point(split: &[u32], share: f64) -> ScalePointRecord {
         units,
         sockets: split.len() as u32,
         split: Some(split.to_vec()),
-        variant: format!("numa-{units}"),
+        variant: format!("numa-{units}").into(),
         ops_per_s_blocks: vec![Some(ops); 5],
         ops_per_s: Some(ops),
         ops_per_s_ci95: Some([ops * 0.99, ops * 1.01]),

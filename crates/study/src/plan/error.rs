@@ -32,9 +32,9 @@ pub(super) fn only_data(study: &Study, works: &[Work]) -> Result<(), PlanError> 
         let before = work.step.iter().flat_map(|step| &step.before);
         for cql in tables.chain(statements).chain(before) {
             if let Some(what) = beyond_data(cql, work.program.keyspace()) {
-                let of = match variant.name.as_str() {
-                    "-" => String::new(),
-                    name => format!("variant {name}: "),
+                let of = match variant.name.named() {
+                    None => String::new(),
+                    Some(name) => format!("variant {name}: "),
                 };
                 refused.push(format!(
                     "{of}`workload` has {what}, which is more than data: {cql}"

@@ -3,6 +3,7 @@
 
 use super::Resolved;
 use crate::settings::{Overrides, Target, Variant};
+use analysis::VariantName;
 use analysis::screen::Design;
 
 /// A sentence each.
@@ -40,7 +41,7 @@ pub(super) fn notes(
 }
 
 /// Each note once; with the names of the sides where it does not hold for all of them.
-fn notes_of_imports(sides: &[(String, Vec<String>)]) -> Vec<String> {
+fn notes_of_imports(sides: &[(VariantName, Vec<String>)]) -> Vec<String> {
     let mut notes = Vec::new();
     for note in sides.iter().flat_map(|(_, notes)| notes) {
         let with = sides.iter().filter(|(_, notes)| notes.contains(note));

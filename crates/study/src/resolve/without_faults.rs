@@ -6,6 +6,7 @@
 use crate::check;
 use crate::settings::{Draft, Settings, Variant};
 use crate::tree::Tree;
+use analysis::VariantName;
 use yaml::{Diagnostics, Node};
 
 const PATH: &str = "repeat.without_faults";
@@ -40,14 +41,14 @@ pub(super) fn add(base: &Node, tree: &Tree, variants: &mut Vec<Variant>, out: &m
         }
     }
     if let ([one], true) = (&mut variants[..], !missing.is_empty())
-        && one.name == "-"
+        && one.name.is_none()
     {
-        one.name = WITH.to_owned();
+        one.name = WITH.into();
     }
     let alone = missing.len() == 1;
     for (_, mut added) in missing {
         if alone {
-            added.name = NAME.to_owned();
+            added.name = NAME.into();
         }
         name(base, &added.name, variants, out);
         variants.push(added);
@@ -58,7 +59,7 @@ fn without(variant: &Variant, settings: Settings) -> Variant {
     let entries = variant.tree.entries().iter();
     let kept = entries.filter(|(key, _)| key != "faults" && key != "require");
     Variant {
-        name: format!("{}-{NAME}", variant.name),
+        name: format!("{}-{NAME}", variant.name).into(),
         step: variant.step.clone(),
         cell: Vec::new(),
         is_added: true,
@@ -68,10 +69,10 @@ fn without(variant: &Variant, settings: Settings) -> Variant {
 }
 
 /// Its name is a folder, and tells it from the others.
-fn name(base: &Node, name: &str, variants: &[Variant], out: &mut Diagnostics) {
-    let why = match check::name(name) {
+fn name(base: &Node, name: &VariantName, variants: &[Variant], out: &mut Diagnostics) {
+    let why = match check::name(name.as_str()) {
         Err(why) => why,
-        Ok(()) if variants.iter().any(|variant| variant.name == name) => {
+        Ok(()) if variants.iter().any(|variant| variant.name == *name) => {
             "another one has it".to_owned()
         }
         Ok(()) => return,

@@ -291,7 +291,7 @@ fn a_study_s_own_workload_file_lies_beside_it_and_is_kept_with_the_run() {
     lab.cassay(&["run", "study.yaml"]).measured(&lab);
     let plan = lab.run().plan;
     assert_eq!(plan.resolved.overrides.inputs["own.yaml"], OWN);
-    let requests = &plan.resolved.requests["-"];
+    let requests = &plan.resolved.requests[&"-".into()];
     assert_eq!(requests[0].retries, Some(0), "{requests:?}");
 
     let outside = STUDY.replace("own.yaml", "../own.yaml");

@@ -29,7 +29,7 @@ fn the_plan_records_what_takes_effect_and_the_report_shows_it_with_its_counts() 
     let lab = Lab::with(STUDY);
     let said = lab.cassay(&["run", "study.yaml"]);
     let run = lab.run();
-    let requests = json!(run.plan.resolved.requests["-"]);
+    let requests = json!(run.plan.resolved.requests[&"-".into()]);
     let requests = requests.as_array().expect("requests");
     let of = |kind: &str| {
         let mut all = requests.iter().filter(|one| one["kind"] == kind);

@@ -61,7 +61,7 @@ fn a_planted_interaction_is_named_first() {
     assert_eq!(verdicts(effects, "main"), ["faster", "slower"]);
     assert_eq!(verdicts(effects, "interaction"), ["matters"]);
     assert_eq!(effects.cells[3].values, ["large", "batch"]);
-    assert_eq!(effects.cells[3].variant, "large-batch");
+    assert_eq!(effects.cells[3].variant.as_str(), "large-batch");
     says(
         &found,
         expect![[r#"

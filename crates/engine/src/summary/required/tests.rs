@@ -228,7 +228,9 @@ fn a_ratio_is_of_the_primary_comparison_and_of_every_contender() {
         let rest = "variants: {a: {}, b: {}}\nrepeat: {blocks: 3}\n";
         let found = found(&study(FIXED, require, rest), trials.collect());
         let records = found.requirements.into_iter();
-        records.map(|r| (r.variant, r.outcome.name())).collect()
+        records
+            .map(|r| (r.variant.to_string(), r.outcome.name()))
+            .collect()
     };
     let of = |ops| outcomes(ops, "{ratio: 0.97}");
     assert_eq!(of([9_900.0, 9_910.0, 9_905.0]), [("b".to_owned(), "met")]);

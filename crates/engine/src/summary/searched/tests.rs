@@ -25,7 +25,10 @@ const STUDY: &str = "study: s\nquestion: q\ntarget: {null: {}}\nworkload: {use: 
 
 /// What the trials of a search come to whose p99 is within the bound up to `limit`.
 fn trials(study: &Study, variant: &str, block: usize, limit: f64) -> Vec<TrialFinding> {
-    let of = study.variants.iter().find(|one| one.name == variant);
+    let of = study
+        .variants
+        .iter()
+        .find(|one| one.name.as_str() == variant);
     let of = of.unwrap();
     let mut trials: Vec<TrialFinding> = Vec::new();
     loop {
@@ -36,7 +39,7 @@ fn trials(study: &Study, variant: &str, block: usize, limit: f64) -> Vec<TrialFi
         };
         let at = asks[0].point;
         let mut trial = TrialFinding {
-            variant: variant.to_owned(),
+            variant: variant.into(),
             block,
             index: block * 100 + trials.len() + if variant == "b" { 50 } else { 0 },
             point: point_record(Some(at)),

@@ -50,7 +50,10 @@ fn scatter(block: usize) -> f64 {
 /// A run in whose trials the fault left `kept` of the throughput of a second while it was on.
 fn run(study: &Study, kept: f64) -> FindingsRecord {
     let mut trials = trials(study, |_| (1000.0, Known::Exactly(2.0)));
-    for trial in trials.iter_mut().filter(|one| one.variant == "with-faults") {
+    for trial in trials
+        .iter_mut()
+        .filter(|one| one.variant.as_str() == "with-faults")
+    {
         let own = drift(trial.block) * scatter(trial.block);
         let broken = stretch(1000.0 * own * kept, 2.0 * own / kept.max(0.01), 3);
         trial.faults = vec![FaultRecord {
@@ -67,7 +70,7 @@ fn run(study: &Study, kept: f64) -> FindingsRecord {
     let mut found = findings(study, trials, &|_| None, None);
     let mut read = |with: &TrialFinding, without: &TrialFinding| {
         assert_eq!(with.block, without.block);
-        assert_eq!(without.variant, "without-faults");
+        assert_eq!(without.variant.as_str(), "without-faults");
         let usual = || stretch(1000.0 * drift(without.block), 2.0 * drift(without.block), 0);
         Ok(vec![[Some(usual()), Some(usual())]])
     };
@@ -156,7 +159,7 @@ fn a_trial_that_may_not_be_used_is_no_side_of_a_pair() {
     let study = study(2, "threads: 8");
     let mut found = run(&study, 0.8);
     for trial in &mut found.trials {
-        if trial.variant == "without-faults" && trial.block == 1 {
+        if trial.variant.as_str() == "without-faults" && trial.block == 1 {
             trial.verdict = store::record::Verdict::Invalid;
         }
     }

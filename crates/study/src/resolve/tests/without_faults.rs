@@ -82,9 +82,9 @@ fn what_differs_by_its_faults_alone_shares_the_one_without() {
         ["one-pause-without-faults", "all-pause-without-faults"]
     );
     for variant in &levels.variants[..4] {
-        let level = variant.name.split('-').next().unwrap();
+        let level = variant.name.as_str().split('-').next().unwrap();
         let without = levels.without_faults(variant).unwrap();
-        assert!(without.name.starts_with(level), "{}", without.name);
+        assert!(without.name.as_str().starts_with(level), "{}", without.name);
     }
 }
 

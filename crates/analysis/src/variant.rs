@@ -1,0 +1,68 @@
+//! The names of the sides of a comparison.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// What stands in files and in what is shown where there is no name.
+const NONE: &str = "-";
+
+/// The name of a variant; none where a study has only one.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
+pub struct VariantName(Option<String>);
+
+impl VariantName {
+    /// The name, if there is one.
+    pub fn named(&self) -> Option<&str> {
+        self.0.as_deref()
+    }
+
+    /// Whether there is no name.
+    pub fn is_none(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// As it stands in files, where `-` says that there is no name.
+    pub fn as_str(&self) -> &str {
+        self.named().unwrap_or(NONE)
+    }
+}
+
+impl From<String> for VariantName {
+    fn from(text: String) -> VariantName {
+        VariantName(Some(text).filter(|text| !matches!(text.as_str(), NONE | "")))
+    }
+}
+
+impl From<&str> for VariantName {
+    fn from(text: &str) -> VariantName {
+        text.to_owned().into()
+    }
+}
+
+impl From<VariantName> for String {
+    fn from(name: VariantName) -> String {
+        name.as_str().to_owned()
+    }
+}
+
+impl fmt::Display for VariantName {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.pad(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dash_and_nothing_are_no_name() {
+        for text in ["-", ""] {
+            let name = VariantName::from(text);
+            assert_eq!((name.named(), name.as_str()), (None, "-"));
+        }
+        let name = VariantName::from("large");
+        assert_eq!((name.named(), name.as_str()), (Some("large"), "large"));
+    }
+}
