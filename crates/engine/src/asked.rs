@@ -153,9 +153,10 @@ fn still_counts<'f>(
     if let Some(point) = turn.point {
         return Some((finding, Ask { point, role }));
     }
-    let (axis, value) = finding.point.iter().next()?;
-    let point = Point::named(axis, *value)?;
-    let ask = Ask { point, role };
+    let ask = Ask {
+        point: finding.point?,
+        role,
+    };
     let is_asked = matches!(next, Next::Measure(asks) if asks.contains(&ask));
     is_asked.then_some((finding, ask))
 }
@@ -192,7 +193,7 @@ mod tests {
     /// A trial in which requests time out beyond so many threads.
     fn finding(trial: &Trial, limit: f64) -> TrialFinding {
         let mut finding = TrialFinding {
-            point: crate::record::point_record(Some(trial.point)),
+            point: Some(trial.point),
             role: crate::record::role_name(trial.role),
             verdict: Verdict::Valid,
             ..TrialFinding::default()
@@ -268,7 +269,7 @@ mod tests {
             variant: ["a", "b"][trial.variant].into(),
             block: trial.block,
             verdict: Verdict::Valid,
-            point: crate::record::point_record(Some(trial.point)),
+            point: Some(trial.point),
             ..TrialFinding::default()
         };
         found.all.ops_per_s = 1000.0 * (noise + effect * trial.variant as f64).exp();
@@ -455,7 +456,7 @@ mod tests {
             ..planned.clone()
         };
         let found = TrialFinding {
-            point: crate::record::point_record(Some(eight)),
+            point: Some(eight),
             ..TrialFinding::default()
         };
         let counts =

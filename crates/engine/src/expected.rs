@@ -98,7 +98,7 @@ fn metric(study: &Study) -> Metric {
     let mut points = outlooks.flat_map(|variant| variant.settings.procedure.outlook().points);
     let is_latency = match study.primary.metric {
         PrimaryMetric::Named(name) => name != "ops_per_s",
-        PrimaryMetric::Auto => points.any(|point| point.axis() == "rate"),
+        PrimaryMetric::Auto => points.any(|point| point.is_rate()),
     };
     if is_latency {
         Metric::LATENCY
@@ -110,6 +110,7 @@ fn metric(study: &Study) -> Metric {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use analysis::procedure::Point;
     use store::record::TrialFinding;
     use store::record::Verdict;
     use study::resolve::resolve;
@@ -128,7 +129,7 @@ mod tests {
         let trial = |block: usize, variant: &str, ops: f64| {
             let mut finding = TrialFinding {
                 variant: variant.into(),
-                point: [("threads".to_owned(), 8.0)].into(),
+                point: Some(Point::Threads(8)),
                 block,
                 verdict: Verdict::Valid,
                 ..TrialFinding::default()

@@ -1,7 +1,7 @@
 //! What a trial found, as far as a procedure decides by it.
 
 use crate::summary::is_saturated;
-use analysis::procedure::{Judged, Measured, Percentiles, TrialOutcome};
+use analysis::procedure::{Judged, Measured, Percentiles, Point, TrialOutcome};
 use analysis::rules::Verdict;
 use measure::Known;
 use store::record::{Outcome, QuantilesRecord, TrialFinding};
@@ -49,8 +49,9 @@ pub fn found(settings: &Settings, finding: &TrialFinding) -> TrialOutcome {
 /// budget. Arrivals at random are as many as the rate says but for chance: three standard
 /// deviations of a Poisson count are left to that, as by V1.
 fn shortfall(settings: &Settings, finding: &TrialFinding, failed: u64) -> f64 {
-    let Some(rate) = finding.point.get("rate").filter(|rate| **rate > 0.0) else {
-        return 0.0;
+    let rate = match finding.point {
+        Some(Point::Rate(rate)) if rate > 0 => rate as f64,
+        _ => return 0.0,
     };
     let seconds = finding.seconds.max(1e-9);
     let done = finding.all.ops_per_s + failed as f64 / seconds;
@@ -115,7 +116,7 @@ mod tests {
             seconds: 10.0,
             ..TrialFinding::default()
         };
-        finding.point.insert("rate".to_owned(), 1000.0);
+        finding.point = Some(Point::Rate(1000));
         finding.all.ops = 10_000;
         finding.all.ops_per_s = ops_per_s;
         finding
@@ -133,7 +134,7 @@ mod tests {
         assert_eq!(shortfall("fixed", &failed), 0.0);
         assert!(found(&settings("fixed"), &failed).error_share > 0.019);
         let mut threads = at_rate(1.0);
-        threads.point = [("threads".to_owned(), 4.0)].into();
+        threads.point = Some(Point::Threads(4));
         assert_eq!(shortfall("fixed", &threads), 0.0);
     }
 

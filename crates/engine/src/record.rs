@@ -210,7 +210,7 @@ where
         index: trial.index,
         slug: trial.slug.clone(),
         variant: variant.name.clone(),
-        point: point_record(trial.point.into()),
+        point: trial.point.into(),
         role: role_name(trial.role),
         block: trial.block,
         phases: trial
@@ -232,12 +232,6 @@ pub fn role_name(role: Role) -> String {
         Role::Probe => String::new(),
         role => role.name(),
     }
-}
-
-/// A point as it is written down.
-pub fn point_record(point: Option<Point>) -> BTreeMap<String, f64> {
-    let one = |point: Point| (point.axis().to_owned(), point.value());
-    point.map(one).into_iter().collect()
 }
 
 /// The command that makes the same run again.

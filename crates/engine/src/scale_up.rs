@@ -1,7 +1,6 @@
 //! From the points of a scale-up study to its record: efficiencies, curves, and what the machine
 //! can and cannot show.
 
-use analysis::VariantName;
 use analysis::curves::Peak;
 use analysis::rules::Verdict;
 use analysis::scale_up::fits::{Coefficient, Fit, NoFit, rivals};
@@ -10,7 +9,7 @@ use analysis::scale_up::{
     Improvement, Machine, Of, Point, Ratio, ScaleUp, Scaled, Untold, improvements, read,
 };
 use analysis::too_few_blocks;
-use analysis::{Looks, Metric};
+use analysis::{Looks, Metric, VariantName};
 use measure::number::significant;
 use store::record::{
     CoefficientRecord, EfficiencyOf, EfficiencyRecord, Fills, ImprovementRecord, ScaleBoundRecord,

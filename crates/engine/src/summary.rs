@@ -25,7 +25,6 @@ pub use looked::{Ended, look};
 pub use points::{Merge, is_saturated, read_back};
 pub use without_faults::lay_beside;
 
-use crate::record;
 use analysis::procedure::{Point, Role};
 use analysis::rules::Verdict;
 use answer::Facts;
@@ -158,7 +157,7 @@ where
         role => format!(" ({})", role.name()),
     };
     parts.push(match trial.point.into() {
-        Some(point) => point_words(&record::point_record(Some(point))) + &role,
+        Some(point) => point_words(Some(point)) + &role,
         None => "a point to be found".to_owned(),
     });
     parts.extend(block_of(study, trial.block));

@@ -17,6 +17,7 @@ use crate::sections::results::{
 use crate::sections::setup::differing_rows;
 use crate::summary::{ALL, Point, bound_labels, place, points, variant_name};
 use crate::view::RunView;
+use analysis::procedure;
 use analysis::{Comparison, Metric, TENFOLD};
 use measure::Known;
 use serde_json::json;
@@ -89,7 +90,7 @@ fn comparisons(matched: &Matched<'_, '_>) -> (Vec<ComparisonRecord>, Option<Mult
         for (name, metric, value) in METRICS {
             let is_saturated = a.saturated || b.saturated;
             // What both kept up with is what was offered: it says nothing of either.
-            let is_as_offered = a.at.contains_key("rate") && !is_saturated;
+            let is_as_offered = a.at.is_some_and(procedure::Point::is_rate) && !is_saturated;
             let is_throughput = name == "ops_per_s";
             if (is_saturated && !is_throughput) || (is_as_offered && is_throughput) {
                 continue;
@@ -136,7 +137,7 @@ fn comparisons(matched: &Matched<'_, '_>) -> (Vec<ComparisonRecord>, Option<Mult
 
 /// What the question is about at a point: at a rate how long it took, else what was done.
 fn metric_of(point: &Point<'_>) -> &'static str {
-    if point.at.contains_key("rate") {
+    if point.at.is_some_and(procedure::Point::is_rate) {
         "latency_ms.p99"
     } else {
         "ops_per_s"
@@ -254,7 +255,7 @@ fn primary_sentence(comparisons: &[ComparisonRecord], run: &RunView) -> Option<S
          for {} from run to run): {}{sees}.",
         metric_name(&c.metric),
         variant_name(&c.baseline, run),
-        place(&c.point),
+        place(c.point),
         ratio_words(c),
         number::percent(c.between_runs.unwrap_or_default()),
         verdict_words(c.verdict),
@@ -280,7 +281,7 @@ fn extremes(baseline: &RunView, comparisons: &[ComparisonRecord]) -> Vec<Figure>
         let mut detail = format!(
             "{}, {} · {}",
             variant_name(&c.baseline, baseline),
-            place(&c.point),
+            place(c.point),
             verdict_words(c.verdict)
         );
         if let Some([low, high]) = c.ci95 {

@@ -13,6 +13,7 @@ pub use shown::{history, section};
 use crate::flat::flatten;
 use analysis::VariantName;
 use analysis::history::{Limits, RUNS_MIN, Shift, shifts};
+use analysis::procedure;
 use measure::Known;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -66,7 +67,7 @@ pub(crate) struct UsedRun {
 #[derive(Clone, Debug)]
 pub(crate) struct Line {
     pub(crate) variant: VariantName,
-    pub(crate) point: BTreeMap<String, f64>,
+    pub(crate) point: Option<procedure::Point>,
     pub(crate) metric: Followed,
     /// Index of the run, and what it came to.
     pub(crate) values: Vec<(usize, f64)>,
@@ -117,7 +118,7 @@ impl Followed {
     /// was offered, latency of a saturated rate grows with the window, a lower bound is no number.
     fn of(&self, point: &PointRecord) -> Option<f64> {
         let latency = &point.latency_ms;
-        let is_rate = point.point.contains_key("rate");
+        let is_rate = point.point.is_some_and(procedure::Point::is_rate);
         let known = match self.key {
             "ops_per_s" if is_rate && !point.saturated => return None,
             "ops_per_s" => Known::Exactly(point.ops_per_s),
@@ -186,22 +187,22 @@ impl History {
     }
 
     fn lines(&self) -> Vec<Line> {
-        let mut places: Vec<(&VariantName, &BTreeMap<String, f64>)> = Vec::new();
+        let mut places: Vec<(&VariantName, Option<procedure::Point>)> = Vec::new();
         for point in self.runs.iter().rev().flat_map(|run| &run.points) {
-            let place = (&point.variant, &point.point);
+            let place = (&point.variant, point.point);
             if !places.contains(&place) {
                 places.push(place);
             }
         }
         let each = places.iter().flat_map(|(variant, point)| {
-            let line = |metric: &Followed| self.line(variant, point, *metric);
+            let line = |metric: &Followed| self.line(variant, *point, *metric);
             METRICS.iter().map(line).collect::<Vec<_>>()
         });
         each.filter(|line| !line.values.is_empty()).collect()
     }
 
-    fn line(&self, variant: &VariantName, at: &BTreeMap<String, f64>, metric: Followed) -> Line {
-        let here = |p: &&PointRecord| p.variant == *variant && p.point == *at;
+    fn line(&self, variant: &VariantName, at: Option<procedure::Point>, metric: Followed) -> Line {
+        let here = |p: &&PointRecord| p.variant == *variant && p.point == at;
         let value = |(index, run): (usize, &UsedRun)| {
             let point = run.points.iter().find(here)?;
             Some((index, metric.of(point)?))
@@ -263,7 +264,7 @@ impl History {
             };
             json!({
                 "variant": line.variant,
-                "point": line.point,
+                "point": store::point::map_of(line.point),
                 "metric": line.metric.key,
                 "values": line.values.iter().map(value).collect::<Vec<_>>(),
                 "changes": line.changes.iter().map(change).collect::<Vec<_>>(),

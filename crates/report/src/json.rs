@@ -28,7 +28,7 @@ pub fn run(view: &RunView, points: &[Point<'_>]) -> Value {
             };
             json!({
                 "variant": variant,
-                "point": point.at,
+                "point": store::point::map_of(point.at),
                 "ops_per_s": point.ops_per_s(),
                 "ops_per_s_ci95": point.ops_per_s_ci95(),
                 "short_window": point.is_short_window(),

@@ -76,10 +76,10 @@ fn trial_case(view: &RunView, trial: &TrialRecord) -> Case {
     let name = format!(
         "{}, {}, block {} (trial {})",
         variant_name(&trial.variant, view),
-        if point.is_empty() {
+        if point.is_none() {
             "a point to be found".to_owned()
         } else {
-            place(point)
+            place(*point)
         },
         trial.block + 1,
         trial.index
@@ -107,10 +107,10 @@ fn trial_case(view: &RunView, trial: &TrialRecord) -> Case {
 
 fn requirement_case(view: &RunView, one: &RequirementRecord) -> Case {
     let variant = variant_name(&one.variant, view);
-    let at = if one.point.is_empty() {
+    let at = if one.point.is_none() {
         String::new()
     } else {
-        format!(", {}", place(&one.point))
+        format!(", {}", place(one.point))
     };
     Case {
         class: "requirements",

@@ -8,6 +8,7 @@ use crate::number;
 use crate::page::Verdict;
 use crate::view::{PointView, RunView};
 use analysis::VariantName;
+use analysis::procedure;
 use analysis::series;
 use measure::Known;
 use std::collections::BTreeMap;
@@ -20,7 +21,7 @@ pub const ALL: &str = "all";
 pub struct Point<'a> {
     pub variant: &'a VariantName,
     pub variant_index: usize,
-    pub at: &'a BTreeMap<String, f64>,
+    pub at: Option<procedure::Point>,
     /// Every trial, invalid ones too.
     pub trials: Vec<&'a TrialFinding>,
     /// Those that count: as the findings say, or those that are not invalid, or all.
@@ -51,13 +52,13 @@ pub fn points(view: &RunView) -> Vec<Point<'_>> {
     for trial in &view.findings.trials {
         let known = points
             .iter_mut()
-            .find(|p| *p.variant == trial.variant && *p.at == trial.point);
+            .find(|p| *p.variant == trial.variant && p.at == trial.point);
         match known {
             Some(point) => point.trials.push(trial),
             None => points.push(Point {
                 variant: &trial.variant,
                 variant_index: names.iter().position(|n| **n == trial.variant).unwrap_or(0),
-                at: &trial.point,
+                at: trial.point,
                 trials: vec![trial],
                 used: Vec::new(),
                 verdict: Verdict::Unknown,
@@ -66,7 +67,7 @@ pub fn points(view: &RunView) -> Vec<Point<'_>> {
         }
     }
     for point in &mut points {
-        let here = |p: &&PointRecord| p.variant == *point.variant && p.point == *point.at;
+        let here = |p: &&PointRecord| p.variant == *point.variant && p.point == point.at;
         let record = view.findings.points.iter().find(here);
         point.judge(record.map_or(&[], |record| &record.trials));
     }
@@ -87,15 +88,14 @@ fn is_saturated(view: &RunView, trial: &TrialFinding) -> bool {
         .is_some_and(|p| p.saturated)
 }
 
-/// Order along the axes: by each axis' number, axes by name.
-pub fn compare_places(a: &BTreeMap<String, f64>, b: &BTreeMap<String, f64>) -> std::cmp::Ordering {
-    for ((a_name, a_value), (b_name, b_value)) in a.iter().zip(b) {
-        let order = a_name.cmp(b_name).then(a_value.total_cmp(b_value));
-        if order.is_ne() {
-            return order;
-        }
-    }
-    a.len().cmp(&b.len())
+/// Order along the axes: axes by name, each by its number.
+pub fn compare_places(
+    a: Option<procedure::Point>,
+    b: Option<procedure::Point>,
+) -> std::cmp::Ordering {
+    let value = |at: Option<procedure::Point>| at.map_or(0.0, procedure::Point::value);
+    let axes = [a, b].map(|at| at.map(procedure::Point::axis));
+    axes[0].cmp(&axes[1]).then(value(a).total_cmp(&value(b)))
 }
 
 impl<'a> Point<'a> {
@@ -175,7 +175,7 @@ impl<'a> Point<'a> {
     pub fn curves<'b>(&self, view: &'b RunView, kind: &str) -> Option<&'b PointView> {
         view.points
             .iter()
-            .find(|p| p.variant == *self.variant && p.point == *self.at && p.kind == kind)
+            .find(|p| p.variant == *self.variant && p.point == self.at && p.kind == kind)
     }
 
     /// Failed operations, all outcomes, in the blocks that count.
@@ -227,19 +227,18 @@ fn series_of<'a>(trial: &'a TrialFinding, kind: &str) -> Option<&'a store::recor
 }
 
 /// Where on the axes, in words: `threads 28, rate 10,000`; `–` for a study without axes.
-pub fn place(at: &BTreeMap<String, f64>) -> String {
-    if at.is_empty() {
-        return number::ABSENT.into();
+pub fn place(at: Option<procedure::Point>) -> String {
+    match at {
+        None => number::ABSENT.into(),
+        Some(at) => format!("{} {}", at.axis(), axis_value(at.value())),
     }
-    let part = |(name, value): (&String, &f64)| format!("{name} {}", axis_value(*value));
-    at.iter().map(part).collect::<Vec<_>>().join(", ")
 }
 
 /// The only axis that all points share, if there is just one.
-pub fn only_axis<'a>(points: &[Point<'a>]) -> Option<&'a str> {
-    let name = points.first()?.at.keys().next()?;
-    let same = |p: &Point<'_>| p.at.len() == 1 && p.at.contains_key(name);
-    points.iter().all(same).then_some(name.as_str())
+pub fn only_axis(points: &[Point<'_>]) -> Option<&'static str> {
+    let axis = points.first()?.at?.axis();
+    let same = |p: &Point<'_>| p.at.is_some_and(|at| at.axis() == axis);
+    points.iter().all(same).then_some(axis)
 }
 
 /// A value on an axis: as given, with thousands separators.
@@ -281,22 +280,20 @@ pub fn best<'p, 'a>(
     let of_variant = || points.iter().filter(|p| p.variant_index == variant);
     let name = of_variant().next()?.variant;
     let sweep = view.findings.sweeps.iter().find(|s| s.variant == *name);
-    let said = sweep.and_then(|sweep| sweep.best_within_bound.as_ref().or(sweep.best.as_ref()));
+    let said = sweep.and_then(|sweep| sweep.best_within_bound.or(sweep.best));
+    let of_sweep = || of_variant().find(|point| said.is_some() && point.at == said);
     // What a search went beyond is no best: it was too much.
     let mut searches = view.findings.searches.iter().filter(|s| s.variant == *name);
     if searches.clone().next().is_some() {
-        let found = searches.find_map(|s| of_variant().find(|point| *point.at == s.at));
-        return found.or_else(|| of_variant().find(|point| Some(point.at) == said));
+        let found = searches.find_map(|s| of_variant().find(|point| point.at == s.at));
+        return found.or_else(of_sweep);
     }
     let most = |saturated: bool| {
         of_variant()
             .filter(|p| p.verdict <= Verdict::Suspect && p.saturated == saturated)
             .max_by(|a, b| a.ops_per_s().total_cmp(&b.ops_per_s()))
     };
-    of_variant()
-        .find(|point| Some(point.at) == said)
-        .or_else(|| most(false))
-        .or_else(|| most(true))
+    of_sweep().or_else(|| most(false)).or_else(|| most(true))
 }
 
 /// The name of a variant for people: that of the study where it has only one.
@@ -310,10 +307,10 @@ mod tests {
 
     #[test]
     fn places_are_ordered_by_number_and_written_as_given() {
-        let at = |v: f64| BTreeMap::from([("threads".to_string(), v)]);
-        assert!(compare_places(&at(8.0), &at(16.0)).is_lt());
-        assert_eq!(place(&at(1024.0)), "threads 1,024");
-        assert_eq!(place(&at(0.25)), "threads 0.25");
-        assert_eq!(place(&BTreeMap::new()), "–");
+        let at = |threads: u32| Some(procedure::Point::Threads(threads));
+        assert!(compare_places(at(8), at(16)).is_lt());
+        assert_eq!(place(at(1024)), "threads 1,024");
+        assert_eq!(axis_value(0.25), "0.25");
+        assert_eq!(place(None), "–");
     }
 }

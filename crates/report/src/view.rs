@@ -5,6 +5,7 @@
 
 use crate::history::History;
 use analysis::VariantName;
+use analysis::procedure;
 use measure::{Histogram, Times};
 use std::collections::BTreeMap;
 use store::record::{
@@ -83,7 +84,7 @@ pub struct PointView {
     /// Name of the variant.
     pub variant: VariantName,
     /// Where on the axes.
-    pub point: BTreeMap<String, f64>,
+    pub point: Option<procedure::Point>,
     /// Kind of operation; `all` for all together.
     pub kind: String,
     /// From the intended start.

@@ -4,8 +4,8 @@ use crate::looks::LooksHow;
 use analysis::VariantName;
 use analysis::compare::{Bound, Finding};
 use analysis::effects::Interaction;
+use analysis::procedure::Point;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// The effects of a matrix at one point, by one metric.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -13,7 +13,8 @@ pub struct EffectsRecord {
     /// `ops_per_s`, `latency_ms.p99`, …
     pub metric: String,
     /// Where on the axes of the procedure.
-    pub point: BTreeMap<String, f64>,
+    #[serde(with = "crate::point")]
+    pub point: Option<Point>,
     /// Of a study of imports, which of their steps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<String>,

@@ -2,8 +2,8 @@
 
 use analysis::VariantName;
 use analysis::endurance::{Agreed, Course, Growing};
+use analysis::procedure::Point;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// What a long trial showed over its window: a part of [`crate::record::TrialFinding`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -178,7 +178,8 @@ pub struct EnduredRecord {
     /// Name of the variant.
     pub variant: VariantName,
     /// Where.
-    pub point: BTreeMap<String, f64>,
+    #[serde(with = "crate::point")]
+    pub point: Option<Point>,
     /// The turns, the shorter ones first.
     pub turns: Vec<TurnRecord>,
     /// The largest throughput of a turn over the least, less one; none where one of them has none.

@@ -27,6 +27,7 @@ mod looks;
 pub mod name;
 mod open;
 mod overview;
+pub mod point;
 mod price_performance;
 mod published;
 mod quantiles;

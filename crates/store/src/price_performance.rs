@@ -1,8 +1,8 @@
 //! What a throughput is worth, in `findings.json`: for its price, and in nodes.
 
 use analysis::VariantName;
+use analysis::procedure::Point;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// What a variant does for its price, where it did most.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -15,7 +15,8 @@ pub struct PriceRecord {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub currency: String,
     /// Where on the axes: the primary point of comparisons, or where it did most.
-    pub point: BTreeMap<String, f64>,
+    #[serde(with = "crate::point")]
+    pub point: Option<Point>,
     /// Successful operations for one unit of the currency.
     pub ops_per_price: f64,
     /// Its 95 % confidence interval: that of the throughput.

@@ -50,7 +50,7 @@ use crate::sums::Sums;
 pub use analysis::VariantName;
 pub use analysis::compare::{Bound, Finding};
 pub use analysis::durability::Promised;
-pub use analysis::procedure::{SearchOutcome, SearchProcedure, SearchResult};
+pub use analysis::procedure::{Point, SearchOutcome, SearchProcedure, SearchResult};
 pub use analysis::recovery::{FaultStep, FaultVerdict};
 pub use analysis::require::{Outcome as RequirementOutcome, RequiredMetric};
 pub use analysis::rules::{Outcome, Verdict};
@@ -124,7 +124,8 @@ pub struct TrialRecord {
     /// Name of the variant.
     pub variant: VariantName,
     /// Where on the axes: `{"threads": 28}`, `{"rate": 10000}`.
-    pub point: BTreeMap<String, f64>,
+    #[serde(with = "crate::point")]
+    pub point: Option<Point>,
     /// What it is for: empty for a probe, `hold` (what a search has found, measured for longer) or
     /// `expected` (a share of it).
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -408,7 +409,8 @@ pub struct TrialFinding {
     /// Name of the variant.
     pub variant: VariantName,
     /// Where on the axes.
-    pub point: BTreeMap<String, f64>,
+    #[serde(with = "crate::point")]
+    pub point: Option<Point>,
     /// As in [`TrialRecord`].
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub role: String,
@@ -778,8 +780,8 @@ pub struct ComparisonRecord {
     /// `ops_per_s`, `latency_ms.p99`, …; `peak` is what searches have found.
     pub metric: String,
     /// Where on the axes; nowhere for a `peak`.
-    #[serde(default)]
-    pub point: BTreeMap<String, f64>,
+    #[serde(default, with = "crate::point")]
+    pub point: Option<Point>,
     /// Name of the baseline variant.
     pub baseline: VariantName,
     /// Name of the contender variant.
@@ -842,7 +844,8 @@ pub struct PointRecord {
     /// Name of the variant.
     pub variant: VariantName,
     /// Where on the axes.
-    pub point: BTreeMap<String, f64>,
+    #[serde(with = "crate::point")]
+    pub point: Option<Point>,
     /// The worst verdict of the trials that are used.
     pub verdict: Verdict,
     /// Whether less was done than was offered because the target could not do more (at a rate).
@@ -888,19 +891,19 @@ pub struct SweepRecord {
     /// Name of the variant.
     pub variant: VariantName,
     /// The highest throughput.
-    pub best: Option<BTreeMap<String, f64>>,
+    pub best: Option<Point>,
     /// The highest throughput within the bound of p99, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub best_within_bound: Option<BTreeMap<String, f64>>,
+    pub best_within_bound: Option<Point>,
     /// The highest throughput of points of which nobody knows whether they are within the bound,
     /// since their p99 is only a lower bound; if it is above that of `best_within_bound`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub untold_within_bound: Option<BTreeMap<String, f64>>,
+    pub untold_within_bound: Option<Point>,
     /// The first rate that was not kept up with, nor any beyond it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub saturated_from: Option<BTreeMap<String, f64>>,
+    pub saturated_from: Option<Point>,
     /// The last point beyond which more load brings only more latency.
-    pub knee: Option<BTreeMap<String, f64>>,
+    pub knee: Option<Point>,
     /// Why there is no knee: `growing` (throughput grew to the end) or `untold`.
     #[serde(
         default,

@@ -4,6 +4,7 @@
 
 use crate::record::{ComparisonRecord, QuantilesRecord, is_zero};
 use analysis::VariantName;
+use analysis::procedure::Point;
 use analysis::recovery::Sign;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -222,7 +223,8 @@ pub struct WithoutFaultsRecord {
     /// Name of the one without.
     pub without: VariantName,
     /// Where on the axes.
-    pub point: BTreeMap<String, f64>,
+    #[serde(with = "crate::point")]
+    pub point: Option<Point>,
     /// Number of the fault in its trial, from 0.
     pub fault: usize,
     /// `node-pause`, …

@@ -3,9 +3,9 @@
 
 use analysis::VariantName;
 use analysis::compare::Bound;
+use analysis::procedure::Point;
 use analysis::require::{Outcome, RequiredMetric};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// One requirement of one variant at one point.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -15,8 +15,8 @@ pub struct RequirementRecord {
     /// Name of the variant.
     pub variant: VariantName,
     /// Where on the axes; empty where nothing was measured.
-    #[serde(default)]
-    pub point: BTreeMap<String, f64>,
+    #[serde(default, with = "crate::point")]
+    pub point: Option<Point>,
     /// `at_most` or `at_least`.
     pub bound: Bound,
     /// The number that may not be passed.

@@ -1,8 +1,8 @@
 //! What a screening found, in `findings.json`.
 
+use analysis::procedure::Point;
 use analysis::screen::Activity;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// Which of many settings do anything, at one point, by one metric.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -10,7 +10,8 @@ pub struct ScreenRecord {
     /// `ops_per_s`, `latency_ms.p99`, …
     pub metric: String,
     /// Where on the axes of the procedure.
-    pub point: BTreeMap<String, f64>,
+    #[serde(with = "crate::point")]
+    pub point: Option<Point>,
     /// Of a study of imports, which of their steps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<String>,

@@ -1,10 +1,9 @@
 //! What the searches of a study came to, and by which way.
 
 use analysis::VariantName;
-use analysis::procedure::{Ending, SearchOutcome, SearchProcedure, SearchResult};
+use analysis::procedure::{Ending, Point, SearchOutcome, SearchProcedure, SearchResult};
 use measure::Known;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// One search: of one variant, in one block.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -23,8 +22,12 @@ pub struct SearchRecord {
     pub outcome: SearchOutcome,
     /// Where it ended: what was found; of `not_reached` and `client_limit`, what is known to be
     /// possible at least. Empty if there is none.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub at: BTreeMap<String, f64>,
+    #[serde(
+        default,
+        with = "crate::point",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub at: Option<Point>,
     /// Index of the last trial there that may be used: the one that held it, if any did. None if
     /// there is none, and in runs of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -44,15 +47,15 @@ pub struct SearchRecord {
 impl SearchRecord {
     /// What it found, on its axis; a lower bound where more may be possible.
     pub fn found(&self) -> Option<Known> {
-        self.known(*self.at.values().next()?)
+        self.known(self.at?.value())
     }
 
     /// The throughput of what it found, which is what searches are compared by, on whichever axis
     /// they looked: threads are no end in themselves. Operations per second.
     pub fn found_ops_per_s(&self) -> Option<Known> {
-        match self.at.get("rate") {
-            Some(rate) => self.known(*rate),
-            None => self.known(self.ops_per_s?),
+        match self.at {
+            Some(Point::Rate(rate)) => self.known(rate as f64),
+            Some(Point::Threads(_)) | None => self.known(self.ops_per_s?),
         }
     }
 
@@ -71,7 +74,8 @@ pub struct SearchStepRecord {
     /// Number of the trial.
     pub trial: usize,
     /// Where it was.
-    pub point: BTreeMap<String, f64>,
+    #[serde(with = "crate::point")]
+    pub point: Option<Point>,
     /// `probe`, `hold` or `expected`.
     pub role: String,
     /// `pass`, `fail`, `no answer`; of a band `below`, `within`, `above`; `expected`.

@@ -5,8 +5,8 @@ mod damage;
 
 use crate::record::Verdict;
 use crate::record::{
-    EstimateRecord, FORMAT, FindingsRecord, JournalEvent, MachineFacts, PlanRecord, ResolvedRecord,
-    SampleRecord, TrialFinding, TrialRecord, VariantName,
+    EstimateRecord, FORMAT, FindingsRecord, JournalEvent, MachineFacts, PlanRecord, Point,
+    ResolvedRecord, SampleRecord, TrialFinding, TrialRecord, VariantName,
 };
 use crate::{HistogramKind, Run, RunState, RunWriter, find, list};
 use measure::{Interval, KindInterval, Outcome};
@@ -21,7 +21,7 @@ pub(crate) fn trial(index: usize) -> TrialRecord {
         index,
         slug: format!("{index:02}-threads-{}", 4 << index),
         variant: VariantName::default(),
-        point: BTreeMap::from([("threads".to_owned(), f64::from(4 << index))]),
+        point: Some(Point::Threads(4 << index)),
         role: String::new(),
         block: 0,
         phases: Vec::new(),

@@ -1,12 +1,11 @@
 //! What a comparison of two variants says, and what it leaves open.
 
 use crate::place::{metric_words, point_words, where_words};
-use analysis::TENFOLD;
-use analysis::VariantName;
 use analysis::compare::BLOCKS_TO_SETTLE_MAX;
+use analysis::procedure::Point;
 use analysis::too_few_blocks;
+use analysis::{TENFOLD, VariantName};
 use measure::number::{significant, without_zeros};
-use std::collections::BTreeMap;
 use store::record::{
     Bound, ComparisonRecord, Finding, LooksHow, LooksRecord, MultiplicityRecord, PEAK, RobustRecord,
 };
@@ -18,7 +17,7 @@ pub fn sentence(comparison: &ComparisonRecord) -> String {
         contender,
         ..
     } = comparison;
-    let at = where_words(&comparison.metric, &comparison.point);
+    let at = where_words(&comparison.metric, comparison.point);
     let change = change_words(comparison);
     let says = match comparison.verdict {
         Finding::Inconclusive => "against",
@@ -54,7 +53,7 @@ fn bound_words(comparison: &ComparisonRecord) -> String {
 pub fn incomparable(
     (baseline, contender): (&VariantName, &VariantName),
     metric: &str,
-    place: &BTreeMap<String, f64>,
+    place: Option<Point>,
 ) -> String {
     format!(
         "{}, “{contender}” and “{baseline}” cannot be compared by {}: on both sides it is only \
@@ -204,10 +203,10 @@ pub fn answered(comparison: &ComparisonRecord) -> Option<String> {
 
 /// ` at 8 threads`; nothing of searches, which are compared by what they have found.
 fn place(comparison: &ComparisonRecord) -> String {
-    if comparison.point.is_empty() {
+    if comparison.point.is_none() {
         String::new()
     } else {
-        format!(" at {}", point_words(&comparison.point))
+        format!(" at {}", point_words(comparison.point))
     }
 }
 

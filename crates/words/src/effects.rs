@@ -68,7 +68,7 @@ impl Words<'_> {
             self.over_looks(),
         ];
         clauses.extend(others.into_iter().flatten().map(Clause::Word));
-        let place = where_words(&self.effects.metric, &self.effects.point);
+        let place = where_words(&self.effects.metric, self.effects.point);
         let place = format!("{place}{}, ", self.step());
         let said = clauses.into_iter().enumerate();
         said.map(|(number, clause)| match number {

@@ -44,7 +44,7 @@ fn of(found: &EnduredRecord, trials: &[TrialFinding]) -> Option<String> {
         "{} {length}: {} op/s at {}{}",
         held_words(found, rate),
         whole(long.ops_per_s),
-        point_words(&found.point),
+        point_words(found.point),
         apart_words(found)
     )];
     let p99 = p99.map_or(String::new(), |p99| {

@@ -17,7 +17,7 @@ pub fn best(
     let best = sweep.best_within_bound.or(sweep.best)?;
     let point = points[best];
     let mut sentence = format!("{who} did {} op/s{}", whole(point.ops_per_s), error(point));
-    sentence += &format!(" at {}", point_words(&point.point));
+    sentence += &format!(" at {}", point_words(point.point));
     let p99_ms = point.latency_ms.p99;
     if point.latency_ms.count > 0 || p99_ms.least() > 0.0 {
         let (sign, p99) = (p99_ms.sign(), significant(p99_ms.least(), 3));
@@ -69,7 +69,7 @@ fn within_bound(points: &[&PointRecord], sweep: &Reading, bound_ms: f64) -> Stri
         format!(
             "whether {} ({} op/s) did cannot be told, since its p99 is only known to be at \
              least {} ms",
-            point_words(&points[at].point),
+            point_words(points[at].point),
             whole(ops),
             significant(p99_ms.least(), 3)
         )
@@ -87,7 +87,7 @@ fn within_bound(points: &[&PointRecord], sweep: &Reading, bound_ms: f64) -> Stri
 }
 
 fn end_of_ladder(points: &[&PointRecord], sweep: &Reading, best: usize) -> String {
-    let name = |at: usize| point_words(&points[at].point);
+    let name = |at: usize| point_words(points[at].point);
     if let Some(from) = sweep.saturated_from {
         let most = points[from..].iter().map(|point| point.ops_per_s);
         let most = whole(most.fold(0.0, f64::max));

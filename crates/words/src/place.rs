@@ -1,16 +1,16 @@
 //! Where something was found: points of the axis, blocks, variants, metrics.
 
 use analysis::VariantName;
-use std::collections::BTreeMap;
+use analysis::procedure::Point;
 use store::record::PEAK;
 
 /// `28 threads`, `10000 op/s`.
-pub fn point_words(point: &BTreeMap<String, f64>) -> String {
-    let word = |(axis, value): (&String, &f64)| match axis.as_str() {
-        "rate" => format!("{value} op/s"),
-        axis => format!("{value} {axis}"),
-    };
-    point.iter().map(word).collect::<Vec<_>>().join(", ")
+pub fn point_words(point: Option<Point>) -> String {
+    match point {
+        Some(Point::Threads(threads)) => format!("{threads} threads"),
+        Some(Point::Rate(rate)) => format!("{rate} op/s"),
+        None => String::new(),
+    }
 }
 
 /// `block 3`, `blocks 1 to 4, 7`.
@@ -29,7 +29,7 @@ pub fn block_words(blocks: &[usize]) -> String {
 }
 
 /// `At 28 threads`; what searches have found is compared wherever it is.
-pub fn where_words(metric: &str, place: &BTreeMap<String, f64>) -> String {
+pub fn where_words(metric: &str, place: Option<Point>) -> String {
     match metric {
         PEAK => "At what the searches have found".to_owned(),
         _ => format!("At {}", point_words(place)),

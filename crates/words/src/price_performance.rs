@@ -54,14 +54,14 @@ fn price_sentence(price: &PriceRecord) -> String {
             price.baseline
         )
     });
-    let metric = if price.point.is_empty() {
+    let metric = if price.point.is_none() {
         PEAK
     } else {
         "ops_per_s"
     };
     format!(
         "{} and {}{} an hour, {} does {} million operations{interval} for a {currency}{against}.",
-        where_words(metric, &price.point),
+        where_words(metric, price.point),
         price.per_hour,
         unit(&price.currency),
         who(&price.variant),

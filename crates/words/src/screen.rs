@@ -13,7 +13,7 @@ pub fn sentences(screens: &[ScreenRecord]) -> Vec<String> {
 fn said(screen: &ScreenRecord) -> Vec<String> {
     let step = screen.step.as_ref();
     let step = step.map_or_else(String::new, |step| format!(" of “{step}”"));
-    let at = format!("At {}{step}", point_words(&screen.point));
+    let at = format!("At {}{step}", point_words(screen.point));
     if !screen.refused.is_empty() {
         return vec![format!(
             "{at} the screening has no answer: {}.",

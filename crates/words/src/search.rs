@@ -2,11 +2,10 @@
 
 use crate::place::{block_words, point_words, variant_before};
 use analysis::VariantName;
-use analysis::procedure::{Percentile, grid};
+use analysis::procedure::{Percentile, Point, grid};
 use analysis::series;
 use measure::Known;
 use measure::number::{significant, whole};
-use std::collections::BTreeMap;
 use store::record::{SearchOutcome, SearchProcedure, SearchRecord};
 
 /// What was done at a share of what a search has found.
@@ -16,7 +15,7 @@ pub struct AtShare {
     /// The percentile that the search goes by.
     pub of: Percentile,
     /// The trials there that may be used: where, operations per second, and that percentile, ms.
-    pub trials: Vec<(BTreeMap<String, f64>, f64, Known)>,
+    pub trials: Vec<(Option<Point>, f64, Known)>,
 }
 
 /// What the searches of a variant came to in so many blocks, a sentence each.
@@ -63,7 +62,7 @@ pub fn sentences(
 fn with_throughput(search: &SearchRecord) -> String {
     let did = search
         .found_ops_per_s()
-        .filter(|_| !search.at.contains_key("rate"));
+        .filter(|_| !search.at.is_some_and(Point::is_rate));
     match (&search.ending, did) {
         (Some(ending), Some(did)) => ending.words(Some(&format!("{} op/s", whole(did.least())))),
         _ => search.words.clone(),
@@ -90,18 +89,18 @@ fn mean_words(searches: &[&SearchRecord]) -> String {
     };
     let count = searches.len();
     let found = mean(&SearchRecord::found);
-    let at = found.map_or(String::new(), |(at, interval)| {
-        let axis = first.at.keys().next().map_or("", String::as_str);
-        match axis {
-            "rate" => {
-                let error = error(interval).map_or(String::new(), |error| format!("{error}, "));
-                let at = whole(at);
-                format!("{at} op/s ({error}geometric mean of {count} searches)")
-            }
-            axis => format!("{} {axis} (geometric mean of {count} searches)", whole(at)),
+    let at = found.map_or(String::new(), |(at, interval)| match first.at {
+        Some(Point::Rate(_)) => {
+            let error = error(interval).map_or(String::new(), |error| format!("{error}, "));
+            let at = whole(at);
+            format!("{at} op/s ({error}geometric mean of {count} searches)")
+        }
+        Some(Point::Threads(_)) | None => {
+            format!("{} threads (geometric mean of {count} searches)", whole(at))
         }
     });
-    let did = mean(&SearchRecord::found_ops_per_s).filter(|_| !first.at.contains_key("rate"));
+    let did =
+        mean(&SearchRecord::found_ops_per_s).filter(|_| !first.at.is_some_and(Point::is_rate));
     let did = did.map_or(String::new(), |(did, interval)| {
         let error = error(interval).map_or(String::new(), |error| format!(" ({error})"));
         format!(", with {} op/s{error}", whole(did))
@@ -120,10 +119,10 @@ fn mean_words(searches: &[&SearchRecord]) -> String {
 fn at_share_words(at_share: &AtShare) -> Option<String> {
     let of_each = at_share.trials.iter().map(|(point, ops_per_s, ms)| {
         // A rate that was kept up with is what was done.
-        let did = if point.contains_key("rate") {
-            point_words(point)
+        let did = if point.is_some_and(Point::is_rate) {
+            point_words(*point)
         } else {
-            format!("{} op/s at {}", whole(*ops_per_s), point_words(point))
+            format!("{} op/s at {}", whole(*ops_per_s), point_words(*point))
         };
         let (of, sign) = (at_share.of.words(), ms.sign());
         format!(

@@ -72,7 +72,7 @@ fn names_of(trials: &[&TrialFinding], has_blocks: bool) -> String {
 /// `writes at 28 threads`.
 fn name_of(trial: &TrialFinding) -> String {
     let variant = trial.variant.named().unwrap_or("trial");
-    format!("{variant} at {}", point_words(&trial.point))
+    format!("{variant} at {}", point_words(trial.point))
 }
 
 /// What the times of all trials do not tell: operations that were tried again or twice, or whose

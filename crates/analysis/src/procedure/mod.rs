@@ -14,6 +14,7 @@ mod ending;
 mod endurance;
 mod fixed;
 mod found;
+mod point;
 mod search;
 mod sweep;
 #[cfg(test)]
@@ -27,11 +28,10 @@ pub use fixed::Fixed;
 pub use found::{
     Bound, BoundCheck, Judged, Measured, Percentile, Percentiles, Role, SeenTrial, TrialOutcome,
 };
+pub use point::Point;
 pub use search::{BRACKET, Search, grid};
 pub use sweep::Sweep;
 pub use until::Until;
-
-use measure::number::count;
 
 /// The table of procedures: a row each, with what it is asked.
 macro_rules! procedures {
@@ -119,15 +119,6 @@ trait Decide {
     fn window_ns(&self, role: Role, measure_ns: u64) -> u64 {
         measure_ns * role.windows()
     }
-}
-
-/// A point on the axis of a procedure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Point {
-    /// Closed loop: operations in flight.
-    Threads(u32),
-    /// Open loop: operations per second.
-    Rate(u64),
 }
 
 /// What is known of a procedure before anything is measured.
@@ -334,60 +325,6 @@ impl Procedure {
         match self {
             Procedure::Endurance(endurance) => Some(endurance),
             _ => None,
-        }
-    }
-}
-
-impl Point {
-    /// Name of the axis in files: `threads` or `rate`.
-    pub fn axis(self) -> &'static str {
-        match self {
-            Point::Threads(_) => "threads",
-            Point::Rate(_) => "rate",
-        }
-    }
-
-    /// The point with this value on the axis of this name; none if there is no such.
-    pub fn named(axis: &str, value: f64) -> Option<Point> {
-        let point = match axis {
-            "threads" => Point::Threads(value as u32),
-            "rate" => Point::Rate(value as u64),
-            _ => return None,
-        };
-        (point.value() == value).then_some(point)
-    }
-
-    /// What is on the axis, in words.
-    pub fn noun(self) -> &'static str {
-        match self {
-            Point::Threads(_) => "number of threads",
-            Point::Rate(_) => "rate",
-        }
-    }
-
-    /// In words: `28 threads`, `10,000 op/s`.
-    pub fn words(self) -> String {
-        match self {
-            Point::Threads(1) => "1 thread".to_owned(),
-            Point::Threads(threads) => format!("{} threads", count(threads.into())),
-            Point::Rate(rate) => format!("{} op/s", count(rate)),
-        }
-    }
-
-    /// The whole number nearest to a share of it, at least 1.
-    pub fn share(self, share: f64) -> Point {
-        let value = (self.value() * share).round().max(1.0);
-        match self {
-            Point::Threads(_) => Point::Threads(value as u32),
-            Point::Rate(_) => Point::Rate(value as u64),
-        }
-    }
-
-    /// The value on the axis.
-    pub fn value(self) -> f64 {
-        match self {
-            Point::Threads(threads) => f64::from(threads),
-            Point::Rate(rate) => rate as f64,
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::compared::{Comparisons, is_search, metric_of};
 use super::{points, searched};
 use analysis::VariantName;
-use std::collections::BTreeMap;
+use analysis::procedure::Point;
 use store::record::{
     CapacityRecord, CurveRecord, EffectsRecord, EnduredRecord, PEAK, PointRecord, PriceRecord,
     ScaleUpRecord, ScreenRecord, SearchRecord, SweepRecord, TrialFinding,
@@ -100,7 +100,7 @@ impl Facts<'_> {
         // The cells of a matrix against its first one stand in the table: each mixes several axes.
         let told = records
             .iter()
-            .filter(|c| c.primary || is_asked(&c.metric, &c.point))
+            .filter(|c| c.primary || is_asked(&c.metric, c.point))
             .filter(|_| self.effects.is_empty() && self.study.screen.is_none());
         for one in told {
             if comparison::answered(one).is_none() {
@@ -109,11 +109,11 @@ impl Facts<'_> {
             sentences.extend(comparison::robust(one));
         }
         let untold = untold.iter().filter(|_| self.study.screen.is_none());
-        let untold = untold.filter(|u| is_asked(u.metric, &u.place));
-        sentences
-            .extend(untold.map(|u| {
-                comparison::incomparable((&u.baseline, &u.contender), u.metric, &u.place)
-            }));
+        let untold = untold.filter(|u| is_asked(u.metric, u.place));
+        sentences.extend(
+            untold
+                .map(|u| comparison::incomparable((&u.baseline, &u.contender), u.metric, u.place)),
+        );
         let multiplicity = multiplicity
             .as_ref()
             .filter(|_| self.study.screen.is_none());
@@ -135,6 +135,6 @@ impl Facts<'_> {
 
 /// Whether a metric is what the question is about at a point. At a rate throughput is compared only
 /// where it says something.
-fn is_asked(metric: &str, place: &BTreeMap<String, f64>) -> bool {
+fn is_asked(metric: &str, place: Option<Point>) -> bool {
     metric == metric_of(place) || metric == "ops_per_s" || metric == PEAK
 }

@@ -4,13 +4,12 @@ use super::looked;
 use super::points::{places_of, state_of};
 use super::searched::searches;
 use crate::generation;
-use analysis::VariantName;
 use analysis::compare::{Comparison, Finding, Metric, compare_unpaired};
+use analysis::procedure::Point;
 use analysis::procedure::grid;
 use analysis::sweep::State;
-use analysis::{FalseFindings, Judged, NotCompared, judge_all, too_few_blocks};
+use analysis::{FalseFindings, Judged, NotCompared, VariantName, judge_all, too_few_blocks};
 use measure::Known;
-use std::collections::BTreeMap;
 use store::record::{
     ComparisonRecord, MultiplicityRecord, PEAK, RobustRecord, SearchRecord, TrialFinding,
 };
@@ -50,8 +49,8 @@ pub static FOUND: Compared = Compared {
 
 /// The metric that answers a question at a point: in a closed loop what was done, at a rate how
 /// long it took.
-pub fn metric_of(place: &BTreeMap<String, f64>) -> &'static str {
-    if place.contains_key("rate") {
+pub fn metric_of(place: Option<Point>) -> &'static str {
+    if place.is_some_and(Point::is_rate) {
         "latency_ms.p99"
     } else {
         "ops_per_s"
@@ -62,7 +61,7 @@ pub fn metric_of(place: &BTreeMap<String, f64>) -> &'static str {
 struct Pairing<'a> {
     baseline: &'a Variant,
     contender: &'a Variant,
-    place: BTreeMap<String, f64>,
+    place: Option<Point>,
     metric: &'static str,
     comparison: Comparison,
     /// By block, where it is paired.
@@ -78,7 +77,7 @@ pub type Pairs = Vec<(usize, (Known, Known))>;
 pub struct Untold {
     pub baseline: VariantName,
     pub contender: VariantName,
-    pub place: BTreeMap<String, f64>,
+    pub place: Option<Point>,
     pub metric: &'static str,
 }
 
@@ -180,7 +179,7 @@ fn record(
     let block_of = |at: usize| pairing.pairs.get(at).map_or(0, |(block, _)| block + 1);
     ComparisonRecord {
         metric: pairing.metric.to_owned(),
-        point: pairing.place.clone(),
+        point: pairing.place,
         baseline: pairing.baseline.name.clone(),
         contender: pairing.contender.name.clone(),
         ratio: comparison.ratio,
@@ -224,7 +223,7 @@ fn pairings<'a>(
             if is_search(baseline) && is_search(contender) {
                 let (pairs, how, comparison) = peaks(study, searches, [baseline, contender]);
                 note(
-                    (baseline, contender, BTreeMap::new(), PEAK),
+                    (baseline, contender, None, PEAK),
                     (pairs, how),
                     comparison,
                     &mut pairings,
@@ -236,8 +235,8 @@ fn pairings<'a>(
         for place in places_of(trials, &baseline.name) {
             for compared in &COMPARED {
                 let sides = [&baseline.name, &contender.name]
-                    .map(|variant| used(study, trials, variant, &place, compared));
-                if is_as_offered(study, &place, compared, &sides) {
+                    .map(|variant| used(study, trials, variant, place, compared));
+                if is_as_offered(study, place, compared, &sides) {
                     continue;
                 }
                 let pairs = pairs(&sides, compared);
@@ -250,7 +249,7 @@ fn pairings<'a>(
                     compare_unpaired(&left, &right, compared.metric)
                 };
                 note(
-                    (baseline, contender, place.clone(), compared.name),
+                    (baseline, contender, place, compared.name),
                     (pairs, compared.metric),
                     comparison,
                     &mut pairings,
@@ -264,12 +263,7 @@ fn pairings<'a>(
 
 /// Puts a comparison down, or that there is none.
 fn note<'a>(
-    (baseline, contender, place, metric): (
-        &'a Variant,
-        &'a Variant,
-        BTreeMap<String, f64>,
-        &'static str,
-    ),
+    (baseline, contender, place, metric): (&'a Variant, &'a Variant, Option<Point>, &'static str),
     (pairs, how): (Pairs, Metric),
     comparison: Result<Comparison, NotCompared>,
     pairings: &mut Vec<Pairing<'a>>,
@@ -334,13 +328,13 @@ fn peaks(
 /// study that names throughput as its primary metric gets it all the same.
 fn is_as_offered(
     study: &Study,
-    place: &BTreeMap<String, f64>,
+    place: Option<Point>,
     compared: &Compared,
     sides: &[Vec<Option<&TrialFinding>>; 2],
 ) -> bool {
     let kept = |trial: &&TrialFinding| state_of(trial) == State::Kept;
     compared.name == "ops_per_s"
-        && place.contains_key("rate")
+        && place.is_some_and(Point::is_rate)
         && study.primary.metric != PrimaryMetric::Named("ops_per_s")
         && sides.iter().flatten().flatten().all(kept)
 }
@@ -351,12 +345,12 @@ pub fn used<'t>(
     study: &Study,
     trials: &'t [TrialFinding],
     variant: &VariantName,
-    place: &BTreeMap<String, f64>,
+    place: Option<Point>,
     compared: &Compared,
 ) -> Vec<Option<&'t TrialFinding>> {
     let at = |block: usize| {
         let fits =
-            |t: &&TrialFinding| t.variant == *variant && t.point == *place && t.block == block;
+            |t: &&TrialFinding| t.variant == *variant && t.point == place && t.block == block;
         let trial = trials.iter().find(fits)?;
         match state_of(trial) {
             State::Kept => Some(trial),
@@ -393,7 +387,7 @@ fn of_last_generation(
 /// Which comparison the question is about.
 struct Primary {
     /// By step: the place and the metric.
-    places: Vec<(Option<String>, BTreeMap<String, f64>, &'static str)>,
+    places: Vec<(Option<String>, Option<Point>, &'static str)>,
 }
 
 impl Primary {
@@ -405,22 +399,20 @@ impl Primary {
         steps.dedup();
         let place = |step: &Option<String>| {
             let of = pairings.iter().filter(|p| p.contender.step == *step);
-            let places: Vec<&BTreeMap<String, f64>> = of.map(|p| &p.place).collect();
+            let places: Vec<Option<Point>> = of.map(|p| p.place).collect();
             // What searches have found has no place, and is the only comparison.
-            if let Some(nowhere) = places.iter().find(|place| place.is_empty()) {
-                return Some((step.clone(), (*nowhere).clone(), PEAK));
+            if places.contains(&None) {
+                return Some((step.clone(), None, PEAK));
             }
             let chosen = match study.primary.point {
-                Some(value) => places
-                    .into_iter()
-                    .find(|place| place.values().any(|at| *at == value)),
+                Some(value) => at_value(&places, value),
                 None => default_place(&trials, &places),
             };
-            let chosen = chosen?.clone();
+            chosen?;
             // Rates that nobody kept up with have no latency: there it is what was done.
             let asked = match study.primary.metric {
                 PrimaryMetric::Named(name) => name,
-                PrimaryMetric::Auto => metric_of(&chosen),
+                PrimaryMetric::Auto => metric_of(chosen),
             };
             let mut here = pairings
                 .iter()
@@ -440,7 +432,7 @@ impl Primary {
     fn is(&self, pairing: &Pairing<'_>) -> bool {
         let here = (
             pairing.contender.step.clone(),
-            pairing.place.clone(),
+            pairing.place,
             pairing.metric,
         );
         self.places.contains(&here)
@@ -450,27 +442,28 @@ impl Primary {
 /// In a closed loop, where all variants together did most: their sum says nothing about their
 /// difference, so that choosing by it favours no side. At rates, the highest that nobody failed to
 /// keep up with; if there is none, the lowest.
-pub fn default_place<'p>(
-    trials: &[&TrialFinding],
-    places: &[&'p BTreeMap<String, f64>],
-) -> Option<&'p BTreeMap<String, f64>> {
-    let at = |place: &BTreeMap<String, f64>| -> Vec<&TrialFinding> {
-        let here = trials.iter().filter(|t| t.point == *place);
+pub fn default_place(trials: &[&TrialFinding], places: &[Option<Point>]) -> Option<Point> {
+    let at = |place: Option<Point>| -> Vec<&TrialFinding> {
+        let here = trials.iter().filter(|t| t.point == place);
         let here = here.filter(|t| state_of(t) != State::Unusable);
         here.copied().collect()
     };
-    if places.iter().any(|place| place.contains_key("rate")) {
-        let kept =
-            |place: &&&BTreeMap<String, f64>| at(place).iter().all(|t| state_of(t) == State::Kept);
+    if places.iter().any(|place| place.is_some_and(Point::is_rate)) {
+        let kept = |place: &&Option<Point>| at(**place).iter().all(|t| state_of(t) == State::Kept);
         let highest = places.iter().rev().find(kept);
-        return highest.or(places.first()).copied();
+        return *highest.or(places.first())?;
     }
-    let together = |place: &BTreeMap<String, f64>| {
+    let together = |place: Option<Point>| {
         let logs: Vec<f64> = at(place).iter().map(|t| t.all.ops_per_s.ln()).collect();
         analysis::series::mean(&logs)
     };
     // Of equals the first: less load for the same.
     let best = places.iter().rev();
-    best.max_by(|a, b| together(a).total_cmp(&together(b)))
-        .copied()
+    *best.max_by(|a, b| together(**a).total_cmp(&together(**b)))?
+}
+
+/// The place of this value on its axis.
+pub fn at_value(places: &[Option<Point>], value: f64) -> Option<Point> {
+    let mut points = places.iter().flatten();
+    points.find(|at| at.value() == value).copied()
 }

@@ -4,6 +4,7 @@ use super::compared::{COMPARED, is_search, used};
 use super::points::{places_of, state_of};
 use analysis::VariantName;
 use analysis::curves::{LOADS_MIN, Load, Peak, Usl, fit};
+use analysis::procedure::Point;
 use analysis::sweep::State;
 use store::record::{CurveRecord, Outcome, PeakRecord, TrialFinding, WithoutPeak};
 use study::settings::{Study, Variant};
@@ -26,19 +27,21 @@ pub fn curves(study: &Study, trials: &[TrialFinding]) -> Vec<CurveRecord> {
 /// many are in flight follows from it.
 fn loads(study: &Study, trials: &[TrialFinding], variant: &Variant) -> Vec<Load> {
     let places = places_of(trials, &variant.name);
-    let load = |place: &std::collections::BTreeMap<String, f64>| {
-        let threads = *place.get("threads")?;
+    let load = |place: Option<Point>| {
+        let Some(Point::Threads(threads)) = place else {
+            return None;
+        };
         let ops = used(study, trials, &variant.name, place, &COMPARED[0]);
         let ops = ops.into_iter().map(|trial| {
             let trial = trial.filter(|trial| is_of_target(trial))?;
             Some(trial.all.ops_per_s)
         });
         Some(Load {
-            threads,
+            threads: f64::from(threads),
             ops_per_s: ops.collect(),
         })
     };
-    places.iter().filter_map(load).collect()
+    places.into_iter().filter_map(load).collect()
 }
 
 /// Whether what was done is what the target could do.
@@ -133,7 +136,7 @@ mod tests {
             (ops, Known::default())
         });
         for trial in &mut trials {
-            let is_busy = trial.point.values().any(|at| *at >= busy_from);
+            let is_busy = trial.point.is_some_and(|at| at.value() >= busy_from);
             trial.rules.push(RuleRecord {
                 rule: CLIENT_BUSY.to_owned(),
                 result: if is_busy {

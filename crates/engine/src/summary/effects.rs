@@ -1,15 +1,17 @@
 //! What the axes of a matrix do, at every point.
 
-use super::compared::{COMPARED, Compared, FOUND, default_place, is_search, metric_of, used};
+use super::compared::{
+    COMPARED, Compared, FOUND, at_value, default_place, is_search, metric_of, used,
+};
 use super::looked;
 use super::points::places_of;
 use crate::generation;
 use analysis::compare::{Comparison, Finding};
 use analysis::effects::{BLOCKS_MIN, Design, Effect, Interaction, Kind, Level};
+use analysis::procedure::Point;
 use analysis::too_few_blocks;
 use analysis::{Judged, judge_all, series};
 use measure::Known;
-use std::collections::BTreeMap;
 use store::record::{
     AxisRecord, CellRecord, EffectKind, EffectRecord, EffectVerdict, EffectsRecord, LevelRecord,
     SearchRecord, TrialFinding, WithoutInterval,
@@ -26,7 +28,7 @@ struct Matrix<'a> {
     planned: usize,
     /// By cell.
     variants: &'a [&'a Variant],
-    place: BTreeMap<String, f64>,
+    place: Option<Point>,
     primary: bool,
     compared: &'static Compared,
     /// By block and cell.
@@ -115,7 +117,7 @@ fn of_searches<'a>(
         axes,
         design,
         variants,
-        place: BTreeMap::new(),
+        place: None,
         primary: true,
         planned,
         compared: &FOUND,
@@ -146,7 +148,7 @@ fn of_step<'a>(
     (axes, design, planned): (&'a [usize], &'a Design, usize),
     variants: &'a [&'a Variant],
 ) -> Vec<Matrix<'a>> {
-    let mut places: Vec<BTreeMap<String, f64>> = Vec::new();
+    let mut places: Vec<Option<Point>> = Vec::new();
     for variant in variants {
         for place in places_of(trials, &variant.name) {
             if !places.contains(&place) {
@@ -157,21 +159,18 @@ fn of_step<'a>(
     let of_step = |trial: &&TrialFinding| variants.iter().any(|v| v.name == trial.variant);
     let here: Vec<&TrialFinding> = trials.iter().filter(of_step).collect();
     let primary = match study.primary.point {
-        Some(value) => places
-            .iter()
-            .find(|place| place.values().any(|at| *at == value)),
-        None => default_place(&here, &places.iter().collect::<Vec<_>>()),
+        Some(value) => at_value(&places, value),
+        None => default_place(&here, &places),
     };
-    let primary = primary.cloned();
-    let matrix = |place: BTreeMap<String, f64>| {
-        let (compared, values) = values(study, trials, variants, &place)?;
+    let matrix = |place: Option<Point>| {
+        let (compared, values) = values(study, trials, variants, place)?;
         let effects = seen(study, design, &values, compared);
         Some(Matrix {
             study,
             axes,
             design,
             variants,
-            primary: primary.as_ref() == Some(&place),
+            primary: primary == place,
             planned,
             place,
             compared,
@@ -188,7 +187,7 @@ pub fn values(
     study: &Study,
     trials: &[TrialFinding],
     variants: &[&Variant],
-    place: &BTreeMap<String, f64>,
+    place: Option<Point>,
 ) -> Option<(&'static Compared, Vec<Vec<Option<Known>>>)> {
     let asked = match study.primary.metric {
         PrimaryMetric::Named(name) => name,
@@ -259,7 +258,7 @@ impl Matrix<'_> {
         let cells = 0..self.design.cells_count();
         EffectsRecord {
             metric: self.compared.name.to_owned(),
-            point: self.place.clone(),
+            point: self.place,
             step: self
                 .variants
                 .first()

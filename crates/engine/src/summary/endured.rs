@@ -26,7 +26,7 @@ fn of_variant(variant: &Variant, trials: &[TrialFinding]) -> Option<EnduredRecor
         .iter()
         .filter(|trial| trial.variant == variant.name && usable(trial))
         .collect();
-    let point = of.iter().find(|trial| is_long(trial))?.point.clone();
+    let point = of.iter().find(|trial| is_long(trial))?.point;
     let turns = (0..variant.settings.procedure.outlook().turns_max)
         .map(|turn| variant.settings.procedure.role(turn).name());
     let turns: Vec<TurnRecord> = turns.map(|role| turn(&of, role)).collect();
@@ -92,6 +92,7 @@ mod tests {
     use super::*;
     use analysis::endurance::Course;
     use analysis::endurance::Growing;
+    use analysis::procedure::Point;
     use store::record::Verdict;
     use store::record::{DriftRecord, EnduranceRecord, GrowthRecord};
     use study::resolve::resolve;
@@ -109,7 +110,7 @@ mod tests {
         let mut trial = TrialFinding {
             index,
             variant: analysis::VariantName::default(),
-            point: [("threads".to_owned(), 8.0)].into(),
+            point: Some(Point::Threads(8)),
             role: role.to_owned(),
             verdict: Verdict::Valid,
             seconds,

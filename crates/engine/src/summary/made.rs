@@ -42,7 +42,7 @@ pub fn trials(study: &Study, did: impl Fn(&Made<'_>) -> (f64, Known)) -> Vec<Tri
                 let mut trial = TrialFinding {
                     index,
                     variant: variant.name.clone(),
-                    point: crate::record::point_record(Some(point)),
+                    point: Some(point),
                     block,
                     verdict: Verdict::Valid,
                     seconds: 10.0,

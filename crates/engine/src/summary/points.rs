@@ -6,10 +6,10 @@
 
 use super::used::usable;
 use analysis::VariantName;
+use analysis::procedure::Point;
 use analysis::rules::Verdict;
 use analysis::sweep::{Knee, Reading, Rung, State, read_sweep};
 use anyhow::Result;
-use std::collections::BTreeMap;
 use std::path::Path;
 use store::record::{
     Outcome, PointRecord, QuantilesRecord, SweepRecord, TrialFinding, WithoutKnee,
@@ -55,8 +55,9 @@ pub fn state_of(trial: &TrialFinding) -> State {
 /// does not fail when it was the limit in flight, which is the target's slowness, that held
 /// operations back. V8 may: some of them time out.
 pub fn is_saturated(trial: &TrialFinding) -> bool {
-    let Some(rate) = trial.point.get("rate").filter(|_| trial.all.ops > 0) else {
-        return false;
+    let rate = match trial.point {
+        Some(Point::Rate(rate)) if trial.all.ops > 0 => rate as f64,
+        _ => return false,
     };
     let fails = trial
         .rules
@@ -102,7 +103,7 @@ pub fn points(
 fn point(
     trials: &[TrialFinding],
     variant: &VariantName,
-    place: BTreeMap<String, f64>,
+    place: Option<Point>,
     merge: &Merge<'_>,
 ) -> Option<PointRecord> {
     let here = trials
@@ -145,22 +146,26 @@ fn point(
 }
 
 /// The places of a variant's trials, in rising order of their values.
-pub fn places_of(trials: &[TrialFinding], variant: &VariantName) -> Vec<BTreeMap<String, f64>> {
-    let mut places: Vec<BTreeMap<String, f64>> = Vec::new();
+pub fn places_of(trials: &[TrialFinding], variant: &VariantName) -> Vec<Option<Point>> {
+    let mut places: Vec<Option<Point>> = Vec::new();
     for trial in trials.iter().filter(|trial| trial.variant == *variant) {
         if !places.contains(&trial.point) {
-            places.push(trial.point.clone());
+            places.push(trial.point);
         }
     }
-    let value = |place: &BTreeMap<String, f64>| place.values().copied().next().unwrap_or(0.0);
-    places.sort_by(|a, b| value(a).total_cmp(&value(b)));
+    places.sort_by(|a, b| load_of(*a).total_cmp(&load_of(*b)));
     places
+}
+
+/// How much load a point is, on whichever axis; 0 of none.
+pub fn load_of(point: Option<Point>) -> f64 {
+    point.map_or(0.0, Point::value)
 }
 
 /// What the points of one variant show as a ladder.
 pub fn sweep(points: &[&PointRecord], p99_bound_ms: Option<f64>) -> Reading {
     let rung = |point: &&PointRecord| Rung {
-        load: point.point.values().copied().next().unwrap_or(0.0),
+        load: load_of(point.point),
         ops_per_s: point.ops_per_s_blocks.clone(),
         p99_ms: point.latency_ms.p99,
         state: if point.saturated {
@@ -175,15 +180,15 @@ pub fn sweep(points: &[&PointRecord], p99_bound_ms: Option<f64>) -> Reading {
 
 /// The same for the records.
 pub fn sweep_record(points: &[&PointRecord], sweep: &Reading) -> Option<SweepRecord> {
-    let place = |at: usize| points[at].point.clone();
+    let place = |at: usize| points[at].point;
     Some(SweepRecord {
         variant: points.first().filter(|_| points.len() > 1)?.variant.clone(),
-        best: sweep.best.map(place),
-        best_within_bound: sweep.best_within_bound.map(place),
-        untold_within_bound: sweep.untold_within_bound.map(place),
-        saturated_from: sweep.saturated_from.map(place),
+        best: sweep.best.and_then(place),
+        best_within_bound: sweep.best_within_bound.and_then(place),
+        untold_within_bound: sweep.untold_within_bound.and_then(place),
+        saturated_from: sweep.saturated_from.and_then(place),
         knee: match sweep.knee {
-            Knee::At(at) => Some(place(at)),
+            Knee::At(at) => place(at),
             Knee::Growing | Knee::Untold => None,
         },
         without_knee: match sweep.knee {
@@ -207,7 +212,7 @@ mod tests {
             detail: String::new(),
         };
         let mut trial = TrialFinding {
-            point: BTreeMap::from([("rate".to_owned(), 1000.0)]),
+            point: Some(Point::Rate(1000)),
             verdict,
             rules: fails.iter().map(rule).collect(),
             seconds: 10.0,
@@ -251,7 +256,7 @@ mod tests {
     fn what_is_under_way_at_the_end_is_no_shortfall() {
         let state = |p50: f64, p99: f64, later: Option<f64>| {
             let mut trial = TrialFinding {
-                point: BTreeMap::from([("rate".to_owned(), 1000.0)]),
+                point: Some(Point::Rate(1000)),
                 verdict: Verdict::Suspect,
                 seconds: 6.0,
                 later_ended_per_s: later,

@@ -1,12 +1,11 @@
 //! What throughputs are worth: for their price, and in nodes.
 
-use super::compared::{is_search, metric_of};
+use super::compared::is_search;
 use super::points::{places_of, state_of};
 use analysis::capacity::{BEYOND_MAX, Demand, for_price, nodes};
-use analysis::procedure::Percentile;
+use analysis::procedure::{Percentile, Point};
 use analysis::series;
 use analysis::sweep::State;
-use std::collections::BTreeMap;
 use store::record::PEAK;
 use store::record::{
     CapacityRecord, ComparisonRecord, PointRecord, PriceRecord, SearchOutcome, SearchRecord,
@@ -33,7 +32,7 @@ pub fn prices(
             measured(variant, points, comparisons)?
         };
         let worth = HOUR_S / price.per_hour;
-        let against = against(study, variant, price, &did.place, comparisons);
+        let against = against(study, variant, price, did.place, comparisons);
         Some(PriceRecord {
             variant: variant.name.clone(),
             per_hour: price.per_hour,
@@ -49,7 +48,7 @@ pub fn prices(
 
 /// What a variant did, and where: nowhere of what its searches have found.
 struct Did {
-    place: BTreeMap<String, f64>,
+    place: Option<Point>,
     ops_per_s: f64,
     ci95: Option<[f64; 2]>,
 }
@@ -63,7 +62,7 @@ fn found(variant: &Variant, searches: &[SearchRecord]) -> Option<Did> {
     };
     let logs = of.map(log).collect::<Option<Vec<f64>>>()?;
     (!logs.is_empty()).then(|| Did {
-        place: BTreeMap::new(),
+        place: None,
         ops_per_s: series::mean(&logs).exp(),
         ci95: series::mean_of_blocks_ci95(&logs).map(|ends| ends.map(f64::exp)),
     })
@@ -81,7 +80,7 @@ fn measured(
         .find(|p| primary.is_some_and(|c| c.point == p.point));
     let most = own.max_by(|a, b| a.ops_per_s.total_cmp(&b.ops_per_s));
     at_primary.or(most).map(|point| Did {
-        place: point.point.clone(),
+        place: point.point,
         ops_per_s: point.ops_per_s,
         ci95: point.ops_per_s_ci95,
     })
@@ -92,13 +91,13 @@ fn against(
     study: &Study,
     variant: &Variant,
     price: &Price,
-    place: &BTreeMap<String, f64>,
+    place: Option<Point>,
     comparisons: &[ComparisonRecord],
 ) -> PriceRecord {
     let is_throughput = |c: &&ComparisonRecord| matches!(c.metric.as_str(), "ops_per_s" | PEAK);
     let here = comparisons
         .iter()
-        .find(|c| c.contender == variant.name && c.point == *place && is_throughput(c));
+        .find(|c| c.contender == variant.name && c.point == place && is_throughput(c));
     let compared = here.filter(|c| c.bound.is_none()).and_then(|c| {
         let baseline = study.variants.iter().find(|v| v.name == c.baseline)?;
         let of_baseline = baseline.settings.price.as_ref()?;
@@ -200,10 +199,10 @@ fn held(
     trials: &[TrialFinding],
     points: &[PointRecord],
 ) -> Option<(f64, f64)> {
-    let is_held = |place: &BTreeMap<String, f64>| {
+    let is_held = |place: Option<Point>| {
         let here = trials
             .iter()
-            .filter(|t| t.variant == variant.name && t.point == *place);
+            .filter(|t| t.variant == variant.name && t.point == place);
         let mut seen = here.filter(|t| state_of(t) != State::Unusable).peekable();
         seen.peek().is_some()
             && seen.all(|trial| {
@@ -212,16 +211,14 @@ fn held(
             })
     };
     let places = places_of(trials, &variant.name);
-    let rates = places
-        .iter()
-        .filter(|place| metric_of(place) == "latency_ms.p99");
-    let place = rates.take_while(|place| is_held(place)).last()?;
+    let rates = places.into_iter().flatten().filter(|at| at.is_rate());
+    let rate = rates.take_while(|rate| is_held(Some(*rate))).last()?;
     let point = points
         .iter()
-        .find(|point| point.variant == variant.name && point.point == *place)?;
+        .find(|point| point.variant == variant.name && point.point == Some(rate))?;
     // Without an interval there is no lower end to plan with.
     let [least, _] = point.ops_per_s_ci95?;
-    Some((*place.get("rate")?, least))
+    Some((rate.value(), least))
 }
 
 /// What searches for a rate within such a bound held: their geometric mean, and the lower end of
@@ -232,12 +229,11 @@ fn searched(asked: &Capacity, variant: &Variant, searches: &[SearchRecord]) -> O
     let of = searches
         .iter()
         .filter(|s| is_asked && s.variant == variant.name);
-    let log = |search: &SearchRecord| {
-        let rate = search
-            .at
-            .get("rate")
-            .filter(|_| search.outcome == SearchOutcome::Held)?;
-        Some(rate.ln())
+    let log = |search: &SearchRecord| match search.at {
+        Some(Point::Rate(rate)) if search.outcome == SearchOutcome::Held => {
+            Some((rate as f64).ln())
+        }
+        _ => None,
     };
     let logs = of.map(log).collect::<Option<Vec<f64>>>()?;
     let [least, _] = series::mean_of_blocks_ci95(&logs)?;

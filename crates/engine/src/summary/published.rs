@@ -1,8 +1,7 @@
 //! Published ratios beside ours. A published ratio has no interval: whether it lies in ours is all
 //! that can be said.
 
-use analysis::VariantName;
-use analysis::{Metric, compare_paired, series};
+use analysis::{Metric, VariantName, compare_paired, series};
 use measure::Known;
 use std::collections::BTreeMap;
 use store::record::{
@@ -173,7 +172,7 @@ fn measured_at<'a>(
     trials: &'a [TrialFinding],
 ) -> Option<Place<'a>> {
     let mut of = points.iter().filter(|point| point.variant == *variant);
-    of.find(|point| point.point == *at)
+    of.find(|point| store::point::map_of(point.point) == *at)
         .map(|point| place(point, trials))
 }
 
@@ -270,13 +269,14 @@ fn figure(figure: &Figure) -> PublishedFigureRecord {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use analysis::procedure::Point;
     use store::record::SearchOutcome;
     use store::record::Verdict;
 
     fn point(variant: &str, threads: f64, blocks: &[f64]) -> PointRecord {
         PointRecord {
             variant: variant.into(),
-            point: BTreeMap::from([("threads".to_owned(), threads)]),
+            point: Some(Point::Threads(threads as u32)),
             ops_per_s: blocks.iter().sum::<f64>() / blocks.len() as f64,
             ops_per_s_blocks: blocks.to_vec(),
             latency_ms: QuantilesRecord {
@@ -414,7 +414,7 @@ mod tests {
                 index,
                 variant: variant.into(),
                 verdict: Verdict::Valid,
-                point: [("threads".to_owned(), threads)].into(),
+                point: Some(Point::Threads(threads as u32)),
                 ..TrialFinding::default()
             };
             trial.all.ops_per_s = ops;
@@ -430,7 +430,7 @@ mod tests {
         let search = |variant: &str, at: f64, ended: usize| SearchRecord {
             variant: variant.into(),
             outcome: SearchOutcome::Held,
-            at: [("threads".to_owned(), at)].into(),
+            at: Some(Point::Threads(at as u32)),
             ended: Some(ended),
             ..SearchRecord::default()
         };

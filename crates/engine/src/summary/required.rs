@@ -3,12 +3,12 @@
 
 use super::points::places_of;
 use analysis::VariantName;
+use analysis::procedure::Point;
 use analysis::require::{Limit, Outcome, RequiredMetric, hull, of_blocks, share_interval};
 use analysis::series::mean_of_blocks_ci95;
 use analysis::too_few_blocks;
 use measure::Known;
 use measure::number::{round, significant, whole};
-use std::collections::BTreeMap;
 use store::record::{
     Bound, ComparisonRecord, PointRecord, QuantilesRecord, RequirementRecord, SearchRecord,
     SweepRecord, TrialFinding,
@@ -56,7 +56,7 @@ struct Required<'a> {
     unit: &'static str,
     variant: &'a VariantName,
     baseline: Option<&'a VariantName>,
-    place: BTreeMap<String, f64>,
+    place: Option<Point>,
     limit: Limit,
     untold: Untold,
 }
@@ -73,7 +73,7 @@ impl RequirementFacts<'_> {
         let mut records = Vec::new();
         if require.has_limits() {
             for place in self.places(variant) {
-                records.extend(self.at(variant, &place));
+                records.extend(self.at(variant, place));
             }
         }
         records.extend(require.ratio.and_then(|least| self.ratio(variant, least)));
@@ -81,7 +81,7 @@ impl RequirementFacts<'_> {
     }
 
     /// Where something is required of a variant.
-    fn places(&self, variant: &Variant) -> Vec<BTreeMap<String, f64>> {
+    fn places(&self, variant: &Variant) -> Vec<Option<Point>> {
         let outlook = variant.settings.procedure.outlook();
         let measured = places_of(self.trials, &variant.name);
         let are_known = outlook.certain >= outlook.turns_max;
@@ -90,41 +90,45 @@ impl RequirementFacts<'_> {
             Where::Auto if are_known => measured,
             Where::Auto | Where::Best => self.named(variant),
             Where::Values(values) => {
-                let axis = outlook.points.first().map_or("threads", |at| at.axis());
-                let place = |value: &u64| BTreeMap::from([(axis.to_owned(), *value as f64)]);
+                let is_rate = outlook.points.first().is_some_and(|at| at.is_rate());
+                let place = |value: &u64| {
+                    Some(if is_rate {
+                        Point::Rate(*value)
+                    } else {
+                        Point::Threads(*value as u32)
+                    })
+                };
                 values.iter().map(place).collect()
             }
         }
     }
 
     /// The points that the answer names: where each search ended, or the best of a ladder.
-    fn named(&self, variant: &Variant) -> Vec<BTreeMap<String, f64>> {
+    fn named(&self, variant: &Variant) -> Vec<Option<Point>> {
         let of = self.searches.iter().filter(|s| s.variant == variant.name);
-        let mut named: Vec<BTreeMap<String, f64>> = Vec::new();
+        let mut named: Vec<Option<Point>> = Vec::new();
         for search in of {
             if !named.contains(&search.at) {
-                named.push(search.at.clone());
+                named.push(search.at);
             }
         }
         if named.is_empty() {
-            named.push(self.best(variant).unwrap_or_default());
+            named.push(self.best(variant));
         }
         named
     }
 
     /// The best point of a ladder.
-    fn best(&self, variant: &Variant) -> Option<BTreeMap<String, f64>> {
+    fn best(&self, variant: &Variant) -> Option<Point> {
         let sweep = self.sweeps.iter().find(|s| s.variant == variant.name);
-        let named = sweep.and_then(|s| s.best_within_bound.as_ref().or(s.best.as_ref()));
+        let named = sweep.and_then(|s| s.best_within_bound.or(s.best));
         let mut points = self.points.iter().filter(|p| p.variant == variant.name);
-        named
-            .or_else(|| points.next().map(|point| &point.point))
-            .cloned()
+        named.or_else(|| points.next()?.point)
     }
 
-    fn at(&self, variant: &Variant, place: &BTreeMap<String, f64>) -> Vec<RequirementRecord> {
+    fn at(&self, variant: &Variant, place: Option<Point>) -> Vec<RequirementRecord> {
         let require = &variant.settings.require;
-        let here = |p: &&PointRecord| p.variant == variant.name && p.point == *place;
+        let here = |p: &&PointRecord| p.variant == variant.name && p.point == place;
         let point = self.points.iter().find(here);
         let required = |metric, words: &str, unit, limit| Required {
             metric,
@@ -132,7 +136,7 @@ impl RequirementFacts<'_> {
             unit,
             variant: &variant.name,
             baseline: None,
-            place: place.clone(),
+            place,
             limit,
             untold: require.untold,
         };
@@ -232,8 +236,10 @@ impl RequirementFacts<'_> {
     fn ops_per_s(&self, point: &PointRecord, limit: f64) -> Number {
         let used = self.used(point);
         let ci95 = over_blocks(&used, |t| t.all.ops_per_s_ci95, || point.ops_per_s_ci95);
-        let rate = point.point.get("rate");
-        let kept = rate.is_some_and(|rate| !point.saturated && limit <= *rate);
+        let kept = match point.point {
+            Some(Point::Rate(rate)) => !point.saturated && limit <= rate as f64,
+            Some(Point::Threads(_)) | None => false,
+        };
         let high = ci95.map_or(point.ops_per_s, |[_, high]| high);
         Number {
             value: Some(Known::Exactly(point.ops_per_s)),
@@ -264,7 +270,7 @@ impl RequirementFacts<'_> {
             unit: "",
             variant: &variant.name,
             baseline: Some(&baseline.name),
-            place: comparison.map(|c| c.point.clone()).unwrap_or_default(),
+            place: comparison.map(|c| c.point).unwrap_or_default(),
             limit: Limit::AtLeast(least),
             untold: variant.settings.require.untold,
         };
@@ -405,10 +411,10 @@ impl Required<'_> {
             (Some(name), None) => format!(" of “{name}”"),
             (Some(name), Some(baseline)) => format!(" of “{name}” beside “{baseline}”"),
         };
-        let place = if self.place.is_empty() {
+        let place = if self.place.is_none() {
             String::new()
         } else {
-            format!(" at {}", point_words(&self.place))
+            format!(" at {}", point_words(self.place))
         };
         let found = match number.value {
             None => "is not known".to_owned(),

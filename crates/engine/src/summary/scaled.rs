@@ -4,9 +4,8 @@ mod chosen;
 
 use super::compared::blocks_of;
 use crate::scale_up::{Arm, Instances, Measured, Setting, Unpaired, record};
-use analysis::Metric;
-use analysis::VariantName;
 use analysis::scale_up::{Machine, Point};
+use analysis::{Metric, VariantName};
 use indexmap::IndexMap;
 use store::record::{PartRecord, PointRecord, ScaleUpRecord, SearchRecord, TrialFinding};
 use study::scale_up::AXIS;

@@ -1,12 +1,12 @@
 //! Which settings of a screening do anything, and which are to be confirmed.
 
-use super::compared::default_place;
+use super::compared::{at_value, default_place};
 use super::effects::values;
 use super::points::places_of;
+use analysis::procedure::Point;
 use analysis::screen::{Activity, CONFIRM_MAX, Design, Lenth, effects};
 use analysis::series;
 use measure::Known;
-use std::collections::BTreeMap;
 use store::record::{ScreenRecord, ScreenedRecord, TrialFinding};
 use study::settings::{Study, Variant};
 use words::place::metric_words;
@@ -37,10 +37,10 @@ fn of_step(
     let (runs, written): (Vec<&Variant>, Vec<&Variant>) =
         of.into_iter().partition(|variant| !variant.cell.is_empty());
     let place = place(study, trials, &runs)?;
-    let (compared, by_block) = values(study, trials, &runs, &place)?;
+    let (compared, by_block) = values(study, trials, &runs, Some(place))?;
     let record = ScreenRecord {
         metric: compared.name.to_owned(),
-        point: place.clone(),
+        point: Some(place),
         step: step.clone(),
         design: design.name().to_owned(),
         mixed: design.price().to_owned(),
@@ -68,7 +68,7 @@ fn of_step(
         return refused("the runs are not those of the design".to_owned());
     };
     let own = written.first().and_then(|variant| {
-        let (_, values) = values(study, trials, &[*variant], &place)?;
+        let (_, values) = values(study, trials, &[*variant], Some(place))?;
         let logs: Vec<f64> = means.iter().map(|mean| mean.ln()).collect();
         Some((mean(&values, 0)?.ln() - series::mean(&logs)).exp())
     });
@@ -79,19 +79,14 @@ fn of_step(
 }
 
 /// The primary point: that of the study, or the one by which a comparison would go.
-fn place(
-    study: &Study,
-    trials: &[TrialFinding],
-    runs: &[&Variant],
-) -> Option<BTreeMap<String, f64>> {
+fn place(study: &Study, trials: &[TrialFinding], runs: &[&Variant]) -> Option<Point> {
     let places = places_of(trials, &runs.first()?.name);
     let is_run = |trial: &&TrialFinding| runs.iter().any(|run| run.name == trial.variant);
     let here: Vec<&TrialFinding> = trials.iter().filter(is_run).collect();
-    let chosen = match study.primary.point {
-        Some(value) => places.iter().find(|p| p.values().any(|at| *at == value)),
-        None => default_place(&here, &places.iter().collect::<Vec<_>>()),
-    };
-    chosen.cloned()
+    match study.primary.point {
+        Some(value) => at_value(&places, value),
+        None => default_place(&here, &places),
+    }
 }
 
 /// The geometric mean of a run over the blocks; none if there is no value, or one is a lower bound.

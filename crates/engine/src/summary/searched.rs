@@ -6,8 +6,7 @@
 
 use super::used::usable;
 use crate::found::found;
-use crate::record::point_record;
-use analysis::procedure::{Answer, Ending, Next, Percentile, Point, Procedure, Role, SeenTrial};
+use analysis::procedure::{Answer, Ending, Next, Percentile, Procedure, Role, SeenTrial};
 use std::collections::BTreeSet;
 use store::record::{SearchOutcome, SearchRecord, SearchResult, SearchStepRecord, TrialFinding};
 use study::settings::{Study, Variant};
@@ -58,7 +57,6 @@ fn search(variant: &Variant, trials: &[&TrialFinding]) -> SearchRecord {
     let outcome = ending
         .as_ref()
         .map_or(SearchOutcome::Unfinished, Ending::outcome);
-    let at = point_record(at);
     let there = trials
         .iter()
         .rfind(|trial| trial.point == at && usable(trial));
@@ -76,10 +74,9 @@ fn search(variant: &Variant, trials: &[&TrialFinding]) -> SearchRecord {
 
 /// As a procedure sees a trial; one that no rule has judged has failed.
 fn seen(variant: &Variant, trial: &TrialFinding) -> Option<SeenTrial> {
-    let (axis, value) = trial.point.iter().next()?;
     let is_judged = !trial.rules.is_empty();
     Some(SeenTrial {
-        point: Point::named(axis, *value)?,
+        point: trial.point?,
         role: Role::named(&trial.role),
         found: is_judged.then(|| found(&variant.settings, trial)),
     })
@@ -91,7 +88,7 @@ fn step(procedure: &Procedure, trial: &TrialFinding, seen: &SeenTrial) -> Search
     let latency = seen.found.as_ref().map(|found| found.latency_ms.of(of));
     SearchStepRecord {
         trial: trial.index,
-        point: trial.point.clone(),
+        point: trial.point,
         role: seen.role.name(),
         result: step.as_ref().map(|step| step.result).unwrap_or_default(),
         near: step.as_ref().is_some_and(|step| step.near),
@@ -139,7 +136,7 @@ pub fn at_share(variant: &Variant, trials: &[TrialFinding]) -> Option<AtShare> {
     let did = |trial: &TrialFinding| {
         let found = found(&variant.settings, trial);
         let ms = found.latency_ms.of(of).value;
-        (trial.point.clone(), found.ops_per_s, ms)
+        (trial.point, found.ops_per_s, ms)
     };
     let trials = trials.iter().filter(is_expected).map(did).collect();
     Some(AtShare { share, of, trials })

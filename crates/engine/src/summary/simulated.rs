@@ -6,6 +6,7 @@
 
 use super::findings;
 use analysis::DIFFERENCE_LEVEL;
+use analysis::procedure::Point;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use store::record::{Finding, FindingsRecord, LooksHow, TrialFinding, Verdict};
@@ -67,7 +68,7 @@ fn run(study: &Study, seed: u64, world: World) -> FindingsRecord {
         let mut finding = TrialFinding {
             index,
             variant: study.variants[trial.variant].name.clone(),
-            point: BTreeMap::from([("threads".to_owned(), place)]),
+            point: Some(Point::Threads(place as u32)),
             block: trial.block,
             verdict: Verdict::Valid,
             ..TrialFinding::default()

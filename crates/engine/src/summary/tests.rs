@@ -1,6 +1,7 @@
 //! The findings of runs of made-up trials.
 
 use super::*;
+use analysis::procedure::Point;
 use expect_test::{Expect, expect};
 use measure::Known;
 use std::collections::BTreeMap;
@@ -21,7 +22,7 @@ fn study(blocks: usize) -> Study {
 fn trial(variant: &str, threads: f64, block: usize, ops: f64, verdict: &str) -> TrialFinding {
     let mut finding = TrialFinding {
         variant: variant.into(),
-        point: BTreeMap::from([("threads".into(), threads)]),
+        point: Some(Point::Threads(threads as u32)),
         block,
         verdict: store::record::Verdict::of_name(verdict).unwrap(),
         ..TrialFinding::default()
@@ -220,7 +221,7 @@ fn at_rates(blocks: usize) -> Study {
 fn rated(variant: &str, rate: f64, ops: [f64; 3], p99_ms: [Known; 3]) -> Vec<TrialFinding> {
     let one = |block: usize| {
         let mut one = trial(variant, rate, block, ops[block], "valid");
-        one.point = BTreeMap::from([("rate".into(), rate)]);
+        one.point = Some(Point::Rate(rate as u64));
         (one.all.ops, one.seconds) = (1, 10.0);
         one.all.latency_ms.p99 = p99_ms[block];
         one
@@ -242,7 +243,7 @@ fn throughput_at_a_rate_is_compared_only_where_it_was_not_kept_up_with() {
     let found = findings(&at_rates(3), trials.concat(), &worst, None);
     let compared = |rate: f64| -> Vec<&str> {
         let here = found.comparisons.iter();
-        let here = here.filter(|c| c.point["rate"] == rate);
+        let here = here.filter(|c| c.point == Some(Point::Rate(rate as u64)));
         here.map(|c| c.metric.as_str()).collect()
     };
     assert_eq!(compared(1000.0), ["latency_ms.p50", "latency_ms.p99"]);

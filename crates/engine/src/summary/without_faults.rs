@@ -11,12 +11,12 @@ use super::used::once_each;
 use crate::generation;
 use crate::trial::recovery::{FromInjection, stretches_without};
 use analysis::compare::{Comparison, Finding, Metric};
+use analysis::procedure::Point;
 use analysis::sweep::State;
 use analysis::too_few_blocks;
 use analysis::{Judged, judge_all};
 use anyhow::{Context, Result};
 use measure::Known;
-use std::collections::BTreeMap;
 use std::path::Path;
 use store::Run;
 use store::record::{
@@ -63,7 +63,7 @@ fn add(study: &Study, found: &mut FindingsRecord, read: &mut Read<'_>) -> Result
             continue;
         };
         for place in places_of(&trials, &variant.name) {
-            all.extend(stretches(study, &trials, [without, variant], &place, read)?);
+            all.extend(stretches(study, &trials, [without, variant], place, read)?);
         }
     }
     found.without_faults = judged(study, &all, blocks_of(study, &found.trials));
@@ -76,7 +76,7 @@ fn add(study: &Study, found: &mut FindingsRecord, read: &mut Read<'_>) -> Result
 struct Beside<'a> {
     /// Without and with it.
     variants: [&'a Variant; 2],
-    place: BTreeMap<String, f64>,
+    place: Option<Point>,
     number: usize,
     fault: &'a FaultRecord,
     stretch: usize,
@@ -89,14 +89,14 @@ fn stretches<'a>(
     study: &Study,
     trials: &'a [TrialFinding],
     variants: [&'a Variant; 2],
-    place: &BTreeMap<String, f64>,
+    place: Option<Point>,
     read: &mut Read<'_>,
 ) -> Result<Vec<Beside<'a>>> {
     let mut all: Vec<Beside<'a>> = Vec::new();
     for block in 0..study.blocks() {
         let of = |variant: &Variant| {
             let fits = |trial: &&TrialFinding| {
-                trial.variant == variant.name && trial.point == *place && trial.block == block
+                trial.variant == variant.name && trial.point == place && trial.block == block
             };
             let usable = |trial: &&TrialFinding| state_of(trial) != State::Unusable;
             trials.iter().find(fits).filter(usable)
@@ -123,7 +123,7 @@ fn stretches<'a>(
                     Some(one) => one.pairs.push((block, pair)),
                     None => all.push(Beside {
                         variants,
-                        place: place.clone(),
+                        place,
                         number,
                         fault,
                         stretch,
@@ -164,7 +164,7 @@ impl Beside<'_> {
             Some(Compared {
                 metric,
                 comparison: looked::at(study, comparison, false),
-                is_primary: self.stretch == 0 && metric == metric_of(&self.place),
+                is_primary: self.stretch == 0 && metric == metric_of(self.place),
             })
         };
         let all = COMPARED.iter();
@@ -183,7 +183,7 @@ impl Beside<'_> {
         WithoutFaultsRecord {
             variant: with,
             without,
-            point: self.place.clone(),
+            point: self.place,
             fault: self.number,
             kind: self.fault.kind.clone(),
             place: self.fault.place.clone(),
@@ -231,7 +231,7 @@ fn comparison(
     let [baseline, contender] = beside.variants.map(|variant| variant.name.clone());
     ComparisonRecord {
         metric: compared.metric.to_owned(),
-        point: beside.place.clone(),
+        point: beside.place,
         baseline,
         contender,
         ratio: seen.ratio,

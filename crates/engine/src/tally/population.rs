@@ -157,7 +157,7 @@ fn written(folder: &std::path::Path, intervals: &[Interval]) -> Trial {
         index: 0,
         slug: "00-made-up".to_owned(),
         variant: VariantName::default(),
-        point: BTreeMap::new(),
+        point: None,
         role: String::new(),
         block: 0,
         phases: Vec::new(),

@@ -23,7 +23,7 @@ pub fn otava(history: &History, folder: &str) -> BTreeMap<String, String> {
             "{}.{}.{}",
             history.study,
             first.variant,
-            place(&first.point).replace(' ', "-")
+            place(first.point).replace(' ', "-")
         );
         let name = safe(&name);
         let file = format!("{name}.csv");

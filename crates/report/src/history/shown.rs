@@ -186,7 +186,7 @@ fn name(history: &History, line: &Line) -> String {
     format!(
         "{words} of “{}” at {}",
         variant(history, line),
-        place(&line.point)
+        place(line.point)
     )
 }
 
@@ -235,7 +235,7 @@ fn table(history: &History) -> Table {
         Row {
             cells: vec![
                 Cell::new(variant(history, line)),
-                Cell::new(place(&line.point)),
+                Cell::new(place(line.point)),
                 Cell::new(format!("{}, {}", line.metric.words, line.metric.unit)),
                 Cell::new(line.values.len().to_string()),
                 Cell::new(course(line)),

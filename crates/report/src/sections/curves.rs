@@ -8,6 +8,7 @@ use crate::page::{
 use crate::summary::{Point, variant_name, variants};
 use crate::view::RunView;
 use analysis::curves::Coefficients;
+use analysis::procedure;
 use store::record::{CurveRecord, WithoutPeak};
 
 /// Places of a drawn curve.
@@ -53,7 +54,10 @@ fn chart(view: &RunView, points: &[Point<'_>]) -> Option<Chart> {
         };
         let of = points.iter().filter(|p| p.variant_index == index);
         let of: Vec<&Point<'_>> = of.filter(|p| p.verdict <= Verdict::Suspect).collect();
-        let threads = |p: &&Point<'_>| p.at.get("threads").copied().unwrap_or(0.0);
+        let threads = |p: &&Point<'_>| match p.at {
+            Some(procedure::Point::Threads(threads)) => f64::from(threads),
+            Some(procedure::Point::Rate(_)) | None => 0.0,
+        };
         let last = of.iter().map(threads).fold(1.0, f64::max) * BEYOND;
         let places = (0..=PLACES).map(|at| 1.0 + (last - 1.0) * at as f64 / PLACES as f64);
         let places: Vec<f64> = places.collect();

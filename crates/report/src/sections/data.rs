@@ -61,7 +61,7 @@ pub fn trial_cells(view: &RunView, trial: &TrialFinding) -> Vec<Cell> {
     vec![
         Cell::new(trial.index.to_string()),
         Cell::new(variant_name(&trial.variant, view)),
-        Cell::new(place(&trial.point)),
+        Cell::new(place(trial.point)),
     ]
 }
 

@@ -83,7 +83,7 @@ fn title(effects: &EffectsRecord) -> String {
     format!(
         "{} at {}{step}",
         metric_name(&effects.metric),
-        place(&effects.point)
+        place(effects.point)
     )
 }
 

@@ -4,7 +4,7 @@ use crate::number;
 use crate::page::{Block, Cell, Column, Row, Section, Table, Tone};
 use crate::summary::axis_value;
 use crate::view::RunView;
-use std::collections::BTreeMap;
+use analysis::procedure;
 use store::record::{AxisRecord, CombinationsRecord, PointRecord, Verdict};
 
 /// Tables on a page; of more, the results list every combination.
@@ -43,29 +43,26 @@ enum Value {
     /// That number on the matrix's axis of that number.
     Level(usize, usize),
     /// That place of the procedure.
-    Place(BTreeMap<String, f64>),
+    Place(procedure::Point),
 }
 
 /// The load first, then the axes of the matrix; those with one value are none.
 fn axes(view: &RunView, combinations: &CombinationsRecord) -> Vec<AxisLabels> {
-    let mut places: Vec<&BTreeMap<String, f64>> = Vec::new();
-    let measured = view.findings.points.iter().map(|point| &point.point);
-    let planned = view.plan.trials.iter().map(|trial| &trial.point);
-    for place in measured.chain(planned).filter(|place| !place.is_empty()) {
+    let mut places: Vec<procedure::Point> = Vec::new();
+    let measured = view.findings.points.iter().filter_map(|point| point.point);
+    let planned = view.plan.trials.iter().filter_map(|trial| trial.point);
+    for place in measured.chain(planned) {
         if !places.contains(&place) {
             places.push(place);
         }
     }
-    places.sort_by(|a, b| crate::summary::compare_places(a, b));
-    let name = places.first().and_then(|place| place.keys().next());
+    places.sort_by(|a, b| crate::summary::compare_places(Some(*a), Some(*b)));
+    let name = places.first().map(|place| place.axis());
     let load = AxisLabels {
-        name: name.cloned().unwrap_or_default(),
+        name: name.unwrap_or_default().to_owned(),
         values: places
             .into_iter()
-            .map(|place| {
-                let value = place.values().next().copied().unwrap_or(0.0);
-                (axis_value(value), Value::Place(place.clone()))
-            })
+            .map(|place| (axis_value(place.value()), Value::Place(place)))
             .collect(),
     };
     let of_matrix = |(at, axis): (usize, &AxisRecord)| AxisLabels {
@@ -142,7 +139,7 @@ fn find<'v>(view: &'v RunView, wanted: &[&Value]) -> Option<&'v PointRecord> {
         let cell = cells.get(&point.variant);
         wanted.iter().all(|value| match value {
             Value::Level(axis, level) => cell.and_then(|cell| cell.get(*axis)) == Some(level),
-            Value::Place(place) => point.point == *place,
+            Value::Place(place) => point.point == Some(*place),
         })
     })
 }

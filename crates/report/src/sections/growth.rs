@@ -77,7 +77,7 @@ fn title(view: &RunView, comparison: &ComparisonRecord) -> String {
         variant_name(&comparison.contender, view),
         variant_name(&comparison.baseline, view),
         metric_name(&comparison.metric),
-        place(&comparison.point)
+        place(comparison.point)
     )
 }
 

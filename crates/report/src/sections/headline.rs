@@ -123,7 +123,7 @@ fn comparison_sentence(c: &ComparisonRecord, view: &RunView) -> String {
     };
     format!(
         "At {}, {} has {} times the {} of {}{ci}: {}.",
-        crate::summary::place(&c.point),
+        crate::summary::place(c.point),
         variant_name(&c.contender, view),
         ratio_words(c),
         metric_name(&c.metric),
@@ -187,10 +187,10 @@ fn figures(view: &RunView, points: &[Point<'_>]) -> Vec<Figure> {
         detail: match interval_words(c) {
             Some(interval) => format!(
                 "95 % interval {interval} · {} · {}",
-                crate::summary::place(&c.point),
+                crate::summary::place(c.point),
                 verdict_words(c.verdict)
             ),
-            None => crate::summary::place(&c.point),
+            None => crate::summary::place(c.point),
         },
         variant: None,
     }));

@@ -120,7 +120,7 @@ fn row(view: &RunView, trial: &TrialFinding) -> Row {
         cells: vec![
             Cell::new(trial.index.to_string()),
             Cell::new(variant_name(&trial.variant, view)),
-            Cell::new(place(&trial.point)),
+            Cell::new(place(trial.point)),
             match share {
                 Some(_) => ceiling(&client.ceilings_ops_per_s, client.ceiling_ops_per_s),
                 None => absent().hint("the ceiling was not measured"),

@@ -98,7 +98,7 @@ fn for_price(view: &RunView) -> Table {
         Row {
             cells: vec![
                 Cell::new(variant_name(&p.variant, view)),
-                Cell::new(place(&p.point)),
+                Cell::new(place(p.point)),
                 Cell::new(format!("{} {}", p.per_hour, p.currency)),
                 Cell::new(millions(p.ops_per_price)).detail(interval),
                 Cell::new(ratio).detail(ratio_interval),

@@ -48,7 +48,7 @@ fn row(view: &RunView, one: &RequirementRecord) -> Row {
         cells: vec![
             Cell::new(words(one)),
             Cell::new(variant_name(&one.variant, view)),
-            Cell::new(place(&one.point)),
+            Cell::new(place(one.point)),
             Cell::new(value),
             Cell::new(interval),
             Cell::new(word).tone(tone).hint(one.says.as_str()),

@@ -6,9 +6,8 @@ use crate::sections::sweep::{throughput_chart, tradeoff_chart};
 use crate::sections::verdict_tone;
 use crate::summary::{ALL, Point, axis_value, variant_name};
 use crate::view::RunView;
-use analysis::TENFOLD;
-use analysis::VariantName;
 use analysis::series::{FEW_INCIDENTS, SHORT_WINDOW_S};
+use analysis::{TENFOLD, VariantName};
 use store::record::{
     Bound, ComparisonRecord, Finding, MultiplicityRecord, QuantilesRecord, TrialFinding,
 };
@@ -108,11 +107,11 @@ fn zero_cell(count: u64) -> Cell {
     Cell::new(number::count(count)).tone(tone)
 }
 
-fn axes(points: &[Point<'_>]) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    for name in points.iter().flat_map(|p| p.at.keys()) {
-        if !names.contains(name) {
-            names.push(name.clone());
+fn axes(points: &[Point<'_>]) -> Vec<&'static str> {
+    let mut names = Vec::new();
+    for name in points.iter().filter_map(|p| Some(p.at?.axis())) {
+        if !names.contains(&name) {
+            names.push(name);
         }
     }
     names
@@ -142,9 +141,9 @@ fn variant_cell(view: &RunView, point: &Point<'_>) -> Cell {
     }
 }
 
-fn axis_cells(point: &Point<'_>, axes: &[String]) -> Vec<Cell> {
-    let cell = |name: &String| match point.at.get(name) {
-        Some(value) => Cell::new(axis_value(*value)),
+fn axis_cells(point: &Point<'_>, axes: &[&str]) -> Vec<Cell> {
+    let cell = |name: &&str| match point.at.filter(|at| at.axis() == *name) {
+        Some(at) => Cell::new(axis_value(at.value())),
         None => Cell::new(number::ABSENT).tone(Tone::Muted),
     };
     axes.iter().map(cell).collect()
@@ -204,7 +203,7 @@ fn labels(points: &[Point<'_>]) -> String {
     text
 }
 
-fn point_row(view: &RunView, point: &Point<'_>, axes: &[String]) -> Row {
+fn point_row(view: &RunView, point: &Point<'_>, axes: &[&str]) -> Row {
     let latency = point.latency(view, ALL);
     let mut cells = vec![variant_cell(view, point)];
     cells.extend(axis_cells(point, axes));
@@ -306,7 +305,7 @@ fn blocks_table(view: &RunView) -> Option<Table> {
             cells: vec![
                 Cell::new(trial.index.to_string()),
                 Cell::new(variant_name(&trial.variant, view)),
-                Cell::new(crate::summary::place(&trial.point)),
+                Cell::new(crate::summary::place(trial.point)),
                 Cell::new((trial.block + 1).to_string()),
                 Cell::new(number::rate(trial.all.ops_per_s)).detail(error),
                 quantile_cell(latency, "p50"),
@@ -360,7 +359,7 @@ pub fn comparison_table(
                 (false, Some(_)) => "secondary",
                 (false, None) => "",
             }),
-            Cell::new(crate::summary::place(&c.point)),
+            Cell::new(crate::summary::place(c.point)),
             Cell::new(name(&c.baseline)),
             Cell::new(name(&c.contender)),
             Cell::new(ratio_words(c))

@@ -176,7 +176,7 @@ fn trials_that_are_not_valid(view: &RunView) -> Option<Table> {
             cells: vec![
                 Cell::new(trial.index.to_string()),
                 Cell::new(variant_name(&trial.variant, view)),
-                Cell::new(place(&trial.point)),
+                Cell::new(place(trial.point)),
                 Cell::new((trial.block + 1).to_string()),
                 Cell::new(verdict.name()).tone(verdict.tone()),
                 Cell::new(trial.reasons.join("; ")),

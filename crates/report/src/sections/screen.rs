@@ -94,7 +94,7 @@ fn table(screen: &ScreenRecord) -> Table {
         caption: format!(
             "Effects on {} at {}: {}, {} runs",
             metric_name(&screen.metric),
-            place(&screen.point),
+            place(screen.point),
             screen.design,
             screen.runs
         ),

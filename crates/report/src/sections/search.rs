@@ -7,6 +7,7 @@ use crate::page::{
 };
 use crate::summary::axis_value;
 use crate::view::RunView;
+use analysis::procedure::Point;
 use store::record::{SearchOutcome, SearchProcedure, SearchRecord, SearchResult, SearchStepRecord};
 
 /// Searches with a chart each; of more, the tables say it.
@@ -76,8 +77,9 @@ fn found_table(view: &RunView) -> Table {
             SearchOutcome::Held | SearchOutcome::Found => Tone::Good,
             _ => Tone::Warn,
         };
-        let at = search.at.values().next();
-        let at = at.map_or(number::ABSENT.to_owned(), |at| axis_value(*at));
+        let at = search
+            .at
+            .map_or(number::ABSENT.to_owned(), |at| axis_value(at.value()));
         let holds = search.steps.iter().filter(|step| step.role == "hold");
         let cells = vec![
             Cell::new(name(view, search)),
@@ -108,18 +110,17 @@ fn found_table(view: &RunView) -> Table {
     }
 }
 
-fn axis(search: &SearchRecord) -> &str {
+fn axis(search: &SearchRecord) -> &'static str {
     let first = search.steps.first();
-    let axis = first.and_then(|step| step.point.keys().next());
-    match axis.map(String::as_str) {
-        Some("rate") => "op/s",
-        Some(axis) => axis,
+    match first.and_then(|step| step.point) {
+        Some(Point::Rate(_)) => "op/s",
+        Some(Point::Threads(_)) => "threads",
         None => "point",
     }
 }
 
 fn value(step: &SearchStepRecord) -> f64 {
-    step.point.values().next().copied().unwrap_or(0.0)
+    step.point.map_or(0.0, Point::value)
 }
 
 /// How the result of a step is to be taken.
@@ -191,11 +192,11 @@ fn chart(search: &SearchRecord) -> Option<Chart> {
     };
     let path = steps().map(|(_, step)| Some(value(step))).collect();
     let mut series = vec![line("path", Dash::Solid, path)];
-    if let Some(at) = search.at.values().next() {
+    if let Some(at) = search.at {
         series.push(line(
             "where it ended",
             Dash::Dot,
-            vec![Some(*at); search.steps.len()],
+            vec![Some(at.value()); search.steps.len()],
         ));
     }
     let mut kinds: Vec<(&str, SearchResult)> = Vec::new();

@@ -15,9 +15,8 @@ use store::record::QuantilesRecord;
 /// Bars of throughput with a line of p99.9, over the only axis.
 pub fn throughput_chart(view: &RunView, points: &[Point<'_>]) -> Option<Chart> {
     let axis = only_axis(points);
-    // Without an axis each variant is one bar; with several, the table says it better.
-    let several = points.iter().any(|p| p.at.len() > 1);
-    if several || points.len() < 2 {
+    // Without an axis each variant is one bar.
+    if points.len() < 2 {
         return None;
     }
     let of = |index: usize| variant_series(view, points, index, axis);
@@ -56,8 +55,8 @@ fn places(points: &[Point<'_>], axis: Option<&str>, view: &RunView) -> Vec<Strin
 
 /// What stands below a point's bar: its value on the axis; without an axis, its variant.
 fn place_name(point: &Point<'_>, axis: Option<&str>, view: &RunView) -> String {
-    match axis.and_then(|axis| point.at.get(axis)) {
-        Some(value) => axis_value(*value),
+    match axis.and(point.at) {
+        Some(at) => axis_value(at.value()),
         None => variant_name(point.variant, view).into(),
     }
 }
@@ -145,10 +144,10 @@ fn tradeoff_series(view: &RunView, points: &[Point<'_>], index: usize) -> Vec<Se
         ..Series::default()
     };
     let label = |p: &Point<'_>| {
-        let parts: Vec<String> = p.at.values().map(|v| axis_value(*v)).collect();
+        let at = p.at.map_or_else(String::new, |at| axis_value(at.value()));
         let sign = p.latency(view, ALL).map_or("", |q| q.p99.sign());
         let sign = if sign.is_empty() { "" } else { " (≥)" };
-        format!("{}{sign}", parts.join(", "))
+        format!("{at}{sign}")
     };
     let p50 = line("p50", Dash::Dot, |q| q.p50);
     let mut p99 = line("p99", Dash::Solid, |q| q.p99);

@@ -64,12 +64,12 @@ pub fn label(view: &RunView, index: usize) -> String {
     let trial = view.findings.trials.iter().find(|t| t.index == index);
     let planned = view.plan.trials.iter().find(|t| t.index == index);
     let (variant, point, block) = match (trial, planned) {
-        (Some(t), _) => (&t.variant, &t.point, t.block),
-        (None, Some(t)) => (&t.variant, &t.point, t.block),
+        (Some(t), _) => (&t.variant, t.point, t.block),
+        (None, Some(t)) => (&t.variant, t.point, t.block),
         (None, None) => return format!("trial {index}"),
     };
     let mut text = format!("{index}: {}", variant_name(variant, view));
-    if !point.is_empty() {
+    if point.is_some() {
         text = format!("{text}, {}", place(point));
     }
     if view.plan.trials.iter().any(|t| t.block > 0) {

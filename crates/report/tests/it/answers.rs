@@ -51,7 +51,7 @@ fn effects() -> EffectsRecord {
     };
     EffectsRecord {
         metric: "ops_per_s".into(),
-        point: [("threads".to_owned(), 32.0)].into(),
+        point: Some(Point::Threads(32)),
         primary: true,
         axes: vec![
             axis("heap", ["small", "large"]),

@@ -144,7 +144,7 @@ fn combinations_stand_in_rows_and_columns_with_a_table_for_what_is_left() {
     });
     let point = |variant: &str, threads: f64, ops_per_s: f64| PointRecord {
         variant: variant.into(),
-        point: [("threads".to_owned(), threads)].into(),
+        point: Some(Point::Threads(threads as u32)),
         verdict: Verdict::Valid,
         ops_per_s,
         ..PointRecord::default()

@@ -363,7 +363,7 @@ fn against(
     WithoutFaultsRecord {
         variant: "with-faults".into(),
         without: "without-faults".into(),
-        point: [("threads".to_owned(), 32.0)].into(),
+        point: Some(Point::Threads(32)),
         kind: "node-kill".into(),
         place: "node2".into(),
         stretch: store::record::FaultStretch::of_name(stretch).expect("a word"),

@@ -5,6 +5,7 @@
 //! Long because it is one run.
 
 use crate::requests::{counts, request};
+use analysis::procedure::Point;
 use measure::outcome::OutcomeCounts;
 use measure::{ClientInterval, Histogram, Interval, KindInterval, Outcome};
 use store::record::{Settled, Verdict, WarmupEnd};
@@ -180,8 +181,8 @@ fn reasons(verdict: &str) -> Vec<String> {
     }
 }
 
-fn point(threads: u64) -> BTreeMap<String, f64> {
-    BTreeMap::from([("threads".to_string(), threads as f64)])
+fn point(threads: u64) -> Option<Point> {
+    Some(Point::Threads(threads as u32))
 }
 
 fn finding(index: usize, shape: Shape, intervals: &[(&str, Interval)]) -> TrialFinding {

@@ -1,6 +1,7 @@
 //! What the pages look like: the text whole, the HTML by its structure.
 
 use crate::{fixture, lab};
+use analysis::procedure::Point;
 use expect_test::{expect, expect_file};
 use report::{Page, compare, html, json, page, text};
 
@@ -92,7 +93,9 @@ fn a_comparison_matches_points_and_lists_what_differs() {
     for (index, trial) in b.findings.trials.iter_mut().enumerate() {
         trial.all.ops_per_s *= 1.10 + 0.01 * (index % 3) as f64;
     }
-    b.findings.trials.retain(|t| t.point["threads"] != 4.0);
+    b.findings
+        .trials
+        .retain(|t| t.point != Some(Point::Threads(4)));
     let page = compare(&a, &b);
     keep("compare", &page);
     expect_file!["golden/compare.txt"].assert_eq(&text(&page));
@@ -128,11 +131,11 @@ fn json_is_the_findings_with_a_summary_beside_them() {
 #[test]
 fn the_best_point_is_the_one_that_the_findings_name() {
     let mut view = fixture::run(1);
-    let at = |threads: f64| Some([("threads".to_owned(), threads)].into());
+    let at = |threads: u32| Some(Point::Threads(threads));
     view.findings.sweeps = vec![store::record::SweepRecord {
         variant: view.findings.trials[0].variant.clone(),
-        best: at(64.0),
-        best_within_bound: at(16.0),
+        best: at(64),
+        best_within_bound: at(16),
         ..store::record::SweepRecord::default()
     }];
     let page = page(&view);
@@ -159,7 +162,7 @@ fn a_run_without_findings_has_a_page() {
 fn an_invalid_point_in_the_middle_keeps_its_place_and_leaves_the_line() {
     let mut view = fixture::run(1);
     for trial in &mut view.findings.trials {
-        if trial.point["threads"] == 16.0 {
+        if trial.point == Some(Point::Threads(16)) {
             trial.verdict = store::record::Verdict::Invalid;
         }
     }

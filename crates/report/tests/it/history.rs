@@ -1,10 +1,10 @@
 //! The history of a study, of runs that were written through the store.
 
 use crate::fixture;
+use analysis::procedure::Point;
 use measure::Known;
 use report::{History, history, json, otava, text};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use store::record::{FindingsRecord, JournalEvent, MachineFacts, PointRecord, QuantilesRecord};
 use store::{Run, RunWriter};
@@ -45,7 +45,7 @@ fn write(results: &Path, told: &Told<'_>) -> PathBuf {
     writer.journal(None, started).expect("a line");
     let point = PointRecord {
         variant: "off".into(),
-        point: BTreeMap::from([("threads".to_owned(), 28.0)]),
+        point: Some(Point::Threads(28)),
         verdict: store::record::Verdict::of_name(told.verdict).expect("a word"),
         blocks: 1,
         ops_per_s: told.ops_per_s,

@@ -78,11 +78,9 @@ fn hostile_run() -> RunView {
     for point in &mut run.points {
         point.variant = HOSTILE.into();
         point.kind = HOSTILE.into();
-        point.point = [(HOSTILE.to_string(), point.point["threads"])].into();
     }
     for trial in &mut run.findings.trials {
         trial.variant = HOSTILE.into();
-        trial.point = [(HOSTILE.to_string(), trial.point["threads"])].into();
         trial.reasons = vec![HOSTILE.into()];
         trial.errors.insert(HOSTILE.into(), 3);
         for rule in &mut trial.rules {

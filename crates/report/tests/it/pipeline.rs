@@ -1,6 +1,7 @@
 //! What pipelines read: JUnit XML and Markdown.
 
 use crate::fixture;
+use analysis::procedure::Point;
 use quick_xml::Reader;
 use quick_xml::events::Event;
 use report::RunView;
@@ -11,7 +12,7 @@ fn required(metric: &str, outcome: &str, says: &str) -> RequirementRecord {
     RequirementRecord {
         metric: store::record::RequiredMetric::of_name(metric).expect("a word"),
         variant: "off".into(),
-        point: BTreeMap::from([("threads".into(), 28.0)]),
+        point: Some(Point::Threads(28)),
         bound: store::record::Bound::AtMost,
         limit: 10.0,
         value: Some(12.0),

@@ -161,7 +161,7 @@ fn a_running_run_and_one_whose_plan_was_changed_are_not_resumed() {
     let run = lab.run();
     let mut plan = run.plan.clone();
     plan.cassay = "0.0.9+0123456789ab".to_owned();
-    plan.trials[2].point.insert("threads".to_owned(), 8.0);
+    plan.trials[2].point = Some(store::record::Point::Threads(8));
     let results = lab.path().join("results");
     let study = run.study_yaml().unwrap();
     drop(store::RunWriter::create(&results, &study, &plan).unwrap());

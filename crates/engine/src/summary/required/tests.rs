@@ -1,6 +1,7 @@
 //! Requirements that are met, missed and not to be told.
 
 use crate::summary::findings;
+use analysis::procedure::Point;
 use measure::Known;
 use std::collections::BTreeMap;
 use store::record::{FindingsRecord, RequirementRecord, TrialFinding, Verdict, outcome_of};
@@ -20,7 +21,7 @@ fn trial(index: usize, variant: &str, threads: f64, p99: f64, ci: [f64; 2]) -> T
     let mut finding = TrialFinding {
         index,
         variant: variant.into(),
-        point: BTreeMap::from([("threads".into(), threads)]),
+        point: Some(Point::Threads(threads as u32)),
         verdict: Verdict::Valid,
         seconds: 10.0,
         ..TrialFinding::default()
@@ -146,7 +147,7 @@ fn a_point_without_a_trial_that_may_be_believed_is_told_of() {
 fn a_rate_that_was_kept_up_with_does_what_it_offers() {
     let at_rate = |ops_per_s: f64, half: f64| {
         let mut trial = trial(0, "-", 0.0, 9.0, [8.5, 9.5]);
-        trial.point = BTreeMap::from([("rate".into(), 10_000.0)]);
+        trial.point = Some(Point::Rate(10_000));
         trial.all.ops_per_s = ops_per_s;
         trial.all.ops_per_s_ci95 = Some([ops_per_s - half, ops_per_s + half]);
         one(
@@ -202,7 +203,7 @@ fn a_search_requires_it_where_it_found_its_answer_and_a_ladder_everywhere() {
         let found = found(&study(procedure, "{p99_ms: 10}", ""), trials());
         let records = found.requirements.into_iter();
         records
-            .map(|r| (r.point["threads"], r.outcome.name()))
+            .map(|r| (r.point.map_or(0.0, Point::value), r.outcome.name()))
             .collect()
     };
     let ladder = outcomes("{sweep: {threads: [4, 8]}}");

@@ -7,7 +7,8 @@
 use super::ScaleFacts;
 use crate::summary::compared::{COMPARED, is_search, used};
 use crate::summary::curves::is_client_busy;
-use crate::summary::points::{state_of, sweep};
+use crate::summary::points::{load_of, state_of, sweep};
+use analysis::procedure::Point;
 use analysis::procedure::grid;
 use analysis::rules::Verdict;
 use analysis::sweep::State;
@@ -97,7 +98,9 @@ impl<'a> ScaleFacts<'a> {
     /// At the load where the variant does most.
     fn at_best(&self, variant: &Variant, p99_bound_ms: Option<f64>) -> Chosen {
         let points = self.points_of(variant, p99_bound_ms.is_some());
-        let is_rate = points.iter().any(|point| point.point.contains_key("rate"));
+        let is_rate = points
+            .iter()
+            .any(|point| point.point.is_some_and(Point::is_rate));
         let reading = sweep(&points, p99_bound_ms);
         let best = match (p99_bound_ms, is_rate) {
             (Some(_), _) => reading.best_within_bound,
@@ -117,7 +120,7 @@ impl<'a> ScaleFacts<'a> {
             });
         };
         let next = points.get(at + 1);
-        let load = |point: &PointRecord| point.point.values().next().copied().unwrap_or_default();
+        let load = |point: &PointRecord| load_of(point.point);
         let grid = match (is_rate, p99_bound_ms, next) {
             (true, Some(bound), None) => {
                 let bound = significant(bound, 3);
@@ -164,7 +167,7 @@ impl<'a> ScaleFacts<'a> {
         is_bounded: bool,
     ) -> Vec<Option<f64>> {
         let (study, name) = (self.study, &variant.name);
-        let trials = used(study, self.trials, name, &point.point, &COMPARED[0]);
+        let trials = used(study, self.trials, name, point.point, &COMPARED[0]);
         let may_be_used = |trial: &&TrialFinding| {
             let in_time = !is_bounded || state_of(trial) == State::Kept;
             in_time && !is_client_busy(trial) && self.is_of_last_data(trial)

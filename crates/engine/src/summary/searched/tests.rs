@@ -1,6 +1,7 @@
 //! Searches on trials that are made up.
 
 use super::*;
+use analysis::procedure::Point;
 use measure::Known;
 
 /// What the searches of a variant are said to have come to.
@@ -42,7 +43,7 @@ fn trials(study: &Study, variant: &str, block: usize, limit: f64) -> Vec<TrialFi
             variant: variant.into(),
             block,
             index: block * 100 + trials.len() + if variant == "b" { 50 } else { 0 },
-            point: point_record(Some(at)),
+            point: Some(at),
             role: crate::record::role_name(asks[0].role),
             verdict: Verdict::Valid,
             rules: vec![RuleRecord {
@@ -125,7 +126,7 @@ fn variants_are_compared_by_what_was_found() {
         panic!("{:?}", findings.comparisons);
     };
     assert_eq!((compared.metric.as_str(), compared.primary), ("peak", true));
-    assert!(compared.point.is_empty());
+    assert!(compared.point.is_none());
     let mut answer = findings.answer.iter();
     let told = answer.find(|s| s.starts_with("At what the searches have found"));
     assert!(told.is_some(), "{:?}", findings.answer);
@@ -184,14 +185,18 @@ fn searches_over_threads_are_compared_and_priced_by_what_was_done_there() {
         for (variant, each) in [("a", 100.0), ("b", 150.0)] {
             let mut of = trials(&study, variant, block, 32.0);
             for trial in &mut of {
-                let threads = trial.point["threads"];
+                let threads = trial.point.map_or(0.0, Point::value);
                 trial.all.ops_per_s = each * threads * (1.0 + 0.001 * block as f64);
             }
             all.extend(of);
         }
     }
     let findings = crate::summary::findings(&study, all, &|_| None, None);
-    let at: Vec<f64> = findings.searches.iter().map(|s| s.at["threads"]).collect();
+    let at: Vec<f64> = findings
+        .searches
+        .iter()
+        .filter_map(|s| Some(s.at?.value()))
+        .collect();
     assert_eq!(at, [32.0; 10]);
     let [compared] = findings.comparisons.as_slice() else {
         panic!("{:?}", findings.comparisons);
@@ -207,7 +212,7 @@ fn searches_over_threads_are_compared_and_priced_by_what_was_done_there() {
     let [one, two] = findings.prices.as_slice() else {
         panic!("{:?}", findings.prices);
     };
-    assert!(one.point.is_empty() && (one.ops_per_price / 3600.0 - 3206.4).abs() < 1.0);
+    assert!(one.point.is_none() && (one.ops_per_price / 3600.0 - 3206.4).abs() < 1.0);
     assert!((two.ratio.unwrap() - 0.75).abs() < 1e-9);
     let said = findings.answer.join("\n");
     assert!(

@@ -52,7 +52,7 @@ fn row(record: &WithoutFaultsRecord) -> Row {
     };
     let [without, with] = record.ops_per_s.map(number::rate);
     let mut cells = vec![
-        Cell::new(name).detail(format!("{}, {}", record.variant, place(&record.point))),
+        Cell::new(name).detail(format!("{}, {}", record.variant, place(record.point))),
         Cell::new(record.stretch.name()).detail(number::duration(record.seconds)),
         Cell::new(number::count(record.blocks as u64)),
         Cell::new(without),

@@ -1,0 +1,95 @@
+//! A point on the axis of a procedure: how much load is offered, and how.
+
+use measure::number::count;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A point on the axis of a procedure.
+///
+/// In files it is `{"threads": 28.0}` or `{"rate": 10000.0}`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "BTreeMap<String, f64>", try_from = "BTreeMap<String, f64>")]
+pub enum Point {
+    /// Closed loop: operations in flight.
+    Threads(u32),
+    /// Open loop: operations per second.
+    Rate(u64),
+}
+
+impl Point {
+    /// Name of the axis in files: `threads` or `rate`.
+    pub fn axis(self) -> &'static str {
+        match self {
+            Point::Threads(_) => "threads",
+            Point::Rate(_) => "rate",
+        }
+    }
+
+    /// The point with this value on the axis of this name; none if there is no such.
+    pub fn named(axis: &str, value: f64) -> Option<Point> {
+        let point = match axis {
+            "threads" => Point::Threads(value as u32),
+            "rate" => Point::Rate(value as u64),
+            _ => return None,
+        };
+        (point.value() == value).then_some(point)
+    }
+
+    /// What is on the axis, in words.
+    pub fn noun(self) -> &'static str {
+        match self {
+            Point::Threads(_) => "number of threads",
+            Point::Rate(_) => "rate",
+        }
+    }
+
+    /// Whether it is a rate that is offered, whatever is under way.
+    pub fn is_rate(self) -> bool {
+        matches!(self, Point::Rate(_))
+    }
+
+    /// In words: `28 threads`, `10,000 op/s`.
+    pub fn words(self) -> String {
+        match self {
+            Point::Threads(1) => "1 thread".to_owned(),
+            Point::Threads(threads) => format!("{} threads", count(threads.into())),
+            Point::Rate(rate) => format!("{} op/s", count(rate)),
+        }
+    }
+
+    /// The whole number nearest to a share of it, at least 1.
+    pub fn share(self, share: f64) -> Point {
+        let value = (self.value() * share).round().max(1.0);
+        match self {
+            Point::Threads(_) => Point::Threads(value as u32),
+            Point::Rate(_) => Point::Rate(value as u64),
+        }
+    }
+
+    /// The value on the axis.
+    pub fn value(self) -> f64 {
+        match self {
+            Point::Threads(threads) => f64::from(threads),
+            Point::Rate(rate) => rate as f64,
+        }
+    }
+}
+
+impl From<Point> for BTreeMap<String, f64> {
+    fn from(point: Point) -> BTreeMap<String, f64> {
+        BTreeMap::from([(point.axis().to_owned(), point.value())])
+    }
+}
+
+impl TryFrom<BTreeMap<String, f64>> for Point {
+    type Error = String;
+
+    fn try_from(map: BTreeMap<String, f64>) -> Result<Point, String> {
+        let mut axes = map.iter();
+        match (axes.next(), axes.next()) {
+            (Some((axis, value)), None) => Point::named(axis, *value),
+            _ => None,
+        }
+        .ok_or_else(|| format!("{map:?} is no point of an axis"))
+    }
+}
