@@ -7,7 +7,7 @@ use super::running::Running;
 use anyhow::Result;
 use cluster::OtherClients;
 use measure::number::counted;
-use measure::{Outcome, Summed, clock};
+use measure::{ClientCount, Outcome, Summed, clock};
 use std::time::Duration;
 use study::settings::{Guard, GuardLimits, Guarded, Settings};
 
@@ -30,7 +30,10 @@ impl Watch {
 
     /// Why the load has to end, if it has to.
     pub fn see(&mut self, summed: &Summed) -> Option<String> {
-        let awaited_before = std::mem::replace(&mut self.awaited, summed.interval.client.in_flight);
+        let awaited_before = std::mem::replace(
+            &mut self.awaited,
+            summed.interval.client.counts[ClientCount::InFlight],
+        );
         if summed.interval.draining {
             return None;
         }
@@ -186,7 +189,7 @@ mod tests {
             kind.fail(false, Outcome::WriteTimeout, 2_000_000_000, None);
         }
         let mut interval = Interval::second(0, vec![kind]);
-        interval.client.in_flight = awaited;
+        interval.client.counts[ClientCount::InFlight] = awaited;
         Summed::new(interval.into())
     }
 

@@ -5,9 +5,9 @@ use analysis::rules::{PresentRows, Window};
 use analysis::series;
 use measure::interval::CheckCounts;
 use measure::outcome::OutcomeCounts;
-use measure::{Histogram, Interval, KindInterval, Outcome, Summed, Times};
+use measure::{Histogram, Interval, KindCount, KindCounts, KindInterval, Outcome, Summed, Times};
 use store::convert;
-use store::record::{CountsRecord, QuantilesRecord, SeriesRecord};
+use store::record::{QuantilesRecord, SeriesRecord};
 
 /// Errors after which nobody knows whether the server has done the operation.
 const UNCERTAIN: [Outcome; 7] = [
@@ -92,7 +92,7 @@ impl Tally {
 
     /// Tries after the first one of operations of the population.
     pub fn retries(&self) -> u64 {
-        self.all.counts.retries
+        self.all.counts.counts[KindCount::Retries]
     }
 
     /// Operations that ended per second in the second half of the window, failed ones too.
@@ -107,7 +107,7 @@ impl Tally {
         let kinds = self.kinds.iter().zip(finds).filter(|(_, finds)| **finds);
         kinds.fold(PresentRows::default(), |sum, (kind, _)| PresentRows {
             reads: sum.reads + kind.ok,
-            nothing: sum.nothing + kind.counts.rows_missing.min(kind.ok),
+            nothing: sum.nothing + kind.counts.counts[KindCount::RowsMissing].min(kind.ok),
         })
     }
 
@@ -147,8 +147,9 @@ impl Series {
     }
 
     /// What the operations came to besides time; none if nothing did.
-    pub fn counts(&self) -> Option<CountsRecord> {
-        convert::counts(&self.counts)
+    pub fn counts(&self) -> Option<KindCounts> {
+        let counts = self.counts.counts;
+        (counts != KindCounts::default()).then_some(counts)
     }
 
     /// As `findings.json` has it; `seconds` is the length of the window.

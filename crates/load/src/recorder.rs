@@ -7,7 +7,7 @@
 
 use crate::world::World;
 use measure::interval::{ClientInterval, KindInterval};
-use measure::{Histogram, Outcome};
+use measure::{ClientCount, Histogram, Outcome};
 use workload::Kind;
 
 /// One worker's part of one interval.
@@ -178,7 +178,7 @@ impl Recorder {
 
     /// `count` operations of the window will not be sent, which have waited for so long.
     pub fn leave_unsent(&mut self, kind: u8, latency_ns: u64, count: u64) {
-        self.part.client.due_never_sent += count;
+        self.part.client.counts[ClientCount::DueNeverSent] += count;
         self.part.kinds[usize::from(kind)].leave_unsent(latency_ns, count);
     }
 

@@ -30,6 +30,7 @@ use crate::failures::Failures;
 pub(crate) use again::Again;
 pub(crate) use course::Course;
 use first_errors::FirstErrors;
+use measure::ClientCount;
 pub(crate) use release::Batch;
 
 use crate::config::VerifyReads;
@@ -363,8 +364,8 @@ impl<W: World> Worker<W> {
     fn note_gauges(&mut self) {
         let in_flight = u64::from(self.operations_count());
         let client = &mut self.recorder.part.client;
-        client.in_flight = in_flight;
-        client.connections = self.open_count as u64;
+        client.counts[ClientCount::InFlight] = in_flight;
+        client.counts[ClientCount::Connections] = self.open_count as u64;
     }
 
     /// The ledger, if one is kept and the operation is a write.

@@ -1,7 +1,7 @@
 //! One slice of a run, one second by default: what every kind of operation saw, and what the
 //! instrument itself cost.
 //!
-//! Long because a record, its sum and its clearing name every field.
+//! Long because every counter is explained where it is defined.
 //!
 //! What must hold: the measured *population* is every operation whose intended time lies in the
 //! window, however late it ends. An interval keeps it apart from the *early* operations, which were
@@ -9,6 +9,7 @@
 
 use crate::Histogram;
 use crate::clock::SECOND_NS;
+use crate::counts::counters;
 use crate::outcome::{Outcome, OutcomeCounts};
 use std::sync::Arc;
 
@@ -117,20 +118,8 @@ pub struct KindInterval {
     pub early: Early,
     /// How the operations ended that ended in this interval, early ones too.
     pub outcomes: OutcomeCounts,
-    /// Rows read.
-    pub rows: u64,
-    /// Pages read, of statements that are read in pages.
-    pub pages: u64,
-    /// Statements of batches that were answered with success, beyond one for each.
-    pub batched: u64,
-    /// Reads that ended without a row.
-    pub rows_missing: u64,
-    /// Conditional statements whose condition held.
-    pub applied: u64,
-    /// Conditional statements whose condition did not hold: answered, and nothing was written.
-    pub not_applied: u64,
-    /// Tries after the first one of an operation that failed.
-    pub retries: u64,
+    /// What else came of them.
+    pub counts: KindCounts,
     /// Reads that servers have answered, beyond one for each successful operation of a kind that
     /// reads: further pages, reads within a chain, conditions. With it the client's count can be
     /// compared with the servers'.
@@ -140,14 +129,40 @@ pub struct KindInterval {
     /// Tries that are no outcome and that a server may or may not have done: those that failed and
     /// were followed by another, and those that another was faster than.
     pub extra_uncertain: u64,
-    /// Tries beside one that had not been answered for too long.
-    pub speculations: u64,
-    /// Such tries that were answered first.
-    pub speculations_won: u64,
     /// Reads compared with what the seed says must be there.
     pub checks: CheckCounts,
-    /// Requests sent again because the server had forgotten the prepared statement.
-    pub reprepared: u64,
+}
+
+crate::word_enum! {
+    /// What is counted of a kind of operation beside outcomes and times: a line for each counter,
+    /// by which it is in the records too.
+    pub enum KindCount {
+        /// Rows read.
+        Rows = "rows",
+        /// Pages read, of statements that are read in pages.
+        Pages = "pages",
+        /// Statements of batches that were answered with success, beyond one for each.
+        Batched = "batched",
+        /// Conditional statements whose condition held.
+        Applied = "applied",
+        /// Conditional statements whose condition did not hold: answered, and nothing was written.
+        NotApplied = "not_applied",
+        /// Tries after the first one of an operation that failed.
+        Retries = "retries",
+        /// Tries beside one that had not been answered for too long.
+        Speculations = "speculations",
+        /// Such tries that were answered first.
+        SpeculationsWon = "speculations_won",
+        /// Reads that ended without a row.
+        RowsMissing = "rows_missing",
+        /// Requests sent again because the server had forgotten the prepared statement.
+        Reprepared = "reprepared",
+    }
+}
+
+counters! {
+    /// What the operations of a kind came to beside outcomes and times.
+    pub struct KindCounts([u64; KindCount]);
 }
 
 /// Operations of the population whose end nobody saw: the client stopped waiting for them, or never
@@ -254,20 +269,11 @@ impl KindInterval {
 
     /// Adds another's counts, and leaves latencies and outcomes alone.
     pub fn add_counts(&mut self, other: &KindInterval) {
-        self.rows += other.rows;
-        self.pages += other.pages;
-        self.batched += other.batched;
-        self.rows_missing += other.rows_missing;
-        self.applied += other.applied;
-        self.not_applied += other.not_applied;
-        self.retries += other.retries;
+        self.counts.add(&other.counts);
         self.extra_reads += other.extra_reads;
         self.extra_writes += other.extra_writes;
         self.extra_uncertain += other.extra_uncertain;
-        self.speculations += other.speculations;
-        self.speculations_won += other.speculations_won;
         self.checks.add(&other.checks);
-        self.reprepared += other.reprepared;
     }
 
     /// Forgets everything but what kind it is; keeps the memory.
@@ -282,20 +288,11 @@ impl KindInterval {
         self.early.errors.clear();
         self.early.outcomes = OutcomeCounts::default();
         self.outcomes = OutcomeCounts::default();
-        self.rows = 0;
-        self.pages = 0;
-        self.batched = 0;
-        self.rows_missing = 0;
-        self.applied = 0;
-        self.not_applied = 0;
-        self.retries = 0;
+        self.counts = KindCounts::default();
         self.extra_reads = 0;
         self.extra_writes = 0;
         self.extra_uncertain = 0;
-        self.speculations = 0;
-        self.speculations_won = 0;
         self.checks = CheckCounts::default();
-        self.reprepared = 0;
     }
 }
 
@@ -356,23 +353,8 @@ pub struct ClientInterval {
     pub lag: Histogram,
     /// CPU time of the workers, user and system, in ns.
     pub cpu_ns: u64,
-    /// Operations sent more than 1 ms after they were due.
-    pub late: u64,
-    /// Operations that had to wait because the limit of in-flight operations was reached.
-    pub limited: u64,
-    /// Operations given up before they were sent (time-out passed while they waited).
-    pub dropped: u64,
-    /// Operations of the population that were due before issuing stopped and sent only after.
-    pub sent_in_drain: u64,
-    /// Operations of the population that were due before issuing stopped and not sent when the
-    /// drain gave up sending.
-    pub due_never_sent: u64,
-    /// Operations in flight at the end of the interval.
-    pub in_flight: u64,
-    /// Connections open at the end of the interval.
-    pub connections: u64,
-    /// Connections lost in the interval.
-    pub connections_lost: u64,
+    /// What happened to operations before they were sent, and to connections.
+    pub counts: ClientCounts,
     /// Calls that sent bytes.
     pub sends: u64,
     /// Calls that received bytes.
@@ -385,6 +367,35 @@ pub struct ClientInterval {
     pub quiet_ns: u64,
     /// What a thread saw that only sleeps and looks how late it wakes.
     pub hiccups: Hiccups,
+}
+
+crate::word_enum! {
+    /// What is counted of the instrument: a line for each counter, by which it is in the records
+    /// too.
+    pub enum ClientCount {
+        /// Operations sent more than 1 ms after they were due.
+        Late = "late",
+        /// Operations that had to wait because the limit of in-flight operations was reached.
+        Limited = "limited",
+        /// Operations given up before they were sent (time-out passed while they waited).
+        Dropped = "dropped",
+        /// Operations of the population that were due before issuing stopped and sent only after.
+        SentInDrain = "sent_in_drain",
+        /// Operations of the population that were due before issuing stopped and not sent when the
+        /// drain gave up sending.
+        DueNeverSent = "due_never_sent",
+        /// Operations in flight at the end of the interval: to be added over workers, not over time.
+        InFlight = "in_flight",
+        /// Connections open at the end of the interval: to be added over workers, not over time.
+        Connections = "connections",
+        /// Connections lost in the interval.
+        ConnectionsLost = "connections_lost",
+    }
+}
+
+counters! {
+    /// What happened to operations before they were sent, and to connections.
+    pub struct ClientCounts([u64; ClientCount]);
 }
 
 /// How late timers were on the client's cores: what threads saw that sleep a millisecond, again and
@@ -435,14 +446,7 @@ impl ClientInterval {
     pub fn add(&mut self, other: &ClientInterval) {
         self.lag.add(&other.lag);
         self.cpu_ns += other.cpu_ns;
-        self.late += other.late;
-        self.limited += other.limited;
-        self.dropped += other.dropped;
-        self.sent_in_drain += other.sent_in_drain;
-        self.due_never_sent += other.due_never_sent;
-        self.in_flight += other.in_flight;
-        self.connections += other.connections;
-        self.connections_lost += other.connections_lost;
+        self.counts.add(&other.counts);
         self.sends += other.sends;
         self.receives += other.receives;
         self.wait_ns = match (self.wait_ns, other.wait_ns) {
@@ -457,14 +461,7 @@ impl ClientInterval {
     pub fn clear(&mut self) {
         self.lag.clear();
         self.cpu_ns = 0;
-        self.late = 0;
-        self.limited = 0;
-        self.dropped = 0;
-        self.sent_in_drain = 0;
-        self.due_never_sent = 0;
-        self.in_flight = 0;
-        self.connections = 0;
-        self.connections_lost = 0;
+        self.counts = ClientCounts::default();
         self.sends = 0;
         self.receives = 0;
         self.wait_ns = None;
@@ -500,19 +497,10 @@ mod tests {
     fn the_counts_of_all_workers_are_added_and_none_is_assigned() {
         let part = |n: u64| {
             let mut kind = KindInterval {
-                rows: n,
-                pages: n,
-                batched: n,
-                rows_missing: n,
-                applied: n,
-                not_applied: n,
-                retries: n,
+                counts: KindCount::ALL.map(|counter| (counter, n)).into(),
                 extra_reads: n as i64,
                 extra_writes: -(n as i64),
                 extra_uncertain: n,
-                speculations: n,
-                speculations_won: n,
-                reprepared: n,
                 ..KindInterval::default()
             };
             kind.checks = checks(n);

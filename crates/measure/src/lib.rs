@@ -7,6 +7,7 @@
 
 pub mod bins;
 pub mod clock;
+mod counts;
 pub mod histogram;
 pub mod interval;
 pub mod known;
@@ -17,7 +18,10 @@ mod word_enum;
 
 pub use bins::{Bin, Bins};
 pub use histogram::Histogram;
-pub use interval::{ClientInterval, Interval, KindInterval, Summed};
+pub use interval::{
+    ClientCount, ClientCounts, ClientInterval, Interval, KindCount, KindCounts, KindInterval,
+    Summed,
+};
 pub use known::Known;
 pub use outcome::{Missed, Outcome};
 pub use times::Times;

@@ -1,5 +1,7 @@
 //! How one operation ended: a closed list, the same in code, files and report.
 
+use crate::counts::counters;
+
 crate::word_enum! {
     /// What is not as it was acknowledged.
     #[derive(Default)]
@@ -82,39 +84,10 @@ crate::word_enum! {
 }
 
 /// Number of outcomes.
-pub const OUTCOMES_COUNT: usize = Outcome::EndlessPages as usize + 1;
+pub const OUTCOMES_COUNT: usize = OUTCOMES.len();
 
 /// All outcomes, in the order of their numbers.
-pub const OUTCOMES: [Outcome; OUTCOMES_COUNT] = [
-    Outcome::Ok,
-    Outcome::ClientTimeout,
-    Outcome::ConnectionLost,
-    Outcome::NoConnection,
-    Outcome::Unavailable,
-    Outcome::ReadTimeout,
-    Outcome::WriteTimeout,
-    Outcome::ReadFailure,
-    Outcome::WriteFailure,
-    Outcome::Overloaded,
-    Outcome::Bootstrapping,
-    Outcome::TruncateError,
-    Outcome::ServerError,
-    Outcome::ProtocolError,
-    Outcome::BadCredentials,
-    Outcome::Unauthorized,
-    Outcome::SyntaxError,
-    Outcome::Invalid,
-    Outcome::ConfigError,
-    Outcome::AlreadyExists,
-    Outcome::Unprepared,
-    Outcome::FunctionFailure,
-    Outcome::CdcWriteFailure,
-    Outcome::CasWriteUnknown,
-    Outcome::UnknownError,
-    Outcome::BadAnswer,
-    Outcome::ClientRefused,
-    Outcome::EndlessPages,
-];
+pub const OUTCOMES: [Outcome; Outcome::ALL.len()] = Outcome::ALL;
 
 impl Outcome {
     /// Whether the operation would have taken longer, had the client gone on waiting: what is known
@@ -127,33 +100,27 @@ impl Outcome {
     }
 }
 
-/// How often each outcome was seen.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct OutcomeCounts([u64; OUTCOMES_COUNT]);
+counters! {
+    /// How often each outcome was seen.
+    pub struct OutcomeCounts([u64; Outcome]);
+}
 
 impl OutcomeCounts {
     /// Counts one more.
     #[inline]
     pub fn add_one(&mut self, outcome: Outcome) {
-        self.0[outcome as usize] += 1;
+        self[outcome] += 1;
     }
 
     /// Counts `count` more.
     #[inline]
     pub fn add_many(&mut self, outcome: Outcome, count: u64) {
-        self.0[outcome as usize] += count;
+        self[outcome] += count;
     }
 
     /// How often `outcome` was seen.
     pub fn get(&self, outcome: Outcome) -> u64 {
-        self.0[outcome as usize]
-    }
-
-    /// Adds all of `other`'s.
-    pub fn add(&mut self, other: &OutcomeCounts) {
-        for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
-            *mine += theirs;
-        }
+        self[outcome]
     }
 
     /// All operations, whatever their outcome.
@@ -168,10 +135,9 @@ impl OutcomeCounts {
 
     /// The errors that were seen at least once, by name, in the order of [`OUTCOMES`].
     pub fn errors_by_name(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
-        OUTCOMES
-            .iter()
+        self.iter()
             .skip(1)
-            .map(|&outcome| (outcome.name(), self.get(outcome)))
+            .map(|(outcome, count)| (outcome.name(), count))
             .filter(|&(_, count)| count > 0)
     }
 }

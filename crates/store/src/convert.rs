@@ -1,8 +1,6 @@
 //! From measurements to records: the only place that turns nanoseconds into the files' ms and µs.
 
-use crate::record::{
-    ClientIntervalRecord, CountsRecord, IntervalRecord, QuantilesRecord, VerifyRecord,
-};
+use crate::record::{ClientIntervalRecord, IntervalRecord, QuantilesRecord, VerifyRecord};
 use measure::interval::CheckCounts;
 use measure::{ClientInterval, Histogram, Interval, KindInterval, Times};
 use std::collections::BTreeMap;
@@ -58,23 +56,6 @@ pub fn verify(checks: &CheckCounts) -> VerifyRecord {
     }
 }
 
-/// What operations came to besides time; none if there is nothing of the sort.
-pub fn counts(kind: &KindInterval) -> Option<CountsRecord> {
-    let counts = CountsRecord {
-        rows: kind.rows,
-        pages: kind.pages,
-        batched: kind.batched,
-        applied: kind.applied,
-        not_applied: kind.not_applied,
-        retries: kind.retries,
-        speculations: kind.speculations,
-        speculations_won: kind.speculations_won,
-        rows_missing: kind.rows_missing,
-        reprepared: kind.reprepared,
-    };
-    (counts != CountsRecord::default()).then_some(counts)
-}
-
 /// The lines of one interval: one per kind (`kinds` in the program's order), then the client's.
 /// `start_line_ns` is the trial's start line on the monotonic clock.
 pub fn interval_records(
@@ -121,16 +102,7 @@ fn kind_record(base: &IntervalRecord, name: &str, kind: &KindInterval) -> Interv
         latency_ms: some(&kind.latency, &kind.early.latency),
         service_ms: some(&kind.service, &kind.early.service),
         error_ms: some(&kind.errors, &kind.early.errors),
-        rows: kind.rows,
-        pages: kind.pages,
-        batched: kind.batched,
-        rows_missing: kind.rows_missing,
-        applied: kind.applied,
-        not_applied: kind.not_applied,
-        retries: kind.retries,
-        speculations: kind.speculations,
-        speculations_won: kind.speculations_won,
-        reprepared: kind.reprepared,
+        counts: kind.counts,
         verify: (kind.checks != CheckCounts::default()).then(|| verify(&kind.checks)),
         ..base.clone()
     }
@@ -154,14 +126,7 @@ fn client_record(client: &ClientInterval, interval: &Interval) -> ClientInterval
         },
         lag_us_p50: client.lag.quantile_ns(0.5) as f64 / 1e3,
         lag_us_p99: client.lag.quantile_ns(0.99) as f64 / 1e3,
-        late: client.late,
-        limited: client.limited,
-        dropped: client.dropped,
-        sent_in_drain: client.sent_in_drain,
-        due_never_sent: client.due_never_sent,
-        in_flight: client.in_flight,
-        connections: client.connections,
-        connections_lost: client.connections_lost,
+        counts: client.counts,
         hiccup_ms_p99: late_ms(&|late| late.quantile_ns(0.99)),
         hiccup_ms_max: late_ms(&Histogram::max_ns),
         stalled_ms: client.hiccups.stalled_ns as f64 / 1e6,

@@ -13,6 +13,7 @@
 mod accounts;
 mod added;
 pub mod convert;
+mod counts;
 mod curves;
 mod effects;
 mod endurance;

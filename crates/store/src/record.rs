@@ -55,6 +55,7 @@ pub use analysis::recovery::{FaultStep, FaultVerdict};
 pub use analysis::require::{Outcome as RequirementOutcome, RequiredMetric};
 pub use analysis::rules::{Outcome, Verdict};
 pub use analysis::scale_up::{EfficiencyOf, Fills};
+use measure::{ClientCounts, KindCounts};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -178,36 +179,9 @@ pub struct IntervalRecord {
     /// Latency of failed operations, ms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_ms: Option<QuantilesRecord>,
-    /// Rows read.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub rows: u64,
-    /// Pages read, of statements that are read in pages.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub pages: u64,
-    /// Statements in batches, beyond one for each operation.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub batched: u64,
-    /// Reads that ended without a row.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub rows_missing: u64,
-    /// Conditional statements whose condition held.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub applied: u64,
-    /// Conditional statements whose condition did not hold.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub not_applied: u64,
-    /// Tries after a failed one.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub retries: u64,
-    /// Tries beside one that had not been answered for too long.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub speculations: u64,
-    /// Such tries that were answered first.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub speculations_won: u64,
-    /// Requests sent again because the server had forgotten the prepared statement.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub reprepared: u64,
+    /// What else came of the operations, by name: what is 0 is left out.
+    #[serde(flatten, serialize_with = "crate::counts::of_kind")]
+    pub counts: KindCounts,
     /// Verified reads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verify: Option<VerifyRecord>,
@@ -236,23 +210,9 @@ pub struct ClientIntervalRecord {
     pub lag_us_p50: f64,
     /// Release lag p99, µs.
     pub lag_us_p99: f64,
-    /// Sent more than 1 ms late.
-    pub late: u64,
-    /// Waited for an in-flight slot.
-    pub limited: u64,
-    /// Given up before they were sent.
-    pub dropped: u64,
-    /// Due before issuing stopped, and sent only after (drain only).
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub sent_in_drain: u64,
-    /// Due before issuing stopped, and never sent (last interval only).
-    pub due_never_sent: u64,
-    /// In flight at the end.
-    pub in_flight: u64,
-    /// Connections open at the end.
-    pub connections: u64,
-    /// Connections lost.
-    pub connections_lost: u64,
+    /// What happened to operations before they were sent, and to connections, by name.
+    #[serde(flatten, serialize_with = "crate::counts::of_client")]
+    pub counts: ClientCounts,
     /// How late timers on the client's cores were: p99, ms. Absent if nobody looked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hiccup_ms_p99: Option<f64>,
@@ -460,9 +420,10 @@ pub struct TrialFinding {
     /// Those of the kinds that are part of operations of other kinds: in no sum over kinds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<String>,
-    /// What operations came to besides time, by kind; kinds with nothing of the sort are left out.
+    /// What operations came to besides time, in the measured window and its drain, by kind; kinds
+    /// with nothing of the sort are left out.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub counts: BTreeMap<String, CountsRecord>,
+    pub counts: BTreeMap<String, KindCounts>,
     /// The instrument.
     pub client: ClientRecord,
     /// The part of their machine that nodes of ours had; absent where they had all of it.
@@ -651,41 +612,6 @@ pub struct LagRecord {
     pub p50: f64,
     /// 99th percentile.
     pub p99: f64,
-}
-
-/// What the operations of a kind came to besides time, in the measured window and its drain.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CountsRecord {
-    /// Rows read.
-    #[serde(default)]
-    pub rows: u64,
-    /// Pages read.
-    #[serde(default)]
-    pub pages: u64,
-    /// Statements in batches, beyond one for each operation.
-    #[serde(default)]
-    pub batched: u64,
-    /// Conditions that held.
-    #[serde(default)]
-    pub applied: u64,
-    /// Conditions that did not hold: nothing was written.
-    #[serde(default)]
-    pub not_applied: u64,
-    /// Tries after one that failed.
-    #[serde(default)]
-    pub retries: u64,
-    /// Tries beside one that was not answered for too long.
-    #[serde(default)]
-    pub speculations: u64,
-    /// Such tries that were answered first.
-    #[serde(default)]
-    pub speculations_won: u64,
-    /// Reads that ended without a row.
-    #[serde(default)]
-    pub rows_missing: u64,
-    /// Requests sent again because the server had forgotten the prepared statement.
-    #[serde(default)]
-    pub reprepared: u64,
 }
 
 /// Verified reads: answers compared with values made again from the seed.

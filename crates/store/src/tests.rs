@@ -9,7 +9,7 @@ use crate::record::{
     ResolvedRecord, SampleRecord, TrialFinding, TrialRecord, VariantName,
 };
 use crate::{HistogramKind, Run, RunState, RunWriter, find, list};
-use measure::{Interval, KindInterval, Outcome};
+use measure::{Interval, KindCount, KindInterval, Outcome};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fs;
@@ -460,25 +460,12 @@ fn a_run_of_the_first_version_stays_readable() {
 #[test]
 fn every_count_of_an_interval_is_in_its_line_and_in_the_counts_of_its_trial() {
     let mut seconds = interval(0, 0);
-    let kind = &mut seconds.kinds[0];
-    let counters: [(&str, &mut u64); 10] = [
-        ("rows", &mut kind.rows),
-        ("pages", &mut kind.pages),
-        ("batched", &mut kind.batched),
-        ("rows_missing", &mut kind.rows_missing),
-        ("applied", &mut kind.applied),
-        ("not_applied", &mut kind.not_applied),
-        ("retries", &mut kind.retries),
-        ("speculations", &mut kind.speculations),
-        ("speculations_won", &mut kind.speculations_won),
-        ("reprepared", &mut kind.reprepared),
-    ];
     let mut expected = BTreeMap::new();
-    for (value, (name, counter)) in (1u64..).zip(counters) {
-        *counter = value;
-        expected.insert(name, value);
+    for (value, counter) in (1u64..).zip(KindCount::ALL) {
+        seconds.kinds[0].counts[counter] = value;
+        expected.insert(counter.name(), value);
     }
-    let counts = serde_json::to_value(crate::convert::counts(&seconds.kinds[0])).unwrap();
+    let counts = serde_json::to_value(seconds.kinds[0].counts).unwrap();
     let kinds = ["write".to_owned()];
     let lines = crate::convert::interval_records("measure", 0, &kinds, &seconds);
     let line = serde_json::to_value(&lines[0]).unwrap();

@@ -3,8 +3,9 @@
 use crate::place::{block_words, point_words};
 use indexmap::{IndexMap, IndexSet};
 use measure::number::count;
+use measure::{KindCount, KindCounts};
 use std::collections::BTreeMap;
-use store::record::{CountsRecord, TrialFinding};
+use store::record::TrialFinding;
 
 /// Sentences about one rule from which on one of them stands for all.
 const REASONS_MANY: usize = 4;
@@ -78,16 +79,11 @@ fn name_of(trial: &TrialFinding) -> String {
 /// What the times of all trials do not tell: operations that were tried again or twice, or whose
 /// condition did not hold, by kind. None if there were none.
 pub fn besides(trials: &[TrialFinding]) -> Option<String> {
-    let mut kinds: BTreeMap<&str, CountsRecord> = BTreeMap::new();
+    let mut kinds: BTreeMap<&str, KindCounts> = BTreeMap::new();
     for (kind, counts) in trials.iter().flat_map(|trial| &trial.counts) {
-        let sum = kinds.entry(kind).or_default();
-        sum.retries += counts.retries;
-        sum.speculations += counts.speculations;
-        sum.speculations_won += counts.speculations_won;
-        sum.applied += counts.applied;
-        sum.not_applied += counts.not_applied;
+        kinds.entry(kind).or_default().add(counts);
     }
-    let by_kind = |what: &str, say: &dyn Fn(&CountsRecord) -> Option<String>| {
+    let by_kind = |what: &str, say: &dyn Fn(&KindCounts) -> Option<String>| {
         let said = kinds.iter();
         let said = said.filter_map(|(kind, sum)| Some(format!("{kind} {}", say(sum)?)));
         let said: Vec<String> = said.collect();
@@ -95,15 +91,19 @@ pub fn besides(trials: &[TrialFinding]) -> Option<String> {
     };
     let parts = [
         by_kind("retries", &|sum| {
-            (sum.retries > 0).then(|| count(sum.retries))
+            (sum[KindCount::Retries] > 0).then(|| count(sum[KindCount::Retries]))
         }),
         by_kind("speculative executions", &|sum| {
-            let (sent, won) = (count(sum.speculations), count(sum.speculations_won));
-            (sum.speculations > 0).then(|| format!("{sent} ({won} answered first)"))
+            let (sent, won) = (
+                count(sum[KindCount::Speculations]),
+                count(sum[KindCount::SpeculationsWon]),
+            );
+            (sum[KindCount::Speculations] > 0).then(|| format!("{sent} ({won} answered first)"))
         }),
         by_kind("conditions (LWT) not applied", &|sum| {
-            let all = count(sum.applied + sum.not_applied);
-            (sum.not_applied > 0).then(|| format!("{} of {all}", count(sum.not_applied)))
+            let all = count(sum[KindCount::Applied] + sum[KindCount::NotApplied]);
+            (sum[KindCount::NotApplied] > 0)
+                .then(|| format!("{} of {all}", count(sum[KindCount::NotApplied])))
         }),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();

@@ -4,6 +4,7 @@ use super::{Evidence, Limits, Outcome, Window, below, percent};
 use crate::blocks::VALUES_ABOVE_MIN;
 use crate::steady::SteadyState;
 use crate::trend;
+use measure::ClientCount;
 use measure::Outcome as Ended;
 
 type Judged = (Outcome, String);
@@ -26,7 +27,7 @@ pub(super) fn schedule(evidence: &Evidence, limits: &Limits) -> Judged {
             "no operation was due in the window".to_owned(),
         );
     }
-    let due = window.ended() + window.due_never_sent;
+    let due = window.ended() + window.client[ClientCount::DueNeverSent];
     let due_share = due as f64 / offered.operations;
     // A random schedule may offer three standard deviations fewer than its mean.
     let chance = if offered.is_random {
@@ -35,11 +36,15 @@ pub(super) fn schedule(evidence: &Evidence, limits: &Limits) -> Judged {
         0.0
     };
     let share = |count: u64| count as f64 / offered.operations;
-    let after = window.sent_in_drain + window.due_never_sent;
+    let after = window.client[ClientCount::SentInDrain] + window.client[ClientCount::DueNeverSent];
     let in_time = (due_share - share(after)).max(0.0);
-    let own = window.late.saturating_sub(window.limited);
-    let is_held_back = window.limited > 0 && window.limited >= own;
-    let late_outcome = match below(share(window.limited), limits.late_share) {
+    let own = window.client[ClientCount::Late].saturating_sub(window.client[ClientCount::Limited]);
+    let is_held_back =
+        window.client[ClientCount::Limited] > 0 && window.client[ClientCount::Limited] >= own;
+    let late_outcome = match below(
+        share(window.client[ClientCount::Limited]),
+        limits.late_share,
+    ) {
         Outcome::Pass => below(share(own), limits.late_share),
         _ => below(share(own), limits.late_share).max(Outcome::Warn),
     };
@@ -72,7 +77,7 @@ fn sent_words(
     in_time: f64,
     limits: &Limits,
 ) -> String {
-    let late = window.late as f64 / scheduled;
+    let late = window.client[ClientCount::Late] as f64 / scheduled;
     let mut detail = format!(
         "{sent} of {scheduled:.0} scheduled operations were sent in the window ({}; at least {}), \
          {} of them over 1 ms late (limit {})",
@@ -81,15 +86,17 @@ fn sent_words(
         percent(late),
         percent(limits.late_share[0]),
     );
-    if window.limited > 0 {
+    if window.client[ClientCount::Limited] > 0 {
         detail += &format!(
             ", {} waited for an in-flight slot (in their latency; see client.in_flight_max)",
-            window.limited
+            window.client[ClientCount::Limited]
         );
     }
     detail += &format!(
         ", {} were sent after the window, {} dropped, {} never sent",
-        window.sent_in_drain, window.dropped, window.due_never_sent
+        window.client[ClientCount::SentInDrain],
+        window.client[ClientCount::Dropped],
+        window.client[ClientCount::DueNeverSent]
     );
     detail
 }
@@ -126,7 +133,8 @@ pub(super) fn histograms_complete(evidence: &Evidence) -> Judged {
     let [latency, service, errors] = window.values_count;
     let failed = window.errors_count();
     let given_up = window.errors.iter().filter(|(how, _)| how.is_censored());
-    let unknown = given_up.map(|(_, count)| count).sum::<u64>() + window.due_never_sent;
+    let unknown =
+        given_up.map(|(_, count)| count).sum::<u64>() + window.client[ClientCount::DueNeverSent];
     let complete = latency == window.ok
         && service == window.ok
         && errors == failed

@@ -6,7 +6,7 @@
 use crate::durability::Promise;
 use crate::steady::SteadyState;
 use measure::interval::CheckCounts;
-use measure::{Histogram, Outcome, Summed};
+use measure::{ClientCounts, Histogram, KindCounts, Outcome, Summed};
 
 /// The evidence of one trial.
 #[derive(Clone, Debug, Default)]
@@ -221,18 +221,10 @@ pub struct Window {
     pub buckets_used: usize,
     /// Latencies at the histogram's upper bound.
     pub clamped: u64,
-    /// Sent more than 1 ms after they were due.
-    pub late: u64,
-    /// Had to wait for an in-flight slot.
-    pub limited: u64,
-    /// Given up before they were sent.
-    pub dropped: u64,
-    /// Due in the window, and sent only after it.
-    pub sent_in_drain: u64,
-    /// Due in the window, and never sent.
-    pub due_never_sent: u64,
-    /// Reads without a row.
-    pub rows_missing: u64,
+    /// What happened to operations before they were sent.
+    pub client: ClientCounts,
+    /// What came of the operations of all kinds together.
+    pub counts: KindCounts,
     /// CPU time of the workers, in ns.
     pub cpu_ns: u64,
     /// Time in which the workers could have run and had no CPU, in ns; none where the kernel does
@@ -285,11 +277,7 @@ impl Window {
             self.push_cpu(&interval.client);
         }
         let client = &interval.client;
-        self.late += client.late;
-        self.limited += client.limited;
-        self.dropped += client.dropped;
-        self.sent_in_drain += client.sent_in_drain;
-        self.due_never_sent += client.due_never_sent;
+        self.client.add(&client.counts);
         self.push_silence(client);
     }
 
@@ -373,7 +361,7 @@ impl Window {
         self.censored_count += all.censored.latency.count();
         self.clamped += all.latency.clamped_count();
         self.latency.get_or_insert_default().add(&all.latency);
-        self.rows_missing += all.rows_missing;
+        self.counts.add(&all.counts);
     }
 
     /// Operations per second that ended well within the window's time. 0 without a window.

@@ -4,7 +4,7 @@ use super::Outcome::{Fail, Warn};
 use super::*;
 use crate::steady::SteadyState;
 use measure::interval::{CheckCounts, ClientInterval};
-use measure::{Interval, KindInterval, Outcome as Ended, Summed};
+use measure::{ClientCount, Interval, KindInterval, Outcome as Ended, Summed};
 
 mod causes;
 mod schedule;
@@ -138,19 +138,26 @@ fn schedule_and_client_cases() -> Vec<Case> {
         ),
         (
             "some late",
-            Box::new(move |e| (e.offered, e.window.late) = (open(20_000.0), 400)),
+            Box::new(move |e| {
+                (e.offered, e.window.client[ClientCount::Late]) = (open(20_000.0), 400)
+            }),
             &[("V1", Warn)],
         ),
         (
             "most late",
-            Box::new(move |e| (e.offered, e.window.late) = (open(20_000.0), 15_000)),
+            Box::new(move |e| {
+                (e.offered, e.window.client[ClientCount::Late]) = (open(20_000.0), 15_000)
+            }),
             &[("V1", Fail)],
         ),
         (
             "most late, since the target left no slot free",
             Box::new(move |e| {
                 e.offered = open(20_000.0);
-                (e.window.late, e.window.limited) = (15_000, 15_000);
+                (
+                    e.window.client[ClientCount::Late],
+                    e.window.client[ClientCount::Limited],
+                ) = (15_000, 15_000);
             }),
             &[("V1", Warn)],
         ),
@@ -431,10 +438,14 @@ fn draining_adds_operations_and_no_time() {
     let mut sums = window(&[]);
     let mut drain = second(10, 5, &[]);
     drain.draining = true;
-    drain.client.due_never_sent = 3;
+    drain.client.counts[ClientCount::DueNeverSent] = 3;
     push(&mut sums, drain);
     assert_eq!(
-        (sums.seconds, sums.ok, sums.due_never_sent),
+        (
+            sums.seconds,
+            sums.ok,
+            sums.client[ClientCount::DueNeverSent]
+        ),
         (10.0, 20_005, 3)
     );
     assert_eq!((sums.ops_per_s.len(), sums.ops_per_s_mean()), (10, 2000.0));

@@ -6,7 +6,7 @@ use crate::terminal;
 use engine::Event;
 use imports::stress::{Uncertainty, threads};
 use imports::{Offer, Step, StepLimit};
-use measure::{Histogram, Interval, Outcome};
+use measure::{Histogram, Interval, KindCount, Outcome};
 use report::compat::stress::{self, Length, Lines, Sample, Timing};
 
 /// The commands whose operations the tool names in capitals.
@@ -149,15 +149,15 @@ impl Stress {
             });
             latency.add(&kind.errors);
             let written = if *is_write {
-                ok + kind.batched
+                ok + kind.counts[KindCount::Batched]
             } else {
-                kind.rows
+                kind.counts[KindCount::Rows]
             };
             rows += written;
             let partitions = if *is_write {
                 (ok as f64 * self.partitions).round() as u64
             } else {
-                ok - kind.rows_missing.min(ok)
+                ok - kind.counts[KindCount::RowsMissing].min(ok)
             };
             let timing = Timing {
                 span_ns: Some((interval.start_ns, interval.end_ns)),

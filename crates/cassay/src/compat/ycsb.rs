@@ -3,7 +3,7 @@
 use crate::terminal;
 use engine::Event;
 use imports::Step;
-use measure::{Histogram, Interval, Outcome, clock};
+use measure::{Histogram, Interval, KindCount, Outcome, clock};
 use report::compat::ycsb::{self, Exporter, Measurement, Series};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -133,7 +133,7 @@ impl Ycsb {
         for (sum, kind) in self.kinds.iter_mut().zip(&interval.kinds) {
             sum.ok += kind.outcomes.get(Outcome::Ok);
             sum.errors += kind.outcomes.errors();
-            sum.missing += kind.rows_missing;
+            sum.missing += kind.counts[KindCount::RowsMissing];
             sum.failed.add(&kind.errors);
             sum.service.add(&kind.service);
             sum.latency.add(&kind.latency);

@@ -3,7 +3,7 @@
 use cql::Compression;
 use cql::response::ErrorCode;
 use load::{Access, Config, Endpoint, Flow, Keeps, Limit, Schedule, Summary, VerifyReads};
-use measure::{Interval, KindInterval, Outcome, clock};
+use measure::{ClientCount, Interval, KindCount, KindInterval, Outcome, clock};
 use null::{Latency, NullServer, NullSpec, Reads, Stall};
 use std::sync::Arc;
 use std::time::Duration;
@@ -109,7 +109,10 @@ fn a_fixed_rate_offers_exactly_what_is_due() {
     ] {
         let config = config(&server, schedule, Limit::Duration(Duration::from_secs(1)));
         let (all, intervals, _) = run(&config);
-        let never_sent: u64 = intervals.iter().map(|i| i.client.due_never_sent).sum();
+        let never_sent: u64 = intervals
+            .iter()
+            .map(|i| i.client.counts[ClientCount::DueNeverSent])
+            .sum();
         let due = all.outcomes.total() + never_sent;
         match schedule {
             Schedule::Fixed { .. } => assert_eq!(due, 3000),
@@ -118,7 +121,7 @@ fn a_fixed_rate_offers_exactly_what_is_due() {
         }
         let lags: u64 = intervals
             .iter()
-            .map(|i| i.client.lag.count() + i.client.limited)
+            .map(|i| i.client.lag.count() + i.client.counts[ClientCount::Limited])
             .sum();
         assert_eq!(
             lags,
@@ -157,8 +160,20 @@ fn a_stall_shows_in_latency_and_not_in_service_time() {
         p(&all.service, 0.99)
     );
     assert!(p(&all.service, 1.0) >= 150, "the few in flight saw it");
-    assert!(intervals.iter().map(|i| i.client.limited).sum::<u64>() > 500);
-    assert!(intervals.iter().map(|i| i.client.late).sum::<u64>() > 500);
+    assert!(
+        intervals
+            .iter()
+            .map(|i| i.client.counts[ClientCount::Limited])
+            .sum::<u64>()
+            > 500
+    );
+    assert!(
+        intervals
+            .iter()
+            .map(|i| i.client.counts[ClientCount::Late])
+            .sum::<u64>()
+            > 500
+    );
 }
 
 #[test]
@@ -218,7 +233,11 @@ fn a_forgotten_statement_is_prepared_again_and_the_operation_succeeds() {
     let schedule = Schedule::Closed { in_flight: 8 };
     let (all, _, _) = run(&config(&server, schedule, Limit::Operations(5_000)));
     assert_eq!(all.outcomes.get(Outcome::Ok), 5_000);
-    assert!((50..=55).contains(&all.reprepared), "{}", all.reprepared);
+    assert!(
+        (50..=55).contains(&all.counts[KindCount::Reprepared]),
+        "{}",
+        all.counts[KindCount::Reprepared]
+    );
 }
 
 #[test]
@@ -327,21 +346,23 @@ fn a_node_that_goes_away_and_comes_back_costs_operations_but_no_count() {
     })
     .expect("a lost node does not end a run");
     let client = |count: fn(&Interval) -> u64| intervals.iter().map(count).sum::<u64>();
-    let dropped = client(|i| i.client.dropped);
+    let dropped = client(|i| i.client.counts[ClientCount::Dropped]);
     assert_eq!(summary.operations_ended, summary.operations_sent + dropped);
     assert_eq!(all.outcomes.total(), summary.operations_ended);
     assert_eq!(all.outcomes.get(Outcome::NoConnection), dropped);
     assert_eq!(
-        all.outcomes.total() + client(|i| i.client.due_never_sent),
+        all.outcomes.total() + client(|i| i.client.counts[ClientCount::DueNeverSent]),
         16_000
     );
     assert!(
         dropped > 0,
         "more was due while the node was away than can wait"
     );
-    assert_eq!(client(|i| i.client.connections_lost), 1);
+    assert_eq!(client(|i| i.client.counts[ClientCount::ConnectionsLost]), 1);
     assert!(
-        intervals.last().is_some_and(|i| i.client.connections == 1),
+        intervals
+            .last()
+            .is_some_and(|i| i.client.counts[ClientCount::Connections] == 1),
         "it is open again"
     );
 }

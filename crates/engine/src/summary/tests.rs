@@ -4,8 +4,8 @@ use super::*;
 use analysis::procedure::Point;
 use expect_test::{Expect, expect};
 use measure::Known;
+use measure::{KindCount, KindCounts};
 use std::collections::BTreeMap;
-use store::record::CountsRecord;
 use store::record::QuantilesRecord;
 use study::resolve::resolve;
 use study::settings::Overrides;
@@ -339,18 +339,13 @@ fn what_was_tried_again_or_not_applied_is_said_by_kind() {
     ];
     assert_eq!(words::trials::besides(&trials), None);
     for trial in &mut trials {
-        let read = CountsRecord {
-            rows: 4_000,
-            retries: 600,
-            speculations: 20,
-            speculations_won: 7,
-            ..CountsRecord::default()
-        };
-        let claim = CountsRecord {
-            applied: 9,
-            not_applied: 1,
-            ..CountsRecord::default()
-        };
+        let read = KindCounts::from([
+            (KindCount::Rows, 4_000),
+            (KindCount::Retries, 600),
+            (KindCount::Speculations, 20),
+            (KindCount::SpeculationsWon, 7),
+        ]);
+        let claim = KindCounts::from([(KindCount::Applied, 9), (KindCount::NotApplied, 1)]);
         trial.counts = BTreeMap::from([("read".into(), read), ("claim".into(), claim)]);
     }
     assert_eq!(

@@ -3,7 +3,7 @@
 
 use super::Tally;
 use analysis::VariantName;
-use measure::{Histogram, Interval, KindInterval, Outcome, Summed, Times};
+use measure::{ClientCount, Histogram, Interval, KindInterval, Outcome, Summed, Times};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -47,7 +47,7 @@ fn intervals(operations: &[Operation], from_ns: u64, stop_ns: u64) -> Vec<Interv
             None if is_early => {}
             None => {
                 kind.leave_unsent(latency_ns, 1);
-                interval.client.due_never_sent += 1;
+                interval.client.counts[ClientCount::DueNeverSent] += 1;
             }
         }
     }
@@ -272,6 +272,7 @@ proptest! {
         }
         let due = operations.iter().filter(|operation| operation.intended_ns >= from_ns);
         let window = &tally.window;
-        prop_assert_eq!(window.ended() + window.due_never_sent, due.count() as u64);
+        let unsent = window.client[ClientCount::DueNeverSent];
+        prop_assert_eq!(window.ended() + unsent, due.count() as u64);
     }
 }

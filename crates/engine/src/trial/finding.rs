@@ -10,6 +10,7 @@ use analysis::rules::{
     self, ClockMove, Environment, Evidence, Judgement, Limits, Machine, Offered, ServerCounts,
 };
 use analysis::series;
+use measure::ClientCount;
 use measure::clock;
 use store::convert;
 use store::record::{
@@ -258,10 +259,10 @@ fn with_figures(
         errors: errors
             .map(|(outcome, count)| (outcome.name().to_owned(), *count))
             .collect(),
-        sent_in_drain: window.sent_in_drain,
-        due_never_sent: window.due_never_sent,
-        late: window.late,
-        dropped: window.dropped,
+        sent_in_drain: window.client[ClientCount::SentInDrain],
+        due_never_sent: window.client[ClientCount::DueNeverSent],
+        late: window.client[ClientCount::Late],
+        dropped: window.client[ClientCount::Dropped],
         all: tally.all.record(window.seconds),
         kinds: records
             // A kind without weight in the mix has nothing to show.

@@ -20,7 +20,7 @@ use crate::control::Control;
 use crate::ledger::{Keeps, LedgerPart, WriteState};
 use crate::recorder::Part;
 use crate::run::in_flight_of;
-use measure::Outcome;
+use measure::{KindCount, Outcome};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use workload::{Operation, Program};
@@ -365,7 +365,7 @@ impl Oracle {
                     "the first comes first"
                 );
                 begun.retries += 1;
-                self.recorded.of(begun.kind).retries += 1;
+                self.recorded.of(begun.kind).counts[KindCount::Retries] += 1;
                 self.seen.retried += 1;
                 return false;
             }
@@ -375,7 +375,7 @@ impl Oracle {
                 panic!("{number} waits {} times already", beside.len())
             };
             assert!(first.sent_ns + after_ns <= turn_ns && !first.is_second);
-            self.recorded.of(begun.kind).speculations += 1;
+            self.recorded.of(begun.kind).counts[KindCount::Speculations] += 1;
             return true;
         }
         let intended_ns = self.take_next(number);

@@ -5,21 +5,12 @@
 
 use crate::recorder::Part;
 use measure::outcome::OUTCOMES;
-use measure::{Histogram, KindInterval, Outcome};
+use measure::{ClientCount, Histogram, KindCounts, KindInterval, Outcome};
 
 /// Counts of a kind in one run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    pub rows: u64,
-    pub pages: u64,
-    pub batched: u64,
-    pub rows_missing: u64,
-    pub applied: u64,
-    pub not_applied: u64,
-    pub retries: u64,
-    pub speculations: u64,
-    pub speculations_won: u64,
-    pub reprepared: u64,
+    pub counts: KindCounts,
     /// Answers with success that were waited for, of reads and of writes.
     pub reads: i64,
     pub writes: i64,
@@ -276,9 +267,9 @@ impl Recorded {
                 std::mem::swap(kept, values);
             }
         }
-        self.taken_dropped += part.client.dropped;
-        self.taken_lost += part.client.connections_lost;
-        self.taken_unsent += part.client.due_never_sent;
+        self.taken_dropped += part.client.counts[ClientCount::Dropped];
+        self.taken_lost += part.client.counts[ClientCount::ConnectionsLost];
+        self.taken_unsent += part.client.counts[ClientCount::DueNeverSent];
         part.client.clear();
         part.draining = false;
         self.is_over = std::mem::take(&mut part.last);
@@ -304,16 +295,7 @@ impl Recorded {
 }
 
 fn add(sum: &mut Counts, kind: &KindInterval) {
-    sum.rows += kind.rows;
-    sum.pages += kind.pages;
-    sum.batched += kind.batched;
-    sum.rows_missing += kind.rows_missing;
-    sum.applied += kind.applied;
-    sum.not_applied += kind.not_applied;
-    sum.retries += kind.retries;
-    sum.speculations += kind.speculations;
-    sum.speculations_won += kind.speculations_won;
-    sum.reprepared += kind.reprepared;
+    sum.counts.add(&kind.counts);
     sum.reads += kind.extra_reads;
     sum.writes += kind.extra_writes;
 }

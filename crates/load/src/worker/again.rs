@@ -10,7 +10,7 @@ use super::course::Course;
 use crate::facts::{did_nothing, may_be_tried_again};
 use crate::inflight::{NONE, Slot, State};
 use crate::world::World;
-use measure::Outcome;
+use measure::{KindCount, Outcome};
 use std::fmt::Display;
 use workload::Operation;
 
@@ -122,7 +122,7 @@ impl<W: World> Worker<W> {
             let Some(id) = inserted else { return };
             let spare = std::mem::replace(&mut self.courses[usize::from(id)], again.course);
             self.spare_courses.push(spare);
-            self.recorder.part.kinds[usize::from(operation.kind)].retries += 1;
+            self.recorder.part.kinds[usize::from(operation.kind)].counts[KindCount::Retries] += 1;
             self.send_other(id, now_ns);
         }
     }
@@ -178,7 +178,7 @@ impl<W: World> Worker<W> {
         self.courses[usize::from(id)].twin = twin;
         self.courses[usize::from(twin)] = course;
         self.twins_count += 1;
-        self.recorder.part.kinds[usize::from(operation.kind)].speculations += 1;
+        self.recorder.part.kinds[usize::from(operation.kind)].counts[KindCount::Speculations] += 1;
         self.send_other(twin, now_ns);
     }
 

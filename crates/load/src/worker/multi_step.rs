@@ -15,7 +15,7 @@ use crate::world::World;
 use cql::frame::{BODY_BYTES_MAX, HEADER_BYTES};
 use cql::response::RawRows;
 use cql::template::{BATCH_ENTRIES_MAX, stamp};
-use measure::Outcome;
+use measure::{KindCount, Outcome};
 use workload::Operation;
 
 /// Why no frame can hold a request.
@@ -119,7 +119,7 @@ impl<W: World> Worker<W> {
         let course = &self.courses[usize::from(id)];
         let (tables, statements) = (i64::from(course.tables), u64::from(course.statements));
         let kind = &mut self.recorder.part.kinds[usize::from(slot.operation.kind)];
-        kind.batched += statements - 1;
+        kind.counts[KindCount::Batched] += statements - 1;
         let count = if facts.is_read { 1 } else { tables };
         self.count_request(slot.operation.kind, facts.is_read, count);
         if let Some((history, rows)) = self.history.as_mut().zip(rows) {
@@ -131,8 +131,8 @@ impl<W: World> Worker<W> {
             Some(rows) if facts.conditional => {
                 applied = rows.applied();
                 let kind = &mut self.recorder.part.kinds[usize::from(slot.operation.kind)];
-                kind.applied += u64::from(applied == Some(true));
-                kind.not_applied += u64::from(applied == Some(false));
+                kind.counts[KindCount::Applied] += u64::from(applied == Some(true));
+                kind.counts[KindCount::NotApplied] += u64::from(applied == Some(false));
             }
             Some(rows) => turn = self.take_page(id, slot, facts, rows),
             None => {}
@@ -184,7 +184,7 @@ impl<W: World> Worker<W> {
         let course = &mut self.courses[usize::from(id)];
         let twin = std::mem::replace(&mut course.twin, NONE);
         if std::mem::take(&mut course.speculative) {
-            self.recorder.part.kinds[usize::from(kind)].speculations_won += 1;
+            self.recorder.part.kinds[usize::from(kind)].counts[KindCount::SpeculationsWon] += 1;
         }
         if twin != NONE {
             self.courses[usize::from(twin)].twin = NONE;
@@ -224,9 +224,9 @@ impl<W: World> Worker<W> {
         let turn = course.turn(rows_count, rows.paging_state, pages_max);
         let is_empty = course.rows() == 0 && turn == Turn::Last;
         let kind = &mut self.recorder.part.kinds[usize::from(slot.operation.kind)];
-        kind.rows += rows_count;
-        kind.pages += u64::from(facts.paged);
-        kind.rows_missing += u64::from(is_empty);
+        kind.counts[KindCount::Rows] += rows_count;
+        kind.counts[KindCount::Pages] += u64::from(facts.paged);
+        kind.counts[KindCount::RowsMissing] += u64::from(is_empty);
         let judged = rows_count > 0 || is_empty;
         if judged && facts.verifies && self.is_verified(slot.operation.number) {
             self.judge(slot.operation, rows);

@@ -11,7 +11,7 @@ use crate::worker::course::Begun;
 use crate::world::World;
 use cql::frame::{FrameError, Header};
 use cql::response::RawRows;
-use measure::{Outcome, clock};
+use measure::{KindCount, Outcome, clock};
 use std::fmt::Display;
 use workload::Operation;
 
@@ -161,8 +161,8 @@ impl<W: World> Worker<W> {
     fn take_rows(&mut self, slot: &Slot, rows: &RawRows<'_>) {
         let facts = self.facts.statements[usize::from(slot.operation.statement)];
         let kind = &mut self.recorder.part.kinds[usize::from(slot.operation.kind)];
-        kind.rows += rows.rows_count as u64;
-        kind.rows_missing += u64::from(rows.rows_count == 0);
+        kind.counts[KindCount::Rows] += rows.rows_count as u64;
+        kind.counts[KindCount::RowsMissing] += u64::from(rows.rows_count == 0);
         if facts.verifies && self.is_verified(slot.operation.number) {
             self.judge(slot.operation, rows);
         }

@@ -5,7 +5,7 @@ use super::{DueTimes, Worker};
 use crate::connection::Progress;
 use crate::inflight::SPECIAL;
 use crate::world::{Watch, World};
-use measure::{Outcome, clock};
+use measure::{ClientCount, Outcome, clock};
 use std::fmt::Display;
 
 /// Operations encoded between two readings of the clock, and sent together. At about 100 ns each
@@ -139,7 +139,7 @@ impl<W: World> Worker<W> {
     fn refuse(&mut self, id: u16, now_ns: u64, why: &impl Display) -> bool {
         let slot = *self.in_flight.slot(id);
         self.in_flight.release(id);
-        self.recorder.part.client.dropped += 1;
+        self.recorder.part.client.counts[ClientCount::Dropped] += 1;
         self.note_failure(id, &slot, Outcome::ClientRefused, now_ns, why);
         self.advance();
         // One per turn: in a closed loop the next one is due at once, and may be refused too.
@@ -170,14 +170,14 @@ impl<W: World> Worker<W> {
             return;
         }
         let client = &mut self.recorder.part.client;
-        client.sent_in_drain += u64::from(self.draining);
+        client.counts[ClientCount::SentInDrain] += u64::from(self.draining);
         let lag_ns = now_ns - due_ns;
         if due_ns <= self.limited_until_ns {
-            client.limited += 1;
+            client.counts[ClientCount::Limited] += 1;
         } else {
             client.lag.record(lag_ns);
         }
-        client.late += u64::from(lag_ns > LATE_NS);
+        client.counts[ClientCount::Late] += u64::from(lag_ns > LATE_NS);
     }
 
     /// The connection for the operation last begun: to a node that owns it if one is open, else
@@ -228,7 +228,7 @@ impl<W: World> Worker<W> {
         if self.open_count > 0 || now_ns - due_ns < timeout_ns {
             return false;
         }
-        self.recorder.part.client.dropped += 1;
+        self.recorder.part.client.counts[ClientCount::Dropped] += 1;
         self.end.ended += 1;
         self.recorder
             .error(kind, Outcome::NoConnection, due_ns, (now_ns - due_ns, None));

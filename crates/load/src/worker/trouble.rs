@@ -5,7 +5,7 @@ use crate::connect;
 use crate::connection::{Connection, Link};
 use crate::inflight::{Slot, State};
 use crate::world::{Watch, World};
-use measure::Outcome;
+use measure::{ClientCount, KindCount, Outcome};
 use std::fmt::Display;
 use std::io;
 
@@ -50,7 +50,8 @@ impl<W: World> Worker<W> {
     ) {
         let cql = &self.program.statements()[usize::from(statement)].cql;
         cql::request::prepare(&mut connection.output, id as i16, cql);
-        self.recorder.part.kinds[usize::from(slot.operation.kind)].reprepared += 1;
+        self.recorder.part.kinds[usize::from(slot.operation.kind)].counts[KindCount::Reprepared] +=
+            1;
         if !slot.is_plain() {
             self.courses[usize::from(id)].preparing = statement;
         }
@@ -131,7 +132,7 @@ impl<W: World> Worker<W> {
         self.memory.push(connection.close());
         self.open_count -= 1;
         self.is_stuck = false;
-        self.recorder.part.client.connections_lost += 1;
+        self.recorder.part.client.counts[ClientCount::ConnectionsLost] += 1;
         let mut next = 0;
         while let Some((id, slot)) = self.in_flight.drop_next(index, next) {
             next = id + 1;

@@ -4,7 +4,7 @@ use crate::program::{kind, program, statement};
 use crate::server::{Asked, Does, Server};
 use crate::{config, run};
 use cql::response::ErrorCode;
-use measure::{KindInterval, Outcome, clock};
+use measure::{KindCount, KindInterval, Outcome, clock};
 use std::time::Duration;
 use workload::{Policy, Program, Statement};
 
@@ -29,7 +29,7 @@ fn writes(policy: Policy, idempotent: bool) -> Program {
 /// Successes, failures and further tries.
 fn counts(kind: &KindInterval) -> [u64; 3] {
     let ok = kind.outcomes.get(Outcome::Ok);
-    [ok, kind.outcomes.errors(), kind.retries]
+    [ok, kind.outcomes.errors(), kind.counts[KindCount::Retries]]
 }
 
 #[test]
@@ -200,9 +200,12 @@ fn the_first_answer_of_two_tries_wins_and_the_other_is_not_counted() {
         (24, 24)
     );
     // Half began at the late node, and had their other try at the quick one.
-    assert!(write.speculations_won > 0 && write.speculations_won <= write.speculations);
+    assert!(
+        write.counts[KindCount::SpeculationsWon] > 0
+            && write.counts[KindCount::SpeculationsWon] <= write.counts[KindCount::Speculations]
+    );
     assert_eq!(quick.asked().len(), 24);
-    assert_eq!(write.extra_uncertain, write.speculations);
+    assert_eq!(write.extra_uncertain, write.counts[KindCount::Speculations]);
     // What waited at the late node was done elsewhere before its answer.
     let longest = write.latency.quantile_ns(1.0);
     assert!(longest >= 10 * clock::MILLISECOND_NS);
@@ -225,7 +228,7 @@ fn an_error_of_one_try_leaves_the_other_one_waiting() {
     assert_eq!((timeouts + failures, ran.summary.operations_ended), (8, 8));
     // Begun at the silent node: the error of the other try is not the end of it.
     assert_eq!(timeouts, silent.asked().len() as u64);
-    assert_eq!(ran.kinds[0].speculations_won, 0);
+    assert_eq!(ran.kinds[0].counts[KindCount::SpeculationsWon], 0);
 }
 
 #[test]
@@ -234,10 +237,10 @@ fn what_must_not_be_done_twice_is_not_sent_twice() {
     let servers = [Server::start(late), Server::start(late)];
     let nodes = [&servers[0], &servers[1]];
     let ran = run(&config(&nodes, writes(speculative(), false), 8));
-    assert_eq!(ran.kinds[0].speculations, 0);
+    assert_eq!(ran.kinds[0].counts[KindCount::Speculations], 0);
     // A single connection has nowhere else to go.
     let one = run(&config(&nodes[..1], writes(speculative(), true), 4));
-    assert_eq!(one.kinds[0].speculations, 0);
+    assert_eq!(one.kinds[0].counts[KindCount::Speculations], 0);
     assert_eq!(counts(&one.kinds[0]), [4, 0, 0]);
 }
 

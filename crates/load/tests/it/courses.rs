@@ -4,7 +4,7 @@ use crate::program::{Script, batches, kind, program, statement};
 use crate::server::{Asked, Does, Server};
 use crate::{config, run};
 use cql::response::ErrorCode;
-use measure::Outcome;
+use measure::{ClientCount, KindCount, Outcome};
 use std::time::Duration;
 use workload::{BatchKind, Kind, Operation, Policy, Statement};
 
@@ -81,7 +81,11 @@ fn what_no_frame_can_hold_is_an_error_of_the_client_and_no_panic() {
     let outcomes = &ran.kinds[0].outcomes;
     assert_eq!(outcomes.get(Outcome::ClientRefused), 4);
     assert_eq!(outcomes.get(Outcome::Ok), 4);
-    let dropped: u64 = ran.intervals.iter().map(|i| i.client.dropped).sum();
+    let dropped: u64 = ran
+        .intervals
+        .iter()
+        .map(|i| i.client.counts[ClientCount::Dropped])
+        .sum();
     assert_eq!((ran.summary.operations_sent, dropped), (4, 4));
     assert_eq!(ran.summary.operations_ended, 8);
     let lengths: Vec<usize> = server.asked().iter().map(|a| a.cql.len()).collect();
@@ -131,8 +135,14 @@ fn an_operation_ends_with_its_last_page_and_counts_pages_and_rows() {
         let ran = run(&config(&[&server], paged(pages_max), 50));
         let read = &ran.kinds[0];
         assert_eq!(read.outcomes.get(Outcome::Ok), 50);
-        assert_eq!((read.pages, read.rows), (50 * pages, 50 * rows));
-        assert_eq!((read.rows_missing, read.checks.missing), (0, 0));
+        assert_eq!(
+            (read.counts[KindCount::Pages], read.counts[KindCount::Rows]),
+            (50 * pages, 50 * rows)
+        );
+        assert_eq!(
+            (read.counts[KindCount::RowsMissing], read.checks.missing),
+            (0, 0)
+        );
         assert_eq!(read.latency.count(), 50);
         assert_eq!(read.extra_reads, 50 * (pages as i64 - 1));
         let asked = server.asked();
@@ -151,7 +161,10 @@ fn a_read_without_a_row_on_any_page_is_missing_once() {
         Some(_) => Does::Rows(0, None),
     });
     let read = &run(&config(&[&server], paged(None), 10)).kinds[0];
-    assert_eq!((read.rows_missing, read.checks.missing), (10, 10));
+    assert_eq!(
+        (read.counts[KindCount::RowsMissing], read.checks.missing),
+        (10, 10)
+    );
     assert_eq!(read.checks.checked, 10);
 }
 
@@ -190,7 +203,13 @@ fn the_statements_of_a_batch_are_counted_once_and_when_it_succeeds() {
     );
     let ran = run(&config(&[&server], program, 10));
     assert_eq!(ran.kinds[0].outcomes.get(Outcome::Ok), 9);
-    assert_eq!((ran.kinds[0].retries, ran.kinds[0].batched), (9, 18));
+    assert_eq!(
+        (
+            ran.kinds[0].counts[KindCount::Retries],
+            ran.kinds[0].counts[KindCount::Batched]
+        ),
+        (9, 18)
+    );
 }
 
 /// The whole has waited for the first part too; the part that is not answered has not.
@@ -252,7 +271,7 @@ fn a_chain_is_counted_as_one_and_as_its_parts() {
     assert_eq!([ok(0), ok(1), ok(2)], [29, 30, 29]);
     let failed = |kind: usize| ran.kinds[kind].outcomes.get(Outcome::Invalid);
     assert_eq!([failed(0), failed(1), failed(2)], [1, 0, 1]);
-    assert_eq!(ran.kinds[0].rows, 30);
+    assert_eq!(ran.kinds[0].counts[KindCount::Rows], 30);
     // The kind is no writer: its successes count as reads, and all updates are beyond them.
     let answered = (ran.kinds[0].extra_reads + 29, ran.kinds[0].extra_writes);
     assert_eq!(answered, (30, 29));
@@ -284,9 +303,21 @@ fn a_condition_that_does_not_hold_is_counted_and_is_no_error() {
     config.keeps = load::Keeps::States;
     let ran = run(&config);
     let write = &ran.kinds[0];
-    assert_eq!((write.applied, write.not_applied), (10, 20));
+    assert_eq!(
+        (
+            write.counts[KindCount::Applied],
+            write.counts[KindCount::NotApplied]
+        ),
+        (10, 20)
+    );
     assert_eq!(write.outcomes.get(Outcome::Ok), 30);
-    assert_eq!((write.rows, write.rows_missing), (0, 0));
+    assert_eq!(
+        (
+            write.counts[KindCount::Rows],
+            write.counts[KindCount::RowsMissing]
+        ),
+        (0, 0)
+    );
     // Servers count a conditional write among their reads.
     assert_eq!((write.extra_reads, write.extra_writes), (30, -30));
     let ledger = ran.summary.ledger.unwrap();
@@ -306,7 +337,7 @@ fn every_statement_of_a_batch_that_was_forgotten_is_prepared_again() {
     let program = batches(write(), statements, &[0], |_, _| 2, second);
     let ran = run(&config(&[&server], program, 10));
     assert_eq!(ran.kinds[0].outcomes.get(Outcome::Ok), 10);
-    assert_eq!(ran.kinds[0].reprepared, 20);
+    assert_eq!(ran.kinds[0].counts[KindCount::Reprepared], 20);
     assert_eq!(server.asked().len(), 30);
 }
 

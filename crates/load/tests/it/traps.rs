@@ -4,7 +4,7 @@ use crate::program::{kind, program, statement};
 use crate::server::{Does, Server};
 use crate::{Ran, config, run};
 use load::{Limit, Schedule};
-use measure::Outcome;
+use measure::{ClientCount, Outcome};
 use std::time::Duration;
 use workload::{Policy, Program};
 
@@ -17,7 +17,9 @@ fn writes() -> Program {
 
 fn never_sent(ran: &Ran) -> u64 {
     let intervals = ran.intervals.iter();
-    intervals.map(|i| i.client.due_never_sent).sum()
+    intervals
+        .map(|i| i.client.counts[ClientCount::DueNeverSent])
+        .sum()
 }
 
 #[test]
@@ -79,7 +81,11 @@ fn what_is_caught_up_after_a_stall_is_counted_once() {
         (total, total)
     );
     assert_eq!(server.asked().len() as u64, total);
-    let limited: u64 = ran.intervals.iter().map(|i| i.client.limited).sum();
+    let limited: u64 = ran
+        .intervals
+        .iter()
+        .map(|i| i.client.counts[ClientCount::Limited])
+        .sum();
     assert!(limited > 0, "more was due than may be in flight");
 }
 

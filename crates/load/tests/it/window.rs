@@ -5,7 +5,7 @@ use crate::program::{kind, program, statement};
 use crate::server::{Does, Server};
 use crate::{Ran, config, run};
 use load::{Config, Flow, Limit, Schedule, Window};
-use measure::{Interval, Outcome, Times};
+use measure::{ClientCount, Interval, Outcome, Times};
 use std::time::Duration;
 use workload::{Policy, Program};
 
@@ -62,9 +62,12 @@ fn what_a_pause_holds_back_at_the_windows_end_is_followed_beyond_it() {
         "{p999_ns:?}"
     );
     assert!(!p999_ns.is_at_least(), "{p999_ns:?}");
-    let after = client(&ran, |i| i.client.sent_in_drain);
+    let after = client(&ran, |i| i.client.counts[ClientCount::SentInDrain]);
     assert!(after >= 200 - 16, "{after} sent after the window");
-    assert_eq!(client(&ran, |i| i.client.due_never_sent), 0);
+    assert_eq!(
+        client(&ran, |i| i.client.counts[ClientCount::DueNeverSent]),
+        0
+    );
 }
 
 /// The server never answers again: what waits for a place in flight outlives the drain.
@@ -80,7 +83,7 @@ fn what_is_never_sent_counts_with_the_time_that_it_has_waited_at_least() {
         ..open(&server, 1000.0, 4, limit)
     });
     let write = &ran.kinds[0];
-    let never_sent = client(&ran, |i| i.client.due_never_sent);
+    let never_sent = client(&ran, |i| i.client.counts[ClientCount::DueNeverSent]);
     assert!(never_sent > 0);
     assert_eq!(write.outcomes.total() + never_sent, 200, "what was due");
     let times = latencies(&ran);
@@ -113,7 +116,7 @@ fn at_the_highest_rate_every_operation_is_counted() {
         limit: Limit::Duration(Duration::from_millis(200)),
         ..config(&[&server], mixed, 0)
     });
-    let never_sent = client(&ran, |i| i.client.due_never_sent);
+    let never_sent = client(&ran, |i| i.client.counts[ClientCount::DueNeverSent]);
     let ended: u64 = ran.kinds.iter().map(|kind| kind.outcomes.total()).sum();
     assert_eq!(never_sent + ended, 200_000_000, "what was due");
     let censored = |kind: usize| ran.kinds[kind].censored.latency.count();
@@ -135,8 +138,8 @@ fn an_abandoned_run_sends_nothing_more() {
     let (mut ended, mut unsent, mut in_drain) = (0, 0, 0);
     let summary = load::run(&config, &mut |interval| {
         ended += interval.ended();
-        unsent += interval.client.due_never_sent;
-        in_drain += interval.client.sent_in_drain;
+        unsent += interval.client.counts[ClientCount::DueNeverSent];
+        in_drain += interval.client.counts[ClientCount::SentInDrain];
         Flow::Abandon
     });
     assert_eq!((summary.unwrap().operations_ended, in_drain), (ended, 0));

@@ -6,7 +6,8 @@ use crate::sections::rules::rule_tone;
 use crate::sections::{accounts, state};
 use crate::summary::{place, variant_name};
 use crate::view::RunView;
-use store::record::{CountsRecord, Settled, TrialFinding};
+use measure::KindCount;
+use store::record::{Settled, TrialFinding};
 
 /// Verified reads, server counts and the load phase; none when there is nothing of the sort.
 pub fn section(view: &RunView) -> Option<Section> {
@@ -140,27 +141,26 @@ const COUNTED: [(&str, &str); 4] = [
 /// Rows, pages, batches, conditions, retries and speculations, by kind; columns in which every
 /// cell would be 0 are left out.
 fn counts_table(view: &RunView) -> Table {
-    type Count = fn(&CountsRecord) -> u64;
-    let all: [(&str, &str, Count); 10] = [
-        ("Rows", "read", |c| c.rows),
-        ("Without a row", "reads", |c| c.rows_missing),
-        ("Pages", "read", |c| c.pages),
-        ("Added by batches", "statements", |c| c.batched),
-        ("Applied", "LWT", |c| c.applied),
-        ("Not applied", "LWT", |c| c.not_applied),
-        ("Retries", "", |c| c.retries),
-        ("Speculative", "executions", |c| c.speculations),
-        ("Answered first", "of these", |c| c.speculations_won),
-        ("Prepared again", "", |c| c.reprepared),
+    let all = [
+        ("Rows", "read", KindCount::Rows),
+        ("Without a row", "reads", KindCount::RowsMissing),
+        ("Pages", "read", KindCount::Pages),
+        ("Added by batches", "statements", KindCount::Batched),
+        ("Applied", "LWT", KindCount::Applied),
+        ("Not applied", "LWT", KindCount::NotApplied),
+        ("Retries", "", KindCount::Retries),
+        ("Speculative", "executions", KindCount::Speculations),
+        ("Answered first", "of these", KindCount::SpeculationsWon),
+        ("Prepared again", "", KindCount::Reprepared),
     ];
     let trials = &view.findings.trials;
-    let any = |count: &Count| {
+    let any = |count: KindCount| {
         trials
             .iter()
             .flat_map(|t| t.counts.values())
-            .any(|c| count(c) > 0)
+            .any(|counts| counts[count] > 0)
     };
-    let shown: Vec<_> = all.iter().filter(|(.., count)| any(count)).collect();
+    let shown: Vec<_> = all.iter().filter(|(.., count)| any(*count)).collect();
     let mut columns = trial_columns();
     columns.push(Column::text("Kind"));
     columns.extend(shown.iter().map(|(name, of, _)| Column {
@@ -171,7 +171,7 @@ fn counts_table(view: &RunView) -> Table {
         trial.counts.iter().map(|(kind, counts)| {
             let mut cells = trial_cells(view, trial);
             cells.push(Cell::new(kind.clone()));
-            let numbers = shown.iter().map(|(.., count)| count(counts));
+            let numbers = shown.iter().map(|(.., count)| counts[*count]);
             cells.extend(numbers.map(|number| match number {
                 0 => Cell::new("0").tone(Tone::Muted),
                 number => Cell::new(number::count(number)),

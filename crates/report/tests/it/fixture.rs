@@ -7,7 +7,9 @@
 use crate::requests::{counts, request};
 use analysis::procedure::Point;
 use measure::outcome::OutcomeCounts;
-use measure::{ClientInterval, Histogram, Interval, KindInterval, Outcome};
+use measure::{
+    ClientCount, ClientCounts, ClientInterval, Histogram, Interval, KindInterval, Outcome,
+};
 use store::record::{Settled, Verdict, WarmupEnd};
 #[expect(dead_code, reason = "workload's file, of which this uses a part")]
 #[path = "../../../workload/src/random.rs"]
@@ -67,8 +69,10 @@ pub fn intervals(shape: Shape, seed: u64) -> Vec<(&'static str, Interval)> {
         });
         let client = ClientInterval {
             cpu_ns: (ops * 2_100.0) as u64,
-            in_flight: shape.threads,
-            connections: 4,
+            counts: ClientCounts::from([
+                (ClientCount::InFlight, shape.threads),
+                (ClientCount::Connections, 4),
+            ]),
             ..ClientInterval::default()
         };
         let interval = Interval {

@@ -1,10 +1,10 @@
 //! How requests were sent, what they came to besides time, and the notes of a run, on its page.
 
 use crate::fixture::{self, Shape};
+use measure::{KindCount, KindCounts};
 use report::{Block, Page, RunView, Table, Tone, html, page, text};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use store::record::CountsRecord;
 
 /// A statement as a plan records it.
 pub fn request(kind: &str) -> Value {
@@ -34,14 +34,13 @@ pub fn request(kind: &str) -> Value {
 }
 
 /// What reads came to besides time: a page of ten rows each.
-pub fn counts(shape: Shape, reads: u64) -> BTreeMap<String, CountsRecord> {
-    let counts = CountsRecord {
-        rows: 10 * reads,
-        pages: reads,
-        speculations: shape.threads,
-        speculations_won: shape.threads / 4,
-        ..CountsRecord::default()
-    };
+pub fn counts(shape: Shape, reads: u64) -> BTreeMap<String, KindCounts> {
+    let counts = KindCounts::from([
+        (KindCount::Rows, 10 * reads),
+        (KindCount::Pages, reads),
+        (KindCount::Speculations, shape.threads),
+        (KindCount::SpeculationsWon, shape.threads / 4),
+    ]);
     BTreeMap::from([("read".to_string(), counts)])
 }
 
@@ -265,13 +264,12 @@ fn only_counts_that_are_not_all_zero_have_a_column_and_an_explanation() {
         (lines(table), table.foot.clone())
     };
     let counts = view.findings.trials[0].counts.get_mut("read");
-    *counts.expect("counts") = CountsRecord {
-        retries: 1_234,
-        not_applied: 5,
-        reprepared: 2,
-        rows_missing: 7,
-        ..Default::default()
-    };
+    *counts.expect("counts") = KindCounts::from([
+        (KindCount::Retries, 1_234),
+        (KindCount::NotApplied, 5),
+        (KindCount::Reprepared, 2),
+        (KindCount::RowsMissing, 7),
+    ]);
     let (lines, foot) = heads(&view);
     assert_eq!(
         lines,

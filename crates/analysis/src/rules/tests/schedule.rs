@@ -1,6 +1,7 @@
 //! V1 and V6 on work that falls off the end of the window.
 
 use super::*;
+use measure::ClientCount;
 
 /// What V1 and V6 say of 20,000 operations that ended of `scheduled`.
 fn judged(scheduled: f64, change: impl FnOnce(&mut Window)) -> [Outcome; 2] {
@@ -22,12 +23,21 @@ fn judged(scheduled: f64, change: impl FnOnce(&mut Window)) -> [Outcome; 2] {
 #[test]
 fn what_a_limit_in_flight_holds_back_beyond_the_window_is_no_pass() {
     let sent_after = judged(20_000.0, |window| {
-        (window.late, window.limited) = (2_000, 2_000);
-        window.sent_in_drain = 2_000;
+        (
+            window.client[ClientCount::Late],
+            window.client[ClientCount::Limited],
+        ) = (2_000, 2_000);
+        window.client[ClientCount::SentInDrain] = 2_000;
     });
     let few_limited = judged(22_000.0, |window| {
-        (window.late, window.limited) = (100, 100);
-        (window.due_never_sent, window.censored_count) = (2_000, 2_000);
+        (
+            window.client[ClientCount::Late],
+            window.client[ClientCount::Limited],
+        ) = (100, 100);
+        (
+            window.client[ClientCount::DueNeverSent],
+            window.censored_count,
+        ) = (2_000, 2_000);
     });
     assert_eq!([sent_after, few_limited], [[Warn, Outcome::Pass]; 2]);
 }
@@ -35,17 +45,25 @@ fn what_a_limit_in_flight_holds_back_beyond_the_window_is_no_pass() {
 #[test]
 fn what_a_late_client_sends_after_the_window_or_never_makes_the_trial_invalid() {
     let late = judged(20_000.0, |window| {
-        (window.late, window.sent_in_drain) = (400, 400);
+        (
+            window.client[ClientCount::Late],
+            window.client[ClientCount::SentInDrain],
+        ) = (400, 400);
     });
     let never = judged(20_400.0, |window| {
-        (window.due_never_sent, window.censored_count) = (400, 400);
+        (
+            window.client[ClientCount::DueNeverSent],
+            window.censored_count,
+        ) = (400, 400);
     });
     assert_eq!([late, never], [[Fail, Outcome::Pass]; 2]);
 }
 
 #[test]
 fn what_was_never_sent_must_be_among_the_lower_bounds() {
-    let [_, complete] = judged(20_005.0, |window| window.due_never_sent = 5);
+    let [_, complete] = judged(20_005.0, |window| {
+        window.client[ClientCount::DueNeverSent] = 5
+    });
     assert_eq!(complete, Fail);
 }
 

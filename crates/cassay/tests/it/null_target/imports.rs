@@ -1,6 +1,7 @@
 //! Workload files and other tools' command lines, from words to results, on the null target.
 
 use crate::program::{Lab, Said};
+use measure::KindCount;
 use serde_json::Value;
 
 /// A profile of one counter, whose inserts are batches of several partitions.
@@ -72,7 +73,7 @@ fn a_profile_runs_by_its_partitions_and_says_what_the_tool_says() {
     let run = lab.run();
     let trial = &run.findings.expect("findings").trials[0];
     assert_eq!(
-        (trial.ops_total, trial.counts["insert"].batched),
+        (trial.ops_total, trial.counts["insert"][KindCount::Batched]),
         (200, 800)
     );
     assert!(run.path.join("report.html").is_file());

@@ -1,6 +1,7 @@
 //! How requests are sent, and what they came to besides time, from a study to plan and report.
 
 use crate::program::Lab;
+use measure::KindCount;
 use serde_json::json;
 
 /// One of a hundred answers is an error that did nothing, so any operation may be tried again;
@@ -52,9 +53,12 @@ fn the_plan_records_what_takes_effect_and_the_report_shows_it_with_its_counts() 
 
     let counts = &run.findings.as_ref().expect("findings").trials[0].counts;
     let (read, write) = (&counts["read"], &counts["write"]);
-    assert!(read.retries > 0 && write.retries > 0, "{counts:?}");
     assert!(
-        read.speculations > 0 && write.speculations == 0,
+        read[KindCount::Retries] > 0 && write[KindCount::Retries] > 0,
+        "{counts:?}"
+    );
+    assert!(
+        read[KindCount::Speculations] > 0 && write[KindCount::Speculations] == 0,
         "{counts:?}"
     );
     assert!(
@@ -96,7 +100,7 @@ fn what_was_neither_retried_nor_speculated_is_not_said() {
     // This target stores nothing, which a read shows.
     let counts = &lab.run().findings.expect("findings").trials[0].counts;
     assert!(
-        counts["read"].rows_missing > 0 && counts["read"].retries == 0,
+        counts["read"][KindCount::RowsMissing] > 0 && counts["read"][KindCount::Retries] == 0,
         "{counts:?}"
     );
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use analysis::recovery::Sign;
-use measure::{Interval, KindInterval, Outcome};
+use measure::{Interval, KindCount, KindCounts, KindInterval, Outcome};
 use std::path::Path;
 use store::RunWriter;
 use store::record::RepairNeed;
@@ -21,8 +21,10 @@ fn second(at: u64) -> (u64, u64, u64) {
 fn interval(index: u64) -> Interval {
     let (ok, latency_ns, failed) = second(index);
     let mut kind = KindInterval {
-        speculations: u64::from(failed > 0),
-        retries: failed,
+        counts: KindCounts::from([
+            (KindCount::Speculations, u64::from(failed > 0)),
+            (KindCount::Retries, failed),
+        ]),
         ..KindInterval::default()
     };
     kind.succeed(false, latency_ns, latency_ns, ok);

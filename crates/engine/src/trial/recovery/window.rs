@@ -7,7 +7,7 @@ use super::DIGITS;
 use analysis::recovery::{Fault, Recovery, Slice};
 use anyhow::Result;
 use measure::number::round;
-use measure::{Histogram, Times};
+use measure::{ClientCount, ClientCounts, Histogram, KindCount, KindCounts, Times};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use store::record::{IntervalRecord, StretchRecord};
@@ -29,10 +29,8 @@ pub struct Window {
 #[derive(Default)]
 struct Second {
     errors: BTreeMap<String, BTreeMap<String, u64>>,
-    speculations: u64,
-    speculations_won: u64,
-    late: u64,
-    dropped: u64,
+    counts: KindCounts,
+    client: ClientCounts,
 }
 
 /// Intervals of the window, by their numbers: in rising order.
@@ -113,14 +111,12 @@ impl Window {
         let (slice, second) = (&mut self.slices[at], &mut self.seconds[at]);
         slice.ok += line.ok;
         slice.failed += line.errors.values().sum::<u64>();
-        slice.retries += line.retries;
-        second.speculations += line.speculations;
-        second.speculations_won += line.speculations_won;
+        slice.retries += line.counts[KindCount::Retries];
+        second.counts.add(&line.counts);
         match line.client {
             Some(client) => {
-                slice.connections_lost += client.connections_lost;
-                second.late += client.late;
-                second.dropped += client.dropped;
+                slice.connections_lost += client.counts[ClientCount::ConnectionsLost];
+                second.client.add(&client.counts);
             }
             None => {
                 if !line.errors.is_empty() {
@@ -206,16 +202,13 @@ impl Window {
     /// All but the latencies of some intervals.
     fn counts(&self, numbers: &[usize]) -> StretchRecord {
         let mut record = StretchRecord::default();
+        let (mut counts, mut client) = (KindCounts::default(), ClientCounts::default());
         for at in numbers {
             let (slice, second) = (&self.slices[*at], &self.seconds[*at]);
             record.seconds += slice.seconds();
             record.ops += slice.ok;
-            record.retries += slice.retries;
-            record.connections_lost += slice.connections_lost;
-            record.speculations += second.speculations;
-            record.speculations_won += second.speculations_won;
-            record.late += second.late;
-            record.dropped += second.dropped;
+            counts.add(&second.counts);
+            client.add(&second.client);
             for (kind, errors) in &second.errors {
                 let of_kind = record.errors.entry(kind.clone()).or_default();
                 for (outcome, count) in errors {
@@ -223,6 +216,12 @@ impl Window {
                 }
             }
         }
+        record.retries = counts[KindCount::Retries];
+        record.speculations = counts[KindCount::Speculations];
+        record.speculations_won = counts[KindCount::SpeculationsWon];
+        record.connections_lost = client[ClientCount::ConnectionsLost];
+        record.late = client[ClientCount::Late];
+        record.dropped = client[ClientCount::Dropped];
         record.ops_per_s = match record.seconds {
             seconds if seconds > 0.0 => round(record.ops as f64 / seconds, DIGITS),
             _ => 0.0,

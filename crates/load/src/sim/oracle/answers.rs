@@ -7,7 +7,7 @@ use crate::answer::outcome_of;
 use crate::facts::may_be_tried_again;
 use crate::ledger::{LEDGER_OPERATIONS_MAX, LedgerPart, TIMED_OPERATIONS_MAX, WriteState};
 use crate::sim::shape::START_NS;
-use measure::Outcome;
+use measure::{KindCount, Outcome};
 
 /// The ledger that a worker should come to, with the times of all its writes.
 pub(super) fn ledger(first: u64, workers: u64) -> LedgerPart {
@@ -71,7 +71,7 @@ impl Oracle {
             }
             Reply::Forgotten => {
                 let kind = self.begun[&number].kind;
-                self.recorded.of(kind).reprepared += 1;
+                self.recorded.of(kind).counts[KindCount::Reprepared] += 1;
                 self.seen.forgotten += 1;
                 self.stream(stream).prepares = true;
             }
@@ -98,13 +98,13 @@ impl Oracle {
             &mut counts.writes
         }) += 1;
         if begun.statement == BATCH {
-            counts.batched += program::entries(self.seed, number) as u64 - 1;
+            counts.counts[KindCount::Batched] += program::entries(self.seed, number) as u64 - 1;
         }
-        counts.applied += u64::from(applied == Some(true));
-        counts.not_applied += u64::from(applied == Some(false));
+        counts.counts[KindCount::Applied] += u64::from(applied == Some(true));
+        counts.counts[KindCount::NotApplied] += u64::from(applied == Some(false));
         if applied.is_none() {
-            counts.rows += rows;
-            counts.pages += u64::from(statement.page_size.is_some());
+            counts.counts[KindCount::Rows] += rows;
+            counts.counts[KindCount::Pages] += u64::from(statement.page_size.is_some());
         }
         begun.rows += rows;
         if let Some(next) = next {
@@ -119,7 +119,7 @@ impl Oracle {
             return;
         }
         let is_missing = statement.returns_rows && begun.rows == 0;
-        self.recorded.of(begun.kind).rows_missing += u64::from(is_missing);
+        self.recorded.of(begun.kind).counts[KindCount::RowsMissing] += u64::from(is_missing);
         let is_early = self.is_early(begun.intended_ns);
         let since = |ns: u64| self.turn_ns - ns;
         if let Some(part) = part {
@@ -167,7 +167,7 @@ impl Oracle {
     fn win(&mut self, stream: u16, made: Try) {
         let kind = self.begun[&made.number].kind;
         if std::mem::take(&mut self.stream(stream).is_second) {
-            self.recorded.of(kind).speculations_won += 1;
+            self.recorded.of(kind).counts[KindCount::SpeculationsWon] += 1;
             self.seen.second_won += 1;
         }
         let twin = self.streams.iter().find(|(other, other_made)| {
