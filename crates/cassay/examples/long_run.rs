@@ -218,7 +218,7 @@ impl Shape {
 
     /// The finding of the first trial as that of another: a little faster or slower.
     fn of_trial(&self, trial: &TrialRecord, found: TrialFinding) -> TrialFinding {
-        let load = trial.point.values().copied().next().unwrap_or(1.0);
+        let load = trial.point.map_or(1.0, store::record::Point::value);
         let factor = (1.0 + load).ln() * (1.0 + 0.01 * Chance(trial.index as u64).share());
         let mut all = found.all.clone();
         all.ops_per_s *= factor;

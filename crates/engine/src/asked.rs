@@ -5,7 +5,7 @@
 
 use crate::found::found;
 use crate::summary::{self, Ended};
-use analysis::procedure::{Ask, Next, Point, Role, SeenTrial};
+use analysis::procedure::{Ask, Next, Point, SeenTrial};
 use std::collections::BTreeMap;
 use store::record::TrialFinding;
 use study::plan::{Plan, Trial, Turn};
@@ -149,7 +149,7 @@ fn still_counts<'f>(
     turn: &Turn,
     next: &Next,
 ) -> Option<(&'f TrialFinding, Ask)> {
-    let role = Role::named(&finding.role);
+    let role = finding.role;
     if let Some(point) = turn.point {
         return Some((finding, Ask { point, role }));
     }
@@ -177,6 +177,7 @@ pub fn left(study: &Study, plan: &Plan, finished: &BTreeMap<usize, TrialFinding>
 mod tests {
     use super::*;
     use analysis::procedure::Answer;
+    use analysis::procedure::Role;
     use store::record::Verdict;
     use study::plan::plan;
     use study::resolve::resolve;
@@ -194,7 +195,7 @@ mod tests {
     fn finding(trial: &Trial, limit: f64) -> TrialFinding {
         let mut finding = TrialFinding {
             point: Some(trial.point),
-            role: crate::record::role_name(trial.role),
+            role: trial.role,
             verdict: Verdict::Valid,
             ..TrialFinding::default()
         };

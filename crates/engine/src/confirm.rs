@@ -26,10 +26,8 @@ pub fn confirming(run: &Run, granted: Granted) -> Result<Study> {
     };
     let mut screens = findings.screens.iter();
     let Some(screen) = screens.find(|screen| !screen.matrix.is_empty()) else {
-        let why = match first.refused.as_str() {
-            "" => "no setting showed anything",
-            why => why,
-        };
+        let refused = first.refused.as_deref();
+        let why = refused.unwrap_or("no setting showed anything");
         bail!("{path} has nothing to confirm: {why}");
     };
     let text = confirm::confirming(&run.study_yaml()?, &screen.matrix, &screen.confirm);

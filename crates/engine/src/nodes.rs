@@ -8,6 +8,7 @@ mod machines;
 mod places;
 
 use self::asked::SchemaAsked;
+use store::record::SettingVerdict;
 
 use super::gather;
 use super::running::Running;
@@ -173,11 +174,17 @@ fn host_settings(host: Examined) -> impl Iterator<Item = HostSettingRecord> {
             on: one.on,
             value: one.value,
             wanted: one.wanted,
-            verdict: one.level.name().to_owned(),
+            verdict: match one.level {
+                Level::Warning => SettingVerdict::Warning,
+                Level::Advice => SettingVerdict::Advice,
+                Level::NotTold => SettingVerdict::NotTold,
+                Level::Ok => SettingVerdict::Ok,
+            },
             why: unless_well(one.why),
             fix: unless_well(one.fix),
             source: unless_well(one.source.to_owned()),
-            start_check: unless_well(one.start_check.to_owned()),
+            start_check: Some(unless_well(one.start_check.to_owned()))
+                .filter(|check| !check.is_empty()),
         }
     })
 }

@@ -1,7 +1,7 @@
 //! The plan as it stands on disk, and back: the one place where both forms are seen.
 
 use analysis::VariantName;
-use analysis::procedure::{Point, Role};
+use analysis::procedure::Point;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -211,7 +211,7 @@ where
         slug: trial.slug.clone(),
         variant: variant.name.clone(),
         point: trial.point.into(),
-        role: role_name(trial.role),
+        role: trial.role,
         block: trial.block,
         phases: trial
             .phases
@@ -223,14 +223,6 @@ where
             })
             .collect(),
         settings,
-    }
-}
-
-/// What a trial is for, as it is written down: of most it goes without saying.
-pub fn role_name(role: Role) -> String {
-    match role {
-        Role::Probe => String::new(),
-        role => role.name(),
     }
 }
 

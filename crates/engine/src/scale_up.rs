@@ -78,7 +78,7 @@ impl Unpaired {
 #[derive(Clone, Debug)]
 pub struct Arm {
     /// Its name, where there are several.
-    pub name: String,
+    pub name: Option<String>,
     /// Its points, in the order of the study.
     pub points: Vec<Measured>,
 }
@@ -92,8 +92,8 @@ pub struct Measured {
     pub variant: VariantName,
     /// The verdict over its trials.
     pub verdict: Verdict,
-    /// Why none of its trials may be used, if that is known; else empty.
-    pub missing: String,
+    /// Why none of its trials may be used, if that is known.
+    pub missing: Option<String>,
     /// Whether the highest load that was offered did most.
     pub is_last: bool,
     /// How many times as much the next thing that was tried was, where what was done is one of
@@ -127,7 +127,7 @@ pub fn record(setting: &Setting, arm: &Arm, baseline: Option<&Arm>) -> ScaleUpRe
     let against = baseline.map_or_else(Vec::new, |baseline| {
         improvements(&baseline.points(), &points, setting.machine, setting.metric)
             .into_iter()
-            .map(|of| improvement(setting, &baseline.name, of))
+            .map(|of| improvement(setting, baseline, of))
             .collect()
     });
     let efficiency = |name, of| {
@@ -218,11 +218,11 @@ impl Setting {
     }
 
     /// The ratio, or why there is none.
-    fn told(&self, of: Result<Ratio, Untold>) -> (Option<ScaleRatioRecord>, String) {
+    fn told(&self, of: Result<Ratio, Untold>) -> (Option<ScaleRatioRecord>, Option<String>) {
         match of {
             Ok(of) if too_few_blocks(of.blocks, self.blocks, Looks::Once) => {
                 let why = format!("{} of {} blocks have both: too few", of.blocks, self.blocks);
-                (None, why)
+                (None, Some(why))
             }
             Ok(of) => {
                 let ratio = ScaleRatioRecord {
@@ -230,9 +230,9 @@ impl Setting {
                     ci95: self.ends(of.ci95),
                     blocks: of.blocks,
                 };
-                (Some(ratio), String::new())
+                (Some(ratio), None)
             }
-            Err(why) => (None, why.words()),
+            Err(why) => (None, Some(why.words())),
         }
     }
 }
@@ -240,10 +240,8 @@ impl Setting {
 fn point(setting: &Setting, measured: &Measured, scaled: &Scaled) -> ScalePointRecord {
     let (efficiency, why) = setting.told(scaled.efficiency);
     // What the caller knows of its trials says more.
-    let missing = match measured.missing.as_str() {
-        known if !known.is_empty() && scaled.ops_per_s.is_none() => known.to_owned(),
-        _ => why,
-    };
+    let known = measured.missing.clone();
+    let missing = known.filter(|_| scaled.ops_per_s.is_none()).or(why);
     ScalePointRecord {
         units: scaled.units,
         sockets: scaled.sockets,
@@ -259,10 +257,10 @@ fn point(setting: &Setting, measured: &Measured, scaled: &Scaled) -> ScalePointR
     }
 }
 
-fn improvement(setting: &Setting, against: &str, of: Improvement) -> ImprovementRecord {
+fn improvement(setting: &Setting, against: &Arm, of: Improvement) -> ImprovementRecord {
     let (ratio, missing) = setting.told(of.ratio);
     ImprovementRecord {
-        against: against.to_owned(),
+        against: against.name.clone().unwrap_or_default(),
         units: of.units,
         sockets: of.sockets,
         baseline_sockets: of.baseline_sockets,
@@ -286,7 +284,7 @@ fn fit(
         Err(why) => {
             return ScaleFitRecord {
                 model: *model,
-                refused: why.words(),
+                refused: Some(why.words()),
                 ..ScaleFitRecord::default()
             };
         }
@@ -313,7 +311,7 @@ fn fit(
     let near = found.best.map(|best| rivals(&found.fits, best));
     ScaleFitRecord {
         model: *model,
-        refused: String::new(),
+        refused: None,
         best: found.best == Ok(*model),
         near_best: near.is_ok_and(|near| near.contains(model)),
         x1: Some(fit.x1),
@@ -366,7 +364,7 @@ mod tests {
             },
             variant: format!("units-{units}").into(),
             verdict: Verdict::Valid,
-            missing: String::new(),
+            missing: None,
             is_last: false,
             grid: None,
         }
@@ -393,7 +391,7 @@ mod tests {
     fn an_arm_becomes_a_record_that_reads_back_as_it_was() {
         let shares = [(1, 1, 1.0), (2, 1, 0.993), (4, 1, 0.98), (8, 2, 0.90)];
         let arm = |name: &str, better: f64| Arm {
-            name: name.to_owned(),
+            name: Some(name.to_owned()),
             points: shares
                 .map(|(units, sockets, share)| measured(units, sockets, better * share))
                 .into(),
@@ -431,7 +429,7 @@ mod tests {
     fn throughput_that_sinks_from_the_first_unit_on_reads_back() {
         let shares = [(1, 1.0), (2, 0.476), (3, 0.303), (4, 0.217_45)];
         let arm = Arm {
-            name: String::new(),
+            name: None,
             points: shares
                 .map(|(units, share)| measured(units, 1, share))
                 .into(),
@@ -446,15 +444,18 @@ mod tests {
     #[test]
     fn what_the_caller_knows_of_a_point_without_a_trial_is_said() {
         let mut arm = Arm {
-            name: String::new(),
+            name: None,
             points: vec![measured(1, 1, 1.0), measured(4, 1, 0.9)],
         };
         arm.points[1].point.ops_per_s = vec![None; 3];
-        arm.points[1].missing = "V3: the client was busy".to_owned();
+        arm.points[1].missing = Some("V3: the client was busy".to_owned());
         let made = record(&setting(), &arm, None);
-        assert_eq!(made.points[1].missing, "V3: the client was busy");
-        assert!(made.points[1].efficiency.is_none() && made.points[0].missing.is_empty());
-        assert!(made.efficiencies.iter().all(|of| !of.missing.is_empty()));
-        assert!(made.fits.iter().all(|fit| !fit.refused.is_empty()));
+        assert_eq!(
+            made.points[1].missing.as_deref(),
+            Some("V3: the client was busy")
+        );
+        assert!(made.points[1].efficiency.is_none() && made.points[0].missing.is_none());
+        assert!(made.efficiencies.iter().all(|of| of.missing.is_some()));
+        assert!(made.fits.iter().all(|fit| fit.refused.is_some()));
     }
 }

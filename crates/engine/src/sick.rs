@@ -15,10 +15,7 @@ pub fn not_whole(faults: &[FaultRecord]) -> Vec<String> {
     let begun = faults.iter().filter(|fault| fault.injected_s.is_some());
     let not_whole = begun.filter(|fault| fault.healing_s.is_some() && fault.whole_s.is_none());
     not_whole
-        .map(|fault| {
-            let FaultRecord { kind, place, .. } = fault;
-            format!("{kind} of {place} was not seen to be whole again")
-        })
+        .map(|fault| format!("{} was not seen to be whole again", fault.name()))
         .collect()
 }
 
@@ -86,7 +83,7 @@ mod tests {
     fn what_was_broken_and_not_seen_whole_makes_a_target_sick() {
         let fault = |injected_s, healing_s, whole_s| FaultRecord {
             kind: "node-pause".to_owned(),
-            place: "node2".to_owned(),
+            place: Some("node2".to_owned()),
             injected_s,
             healing_s,
             whole_s,

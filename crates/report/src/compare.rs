@@ -107,7 +107,7 @@ fn comparisons(matched: &Matched<'_, '_>) -> (Vec<ComparisonRecord>, Option<Mult
     let records = records.map(
         |((point, name, (compared, primary)), judged)| ComparisonRecord {
             metric: (*name).into(),
-            point: point.at.clone(),
+            point: point.at,
             baseline: point.variant.clone(),
             contender: point.variant.clone(),
             ratio: compared.ratio,

@@ -235,7 +235,7 @@ impl History {
         };
         Line {
             variant: variant.clone(),
-            point: at.clone(),
+            point: at,
             metric,
             changes: found.into_iter().map(change).collect(),
             values,

@@ -133,7 +133,7 @@ fn curves(view: &RunView, trials: &[Trial]) -> Result<Vec<PointView>> {
         }
         let curve = |kind: &str, latency: &Times, service: Option<&Times>| PointView {
             variant: point.variant.clone(),
-            point: point.at.clone(),
+            point: point.at,
             kind: kind.into(),
             latency: Curve::of_times(latency),
             service: service.map(Curve::of_times).unwrap_or_default(),

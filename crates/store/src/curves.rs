@@ -23,9 +23,13 @@ measure::word_enum! {
 pub struct CurveRecord {
     /// Name of the variant.
     pub variant: VariantName,
-    /// Why there is no curve; empty if there is one. All else is then absent.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub refused: String,
+    /// Why there is no curve; none if there is one. All else is then absent.
+    #[serde(
+        default,
+        deserialize_with = "measure::word_or_none",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub refused: Option<String>,
     /// λ: throughput of one operation in flight, op/s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lambda: Option<f64>,

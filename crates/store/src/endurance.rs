@@ -2,7 +2,7 @@
 
 use analysis::VariantName;
 use analysis::endurance::{Agreed, Course, Growing};
-use analysis::procedure::Point;
+use analysis::procedure::{Point, Role};
 use serde::{Deserialize, Serialize};
 
 /// What a long trial showed over its window: a part of [`crate::record::TrialFinding`].
@@ -80,9 +80,13 @@ pub struct ChangeRecord {
     pub before: f64,
     /// Mean of the blocks after it.
     pub after: f64,
-    /// What it coincides with, of what the probes saw; empty if there is nothing.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub coincides: String,
+    /// What it coincides with, of what the probes saw; none if there is nothing.
+    #[serde(
+        default,
+        deserialize_with = "measure::word_or_none",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub coincides: Option<String>,
 }
 
 measure::word_enum! {
@@ -207,7 +211,7 @@ pub struct EnduredRecord {
 #[serde(default)]
 pub struct TurnRecord {
     /// `beside-1`, …, `endurance`.
-    pub role: String,
+    pub role: Role,
     /// The trials that may be believed.
     pub trials: Vec<usize>,
     /// Length of its window, s.

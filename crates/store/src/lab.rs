@@ -63,6 +63,22 @@ pub struct HostRecord {
     pub volume_used_bytes: Option<u64>,
 }
 
+measure::word_enum! {
+    /// How a setting of a host is to be taken, what is worst first.
+    #[derive(Default, PartialOrd, Ord)]
+    pub enum SettingVerdict {
+        /// It costs performance or stability, or loses something.
+        Warning = "warning",
+        /// Another value is recommended; it matters for some.
+        Advice = "advice",
+        /// It could not be seen.
+        NotTold = "not told",
+        /// As it should be.
+        #[default]
+        Ok = "ok",
+    }
+}
+
 /// One setting of a host: of its kernel, its devices, or what a node may use there.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostSettingRecord {
@@ -78,7 +94,7 @@ pub struct HostSettingRecord {
     /// What is wanted.
     pub wanted: String,
     /// `ok`, `advice`, `warning` or `not told`.
-    pub verdict: String,
+    pub verdict: SettingVerdict,
     /// Why it is wanted; empty where it is so.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub why: String,
@@ -89,8 +105,12 @@ pub struct HostSettingRecord {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub source: String,
     /// What Cassandra itself checks of it at its start.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub start_check: String,
+    #[serde(
+        default,
+        deserialize_with = "measure::word_or_none",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub start_check: Option<String>,
 }
 
 /// A node.

@@ -11,9 +11,13 @@ pub struct PriceRecord {
     pub variant: VariantName,
     /// Price of an hour of its target.
     pub per_hour: f64,
-    /// In what; empty if the study does not say.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub currency: String,
+    /// In what; none if the study does not say.
+    #[serde(
+        default,
+        deserialize_with = "measure::word_or_none",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub currency: Option<String>,
     /// Where on the axes: the primary point of comparisons, or where it did most.
     #[serde(with = "crate::point")]
     pub point: Option<Point>,
@@ -50,9 +54,13 @@ pub struct CapacityRecord {
     pub skew: f64,
     /// Copies of each row.
     pub copies: u64,
-    /// Why there is no answer; empty if there is one. All else is then absent.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub refused: String,
+    /// Why there is no answer; none if there is one. All else is then absent.
+    #[serde(
+        default,
+        deserialize_with = "measure::word_or_none",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub refused: Option<String>,
     /// The rate that was held.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_at: Option<f64>,
@@ -69,8 +77,12 @@ pub struct CapacityRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per_hour: Option<f64>,
     /// In what.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub currency: String,
+    #[serde(
+        default,
+        deserialize_with = "measure::word_or_none",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub currency: Option<String>,
     /// What has to hold for that, a sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub assumptions: Vec<String>,

@@ -23,7 +23,7 @@ pub use crate::lab::{
     DataRecord, DeviceRecord, DieRecord, HostRecord, HostSettingRecord, L3Record,
     MachineHostRecord, MachineTopologyRecord, NodeRecord, NodesRecord, NumaNodeRecord,
     PackageRecord, PhaseTimeRecord, PlacementRecord, ProbeRecord, ProofOutcome, ProofRecord,
-    numbers_of,
+    SettingVerdict, numbers_of,
 };
 pub use crate::looks::{LookRecord, LooksHow, LooksRecord, RobustRecord};
 pub use crate::price_performance::{CapacityRecord, PriceRecord};
@@ -50,7 +50,7 @@ use crate::sums::Sums;
 pub use analysis::VariantName;
 pub use analysis::compare::{Bound, Finding};
 pub use analysis::durability::Promised;
-pub use analysis::procedure::{Point, SearchOutcome, SearchProcedure, SearchResult};
+pub use analysis::procedure::{Point, Role, SearchOutcome, SearchProcedure, SearchResult};
 pub use analysis::recovery::{FaultStep, FaultVerdict};
 pub use analysis::require::{Outcome as RequirementOutcome, RequiredMetric};
 pub use analysis::rules::{Outcome, Verdict};
@@ -127,10 +127,9 @@ pub struct TrialRecord {
     /// Where on the axes: `{"threads": 28}`, `{"rate": 10000}`.
     #[serde(with = "crate::point")]
     pub point: Option<Point>,
-    /// What it is for: empty for a probe, `hold` (what a search has found, measured for longer) or
-    /// `expected` (a share of it).
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub role: String,
+    /// What it is for; absent of a probe.
+    #[serde(default, skip_serializing_if = "Role::is_probe")]
+    pub role: Role,
     /// Number of the block (repetition), from 0.
     pub block: usize,
     /// Phases in order, each with its settings.
@@ -372,8 +371,8 @@ pub struct TrialFinding {
     #[serde(with = "crate::point")]
     pub point: Option<Point>,
     /// As in [`TrialRecord`].
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub role: String,
+    #[serde(default, skip_serializing_if = "Role::is_probe")]
+    pub role: Role,
     /// Number of the block (repetition).
     #[serde(default)]
     pub block: usize,
@@ -867,9 +866,14 @@ pub struct FaultRecord {
     /// Its number in the study's list, from 0; none in runs of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub number: Option<usize>,
-    /// What was broken: the name of a node or host, two sides of a network, or all nodes.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub place: String,
+    /// What was broken: the name of a node or host, two sides of a network, or all nodes; none in
+    /// runs of earlier versions.
+    #[serde(
+        default,
+        deserialize_with = "measure::word_or_none",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub place: Option<String>,
     /// When it was injected, in seconds since the trial's start line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub injected_s: Option<f64>,
@@ -895,6 +899,16 @@ pub struct FaultRecord {
     /// All that was measured of it; none in runs of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery: Option<RecoveryRecord>,
+}
+
+impl FaultRecord {
+    /// What it is called: `node-kill of node2`.
+    pub fn name(&self) -> String {
+        match &self.place {
+            None => self.kind.clone(),
+            Some(place) => format!("{} of {place}", self.kind),
+        }
+    }
 }
 
 /// `faults.ndjson`: one thing of the course of a fault.

@@ -229,8 +229,13 @@ pub struct WithoutFaultsRecord {
     pub fault: usize,
     /// `node-pause`, …
     pub kind: String,
-    /// What was broken.
-    pub place: String,
+    /// What was broken; none where the fault does not say it.
+    #[serde(
+        default,
+        deserialize_with = "measure::word_or_none",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub place: Option<String>,
     /// `broken`: from the injection until it was seen whole; `after`: from then on until the next
     /// fault or the end of the window.
     pub stretch: FaultStretch,

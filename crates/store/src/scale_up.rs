@@ -13,8 +13,12 @@ pub struct ScaleUpRecord {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub load: String,
     /// The arm, in the study's words; empty where there is one.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub arm: String,
+    #[serde(
+        default,
+        deserialize_with = "measure::word_or_none",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub arm: Option<String>,
     /// What is added: `cores`, `l3`, `numa` or `sockets`.
     pub unit: String,
     /// Of what there is an instance each: `one` for one over all units in use, or `cores`, `l3`,
@@ -92,9 +96,13 @@ pub struct ScalePointRecord {
     pub efficiency: Option<ScaleRatioRecord>,
     /// `valid`, `suspect` or `invalid`, of its trials.
     pub verdict: Verdict,
-    /// Why throughput or efficiency is missing; empty if neither is.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub missing: String,
+    /// Why throughput or efficiency is missing; none if neither is.
+    #[serde(
+        default,
+        deserialize_with = "measure::word_or_none",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub missing: Option<String>,
 }
 
 /// One of the three efficiencies.
@@ -105,9 +113,13 @@ pub struct EfficiencyRecord {
     /// The ratio.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio: Option<ScaleRatioRecord>,
-    /// Why there is none; empty if there is one.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub missing: String,
+    /// Why there is none; none if there is one.
+    #[serde(
+        default,
+        deserialize_with = "measure::word_or_none",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub missing: Option<String>,
 }
 
 /// A curve through the points.
@@ -116,9 +128,13 @@ pub struct ScaleFitRecord {
     /// `amdahl`: X(N) = x1 N ÷ (1 + σ (N − 1)). `usl`: with κ N (N − 1) below the line as well.
     /// `two_level`: X(s, n) = x1 s n ÷ ((1 + σ₁ (n − 1) + κ₁ n (n − 1)) (1 + κ₂ (s − 1))).
     pub model: Model,
-    /// Why there is no curve; empty if there is one. All else is then absent.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub refused: String,
+    /// Why there is no curve; none if there is one. All else is then absent.
+    #[serde(
+        default,
+        deserialize_with = "measure::word_or_none",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub refused: Option<String>,
     /// Whether it says most with least (AICc).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub best: bool,
@@ -206,9 +222,13 @@ pub struct ImprovementRecord {
     /// This arm ÷ the baseline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio: Option<ScaleRatioRecord>,
-    /// Why there is none; empty if there is one.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub missing: String,
+    /// Why there is none; none if there is one.
+    #[serde(
+        default,
+        deserialize_with = "measure::word_or_none",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub missing: Option<String>,
 }
 
 #[cfg(test)]
@@ -232,7 +252,7 @@ mod tests {
                 units: 1,
                 sockets: 1,
                 ops_per_s_blocks: vec![Some(1.5), None],
-                missing: "no trial of one unit by itself may be used".to_owned(),
+                missing: Some("no trial of one unit by itself may be used".to_owned()),
                 ..ScalePointRecord::default()
             }],
             efficiencies: vec![EfficiencyRecord {

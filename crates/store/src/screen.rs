@@ -21,9 +21,13 @@ pub struct ScreenRecord {
     pub mixed: String,
     /// Its runs.
     pub runs: usize,
-    /// Why there is no answer; empty if there is one. Effects are then absent.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub refused: String,
+    /// Why there is no answer; none if there is one. Effects are then absent.
+    #[serde(
+        default,
+        deserialize_with = "measure::word_or_none",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub refused: Option<String>,
     /// Lenth's pseudo standard error, of ln.
     #[serde(default)]
     pub pse: f64,

@@ -1,7 +1,7 @@
 //! What the searches of a study came to, and by which way.
 
 use analysis::VariantName;
-use analysis::procedure::{Ending, Point, SearchOutcome, SearchProcedure, SearchResult};
+use analysis::procedure::{Ending, Point, Role, SearchOutcome, SearchProcedure, SearchResult};
 use measure::Known;
 use serde::{Deserialize, Serialize};
 
@@ -77,7 +77,7 @@ pub struct SearchStepRecord {
     #[serde(with = "crate::point")]
     pub point: Option<Point>,
     /// `probe`, `hold` or `expected`.
-    pub role: String,
+    pub role: Role,
     /// `pass`, `fail`, `no answer`; of a band `below`, `within`, `above`; `expected`.
     pub result: SearchResult,
     /// Whether it is so near the bound that chance may have decided.

@@ -6,7 +6,7 @@ mod damage;
 use crate::record::Verdict;
 use crate::record::{
     EstimateRecord, FORMAT, FindingsRecord, JournalEvent, MachineFacts, PlanRecord, Point,
-    ResolvedRecord, SampleRecord, TrialFinding, TrialRecord, VariantName,
+    ResolvedRecord, Role, SampleRecord, TrialFinding, TrialRecord, VariantName,
 };
 use crate::{HistogramKind, Run, RunState, RunWriter, find, list};
 use measure::{Interval, KindCount, KindInterval, Outcome};
@@ -22,7 +22,7 @@ pub(crate) fn trial(index: usize) -> TrialRecord {
         slug: format!("{index:02}-threads-{}", 4 << index),
         variant: VariantName::default(),
         point: Some(Point::Threads(4 << index)),
-        role: String::new(),
+        role: Role::Probe,
         block: 0,
         phases: Vec::new(),
         settings: json!({"threads": 4 << index}),

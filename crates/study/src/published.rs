@@ -90,8 +90,10 @@ fn check_variant(name: &str, known: Option<&[&VariantName]>) -> Result<(), Strin
     match known.filter(|known| known.iter().all(|one| one.as_str() != name)) {
         Some(known) => {
             let known: Vec<&str> = known.iter().map(|name| name.as_str()).collect();
-            let known = known.join(", ");
-            Err(format!("there is no variant `{name}`; there are {known}"))
+            Err(format!(
+                "there is no variant `{name}`; there are {}",
+                known.join(", ")
+            ))
         }
         None => Ok(()),
     }

@@ -369,7 +369,7 @@ pub struct Price {
     /// How much.
     pub per_hour: f64,
     /// Of what; empty: it is not said.
-    pub currency: String,
+    pub currency: Option<String>,
 }
 
 /// A demand that nodes are planned for.

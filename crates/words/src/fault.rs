@@ -40,9 +40,9 @@ impl<'a> FaultEffect<'a> {
 
     fn sentence(&self) -> String {
         let FaultRecord { kind, place, .. } = self.fault;
-        let name = match place.as_str() {
-            "" => format!("“{kind}”"),
-            place => format!("“{kind}” of {place}"),
+        let name = match &place {
+            None => format!("“{kind}”"),
+            Some(place) => format!("“{kind}” of {place}"),
         };
         let failed = match self.failed {
             0 => "no operation failed".to_owned(),
@@ -89,6 +89,7 @@ fn many(told: &[FaultEffect]) -> String {
     let most = told.iter().max_by_key(|one| one.failed);
     let most = most.filter(|one| one.failed > failed / 2).map(|one| {
         let FaultRecord { kind, place, .. } = one.fault;
+        let place = place.as_deref().unwrap_or_default();
         format!(
             ", most of them, {}, by “{kind}” of {place}",
             count(one.failed)
@@ -120,7 +121,7 @@ mod tests {
         let errors = [("overloaded".to_owned(), failed)];
         FaultRecord {
             kind: "node-kill".to_owned(),
-            place: "node2".to_owned(),
+            place: Some("node2".to_owned()),
             healing_s: Some(1.0),
             recover_s,
             recovery: Some(RecoveryRecord {

@@ -21,19 +21,13 @@ fn who(variant: &VariantName) -> String {
 }
 
 /// ` USD`; nothing of a currency that nobody named.
-fn unit(currency: &str) -> String {
-    match currency {
-        "" => String::new(),
-        currency => format!(" {currency}"),
-    }
+fn unit(currency: Option<&str>) -> String {
+    currency.map_or_else(String::new, |currency| format!(" {currency}"))
 }
 
 fn price_sentence(price: &PriceRecord) -> String {
     let millions = |ops: f64| significant(ops / 1e6, 3);
-    let currency = match price.currency.as_str() {
-        "" => "unit of its price".to_owned(),
-        currency => currency.to_owned(),
-    };
+    let currency = price.currency.as_deref().unwrap_or("unit of its price");
     let interval = price.ci95.map_or_else(String::new, |[low, high]| {
         format!(" (95 %: {} to {})", millions(low), millions(high))
     });
@@ -63,7 +57,7 @@ fn price_sentence(price: &PriceRecord) -> String {
         "{} and {}{} an hour, {} does {} million operations{interval} for a {currency}{against}.",
         where_words(metric, price.point),
         price.per_hour,
-        unit(&price.currency),
+        unit(price.currency.as_deref()),
         who(&price.variant),
         millions(price.ops_per_price),
     )
@@ -84,14 +78,14 @@ fn capacity_sentence(capacity: &CapacityRecord) -> String {
         return format!(
             "How many nodes {} takes for {asked}, cannot be told: {}.",
             who(&capacity.variant),
-            capacity.refused
+            capacity.refused.as_deref().unwrap_or_default()
         );
     };
     let cost = capacity.per_hour.map_or_else(String::new, |price| {
         format!(
             ", at {}{} an hour",
             significant(price, 3),
-            unit(&capacity.currency)
+            unit(capacity.currency.as_deref())
         )
     });
     format!(

@@ -9,10 +9,7 @@ pub fn sentences(records: &[ScaleUpRecord]) -> Vec<String> {
 }
 
 fn of_arm(arm: &ScaleUpRecord) -> Vec<String> {
-    let who = match arm.arm.as_str() {
-        "" => String::new(),
-        name => format!("“{name}”: "),
-    };
+    let who = (arm.arm.as_ref()).map_or_else(String::new, |name| format!("“{name}”: "));
     let ratio = |ratio: &store::record::ScaleRatioRecord, digits: i32| {
         let value = significant(ratio.value, digits);
         match ratio.ci95 {

@@ -14,11 +14,8 @@ fn said(screen: &ScreenRecord) -> Vec<String> {
     let step = screen.step.as_ref();
     let step = step.map_or_else(String::new, |step| format!(" of “{step}”"));
     let at = format!("At {}{step}", point_words(screen.point));
-    if !screen.refused.is_empty() {
-        return vec![format!(
-            "{at} the screening has no answer: {}.",
-            screen.refused
-        )];
+    if let Some(why) = &screen.refused {
+        return vec![format!("{at} the screening has no answer: {why}.")];
     }
     let settings = screen.effects.iter().filter(|e| !e.setting.is_empty());
     let count = settings.clone().count();

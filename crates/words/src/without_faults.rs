@@ -21,9 +21,9 @@ pub fn sentences(records: &[WithoutFaultsRecord]) -> Vec<String> {
 
 fn sentence(stretches: &[WithoutFaultsRecord]) -> String {
     let first = &stretches[0];
-    let name = match first.place.as_str() {
-        "" => format!("“{}”", first.kind),
-        place => format!("“{}” of {place}", first.kind),
+    let name = match &first.place {
+        None => format!("“{}”", first.kind),
+        Some(place) => format!("“{}” of {place}", first.kind),
     };
     let said: Vec<String> = stretches.iter().map(stretch_words).collect();
     format!(

@@ -2,6 +2,7 @@
 
 use measure::Known;
 use measure::number::{significant, whole};
+use serde::{Deserialize, Serialize};
 
 /// Where a trial was, and what it came to.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,7 +16,8 @@ pub struct SeenTrial {
 }
 
 /// What a trial is measured for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
 pub enum Role {
     /// To see how it is there.
     #[default]
@@ -52,12 +54,29 @@ impl Role {
         }
     }
 
+    /// Whether it is a probe, which records leave out where it is the only role.
+    pub fn is_probe(&self) -> bool {
+        *self == Role::Probe
+    }
+
     /// How many times as long as a study's window its own is, if its procedure says nothing else.
     pub(super) fn windows(self) -> u64 {
         match self {
             Role::Probe | Role::Expected | Role::Beside(_) | Role::Endurance => 1,
             Role::Hold => HOLD_WINDOWS,
         }
+    }
+}
+
+impl From<Role> for String {
+    fn from(role: Role) -> String {
+        role.name()
+    }
+}
+
+impl From<String> for Role {
+    fn from(name: String) -> Role {
+        Role::named(&name)
     }
 }
 

@@ -63,7 +63,7 @@ fn record(variant: &VariantName, loads: &[Load]) -> CurveRecord {
         Err(why) => {
             return CurveRecord {
                 variant,
-                refused: why.words(),
+                refused: Some(why.words()),
                 ..CurveRecord::default()
             };
         }
@@ -95,7 +95,7 @@ fn record(variant: &VariantName, loads: &[Load]) -> CurveRecord {
     };
     CurveRecord {
         variant,
-        refused: String::new(),
+        refused: None,
         lambda: Some(coefficients.lambda),
         sigma: Some(coefficients.sigma),
         sigma_ci95: Some(sigma_ci95),
@@ -165,7 +165,11 @@ mod tests {
     fn loads_where_the_client_was_the_limit_are_none_of_the_target() {
         let found = run("{threads: [1, 2, 4, 8, 16, 32, 64]}", 32.0);
         assert!(
-            found.curves[0].refused.contains("5 usable loads"),
+            found.curves[0]
+                .refused
+                .as_ref()
+                .unwrap()
+                .contains("5 usable loads"),
             "{:?}",
             found.curves
         );

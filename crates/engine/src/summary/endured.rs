@@ -5,6 +5,7 @@
 
 use super::used::{is_long, usable};
 use analysis::endurance::{Agreed, Load, agreement};
+use analysis::procedure::Role;
 use analysis::series;
 use store::record::{EnduredRecord, TrialFinding, TurnRecord};
 use study::settings::{Study, Variant};
@@ -28,7 +29,7 @@ fn of_variant(variant: &Variant, trials: &[TrialFinding]) -> Option<EnduredRecor
         .collect();
     let point = of.iter().find(|trial| is_long(trial))?.point;
     let turns = (0..variant.settings.procedure.outlook().turns_max)
-        .map(|turn| variant.settings.procedure.role(turn).name());
+        .map(|turn| variant.settings.procedure.role(turn));
     let turns: Vec<TurnRecord> = turns.map(|role| turn(&of, role)).collect();
     let load = |turn: &TurnRecord| {
         let (mean, error) = (turn.ops_per_s, turn.error?);
@@ -52,7 +53,7 @@ fn of_variant(variant: &Variant, trials: &[TrialFinding]) -> Option<EnduredRecor
 }
 
 /// The trials of a turn, in all blocks.
-fn turn(of: &[&TrialFinding], role: String) -> TurnRecord {
+fn turn(of: &[&TrialFinding], role: Role) -> TurnRecord {
     let here: Vec<&TrialFinding> = of.iter().copied().filter(|t| t.role == role).collect();
     let each = |value: fn(&TrialFinding) -> f64| -> Vec<f64> {
         here.iter().map(|trial| value(trial)).collect()
@@ -111,7 +112,7 @@ mod tests {
             index,
             variant: analysis::VariantName::default(),
             point: Some(Point::Threads(8)),
-            role: role.to_owned(),
+            role: Role::named(role),
             verdict: Verdict::Valid,
             seconds,
             ..TrialFinding::default()

@@ -148,7 +148,7 @@ fn capacity(asked: &Capacity, variant: &Variant, held: Option<(f64, f64)>) -> Ca
         ..CapacityRecord::default()
     };
     let refused = |why: String| CapacityRecord {
-        refused: why,
+        refused: Some(why),
         ..record.clone()
     };
     let measured = match &variant.settings.target {
@@ -183,9 +183,7 @@ fn capacity(asked: &Capacity, variant: &Variant, held: Option<(f64, f64)>) -> Ca
         per_node: Some(per_node),
         nodes: Some(nodes),
         per_hour: price.map(|price| price.per_hour / measured as f64 * nodes as f64),
-        currency: price
-            .map(|price| price.currency.clone())
-            .unwrap_or_default(),
+        currency: price.and_then(|price| price.currency.clone()),
         assumptions: assumptions(asked, nodes, measured),
         ..record
     }
@@ -356,7 +354,13 @@ mod tests {
     fn a_rate_is_not_held_whose_tail_is_only_known_to_be_so_large_or_more() {
         let found = run(HELD, |_, rate| (rate, Known::AtLeast(8.0)));
         assert_eq!(found.capacities[0].nodes, None);
-        assert!(found.capacities[0].refused.contains("no rate was held"));
+        assert!(
+            found.capacities[0]
+                .refused
+                .as_ref()
+                .unwrap()
+                .contains("no rate was held")
+        );
         // Nor does a closed loop hold a rate.
         let closed = HELD.replace("rate:", "threads:");
         let found = run(&closed, |_, _| (20_000.0, Known::Exactly(1.0)));

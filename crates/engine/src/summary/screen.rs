@@ -49,7 +49,7 @@ fn of_step(
     };
     let refused = |why: String| {
         Some(ScreenRecord {
-            refused: why,
+            refused: Some(why),
             ..record.clone()
         })
     };

@@ -77,7 +77,7 @@ fn seen(variant: &Variant, trial: &TrialFinding) -> Option<SeenTrial> {
     let is_judged = !trial.rules.is_empty();
     Some(SeenTrial {
         point: trial.point?,
-        role: Role::named(&trial.role),
+        role: trial.role,
         found: is_judged.then(|| found(&variant.settings, trial)),
     })
 }
@@ -89,7 +89,7 @@ fn step(procedure: &Procedure, trial: &TrialFinding, seen: &SeenTrial) -> Search
     SearchStepRecord {
         trial: trial.index,
         point: trial.point,
-        role: seen.role.name(),
+        role: seen.role,
         result: step.as_ref().map(|step| step.result).unwrap_or_default(),
         near: step.as_ref().is_some_and(|step| step.near),
         why: step.map_or(String::new(), |step| step.why),
@@ -130,9 +130,8 @@ pub fn beyond(searches: &[SearchRecord]) -> BTreeSet<usize> {
 pub fn at_share(variant: &Variant, trials: &[TrialFinding]) -> Option<AtShare> {
     let procedure = &variant.settings.procedure;
     let (share, of) = (procedure.expected()?, percentile(procedure));
-    let is_expected = |t: &&TrialFinding| {
-        t.variant == variant.name && Role::named(&t.role) == Role::Expected && usable(t)
-    };
+    let is_expected =
+        |t: &&TrialFinding| t.variant == variant.name && t.role == Role::Expected && usable(t);
     let did = |trial: &TrialFinding| {
         let found = found(&variant.settings, trial);
         let ms = found.latency_ms.of(of).value;

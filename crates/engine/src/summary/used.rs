@@ -31,5 +31,5 @@ pub fn usable(trial: &TrialFinding) -> bool {
 
 /// Whether a trial is the long one of an endurance.
 pub fn is_long(trial: &TrialFinding) -> bool {
-    Role::named(&trial.role) == Role::Endurance
+    trial.role == Role::Endurance
 }

@@ -3,6 +3,7 @@
 
 use super::Tally;
 use analysis::VariantName;
+use analysis::procedure::Role;
 use measure::{ClientCount, Histogram, Interval, KindInterval, Outcome, Summed, Times};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -158,7 +159,7 @@ fn written(folder: &std::path::Path, intervals: &[Interval]) -> Trial {
         slug: "00-made-up".to_owned(),
         variant: VariantName::default(),
         point: None,
-        role: String::new(),
+        role: Role::Probe,
         block: 0,
         phases: Vec::new(),
         settings: json!({}),

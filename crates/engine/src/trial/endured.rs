@@ -420,7 +420,7 @@ fn change_records(one: &Series, events: &[HappenedRecord]) -> Vec<ChangeRecord> 
             at_s: round(at_s, DIGITS),
             before: round(change.before, DIGITS),
             after: round(change.after, DIGITS),
-            coincides: nearest.map_or(String::new(), |event| event.what.clone()),
+            coincides: nearest.map(|event| event.what.clone()),
         }
     };
     found.map(record).collect()

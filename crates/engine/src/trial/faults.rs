@@ -167,7 +167,7 @@ impl<'a> Faults<'a> {
                 fault.for_ns as f64 / 1e9
             ),
             trial: Some(state.finding.index),
-            place: self.places[number].name.clone(),
+            place: Some(self.places[number].name.clone()),
             ..FaultRecord::default()
         };
         state.finding.faults.push(record);
@@ -243,7 +243,7 @@ impl<'a> Faults<'a> {
             evidence: said.collect::<Vec<_>>().join("; "),
             trial: Some(state.finding.index),
             number: Some(number),
-            place: self.places[number].name.clone(),
+            place: Some(self.places[number].name.clone()),
             injected_s: at_s(FaultStep::Injecting),
             seen_s: at_s(FaultStep::Seen),
             healing_s: at_s(FaultStep::Healing),
@@ -349,7 +349,7 @@ pub fn evidence(all: &[FaultRecord]) -> Vec<rules::Fault> {
         let healed = fault.healing_s.is_none() || fault.whole_s.is_some();
         let is = |verdict: FaultVerdict| fault.verdict == verdict;
         rules::Fault {
-            kind: format!("{} of {}", fault.kind, fault.place),
+            kind: fault.name(),
             confirmed: match fault.seen_s {
                 // What was seen at work can have failed later.
                 Some(_) => Some(!(healed && is(FaultVerdict::Mismatch))),

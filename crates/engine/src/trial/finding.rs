@@ -26,8 +26,8 @@ pub fn begun(trial: &Trial, record: &TrialRecord) -> TrialFinding {
     TrialFinding {
         index: trial.index,
         variant: record.variant.clone(),
-        point: record.point.clone(),
-        role: record.role.clone(),
+        point: record.point,
+        role: record.role,
         block: trial.block,
         phase: "measure".to_owned(),
         ..TrialFinding::default()

@@ -108,7 +108,7 @@ fn measure(trial: &Trial, finding: &mut TrialFinding, offered: Offered) -> Resul
         .flat_map(|(found, fault)| window.stretches(found, fault))
         .collect();
     let mut stretches = window.records(trial, stretches)?.into_iter();
-    let names: Vec<String> = on.iter().map(|at| name(&finding.faults[*at])).collect();
+    let names: Vec<String> = on.iter().map(|at| finding.faults[*at].name()).collect();
     for ((at, fault), found) in on.iter().zip(&faults).zip(&found) {
         let mut next = || stretches.next().flatten();
         let record = RecoveryRecord {
@@ -121,13 +121,6 @@ fn measure(trial: &Trial, finding: &mut TrialFinding, offered: Offered) -> Resul
         put(&mut finding.faults[*at], record);
     }
     Ok(())
-}
-
-fn name(fault: &FaultRecord) -> String {
-    match fault.place.as_str() {
-        "" => fault.kind.clone(),
-        place => format!("{} of {place}", fault.kind),
-    }
 }
 
 /// The record, and of it what stood in the record of a fault before it had one.
@@ -153,7 +146,8 @@ fn of(found: &Recovery, fault: &Fault, record: &FaultRecord, kept: &NodeWatch) -
         injected: back(returns.injected),
         healed: returns.healed.map(back),
     };
-    let is_broken = |node: &str| kept.is_at(node, &record.place);
+    let place = record.place.as_deref().unwrap_or_default();
+    let is_broken = |node: &str| kept.is_at(node, place);
     let away = recovery::away(&kept.watched, is_broken, fault, found.until_s);
     let hints = recovery::hints(&kept.watched, fault, found.until_s);
     let (repair, repair_why) = if kept.hosts.len() > 1 {

@@ -119,7 +119,7 @@ fn table(view: &RunView) -> Table {
             (None, Some(WithoutPeak::Untold)) => "none predicted: κ cannot be told from 0".into(),
             (None, Some(WithoutPeak::First)) => "falls from the first load on".into(),
             (None, Some(WithoutPeak::Beyond)) => "beyond twice the last load".into(),
-            _ => curve.refused.clone(),
+            _ => curve.refused.clone().unwrap_or_default(),
         };
         let lambda = curve.lambda.map_or(number::ABSENT.into(), number::rate);
         let off = curve

@@ -11,6 +11,7 @@ use crate::sections::faults;
 use crate::sections::time::label;
 use crate::view::RunView;
 use analysis::endurance::{Agreed, Course, Growing};
+use analysis::procedure::Role;
 use analysis::series::NORMAL_975;
 use store::record::{
     ChangeRecord, CourseRecord, CyclesState, DriftRecord, EnduranceRecord, EnduredRecord,
@@ -119,9 +120,9 @@ fn turns(one: &EnduredRecord) -> Table {
             let half = NORMAL_975 * error;
             [turn.ops_per_s - half, turn.ops_per_s + half]
         });
-        let what = match turn.role.strip_prefix("beside-") {
-            Some(number) => format!("beside it, {number}"),
-            None => "the long one".to_owned(),
+        let what = match turn.role {
+            Role::Beside(number) => format!("beside it, {}", u32::from(number) + 1),
+            _ => "the long one".to_owned(),
         };
         Row {
             cells: vec![
@@ -135,8 +136,7 @@ fn turns(one: &EnduredRecord) -> Table {
             ..Row::default()
         }
     };
-    let variant = one.variant.named();
-    let variant = variant.map_or_else(String::new, |name| format!("{name}: "));
+    let variant = (one.variant.named()).map_or_else(String::new, |name| format!("{name}: "));
     Table {
         caption: format!(
             "{variant}the same load for different times: {}",
@@ -245,9 +245,9 @@ fn changes(shown: &EnduranceRecord, seconds: f64) -> Table {
     let near = (2.0 * shown.block_s / seconds.max(1e-9)).min(1.0);
     let chance = 1.0 - (1.0 - near).powi(shown.events.len() as i32);
     let row = |change: &ChangeRecord| {
-        let coincides = match change.coincides.as_str() {
-            "" => "nothing that the probes saw".to_owned(),
-            what => format!("coincides with {what}"),
+        let coincides = match &change.coincides {
+            None => "nothing that the probes saw".to_owned(),
+            Some(what) => format!("coincides with {what}"),
         };
         Row {
             cells: vec![

@@ -78,7 +78,7 @@ fn row(view: &RunView, fault: &FaultRecord) -> Row {
     let noticed = fault.recovery.as_ref().map(|found| &found.noticed);
     Row {
         cells: vec![
-            Cell::new(name(fault)).detail(trial(view, fault)),
+            Cell::new(fault.name()).detail(trial(view, fault)),
             Cell::new(fault.verdict.name()).tone(tone(fault)),
             some(fault.injected_s),
             between(fault.injected_s, fault.seen_s),
@@ -102,13 +102,6 @@ fn tone(fault: &FaultRecord) -> Tone {
         FaultVerdict::Confirmed => Tone::Good,
         FaultVerdict::Mismatch => Tone::Bad,
         FaultVerdict::Inconclusive => Tone::Warn,
-    }
-}
-
-fn name(fault: &FaultRecord) -> String {
-    match fault.place.as_str() {
-        "" => fault.kind.clone(),
-        place => format!("{} of {place}", fault.kind),
     }
 }
 
@@ -157,7 +150,7 @@ fn of_fault(fault: &FaultRecord) -> Vec<Band> {
     let mut bands = vec![Band {
         from,
         to,
-        label: name(fault),
+        label: fault.name(),
         tone: Tone::Bad,
     }];
     let back = |returns: &ReturnsRecord| match returns.healed?.back_s {

@@ -11,6 +11,7 @@ use crate::view::RunView;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use store::record::HostSettingRecord;
+use store::record::SettingVerdict;
 
 /// A setting as it was found on some hosts.
 struct Shared<'a> {
@@ -27,12 +28,16 @@ pub fn section(view: &RunView) -> Option<Section> {
     if all.is_empty() {
         return None;
     }
-    let of = |verdict: &str| {
+    let of = |verdict: SettingVerdict| {
         all.iter()
             .filter(|one| one.found.verdict == verdict)
             .count() as u64
     };
-    let (warnings, advice, not_told) = (of("warning"), of("advice"), of("not told"));
+    let (warnings, advice, not_told) = (
+        of(SettingVerdict::Warning),
+        of(SettingVerdict::Advice),
+        of(SettingVerdict::NotTold),
+    );
     let deviating = || all.iter().filter(|one| deviates(one));
     let mut blocks = Vec::new();
     let text = format!(
@@ -69,7 +74,10 @@ pub fn section(view: &RunView) -> Option<Section> {
 }
 
 fn deviates(one: &Shared<'_>) -> bool {
-    ["warning", "advice"].contains(&one.found.verdict.as_str())
+    matches!(
+        one.found.verdict,
+        SettingVerdict::Warning | SettingVerdict::Advice
+    )
 }
 
 /// The same for programs: every setting once, with the hosts that have it so.
@@ -79,7 +87,7 @@ pub fn json(view: &RunView) -> Option<Value> {
         json!({
             "setting": found.setting, "on": on(one), "value": values(one).join("; "),
             "wanted": found.wanted, "verdict": found.verdict, "why": found.why, "fix": found.fix,
-            "source": found.source, "start_check": found.start_check,
+            "source": found.source, "start_check": found.start_check.as_deref().unwrap_or_default(),
             "hosts": hosts(one), "trials": one.trials,
         })
     };
@@ -88,8 +96,9 @@ pub fn json(view: &RunView) -> Option<Value> {
 }
 
 /// What is alike in all that share a row.
-fn key(one: &HostSettingRecord) -> [&str; 4] {
-    [&one.setting, &one.verdict, &one.wanted, &one.fix].map(String::as_str)
+fn key(one: &HostSettingRecord) -> (SettingVerdict, [&str; 3]) {
+    let words = [&one.setting, &one.wanted, &one.fix].map(String::as_str);
+    (one.verdict, words)
 }
 
 fn shared(view: &RunView) -> Vec<Shared<'_>> {
@@ -111,12 +120,7 @@ fn shared(view: &RunView) -> Vec<Shared<'_>> {
             }
         }
     }
-    all.sort_by_key(|one| match one.found.verdict.as_str() {
-        "warning" => 0,
-        "advice" => 1,
-        "not told" => 2,
-        _ => 3,
-    });
+    all.sort_by_key(|one| one.found.verdict);
     all
 }
 
@@ -146,12 +150,12 @@ fn in_order<'a>(words: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     words
 }
 
-fn tone(verdict: &str) -> Tone {
+fn tone(verdict: SettingVerdict) -> Tone {
     match verdict {
-        "warning" => Tone::Bad,
-        "advice" => Tone::Warn,
-        "ok" => Tone::Good,
-        _ => Tone::Muted,
+        SettingVerdict::Warning => Tone::Bad,
+        SettingVerdict::Advice => Tone::Warn,
+        SettingVerdict::NotTold => Tone::Muted,
+        SettingVerdict::Ok => Tone::Good,
     }
 }
 
@@ -160,7 +164,7 @@ fn table<'a>(caption: &str, rows: impl Iterator<Item = &'a Shared<'a>>) -> Table
         let found = one.found;
         Row {
             cells: vec![
-                Cell::new(found.verdict.as_str()).tone(tone(&found.verdict)),
+                Cell::new(found.verdict.name()).tone(tone(found.verdict)),
                 Cell::new(found.setting.as_str()).hint(found.why.as_str()),
                 Cell::new(on(one).join(", ")),
                 Cell::new(values(one).join("; ")),
@@ -190,9 +194,9 @@ fn table<'a>(caption: &str, rows: impl Iterator<Item = &'a Shared<'a>>) -> Table
 fn mending<'a>(rows: impl Iterator<Item = &'a Shared<'a>>) -> Table {
     let row = |one: &Shared<'_>| {
         let found = one.found;
-        let why = match found.start_check.as_str() {
-            "" => found.why.clone(),
-            check => format!("{} Cassandra's own check at start: {check}.", found.why),
+        let why = match &found.start_check {
+            None => found.why.clone(),
+            Some(check) => format!("{} Cassandra's own check at start: {check}.", found.why),
         };
         let on = on(one).join(", ");
         let cells = [&found.setting, &on, &why, &found.fix, &found.source];

@@ -31,13 +31,18 @@ pub fn section(view: &RunView) -> Option<Section> {
     })
 }
 
+/// A sum with its currency.
+fn priced(sum: String, currency: Option<&str>) -> String {
+    format!("{sum} {}", currency.unwrap_or_default())
+}
+
 fn nodes(view: &RunView) -> Table {
     let row = |c: &CapacityRecord| {
         let absent = || number::ABSENT.to_owned();
         let count = |n: Option<u64>| n.map_or_else(absent, number::count);
         let rate = |n: Option<f64>| n.map_or_else(absent, number::rate);
         let cost = c.per_hour.map_or_else(absent, |price| {
-            format!("{} {}", number::significant(price, 3), c.currency)
+            priced(number::significant(price, 3), c.currency.as_deref())
         });
         Row {
             cells: vec![
@@ -47,7 +52,7 @@ fn nodes(view: &RunView) -> Table {
                 Cell::new(count(c.nodes_measured)),
                 Cell::new(rate(c.per_node)),
                 Cell::new(cost),
-                Cell::new(c.refused.as_str()),
+                Cell::new(c.refused.as_deref().unwrap_or_default()),
             ],
             tone: Tone::Plain,
         }
@@ -99,7 +104,7 @@ fn for_price(view: &RunView) -> Table {
             cells: vec![
                 Cell::new(variant_name(&p.variant, view)),
                 Cell::new(place(p.point)),
-                Cell::new(format!("{} {}", p.per_hour, p.currency)),
+                Cell::new(priced(p.per_hour.to_string(), p.currency.as_deref())),
                 Cell::new(millions(p.ops_per_price)).detail(interval),
                 Cell::new(ratio).detail(ratio_interval),
             ],

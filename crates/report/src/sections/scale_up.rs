@@ -91,10 +91,8 @@ fn under(arms: &[&ScaleUpRecord]) -> String {
 
 /// `: reads, planned`; nothing where there is one of each.
 fn of_arm(record: &ScaleUpRecord) -> String {
-    let parts: Vec<&str> = [record.load.as_str(), &record.arm]
-        .into_iter()
-        .filter(|part| !part.is_empty())
-        .collect();
+    let load = Some(record.load.as_str()).filter(|load| !load.is_empty());
+    let parts: Vec<&str> = load.into_iter().chain(record.arm.as_deref()).collect();
     if parts.is_empty() {
         String::new()
     } else {
@@ -140,10 +138,7 @@ fn share_words(ratio: &ScaleRatioRecord) -> String {
 fn efficiencies(record: &ScaleUpRecord) -> Vec<String> {
     let unit = unit_name(&record.unit);
     let all = u64::from(record.units_per_socket) * u64::from(record.sockets);
-    let arm = match record.arm.as_str() {
-        "" => String::new(),
-        arm => format!("“{arm}”: "),
-    };
+    let arm = (record.arm.as_ref()).map_or_else(String::new, |arm| format!("“{arm}”: "));
     let sentence = |of: &EfficiencyRecord| {
         let share = share_words(of.ratio.as_ref()?);
         Some(match of.name {
@@ -173,7 +168,7 @@ fn capital(text: &str) -> String {
 
 /// Whether a column has to say which arm it is.
 fn has_arms(arms: &[&ScaleUpRecord]) -> bool {
-    arms.len() > 1 || arms.iter().any(|arm| !arm.arm.is_empty())
+    arms.len() > 1 || arms.iter().any(|arm| arm.arm.is_some())
 }
 
 /// A first column for the arm, where there are several.
@@ -188,7 +183,7 @@ fn with_arm(arms: &[&ScaleUpRecord], columns: Vec<Column>) -> Vec<Column> {
 fn row_of(arms: &[&ScaleUpRecord], index: usize, cells: Vec<Cell>, tone: Tone) -> Row {
     let arm = Cell {
         variant: Some(index),
-        ..Cell::new(arms[index].arm.as_str())
+        ..Cell::new(arms[index].arm.as_deref().unwrap_or_default())
     };
     Row {
         cells: if has_arms(arms) {
@@ -242,9 +237,9 @@ fn cells(point: &ScalePointRecord) -> (Vec<Cell>, Tone) {
     let efficiency = point.efficiency.as_ref();
     let interval = efficiency.and_then(|of| of.ci95);
     let blocks = point.ops_per_s_blocks.iter().flatten().count();
-    let says = match point.missing.as_str() {
-        "" => Cell::new(verdict.name()).tone(verdict.tone()),
-        why => Cell::new(why).tone(Tone::Warn),
+    let says = match &point.missing {
+        None => Cell::new(verdict.name()).tone(verdict.tone()),
+        Some(why) => Cell::new(why.as_str()).tone(Tone::Warn),
     };
     let tone = match point.ops_per_s {
         Some(_) => Tone::Plain,
@@ -296,11 +291,11 @@ fn factor(of: &ImprovementRecord) -> Vec<Cell> {
     } else {
         format!("baseline: {}", of.baseline_sockets)
     };
-    let what = match of.fills {
-        _ if !of.missing.is_empty() => of.missing.clone(),
-        Some(Fills::Socket) => "I₁: one full socket".to_owned(),
-        Some(Fills::System) => "I₂: the full machine".to_owned(),
-        None => String::new(),
+    let what = match (&of.missing, of.fills) {
+        (Some(why), _) => why.as_str(),
+        (None, Some(Fills::Socket)) => "I₁: one full socket",
+        (None, Some(Fills::System)) => "I₂: the full machine",
+        (None, None) => "",
     };
     vec![
         Cell::new(of.against.as_str()),

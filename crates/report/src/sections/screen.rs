@@ -31,11 +31,8 @@ pub fn section(view: &RunView) -> Option<Section> {
 }
 
 fn blocks(screen: &ScreenRecord, run: &str) -> Vec<Block> {
-    if !screen.refused.is_empty() {
-        return vec![Block::Note(
-            Tone::Warn,
-            format!("No answer: {}.", screen.refused),
-        )];
+    if let Some(why) = &screen.refused {
+        return vec![Block::Note(Tone::Warn, format!("No answer: {why}."))];
     }
     let mut blocks = vec![Block::Table(table(screen))];
     let sizes = screen.effects.iter().enumerate();

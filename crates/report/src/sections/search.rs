@@ -8,6 +8,7 @@ use crate::page::{
 use crate::summary::axis_value;
 use crate::view::RunView;
 use analysis::procedure::Point;
+use analysis::procedure::Role;
 use store::record::{SearchOutcome, SearchProcedure, SearchRecord, SearchResult, SearchStepRecord};
 
 /// Searches with a chart each; of more, the tables say it.
@@ -80,7 +81,7 @@ fn found_table(view: &RunView) -> Table {
         let at = search
             .at
             .map_or(number::ABSENT.to_owned(), |at| axis_value(at.value()));
-        let holds = search.steps.iter().filter(|step| step.role == "hold");
+        let holds = search.steps.iter().filter(|step| step.role == Role::Hold);
         let cells = vec![
             Cell::new(name(view, search)),
             Cell::new(at),
@@ -145,7 +146,7 @@ fn steps_table(search: &SearchRecord) -> Table {
         });
         let cells = vec![
             Cell::new((step.trial + 1).to_string()),
-            Cell::new(step.role.clone()),
+            Cell::new(step.role.name()),
             Cell::new(axis_value(value(step))),
             Cell::new(latency).detail(ci95),
             Cell::new(format!("{}{near}", step.result)).tone(tone(step.result)),
@@ -199,21 +200,23 @@ fn chart(search: &SearchRecord) -> Option<Chart> {
             vec![Some(at.value()); search.steps.len()],
         ));
     }
-    let mut kinds: Vec<(&str, SearchResult)> = Vec::new();
+    let mut kinds: Vec<(Role, SearchResult)> = Vec::new();
     for (_, step) in steps() {
-        let kind = (step.role.as_str(), step.result);
+        let kind = (step.role, step.result);
         if !kinds.contains(&kind) {
             kinds.push(kind);
         }
     }
     series.extend(kinds.iter().enumerate().map(|(index, &(role, result))| {
         let of: Vec<(String, &SearchStepRecord)> = steps()
-            .filter(|(_, step)| (step.role.as_str(), step.result) == (role, result))
+            .filter(|(_, step)| (step.role, step.result) == (role, result))
             .collect();
         let name = match role {
-            "probe" => result.name().to_owned(),
-            "expected" => "expected load".to_owned(),
-            role => format!("{role}, {result}"),
+            Role::Probe => result.name().to_owned(),
+            Role::Expected => "expected load".to_owned(),
+            Role::Hold | Role::Beside(_) | Role::Endurance => {
+                format!("{}, {result}", role.name())
+            }
         };
         Series {
             name,

@@ -161,7 +161,7 @@ fn a_screening_has_what_confirms_it_to_paste() {
     );
     assert_eq!(charts(&view, "screen").len(), 1);
     view.findings.screens = vec![ScreenRecord {
-        refused: "run-03 has no usable trial".into(),
+        refused: Some("run-03 has no usable trial".into()),
         ..ScreenRecord::default()
     }];
     assert!(text(&page(&view)).contains("No answer: run-03"));
@@ -187,7 +187,7 @@ fn a_curve_is_drawn_with_its_points_and_a_refused_one_says_why() {
     };
     let refused = CurveRecord {
         variant: "on".into(),
-        refused: "the loads end before throughput bends".into(),
+        refused: Some("the loads end before throughput bends".into()),
         ..CurveRecord::default()
     };
     view.findings.curves = vec![curve, refused];
@@ -222,7 +222,7 @@ fn nodes_and_prices_stand_with_what_they_take_for_granted() {
     view.findings.prices = vec![PriceRecord {
         variant: "off".into(),
         per_hour: 1.5,
-        currency: "USD".into(),
+        currency: Some("USD".into()),
         ops_per_price: 72e6,
         ..PriceRecord::default()
     }];

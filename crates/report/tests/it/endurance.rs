@@ -1,6 +1,7 @@
 //! Hours under one load, and every combination of a grid, on the page.
 
 use crate::fixture;
+use analysis::procedure::Role;
 use report::{Block, html, page, text};
 use store::record::Verdict;
 use store::record::*;
@@ -47,7 +48,7 @@ fn shown() -> EnduranceRecord {
             at_s: 21.0,
             before: 466.0,
             after: 317.0,
-            coincides: "a pause of 812 ms (full) of <node1>".into(),
+            coincides: Some("a pause of 812 ms (full) of <node1>".into()),
         }],
         cycles: Some(CyclesRecord {
             of: "compactions.pending".into(),
@@ -79,7 +80,7 @@ fn hours_have_their_course_and_say_what_drifts_grows_and_coincides() {
         variant: view.findings.trials[0].variant.clone(),
         turns: ["beside-1", "endurance"]
             .map(|role| TurnRecord {
-                role: role.into(),
+                role: Role::named(role),
                 seconds: 3600.0,
                 ops_per_s: 1000.0,
                 error: Some(5.0),

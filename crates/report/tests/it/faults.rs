@@ -14,7 +14,7 @@ fn killed() -> FaultRecord {
                    it answers a client"
             .into(),
         trial: Some(0),
-        place: "node2".into(),
+        place: Some("node2".into()),
         injected_s: Some(60.2),
         seen_s: Some(61.7),
         healing_s: Some(90.2),
@@ -365,7 +365,7 @@ fn against(
         without: "without-faults".into(),
         point: Some(Point::Threads(32)),
         kind: "node-kill".into(),
-        place: "node2".into(),
+        place: Some("node2".into()),
         stretch: store::record::FaultStretch::of_name(stretch).expect("a word"),
         blocks: 5,
         seconds: 221.5,

@@ -6,6 +6,7 @@
 
 use crate::requests::{counts, request};
 use analysis::procedure::Point;
+use analysis::procedure::Role;
 use measure::outcome::OutcomeCounts;
 use measure::{
     ClientCount, ClientCounts, ClientInterval, Histogram, Interval, KindInterval, Outcome,
@@ -305,7 +306,7 @@ pub fn plan(shapes: &[Shape]) -> PlanRecord {
         ),
         variant: shape.variant.into(),
         point: point(shape.threads),
-        role: String::new(),
+        role: Role::Probe,
         block: shape.block,
         phases: Vec::new(),
         settings: json!({

@@ -171,7 +171,7 @@ fn hostile_nodes() -> NodesRecord {
             host: HOSTILE.into(),
             setting: HOSTILE.into(),
             value: HOSTILE.into(),
-            verdict: "warning".into(),
+            verdict: store::record::SettingVerdict::Warning,
             fix: HOSTILE.into(),
             ..HostSettingRecord::default()
         }],

@@ -10,6 +10,7 @@ use report::RunView;
 use std::collections::BTreeMap;
 use std::path::Path;
 use store::RunWriter;
+use store::record::SettingVerdict;
 use store::record::*;
 
 /// Seconds of loading and settling before the warm-up.
@@ -110,11 +111,11 @@ fn host_settings(i: usize, trial: usize) -> Vec<HostSettingRecord> {
             on: on.into(),
             value: value.into(),
             wanted: wanted.into(),
-            verdict: verdict.into(),
+            verdict: SettingVerdict::of_name(verdict).expect("a word"),
             why: say("It costs time."),
             fix: say("sysctl --system"),
             source: say("Apache Cassandra"),
-            start_check: say("checkIt warns"),
+            start_check: Some(say("checkIt warns")).filter(|said| !said.is_empty()),
         }
     };
     let node = format!("node{i}");

@@ -60,7 +60,7 @@ fn fit(model: &str, coefficients: Vec<CoefficientRecord>, aicc: f64) -> ScaleFit
 fn fits() -> Vec<ScaleFitRecord> {
     let amdahl = ScaleFitRecord {
         model: analysis::scale_up::models::Model::Amdahl,
-        refused: "the points lie off the best such curve by 8.1 %, more than 5 %".into(),
+        refused: Some("the points lie off the best such curve by 8.1 %, more than 5 %".into()),
         ..ScaleFitRecord::default()
     };
     let usl = ScaleFitRecord {
@@ -101,17 +101,17 @@ fn planned() -> ScaleUpRecord {
         ops_per_s: None,
         speed_up: None,
         efficiency: None,
-        missing: "V3: the client was busy".into(),
+        missing: Some("V3: the client was busy".into()),
         verdict: Verdict::Invalid,
         ..point(&[3], 1.0)
     };
     let efficiency = |name, value: f64| EfficiencyRecord {
         name,
         ratio: Some(ratio(value)),
-        missing: String::new(),
+        missing: None,
     };
     ScaleUpRecord {
-        arm: "planned".into(),
+        arm: Some("planned".into()),
         unit: "numa".into(),
         instances: "numa".into(),
         units_per_socket: 4,
@@ -137,7 +137,7 @@ fn planned() -> ScaleUpRecord {
             baseline_sockets: 2,
             fills: Some(Fills::System),
             ratio: Some(ratio(2.55)),
-            missing: String::new(),
+            missing: None,
         }],
         sentences: vec!["κ₁ is held at 0.".into()],
         ..ScaleUpRecord::default()
@@ -149,16 +149,16 @@ fn usual() -> ScaleUpRecord {
     let untold = |name| EfficiencyRecord {
         name,
         ratio: None,
-        missing: "the machine has one socket".into(),
+        missing: Some("the machine has one socket".into()),
     };
     ScaleUpRecord {
-        arm: "usual".into(),
+        arm: Some("usual".into()),
         points: vec![point(&[1], 1.0), point(&[4], 0.6)],
         efficiencies: EfficiencyOf::ALL.map(untold).into(),
         fits: ["amdahl", "usl", "two_level"]
             .map(|model| ScaleFitRecord {
                 model: analysis::scale_up::models::Model::of_name(model).expect("a word"),
-                refused: "there are 2 usable points, and it takes 3".into(),
+                refused: Some("there are 2 usable points, and it takes 3".into()),
                 ..ScaleFitRecord::default()
             })
             .into(),
@@ -282,7 +282,11 @@ fn a_run_without_units_has_no_section_and_a_run_with_them_has_all_of_it_as_json(
         serde_json::from_str(&json(&page(&run(vec![planned(), usual()])))).expect("JSON");
     let again: FindingsRecord = serde_json::from_value(printed).expect("findings");
     // Numbers may differ in their last digit.
-    let names: Vec<&str> = again.scale_ups.iter().map(|of| of.arm.as_str()).collect();
+    let names: Vec<&str> = again
+        .scale_ups
+        .iter()
+        .map(|of| of.arm.as_deref().unwrap())
+        .collect();
     assert_eq!(names, ["planned", "usual"]);
     assert_eq!(again.scale_ups[0].fits, planned().fits);
     assert_eq!(again.scale_ups[1].sentences, usual().sentences);

@@ -438,7 +438,7 @@ const WINDOW: &[Field] = &[
     ),
     optional(
         "price_per_hour.currency",
-        Type::Name(|d, text| d.price().currency = text.into()),
+        Type::Name(|d, text| d.price().currency = Some(text.into())),
         "Of what. Prices in different currencies are not compared.",
     ),
     optional(

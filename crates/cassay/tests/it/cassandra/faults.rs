@@ -79,8 +79,8 @@ fn a_node_is_paused_under_load_and_seen_silent_and_back_while_the_other_answers(
     };
     assert_confirmed(paused);
     assert_eq!(
-        (paused.kind.as_str(), paused.place.as_str()),
-        ("node-pause", "node2")
+        (paused.kind.as_str(), paused.place.as_deref()),
+        ("node-pause", Some("node2"))
     );
     let evidence = &paused.evidence;
     assert!(

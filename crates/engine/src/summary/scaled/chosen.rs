@@ -25,8 +25,8 @@ pub struct Chosen {
     pub ops_per_s: Vec<Option<f64>>,
     /// The verdict over its trials.
     pub verdict: Verdict,
-    /// Why there is no throughput; else empty.
-    pub missing: String,
+    /// Why there is no throughput, if that is known.
+    pub missing: Option<String>,
     /// Whether it is that of the highest load that was offered: more may be possible.
     pub is_last: bool,
     /// How many times as much the next thing that was tried was, where what was done is one of
@@ -35,10 +35,10 @@ pub struct Chosen {
 }
 
 impl Chosen {
-    fn none(missing: impl Into<String>) -> Chosen {
+    fn none(missing: Option<String>) -> Chosen {
         Chosen {
             verdict: Verdict::Invalid,
-            missing: missing.into(),
+            missing,
             ..Chosen::default()
         }
     }
@@ -52,10 +52,10 @@ impl<'a> ScaleFacts<'a> {
         } else {
             self.at_best(variant, p99_bound_ms)
         };
-        if chosen.ops_per_s.iter().all(Option::is_none) && chosen.missing.is_empty() {
+        if chosen.ops_per_s.iter().all(Option::is_none) && chosen.missing.is_none() {
             let mut trials = self.trials_of(&variant.name);
             let reason = trials.find_map(|trial| trial.reasons.first().cloned());
-            chosen.missing = reason.unwrap_or_else(|| "it was not measured".to_owned());
+            chosen.missing = reason.or_else(|| Some("it was not measured".to_owned()));
         }
         chosen.ops_per_s.resize(self.study.blocks(), None);
         chosen
@@ -68,7 +68,7 @@ impl<'a> ScaleFacts<'a> {
         };
         let is_open = |search: &&SearchRecord| matches!(search.found(), Some(Known::AtLeast(_)));
         if let Some(open) = own().find(is_open) {
-            return Chosen::none(format!("more may be possible: {}", open.words));
+            return Chosen::none(Some(format!("more may be possible: {}", open.words)));
         }
         let of = |block: usize| match own().find(|one| one.block == block)?.found_ops_per_s()? {
             Known::Exactly(ops) => Some(ops),
@@ -86,7 +86,7 @@ impl<'a> ScaleFacts<'a> {
         Chosen {
             ops_per_s,
             verdict: Verdict::worst(trials.map(|trial| trial.verdict)),
-            missing: missing.unwrap_or_default(),
+            missing,
             grid: own()
                 .filter_map(SearchRecord::found)
                 .map(|found| grid(found.least()))
@@ -109,13 +109,15 @@ impl<'a> ScaleFacts<'a> {
         };
         let Some(at) = best else {
             return Chosen::none(match (points.is_empty(), p99_bound_ms) {
-                (true, _) => String::new(),
+                (true, _) => None,
                 (false, Some(bound)) => {
                     let bound = significant(bound, 3);
-                    format!("no point is known to be within a p99 of {bound} ms")
+                    Some(format!(
+                        "no point is known to be within a p99 of {bound} ms"
+                    ))
                 }
                 (false, None) => {
-                    "no rate was too much: what was done is what was offered".to_owned()
+                    Some("no rate was too much: what was done is what was offered".to_owned())
                 }
             });
         };
@@ -124,9 +126,9 @@ impl<'a> ScaleFacts<'a> {
         let grid = match (is_rate, p99_bound_ms, next) {
             (true, Some(bound), None) => {
                 let bound = significant(bound, 3);
-                return Chosen::none(format!(
+                return Chosen::none(Some(format!(
                     "the highest rate was within a p99 of {bound} ms: more may be possible"
-                ));
+                )));
             }
             (true, Some(_), Some(next)) => Some(load(next) / load(points[at])),
             _ => None,
@@ -135,7 +137,7 @@ impl<'a> ScaleFacts<'a> {
         Chosen {
             ops_per_s: trials,
             verdict: points[at].verdict,
-            missing: String::new(),
+            missing: None,
             is_last: !is_rate && next.is_none(),
             grid,
         }

@@ -2,6 +2,7 @@
 
 use super::*;
 use analysis::procedure::Point;
+use analysis::procedure::Role;
 use measure::Known;
 
 /// What the searches of a variant are said to have come to.
@@ -44,7 +45,7 @@ fn trials(study: &Study, variant: &str, block: usize, limit: f64) -> Vec<TrialFi
             block,
             index: block * 100 + trials.len() + if variant == "b" { 50 } else { 0 },
             point: Some(at),
-            role: crate::record::role_name(asks[0].role),
+            role: asks[0].role,
             verdict: Verdict::Valid,
             rules: vec![RuleRecord {
                 rule: "V1".to_owned(),
@@ -149,7 +150,7 @@ fn a_trial_that_was_too_much_makes_no_run_invalid() {
     let is_beyond = |trial: &TrialFinding| trial.all.latency_ms.p99.least() > 10.0;
     assert_eq!(verdict(is_beyond), (Verdict::Valid, 0));
     // One that is to be believed is.
-    let is_expected = |trial: &TrialFinding| trial.role == "expected" && trial.block == 0;
+    let is_expected = |trial: &TrialFinding| trial.role == Role::Expected && trial.block == 0;
     assert_eq!(verdict(is_expected).0, Verdict::Invalid);
 }
 

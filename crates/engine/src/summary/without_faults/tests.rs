@@ -58,7 +58,7 @@ fn run(study: &Study, kept: f64) -> FindingsRecord {
         let broken = stretch(1000.0 * own * kept, 2.0 * own / kept.max(0.01), 3);
         trial.faults = vec![FaultRecord {
             kind: "node-pause".to_owned(),
-            place: "node2".to_owned(),
+            place: Some("node2".to_owned()),
             recovery: Some(RecoveryRecord {
                 during: Some(broken),
                 after: Some(stretch(1000.0 * own, 2.0 * own, 0)),

@@ -93,7 +93,10 @@ fn a_planted_course_is_found_with_what_it_coincides_with() {
     };
     assert!((change.at_s - 400.0).abs() <= 10.0, "{change:?}");
     assert!((change.before - 1001.0).abs() < 8.0 && (change.after - 901.0).abs() < 8.0);
-    assert_eq!(change.coincides, "a pause of 812 ms (full) of node1");
+    assert_eq!(
+        change.coincides.as_deref(),
+        Some("a pause of 812 ms (full) of node1")
+    );
     assert!(record.changes.iter().any(|change| change.of == P99));
     assert_eq!(record.events.len(), 1, "3 ms are nothing to look for");
     assert_eq!(record.growths[0].growing, analysis::endurance::Growing::No);

@@ -143,7 +143,7 @@ fn what_a_fault_did_is_read_back_from_what_the_trial_left() {
     let trial = written(folder.path());
     let fault = FaultRecord {
         kind: "node-pause".to_owned(),
-        place: "node2".to_owned(),
+        place: Some("node2".to_owned()),
         injected_s: Some(19.5),
         seen_s: Some(20.5),
         healing_s: Some(24.0),

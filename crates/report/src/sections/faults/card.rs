@@ -1,6 +1,6 @@
 //! All that is known of one fault.
 
-use super::{back, name, returned, tone, trial};
+use super::{back, returned, tone, trial};
 use crate::number;
 use crate::page::{Block, Card, Cell, Column, Row, Table, Tone};
 use crate::view::RunView;
@@ -25,7 +25,7 @@ pub fn card(view: &RunView, fault: &FaultRecord) -> Card {
     }
     blocks.insert(0, Block::Facts(facts));
     Card {
-        title: name(fault),
+        title: fault.name(),
         detail: trial(view, fault),
         verdict: fault.verdict.to_string(),
         tone: tone(fault),

@@ -1,7 +1,7 @@
 //! What each fault did, a row each: in the form in which others have published it, with their
 //! claims beside ours.
 
-use super::{name, returned, trial};
+use super::{returned, trial};
 use crate::number;
 use crate::page::{Cell, Column, Row, Table, Tone};
 use crate::view::RunView;
@@ -61,7 +61,7 @@ fn row(view: &RunView, fault: &FaultRecord, claims: &[PublishedFailureRecord]) -
     let beside = claims.iter().filter(|claim| is_beside(view, claim, fault));
     let beside = beside.map(|claim| format!("{}: {}", claim.fault, claim.claim));
     let mut cells = vec![
-        Cell::new(name(fault)).detail(trial(view, fault)),
+        Cell::new(fault.name()).detail(trial(view, fault)),
         Cell::new(service).tone(tone),
     ];
     cells.extend(throughput(found));

@@ -46,9 +46,9 @@ pub fn table(view: &RunView) -> Option<Table> {
 }
 
 fn row(record: &WithoutFaultsRecord) -> Row {
-    let name = match record.place.as_str() {
-        "" => record.kind.clone(),
-        place => format!("{} of {place}", record.kind),
+    let name = match &record.place {
+        None => record.kind.clone(),
+        Some(place) => format!("{} of {place}", record.kind),
     };
     let [without, with] = record.ops_per_s.map(number::rate);
     let mut cells = vec![

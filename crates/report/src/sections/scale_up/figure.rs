@@ -41,7 +41,7 @@ fn of_arm(index: usize, arm: &ScaleUpRecord) -> Vec<Series> {
     };
     let line = |name: String, dash: Dash, places: Vec<(f64, Option<f64>)>| Series {
         name,
-        group: arm.arm.clone(),
+        group: arm.arm.clone().unwrap_or_default(),
         in_legend: true,
         color: Color::Category(index),
         dash,
@@ -64,19 +64,16 @@ fn of_arm(index: usize, arm: &ScaleUpRecord) -> Vec<Series> {
 }
 
 fn named(arm: &ScaleUpRecord, what: &str) -> String {
-    match arm.arm.as_str() {
-        "" => what.to_owned(),
-        name => format!("{name}, {what}"),
+    match &arm.arm {
+        None => what.to_owned(),
+        Some(name) => format!("{name}, {what}"),
     }
 }
 
 fn marks(index: usize, arm: &ScaleUpRecord, measured: &[&ScalePointRecord]) -> Series {
     Series {
-        name: match arm.arm.as_str() {
-            "" => "measured".to_owned(),
-            name => name.to_owned(),
-        },
-        group: arm.arm.clone(),
+        name: arm.arm.as_deref().unwrap_or("measured").to_owned(),
+        group: arm.arm.clone().unwrap_or_default(),
         in_legend: true,
         shape: Shape::Marks,
         color: Color::Category(index),
@@ -110,7 +107,7 @@ fn drawn(arm: &ScaleUpRecord) -> Option<&ScaleFitRecord> {
         })
     };
     let only = || {
-        let mut fitted = arm.fits.iter().filter(|fit| fit.refused.is_empty());
+        let mut fitted = arm.fits.iter().filter(|fit| fit.refused.is_none());
         fitted.next().filter(|_| fitted.next().is_none())
     };
     let best = arm.fits.iter().find(|fit| fit.best);

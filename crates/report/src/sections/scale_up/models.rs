@@ -21,7 +21,7 @@ pub fn table(arms: &[&ScaleUpRecord]) -> Table {
         let least = arm.fits.iter().filter_map(|fit| fit.aicc);
         let least = least.min_by(f64::total_cmp);
         let row = move |fit: &ScaleFitRecord| -> Row {
-            let tone = match (fit.best, fit.refused.is_empty()) {
+            let tone = match (fit.best, fit.refused.is_none()) {
                 (true, _) => Tone::Strong,
                 (_, true) => Tone::Plain,
                 (_, false) => Tone::Muted,
@@ -79,8 +79,8 @@ fn coefficients(all: &[CoefficientRecord]) -> String {
 }
 
 fn says(fit: &ScaleFitRecord) -> Cell {
-    if !fit.refused.is_empty() {
-        return Cell::new(fit.refused.as_str());
+    if let Some(why) = &fit.refused {
+        return Cell::new(why.as_str());
     }
     let mut said = Vec::new();
     if fit.best {
