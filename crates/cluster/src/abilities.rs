@@ -3,7 +3,7 @@
 use crate::attach::NO_AGENTS;
 use crate::capability::{Answer, Capability, of_attached, of_local};
 use crate::local::place;
-use crate::spec::{AttachSpec, Target};
+use target::{AttachSpec, Target};
 
 /// Every ability of such a target, in the order of [`crate::Ability::ALL`], before
 /// anything starts: this machine is probed, nodes of somebody else are not asked.
@@ -50,9 +50,8 @@ fn attached_mbeans(spec: &AttachSpec) -> Answer {
 mod tests {
     use super::*;
     use crate::capability::tests::one;
-    use crate::capability::{Ability, LOOPBACK, running_mbeans};
-    use crate::spec::{JolokiaAccess, LocalSpec};
-    use host::{HostsSpec, Isolation};
+    use crate::capability::{LOOPBACK, running_mbeans};
+    use target::{Ability, HostsSpec, Isolation, JolokiaAccess, LocalSpec};
 
     #[test]
     fn nodes_that_share_the_machine_have_nothing_of_hosts() {

@@ -8,7 +8,7 @@
 
 use crate::access::Access;
 use crate::attach::Attached;
-use crate::capability::{Ability, Capability};
+use crate::capability::Capability;
 use crate::door::Permit;
 use crate::handle::Handles;
 use crate::jolokia::Jolokia;
@@ -19,6 +19,7 @@ use anyhow::{Context, Result, bail};
 use host::process::Identity;
 use null::NullServer;
 use std::time::Duration;
+use target::Ability;
 
 /// How long a control statement may take: schema changes on a busy laptop take seconds.
 pub(crate) const CONTROL_TIMEOUT: Duration = Duration::from_secs(30);

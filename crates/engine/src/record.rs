@@ -12,10 +12,9 @@ use store::record::{
 };
 use study::human;
 use study::plan::{Plan, Trial};
-use study::settings::{
-    Client, Fault, Folder, Granted, Overrides, PrimaryMetric, SecretSource, Study,
-};
+use study::settings::{Client, Fault, Folder, Granted, Overrides, PrimaryMetric, Study};
 use study::tree::Tree;
+use target::SecretSource;
 use workload::{Program, Statement};
 
 /// `plan.json` of a plan, made by this version `cassay`.
@@ -139,7 +138,7 @@ fn least(plan: &Plan) -> Option<LeastRecord> {
 /// Settings as they are written down: with the values of secrets left out.
 fn settings_json(tree: &Tree) -> Value {
     let mut settings = tree.to_json();
-    cluster::hidden::hide_all(&mut settings);
+    target::hidden::hide_all(&mut settings);
     settings
 }
 

@@ -4,7 +4,7 @@
 //! so that a run without Java takes the same way as one with it.
 
 use anyhow::{Context, Result, bail};
-use cluster::{Ability, Cluster, Dirs, Restarts, RestoreHow, Restored};
+use cluster::{Cluster, Dirs, RestoreHow, Restored};
 use load::Written;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, UdpSocket};
@@ -12,7 +12,8 @@ use std::path::Path;
 use std::sync::OnceLock;
 use store::record::MachineTopologyRecord;
 use study::data_state::DataState;
-use study::settings::{Client, Target};
+use study::settings::Client;
+use target::{Ability, Restarts, Target};
 
 /// A running target. Dropping it stops what was started.
 pub struct Running {

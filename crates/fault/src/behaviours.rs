@@ -1,8 +1,6 @@
 //! Which code carries out which kind of fault.
 
 use crate::behaviour::Fault;
-use crate::kind::{Hit, Kind, Options};
-use crate::kinds::FaultName;
 use crate::{
     command, data_corrupt, data_lost, disk_errors, disk_full, disk_read_only, disk_removed,
     disk_slow, disk_stalled, host_power_off, net_client_cut, net_delay, net_down, net_loss,
@@ -11,6 +9,7 @@ use crate::{
     node_repair, node_restart, node_slow, node_snapshot, node_stop, rolling_change,
     rolling_restart,
 };
+use target::fault::{FaultName, Hit, Kind, Options};
 
 /// What carries out a fault of a kind.
 pub(crate) fn of(kind: &Kind, hit: &Hit, options: &Options) -> Box<dyn Fault> {

@@ -3,13 +3,13 @@
 //! agent of ours on this machine.
 
 use crate::behaviour::Fault;
-use crate::commands::Commands;
-use crate::kind::{Hit, Options};
 use crate::observation::{self, Observation};
 use crate::world::{Via, World};
 use anyhow::{Context, Result, bail};
-use host::{Injection, Invocation, Query, QueryAnswer};
+use host::{Injection, Query, QueryAnswer};
 use std::time::Duration;
+use target::Invocation;
+use target::fault::{Commands, Hit, Options};
 
 /// How long a program may take that only looks: longer than to go to another machine and back, and
 /// as long as an agent waits that heals by itself.

@@ -2,13 +2,13 @@
 //! says nothing. Cassandra has checksums of its own; repair has to bring back what they refuse.
 
 use crate::behaviour::Fault;
-use crate::kind::{Hit, Options};
 use crate::observation::{self, Observation};
 use crate::world::{Via, World};
 use anyhow::{Context, Result};
 use host::{Injection, Query, QueryAnswer};
 use std::path::PathBuf;
 use std::time::Duration;
+use target::fault::{Hit, Options};
 
 /// What carries it out.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {

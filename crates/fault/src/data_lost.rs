@@ -3,7 +3,6 @@
 //! in its own place, it streams what it had from the others.
 
 use crate::behaviour::Fault;
-use crate::kind::{Hit, Options};
 use crate::node_kill;
 use crate::observation::Observation;
 use crate::ring;
@@ -12,6 +11,7 @@ use anyhow::Result;
 use cluster::RestartMode;
 use host::Injection;
 use std::time::Duration;
+use target::fault::{Hit, Options};
 
 /// What carries it out.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {

@@ -1,12 +1,12 @@
 //! A disk that is full: nothing more can be written, and what was written can be read.
 
 use crate::behaviour::Fault;
-use crate::kind::{Hit, Options};
 use crate::observation::{self, Observation};
 use crate::world::{Via, World};
 use anyhow::Result;
 use host::{Injection, Query, QueryAnswer};
 use std::time::Duration;
+use target::fault::{Hit, Options};
 
 /// What carries it out.
 pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {

@@ -2,12 +2,13 @@
 //! memory, and what has to be synced or read is late.
 
 use crate::behaviour::Fault;
-use crate::kind::{Hit, Options};
 use crate::observation::{self, Observation};
 use crate::world::{Via, World};
 use anyhow::Result;
-use host::{DiskSpec, Injection};
+use host::{DiskWork, Injection};
 use std::time::Duration;
+use target::DiskSpec;
+use target::fault::{Hit, Options};
 
 /// What carries it out.
 pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
@@ -36,7 +37,7 @@ struct Slow {
 
 impl Slow {
     fn took(&mut self, world: &mut dyn World) -> Result<Observation> {
-        let (work, takes) = self.disk.work();
+        let (work, takes) = DiskWork::showing(&self.disk);
         let tried = observation::try_disk(world, self.host, work, LIMIT)?;
         let (Some(write), Some(read)) = (tried.write_took(LIMIT), tried.read_took(LIMIT)) else {
             return Ok(Observation {

@@ -3,13 +3,13 @@
 //! another host meanwhile, with their volume and their addresses, as vSphere HA does.
 
 use crate::behaviour::Fault;
-use crate::kind::{Hit, Options};
 use crate::observation::{self, Observation};
 use crate::world::{Via, World};
 use anyhow::{Context, Result};
 use host::Injection;
 use std::net::IpAddr;
 use std::time::Duration;
+use target::fault::{Hit, Options};
 
 /// What carries it out.
 pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {

@@ -10,7 +10,6 @@
 mod behaviour;
 mod behaviours;
 mod command;
-mod commands;
 mod course;
 mod data_corrupt;
 mod data_lost;
@@ -21,8 +20,6 @@ mod disk_removed;
 mod disk_slow;
 mod disk_stalled;
 mod host_power_off;
-mod kind;
-mod kinds;
 mod live;
 mod net_client_cut;
 mod net_delay;
@@ -56,10 +53,7 @@ mod task;
 mod world;
 
 pub use analysis::recovery::{FaultStep, FaultVerdict};
-pub use commands::Commands;
-pub use course::{Outcome, Step, run};
-pub use kind::{DataLoss, Hit, Kind, Knob, Length, Options, Place};
-pub use kinds::{FaultName, KINDS};
+pub use course::{Outcome, Step, holds_from, run};
 pub use live::{Live, Order, orders};
 pub use world::{Healed, HostSeen, NodeSeen, Via, World};
 

@@ -1,13 +1,14 @@
 //! A network that is far: packets to and from a host arrive later, as from another region.
 
 use crate::behaviour::Fault;
-use crate::kind::{Hit, Options};
 use crate::net_slow;
 use crate::observation::{self, Observation};
 use crate::world::{Via, World};
 use anyhow::Result;
-use host::{LinkSpec, Query, QueryAnswer, Reach};
+use host::{Query, QueryAnswer, Reach};
 use std::time::Duration;
+use target::LinkSpec;
+use target::fault::{Hit, Options};
 
 /// What carries it out.
 pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {

@@ -2,12 +2,12 @@
 //! fails, all is slower.
 
 use crate::behaviour::Fault;
-use crate::kind::{Hit, Options};
 use crate::observation::{self, Observation};
 use crate::world::{Via, World};
 use anyhow::{Context, Result};
 use host::{Injection, Link, Loss, Query, QueryAnswer};
 use std::time::Duration;
+use target::fault::{Hit, Options};
 
 /// What carries it out.
 pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {

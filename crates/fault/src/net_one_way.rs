@@ -2,8 +2,8 @@
 //! hear them. No connection lives through it, and each side blames the other.
 
 use crate::behaviour::Fault;
-use crate::kind::{Hit, Options};
 use crate::net_partition::Cut;
+use target::fault::{Hit, Options};
 
 /// What carries it out.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {

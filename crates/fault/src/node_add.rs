@@ -3,7 +3,6 @@
 //! all of it back, and its place is cleared.
 
 use crate::behaviour::{Fault, Tell, Work};
-use crate::kind::{Hit, Options};
 use crate::observation::{self, Observation};
 use crate::ring;
 use crate::world::{Healed, Via, World};
@@ -13,6 +12,7 @@ use host::process::Identity;
 use host::{Injection, Query, QueryAnswer};
 use std::net::SocketAddr;
 use std::time::Duration;
+use target::fault::{Hit, Options};
 
 /// What carries it out.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {

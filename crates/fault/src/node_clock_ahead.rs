@@ -3,7 +3,6 @@
 //! process has its clock from its start on, and restarted again.
 
 use crate::behaviour::{Fault, Work};
-use crate::kind::{Hit, Options};
 use crate::node_kill;
 use crate::observation::{self, Observation};
 use crate::ring;
@@ -11,6 +10,7 @@ use crate::world::{Via, World};
 use anyhow::Result;
 use host::Injection;
 use std::time::Duration;
+use target::fault::{Hit, Options};
 
 /// What carries it out.
 pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {

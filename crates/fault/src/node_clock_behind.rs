@@ -2,8 +2,8 @@
 //! and acknowledged all the same.
 
 use crate::behaviour::Fault;
-use crate::kind::{Hit, Options};
 use crate::node_clock_ahead::Off;
+use target::fault::{Hit, Options};
 
 /// What carries it out.
 pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {

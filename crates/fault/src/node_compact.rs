@@ -2,7 +2,6 @@
 //! tables once. None of the files that there were before is there afterwards.
 
 use crate::behaviour::{Fault, Tell, Work};
-use crate::kind::{Hit, Options};
 use crate::observation::{self, Observation};
 use crate::task::{AT_ONCE, Task, count};
 use crate::world::{Healed, World};
@@ -11,6 +10,7 @@ use cluster::{DataFile, Operation, Row, View};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Duration;
+use target::fault::{Hit, Options};
 
 /// What carries it out.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {

@@ -5,7 +5,6 @@
 //! refused otherwise for a keyspace of Cassandra's own, `system_distributed`, that wants three.
 
 use crate::behaviour::{Fault, Tell, Work};
-use crate::kind::{Hit, Options};
 use crate::observation::{self, Observation};
 use crate::ring;
 use crate::world::{Healed, Via, World};
@@ -13,6 +12,7 @@ use anyhow::{Context, Result};
 use cluster::{MemberStatus, Operation, RestartMode};
 use host::Injection;
 use std::time::Duration;
+use target::fault::{Hit, Options};
 
 /// What carries it out.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {

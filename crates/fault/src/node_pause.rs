@@ -2,12 +2,12 @@
 //! stay open, and new ones are taken by the kernel; nobody answers on them.
 
 use crate::behaviour::Fault;
-use crate::kind::{Hit, Options};
 use crate::observation::{self, Observation};
 use crate::world::{Via, World};
 use anyhow::Result;
 use host::Injection;
 use std::time::Duration;
+use target::fault::{Hit, Options};
 
 /// What carries it out.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {

@@ -4,7 +4,6 @@
 
 use crate::behaviour::{Fault, Tell, Work};
 use crate::data_lost;
-use crate::kind::{Hit, Options};
 use crate::observation::Observation;
 use crate::ring;
 use crate::world::{Healed, Via, World};
@@ -12,6 +11,7 @@ use anyhow::{Context, Result};
 use cluster::{MemberStatus, Operation, RestartMode};
 use host::Injection;
 use std::time::Duration;
+use target::fault::{Hit, Options};
 
 /// How long another one may take to say what it holds it to be.
 const LIMIT: Duration = Duration::from_secs(5);

@@ -3,7 +3,6 @@
 //! done is said by the replicas, which were told so by the node and by nobody of ours.
 
 use crate::behaviour::{Fault, Tell, Work};
-use crate::kind::{Hit, Options};
 use crate::observation::{self, Observation};
 use crate::task::{Task, count};
 use crate::world::{Healed, World};
@@ -11,6 +10,7 @@ use anyhow::{Context, Result};
 use cluster::{Operation, Row, View};
 use std::collections::BTreeSet;
 use std::time::Duration;
+use target::fault::{Hit, Options};
 
 /// What carries it out.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {

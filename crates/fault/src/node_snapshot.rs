@@ -2,7 +2,6 @@
 //! The files stay as long as the snapshot does.
 
 use crate::behaviour::{Fault, Tell, Work};
-use crate::kind::{Hit, Options};
 use crate::observation::{self, Observation};
 use crate::task::{AT_ONCE, Task, count};
 use crate::world::{Healed, Via, World};
@@ -11,6 +10,7 @@ use cluster::Operation;
 use host::Injection;
 use std::collections::BTreeSet;
 use std::time::Duration;
+use target::fault::{Hit, Options};
 
 /// What carries it out.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {

@@ -2,13 +2,13 @@
 //! others, flushes what it has in memory and goes; then it is started again.
 
 use crate::behaviour::Fault;
-use crate::kind::{Hit, Options};
 use crate::node_kill;
 use crate::observation::Observation;
 use crate::world::{Via, World};
 use anyhow::Result;
 use host::Injection;
 use std::time::Duration;
+use target::fault::{Hit, Options};
 
 /// What carries it out.
 pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {

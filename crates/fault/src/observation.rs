@@ -1,12 +1,12 @@
 //! What was seen of a thing at one moment, by who has not broken it.
 
-use crate::kind::Hit;
 use crate::world::{NodeSeen, Via, World};
 use anyhow::{Context, Error, Result, ensure};
 use host::process::Identity;
 use host::{Attempt, DiskWork, Query, QueryAnswer, Reach, Restartable};
 use std::net::SocketAddr;
 use std::time::Duration;
+use target::fault::Hit;
 
 /// One look.
 #[derive(Clone, Debug)]

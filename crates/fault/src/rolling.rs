@@ -2,13 +2,13 @@
 //! kinds have in common that do so.
 
 use crate::behaviour::Work;
-use crate::kinds::STARTED_WITHIN;
 use crate::observation::{self, Observation, both};
 use crate::world::{Healed, Via, World};
 use anyhow::{Context, Result, bail};
 use host::process::Identity;
 use host::{Query, QueryAnswer};
 use std::time::Duration;
+use target::fault::STARTED_WITHIN;
 
 /// How long a node may take to say whom it holds to be up.
 const LIMIT: Duration = Duration::from_secs(5);

@@ -2,7 +2,6 @@
 //! in the same way.
 
 use crate::behaviour::{Fault, Tell, Work};
-use crate::kind::{Hit, Options};
 use crate::observation::{Observation, both};
 use crate::renewal::Renewal;
 use crate::rolling::{self, Round};
@@ -13,6 +12,7 @@ use host::Injection;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::time::Duration;
+use target::fault::{Hit, Options};
 
 /// What carries it out.
 pub(crate) fn behaviour(_: &Hit, options: &Options) -> Box<dyn Fault> {

@@ -2,7 +2,6 @@
 //! not stop serving: each drains, ends and is started, and is up before the next one.
 
 use crate::behaviour::{Fault, Tell, Work};
-use crate::kind::{Hit, Options};
 use crate::observation::Observation;
 use crate::rolling::{self, Round, TURN_LIMIT};
 use crate::world::{Healed, Via, World};
@@ -10,6 +9,7 @@ use anyhow::Result;
 use host::Injection;
 use host::process::Identity;
 use std::time::Duration;
+use target::fault::{Hit, Options};
 
 /// What carries it out.
 pub(crate) fn behaviour(_: &Hit, _: &Options) -> Box<dyn Fault> {

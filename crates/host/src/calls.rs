@@ -2,7 +2,6 @@
 //! agent is.
 
 use crate::process::Identity;
-use crate::{HostSpec, LinkSpec};
 use anyhow::{Context, Result};
 use kernel::able::HostCapability;
 use kernel::cgroup::CgroupDir;
@@ -13,6 +12,7 @@ use std::ffi::OsStr;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use target::{HostSpec, LinkSpec};
 
 /// What an agent hears first.
 #[derive(Debug, Serialize, Deserialize)]

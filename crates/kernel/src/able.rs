@@ -10,13 +10,13 @@ use crate::filter::{Filter, Link, Loss};
 use crate::message::Message;
 use crate::net::{self, Namespace, Netlink};
 use crate::sockets::Sockets;
-use crate::spec::HostSpec;
 use crate::volume;
 use anyhow::{Context, Result};
 use rustix::fs::Access;
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use std::sync::OnceLock;
+use target::HostSpec;
 
 /// What hosts may need of a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

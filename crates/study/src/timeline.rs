@@ -8,8 +8,8 @@
 
 use crate::human;
 use crate::settings::{Fault, On, Settings, Study, Variant, Warmup};
-use fault::Length;
 use std::collections::BTreeMap;
+use target::fault::Length;
 
 /// What a drawing needs at least, in columns.
 const WIDTH_MIN: usize = 60;

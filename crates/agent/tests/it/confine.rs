@@ -1,8 +1,9 @@
 //! Processes that are confined to a part of their host: what the kernel says of all their threads.
 
 use super::hosts::{able, id, make, spec};
-use host::{Agent, Confinement, CpuSet, Host, HostAbility, HostSpec, Memory, Start, process};
+use host::{Agent, Confinement, CpuSet, Host, HostAbility, Memory, Start, process};
 use std::path::Path;
+use target::HostSpec;
 
 /// Python is not everywhere: threads of a shell are processes of their own.
 fn sleep() -> std::process::Command {

@@ -3,8 +3,8 @@
 use host::probe::{Probes, Reading};
 use host::process::{self, Identity};
 use host::{
-    Agent, Bytes, Ended, Host, HostAbility, HostCapability, HostSpec, Hosts, HostsSpec, HostsState,
-    Isolation, Step, Watch, abilities,
+    Agent, Bytes, Ended, Host, HostAbility, HostCapability, Hosts, HostsState, Step, Watch,
+    abilities,
 };
 use measure::clock::{self, Deadline};
 use rustix::fs::{Mode, OFlags};
@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
+use target::{HostSpec, HostsSpec, Isolation};
 
 /// Long enough for a loaded machine; reaching it is a failure.
 pub const LIMIT: Duration = Duration::from_secs(60);

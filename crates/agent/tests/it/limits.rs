@@ -1,12 +1,13 @@
 //! What limits a stand-in, by its agent.
 
 use crate::hosts::{able, assert_gone, link_of, make, shell, spec, start, try_make, wait_until};
-use host::{DiskSpec, Ended, Host, HostAbility, HostSpec, Hosts, LinkSpec, abilities};
+use host::{Ended, Host, HostAbility, Hosts, abilities};
 use measure::clock;
 use std::collections::BTreeMap;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::time::Duration;
+use target::{DiskSpec, HostSpec, LinkSpec};
 
 /// The directory of a controller's group.
 fn group(hosts: &Hosts, host: usize, controller: &str) -> PathBuf {

@@ -6,11 +6,11 @@ use crate::network::{
     three,
 };
 use host::{
-    Agent, Host, HostAbility, HostCapability, HostSpec, Injection, Link, LinkSpec, Query,
-    QueryAnswer, abilities,
+    Agent, Host, HostAbility, HostCapability, Injection, Link, Query, QueryAnswer, abilities,
 };
 use std::io::Write;
 use std::time::Duration;
+use target::{HostSpec, LinkSpec};
 
 /// Whether a link is to be up, whether it is, and the packets that have come.
 fn link(agent: &Agent, what: Query) -> (bool, bool, u64) {

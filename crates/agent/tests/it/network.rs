@@ -3,11 +3,12 @@
 
 use crate::endings::kill;
 use crate::hosts::{LIMIT, able, assert_gone, inside, link_of, make, spec, wait_until};
-use host::{Agent, Host, HostAbility, HostSpec, Hosts, Injection, Link, LinkSpec, Loss};
+use host::{Agent, Host, HostAbility, Hosts, Injection, Link, Loss};
 use host::{Query, QueryAnswer, Reach};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
+use target::{HostSpec, LinkSpec};
 
 /// So long nobody waits for what is lost, and it is below the second after which TCP tries again.
 pub const SILENCE: Duration = Duration::from_millis(300);

@@ -3,10 +3,9 @@
 //! several.
 
 use super::hosts::{able, id, make, spec, wait_until};
-use host::{
-    Agent, Confinement, CpuSet, HostAbility, HostSpec, Memory, Start, Whereabouts, process,
-};
+use host::{Agent, Confinement, CpuSet, HostAbility, Memory, Start, Whereabouts, process};
 use std::path::Path;
+use target::HostSpec;
 
 /// What the process writes to, in bytes: far more than the pages of its program.
 const WRITTEN_BYTES: u64 = 4 << 20;

@@ -2,9 +2,10 @@
 
 use crate::hosts::{able, assert_gone, id, link_of, make, shell, spec, wait_until};
 use host::process::{self, Life};
-use host::{HostAbility, HostSpec, Hosts, HostsSpec, HostsState, LinkSpec, Step};
+use host::{HostAbility, Hosts, HostsState, Step};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
+use target::{HostSpec, HostsSpec, LinkSpec};
 
 /// A child of this test program reads its part here.
 const PART: &str = "CASSAY_TEST_PART";

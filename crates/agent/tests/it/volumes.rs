@@ -4,13 +4,14 @@
 use crate::hosts::{LIMIT, able, assert_gone, link_of, make, shell, spec, start, wait_until};
 use host::process;
 use host::{
-    Agent, Attempt, Broken, Bytes, DiskSpec, DiskWork, Host, HostAbility, HostCapability, HostSpec,
-    Hosts, Injection, Mounted, Query, QueryAnswer, Restartable, Step, volume_abilities,
+    Agent, Attempt, Broken, Bytes, DiskWork, Host, HostAbility, HostCapability, Hosts, Injection,
+    Mounted, Query, QueryAnswer, Restartable, Step, volume_abilities,
 };
 use rustix::io::Errno;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use target::{DiskSpec, HostSpec};
 use tempfile::TempDir;
 
 /// After so long, what does not happen is said not to.
@@ -321,7 +322,7 @@ fn a_slow_disk_is_seen_to_be_slow() {
         ..DiskSpec::default()
     };
     for slow in [rate(64 << 10), rate(10 << 20), iops(10), iops(200)] {
-        let (work, takes) = slow.work();
+        let (work, takes) = DiskWork::showing(&slow);
         let took = || match tried_with(host, work, LIMIT) {
             (Attempt::Took(write), Attempt::Took(read)) => (write, read),
             other => panic!("{other:?}"),

@@ -4,16 +4,16 @@ use super::{abilities_here, dirs};
 use crate::args::{ClusterName, Common, FaultCommand, FaultKnobs, FaultRunArgs, FaultTestArgs};
 use crate::exit::Exit;
 use crate::{interrupt, terminal};
-use ::cluster::{Capability, Cluster, Dirs, DiskSpec, NodeInfo, kept};
-use ::fault::{
-    FaultStep, FaultVerdict, Hit, KINDS, Kind, Knob, Length, Live, Options, Order, Outcome, Place,
-};
+use ::cluster::{Capability, Cluster, Dirs, NodeInfo, kept};
+use ::fault::{FaultStep, FaultVerdict, Live, Order, Outcome};
 use anyhow::{Context, Result, bail};
 use measure::clock;
 use serde_json::{Value, json};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
+use target::DiskSpec;
+use target::fault::{Hit, KINDS, Kind, Knob, Length, Options, Place};
 
 /// How long a fault is held that is only tried.
 const TRIED_FOR: Duration = Duration::from_secs(3);
@@ -142,7 +142,7 @@ fn test(args: &FaultTestArgs, common: &Common) -> Result<Exit> {
         // The last one, which is no seed.
         let hit = last(kind, &cluster)?;
         let held = Held::AfterSeen(TRIED_FOR);
-        let options = Options::tried().of(kind);
+        let options = kind.options(&Options::tried());
         let tried = one(kind, &hit, &options, held, &mut cluster)?;
         let is_whole = tried.outcome.whole;
         done.push(tried);
@@ -318,7 +318,7 @@ fn one(
         terminal::say(&format!("  {seconds:6.1} s  {}: {}", step.what, step.words));
         let length = match (held, step.what) {
             _ if !kind.length.is_said() => return,
-            (Held::For(length), what) if what == kind.holds_from() => length,
+            (Held::For(length), what) if what == ::fault::holds_from(kind) => length,
             // It takes as long as it takes to bring it about, or until Ctrl-C.
             (Held::For(_), FaultStep::Injecting) => BROUGHT_WITHIN,
             (Held::AfterSeen(length), what) if what == shown => length,

@@ -3,12 +3,10 @@
 use crate::program::wait_until;
 use anyhow::Result;
 use cluster::{
-    Ability, Access, DataFile, Handles, Members, NodeHandle, Operation, OwnNode, RestartMode, Row,
-    View,
+    Access, DataFile, Handles, Members, NodeHandle, Operation, OwnNode, RestartMode, Row, View,
 };
 use fault::{
-    FaultStep, FaultVerdict, Healed, Hit, HostSeen, Kind, Live, NodeSeen, Options, Order, Outcome,
-    Via, World,
+    FaultStep, FaultVerdict, Healed, HostSeen, Live, NodeSeen, Order, Outcome, Via, World,
 };
 use host::process::{self, Identity};
 use host::{Agent, Injection, Join, Query, QueryAnswer, Restartable, Step};
@@ -17,6 +15,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
+use target::Ability;
+use target::fault::{Hit, Kind, Options};
 
 fn server(port: u16) -> Command {
     let mut command = process::command(Path::new(env!("CARGO_BIN_EXE_cassay")));
@@ -66,7 +66,7 @@ fn alone(node: NodeHandle) -> Handles {
 
 /// Those that need nothing but a process, and of which nothing has to be said.
 fn kinds() -> impl Iterator<Item = &'static Kind> {
-    let kinds = fault::KINDS.iter();
+    let kinds = target::fault::KINDS.iter();
     kinds.filter(|kind| kind.needs == [Ability::Provision] && kind.must.is_empty())
 }
 

@@ -10,13 +10,13 @@ use super::nodes::Nodes;
 use super::ports::Ports;
 use super::settings::{self, NodeLayout};
 use super::{added_node, room};
-use crate::capability::{self, Ability, Answer, Capability, HostsAnswer};
-use crate::spec::LocalSpec;
+use crate::capability::{self, Answer, Capability, HostsAnswer};
 use anyhow::{Context, Result, bail};
-use host::{Host, HostAbility, HostCapability, Hosts, HostsSpec, Isolation};
+use host::{Host, HostAbility, HostCapability, Hosts};
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::path::Path;
+use target::{Ability, HostsSpec, Isolation, LocalSpec, memory_bytes};
 
 /// A number of bytes in the largest unit that shows it within a hundredth.
 pub(super) fn size(bytes: u64) -> String {
@@ -50,7 +50,7 @@ pub(super) fn check(spec: &LocalSpec) -> Result<()> {
     if spec.address.is_some() && hosts.isolation != Isolation::Loopback {
         bail!("hosts have networks of their own, so the address of the first node cannot be set");
     }
-    let used = room::memory_bytes(spec.nodes / hosts.count, spec.heap_bytes);
+    let used = memory_bytes(spec.nodes / hosts.count, spec.heap_bytes);
     match hosts.host.memory_bytes {
         Some(limit) if limit < used => bail!(
             "a host with {} of memory is too small: {} with a heap of {} need about {}, and the \

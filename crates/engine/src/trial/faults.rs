@@ -7,7 +7,7 @@ use crate::running::Running;
 use analysis::rules;
 use anyhow::{Context, Result};
 use cluster::Cluster;
-use fault::{Hit, Live, Order, Outcome, Step};
+use fault::{Live, Order, Outcome, Step};
 use host::process::Identity;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,6 +16,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use store::record::{FaultRecord, FaultStep, FaultStepRecord, FaultVerdict, JournalEvent};
 use study::settings::{Fault, On};
+use target::fault::Hit;
 use workload::Program;
 
 /// The faults of a phase. Dropping it heals what is still broken.
@@ -228,7 +229,7 @@ impl<'a> Faults<'a> {
                     said: step.words,
                 };
                 state.writer.write_fault_step(&record)?;
-                let holds = step.what == fault.kind.holds_from();
+                let holds = step.what == fault::holds_from(&self.planned[number].kind);
                 return Ok(holds.then_some(Happened::FaultHolds(number, step.at_ns)));
             }
         };
@@ -289,7 +290,7 @@ impl Place {
                 let node = named.filter(|(index, ..)| *index == hit);
                 (Hit::Node(hit), node.collect())
             }
-            On::HottestReplica(fault::Place::Node) => {
+            On::HottestReplica(target::fault::Place::Node) => {
                 let hit = hottest_replica(running, program)?;
                 let node = named.filter(|(index, ..)| *index == hit);
                 (Hit::Node(hit), node.collect())

@@ -17,7 +17,8 @@ use store::record::{
     TrialFinding, TrialRecord,
 };
 use study::plan::Trial;
-use study::settings::{Load, Settings, Target};
+use study::settings::{Load, Settings};
+use target::Target;
 use workload::{Program, Stage, Statement};
 
 /// The finding of a trial that has found nothing yet.

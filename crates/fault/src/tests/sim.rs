@@ -10,6 +10,7 @@ use cluster::MemberStatus;
 use host::process::Identity;
 use host::{Attempt, Bytes, Reach, VolumeUse};
 use std::sync::LazyLock;
+use target::fault::{Hit, KINDS, Kind, Options, Place};
 use works::Works;
 
 /// Stands for the process of every node; asked for once.

@@ -5,8 +5,8 @@ use crate::human;
 use crate::settings::draft::Kind;
 use crate::settings::{Draft, FAULTS_MAX, Fault, FaultDraft, FaultTargets, FaultWhere};
 use ::yaml::{Diagnostics, Node, Raw};
-use fault::{Knob, Length, Place};
 use measure::number::counted;
+use target::fault::{Knob, Length, Place};
 
 /// Applies the rules.
 pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
@@ -60,7 +60,7 @@ pub(super) fn commands(subject: &Subject<'_>, out: &mut Diagnostics) {
     let entries = subject.node.at("target.attach.faults");
     for entry in entries.and_then(Node::entries).unwrap_or_default() {
         let name = &entry.key;
-        let why = match fault::Kind::of(name) {
+        let why = match target::fault::Kind::of(name) {
             Some(_) => Some("nodes of our own have a fault of this name".to_owned()),
             None => crate::check::name(name).err(),
         };
@@ -106,7 +106,7 @@ impl<'a> Item<'a> {
 
     /// Whether it says when, for how long and how.
     fn is_whole(&self) -> bool {
-        let is_said = |kind: &fault::Kind| kind.length.is_said();
+        let is_said = |kind: &target::fault::Kind| kind.length.is_said();
         let has_length = self.draft.for_ns.is_some() || self.wrote("until");
         let lasts = has_length || !self.draft.kinds.iter().any(is_said);
         self.wrote("at") && !self.draft.kinds.is_empty() && lasts
@@ -135,7 +135,9 @@ impl<'a> Item<'a> {
         };
         let known: Vec<&str> = match draft.kind {
             Kind::Attach => draft.commands.iter().map(|one| one.name.as_str()).collect(),
-            Kind::Local | Kind::Null => fault::FaultName::ALL.map(fault::FaultName::name).into(),
+            Kind::Local | Kind::Null => target::fault::FaultName::ALL
+                .map(target::fault::FaultName::name)
+                .into(),
         };
         for node in names {
             let text = node.text().filter(|text| draft.kind_of(text).is_none());
@@ -149,7 +151,8 @@ impl<'a> Item<'a> {
 
     /// Whether there is what its kinds break.
     fn kinds(&self, ground: FaultTargets, out: &mut Diagnostics) {
-        let breaks_volumes = |kind: &&fault::Kind| kind.needs.iter().any(|one| one.is_of_volumes());
+        let breaks_volumes =
+            |kind: &&target::fault::Kind| kind.needs.iter().any(|one| one.is_of_volumes());
         if let Some(kind) = self.draft.kinds.iter().find(breaks_volumes)
             && ground.hosts.is_some()
             && ground.volume_bytes.is_none()
@@ -168,7 +171,8 @@ impl<'a> Item<'a> {
             let hint = "use `target: {local: {nodes: 3}}`";
             self.say("kind", message, Some(hint), out);
         }
-        let breaks_hosts = |kind: &&fault::Kind| [Place::Host, Place::Split].contains(&kind.place);
+        let breaks_hosts =
+            |kind: &&target::fault::Kind| [Place::Host, Place::Split].contains(&kind.place);
         if let Some(kind) = self.draft.kinds.iter().find(breaks_hosts)
             && ground.hosts.is_none()
         {
@@ -180,7 +184,7 @@ impl<'a> Item<'a> {
 
     /// Whether the numbers are of nodes and hosts that there are.
     fn places(&self, ground: FaultTargets, out: &mut Diagnostics) {
-        let takes_all = |kind: &&fault::Kind| kind.place == Place::Cluster;
+        let takes_all = |kind: &&target::fault::Kind| kind.place == Place::Cluster;
         if let Some(kind) = self.draft.kinds.iter().find(takes_all)
             && self.wrote("where")
             && self.draft.kinds.iter().all(|kind| takes_all(&kind))
@@ -241,7 +245,7 @@ impl<'a> Item<'a> {
             let message = format!("host {number} cannot be cut from itself");
             self.say("where.from", message, None, out);
         }
-        let splits = |kind: &fault::Kind| kind.place == Place::Split;
+        let splits = |kind: &target::fault::Kind| kind.place == Place::Split;
         let all = (1..=hosts).all(|host| of.contains(&host));
         if all && hosts > 0 && self.draft.from.is_empty() && self.draft.kinds.iter().any(splits) {
             let message = "all hosts are named, so that none is left to be cut from".to_owned();

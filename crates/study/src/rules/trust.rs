@@ -6,9 +6,12 @@ use super::statements::is_foreign_class;
 use super::subject::Subject;
 use super::yaml::{Written, written};
 use crate::inputs;
-use crate::settings::{Fault, Overrides, SecretSource, Target, TlsSpec};
-use cluster::trust::{harmful_settings, is_harmless_option};
+use crate::settings::{Fault, Overrides};
 use std::net::IpAddr;
+use target::{
+    SecretSource, Target, TlsSpec,
+    trust::{harmful_settings, is_harmless_option},
+};
 use yaml::{Diagnostics, Node, Raw};
 
 /// Applies the rules.

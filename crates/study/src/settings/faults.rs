@@ -2,7 +2,7 @@
 
 use super::Draft;
 use super::draft::Kind;
-use fault::{Commands, Knob, Length, Options, Place};
+use target::fault::{Commands, Knob, Length, Options, Place};
 use workload::random::{Draws, lane};
 
 /// The most faults of one trial: each is written down, looked at and drawn.
@@ -15,7 +15,7 @@ const LANE: u64 = 12;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fault {
     /// How.
-    pub kind: fault::Kind,
+    pub kind: target::fault::Kind,
     /// What.
     pub on: On,
     /// What else was said of it.
@@ -53,7 +53,7 @@ pub enum On {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FaultDraft {
     /// One of these, at random.
-    pub kinds: Vec<fault::Kind>,
+    pub kinds: Vec<target::fault::Kind>,
     pub on: FaultWhere,
     /// The hosts from which others are cut; none: all others.
     pub from: Vec<usize>,
@@ -140,7 +140,7 @@ impl FaultDraft {
             let stated = self.for_ns.unwrap_or(window_ns.saturating_sub(at_ns));
             Some(Fault {
                 on: self.on(kind.place, ground, &mut draws)?,
-                options: self.options.of(&kind),
+                options: kind.options(&self.options),
                 at_ns,
                 item: number,
                 for_ns: match kind.length {
@@ -293,10 +293,10 @@ impl Draft {
     }
 
     /// The kind of a name: of those that the target names if it is not ours, or else of ours.
-    pub(crate) fn kind_of(&self, name: &str) -> Option<fault::Kind> {
+    pub(crate) fn kind_of(&self, name: &str) -> Option<target::fault::Kind> {
         match self.kind {
-            Kind::Attach => self.commands_of(name).map(Commands::kind),
-            Kind::Local | Kind::Null => fault::Kind::of(name),
+            Kind::Attach => self.commands_of(name).map(target::fault::Kind::from),
+            Kind::Local | Kind::Null => target::fault::Kind::of(name),
         }
     }
 

@@ -1,16 +1,18 @@
 //! All kinds of faults, as data: what each does to what, what it needs and takes, and what nodes
 //! may lose by it.
 
-use crate::kind::{DataLoss, Kind, Knob, Length, Place};
-use cluster::Ability;
+use super::kind::Kind;
+use super::options::Knob;
+use super::properties::{DataLoss, Length, Place};
+use crate::ability::Ability;
 use std::time::Duration;
 
 /// How long a node may take to start, on a busy machine with a commit log to replay.
-pub(crate) const STARTED_WITHIN: Duration = Duration::from_secs(180);
+pub const STARTED_WITHIN: Duration = Duration::from_secs(180);
 
 /// How long a node may take to come into a ring without streaming: it waits for 25 s, starts on a
 /// busy machine, and may have to be started again.
-pub(crate) const ENTERED_WITHIN: Duration = Duration::from_secs(300);
+pub const ENTERED_WITHIN: Duration = Duration::from_secs(300);
 
 /// The rows of [`KINDS`], and an enum of their names.
 macro_rules! kinds {

@@ -1,13 +1,7 @@
-//! The system under test is what `cluster` takes: a study has no form of its own for it. Here is
-//! only how a study writes where a secret is.
-
-pub use cluster::placing::{Placing, Smt, Topology, Units};
-pub use cluster::{
-    AttachSpec, Authentication, Change, Collector, HostSpec, HostsSpec, Isolation, JolokiaAccess,
-    Latency, LocalSpec, NullSpec, SecretSource, Target, TlsSpec,
-};
+//! How a study writes where a secret is.
 
 use crate::tree::Tree;
+use target::SecretSource;
 
 /// What makes a secret of a text under one of the keys that a study has for it.
 pub(crate) fn secret_kind(key: &str) -> Option<fn(&str) -> SecretSource> {

@@ -1,6 +1,6 @@
 //! How nodes are placed on the CPUs and the memory of their machine, as a study says it.
 
-pub use topology::{Smt, Units};
+use topology::{Smt, Units};
 
 /// How the nodes of a machine are placed on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,27 +21,14 @@ pub struct Topology {
 
 impl Topology {
     /// Whether nothing is said of where nodes run.
-    pub(crate) fn is_silent(&self) -> bool {
+    pub fn is_silent(&self) -> bool {
         self.placing == Placing::None && !self.is_confined()
     }
 
     /// Whether nodes that run anywhere do so on a part of the machine only.
-    pub(crate) fn is_confined(&self) -> bool {
+    pub fn is_confined(&self) -> bool {
         self.part.is_some() || self.client.is_some()
     }
-}
-
-/// The part of a machine that nodes have, as it came out.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PartUsed {
-    /// What it is counted in.
-    pub units: Units,
-    /// Units on each socket that has some, in order.
-    pub split: Vec<u32>,
-    /// Units that fill one socket of the machine.
-    pub units_per_socket: u32,
-    /// Sockets of the machine.
-    pub sockets: u32,
 }
 
 measure::word_enum! {

@@ -1,9 +1,8 @@
 //! A fault that a study names itself, of a cluster that is not ours: a program breaks, another
 //! sees it, a third one heals.
 
-use crate::kind::{DataLoss, Kind, Length, Place};
-use host::Invocation;
-use std::borrow::Cow;
+use super::properties::DataLoss;
+use crate::invocation::Invocation;
 use std::time::Duration;
 
 /// A fault that a study names, and the programs that it is made of.
@@ -22,24 +21,4 @@ pub struct Commands {
     pub within: Duration,
     /// What the node may lose by it.
     pub loses: DataLoss,
-}
-
-impl Commands {
-    /// The kind of faults that they are.
-    pub fn kind(&self) -> Kind {
-        Kind {
-            name: Cow::Owned(self.name.clone()),
-            built_in: None,
-            what: Cow::Owned(format!("{} is run", self.inject)),
-            // Of a cluster that is not ours nothing is needed but them.
-            needs: &[],
-            place: Place::Node,
-            takes: &[],
-            must: &[],
-            length: Length::Stated,
-            takes_away: self.loses != DataLoss::Nothing,
-            loses: self.loses,
-            healed_within: self.within,
-        }
-    }
 }

@@ -1,11 +1,9 @@
-//! What a target is asked to be, as a study or a command line says it; checked by [`crate::start`].
-//!
-//! Only descriptions live here: making one of these touches nothing but memory.
+//! What a target is asked to be, as a study or a command line says it.
 
-use crate::access::SecretSource;
+use crate::host::HostsSpec;
+use crate::null::NullSpec;
 use crate::placing::Topology;
-use host::HostsSpec;
-use null::NullSpec;
+use crate::secret::SecretSource;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -141,7 +139,7 @@ measure::word_enum! {
 
 impl Collector {
     /// The JVM's flag that chooses it.
-    pub(crate) fn flag(self) -> &'static str {
+    pub fn flag(self) -> &'static str {
         match self {
             Collector::G1 => "UseG1GC",
             Collector::Z => "UseZGC",
@@ -151,7 +149,7 @@ impl Collector {
     }
 
     /// The JVM's option that chooses it.
-    pub(crate) fn option(self) -> String {
+    pub fn option(self) -> String {
         format!("-XX:+{}", self.flag())
     }
 }
@@ -216,13 +214,4 @@ impl Default for TlsSpec {
             server_name: None,
         }
     }
-}
-
-/// The two folders that cassay may write to for a target.
-#[derive(Clone, Debug)]
-pub struct Dirs {
-    /// Jars and unpacked files that survive runs.
-    pub cache: PathBuf,
-    /// Data, logs and state of clusters that run now.
-    pub data: PathBuf,
 }

@@ -1,7 +1,5 @@
-//! What a host can be limited to: descriptions, and what follows from them by arithmetic. Making
-//! one of these touches nothing but memory.
+//! What hosts are asked to be, and what a host can be limited to.
 
-use crate::volume::BLOCK_BYTES;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -23,38 +21,6 @@ pub struct HostSpec {
     /// Its link to the switch.
     pub link: LinkSpec,
 }
-
-/// What a disk is asked to do when it is tried: one request after the other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DiskWork {
-    /// How many requests.
-    pub requests: u64,
-    /// Bytes of each, whole blocks of 4 KiB.
-    pub bytes: u64,
-}
-
-impl Default for DiskWork {
-    /// One block.
-    fn default() -> DiskWork {
-        DiskWork {
-            requests: 1,
-            bytes: BLOCK_BYTES,
-        }
-    }
-}
-
-/// For how long a limited disk is kept at work by a trial, in s: more than twice the two tenths
-/// that the kernel lends it at most.
-const TELLING_S: f64 = 0.5;
-
-/// The most requests of a trial. Who does so many in that time is as fast as disks are.
-const REQUESTS_MAX: u64 = 2000;
-
-/// How many of a trial of bytes, if they are large enough.
-const REQUESTS_OF_RATE: u64 = 32;
-
-/// The largest, in blocks: 1 MiB.
-const REQUEST_BLOCKS_MAX: u64 = 256;
 
 /// What a host's volume may do, all its processes together; what is absent is not limited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -80,7 +46,7 @@ impl DiskSpec {
         ]
     }
 
-    /// Those among the limits of a group, as [`crate::cgroup::Group::limits`] has them.
+    /// Those among the limits of a control group, by the names of [`DiskSpec::each`].
     pub fn of(limits: &BTreeMap<String, String>) -> DiskSpec {
         let value = |name: &str| limits.get(name).and_then(|text| text.parse().ok());
         let names = DiskSpec::default().each().map(|(name, _)| value(name));
@@ -105,39 +71,6 @@ impl DiskSpec {
             read_bytes_per_s: lower(self.read_bytes_per_s, other.read_bytes_per_s),
             write_bytes_per_s: lower(self.write_bytes_per_s, other.write_bytes_per_s),
         }
-    }
-
-    /// Work by which a disk shows that it is limited like this, of what is written if that is, and
-    /// how long it takes then at least. The kernel lets what has waited for nobody do some of it at
-    /// once, so that a single request shows nothing.
-    pub fn work(&self) -> (DiskWork, Duration) {
-        let limits = if self.limits_writes() {
-            (self.write_iops, self.write_bytes_per_s)
-        } else {
-            (self.read_iops, self.read_bytes_per_s)
-        };
-        let in_time = |rate: u64, unit: u64| (rate as f64 * TELLING_S / unit as f64).ceil() as u64;
-        let one = DiskWork::default();
-        let work = match limits {
-            (Some(iops), _) => DiskWork {
-                requests: in_time(iops, 1).clamp(1, REQUESTS_MAX) + 1,
-                ..one
-            },
-            (None, Some(rate)) => {
-                let blocks = in_time(rate, one.bytes * REQUESTS_OF_RATE);
-                let bytes = one.bytes * blocks.clamp(1, REQUEST_BLOCKS_MAX);
-                let requests = in_time(rate, bytes).clamp(1, REQUESTS_OF_RATE) + 1;
-                DiskWork { requests, bytes }
-            }
-            (None, None) => one,
-        };
-        let by_iops = limits
-            .0
-            .map(|iops| (work.requests - 1) as f64 / iops as f64);
-        let bytes = (work.requests - 1) * work.bytes;
-        let by_rate = limits.1.map(|rate| bytes as f64 / rate as f64);
-        let takes = by_iops.into_iter().chain(by_rate).fold(0.0, f64::max);
-        (work, Duration::from_secs_f64(takes))
     }
 
     /// Whether it limits what is written.
@@ -168,5 +101,30 @@ impl LinkSpec {
             rate_bits_per_s: rates.into_iter().flatten().min(),
             delay: self.delay.max(other.delay),
         }
+    }
+}
+
+/// Stand-ins for machines, all alike.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HostsSpec {
+    /// How many.
+    pub count: usize,
+    /// How far they are kept apart.
+    pub isolation: Isolation,
+    /// What each of them is limited to.
+    pub host: HostSpec,
+}
+
+measure::word_enum! {
+    /// How far hosts are kept apart.
+    #[derive(Default)]
+    pub enum Isolation {
+        /// As [`Isolation::Hosts`] where this machine allows it, otherwise as loopback.
+        #[default]
+        Auto = "auto",
+        /// Each has a network, cgroups and a volume of its own; refused where that cannot be had.
+        Hosts = "hosts",
+        /// Only addresses of their own: nothing of [`HostSpec`] can be had.
+        Loopback = "loopback",
     }
 }
