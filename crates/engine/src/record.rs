@@ -103,7 +103,7 @@ fn faults(study: &Study) -> BTreeMap<String, Vec<PlannedFaultRecord>> {
     let seconds = |ns: u64| ns as f64 / 1e9;
     let planned = |fault: &Fault| PlannedFaultRecord {
         kind: fault.kind.name.to_string(),
-        place: fault.on.words(),
+        place: fault.place(),
         what: fault.words(),
         at_s: seconds(fault.at_ns),
         for_s: fault.kind.length.is_said().then(|| seconds(fault.for_ns)),

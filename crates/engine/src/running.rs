@@ -100,9 +100,9 @@ impl Running {
         nodes.map(|node| (node.name.clone(), node.pid)).collect()
     }
 
-    /// The process of a node, counted from 1.
-    pub fn process_of(&self, number: usize) -> Option<u32> {
-        self.cluster.nodes().get(number.wrapping_sub(1))?.pid
+    /// The process of a node.
+    pub fn process_of(&self, node: usize) -> Option<u32> {
+        self.cluster.nodes().get(node)?.pid
     }
 
     /// The nodes whose process is another one than in `before`.

@@ -9,12 +9,13 @@ use crate::{
     node_repair, node_restart, node_slow, node_snapshot, node_stop, rolling_change,
     rolling_restart,
 };
-use target::fault::{FaultName, Hit, Kind, Options};
+use target::fault::{FaultName, Hit, Kind, Means, Options};
 
 /// What carries out a fault of a kind.
 pub(crate) fn of(kind: &Kind, hit: &Hit, options: &Options) -> Box<dyn Fault> {
-    let Some(name) = kind.built_in else {
-        return command::behaviour(hit, options);
+    let name = match &kind.means {
+        Means::BuiltIn(name) => name,
+        Means::Programs(commands) => return command::behaviour(hit, commands),
     };
     match name {
         FaultName::NodePause => node_pause::behaviour(hit, options),

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use host::{Injection, Query, QueryAnswer};
 use std::time::Duration;
 use target::Invocation;
-use target::fault::{Commands, Hit, Options};
+use target::fault::{Commands, Hit};
 
 /// How long a program may take that only looks: longer than to go to another machine and back, and
 /// as long as an agent waits that heals by itself.
@@ -22,26 +22,25 @@ const NODE: &str = "{node}";
 const ADDRESS: &str = "{address}";
 
 /// What carries it out.
-pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
+pub(crate) fn behaviour(hit: &Hit, commands: &Commands) -> Box<dyn Fault> {
     Box::new(Named {
         node: hit.node(),
-        commands: options.commands.clone(),
+        commands: commands.clone(),
     })
 }
 
 struct Named {
     node: usize,
-    commands: Option<Commands>,
+    commands: Commands,
 }
 
 impl Named {
     /// One of its programs, with the node in its arguments.
     fn program(&self, world: &dyn World, of: fn(&Commands) -> &Invocation) -> Result<Invocation> {
-        let commands = self.commands.as_ref().context("nothing says how")?;
         let nodes = world.nodes();
         let node = nodes.get(self.node).context("there is no such node")?;
         let (ip, address) = (node.cql.ip().to_string(), node.cql.to_string());
-        let Invocation { words, folder } = of(commands);
+        let Invocation { words, folder } = of(&self.commands);
         let words = words.iter();
         let words = words.map(|word| word.replace(NODE, &ip).replace(ADDRESS, &address));
         let absolute = std::path::absolute(folder);

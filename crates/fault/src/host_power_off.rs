@@ -16,7 +16,7 @@ pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
     Box::new(PowerOff {
         host: hit.node(),
         ha_after: options.ha_after,
-        ha_on: options.ha_on.map(|number| number - 1),
+        ha_on: options.ha_on,
         is_moved: false,
     })
 }

@@ -10,7 +10,7 @@ use crate::settings::{
 };
 use measure::number::counted;
 use std::collections::BTreeMap;
-use target::fault::Length;
+use target::fault::{Length, Means};
 use target::{
     Authentication, Collector, HostSpec, Isolation, LocalSpec, Target, Topology,
     hidden::{hidden, hide_all},
@@ -138,9 +138,9 @@ fn broken(fault: &Fault) -> String {
         ),
         Length::Moment => format!("{} at {at}", fault.words()),
     };
-    match &fault.options.commands {
-        Some(_) => format!("{words} ({})", fault.kind.what),
-        None => words,
+    match &fault.kind.means {
+        Means::Programs(_) => format!("{words} ({})", fault.kind.what),
+        Means::BuiltIn(_) => words,
     }
 }
 

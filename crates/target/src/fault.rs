@@ -8,7 +8,7 @@ mod options;
 mod properties;
 
 pub use commands::Commands;
-pub use kind::Kind;
+pub use kind::{Kind, Means};
 pub use kinds::{ENTERED_WITHIN, FaultName, KINDS, STARTED_WITHIN};
 pub use options::{Knob, Options};
 pub use properties::{DataLoss, Hit, Length, Place};

@@ -9,7 +9,6 @@ use ::fault::{FaultStep, FaultVerdict, Live, Order, Outcome};
 use anyhow::{Context, Result, bail};
 use measure::clock;
 use serde_json::{Value, json};
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 use target::DiskSpec;
@@ -200,9 +199,10 @@ fn by_hand(args: &FaultRunArgs, common: &Common) -> Result<Exit> {
     let hit = hit(args, &cluster)?;
     if let (Hit::Host(host), Some(on)) = (&hit, options.ha_on) {
         let count = cluster.hosts()?.len();
-        if on > count || on == host + 1 {
+        if on >= count || on == *host {
             bail!(
-                "--ha-on {on}: the nodes of host {} are started on another one of {count} hosts",
+                "--ha-on {}: the nodes of host {} are started on another one of {count} hosts",
+                on + 1,
                 host + 1
             );
         }
@@ -268,8 +268,7 @@ fn options(knobs: &FaultKnobs) -> Options {
         delay: knobs.delay.map(Duration::from_nanos),
         by: knobs.by.map(Duration::from_nanos),
         ha_after: knobs.ha_after.map(Duration::from_nanos),
-        ha_on: knobs.ha_on.map(NonZeroUsize::get),
-        commands: None,
+        ha_on: knobs.ha_on.map(|number| number.get() - 1),
         yaml: knobs.yaml.iter().cloned().collect(),
     }
 }
@@ -334,7 +333,7 @@ fn one(
     for (index, process) in live.processes().into_iter().enumerate() {
         let known = cluster.nodes()[index].pid;
         if let Some(process) = process.filter(|one| known != Some(one.pid)) {
-            cluster.started(index + 1, process)?;
+            cluster.started(index, process)?;
         }
     }
     Ok(FaultRun {
@@ -370,18 +369,9 @@ fn heal_after(length: Duration, order: Arc<Order>) -> Result<()> {
 
 /// What is hit, by the names of nodes and hosts.
 fn named(hit: &Hit, nodes: &[NodeInfo]) -> String {
-    let hosts = |all: &[usize]| {
-        let names: Vec<String> = all
-            .iter()
-            .map(|index| format!("host{}", index + 1))
-            .collect();
-        names.join(" and ")
-    };
     match hit {
         Hit::Node(index) => nodes[*index].name.clone(),
-        Hit::Host(index) => hosts(&[*index]),
-        Hit::Split(of, from) => format!("{} from {}", hosts(of), hosts(from)),
-        Hit::Cluster => "all nodes".to_owned(),
+        Hit::Host(_) | Hit::Split(..) | Hit::Cluster => hit.to_string(),
     }
 }
 

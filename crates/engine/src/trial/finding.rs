@@ -126,7 +126,7 @@ impl TrialRun<'_> {
             (None, Some(fault)) => Some(Err(format!(
                 "{} of {}: its counts began anew",
                 fault.kind.name,
-                fault.on.words()
+                fault.place()
             ))),
             (None, None) => state.counting.beside(&state.answered).map(Ok),
         }

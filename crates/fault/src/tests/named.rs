@@ -20,10 +20,7 @@ fn what_a_study_names_takes_the_same_course() {
         loses: DataLoss::Nothing,
     };
     let kind = Kind::from(&commands);
-    let options = Options {
-        commands: Some(commands),
-        ..Options::default()
-    };
+    let options = Options::default();
     let course = |mut sim: Sim| {
         sim.ordered_ns = 10 * S;
         let what = (&Hit::Node(1), &options);

@@ -8,6 +8,7 @@ use super::yaml::{Written, written};
 use crate::inputs;
 use crate::settings::{Fault, Overrides};
 use std::net::IpAddr;
+use target::fault::Means;
 use target::{
     SecretSource, Target, TlsSpec,
     trust::{harmful_settings, is_harmless_option},
@@ -229,10 +230,10 @@ fn host_of(authority: &str) -> &str {
 
 /// Programs of a study run in its folder, those of the command line where it was given.
 pub fn settle_programs(faults: &mut [Fault], node: &Node, overrides: &Overrides) {
-    for commands in faults
-        .iter_mut()
-        .filter_map(|fault| fault.options.commands.as_mut())
-    {
+    for fault in faults {
+        let Means::Programs(commands) = &mut fault.kind.means else {
+            continue;
+        };
         let of = [&mut commands.inject, &mut commands.see, &mut commands.heal];
         for (key, program) in PROGRAMS.into_iter().zip(of) {
             let path = format!("{COMMANDS}.{}.{key}", commands.name);

@@ -14,8 +14,8 @@ use std::time::Duration;
 pub struct Kind {
     /// Its name, as in a study and in records.
     pub name: Cow<'static, str>,
-    /// Which of those that are built in it is; none: a study names the programs that it is made of.
-    pub built_in: Option<FaultName>,
+    /// What carries it out.
+    pub means: Means,
     /// What it does, in words.
     pub what: Cow<'static, str>,
     /// What a target must be able to do for it.
@@ -36,6 +36,15 @@ pub struct Kind {
     pub healed_within: Duration,
 }
 
+/// What carries out a kind of fault.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Means {
+    /// It is built in.
+    BuiltIn(FaultName),
+    /// Programs that a study names.
+    Programs(Commands),
+}
+
 /// How long a fault may take to be seen whole again by which no process ends.
 const HEALED_WITHIN: Duration = Duration::from_secs(60);
 
@@ -52,7 +61,7 @@ impl Kind {
     ) -> Kind {
         Kind {
             name: Cow::Borrowed(name.name()),
-            built_in: Some(name),
+            means: Means::BuiltIn(name),
             what: Cow::Borrowed(what),
             needs,
             place,
@@ -142,7 +151,6 @@ impl Kind {
             by: said.by.filter(|_| takes(Knob::By)),
             ha_after: said.ha_after.filter(|_| takes(Knob::Ha)),
             ha_on: said.ha_on.filter(|_| takes(Knob::Ha)),
-            commands: said.commands.clone(),
             yaml: if takes(Knob::Yaml) {
                 said.yaml.clone()
             } else {
@@ -162,7 +170,7 @@ impl From<&Commands> for Kind {
     fn from(commands: &Commands) -> Kind {
         Kind {
             name: Cow::Owned(commands.name.clone()),
-            built_in: None,
+            means: Means::Programs(commands.clone()),
             what: Cow::Owned(format!("{} is run", commands.inject)),
             // Of a cluster that is not ours nothing is needed but them.
             needs: &[],

@@ -1,6 +1,5 @@
 //! What can be said of a fault besides.
 
-use super::commands::Commands;
 use crate::hidden::names_secret;
 use crate::host::DiskSpec;
 use serde_json::{Map, Value};
@@ -49,10 +48,8 @@ pub struct Options {
     pub by: Option<Duration>,
     /// [`Knob::Ha`].
     pub ha_after: Option<Duration>,
-    /// On which, counted from 1; none: the next one.
+    /// On which host, by its index; none: the next one.
     pub ha_on: Option<usize>,
-    /// How it is done, where the study names it.
-    pub commands: Option<Commands>,
     /// [`Knob::Yaml`]; empty: nothing was said.
     pub yaml: Map<String, Value>,
 }

@@ -1,5 +1,7 @@
 //! What kinds of faults differ in, and what one hits.
 
+use std::fmt;
+
 /// What a kind of fault hits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
@@ -56,7 +58,8 @@ impl Length {
     }
 }
 
-/// What is hit, counted from 0.
+/// What is hit: nodes and hosts by their index, from 0. In words they are counted from 1: `node2`,
+/// `host1 from host2 and host3`, `all nodes`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Hit {
     /// A node.
@@ -67,6 +70,25 @@ pub enum Hit {
     Split(Vec<usize>, Vec<usize>),
     /// All nodes.
     Cluster,
+}
+
+impl fmt::Display for Hit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let hosts = |all: &[usize]| {
+            let names: Vec<String> = all
+                .iter()
+                .map(|index| format!("host{}", index + 1))
+                .collect();
+            names.join(" and ")
+        };
+        match self {
+            Hit::Node(index) => write!(f, "node{}", index + 1),
+            Hit::Host(index) => write!(f, "host{}", index + 1),
+            Hit::Split(of, from) if from.is_empty() => f.write_str(&hosts(of)),
+            Hit::Split(of, from) => write!(f, "{} from {}", hosts(of), hosts(from)),
+            Hit::Cluster => f.write_str("all nodes"),
+        }
+    }
 }
 
 impl Hit {
