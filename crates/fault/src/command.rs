@@ -4,7 +4,7 @@
 
 use crate::behaviour::Fault;
 use crate::observation::{self, Observation};
-use crate::world::{Via, World};
+use crate::world::{Agents, Via, World};
 use anyhow::{Context, Result, bail};
 use host::{Injection, Query, QueryAnswer};
 use std::time::Duration;
@@ -36,7 +36,7 @@ struct Named {
 
 impl Named {
     /// One of its programs, with the node in its arguments.
-    fn program(&self, world: &dyn World, of: fn(&Commands) -> &Invocation) -> Result<Invocation> {
+    fn program(&self, world: &dyn Agents, of: fn(&Commands) -> &Invocation) -> Result<Invocation> {
         let nodes = world.nodes();
         let node = nodes.get(self.node).context("there is no such node")?;
         let (ip, address) = (node.cql.ip().to_string(), node.cql.to_string());
@@ -50,7 +50,7 @@ impl Named {
         })
     }
 
-    fn see(&self, world: &mut dyn World) -> Result<Observation> {
+    fn see(&self, world: &mut dyn Agents) -> Result<Observation> {
         let what = self.program(world, |commands| &commands.see)?;
         let name = what.to_string();
         let limit = SEE_LIMIT;

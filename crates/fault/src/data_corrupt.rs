@@ -3,7 +3,7 @@
 
 use crate::behaviour::Fault;
 use crate::observation::{self, Observation};
-use crate::world::{Via, World};
+use crate::world::{Agents, Via, World};
 use anyhow::{Context, Result};
 use host::{Injection, Query, QueryAnswer};
 use std::path::PathBuf;
@@ -28,7 +28,7 @@ struct Rot {
 }
 
 impl Rot {
-    fn read(&self, world: &mut dyn World, path: PathBuf, at: u64) -> Result<Vec<u8>> {
+    fn read(&self, world: &mut dyn Agents, path: PathBuf, at: u64) -> Result<Vec<u8>> {
         let sight = Query::Bytes {
             path,
             at,

@@ -3,7 +3,7 @@
 
 use crate::behaviour::Fault;
 use crate::observation::{self, Observation};
-use crate::world::{Via, World};
+use crate::world::{Agents, Via, World};
 use anyhow::Result;
 use host::{DiskWork, Injection};
 use std::time::Duration;
@@ -36,7 +36,7 @@ struct Slow {
 }
 
 impl Slow {
-    fn took(&mut self, world: &mut dyn World) -> Result<Observation> {
+    fn took(&mut self, world: &mut dyn Agents) -> Result<Observation> {
         let (work, takes) = DiskWork::showing(&self.disk);
         let tried = observation::try_disk(world, self.host, work, LIMIT)?;
         let (Some(write), Some(read)) = (tried.write_took(LIMIT), tried.read_took(LIMIT)) else {

@@ -55,7 +55,9 @@ mod world;
 pub use analysis::recovery::{FaultStep, FaultVerdict};
 pub use course::{Outcome, Step, holds_from, run};
 pub use live::{Live, Order, orders};
-pub use world::{Healed, HostSeen, NodeSeen, Via, World};
+pub use world::{
+    Agents, Client, Healed, HostSeen, Mbeans, NodeFiles, NodeSeen, Starter, Timer, Via, World,
+};
 
 #[cfg(test)]
 mod tests;

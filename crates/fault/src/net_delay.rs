@@ -3,7 +3,7 @@
 use crate::behaviour::Fault;
 use crate::net_slow;
 use crate::observation::{self, Observation};
-use crate::world::{Via, World};
+use crate::world::{Agents, Via, World};
 use anyhow::Result;
 use host::{Query, QueryAnswer, Reach};
 use std::time::Duration;
@@ -24,7 +24,7 @@ struct Late {
 }
 
 impl Late {
-    fn round_trip(&self, world: &mut dyn World, limit: Duration) -> Result<Observation> {
+    fn round_trip(&self, world: &mut dyn Agents, limit: Duration) -> Result<Observation> {
         let (other, address) = observation::other_way(world, self.host)?;
         let limit = limit + self.delay * 4;
         let took = match world.see(Via::Host(other), Query::Reach { address, limit })? {

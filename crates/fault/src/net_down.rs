@@ -2,7 +2,7 @@
 
 use crate::behaviour::Fault;
 use crate::observation::{self, Observation};
-use crate::world::{Via, World};
+use crate::world::{Agents, Via, World};
 use anyhow::{Context, Result};
 use host::{Injection, Query, QueryAnswer};
 use std::time::Duration;
@@ -16,7 +16,7 @@ pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
 struct Down(usize);
 
 impl Down {
-    fn carrier(&self, world: &mut dyn World) -> Result<Observation> {
+    fn carrier(&self, world: &mut dyn Agents) -> Result<Observation> {
         match world.see(Via::Host(self.0), Query::Link)? {
             QueryAnswer::Link { has_carrier, .. } => Ok(Observation {
                 broken: Some(!has_carrier),

@@ -3,7 +3,7 @@
 
 use crate::behaviour::Fault;
 use crate::observation::{self, Observation};
-use crate::world::{Via, World};
+use crate::world::{Agents, Via, World};
 use anyhow::{Context, Result};
 use host::{Injection, Link, Loss, Query, QueryAnswer};
 use std::time::Duration;
@@ -34,7 +34,7 @@ struct Lossy {
 
 impl Lossy {
     /// How many connections come about from another host.
-    fn tries(&self, world: &mut dyn World) -> Result<Observation> {
+    fn tries(&self, world: &mut dyn Agents) -> Result<Observation> {
         let (other, address) = observation::other_way(world, self.host)?;
         let sight = Query::Tries {
             address,

@@ -2,7 +2,7 @@
 
 use crate::behaviour::Fault;
 use crate::observation::{self, Observation};
-use crate::world::{Via, World};
+use crate::world::{Agents, Via, World};
 use anyhow::{Context, Result};
 use host::{Injection, Query, QueryAnswer};
 use std::net::SocketAddr;
@@ -35,7 +35,7 @@ struct Slow {
 
 impl Slow {
     /// How fast another host gets something there.
-    fn transfer(&self, world: &mut dyn World) -> Result<Observation> {
+    fn transfer(&self, world: &mut dyn Agents) -> Result<Observation> {
         let (other, address) = observation::other_way(world, self.host)?;
         let port = world.receive(Via::Host(self.host), LIMIT)?;
         let bytes = BURST_BYTES + (self.rate as f64 / 8.0 * LENGTH_S) as u64;
@@ -68,7 +68,7 @@ impl Slow {
 
 /// Limits the link of a host in both directions: what the switch sends there, and what it sends.
 pub(crate) fn limit(
-    world: &mut dyn World,
+    world: &mut dyn Agents,
     host: usize,
     link: LinkSpec,
     within: Duration,

@@ -5,7 +5,7 @@
 use crate::behaviour::{Fault, Tell, Work};
 use crate::observation::{self, Observation};
 use crate::ring;
-use crate::world::{Healed, Via, World};
+use crate::world::{Agents, Healed, Via, World};
 use anyhow::{Context, Result};
 use cluster::{MemberStatus, Operation};
 use host::process::Identity;
@@ -58,7 +58,7 @@ impl Added {
     }
 
     /// That its process has ended, by the kernel's own word.
-    fn gone(&self, world: &mut dyn World) -> Result<Observation> {
+    fn gone(&self, world: &mut dyn Agents) -> Result<Observation> {
         let Some(process) = self.process else {
             return Ok(Observation {
                 broken: Some(false),

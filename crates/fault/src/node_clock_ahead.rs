@@ -6,7 +6,7 @@ use crate::behaviour::{Fault, Work};
 use crate::node_kill;
 use crate::observation::{self, Observation};
 use crate::ring;
-use crate::world::{Via, World};
+use crate::world::{Client, Via, World};
 use anyhow::Result;
 use host::Injection;
 use std::time::Duration;
@@ -32,7 +32,7 @@ pub(crate) struct Off {
 impl Off {
     /// What a client hears of its time: it is off if that is nearer to what it should be off by
     /// than to ours, whenever in the time of the question it was told.
-    fn time(&self, world: &mut dyn World, limit: Duration) -> Result<Observation> {
+    fn time(&self, world: &mut dyn Client, limit: Duration) -> Result<Observation> {
         let [least, most] = world.clock_off_ms(self.node, limit)?;
         let is_off = |off_ms: i64| (off_ms - self.by_ms).abs() < off_ms.abs();
         let words = match (least + most) / 2 {

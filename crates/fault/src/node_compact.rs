@@ -4,7 +4,7 @@
 use crate::behaviour::{Fault, Tell, Work};
 use crate::observation::{self, Observation};
 use crate::task::{AT_ONCE, Task, count};
-use crate::world::{Healed, World};
+use crate::world::{Client, Healed, World};
 use anyhow::Result;
 use cluster::{DataFile, Operation, Row, View};
 use std::collections::{BTreeMap, BTreeSet};
@@ -51,7 +51,7 @@ impl Compact {
     /// What the node says of its compactions that take as many files as a table had, as those of
     /// its own do only where there are few: they are this one, until it is over. Then those are
     /// left of them that have not ended.
-    fn at_work(&mut self, world: &mut dyn World, limit: Duration) -> Result<Vec<String>> {
+    fn at_work(&mut self, world: &mut dyn Client, limit: Duration) -> Result<Vec<String>> {
         let mut words = Vec::new();
         for row in world.rows(self.task.node, View::Tasks, limit)? {
             let cell = |name: &str| row.get(name).map_or("", String::as_str);

@@ -3,7 +3,7 @@
 
 use crate::behaviour::Fault;
 use crate::observation::{self, Observation};
-use crate::world::{Via, World};
+use crate::world::{Agents, Via, World};
 use anyhow::Result;
 use host::{Injection, Query, QueryAnswer};
 use std::time::Duration;
@@ -21,7 +21,7 @@ const FEW: u64 = 8;
 struct Descriptors(usize);
 
 impl Descriptors {
-    fn files(&self, world: &mut dyn World) -> Result<Observation> {
+    fn files(&self, world: &mut dyn Agents) -> Result<Observation> {
         let process = observation::running(world, self.0)?;
         match world.see(Via::Node(self.0), Query::Descriptors(process))? {
             QueryAnswer::Descriptors { free, open } => Ok(Observation {

@@ -3,7 +3,7 @@
 
 use crate::behaviour::Fault;
 use crate::observation::{self, Observation};
-use crate::world::{Via, World};
+use crate::world::{Agents, Via, World};
 use anyhow::Result;
 use host::{Injection, Query, QueryAnswer};
 use std::time::Duration;
@@ -35,7 +35,7 @@ struct Slow {
 }
 
 impl Slow {
-    fn cpu(&self, world: &mut dyn World) -> Result<Observation> {
+    fn cpu(&self, world: &mut dyn Agents) -> Result<Observation> {
         let cores = match world.see(Via::Node(self.node), Query::Cpu(WORK_MS))? {
             QueryAnswer::Cpu(cores) => cores,
             other => return Err(observation::other_answer(&other)),

@@ -5,7 +5,7 @@ use crate::behaviour::{Fault, Tell, Work};
 use crate::observation::{Observation, both};
 use crate::renewal::Renewal;
 use crate::rolling::{self, Round};
-use crate::world::{Healed, Via, World};
+use crate::world::{Client, Healed, Via, World};
 use anyhow::{Context, Result, bail};
 use cluster::{Effect, Proof, View};
 use host::Injection;
@@ -43,7 +43,7 @@ struct Change {
 
 /// What a node shows of what was asked for.
 fn shown(
-    world: &mut dyn World,
+    world: &mut dyn Client,
     node: usize,
     yaml: &Map<String, Value>,
     limit: Duration,
