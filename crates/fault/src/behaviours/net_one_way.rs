@@ -1,8 +1,8 @@
 //! A network that loses what goes one way: what some hosts send to others never arrives, while they
 //! hear them. No connection lives through it, and each side blames the other.
 
+use super::net_partition::Cut;
 use crate::behaviour::Fault;
-use crate::net_partition::Cut;
 use target::fault::{Hit, Options};
 
 /// What carries it out.

@@ -2,8 +2,8 @@
 //! node has written yet, and wins over what is acknowledged later. It is restarted for it, since a
 //! process has its clock from its start on, and restarted again.
 
+use super::node_kill;
 use crate::behaviour::{Fault, Work};
-use crate::node_kill;
 use crate::observation::{self, Observation};
 use crate::ring;
 use crate::world::{Client, Via, World};

@@ -1,7 +1,7 @@
 //! A node that is restarted as an operator does it: it drains, ends, and is started at once.
 
+use super::node_stop::Stop;
 use crate::behaviour::Fault;
-use crate::node_stop::Stop;
 use target::fault::{Hit, Options};
 
 /// What carries it out.

@@ -1,8 +1,8 @@
 //! A node that is stopped as an operator stops it: its JVM is asked to end (SIGTERM), tells the
 //! others, flushes what it has in memory and goes; then it is started again.
 
+use super::node_kill;
 use crate::behaviour::Fault;
-use crate::node_kill;
 use crate::observation::Observation;
 use crate::world::{Via, World};
 use anyhow::Result;

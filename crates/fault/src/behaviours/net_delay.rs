@@ -1,7 +1,7 @@
 //! A network that is far: packets to and from a host arrive later, as from another region.
 
+use super::net_slow;
 use crate::behaviour::Fault;
-use crate::net_slow;
 use crate::observation::{self, Observation};
 use crate::world::{Agents, Via, World};
 use anyhow::Result;

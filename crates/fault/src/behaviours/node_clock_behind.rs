@@ -1,8 +1,8 @@
 //! A node whose wall clock is behind all others: what it coordinates is older than what was there,
 //! and acknowledged all the same.
 
+use super::node_clock_ahead::Off;
 use crate::behaviour::Fault;
-use crate::node_clock_ahead::Off;
 use target::fault::{Hit, Options};
 
 /// What carries it out.

@@ -2,8 +2,8 @@
 //! another node holds it to be down, that one is told to take it out of the ring; the others make
 //! up for its copies. Then it is started with empty folders, and bootstraps under another host id.
 
+use super::data_lost;
 use crate::behaviour::{Fault, Tell, Work};
-use crate::data_lost;
 use crate::observation::Observation;
 use crate::ring;
 use crate::world::{Healed, Via, World};

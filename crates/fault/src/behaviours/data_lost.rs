@@ -2,8 +2,8 @@
 //! commit log and hints are gone. It is replaced as an operator does it: started with empty folders
 //! in its own place, it streams what it had from the others.
 
+use super::node_kill;
 use crate::behaviour::Fault;
-use crate::node_kill;
 use crate::observation::Observation;
 use crate::ring;
 use crate::world::{Via, World};
