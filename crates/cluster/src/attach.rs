@@ -5,7 +5,7 @@ mod contact_point;
 mod faults;
 
 use crate::access::{self, Access, Credentials, Tls};
-use crate::capability::{self, Capability};
+use crate::capability;
 use crate::cluster::Cluster;
 use crate::jolokia::Jolokia;
 use crate::node::NodeInfo;
@@ -18,7 +18,7 @@ pub(crate) use faults::Attached;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
-use target::{AttachSpec, JolokiaAccess, TlsSpec};
+use target::{AttachSpec, Capability, JolokiaAccess, TlsSpec};
 
 /// How long discovery may take per request.
 const LIMIT: Duration = Duration::from_secs(10);

@@ -6,18 +6,7 @@
 //! that nothing is refused on a guess.
 
 use std::collections::BTreeMap;
-use target::Ability;
-
-/// One ability of one target: there, or not there with the reason.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Capability {
-    /// Which.
-    pub ability: Ability,
-    /// Whether the target has it.
-    pub present: bool,
-    /// How it is done, or why it is not there and what would bring it.
-    pub detail: String,
-}
+use target::{Ability, Capability};
 
 /// Where the server's own counts of operations are from, as capabilities and reports say it.
 pub(crate) const COUNTS_SOURCE: &str =
@@ -139,16 +128,6 @@ fn attached(ability: Ability, tables: &Answer, mbeans: &Answer) -> Answer {
 fn all(of: impl Fn(Ability) -> Answer) -> Vec<Capability> {
     let capability = |ability| Capability::of(ability, of(ability));
     Ability::ALL.into_iter().map(capability).collect()
-}
-
-impl Capability {
-    pub(crate) fn of(ability: Ability, answer: Answer) -> Capability {
-        Capability {
-            ability,
-            present: answer.is_ok(),
-            detail: answer.unwrap_or_else(|why| why),
-        }
-    }
 }
 
 #[cfg(test)]

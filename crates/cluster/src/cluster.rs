@@ -8,7 +8,6 @@
 
 use crate::access::Access;
 use crate::attach::Attached;
-use crate::capability::Capability;
 use crate::door::Permit;
 use crate::handle::Handles;
 use crate::jolokia::Jolokia;
@@ -19,7 +18,7 @@ use anyhow::{Context, Result, bail};
 use host::process::Identity;
 use null::NullServer;
 use std::time::Duration;
-use target::Ability;
+use target::{Ability, Capability};
 
 /// How long a control statement may take: schema changes on a busy laptop take seconds.
 pub(crate) const CONTROL_TIMEOUT: Duration = Duration::from_secs(30);

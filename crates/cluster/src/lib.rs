@@ -41,7 +41,6 @@ mod views;
 
 pub use abilities::{abilities_of, abilities_there};
 pub use access::{Access, Credentials, Tls};
-pub use capability::Capability;
 pub use cause::LogMarks;
 pub use clients::{Estimate, OtherClients, OtherConnection};
 pub use cluster::Cluster;

@@ -5,7 +5,7 @@ use crate::offer::workers;
 use analysis::procedure::Point;
 use analysis::rules::Limits;
 use anyhow::{Result, bail};
-use cluster::{Capability, Dirs};
+use cluster::Dirs;
 use load::{Connections, Room, stream_ids_refusal};
 use std::collections::BTreeSet;
 use study::needs::{Need, PROBES, Strength, needs};
@@ -13,7 +13,7 @@ use study::plan::Plan;
 use study::settings::{Settings, Study};
 use study::work::Work;
 use study::{estimate, human};
-use target::{Ability, LocalSpec, Target};
+use target::{Ability, Capability, LocalSpec, Target};
 
 /// Something needed that is not there.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -26,7 +26,7 @@ pub use faults::{Broken, Healed, Injection, Join, Restartable, Start};
 pub use files::{Bytes, Entry, FileId, From, Piece, Reader, Step};
 pub use hosts::Hosts;
 pub use invocation::ProgramResult;
-pub use kernel::able::{HostAbility, HostCapability, abilities, volume_abilities};
+pub use kernel::able::{abilities, volume_abilities};
 pub use kernel::cgroup::CgroupDir;
 pub use kernel::confine::{Confinement, Memory, Whereabouts};
 pub use kernel::disk_work::DiskWork;

@@ -1,5 +1,7 @@
 //! What a plan may need of a target, and what a fault may need of a host.
 
+use serde::{Deserialize, Serialize};
+
 measure::word_enum! {
     /// Something that a plan may need from a target.
     #[derive(PartialOrd, Ord)]
@@ -87,5 +89,37 @@ impl Ability {
     /// Whether it is a matter of hosts that are kept apart.
     pub fn is_of_hosts(self) -> bool {
         self >= Ability::Hosts
+    }
+}
+
+/// One ability of one target, or of a machine for its hosts: there, or not there with the reason.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Capability {
+    /// The ability.
+    pub ability: Ability,
+    /// Whether it is there.
+    pub present: bool,
+    /// How it is done, or why it is not there and what would bring it.
+    pub detail: String,
+}
+
+impl Capability {
+    /// One that is there, with how it is done, or not there, with why.
+    pub fn of(ability: Ability, answer: Result<String, String>) -> Capability {
+        Capability {
+            ability,
+            present: answer.is_ok(),
+            detail: answer.unwrap_or_else(|why| why),
+        }
+    }
+
+    /// How it is done, or why it is not there.
+    pub fn answer(&self) -> Result<String, String> {
+        let detail = self.detail.clone();
+        if self.present {
+            Ok(detail)
+        } else {
+            Err(detail)
+        }
     }
 }

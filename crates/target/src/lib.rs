@@ -20,7 +20,7 @@ mod spec;
 pub mod trust;
 mod yaml;
 
-pub use ability::Ability;
+pub use ability::{Ability, Capability};
 pub use allow::{Act, Allow, Object};
 pub use change::{Change, Restarts};
 pub use host::{DiskSpec, HostSpec, HostsSpec, Isolation, LinkSpec};

@@ -4,15 +4,15 @@ use super::{abilities_here, dirs};
 use crate::args::{ClusterName, Common, FaultCommand, FaultKnobs, FaultRunArgs, FaultTestArgs};
 use crate::exit::Exit;
 use crate::{interrupt, terminal};
-use ::cluster::{Capability, Cluster, Dirs, NodeInfo, kept};
+use ::cluster::{Cluster, Dirs, NodeInfo, kept};
 use ::fault::{FaultStep, FaultVerdict, Live, Order, Outcome};
 use anyhow::{Context, Result, bail};
 use measure::clock;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
-use target::DiskSpec;
 use target::fault::{Hit, KINDS, Kind, Knob, Length, Options, Place};
+use target::{Capability, DiskSpec};
 
 /// How long a fault is held that is only tried.
 const TRIED_FOR: Duration = Duration::from_secs(3);

@@ -8,7 +8,7 @@ use crate::args::{AbilitiesArgs, Common, Elsewhere, HostArgs, StatusArgs, Target
 use crate::exit::Exit;
 use crate::{interrupt, terminal};
 use ::cluster::kept;
-use ::cluster::{Capability, Cluster, Dirs};
+use ::cluster::{Cluster, Dirs};
 use anyhow::Result;
 use serde_json::json;
 use std::path::Path;
@@ -16,7 +16,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 use target::{
-    AttachSpec, Authentication, DiskSpec, HostSpec, HostsSpec, LinkSpec, LocalSpec, Target,
+    AttachSpec, Authentication, Capability, DiskSpec, HostSpec, HostsSpec, LinkSpec, LocalSpec,
+    Target,
 };
 
 /// Does the command.

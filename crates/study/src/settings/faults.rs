@@ -2,8 +2,7 @@
 
 use super::Draft;
 use super::draft::Kind;
-use target::fault::Hit;
-use target::fault::{Commands, Knob, Length, Options, Place};
+use target::fault::{Commands, Hit, Knob, Length, Options, Place};
 use workload::random::{Draws, lane};
 
 /// The most faults of one trial: each is written down, looked at and drawn.

@@ -4,11 +4,11 @@
 use super::{HEAP, Kept, assert_nothing_is_left, dirs, jvms, small, start_with_stand_in};
 use crate::program::{Lab, skip, wait_until};
 use cluster::{Effect, Proof, kept};
-use host::{HostAbility, abilities};
+use host::abilities;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use target::{LocalSpec, Restarts};
+use target::{Ability, LocalSpec, Restarts};
 
 /// Three hosts, small enough for any machine.
 const UP: [&str; 13] = [
@@ -30,14 +30,14 @@ const UP: [&str; 13] = [
 /// Why this machine does not let us make hosts, if it does not.
 pub(crate) fn refusal() -> Option<String> {
     let needed = [
-        HostAbility::Network,
-        HostAbility::CpuQuota,
-        HostAbility::Memory,
-        HostAbility::Volume,
+        Ability::Hosts,
+        Ability::CpuLimit,
+        Ability::MemoryLimit,
+        Ability::Volume,
     ];
-    let missing = |able: &&host::HostCapability| needed.contains(&able.what) && !able.present;
+    let missing = |able: &&target::Capability| needed.contains(&able.ability) && !able.present;
     let able = abilities().iter().find(missing)?;
-    Some(format!("{}: {}", able.what, able.detail))
+    Some(format!("{}: {}", able.ability, able.detail))
 }
 
 /// What a cluster's `state.json` says.
