@@ -32,6 +32,7 @@ mod node_restart;
 mod node_slow;
 mod node_snapshot;
 mod node_stop;
+mod node_stutter;
 mod rolling_change;
 mod rolling_restart;
 
@@ -46,6 +47,7 @@ pub(crate) fn of(kind: &Kind, hit: &Hit, options: &Options) -> Box<dyn Fault> {
     };
     match name {
         FaultName::NodePause => node_pause::behaviour(hit, options),
+        FaultName::NodeStutter => node_stutter::behaviour(hit, options),
         FaultName::NodeKill => node_kill::behaviour(hit, options),
         FaultName::NodeStop => node_stop::behaviour(hit, options),
         FaultName::NodeRestart => node_restart::behaviour(hit, options),

@@ -15,6 +15,7 @@ use kernel::filter::Loss;
 use serde::{Deserialize, Serialize};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+use std::time::Duration;
 use target::{Invocation, LinkSpec};
 
 /// What an agent can break. Processes are those that it has started. A volume is broken in one way
@@ -23,6 +24,15 @@ use target::{Invocation, LinkSpec};
 pub enum Injection {
     /// A process is stopped (SIGSTOP), and goes on.
     Pause(Identity),
+    /// A process is stopped for a while, again and again, and goes on between.
+    Stutter {
+        /// Which.
+        process: Identity,
+        /// For how long it is stopped each time.
+        stopped: Duration,
+        /// From the beginning of one time to that of the next; longer than that.
+        every: Duration,
+    },
     /// A process is killed, and started again.
     Kill(Restartable),
     /// A process is asked to end, and started again.

@@ -156,7 +156,13 @@ impl Sim {
     fn seen(&mut self, what: Query) -> QueryAnswer {
         match what {
             Query::Process(_) => {
-                let is_stopped = self.is(|what| matches!(what, Injection::Pause(_)));
+                let is_stopped = self.is(|what| match what {
+                    Injection::Pause(_) => true,
+                    Injection::Stutter { stopped, every, .. } => {
+                        u128::from(self.now_ns) % every.as_nanos() < stopped.as_nanos()
+                    }
+                    _ => false,
+                });
                 let letter = if is_stopped { 'T' } else { 'S' };
                 QueryAnswer::Process((!self.is_gone()).then_some(letter))
             }

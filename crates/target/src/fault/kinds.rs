@@ -42,6 +42,9 @@ kinds! {
     NodePause = "node-pause", Node,
         "the node's process is stopped, and goes on where it was",
         [Provision];
+    NodeStutter = "node-stutter", Node,
+        "the node's process is stopped for 300 ms of every second, as by long collections",
+        [Provision];
     NodeKill = "node-kill", Node,
         "the node's process is killed, and started again",
         [Provision].taking_away().losing(DataLoss::Memory).whole_within(STARTED_WITHIN);
