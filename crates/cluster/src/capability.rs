@@ -143,7 +143,9 @@ pub(crate) mod tests {
 
     /// A machine that can do all but delay a link.
     fn machine() -> HostsAnswer {
-        let of_hosts = Ability::ALL.into_iter().filter(|one| one.is_of_hosts());
+        let of_hosts = Ability::ALL
+            .into_iter()
+            .filter(|one| *one >= Ability::Hosts);
         let answer = |ability: Ability| match ability {
             Ability::LinkDelay => (ability, Err("no netem".to_string())),
             _ => (ability, Ok("by the kernel".to_string())),

@@ -56,7 +56,6 @@ pub use local::{
 };
 pub use members::{Member, MemberStatus, Members};
 pub use node::{NodeDied, NodeInfo};
-pub use null::ErrorCode;
 pub use operation::{Operation, is_own};
 pub use ring::{Replication, Ring};
 pub use session::{QueryResult, ServerError, Session};

@@ -85,11 +85,6 @@ impl Ability {
     pub fn is_of_volumes(self) -> bool {
         self == Ability::Volume || Ability::OF_VOLUMES.contains(&self)
     }
-
-    /// Whether it is a matter of hosts that are kept apart.
-    pub fn is_of_hosts(self) -> bool {
-        self >= Ability::Hosts
-    }
 }
 
 /// One ability of one target, or of a machine for its hosts: there, or not there with the reason.

@@ -34,7 +34,7 @@ pub fn spec_refusals(spec: &LocalSpec) -> Vec<SpecRefusal> {
 
 /// Why a version is none that local nodes can be of, and what to do; of one that a distribution at
 /// hand may have, its own name decides.
-pub fn version_refusal(version: &str) -> Option<(String, String)> {
+fn version_refusal(version: &str) -> Option<(String, String)> {
     (!version.starts_with("5.0.")).then(|| unsupported_version(version))
 }
 
