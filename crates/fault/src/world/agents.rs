@@ -1,4 +1,4 @@
-//! Who breaks, heals and looks on hosts: their agents, and what there is of nodes and hosts.
+//! What a fault asks of the agents of hosts.
 
 use super::{Healed, HostSeen, NodeSeen, Via};
 use anyhow::Result;

@@ -1,4 +1,4 @@
-//! What a client of a node meets.
+//! What a fault asks as a client.
 
 use anyhow::Result;
 use cluster::{Row, View};

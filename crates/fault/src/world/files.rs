@@ -1,4 +1,4 @@
-//! Files of nodes, and what is done to them.
+//! What a fault asks of the files of nodes.
 
 use anyhow::Result;
 use cluster::DataFile;

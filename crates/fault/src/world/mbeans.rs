@@ -1,4 +1,4 @@
-//! What nodes are told by their MBeans, and say by them.
+//! What a fault asks of nodes by their MBeans.
 
 use anyhow::Result;
 use cluster::{Members, Operation};

@@ -1,4 +1,4 @@
-//! What starts nodes: again, without their data, with another clock, or new.
+//! What a fault asks where nodes are started.
 
 use anyhow::Result;
 use cluster::RestartMode;

@@ -1,4 +1,4 @@
-//! Time, and the order to heal.
+//! The clock of whoever breaks things.
 
 use std::time::Duration;
 
