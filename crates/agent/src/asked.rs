@@ -2,17 +2,18 @@
 
 use crate::state::AgentState;
 use anyhow::Result;
+use host::Whereabouts;
 use host::calls::{Abilities, EndProcess, Keep, Processes, StartProcess, VolumeAbilities};
 use host::machine::{FindProcess, ReadMachine, ReadSettings};
 use host::process::Identity;
 use host::queries::Receive;
 use host::settings::HostSettings;
 use host::watch::{BeginWatch, TakeReadings, Taken};
-use host::{HostCapability, Whereabouts};
 use kernel::{able, tcp};
 use reach::Serve;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use target::Capability;
 use topology::Machine;
 
 impl Serve<AgentState> for StartProcess {
@@ -29,13 +30,13 @@ impl Serve<AgentState> for EndProcess {
 }
 
 impl Serve<AgentState> for Abilities {
-    fn serve(self, _: &AgentState) -> Result<Vec<HostCapability>> {
+    fn serve(self, _: &AgentState) -> Result<Vec<Capability>> {
         Ok(able::abilities().to_vec())
     }
 }
 
 impl Serve<AgentState> for VolumeAbilities {
-    fn serve(self, _: &AgentState) -> Result<Vec<HostCapability>> {
+    fn serve(self, _: &AgentState) -> Result<Vec<Capability>> {
         Ok(able::volume_abilities().to_vec())
     }
 }

@@ -17,6 +17,7 @@ mod power;
 mod process;
 mod processes;
 pub(crate) mod state;
+mod stutter;
 mod volume;
 
 use crate::state::AgentState;
@@ -38,6 +39,11 @@ fn breakable(what: Injection, broken: Broken) -> Box<dyn Breakable> {
     };
     match what {
         Injection::Pause(process) => Box::new(process::Pause(process)),
+        Injection::Stutter {
+            process,
+            stopped,
+            every,
+        } => Box::new(stutter::Stutter::of(process, stopped, every)),
         Injection::Kill(one) => Box::new(process::Ended::killed(one)),
         Injection::Stop(one) => Box::new(process::Ended::asked(one)),
         Injection::Wipe { process, folders } => Box::new(Emptied::of(process, folders, When::Now)),

@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use host::files::Space;
 use host::process::{self, Life};
 use host::queries::See;
-use host::{Query, QueryAnswer, Reach};
+use host::{Query, QueryAnswer, Reach, invocation};
 use kernel::cgroup::Group;
 use kernel::filter::Filter;
 use kernel::net::Netlink;
@@ -70,7 +70,7 @@ impl Serve<AgentState> for See {
             Query::Space { folder } => QueryAnswer::Space(Space(folder).serve(here)?),
             Query::Mount { folder } => QueryAnswer::Mount(mounts::at(&folder)?),
             Query::Bytes { path, at, bytes } => bytes::look(here, &path, at, bytes)?,
-            Query::Command { what, limit } => QueryAnswer::Command(what.run(limit)?),
+            Query::Command { what, limit } => QueryAnswer::Command(invocation::run(&what, limit)?),
         })
     }
 }

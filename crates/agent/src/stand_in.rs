@@ -2,7 +2,6 @@
 
 use crate::state::AgentState;
 use anyhow::{Context, Result};
-use host::LinkSpec;
 use host::calls::{
     Address, DropPageCache, HostLimits, Limit, LimitPort, Limits, Made, MakeBridge, MakeHost, Plug,
     PortLimits, RaiseUplink, Role,
@@ -16,6 +15,7 @@ use reach::Serve;
 use rustix::mount::{MountPropagationFlags, mount_change};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 use std::fs::File;
+use target::LinkSpec;
 
 /// Makes this process what it stands for, and all that it starts from now on: to be called
 /// before any thread is started.

@@ -10,10 +10,11 @@
 
 use anyhow::{Context, Result};
 use cluster::probe::{ProbeCost, ProbeSpec, Reading};
-use cluster::{AttachSpec, Cluster, Dirs, LocalSpec, Target};
+use cluster::{Cluster, Dirs};
 use measure::clock::{self, SECOND_NS};
 use std::collections::BTreeMap;
 use std::time::Duration;
+use target::{AttachSpec, LocalSpec, Target};
 
 /// Where rows are written to, and whose figures are read.
 const KEYSPACE: &str = "watched";

@@ -9,10 +9,10 @@ pub use topology::{
 };
 
 use clap::{Args as ClapArgs, Parser, Subcommand};
-use cluster::Allow;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use study::settings::{Granted, SecretSource};
+use study::settings::Granted;
+use target::{Allow, SecretSource};
 
 const ABOUT: &str =
     "A performance laboratory for Apache Cassandra: a study in one file, its answer in a report.";
@@ -463,7 +463,7 @@ pub enum FaultCommand {
 pub struct FaultTestArgs {
     /// These kinds; all that the cluster can have without any.
     #[arg(value_name = "KIND", value_parser = fault_kind)]
-    pub kinds: Vec<fault::Kind>,
+    pub kinds: Vec<target::fault::Kind>,
     #[command(flatten)]
     pub cluster: ClusterName,
 }
@@ -472,7 +472,7 @@ pub struct FaultTestArgs {
 pub struct FaultRunArgs {
     /// How it is broken: see `cassay fault list`.
     #[arg(value_name = "KIND", value_parser = fault_kind)]
-    pub kind: fault::Kind,
+    pub kind: target::fault::Kind,
     /// Number of the node, from 1.
     #[arg(long, value_name = "NUMBER", conflicts_with_all = ["host", "hosts"])]
     pub node: Option<usize>,
@@ -540,9 +540,9 @@ pub struct FaultKnobs {
 }
 
 /// The word for a kind of fault.
-fn fault_kind(text: &str) -> Result<fault::Kind, String> {
-    fault::Kind::of(text).ok_or_else(|| {
-        let names = fault::FaultName::ALL.map(fault::FaultName::name);
+fn fault_kind(text: &str) -> Result<target::fault::Kind, String> {
+    target::fault::Kind::of(text).ok_or_else(|| {
+        let names = target::fault::FaultName::ALL.map(target::fault::FaultName::name);
         let hint = yaml::did_you_mean(text, names).unwrap_or_default();
         format!("there is no such kind: see `cassay fault list`; {hint}")
     })
@@ -554,14 +554,14 @@ pub struct UpArgs {
     #[arg(long)]
     pub nodes: Option<usize>,
     /// Version of Cassandra: a release of 5.0.
-    #[arg(long, default_value = cluster::CASSANDRA_VERSION)]
+    #[arg(long, default_value = target::CASSANDRA_VERSION)]
     pub cassandra: String,
     /// Heap of each node.
     #[arg(long, default_value = "1GiB", value_parser = study::human::parse_bytes)]
     pub heap: u64,
     /// Garbage collector of each node: g1, zgc, shenandoah or parallel.
     #[arg(long, value_name = "WORD", value_parser = collector)]
-    pub gc: Option<cluster::Collector>,
+    pub gc: Option<target::Collector>,
     /// Setting of cassandra.yaml, a structure as JSON: concurrent_reads=64; may be given again. It
     /// is your own word and needs no --trust, so look at what you copy from others.
     #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
@@ -605,7 +605,7 @@ pub struct HostArgs {
     /// How far hosts are kept apart: auto, hosts (refused where it cannot be had) or loopback.
     #[arg(long, value_name = "WORD", requires = "hosts", default_value = "auto",
           value_parser = isolation)]
-    pub isolation: cluster::Isolation,
+    pub isolation: target::Isolation,
     /// CPUs that each host may use: 0,1.
     #[arg(
         long,
@@ -636,18 +636,18 @@ pub struct HostArgs {
 }
 
 /// The word for an isolation.
-fn isolation(text: &str) -> Result<cluster::Isolation, String> {
-    cluster::Isolation::of_name(text).ok_or_else(|| "it is auto, hosts or loopback".to_string())
+fn isolation(text: &str) -> Result<target::Isolation, String> {
+    target::Isolation::of_name(text).ok_or_else(|| "it is auto, hosts or loopback".to_string())
 }
 
 /// The word for a collector.
-fn collector(text: &str) -> Result<cluster::Collector, String> {
+fn collector(text: &str) -> Result<target::Collector, String> {
     let known = || {
-        cluster::Collector::ALL
-            .map(cluster::Collector::name)
+        target::Collector::ALL
+            .map(target::Collector::name)
             .join(", ")
     };
-    cluster::Collector::of_name(text).ok_or_else(|| format!("it is one of {}", known()))
+    target::Collector::of_name(text).ok_or_else(|| format!("it is one of {}", known()))
 }
 
 /// A key of cassandra.yaml with its value: JSON, or else a plain text.
@@ -659,7 +659,7 @@ fn setting(text: &str) -> Result<(String, serde_json::Value), String> {
         return Err(format!("`{key}` is not a key of cassandra.yaml"));
     }
     let value = serde_json::from_str(value).unwrap_or_else(|_| value.into());
-    match cluster::yaml_refusal(key, &value) {
+    match target::yaml_refusal(key, &value) {
         Some(refusal) => Err(format!("{}; {}", refusal.why, refusal.hint)),
         None => Ok((key.to_owned(), value)),
     }

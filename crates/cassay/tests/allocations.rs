@@ -8,11 +8,12 @@ mod allocator;
 
 use allocator::Telling;
 use load::{Access, Config, Endpoint, Flow, Keeps, Limit, Schedule, VerifyReads};
-use null::{NullServer, NullSpec};
+use null::NullServer;
 use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
+use target::NullSpec;
 
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 

@@ -1,11 +1,11 @@
 //! What a target of a description will be able to do, before anything starts.
 
 use crate::attach::NO_AGENTS;
-use crate::capability::{Answer, Capability, of_attached, of_local};
+use crate::capability::{Answer, of_attached, of_local};
 use crate::local::place;
-use crate::spec::{AttachSpec, Target};
+use target::{AttachSpec, Capability, Target};
 
-/// Every ability of such a target, in the order of [`crate::Ability::ALL`], before
+/// Every ability of such a target, in the order of [`Ability::ALL`], before
 /// anything starts: this machine is probed, nodes of somebody else are not asked.
 pub fn abilities_of(target: &Target) -> Vec<Capability> {
     let attached = |spec| of_attached(&attached_tables(), &attached_mbeans(spec));
@@ -21,9 +21,9 @@ pub fn abilities_of(target: &Target) -> Vec<Capability> {
 /// # Errors
 /// The agent is gone.
 pub fn abilities_there(agent: &host::Agent) -> anyhow::Result<Vec<Capability>> {
-    let answers = place::answers(&agent.abilities()?);
-    let capability = |(ability, answer)| Capability::of(ability, answer);
-    Ok(answers.into_iter().map(capability).collect())
+    let mut all = agent.abilities()?;
+    all.sort_by_key(|one| one.ability);
+    Ok(all)
 }
 
 /// Whether the nodes of a local target will have agents: they come with the jars that Maven
@@ -50,9 +50,8 @@ fn attached_mbeans(spec: &AttachSpec) -> Answer {
 mod tests {
     use super::*;
     use crate::capability::tests::one;
-    use crate::capability::{Ability, LOOPBACK, running_mbeans};
-    use crate::spec::{JolokiaAccess, LocalSpec};
-    use host::{HostsSpec, Isolation};
+    use crate::capability::{LOOPBACK, running_mbeans};
+    use target::{Ability, HostsSpec, Isolation, JolokiaAccess, LocalSpec};
 
     #[test]
     fn nodes_that_share_the_machine_have_nothing_of_hosts() {
@@ -69,7 +68,10 @@ mod tests {
         };
         let plain = local(None);
         let loopback = local(Some(Isolation::Loopback));
-        for ability in Ability::ALL.into_iter().filter(|one| one.is_of_hosts()) {
+        for ability in Ability::ALL
+            .into_iter()
+            .filter(|one| *one >= Ability::Hosts)
+        {
             let (present, why) = one(&plain, ability);
             assert!(!present && why.contains("hosts: 3"), "{ability:?}: {why}");
             assert_eq!(one(&loopback, ability), (false, LOOPBACK), "{ability:?}");

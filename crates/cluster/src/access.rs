@@ -4,8 +4,8 @@
 use crate::door::Door;
 use anyhow::{Context, Result, bail};
 use std::fmt;
-use std::path::PathBuf;
 use std::sync::Arc;
+use target::{Secret, SecretSource};
 
 /// All that a client needs besides an address.
 #[derive(Clone, Debug, Default)]
@@ -63,70 +63,35 @@ impl fmt::Debug for Tls {
     }
 }
 
-/// Text that is never printed: its `Debug` is `***` and it has no `Display`.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
-
-impl Secret {
-    /// Keeps `text` from being shown.
-    pub fn new(text: String) -> Secret {
-        Secret(text)
-    }
-
-    /// Reads the secret from where it is kept.
-    ///
-    /// # Errors
-    /// The file or variable is missing, unreadable or empty; the message names it, not its content.
-    pub fn read(source: &SecretSource) -> Result<Secret> {
-        let (text, place) = match source {
-            SecretSource::Held(secret) => return Ok(secret.clone()),
-            SecretSource::Named(name) => {
-                bail!("read the password: nothing says where the secret `{name}` is")
-            }
-            SecretSource::File(path) => {
-                let place = format!("the file {}", path.display());
-                let text = std::fs::read_to_string(path)
-                    .with_context(|| format!("read the password from {place}"))?;
-                (text, place)
-            }
-            SecretSource::Env(name) => {
-                let place = format!("the environment variable {name}");
-                match std::env::var(name) {
-                    Ok(text) => (text, place),
-                    Err(_) => bail!("read the password: {place} is not set (or is not UTF-8)"),
-                }
-            }
-        };
-        let line = text.lines().next().unwrap_or_default();
-        if line.is_empty() {
-            bail!("read the password: the first line of {place} is empty");
+/// Reads a secret from where it is kept.
+///
+/// # Errors
+/// The file or variable is missing, unreadable or empty; the message names it, not its content.
+pub(crate) fn read(source: &SecretSource) -> Result<Secret> {
+    let (text, place) = match source {
+        SecretSource::Held(secret) => return Ok(secret.clone()),
+        SecretSource::Named(name) => {
+            bail!("read the password: nothing says where the secret `{name}` is")
         }
-        Ok(Secret(line.to_string()))
+        SecretSource::File(path) => {
+            let place = format!("the file {}", path.display());
+            let text = std::fs::read_to_string(path)
+                .with_context(|| format!("read the password from {place}"))?;
+            (text, place)
+        }
+        SecretSource::Env(name) => {
+            let place = format!("the environment variable {name}");
+            match std::env::var(name) {
+                Ok(text) => (text, place),
+                Err(_) => bail!("read the password: {place} is not set (or is not UTF-8)"),
+            }
+        }
+    };
+    let line = text.lines().next().unwrap_or_default();
+    if line.is_empty() {
+        bail!("read the password: the first line of {place} is empty");
     }
-
-    /// The text itself, for the wire only.
-    pub fn reveal(&self) -> &str {
-        &self.0
-    }
-}
-
-/// Where a secret is kept.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SecretSource {
-    /// The first line of a file.
-    File(PathBuf),
-    /// The value of an environment variable.
-    Env(String),
-    /// Under a name, of which nobody has said yet where it is.
-    Named(String),
-    /// In memory already.
-    Held(Secret),
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("***")
-    }
+    Ok(Secret::new(line.to_string()))
 }
 
 /// An error of a connection; where a key in the section `section` of a study is the way out, with

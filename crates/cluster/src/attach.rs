@@ -4,13 +4,12 @@
 mod contact_point;
 mod faults;
 
-use crate::access::{Access, Credentials, Secret, Tls};
-use crate::capability::{self, Capability};
+use crate::access::{self, Access, Credentials, Tls};
+use crate::capability;
 use crate::cluster::Cluster;
 use crate::jolokia::Jolokia;
 use crate::node::NodeInfo;
 use crate::session::{QueryResult, ServerError, Session};
-use crate::spec::{AttachSpec, JolokiaAccess, TlsSpec};
 use anyhow::{Context, Result, anyhow, bail};
 use contact_point::addresses_of;
 use cql::value::Value;
@@ -19,6 +18,7 @@ pub(crate) use faults::Attached;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
+use target::{AttachSpec, Capability, JolokiaAccess, TlsSpec};
 
 /// How long discovery may take per request.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -91,7 +91,7 @@ fn access_of(spec: &AttachSpec) -> Result<Access> {
     let credentials = match (&spec.user, &spec.password) {
         (Some(user), Some(source)) => Some(Credentials {
             user: user.clone(),
-            password: Secret::read(source)?,
+            password: access::read(source)?,
         }),
         (None, None) => None,
         (Some(user), None) => bail!("user {user} has no password: name a file or a variable"),
@@ -347,7 +347,7 @@ fn mbeans(nodes: &[NodeInfo], agents: &[Agent]) -> std::result::Result<String, S
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::access::SecretSource;
+    use target::SecretSource;
 
     #[test]
     fn tokens_are_numbers_in_order() {

@@ -6,108 +6,7 @@
 //! that nothing is refused on a guess.
 
 use std::collections::BTreeMap;
-
-measure::word_enum! {
-    /// Something that a plan may need from a target.
-    #[derive(PartialOrd, Ord)]
-    pub enum Ability {
-        /// Start with other settings: `cassandra.yaml`, heap, JVM options, number of nodes.
-        Provision = "provision",
-        /// Restart the nodes in turn with another configuration, the data staying.
-        Restart = "restart",
-        /// See the server's own operation counts.
-        OperationCounts = "operation-counts",
-        /// Flush memtables and see pending compactions.
-        Settle = "settle",
-        /// Keep the data by hard links, and bring it back while the nodes run.
-        Snapshot = "snapshot",
-        /// Bring data back by swapping files while a node is stopped.
-        OfflineRestore = "offline-restore",
-        /// Empty the page cache of the data's files.
-        DropPageCache = "drop-page-cache",
-        /// Read and call the MBeans of every node.
-        Mbeans = "mbeans",
-        /// Read memory, threads and collections of each node's JVM.
-        JvmMetrics = "jvm-metrics",
-        /// Read each pause from the collector's log.
-        GcLog = "gc-log",
-        /// Read each node's `/proc`: CPU, memory, disk of the process.
-        ProcessStatistics = "process-statistics",
-        /// Read CPU, memory, disk and network of the machine and hosts that nodes live on.
-        HostMetrics = "host-metrics",
-        /// Read the nodes' log files.
-        Logs = "logs",
-        /// Read all of the nodes' effective settings.
-        Settings = "settings",
-        /// Give each host a network of its own.
-        Hosts = "hosts",
-        /// Add one node more to those of a host.
-        AnotherNode = "another-node",
-        /// Keep each host to CPUs of its own.
-        CpuSet = "cpu-set",
-        /// Limit the CPU time of each host.
-        CpuLimit = "cpu-limit",
-        /// Limit the memory of each host, page cache included.
-        MemoryLimit = "memory-limit",
-        /// Give each host a data volume of stated size.
-        Volume = "volume",
-        /// Limit what each host's volume does in a second.
-        DiskLimit = "disk-limit",
-        /// Limit the rate of each host's link.
-        LinkRate = "link-rate",
-        /// Delay what goes through each host's link.
-        LinkDelay = "link-delay",
-        /// Lose what goes from one host to another, or to a client.
-        PacketFilter = "packet-filter",
-        /// Lose a share of it.
-        PacketLoss = "packet-loss",
-        /// Reset connections.
-        Reset = "connection-reset",
-        /// Take a volume away, with what was not synced.
-        VolumeOff = "volume-off",
-        /// Make a volume read-only.
-        VolumeReadOnly = "volume-read-only",
-        /// Let every write to a volume wait.
-        VolumeStalled = "volume-stalled",
-        /// Change what stands on a volume.
-        VolumeCorrupt = "volume-corrupt",
-        /// Let a part of a volume fail.
-        VolumeErrors = "volume-errors",
-    }
-}
-
-impl Ability {
-    /// What can be done with volumes of hosts, where they have some.
-    pub(crate) const OF_VOLUMES: [Ability; 5] = [
-        Ability::VolumeOff,
-        Ability::VolumeReadOnly,
-        Ability::VolumeStalled,
-        Ability::VolumeCorrupt,
-        Ability::VolumeErrors,
-    ];
-
-    /// Whether hosts need volumes of their own for it.
-    pub fn is_of_volumes(self) -> bool {
-        self == Ability::Volume || Ability::OF_VOLUMES.contains(&self)
-    }
-
-    /// Whether it is a matter of hosts that are kept apart.
-    #[cfg(test)]
-    pub(crate) fn is_of_hosts(self) -> bool {
-        self >= Ability::Hosts
-    }
-}
-
-/// One ability of one target: there, or not there with the reason.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Capability {
-    /// Which.
-    pub ability: Ability,
-    /// Whether the target has it.
-    pub present: bool,
-    /// How it is done, or why it is not there and what would bring it.
-    pub detail: String,
-}
+use target::{Ability, Capability};
 
 /// Where the server's own counts of operations are from, as capabilities and reports say it.
 pub(crate) const COUNTS_SOURCE: &str =
@@ -231,16 +130,6 @@ fn all(of: impl Fn(Ability) -> Answer) -> Vec<Capability> {
     Ability::ALL.into_iter().map(capability).collect()
 }
 
-impl Capability {
-    pub(crate) fn of(ability: Ability, answer: Answer) -> Capability {
-        Capability {
-            ability,
-            present: answer.is_ok(),
-            detail: answer.unwrap_or_else(|why| why),
-        }
-    }
-}
-
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
@@ -254,7 +143,9 @@ pub(crate) mod tests {
 
     /// A machine that can do all but delay a link.
     fn machine() -> HostsAnswer {
-        let of_hosts = Ability::ALL.into_iter().filter(|one| one.is_of_hosts());
+        let of_hosts = Ability::ALL
+            .into_iter()
+            .filter(|one| *one >= Ability::Hosts);
         let answer = |ability: Ability| match ability {
             Ability::LinkDelay => (ability, Err("no netem".to_string())),
             _ => (ability, Ok("by the kernel".to_string())),

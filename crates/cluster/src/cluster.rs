@@ -8,7 +8,6 @@
 
 use crate::access::Access;
 use crate::attach::Attached;
-use crate::capability::{Ability, Capability};
 use crate::door::Permit;
 use crate::handle::Handles;
 use crate::jolokia::Jolokia;
@@ -19,6 +18,7 @@ use anyhow::{Context, Result, bail};
 use host::process::Identity;
 use null::NullServer;
 use std::time::Duration;
+use target::{Ability, Capability};
 
 /// How long a control statement may take: schema changes on a busy laptop take seconds.
 pub(crate) const CONTROL_TIMEOUT: Duration = Duration::from_secs(30);
@@ -167,29 +167,28 @@ impl Cluster {
         }
     }
 
-    /// The index of a node, of which a study has the number, counted from 1. Those that are not
-    /// ours are counted by their contact points.
+    /// The index of a node, of which a study has the index too. Those that are not ours are counted
+    /// by their contact points there.
     ///
     /// # Errors
     /// There is no such node.
-    pub fn index_of(&self, number: usize) -> Result<usize> {
+    pub fn index_of(&self, asked: usize) -> Result<usize> {
         match &self.control {
             Control::Local(_) => {
-                let index = number.checked_sub(1);
-                let known = index.filter(|index| *index < self.nodes.len());
-                known.with_context(|| format!("there is no node {number}"))
+                let known = (asked < self.nodes.len()).then_some(asked);
+                known.with_context(|| format!("there is no node {}", asked + 1))
             }
-            Control::Attached(attached) => attached.index_of(number, &self.nodes),
+            Control::Attached(attached) => attached.index_of(asked, &self.nodes),
         }
     }
 
-    /// Takes note that the process of a node of ours, counted from 1, is another one now.
+    /// Takes note that the process of a node of ours is another one now.
     ///
     /// # Errors
     /// It cannot be written down.
-    pub fn started(&mut self, number: usize, process: Identity) -> Result<()> {
+    pub fn started(&mut self, node: usize, process: Identity) -> Result<()> {
         let not_ours = "the nodes are not ours to start";
-        self.restarting(not_ours, |nodes| nodes.started(number - 1, process))
+        self.restarting(not_ours, |nodes| nodes.started(node, process))
     }
 
     /// Stops and removes what was started, and says what went wrong; dropping does the same

@@ -6,10 +6,10 @@ use crate::jolokia::Jolokia;
 use crate::local::properties;
 use crate::operation::Operation;
 use anyhow::{Context, Result, bail};
-use host::Invocation;
 use measure::clock::{self, Deadline};
 use std::path::Path;
 use std::time::Duration;
+use target::Invocation;
 
 /// The argument that makes this program do that. The one behind it is the file by which the node's
 /// MBeans are reached, with their password.

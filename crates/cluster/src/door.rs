@@ -6,13 +6,14 @@
 //! is known by what went through the door and, where a run is taken up again, by its comment. No
 //! session with such a cluster can be had without its door, which is part of [`crate::Access`].
 
-use crate::allow::{Act, Allow, Change, Object, Sort, changes};
 use crate::session::{QueryResult, ServerError, Session};
+use crate::statement_change::{Change, Sort, changes};
 use anyhow::{Result, bail};
 use cql::response::ErrorCode;
 use cql::value::Value;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use target::{Act, Allow, Object};
 
 /// How the comment of a table begins that cassay has made; the run's name follows.
 const MARK: &str = "made by cassay, run ";

@@ -2,14 +2,14 @@
 //! on their own address, behind a password that is random for every cluster; on others it is where
 //! and behind what the user says.
 
-use crate::access::{self, Secret};
-use crate::spec::{JolokiaAccess, TlsSpec};
+use crate::access;
 use anyhow::{Context, Result, bail};
 use base64::Engine;
 use serde_json::{Value, json};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
+use target::{JolokiaAccess, Secret, TlsSpec};
 use ureq::tls::{PemItem, RootCerts, TlsConfig};
 use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
@@ -77,7 +77,7 @@ impl Jolokia {
     /// Half of the credentials is missing, or they or the certificates cannot be read.
     pub fn attached(address: SocketAddr, access: &JolokiaAccess) -> Result<Jolokia> {
         let authorization = match (&access.user, &access.password) {
-            (Some(user), Some(source)) => Some(basic(user, Secret::read(source)?.reveal())),
+            (Some(user), Some(source)) => Some(basic(user, access::read(source)?.reveal())),
             (None, None) => None,
             (Some(user), None) => bail!(
                 "the user {user} of the Jolokia agents has no password: name a file or a variable"
@@ -265,7 +265,7 @@ fn value_of(mut answer: Value) -> Option<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::access::SecretSource;
+    use target::SecretSource;
 
     #[test]
     fn an_answer_without_success_has_no_value() {

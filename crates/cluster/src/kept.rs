@@ -4,14 +4,15 @@
 
 use crate::Access;
 use crate::cluster::Cluster;
+use crate::dirs::Dirs;
 use crate::local::{self, Nodes, marks, roles, state};
 use crate::session::Session;
-use crate::spec::{Authentication, Dirs, LocalSpec};
 use anyhow::{Result, bail};
 use host::process::Identity;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
+use target::{Authentication, LocalSpec};
 
 /// How long `status` waits for a node's answer.
 const STATUS_LIMIT: Duration = Duration::from_secs(2);

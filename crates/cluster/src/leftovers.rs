@@ -4,8 +4,8 @@
 //! off in between leaves both states. Clusters that are kept, and those of commands that still
 //! run, are not touched.
 
+use crate::dirs::Dirs;
 use crate::local::state;
-use crate::spec::Dirs;
 
 /// What was found and removed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

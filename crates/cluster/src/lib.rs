@@ -7,19 +7,17 @@
 
 mod abilities;
 mod access;
-mod allow;
 mod attach;
 mod capability;
 mod cause;
-mod change;
 mod clients;
 mod cluster;
 mod counts;
 mod data_use;
 pub mod decommission;
+mod dirs;
 mod door;
 mod handle;
-pub mod hidden;
 mod java;
 mod jolokia;
 pub mod kept;
@@ -31,39 +29,33 @@ mod node;
 mod node_files;
 mod operation;
 mod page_cache;
-pub mod placing;
 pub mod probe;
 mod ring;
 mod session;
 mod settle;
 mod snapshot;
-mod spec;
+mod statement_change;
 mod status;
 mod supply;
-pub mod trust;
 mod views;
 
 pub use abilities::{abilities_of, abilities_there};
-pub use access::{Access, Credentials, Secret, SecretSource, Tls};
-pub use allow::Allow;
-pub use capability::{Ability, Capability};
+pub use access::{Access, Credentials, Tls};
 pub use cause::LogMarks;
-pub use change::Change;
 pub use clients::{Estimate, OtherClients, OtherConnection};
 pub use cluster::Cluster;
 pub use counts::OperationCounts;
 pub use data_use::DataUse;
+pub use dirs::Dirs;
 pub use door::Permit;
 pub use handle::{AddedNode, Handles, HostHandle, NodeControl, NodeHandle, OwnNode, RestartMode};
-pub use host::{DiskSpec, HostSpec, HostsSpec, Isolation, LinkSpec, VolumeUse};
+pub use host::VolumeUse;
 pub use local::{
-    Effect, HostInfo, NodeConfiguration, NodePlace, Observed, Proof, Restarts, SchemaOption,
-    SpecRefusal, YamlRefusal, free_disk_bytes, memory_bytes, not_startable, spec_refusals,
-    unplaceable, yaml_refusal,
+    Effect, HostInfo, NodeConfiguration, NodePlace, Observed, Proof, SchemaOption, free_disk_bytes,
+    not_startable, unplaceable,
 };
 pub use members::{Member, MemberStatus, Members};
 pub use node::{NodeDied, NodeInfo};
-pub use null::{Drift, ErrorCode, Latency, NullSpec, Stall};
 pub use operation::{Operation, is_own};
 pub use ring::{Replication, Ring};
 pub use session::{QueryResult, ServerError, Session};
@@ -71,11 +63,8 @@ pub use settle::{Settle, SettleOutcome};
 pub use snapshot::{
     Fingerprint, NodeSnapshot, RestoreHow, Restored, Snapshot, SstableIdentity, TableLayout,
 };
-pub use spec::{
-    AttachSpec, Authentication, CASSANDRA_VERSION, Collector, Dirs, JOLOKIA_PORT, JolokiaAccess,
-    LocalSpec, NODES_COUNT_MAX, Target, TlsSpec,
-};
 pub use status::{NodeState, Overview};
+use target::{AttachSpec, Target};
 pub use views::{DataFile, Row, View};
 
 use anyhow::Context;

@@ -7,8 +7,8 @@
 //! bytes might belong to the last question.
 
 use crate::access::{self, Access, Tls};
-use crate::allow::{self, Object};
 use crate::door::{Door, Way};
+use crate::statement_change;
 use anyhow::{Context, Result, anyhow, bail};
 use cql::frame::{self, Header};
 use cql::request::QueryParams;
@@ -21,6 +21,7 @@ use std::fmt;
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::time::Duration;
+use target::Object;
 
 /// How long connecting may take: on any network that a laboratory uses, less than a second does.
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
@@ -282,7 +283,7 @@ impl Session {
 
     /// The tables that a statement has made.
     fn take_note(&mut self, door: &Door, cql: &str) -> Vec<Object> {
-        self.used = allow::used(cql).or(self.used.take());
+        self.used = statement_change::used(cql).or(self.used.take());
         door.passed(cql, self.used())
     }
 

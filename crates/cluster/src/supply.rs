@@ -16,7 +16,6 @@
 mod maven;
 
 use crate::local::state::boot_id;
-use crate::spec::CASSANDRA_VERSION;
 use anyhow::{Context, Result, bail};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -24,6 +23,7 @@ use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use target::{CASSANDRA_VERSION, unsupported_version};
 
 const POM: &str = include_str!("../maven/pom.xml");
 const LOCK: &str = include_str!("../maven/supply.lock");
@@ -181,7 +181,7 @@ pub(crate) fn resolve(
         return Ok(supply);
     }
     if !is_supported(version) {
-        let (why, hint) = unsupported(version);
+        let (why, hint) = unsupported_version(version);
         bail!("{why}\nhint: {hint}");
     }
     let recipe = Recipe::of(version)?;
@@ -236,22 +236,6 @@ pub(crate) fn home() -> Result<Option<PathBuf>> {
         found.with_context(|| format!("look at CASSANDRA_HOME={}", home.display()))
     });
     absolute.transpose()
-}
-
-/// Why a version is none that local nodes can be of, and what to do; of one that a distribution at
-/// hand may have, its own name decides.
-pub(crate) fn refusal(version: &str) -> Option<(String, String)> {
-    (!version.starts_with("5.0.")).then(|| unsupported(version))
-}
-
-fn unsupported(version: &str) -> (String, String) {
-    (
-        format!(
-            "Cassandra {version} is asked for, but the settings and JVM options of local nodes are \
-             written for 5.0.x"
-        ),
-        format!("use {CASSANDRA_VERSION}, or another release such as 5.0.6"),
-    )
 }
 
 /// `5.0.` and a number: releases that Maven knows and that differ little in what we rely on.

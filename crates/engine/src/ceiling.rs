@@ -12,7 +12,8 @@ use load::{Flow, Limit, Schedule};
 use measure::Interval;
 use std::sync::Arc;
 use std::time::Duration;
-use study::settings::{NullSpec, Settings, Target};
+use study::settings::Settings;
+use target::{NullSpec, Target};
 use workload::{Program, Stage};
 
 /// In flight while the ceiling is measured: enough to keep both sides busy, as in the peers' runs.

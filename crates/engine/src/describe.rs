@@ -3,7 +3,7 @@
 use super::running::Running;
 use anyhow::{Context, Result};
 use cluster::{Dirs, ServerError};
-use study::settings::Target;
+use target::Target;
 
 /// A table as its cluster describes it.
 #[derive(Clone, Debug)]

@@ -5,7 +5,8 @@
 //! they are no pair.
 
 use store::record::TrialFinding;
-use study::settings::{Load, Reset, Settings, Target};
+use study::settings::{Load, Reset, Settings};
+use target::Target;
 
 /// The generation of a trial with these settings in the run's start number `start`.
 pub fn of(settings: &Settings, start: u64) -> Option<u64> {

@@ -59,7 +59,8 @@ use store::RunWriter;
 use store::record::{FindingsRecord, JournalEvent, TrialFinding, TrialRecord};
 use study::inputs::Inputs;
 use study::plan::{PhaseKind, Plan, Trial, Turn};
-use study::settings::{Change, Study, Target};
+use study::settings::Study;
+use target::{Change, Target};
 use trial::{TrialEnd, TrialRun};
 
 /// What a run needs beside its plan.

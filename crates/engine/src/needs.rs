@@ -5,14 +5,15 @@ use crate::offer::workers;
 use analysis::procedure::Point;
 use analysis::rules::Limits;
 use anyhow::{Result, bail};
-use cluster::{Ability, Capability, Dirs, LocalSpec};
+use cluster::Dirs;
 use load::{Connections, Room, stream_ids_refusal};
 use std::collections::BTreeSet;
 use study::needs::{Need, PROBES, Strength, needs};
 use study::plan::Plan;
-use study::settings::{Settings, Study, Target};
+use study::settings::{Settings, Study};
 use study::work::Work;
 use study::{estimate, human};
+use target::{Ability, Capability, LocalSpec, Target};
 
 /// Something needed that is not there.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -19,7 +19,8 @@ use std::collections::BTreeMap;
 use store::record::{
     FORMAT, HostRecord, HostSettingRecord, NodeRecord, NodesRecord, ProofOutcome, ProofRecord,
 };
-use study::settings::{Keyspace, Settings, Target};
+use study::settings::{Keyspace, Settings};
+use target::Target;
 use workload::Program;
 
 /// `nodes.json` of a trial whose keyspace is there. `asked` is what the study says of its tables;

@@ -13,7 +13,8 @@ use std::collections::BTreeSet;
 use study::data_state::{DataState, Preparation};
 use study::human;
 use study::plan::Plan;
-use study::settings::{Load, Settings, Study, Target};
+use study::settings::{Load, Settings, Study};
+use target::Target;
 use workload::{Program, Stage};
 
 /// What a cluster that is not ours has, and what would be done to it.

@@ -11,7 +11,7 @@ use cql::value::CqlType;
 use std::collections::BTreeSet;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::atomic::{AtomicBool, Ordering};
-use study::settings::Target;
+use target::Target;
 use workload::{Checked, Placed};
 use yaml::Diagnostics;
 

@@ -13,10 +13,9 @@ use store::record::{
 };
 use study::human;
 use study::plan::{Plan, Trial};
-use study::settings::{
-    Client, Fault, Folder, Granted, Overrides, PrimaryMetric, SecretSource, Study,
-};
+use study::settings::{Client, Fault, Folder, Granted, Overrides, PrimaryMetric, Study};
 use study::tree::Tree;
+use target::SecretSource;
 use workload::{Program, Statement};
 
 /// `plan.json` of a plan, made by this version `cassay`.
@@ -105,7 +104,7 @@ fn faults(study: &Study) -> BTreeMap<VariantName, Vec<PlannedFaultRecord>> {
     let seconds = |ns: u64| ns as f64 / 1e9;
     let planned = |fault: &Fault| PlannedFaultRecord {
         kind: fault.kind.name.to_string(),
-        place: fault.on.words(),
+        place: fault.place(),
         what: fault.words(),
         at_s: seconds(fault.at_ns),
         for_s: fault.kind.length.is_said().then(|| seconds(fault.for_ns)),
@@ -140,7 +139,7 @@ fn least(plan: &Plan) -> Option<LeastRecord> {
 /// Settings as they are written down: with the values of secrets left out.
 fn settings_json(tree: &Tree) -> Value {
     let mut settings = tree.to_json();
-    cluster::hidden::hide_all(&mut settings);
+    target::hidden::hide_all(&mut settings);
     settings
 }
 

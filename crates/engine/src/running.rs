@@ -4,7 +4,7 @@
 //! so that a run without Java takes the same way as one with it.
 
 use anyhow::{Context, Result, bail};
-use cluster::{Ability, Cluster, Dirs, Restarts, RestoreHow, Restored};
+use cluster::{Cluster, Dirs, RestoreHow, Restored};
 use load::Written;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, UdpSocket};
@@ -12,7 +12,8 @@ use std::path::Path;
 use std::sync::OnceLock;
 use store::record::MachineTopologyRecord;
 use study::data_state::DataState;
-use study::settings::{Client, Target};
+use study::settings::Client;
+use target::{Ability, Restarts, Target};
 
 /// A running target. Dropping it stops what was started.
 pub struct Running {
@@ -99,9 +100,9 @@ impl Running {
         nodes.map(|node| (node.name.clone(), node.pid)).collect()
     }
 
-    /// The process of a node, counted from 1.
-    pub fn process_of(&self, number: usize) -> Option<u32> {
-        self.cluster.nodes().get(number.wrapping_sub(1))?.pid
+    /// The process of a node.
+    pub fn process_of(&self, node: usize) -> Option<u32> {
+        self.cluster.nodes().get(node)?.pid
     }
 
     /// The nodes whose process is another one than in `before`.

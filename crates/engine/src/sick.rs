@@ -8,7 +8,7 @@ use anyhow::Result;
 use load::LoadError;
 use store::record::FaultRecord;
 use study::plan::{Trial, Turn};
-use study::settings::Target;
+use target::Target;
 
 /// What was broken and not seen to be whole again, a sentence each.
 pub fn not_whole(faults: &[FaultRecord]) -> Vec<String> {

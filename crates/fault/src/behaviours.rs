@@ -1,24 +1,53 @@
 //! Which code carries out which kind of fault.
 
+mod command;
+mod data_corrupt;
+mod data_lost;
+mod disk_errors;
+mod disk_full;
+mod disk_read_only;
+mod disk_removed;
+mod disk_slow;
+mod disk_stalled;
+mod host_power_off;
+mod net_client_cut;
+mod net_delay;
+mod net_down;
+mod net_loss;
+mod net_one_way;
+mod net_partition;
+mod net_reset;
+mod net_slow;
+mod node_add;
+mod node_clock_ahead;
+mod node_clock_behind;
+mod node_compact;
+mod node_decommission;
+mod node_descriptors;
+mod node_kill;
+mod node_pause;
+mod node_remove;
+mod node_repair;
+mod node_restart;
+mod node_slow;
+mod node_snapshot;
+mod node_stop;
+mod node_stutter;
+mod rolling_change;
+mod rolling_restart;
+
 use crate::behaviour::Fault;
-use crate::kind::{Hit, Kind, Options};
-use crate::kinds::FaultName;
-use crate::{
-    command, data_corrupt, data_lost, disk_errors, disk_full, disk_read_only, disk_removed,
-    disk_slow, disk_stalled, host_power_off, net_client_cut, net_delay, net_down, net_loss,
-    net_one_way, net_partition, net_reset, net_slow, node_add, node_clock_ahead, node_clock_behind,
-    node_compact, node_decommission, node_descriptors, node_kill, node_pause, node_remove,
-    node_repair, node_restart, node_slow, node_snapshot, node_stop, rolling_change,
-    rolling_restart,
-};
+use target::fault::{FaultName, Hit, Kind, Means, Options};
 
 /// What carries out a fault of a kind.
 pub(crate) fn of(kind: &Kind, hit: &Hit, options: &Options) -> Box<dyn Fault> {
-    let Some(name) = kind.built_in else {
-        return command::behaviour(hit, options);
+    let name = match &kind.means {
+        Means::BuiltIn(name) => name,
+        Means::Programs(commands) => return command::behaviour(hit, commands),
     };
     match name {
         FaultName::NodePause => node_pause::behaviour(hit, options),
+        FaultName::NodeStutter => node_stutter::behaviour(hit, options),
         FaultName::NodeKill => node_kill::behaviour(hit, options),
         FaultName::NodeStop => node_stop::behaviour(hit, options),
         FaultName::NodeRestart => node_restart::behaviour(hit, options),

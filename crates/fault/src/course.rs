@@ -1,7 +1,6 @@
 //! The course of one fault: looked at, injected, seen, held, healed, seen.
 
 use crate::behaviour::{Fault, Work};
-use crate::kind::{Hit, Kind, Length, Options};
 use crate::observation::{self, Observation};
 use crate::renewal::Renewal;
 use crate::world::{Via, World};
@@ -9,6 +8,7 @@ use crate::{behaviours, ring};
 use analysis::recovery::{FaultStep, FaultVerdict};
 use host::{Query, QueryAnswer};
 use std::time::Duration;
+use target::fault::{Hit, Kind, Length, Options};
 
 /// Between two looks. Short against the second that a node takes to be noticed by its clients.
 const POLL: Duration = Duration::from_millis(100);
@@ -57,6 +57,14 @@ pub struct Outcome {
     pub whole: bool,
     /// What was seen, in the order of the looks.
     pub steps: Vec<Step>,
+}
+
+/// The step of a fault's course from which its time counts.
+pub fn holds_from(kind: &Kind) -> FaultStep {
+    match kind.length {
+        Length::Staged => FaultStep::Done,
+        Length::Stated | Length::Moment | Length::Task => FaultStep::Injecting,
+    }
 }
 
 impl Outcome {

@@ -9,59 +9,21 @@
 
 mod behaviour;
 mod behaviours;
-mod command;
-mod commands;
 mod course;
-mod data_corrupt;
-mod data_lost;
-mod disk_errors;
-mod disk_full;
-mod disk_read_only;
-mod disk_removed;
-mod disk_slow;
-mod disk_stalled;
-mod host_power_off;
-mod kind;
-mod kinds;
 mod live;
-mod net_client_cut;
-mod net_delay;
-mod net_down;
-mod net_loss;
-mod net_one_way;
-mod net_partition;
-mod net_reset;
-mod net_slow;
-mod node_add;
-mod node_clock_ahead;
-mod node_clock_behind;
-mod node_compact;
-mod node_decommission;
-mod node_descriptors;
-mod node_kill;
-mod node_pause;
-mod node_remove;
-mod node_repair;
-mod node_restart;
-mod node_slow;
-mod node_snapshot;
-mod node_stop;
 mod observation;
 mod renewal;
 mod ring;
 mod rolling;
-mod rolling_change;
-mod rolling_restart;
 mod task;
 mod world;
 
 pub use analysis::recovery::{FaultStep, FaultVerdict};
-pub use commands::Commands;
-pub use course::{Outcome, Step, run};
-pub use kind::{DataLoss, Hit, Kind, Knob, Length, Options, Place};
-pub use kinds::{FaultName, KINDS};
+pub use course::{Outcome, Step, holds_from, run};
 pub use live::{Live, Order, orders};
-pub use world::{Healed, HostSeen, NodeSeen, Via, World};
+pub use world::{
+    Agents, Client, Healed, HostSeen, Mbeans, NodeFiles, NodeSeen, Starter, Timer, Via, World,
+};
 
 #[cfg(test)]
 mod tests;

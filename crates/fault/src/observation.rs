@@ -1,12 +1,12 @@
 //! What was seen of a thing at one moment, by who has not broken it.
 
-use crate::kind::Hit;
-use crate::world::{NodeSeen, Via, World};
+use crate::world::{Agents, Client, NodeSeen, Via, World};
 use anyhow::{Context, Error, Result, ensure};
 use host::process::Identity;
 use host::{Attempt, DiskWork, Query, QueryAnswer, Reach, Restartable};
 use std::net::SocketAddr;
 use std::time::Duration;
+use target::fault::Hit;
 
 /// One look.
 #[derive(Clone, Debug)]
@@ -63,7 +63,7 @@ pub(crate) fn unseen(who: &str, error: &Error) -> Observation {
 /// What the kernel says of a node's process: `is_broken` knows the letter of its state that it
 /// should have, or that it has none.
 pub(crate) fn process(
-    world: &mut dyn World,
+    world: &mut dyn Agents,
     node: usize,
     is_broken: fn(Option<char>) -> bool,
 ) -> Observation {
@@ -91,7 +91,7 @@ pub(crate) fn process(
 }
 
 /// What a client of a node says: it is broken if it does not answer.
-pub(crate) fn client(world: &mut dyn World, node: usize, limit: Duration) -> Observation {
+pub(crate) fn client(world: &mut dyn Client, node: usize, limit: Duration) -> Observation {
     let answer = world.ask(node, limit);
     Observation {
         broken: Some(answer.is_err()),
@@ -104,12 +104,12 @@ pub(crate) fn client(world: &mut dyn World, node: usize, limit: Duration) -> Obs
 }
 
 /// The process of a node, as far as is known.
-pub(crate) fn process_of(world: &dyn World, node: usize) -> Option<Identity> {
+pub(crate) fn process_of(world: &dyn Agents, node: usize) -> Option<Identity> {
     world.nodes().get(node).and_then(|node| node.process)
 }
 
 /// Refuses to go on with a node that is starting if it has ended.
-pub(crate) fn still_starting(world: &mut dyn World, node: usize, name: &str) -> Result<()> {
+pub(crate) fn still_starting(world: &mut dyn Agents, node: usize, name: &str) -> Result<()> {
     let ended = process(world, node, |state| state.is_none()).broken == Some(true);
     ensure!(
         !ended,
@@ -119,13 +119,13 @@ pub(crate) fn still_starting(world: &mut dyn World, node: usize, name: &str) -> 
 }
 
 /// The process of a node that runs.
-pub(crate) fn running(world: &dyn World, node: usize) -> Result<Identity> {
+pub(crate) fn running(world: &dyn Agents, node: usize) -> Result<Identity> {
     let process = world.nodes().get(node).and_then(|node| node.process);
     process.context("the node does not run")
 }
 
 /// The nodes that are hit.
-pub(crate) fn nodes_hit(hit: &Hit, world: &dyn World) -> Vec<usize> {
+pub(crate) fn nodes_hit(hit: &Hit, world: &dyn Agents) -> Vec<usize> {
     match hit {
         Hit::Node(index) => vec![*index],
         Hit::Host(host) => {
@@ -138,7 +138,7 @@ pub(crate) fn nodes_hit(hit: &Hit, world: &dyn World) -> Vec<usize> {
 }
 
 /// The nodes of a host, with their indexes.
-pub(crate) fn nodes_on(world: &dyn World, host: usize) -> Vec<(usize, NodeSeen)> {
+pub(crate) fn nodes_on(world: &dyn Agents, host: usize) -> Vec<(usize, NodeSeen)> {
     let nodes = world.nodes().into_iter().enumerate();
     nodes.filter(|(_, node)| node.host == Some(host)).collect()
 }
@@ -170,7 +170,7 @@ pub(crate) fn clients(world: &mut dyn World, host: usize, limit: Duration) -> Ob
 }
 
 /// Another host, and where nodes of a host are reached from it.
-pub(crate) fn other_way(world: &dyn World, host: usize) -> Result<(usize, SocketAddr)> {
+pub(crate) fn other_way(world: &dyn Agents, host: usize) -> Result<(usize, SocketAddr)> {
     let nodes = nodes_on(world, host);
     let (_, node) = nodes.first().context("no node is on that host")?;
     let mut others = (0..world.hosts().len()).filter(|other| *other != host);
@@ -181,13 +181,13 @@ pub(crate) fn other_way(world: &dyn World, host: usize) -> Result<(usize, Socket
 }
 
 /// Whether another host reaches a host.
-pub(crate) fn others_reach(world: &mut dyn World, host: usize, limit: Duration) -> Observation {
+pub(crate) fn others_reach(world: &mut dyn Agents, host: usize, limit: Duration) -> Observation {
     let looked = other_way(world, host).and_then(|(other, _)| way(world, other, host, limit));
     or_unseen("another host", looked)
 }
 
 /// Whether a host reaches a node of another one, by the kernel's own word.
-fn way(world: &mut dyn World, from: usize, to: usize, limit: Duration) -> Result<Observation> {
+fn way(world: &mut dyn Agents, from: usize, to: usize, limit: Duration) -> Result<Observation> {
     let nodes = nodes_on(world, to);
     let (_, node) = nodes.first().context("no node is on that host")?;
     let address = node.storage;
@@ -216,7 +216,7 @@ const PAIRS_MAX: usize = 6;
 
 /// The ways between two sides of hosts: broken if none is open, whole if all are.
 pub(crate) fn ways(
-    world: &mut dyn World,
+    world: &mut dyn Agents,
     some: &[usize],
     others: &[usize],
     limit: Duration,
@@ -290,7 +290,7 @@ fn did(attempt: Attempt) -> String {
 
 /// Tries the disk of a host.
 pub(crate) fn try_disk(
-    world: &mut dyn World,
+    world: &mut dyn Agents,
     host: usize,
     work: DiskWork,
     limit: Duration,
@@ -310,7 +310,7 @@ pub(crate) fn try_disk(
 
 /// What trying the disk of a host shows: whole if it does what it is asked to.
 pub(crate) fn disk(
-    world: &mut dyn World,
+    world: &mut dyn Agents,
     host: usize,
     limit: Duration,
     is_broken: impl Fn(&Tried) -> bool,

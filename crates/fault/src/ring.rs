@@ -3,7 +3,7 @@
 
 use crate::behaviour::Work;
 use crate::observation::{self, Observation};
-use crate::world::{Healed, World};
+use crate::world::{Agents, Healed, Mbeans, NodeFiles, World};
 use anyhow::{Context, Result};
 use cluster::{Member, MemberStatus, Operation};
 use std::net::SocketAddr;
@@ -19,13 +19,13 @@ const TOLD_WITHIN: Duration = Duration::from_secs(5);
 const LEFT_WITHIN: Duration = Duration::from_secs(600);
 
 /// All nodes but one, if that is one of them, by their indexes.
-pub(crate) fn others(world: &dyn World, node: Option<usize>) -> Vec<usize> {
+pub(crate) fn others(world: &dyn Agents, node: Option<usize>) -> Vec<usize> {
     let all = 0..world.nodes().len();
     all.filter(|other| Some(*other) != node).collect()
 }
 
 /// Another node, to be told something.
-pub(crate) fn another(world: &dyn World, node: usize) -> Result<usize> {
+pub(crate) fn another(world: &dyn Agents, node: usize) -> Result<usize> {
     let others = others(world, Some(node));
     others
         .first()
@@ -45,14 +45,14 @@ pub(crate) fn member(
 }
 
 /// Where the others reach a node.
-fn storage(world: &dyn World, node: usize) -> Result<SocketAddr> {
+fn storage(world: &dyn Agents, node: usize) -> Result<SocketAddr> {
     let seen = world.nodes().into_iter().nth(node);
     Ok(seen.context("there is no such node")?.storage)
 }
 
 /// What some nodes hold the one at an address to be, each.
 pub(crate) fn held_at(
-    world: &mut dyn World,
+    world: &mut dyn Mbeans,
     by: Vec<usize>,
     address: SocketAddr,
     limit: Duration,
@@ -93,7 +93,7 @@ pub(crate) fn held(
 }
 
 /// Whether nothing stands in the folders of a node's data: then it is broken.
-pub(crate) fn emptied(world: &mut dyn World, node: usize) -> Observation {
+pub(crate) fn emptied(world: &mut dyn NodeFiles, node: usize) -> Observation {
     let looked = world.is_empty(node).map(|is_empty| Observation {
         broken: Some(is_empty),
         whole: Some(!is_empty),
@@ -141,7 +141,7 @@ pub(crate) fn is_shunned(world: &mut dyn World, node: usize) -> bool {
 
 /// What was seen; that all is whole again needs the node's own word that it streams nothing more.
 pub(crate) fn and_settled(
-    world: &mut dyn World,
+    world: &mut dyn Mbeans,
     seen: Observation,
     node: usize,
     limit: Duration,
@@ -149,7 +149,7 @@ pub(crate) fn and_settled(
     seen.and(|| observation::or_unseen("it", settled(world, node, limit)))
 }
 
-pub(crate) fn settled(world: &mut dyn World, node: usize, limit: Duration) -> Result<Observation> {
+pub(crate) fn settled(world: &mut dyn Mbeans, node: usize, limit: Duration) -> Result<Observation> {
     let own = world.members(node, limit)?;
     let is_settled = own.mode == "NORMAL" && own.streams_count == 0;
     Ok(Observation {
@@ -163,7 +163,7 @@ pub(crate) fn settled(world: &mut dyn World, node: usize, limit: Duration) -> Re
 }
 
 /// Whether a node streams its data.
-pub(crate) fn is_streaming(world: &mut dyn World, node: usize) -> bool {
+pub(crate) fn is_streaming(world: &mut dyn Mbeans, node: usize) -> bool {
     let own = world.members(node, TOLD_WITHIN);
     own.is_ok_and(|own| own.streams_count > 0)
 }
@@ -173,13 +173,13 @@ pub(crate) fn is_streaming(world: &mut dyn World, node: usize) -> bool {
 pub(crate) struct PendingOperation(Option<usize>);
 
 impl PendingOperation {
-    pub fn tell(world: &mut dyn World, node: usize, what: Operation) -> Result<PendingOperation> {
+    pub fn tell(world: &mut dyn Mbeans, node: usize, what: Operation) -> Result<PendingOperation> {
         world.operate(node, what, LEFT_WITHIN)?;
         Ok(PendingOperation(Some(node)))
     }
 
     /// What came of it, when it has ended.
-    pub fn proceed(&mut self, world: &mut dyn World) -> Result<Work> {
+    pub fn proceed(&mut self, world: &mut dyn Mbeans) -> Result<Work> {
         let Some(ended) = self.0.and_then(|node| world.operated(node)) else {
             return Ok(Work::Going);
         };

@@ -2,13 +2,13 @@
 //! kinds have in common that do so.
 
 use crate::behaviour::Work;
-use crate::kinds::STARTED_WITHIN;
 use crate::observation::{self, Observation, both};
-use crate::world::{Healed, Via, World};
+use crate::world::{Agents, Healed, Via, World};
 use anyhow::{Context, Result, bail};
 use host::process::Identity;
 use host::{Query, QueryAnswer};
 use std::time::Duration;
+use target::fault::STARTED_WITHIN;
 
 /// How long a node may take to say whom it holds to be up.
 const LIMIT: Duration = Duration::from_secs(5);
@@ -55,7 +55,7 @@ impl Round {
     }
 
     /// Heals all that is left, and says of those that were touched that they may be starting.
-    pub fn heal(&self, world: &mut dyn World) -> Result<Healed> {
+    pub fn heal(&self, world: &mut dyn Agents) -> Result<Healed> {
         let mut mended = world.heal()?;
         mended.started.extend(self.touched());
         Ok(mended)
@@ -121,7 +121,7 @@ impl Round {
 }
 
 /// Whether the kernel of a node's host knows a process.
-fn lives(world: &mut dyn World, node: usize, process: Identity) -> Result<bool, String> {
+fn lives(world: &mut dyn Agents, node: usize, process: Identity) -> Result<bool, String> {
     match world.see(Via::Node(node), Query::Process(process)) {
         Ok(QueryAnswer::Process(state)) => Ok(state.is_some()),
         Ok(other) => Err(observation::other_answer(&other).to_string()),
@@ -180,7 +180,7 @@ pub(crate) fn all_up(world: &mut dyn World, limit: Duration) -> Observation {
 
 /// Which nodes run as another process than `before`, by the kernels of their hosts: broken if one
 /// does; all is whole, as far as that goes.
-pub(crate) fn others(world: &mut dyn World, before: &[Option<Identity>]) -> Observation {
+pub(crate) fn others(world: &mut dyn Agents, before: &[Option<Identity>]) -> Observation {
     let (mut new, mut unknown) = (Vec::new(), Vec::new());
     for (node, process) in before.iter().enumerate() {
         let Some(process) = process else { continue };

@@ -1,7 +1,7 @@
 //! What the kinds have in common by which a node is told to do something by its MBeans.
 
 use crate::behaviour::Work;
-use crate::world::World;
+use crate::world::{Mbeans, World};
 use anyhow::Result;
 use cluster::Operation;
 use std::time::Duration;
@@ -35,7 +35,7 @@ impl Task {
     /// Asks what keyspaces there are, and tells the node what to do to them.
     pub fn begin(
         &mut self,
-        world: &mut dyn World,
+        world: &mut dyn Mbeans,
         limit: Duration,
         what: impl FnOnce(Vec<String>) -> Operation,
     ) -> Result<()> {
@@ -48,7 +48,7 @@ impl Task {
     }
 
     /// How far it has come.
-    pub fn proceed(&mut self, world: &mut dyn World) -> Result<Work> {
+    pub fn proceed(&mut self, world: &mut dyn Mbeans) -> Result<Work> {
         let Some(ended) = world.operated(self.node) else {
             return Ok(Work::Going);
         };

@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 use sim::{HIT, LEAVING_NS, Sim, at_once, course, words};
 use std::path::PathBuf;
 use std::time::Duration;
+use target::fault::{Hit, KINDS, Kind, Length, Options};
 
 const S: u64 = 1_000_000_000;
 
@@ -309,15 +310,15 @@ fn that_an_agent_has_healed_by_itself_is_said() {
 fn every_kind_is_found_by_its_name_and_needs_a_cluster_of_our_own() {
     for kind in KINDS {
         assert_eq!(Kind::of(&kind.name).as_ref(), Some(kind));
-        let can = |target: cluster::Target| {
+        let can = |target: target::Target| {
             let abilities = cluster::abilities_of(&target);
-            let has = |needed: &&cluster::Ability| {
+            let has = |needed: &&target::Ability| {
                 let mut found = abilities.iter().filter(|one| one.ability == **needed);
                 found.all(|one| one.present)
             };
             kind.needs.iter().all(|needed| has(&needed))
         };
-        let attached = cluster::Target::Attach(cluster::AttachSpec::default());
+        let attached = target::Target::Attach(target::AttachSpec::default());
         assert!(!kind.needs.is_empty() && !can(attached), "{}", kind.name);
     }
 }

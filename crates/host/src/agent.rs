@@ -6,7 +6,6 @@ use crate::calls::{
 };
 use crate::process::{self, Identity};
 use anyhow::{Context, Result};
-use kernel::able::HostCapability;
 use kernel::cgroup;
 use measure::clock;
 use reach::{Call, Link, TheirClock};
@@ -19,6 +18,7 @@ use std::process::{Command, ExitStatus};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
+use target::Capability;
 
 /// The variable that marks an agent and its guard; its value is the cluster's id.
 pub const MARK: &str = "CASSAY_AGENT";
@@ -95,7 +95,7 @@ impl Agent {
     ///
     /// # Errors
     /// The agent is gone.
-    pub fn abilities(&self) -> Result<Vec<HostCapability>> {
+    pub fn abilities(&self) -> Result<Vec<Capability>> {
         self.call(&Abilities)
     }
 
@@ -103,7 +103,7 @@ impl Agent {
     ///
     /// # Errors
     /// The agent is gone.
-    pub fn volume_abilities(&self) -> Result<Vec<HostCapability>> {
+    pub fn volume_abilities(&self) -> Result<Vec<Capability>> {
         self.call(&VolumeAbilities)
     }
 

@@ -2,9 +2,7 @@
 //! agent is.
 
 use crate::process::Identity;
-use crate::{HostSpec, LinkSpec};
 use anyhow::{Context, Result};
-use kernel::able::HostCapability;
 use kernel::cgroup::CgroupDir;
 use kernel::confine::Confinement;
 use serde::{Deserialize, Serialize};
@@ -13,6 +11,7 @@ use std::ffi::OsStr;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use target::{Capability, HostSpec, LinkSpec};
 
 /// What an agent hears first.
 #[derive(Debug, Serialize, Deserialize)]
@@ -65,8 +64,8 @@ calls! {
     DropPageCache = "drop-its-page-cache" -> ();
     StartProcess = "start-a-process" -> Identity;
     EndProcess = "end-a-process" -> bool;
-    Abilities = "say-what-it-can-do" -> Vec<HostCapability>;
-    VolumeAbilities = "say-what-it-can-break-of-a-volume" -> Vec<HostCapability>;
+    Abilities = "say-what-it-can-do" -> Vec<Capability>;
+    VolumeAbilities = "say-what-it-can-break-of-a-volume" -> Vec<Capability>;
     Processes = "list-its-processes" -> Vec<(Identity, Option<i32>)>;
     Keep = "stay" -> ();
 }

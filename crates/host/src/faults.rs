@@ -10,13 +10,13 @@ pub use start::{Restartable, Start};
 pub use told::{Broken, Heal, Healed, Inject, Renew, Started};
 
 use crate::files::Step;
-use crate::invocation::Invocation;
 use crate::process::Identity;
 use kernel::filter::Loss;
-use kernel::spec::LinkSpec;
 use serde::{Deserialize, Serialize};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+use std::time::Duration;
+use target::{Invocation, LinkSpec};
 
 /// What an agent can break. Processes are those that it has started. A volume is broken in one way
 /// at a time, beside that it may be slow: the second is refused.
@@ -24,6 +24,15 @@ use std::path::PathBuf;
 pub enum Injection {
     /// A process is stopped (SIGSTOP), and goes on.
     Pause(Identity),
+    /// A process is stopped for a while, again and again, and goes on between.
+    Stutter {
+        /// Which.
+        process: Identity,
+        /// For how long it is stopped each time.
+        stopped: Duration,
+        /// From the beginning of one time to that of the next; longer than that.
+        every: Duration,
+    },
     /// A process is killed, and started again.
     Kill(Restartable),
     /// A process is asked to end, and started again.
@@ -105,7 +114,7 @@ pub enum Injection {
     /// The host's volume does no more than this; then as much as before. Control groups of version
     /// 1 slow what processes wait for: reads, direct writes, and syncs. What the kernel writes back
     /// later by itself is nobody's there, and as fast as ever.
-    Disk(kernel::spec::DiskSpec),
+    Disk(target::DiskSpec),
     /// The host has no power: all its processes are killed at once, and what its volume had not
     /// synced is lost. Then it is mounted again, and these are started again. Its network is the
     /// switch's to cut.

@@ -11,13 +11,14 @@ use crate::agent::Agent;
 use crate::calls::MakeHost;
 use crate::switch::Switch;
 use crate::undo::{Undo, undo};
-use crate::{Host, HostSpec, HostsSpec, HostsState};
+use crate::{Host, HostsState};
 use anyhow::{Context, Result};
 use kernel::{able, links, net, volume};
 use measure::number::counted;
 use std::net::Ipv4Addr;
 use std::path::Path;
 use std::sync::Arc;
+use target::{HostSpec, HostsSpec};
 
 /// The hosts of one cluster. Dropping them ends them, with the cluster's folder, unless they are
 /// kept.

@@ -9,9 +9,10 @@ use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde::{Deserialize, Serialize};
 use std::io::{ErrorKind, PipeReader, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Child;
 use std::time::Duration;
+use target::Invocation;
 
 /// How long a program may take that breaks or heals: one that goes to another machine first.
 pub const LIMIT: Duration = Duration::from_secs(60);
@@ -25,16 +26,6 @@ const SAID_BYTES_MAX: usize = 300;
 /// What a pipe holds, `pipe(7)`.
 const PIPE_BYTES: usize = 64 << 10;
 
-/// A program with its arguments, which no shell sees.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Invocation {
-    /// The program and its arguments: at least the program, which is looked for where programs are
-    /// unless it is a path.
-    pub words: Vec<String>,
-    /// Where it runs, and where a path begins that is not absolute.
-    pub folder: PathBuf,
-}
-
 /// What became of a program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProgramResult {
@@ -44,73 +35,65 @@ pub struct ProgramResult {
     pub said: String,
 }
 
-impl Invocation {
-    /// Runs it. What it has started in its group is killed with it when the time is over.
-    ///
-    /// # Errors
-    /// It cannot be started.
-    pub fn run(&self, limit: Duration) -> Result<ProgramResult> {
-        let (program, arguments) = self.words.split_first().context("there is no program")?;
-        let program = if program.contains('/') {
-            self.folder.join(program)
-        } else {
-            Path::new(program).to_owned()
-        };
-        let (mut output, input) = std::io::pipe().context("make a pipe")?;
-        // Who was started by it may hold the pipe for longer than anybody waits.
-        let flags = fcntl_getfl(&output).context("look at a pipe")?;
-        fcntl_setfl(&output, flags | OFlags::NONBLOCK).context("read a pipe in time")?;
-        let mut command = process::command(&program);
-        command
-            .args(arguments)
-            .current_dir(&self.folder)
-            // Whoever clears up after an agent ends what has its mark.
-            .env_remove(agent::MARK)
-            .stderr(input.try_clone().context("share a pipe")?)
-            .stdout(input);
-        let mut child = process::spawn(command, Life::Ours)?;
-        let (deadline, mut said) = (Deadline::after(limit), Vec::new());
-        let ended = loop {
-            hear(&mut output, &mut said)?;
-            match child.try_wait().context("wait for a program")? {
-                Some(status) => break status,
-                None if deadline.passed() => {
-                    end(&child);
-                    break child.wait().context("wait for a program")?;
-                }
-                None => clock::sleep(POLL),
-            }
-        };
+/// Runs one. What it has started in its group is killed with it when the time is over.
+///
+/// # Errors
+/// It cannot be started.
+pub fn run(what: &Invocation, limit: Duration) -> Result<ProgramResult> {
+    let (program, arguments) = what.words.split_first().context("there is no program")?;
+    let program = if program.contains('/') {
+        what.folder.join(program)
+    } else {
+        Path::new(program).to_owned()
+    };
+    let (mut output, input) = std::io::pipe().context("make a pipe")?;
+    // Who was started by it may hold the pipe for longer than anybody waits.
+    let flags = fcntl_getfl(&output).context("look at a pipe")?;
+    fcntl_setfl(&output, flags | OFlags::NONBLOCK).context("read a pipe in time")?;
+    let mut command = process::command(&program);
+    command
+        .args(arguments)
+        .current_dir(&what.folder)
+        // Whoever clears up after an agent ends what has its mark.
+        .env_remove(agent::MARK)
+        .stderr(input.try_clone().context("share a pipe")?)
+        .stdout(input);
+    let mut child = process::spawn(command, Life::Ours)?;
+    let (deadline, mut said) = (Deadline::after(limit), Vec::new());
+    let ended = loop {
         hear(&mut output, &mut said)?;
-        let said = String::from_utf8_lossy(&said);
-        let words: Vec<&str> = said.split_whitespace().collect();
-        Ok(ProgramResult {
-            code: ended.code(),
-            said: words.join(" "),
-        })
-    }
-
-    /// Runs it, which is to end with 0 within `limit`.
-    ///
-    /// # Errors
-    /// It cannot be started, does not end in time, or ends with anything else.
-    pub fn succeed(&self, limit: Duration) -> Result<()> {
-        let done = self.run(limit)?;
-        match done.code {
-            Some(0) => Ok(()),
-            Some(code) => bail!("{self} ended with {code}: {}", done.said),
-            None => bail!(
-                "{self} was killed, at the latest after {} s: {}",
-                limit.as_secs(),
-                done.said
-            ),
+        match child.try_wait().context("wait for a program")? {
+            Some(status) => break status,
+            None if deadline.passed() => {
+                end(&child);
+                break child.wait().context("wait for a program")?;
+            }
+            None => clock::sleep(POLL),
         }
-    }
+    };
+    hear(&mut output, &mut said)?;
+    let said = String::from_utf8_lossy(&said);
+    let words: Vec<&str> = said.split_whitespace().collect();
+    Ok(ProgramResult {
+        code: ended.code(),
+        said: words.join(" "),
+    })
 }
 
-impl std::fmt::Display for Invocation {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.words.join(" "))
+/// Runs one, which is to end with 0 within `limit`.
+///
+/// # Errors
+/// It cannot be started, does not end in time, or ends with anything else.
+pub fn succeed(what: &Invocation, limit: Duration) -> Result<()> {
+    let done = run(what, limit)?;
+    match done.code {
+        Some(0) => Ok(()),
+        Some(code) => bail!("{what} ended with {code}: {}", done.said),
+        None => bail!(
+            "{what} was killed, at the latest after {} s: {}",
+            limit.as_secs(),
+            done.said
+        ),
     }
 }
 
@@ -142,10 +125,10 @@ fn end(child: &Child) {
 mod tests {
     use super::*;
 
-    fn run(words: &[&str], folder: &Path, limit: Duration) -> Result<ProgramResult> {
+    fn tried(words: &[&str], folder: &Path, limit: Duration) -> Result<ProgramResult> {
         let words = words.iter().map(|word| (*word).to_owned()).collect();
         let folder = folder.to_owned();
-        Invocation { words, folder }.run(limit)
+        run(&Invocation { words, folder }, limit)
     }
 
     #[test]
@@ -153,16 +136,16 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let script = "echo \"$1\" in `pwd`; echo gone >&2; exit 3";
         let words = ["sh", "-c", script, "-", "$HOME; a"];
-        let done = run(&words, root.path(), LIMIT).unwrap();
+        let done = tried(&words, root.path(), LIMIT).unwrap();
         let folder = root.path().canonicalize().unwrap();
         let said = format!("$HOME; a in {} gone", folder.display());
         assert_eq!((done.code, done.said), (Some(3), said));
         std::os::unix::fs::symlink("/bin/true", root.path().join("mine")).unwrap();
-        let done = run(&["./mine"], root.path(), LIMIT).unwrap();
+        let done = tried(&["./mine"], root.path(), LIMIT).unwrap();
         assert_eq!(done.code, Some(0), "a path begins in the folder");
-        let error = run(&["/nonexistent/a"], root.path(), LIMIT).unwrap_err();
+        let error = tried(&["/nonexistent/a"], root.path(), LIMIT).unwrap_err();
         assert!(format!("{error:#}").contains("/nonexistent/a"), "{error:#}");
-        assert!(run(&[], root.path(), LIMIT).is_err());
+        assert!(tried(&[], root.path(), LIMIT).is_err());
     }
 
     #[test]
@@ -170,11 +153,11 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let script = "sleep 600 & echo $!; yes";
         let soon = Duration::from_millis(300);
-        let done = run(&["sh", "-c", script], root.path(), soon).unwrap();
+        let done = tried(&["sh", "-c", script], root.path(), soon).unwrap();
         assert_eq!(done.code, None);
         assert!(done.said.len() <= SAID_BYTES_MAX, "{}", done.said.len());
         let script = "sleep 600 & echo $!; wait";
-        let done = run(&["sh", "-c", script], root.path(), soon).unwrap();
+        let done = tried(&["sh", "-c", script], root.path(), soon).unwrap();
         let sleep: u32 = done.said.parse().unwrap();
         let alive = || process::Identity::of(sleep).is_some();
         while alive() {

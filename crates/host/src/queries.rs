@@ -3,12 +3,12 @@
 use crate::agent::Agent;
 use crate::faults::Broken;
 use crate::files::Bytes;
-use crate::invocation::{Invocation, ProgramResult};
+use crate::invocation::ProgramResult;
 use crate::process::Identity;
 use anyhow::Result;
+use kernel::disk_work::DiskWork;
 use kernel::filter::Link;
 use kernel::mounts::Mounted;
-use kernel::spec::DiskWork;
 use kernel::tcp::Reach;
 use kernel::volume::VolumeUse;
 use reach::Call;
@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
+use target::Invocation;
 
 /// What an agent can look at.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,6 +1,5 @@
 //! One stand-in for a machine: what runs on it, what limits it, where its figures are.
 
-use crate::HostSpec;
 use crate::agent::Agent;
 use crate::calls::{Address, DropPageCache, Limit, LimitPort, Limits, PortLimits};
 use crate::state::HostState;
@@ -14,6 +13,7 @@ use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use target::HostSpec;
 
 /// One host.
 #[derive(Debug)]

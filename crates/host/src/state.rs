@@ -1,12 +1,12 @@
 //! What is written down about hosts, so that another command can end or reach them.
 
-use crate::HostsSpec;
 use crate::undo::Undo;
 use anyhow::{Result, ensure};
 use kernel::cgroup::{self, CgroupDir};
 use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;
 use std::path::{Component, Path, PathBuf};
+use target::HostsSpec;
 
 /// The hosts of a cluster, in its `state.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,8 +1,8 @@
 //! What has to be undone on a host, whoever does it: the agent that did it, its guard, or a later
 //! command.
 
+use crate::invocation;
 use crate::process::Identity;
-use crate::{Invocation, invocation};
 use anyhow::{Context, Result};
 use kernel::cgroup::{CgroupDir, Group};
 use kernel::volume;
@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use target::Invocation;
 
 /// How long others may go on writing into a folder that is being removed: processes that are
 /// ended at the same time by somebody else.
@@ -48,7 +49,7 @@ impl Undo {
                 Ok(())
             }
             Undo::Thaw(folder) => volume::thaw(folder),
-            Undo::Command(heal) => heal.succeed(invocation::LIMIT),
+            Undo::Command(heal) => invocation::succeed(heal, invocation::LIMIT),
         }
     }
 }

@@ -10,96 +10,33 @@ use crate::filter::{Filter, Link, Loss};
 use crate::message::Message;
 use crate::net::{self, Namespace, Netlink};
 use crate::sockets::Sockets;
-use crate::spec::HostSpec;
 use crate::volume;
 use anyhow::{Context, Result};
 use rustix::fs::Access;
 use rustix::io::Errno;
-use serde::{Deserialize, Serialize};
 use std::sync::OnceLock;
+use target::{Ability, Capability, HostSpec};
 
-/// What hosts may need of a machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum HostAbility {
-    /// A network of their own, with an address each.
-    Network,
-    /// CPUs of their own.
-    Cpus,
-    /// A share of CPU time.
-    CpuQuota,
-    /// A limit of memory, page cache included.
-    Memory,
-    /// A data volume of a stated size.
-    Volume,
-    /// A speed of their volume.
-    Disk,
-    /// A speed of their link.
-    LinkRate,
-    /// A delay of their link.
-    LinkDelay,
-    /// Dropping the page cache of one host alone.
-    PageCache,
-    /// Losing what goes from one to another through their switch.
-    PacketFilter,
-    /// Losing a share of it, by chance.
-    PacketLoss,
-    /// Resetting TCP connections that there are.
-    Reset,
-    /// A volume that loses what it has not synced: without power, gone, or taken by another host.
-    VolumeOff,
-    /// One that can only be read.
-    VolumeReadOnly,
-    /// One at which every write waits.
-    VolumeStalled,
-    /// One with other bytes than were written.
-    VolumeCorrupt,
-    /// One that fails from some place on.
-    VolumeErrors,
+/// Whether this machine has an ability, with how, or why not and what would bring it.
+fn capability(ability: Ability, found: Result<String>) -> Capability {
+    Capability::of(ability, found.map_err(|error| format!("{error:#}")))
 }
 
-/// Whether this machine has one of them.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct HostCapability {
-    /// Which.
-    pub what: HostAbility,
-    /// Whether it is there.
-    pub present: bool,
-    /// How, or why not and what would bring it.
-    pub detail: String,
-}
-
-impl HostCapability {
-    fn of(what: HostAbility, found: Result<String>) -> HostCapability {
-        match found {
-            Ok(detail) => HostCapability {
-                what,
-                present: true,
-                detail,
-            },
-            Err(error) => HostCapability {
-                what,
-                present: false,
-                detail: format!("{error:#}"),
-            },
-        }
-    }
-}
-
-/// Every [`HostAbility`] that hosts need, there or not. The machine is asked the first time only,
+/// Every [`Ability`] that hosts need, there or not. The machine is asked the first time only,
 /// since that makes namespaces; nothing of them stays.
-pub fn abilities() -> &'static [HostCapability] {
-    static KNOWN: OnceLock<Vec<HostCapability>> = OnceLock::new();
+pub fn abilities() -> &'static [Capability] {
+    static KNOWN: OnceLock<Vec<Capability>> = OnceLock::new();
     KNOWN.get_or_init(ask)
 }
 
-/// Every [`HostAbility`] that faults of a volume need, there or not. Asked the first time only, and
+/// Every [`Ability`] that faults of a volume need, there or not. Asked the first time only, and
 /// not with the others: that takes some 40 ms, most of it to make a file system.
-pub fn volume_abilities() -> &'static [HostCapability] {
-    static KNOWN: OnceLock<Vec<HostCapability>> = OnceLock::new();
+pub fn volume_abilities() -> &'static [Capability] {
+    static KNOWN: OnceLock<Vec<Capability>> = OnceLock::new();
     KNOWN.get_or_init(disk::abilities)
 }
 
-fn ask() -> Vec<HostCapability> {
+fn ask() -> Vec<Capability> {
     let places = cgroup::hierarchies().and_then(|hierarchies| groups(&hierarchies));
     let of_groups = |look: &dyn Fn(&[CgroupDir]) -> Result<String>| match &places {
         Ok(places) => look(places),
@@ -107,21 +44,18 @@ fn ask() -> Vec<HostCapability> {
     };
     let controller = |name: &str| of_groups(&|places| controller(places, name));
     vec![
-        HostCapability::of(HostAbility::Network, network()),
-        HostCapability::of(HostAbility::Cpus, controller("cpuset")),
-        HostCapability::of(HostAbility::CpuQuota, controller("cpu")),
-        HostCapability::of(HostAbility::Memory, controller("memory")),
-        HostCapability::of(HostAbility::Volume, volume()),
-        HostCapability::of(HostAbility::Disk, of_groups(&disk_limits)),
-        HostCapability::of(HostAbility::LinkRate, queue("tbf", "CONFIG_NET_SCH_TBF")),
-        HostCapability::of(
-            HostAbility::LinkDelay,
-            queue("netem", "CONFIG_NET_SCH_NETEM"),
-        ),
-        HostCapability::of(HostAbility::PageCache, of_groups(&page_cache)),
-        HostCapability::of(HostAbility::PacketFilter, packet_filter(1.0)),
-        HostCapability::of(HostAbility::PacketLoss, packet_filter(0.5)),
-        HostCapability::of(HostAbility::Reset, reset()),
+        capability(Ability::Hosts, network()),
+        capability(Ability::CpuSet, controller("cpuset")),
+        capability(Ability::CpuLimit, controller("cpu")),
+        capability(Ability::MemoryLimit, controller("memory")),
+        capability(Ability::Volume, volume()),
+        capability(Ability::DiskLimit, of_groups(&disk_limits)),
+        capability(Ability::LinkRate, queue("tbf", "CONFIG_NET_SCH_TBF")),
+        capability(Ability::LinkDelay, queue("netem", "CONFIG_NET_SCH_NETEM")),
+        capability(Ability::DropPageCache, of_groups(&page_cache)),
+        capability(Ability::PacketFilter, packet_filter(1.0)),
+        capability(Ability::PacketLoss, packet_filter(0.5)),
+        capability(Ability::Reset, reset()),
     ]
 }
 
@@ -130,60 +64,38 @@ fn ask() -> Vec<HostCapability> {
 /// # Errors
 /// What is missing, each with its reason.
 pub fn require(spec: &HostSpec) -> Result<()> {
-    let wanted = |what: HostAbility| match what {
-        HostAbility::Network => true,
-        HostAbility::Cpus => spec.cpus.is_some(),
-        HostAbility::CpuQuota => spec.cpu_quota.is_some(),
-        HostAbility::Memory => spec.memory_bytes.is_some(),
-        HostAbility::Volume => spec.volume_bytes.is_some(),
-        HostAbility::Disk => spec.disk.limits(),
-        HostAbility::LinkRate => spec.link.rate_bits_per_s.is_some(),
-        HostAbility::LinkDelay => spec.link.delay.is_some(),
-        HostAbility::PageCache
-        | HostAbility::PacketFilter
-        | HostAbility::PacketLoss
-        | HostAbility::Reset
-        | HostAbility::VolumeOff
-        | HostAbility::VolumeReadOnly
-        | HostAbility::VolumeStalled
-        | HostAbility::VolumeCorrupt
-        | HostAbility::VolumeErrors => false,
+    let wanted = [
+        (Ability::Hosts, "network", true),
+        (Ability::CpuSet, "cpus", spec.cpus.is_some()),
+        (Ability::CpuLimit, "cpu quota", spec.cpu_quota.is_some()),
+        (
+            Ability::MemoryLimit,
+            "memory limit",
+            spec.memory_bytes.is_some(),
+        ),
+        (Ability::Volume, "volume", spec.volume_bytes.is_some()),
+        (Ability::DiskLimit, "disk limits", spec.disk.limits()),
+        (
+            Ability::LinkRate,
+            "link rate",
+            spec.link.rate_bits_per_s.is_some(),
+        ),
+        (Ability::LinkDelay, "link delay", spec.link.delay.is_some()),
+    ];
+    let missing = |one: &Capability| {
+        let is_it = |(ability, _, is_wanted): &&(Ability, &str, bool)| {
+            *ability == one.ability && *is_wanted
+        };
+        let (_, name, _) = wanted.iter().find(is_it).filter(|_| !one.present)?;
+        Some(format!("{name}: {}", one.detail))
     };
-    let missing: Vec<String> = abilities()
-        .iter()
-        .filter(|able| wanted(able.what) && !able.present)
-        .map(|able| format!("{}: {}", able.what, able.detail))
-        .collect();
+    let missing: Vec<String> = abilities().iter().filter_map(missing).collect();
     anyhow::ensure!(
         missing.is_empty(),
         "this machine cannot make such hosts: {}",
         missing.join("; ")
     );
     Ok(())
-}
-
-impl std::fmt::Display for HostAbility {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            HostAbility::Network => "network",
-            HostAbility::Cpus => "cpus",
-            HostAbility::CpuQuota => "cpu quota",
-            HostAbility::Memory => "memory limit",
-            HostAbility::Volume => "volume",
-            HostAbility::Disk => "disk limits",
-            HostAbility::LinkRate => "link rate",
-            HostAbility::LinkDelay => "link delay",
-            HostAbility::PageCache => "page cache of one host",
-            HostAbility::PacketFilter => "packet filter",
-            HostAbility::PacketLoss => "packet loss",
-            HostAbility::Reset => "connection reset",
-            HostAbility::VolumeOff => "volume without power",
-            HostAbility::VolumeReadOnly => "volume that is read-only",
-            HostAbility::VolumeStalled => "volume that stalls",
-            HostAbility::VolumeCorrupt => "volume with other bytes",
-            HostAbility::VolumeErrors => "volume with errors",
-        })
-    }
 }
 
 /// A bridge and a link in a namespace that vanishes, and the right to make links in ours.
@@ -310,11 +222,11 @@ mod tests {
 
     #[test]
     fn abilities_are_told_each_once() {
-        let told: Vec<&HostCapability> = abilities().iter().chain(volume_abilities()).collect();
+        let told: Vec<&Capability> = abilities().iter().chain(volume_abilities()).collect();
         assert_eq!(told.len(), 17);
         for (at, able) in told.iter().enumerate() {
             assert!(!able.detail.is_empty(), "{able:?}");
-            assert!(!told[..at].iter().any(|other| other.what == able.what));
+            assert!(!told[..at].iter().any(|other| other.ability == able.ability));
         }
     }
 }

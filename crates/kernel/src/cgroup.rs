@@ -16,7 +16,6 @@ mod weight;
 pub use confined::Pending;
 pub use hierarchy::{Hierarchy, hierarchies, places, places_of, step_aside};
 
-use crate::spec::HostSpec;
 use anyhow::{Context, Result};
 use confined::Confined;
 use files::{CPUS, MEMS, effective, inherited, read, write};
@@ -29,6 +28,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
+use target::HostSpec;
 
 /// The period in which a CPU quota is counted, microseconds: the kernel's own default. A shorter
 /// one would throttle more often and more briefly, which is another system than the usual one.

@@ -8,6 +8,7 @@
 pub mod able;
 pub mod cgroup;
 pub mod confine;
+pub mod disk_work;
 pub mod filter;
 pub mod links;
 mod message;
@@ -16,6 +17,5 @@ pub mod net;
 pub mod probe;
 pub mod settings;
 pub mod sockets;
-pub mod spec;
 pub mod tcp;
 pub mod volume;

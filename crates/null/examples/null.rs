@@ -16,10 +16,11 @@ use cql::frame::{HEADER_BYTES, Header};
 use cql::request::{self, QueryParams};
 use cql::response::{self, Response, ResultBody};
 use measure::clock;
-use null::{Latency, NullServer, NullSpec};
+use null::NullServer;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
+use target::{Latency, NullSpec};
 
 /// Bytes of a VOID answer.
 const VOID_BYTES: usize = 13;

@@ -1,6 +1,5 @@
 //! From a parsed statement to its ready-made answer: what PREPARE says of it and EXECUTE returns.
 
-use super::Reads;
 use super::catalog::{Catalog, ColumnKind, ID_BYTES, Table};
 use super::pages::Pages;
 use super::prepared::{Effect, Ready, TableMark};
@@ -9,6 +8,7 @@ use super::system;
 use cql::response::{ColumnSpec, Prepared};
 use cql::{Compression, CqlType, Value, reply};
 use std::hash::{DefaultHasher, Hash, Hasher};
+use target::Reads;
 
 /// A statement as the server carries it out.
 #[derive(Debug)]

@@ -9,13 +9,14 @@ use super::catalog::{ID_BYTES, Shared};
 use super::errors::{append_refusal, refuse};
 use super::prepared::{Effect, PreparedTable};
 use super::refusals::Refusals;
-use super::{NullCounts, NullSpec, OPCODES_COUNT, Reads};
+use super::{NullCounts, OPCODES_COUNT};
 use cql::Compression;
 use cql::frame::{Header, flag, opcode};
 use cql::reply;
 use cql::request::{self, Request};
 use cql::response::{ErrorCode, ErrorDetail};
 use std::sync::Arc;
+use target::{NullSpec, Reads};
 
 /// What a server says that asks for a password; drivers know it by this name.
 const AUTHENTICATOR: &str = "org.apache.cassandra.auth.PasswordAuthenticator";

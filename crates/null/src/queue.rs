@@ -6,8 +6,8 @@
 
 use super::connection::Connection;
 use super::release::{Sampler, Serving, Stalls};
-use super::{Latency, NullSpec};
 use std::collections::{BinaryHeap, VecDeque};
+use target::{Latency, NullSpec};
 
 /// Answers that wait for their time.
 pub enum Queue {

@@ -4,7 +4,7 @@
 //! what makes it testable without waiting. An answer is never released before its time; how much
 //! after it depends on the loop (see `event_loop`).
 
-use super::{Drift, Latency, Stall};
+use target::{Drift, Latency, Stall};
 
 /// The times at which a server freezes: from each whole multiple of `every` after the origin, for
 /// `length`. The first freeze begins one `every` after the origin, so that a client can connect.

@@ -1,10 +1,10 @@
 //! The null server as its owner has it: started, counted, stopped.
 
+use super::NullCounts;
 use super::catalog::Shared;
 use super::control::Engine;
 use super::event_loop::{Acceptor, Door, EventLoop};
 use super::queue::Queue;
-use super::{NullCounts, NullSpec};
 use measure::clock;
 use rustix::fd::OwnedFd;
 use std::io;
@@ -12,6 +12,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::atomic::Ordering::Release;
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
+use target::NullSpec;
 
 /// A running null server. Dropping it stops its threads and closes its connections.
 #[derive(Debug)]
@@ -33,8 +34,7 @@ impl NullServer {
     /// Fails when the values of `spec` are not possible, the port is taken, or a CPU asked for
     /// does not exist or is not allowed.
     pub fn start(spec: &NullSpec) -> io::Result<NullServer> {
-        spec.check()
-            .map_err(|reason| io::Error::new(io::ErrorKind::InvalidInput, reason))?;
+        crate::check(spec).map_err(|reason| io::Error::new(io::ErrorKind::InvalidInput, reason))?;
         let listener = listen(spec.port)?;
         let address = listener.local_addr()?;
         let started_ns = clock::now_ns();

@@ -5,14 +5,17 @@
 
 use crate::human;
 use crate::settings::{
-    Authentication, Collector, Fault, Guarded, HostSpec, Import, Isolation, Keyspace, Load,
-    LocalSpec, PageCache, Probes, Replication, Reset, RestoreMethod, Settings, Smt, Study, Target,
-    Topology, Variant,
+    Fault, Guarded, Import, Keyspace, Load, PageCache, Probes, Replication, Reset, RestoreMethod,
+    Settings, Study, Variant,
 };
-use cluster::hidden::{hidden, hide_all};
-use fault::Length;
 use measure::number::counted;
 use std::collections::BTreeMap;
+use target::fault::{Length, Means};
+use target::{
+    Authentication, Collector, HostSpec, Isolation, LocalSpec, Target, Topology,
+    hidden::{hidden, hide_all},
+};
+use topology::Smt;
 
 /// One line of the head of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -135,9 +138,9 @@ fn broken(fault: &Fault) -> String {
         ),
         Length::Moment => format!("{} at {at}", fault.words()),
     };
-    match &fault.options.commands {
-        Some(_) => format!("{words} ({})", fault.kind.what),
-        None => words,
+    match &fault.kind.means {
+        Means::Programs(_) => format!("{words} ({})", fault.kind.what),
+        Means::BuiltIn(_) => words,
     }
 }
 

@@ -5,16 +5,14 @@
 
 use crate::human;
 use crate::plan::{PhaseKind, Turn};
-use crate::settings::{
-    Load, LocalSpec, Reset, RestoreMethod, Settings, Study, Target, Untold, Warmup,
-};
+use crate::settings::{Load, Reset, RestoreMethod, Settings, Study, Untold, Warmup};
 use crate::targets;
 use crate::work::Work;
 use analysis::procedure::Point;
 use analysis::series::{SHORT_WINDOW_S, is_short_window};
-use cluster::Restarts;
 use measure::clock::SECOND_NS;
 use measure::number::counted;
+use target::{LocalSpec, Restarts, Target};
 use workload::Program;
 
 /// What a run is expected to take.
@@ -316,7 +314,7 @@ fn disk_bytes(settings: &Settings, local: &LocalSpec, blocks: u64, row_bytes: u6
 /// What the nodes take of this machine's memory, bytes; page cache is not counted, unless a limit
 /// says how much of it there is.
 fn memory_bytes(local: &LocalSpec) -> u64 {
-    let nodes = cluster::memory_bytes(local.nodes, local.heap_bytes);
+    let nodes = target::memory_bytes(local.nodes, local.heap_bytes);
     let hosts = local.hosts.as_ref().and_then(|hosts| {
         let bytes = hosts.host.memory_bytes?;
         Some(bytes.saturating_mul(hosts.count as u64))

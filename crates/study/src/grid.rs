@@ -334,7 +334,8 @@ pub fn laid(path: &str, value: Node) -> Node {
 #[cfg(test)]
 mod tests {
     use crate::resolve::resolve;
-    use crate::settings::{Overrides, Study, Target};
+    use crate::settings::{Overrides, Study};
+    use target::Target;
 
     fn study(rest: &str) -> Result<Study, String> {
         let text = format!("study: s\nquestion: q\n{rest}\n");

@@ -6,11 +6,8 @@
 //! machines is wished for: the run goes on without it, and its notes say so.
 
 use crate::human;
-use crate::settings::{
-    Data, HostsSpec, Isolation, Load, PageCache, Probes, Reset, RestoreMethod, Settings, Settle,
-    Target,
-};
-use cluster::{Ability, DiskSpec};
+use crate::settings::{Data, Load, PageCache, Probes, Reset, RestoreMethod, Settings, Settle};
+use target::{Ability, DiskSpec, HostsSpec, Isolation, Target};
 
 /// An ability that some setting asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -15,9 +15,7 @@ use crate::estimate::{self, Estimate};
 use crate::human;
 use crate::inputs::Inputs;
 use crate::read_back;
-use crate::settings::{
-    Change, Load, Reset, Sample, Settings, Settle, Study, Target, Variant, Warmup,
-};
+use crate::settings::{Load, Reset, Sample, Settings, Settle, Study, Variant, Warmup};
 use crate::targets;
 use crate::work::{self, Work};
 use analysis::procedure::{Ask, Outlook, Point, Role};
@@ -27,6 +25,7 @@ use measure::number::counted;
 use order::{Cell, order, outlooks};
 use std::borrow::Cow;
 use std::sync::Arc;
+use target::{Change, Target};
 use words::{load_words, read_back_words, restore_words, schema_words, step_words};
 use workload::Program;
 

@@ -64,7 +64,9 @@ impl Published {
                 .check(variants)
                 .map_err(|why| format!("{name}: `{}`: {why}", ratio.what))?;
         }
-        let known: Vec<&str> = fault::FaultName::ALL.map(fault::FaultName::name).into();
+        let known: Vec<&str> = target::fault::FaultName::ALL
+            .map(target::fault::FaultName::name)
+            .into();
         for failure in &published.failures {
             let unknown = failure
                 .beside

@@ -22,7 +22,7 @@ use crate::settings::Axis;
 use crate::settings::Published;
 use crate::settings::{
     Draft, Folder, Load, Overrides, PageCache, Phase, Probes, Reset, Sample, Settings, Settle,
-    Study, Target, Variant, Warmup,
+    Study, Variant, Warmup,
 };
 use crate::sizes;
 use crate::tree::Tree;
@@ -33,6 +33,7 @@ use analysis::screen::Design;
 use measure::clock::SECOND_NS;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use target::Target;
 use yaml::{Diagnostics, Place, SourceText, did_you_mean};
 use yaml::{Node, Raw};
 

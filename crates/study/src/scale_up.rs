@@ -6,7 +6,7 @@
 
 use crate::grid::{beside, entry, entry_of, laid};
 use crate::merge::merge;
-use crate::settings::Units;
+use topology::Units;
 use yaml::{Diagnostics, Entry, Node, Place, Raw};
 
 /// Where it stands.

@@ -13,32 +13,28 @@ mod keyspace;
 mod probes;
 mod published;
 mod require;
-mod target;
+mod secrets;
 
 pub use self::draft::Draft;
-pub use self::target::{
-    AttachSpec, Authentication, Change, Collector, HostSpec, HostsSpec, Isolation, JolokiaAccess,
-    Latency, LocalSpec, NullSpec, Placing, SecretSource, Smt, Target, TlsSpec, Topology, Units,
-};
-pub(crate) use self::target::{secret_kind, secret_of};
 pub use axes::{Axis, ScaleUp};
 pub use data::{Data, Load, PageCache, Reset, RestoreMethod, Settle};
+pub use faults::Fault;
 pub(crate) use faults::{FAULTS_MAX, FaultDraft, FaultTargets, FaultWhere};
-pub use faults::{Fault, On};
 pub use guard::{Guard, GuardLimits, Guarded};
 pub use keyspace::{Keyspace, Replication};
 pub use probes::{Import, PERIOD_NS, Probes};
 pub use published::{Failure, Figure, Published, Ratio};
 pub use require::{Require, Untold, Where};
+pub(crate) use secrets::{secret_kind, secret_of};
 
 use crate::tree::Tree;
 use analysis::VariantName;
 use analysis::procedure::{Procedure, Role};
-use cluster::Allow;
 use cql::Consistency;
 use imports::Tool;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use target::{Allow, SecretSource, Target};
 use workload::Tuning;
 
 /// A study, resolved.

@@ -2,9 +2,8 @@
 
 use crate::conditions::{self, yaml_words};
 use crate::human;
-use crate::settings::{Reset, Settings, Target};
-use cluster::hidden::hidden;
-use cluster::{Collector, Restarts};
+use crate::settings::{Reset, Settings};
+use target::{Collector, Restarts, Target, hidden::hidden};
 
 /// How the nodes of a trial are given another configuration: together where its data is brought
 /// back afterwards anyway, so that nobody needs the ring meanwhile.

@@ -7,9 +7,9 @@
 //! Long because its tests compare whole drawings.
 
 use crate::human;
-use crate::settings::{Fault, On, Settings, Study, Variant, Warmup};
-use fault::Length;
+use crate::settings::{Fault, Settings, Study, Variant, Warmup};
 use std::collections::BTreeMap;
+use target::fault::{Hit, Length};
 
 /// What a drawing needs at least, in columns.
 const WIDTH_MIN: usize = 60;
@@ -184,13 +184,13 @@ impl<'a> Drawing<'a> {
     fn rows(&self) -> Vec<(String, Vec<usize>)> {
         let mut rows: BTreeMap<(&str, usize), Vec<usize>> = BTreeMap::new();
         for (number, fault) in self.faults.iter().enumerate() {
-            let hit: Vec<(&str, usize)> = match &fault.on {
-                On::Node(node) => vec![("node", *node)],
-                On::Host(host) => vec![("host", *host)],
-                On::Hosts { of, .. } => of.iter().map(|host| ("host", *host)).collect(),
-                On::Cluster => vec![("all nodes", 0)],
+            let hit: Vec<(&str, usize)> = match &fault.hit {
+                Some(Hit::Node(node)) => vec![("node", node + 1)],
+                Some(Hit::Host(host)) => vec![("host", host + 1)],
+                Some(Hit::Split(of, _)) => of.iter().map(|host| ("host", host + 1)).collect(),
+                Some(Hit::Cluster) => vec![("all nodes", 0)],
                 // Which that is, the cluster says.
-                On::HottestReplica(_) => vec![("hottest", 0)],
+                None => vec![("hottest", 0)],
             };
             for what in hit {
                 rows.entry(what).or_default().push(number);
@@ -315,7 +315,7 @@ impl<'a> Drawing<'a> {
         let mut kinds: BTreeMap<&str, BTreeMap<String, usize>> = BTreeMap::new();
         for fault in self.faults {
             let of = kinds.entry(&*fault.kind.name).or_default();
-            *of.entry(fault.on.words()).or_default() += 1;
+            *of.entry(fault.place()).or_default() += 1;
         }
         let said = kinds.iter().flat_map(|(kind, places)| {
             let places = places

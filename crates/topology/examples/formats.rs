@@ -4,9 +4,12 @@
 use std::error::Error;
 use std::path::PathBuf;
 
-use topology::export::{FORMATS, Options, Source, export};
-use topology::fixture::{Counts, Numbering, Shape};
-use topology::{Housekeeping, HugePages, PlacementRequest, Profile, plan};
+use topology::{
+    Housekeeping, HugePages, PlacementRequest, Profile,
+    export::{FORMATS, Options, Source, export},
+    fixture::{Counts, Numbering, Shape},
+    plan,
+};
 
 /// A name that would end a quote, a line or a comment, or be expanded, if it could.
 const HOSTILE: &str =

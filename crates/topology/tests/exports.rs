@@ -3,12 +3,14 @@
 
 use proptest::prelude::*;
 use proptest::sample::Index;
-use topology::export::{
-    FORMATS, Format, Options, Placement, Scope, Source, differences, export, format, kubelet_order,
-};
-use topology::fixture::{Counts, Numbering, Shape};
 use topology::{
-    CpuSet, Housekeeping, HugePages, Machine, PlacementRequest, Plan, Profile, Smt, plan,
+    CpuSet, Housekeeping, HugePages, Machine, PlacementRequest, Plan, Profile, Smt,
+    export::{
+        FORMATS, Format, Options, Placement, Scope, Source, differences, export, format,
+        kubelet_order,
+    },
+    fixture::{Counts, Numbering, Shape},
+    plan,
 };
 
 /// What a name must never do: end a quote, a line, a comment or a value, or be expanded.

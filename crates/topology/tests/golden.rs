@@ -1,10 +1,11 @@
 //! Plans whose results are known: worked examples on the machines of VMware's and AMD's studies,
 //! and what ESXi is published to do.
 
-use topology::fixture::{Counts, Numbering, Shape};
 use topology::{
     CpuSet, Housekeeping, Machine, PlacementRequest, Plan, Profile, Unit, VirtualTopology, costs,
-    distribute, naive, plan,
+    distribute,
+    fixture::{Counts, Numbering, Shape},
+    naive, plan,
 };
 
 fn planned(shape: &Shape, wish: &PlacementRequest) -> Plan {

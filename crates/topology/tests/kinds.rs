@@ -1,7 +1,10 @@
 //! Machines whose cores are not all of one kind, as each source tells it.
 
-use topology::fixture::{Counts, Numbering, Shape};
-use topology::{CoreKind, CpuSet, Machine, PlacementRequest, plan};
+use topology::{
+    CoreKind, CpuSet, Machine, PlacementRequest,
+    fixture::{Counts, Numbering, Shape},
+    plan,
+};
 
 fn list(text: &str) -> CpuSet {
     CpuSet::parse_list(text).expect("a list")

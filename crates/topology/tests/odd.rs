@@ -2,8 +2,11 @@
 //! sees, never panics and never hangs.
 
 use proptest::prelude::*;
-use topology::fixture::{Counts, Numbering, Shape};
-use topology::{CpuSet, DeviceKind, Housekeeping, Machine, PlacementRequest, draw, plan};
+use topology::{
+    CpuSet, DeviceKind, Housekeeping, Machine, PlacementRequest, draw,
+    fixture::{Counts, Numbering, Shape},
+    plan,
+};
 
 fn xeon() -> Shape {
     Shape::regular(Counts(2, 1, 1, 4, 2), Numbering::Block, 64)

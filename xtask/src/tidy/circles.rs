@@ -6,11 +6,10 @@ use crate::tree::Tree;
 
 /// How many files may be in one circle, by crate; two, a parent and its child, may be anywhere.
 /// These numbers only ever become smaller.
-const FILES_MAX: [(&str, usize); 12] = [
+const FILES_MAX: [(&str, usize); 11] = [
     ("analysis", 5),
     ("cluster", 3),
     ("cql", 4),
-    ("fault", 3),
     ("imports", 6),
     ("kernel", 3),
     ("null", 3),

@@ -3,10 +3,10 @@
 use super::state::Breakable;
 use crate::state::AgentState;
 use anyhow::Result;
-use host::Invocation;
-use host::invocation::LIMIT;
+use host::invocation::{LIMIT, succeed};
 use host::process::Identity;
 use host::undo::Undo;
+use target::Invocation;
 
 /// One program, and what heals what it did.
 pub(super) struct Commands {
@@ -17,12 +17,12 @@ pub(super) struct Commands {
 impl Breakable for Commands {
     fn inject(&mut self, here: &AgentState) -> Result<()> {
         here.undo.add(Undo::Command(self.heal.clone()))?;
-        self.inject.succeed(LIMIT)
+        succeed(&self.inject, LIMIT)
     }
 
     /// What has not healed stays on the list, so that it is tried once more at the end.
     fn heal(&mut self, here: &AgentState) -> Result<Vec<Identity>> {
-        self.heal.succeed(LIMIT)?;
+        succeed(&self.heal, LIMIT)?;
         here.undo.forget(&Undo::Command(self.heal.clone()))?;
         Ok(Vec::new())
     }

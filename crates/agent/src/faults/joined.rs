@@ -8,6 +8,7 @@ use anyhow::Result;
 use host::Join;
 use host::Reach;
 use host::Step;
+use host::invocation::succeed;
 use host::process::Identity;
 use std::time::Duration;
 
@@ -53,7 +54,7 @@ impl Breakable for Joined {
         if let Some(process) = self.process {
             let reach = Reach::of(self.what.address.into(), ACCEPTS_WITHIN)?;
             if process.alive() && !matches!(reach, Reach::Refused) {
-                self.what.leave.succeed(LEAVES_WITHIN)?;
+                succeed(&self.what.leave, LEAVES_WITHIN)?;
             }
             here.children.end(process, Duration::ZERO)?;
         }

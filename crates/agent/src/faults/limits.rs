@@ -3,8 +3,8 @@
 use super::state::Breakable;
 use crate::state::AgentState;
 use anyhow::Result;
-use host::DiskSpec;
 use host::process::Identity;
+use target::DiskSpec;
 
 /// One limit, and what it was before.
 #[derive(Default)]

@@ -3,12 +3,12 @@
 use super::state::Breakable;
 use crate::state::AgentState;
 use anyhow::Result;
-use host::LinkSpec;
 use host::process::Identity;
 use kernel::links;
 use kernel::net::Netlink;
 use kernel::sockets::Sockets;
 use std::net::Ipv4Addr;
+use target::LinkSpec;
 
 /// A host's cable, which is pulled out at the switch.
 pub(super) struct Down {

@@ -5,12 +5,12 @@ use super::state::Breakable;
 use crate::folders::Bar;
 use crate::state::AgentState;
 use anyhow::{Context, Result};
-use host::DiskSpec;
 use host::Restartable;
 use host::process::Identity;
 use kernel::volume::Volume;
 use std::path::PathBuf;
 use std::time::Duration;
+use target::DiskSpec;
 
 /// How long processes may take that are asked to end, since their host is there again.
 const STOP_LIMIT: Duration = Duration::from_secs(60);

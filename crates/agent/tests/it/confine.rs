@@ -1,8 +1,9 @@
 //! Processes that are confined to a part of their host: what the kernel says of all their threads.
 
 use super::hosts::{able, id, make, spec};
-use host::{Agent, Confinement, CpuSet, Host, HostAbility, HostSpec, Memory, Start, process};
+use host::{Agent, Confinement, CpuSet, Host, Memory, Start, process};
 use std::path::Path;
+use target::{Ability, HostSpec};
 
 /// Python is not everywhere: threads of a shell are processes of their own.
 fn sleep() -> std::process::Command {
@@ -43,7 +44,7 @@ fn own_cpus() -> CpuSet {
 
 #[test]
 fn a_process_of_a_stand_in_is_confined_and_its_children_with_it_until_it_is_started_anew() {
-    if !able(&[HostAbility::Network, HostAbility::Cpus]) {
+    if !able(&[Ability::Hosts, Ability::CpuSet]) {
         return;
     }
     let root = tempfile::tempdir().unwrap();
@@ -102,7 +103,7 @@ fn without_groups_a_process_is_confined_by_what_its_threads_inherit() {
 
 #[test]
 fn what_a_host_has_not_is_refused_and_nothing_is_started() {
-    if !able(&[HostAbility::Network, HostAbility::Cpus]) {
+    if !able(&[Ability::Hosts, Ability::CpuSet]) {
         return;
     }
     let root = tempfile::tempdir().unwrap();
@@ -153,10 +154,10 @@ fn own_limit(host: &host::HostState, process: process::Identity, files: [&str; 2
 #[test]
 fn the_group_that_a_process_is_in_has_the_limits_of_its_host() {
     let needs = [
-        HostAbility::Network,
-        HostAbility::Cpus,
-        HostAbility::CpuQuota,
-        HostAbility::Memory,
+        Ability::Hosts,
+        Ability::CpuSet,
+        Ability::CpuLimit,
+        Ability::MemoryLimit,
     ];
     if !able(&needs) {
         return;

@@ -3,10 +3,11 @@
 use crate::hosts::{able, assert_gone, id, link_of, make, start, wait_until};
 use crate::outlive::{another, load, part, save, volume_spec};
 use host::process::{Identity, all_pids, command_line};
-use host::{Ended, Host, HostAbility, Hosts, HostsState, end_agents};
+use host::{Ended, Host, Hosts, HostsState, end_agents};
 use measure::clock;
 use rustix::process::Signal;
 use std::time::Duration;
+use target::Ability;
 
 /// The agents and guards of a cluster: `guard` tells which.
 pub fn of_cluster(cluster: &str, name: &str, guard: bool) -> Vec<Identity> {
@@ -59,7 +60,7 @@ fn what_a_killed_controller_began_ends_by_itself() {
         clock::sleep(Duration::from_secs(600));
         return;
     }
-    if !able(&[HostAbility::Network, HostAbility::Volume]) {
+    if !able(&[Ability::Hosts, Ability::Volume]) {
         return;
     }
     let test = "endings::what_a_killed_controller_began_ends_by_itself";
@@ -96,7 +97,7 @@ fn assert_no_directory(state: &HostsState) {
 
 #[test]
 fn what_a_killed_agent_began_its_guard_undoes() {
-    if !able(&[HostAbility::Network, HostAbility::Volume]) {
+    if !able(&[Ability::Hosts, Ability::Volume]) {
         return;
     }
     for round in 0..10 {
@@ -131,7 +132,7 @@ fn what_a_killed_agent_began_its_guard_undoes() {
 
 #[test]
 fn a_killed_guard_is_replaced() {
-    if !able(&[HostAbility::Network, HostAbility::Volume]) {
+    if !able(&[Ability::Hosts, Ability::Volume]) {
         return;
     }
     let root = tempfile::tempdir().unwrap();
@@ -161,7 +162,7 @@ fn a_killed_guard_is_replaced() {
 /// Nobody is left to undo anything, and the next command does.
 #[test]
 fn what_agents_and_guards_leave_that_were_killed_together_is_cleared_by_its_state() {
-    if !able(&[HostAbility::Network, HostAbility::Volume]) {
+    if !able(&[Ability::Hosts, Ability::Volume]) {
         return;
     }
     let root = tempfile::tempdir().unwrap();
@@ -193,7 +194,7 @@ fn what_agents_and_guards_leave_that_were_killed_together_is_cleared_by_its_stat
 /// Their processes go on, and nobody reaches them any more: whoever offers load must hear of it.
 #[test]
 fn hosts_say_that_their_network_has_ended() {
-    if !able(&[HostAbility::Network, HostAbility::Volume]) {
+    if !able(&[Ability::Hosts, Ability::Volume]) {
         return;
     }
     let root = tempfile::tempdir().unwrap();

@@ -5,11 +5,12 @@ use crate::endings::{kill, of_cluster};
 use crate::hosts::{LIMIT, id, wait_until};
 use crate::outlive::{another, part};
 use host::process::{self, Identity};
-use host::{Agent, Bytes, Ended, Injection, Invocation, Query, QueryAnswer, Restartable, Step};
+use host::{Agent, Bytes, Ended, Injection, Query, QueryAnswer, Restartable, Step};
 use measure::clock;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
+use target::Invocation;
 
 /// So soon that a test may wait for it.
 const SOON: Duration = Duration::from_millis(200);

@@ -2,10 +2,7 @@
 
 use host::probe::{Probes, Reading};
 use host::process::{self, Identity};
-use host::{
-    Agent, Bytes, Ended, Host, HostAbility, HostCapability, HostSpec, Hosts, HostsSpec, HostsState,
-    Isolation, Step, Watch, abilities,
-};
+use host::{Agent, Bytes, Ended, Host, Hosts, HostsState, Step, Watch, abilities};
 use measure::clock::{self, Deadline};
 use rustix::fs::{Mode, OFlags};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
@@ -16,15 +13,16 @@ use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
+use target::{Ability, Capability, HostSpec, HostsSpec, Isolation};
 
 /// Long enough for a loaded machine; reaching it is a failure.
 pub const LIMIT: Duration = Duration::from_secs(60);
 
 /// Whether this machine has what a test needs; otherwise says so.
-pub fn able(needs: &[HostAbility]) -> bool {
-    let missing: Vec<&HostCapability> = abilities()
+pub fn able(needs: &[Ability]) -> bool {
+    let missing: Vec<&Capability> = abilities()
         .iter()
-        .filter(|able| needs.contains(&able.what) && !able.present)
+        .filter(|able| needs.contains(&able.ability) && !able.present)
         .collect();
     if missing.is_empty() {
         return true;
@@ -161,7 +159,7 @@ pub fn assert_gone(state: &HostsState, before: Option<String>) {
 
 #[test]
 fn hosts_reach_each_other_and_the_machine_and_nothing_else() {
-    if !able(&[HostAbility::Network, HostAbility::Cpus]) {
+    if !able(&[Ability::Hosts, Ability::CpuSet]) {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -204,7 +202,7 @@ fn hosts_reach_each_other_and_the_machine_and_nothing_else() {
 
 #[test]
 fn a_volume_has_its_size_and_is_full_at_its_end() {
-    if !able(&[HostAbility::Network, HostAbility::Volume]) {
+    if !able(&[Ability::Hosts, Ability::Volume]) {
         return;
     }
     const BYTES: u64 = 128 << 20;
@@ -267,7 +265,7 @@ fn volumes_that_the_disk_cannot_hold_are_refused() {
 
 #[test]
 fn two_clusters_of_hosts_live_side_by_side() {
-    if !able(&[HostAbility::Network]) {
+    if !able(&[Ability::Hosts]) {
         return;
     }
     let folders = [(); 3].map(|()| tempfile::tempdir().unwrap());
@@ -293,10 +291,10 @@ fn two_clusters_of_hosts_live_side_by_side() {
 #[test]
 fn a_stand_in_has_its_own_figures() {
     let needs = [
-        HostAbility::Network,
-        HostAbility::CpuQuota,
-        HostAbility::Memory,
-        HostAbility::Volume,
+        Ability::Hosts,
+        Ability::CpuLimit,
+        Ability::MemoryLimit,
+        Ability::Volume,
     ];
     if !able(&needs) {
         return;

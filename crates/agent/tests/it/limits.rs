@@ -1,12 +1,13 @@
 //! What limits a stand-in, by its agent.
 
 use crate::hosts::{able, assert_gone, link_of, make, shell, spec, start, try_make, wait_until};
-use host::{DiskSpec, Ended, Host, HostAbility, HostSpec, Hosts, LinkSpec, abilities};
+use host::{Ended, Host, Hosts, abilities};
 use measure::clock;
 use std::collections::BTreeMap;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::time::Duration;
+use target::{Ability, DiskSpec, HostSpec, LinkSpec};
 
 /// The directory of a controller's group.
 fn group(hosts: &Hosts, host: usize, controller: &str) -> PathBuf {
@@ -44,11 +45,11 @@ fn assert_cpus_and_memory_obeyed(hosts: &Hosts) {
 #[test]
 fn limits_are_set_obeyed_and_changed_while_a_host_runs() {
     let needs = [
-        HostAbility::Network,
-        HostAbility::Cpus,
-        HostAbility::CpuQuota,
-        HostAbility::Memory,
-        HostAbility::LinkRate,
+        Ability::Hosts,
+        Ability::CpuSet,
+        Ability::CpuLimit,
+        Ability::MemoryLimit,
+        Ability::LinkRate,
     ];
     if !able(&needs) {
         return;
@@ -117,7 +118,7 @@ fn limits_are_set_obeyed_and_changed_while_a_host_runs() {
 /// the machine is, they take no less than about two seconds and one.
 #[test]
 fn a_disk_does_no_more_in_a_second_than_it_may() {
-    let needs = [HostAbility::Network, HostAbility::Volume, HostAbility::Disk];
+    let needs = [Ability::Hosts, Ability::Volume, Ability::DiskLimit];
     if !able(&needs) {
         return;
     }
@@ -175,7 +176,7 @@ fn a_disk_does_no_more_in_a_second_than_it_may() {
 
 #[test]
 fn a_delay_is_set_or_refused_with_the_kernel_option() {
-    if !able(&[HostAbility::Network]) {
+    if !able(&[Ability::Hosts]) {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -189,7 +190,7 @@ fn a_delay_is_set_or_refused_with_the_kernel_option() {
     let made = try_make("delay", &spec(1, host), folder.path());
     let present = abilities()
         .iter()
-        .any(|able| able.what == HostAbility::LinkDelay && able.present);
+        .any(|able| able.ability == Ability::LinkDelay && able.present);
     match made {
         Ok(hosts) => {
             assert!(present);
@@ -207,11 +208,7 @@ fn a_delay_is_set_or_refused_with_the_kernel_option() {
 
 #[test]
 fn the_page_cache_of_one_host_is_dropped_alone() {
-    let needs = [
-        HostAbility::Network,
-        HostAbility::Volume,
-        HostAbility::PageCache,
-    ];
+    let needs = [Ability::Hosts, Ability::Volume, Ability::DropPageCache];
     if !able(&needs) {
         return;
     }

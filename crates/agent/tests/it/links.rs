@@ -5,12 +5,10 @@ use crate::network::{
     CLOSED, ONE, SILENCE, SOON, arrives, assert_all_open, at, connection, is_open, reach, resets,
     three,
 };
-use host::{
-    Agent, Host, HostAbility, HostCapability, HostSpec, Injection, Link, LinkSpec, Query,
-    QueryAnswer, abilities,
-};
+use host::{Agent, Host, Injection, Link, Query, QueryAnswer, abilities};
 use std::io::Write;
 use std::time::Duration;
+use target::{Ability, Capability, HostSpec, LinkSpec};
 
 /// Whether a link is to be up, whether it is, and the packets that have come.
 fn link(agent: &Agent, what: Query) -> (bool, bool, u64) {
@@ -30,7 +28,7 @@ fn link(agent: &Agent, what: Query) -> (bool, bool, u64) {
 
 #[test]
 fn a_cable_is_pulled_out_and_plugged_in_again() {
-    if !able(&[HostAbility::Network]) {
+    if !able(&[Ability::Hosts]) {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -90,7 +88,7 @@ fn transfer(from: &Host, to: &Host, limit: Duration) -> Option<Duration> {
 /// A rate says how long a transfer takes at the least, whatever else the machine does.
 #[test]
 fn a_link_is_slow_until_it_is_as_fast_as_before() {
-    if !able(&[HostAbility::Network, HostAbility::LinkRate]) {
+    if !able(&[Ability::Hosts, Ability::LinkRate]) {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -129,7 +127,7 @@ fn a_link_is_slow_until_it_is_as_fast_as_before() {
         );
     }
     // Where there are no delays, nothing of it is done.
-    let delays = |able: &HostCapability| able.what == HostAbility::LinkDelay && able.present;
+    let delays = |able: &Capability| able.ability == Ability::LinkDelay && able.present;
     if !abilities().iter().any(delays) {
         let link = LinkSpec {
             delay: Some(SOON),
@@ -170,7 +168,7 @@ fn neighbour(from: Option<&Host>, of: &Host) -> String {
 /// As a cluster manager does it with a node that it starts elsewhere.
 #[test]
 fn an_address_is_taken_by_another_host_and_comes_back() {
-    if !able(&[HostAbility::Network]) {
+    if !able(&[Ability::Hosts]) {
         return;
     }
     let folder = tempfile::tempdir().unwrap();

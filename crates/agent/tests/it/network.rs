@@ -3,11 +3,12 @@
 
 use crate::endings::kill;
 use crate::hosts::{LIMIT, able, assert_gone, inside, link_of, make, spec, wait_until};
-use host::{Agent, Host, HostAbility, HostSpec, Hosts, Injection, Link, LinkSpec, Loss};
+use host::{Agent, Host, Hosts, Injection, Link, Loss};
 use host::{Query, QueryAnswer, Reach};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
+use target::{Ability, HostSpec, LinkSpec};
 
 /// So long nobody waits for what is lost, and it is below the second after which TCP tries again.
 pub const SILENCE: Duration = Duration::from_millis(300);
@@ -96,7 +97,7 @@ pub fn arrives(to: &mut TcpStream, limit: Duration) -> bool {
 
 #[test]
 fn a_partition_cuts_who_is_apart_and_nobody_else() {
-    if !able(&[HostAbility::Network, HostAbility::PacketFilter]) {
+    if !able(&[Ability::Hosts, Ability::PacketFilter]) {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -135,7 +136,7 @@ fn a_partition_cuts_who_is_apart_and_nobody_else() {
 /// Who cannot answer is reached all the same: it refuses, and nobody hears of it.
 #[test]
 fn what_is_lost_one_way_arrives_the_other_way() {
-    if !able(&[HostAbility::Network, HostAbility::PacketFilter]) {
+    if !able(&[Ability::Hosts, Ability::PacketFilter]) {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -167,7 +168,7 @@ fn what_is_lost_one_way_arrives_the_other_way() {
 
 #[test]
 fn a_client_is_cut_off_from_one_port_of_one_host() {
-    if !able(&[HostAbility::Network, HostAbility::PacketFilter]) {
+    if !able(&[Ability::Hosts, Ability::PacketFilter]) {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -197,7 +198,7 @@ fn a_client_is_cut_off_from_one_port_of_one_host() {
 
 #[test]
 fn a_share_of_packets_is_lost_by_chance() {
-    if !able(&[HostAbility::Network, HostAbility::PacketLoss]) {
+    if !able(&[Ability::Hosts, Ability::PacketLoss]) {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -231,7 +232,7 @@ fn a_share_of_packets_is_lost_by_chance() {
 /// What is injected without an error, and breaks nothing.
 #[test]
 fn a_loss_where_nothing_goes_breaks_nothing() {
-    if !able(&[HostAbility::Network, HostAbility::PacketFilter]) {
+    if !able(&[Ability::Hosts, Ability::PacketFilter]) {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -249,7 +250,7 @@ fn a_loss_where_nothing_goes_breaks_nothing() {
 
 #[test]
 fn what_cannot_be_is_refused_with_its_reason() {
-    if !able(&[HostAbility::Network, HostAbility::PacketFilter]) {
+    if !able(&[Ability::Hosts, Ability::PacketFilter]) {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -320,7 +321,7 @@ fn what_cannot_be_is_refused_with_its_reason() {
 
 #[test]
 fn connections_to_a_port_are_reset_and_no_others() {
-    if !able(&[HostAbility::Network, HostAbility::Reset]) {
+    if !able(&[Ability::Hosts, Ability::Reset]) {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -361,7 +362,7 @@ fn connections_to_a_port_are_reset_and_no_others() {
 
 #[test]
 fn what_nobody_heals_is_healed_when_its_time_is_over() {
-    if !able(&[HostAbility::Network, HostAbility::PacketFilter]) {
+    if !able(&[Ability::Hosts, Ability::PacketFilter]) {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -377,7 +378,7 @@ fn what_nobody_heals_is_healed_when_its_time_is_over() {
 
 #[test]
 fn what_is_broken_goes_with_the_agent_of_the_switch() {
-    if !able(&[HostAbility::Network, HostAbility::PacketFilter]) {
+    if !able(&[Ability::Hosts, Ability::PacketFilter]) {
         return;
     }
     let folder = tempfile::tempdir().unwrap();

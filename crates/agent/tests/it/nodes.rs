@@ -3,10 +3,9 @@
 //! several.
 
 use super::hosts::{able, id, make, spec, wait_until};
-use host::{
-    Agent, Confinement, CpuSet, HostAbility, HostSpec, Memory, Start, Whereabouts, process,
-};
+use host::{Agent, Confinement, CpuSet, Memory, Start, Whereabouts, process};
 use std::path::Path;
+use target::{Ability, HostSpec};
 
 /// What the process writes to, in bytes: far more than the pages of its program.
 const WRITTEN_BYTES: u64 = 4 << 20;
@@ -66,7 +65,7 @@ fn bind_to_each(agent: &Agent, output: &Path, is_grouped: bool) {
 
 #[test]
 fn a_group_binds_a_process_to_each_node_of_this_machine() {
-    if !able(&[HostAbility::Network, HostAbility::Cpus]) {
+    if !able(&[Ability::Hosts, Ability::CpuSet]) {
         return;
     }
     let root = tempfile::tempdir().unwrap();
@@ -80,7 +79,7 @@ fn a_group_binds_a_process_to_each_node_of_this_machine() {
 /// In version 2 the group of a node kept the memory nodes that it had been bound to.
 #[test]
 fn what_a_process_was_bound_to_is_forgotten_when_it_is_started_anew() {
-    if !able(&[HostAbility::Network, HostAbility::Cpus]) {
+    if !able(&[Ability::Hosts, Ability::CpuSet]) {
         return;
     }
     let root = tempfile::tempdir().unwrap();

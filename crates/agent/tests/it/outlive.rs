@@ -2,9 +2,10 @@
 
 use crate::hosts::{able, assert_gone, id, link_of, make, shell, spec, wait_until};
 use host::process::{self, Life};
-use host::{HostAbility, HostSpec, Hosts, HostsSpec, HostsState, LinkSpec, Step};
+use host::{Hosts, HostsState, Step};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
+use target::{Ability, HostSpec, HostsSpec, LinkSpec};
 
 /// A child of this test program reads its part here.
 const PART: &str = "CASSAY_TEST_PART";
@@ -58,7 +59,7 @@ fn kept_hosts_are_reached_by_another_command_and_taken_down() {
         save(&hosts.state(), &folder, "kept");
         return;
     }
-    if !able(&[HostAbility::Network, HostAbility::Volume]) {
+    if !able(&[Ability::Hosts, Ability::Volume]) {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -79,7 +80,7 @@ fn kept_hosts_are_reached_by_another_command_and_taken_down() {
     assert_eq!(seen.text, "kept");
     let total = one.usage().unwrap().total_bytes;
     assert!(total < 128 << 20, "of the volume: {total}");
-    if able(&[HostAbility::LinkRate]) {
+    if able(&[Ability::LinkRate]) {
         let limits = HostSpec {
             volume_bytes: Some(128 << 20),
             link: LinkSpec {
@@ -128,7 +129,7 @@ fn a_scope_that_was_delegated_has_the_groups_of_the_hosts() {
         std::fs::write(scope.parent().unwrap().join("cgroup.procs"), "0").unwrap();
         return;
     }
-    if !able(&[HostAbility::Network, HostAbility::CpuQuota]) {
+    if !able(&[Ability::Hosts, Ability::CpuLimit]) {
         return;
     }
     let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();

@@ -4,13 +4,14 @@
 use crate::hosts::{LIMIT, able, assert_gone, link_of, make, shell, spec, start, wait_until};
 use host::process;
 use host::{
-    Agent, Attempt, Broken, Bytes, DiskSpec, DiskWork, Host, HostAbility, HostCapability, HostSpec,
-    Hosts, Injection, Mounted, Query, QueryAnswer, Restartable, Step, volume_abilities,
+    Agent, Attempt, Broken, Bytes, DiskWork, Host, Hosts, Injection, Mounted, Query, QueryAnswer,
+    Restartable, Step, volume_abilities,
 };
 use rustix::io::Errno;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use target::{Ability, Capability, DiskSpec, HostSpec};
 use tempfile::TempDir;
 
 /// After so long, what does not happen is said not to.
@@ -20,7 +21,7 @@ const VOLUME_BYTES: u64 = 128 << 20;
 
 /// So many hosts with a volume each; none where the machine does not permit it.
 pub fn hosts(name: &str, count: usize) -> Option<(TempDir, Hosts)> {
-    let missing: Vec<&HostCapability> = volume_abilities()
+    let missing: Vec<&Capability> = volume_abilities()
         .iter()
         .filter(|one| !one.present)
         .collect();
@@ -28,7 +29,7 @@ pub fn hosts(name: &str, count: usize) -> Option<(TempDir, Hosts)> {
         let _ = writeln!(std::io::stderr(), "SKIPPED {name}: {missing:?}");
         return None;
     }
-    if !able(&[HostAbility::Network, HostAbility::Volume]) {
+    if !able(&[Ability::Hosts, Ability::Volume]) {
         return None;
     }
     let root = tempfile::tempdir().unwrap();
@@ -302,7 +303,7 @@ fn a_full_disk_has_as_much_room_as_it_was_left() {
 /// nothing to do does one request in a tenth of a second at once, whatever it is limited to.
 #[test]
 fn a_slow_disk_is_seen_to_be_slow() {
-    if !able(&[HostAbility::Disk]) {
+    if !able(&[Ability::DiskLimit]) {
         return;
     }
     let Some((_root, hosts)) = hosts("slow", 1) else {
@@ -321,7 +322,7 @@ fn a_slow_disk_is_seen_to_be_slow() {
         ..DiskSpec::default()
     };
     for slow in [rate(64 << 10), rate(10 << 20), iops(10), iops(200)] {
-        let (work, takes) = slow.work();
+        let (work, takes) = DiskWork::showing(&slow);
         let took = || match tried_with(host, work, LIMIT) {
             (Attempt::Took(write), Attempt::Took(read)) => (write, read),
             other => panic!("{other:?}"),

@@ -35,7 +35,7 @@ pub struct PlacingArgs {
     /// NUMA nodes; on the NUMA nodes that the planner gives each; or on CPUs of their own.
     #[arg(long, value_name = "none|one-socket-per-vcpu|auto|pinned", default_value = "none",
           value_parser = placing)]
-    pub topology: cluster::placing::Placing,
+    pub topology: target::Placing,
     /// CPUs of each node. Default: an equal share.
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub node_cpus: Option<u32>,
@@ -173,8 +173,8 @@ fn word<W: serde::de::DeserializeOwned>(text: &str) -> Result<W, String> {
 }
 
 /// A rule by which nodes are placed.
-fn placing(text: &str) -> Result<cluster::placing::Placing, String> {
-    use cluster::placing::Placing;
+fn placing(text: &str) -> Result<target::Placing, String> {
+    use target::Placing;
     let names = || Placing::ALL.map(Placing::name).join(", ");
     Placing::of_name(text).ok_or_else(|| format!("it is one of {}", names()))
 }

@@ -4,16 +4,15 @@ use super::{abilities_here, dirs};
 use crate::args::{ClusterName, Common, FaultCommand, FaultKnobs, FaultRunArgs, FaultTestArgs};
 use crate::exit::Exit;
 use crate::{interrupt, terminal};
-use ::cluster::{Capability, Cluster, Dirs, DiskSpec, NodeInfo, kept};
-use ::fault::{
-    FaultStep, FaultVerdict, Hit, KINDS, Kind, Knob, Length, Live, Options, Order, Outcome, Place,
-};
+use ::cluster::{Cluster, Dirs, NodeInfo, kept};
+use ::fault::{FaultStep, FaultVerdict, Live, Order, Outcome};
 use anyhow::{Context, Result, bail};
 use measure::clock;
 use serde_json::{Value, json};
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
+use target::fault::{Hit, KINDS, Kind, Knob, Length, Options, Place};
+use target::{Capability, DiskSpec};
 
 /// How long a fault is held that is only tried.
 const TRIED_FOR: Duration = Duration::from_secs(3);
@@ -142,7 +141,7 @@ fn test(args: &FaultTestArgs, common: &Common) -> Result<Exit> {
         // The last one, which is no seed.
         let hit = last(kind, &cluster)?;
         let held = Held::AfterSeen(TRIED_FOR);
-        let options = Options::tried().of(kind);
+        let options = kind.options(&Options::tried());
         let tried = one(kind, &hit, &options, held, &mut cluster)?;
         let is_whole = tried.outcome.whole;
         done.push(tried);
@@ -200,9 +199,10 @@ fn by_hand(args: &FaultRunArgs, common: &Common) -> Result<Exit> {
     let hit = hit(args, &cluster)?;
     if let (Hit::Host(host), Some(on)) = (&hit, options.ha_on) {
         let count = cluster.hosts()?.len();
-        if on > count || on == host + 1 {
+        if on >= count || on == *host {
             bail!(
-                "--ha-on {on}: the nodes of host {} are started on another one of {count} hosts",
+                "--ha-on {}: the nodes of host {} are started on another one of {count} hosts",
+                on + 1,
                 host + 1
             );
         }
@@ -268,8 +268,7 @@ fn options(knobs: &FaultKnobs) -> Options {
         delay: knobs.delay.map(Duration::from_nanos),
         by: knobs.by.map(Duration::from_nanos),
         ha_after: knobs.ha_after.map(Duration::from_nanos),
-        ha_on: knobs.ha_on.map(NonZeroUsize::get),
-        commands: None,
+        ha_on: knobs.ha_on.map(|number| number.get() - 1),
         yaml: knobs.yaml.iter().cloned().collect(),
     }
 }
@@ -318,7 +317,7 @@ fn one(
         terminal::say(&format!("  {seconds:6.1} s  {}: {}", step.what, step.words));
         let length = match (held, step.what) {
             _ if !kind.length.is_said() => return,
-            (Held::For(length), what) if what == kind.holds_from() => length,
+            (Held::For(length), what) if what == ::fault::holds_from(kind) => length,
             // It takes as long as it takes to bring it about, or until Ctrl-C.
             (Held::For(_), FaultStep::Injecting) => BROUGHT_WITHIN,
             (Held::AfterSeen(length), what) if what == shown => length,
@@ -334,7 +333,7 @@ fn one(
     for (index, process) in live.processes().into_iter().enumerate() {
         let known = cluster.nodes()[index].pid;
         if let Some(process) = process.filter(|one| known != Some(one.pid)) {
-            cluster.started(index + 1, process)?;
+            cluster.started(index, process)?;
         }
     }
     Ok(FaultRun {
@@ -370,18 +369,9 @@ fn heal_after(length: Duration, order: Arc<Order>) -> Result<()> {
 
 /// What is hit, by the names of nodes and hosts.
 fn named(hit: &Hit, nodes: &[NodeInfo]) -> String {
-    let hosts = |all: &[usize]| {
-        let names: Vec<String> = all
-            .iter()
-            .map(|index| format!("host{}", index + 1))
-            .collect();
-        names.join(" and ")
-    };
     match hit {
         Hit::Node(index) => nodes[*index].name.clone(),
-        Hit::Host(index) => hosts(&[*index]),
-        Hit::Split(of, from) => format!("{} from {}", hosts(of), hosts(from)),
-        Hit::Cluster => "all nodes".to_owned(),
+        Hit::Host(_) | Hit::Split(..) | Hit::Cluster => hit.to_string(),
     }
 }
 

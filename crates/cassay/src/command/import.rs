@@ -26,7 +26,7 @@ use std::path::PathBuf;
 use study::human::quoted;
 use study::inputs::Inputs;
 use study::resolve;
-use study::settings::{self, Folder, Overrides};
+use study::settings::{Folder, Overrides};
 use workload::Sample;
 
 /// Runs a command line of `tool`.
@@ -259,10 +259,10 @@ impl Secret {
     }
 
     /// Where the password is, by the name that the written study has for it.
-    fn given(&self) -> BTreeMap<String, settings::SecretSource> {
-        let held = |text: &String| settings::SecretSource::Held(cluster::Secret::new(text.clone()));
+    fn given(&self) -> BTreeMap<String, target::SecretSource> {
+        let held = |text: &String| target::SecretSource::Held(target::Secret::new(text.clone()));
         let held = self.password.as_ref().map(held);
-        let given = held.or_else(|| self.named.clone().map(settings::SecretSource::File));
+        let given = held.or_else(|| self.named.clone().map(target::SecretSource::File));
         given
             .map(|secret| (SECRET.to_owned(), secret))
             .into_iter()

@@ -3,12 +3,13 @@
 use crate::args::{Common, NullArgs};
 use crate::exit::Exit;
 use crate::{interrupt, terminal};
-use ::null::{ErrorCode, Latency, NullServer, NullSpec, Stall};
+use ::null::{ErrorCode, NullServer};
 use anyhow::{Context, Result, bail};
 use measure::clock;
 use serde_json::json;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
+use target::{Latency, NullSpec, Stall};
 
 /// How often Ctrl-C is looked for.
 const LOOK_EVERY: Duration = Duration::from_millis(100);

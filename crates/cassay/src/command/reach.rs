@@ -1,7 +1,8 @@
 //! A target for who has no study: its way in is written as in one, and read by the same rules.
 
 use study::resolve;
-use study::settings::{Overrides, Target};
+use study::settings::Overrides;
+use target::Target;
 use yaml::Diagnostics;
 
 /// The target of `{attach: …}` and the like, with what the command line lays over it.

@@ -8,16 +8,17 @@ use crate::args::{AbilitiesArgs, Common, Elsewhere, HostArgs, StatusArgs, Target
 use crate::exit::Exit;
 use crate::{interrupt, terminal};
 use ::cluster::kept;
-use ::cluster::{
-    AttachSpec, Authentication, Capability, Cluster, Dirs, DiskSpec, HostSpec, HostsSpec, LinkSpec,
-    LocalSpec, Target,
-};
+use ::cluster::{Cluster, Dirs};
 use anyhow::Result;
 use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
+use target::{
+    AttachSpec, Authentication, Capability, DiskSpec, HostSpec, HostsSpec, LinkSpec, LocalSpec,
+    Target,
+};
 
 /// Does the command.
 pub fn run(command: &TargetCommand, common: &Common) -> Result<Exit> {

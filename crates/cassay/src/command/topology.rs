@@ -9,8 +9,10 @@ use crate::args::{
 use crate::exit::Exit;
 use crate::terminal;
 use ::cluster::kept;
-use ::topology::export::{self, Exported, FORMATS, Options, Placement, Source};
-use ::topology::{Instance, Machine, PlacementRequest, Plan, Profile, Unit, VirtualTopology};
+use ::topology::{
+    Instance, Machine, PlacementRequest, Plan, Profile, Unit, VirtualTopology,
+    export::{self, Exported, FORMATS, Options, Placement, Source},
+};
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 use std::path::Path;

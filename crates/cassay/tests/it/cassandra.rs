@@ -25,10 +25,11 @@ mod stress;
 mod verdicts;
 
 use crate::program::{Lab, Said, Started, command};
-use cluster::{Dirs, LocalSpec};
+use cluster::Dirs;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use store::record::{JournalEvent, JournalRecord, NodeRecord};
+use target::LocalSpec;
 
 /// A node that starts in seconds and fits beside a build.
 const HEAP: &str = "512MiB";

@@ -4,8 +4,9 @@
 use crate::engine::null;
 use crate::program::Lab;
 use cluster::{Access, Session};
-use null::{NullServer, NullSpec};
+use null::NullServer;
 use std::time::Duration;
+use target::NullSpec;
 
 const FILE: &str = "\
 keyspace: shop
@@ -36,7 +37,7 @@ fn lab() -> (NullServer, Lab, String) {
 fn session(server: &NullServer) -> Session {
     let credentials = cluster::Credentials {
         user: USER.0.to_owned(),
-        password: cluster::Secret::new(USER.1.to_owned()),
+        password: target::Secret::new(USER.1.to_owned()),
     };
     let access = Access::new(Some(credentials), None);
     Session::open(server.address(), &access, Duration::from_secs(60)).expect("a session")

@@ -4,9 +4,10 @@ use cql::Compression;
 use cql::response::ErrorCode;
 use load::{Access, Config, Endpoint, Flow, Keeps, Limit, Schedule, Summary, VerifyReads};
 use measure::{ClientCount, Interval, KindCount, KindInterval, Outcome, clock};
-use null::{Latency, NullServer, NullSpec, Reads, Stall};
+use null::NullServer;
 use std::sync::Arc;
 use std::time::Duration;
+use target::{Latency, NullSpec, Reads, Stall};
 use workload::{Program, Spec, Stage};
 
 fn program(mix: &[(&str, f64)]) -> Arc<Program> {

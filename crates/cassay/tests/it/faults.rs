@@ -3,12 +3,11 @@
 use crate::program::wait_until;
 use anyhow::Result;
 use cluster::{
-    Ability, Access, DataFile, Handles, Members, NodeHandle, Operation, OwnNode, RestartMode, Row,
-    View,
+    Access, DataFile, Handles, Members, NodeHandle, Operation, OwnNode, RestartMode, Row, View,
 };
 use fault::{
-    FaultStep, FaultVerdict, Healed, Hit, HostSeen, Kind, Live, NodeSeen, Options, Order, Outcome,
-    Via, World,
+    Agents, Client, FaultStep, FaultVerdict, Healed, HostSeen, Live, Mbeans, NodeFiles, NodeSeen,
+    Order, Outcome, Starter, Timer, Via, World,
 };
 use host::process::{self, Identity};
 use host::{Agent, Injection, Join, Query, QueryAnswer, Restartable, Step};
@@ -17,6 +16,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
+use target::Ability;
+use target::fault::{Hit, Kind, Options};
 
 fn server(port: u16) -> Command {
     let mut command = process::command(Path::new(env!("CARGO_BIN_EXE_cassay")));
@@ -66,7 +67,7 @@ fn alone(node: NodeHandle) -> Handles {
 
 /// Those that need nothing but a process, and of which nothing has to be said.
 fn kinds() -> impl Iterator<Item = &'static Kind> {
-    let kinds = fault::KINDS.iter();
+    let kinds = target::fault::KINDS.iter();
     kinds.filter(|kind| kind.needs == [Ability::Provision] && kind.must.is_empty())
 }
 
@@ -105,7 +106,7 @@ fn every_fault_is_confirmed_on_a_process_that_answers_cql() {
 /// Breaks another process than the one that it looks at.
 struct Astray(Live, Arc<Agent>, Identity);
 
-impl World for Astray {
+impl Timer for Astray {
     fn now_ns(&self) -> u64 {
         self.0.now_ns()
     }
@@ -113,39 +114,47 @@ impl World for Astray {
     fn wait(&mut self, for_: Duration) -> bool {
         self.0.wait(for_)
     }
+}
 
+impl Agents for Astray {
     fn nodes(&self) -> Vec<NodeSeen> {
         self.0.nodes()
-    }
-
-    fn hosts(&self) -> Vec<HostSeen> {
-        self.0.hosts()
     }
 
     fn refresh(&mut self) {
         self.0.refresh();
     }
 
-    fn data_file(&mut self, node: usize) -> Result<(PathBuf, u64)> {
-        self.0.data_file(node)
+    fn hosts(&self) -> Vec<HostSeen> {
+        self.0.hosts()
+    }
+
+    fn inject(&mut self, _: Via, _: Injection, _: &[usize], within: Duration) -> Result<()> {
+        self.1.inject(Injection::Pause(self.2), within).map(drop)
+    }
+
+    fn renew(&mut self, within: Duration) -> Result<()> {
+        self.0.renew(within)
+    }
+
+    fn heal(&mut self) -> Result<Healed> {
+        Ok(Healed::default())
+    }
+
+    fn heal_node(&mut self, _: usize) -> Result<()> {
+        Ok(())
+    }
+
+    fn see(&mut self, by: Via, what: Query) -> Result<QueryAnswer> {
+        self.0.see(by, what)
     }
 
     fn receive(&mut self, by: Via, limit: Duration) -> Result<u16> {
         self.0.receive(by, limit)
     }
+}
 
-    fn connect(&mut self, node: usize, limit: Duration) -> Result<()> {
-        self.0.connect(node, limit)
-    }
-
-    fn is_connected(&mut self) -> bool {
-        self.0.is_connected()
-    }
-
-    fn restart(&mut self, node: usize, forgiving: bool) -> Result<()> {
-        self.0.restart(node, forgiving)
-    }
-
+impl Starter for Astray {
     fn restartable(&self, node: usize) -> Result<Restartable> {
         self.0.restartable(node)
     }
@@ -158,54 +167,22 @@ impl World for Astray {
         self.0.shifted(node, by_ms)
     }
 
-    fn clock_off_ms(&mut self, node: usize, limit: Duration) -> Result<[i64; 2]> {
-        self.0.clock_off_ms(node, limit)
-    }
-
     fn newcomer(&self, host: usize) -> Result<Join> {
         self.0.newcomer(host)
     }
+
+    fn restart(&mut self, node: usize, forgiving: bool) -> Result<()> {
+        self.0.restart(node, forgiving)
+    }
+}
+
+impl NodeFiles for Astray {
+    fn data_file(&mut self, node: usize) -> Result<(PathBuf, u64)> {
+        self.0.data_file(node)
+    }
+
     fn is_empty(&mut self, node: usize) -> Result<bool> {
         self.0.is_empty(node)
-    }
-
-    fn members(&mut self, node: usize, limit: Duration) -> Result<Members> {
-        self.0.members(node, limit)
-    }
-
-    fn inject(&mut self, _: Via, _: Injection, _: &[usize], within: Duration) -> Result<()> {
-        self.1.inject(Injection::Pause(self.2), within).map(drop)
-    }
-
-    fn renew(&mut self, within: Duration) -> Result<()> {
-        self.0.renew(within)
-    }
-    fn heal(&mut self) -> Result<Healed> {
-        Ok(Healed::default())
-    }
-
-    fn see(&mut self, by: Via, what: Query) -> Result<QueryAnswer> {
-        self.0.see(by, what)
-    }
-
-    fn heal_node(&mut self, _: usize) -> Result<()> {
-        Ok(())
-    }
-
-    fn operate(&mut self, node: usize, what: Operation, limit: Duration) -> Result<()> {
-        self.0.operate(node, what, limit)
-    }
-
-    fn operated(&mut self, node: usize) -> Option<Result<String>> {
-        self.0.operated(node)
-    }
-
-    fn tell(&mut self, node: usize, what: Operation, limit: Duration) -> Result<String> {
-        self.0.tell(node, what, limit)
-    }
-
-    fn keyspaces(&mut self, node: usize, limit: Duration) -> Result<Vec<String>> {
-        self.0.keyspaces(node, limit)
     }
 
     fn data_files(
@@ -224,17 +201,53 @@ impl World for Astray {
     fn configured(&mut self, node: usize, yaml: &Map<String, Value>) -> Result<(Step, Step)> {
         self.0.configured(node, yaml)
     }
+}
 
-    fn rows(&mut self, node: usize, view: View, limit: Duration) -> Result<Vec<Row>> {
-        self.0.rows(node, view, limit)
+impl Mbeans for Astray {
+    fn operate(&mut self, node: usize, what: Operation, limit: Duration) -> Result<()> {
+        self.0.operate(node, what, limit)
+    }
+
+    fn operated(&mut self, node: usize) -> Option<Result<String>> {
+        self.0.operated(node)
+    }
+
+    fn tell(&mut self, node: usize, what: Operation, limit: Duration) -> Result<String> {
+        self.0.tell(node, what, limit)
+    }
+
+    fn members(&mut self, node: usize, limit: Duration) -> Result<Members> {
+        self.0.members(node, limit)
+    }
+
+    fn keyspaces(&mut self, node: usize, limit: Duration) -> Result<Vec<String>> {
+        self.0.keyspaces(node, limit)
     }
 
     fn live(&mut self, node: usize, limit: Duration) -> Result<Vec<String>> {
         self.0.live(node, limit)
     }
+}
+
+impl Client for Astray {
+    fn connect(&mut self, node: usize, limit: Duration) -> Result<()> {
+        self.0.connect(node, limit)
+    }
+
+    fn is_connected(&mut self) -> bool {
+        self.0.is_connected()
+    }
+
+    fn rows(&mut self, node: usize, view: View, limit: Duration) -> Result<Vec<Row>> {
+        self.0.rows(node, view, limit)
+    }
 
     fn ask(&mut self, node: usize, limit: Duration) -> Result<()> {
         self.0.ask(node, limit)
+    }
+
+    fn clock_off_ms(&mut self, node: usize, limit: Duration) -> Result<[i64; 2]> {
+        self.0.clock_off_ms(node, limit)
     }
 }
 

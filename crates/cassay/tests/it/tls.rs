@@ -5,16 +5,16 @@
 
 use crate::engine::{config, null, run};
 use base64::Engine;
-use cluster::{AttachSpec, Dirs, JolokiaAccess, Target, TlsSpec};
+use cluster::Dirs;
 use load::{Access, Flow, Limit, Schedule, Tls};
 use measure::{Outcome, clock};
-use null::NullSpec;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore, ServerConfig, ServerConnection};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
+use target::{AttachSpec, JolokiaAccess, NullSpec, Target, TlsSpec};
 
 /// Accepts TLS on a free port and passes the plain bytes on to `server`, for as long as the test
 /// lives.

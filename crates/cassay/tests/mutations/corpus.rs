@@ -10,9 +10,11 @@ use report::RunView;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use store::Run;
-use topology::Machine;
-use topology::export::FORMATS;
-use topology::fixture::{Counts, Numbering, Shape};
+use topology::{
+    Machine,
+    export::FORMATS,
+    fixture::{Counts, Numbering, Shape},
+};
 use workload::{Spec, Stage};
 
 /// Texts, each with a name.

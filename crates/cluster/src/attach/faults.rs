@@ -34,19 +34,18 @@ impl Attached {
         }
     }
 
-    /// The index of the node of a contact point, counted from 1.
-    pub fn index_of(&self, number: usize, nodes: &[NodeInfo]) -> Result<usize> {
-        let point = number
-            .checked_sub(1)
-            .and_then(|index| self.points.get(index));
-        let point = point.with_context(|| format!("there is no contact point {number}"))?;
+    /// The index of the node of a contact point.
+    pub fn index_of(&self, asked: usize, nodes: &[NodeInfo]) -> Result<usize> {
+        let point = self.points.get(asked);
+        let point = point.with_context(|| format!("there is no contact point {}", asked + 1))?;
         let (_, addresses) = addresses_of(point)?;
         let is_it = |node: &NodeInfo| addresses.contains(&node.address);
         nodes.iter().position(is_it).with_context(|| {
             let known: Vec<String> = nodes.iter().map(|node| node.address.to_string()).collect();
             format!(
-                "node {number} is the contact point {point}, which is none of the addresses that \
+                "node {} is the contact point {point}, which is none of the addresses that \
                  the cluster has for its nodes: {}; name it as the cluster does",
+                asked + 1,
                 known.join(", ")
             )
         })

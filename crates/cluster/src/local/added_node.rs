@@ -3,20 +3,19 @@
 
 use super::node::LocalNode;
 use super::nodes::Nodes;
-use super::room;
 use super::settings::{self, NodeLayout};
 use crate::decommission;
 use crate::handle::{AddedNode, RestartMode};
-use crate::spec::LocalSpec;
 use anyhow::{Context, Result};
 use host::{Join, Start};
 use std::net::SocketAddrV4;
+use target::{LocalSpec, memory_bytes};
 
 /// Why no node can be added to a cluster of `spec` on hosts.
 pub(super) fn refusal(spec: &LocalSpec) -> Option<String> {
     let limit = spec.hosts.as_ref()?.host.memory_bytes?;
     let count = spec.nodes_per_host() + 1;
-    let need = room::memory_bytes(count, spec.heap_bytes);
+    let need = memory_bytes(count, spec.heap_bytes);
     let mib = |bytes: u64| bytes >> 20;
     (limit < need).then(|| {
         format!(
@@ -84,7 +83,7 @@ impl Nodes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use host::{HostSpec, HostsSpec};
+    use target::{HostSpec, HostsSpec};
 
     #[test]
     fn a_host_that_has_no_memory_for_one_more_node_says_so_before_anything_starts() {

@@ -10,23 +10,19 @@
 
 use super::nodes::Nodes;
 use super::program::{Classes, Program};
-use crate::spec::{Collector, LocalSpec};
 use crate::supply;
 use anyhow::{Context, Result, bail};
 use measure::clock;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use target::{LocalSpec, class_sharing_refusal};
 
 /// Begin of an archive's name: what a JVM has mapped is known by it.
 pub(super) const PREFIX: &str = "cassandra-classes-";
 
 /// Heap of the node that makes an archive; its size is not in it.
 const HEAP_BYTES: u64 = 512 << 20;
-
-/// Where the JVM's pointers into the heap take 8 bytes instead of 4, and an archive made with the
-/// others does not fit.
-const WIDE_HEAP_BYTES: u64 = 32 << 30;
 
 /// How long a node may take to write its archive at its end: 6 s were seen on a quiet machine.
 const WRITE_LIMIT: Duration = Duration::from_secs(300);
@@ -36,27 +32,10 @@ const WRITE_LIMIT: Duration = Duration::from_secs(300);
 /// # Errors
 /// The collector or the heap needs wide pointers.
 pub(super) fn check(spec: &LocalSpec) -> Result<()> {
-    match refusal(spec) {
+    match class_sharing_refusal(spec) {
         Some(why) => bail!("{why}\nhint: leave class_sharing out"),
         None => Ok(()),
     }
-}
-
-/// Why an archive cannot be had; none where it can, or is not asked for.
-pub(crate) fn refusal(spec: &LocalSpec) -> Option<String> {
-    let is_z = spec.collector == Some(Collector::Z)
-        || spec.jvm_options.iter().any(|one| one == "-XX:+UseZGC");
-    let what = match spec.heap_bytes {
-        _ if is_z => "ZGC",
-        WIDE_HEAP_BYTES.. => "a heap of 32 GiB or more",
-        _ => return None,
-    };
-    spec.class_sharing.then(|| {
-        format!(
-            "class data sharing is asked for, but not possible with {what}: pointers into the heap \
-             are of another size there"
-        )
-    })
 }
 
 impl Program {
@@ -181,6 +160,7 @@ fn make(program: &Program, clusters: &Path, path: &Path, say: &mut dyn FnMut(&st
 #[cfg(test)]
 mod tests {
     use super::*;
+    use target::Collector;
 
     #[test]
     fn an_archive_is_believed_as_long_as_it_is_what_was_made() {

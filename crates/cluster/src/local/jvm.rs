@@ -9,9 +9,9 @@ use super::node::gc_log_name;
 use super::program::{Classes, Program};
 use super::settings::{self, NodeLayout};
 use crate::handle::RestartMode;
-use crate::spec::{Collector, LocalSpec};
 use anyhow::{Result, bail};
 use std::process::Command;
+use target::{Collector, LocalSpec};
 
 /// Packages that Cassandra 5.0 uses although the Java 17 module system hides them.
 const EXPORTS: [&str; 9] = [

@@ -3,10 +3,10 @@
 use super::node::LocalNode;
 use super::nodes::Nodes;
 use crate::cluster::Cluster;
-use crate::hidden::hidden;
 use anyhow::{Context, Result};
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::path::Path;
+use target::hidden::hidden;
 
 impl Cluster {
     /// Copies the log folder of every node of ours to `into/<node>/`. Nothing for an attached one.

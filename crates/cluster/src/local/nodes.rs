@@ -11,13 +11,13 @@ use crate::access::Access;
 use crate::jolokia::Jolokia;
 use crate::node::{NodeDied, NodeInfo};
 use crate::node_files::NodeFiles;
-use crate::spec::LocalSpec;
 use anyhow::Result;
 use host::process::Identity;
-use host::{Agent, Host, HostSpec, Hosts};
+use host::{Agent, Host, Hosts};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use target::{HostSpec, LocalSpec};
 
 /// The nodes of a local cluster. Dropping it kills them and removes their folder, unless it is
 /// meant to be kept.

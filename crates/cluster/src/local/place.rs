@@ -10,13 +10,13 @@ use super::nodes::Nodes;
 use super::ports::Ports;
 use super::settings::{self, NodeLayout};
 use super::{added_node, room};
-use crate::capability::{self, Ability, Answer, Capability, HostsAnswer};
-use crate::spec::LocalSpec;
+use crate::capability::{self, Answer, HostsAnswer};
 use anyhow::{Context, Result, bail};
-use host::{Host, HostAbility, HostCapability, Hosts, HostsSpec, Isolation};
+use host::{Host, Hosts};
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::path::Path;
+use target::{Ability, Capability, HostsSpec, Isolation, LocalSpec, memory_bytes};
 
 /// A number of bytes in the largest unit that shows it within a hundredth.
 pub(super) fn size(bytes: u64) -> String {
@@ -50,7 +50,7 @@ pub(super) fn check(spec: &LocalSpec) -> Result<()> {
     if spec.address.is_some() && hosts.isolation != Isolation::Loopback {
         bail!("hosts have networks of their own, so the address of the first node cannot be set");
     }
-    let used = room::memory_bytes(spec.nodes / hosts.count, spec.heap_bytes);
+    let used = memory_bytes(spec.nodes / hosts.count, spec.heap_bytes);
     match hosts.host.memory_bytes {
         Some(limit) if limit < used => bail!(
             "a host with {} of memory is too small: {} with a heap of {} need about {}, and the \
@@ -94,13 +94,10 @@ pub(super) fn wanted<'a>(
 }
 
 /// Why there are no hosts at all.
-fn network_refusal(abilities: &[HostCapability]) -> Option<String> {
-    let network = abilities
-        .iter()
-        .find(|able| able.what == HostAbility::Network);
+fn network_refusal(abilities: &[Capability]) -> Option<String> {
+    let network = abilities.iter().find(|one| one.ability == Ability::Hosts);
     match network {
-        Some(able) if able.present => None,
-        Some(able) => Some(able.detail.clone()),
+        Some(network) => network.answer().err(),
         None => Some("network namespaces were not probed".to_string()),
     }
 }
@@ -120,36 +117,11 @@ pub(crate) fn answer(spec: &LocalSpec) -> HostsAnswer {
 }
 
 /// What a machine with these abilities can have of hosts.
-pub(crate) fn answers(abilities: &[HostCapability]) -> BTreeMap<Ability, Answer> {
-    let answer = |able: &HostCapability| {
-        let ability = match able.what {
-            HostAbility::Network => Ability::Hosts,
-            HostAbility::Cpus => Ability::CpuSet,
-            HostAbility::CpuQuota => Ability::CpuLimit,
-            HostAbility::Memory => Ability::MemoryLimit,
-            HostAbility::Volume => Ability::Volume,
-            HostAbility::Disk => Ability::DiskLimit,
-            HostAbility::LinkRate => Ability::LinkRate,
-            HostAbility::LinkDelay => Ability::LinkDelay,
-            HostAbility::PageCache => Ability::DropPageCache,
-            HostAbility::PacketFilter => Ability::PacketFilter,
-            HostAbility::PacketLoss => Ability::PacketLoss,
-            HostAbility::Reset => Ability::Reset,
-            HostAbility::VolumeOff => Ability::VolumeOff,
-            HostAbility::VolumeReadOnly => Ability::VolumeReadOnly,
-            HostAbility::VolumeStalled => Ability::VolumeStalled,
-            HostAbility::VolumeCorrupt => Ability::VolumeCorrupt,
-            HostAbility::VolumeErrors => Ability::VolumeErrors,
-        };
-        let detail = able.detail.clone();
-        let answer = if able.present {
-            Ok(detail)
-        } else {
-            Err(detail)
-        };
-        (ability, answer)
-    };
-    abilities.iter().map(answer).collect()
+fn answers(abilities: &[Capability]) -> BTreeMap<Ability, Answer> {
+    abilities
+        .iter()
+        .map(|one| (one.ability, one.answer()))
+        .collect()
 }
 
 /// What hosts as those of `spec` can have on this machine. What can be done with volumes is tried

@@ -4,20 +4,21 @@
 //! Stand-ins share this machine, so all nodes are planned together. The client runs here too, and
 //! gets what nodes leave: CPUs under another L3 where there are some.
 
-use crate::placing::{PartUsed, Placing, Smt, Topology};
-use crate::spec::LocalSpec;
+use self::part::PartUsed;
 use anyhow::{Context, Result};
 use host::{Confinement, Memory};
 use std::cell::LazyCell;
 use std::collections::BTreeMap;
 use std::path::Path;
-use topology::{CpuSet, Housekeeping, Instance, Machine, Part, PlacementRequest, Plan, Units};
+use target::{LocalSpec, Placing, Topology, memory_bytes};
+use topology::{CpuSet, Housekeeping, Instance, Machine, Part, PlacementRequest, Plan, Smt, Units};
 
+mod part;
 mod said;
 mod seats;
 mod shown;
 
-use super::{jvm, room};
+use super::jvm;
 use measure::number::counted;
 
 /// Where all nodes and the client run.
@@ -203,7 +204,7 @@ fn asked(spec: &LocalSpec, ground: &Machine) -> PlacementRequest {
     let nodes = spec.nodes.max(1) as u32;
     let mut asked = PlacementRequest::new(nodes, 1);
     asked.profile = topology::Profile::None;
-    asked.memory_bytes = Some(room::memory_bytes(1, spec.heap_bytes));
+    asked.memory_bytes = Some(memory_bytes(1, spec.heap_bytes));
     asked.smt = wish.smt.unwrap_or(Smt::Pack);
     asked.collector = collector(spec).0;
     if wish.housekeeping > 0 {

@@ -1,7 +1,7 @@
 //! What every node is started with: a Java, the jars of a version, and where its classes come from.
 
+use crate::dirs::Dirs;
 use crate::java::{self, Java};
-use crate::spec::Dirs;
 use crate::supply::{self, Supply};
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};

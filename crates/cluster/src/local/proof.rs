@@ -19,9 +19,9 @@ pub use tables::SchemaOption;
 use super::{Nodes, roles};
 use crate::cluster::Cluster;
 use crate::session::ServerError;
-use crate::spec::Authentication;
 use anyhow::{Result, anyhow};
 use std::collections::BTreeMap;
+use target::Authentication;
 
 /// What the nodes say of themselves, each asked once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,13 +1,15 @@
 //! What a cluster was started as, in its `state.json`: with it, a later command starts a node of a
 //! kept cluster again, and knows what the nodes should say of themselves.
 
-use crate::placing::{Placing, Smt, Topology, Units};
-use crate::spec::{Authentication, Collector, LocalSpec};
-use host::{DiskSpec, HostSpec, HostsSpec, Isolation, LinkSpec};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::net::Ipv4Addr;
 use std::time::Duration;
+use target::{
+    Authentication, Collector, DiskSpec, HostSpec, HostsSpec, Isolation, LinkSpec, LocalSpec,
+    Placing, Topology,
+};
+use topology::{Smt, Units};
 
 /// [`LocalSpec`], without what the state says elsewhere.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -8,7 +8,7 @@ use super::ports::Claim;
 use super::program::Program;
 use super::state::State;
 use super::{marks, place, roles, settings};
-use crate::spec::Dirs;
+use crate::dirs::Dirs;
 use anyhow::{Context, Result, bail};
 use host::{Agent, Hosts};
 use std::path::{Path, PathBuf};

@@ -8,26 +8,15 @@ use super::record::SpecState;
 use super::start::check;
 use super::{ready, room, settings};
 use crate::cluster::Cluster;
-use crate::placing::Topology;
-use crate::spec::LocalSpec;
 use anyhow::{Context, Result, bail};
-use host::{HostSpec, Hosts};
+use host::Hosts;
 use measure::clock::Deadline;
 use std::time::Duration;
+use target::{HostSpec, LocalSpec, Restarts, Topology};
 
 /// How long a drained node may take to end. It was seen to take 0.7 s; a full memtable that could
 /// not be drained before takes seconds.
 const TERM_LIMIT: Duration = Duration::from_secs(60);
-
-/// How nodes that run are given another configuration.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Restarts {
-    /// One after the other, so that the ring answers all the time. On three hosts that share two
-    /// cores it was seen to take 286 s.
-    InTurn,
-    /// All are stopped, then all started: for whoever brings the data back afterwards anyway.
-    Together,
-}
 
 impl Cluster {
     /// Turns the nodes of ours into those of `spec`: each is drained, stopped, given its new files
@@ -322,8 +311,7 @@ fn drain(node: &LocalNode) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::placing::Placing;
-    use host::HostsSpec;
+    use target::{HostsSpec, Placing};
 
     /// `apply --topology pinned` had failed at the second node; `--topology none`, which was still
     /// written down, then found nothing to do, with the first node pinned and the second one down.

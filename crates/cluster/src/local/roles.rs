@@ -9,11 +9,11 @@ mod set_up;
 
 pub(super) use set_up::{proof, set_up};
 
-use crate::access::{Access, Credentials, Secret, SecretSource};
-use crate::spec::{Authentication, LocalSpec};
+use crate::access::{self, Access, Credentials};
 use anyhow::{Context, Result};
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
+use target::{Authentication, LocalSpec, Secret, SecretSource};
 
 /// Name of our role.
 pub(crate) const USER: &str = "cassay";
@@ -65,7 +65,7 @@ pub(crate) fn read(authentication: Authentication, folder: &Path) -> Result<Acce
         Authentication::None => Ok(Access::default()),
         Authentication::Password => {
             let source = SecretSource::File(password_file(folder));
-            Ok(access(USER, Secret::read(&source)?))
+            Ok(access(USER, access::read(&source)?))
         }
     }
 }

@@ -9,16 +9,17 @@ use super::program::{Classes, Program, made_absolute};
 use super::record::SpecState;
 use super::state::{self, NodeState, State};
 use super::{classes, jvm, place, ready, roles, room, settings};
-use crate::spec::{Dirs, LocalSpec, NODES_COUNT_MAX};
+use crate::dirs::Dirs;
 use crate::supply;
 use anyhow::{Context, Result, bail};
-use host::{Agent, Hosts, HostsSpec, HostsState};
+use host::{Agent, Hosts, HostsState};
 use measure::clock::{self, Deadline};
 use measure::number::counted;
 use std::net::Ipv4Addr;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use target::{HostsSpec, LocalSpec, NODES_COUNT_MAX};
 
 /// Starts the cluster of `spec` and waits until every node answers and sees the others.
 ///

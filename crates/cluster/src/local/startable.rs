@@ -2,10 +2,11 @@
 //! all that is missing is said at once.
 
 use super::{room, state};
+use crate::dirs::Dirs;
 use crate::java;
-use crate::spec::{Dirs, LocalSpec};
 use crate::supply;
 use std::path::{Path, PathBuf};
+use target::LocalSpec;
 
 /// All reasons why the nodes could not be started here now: Java, jars, memory, disk. Nothing is
 /// started or fetched; a heap, a port or a folder that only the start tries may still be refused.

@@ -11,7 +11,7 @@
 use super::marks::processes;
 use super::ports::Ports;
 use super::record::SpecState;
-use crate::spec::Dirs;
+use crate::dirs::Dirs;
 use anyhow::{Context, Result, bail};
 use host::process::{Identity, Machine};
 use host::{Hosts, HostsState};

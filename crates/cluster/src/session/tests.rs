@@ -1,10 +1,11 @@
 //! Sessions against servers that answer what a test says, on free ports of loopback.
 
 use super::*;
-use crate::access::{Credentials, Secret};
+use crate::access::Credentials;
 use cql::frame::{HEADER_BYTES, opcode};
 use cql::value::CqlType;
 use std::net::TcpListener;
+use target::Secret;
 
 /// A server on a free port that answers the requests of one connection with `answers`: opcode
 /// and body each.

@@ -3,6 +3,7 @@
 use super::*;
 use study::resolve::resolve;
 use study::settings::{Data, Load, Overrides, PageCache, Probes, Reset, RestoreMethod, Settle};
+use target::Capability;
 
 fn settings(target: &str, rest: &str) -> Settings {
     let text = format!(

@@ -11,7 +11,8 @@ use store::record::{
     CapacityRecord, ComparisonRecord, PointRecord, PriceRecord, SearchOutcome, SearchRecord,
     TrialFinding,
 };
-use study::settings::{Capacity, Price, Study, Target, Variant};
+use study::settings::{Capacity, Price, Study, Variant};
+use target::Target;
 
 /// Seconds of an hour: a price is of one.
 const HOUR_S: f64 = 3600.0;

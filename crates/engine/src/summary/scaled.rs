@@ -10,7 +10,8 @@ use indexmap::IndexMap;
 use store::record::{PartRecord, PointRecord, ScaleUpRecord, SearchRecord, TrialFinding};
 use study::scale_up::AXIS;
 use study::settings::ScaleUp;
-use study::settings::{Placing, Study, Variant};
+use study::settings::{Study, Variant};
+use target::Placing;
 use words::scale_up::plural;
 
 /// The findings of a run that this stands on.

@@ -17,7 +17,7 @@ use crate::running::Running;
 use analysis::procedure::REST_S;
 use analysis::rules;
 use anyhow::{Context, Result, bail, ensure};
-use cluster::{Ability, DataUse, RestoreHow, SettleOutcome};
+use cluster::{DataUse, RestoreHow, SettleOutcome};
 use load::{Keeps, LEDGER_OPERATIONS_MAX, Limit, Written};
 use measure::clock::{self, Deadline};
 use std::sync::atomic::Ordering;
@@ -25,8 +25,9 @@ use std::time::Duration;
 use store::record::{DataRecord, JournalEvent, LoadRecord, Settled};
 use study::data_state::Preparation;
 use study::plan::PhaseKind;
-use study::settings::{Keyspace, Load, PageCache, Reset, RestoreMethod, Settle, Target};
+use study::settings::{Keyspace, Load, PageCache, Reset, RestoreMethod, Settle};
 use study::{human, targets, work};
+use target::{Ability, Target};
 use workload::{Program, Stage};
 
 /// In flight while rows are loaded: enough for a small cluster, few enough not to time out.

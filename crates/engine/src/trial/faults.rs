@@ -7,7 +7,7 @@ use crate::running::Running;
 use analysis::rules;
 use anyhow::{Context, Result};
 use cluster::Cluster;
-use fault::{Hit, Live, Order, Outcome, Step};
+use fault::{Live, Order, Outcome, Step};
 use host::process::Identity;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +15,8 @@ use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use store::record::{FaultRecord, FaultStep, FaultStepRecord, FaultVerdict, JournalEvent};
-use study::settings::{Fault, On};
+use study::settings::Fault;
+use target::fault::Hit;
 use workload::Program;
 
 /// The faults of a phase. Dropping it heals what is still broken.
@@ -30,7 +31,7 @@ pub(super) struct Place {
     hit: Hit,
     /// In words: the name of a node or of a host.
     pub name: String,
-    /// The nodes whose processes may be others afterwards, counted from 0, with their names.
+    /// The nodes whose processes may be others afterwards, with their names.
     pub nodes: Vec<(usize, String)>,
 }
 
@@ -228,7 +229,7 @@ impl<'a> Faults<'a> {
                     said: step.words,
                 };
                 state.writer.write_fault_step(&record)?;
-                let holds = step.what == fault.kind.holds_from();
+                let holds = step.what == fault::holds_from(&self.planned[number].kind);
                 return Ok(holds.then_some(Happened::FaultHolds(number, step.at_ns)));
             }
         };
@@ -253,10 +254,9 @@ impl<'a> Faults<'a> {
         state.finding.faults.push(record);
         for (index, name) in &self.places[number].nodes {
             let process = processes.get(*index).copied().flatten();
-            if let Some(process) =
-                process.filter(|one| running.process_of(*index + 1) != Some(one.pid))
+            if let Some(process) = process.filter(|one| running.process_of(*index) != Some(one.pid))
             {
-                running.cluster.started(*index + 1, process)?;
+                running.cluster.started(*index, process)?;
                 // That it is another one was asked for.
                 state.pids.retain(|(node, _)| node != name);
                 state.pids.push((name.clone(), Some(process.pid)));
@@ -275,48 +275,45 @@ impl Place {
     pub fn of(fault: &Fault, running: &Running, program: &Arc<Program>) -> Result<Place> {
         let all = running.cluster.nodes().iter().enumerate();
         let named = all.map(|(index, node)| (index, node.name.clone(), node.host.clone()));
-        let of_host = |name: String| -> Result<(Hit, Vec<_>)> {
-            let number = name
-                .strip_prefix("host")
-                .and_then(|number| number.parse().ok());
-            let number: usize = number.with_context(|| format!("{name} is no host of ours"))?;
-            let nodes = named.clone().filter(|(_, _, host)| *host == name);
-            Ok((Hit::Host(number - 1), nodes.collect()))
-        };
-        let (hit, nodes): (Hit, Vec<_>) = match &fault.on {
-            On::Node(number) => {
-                let hit = running.cluster.index_of(*number)?;
-                let node = named.filter(|(index, ..)| *index == hit);
-                (Hit::Node(hit), node.collect())
-            }
-            On::HottestReplica(fault::Place::Node) => {
-                let hit = hottest_replica(running, program)?;
-                let node = named.filter(|(index, ..)| *index == hit);
-                (Hit::Node(hit), node.collect())
-            }
-            On::Host(number) => of_host(format!("host{number}"))?,
-            On::HottestReplica(_) => {
+        let hit = match (&fault.hit, fault.kind.place) {
+            (Some(Hit::Node(asked)), _) => Hit::Node(running.cluster.index_of(*asked)?),
+            (Some(hit), _) => hit.clone(),
+            (None, target::fault::Place::Node) => Hit::Node(hottest_replica(running, program)?),
+            (None, _) => {
                 let replica = hottest_replica(running, program)?;
-                of_host(running.cluster.nodes()[replica].host.clone())?
+                Hit::Host(host_index(&running.cluster.nodes()[replica].host)?)
             }
-            On::Hosts { of, from } => {
-                let from_0 = |all: &[usize]| all.iter().map(|number| number - 1).collect();
-                (Hit::Split(from_0(of), from_0(from)), Vec::new())
-            }
-            On::Cluster => (Hit::Cluster, named.collect()),
         };
+        let is_hit = |index: usize, host: &str| match &hit {
+            Hit::Node(node) => *node == index,
+            Hit::Host(_) => hit.to_string() == host,
+            // Nothing ends of it.
+            Hit::Split(..) => false,
+            Hit::Cluster => true,
+        };
+        let nodes: Vec<_> = named
+            .filter(|(index, _, host)| is_hit(*index, host))
+            .collect();
         let name = match &hit {
             Hit::Node(_) => nodes.first().map(|(_, name, _)| name.clone()),
-            Hit::Host(index) => Some(format!("host{}", index + 1)),
-            Hit::Split(..) | Hit::Cluster => None,
+            Hit::Host(_) | Hit::Split(..) | Hit::Cluster => None,
         };
         let nodes = nodes.into_iter();
         Ok(Place {
+            name: name.unwrap_or_else(|| hit.to_string()),
             hit,
-            name: name.unwrap_or_else(|| fault.on.words()),
             nodes: nodes.map(|(index, name, _)| (index, name)).collect(),
         })
     }
+}
+
+/// The index of a host of ours, by its name.
+fn host_index(name: &str) -> Result<usize> {
+    let number = name
+        .strip_prefix("host")
+        .and_then(|number| number.parse().ok());
+    let index = number.and_then(|number: usize| number.checked_sub(1));
+    index.with_context(|| format!("{name} is no host of ours"))
 }
 
 /// The index of the first replica of the partition that the program asks for most.

@@ -18,7 +18,8 @@ use store::record::{
     TrialFinding, TrialRecord,
 };
 use study::plan::Trial;
-use study::settings::{Load, Settings, Target};
+use study::settings::{Load, Settings};
+use target::Target;
 use workload::{Program, Stage, Statement};
 
 /// The finding of a trial that has found nothing yet.
@@ -126,7 +127,7 @@ impl TrialRun<'_> {
             (None, Some(fault)) => Some(Err(format!(
                 "{} of {}: its counts began anew",
                 fault.kind.name,
-                fault.on.words()
+                fault.place()
             ))),
             (None, None) => state.counting.beside(&state.answered).map(Ok),
         }

@@ -19,7 +19,8 @@ use std::time::Duration;
 use store::record::{MissedRowRecord, ReadBackRecord};
 use study::plan::PhaseKind;
 use study::read_back::{Levels, levels};
-use study::settings::{Sample, Settings, Target};
+use study::settings::{Sample, Settings};
+use target::Target;
 use workload::{Program, Stage, Tuning};
 
 /// In flight while rows are read back.
@@ -280,13 +281,15 @@ fn blows(settings: &Settings, running: &Running, program: &Arc<Program>) -> Vec<
             what: format!("{} of {}", fault.kind.name, place.name),
             nodes: place.nodes.into_iter().map(|(_, name)| name).collect(),
             loses: match fault.kind.loses {
-                fault::DataLoss::Nothing => DataLoss::Nothing,
-                fault::DataLoss::Memory => DataLoss::Memory,
-                fault::DataLoss::Unsynced => DataLoss::Unsynced,
-                fault::DataLoss::HandedOver if takes_over => DataLoss::Nothing,
-                fault::DataLoss::Order if takes_nodes_times(program) => DataLoss::Order,
-                fault::DataLoss::Order => DataLoss::Nothing,
-                fault::DataLoss::Copy | fault::DataLoss::HandedOver => DataLoss::Everything,
+                target::fault::DataLoss::Nothing => DataLoss::Nothing,
+                target::fault::DataLoss::Memory => DataLoss::Memory,
+                target::fault::DataLoss::Unsynced => DataLoss::Unsynced,
+                target::fault::DataLoss::HandedOver if takes_over => DataLoss::Nothing,
+                target::fault::DataLoss::Order if takes_nodes_times(program) => DataLoss::Order,
+                target::fault::DataLoss::Order => DataLoss::Nothing,
+                target::fault::DataLoss::Copy | target::fault::DataLoss::HandedOver => {
+                    DataLoss::Everything
+                }
             },
         })
     };

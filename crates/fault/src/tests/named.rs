@@ -1,7 +1,8 @@
 //! The course of what a study names itself.
 
 use super::*;
-use host::Invocation;
+use target::Invocation;
+use target::fault::{Commands, DataLoss, Hit, Options};
 
 /// Of a node that is not ours, which nobody starts again.
 #[test]
@@ -18,11 +19,8 @@ fn what_a_study_names_takes_the_same_course() {
         within: Duration::from_secs(90),
         loses: DataLoss::Nothing,
     };
-    let kind = commands.kind();
-    let options = Options {
-        commands: Some(commands),
-        ..Options::default()
-    };
+    let kind = Kind::from(&commands);
+    let options = Options::default();
     let course = |mut sim: Sim| {
         sim.ordered_ns = 10 * S;
         let what = (&Hit::Node(1), &options);

@@ -1,6 +1,11 @@
 //! Three hosts with a node each, simulated: broken, looked at and made whole on a simulated clock.
 
+mod agents;
+mod client;
+mod files;
+mod mbeans;
 mod ring;
+mod starter;
 
 pub(super) use ring::LEAVING_NS;
 
@@ -10,6 +15,7 @@ use cluster::MemberStatus;
 use host::process::Identity;
 use host::{Attempt, Bytes, Reach, VolumeUse};
 use std::sync::LazyLock;
+use target::fault::{Hit, KINDS, Kind, Options, Place};
 use works::Works;
 
 /// Stands for the process of every node; asked for once.
@@ -150,7 +156,13 @@ impl Sim {
     fn seen(&mut self, what: Query) -> QueryAnswer {
         match what {
             Query::Process(_) => {
-                let is_stopped = self.is(|what| matches!(what, Injection::Pause(_)));
+                let is_stopped = self.is(|what| match what {
+                    Injection::Pause(_) => true,
+                    Injection::Stutter { stopped, every, .. } => {
+                        u128::from(self.now_ns) % every.as_nanos() < stopped.as_nanos()
+                    }
+                    _ => false,
+                });
                 let letter = if is_stopped { 'T' } else { 'S' };
                 QueryAnswer::Process((!self.is_gone()).then_some(letter))
             }
@@ -217,7 +229,7 @@ impl Sim {
     }
 }
 
-impl World for Sim {
+impl Timer for Sim {
     fn now_ns(&self) -> u64 {
         self.now_ns
     }
@@ -230,238 +242,6 @@ impl World for Sim {
         };
         self.now_ns += waited;
         self.now_ns >= self.ordered_ns
-    }
-
-    fn nodes(&self) -> Vec<NodeSeen> {
-        let node = |index: usize| NodeSeen {
-            process: Some(self.works.process(index)),
-            host: Some(index),
-            cql: ([10, 0, 0, index as u8 + 1], 9042).into(),
-            storage: ([10, 0, 0, index as u8 + 1], 7000).into(),
-        };
-        let added = usize::from(self.added_ns.is_some());
-        (0..ADDED + added).map(node).collect()
-    }
-
-    fn refresh(&mut self) {}
-
-    fn hosts(&self) -> Vec<HostSeen> {
-        let host = |index: usize| HostSeen {
-            number: index + 1,
-            folder: "/host".into(),
-            device: Some("loop1".to_owned()),
-        };
-        (0..3).map(host).collect()
-    }
-
-    fn data_file(&mut self, _: usize) -> Result<(PathBuf, u64)> {
-        Ok(("/host/nb-1-big-Data.db".into(), 100_000))
-    }
-
-    fn operate(&mut self, node: usize, what: Operation, _: Duration) -> Result<()> {
-        if !matches!(what, Operation::Decommission | Operation::RemoveNode { .. }) {
-            self.works.operate(what, self.now_ns);
-            return Ok(());
-        }
-        if let Operation::RemoveNode { host_id } = &what {
-            let is_down = self.standing() == Some(MemberStatus::Down);
-            anyhow::ensure!(host_id == "id0" && is_down, "it is alive");
-        }
-        if self.breaks_another {
-            self.stays_member = true;
-        }
-        self.at_work.push((node, what, self.now_ns + LEAVING_NS));
-        Ok(())
-    }
-
-    fn operated(&mut self, node: usize) -> Option<Result<String>> {
-        let mut at_work = self.at_work.iter();
-        let Some((_, what, until)) = at_work.find(|(by, ..)| *by == node) else {
-            return self.works.operated(self.now_ns, self.breaks_another);
-        };
-        let is_over = self.now_ns >= *until;
-        is_over.then(|| {
-            if self.stays_member {
-                bail!("{what:?} is refused")
-            } else {
-                Ok("it has left the ring".to_owned())
-            }
-        })
-    }
-
-    fn anew(&self, node: usize, _: RestartMode) -> Result<(Restartable, Vec<PathBuf>)> {
-        Ok((self.restartable(node)?, vec!["/host/data".into()]))
-    }
-
-    fn shifted(&self, node: usize, _: i64) -> Result<(Restartable, [FileStep; 2])> {
-        let step = || FileStep::Remove("/host/clock.so".into());
-        Ok((self.restartable(node)?, [step(), step()]))
-    }
-
-    fn clock_off_ms(&mut self, node: usize, limit: Duration) -> Result<[i64; 2]> {
-        self.ask(node, limit)?;
-        Ok(works::clock_off_ms(&self.broken))
-    }
-
-    fn newcomer(&self, host: usize) -> Result<Join> {
-        Ok(works::join(host))
-    }
-
-    fn is_empty(&mut self, _: usize) -> Result<bool> {
-        Ok(self.is(|what| matches!(what, Injection::Wipe { .. })) && !self.keeps_data)
-    }
-
-    fn members(&mut self, node: usize, _: Duration) -> Result<Members> {
-        Ok(self.members_of(node))
-    }
-
-    fn tell(&mut self, _: usize, what: Operation, _: Duration) -> Result<String> {
-        self.works.tell(what);
-        Ok(String::new())
-    }
-
-    fn keyspaces(&mut self, _: usize, _: Duration) -> Result<Vec<String>> {
-        Ok(vec!["shop".to_owned()])
-    }
-
-    fn data_files(&mut self, _: usize, _: &[String], of: Option<&str>) -> Result<Vec<DataFile>> {
-        Ok(self.works.data_files(of))
-    }
-
-    fn clearing(&mut self, _: usize, _: &[String], _: &str) -> Result<Vec<FileStep>> {
-        Ok(Vec::new())
-    }
-
-    fn configured(&mut self, _: usize, yaml: &Map<String, Value>) -> Result<(FileStep, FileStep)> {
-        Ok(Works::configured(yaml))
-    }
-
-    fn rows(&mut self, node: usize, view: View, _: Duration) -> Result<Vec<Row>> {
-        Ok(self.works.rows(node, view, self.now_ns))
-    }
-
-    fn live(&mut self, _: usize, _: Duration) -> Result<Vec<String>> {
-        let nodes = self.nodes().into_iter();
-        Ok(nodes.map(|node| node.storage.ip().to_string()).collect())
-    }
-
-    fn heal_node(&mut self, node: usize) -> Result<()> {
-        if self.broken.pop().is_some() {
-            self.works.heal(node, self.now_ns);
-        }
-        Ok(())
-    }
-
-    fn restartable(&self, _: usize) -> Result<Restartable> {
-        let command = host::process::command("/bin/true".as_ref());
-        Restartable::new(*OWN, &command, "/dev/null".as_ref())
-    }
-
-    fn inject(&mut self, _: Via, what: Injection, nodes: &[usize], within: Duration) -> Result<()> {
-        self.injected.push(within);
-        if !self.breaks_another {
-            self.works.inject(&what, nodes, self.now_ns);
-            if let Injection::Join(_) = &what {
-                self.added_ns = Some(self.now_ns);
-            }
-            self.broken.push(what);
-        }
-        Ok(())
-    }
-
-    fn renew(&mut self, within: Duration) -> Result<()> {
-        self.renewed.push((self.now_ns, within));
-        Ok(())
-    }
-
-    fn heal(&mut self) -> Result<Healed> {
-        self.healed_ns = self.now_ns;
-        if !self.stays_broken {
-            self.broken.clear();
-            self.added_ns = None;
-        }
-        self.has_stopped = self.stops_itself;
-        Ok(Healed {
-            by_itself: self.healed_before,
-            ..Healed::default()
-        })
-    }
-
-    fn restart(&mut self, _: usize, _: bool) -> Result<()> {
-        self.restarts_count += 1;
-        self.has_stopped = false;
-        Ok(())
-    }
-
-    fn see(&mut self, by: Via, what: Query) -> Result<QueryAnswer> {
-        if self.now_ns < self.unseen_until_ns {
-            bail!("its volume is not mounted at present");
-        }
-        if self.nobody_looks && !self.injected.is_empty() && self.now_ns < self.ordered_ns {
-            bail!("the agent is away");
-        }
-        if let (Query::Process(_), Via::Host(_), None) = (&what, by, self.added_ns) {
-            return Ok(QueryAnswer::Process(None));
-        }
-        if let (Query::Process(process), Via::Node(node)) = (&what, by)
-            && *process != self.works.process(node)
-        {
-            return Ok(QueryAnswer::Process(None));
-        }
-        let Query::Reach { address, limit } = what else {
-            return Ok(self.seen(what));
-        };
-        let of = |by: Via| match by {
-            Via::Host(index) | Via::Node(index) => Some(index),
-            Via::Switch => None,
-        };
-        let nodes = self.nodes();
-        let to = nodes
-            .iter()
-            .position(|node| node.storage.ip() == address.ip());
-        let from = of(by);
-        let delay = self.broken.iter().find_map(|what| match what {
-            Injection::LinkTo { link, .. } => link.delay,
-            _ => None,
-        });
-        Ok(QueryAnswer::Reach(
-            if self.is_cut(from, to) || self.is_cut(to, from) {
-                self.now_ns += limit.as_nanos() as u64;
-                Reach::Silent
-            } else {
-                Reach::Reached(delay.map_or(Duration::ZERO, |delay| delay * 2))
-            },
-        ))
-    }
-
-    fn receive(&mut self, _: Via, _: Duration) -> Result<u16> {
-        Ok(5000)
-    }
-
-    fn connect(&mut self, _: usize, _: Duration) -> Result<()> {
-        Ok(())
-    }
-
-    fn is_connected(&mut self) -> bool {
-        !self.is(|what| matches!(what, Injection::Reset(_)))
-    }
-
-    fn ask(&mut self, node: usize, limit: Duration) -> Result<()> {
-        if self.works.is_starting(node, self.now_ns) {
-            bail!("refused");
-        }
-        if node != HIT {
-            return Ok(());
-        }
-        if self.is_mute() || self.is_cut(None, Some(HIT)) {
-            self.now_ns += limit.as_nanos() as u64;
-            bail!("no answer in time");
-        }
-        if self.is_gone() {
-            bail!("refused")
-        } else {
-            Ok(())
-        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::works::{Works, of};
 use super::*;
+use target::fault::{Hit, Kind, Options};
 
 #[test]
 fn a_clock_is_off_by_what_a_client_hears_and_in_the_direction_that_was_asked_for() {
@@ -61,7 +62,7 @@ fn agents_let_be_what_is_brought_about_as_long_as_somebody_says_so() {
     );
     let outcome = run(&kind, what, &mut sim, length, &mut |_| ());
     assert_eq!(outcome.verdict(), FaultVerdict::Confirmed, "{outcome:#?}");
-    let held_ns = outcome.at_ns(kind.holds_from()).unwrap();
+    let held_ns = outcome.at_ns(holds_from(&kind)).unwrap();
     assert!((35 * S..37 * S).contains(&held_ns), "{outcome:#?}");
     assert_eq!(sim.renewed.len(), 4, "{:?}", sim.renewed);
     for (at_ns, within) in &sim.renewed {

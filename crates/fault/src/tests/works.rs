@@ -6,6 +6,7 @@ use cluster::{DataFile, Operation, Row, View};
 use host::Bytes;
 use host::process::Identity;
 use serde_json::{Map, Value};
+use target::fault::{Hit, Kind, Options};
 
 /// What nodes of the simulation are told to do.
 #[derive(Debug)]
@@ -212,7 +213,7 @@ pub(super) fn join(host: usize) -> Join {
         files: Vec::new(),
         folder: format!("/host{}/node4", host + 1).into(),
         address: std::net::SocketAddrV4::new([10, 0, 0, 4].into(), 7000),
-        leave: host::Invocation::default(),
+        leave: target::Invocation::default(),
     }
 }
 

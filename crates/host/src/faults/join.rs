@@ -2,10 +2,10 @@
 
 use super::Start;
 use crate::files::Step;
-use crate::invocation::Invocation;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddrV4;
 use std::path::PathBuf;
+use target::Invocation;
 
 /// How a process joins others, and leaves them.
 #[derive(Clone, Debug, Serialize, Deserialize)]

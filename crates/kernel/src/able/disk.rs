@@ -3,13 +3,14 @@
 //!
 //! Nothing is frozen to find it out: that would outlive whoever is killed meanwhile.
 
-use super::{HostAbility, HostCapability};
+use super::capability;
 use crate::volume::loop_device::LoopDevice;
 use crate::volume::{BLOCK_BYTES, SECTOR_BYTES, ext4};
 use anyhow::{Context, Result};
 use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::fs::{MemfdFlags, Mode, OFlags, ftruncate, memfd_create};
 use std::path::PathBuf;
+use target::{Ability, Capability};
 
 /// The smallest on which ext4 has a journal, without which an abort means nothing.
 const BYTES: u64 = 8 << 20;
@@ -17,11 +18,11 @@ const BYTES: u64 = 8 << 20;
 const NEEDS: &str = "faults of volumes need what volumes need";
 
 /// All of them, there or not.
-pub(super) fn abilities() -> Vec<HostCapability> {
+pub(super) fn abilities() -> Vec<Capability> {
     let (device, root) = match trial() {
         Ok(trial) => trial,
         Err(error) => {
-            let none = |what| HostCapability::of(what, Err(anyhow::anyhow!("{NEEDS}: {error:#}")));
+            let none = |what| capability(what, Err(anyhow::anyhow!("{NEEDS}: {error:#}")));
             return ALL.map(none).into();
         }
     };
@@ -39,17 +40,15 @@ pub(super) fn abilities() -> Vec<HostCapability> {
         mended(off(&root)),
     ];
     let pairs = ALL.into_iter().zip(found);
-    pairs
-        .map(|(what, found)| HostCapability::of(what, found))
-        .collect()
+    pairs.map(|(what, found)| capability(what, found)).collect()
 }
 
-const ALL: [HostAbility; 5] = [
-    HostAbility::VolumeCorrupt,
-    HostAbility::VolumeStalled,
-    HostAbility::VolumeReadOnly,
-    HostAbility::VolumeErrors,
-    HostAbility::VolumeOff,
+const ALL: [Ability; 5] = [
+    Ability::VolumeCorrupt,
+    Ability::VolumeStalled,
+    Ability::VolumeReadOnly,
+    Ability::VolumeErrors,
+    Ability::VolumeOff,
 ];
 
 /// A volume in memory: its device and its root.

@@ -4,9 +4,9 @@
 //! Version 1 has a file per limit (`blkio.throttle.*`), version 2 a line with all four (`io.max`).
 
 use super::{CgroupDir, Group, read, write};
-use crate::spec::DiskSpec;
 use anyhow::Result;
 use std::collections::BTreeMap;
+use target::DiskSpec;
 
 /// Each limit: its name in [`DiskSpec::each`], its file of version 1, its key of version 2.
 const LIMITS: [(&str, &str, &str); 4] = [

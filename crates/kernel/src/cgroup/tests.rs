@@ -3,7 +3,7 @@
 
 use super::hierarchy::{Hierarchy, handing_down, parse};
 use super::*;
-use crate::spec::DiskSpec;
+use target::DiskSpec;
 
 const VERSION_1: &str = "\
 22 1 0:20 / /proc rw - proc proc rw

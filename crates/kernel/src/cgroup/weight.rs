@@ -6,8 +6,8 @@
 //! competition, weights do nothing.
 
 use super::{CgroupDir, Group, read, write};
-use crate::spec::HostSpec;
 use anyhow::Result;
+use target::HostSpec;
 
 /// The weight of one thread, in version 1.
 const SHARES_PER_THREAD: u64 = 1024;

@@ -1,6 +1,8 @@
 //! Known latencies, stalls and errors.
 
 use super::*;
+use std::time::Duration;
+use target::{Latency, NullSpec, Reads, Stall};
 
 #[test]
 fn fixed_latency_is_never_undercut_and_keeps_the_order() {

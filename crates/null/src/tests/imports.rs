@@ -3,6 +3,7 @@
 use super::*;
 use cql::Consistency;
 use cql::request::{BatchEntry, BatchKind, BatchStatement};
+use target::{NullSpec, Reads};
 
 /// Definitions as profiles and workload files have them. None is refused.
 const DEFINITIONS: [&str; 15] = [

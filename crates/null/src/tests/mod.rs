@@ -17,6 +17,8 @@ use proptest::prelude::*;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
+use std::time::Duration;
+use target::NullSpec;
 
 /// A client that speaks only as much as these tests need.
 struct Client {

@@ -1,6 +1,7 @@
 //! Statements, and the schema that they make.
 
 use super::*;
+use target::{NullSpec, Reads};
 
 #[test]
 fn a_statement_on_a_table_of_this_server_has_the_table_s_types_and_key() {

@@ -1,6 +1,7 @@
 //! The handshake, frames in every state, and bytes that are none.
 
 use super::*;
+use target::{NullSpec, Reads};
 
 #[test]
 fn the_handshake_is_answered_on_the_request_s_stream() {

@@ -1,8 +1,9 @@
 //! What one row of the table is: a key, its type, and what it sets.
 
-use crate::settings::{Draft, SecretSource};
+use crate::settings::Draft;
 use crate::tree::Tree;
 use cql::Consistency;
+use target::SecretSource;
 
 /// What a value may be, and what it does to the settings: each type ends with that.
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +31,7 @@ pub enum Type {
     /// One of these words.
     Choice(&'static [Word]),
     /// A kind of fault.
-    Fault(fn(&mut Draft, fault::Kind)),
+    Fault(fn(&mut Draft, target::fault::Kind)),
     /// One of these consistency levels.
     Level(&'static [Consistency], fn(&mut Draft, Consistency)),
     /// A list of at least one; each item does what its type says.
@@ -67,7 +68,9 @@ impl Type {
             Type::Choice(words) | Type::WordOr(words, _) => {
                 words.iter().map(|(word, _)| *word).collect()
             }
-            Type::Fault(_) => fault::FaultName::ALL.map(fault::FaultName::name).into(),
+            Type::Fault(_) => target::fault::FaultName::ALL
+                .map(target::fault::FaultName::name)
+                .into(),
             Type::Level(levels, _) => levels.iter().map(|level| level.name()).collect(),
             _ => Vec::new(),
         }

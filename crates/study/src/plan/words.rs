@@ -5,11 +5,12 @@ use crate::estimate;
 use crate::human;
 use crate::plan::{Offer, OfferLength, PhaseWork};
 use crate::read_back::Levels;
-use crate::settings::{Load, PageCache, RestoreMethod, Settings, Target};
+use crate::settings::{Load, PageCache, RestoreMethod, Settings};
 use analysis::procedure::Point;
 use imports::{Step, StepLimit};
 use measure::number::counted;
 use std::fmt;
+use target::Target;
 use workload::Program;
 
 /// How long a step is, in words and in seconds.

@@ -2,9 +2,10 @@
 //! what a grid is, and what an endurance cannot see without its probes.
 
 use super::Resolved;
-use crate::settings::{Overrides, Target, Variant};
+use crate::settings::{Overrides, Variant};
 use analysis::VariantName;
 use analysis::screen::Design;
+use target::Target;
 
 /// A sentence each.
 pub(super) fn notes(

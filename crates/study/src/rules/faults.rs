@@ -5,8 +5,8 @@ use crate::human;
 use crate::settings::draft::Kind;
 use crate::settings::{Draft, FAULTS_MAX, Fault, FaultDraft, FaultTargets, FaultWhere};
 use ::yaml::{Diagnostics, Node, Raw};
-use fault::{Knob, Length, Place};
 use measure::number::counted;
+use target::fault::{Hit, Knob, Length, Place};
 
 /// Applies the rules.
 pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
@@ -60,7 +60,7 @@ pub(super) fn commands(subject: &Subject<'_>, out: &mut Diagnostics) {
     let entries = subject.node.at("target.attach.faults");
     for entry in entries.and_then(Node::entries).unwrap_or_default() {
         let name = &entry.key;
-        let why = match fault::Kind::of(name) {
+        let why = match target::fault::Kind::of(name) {
             Some(_) => Some("nodes of our own have a fault of this name".to_owned()),
             None => crate::check::name(name).err(),
         };
@@ -106,7 +106,7 @@ impl<'a> Item<'a> {
 
     /// Whether it says when, for how long and how.
     fn is_whole(&self) -> bool {
-        let is_said = |kind: &fault::Kind| kind.length.is_said();
+        let is_said = |kind: &target::fault::Kind| kind.length.is_said();
         let has_length = self.draft.for_ns.is_some() || self.wrote("until");
         let lasts = has_length || !self.draft.kinds.iter().any(is_said);
         self.wrote("at") && !self.draft.kinds.is_empty() && lasts
@@ -135,7 +135,9 @@ impl<'a> Item<'a> {
         };
         let known: Vec<&str> = match draft.kind {
             Kind::Attach => draft.commands.iter().map(|one| one.name.as_str()).collect(),
-            Kind::Local | Kind::Null => fault::FaultName::ALL.map(fault::FaultName::name).into(),
+            Kind::Local | Kind::Null => target::fault::FaultName::ALL
+                .map(target::fault::FaultName::name)
+                .into(),
         };
         for node in names {
             let text = node.text().filter(|text| draft.kind_of(text).is_none());
@@ -149,7 +151,8 @@ impl<'a> Item<'a> {
 
     /// Whether there is what its kinds break.
     fn kinds(&self, ground: FaultTargets, out: &mut Diagnostics) {
-        let breaks_volumes = |kind: &&fault::Kind| kind.needs.iter().any(|one| one.is_of_volumes());
+        let breaks_volumes =
+            |kind: &&target::fault::Kind| kind.needs.iter().any(|one| one.is_of_volumes());
         if let Some(kind) = self.draft.kinds.iter().find(breaks_volumes)
             && ground.hosts.is_some()
             && ground.volume_bytes.is_none()
@@ -168,7 +171,8 @@ impl<'a> Item<'a> {
             let hint = "use `target: {local: {nodes: 3}}`";
             self.say("kind", message, Some(hint), out);
         }
-        let breaks_hosts = |kind: &&fault::Kind| [Place::Host, Place::Split].contains(&kind.place);
+        let breaks_hosts =
+            |kind: &&target::fault::Kind| [Place::Host, Place::Split].contains(&kind.place);
         if let Some(kind) = self.draft.kinds.iter().find(breaks_hosts)
             && ground.hosts.is_none()
         {
@@ -180,7 +184,7 @@ impl<'a> Item<'a> {
 
     /// Whether the numbers are of nodes and hosts that there are.
     fn places(&self, ground: FaultTargets, out: &mut Diagnostics) {
-        let takes_all = |kind: &&fault::Kind| kind.place == Place::Cluster;
+        let takes_all = |kind: &&target::fault::Kind| kind.place == Place::Cluster;
         if let Some(kind) = self.draft.kinds.iter().find(takes_all)
             && self.wrote("where")
             && self.draft.kinds.iter().all(|kind| takes_all(&kind))
@@ -189,30 +193,36 @@ impl<'a> Item<'a> {
             self.say("where", message, Some("leave `where` out"), out);
         }
         let hosts = ground.hosts.unwrap_or(0);
-        let from = |number: &usize| ("where.from", "host", *number, hosts);
-        let mut numbers: Vec<_> = self.draft.from.iter().map(from).collect();
+        let from = |index: &usize| ("where.from", "host", *index, hosts);
+        let mut named: Vec<_> = self.draft.from.iter().map(from).collect();
         match &self.draft.on {
-            FaultWhere::Node(number) => numbers.push(("where.node", "node", *number, ground.nodes)),
-            FaultWhere::Host(number) => numbers.push(("where.host", "host", *number, hosts)),
-            FaultWhere::Hosts(all) => {
-                let of = |number: &usize| ("where.hosts", "host", *number, hosts);
-                numbers.extend(all.iter().map(of));
+            FaultWhere::Named(Hit::Node(index)) => {
+                named.push(("where.node", "node", *index, ground.nodes));
+            }
+            FaultWhere::Named(Hit::Host(index)) => {
+                named.push(("where.host", "host", *index, hosts))
+            }
+            FaultWhere::Named(Hit::Split(all, _)) => {
+                let of = |index: &usize| ("where.hosts", "host", *index, hosts);
+                named.extend(all.iter().map(of));
             }
             FaultWhere::NotContactPoint if ground.nodes == 1 => {
                 let message = "the target has one node, which is the contact point".to_owned();
                 self.say("where.role", message, None, out);
             }
             FaultWhere::Any
+            | FaultWhere::Named(Hit::Cluster)
             | FaultWhere::Seed
             | FaultWhere::NotContactPoint
             | FaultWhere::HottestReplica => {}
         }
         let elsewhere = self.draft.options.ha_on.iter();
-        numbers.extend(elsewhere.map(|number| ("ha.restart_on", "host", *number, hosts)));
-        for (path, what, number, count) in numbers {
-            if number > count {
+        named.extend(elsewhere.map(|index| ("ha.restart_on", "host", *index, hosts)));
+        for (path, what, index, count) in named {
+            if index >= count {
                 let message = format!(
-                    "`faults.{path}` is {number}, but the target has {}",
+                    "`faults.{path}` is {}, but the target has {}",
+                    index + 1,
                     counted(count, what)
                 );
                 self.say(path, message, Some("they are counted from 1"), out);
@@ -234,15 +244,15 @@ impl<'a> Item<'a> {
             );
             self.say("where.role", message, Some("name the hosts"), out);
         }
-        let FaultWhere::Hosts(of) = &self.draft.on else {
+        let FaultWhere::Named(Hit::Split(of, _)) = &self.draft.on else {
             return;
         };
-        if let Some(number) = of.iter().find(|number| self.draft.from.contains(number)) {
-            let message = format!("host {number} cannot be cut from itself");
+        if let Some(index) = of.iter().find(|index| self.draft.from.contains(index)) {
+            let message = format!("host {} cannot be cut from itself", index + 1);
             self.say("where.from", message, None, out);
         }
-        let splits = |kind: &fault::Kind| kind.place == Place::Split;
-        let all = (1..=hosts).all(|host| of.contains(&host));
+        let splits = |kind: &target::fault::Kind| kind.place == Place::Split;
+        let all = (0..hosts).all(|host| of.contains(&host));
         if all && hosts > 0 && self.draft.from.is_empty() && self.draft.kinds.iter().any(splits) {
             let message = "all hosts are named, so that none is left to be cut from".to_owned();
             self.say("where.hosts", message, Some("leave at least one out"), out);
@@ -278,10 +288,13 @@ impl<'a> Item<'a> {
                 out,
             );
         }
-        if let (Some(elsewhere), FaultWhere::Host(of)) = (options.ha_on, &self.draft.on)
+        if let (Some(elsewhere), FaultWhere::Named(Hit::Host(of))) = (options.ha_on, &self.draft.on)
             && elsewhere == *of
         {
-            let message = format!("host {of} is off, and cannot start its own nodes again");
+            let message = format!(
+                "host {} is off, and cannot start its own nodes again",
+                of + 1
+            );
             let hint = "name another one, or `other-host`";
             self.say("ha.restart_on", message, Some(hint), out);
         }
@@ -361,13 +374,13 @@ fn alone(
     let mut said = Vec::new();
     for (at, (number, fault)) in faults.iter().enumerate() {
         let overlaps = |(_, other): &&(usize, Fault)| {
-            let touches = fault.on.touches(&other.on, ground);
+            let touches = fault.touches(other, ground);
             touches && fault.at_ns < other.end_ns() && other.at_ns < fault.end_ns()
         };
         if faults[..at].iter().any(|other| overlaps(&other)) && !said.contains(number) {
             said.push(*number);
             let when = human::format_duration_ns(fault.at_ns);
-            let message = format!("{} has another fault at {when}", fault.on.words());
+            let message = format!("{} has another fault at {when}", fault.place());
             items[*number].say("at", message, Some("let one end before the other"), out);
         }
     }

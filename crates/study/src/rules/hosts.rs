@@ -32,7 +32,7 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
 /// What no machine could start.
 fn startable(subject: &Subject<'_>, out: &mut Diagnostics) {
     let local = Draft::of(subject.tree).local();
-    for refusal in cluster::spec_refusals(&local) {
+    for refusal in target::spec_refusals(&local) {
         let path = format!("target.local.{}", refusal.key);
         subject.say(&path, refusal.why, Some(&refusal.hint), out);
     }
@@ -256,7 +256,7 @@ fn memory(subject: &Subject<'_>, out: &mut Diagnostics) {
     ) else {
         return;
     };
-    let least = cluster::memory_bytes(usize::try_from(nodes).unwrap_or(usize::MAX), heap);
+    let least = target::memory_bytes(usize::try_from(nodes).unwrap_or(usize::MAX), heap);
     if memory < least {
         let message = format!(
             "`{path}` is {}, but {} with {} of heap take at least {}",

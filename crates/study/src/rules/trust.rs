@@ -6,9 +6,13 @@ use super::statements::is_foreign_class;
 use super::subject::Subject;
 use super::yaml::{Written, written};
 use crate::inputs;
-use crate::settings::{Fault, Overrides, SecretSource, Target, TlsSpec};
-use cluster::trust::{harmful_settings, is_harmless_option};
+use crate::settings::{Fault, Overrides};
 use std::net::IpAddr;
+use target::fault::Means;
+use target::{
+    SecretSource, Target, TlsSpec,
+    trust::{harmful_settings, is_harmless_option},
+};
 use yaml::{Diagnostics, Node, Raw};
 
 /// Applies the rules.
@@ -226,10 +230,10 @@ fn host_of(authority: &str) -> &str {
 
 /// Programs of a study run in its folder, those of the command line where it was given.
 pub fn settle_programs(faults: &mut [Fault], node: &Node, overrides: &Overrides) {
-    for commands in faults
-        .iter_mut()
-        .filter_map(|fault| fault.options.commands.as_mut())
-    {
+    for fault in faults {
+        let Means::Programs(commands) = &mut fault.kind.means else {
+            continue;
+        };
         let of = [&mut commands.inject, &mut commands.see, &mut commands.heal];
         for (key, program) in PROGRAMS.into_iter().zip(of) {
             let path = format!("{COMMANDS}.{}.{key}", commands.name);

@@ -3,7 +3,7 @@
 use super::subject::Subject;
 use crate::tree::Tree;
 use ::yaml::{Diagnostics, Node, Raw};
-use cluster::YamlRefusal;
+use target::YamlRefusal;
 
 /// Keys of `cassandra.yaml` that were written somewhere.
 pub(super) struct Written<'s> {
@@ -43,7 +43,7 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
                     why: "num_tokens cannot be changed: the nodes have their tokens".to_owned(),
                     hint: "remove it".to_owned(),
                 }),
-                _ => cluster::yaml_refusal(key, &value.to_json()),
+                _ => target::yaml_refusal(key, &value.to_json()),
             };
             if let Some(YamlRefusal { why, hint }) = refusal {
                 let place = &node.nearest(key).place;

@@ -1,7 +1,9 @@
 //! What is laid out, and what is refused.
 
 use crate::resolve::resolve;
-use crate::settings::{Overrides, Placing, Study, Units};
+use crate::settings::{Overrides, Study};
+use target::Placing;
+use topology::Units;
 
 fn study(rest: &str) -> Result<Study, String> {
     let text =

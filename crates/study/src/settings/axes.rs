@@ -1,6 +1,6 @@
 //! What a study varies: the axes of its matrix, and the units of a scale-up.
 
-use super::Units;
+use topology::Units;
 
 /// An axis of a matrix: its name, and those of its values.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,16 +4,16 @@
 //! study may leave out. One with mistakes gives settings too, which nobody may run.
 
 use super::{
-    AttachSpec, Capacity, Client, Data, FaultDraft, Guard, HostsSpec, Import, Imported,
-    JolokiaAccess, Keyspace, LADDER_POINTS_MAX, Load, LocalSpec, NullSpec, Phase, Price, Primary,
-    PrimaryMetric, Probes, ROWS_UNLOADED, Repeat, Require, ScaleUp, Settings, Target, TlsSpec,
-    Verify, Window, Workload,
+    Capacity, Client, Data, FaultDraft, Guard, Import, Imported, Keyspace, LADDER_POINTS_MAX, Load,
+    Phase, Price, Primary, PrimaryMetric, Probes, ROWS_UNLOADED, Repeat, Require, ScaleUp,
+    Settings, Verify, Window, Workload,
 };
 use analysis::procedure::{
     Band, Bound, Endurance, Fixed, Percentile, Point, Procedure, Search, Sweep, Until,
 };
-use fault::Commands;
 use imports::Tool;
+use target::fault::Commands;
+use target::{AttachSpec, HostsSpec, JolokiaAccess, LocalSpec, NullSpec, Target, TlsSpec};
 use workload::{ALL_KINDS, Tuning};
 
 /// What a study's keys have said so far.

@@ -2,7 +2,7 @@
 
 use super::Draft;
 use super::draft::Kind;
-use fault::{Commands, Knob, Length, Options, Place};
+use target::fault::{Commands, Hit, Knob, Length, Options, Place};
 use workload::random::{Draws, lane};
 
 /// The most faults of one trial: each is written down, looked at and drawn.
@@ -15,9 +15,10 @@ const LANE: u64 = 12;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fault {
     /// How.
-    pub kind: fault::Kind,
-    /// What.
-    pub on: On,
+    pub kind: target::fault::Kind,
+    /// What. None: the first replica of the partition that is asked for most, or its host where the
+    /// kind breaks hosts: which that is, the cluster says when it runs.
+    pub hit: Option<Hit>,
     /// What else was said of it.
     pub options: Options,
     /// When, after the begin of the measured window, ns.
@@ -28,32 +29,11 @@ pub struct Fault {
     pub item: usize,
 }
 
-/// What is broken. Nodes and hosts are counted from 1.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum On {
-    /// A node.
-    Node(usize),
-    /// A host.
-    Host(usize),
-    /// Hosts, against others.
-    Hosts {
-        /// These.
-        of: Vec<usize>,
-        /// Against these.
-        from: Vec<usize>,
-    },
-    /// The first replica of the partition that is asked for most, or its host: which that is, the
-    /// cluster says when it runs.
-    HottestReplica(Place),
-    /// All nodes, one after the other.
-    Cluster,
-}
-
 /// What an item of `faults` says.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FaultDraft {
     /// One of these, at random.
-    pub kinds: Vec<fault::Kind>,
+    pub kinds: Vec<target::fault::Kind>,
     pub on: FaultWhere,
     /// The hosts from which others are cut; none: all others.
     pub from: Vec<usize>,
@@ -69,9 +49,8 @@ pub(crate) struct FaultDraft {
 /// What an item says is broken.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum FaultWhere {
-    Node(usize),
-    Host(usize),
-    Hosts(Vec<usize>),
+    /// By number; hosts that are cut from others are named without those.
+    Named(Hit),
     /// A node or a host, whatever the kind breaks, at random.
     #[default]
     Any,
@@ -95,9 +74,9 @@ pub(crate) struct FaultTargets {
 }
 
 impl FaultTargets {
-    /// The host of a node, both counted from 1.
+    /// The host of a node.
     pub fn host_of(self, node: usize) -> Option<usize> {
-        Some((node - 1) % self.hosts? + 1)
+        Some(node % self.hosts?)
     }
 
     /// How many there are of what a kind breaks.
@@ -112,10 +91,10 @@ impl FaultTargets {
 
 impl FaultDraft {
     /// One more host that it hits.
-    pub fn host(&mut self, number: usize) {
+    pub fn host(&mut self, index: usize) {
         match &mut self.on {
-            FaultWhere::Hosts(all) => all.push(number),
-            on => *on = FaultWhere::Hosts(vec![number]),
+            FaultWhere::Named(Hit::Split(all, _)) => all.push(index),
+            on => *on = FaultWhere::Named(Hit::Split(vec![index], Vec::new())),
         }
     }
 
@@ -139,8 +118,11 @@ impl FaultDraft {
             let kind = pick(&self.kinds, &mut draws)?;
             let stated = self.for_ns.unwrap_or(window_ns.saturating_sub(at_ns));
             Some(Fault {
-                on: self.on(kind.place, ground, &mut draws)?,
-                options: self.options.of(&kind),
+                hit: match self.on {
+                    FaultWhere::HottestReplica if kind.place != Place::Cluster => None,
+                    _ => Some(self.hit(kind.place, ground, &mut draws)?),
+                },
+                options: kind.options(&self.options),
                 at_ns,
                 item: number,
                 for_ns: match kind.length {
@@ -159,43 +141,37 @@ impl FaultDraft {
     }
 
     /// What it hits this time; none of a target that has nothing of the sort.
-    fn on(&self, place: Place, ground: FaultTargets, draws: &mut Draws) -> Option<On> {
-        if place == Place::Cluster {
-            return Some(On::Cluster);
-        }
+    fn hit(&self, place: Place, ground: FaultTargets, draws: &mut Draws) -> Option<Hit> {
         let count = ground.count(place);
-        let number = match &self.on {
-            FaultWhere::Node(node) => match place {
-                Place::Node => *node,
-                Place::Host | Place::Split | Place::Cluster => ground.host_of(*node)?,
-            },
-            // The first of its nodes.
-            FaultWhere::Host(host) => *host,
-            FaultWhere::Hosts(hosts) if place == Place::Split => {
+        let index = match &self.on {
+            _ if place == Place::Cluster => return Some(Hit::Cluster),
+            FaultWhere::Named(Hit::Split(hosts, _)) if place == Place::Split => {
                 return Some(self.split(hosts.clone(), ground));
             }
-            FaultWhere::Hosts(hosts) => pick(hosts, draws)?,
-            FaultWhere::HottestReplica => return Some(On::HottestReplica(place)),
-            FaultWhere::Seed => 1,
-            FaultWhere::Any => below(count, draws)? + 1,
-            FaultWhere::NotContactPoint => below(count.checked_sub(1)?, draws)? + 2,
+            FaultWhere::Named(Hit::Split(hosts, _)) => pick(hosts, draws)?,
+            FaultWhere::Named(Hit::Node(node)) if place != Place::Node => ground.host_of(*node)?,
+            // Of a host, the first of its nodes.
+            FaultWhere::Named(Hit::Node(index) | Hit::Host(index)) => *index,
+            FaultWhere::Any => below(count, draws)?,
+            FaultWhere::NotContactPoint => below(count.checked_sub(1)?, draws)? + 1,
+            FaultWhere::Seed | FaultWhere::HottestReplica | FaultWhere::Named(Hit::Cluster) => 0,
         };
         Some(match place {
-            Place::Node => On::Node(number),
-            Place::Host => On::Host(number),
-            Place::Split => self.split(vec![number], ground),
-            Place::Cluster => On::Cluster,
+            Place::Node => Hit::Node(index),
+            Place::Host => Hit::Host(index),
+            Place::Split => self.split(vec![index], ground),
+            Place::Cluster => Hit::Cluster,
         })
     }
 
-    fn split(&self, of: Vec<usize>, ground: FaultTargets) -> On {
-        let all = 1..=ground.hosts.unwrap_or(0);
+    fn split(&self, of: Vec<usize>, ground: FaultTargets) -> Hit {
+        let all = 0..ground.hosts.unwrap_or(0);
         let from = if self.from.is_empty() {
             all.filter(|host| !of.contains(host)).collect()
         } else {
             self.from.clone()
         };
-        On::Hosts { of, from }
+        Hit::Split(of, from)
     }
 }
 
@@ -222,40 +198,25 @@ impl Fault {
         format!(
             "{} of {}{}",
             self.kind.name,
-            self.on.words(),
+            self.place(),
             said.collect::<String>()
         )
     }
 
-    /// When it is to be over, ns.
-    pub fn end_ns(&self) -> u64 {
-        self.at_ns.saturating_add(self.for_ns)
-    }
-}
-
-impl On {
-    /// `node2`, `host1`, `host1 from host2 and host3`, `all nodes`.
-    pub fn words(&self) -> String {
-        let hosts = |all: &[usize]| {
-            let names: Vec<String> = all.iter().map(|number| format!("host{number}")).collect();
-            names.join(" and ")
-        };
-        match self {
-            On::Node(number) => format!("node{number}"),
-            On::Host(number) => format!("host{number}"),
-            On::Hosts { of, from } if from.is_empty() => hosts(of),
-            On::Hosts { of, from } => format!("{} from {}", hosts(of), hosts(from)),
-            On::HottestReplica(Place::Node) => "a replica of the hottest partition".to_owned(),
-            On::HottestReplica(_) => "the host of a replica of the hottest partition".to_owned(),
-            On::Cluster => "all nodes".to_owned(),
+    /// What is hit, in words: `node2`, `all nodes`.
+    pub fn place(&self) -> String {
+        match (&self.hit, self.kind.place) {
+            (Some(hit), _) => hit.to_string(),
+            (None, Place::Node) => "a replica of the hottest partition".to_owned(),
+            (None, _) => "the host of a replica of the hottest partition".to_owned(),
         }
     }
 
     /// Whether two may break one thing.
-    pub(crate) fn touches(&self, other: &On, ground: FaultTargets) -> bool {
-        let may_be_any = |on: &On| matches!(on, On::HottestReplica(_) | On::Cluster);
+    pub(crate) fn touches(&self, other: &Fault, ground: FaultTargets) -> bool {
+        let may_be_any = |fault: &Fault| matches!(fault.hit, None | Some(Hit::Cluster));
         let (ours, theirs) = (self.hosts(ground), other.hosts(ground));
-        self == other
+        self.hit == other.hit
             || may_be_any(self)
             || may_be_any(other)
             || ours.iter().any(|host| theirs.contains(host))
@@ -263,13 +224,18 @@ impl On {
 
     /// The hosts that it touches; nodes by theirs.
     pub(crate) fn hosts(&self, ground: FaultTargets) -> Vec<usize> {
-        match self {
-            On::Node(node) => ground.host_of(*node).into_iter().collect(),
-            On::Host(host) => vec![*host],
-            On::Hosts { of, .. } => of.clone(),
+        match &self.hit {
+            Some(Hit::Node(node)) => ground.host_of(*node).into_iter().collect(),
+            Some(Hit::Host(host)) => vec![*host],
+            Some(Hit::Split(of, _)) => of.clone(),
             // It may be any, or is each.
-            On::HottestReplica(_) | On::Cluster => (1..=ground.hosts.unwrap_or(0)).collect(),
+            None | Some(Hit::Cluster) => (0..ground.hosts.unwrap_or(0)).collect(),
         }
+    }
+
+    /// When it is to be over, ns.
+    pub fn end_ns(&self) -> u64 {
+        self.at_ns.saturating_add(self.for_ns)
     }
 }
 
@@ -293,10 +259,10 @@ impl Draft {
     }
 
     /// The kind of a name: of those that the target names if it is not ours, or else of ours.
-    pub(crate) fn kind_of(&self, name: &str) -> Option<fault::Kind> {
+    pub(crate) fn kind_of(&self, name: &str) -> Option<target::fault::Kind> {
         match self.kind {
-            Kind::Attach => self.commands_of(name).map(Commands::kind),
-            Kind::Local | Kind::Null => fault::Kind::of(name),
+            Kind::Attach => self.commands_of(name).map(target::fault::Kind::from),
+            Kind::Local | Kind::Null => target::fault::Kind::of(name),
         }
     }
 
@@ -311,10 +277,7 @@ impl Draft {
         // One more than may be, so that too many are seen to be.
         let all = items.flat_map(|(number, item)| {
             let faults = item.faults(number, self.measure_ns, ground, self.seed);
-            faults.into_iter().map(move |mut fault| {
-                fault.options.commands = self.commands_of(&fault.kind.name).cloned();
-                (number, fault)
-            })
+            faults.into_iter().map(move |fault| (number, fault))
         });
         all.take(FAULTS_MAX + 1).collect()
     }

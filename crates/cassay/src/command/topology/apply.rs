@@ -4,10 +4,10 @@
 use crate::args::{ApplyArgs, Common, PlacingArgs};
 use crate::exit::Exit;
 use crate::terminal;
-use ::cluster::placing::Topology;
 use ::cluster::{Cluster, Effect, NodePlace, Proof, kept};
 use anyhow::Result;
 use serde_json::{Value, json};
+use target::Topology;
 
 /// What the arguments ask for.
 pub fn asked(args: &PlacingArgs) -> Topology {

@@ -2,10 +2,11 @@
 
 use super::folders;
 use crate::program::{HANG_LIMIT, Lab};
-use cluster::{Access, Credentials, Secret, Session};
+use cluster::{Access, Credentials, Session};
 use std::net::SocketAddr;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use target::Secret;
 
 /// The password of the one cluster of a lab, from its file.
 pub fn password(lab: &Lab) -> String {

@@ -2,8 +2,9 @@
 
 use super::{authentication, dirs, small};
 use crate::program::Lab;
-use cluster::{Authentication, Cluster, Collector, LocalSpec, Proof, Restarts, Target, kept};
+use cluster::{Cluster, Proof, kept};
 use serde_json::{Map, Value, json};
+use target::{Authentication, Collector, LocalSpec, Restarts, Target};
 
 fn map(value: Value) -> Map<String, Value> {
     value.as_object().expect("an object").clone()

@@ -3,11 +3,12 @@
 
 use super::{HEAP, Kept, assert_nothing_is_left, dirs, jvms, small, start_with_stand_in};
 use crate::program::{Lab, skip, wait_until};
-use cluster::{Effect, LocalSpec, Proof, Restarts, kept};
-use host::{HostAbility, abilities};
+use cluster::{Effect, Proof, kept};
+use host::abilities;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use target::{Ability, LocalSpec, Restarts};
 
 /// Three hosts, small enough for any machine.
 const UP: [&str; 13] = [
@@ -29,14 +30,14 @@ const UP: [&str; 13] = [
 /// Why this machine does not let us make hosts, if it does not.
 pub(crate) fn refusal() -> Option<String> {
     let needed = [
-        HostAbility::Network,
-        HostAbility::CpuQuota,
-        HostAbility::Memory,
-        HostAbility::Volume,
+        Ability::Hosts,
+        Ability::CpuLimit,
+        Ability::MemoryLimit,
+        Ability::Volume,
     ];
-    let missing = |able: &&host::HostCapability| needed.contains(&able.what) && !able.present;
+    let missing = |able: &&target::Capability| needed.contains(&able.ability) && !able.present;
     let able = abilities().iter().find(missing)?;
-    Some(format!("{}: {}", able.what, able.detail))
+    Some(format!("{}: {}", able.ability, able.detail))
 }
 
 /// What a cluster's `state.json` says.
@@ -159,15 +160,15 @@ fn three_hosts_have_a_rack_and_limits_each_and_end_without_a_trace() {
 
 /// What the cluster was started as, by the arguments of [`UP`].
 fn spec_of(state: &Value) -> LocalSpec {
-    let hosts = cluster::HostsSpec {
+    let hosts = target::HostsSpec {
         count: 3,
-        host: cluster::HostSpec {
+        host: target::HostSpec {
             volume_bytes: Some(2 << 30),
             memory_bytes: Some(1500 << 20),
             cpu_quota: Some(1.5),
-            ..cluster::HostSpec::default()
+            ..target::HostSpec::default()
         },
-        ..cluster::HostsSpec::default()
+        ..target::HostsSpec::default()
     };
     assert_eq!(state["spec"]["hosts"]["volume_bytes"], json!(2u64 << 30));
     LocalSpec {
@@ -219,9 +220,9 @@ fn hosts_of_a_start_that_fails_leave_nothing() {
     let lab = Lab::new();
     let dirs = dirs(&lab);
     let mut spec = LocalSpec {
-        hosts: Some(cluster::HostsSpec {
+        hosts: Some(target::HostsSpec {
             count: 2,
-            ..cluster::HostsSpec::default()
+            ..target::HostsSpec::default()
         }),
         ..small(2)
     };

@@ -5,10 +5,11 @@
 //! what a killed one has left; `cargo xtask cassandra` does so at once.
 
 use super::{dirs_with, patient};
-use cluster::{Cluster, Target};
+use cluster::Cluster;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::{Mutex, OnceLock};
+use target::Target;
 
 /// Below cargo's folder for tests; `xtask/src/ci.rs` knows it too.
 const FOLDER: &str = "one-node";

@@ -2,10 +2,10 @@
 
 use super::{Kept, dirs, small, up};
 use crate::program::{Lab, skip};
-use cluster::placing::{Placing, Topology, Units};
-use cluster::{LocalSpec, Restarts, Target};
-use host::{CpuSet, HostSpec, HostsSpec, Isolation, Whereabouts};
+use host::{CpuSet, Whereabouts};
 use serde_json::Value;
+use target::{HostSpec, HostsSpec, Isolation, LocalSpec, Placing, Restarts, Target, Topology};
+use topology::Units;
 
 /// The CPUs of this machine that may be used; tests need two.
 fn cpus() -> Option<Vec<u32>> {

@@ -5,10 +5,11 @@
 use super::{dirs, small};
 use crate::program::{HANG_LIMIT, Lab};
 use cluster::probe::{ProbeSpec, Reading};
-use cluster::{Ability, Allow, AttachSpec, Cluster, JolokiaAccess, Permit, SecretSource, Target};
+use cluster::{Cluster, Permit};
 use measure::clock::{self, SECOND_NS};
 use std::collections::BTreeMap;
 use std::time::Duration;
+use target::{Ability, Allow, AttachSpec, JolokiaAccess, SecretSource, Target};
 
 /// So many rows are written and read, one by one, while the probes look.
 const ROWS: u64 = 2000;

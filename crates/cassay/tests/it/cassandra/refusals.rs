@@ -2,8 +2,8 @@
 
 use super::{POINT, assert_nothing_is_left, dirs, script, small};
 use crate::program::Lab;
-use cluster::{LocalSpec, Target};
 use std::net::{Ipv4Addr, TcpListener};
+use target::{LocalSpec, Target};
 
 #[test]
 #[ignore = "needs the jars of a real Cassandra: cargo xtask cassandra"]

@@ -4,12 +4,10 @@
 
 use super::{Kept, assert_nothing_is_left, dirs, up};
 use crate::program::Lab;
-use cluster::{
-    Allow, AttachSpec, Cluster, JolokiaAccess, Permit, RestoreHow, Restored, SecretSource,
-    SettleOutcome, Snapshot, Target, kept,
-};
+use cluster::{Cluster, Permit, RestoreHow, Restored, SettleOutcome, Snapshot, kept};
 use std::collections::BTreeMap;
 use std::time::Duration;
+use target::{Allow, AttachSpec, JolokiaAccess, SecretSource, Target};
 
 const ROWS_COUNT: i32 = 2000;
 

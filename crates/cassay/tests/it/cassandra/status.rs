@@ -3,11 +3,12 @@
 use super::{Kept, authentication, dirs, small};
 use crate::program::{HANG_LIMIT, Lab, wait_until};
 use base64::Engine;
-use cluster::{Access, Authentication, Cluster, LocalSpec, Session, kept};
+use cluster::{Access, Cluster, Session, kept};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use target::{Authentication, LocalSpec};
 
 /// The server's shares are sums of floats that it has rounded to six digits, one for each of a
 /// node's token ranges: 16 tokens of one's own, and those of two other nodes.

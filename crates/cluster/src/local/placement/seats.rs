@@ -2,8 +2,7 @@
 //! are placed, and what they leave.
 
 use super::Layout;
-use crate::placing::Placing;
-use crate::spec::LocalSpec;
+use target::{LocalSpec, Placing};
 use topology::{CpuSet, Machine, Part, Units};
 
 /// From so many L3 groups on the client gets one of its own.

@@ -1,8 +1,8 @@
 //! How the nodes of a cluster are placed, for those who show it and those who keep off their CPUs.
 
+use super::part::PartUsed;
 use crate::cluster::Cluster;
 use crate::local::Nodes;
-use crate::placing::PartUsed;
 
 impl Cluster {
     /// What the client has of the machine beside nodes that are placed, in a sentence.

@@ -3,8 +3,8 @@
 mod client;
 
 use super::*;
-use host::{HostSpec, HostsSpec};
 use std::collections::BTreeSet;
+use target::{HostSpec, HostsSpec};
 use topology::fixture::{Counts, Numbering, Shape};
 
 fn set(list: &str) -> CpuSet {

@@ -6,9 +6,10 @@ use super::seen::{CONTAINER, NO_AGENT, NodeReport};
 use crate::local::compare;
 use crate::local::node::LocalNode;
 use anyhow::Result;
-use host::{CpuSet, DiskSpec, Host, HostSpec};
+use host::{CpuSet, Host};
 use std::collections::BTreeMap;
 use std::time::Duration;
+use target::{DiskSpec, HostSpec};
 
 const LINK: &str = "rtnetlink";
 const DISK: &str = "control group";
@@ -159,7 +160,7 @@ impl NodeReport {
 mod tests {
     use super::super::seen::tests::{brief, seen};
     use super::*;
-    use host::LinkSpec;
+    use target::LinkSpec;
 
     #[test]
     fn limits_of_a_host_are_what_the_jvm_counts_by() {

@@ -3,17 +3,16 @@
 
 use super::effect::{Effect, Proof};
 use crate::access::Access;
-use crate::hidden;
 use crate::jolokia::Jolokia;
 use crate::local::classes;
 use crate::local::compare::{self, Flag, JvmOption, SettingPair};
 use crate::local::node::LocalNode;
 use crate::session::Session;
-use crate::spec::{Collector, LocalSpec};
 use anyhow::{Context, Result};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::time::Duration;
+use target::{Collector, LocalSpec, hidden};
 
 /// What one node says of itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

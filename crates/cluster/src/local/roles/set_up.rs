@@ -1,17 +1,17 @@
 //! The role of a cluster of ours, made once its nodes are up, and the server's own shut out.
 
 use super::{USER, access};
-use crate::access::{Access, Credentials, Secret};
+use crate::access::{Access, Credentials};
 use crate::local::node::LocalNode;
 use crate::local::proof::{Effect, Proof};
 use crate::local::ready;
 use crate::session::{ServerError, Session};
-use crate::spec::Authentication;
 use anyhow::{Context, Result, bail};
 use cql::response::ErrorCode;
 use measure::clock::Deadline;
 use std::cell::Cell;
 use std::time::Duration;
+use target::{Authentication, Secret};
 
 /// The role that the server makes by itself, and its password.
 const DEFAULT: &str = "cassandra";

@@ -1,6 +1,6 @@
 //! Where the others hold those nodes to stand that leave their ring, or join it.
 
-use super::{ADDED, HIT, NodeSeen, S, Sim, World};
+use super::{ADDED, Agents, HIT, NodeSeen, S, Sim};
 use cluster::{Member, MemberStatus, Members};
 
 /// How long the others take to hold it to be down.

@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::confine::Memory;
-use crate::spec::HostSpec;
+use target::HostSpec;
 use tempfile::TempDir;
 
 /// A machine of 8 CPUs and 2 NUMA nodes, with a host that has groups for a node and for the rest.

@@ -4,6 +4,7 @@ use super::row::{DAY, LOCAL_NODES_MAX, S, SECTION, optional, required, with};
 use crate::format::field::{Field, Type};
 use crate::settings::{FaultDraft, FaultWhere};
 use std::time::Duration;
+use target::fault::Hit;
 
 const MS: u64 = S / 1000;
 
@@ -14,6 +15,11 @@ const ROLES: Type = choice!(|d| d.fault().on;
     "not-contact-point" => FaultWhere::NotContactPoint,
     "replica-of-hottest-partition" => FaultWhere::HottestReplica
 );
+
+/// The index of a node or host that a study counts from 1.
+fn index(number: u64) -> usize {
+    (number as usize).saturating_sub(1)
+}
 
 /// The keys.
 pub(super) const FIELDS: &[Field] = &[
@@ -41,7 +47,7 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "faults.where.node",
         Type::Count(1, LOCAL_NODES_MAX, |d, n| {
-            d.fault().on = FaultWhere::Node(n as usize)
+            d.fault().on = FaultWhere::Named(Hit::Node(index(n)))
         }),
         "Number of the node, from 1; its host where the kind breaks hosts. Nodes that are not ours \
          are counted by their contact points.",
@@ -49,14 +55,14 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "faults.where.host",
         Type::Count(1, LOCAL_NODES_MAX, |d, n| {
-            d.fault().on = FaultWhere::Host(n as usize)
+            d.fault().on = FaultWhere::Named(Hit::Host(index(n)))
         }),
         "Number of the host, from 1; its first node where the kind breaks nodes.",
     ),
     optional(
         "faults.where.hosts",
         Type::List(&Type::Count(1, LOCAL_NODES_MAX, |d, n| {
-            d.fault().host(n as usize)
+            d.fault().host(index(n))
         })),
         "Numbers of hosts, for kinds that cut some hosts from others; one of them at random for \
          other kinds.",
@@ -64,7 +70,7 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "faults.where.from",
         Type::List(&Type::Count(1, LOCAL_NODES_MAX, |d, n| {
-            d.fault().from.push(n as usize);
+            d.fault().from.push(index(n));
         })),
         "The hosts from which they are cut. Default: all others.",
     ),
@@ -189,7 +195,7 @@ pub(super) const FIELDS: &[Field] = &[
         Type::WordOr(
             &[("other-host", |d| d.fault().options.ha_on = None)],
             &Type::Count(1, LOCAL_NODES_MAX, |d, n| {
-                d.fault().options.ha_on = Some(n as usize);
+                d.fault().options.ha_on = Some(index(n));
             }),
         ),
         "Where: on this host, by its number from 1. Default: `other-host`, the next one.",

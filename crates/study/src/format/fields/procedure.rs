@@ -2,10 +2,11 @@
 
 use super::row::{DAY, LEVELS, RATE_MAX, S, SECTION, THREADS_MAX, optional, required, with};
 use crate::format::field::{Field, Type};
+use crate::settings::Load;
 use crate::settings::draft::{Draft, Range};
-use crate::settings::{Load, Units};
 use crate::tree::Tree;
 use analysis::procedure::{Percentile, Point, Until};
+use topology::Units;
 
 /// Latencies that may be asked for, ms: up to an hour.
 const MS_MIN: f64 = 0.001;

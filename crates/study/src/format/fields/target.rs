@@ -3,10 +3,10 @@
 use super::row::{DAY, LOCAL_NODES_MAX, RATE_MAX, S, SECTION, optional, required, with};
 use crate::format::field::{Field, Type};
 use crate::settings::draft::Kind;
-use crate::settings::{Authentication, Collector, Isolation, JolokiaAccess, Latency, TlsSpec};
 use cql::response::ErrorCode;
-use fault::{Commands, DataLoss};
 use std::time::Duration;
+use target::fault::{Commands, DataLoss};
+use target::{Authentication, Collector, Isolation, JolokiaAccess, Latency, TlsSpec};
 
 pub(super) const FIELDS: &[Field] = &[
     required(

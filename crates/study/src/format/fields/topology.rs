@@ -3,7 +3,8 @@
 use super::row::optional;
 use super::row::with;
 use crate::format::field::{Field, Type};
-use crate::settings::{Placing, Smt, Units};
+use target::Placing;
+use topology::{Smt, Units};
 
 /// A part of which only one half is said so far; the rules want both.
 const PART: (Units, u32) = (Units::Cores, 1);

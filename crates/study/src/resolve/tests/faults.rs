@@ -1,7 +1,7 @@
 //! What may be broken on purpose.
 
 use super::*;
-use crate::settings::On;
+use target::fault::{Hit, Means};
 
 const BROKEN: &str = "\
 study: s
@@ -26,7 +26,10 @@ fn what_is_broken_is_in_the_settings_and_in_the_conditions() {
     let [fault] = &settings.faults[..] else {
         panic!("one was asked for")
     };
-    assert_eq!((&*fault.kind.name, &fault.on), ("node-pause", &On::Node(2)));
+    assert_eq!(
+        (&*fault.kind.name, &fault.hit),
+        ("node-pause", &Some(Hit::Node(1)))
+    );
     assert_eq!(
         (fault.at_ns, fault.for_ns),
         (20_000_000_000, 10_000_000_000)
@@ -83,8 +86,8 @@ fn what_repeats_and_what_is_chosen_at_random_follows_from_the_seed() {
     assert_ne!(all, faults(&format!("{text}seed: 77\n")));
     let names = |name: &str| all.iter().filter(|fault| fault.kind.name == name).count();
     assert!(names("node-pause") > 0 && names("node-kill") > 0, "{all:?}");
-    assert!(all.iter().any(|fault| fault.on != all[0].on), "{all:?}");
-    assert_ne!(all[5].on, On::Node(1));
+    assert!(all.iter().any(|fault| fault.hit != all[0].hit), "{all:?}");
+    assert_ne!(all[5].hit, Some(Hit::Node(0)));
 }
 
 #[test]
@@ -102,7 +105,7 @@ fn mistakes_of_faults_are_found_together_and_where_they_stand() {
         &text,
         &Overrides::default(),
         expect![[r#"
-            s.yaml:8:21: `faults.kind` is `node-pase`; it must be one of 33 that there are
+            s.yaml:8:21: `faults.kind` is `node-pase`; it must be one of 34 that there are
               hint: did you mean `node-pause`?
             s.yaml:9:47: `faults.where.node` is 4, but the target has 3 nodes
               hint: they are counted from 1
@@ -206,7 +209,9 @@ fn who_owns_the_nodes_says_how_they_are_broken_and_is_trusted_first() {
     let fault = &study.variants[0].settings.faults[0];
     assert_eq!(fault.words(), "pull-cable of node2");
     assert_eq!(fault.kind.what, "ssh {node} down is run");
-    let commands = fault.options.commands.as_ref().unwrap();
+    let Means::Programs(commands) = &fault.kind.means else {
+        panic!("{:?}", fault.kind);
+    };
     assert_eq!(commands.see.words, ["./is-down"]);
     assert_eq!(commands.within, std::time::Duration::from_secs(60));
     mistakes(
@@ -300,7 +305,10 @@ fn what_takes_all_nodes_has_a_limit_and_settings_but_no_place() {
     );
     let study = resolve("s.yaml", &text, &Overrides::default()).unwrap();
     let faults = &study.variants[0].settings.faults;
-    assert_eq!((&faults[0].on, &faults[1].on), (&On::Cluster, &On::Node(2)));
+    assert_eq!(
+        (&faults[0].hit, &faults[1].hit),
+        (&Some(Hit::Cluster), &Some(Hit::Node(1)))
+    );
     assert_eq!(faults[0].options.yaml["concurrent_reads"], 64);
     assert!(faults[1].options.yaml.is_empty());
     let conditions = crate::conditions::conditions(&study).into_iter();

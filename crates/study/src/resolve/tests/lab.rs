@@ -4,12 +4,12 @@
 mod states;
 
 use super::*;
-use crate::settings::{
-    Collector, Granted, HostSpec, HostsSpec, Isolation, JolokiaAccess, SecretSource,
-};
-use cluster::{DiskSpec, LinkSpec};
+use crate::settings::Granted;
 use serde_json::json;
 use std::time::Duration;
+use target::{
+    Collector, DiskSpec, HostSpec, HostsSpec, Isolation, JolokiaAccess, LinkSpec, SecretSource,
+};
 
 /// A study with this target; `rest` are further sections.
 fn text(target: &str, rest: &str) -> String {

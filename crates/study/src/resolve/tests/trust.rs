@@ -1,8 +1,8 @@
 //! A study from a stranger: what it may do by itself, what it may not, and who may let it.
 
 use super::*;
-use crate::settings::SecretSource;
 use std::path::PathBuf;
+use target::SecretSource;
 
 const REST: &str = "study: s\nquestion: q\nworkload: {use: standard1, mix: {write: 1}}\n\
                     procedure: {fixed: {threads: 1}}\n";

@@ -1,7 +1,8 @@
 //! Every row of the table sets something.
 
 use super::*;
-use crate::settings::{LADDER_POINTS_MAX, Latency};
+use crate::settings::LADDER_POINTS_MAX;
+use target::Latency;
 
 fn range(text: &str) -> Vec<u64> {
     let mut diagnostics = yaml::Diagnostics::new(Vec::new());

@@ -1,0 +1,274 @@
+//! What a statement would do to a cluster.
+//!
+//! What must hold: a statement is read as the server reads it, and what cannot be told of it counts
+//! as a change of everything.
+
+use cql::text::{Kind, Token};
+use target::{Act, Object};
+
+/// One thing that a statement does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// What it does.
+    pub act: Act,
+    /// To what; none: to something that no name of a keyspace tells.
+    pub object: Option<Object>,
+    /// Whether it asks to be passed over where the object is there (`IF NOT EXISTS`).
+    pub if_absent: bool,
+    /// What sort of thing it makes or changes.
+    pub sort: Sort,
+}
+
+/// A sort of thing in a schema.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Sort {
+    /// A keyspace.
+    Keyspace,
+    /// A table, or its rows.
+    Table,
+    /// A user-defined type.
+    Type,
+    /// A materialized view.
+    View,
+    /// An index of this name on the table; one without a name is none that could be looked for.
+    Index(Option<String>),
+}
+
+/// The keyspace that a statement makes the session's own (`USE`).
+pub fn used(cql: &str) -> Option<String> {
+    let (tokens, _) = cql::text::read(cql);
+    let words = Words(&tokens, None);
+    (words.word(0) == Some("use")).then(|| words.name(1))?
+}
+
+/// What a statement changes, in a session that uses a keyspace; empty: it only reads.
+pub fn changes(cql: &str, used: Option<&str>) -> Vec<Change> {
+    let (tokens, _) = cql::text::read(cql);
+    let words = Words(&tokens, used);
+    match words.word(0).unwrap_or_default() {
+        // An empty statement is refused by the server, and changes nothing.
+        "" | "select" | "describe" | "desc" | "list" | "use" => Vec::new(),
+        "create" => vec![words.created()],
+        "alter" => vec![words.defined(Act::Alter)],
+        "drop" => vec![words.defined(Act::Drop)],
+        "truncate" => {
+            let at = 1 + usize::from(words.is_any(1, &["table", "columnfamily"]));
+            vec![change(Act::Truncate, words.qualified(at), Sort::Table)]
+        }
+        "insert" | "update" | "delete" | "begin" => words.written(),
+        _ => vec![change(Act::Alter, None, Sort::Keyspace)],
+    }
+}
+
+fn change(act: Act, object: Option<Object>, sort: Sort) -> Change {
+    Change {
+        act,
+        object,
+        if_absent: false,
+        sort,
+    }
+}
+
+/// The words of a statement, and the keyspace that its session uses.
+struct Words<'a>(&'a [Token], Option<&'a str>);
+
+impl Words<'_> {
+    fn word(&self, at: usize) -> Option<&str> {
+        let token = self.0.get(at).filter(|token| token.kind == Kind::Word)?;
+        Some(&token.text)
+    }
+
+    fn is_any(&self, at: usize, words: &[&str]) -> bool {
+        self.word(at).is_some_and(|word| words.contains(&word))
+    }
+
+    fn name(&self, at: usize) -> Option<String> {
+        let token = self.0.get(at)?;
+        let is_name = matches!(token.kind, Kind::Word | Kind::Quoted);
+        is_name.then(|| token.text.clone())
+    }
+
+    fn is_symbol(&self, at: usize, symbol: &str) -> bool {
+        let token = self.0.get(at);
+        token.is_some_and(|token| token.kind == Kind::Symbol && token.text == symbol)
+    }
+
+    /// `keyspace.name` at a place; a name without a keyspace is in the one that the session uses.
+    fn qualified(&self, at: usize) -> Option<Object> {
+        let first = self.name(at)?;
+        let (keyspace, name) = if self.is_symbol(at + 1, ".") {
+            (first, self.name(at + 2)?)
+        } else {
+            (self.1?.to_owned(), first)
+        };
+        Some(Object {
+            keyspace,
+            name: Some(name),
+        })
+    }
+
+    fn keyspace(&self, at: usize) -> Option<Object> {
+        let keyspace = self.name(at)?;
+        Some(Object {
+            keyspace,
+            name: None,
+        })
+    }
+
+    /// Behind `IF NOT EXISTS` or `IF EXISTS`, and whether the former stands there.
+    fn behind_if(&self, at: usize) -> (usize, bool) {
+        match (self.word(at), self.word(at + 1), self.word(at + 2)) {
+            (Some("if"), Some("not"), Some("exists")) => (at + 3, true),
+            (Some("if"), Some("exists"), _) => (at + 2, false),
+            _ => (at, false),
+        }
+    }
+
+    fn created(&self) -> Change {
+        let at = 1 + usize::from(self.is_any(1, &["custom"]));
+        if self.word(at) != Some("index") {
+            return self.defined(Act::Create);
+        }
+        let (named, if_absent) = self.behind_if(at + 1);
+        let on = (named..self.0.len()).find(|at| self.word(*at) == Some("on"));
+        let name = on.filter(|on| *on > named).and_then(|_| self.name(named));
+        Change {
+            if_absent,
+            ..change(
+                Act::Create,
+                on.and_then(|on| self.qualified(on + 1)),
+                Sort::Index(name),
+            )
+        }
+    }
+
+    /// `CREATE`, `ALTER` or `DROP` of what has a name of its own.
+    fn defined(&self, act: Act) -> Change {
+        let (at, sort) = match self.word(1) {
+            Some("keyspace" | "schema") => (2, Sort::Keyspace),
+            Some("table" | "columnfamily") => (2, Sort::Table),
+            Some("type") => (2, Sort::Type),
+            Some("materialized") => (3, Sort::View),
+            Some("index") => (2, Sort::Index(None)),
+            // Roles, functions, triggers: nothing that a name of a keyspace allows.
+            _ => return change(act, None, Sort::Keyspace),
+        };
+        let (at, if_absent) = self.behind_if(at);
+        let object = match sort {
+            Sort::Keyspace => self.keyspace(at),
+            _ => self.qualified(at),
+        };
+        Change {
+            if_absent,
+            ..change(act, object, sort)
+        }
+    }
+
+    /// The tables that `INSERT`, `UPDATE`, `DELETE` or a batch of them writes to.
+    fn written(&self) -> Vec<Change> {
+        let is_before = |at: &usize| match self.word(*at) {
+            Some("into") => true,
+            Some("update") => *at == 0 || self.word(0) == Some("begin"),
+            Some("from") => true,
+            _ => false,
+        };
+        let before = (0..self.0.len()).filter(is_before);
+        let mut all: Vec<Change> = before
+            .map(|at| change(Act::Write, self.qualified(at + 1), Sort::Table))
+            .collect();
+        // A column may be named like a word, so that not every place is one of a table.
+        if all.iter().any(|change| change.object.is_some()) {
+            all.retain(|change| change.object.is_some());
+        }
+        if all.is_empty() {
+            all.push(change(Act::Write, None, Sort::Table));
+        }
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(cql: &str) -> String {
+        let words = |change: &Change| {
+            let object = change.object.as_ref().map(ToString::to_string);
+            let object = object.unwrap_or("?".to_owned());
+            let absent = if change.if_absent { " if absent" } else { "" };
+            format!("{} {object}{absent}", change.act.word())
+        };
+        let all: Vec<String> = changes(cql, None).iter().map(words).collect();
+        all.join(", ")
+    }
+
+    #[test]
+    fn what_a_statement_changes_is_read_as_the_server_reads_it() {
+        for (cql, expected) in [
+            ("SELECT * FROM shop.users", ""),
+            ("DESCRIBE KEYSPACE shop", ""),
+            ("USE shop", ""),
+            ("-- DROP KEYSPACE a\nSELECT 1 FROM s.t", ""),
+            (
+                "CREATE KEYSPACE IF NOT EXISTS \"Shop\" WITH x = 1",
+                "create Shop if absent",
+            ),
+            ("create schema shop", "create shop"),
+            (
+                "CREATE TABLE shop.users (id int PRIMARY KEY)",
+                "create shop.users",
+            ),
+            (
+                "CREATE TABLE IF NOT EXISTS \"s\".\"T\" (a int)",
+                "create s.T if absent",
+            ),
+            ("CREATE TYPE s.p (x int)", "create s.p"),
+            ("CREATE INDEX i ON s.t (a)", "create s.t"),
+            (
+                "CREATE CUSTOM INDEX IF NOT EXISTS ON s.t (a) USING 'sai'",
+                "create s.t if absent",
+            ),
+            (
+                "CREATE MATERIALIZED VIEW s.v AS SELECT a FROM s.t",
+                "create s.v",
+            ),
+            ("/* x */ DROP KEYSPACE IF EXISTS shop", "drop shop"),
+            ("DROP TABLE shop.users", "drop shop.users"),
+            ("DROP INDEX s.i", "drop s.i"),
+            ("TRUNCATE shop.users", "truncate shop.users"),
+            ("TRUNCATE TABLE shop.users", "truncate shop.users"),
+            (
+                "ALTER KEYSPACE shop WITH durable_writes = true",
+                "alter shop",
+            ),
+            (
+                "ALTER TABLE shop.users WITH comment = 'x'",
+                "alter shop.users",
+            ),
+            ("INSERT INTO s.t (a) VALUES (?)", "write s.t"),
+            ("UPDATE s.t SET \"from\" = 1 WHERE k = ?", "write s.t"),
+            ("DELETE a FROM s.t WHERE k = ?", "write s.t"),
+            (
+                "BEGIN BATCH INSERT INTO a.b (c) VALUES (1); UPDATE d.e SET f = 1 WHERE g = 2 \
+                 APPLY BATCH",
+                "write a.b, write d.e",
+            ),
+            // What no name of a keyspace tells.
+            ("CREATE ROLE me", "create ?"),
+            ("GRANT ALL ON KEYSPACE s TO me", "alter ?"),
+            ("TRUNCATE users", "truncate ?"),
+            ("DROP FUNCTION s.f", "drop ?"),
+            ("INSERT INTO t (a) VALUES (1)", "write ?"),
+        ] {
+            assert_eq!(said(cql), expected, "{cql}");
+        }
+    }
+
+    #[test]
+    fn a_name_without_a_keyspace_is_in_the_one_that_is_used() {
+        assert_eq!(used("USE \"Shop\"").as_deref(), Some("Shop"));
+        assert_eq!(used("SELECT a FROM b"), None);
+        let object = changes("TRUNCATE users", Some("shop"))[0].object.clone();
+        assert_eq!(object.expect("it is known").to_string(), "shop.users");
+    }
+}

@@ -1,0 +1,86 @@
+//! Data that rots: bytes of a file of data are others than those that were written, and the disk
+//! says nothing. Cassandra has checksums of its own; repair has to bring back what they refuse.
+
+use crate::behaviour::Fault;
+use crate::observation::{self, Observation};
+use crate::world::{Agents, Via, World};
+use anyhow::{Context, Result};
+use host::{Injection, Query, QueryAnswer};
+use std::path::PathBuf;
+use std::time::Duration;
+use target::fault::{Hit, Options};
+
+/// What carries it out.
+pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
+    Box::new(Rot {
+        node: hit.node(),
+        file: None,
+    })
+}
+
+/// A block of the file system.
+const BYTES: u64 = 4096;
+
+struct Rot {
+    node: usize,
+    /// The file, the first byte of the block, and what stood there.
+    file: Option<(PathBuf, u64, Vec<u8>)>,
+}
+
+impl Rot {
+    fn read(&self, world: &mut dyn Agents, path: PathBuf, at: u64) -> Result<Vec<u8>> {
+        let sight = Query::Bytes {
+            path,
+            at,
+            bytes: BYTES,
+        };
+        match world.see(Via::Node(self.node), sight)? {
+            QueryAnswer::Bytes { on_disk, .. } => match on_disk {
+                Ok(bytes) => Ok(bytes.0),
+                Err(number) => anyhow::bail!("it cannot be read: error {number}"),
+            },
+            other => Err(observation::other_answer(&other)),
+        }
+    }
+
+    fn compared(&mut self, world: &mut dyn World) -> Result<Observation> {
+        let (path, at, before) = match &self.file {
+            Some(file) => file.clone(),
+            None => {
+                let (path, bytes) = world.data_file(self.node)?;
+                let at = (bytes / 2) / BYTES * BYTES;
+                let stood = self.read(world, path.clone(), at)?;
+                self.file.insert((path, at, stood)).clone()
+            }
+        };
+        let name = path.file_name().unwrap_or_default().display().to_string();
+        let is_other = self.read(world, path, at)? != before;
+        Ok(Observation {
+            broken: Some(is_other),
+            whole: Some(!is_other),
+            words: if is_other {
+                format!("{BYTES} bytes of {name} at {at} are others than before")
+            } else {
+                format!("{name} is what it was")
+            },
+        })
+    }
+}
+
+impl Fault for Rot {
+    fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
+        let (path, at, _) = self.file.clone().context("no file of data was chosen")?;
+        let what = Injection::DiskCorrupt {
+            path,
+            at,
+            bytes: BYTES,
+        };
+        world.inject(Via::Node(self.node), what, &[], within)
+    }
+
+    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
+        let compared = self.compared(world);
+        let compared = observation::or_unseen("its disk", compared);
+        compared.and(|| observation::client(world, self.node, limit))
+    }
+}

@@ -1,0 +1,45 @@
+//! A node that loses all of its data, as with a disk that has died: it is killed, and its files,
+//! commit log and hints are gone. It is replaced as an operator does it: started with empty folders
+//! in its own place, it streams what it had from the others.
+
+use super::node_kill;
+use crate::behaviour::Fault;
+use crate::observation::Observation;
+use crate::ring;
+use crate::world::{Via, World};
+use anyhow::Result;
+use cluster::RestartMode;
+use host::Injection;
+use std::time::Duration;
+use target::fault::{Hit, Options};
+
+/// What carries it out.
+pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
+    Box::new(Lost(hit.node()))
+}
+
+struct Lost(usize);
+
+impl Fault for Lost {
+    fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
+        ring::another(world, self.0)?;
+        let (process, folders) = world.anew(self.0, RestartMode::Replacing)?;
+        let what = Injection::Wipe { process, folders };
+        world.inject(Via::Node(self.0), what, &[self.0], within)
+    }
+
+    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
+        let lost = lost(world, self.0, limit);
+        ring::and_back(world, lost, self.0, limit)
+    }
+
+    fn is_healing(&mut self, world: &mut dyn World) -> bool {
+        ring::is_streaming(world, self.0)
+    }
+}
+
+/// A node that is gone with all of its data, or there with some.
+pub(crate) fn lost(world: &mut dyn World, node: usize, limit: Duration) -> Observation {
+    let gone = node_kill::gone(world, node, limit);
+    Observation::of_two(gone, ring::emptied(world, node))
+}

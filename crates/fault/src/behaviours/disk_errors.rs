@@ -1,0 +1,102 @@
+//! A disk with a part that cannot be read: what stands in a file of data from its middle on, and
+//! behind it on the disk, fails when it is read or written. Its nodes are started again when it was
+//! mended.
+
+use crate::behaviour::Fault;
+use crate::observation::{self, Observation};
+use crate::world::{Via, World};
+use anyhow::{Context, Result};
+use host::{Injection, Query, QueryAnswer};
+use std::path::PathBuf;
+use std::time::Duration;
+use target::fault::{Hit, Options};
+
+/// What carries it out.
+pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
+    Box::new(Failing {
+        node: hit.node(),
+        file: None,
+    })
+}
+
+/// The error of a file that is not there (ENOENT).
+const GONE: i32 = 2;
+
+/// What is read to see it.
+const BYTES: u64 = 4096;
+
+struct Failing {
+    node: usize,
+    /// The file, and the first byte of it that fails.
+    file: Option<(PathBuf, u64)>,
+}
+
+impl Failing {
+    fn read(&mut self, world: &mut dyn World) -> Result<Observation> {
+        let (path, at) = match &self.file {
+            Some(file) => file.clone(),
+            None => {
+                let (path, bytes) = world.data_file(self.node)?;
+                let middle = (bytes / 2) / BYTES * BYTES;
+                self.file.insert((path, middle)).clone()
+            }
+        };
+        let name = path.file_name().unwrap_or_default().display().to_string();
+        let sight = Query::Bytes {
+            path,
+            at,
+            bytes: BYTES,
+        };
+        match world.see(Via::Node(self.node), sight)? {
+            // It was compacted away, which is nobody's fault: another one says how the disk is.
+            QueryAnswer::Bytes {
+                on_disk: Err(GONE), ..
+            } => {
+                self.file = None;
+                Ok(Observation {
+                    broken: Some(false),
+                    whole: Some(false),
+                    words: format!("{name} is not there any more"),
+                })
+            }
+            QueryAnswer::Bytes { on_disk, .. } => Ok(Observation {
+                broken: Some(on_disk.is_err()),
+                whole: Some(on_disk.is_ok()),
+                words: match on_disk {
+                    Ok(_) => format!("{name} can be read"),
+                    Err(number) => format!("{name} cannot be read (error {number})"),
+                },
+            }),
+            other => Err(observation::other_answer(&other)),
+        }
+    }
+}
+
+impl Fault for Failing {
+    fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
+        let (path, at) = self.file.clone().context("no file of data was chosen")?;
+        let nodes = world.nodes();
+        let host = nodes.get(self.node).and_then(|node| node.host);
+        let host = host.context("the node is on no host of its own")?;
+        let (nodes, processes) = observation::restartables(world, host)?;
+        let what = Injection::DiskErrors {
+            path,
+            at,
+            processes,
+        };
+        world.inject(Via::Host(host), what, &nodes, within)
+    }
+
+    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
+        let read = self.read(world);
+        let read = observation::or_unseen("its disk", read);
+        if read.whole != Some(true) {
+            return read;
+        }
+        let client = observation::client(world, self.node, limit);
+        Observation {
+            broken: read.broken,
+            ..Observation::of_two(read, client)
+        }
+    }
+}

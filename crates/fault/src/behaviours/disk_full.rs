@@ -1,0 +1,58 @@
+//! A disk that is full: nothing more can be written, and what was written can be read.
+
+use crate::behaviour::Fault;
+use crate::observation::{self, Observation};
+use crate::world::{Via, World};
+use anyhow::Result;
+use host::{Injection, Query, QueryAnswer};
+use std::time::Duration;
+use target::fault::{Hit, Options};
+
+/// What carries it out.
+pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
+    Box::new(Full {
+        host: hit.node(),
+        leave_bytes: options.leave_bytes.unwrap_or(0),
+    })
+}
+
+/// What may come free beside what is to be left: a node removes files by itself.
+const SLACK_BYTES: u64 = 8 << 20;
+
+struct Full {
+    host: usize,
+    leave_bytes: u64,
+}
+
+impl Fault for Full {
+    fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
+        let what = Injection::DiskFull {
+            leave_bytes: self.leave_bytes,
+        };
+        world.inject(Via::Host(self.host), what, &[], within)
+    }
+
+    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
+        let folder = world
+            .hosts()
+            .into_iter()
+            .nth(self.host)
+            .map(|host| host.folder);
+        let seen = match folder {
+            Some(folder) => world.see(Via::Host(self.host), Query::Space { folder }),
+            None => Err(anyhow::anyhow!("there is no such host")),
+        };
+        let looked = seen.and_then(|seen| match seen {
+            QueryAnswer::Space(space) => Ok(space.available_bytes),
+            other => Err(observation::other_answer(&other)),
+        });
+        let most = self.leave_bytes + SLACK_BYTES;
+        let looked = looked.map(|left| Observation {
+            broken: Some(left <= most),
+            whole: Some(left > most),
+            words: format!("its volume has {} MiB left", left >> 20),
+        });
+        let looked = observation::or_unseen("the kernel", looked);
+        looked.and(|| observation::clients(world, self.host, limit))
+    }
+}

@@ -1,0 +1,28 @@
+//! A disk that hangs: nothing is written any more and nothing fails, as with a controller that
+//! resets its bus. A node that has to write waits, and cannot even be killed meanwhile.
+
+use crate::behaviour::Fault;
+use crate::observation::{self, Observation};
+use crate::world::{Via, World};
+use anyhow::Result;
+use host::{Attempt, Injection};
+use std::time::Duration;
+use target::fault::{Hit, Options};
+
+/// What carries it out.
+pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
+    Box::new(Stalled(hit.node()))
+}
+
+struct Stalled(usize);
+
+impl Fault for Stalled {
+    fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
+        world.inject(Via::Host(self.0), Injection::DiskStalled, &[], within)
+    }
+
+    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
+        let is_stalled = |tried: &observation::Tried| tried.write == Attempt::Silent;
+        observation::disk_and_nodes(world, self.0, limit, is_stalled)
+    }
+}

@@ -1,0 +1,92 @@
+//! A host that loses its power: all its processes are gone at once, with its network and with what
+//! its volume had not synced; and comes back. With high availability, its nodes are started on
+//! another host meanwhile, with their volume and their addresses, as vSphere HA does.
+
+use crate::behaviour::Fault;
+use crate::observation::{self, Observation};
+use crate::world::{Via, World};
+use anyhow::{Context, Result};
+use host::Injection;
+use std::net::IpAddr;
+use std::time::Duration;
+use target::fault::{Hit, Options};
+
+/// What carries it out.
+pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
+    Box::new(PowerOff {
+        host: hit.node(),
+        ha_after: options.ha_after,
+        ha_on: options.ha_on,
+        is_moved: false,
+    })
+}
+
+struct PowerOff {
+    host: usize,
+    /// After how long its nodes are started elsewhere.
+    ha_after: Option<Duration>,
+    /// Where; none: on the next host.
+    ha_on: Option<usize>,
+    is_moved: bool,
+}
+
+impl Fault for PowerOff {
+    fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
+        let host = world
+            .hosts()
+            .into_iter()
+            .nth(self.host)
+            .context("there is no such host")?;
+        let (nodes, processes) = observation::restartables(world, self.host)?;
+        // First of all: nothing it does while it ends is heard of.
+        world.inject(Via::Switch, Injection::LinkDown(host.number), &[], within)?;
+        world.inject(
+            Via::Host(self.host),
+            Injection::PowerOff { processes },
+            &nodes,
+            within,
+        )
+    }
+
+    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
+        let others = observation::others_reach(world, self.host, limit);
+        let mut look = Observation::of_two(others, observation::clients(world, self.host, limit));
+        // Elsewhere they answer, and are not back.
+        look.broken = look.broken.map(|broken| broken || self.is_moved);
+        look
+    }
+
+    fn later(&self) -> Option<Duration> {
+        self.ha_after
+    }
+
+    fn act(&mut self, world: &mut dyn World, within: Duration) -> Result<String> {
+        let hosts = world.hosts();
+        let host = hosts.get(self.host).context("there is no such host")?;
+        let on = self.ha_on.unwrap_or((self.host + 1) % hosts.len().max(1));
+        anyhow::ensure!(
+            on != self.host && on < hosts.len(),
+            "the nodes of host{} cannot be started on host{}",
+            self.host + 1,
+            on + 1
+        );
+        let device = host.device.clone().context("the host has no volume")?;
+        let (nodes, start) = observation::restartables(world, self.host)?;
+        for (_, node) in observation::nodes_on(world, self.host) {
+            if let IpAddr::V4(address) = node.cql.ip() {
+                world.inject(Via::Host(on), Injection::TakeAddress(address), &[], within)?;
+            }
+        }
+        let adopt = Injection::Adopt {
+            device,
+            folder: host.folder.clone(),
+            start,
+        };
+        world.inject(Via::Host(on), adopt, &nodes, within)?;
+        self.is_moved = true;
+        Ok(format!(
+            "its nodes are started on host{}, with their volume",
+            on + 1
+        ))
+    }
+}

@@ -1,0 +1,62 @@
+//! A network that is far: packets to and from a host arrive later, as from another region.
+
+use super::net_slow;
+use crate::behaviour::Fault;
+use crate::observation::{self, Observation};
+use crate::world::{Agents, Via, World};
+use anyhow::Result;
+use host::{Query, QueryAnswer, Reach};
+use std::time::Duration;
+use target::LinkSpec;
+use target::fault::{Hit, Options};
+
+/// What carries it out.
+pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
+    Box::new(Late {
+        host: hit.node(),
+        delay: options.delay.unwrap_or_default(),
+    })
+}
+
+struct Late {
+    host: usize,
+    delay: Duration,
+}
+
+impl Late {
+    fn round_trip(&self, world: &mut dyn Agents, limit: Duration) -> Result<Observation> {
+        let (other, address) = observation::other_way(world, self.host)?;
+        let limit = limit + self.delay * 4;
+        let took = match world.see(Via::Host(other), Query::Reach { address, limit })? {
+            QueryAnswer::Reach(Reach::Reached(took)) => took,
+            QueryAnswer::Reach(_) => anyhow::bail!("host{} does not reach it", other + 1),
+            other => return Err(observation::other_answer(&other)),
+        };
+        let both_ways = self.delay * 2;
+        Ok(Observation {
+            broken: Some(took >= both_ways),
+            whole: Some(took < both_ways),
+            words: format!(
+                "host{} connects to it in {:.1} ms (the fault: {:.1} ms more)",
+                other + 1,
+                took.as_secs_f64() * 1e3,
+                both_ways.as_secs_f64() * 1e3
+            ),
+        })
+    }
+}
+
+impl Fault for Late {
+    fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
+        let link = LinkSpec {
+            rate_bits_per_s: None,
+            delay: Some(self.delay),
+        };
+        net_slow::limit(world, self.host, link, within)
+    }
+
+    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
+        let trip = self.round_trip(world, limit);
+        observation::or_unseen("another host", trip)
+    }
+}

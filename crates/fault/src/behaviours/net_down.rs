@@ -1,0 +1,50 @@
+//! A host whose cable is pulled out: its processes run on, and nobody hears them.
+
+use crate::behaviour::Fault;
+use crate::observation::{self, Observation};
+use crate::world::{Agents, Via, World};
+use anyhow::{Context, Result};
+use host::{Injection, Query, QueryAnswer};
+use std::time::Duration;
+use target::fault::{Hit, Options};
+
+/// What carries it out.
+pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
+    Box::new(Down(hit.node()))
+}
+
+struct Down(usize);
+
+impl Down {
+    fn carrier(&self, world: &mut dyn Agents) -> Result<Observation> {
+        match world.see(Via::Host(self.0), Query::Link)? {
+            QueryAnswer::Link { has_carrier, .. } => Ok(Observation {
+                broken: Some(!has_carrier),
+                whole: Some(has_carrier),
+                words: if has_carrier {
+                    "its link has a carrier".to_owned()
+                } else {
+                    "its link has no carrier".to_owned()
+                },
+            }),
+            other => Err(observation::other_answer(&other)),
+        }
+    }
+}
+
+impl Fault for Down {
+    fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
+        let host = world
+            .hosts()
+            .into_iter()
+            .nth(self.0)
+            .context("there is no such host")?;
+        world.inject(Via::Switch, Injection::LinkDown(host.number), &[], within)
+    }
+
+    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
+        let carrier = self.carrier(world);
+        let carrier = observation::or_unseen("the kernel", carrier);
+        Observation::of_two(carrier, observation::clients(world, self.0, limit))
+    }
+}

@@ -1,0 +1,84 @@
+//! A network that loses packets to and from a host by chance. TCP sends them again, late: nothing
+//! fails, all is slower.
+
+use crate::behaviour::Fault;
+use crate::observation::{self, Observation};
+use crate::world::{Agents, Via, World};
+use anyhow::{Context, Result};
+use host::{Injection, Link, Loss, Query, QueryAnswer};
+use std::time::Duration;
+use target::fault::{Hit, Options};
+
+/// What carries it out.
+pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
+    Box::new(Lossy {
+        host: hit.node(),
+        share: options.loss.unwrap_or(1.0),
+    })
+}
+
+/// Tries of a look: a share of 5 % is missed by one of 40,000 looks, one of 1 % by every 40th.
+const TRIES: u32 = 200;
+
+/// How long a try may take: below the second after which TCP tries again by itself, and long
+/// against what a busy machine takes.
+const TRY_LIMIT: Duration = Duration::from_millis(300);
+
+/// What a busy machine may lose of them by itself.
+const OWN_LOSS: f64 = 0.01;
+
+struct Lossy {
+    host: usize,
+    share: f64,
+}
+
+impl Lossy {
+    /// How many connections come about from another host.
+    fn tries(&self, world: &mut dyn Agents) -> Result<Observation> {
+        let (other, address) = observation::other_way(world, self.host)?;
+        let sight = Query::Tries {
+            address,
+            tries: TRIES,
+            limit: TRY_LIMIT,
+        };
+        let open = match world.see(Via::Host(other), sight)? {
+            QueryAnswer::Open(open) => open,
+            other => return Err(observation::other_answer(&other)),
+        };
+        let lost = 1.0 - f64::from(open) / f64::from(TRIES);
+        // There and back.
+        let expected = 1.0 - (1.0 - self.share).powi(2);
+        Ok(Observation {
+            broken: Some(lost >= (expected / 2.0).max(OWN_LOSS) && lost > 0.0),
+            whole: Some(lost <= OWN_LOSS.max(expected / 8.0)),
+            words: format!(
+                "{open} of {TRIES} connections from host{} come about at once (the fault: one in \
+                 {:.0} fails)",
+                other + 1,
+                1.0 / expected
+            ),
+        })
+    }
+}
+
+impl Fault for Lossy {
+    fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
+        let hosts = world.hosts();
+        let own = hosts
+            .get(self.host)
+            .context("there is no such host")?
+            .number;
+        let others = hosts.iter().filter(|host| host.number != own);
+        let others = others.map(|host| Link::Host(host.number));
+        let others: Vec<Link> = others.chain([Link::Machine]).collect();
+        let both = Loss::both_ways(&[Link::Host(own)], &others).into_iter();
+        let share = self.share;
+        let losses = both.map(|loss| Loss { share, ..loss }).collect();
+        world.inject(Via::Switch, Injection::Packets(losses), &[], within)
+    }
+
+    fn look(&mut self, world: &mut dyn World, _: Duration) -> Observation {
+        let tries = self.tries(world);
+        observation::or_unseen("another host", tries)
+    }
+}

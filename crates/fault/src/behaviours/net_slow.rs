@@ -1,0 +1,95 @@
+//! A network that carries little to and from a host: what is more waits in its queues, or is lost.
+
+use crate::behaviour::Fault;
+use crate::observation::{self, Observation};
+use crate::world::{Agents, Via, World};
+use anyhow::{Context, Result};
+use host::{Injection, Query, QueryAnswer};
+use std::net::SocketAddr;
+use std::time::Duration;
+use target::LinkSpec;
+use target::fault::{Hit, Options};
+
+/// What carries it out.
+pub(crate) fn behaviour(hit: &Hit, options: &Options) -> Box<dyn Fault> {
+    Box::new(Slow {
+        host: hit.node(),
+        rate: options.rate_bits_per_s.unwrap_or(1_000_000),
+    })
+}
+
+/// How long a transfer should take that is as slow as the fault has it: long against the burst
+/// that a queue lets through at once.
+const LENGTH_S: f64 = 0.5;
+
+/// The burst that a queue lets through, in bytes, and half of it again.
+const BURST_BYTES: u64 = 96 << 10;
+
+/// How long a transfer is waited for.
+const LIMIT: Duration = Duration::from_secs(5);
+
+struct Slow {
+    host: usize,
+    rate: u64,
+}
+
+impl Slow {
+    /// How fast another host gets something there.
+    fn transfer(&self, world: &mut dyn Agents) -> Result<Observation> {
+        let (other, address) = observation::other_way(world, self.host)?;
+        let port = world.receive(Via::Host(self.host), LIMIT)?;
+        let bytes = BURST_BYTES + (self.rate as f64 / 8.0 * LENGTH_S) as u64;
+        let sight = Query::Transfer {
+            address: SocketAddr::new(address.ip(), port),
+            bytes,
+            limit: LIMIT,
+        };
+        let took = match world.see(Via::Host(other), sight)? {
+            QueryAnswer::Transfer(took) => took,
+            other => return Err(observation::other_answer(&other)),
+        };
+        let rate = took.map_or(0.0, |took| {
+            bytes as f64 * 8.0 / took.as_secs_f64().max(1e-6)
+        });
+        let stated = self.rate as f64;
+        Ok(Observation {
+            // What the burst lets through at once makes it look faster.
+            broken: Some(rate <= stated * (1.3 + BURST_BYTES as f64 * 8.0 / (stated * LENGTH_S))),
+            whole: Some(rate > stated * (1.6 + BURST_BYTES as f64 * 8.0 / (stated * LENGTH_S))),
+            words: format!(
+                "host{} sends it {:.2} Mbit/s (the fault: {:.2})",
+                other + 1,
+                rate / 1e6,
+                stated / 1e6
+            ),
+        })
+    }
+}
+
+/// Limits the link of a host in both directions: what the switch sends there, and what it sends.
+pub(crate) fn limit(
+    world: &mut dyn Agents,
+    host: usize,
+    link: LinkSpec,
+    within: Duration,
+) -> Result<()> {
+    let seen = world.hosts().into_iter().nth(host);
+    let number = seen.context("there is no such host")?.number;
+    world.inject(Via::Switch, Injection::LinkTo { number, link }, &[], within)?;
+    world.inject(Via::Host(host), Injection::LinkFrom(link), &[], within)
+}
+
+impl Fault for Slow {
+    fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
+        let link = LinkSpec {
+            rate_bits_per_s: Some(self.rate),
+            delay: None,
+        };
+        limit(world, self.host, link, within)
+    }
+
+    fn look(&mut self, world: &mut dyn World, _: Duration) -> Observation {
+        let transfer = self.transfer(world);
+        observation::or_unseen("another host", transfer)
+    }
+}

@@ -1,0 +1,129 @@
+//! A ring that gets one node more, and is as before again: a new node starts on a host, streams
+//! what it is to own from the others, and serves it. To heal, it is decommissioned, which streams
+//! all of it back, and its place is cleared.
+
+use crate::behaviour::{Fault, Tell, Work};
+use crate::observation::{self, Observation};
+use crate::ring;
+use crate::world::{Agents, Healed, Via, World};
+use anyhow::{Context, Result};
+use cluster::{MemberStatus, Operation};
+use host::process::Identity;
+use host::{Injection, Query, QueryAnswer};
+use std::net::SocketAddr;
+use std::time::Duration;
+use target::fault::{Hit, Options};
+
+/// What carries it out.
+pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
+    Box::new(Added {
+        host: hit.node(),
+        address: None,
+        joined: None,
+        process: None,
+    })
+}
+
+/// How long one of them may take to say something.
+const LIMIT: Duration = Duration::from_secs(5);
+
+struct Added {
+    host: usize,
+    /// Where the others reach it.
+    address: Option<SocketAddr>,
+    /// Which node it is, when it is one.
+    joined: Option<usize>,
+    /// What it was.
+    process: Option<Identity>,
+}
+
+impl Added {
+    /// Where it stands for the others: broken if it is, or is becoming, one of them, and whole if
+    /// none knows it.
+    fn standing(&mut self, world: &mut dyn World, limit: Duration) -> Result<Observation> {
+        let address = match self.address {
+            Some(address) => address,
+            None => *self
+                .address
+                .insert(world.newcomer(self.host)?.address.into()),
+        };
+        let comes = |one| matches!(one, Some(MemberStatus::Joining | MemberStatus::Normal));
+        let by = ring::others(world, self.joined);
+        let held = ring::held_at(world, by, address, limit)?;
+        Ok(Observation {
+            broken: Some(held.iter().all(|one| comes(*one))),
+            whole: Some(held.iter().all(Option::is_none)),
+            words: ring::words(&held),
+        })
+    }
+
+    /// That its process has ended, by the kernel's own word.
+    fn gone(&self, world: &mut dyn Agents) -> Result<Observation> {
+        let Some(process) = self.process else {
+            return Ok(Observation {
+                broken: Some(false),
+                whole: Some(true),
+                words: "it was not started".to_owned(),
+            });
+        };
+        let state = match world.see(Via::Host(self.host), Query::Process(process))? {
+            QueryAnswer::Process(state) => state,
+            other => return Err(observation::other_answer(&other)),
+        };
+        Ok(Observation {
+            broken: Some(state.is_some()),
+            whole: Some(state.is_none()),
+            words: match state {
+                Some(state) => format!("the kernel calls its process {state}"),
+                None => "the kernel knows its process no more".to_owned(),
+            },
+        })
+    }
+
+    /// Whether it is one of them for all, itself and a client too.
+    fn has_joined(&self, world: &mut dyn World, node: usize) -> Result<bool> {
+        let is_normal = |one: &Observation| one.whole == Some(true);
+        let others = ring::held(world, node, LIMIT, |_| false);
+        Ok(is_normal(&others)
+            && is_normal(&ring::settled(world, node, LIMIT)?)
+            && world.ask(node, LIMIT).is_ok())
+    }
+}
+
+impl Fault for Added {
+    fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
+        let join = world.newcomer(self.host)?;
+        let node = world.nodes().len();
+        world.inject(Via::Host(self.host), Injection::Join(join), &[node], within)?;
+        self.joined = Some(node);
+        self.process = observation::process_of(world, node);
+        Ok(())
+    }
+
+    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
+        let held = observation::or_unseen("the others", self.standing(world, limit));
+        held.and(|| observation::or_unseen("the kernel", self.gone(world)))
+    }
+
+    fn proceed(&mut self, world: &mut dyn World) -> Result<Work> {
+        let node = self.joined.context("it was not started")?;
+        observation::still_starting(world, node, "it")?;
+        // Who cannot be asked yet is on its way.
+        match self.has_joined(world, node) {
+            Ok(true) => Ok(Work::Done("it serves what it has got".to_owned())),
+            Ok(false) | Err(_) => Ok(Work::Going),
+        }
+    }
+
+    fn heal(&mut self, world: &mut dyn World, _: Tell<'_>) -> Result<Healed> {
+        let joined = self.joined.take();
+        let is_member = |node: &usize| {
+            let own = world.members(*node, LIMIT);
+            own.is_ok_and(|own| own.mode == "NORMAL")
+        };
+        let Some(node) = joined.filter(is_member) else {
+            return world.heal();
+        };
+        ring::PendingOperation::tell(world, node, Operation::Decommission)?.heal(world)
+    }
+}

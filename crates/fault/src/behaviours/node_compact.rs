@@ -1,0 +1,159 @@
+//! A node that compacts all that it has while it works: it reads and writes every byte of its
+//! tables once. None of the files that there were before is there afterwards.
+
+use crate::behaviour::{Fault, Tell, Work};
+use crate::observation::{self, Observation};
+use crate::task::{AT_ONCE, Task, count};
+use crate::world::{Client, Healed, World};
+use anyhow::Result;
+use cluster::{DataFile, Operation, Row, View};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::time::Duration;
+use target::fault::{Hit, Options};
+
+/// What carries it out.
+pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
+    Box::new(Compact {
+        task: Task::of(hit.node()),
+        before: BTreeMap::new(),
+        tasks: BTreeSet::new(),
+        is_over: false,
+    })
+}
+
+/// The names of files, by the folders of their tables.
+type Files = BTreeMap<PathBuf, BTreeSet<String>>;
+
+struct Compact {
+    task: Task,
+    /// What has to be gone.
+    before: Files,
+    /// Those of the node's compactions that are this one.
+    tasks: BTreeSet<String>,
+    is_over: bool,
+}
+
+fn by_table(files: Vec<DataFile>) -> Files {
+    let mut all = Files::new();
+    for file in files {
+        all.entry(file.table).or_default().insert(file.name);
+    }
+    all
+}
+
+/// How many files there are of all tables.
+fn total(files: &Files) -> usize {
+    files.values().map(BTreeSet::len).sum()
+}
+
+impl Compact {
+    /// What the node says of its compactions that take as many files as a table had, as those of
+    /// its own do only where there are few: they are this one, until it is over. Then those are
+    /// left of them that have not ended.
+    fn at_work(&mut self, world: &mut dyn Client, limit: Duration) -> Result<Vec<String>> {
+        let mut words = Vec::new();
+        for row in world.rows(self.task.node, View::Tasks, limit)? {
+            let cell = |name: &str| row.get(name).map_or("", String::as_str);
+            let (keyspace, table) = (cell("keyspace_name"), cell("table_name"));
+            let taken_count = cell("sstables").parse().unwrap_or(0);
+            let all_count = self.files_count(keyspace, table);
+            let is_whole = all_count.is_some_and(|all_count| taken_count >= all_count);
+            if !self.is_over && cell("kind") == "compaction" && is_whole {
+                self.tasks.insert(cell("task_id").to_owned());
+            }
+            if self.tasks.contains(cell("task_id")) {
+                words.push(format!("{keyspace}.{table} is compacted{}", percent(&row)));
+            }
+        }
+        Ok(words)
+    }
+
+    /// How many files a table had, if it had any.
+    fn files_count(&self, keyspace: &str, table: &str) -> Option<usize> {
+        let end = format!("{keyspace}/{table}-");
+        let of_table = |folder: &&PathBuf| folder.to_string_lossy().contains(&end);
+        let folder = self.before.keys().find(of_table)?;
+        self.before.get(folder).map(BTreeSet::len)
+    }
+
+    fn seen(&mut self, world: &mut dyn World, limit: Duration) -> Result<Observation> {
+        if self.before.is_empty() {
+            return Ok(Observation {
+                broken: Some(false),
+                whole: Some(true),
+                words: "it was not told to compact anything".to_owned(),
+            });
+        }
+        let at_work = self.at_work(world, limit)?;
+        let now = by_table(world.data_files(self.task.node, &self.task.keyspaces, None)?);
+        let left = |(table, names): (&PathBuf, &BTreeSet<String>)| {
+            let now = now.get(table);
+            now.map_or(0, |now| names.intersection(now).count())
+        };
+        let left: usize = self.before.iter().map(left).sum();
+        let mut words = format!(
+            "{left} of {} of {} left, {} there now",
+            count(total(&self.before), "file"),
+            count(self.before.len(), "table"),
+            total(&now)
+        );
+        if !at_work.is_empty() {
+            words = format!("{}, {words}", at_work.join(", "));
+        }
+        Ok(Observation {
+            // What is over is proved by what it has left.
+            broken: Some(left == 0 || (!self.is_over && !at_work.is_empty())),
+            whole: Some(at_work.is_empty()),
+            words,
+        })
+    }
+}
+
+/// `, 43 % of it`, if that is known.
+fn percent(row: &Row) -> String {
+    let ratio = row.get("completion_ratio");
+    let ratio = ratio.and_then(|ratio| ratio.parse::<f64>().ok());
+    ratio.map_or(String::new(), |ratio| {
+        format!(", {:.0} % of it", ratio * 100.0)
+    })
+}
+
+impl Fault for Compact {
+    fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
+        let node = self.task.node;
+        let keyspaces = world.keyspaces(node, AT_ONCE)?;
+        // Only what is in files is compacted.
+        let flush = Operation::Flush {
+            keyspaces: keyspaces.clone(),
+        };
+        world.tell(node, flush, within)?;
+        self.before = by_table(world.data_files(node, &keyspaces, None)?);
+        anyhow::ensure!(
+            !self.before.is_empty(),
+            "{} has no data on this node: there is nothing to compact",
+            keyspaces.join(", ")
+        );
+        self.task.keyspaces = keyspaces;
+        let compact = |keyspaces| Operation::Compact { keyspaces };
+        self.task.begin(world, within, compact)
+    }
+
+    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
+        let seen = self.seen(world, limit);
+        let seen = observation::or_unseen("the node", seen);
+        seen.and(|| observation::client(world, self.task.node, limit))
+    }
+
+    fn proceed(&mut self, world: &mut dyn World) -> Result<Work> {
+        let work = self.task.proceed(world)?;
+        self.is_over = matches!(work, Work::Done(_));
+        Ok(work)
+    }
+
+    fn heal(&mut self, world: &mut dyn World, _: Tell<'_>) -> Result<Healed> {
+        self.is_over = true;
+        self.task.end(world, &Operation::StopCompactions)?;
+        world.heal()
+    }
+}

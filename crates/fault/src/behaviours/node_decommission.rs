@@ -1,0 +1,75 @@
+//! A node that leaves the ring in order, and comes back: told to by its MBeans, it streams what it
+//! owns to the others and goes. Then it is started with empty folders, and bootstraps.
+//!
+//! It is told to leave though copies become fewer than a keyspace asks for: on three nodes it is
+//! refused otherwise for a keyspace of Cassandra's own, `system_distributed`, that wants three.
+
+use crate::behaviour::{Fault, Tell, Work};
+use crate::observation::{self, Observation};
+use crate::ring;
+use crate::world::{Healed, Via, World};
+use anyhow::{Context, Result};
+use cluster::{MemberStatus, Operation, RestartMode};
+use host::Injection;
+use std::time::Duration;
+use target::fault::{Hit, Options};
+
+/// What carries it out.
+pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
+    Box::new(Leaving {
+        node: hit.node(),
+        told: ring::PendingOperation::default(),
+        is_healed: false,
+    })
+}
+
+struct Leaving {
+    node: usize,
+    told: ring::PendingOperation,
+    is_healed: bool,
+}
+
+impl Fault for Leaving {
+    fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
+        ring::another(world, self.node)?;
+        let (process, folders) = world.anew(self.node, RestartMode::Joining)?;
+        let seen = world.nodes().into_iter().nth(self.node);
+        let what = Injection::Leave {
+            process,
+            folders,
+            address: seen.context("there is no such node")?.storage,
+        };
+        world.inject(Via::Node(self.node), what, &[self.node], within)?;
+        self.told = ring::PendingOperation::tell(world, self.node, Operation::Decommission)?;
+        Ok(())
+    }
+
+    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
+        let client = observation::client(world, self.node, limit);
+        if self.is_healed && client.whole != Some(true) {
+            return client;
+        }
+        // It serves its clients until it has left.
+        let leaves = |one| matches!(one, None | Some(MemberStatus::Leaving));
+        let others = ring::held(world, self.node, limit, leaves);
+        let broken = others.broken;
+        let seen = Observation {
+            broken,
+            ..Observation::of_two(others, client)
+        };
+        ring::and_settled(world, seen, self.node, limit)
+    }
+
+    fn proceed(&mut self, world: &mut dyn World) -> Result<Work> {
+        self.told.proceed(world)
+    }
+
+    fn heal(&mut self, world: &mut dyn World, _: Tell<'_>) -> Result<Healed> {
+        self.is_healed = true;
+        self.told.heal(world)
+    }
+
+    fn is_healing(&mut self, world: &mut dyn World) -> bool {
+        ring::is_streaming(world, self.node)
+    }
+}

@@ -1,0 +1,34 @@
+//! A node that crashes: its JVM is killed (SIGKILL), and started again. What it had not synced of
+//! its commit log is in the machine's page cache, and there when it comes back.
+
+use crate::behaviour::Fault;
+use crate::observation::{self, Observation};
+use crate::world::{Via, World};
+use anyhow::Result;
+use host::Injection;
+use std::time::Duration;
+use target::fault::{Hit, Options};
+
+/// What carries it out.
+pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
+    Box::new(Kill(hit.node()))
+}
+
+struct Kill(usize);
+
+impl Fault for Kill {
+    fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
+        let one = world.restartable(self.0)?;
+        world.inject(Via::Node(self.0), Injection::Kill(one), &[self.0], within)
+    }
+
+    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
+        gone(world, self.0, limit)
+    }
+}
+
+/// A node whose process is gone, or there and answering.
+pub(crate) fn gone(world: &mut dyn World, node: usize, limit: Duration) -> Observation {
+    let kernel = observation::process(world, node, |state| state.is_none());
+    Observation::of_two(kernel, observation::client(world, node, limit))
+}

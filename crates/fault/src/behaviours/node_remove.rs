@@ -1,0 +1,82 @@
+//! A node that is lost for good, and a new one in its place: it is killed with its data, and when
+//! another node holds it to be down, that one is told to take it out of the ring; the others make
+//! up for its copies. Then it is started with empty folders, and bootstraps under another host id.
+
+use super::data_lost;
+use crate::behaviour::{Fault, Tell, Work};
+use crate::observation::Observation;
+use crate::ring;
+use crate::world::{Healed, Via, World};
+use anyhow::{Context, Result};
+use cluster::{MemberStatus, Operation, RestartMode};
+use host::Injection;
+use std::time::Duration;
+use target::fault::{Hit, Options};
+
+/// How long another one may take to say what it holds it to be.
+const LIMIT: Duration = Duration::from_secs(5);
+
+/// What carries it out.
+pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
+    Box::new(Removed {
+        node: hit.node(),
+        told: None,
+    })
+}
+
+struct Removed {
+    node: usize,
+    /// That another one was told to take it out.
+    told: Option<ring::PendingOperation>,
+}
+
+impl Fault for Removed {
+    fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
+        ring::another(world, self.node)?;
+        let (process, folders) = world.anew(self.node, RestartMode::Joining)?;
+        let what = Injection::Wipe { process, folders };
+        world.inject(Via::Node(self.node), what, &[self.node], within)
+    }
+
+    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
+        let lost = data_lost::lost(world, self.node, limit);
+        if lost.broken == Some(true) {
+            let others = ring::held(world, self.node, limit, |one| one.is_none());
+            return Observation::of_two(lost, others);
+        }
+        ring::and_back(world, lost, self.node, limit)
+    }
+
+    /// No node takes out one that it holds to be up.
+    fn proceed(&mut self, world: &mut dyn World) -> Result<Work> {
+        if let Some(told) = &mut self.told {
+            return told.proceed(world);
+        }
+        let by = ring::another(world, self.node)?;
+        let Ok(known) = ring::member(world, by, self.node, LIMIT) else {
+            return Ok(Work::Going);
+        };
+        let known = known.context("the others do not know it")?;
+        if known.standing != MemberStatus::Down {
+            return Ok(Work::Going);
+        }
+        let host_id = known.host_id;
+        self.told = Some(ring::PendingOperation::tell(
+            world,
+            by,
+            Operation::RemoveNode { host_id },
+        )?);
+        Ok(Work::Did(format!(
+            "node {} holds it to be down, and takes it out",
+            by + 1
+        )))
+    }
+
+    fn heal(&mut self, world: &mut dyn World, _: Tell<'_>) -> Result<Healed> {
+        self.told.take().unwrap_or_default().heal(world)
+    }
+
+    fn is_healing(&mut self, world: &mut dyn World) -> bool {
+        ring::is_streaming(world, self.node)
+    }
+}

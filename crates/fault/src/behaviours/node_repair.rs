@@ -1,0 +1,135 @@
+//! A node that is repaired while it works: it and the other replicas read all that they have, and
+//! stream to each other what differs. Nothing of that is left but the differences gone; that it was
+//! done is said by the replicas, which were told so by the node and by nobody of ours.
+
+use crate::behaviour::{Fault, Tell, Work};
+use crate::observation::{self, Observation};
+use crate::task::{Task, count};
+use crate::world::{Healed, World};
+use anyhow::{Context, Result};
+use cluster::{Operation, Row, View};
+use std::collections::BTreeSet;
+use std::time::Duration;
+use target::fault::{Hit, Options};
+
+/// What carries it out.
+pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
+    Box::new(Repair {
+        task: Task::of(hit.node()),
+        before: None,
+    })
+}
+
+struct Repair {
+    task: Task,
+    /// The comparisons that others had made for repairs of the node before.
+    before: Option<BTreeSet<String>>,
+}
+
+/// A table that was compared for a repair.
+struct Compared {
+    id: String,
+    /// By which node.
+    by: usize,
+    table: String,
+}
+
+impl Repair {
+    /// What the other nodes say that they have compared for repairs that this one has begun.
+    fn compared(&self, world: &mut dyn World, limit: Duration) -> Result<Vec<Compared>> {
+        let node = self.task.node;
+        let nodes = world.nodes();
+        let begun_by = nodes.get(node).context("there is no such node")?.storage;
+        // As a server writes it: its name, if it has one, before the slash.
+        let begun_by = format!("/{begun_by}");
+        let others = (0..nodes.len()).filter(|other| *other != node);
+        let mut all = Vec::new();
+        let mut failed = None;
+        let mut answered_count = 0;
+        for other in others {
+            match world.rows(other, View::Validations, limit) {
+                Ok(rows) => {
+                    answered_count += 1;
+                    let own = rows.into_iter();
+                    let own = own.filter(|row| cell(row, "initiator").ends_with(&begun_by));
+                    all.extend(own.map(|row| Compared {
+                        id: cell(&row, "id").to_owned(),
+                        by: other,
+                        table: format!(
+                            "{}.{}",
+                            cell(&row, "keyspace_name"),
+                            cell(&row, "table_name")
+                        ),
+                    }));
+                }
+                Err(error) => failed = Some(error),
+            }
+        }
+        match (answered_count, failed) {
+            (0, Some(error)) => Err(error),
+            (0, None) => anyhow::bail!("there is no other node, which could have replicas"),
+            _ => Ok(all),
+        }
+    }
+
+    fn seen(&mut self, world: &mut dyn World, limit: Duration) -> Result<Observation> {
+        let compared = self.compared(world, limit)?;
+        let before = self.before.get_or_insert_with(|| {
+            let ids = compared.iter().map(|one| one.id.clone());
+            ids.collect()
+        });
+        let new: Vec<&Compared> = compared
+            .iter()
+            .filter(|one| !before.contains(&one.id))
+            .collect();
+        let repairs = world.rows(self.task.node, View::Repairs, limit)?;
+        let is_on = repairs.iter().any(|row| cell(row, "completed") == "false");
+        let tables: BTreeSet<&str> = new.iter().map(|one| one.table.as_str()).collect();
+        let by: BTreeSet<usize> = new.iter().map(|one| one.by).collect();
+        let by: Vec<String> = by.iter().map(|node| format!("node{}", node + 1)).collect();
+        let words = if new.is_empty() {
+            "no other node has compared a table for it".to_owned()
+        } else {
+            format!(
+                "{} compared {} for it",
+                by.join(" and "),
+                count(tables.len(), "table")
+            )
+        };
+        Ok(Observation {
+            broken: Some(!new.is_empty()),
+            whole: Some(!is_on),
+            words: if is_on {
+                format!("{words}, and it repairs")
+            } else {
+                words
+            },
+        })
+    }
+}
+
+fn cell<'r>(row: &'r Row, name: &str) -> &'r str {
+    row.get(name).map_or("", String::as_str)
+}
+
+impl Fault for Repair {
+    fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
+        let repair = |keyspaces| Operation::Repair { keyspaces };
+        self.task.begin(world, within, repair)
+    }
+
+    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
+        let seen = self.seen(world, limit);
+        let seen = observation::or_unseen("a replica", seen);
+        seen.and(|| observation::client(world, self.task.node, limit))
+    }
+
+    fn proceed(&mut self, world: &mut dyn World) -> Result<Work> {
+        self.task.proceed(world)
+    }
+
+    fn heal(&mut self, world: &mut dyn World, _: Tell<'_>) -> Result<Healed> {
+        self.task.end(world, &Operation::StopRepairs)?;
+        world.heal()
+    }
+}

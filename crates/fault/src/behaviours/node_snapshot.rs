@@ -1,0 +1,92 @@
+//! A node of which a snapshot is made while it works: it flushes, and links every file that it has.
+//! The files stay as long as the snapshot does.
+
+use crate::behaviour::{Fault, Tell, Work};
+use crate::observation::{self, Observation};
+use crate::task::{AT_ONCE, Task, count};
+use crate::world::{Healed, Via, World};
+use anyhow::Result;
+use cluster::Operation;
+use host::Injection;
+use std::collections::BTreeSet;
+use std::time::Duration;
+use target::fault::{Hit, Options};
+
+/// What carries it out.
+pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
+    Box::new(Snapshot(Task::of(hit.node())))
+}
+
+/// The name of the snapshot. One at a time is there, so that what is left of another is seen.
+const TAG: &str = "cassay-fault";
+
+struct Snapshot(Task);
+
+impl Snapshot {
+    fn operation(keyspaces: Vec<String>) -> Operation {
+        let tag = TAG.to_owned();
+        Operation::Snapshot { tag, keyspaces }
+    }
+
+    fn seen(&mut self, world: &mut dyn World) -> Result<Observation> {
+        let Task {
+            node, keyspaces, ..
+        } = &mut self.0;
+        if keyspaces.is_empty() {
+            *keyspaces = world.keyspaces(*node, AT_ONCE)?;
+        }
+        let files = world.data_files(*node, keyspaces, Some(TAG))?;
+        let tables: BTreeSet<_> = files.iter().map(|file| &file.table).collect();
+        Ok(Observation {
+            broken: Some(!files.is_empty()),
+            whole: Some(files.is_empty()),
+            words: if files.is_empty() {
+                "there is no snapshot on its disk".to_owned()
+            } else {
+                format!(
+                    "there is a snapshot on its disk: {} of {}, {} bytes",
+                    count(files.len(), "file"),
+                    count(tables.len(), "table"),
+                    files.iter().map(|file| file.bytes).sum::<u64>()
+                )
+            },
+        })
+    }
+}
+
+impl Fault for Snapshot {
+    fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
+        let node = self.0.node;
+        // Who removes it is known before there is anything to remove.
+        let back = world.clearing(node, &self.0.keyspaces, TAG)?;
+        let what = Injection::Files {
+            reader: None,
+            forth: Vec::new(),
+            back,
+        };
+        world.inject(Via::Node(node), what, &[], within)?;
+        self.0.begin(world, within, Snapshot::operation)
+    }
+
+    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
+        let seen = self.seen(world);
+        let seen = observation::or_unseen("its disk", seen);
+        seen.and(|| observation::client(world, self.0.node, limit))
+    }
+
+    fn proceed(&mut self, world: &mut dyn World) -> Result<Work> {
+        self.0.proceed(world)
+    }
+
+    fn heal(&mut self, world: &mut dyn World, _: Tell<'_>) -> Result<Healed> {
+        let clear = Operation::ClearSnapshot {
+            tag: TAG.to_owned(),
+            keyspaces: self.0.keyspaces.clone(),
+        };
+        let ended = self.0.end(world, &clear);
+        // What it was not there for to remove, its host removes.
+        let told = world.tell(self.0.node, clear, AT_ONCE);
+        let mended = world.heal()?;
+        ended.and(told).map(|_| mended)
+    }
+}

@@ -1,0 +1,29 @@
+//! A node that is stopped as an operator stops it: its JVM is asked to end (SIGTERM), tells the
+//! others, flushes what it has in memory and goes; then it is started again.
+
+use super::node_kill;
+use crate::behaviour::Fault;
+use crate::observation::Observation;
+use crate::world::{Via, World};
+use anyhow::Result;
+use host::Injection;
+use std::time::Duration;
+use target::fault::{Hit, Options};
+
+/// What carries it out.
+pub(crate) fn behaviour(hit: &Hit, _: &Options) -> Box<dyn Fault> {
+    Box::new(Stop(hit.node()))
+}
+
+pub(crate) struct Stop(pub usize);
+
+impl Fault for Stop {
+    fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
+        let one = world.restartable(self.0)?;
+        world.inject(Via::Node(self.0), Injection::Stop(one), &[self.0], within)
+    }
+
+    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
+        node_kill::gone(world, self.0, limit)
+    }
+}

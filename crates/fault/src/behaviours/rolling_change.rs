@@ -1,0 +1,178 @@
+//! A cluster that is given another configuration while it works, node by node, and its former one
+//! in the same way.
+
+use crate::behaviour::{Fault, Tell, Work};
+use crate::observation::{Observation, both};
+use crate::renewal::Renewal;
+use crate::rolling::{self, Round};
+use crate::world::{Client, Healed, Via, World};
+use anyhow::{Context, Result, bail};
+use cluster::{Effect, Proof, View};
+use host::Injection;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+use std::time::Duration;
+use target::fault::{Hit, Options};
+
+/// What carries it out.
+pub(crate) fn behaviour(_: &Hit, options: &Options) -> Box<dyn Fault> {
+    Box::new(Change {
+        yaml: options.yaml.clone(),
+        before: Vec::new(),
+        is_begun: false,
+        round: Round::of(Vec::new()),
+        within: Duration::ZERO,
+    })
+}
+
+/// Between two looks while it is rolled back.
+const POLL: Duration = Duration::from_millis(200);
+
+/// How long a node may take to show its settings.
+const LIMIT: Duration = Duration::from_secs(5);
+
+struct Change {
+    yaml: Map<String, Value>,
+    /// What every node showed of these settings when it began; until then, at the last look.
+    before: Vec<Vec<Proof>>,
+    is_begun: bool,
+    round: Round,
+    /// When agents roll back by themselves, all at once, if they hear no more of it.
+    within: Duration,
+}
+
+/// What a node shows of what was asked for.
+fn shown(
+    world: &mut dyn Client,
+    node: usize,
+    yaml: &Map<String, Value>,
+    limit: Duration,
+) -> Result<Vec<Proof>> {
+    let rows = world.rows(node, View::Settings, limit)?;
+    let text = |row: &BTreeMap<String, String>, name: &str| row.get(name).cloned();
+    let pair = |row| Some((text(row, "name")?, text(row, "value")?));
+    let settings: BTreeMap<String, String> = rows.iter().filter_map(pair).collect();
+    Ok(Proof::of_yaml(
+        yaml,
+        &settings,
+        &format!("node{}", node + 1),
+    ))
+}
+
+/// Whether all is in effect that is shown; none if nothing is.
+fn is_changed(proofs: &[Proof]) -> Option<bool> {
+    let known = proofs.iter().filter(|proof| proof.effect.shown().is_some());
+    let mut known = known.peekable();
+    known.peek()?;
+    Some(known.all(|proof| proof.effect.is_proved()))
+}
+
+/// What a node shows, in words.
+fn words(proofs: &[Proof]) -> String {
+    let said = proofs.iter().map(|proof| match &proof.effect {
+        Effect::NotShown(why) => format!("{} ({why})", proof.key),
+        Effect::InEffect(now) | Effect::NotInEffect(now) => format!("{} {now}", proof.key),
+    });
+    said.collect::<Vec<_>>().join(", ")
+}
+
+impl Change {
+    fn seen(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
+        if !self.is_begun {
+            // Agents may roll back meanwhile what another command had rolled out.
+            self.before.clear();
+        }
+        let (mut is_broken, mut is_whole) = (Some(false), Some(true));
+        let mut said = Vec::new();
+        for node in 0..world.nodes().len() {
+            let name = format!("node{}", node + 1);
+            let proofs = match shown(world, node, &self.yaml, limit) {
+                Ok(proofs) => proofs,
+                Err(error) => {
+                    // One that is on its way has nothing to show.
+                    is_whole = Some(false);
+                    said.push(format!("{name} shows no settings ({error:#})"));
+                    continue;
+                }
+            };
+            is_broken = match (is_broken, is_changed(&proofs)) {
+                (Some(true), _) | (_, Some(true)) => Some(true),
+                (_, None) => None,
+                (before, Some(false)) => before,
+            };
+            let known = self.before.get(node);
+            let same = known.is_none_or(|before| *before == proofs);
+            is_whole = both(is_whole, Some(same));
+            said.push(format!("{name} shows {}", words(&proofs)));
+            if !self.is_begun {
+                self.before.push(proofs);
+            }
+        }
+        Observation {
+            broken: is_broken,
+            whole: is_whole,
+            words: said.join(", "),
+        }
+    }
+}
+
+impl Fault for Change {
+    fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
+        let nodes: Vec<usize> = (0..world.nodes().len()).collect();
+        self.within = within;
+        self.is_begun = true;
+        self.round = Round::of(nodes);
+        Ok(())
+    }
+
+    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
+        let seen = self.seen(world, limit);
+        rolling::and_all_up(world, seen, limit)
+    }
+
+    fn proceed(&mut self, world: &mut dyn World) -> Result<Work> {
+        let (yaml, within) = (&self.yaml, self.within);
+        let restart = &mut |world: &mut dyn World, node: usize| {
+            let (forth, back) = world.configured(node, yaml)?;
+            let what = Injection::Files {
+                reader: Some(world.restartable(node)?),
+                forth: vec![forth],
+                back: vec![back],
+            };
+            world.inject(Via::Node(node), what, &[node], within)
+        };
+        let holds = |world: &mut dyn World, node: usize| {
+            let proofs = shown(world, node, yaml, LIMIT).context("ask what it runs with")?;
+            match is_changed(&proofs) {
+                Some(false) => bail!("node{} runs with {}", node + 1, words(&proofs)),
+                _ => Ok(()),
+            }
+        };
+        self.round.proceed(world, restart, &holds)
+    }
+
+    fn heal(&mut self, world: &mut dyn World, tell: Tell<'_>) -> Result<Healed> {
+        let mut back = Round::of(self.round.touched());
+        let restart = &mut |world: &mut dyn World, node: usize| world.heal_node(node);
+        let mut renewal = Renewal::default();
+        loop {
+            renewal.renew(world, self.within);
+            match back.proceed(world, restart, &|_, _| Ok(())) {
+                Ok(Work::Going) => {
+                    world.wait(POLL);
+                }
+                Ok(Work::Did(words)) => tell(world.now_ns(), words),
+                Ok(Work::Done(_)) => break,
+                Err(error) => {
+                    tell(world.now_ns(), format!("{error:#}"));
+                    break;
+                }
+            }
+            if host::process::is_interrupted() {
+                break;
+            }
+        }
+        // What is left of it, at once.
+        self.round.heal(world)
+    }
+}

@@ -1,0 +1,54 @@
+//! A cluster whose nodes are all restarted, one after the other, as an operator does it who must
+//! not stop serving: each drains, ends and is started, and is up before the next one.
+
+use crate::behaviour::{Fault, Tell, Work};
+use crate::observation::Observation;
+use crate::rolling::{self, Round, TURN_LIMIT};
+use crate::world::{Healed, Via, World};
+use anyhow::Result;
+use host::Injection;
+use host::process::Identity;
+use std::time::Duration;
+use target::fault::{Hit, Options};
+
+/// What carries it out.
+pub(crate) fn behaviour(_: &Hit, _: &Options) -> Box<dyn Fault> {
+    Box::new(Restart {
+        before: Vec::new(),
+        round: Round::of(Vec::new()),
+    })
+}
+
+struct Restart {
+    /// The processes of all nodes.
+    before: Vec<Option<Identity>>,
+    round: Round,
+}
+
+impl Fault for Restart {
+    fn inject(&mut self, world: &mut dyn World, _: Duration) -> Result<()> {
+        self.round = Round::of((0..world.nodes().len()).collect());
+        Ok(())
+    }
+
+    fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
+        if self.before.is_empty() {
+            self.before = world.nodes().iter().map(|node| node.process).collect();
+        }
+        let seen = rolling::others(world, &self.before);
+        rolling::and_all_up(world, seen, limit)
+    }
+
+    fn proceed(&mut self, world: &mut dyn World) -> Result<Work> {
+        let restart = &mut |world: &mut dyn World, node: usize| {
+            let stop = Injection::Stop(world.restartable(node)?);
+            world.inject(Via::Node(node), stop, &[node], TURN_LIMIT)?;
+            world.heal_node(node)
+        };
+        self.round.proceed(world, restart, &|_, _| Ok(()))
+    }
+
+    fn heal(&mut self, world: &mut dyn World, _: Tell<'_>) -> Result<Healed> {
+        self.round.heal(world)
+    }
+}

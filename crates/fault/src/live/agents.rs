@@ -1,0 +1,117 @@
+//! What agents of a real cluster break, heal and see.
+
+use super::{Entry, Live};
+use crate::world::Agents;
+use crate::world::{Healed, HostSeen, NodeSeen, Via};
+use anyhow::Result;
+use cluster::{HostHandle, NodeHandle};
+use host::{Injection, Query, QueryAnswer};
+use std::time::Duration;
+
+impl Agents for Live {
+    fn nodes(&self) -> Vec<NodeSeen> {
+        let seen = |node: &NodeHandle| NodeSeen {
+            process: node.process,
+            host: node.host,
+            cql: node.address,
+            storage: node.storage,
+        };
+        self.handles.nodes.iter().map(seen).collect()
+    }
+
+    fn refresh(&mut self) {
+        self.handles.nodes.iter_mut().for_each(NodeHandle::refresh);
+    }
+
+    fn hosts(&self) -> Vec<HostSeen> {
+        let seen = |host: &HostHandle| HostSeen {
+            number: host.number,
+            folder: host.folder.clone(),
+            device: host.device.clone(),
+        };
+        self.handles.hosts.iter().map(seen).collect()
+    }
+
+    fn inject(
+        &mut self,
+        by: Via,
+        what: Injection,
+        nodes: &[usize],
+        within: Duration,
+    ) -> Result<()> {
+        if let (Injection::Wipe { process, .. } | Injection::Leave { process, .. }, [node]) =
+            (&what, nodes)
+        {
+            self.emptied.insert(*node, process.clone());
+        }
+        let agent = self.agent(by)?;
+        let adds = matches!(what, Injection::Join(_));
+        let broken = agent.inject(what, within)?;
+        if let (true, Via::Host(host)) = (adds, by) {
+            self.newcomer_on(host)?;
+            let newcomer = self.handles.newcomers.remove(host);
+            self.handles.nodes.push(newcomer.node);
+        }
+        // What was started to break it: nodes of another host.
+        let started = agent.started(broken)?;
+        for (index, process) in nodes.iter().zip(started) {
+            self.handles.nodes[*index].process = Some(process);
+        }
+        self.broken.push(Entry {
+            agent,
+            broken,
+            nodes: nodes.to_vec(),
+        });
+        Ok(())
+    }
+
+    fn renew(&mut self, within: Duration) -> Result<()> {
+        let mut broken = self.broken.iter();
+        broken.try_for_each(|entry| entry.agent.renew(entry.broken, within))
+    }
+
+    fn heal(&mut self) -> Result<Healed> {
+        let (mut result, mut mended) = (Ok(()), Healed::default());
+        for entry in self.broken.iter().rev() {
+            match entry.agent.heal(entry.broken) {
+                Ok(healed) => {
+                    mended.by_itself |= healed.by_itself;
+                    mended.became = mended.became.or(healed.became);
+                    for (index, process) in entry.nodes.iter().zip(healed.processes) {
+                        let known = &mut self.handles.nodes[*index].process;
+                        if known.replace(process) != Some(process) {
+                            mended.started.push(*index);
+                        }
+                    }
+                }
+                Err(error) => result = result.and(Err(error)),
+            }
+        }
+        if result.is_ok() {
+            self.handles.nodes.truncate(self.members_count);
+        }
+        result.map(|()| mended)
+    }
+
+    fn heal_node(&mut self, node: usize) -> Result<()> {
+        let of_node = |entry: &Entry| entry.nodes == [node];
+        let Some(at) = self.broken.iter().rposition(of_node) else {
+            return Ok(());
+        };
+        let healed = self.broken[at].agent.heal(self.broken[at].broken)?;
+        // Whoever heals all of it later finds the process that there is then.
+        self.broken.remove(at);
+        if let Some(process) = healed.processes.first() {
+            self.handles.nodes[node].process = Some(*process);
+        }
+        Ok(())
+    }
+
+    fn see(&mut self, by: Via, what: Query) -> Result<QueryAnswer> {
+        self.agent(by)?.see(what)
+    }
+
+    fn receive(&mut self, by: Via, limit: Duration) -> Result<u16> {
+        self.agent(by)?.receive(limit)
+    }
+}

@@ -1,0 +1,46 @@
+//! What starts nodes of a real cluster.
+
+use super::{Live, RESTART_LIMIT};
+use crate::world::Starter;
+use anyhow::Result;
+use cluster::RestartMode;
+use host::{Injection, Join, Restartable, Step as FileStep};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+impl Starter for Live {
+    fn restartable(&self, node: usize) -> Result<Restartable> {
+        self.at(node)?.restartable()
+    }
+
+    fn anew(&self, node: usize, how: RestartMode) -> Result<(Restartable, Vec<PathBuf>)> {
+        let known = self.at(node)?;
+        Ok((known.anew(how)?, known.kept()?.to_vec()))
+    }
+
+    fn shifted(&self, node: usize, by_ms: i64) -> Result<(Restartable, [FileStep; 2])> {
+        self.at(node)?.shifted(by_ms)
+    }
+
+    fn newcomer(&self, host: usize) -> Result<Join> {
+        Ok(self.newcomer_on(host)?.join.clone())
+    }
+
+    fn restart(&mut self, node: usize, forgiving: bool) -> Result<()> {
+        let known = self.at(node)?;
+        let again = if forgiving {
+            known.forgiving()?
+        } else {
+            known.restartable()?
+        };
+        // One that comes back without its data must not do so in the usual way, which streams none.
+        let what = Injection::Kill(match self.emptied.get(&node) {
+            Some(anew) => anew.of(again.process),
+            None => again,
+        });
+        let agent = Arc::clone(&known.agent);
+        let healed = agent.heal(agent.inject(what, RESTART_LIMIT)?)?;
+        self.handles.nodes[node].process = healed.processes.first().copied();
+        Ok(())
+    }
+}

@@ -1,0 +1,109 @@
+//! What agents of the simulation break, heal and see.
+
+use super::*;
+
+impl Agents for Sim {
+    fn nodes(&self) -> Vec<NodeSeen> {
+        let node = |index: usize| NodeSeen {
+            process: Some(self.works.process(index)),
+            host: Some(index),
+            cql: ([10, 0, 0, index as u8 + 1], 9042).into(),
+            storage: ([10, 0, 0, index as u8 + 1], 7000).into(),
+        };
+        let added = usize::from(self.added_ns.is_some());
+        (0..ADDED + added).map(node).collect()
+    }
+
+    fn refresh(&mut self) {}
+
+    fn hosts(&self) -> Vec<HostSeen> {
+        let host = |index: usize| HostSeen {
+            number: index + 1,
+            folder: "/host".into(),
+            device: Some("loop1".to_owned()),
+        };
+        (0..3).map(host).collect()
+    }
+
+    fn inject(&mut self, _: Via, what: Injection, nodes: &[usize], within: Duration) -> Result<()> {
+        self.injected.push(within);
+        if !self.breaks_another {
+            self.works.inject(&what, nodes, self.now_ns);
+            if let Injection::Join(_) = &what {
+                self.added_ns = Some(self.now_ns);
+            }
+            self.broken.push(what);
+        }
+        Ok(())
+    }
+
+    fn renew(&mut self, within: Duration) -> Result<()> {
+        self.renewed.push((self.now_ns, within));
+        Ok(())
+    }
+
+    fn heal(&mut self) -> Result<Healed> {
+        self.healed_ns = self.now_ns;
+        if !self.stays_broken {
+            self.broken.clear();
+            self.added_ns = None;
+        }
+        self.has_stopped = self.stops_itself;
+        Ok(Healed {
+            by_itself: self.healed_before,
+            ..Healed::default()
+        })
+    }
+
+    fn heal_node(&mut self, node: usize) -> Result<()> {
+        if self.broken.pop().is_some() {
+            self.works.heal(node, self.now_ns);
+        }
+        Ok(())
+    }
+
+    fn see(&mut self, by: Via, what: Query) -> Result<QueryAnswer> {
+        if self.now_ns < self.unseen_until_ns {
+            bail!("its volume is not mounted at present");
+        }
+        if self.nobody_looks && !self.injected.is_empty() && self.now_ns < self.ordered_ns {
+            bail!("the agent is away");
+        }
+        if let (Query::Process(_), Via::Host(_), None) = (&what, by, self.added_ns) {
+            return Ok(QueryAnswer::Process(None));
+        }
+        if let (Query::Process(process), Via::Node(node)) = (&what, by)
+            && *process != self.works.process(node)
+        {
+            return Ok(QueryAnswer::Process(None));
+        }
+        let Query::Reach { address, limit } = what else {
+            return Ok(self.seen(what));
+        };
+        let of = |by: Via| match by {
+            Via::Host(index) | Via::Node(index) => Some(index),
+            Via::Switch => None,
+        };
+        let nodes = self.nodes();
+        let to = nodes
+            .iter()
+            .position(|node| node.storage.ip() == address.ip());
+        let from = of(by);
+        let delay = self.broken.iter().find_map(|what| match what {
+            Injection::LinkTo { link, .. } => link.delay,
+            _ => None,
+        });
+        Ok(QueryAnswer::Reach(
+            if self.is_cut(from, to) || self.is_cut(to, from) {
+                self.now_ns += limit.as_nanos() as u64;
+                Reach::Silent
+            } else {
+                Reach::Reached(delay.map_or(Duration::ZERO, |delay| delay * 2))
+            },
+        ))
+    }
+
+    fn receive(&mut self, _: Via, _: Duration) -> Result<u16> {
+        Ok(5000)
+    }
+}

@@ -1,0 +1,40 @@
+//! What a client of a simulated node meets.
+
+use super::*;
+
+impl Client for Sim {
+    fn connect(&mut self, _: usize, _: Duration) -> Result<()> {
+        Ok(())
+    }
+
+    fn is_connected(&mut self) -> bool {
+        !self.is(|what| matches!(what, Injection::Reset(_)))
+    }
+
+    fn rows(&mut self, node: usize, view: View, _: Duration) -> Result<Vec<Row>> {
+        Ok(self.works.rows(node, view, self.now_ns))
+    }
+
+    fn ask(&mut self, node: usize, limit: Duration) -> Result<()> {
+        if self.works.is_starting(node, self.now_ns) {
+            bail!("refused");
+        }
+        if node != HIT {
+            return Ok(());
+        }
+        if self.is_mute() || self.is_cut(None, Some(HIT)) {
+            self.now_ns += limit.as_nanos() as u64;
+            bail!("no answer in time");
+        }
+        if self.is_gone() {
+            bail!("refused")
+        } else {
+            Ok(())
+        }
+    }
+
+    fn clock_off_ms(&mut self, node: usize, limit: Duration) -> Result<[i64; 2]> {
+        self.ask(node, limit)?;
+        Ok(works::clock_off_ms(&self.broken))
+    }
+}

@@ -1,0 +1,25 @@
+//! Files of nodes of the simulation.
+
+use super::*;
+
+impl NodeFiles for Sim {
+    fn data_file(&mut self, _: usize) -> Result<(PathBuf, u64)> {
+        Ok(("/host/nb-1-big-Data.db".into(), 100_000))
+    }
+
+    fn is_empty(&mut self, _: usize) -> Result<bool> {
+        Ok(self.is(|what| matches!(what, Injection::Wipe { .. })) && !self.keeps_data)
+    }
+
+    fn data_files(&mut self, _: usize, _: &[String], of: Option<&str>) -> Result<Vec<DataFile>> {
+        Ok(self.works.data_files(of))
+    }
+
+    fn clearing(&mut self, _: usize, _: &[String], _: &str) -> Result<Vec<FileStep>> {
+        Ok(Vec::new())
+    }
+
+    fn configured(&mut self, _: usize, yaml: &Map<String, Value>) -> Result<(FileStep, FileStep)> {
+        Ok(Works::configured(yaml))
+    }
+}

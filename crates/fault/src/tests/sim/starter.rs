@@ -1,0 +1,29 @@
+//! What starts nodes of the simulation.
+
+use super::*;
+
+impl Starter for Sim {
+    fn restartable(&self, _: usize) -> Result<Restartable> {
+        let command = host::process::command("/bin/true".as_ref());
+        Restartable::new(*OWN, &command, "/dev/null".as_ref())
+    }
+
+    fn anew(&self, node: usize, _: RestartMode) -> Result<(Restartable, Vec<PathBuf>)> {
+        Ok((self.restartable(node)?, vec!["/host/data".into()]))
+    }
+
+    fn shifted(&self, node: usize, _: i64) -> Result<(Restartable, [FileStep; 2])> {
+        let step = || FileStep::Remove("/host/clock.so".into());
+        Ok((self.restartable(node)?, [step(), step()]))
+    }
+
+    fn newcomer(&self, host: usize) -> Result<Join> {
+        Ok(works::join(host))
+    }
+
+    fn restart(&mut self, _: usize, _: bool) -> Result<()> {
+        self.restarts_count += 1;
+        self.has_stopped = false;
+        Ok(())
+    }
+}

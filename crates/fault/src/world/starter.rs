@@ -1,0 +1,41 @@
+//! What a fault asks where nodes are started.
+
+use anyhow::Result;
+use cluster::RestartMode;
+use host::{Join, Restartable, Step as FileStep};
+use std::path::PathBuf;
+
+/// What starts nodes: again, without their data, with another clock, or new.
+pub trait Starter {
+    /// The process of a node, with what starts it again.
+    ///
+    /// # Errors
+    /// It does not run.
+    fn restartable(&self, node: usize) -> Result<Restartable>;
+
+    /// The same without its data, which it streams from the others; and the folders of its data.
+    ///
+    /// # Errors
+    /// It does not run.
+    fn anew(&self, node: usize, how: RestartMode) -> Result<(Restartable, Vec<PathBuf>)>;
+
+    /// The process of a node, with what starts it with a wall clock that is off by so many
+    /// milliseconds (below 0, behind); what is done to its files for that, and what undoes it.
+    ///
+    /// # Errors
+    /// It does not run.
+    fn shifted(&self, node: usize, by_ms: i64) -> Result<(Restartable, [FileStep; 2])>;
+
+    /// How a host would have one node more.
+    ///
+    /// # Errors
+    /// It can have none.
+    fn newcomer(&self, host: usize) -> Result<Join>;
+
+    /// Kills the process of a node, if it lives, and starts another one, in the way in which
+    /// healing has started it; `forgiving`, it skips what of its commit log cannot be read.
+    ///
+    /// # Errors
+    /// It cannot be done.
+    fn restart(&mut self, node: usize, forgiving: bool) -> Result<()>;
+}

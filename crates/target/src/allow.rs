@@ -1,0 +1,160 @@
+//! What the command line allows to be done to a cluster that cassay did not start.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+/// What can be done to what is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Act {
+    /// Make a keyspace, or a table, type, index or view in one.
+    Create,
+    /// Write, overwrite or delete rows.
+    Write,
+    /// Change the options or columns of what is there.
+    Alter,
+    /// Remove all rows of a table.
+    Truncate,
+    /// Remove a keyspace or what is in it.
+    Drop,
+}
+
+impl Act {
+    /// All of them.
+    pub const ALL: [Act; 5] = [
+        Act::Create,
+        Act::Write,
+        Act::Alter,
+        Act::Truncate,
+        Act::Drop,
+    ];
+
+    /// Its word on the command line.
+    pub fn word(self) -> &'static str {
+        match self {
+            Act::Create => "create",
+            Act::Write => "write",
+            Act::Alter => "alter",
+            Act::Truncate => "truncate",
+            Act::Drop => "drop",
+        }
+    }
+}
+
+/// A keyspace, or something in one.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Object {
+    /// The keyspace, as the server keeps its name.
+    pub keyspace: String,
+    /// The table; of a type or view its own name; none: the keyspace as a whole.
+    pub name: Option<String>,
+}
+
+impl fmt::Display for Object {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.name {
+            None => f.write_str(&self.keyspace),
+            Some(name) => write!(f, "{}.{name}", self.keyspace),
+        }
+    }
+}
+
+/// What the command line allows by name: `--allow write=shop.users,drop=scratch`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Allow(BTreeSet<(Act, Object)>);
+
+impl Allow {
+    /// Reads `ACT=KEYSPACE[.TABLE],…`.
+    ///
+    /// # Errors
+    /// What is wrong with it, and what can be written.
+    pub fn parse(text: &str) -> Result<Allow, String> {
+        let form = "write ACT=KEYSPACE or ACT=KEYSPACE.TABLE, with commas between them; ACT is \
+                    create, write, alter, truncate or drop";
+        let mut all = Allow::default();
+        for part in text.split(',') {
+            let (word, object) = part.split_once('=').ok_or(form)?;
+            let act = Act::ALL.into_iter().find(|act| act.word() == word.trim());
+            let act = act.ok_or_else(|| format!("\"{word}\" is no act: {form}"))?;
+            let (keyspace, name) = match object.trim().split_once('.') {
+                Some((keyspace, name)) => (keyspace, Some(name)),
+                None => (object.trim(), None),
+            };
+            let is_name = |text: &str| {
+                let is_part = |c: char| c.is_alphanumeric() || c == '_';
+                !text.is_empty() && text.chars().all(is_part)
+            };
+            if !is_name(keyspace) || !name.is_none_or(is_name) {
+                return Err(format!("\"{object}\" names no keyspace or table: {form}"));
+            }
+            all.0.insert((
+                act,
+                Object {
+                    keyspace: keyspace.to_owned(),
+                    name: name.map(str::to_owned),
+                },
+            ));
+        }
+        Ok(all)
+    }
+
+    /// Whether it allows nothing.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Adds what another one allows.
+    pub fn join(&mut self, other: Allow) {
+        self.0.extend(other.0);
+    }
+
+    /// Whether it names the object, or the keyspace that the object is in.
+    pub fn names(&self, act: Act, object: &Object) -> bool {
+        let whole = Object {
+            name: None,
+            ..object.clone()
+        };
+        self.0.contains(&(act, object.clone())) || self.0.contains(&(act, whole))
+    }
+}
+
+/// As it is written on the command line.
+impl fmt::Display for Allow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let all = self.0.iter();
+        let all: Vec<String> = all
+            .map(|(act, object)| format!("{}={object}", act.word()))
+            .collect();
+        f.write_str(&all.join(","))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_keyspace_that_is_named_is_all_that_is_in_it_and_nothing_else_is() {
+        let allow = Allow::parse("write=shop.users,create=lab,drop=lab").expect("as written");
+        let object = |keyspace: &str, name: Option<&str>| Object {
+            keyspace: keyspace.to_owned(),
+            name: name.map(str::to_owned),
+        };
+        assert!(allow.names(Act::Write, &object("shop", Some("users"))));
+        assert!(!allow.names(Act::Write, &object("shop", Some("orders"))));
+        assert!(!allow.names(Act::Drop, &object("shop", Some("users"))));
+        assert!(allow.names(Act::Create, &object("lab", None)));
+        assert!(allow.names(Act::Create, &object("lab", Some("t"))));
+        for wrong in [
+            "",
+            "write",
+            "write=",
+            "write=*",
+            "eat=shop",
+            "drop=a.b.c",
+            "drop=a b",
+        ] {
+            let why = Allow::parse(wrong).expect_err(wrong);
+            assert!(why.contains("ACT=KEYSPACE"), "{why}");
+        }
+    }
+}

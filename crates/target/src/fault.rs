@@ -1,0 +1,14 @@
+//! Kinds of faults, as data: what each does to what, what it needs and takes, and what nodes may
+//! lose by it.
+
+mod commands;
+mod kind;
+mod kinds;
+mod options;
+mod properties;
+
+pub use commands::Commands;
+pub use kind::{Kind, Means};
+pub use kinds::{ENTERED_WITHIN, FaultName, KINDS, STARTED_WITHIN};
+pub use options::{Knob, Options};
+pub use properties::{DataLoss, Hit, Length, Place};

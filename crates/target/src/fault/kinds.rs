@@ -1,0 +1,188 @@
+//! All kinds of faults, as data: what each does to what, what it needs and takes, and what nodes
+//! may lose by it.
+
+use super::kind::Kind;
+use super::options::Knob;
+use super::properties::{DataLoss, Length, Place};
+use crate::ability::Ability;
+use std::time::Duration;
+
+/// How long a node may take to start, on a busy machine with a commit log to replay.
+pub const STARTED_WITHIN: Duration = Duration::from_secs(180);
+
+/// How long a node may take to come into a ring without streaming: it waits for 25 s, starts on a
+/// busy machine, and may have to be started again.
+pub const ENTERED_WITHIN: Duration = Duration::from_secs(300);
+
+/// The rows of [`KINDS`], and an enum of their names.
+macro_rules! kinds {
+    ($(
+        $name:ident = $word:literal, $place:ident,
+        $what:literal,
+        [$($need:ident),*] $(. $with:ident($($value:expr)?))*;
+    )+) => {
+        measure::word_enum! {
+            /// A kind of fault that is built in.
+            pub enum FaultName {
+                $(#[doc = $what] $name = $word),+
+            }
+        }
+
+        /// All kinds of faults that are built in.
+        pub const KINDS: &[Kind] = &[
+            $(
+                Kind::new(FaultName::$name, Place::$place, $what, &[$(Ability::$need),*])
+                    $(. $with($($value)?))*
+            ),+
+        ];
+    };
+}
+
+kinds! {
+    NodePause = "node-pause", Node,
+        "the node's process is stopped, and goes on where it was",
+        [Provision];
+    NodeStutter = "node-stutter", Node,
+        "the node's process is stopped for 300 ms of every second, as by long collections",
+        [Provision];
+    NodeKill = "node-kill", Node,
+        "the node's process is killed, and started again",
+        [Provision].taking_away().losing(DataLoss::Memory).whole_within(STARTED_WITHIN);
+    NodeStop = "node-stop", Node,
+        "the node drains and ends, and is started again",
+        [Provision].taking_away().whole_within(STARTED_WITHIN);
+    NodeRestart = "node-restart", Node,
+        "the node drains and ends, and is started again at once",
+        [Provision].lasting(Length::Moment).taking_away().whole_within(STARTED_WITHIN);
+    NodeSlow = "node-slow", Node,
+        "the node's host has little CPU time",
+        [Hosts, CpuLimit].taking(&[Knob::Cpus]);
+    // Cassandra stops itself for good when it cannot open a file.
+    NodeDescriptors = "node-descriptors", Node,
+        "the node may open no file or connection more",
+        [Provision].taking_away().losing(DataLoss::Memory).whole_within(STARTED_WITHIN);
+    NodeClockAhead = "node-clock-ahead", Node,
+        "the node is restarted with a wall clock that is ahead, and then with its own",
+        [Provision, Mbeans]
+            .demanding(&[Knob::By])
+            .lasting(Length::Staged)
+            .taking_away()
+            .losing(DataLoss::Order)
+            .whole_within(STARTED_WITHIN);
+    NodeClockBehind = "node-clock-behind", Node,
+        "the node is restarted with a wall clock that is behind, and then with its own",
+        [Provision, Mbeans]
+            .demanding(&[Knob::By])
+            .lasting(Length::Staged)
+            .taking_away()
+            .losing(DataLoss::Order)
+            .whole_within(STARTED_WITHIN);
+    NodeRepair = "node-repair", Node,
+        "a full repair of all keyspaces of clients, begun by the node",
+        [Provision, Mbeans].lasting(Length::Task);
+    NodeCompact = "node-compact", Node,
+        "a major compaction of all keyspaces of clients on the node, flushed before",
+        [Provision, Mbeans].lasting(Length::Task);
+    NodeSnapshot = "node-snapshot", Node,
+        "a snapshot is made of all keyspaces of clients on the node, and removed",
+        [Provision, Mbeans].lasting(Length::Staged);
+    RollingRestart = "rolling-restart", Cluster,
+        "every node, one after the other, drains, ends, is started, and is up before \
+         the next",
+        [Provision, Mbeans].lasting(Length::Task).taking_away().whole_within(STARTED_WITHIN);
+    RollingChange = "rolling-change", Cluster,
+        "every node, one after the other, is restarted with other settings, and then \
+         with those that it had",
+        [Provision, Mbeans, Settings]
+            .demanding(&[Knob::Yaml])
+            .lasting(Length::Staged)
+            .taking_away()
+            .whole_within(STARTED_WITHIN);
+    HostPowerOff = "host-power-off", Host,
+        "the host loses its power, with what was not synced",
+        [Hosts, VolumeOff]
+            .taking(&[Knob::Ha])
+            .taking_away()
+            .losing(DataLoss::Unsynced)
+            .whole_within(STARTED_WITHIN);
+    DiskSlow = "disk-slow", Host,
+        "the host's volume does little in a second",
+        [Hosts, Volume, DiskLimit].demanding(&[Knob::Disk]);
+    DiskStalled = "disk-stalled", Host,
+        "every write to the host's volume waits",
+        [Hosts, VolumeStalled].whole_within(STARTED_WITHIN);
+    // A node that cannot write its commit log may end itself.
+    DiskFull = "disk-full", Host,
+        "the host's volume has no room left",
+        [Hosts, Volume]
+            .taking(&[Knob::Leave])
+            .taking_away()
+            .losing(DataLoss::Memory)
+            .whole_within(STARTED_WITHIN);
+    DiskReadOnly = "disk-read-only", Host,
+        "the host's volume can only be read",
+        [Hosts, VolumeReadOnly]
+            .taking_away()
+            .losing(DataLoss::Unsynced)
+            .whole_within(STARTED_WITHIN);
+    DiskRemoved = "disk-removed", Host,
+        "the host's volume is pulled out, and put back",
+        [Hosts, VolumeOff].taking_away().losing(DataLoss::Unsynced).whole_within(STARTED_WITHIN);
+    DiskErrors = "disk-errors", Node,
+        "a part of the host's volume, with half of a file of data, cannot be read",
+        [Hosts, VolumeErrors].taking_away().losing(DataLoss::Unsynced).whole_within(STARTED_WITHIN);
+    DataCorrupt = "data-corrupt", Node,
+        "a block of a file of data is another than was written",
+        [Hosts, VolumeCorrupt].taking_away().losing(DataLoss::Memory).whole_within(STARTED_WITHIN);
+    DataLost = "data-lost", Node,
+        "the node's data is gone, and streamed from the others",
+        [Provision, Mbeans].taking_away().losing(DataLoss::Copy).whole_within(ENTERED_WITHIN);
+    NodeAdd = "node-add", Host,
+        "a new node joins the ring on the host, and leaves it again",
+        [Provision, Mbeans, AnotherNode].lasting(Length::Staged).whole_within(ENTERED_WITHIN);
+    NodeDecommission = "node-decommission", Node,
+        "the node leaves the ring, and joins it again with nothing",
+        [Provision, Mbeans]
+            .lasting(Length::Staged)
+            .taking_away()
+            .losing(DataLoss::HandedOver)
+            .whole_within(ENTERED_WITHIN);
+    NodeRemove = "node-remove", Node,
+        "the node is lost and taken out of the ring, and a new one joins",
+        [Provision, Mbeans]
+            .lasting(Length::Staged)
+            .taking_away()
+            .losing(DataLoss::Copy)
+            .whole_within(ENTERED_WITHIN);
+    NetPartition = "net-partition", Split,
+        "hosts are cut from others, in both directions; clients reach all",
+        [Hosts, PacketFilter];
+    NetOneWay = "net-one-way", Split,
+        "what hosts send to others is lost, and not what they are sent; clients reach all",
+        [Hosts, PacketFilter];
+    NetClientCut = "net-client-cut", Host,
+        "clients do not reach the nodes of a host, which other hosts do",
+        [Hosts, PacketFilter];
+    NetDown = "net-down", Host,
+        "the host's cable is pulled out",
+        [Hosts];
+    NetLoss = "net-loss", Host,
+        "a share of the packets to and from a host is lost",
+        [Hosts, PacketFilter, PacketLoss].demanding(&[Knob::Loss]);
+    NetSlow = "net-slow", Host,
+        "the host's link carries little",
+        [Hosts, LinkRate].demanding(&[Knob::Rate]);
+    NetDelay = "net-delay", Host,
+        "packets to and from a host arrive later",
+        [Hosts, LinkDelay].demanding(&[Knob::Delay]);
+    NetReset = "net-reset", Node,
+        "all connections of clients to a node are reset",
+        [Hosts, Reset].lasting(Length::Moment);
+}
+
+impl Kind {
+    /// The one of that name.
+    pub fn of(name: &str) -> Option<Kind> {
+        KINDS.iter().find(|kind| kind.name == name).cloned()
+    }
+}

@@ -1,0 +1,37 @@
+//! The only crate that knows what a target is, as data: nodes, hosts, limits and attachment, what
+//! it can do, kinds of faults, and what of that no machine can be.
+//!
+//! Making any of it touches nothing but memory. Who says it, a study or a command line, and who
+//! carries it out, `cluster`, `null`, `host` and `fault`, need not know each other.
+
+mod ability;
+mod allow;
+mod change;
+pub mod fault;
+pub mod hidden;
+mod host;
+mod invocation;
+mod memory;
+mod null;
+mod placing;
+mod refusal;
+mod secret;
+mod spec;
+pub mod trust;
+mod yaml;
+
+pub use ability::{Ability, Capability};
+pub use allow::{Act, Allow, Object};
+pub use change::{Change, Restarts};
+pub use host::{DiskSpec, HostSpec, HostsSpec, Isolation, LinkSpec};
+pub use invocation::Invocation;
+pub use memory::memory_bytes;
+pub use null::{Drift, Latency, NullSpec, Reads, Stall};
+pub use placing::{Placing, Topology};
+pub use refusal::{SpecRefusal, class_sharing_refusal, spec_refusals, unsupported_version};
+pub use secret::{Secret, SecretSource};
+pub use spec::{
+    AttachSpec, Authentication, CASSANDRA_VERSION, Collector, JOLOKIA_PORT, JolokiaAccess,
+    LocalSpec, NODES_COUNT_MAX, Target, TlsSpec,
+};
+pub use yaml::{YamlRefusal, yaml_refusal};

@@ -1,0 +1,99 @@
+//! What local nodes are asked to be and can be on no machine: known before anything is started.
+
+use crate::spec::{CASSANDRA_VERSION, Collector, LocalSpec};
+
+/// Where the JVM's pointers into the heap take 8 bytes instead of 4, and an archive made with the
+/// others does not fit.
+const WIDE_HEAP_BYTES: u64 = 32 << 30;
+
+/// A setting of local nodes that cannot be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpecRefusal {
+    /// Its key below `target.local`.
+    pub key: &'static str,
+    /// Why, with its value.
+    pub why: String,
+    /// What to do.
+    pub hint: String,
+}
+
+/// All of them.
+pub fn spec_refusals(spec: &LocalSpec) -> Vec<SpecRefusal> {
+    let version = version_refusal(&spec.version).map(|(why, hint)| SpecRefusal {
+        key: "cassandra",
+        why,
+        hint,
+    });
+    let classes = class_sharing_refusal(spec).map(|why| SpecRefusal {
+        key: "class_sharing",
+        why,
+        hint: "leave it out, or take another collector or heap".to_owned(),
+    });
+    version.into_iter().chain(classes).collect()
+}
+
+/// Why a version is none that local nodes can be of, and what to do; of one that a distribution at
+/// hand may have, its own name decides.
+fn version_refusal(version: &str) -> Option<(String, String)> {
+    (!version.starts_with("5.0.")).then(|| unsupported_version(version))
+}
+
+/// That local nodes cannot be of a version, and what to do.
+pub fn unsupported_version(version: &str) -> (String, String) {
+    (
+        format!(
+            "Cassandra {version} is asked for, but the settings and JVM options of local nodes are \
+             written for 5.0.x"
+        ),
+        format!("use {CASSANDRA_VERSION}, or another release such as 5.0.6"),
+    )
+}
+
+/// Why nodes can share no archive of classes; none where they can, or it is not asked for.
+pub fn class_sharing_refusal(spec: &LocalSpec) -> Option<String> {
+    let is_z = spec.collector == Some(Collector::Z)
+        || spec.jvm_options.iter().any(|one| one == "-XX:+UseZGC");
+    let what = match spec.heap_bytes {
+        _ if is_z => "ZGC",
+        WIDE_HEAP_BYTES.. => "a heap of 32 GiB or more",
+        _ => return None,
+    };
+    spec.class_sharing.then(|| {
+        format!(
+            "class data sharing is asked for, but not possible with {what}: pointers into the heap \
+             are of another size there"
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_machine_can_start_is_refused_by_its_key() {
+        let keys = |change: fn(&mut LocalSpec)| -> Vec<&str> {
+            let mut spec = LocalSpec::default();
+            change(&mut spec);
+            spec_refusals(&spec)
+                .iter()
+                .map(|refusal| refusal.key)
+                .collect()
+        };
+        assert_eq!(keys(|_| {}), [""; 0]);
+        assert_eq!(
+            keys(|spec| spec.version = "4.1.5".to_owned()),
+            ["cassandra"]
+        );
+        assert_eq!(
+            keys(|spec| spec.version = "5.0.9-SNAPSHOT".to_owned()),
+            [""; 0]
+        );
+        let both = keys(|spec| {
+            spec.class_sharing = true;
+            spec.collector = Some(Collector::Z);
+        });
+        assert_eq!(both, ["class_sharing"]);
+        assert_eq!(keys(|spec| spec.class_sharing = true), [""; 0]);
+    }
+}

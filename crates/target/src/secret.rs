@@ -1,0 +1,39 @@
+//! Secrets, and where they are kept.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// Text that is never printed: its `Debug` is `***` and it has no `Display`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// Keeps `text` from being shown.
+    pub fn new(text: String) -> Secret {
+        Secret(text)
+    }
+
+    /// The text itself, for the wire only.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+/// Where a secret is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SecretSource {
+    /// The first line of a file.
+    File(PathBuf),
+    /// The value of an environment variable.
+    Env(String),
+    /// Under a name, of which nobody has said yet where it is.
+    Named(String),
+    /// In memory already.
+    Held(Secret),
+}

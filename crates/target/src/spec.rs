@@ -1,0 +1,217 @@
+//! What a target is asked to be, as a study or a command line says it.
+
+use crate::host::HostsSpec;
+use crate::null::NullSpec;
+use crate::placing::Topology;
+use crate::secret::SecretSource;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The version of Apache Cassandra that the checked-in supply is pinned to.
+pub const CASSANDRA_VERSION: &str = "5.0.8";
+
+/// The most nodes of a local cluster: more than the published experiments had. What one machine can
+/// carry, the check of its memory decides.
+pub const NODES_COUNT_MAX: usize = 24;
+
+/// The port that a Jolokia agent takes unless it is told another.
+pub const JOLOKIA_PORT: u16 = 8778;
+
+/// Which system is under test. Two are the same if they are equal.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Target {
+    /// Cassandra nodes that we start on this machine.
+    Local(LocalSpec),
+    /// A cluster that somebody else runs.
+    Attach(AttachSpec),
+    /// A server of ours that answers at once. It is attached to.
+    Null(NullSpec),
+}
+
+impl Target {
+    /// `local`, `attach` or `null`.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Target::Local(_) => "local",
+            Target::Attach(_) => "attach",
+            Target::Null(_) => "null",
+        }
+    }
+
+    /// The local cluster that it is; none for others.
+    pub fn local(&self) -> Option<&LocalSpec> {
+        match self {
+            Target::Local(local) => Some(local),
+            Target::Attach(_) | Target::Null(_) => None,
+        }
+    }
+}
+
+/// A local cluster of Apache Cassandra: on loopback addresses, or on hosts of its own.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LocalSpec {
+    /// Version of Cassandra; [`CASSANDRA_VERSION`] unless `CASSANDRA_HOME` names a distribution.
+    pub version: String,
+    /// How many nodes, 1 to [`NODES_COUNT_MAX`]; with hosts, a multiple of their number.
+    pub nodes: usize,
+    /// The hosts that nodes live on, the same number on each; none: loopback addresses.
+    pub hosts: Option<HostsSpec>,
+    /// Rack of each node, in order; the last one is used again when there are fewer than nodes.
+    /// Empty: `rack1` for all.
+    pub racks: Vec<String>,
+    /// Name of the one data center.
+    pub datacenter: String,
+    /// Loopback address of the first node, the others following it; a free one when absent.
+    pub address: Option<std::net::Ipv4Addr>,
+    /// Heap of each node in bytes, initial and maximal.
+    pub heap_bytes: u64,
+    /// Garbage collector; none: G1, as Apache's options for Java 17 have it.
+    pub collector: Option<Collector>,
+    /// Settings of `cassandra.yaml` beyond ours; keys that cassay owns are refused.
+    pub yaml: serde_json::Map<String, serde_json::Value>,
+    /// Options of the JVM after ours, so that they win.
+    pub jvm_options: Vec<String>,
+    /// Whether nodes map the server's classes from an archive that was made once.
+    pub class_sharing: bool,
+    /// Where on their machine the nodes run.
+    pub topology: Topology,
+    /// How long all nodes together may take until they answer CQL.
+    pub start_timeout: Duration,
+    /// Who may connect.
+    pub authentication: Authentication,
+}
+
+impl Default for LocalSpec {
+    fn default() -> LocalSpec {
+        LocalSpec {
+            version: CASSANDRA_VERSION.to_string(),
+            nodes: 1,
+            hosts: None,
+            racks: Vec::new(),
+            datacenter: "dc1".to_string(),
+            address: None,
+            heap_bytes: 1 << 30,
+            collector: None,
+            yaml: serde_json::Map::new(),
+            jvm_options: Vec::new(),
+            class_sharing: false,
+            topology: Topology::default(),
+            start_timeout: Duration::from_secs(180),
+            authentication: Authentication::None,
+        }
+    }
+}
+
+impl LocalSpec {
+    /// Nodes on each host; without hosts, all of them.
+    pub fn nodes_per_host(&self) -> usize {
+        let hosts = self.hosts.as_ref().map_or(1, |hosts| hosts.count);
+        self.nodes / hosts.max(1)
+    }
+}
+
+measure::word_enum! {
+    /// Who may connect to a cluster of ours.
+    #[derive(Default)]
+    pub enum Authentication {
+        /// Every user of this machine.
+        #[default]
+        None = "none",
+        /// Who has the password of the one role that we make; it is in a file of the cluster's
+        /// folder.
+        Password = "password",
+    }
+}
+
+measure::word_enum! {
+    /// Garbage collectors of the JVM.
+    pub enum Collector {
+        /// `-XX:+UseG1GC`
+        G1 = "g1",
+        /// `-XX:+UseZGC`
+        Z = "zgc",
+        /// `-XX:+UseShenandoahGC`: not in every build of the JDK.
+        Shenandoah = "shenandoah",
+        /// `-XX:+UseParallelGC`
+        Parallel = "parallel",
+    }
+}
+
+impl Collector {
+    /// The JVM's flag that chooses it.
+    pub fn flag(self) -> &'static str {
+        match self {
+            Collector::G1 => "UseG1GC",
+            Collector::Z => "UseZGC",
+            Collector::Shenandoah => "UseShenandoahGC",
+            Collector::Parallel => "UseParallelGC",
+        }
+    }
+
+    /// The JVM's option that chooses it.
+    pub fn option(self) -> String {
+        format!("-XX:+{}", self.flag())
+    }
+}
+
+/// An existing cluster.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AttachSpec {
+    /// `host` or `host:port` (port 9042 when left out; `[v6]:port` for IPv6). At least one.
+    pub contact_points: Vec<String>,
+    /// User name; requires a password.
+    pub user: Option<String>,
+    /// Where the password is. It is never given on a command line, where `ps` shows it.
+    pub password: Option<SecretSource>,
+    /// TLS; plain TCP when absent.
+    pub tls: Option<TlsSpec>,
+    /// Only nodes of this data center are used; all when absent.
+    pub datacenter: Option<String>,
+    /// The Jolokia agent in every node's JVM, for its MBeans; without it only CQL is spoken.
+    pub jolokia: Option<JolokiaAccess>,
+}
+
+/// How the Jolokia agents of a cluster are reached: on each node's CQL address, at one port.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JolokiaAccess {
+    /// The same on every node.
+    pub port: u16,
+    /// User name, if the agent wants one; requires a password.
+    pub user: Option<String>,
+    /// Where the password is.
+    pub password: Option<SecretSource>,
+    /// HTTPS; plain HTTP when absent. Without a server name the certificate must carry the address.
+    pub tls: Option<TlsSpec>,
+}
+
+impl Default for JolokiaAccess {
+    fn default() -> JolokiaAccess {
+        JolokiaAccess {
+            port: JOLOKIA_PORT,
+            user: None,
+            password: None,
+            tls: None,
+        }
+    }
+}
+
+/// How TLS is done.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TlsSpec {
+    /// PEM file of certificate authorities; the system's trust store when absent.
+    pub ca: Option<PathBuf>,
+    /// Whether the server's certificate is verified. `false` has to be written out.
+    pub verify: bool,
+    /// The name the certificate must carry; the contact point's host when absent.
+    pub server_name: Option<String>,
+}
+
+impl Default for TlsSpec {
+    fn default() -> TlsSpec {
+        TlsSpec {
+            ca: None,
+            verify: true,
+            server_name: None,
+        }
+    }
+}
