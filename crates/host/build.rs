@@ -23,7 +23,6 @@ fn main() {
         rustc.args(["-C", &format!("linker={linker}")]);
     }
     rustc.args(["--target", &known("TARGET"), "-o"]);
-    let ended = rustc.arg(output).arg(SOURCE).status();
-    let ended = ended.expect("rustc can be started");
+    let ended = rustc.arg(output).arg(SOURCE).status().expect("rustc can be started");
     assert!(ended.success(), "rustc built no {SOURCE}: {ended}");
 }

@@ -122,8 +122,10 @@ fn gate(without_cassandra: bool) -> Result<()> {
 /// which a later version may change.
 fn lints_that_compile() -> Result<Vec<(&'static str, String)>> {
     let sysroot = process::output("rustc", &["--print", "sysroot"])?;
-    let driver = Path::new(sysroot.trim()).join("bin/clippy-driver");
-    let driver = driver.to_string_lossy().into_owned();
+    let driver = Path::new(sysroot.trim())
+        .join("bin/clippy-driver")
+        .to_string_lossy()
+        .into_owned();
     let arguments = ["-D", "warnings", ""].join("__CLIPPY_HACKERY__");
     let environment = vec![
         ("RUSTC_WORKSPACE_WRAPPER", driver.clone()),
@@ -194,10 +196,7 @@ pub fn cassandra(options: &CassandraOptions) -> Result<()> {
 fn tests_on_cassandra(tests: &str, filter: &str, rounds: u32) -> Result<Failed> {
     let only = ["--ignored", filter];
     let listed = process::output(tests, &[&only[..], &["--list"]].concat())?;
-    let count = listed
-        .lines()
-        .filter(|line| line.ends_with(": test"))
-        .count();
+    let count = listed.lines().filter(|line| line.ends_with(": test")).count();
     // A renamed module would otherwise pass by running nothing.
     if count == 0 {
         bail!("no #[ignore]d test {filter} in crates/cassay/tests/it");
@@ -270,9 +269,7 @@ pub fn target() -> PathBuf {
 /// optimising compiler's.
 fn quick_java() -> Result<String> {
     use std::os::unix::fs::PermissionsExt;
-    let home = std::env::var("JAVA_HOME")
-        .ok()
-        .filter(|home| !home.is_empty());
+    let home = std::env::var("JAVA_HOME").ok().filter(|home| !home.is_empty());
     let java = match home {
         Some(home) => PathBuf::from(home).join("bin/java"),
         None => {

@@ -36,8 +36,9 @@ fn deny(how: &[&str], checks: &[&str]) -> Result<()> {
 /// Whether a database of advisories was ever fetched: a folder with something in it, where
 /// cargo-deny puts them.
 fn has_database() -> bool {
-    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
-    let home = home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));
+    let home = std::env::var_os("CARGO_HOME")
+        .map(PathBuf::from)
+        .or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));
     let folders = home.and_then(|home| std::fs::read_dir(home.join("advisory-dbs")).ok());
     let is_filled =
         |folder: &Path| std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some());

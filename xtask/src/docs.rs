@@ -90,8 +90,9 @@ fn commands_in(help: &str) -> Vec<String> {
     let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1);
     let listed = lines.take_while(|line| !line.trim().is_empty());
     // A name stands two columns in; a wrapped description stands further in.
-    let names = listed.filter_map(|line| line.strip_prefix("  "));
-    let names = names.filter(|line| !line.starts_with(' '));
+    let names = listed
+        .filter_map(|line| line.strip_prefix("  "))
+        .filter(|line| !line.starts_with(' '));
     names
         .filter_map(|line| line.split_whitespace().next())
         .filter(|name| *name != "help")

@@ -85,8 +85,9 @@ pub fn run(options: &Options) -> Result<()> {
             cassay: &cassay,
         };
         count += 1;
-        let found = guest.boot(&content, &others, &parts.kernel, options.limit_s);
-        let found = found.with_context(|| format!("a guest of shape {}", shape.name))?;
+        let found = guest
+            .boot(&content, &others, &parts.kernel, options.limit_s)
+            .with_context(|| format!("a guest of shape {}", shape.name))?;
         wrong.extend(found.iter().map(|what| format!("{}: {what}", shape.name)));
     }
     ensure!(
@@ -120,9 +121,7 @@ impl Guest<'_> {
         }
         std::fs::create_dir_all(&self.folder).context("make the folder of a guest")?;
         let mut steps = steps::all(self.shape);
-        let further = others
-            .iter()
-            .map(|one| steps::program(&one.name, &one.arguments));
+        let further = others.iter().map(|one| steps::program(&one.name, &one.arguments));
         steps.extend(further);
         let archive = self.folder.join("initrd.cpio");
         std::fs::write(&archive, content.archive(&steps)).context("write the initramfs")?;
@@ -160,20 +159,10 @@ impl Guest<'_> {
         let node = Some(self.shape.confined_to);
         let confined = Facts::seen(&json(told.output("confined")?)?)?;
         let differences = Facts::asked(self.shape, node).differences(&confined);
-        wrong.extend(
-            differences
-                .iter()
-                .map(|what| format!("in a control group: {what}")),
-        );
+        wrong.extend(differences.iter().map(|what| format!("in a control group: {what}")));
         let bound = Facts::seen(&json(told.output("bound")?)?)?;
-        let differences = Facts::asked(self.shape, node)
-            .with_nodes_of(&free)
-            .differences(&bound);
-        wrong.extend(
-            differences
-                .iter()
-                .map(|what| format!("bound by taskset: {what}")),
-        );
+        let differences = Facts::asked(self.shape, node).with_nodes_of(&free).differences(&bound);
+        wrong.extend(differences.iter().map(|what| format!("bound by taskset: {what}")));
         for (index, wish) in self.shape.wishes.iter().enumerate() {
             let plan = json(told.output(&format!("plan-{index}"))?)?;
             let faults = plans::faults(self.shape, wish, &plan)?;
@@ -228,15 +217,9 @@ impl Guest<'_> {
     /// Asks our program here.
     fn ask(&self, words: &str, machine: &str) -> Result<Value> {
         let words = words.split(' ');
-        let words = ["topology"]
-            .into_iter()
-            .chain(words)
-            .chain(["--machine", machine]);
-        let words: Vec<&str> = words.collect();
-        let program = self
-            .cassay
-            .to_str()
-            .context("the path of the tree is no UTF-8")?;
+        let words: Vec<&str> =
+            ["topology"].into_iter().chain(words).chain(["--machine", machine]).collect();
+        let program = self.cassay.to_str().context("the path of the tree is no UTF-8")?;
         json(&process::output(program, &words)?)
     }
 }

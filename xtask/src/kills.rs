@@ -75,10 +75,10 @@ pub fn run(options: &Options) -> Result<()> {
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1_442_695_040_888_963_407);
             let moment_ms = (seed >> 33) % whole_ms;
-            let told = kill_one(Some(victim), moment_ms, (seed >> 20) as usize);
-            let told = told.with_context(|| {
-                format!("round {round}: {victim:?} killed after {moment_ms} ms of a study")
-            })?;
+            let told =
+                kill_one(Some(victim), moment_ms, (seed >> 20) as usize).with_context(|| {
+                    format!("round {round}: {victim:?} killed after {moment_ms} ms of a study")
+                })?;
             println!(
                 "round {round}: {victim:?} killed after {moment_ms} ms: {}",
                 told.words
@@ -121,9 +121,7 @@ impl Lab {
     fn clusters(&self) -> BTreeSet<String> {
         let folders = std::fs::read_dir(self.0.join("clusters"));
         let names = folders.into_iter().flatten().flatten();
-        names
-            .map(|one| one.file_name().to_string_lossy().into_owned())
-            .collect()
+        names.map(|one| one.file_name().to_string_lossy().into_owned()).collect()
     }
 }
 
@@ -283,22 +281,14 @@ fn remains(lab: &Lab, seen: &Seen) -> Vec<String> {
     let groups = groups(Path::new("/sys/fs/cgroup"), clusters);
     left.extend(groups.iter().map(|dir| format!("group {}", dir.display())));
     left.extend(lab.clusters().iter().map(|id| format!("folder {id}")));
-    for entry in std::fs::read_dir("/sys/class/net")
-        .into_iter()
-        .flatten()
-        .flatten()
-    {
+    for entry in std::fs::read_dir("/sys/class/net").into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         if seen.links.contains(&name) {
             left.push(format!("link {name}"));
         }
     }
     let folder = lab.0.display().to_string();
-    for entry in std::fs::read_dir("/sys/block")
-        .into_iter()
-        .flatten()
-        .flatten()
-    {
+    for entry in std::fs::read_dir("/sys/block").into_iter().flatten().flatten() {
         let backing = std::fs::read_to_string(entry.path().join("loop/backing_file"));
         if backing.is_ok_and(|file| file.starts_with(&folder)) {
             left.push(format!("device {}", entry.file_name().to_string_lossy()));

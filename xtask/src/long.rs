@@ -136,8 +136,10 @@ fn measure(options: &Options, folder: &Path) -> Result<Vec<String>> {
             };
             let taken = Taken::of(options.rounds, words)?;
             let is_page = *command == "report";
-            let page = is_page.then(|| std::fs::metadata(&page)).transpose()?;
-            let page = page.map(|meta| meta.len() as f64 / 1e6);
+            let page = is_page
+                .then(|| std::fs::metadata(&page))
+                .transpose()?
+                .map(|meta| meta.len() as f64 / 1e6);
             report(made, command, &taken, *may, page, &mut far);
         }
     }
@@ -250,9 +252,7 @@ impl Taken {
             best.seconds = best.seconds.min(begin.elapsed().as_secs_f64());
             best.cpu_s = best.cpu_s.min(last_s);
             ensure!(
-                ended
-                    .code()
-                    .is_some_and(|code| MAY_END_WITH.contains(&code)),
+                ended.code().is_some_and(|code| MAY_END_WITH.contains(&code)),
                 "`cassay {}` failed ({ended})",
                 words.join(" ")
             );

@@ -68,18 +68,12 @@ impl Modules {
 
     /// Sets of files of which each reaches each other by imports, largest first.
     pub fn circles(&self) -> Vec<Vec<&str>> {
-        let reached: BTreeMap<&str, BTreeSet<&str>> = self
-            .files
-            .keys()
-            .map(|from| (from.as_str(), self.reached_from(from)))
-            .collect();
+        let reached: BTreeMap<&str, BTreeSet<&str>> =
+            self.files.keys().map(|from| (from.as_str(), self.reached_from(from))).collect();
         let mut circles = BTreeSet::new();
         for (from, to) in &reached {
-            let circle: Vec<&str> = to
-                .iter()
-                .copied()
-                .filter(|other| reached[other].contains(from))
-                .collect();
+            let circle: Vec<&str> =
+                to.iter().copied().filter(|other| reached[other].contains(from)).collect();
             if circle.len() > 1 {
                 circles.insert(circle);
             }
@@ -158,8 +152,7 @@ impl Modules {
             })
         };
         let all = module.imported.iter();
-        all.into_iter()
-            .find(|(known, from)| known == "*" && has(from))
+        all.into_iter().find(|(known, from)| known == "*" && has(from))
     }
 }
 
@@ -202,8 +195,8 @@ fn read(tokens: TokenStream, place: &[String], module: &mut Module) {
         match &all[at] {
             TokenTree::Ident(word) if word == "use" => {
                 let is_public = is_public(&all, at);
-                let ends = (at..all.len()).find(|at| is_punct(all.get(*at), ';'));
-                let ends = ends.unwrap_or(all.len());
+                let ends =
+                    (at..all.len()).find(|at| is_punct(all.get(*at), ';')).unwrap_or(all.len());
                 let mut found = Vec::new();
                 tree(&all[at + 1..ends], &[], &mut found);
                 for (name, path) in found {

@@ -131,9 +131,7 @@ fn search(kind: &Kind, folder: &Path) -> Result<()> {
     let findings = folder.join("results/latest/findings.json");
     let findings = std::fs::read_to_string(&findings).context("read the findings")?;
     let findings: Value = serde_json::from_str(&findings).context("read the findings")?;
-    let searches = findings["searches"]
-        .as_array()
-        .context("the findings have searches")?;
+    let searches = findings["searches"].as_array().context("the findings have searches")?;
     let mut near = 0;
     for search in searches {
         let share = search["at"][kind.axis].as_f64().unwrap_or(0.0) / kind.truth;

@@ -4,9 +4,11 @@
 //! of this crate and a line of `cargo xtask tidy`, so that it can be neither forgotten nor argued
 //! with in a review. Each rule has a test that shows it finding something.
 
+mod chains;
 mod circles;
 mod code;
 mod comments;
+mod counts;
 mod limits;
 mod manifests;
 mod text;
@@ -53,7 +55,7 @@ impl fmt::Display for Violation {
 type Rule = fn(&Tree) -> Vec<Violation>;
 
 /// Every rule, with its name.
-const RULES: [(&str, Rule); 19] = [
+const RULES: [(&str, Rule); 24] = [
     (
         "crates and dependencies are those of ARCHITECTURE.md",
         manifests::dependencies,
@@ -75,8 +77,10 @@ const RULES: [(&str, Rule); 19] = [
     ),
     ("pure crates do no I/O", code::pure_crates),
     ("files make no large circle", circles::circles),
+    ("calls that follow each other are a chain", chains::chains),
     ("types are named by what they are", type_names::type_names),
     ("comments name what is there", comments::names),
+    ("comments of an item are sentences", comments::sentences),
     ("lines fit", text::line_lengths),
     ("files fit", text::file_lengths),
     ("nothing is left over", text::leftovers),
@@ -88,6 +92,12 @@ const RULES: [(&str, Rule); 19] = [
         limits::limits,
     ),
     ("docs/traps.md names tests that are there", traps::traps),
+    ("documents count right", counts::numbers),
+    ("HACKING.md names every command of xtask", counts::commands),
+    (
+        "ARCHITECTURE.md names the large crates",
+        counts::large_crates,
+    ),
 ];
 
 /// `cargo xtask tidy`: every rule on the working copy.
@@ -116,11 +126,7 @@ mod tests {
         assert!(tree.file("Cargo.toml").is_some(), "the tree was read");
         let mut found = Vec::new();
         for (name, rule) in rules {
-            found.extend(
-                rule(&tree)
-                    .iter()
-                    .map(|violation| format!("{violation}  [{name}]")),
-            );
+            found.extend(rule(&tree).iter().map(|violation| format!("{violation}  [{name}]")));
         }
         assert!(found.is_empty(), "\n{}\n", found.join("\n"));
     }
@@ -132,11 +138,11 @@ mod tests {
 
     #[test]
     fn the_code_keeps_the_house_style() {
-        hold(&RULES[3..11]);
+        hold(&RULES[3..13]);
     }
 
     #[test]
     fn the_texts_keep_the_house_style() {
-        hold(&RULES[11..]);
+        hold(&RULES[13..]);
     }
 }

@@ -19,9 +19,7 @@ pub struct File {
 impl File {
     /// Whether the name ends in `.extension`.
     pub fn has_extension(&self, extension: &str) -> bool {
-        self.path
-            .rsplit_once('.')
-            .is_some_and(|(_, last)| last == extension)
+        self.path.rsplit_once('.').is_some_and(|(_, last)| last == extension)
     }
 
     /// Its text; empty when it has none.
@@ -89,18 +87,13 @@ impl Tree {
 
     /// The names of the folders below `crates`.
     pub fn crates(&self) -> BTreeSet<String> {
-        let below = self.files.iter();
-        let below = below.filter_map(|file| file.path.strip_prefix("crates/"));
-        below
-            .filter_map(|inner| Some(inner.split_once('/')?.0.to_owned()))
-            .collect()
+        let below = self.files.iter().filter_map(|file| file.path.strip_prefix("crates/"));
+        below.filter_map(|inner| Some(inner.split_once('/')?.0.to_owned())).collect()
     }
 
     /// The files whose names end in `.extension`.
     pub fn with_extension<'a>(&'a self, extension: &'a str) -> impl Iterator<Item = &'a File> {
-        self.files
-            .iter()
-            .filter(move |file| file.has_extension(extension))
+        self.files.iter().filter(move |file| file.has_extension(extension))
     }
 }
 

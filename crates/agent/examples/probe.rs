@@ -24,10 +24,7 @@ fn main() -> Result<()> {
     }
     let numbers: Vec<u64> = std::env::args()
         .skip(1)
-        .map(|text| {
-            text.parse()
-                .with_context(|| format!("read the number `{text}`"))
-        })
+        .map(|text| text.parse().with_context(|| format!("read the number `{text}`")))
         .collect::<Result<_>>()?;
     let seconds = numbers.first().copied().unwrap_or(5);
     let period = Duration::from_millis(numbers.get(1).copied().unwrap_or(1000));
@@ -75,8 +72,12 @@ fn main() -> Result<()> {
 fn cpu_ns_of(agent: &Agent) -> Result<u64> {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", agent.process().pid))?;
     let (_, columns) = stat.rsplit_once(')').context("its stat has no name")?;
-    let ticks = columns.split_ascii_whitespace().skip(11).take(2);
-    let ticks: u64 = ticks.map(str::parse::<u64>).sum::<Result<_, _>>()?;
+    let ticks: u64 = columns
+        .split_ascii_whitespace()
+        .skip(11)
+        .take(2)
+        .map(str::parse::<u64>)
+        .sum::<Result<_, _>>()?;
     Ok(ticks * clock::SECOND_NS / rustix::param::clock_ticks_per_second())
 }
 

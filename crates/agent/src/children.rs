@@ -30,9 +30,7 @@ struct Ended {
 
 impl Ended {
     fn lock(&self) -> MutexGuard<'_, HashMap<Identity, Option<i32>>> {
-        self.processes
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.processes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -91,9 +89,7 @@ impl Children {
     /// Whether it has ended, and nobody wanted it to.
     pub fn has_failed(&self, process: Identity) -> bool {
         let told = self.known.told.lock();
-        let is_told = told
-            .unwrap_or_else(PoisonError::into_inner)
-            .contains(&process);
+        let is_told = told.unwrap_or_else(PoisonError::into_inner).contains(&process);
         !is_told && self.known.lock().get(&process).is_some_and(Option::is_some)
     }
 

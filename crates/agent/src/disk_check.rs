@@ -84,10 +84,7 @@ pub fn run(folder: &Path, requests: &str, bytes: &str) -> Result<()> {
             file.and_then(|file| read(&File::from(file), work)),
         )?;
     }
-    let written = writing
-        .join()
-        .ok()
-        .context("the thread that writes has failed")??;
+    let written = writing.join().ok().context("the thread that writes has failed")??;
     match (found, written) {
         (Some(_), _) => Ok(()),
         // Then that which was written.
@@ -191,10 +188,7 @@ pub(crate) fn look(
         .arg(folder)
         .arg(work.requests.to_string())
         .arg(work.bytes.to_string());
-    command
-        .current_dir("/")
-        .stdout(input)
-        .stderr(std::process::Stdio::null());
+    command.current_dir("/").stdout(input).stderr(std::process::Stdio::null());
     if let Ok(group) = here.group() {
         group.let_in(&mut command)?;
     }
@@ -218,10 +212,7 @@ fn listen(mut pipe: PipeReader, deadline: Deadline) -> Result<String> {
             Err(Errno::INTR) => continue,
             ready => ready.context("wait for a trial")?,
         };
-        match pipe
-            .read(&mut buffer)
-            .context("hear what came of a trial")?
-        {
+        match pipe.read(&mut buffer).context("hear what came of a trial")? {
             0 => break,
             count => said.extend_from_slice(&buffer[..count]),
         }

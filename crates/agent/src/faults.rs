@@ -100,8 +100,7 @@ impl AgentState {
     fn heal(&self, Broken(number): Broken) -> Result<Healed> {
         // Held while it is done: who ends everything waits, and nothing is started after that.
         let mut all = self.faults.lock();
-        let state = all.get_mut(number as usize);
-        let state = state.context("nothing was broken by this number")?;
+        let state = all.get_mut(number as usize).context("nothing was broken by this number")?;
         let by_itself = matches!(state, State::Whole(_));
         if let State::Broken(what, _) = state {
             let processes = what.heal(self);
@@ -163,8 +162,7 @@ impl Serve<AgentState> for Renew {
     fn serve(self, here: &AgentState) -> Result<()> {
         let Broken(number) = self.broken;
         let mut all = here.faults.lock();
-        let state = all.get_mut(number as usize);
-        let state = state.context("nothing was broken by this number")?;
+        let state = all.get_mut(number as usize).context("nothing was broken by this number")?;
         if let State::Broken(_, deadline) = state {
             *deadline = Deadline::after(Duration::from_millis(self.within_ms));
         }

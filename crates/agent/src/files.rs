@@ -72,10 +72,10 @@ impl AgentState {
                     self.files.admit_to_write(&from)?,
                     self.files.admit_to_write(&to)?,
                 );
-                let source = source.folder(false);
-                let source = source.with_context(|| format!("open {}", from.display()))?;
-                let target = target.folder(true);
-                let target = target.with_context(|| format!("make {}", to.display()))?;
+                let source =
+                    source.folder(false).with_context(|| format!("open {}", from.display()))?;
+                let target =
+                    target.folder(true).with_context(|| format!("make {}", to.display()))?;
                 for name in &names {
                     link(&source, &target, check_below(name)?).with_context(|| {
                         let (from, to) = (from.join(name), to.join(name));
@@ -238,17 +238,18 @@ impl Serve<AgentState> for Get {
         };
         match read() {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            read => read
-                .map(Some)
-                .with_context(|| format!("read {}", self.path.display())),
+            read => read.map(Some).with_context(|| format!("read {}", self.path.display())),
         }
     }
 }
 
 impl Serve<AgentState> for Sum {
     fn serve(self, here: &AgentState) -> Result<Sums> {
-        let folder = here.files.admit(&self.folder)?.folder(false);
-        let folder = folder.with_context(|| format!("open {}", self.folder.display()))?;
+        let folder = here
+            .files
+            .admit(&self.folder)?
+            .folder(false)
+            .with_context(|| format!("open {}", self.folder.display()))?;
         let mut sums = Sums {
             whole: Vec::new(),
             begun: self.begun,
@@ -321,11 +322,13 @@ impl Serve<AgentState> for Space {
 impl Serve<AgentState> for DeviceBytes {
     fn serve(self, here: &AgentState) -> Result<Option<u64>> {
         let folder = here.files.admit(&self.0)?.folder(false);
-        let found = folder.and_then(fstat);
-        let found = found.with_context(|| format!("look at {}", self.0.display()))?;
+        let found = folder
+            .and_then(fstat)
+            .with_context(|| format!("look at {}", self.0.display()))?;
         let (major, minor) = (major(found.st_dev), minor(found.st_dev));
-        let sectors = std::fs::read_to_string(format!("/sys/dev/block/{major}:{minor}/size"));
-        let sectors = sectors.ok().and_then(|text| text.trim().parse().ok());
+        let sectors = std::fs::read_to_string(format!("/sys/dev/block/{major}:{minor}/size"))
+            .ok()
+            .and_then(|text| text.trim().parse().ok());
         // The kernel counts in sectors of 512 bytes, whatever the device has.
         Ok(sectors.map(|sectors: u64| sectors * 512))
     }

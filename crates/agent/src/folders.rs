@@ -102,8 +102,8 @@ impl Folders {
                 Ok((inside, folder.bar))
             }
             _ => {
-                let folders = all.iter().map(|folder| folder.path.display().to_string());
-                let folders: Vec<String> = folders.collect();
+                let folders: Vec<String> =
+                    all.iter().map(|folder| folder.path.display().to_string()).collect();
                 anyhow::bail!(
                     "{} is not among the files of this agent, which are those below: {}",
                     path.display(),
@@ -225,18 +225,12 @@ mod tests {
             "",
         ];
         for bad in bad {
-            let refused = folders
-                .admit(Path::new(bad))
-                .err()
-                .map(|why| why.to_string());
+            let refused = folders.admit(Path::new(bad)).err().map(|why| why.to_string());
             let said = refused.unwrap_or_else(|| panic!("{bad} was let in"));
             assert!(said.contains("/data/host1, /data/other"), "{said}");
         }
         let none = Folders::new(Vec::new());
-        let said = none
-            .admit(Path::new("/data"))
-            .err()
-            .map(|why| why.to_string());
+        let said = none.admit(Path::new("/data")).err().map(|why| why.to_string());
         assert!(said.is_some_and(|said| said.ends_with("below: nothing")));
         for bad in ["", "/x", "..", "a/../b", "."] {
             assert!(check_below(bad).is_err(), "{bad}");

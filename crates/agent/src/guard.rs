@@ -44,8 +44,8 @@ struct State {
 pub fn run() -> Result<()> {
     let copy = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3);
     let mut pipe = File::from(copy.context("copy the pipe")?);
-    let agent = rustix::process::getppid();
-    let agent = agent.and_then(|pid| Identity::of(pid.as_raw_nonzero().get() as u32));
+    let agent =
+        rustix::process::getppid().and_then(|pid| Identity::of(pid.as_raw_nonzero().get() as u32));
     let mut all = Vec::new();
     // What cannot be read is the end as well: the last list stands.
     while has_news(&pipe, agent)

@@ -51,9 +51,8 @@ const BEGIN_LIMIT: Duration = Duration::from_secs(60);
 /// of one; `None` if it was not. The exit code. To be called first of all: no thread may run yet.
 pub fn answer() -> Option<u8> {
     reach::name_build(env!("CASSAY_BUILD"));
-    let words: Vec<String> = std::env::args_os()
-        .map(|word| word.to_string_lossy().into_owned())
-        .collect();
+    let words: Vec<String> =
+        std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let done = match words[..] {
         [_, reach::ARGUMENT, name] if is_asked_by_a_program() => run(name),

@@ -123,9 +123,11 @@ impl AgentState {
             };
         }
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::APPEND;
-        let output = self.files.admit_to_write(&start.output)?;
-        let output = output.open(flags, Mode::from_raw_mode(0o666));
-        let output = output.with_context(|| format!("write {}", start.output.display()))?;
+        let output = self
+            .files
+            .admit_to_write(&start.output)?
+            .open(flags, Mode::from_raw_mode(0o666))
+            .with_context(|| format!("write {}", start.output.display()))?;
         let errors = output.try_clone().context("share the output file")?;
         command.stdout(output).stderr(errors);
         let to = start.confinement.as_deref();
@@ -145,22 +147,16 @@ impl AgentState {
     /// That it is a stand-in, which has a network of its own.
     pub(crate) fn check_stand_in(&self) -> Result<()> {
         let group = self.group.get();
-        group
-            .map(drop)
-            .context("this host has no network of its own")
+        group.map(drop).context("this host has no network of its own")
     }
 
     pub(crate) fn group(&self) -> Result<&Group> {
-        self.group
-            .get()
-            .context("this host has no groups of its own")
+        self.group.get().context("this host has no groups of its own")
     }
 
     /// Its volume, for what is broken there.
     pub(crate) fn volume(&self) -> Result<&Volume> {
-        self.volume
-            .get()
-            .context("this host has no volume of its own; give it one")
+        self.volume.get().context("this host has no volume of its own; give it one")
     }
 
     /// The number of its volume's device; none without a volume.

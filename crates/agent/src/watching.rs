@@ -48,8 +48,11 @@ impl ActiveWatches {
     }
 
     pub fn take(&self, TakeReadings { watch, end }: &TakeReadings) -> Result<Taken> {
-        let one = lock(&self.0).all.get(watch).map(Arc::clone);
-        let one = one.with_context(|| format!("there is no watch {watch}"))?;
+        let one = lock(&self.0)
+            .all
+            .get(watch)
+            .map(Arc::clone)
+            .with_context(|| format!("there is no watch {watch}"))?;
         let taken = lock(&one).take(*end);
         if taken.costs.is_some() {
             lock(&self.0).all.remove(watch);

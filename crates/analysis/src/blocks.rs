@@ -77,11 +77,7 @@ impl Blocks {
             return;
         }
         if self.blocks.len() == BLOCKS_MAX {
-            self.blocks = self
-                .blocks
-                .chunks(2)
-                .map(|pair| joined(&pair[0], &pair[1]))
-                .collect();
+            self.blocks = self.blocks.chunks(2).map(|pair| joined(&pair[0], &pair[1])).collect();
             self.intervals_per_block *= 2;
         }
         self.blocks.push(values);
@@ -189,10 +185,7 @@ impl Blocks {
         let is_whole = self.intervals_in_last == self.intervals_per_block;
         let whole = self.blocks.len().saturating_sub(usize::from(!is_whole));
         let blocks = self.blocks[..whole].iter();
-        blocks
-            .filter(|block| !block.is_empty())
-            .map(|block| of(block))
-            .collect()
+        blocks.filter(|block| !block.is_empty()).map(|block| of(block)).collect()
     }
 
     /// The intervals of [`QUANTILES`] in ms, as records hold them; without those that have none.
@@ -230,10 +223,7 @@ pub fn quantile_ms(block: &[(u64, u64)], q: f64) -> f64 {
 /// The mean of a block, in ms.
 pub fn mean_ms(block: &[(u64, u64)]) -> f64 {
     let all: u64 = block.iter().map(|(_, count)| count).sum();
-    let sum: f64 = block
-        .iter()
-        .map(|(ns, count)| *ns as f64 * *count as f64)
-        .sum();
+    let sum: f64 = block.iter().map(|(ns, count)| *ns as f64 * *count as f64).sum();
     sum / all.max(1) as f64 / 1e6
 }
 

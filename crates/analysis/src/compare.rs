@@ -191,10 +191,8 @@ pub fn compare_paired<V: Into<Known> + Copy>(
     metric: Metric,
 ) -> Result<Comparison, NotCompared> {
     let pairs = pairs.iter().map(|(b, c)| ((*b).into(), (*c).into()));
-    let (places, usable): (Vec<usize>, Vec<(Known, Known)>) = pairs
-        .enumerate()
-        .filter(|(_, (b, c))| positive(*b) && positive(*c))
-        .unzip();
+    let (places, usable): (Vec<usize>, Vec<(Known, Known)>) =
+        pairs.enumerate().filter(|(_, (b, c))| positive(*b) && positive(*c)).unzip();
     if usable.is_empty() {
         return Err(NotCompared::NoValues);
     }
@@ -246,8 +244,8 @@ pub fn compare_unpaired<V: Into<Known> + Copy>(
     let counts = [base.len() as f64, cont.len() as f64];
     let variances = [series::variance(&base), series::variance(&cont)];
     let within_freedom = counts[0] + counts[1] - 2.0;
-    let within = (0..2).map(|side| variances[side] * (counts[side] - 1.0));
-    let within = within.sum::<f64>() / within_freedom.max(1.0);
+    let within = (0..2).map(|side| variances[side] * (counts[side] - 1.0)).sum::<f64>()
+        / within_freedom.max(1.0);
     let floor = metric.between_runs * metric.between_runs;
     let between = within.max(floor);
     let parts = [variances[0] / counts[0], variances[1] / counts[1]];
@@ -285,8 +283,11 @@ fn positive(value: Known) -> bool {
 
 /// The logarithms of the values that have one, and whether any of them is a lower bound.
 fn logs_of<V: Into<Known> + Copy>(values: &[V]) -> (Vec<f64>, bool) {
-    let usable = values.iter().map(|value| (*value).into());
-    let usable: Vec<Known> = usable.filter(|value| positive(*value)).collect();
+    let usable: Vec<Known> = values
+        .iter()
+        .map(|value| (*value).into())
+        .filter(|value| positive(*value))
+        .collect();
     let logs = usable.iter().map(|value| value.least().ln()).collect();
     (logs, usable.iter().any(|value| value.is_at_least()))
 }

@@ -40,9 +40,9 @@ pub struct Load {
 pub struct Coefficients {
     /// Throughput of one operation in flight.
     pub lambda: f64,
-    /// Contention.
+    /// Contention: the share of the work that is done by one at a time.
     pub sigma: f64,
-    /// Coherency.
+    /// Coherency: what each pair costs to agree with each other.
     pub kappa: f64,
 }
 
@@ -64,7 +64,7 @@ pub struct Usl {
 /// What a curve says of its peak.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Peak {
-    /// Here.
+    /// Within the loads that were offered.
     At {
         /// Operations in flight.
         threads: f64,
@@ -173,9 +173,8 @@ const FREE: Held<2> = [None; 2];
 /// The loads do not show a curve.
 pub fn fit(loads: &[Load]) -> Result<Usl, NoCurve> {
     let usable = loads.iter().filter(|load| load.threads >= 1.0);
-    let measured: Vec<(f64, &[Option<f64>])> = usable
-        .map(|load| (load.threads, load.ops_per_s.as_slice()))
-        .collect();
+    let measured: Vec<(f64, &[Option<f64>])> =
+        usable.map(|load| (load.threads, load.ops_per_s.as_slice())).collect();
     let seen = least_squares::by_place(&measured, &least_squares::once(&measured));
     if seen.places.len() < LOADS_MIN {
         return Err(NoCurve::FewLoads(seen.places.len()));
@@ -186,11 +185,7 @@ pub fn fit(loads: &[Load]) -> Result<Usl, NoCurve> {
     if off > OFF_MAX {
         return Err(NoCurve::OffCurve(off));
     }
-    let most = seen
-        .trials
-        .iter()
-        .map(|of| of.ln_ops.exp())
-        .fold(0.0, f64::max);
+    let most = seen.trials.iter().map(|of| of.ln_ops.exp()).fold(0.0, f64::max);
     let [first, last] = ends(&seen);
     if most < SEEN_MIN * found.most(first) {
         return Err(NoCurve::StillGrowing);
@@ -258,8 +253,8 @@ fn intervals(
         let draws = least_squares::resampled::<2, Law>(blocks, seen, &FREE, Law::BEGINS);
         return between_draws(&draws, blocks);
     }
-    let noise = least_squares::of_places::<2, Law>(seen, found, &FREE);
-    let noise = noise.expect("there are more loads than coefficients");
+    let noise = least_squares::of_places::<2, Law>(seen, found, &FREE)
+        .expect("there are more loads than coefficients");
     let [sigma, kappa] = least_squares::profiled::<2, Law>(seen, found, &FREE, noise);
     [sigma, kappa, threads_between(seen, found, kappa)]
 }

@@ -113,7 +113,7 @@ measure::word_enum! {
 }
 
 impl Promise {
-    /// Why.
+    /// Why the promise is kept, is none, or is not known.
     pub fn why(&self) -> &str {
         match self {
             Promise::Kept(why) | Promise::None(why) | Promise::Unknown(why) => why,
@@ -334,10 +334,7 @@ mod tests {
                 written: level("W", replicas.0),
                 read: level("R", replicas.1),
                 commit_log: log,
-                blows: blows
-                    .iter()
-                    .map(|(nodes, loses)| blow(nodes, *loses))
-                    .collect(),
+                blows: blows.iter().map(|(nodes, loses)| blow(nodes, *loses)).collect(),
             };
             let found = promise(&of);
             assert_eq!(found.promised().name(), expected, "{of:?}: {}", found.why());

@@ -115,11 +115,8 @@ impl Design {
             (first..self.levels[axis]).map(move |level| Level { axis, level })
         };
         let axes = 0..self.levels.len();
-        let mut kinds: Vec<Kind> = axes
-            .clone()
-            .flat_map(|a| levels(a, 1))
-            .map(Kind::Main)
-            .collect();
+        let mut kinds: Vec<Kind> =
+            axes.clone().flat_map(|a| levels(a, 1)).map(Kind::Main).collect();
         for one in axes.clone() {
             for other in one + 1..self.levels.len() {
                 let pairs = levels(one, 1).flat_map(|a| levels(other, 1).map(move |b| (a, b)));
@@ -204,11 +201,7 @@ pub fn effects(
 fn sides(weights: &[f64], cells: &[Option<Known>]) -> Option<(Known, Known)> {
     let mut logs = [0.0; 2];
     let mut bounds = [false; 2];
-    for (weight, cell) in weights
-        .iter()
-        .zip(cells)
-        .filter(|(weight, _)| **weight != 0.0)
-    {
+    for (weight, cell) in weights.iter().zip(cells).filter(|(weight, _)| **weight != 0.0) {
         let value = (*cell).filter(|value| value.least().is_finite() && value.least() > 0.0)?;
         let side = usize::from(*weight > 0.0);
         logs[side] += weight.abs() * value.least().ln();

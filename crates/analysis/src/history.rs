@@ -98,8 +98,11 @@ pub fn shifts(values: &[f64], limits: Limits) -> Vec<Shift> {
         let remove = if shift.p >= limits.p_max {
             Some(index)
         } else {
-            let smallest = found.iter().enumerate().min_by(by(Shift::magnitude));
-            let smallest = smallest.filter(|(_, s)| s.magnitude() <= limits.magnitude_min);
+            let smallest = found
+                .iter()
+                .enumerate()
+                .min_by(by(Shift::magnitude))
+                .filter(|(_, s)| s.magnitude() <= limits.magnitude_min);
             smallest.map(|(index, _)| index)
         };
         match remove {

@@ -111,10 +111,7 @@ fn fit_from<const P: usize, C: Curve<P>>(
     });
     let best = ends.min_by(|a, b| squares::<P, C>(seen, a).total_cmp(&squares::<P, C>(seen, b)));
     let coefficients = best.unwrap_or([0.0; P]);
-    let levels: Vec<f64> = levels::<P, C>(seen, &coefficients)
-        .into_iter()
-        .flatten()
-        .collect();
+    let levels: Vec<f64> = levels::<P, C>(seen, &coefficients).into_iter().flatten().collect();
     Fit {
         ln_scale: series::mean(&levels),
         coefficients,

@@ -87,13 +87,9 @@ impl<'h> Search<'h> {
         let says = |operation: &Operation| {
             operation.returned_ns.is_some() || !matches!(operation.what, RegisterEvent::Read(_))
         };
-        let mut order: Vec<usize> = (0..history.len())
-            .filter(|&at| says(&history[at]))
-            .collect();
+        let mut order: Vec<usize> = (0..history.len()).filter(|&at| says(&history[at])).collect();
         order.sort_by_key(|&at| history[at].invoked_ns);
-        let returned = order
-            .iter()
-            .filter(|&&at| history[at].returned_ns.is_some());
+        let returned = order.iter().filter(|&&at| history[at].returned_ns.is_some());
         Search {
             left: returned.count(),
             taken: vec![0; order.len().div_ceil(64)],

@@ -54,8 +54,8 @@ pub fn judge_all(comparisons: &[(Comparison, bool)]) -> (Vec<Judged>, FalseFindi
             adjusted[*at] = Some(value);
         }
     }
-    let judged = comparisons.iter().zip(p).zip(adjusted);
-    let judged = judged.map(|(((seen, is_primary), p), p_adjusted)| {
+    let with_p = comparisons.iter().zip(p).zip(adjusted);
+    let judged = with_p.map(|(((seen, is_primary), p), p_adjusted)| {
         // Where Holm begins, and the strictest that a comparison can come under.
         let level = DIFFERENCE_LEVEL / sizes[usize::from(*is_primary)].max(1) as f64;
         Judged {

@@ -43,7 +43,7 @@ const WHOLE_S: f64 = 0.5;
 pub struct Slice {
     /// Begin, in seconds since the trial's start line.
     pub from_s: f64,
-    /// End.
+    /// The end, in seconds from the start of the window.
     pub to_s: f64,
     /// Operations that succeeded.
     pub ok: u64,
@@ -276,8 +276,7 @@ fn of(
     let others = faults.iter().enumerate().filter(|(at, _)| *at != number);
     let beside = others.clone().filter(|(_, other)| other.overlaps(&fault));
     let alone_from_s = fault.healing_s.unwrap_or(fault.injected_s);
-    let next = others.map(|(_, other)| other.injected_s);
-    let next = next.filter(|at_s| *at_s > alone_from_s);
+    let next = others.map(|(_, other)| other.injected_s).filter(|at_s| *at_s > alone_from_s);
     let end_s = slices.last().map_or(fault.injected_s, |last| last.to_s);
     let mut recovery = Recovery {
         until_s: next.fold(end_s, f64::min),
@@ -300,9 +299,7 @@ fn of(
         recovery.dip = ops.dip([fault.injected_s, reach_s], offered);
         recovery.throughput = Some(returns);
         let p99 = |slice: &Slice| Some(slice.p99_ms.unwrap_or(f64::INFINITY));
-        let p99 = before
-            .p99_ms
-            .map(|level| Course::new(slices, p99, level, Worse::Above));
+        let p99 = before.p99_ms.map(|level| Course::new(slices, p99, level, Worse::Above));
         recovery.p99 = p99.map(|p99| self::returns(&p99, &fault, until_s));
     }
     recovery.noticed = noticed(slices, &fault, &recovery);
@@ -390,15 +387,11 @@ fn noticed(slices: &[Slice], fault: &Fault, found: &Recovery) -> Option<Noticed>
     let to_s = fault.over_s().min(found.until_s);
     let within = |slice: &&Slice| slice.to_s > fault.injected_s && slice.from_s < to_s;
     slices.iter().filter(within).find_map(|slice| {
-        let counted = counts
-            .iter()
-            .find(|(_, count, usual)| count(slice) > *usual);
+        let counted = counts.iter().find(|(_, count, usual)| count(slice) > *usual);
         let by = counted.map(|(sign, ..)| *sign).or_else(|| {
             let before = before.filter(|_| slice.is_whole())?;
             let p99_ms = slice.p99_ms.unwrap_or(f64::INFINITY);
-            let is_slow = before
-                .p99_ms
-                .is_some_and(|p99| p99_ms > p99.edge(Worse::Above));
+            let is_slow = before.p99_ms.is_some_and(|p99| p99_ms > p99.edge(Worse::Above));
             if slice.ops_per_s() < before.ops_per_s.edge(Worse::Below) {
                 Some(Sign::Throughput)
             } else {

@@ -45,7 +45,7 @@ pub struct Point {
 pub struct Machine {
     /// Units that fill one socket.
     pub units_per_socket: u32,
-    /// Sockets.
+    /// The number of sockets.
     pub sockets: u32,
 }
 
@@ -229,10 +229,7 @@ pub fn read(points: &[Point], machine: Machine, metric: Metric) -> ScaleUp {
     let best = fits::best(&fits);
     ScaleUp {
         machine,
-        points: points
-            .iter()
-            .map(|point| scaled(point, unit, metric))
-            .collect(),
+        points: points.iter().map(|point| scaled(point, unit, metric)).collect(),
         socket: socket(points, machine, metric),
         system: system(points, machine, metric),
         cross: cross(points, machine, metric),
@@ -342,8 +339,12 @@ fn usable(point: &Point, what: Of) -> Result<&Point, Untold> {
 
 /// What `of` does as a multiple of `times` what `to` does, in the same blocks.
 fn ratio(to: &Point, of: &Point, times: f64, metric: Metric) -> Result<Ratio, Untold> {
-    let pairs = to.ops_per_s.iter().zip(&of.ops_per_s);
-    let pairs: Vec<(f64, f64)> = pairs.filter_map(|(to, of)| to.zip(*of)).collect();
+    let pairs: Vec<(f64, f64)> = to
+        .ops_per_s
+        .iter()
+        .zip(&of.ops_per_s)
+        .filter_map(|(to, of)| to.zip(*of))
+        .collect();
     let compared = compare::compare_paired(&pairs, metric).map_err(|why| match why {
         NotCompared::NoValues | NotCompared::BoundsOnBothSides => Untold::NoCommonBlock,
     })?;

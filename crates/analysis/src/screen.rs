@@ -166,11 +166,7 @@ impl Lenth {
     pub fn of(effects: &[f64]) -> Lenth {
         let sizes: Vec<f64> = effects.iter().map(|effect| effect.abs()).collect();
         let guess = MEDIAN_TO_DEVIATION * series::median(&sizes);
-        let small: Vec<f64> = sizes
-            .iter()
-            .copied()
-            .filter(|size| *size < TRIM * guess)
-            .collect();
+        let small: Vec<f64> = sizes.iter().copied().filter(|size| *size < TRIM * guess).collect();
         let pse = MEDIAN_TO_DEVIATION * series::median(&small);
         let count = effects.len().max(1) as f64;
         let freedom = count / 3.0;

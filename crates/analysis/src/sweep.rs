@@ -87,9 +87,7 @@ impl Rung {
 /// Reads a sweep. `p99_bound_ms`: the latency that may not be passed, if there is one.
 pub fn read_sweep(points: &[Rung], p99_bound_ms: Option<f64>) -> Reading {
     let of = |state: State| -> Vec<usize> {
-        (0..points.len())
-            .filter(|&i| points[i].state == state)
-            .collect()
+        (0..points.len()).filter(|&i| points[i].state == state).collect()
     };
     let (kept, saturated) = (of(State::Kept), of(State::Saturated));
     let over = |i: &usize| match p99_bound_ms {
@@ -119,11 +117,7 @@ pub fn read_sweep(points: &[Rung], p99_bound_ms: Option<f64>) -> Reading {
         best,
         best_within_bound: within,
         untold_within_bound: untold.filter(more),
-        first_over_bound: usable
-            .iter()
-            .find(is_over)
-            .copied()
-            .filter(|_| p99_bound_ms.is_some()),
+        first_over_bound: usable.iter().find(is_over).copied().filter(|_| p99_bound_ms.is_some()),
         saturated_from: saturated_from(&kept, &saturated),
         knee: knee(points, &usable, &kept, &saturated),
         best_is_last: best.is_some() && best == usable.last().copied(),
@@ -209,16 +203,12 @@ fn elasticity(points: &[&Rung], noise: Noise) -> (f64, f64) {
     let square: f64 = x.iter().map(|x| (x - mean_x).powi(2)).sum();
     let product = x.iter().zip(&y).map(|(x, y)| (x - mean_x) * (y - mean_y));
     let slope = product.sum::<f64>() / square;
-    let off = x
-        .iter()
-        .zip(&y)
-        .map(|(x, y)| (y - mean_y - slope * (x - mean_x)).powi(2));
+    let off = x.iter().zip(&y).map(|(x, y)| (y - mean_y - slope * (x - mean_x)).powi(2));
     let residual = match points.len() {
         0..=2 => 0.0,
         count => off.sum::<f64>() / (count - 2) as f64,
     };
-    let known = points.iter().map(|p| noise.of_point(p).powi(2));
-    let known = known.sum::<f64>() / points.len() as f64;
+    let known = points.iter().map(|p| noise.of_point(p).powi(2)).sum::<f64>() / points.len() as f64;
     (slope, (residual.max(known) / square).sqrt())
 }
 

@@ -112,9 +112,7 @@ impl Pauses {
             by_end[second.min(seconds)].record(ns);
         });
         let mut blocks = Blocks::new();
-        by_end[..seconds]
-            .iter()
-            .for_each(|second| blocks.push(second));
+        by_end[..seconds].iter().for_each(|second| blocks.push(second));
         blocks.push_drain(&by_end[seconds], &Histogram::new());
         blocks
     }

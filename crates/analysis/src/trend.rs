@@ -118,9 +118,7 @@ fn fitted(points: &[(f64, f64)], widening: fn(&[f64]) -> f64) -> Line {
     let variance = variance_of_s(&values) * widening(&left);
     Line {
         slope,
-        ci95: (count >= VALUES_TO_TELL)
-            .then(|| sen_ci95(&slopes, variance))
-            .flatten(),
+        ci95: (count >= VALUES_TO_TELL).then(|| sen_ci95(&slopes, variance)).flatten(),
         s,
         variance,
         // The usual correction for continuity: one step towards zero.
@@ -154,9 +152,7 @@ fn variance_of_s(values: &[f64]) -> f64 {
     let term = |n: f64| n * (n - 1.0) * (2.0 * n + 5.0);
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
-    let ties = sorted
-        .chunk_by(|a, b| a == b)
-        .map(|tied| term(tied.len() as f64));
+    let ties = sorted.chunk_by(|a, b| a == b).map(|tied| term(tied.len() as f64));
     (term(values.len() as f64) - ties.sum::<f64>()) / 18.0
 }
 

@@ -28,9 +28,7 @@ use workload::{
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let number = |index: usize, default: u64| match arguments.get(index) {
-        Some(text) => text
-            .parse()
-            .with_context(|| format!("read the number `{text}`")),
+        Some(text) => text.parse().with_context(|| format!("read the number `{text}`")),
         None => Ok(default),
     };
     let what = arguments.get(2).map_or("standard1", String::as_str);
@@ -83,10 +81,7 @@ fn round(config: &Config, what: &str) -> Result<()> {
     let mut failed = 0;
     load::run(config, &mut |interval| {
         let ended = interval.ended() as f64;
-        failed += interval
-            .whole_kinds()
-            .map(|kind| kind.outcomes.errors())
-            .sum::<u64>();
+        failed += interval.whole_kinds().map(|kind| kind.outcomes.errors()).sum::<u64>();
         if !interval.draining && interval.index > 1 && ended > 0.0 {
             let ns = interval.client.cpu_ns as f64 / ended;
             if ns < best.0 {
@@ -117,8 +112,10 @@ fn named(name: &str) -> Result<Program> {
 
 /// The last step of a command line: `stress write n=1M`, `ycsb run -P workloada`.
 fn imported(name: &str, words: &str) -> Result<Program> {
-    let tool = Tool::ALL.into_iter().find(|tool| tool.name() == name);
-    let tool = tool.with_context(|| format!("{name} is no tool"))?;
+    let tool = Tool::ALL
+        .into_iter()
+        .find(|tool| tool.name() == name)
+        .with_context(|| format!("{name} is no tool"))?;
     let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
     let read = |file: &str| std::fs::read_to_string(file).map_err(|error| error.to_string());
     let import = imports::import(tool, &words, 1, &read).map_err(|why| anyhow!("{why}"))?;

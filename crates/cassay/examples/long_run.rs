@@ -89,8 +89,7 @@ fn main() -> Result<()> {
     };
     let number = |at: usize| -> Result<u64> {
         let text = word(at)?;
-        text.parse()
-            .with_context(|| format!("read the number {text:?}"))
+        text.parse().with_context(|| format!("read the number {text:?}"))
     };
     let (seconds, nodes, runs) = (number(2)?, number(3)? as usize, number(4)?);
     for run in 0..runs {
@@ -161,10 +160,8 @@ impl Shape {
         let mut sums: Vec<(Times, Times)> = KINDS.iter().map(|_| Default::default()).collect();
         let start_ns = files.start_ns();
         for second in 0..self.seconds {
-            let kinds: Vec<KindInterval> = KINDS
-                .iter()
-                .map(|(_, count)| interval(*count, &mut chance))
-                .collect();
+            let kinds: Vec<KindInterval> =
+                KINDS.iter().map(|(_, count)| interval(*count, &mut chance)).collect();
             for (sum, kind) in sums.iter_mut().zip(&kinds) {
                 sum.0.add(&kind.latency, &kind.censored.latency);
                 sum.1.add(&kind.service, &kind.censored.service);
@@ -209,9 +206,7 @@ impl Shape {
             }
             all.push((probe, samples));
         }
-        let machine = MACHINE
-            .iter()
-            .map(|name| sample((*name).to_owned(), "machine"));
+        let machine = MACHINE.iter().map(|name| sample((*name).to_owned(), "machine"));
         all.push(("others", machine.collect()));
         all
     }

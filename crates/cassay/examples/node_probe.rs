@@ -27,10 +27,7 @@ fn main() -> Result<()> {
     }
     let numbers: Vec<u64> = std::env::args()
         .skip(1)
-        .map(|text| {
-            text.parse()
-                .with_context(|| format!("read the number `{text}`"))
-        })
+        .map(|text| text.parse().with_context(|| format!("read the number `{text}`")))
         .collect::<Result<_>>()?;
     let seconds = Duration::from_secs(numbers.first().copied().unwrap_or(10));
     let period = Duration::from_millis(numbers.get(1).copied().unwrap_or(1000));

@@ -642,11 +642,7 @@ fn isolation(text: &str) -> Result<target::Isolation, String> {
 
 /// The word for a collector.
 fn collector(text: &str) -> Result<target::Collector, String> {
-    let known = || {
-        target::Collector::ALL
-            .map(target::Collector::name)
-            .join(", ")
-    };
+    let known = || target::Collector::ALL.map(target::Collector::name).join(", ");
     target::Collector::of_name(text).ok_or_else(|| format!("it is one of {}", known()))
 }
 
@@ -727,7 +723,7 @@ pub enum WorkloadCommand {
         /// Number of rows.
         #[arg(long, default_value_t = 5)]
         rows: u64,
-        /// Seed.
+        /// The seed of what is random.
         #[arg(long, default_value_t = 1)]
         seed: u64,
     },

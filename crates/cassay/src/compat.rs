@@ -13,9 +13,9 @@ use imports::{Import, Tool};
 
 /// Speaks for a tool.
 pub enum Compat {
-    /// cassandra-stress.
+    /// The output of cassandra-stress.
     Stress(Box<stress::Stress>),
-    /// YCSB.
+    /// The output of YCSB.
     Ycsb(ycsb::Ycsb),
 }
 

@@ -115,11 +115,7 @@ mod tests {
         for mistake in &diagnostics.list {
             shown += &Renderer::plain().render(&groups(&diagnostics, mistake));
             let place = &mistake.place;
-            assert!(
-                diagnostics.sources[0]
-                    .text
-                    .is_char_boundary(place.span.start)
-            );
+            assert!(diagnostics.sources[0].text.is_char_boundary(place.span.start));
             assert!(diagnostics.sources[0].text.is_char_boundary(place.span.end));
         }
         assert_eq!(terminal::shown(&shown), shown);

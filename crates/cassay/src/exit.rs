@@ -17,7 +17,7 @@ pub enum Exit {
     Missed,
     /// Files of a run are not what they were.
     Damaged,
-    /// Ctrl-C.
+    /// The user pressed Ctrl-C.
     Interrupted,
 }
 

@@ -68,10 +68,7 @@ mod tests {
         };
         let plain = local(None);
         let loopback = local(Some(Isolation::Loopback));
-        for ability in Ability::ALL
-            .into_iter()
-            .filter(|one| *one >= Ability::Hosts)
-        {
+        for ability in Ability::ALL.into_iter().filter(|one| *one >= Ability::Hosts) {
             let (present, why) = one(&plain, ability);
             assert!(!present && why.contains("hosts: 3"), "{ability:?}: {why}");
             assert_eq!(one(&loopback, ability), (false, LOOPBACK), "{ability:?}");

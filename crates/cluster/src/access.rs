@@ -42,7 +42,7 @@ impl Access {
 pub struct Credentials {
     /// User name, as the cluster knows it.
     pub user: String,
-    /// Password.
+    /// The password, which is never shown.
     pub password: Secret,
 }
 

@@ -213,9 +213,7 @@ pub(crate) fn ask(session: &mut Session) -> Result<Vec<NodeInfo>> {
     let peers = match session.query(&native) {
         Ok(peers) => nodes_of(&peers, |row| {
             let port = row.get(1).and_then(Value::as_i64);
-            let port = port
-                .and_then(|port| u16::try_from(port).ok())
-                .unwrap_or(own.port());
+            let port = port.and_then(|port| u16::try_from(port).ok()).unwrap_or(own.port());
             Ok(SocketAddr::new(ip_of(row.first())?, port))
         })?,
         // Cassandra before 4.0 has no peers_v2, and the same port on all nodes.
@@ -359,21 +357,12 @@ mod tests {
         );
         assert_eq!(tokens_of(&Value::Null).unwrap(), Vec::<i64>::new());
         let other = Value::Set(vec![text("ff00ab")]);
-        assert!(
-            tokens_of(&other)
-                .unwrap_err()
-                .to_string()
-                .contains("ff00ab")
-        );
+        assert!(tokens_of(&other).unwrap_err().to_string().contains("ff00ab"));
     }
 
     #[test]
     fn every_contact_point_that_fails_has_its_reason() {
-        let port = std::net::TcpListener::bind("127.0.0.1:0")
-            .unwrap()
-            .local_addr()
-            .unwrap()
-            .port();
+        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let spec = AttachSpec {
             contact_points: vec![format!("127.0.0.1:{port}"), "[".to_string()],
             ..AttachSpec::default()
@@ -396,22 +385,12 @@ mod tests {
             user: Some("anna".to_string()),
             ..AttachSpec::default()
         };
-        assert!(
-            access_of(&spec)
-                .unwrap_err()
-                .to_string()
-                .contains("anna has no password")
-        );
+        assert!(access_of(&spec).unwrap_err().to_string().contains("anna has no password"));
         spec.password = Some(SecretSource::File(file.path().to_path_buf()));
         let access = access_of(&spec).unwrap();
         assert_eq!(access.credentials.unwrap().password.reveal(), "hunter2");
         std::fs::write(file.path(), "\n").unwrap();
-        assert!(
-            access_of(&spec)
-                .unwrap_err()
-                .to_string()
-                .contains("is empty")
-        );
+        assert!(access_of(&spec).unwrap_err().to_string().contains("is empty"));
         spec.password = Some(SecretSource::Env("CASSAY_TEST_IS_NOT_SET".to_string()));
         let error = access_of(&spec).unwrap_err().to_string();
         assert!(

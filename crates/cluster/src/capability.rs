@@ -107,9 +107,7 @@ fn attached(ability: Ability, tables: &Answer, mbeans: &Answer) -> Answer {
         Ability::OperationCounts => by_tables(COUNTS_SOURCE),
         Ability::Settings => by_tables("system_views.settings"),
         Ability::Settle | Ability::Mbeans => mbeans.clone(),
-        Ability::JvmMetrics => mbeans
-            .clone()
-            .map_err(|why| format!("no JVM in sight: {why}")),
+        Ability::JvmMetrics => mbeans.clone().map_err(|why| format!("no JVM in sight: {why}")),
         Ability::Snapshot | Ability::OfflineRestore => {
             no("the nodes' files are out of reach: no hard links, and nothing is swapped")
         }
@@ -143,17 +141,12 @@ pub(crate) mod tests {
 
     /// A machine that can do all but delay a link.
     fn machine() -> HostsAnswer {
-        let of_hosts = Ability::ALL
-            .into_iter()
-            .filter(|one| *one >= Ability::Hosts);
+        let of_hosts = Ability::ALL.into_iter().filter(|one| *one >= Ability::Hosts);
         let answer = |ability: Ability| match ability {
             Ability::LinkDelay => (ability, Err("no netem".to_string())),
             _ => (ability, Ok("by the kernel".to_string())),
         };
-        Ok(of_hosts
-            .chain([Ability::DropPageCache])
-            .map(answer)
-            .collect())
+        Ok(of_hosts.chain([Ability::DropPageCache]).map(answer).collect())
     }
 
     #[test]

@@ -29,9 +29,8 @@ impl OtherClients {
     /// Requests per second since an `earlier` look, `seconds` ago: of connections that were there
     /// at both.
     pub fn requests_per_s(&self, earlier: &OtherClients, seconds: f64) -> f64 {
-        let earlier = earlier.0.iter();
         let earlier: BTreeMap<(&str, &str), u64> =
-            earlier.map(|one| (one.place(), one.requests)).collect();
+            earlier.0.iter().map(|one| (one.place(), one.requests)).collect();
         let sent = self.0.iter().filter_map(|now| {
             let before = earlier.get(&now.place())?;
             Some(now.requests.saturating_sub(*before))

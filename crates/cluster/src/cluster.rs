@@ -139,9 +139,7 @@ impl Cluster {
         if self.local().is_some() {
             return Ok(false);
         }
-        let named = self
-            .session()?
-            .query("SELECT cluster_name FROM system.local")?;
+        let named = self.session()?.query("SELECT cluster_name FROM system.local")?;
         let name = named.rows.first().and_then(|row| row.first()?.as_str());
         Ok(name == Some(null::CLUSTER_NAME))
     }
@@ -206,10 +204,7 @@ impl Cluster {
     /// The MBeans of all nodes, by name and in their order, if every node shows them.
     pub(crate) fn agents(&self) -> Option<Vec<(&str, &Jolokia)>> {
         let of = |node: &'_ NodeInfo| self.agent(&node.name).ok();
-        let agents = self
-            .nodes
-            .iter()
-            .map(|node| Some((node.name.as_str(), of(node)?)));
+        let agents = self.nodes.iter().map(|node| Some((node.name.as_str(), of(node)?)));
         agents.collect()
     }
 

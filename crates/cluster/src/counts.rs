@@ -30,7 +30,7 @@ pub struct OperationCounts {
     pub source: String,
     /// Reads: single partitions and ranges.
     pub reads: u64,
-    /// Writes.
+    /// The number of writes.
     pub writes: u64,
 }
 

@@ -37,8 +37,8 @@ impl Cluster {
 
 /// See [`Cluster::data_use`].
 fn read(cluster: &Cluster, keyspace: &str) -> Result<Vec<DataUse>> {
-    let tables = schema::tables(&mut cluster.session()?, keyspace, &[])?;
-    let tables: Vec<&str> = tables.keys().map(String::as_str).collect();
+    let known = schema::tables(&mut cluster.session()?, keyspace, &[])?;
+    let tables: Vec<&str> = known.keys().map(String::as_str).collect();
     let of = |(index, node): (usize, &NodeInfo)| {
         let host = cluster.local().and_then(|nodes| nodes.host_of(index));
         let host = host.filter(|host| host.has_volume());

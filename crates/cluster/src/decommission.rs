@@ -47,8 +47,7 @@ pub fn answer() -> Option<Result<()>> {
 }
 
 fn leave(file: &Path) -> Result<()> {
-    let text = std::fs::read_to_string(file);
-    let text = text.with_context(|| format!("read {}", file.display()))?;
+    let text = std::fs::read_to_string(file).with_context(|| format!("read {}", file.display()))?;
     let control = control_of(&text).with_context(|| format!("read {}", file.display()))?;
     let deadline = Deadline::after(LEFT_WITHIN);
     loop {
@@ -72,8 +71,7 @@ fn leave(file: &Path) -> Result<()> {
 fn control_of(text: &str) -> Result<NodeControl> {
     let value = |key: &str| {
         let mut lines = text.lines().filter_map(|line| line.split_once('='));
-        let found = lines.find(|(name, _)| *name == key);
-        let found = found.map(|(_, value)| value);
+        let found = lines.find(|(name, _)| *name == key).map(|(_, value)| value);
         found.with_context(|| format!("it has no {key}"))
     };
     let address = format!("{}:{}", value("host")?, value("port")?);

@@ -162,9 +162,7 @@ impl Door {
             MARK.to_owned()
         };
         let tables = tables(session, &object.keyspace)?;
-        let found = tables
-            .into_iter()
-            .find(|(name, _)| Some(name) == object.name.as_ref());
+        let found = tables.into_iter().find(|(name, _)| Some(name) == object.name.as_ref());
         Ok(found.is_some_and(|(_, comment)| is_mark(&comment, &mark, by_this)))
     }
 

@@ -133,8 +133,7 @@ impl NodeHandle {
         let said = session.query("SELECT toUnixTimestamp(now()) FROM system.local")?;
         let after_ms = wall_ms();
         let cell = said.rows.first().and_then(|row| row.first());
-        let ms = cell.and_then(cql::Value::as_i64);
-        let ms = ms.context("it tells no time")?;
+        let ms = cell.and_then(cql::Value::as_i64).context("it tells no time")?;
         Ok([ms - after_ms, ms - before_ms])
     }
 
@@ -266,8 +265,10 @@ impl NodeControl {
     pub fn live(&self, limit: Duration) -> Result<Vec<String>> {
         let attribute = ("org.apache.cassandra.db:type=StorageService", "LiveNodes");
         let answer = self.0.with_limit(limit).read(&[attribute])?;
-        let live = answer.first().and_then(|value| value.as_ref()?.as_array());
-        let live = live.context("a node does not list LiveNodes")?;
+        let live = answer
+            .first()
+            .and_then(|value| value.as_ref()?.as_array())
+            .context("a node does not list LiveNodes")?;
         let names = live.iter().filter_map(|one| one.as_str());
         let plain = names.map(|name| name.trim_start_matches('/').to_owned());
         Ok(plain.collect())

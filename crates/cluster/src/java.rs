@@ -78,9 +78,7 @@ fn hint() -> String {
         .filter_map(|entry| Some(entry.ok()?.path()))
         .filter(|home| home.join("bin/java").is_file())
         .find(|home| {
-            version_of(&home.join("bin/java"))
-                .ok()
-                .and_then(|(version, _)| major(&version))
+            version_of(&home.join("bin/java")).ok().and_then(|(version, _)| major(&version))
                 == Some(17)
         });
     match installed {
@@ -114,10 +112,7 @@ fn version_of(program: &Path) -> Result<(String, String)> {
 
 /// The quoted version in the first line of `java -version`.
 fn parse_version(text: &str) -> Option<&str> {
-    text.lines()
-        .find(|line| line.contains(" version \""))?
-        .split('"')
-        .nth(1)
+    text.lines().find(|line| line.contains(" version \""))?.split('"').nth(1)
 }
 
 /// The major number: 17 of `17.0.15`, 8 of `1.8.0_412`, 21 of `21-ea`.

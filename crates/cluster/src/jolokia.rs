@@ -176,8 +176,9 @@ impl Jolokia {
         if let Some(authorization) = &self.authorization {
             request = request.header("Authorization", authorization.reveal());
         }
-        let sent = request.send(body);
-        let sent = sent.map_err(|error| access::explained(error, "target.attach.jolokia"));
+        let sent = request
+            .send(body)
+            .map_err(|error| access::explained(error, "target.attach.jolokia"));
         let mut response = sent.with_context(context)?;
         let status = response.status().as_u16();
         let text = response.body_mut().read_to_string().with_context(context)?;

@@ -124,10 +124,7 @@ fn no_such(id: Option<&str>, names: &[&str]) -> String {
 /// All clusters of ours on this machine, oldest first; those of running commands too.
 pub fn status(dirs: &Dirs) -> Vec<KeptCluster> {
     let (states, _) = state::all(dirs);
-    states
-        .iter()
-        .map(|(folder, state)| look(folder.clone(), state))
-        .collect()
+    states.iter().map(|(folder, state)| look(folder.clone(), state)).collect()
 }
 
 /// Ends the kept cluster `id`, or all kept clusters; their data goes with them. Returns those that
@@ -138,10 +135,7 @@ pub fn status(dirs: &Dirs) -> Vec<KeptCluster> {
 pub fn down(dirs: &Dirs, id: Option<&str>, say: &mut dyn FnMut(&str)) -> Result<Vec<String>> {
     let (states, _) = state::all(dirs);
     let kept = states.iter().filter(|(_, state)| state.keep);
-    let wanted: Vec<_> = kept
-        .clone()
-        .filter(|(_, s)| id.is_none_or(|id| s.id == id))
-        .collect();
+    let wanted: Vec<_> = kept.clone().filter(|(_, s)| id.is_none_or(|id| s.id == id)).collect();
     if let Some(id) = id
         && wanted.is_empty()
     {

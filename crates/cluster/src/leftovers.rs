@@ -23,9 +23,7 @@ pub struct Cleared {
 pub fn clear(dirs: &Dirs, say: &mut dyn FnMut(&str)) -> Cleared {
     let mut cleared = Cleared::default();
     let (states, errors) = state::all(dirs);
-    cleared
-        .problems
-        .extend(errors.iter().map(|error| format!("{error:#}")));
+    cleared.problems.extend(errors.iter().map(|error| format!("{error:#}")));
     for (folder, cluster) in states {
         if cluster.keep || cluster.is_owned() {
             continue;

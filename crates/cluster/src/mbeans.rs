@@ -65,9 +65,7 @@ pub(crate) fn take_snapshot(
     let entities: Vec<String> = tables.iter().map(|t| format!("{keyspace}.{t}")).collect();
     let arguments = [json!(tag), json!({"skipFlush": "false"}), json!(entities)];
     let taken = agent.call(STORAGE, OPERATION, &arguments);
-    taken
-        .map(drop)
-        .with_context(|| format!("take the snapshot {tag}"))
+    taken.map(drop).with_context(|| format!("take the snapshot {tag}"))
 }
 
 /// Removes the server's own snapshot `tag` of a keyspace; that there is none is fine.
@@ -80,9 +78,7 @@ pub(crate) fn clear_snapshot(agent: &Jolokia, tag: &str, keyspace: &str) -> Resu
         bail!("a server that is asked to clear the snapshot without a name clears all of them");
     }
     let cleared = agent.call(STORAGE, OPERATION, &[json!(tag), json!([keyspace])]);
-    cleared
-        .map(drop)
-        .with_context(|| format!("clear the snapshot {tag}"))
+    cleared.map(drop).with_context(|| format!("clear the snapshot {tag}"))
 }
 
 /// Links the SSTables of a folder into a table, which must be empty: a server imports the same
@@ -112,9 +108,7 @@ pub(crate) fn import(
     let mut arguments = vec![json!([folder])];
     arguments.extend(flags[..count].iter().map(|flag| json!(flag)));
     let context = || format!("import {folder} into {keyspace}.{table}");
-    let refused = agent
-        .call(&mbean, &operation, &arguments)
-        .with_context(context)?;
+    let refused = agent.call(&mbean, &operation, &arguments).with_context(context)?;
     match refused.as_array() {
         Some(folders) if folders.is_empty() => Ok(()),
         _ => bail!(
@@ -220,8 +214,7 @@ pub(crate) fn compacts(agent: &Jolokia, keyspace: &str, table: &str) -> bool {
         "org.apache.cassandra.metrics:type=Table,keyspace={keyspace},scope={table},\
          name=CompactionBytesWritten"
     );
-    let answers = agent.read(&[(&written, "Count"), (RUNNING, "Compactions")]);
-    let answers = answers.unwrap_or_default();
+    let answers = agent.read(&[(&written, "Count"), (RUNNING, "Compactions")]).unwrap_or_default();
     let answer = |index: usize| answers.get(index).and_then(Option::as_ref);
     let running = answer(1).and_then(Value::as_array).is_some_and(|tasks| {
         let of_table =
@@ -236,10 +229,7 @@ pub(crate) fn compacts(agent: &Jolokia, keyspace: &str, table: &str) -> bool {
 /// # Errors
 /// As [`flush`].
 pub(crate) fn drain(agent: &Jolokia) -> Result<()> {
-    agent
-        .call(STORAGE, "drain", &[])
-        .map(drop)
-        .context("drain the node")
+    agent.call(STORAGE, "drain", &[]).map(drop).context("drain the node")
 }
 
 /// Forgets what the node has cached of keys, rows and counters.
@@ -281,9 +271,7 @@ pub(crate) fn ring(agent: &Jolokia) -> Result<(Vec<String>, Vec<String>)> {
         let names = answers.get(index)?.as_ref()?.as_array()?.iter();
         names.map(|name| Some(name.as_str()?.to_string())).collect()
     };
-    names(0)
-        .zip(names(1))
-        .context("the node does not list the nodes of the ring")
+    names(0).zip(names(1)).context("the node does not list the nodes of the ring")
 }
 
 /// The folders of Cassandra's data on the node, as the node calls them.
@@ -292,15 +280,9 @@ pub(crate) fn ring(agent: &Jolokia) -> Result<(Vec<String>, Vec<String>)> {
 /// The node does not answer.
 pub(crate) fn data_folders(agent: &Jolokia) -> Result<Vec<String>> {
     let answers = agent.read(&[(STORAGE, "AllDataFileLocations")])?;
-    let folders = answers
-        .first()
-        .and_then(Option::as_ref)
-        .and_then(Value::as_array);
+    let folders = answers.first().and_then(Option::as_ref).and_then(Value::as_array);
     let folders: Option<Vec<String>> = folders.and_then(|folders| {
-        folders
-            .iter()
-            .map(|folder| Some(folder.as_str()?.to_string()))
-            .collect()
+        folders.iter().map(|folder| Some(folder.as_str()?.to_string())).collect()
     });
     folders.context("the node does not say where its data is")
 }

@@ -13,7 +13,7 @@ pub struct NodeInfo {
     pub address: SocketAddr,
     /// Data center.
     pub datacenter: String,
-    /// Rack.
+    /// The name of the rack.
     pub rack: String,
     /// The tokens it owns, ascending.
     pub tokens: Vec<i64>,

@@ -138,13 +138,12 @@ impl NodeControl {
     /// # Errors
     /// It does not tell within `limit`.
     pub fn keyspaces(&self, limit: Duration) -> Result<Vec<String>> {
-        let answer = self.0.with_limit(limit);
-        let answer = answer.read(&[(STORAGE, "NonLocalStrategyKeyspaces")])?;
-        let names = answer.first().and_then(|value| value.as_ref()?.as_array());
-        let names = names.context("a node does not list NonLocalStrategyKeyspaces")?;
-        let names = names
-            .iter()
-            .filter_map(|name| Some(name.as_str()?.to_owned()));
+        let answer = self.0.with_limit(limit).read(&[(STORAGE, "NonLocalStrategyKeyspaces")])?;
+        let names = answer
+            .first()
+            .and_then(|value| value.as_ref()?.as_array())
+            .context("a node does not list NonLocalStrategyKeyspaces")?;
+        let names = names.iter().filter_map(|name| Some(name.as_str()?.to_owned()));
         let (own, mut others): (Vec<_>, Vec<_>) = names.partition(|name| is_own(name));
         if others.is_empty() {
             others = own;
@@ -215,9 +214,7 @@ impl KeyspaceWork<'_> {
     fn flush(&self) -> Result<()> {
         const FLUSH: &str = "forceKeyspaceFlush(java.lang.String,[Ljava.lang.String;)";
         let flushed = self.call(FLUSH, &[json!(self.keyspace), json!([])]);
-        flushed
-            .map(drop)
-            .with_context(|| format!("flush {}", self.keyspace))
+        flushed.map(drop).with_context(|| format!("flush {}", self.keyspace))
     }
 
     fn compact(&self) -> Result<()> {
@@ -225,17 +222,16 @@ impl KeyspaceWork<'_> {
             "forceKeyspaceCompaction(boolean,java.lang.String,[Ljava.lang.String;)";
         let arguments = [json!(false), json!(self.keyspace), json!([])];
         let compacted = self.call(COMPACT, &arguments);
-        compacted
-            .map(drop)
-            .with_context(|| format!("compact {}", self.keyspace))
+        compacted.map(drop).with_context(|| format!("compact {}", self.keyspace))
     }
 
     /// Whether there was anything to be repaired: of a keyspace with one replica there is not.
     fn repair(&self) -> Result<bool> {
         const REPAIR: &str = "repairAsync(java.lang.String,java.util.Map)";
         let options = json!({"incremental": "false", "primaryRange": "false"});
-        let number = self.call(REPAIR, &[json!(self.keyspace), options]);
-        let number = number.with_context(|| format!("repair {}", self.keyspace))?;
+        let number = self
+            .call(REPAIR, &[json!(self.keyspace), options])
+            .with_context(|| format!("repair {}", self.keyspace))?;
         if number == 0 {
             return Ok(false);
         }

@@ -161,10 +161,7 @@ impl Ring {
             }
         }
         // Exact up to 2^53 parts of the ring: far below anything that is shown.
-        owned
-            .iter()
-            .map(|size| *size as f64 / RING as f64)
-            .collect()
+        owned.iter().map(|size| *size as f64 / RING as f64).collect()
     }
 
     /// Each node's share of the ranges themselves, copies aside; they add up to 1.

@@ -78,7 +78,7 @@ impl QueryResult {
 pub struct ServerError {
     /// The node that answered.
     pub node: SocketAddr,
-    /// Why.
+    /// The error code of the server.
     pub code: ErrorCode,
     /// The server's words.
     pub message: String,
@@ -125,9 +125,7 @@ pub struct Session {
 
 impl fmt::Debug for Session {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Session")
-            .field("node", &self.node)
-            .finish_non_exhaustive()
+        f.debug_struct("Session").field("node", &self.node).finish_non_exhaustive()
     }
 }
 
@@ -182,9 +180,7 @@ impl Session {
         socket
             .set_nodelay(true)
             .with_context(|| format!("configure the socket to {node}"))?;
-        let copy = socket
-            .try_clone()
-            .with_context(|| format!("share the socket to {node}"))?;
+        let copy = socket.try_clone().with_context(|| format!("share the socket to {node}"))?;
         let stream: Box<dyn Stream> = match &access.tls {
             None => Box::new(copy),
             Some(tls) => Box::new(encrypted(copy, tls, node, host)?),
@@ -441,9 +437,7 @@ impl Session {
         let result = self.query(cql)?;
         let text = |value: &Value| match value {
             Value::Null => String::new(),
-            other => other
-                .as_str()
-                .map_or_else(|| other.to_string(), str::to_string),
+            other => other.as_str().map_or_else(|| other.to_string(), str::to_string),
         };
         let pair = |row: &Vec<Value>| Some((text(row.first()?), text(row.get(1)?)));
         Ok(result.rows.iter().filter_map(pair).collect())
@@ -465,13 +459,14 @@ impl Session {
 
     /// The handshake, with what the node has against it.
     fn begin(&mut self, access: &Access) -> Result<Result<(), HandshakeError>> {
-        let credentials = access.credentials.as_ref();
-        let credentials = credentials.map(|who| (who.user.as_str(), who.password.reveal()));
+        let credentials = access
+            .credentials
+            .as_ref()
+            .map(|who| (who.user.as_str(), who.password.reveal()));
         self.request.clear();
         let mut handshake = Handshake::begin(&mut self.request, None);
         loop {
-            let answer = self.exchange(HANDSHAKE);
-            let answer = answer.map_err(|error| match access.tls {
+            let answer = self.exchange(HANDSHAKE).map_err(|error| match access.tls {
                 None if error.is::<Closed>() => anyhow!(
                     "{error:#}\nhint: if it speaks TLS only, say `tls: {{}}` in `{SECTION}`"
                 ),
@@ -521,9 +516,7 @@ impl Session {
         deadline: Deadline,
     ) -> Result<Header> {
         let left = deadline.left().max(Duration::from_millis(1));
-        socket
-            .set_write_timeout(Some(left))
-            .context("set a time-out")?;
+        socket.set_write_timeout(Some(left)).context("set a time-out")?;
         stream
             .write_all(request)
             .and_then(|()| stream.flush())
@@ -547,9 +540,7 @@ fn receive(
             bail!("no answer in time");
         }
         let left = deadline.left().max(Duration::from_millis(1));
-        socket
-            .set_read_timeout(Some(left))
-            .context("set a time-out")?;
+        socket.set_read_timeout(Some(left)).context("set a time-out")?;
         match stream.read(buffer) {
             Ok(0) => return Err(Closed.into()),
             Ok(count) => buffer = &mut buffer[count..],
@@ -576,9 +567,7 @@ fn encrypted(
         None => ServerName::IpAddress(IpAddr::into(node.ip())),
     };
     // The handshake must not wait for ever on a server that does not speak TLS.
-    socket
-        .set_read_timeout(Some(CONNECT_LIMIT))
-        .context("set a time-out")?;
+    socket.set_read_timeout(Some(CONNECT_LIMIT)).context("set a time-out")?;
     let connection = rustls::ClientConnection::new(tls.config.clone(), name)
         .with_context(|| format!("begin TLS with {node}"))?;
     Ok(rustls::StreamOwned::new(connection, socket))
@@ -606,18 +595,13 @@ fn parse<'a>(
 
 fn append(result: &mut QueryResult, rows: &Rows<'_>) -> Result<()> {
     if result.columns.is_empty() {
-        result.columns = rows
-            .columns
-            .iter()
-            .map(|column| column.name.clone())
-            .collect();
+        result.columns = rows.columns.iter().map(|column| column.name.clone()).collect();
     }
     for row in rows.raw.rows() {
         let row = row?;
         let cells = row.cells().zip(&rows.columns);
-        let decoded: Result<Vec<Value>, _> = cells
-            .map(|(cell, column)| cql::value::decode(&column.typ, cell))
-            .collect();
+        let decoded: Result<Vec<Value>, _> =
+            cells.map(|(cell, column)| cql::value::decode(&column.typ, cell)).collect();
         result.rows.push(decoded?);
     }
     Ok(())
@@ -633,10 +617,7 @@ fn shorten(statement: &str) -> String {
     if line.chars().count() <= STATEMENT_CHARS_SHOWN {
         return line;
     }
-    line.chars()
-        .take(STATEMENT_CHARS_SHOWN)
-        .chain(['…'])
-        .collect()
+    line.chars().take(STATEMENT_CHARS_SHOWN).chain(['…']).collect()
 }
 
 #[cfg(test)]

@@ -386,8 +386,7 @@ fn describe_all(
         }
     };
     let names = cluster.nodes().iter().map(|node| node.name.as_str());
-    let nodes = names.zip(samples).map(|(name, one)| describe(name, one));
-    let nodes: Vec<String> = nodes.collect();
+    let nodes: Vec<String> = names.zip(samples).map(|(name, one)| describe(name, one)).collect();
     format!("{how}; {}", nodes.join("; "))
 }
 

@@ -193,8 +193,7 @@ mod tests {
 
     fn said(cql: &str) -> String {
         let words = |change: &Change| {
-            let object = change.object.as_ref().map(ToString::to_string);
-            let object = object.unwrap_or("?".to_owned());
+            let object = change.object.as_ref().map(ToString::to_string).unwrap_or("?".to_owned());
             let absent = if change.if_absent { " if absent" } else { "" };
             format!("{} {object}{absent}", change.act.word())
         };

@@ -112,11 +112,9 @@ fn owners(cluster: &Cluster, keyspace: &str) -> Result<(Vec<NodeInfo>, Replicati
     let mut session = cluster.session()?;
     let ring = attach::ask(&mut session)?;
     let keyspaces = replications(&mut session)?;
-    let replication = keyspaces
-        .get(keyspace)
-        .with_context(|| no_keyspace(keyspace, &keyspaces))?;
-    let replication = Replication::parse(replication);
-    let replication = replication.with_context(|| format!("read who owns {keyspace}"))?;
+    let replication = keyspaces.get(keyspace).with_context(|| no_keyspace(keyspace, &keyspaces))?;
+    let replication =
+        Replication::parse(replication).with_context(|| format!("read who owns {keyspace}"))?;
     Ok((ring, replication))
 }
 
@@ -227,10 +225,7 @@ fn open_all(nodes: &[NodeInfo], access: &Access) -> Vec<Option<Session>> {
         Some(session)
     };
     std::thread::scope(|scope| {
-        let asked: Vec<_> = nodes
-            .iter()
-            .map(|node| scope.spawn(move || open(node)))
-            .collect();
+        let asked: Vec<_> = nodes.iter().map(|node| scope.spawn(move || open(node))).collect();
         let answers = asked.into_iter().map(|thread| thread.join().ok().flatten());
         answers.collect()
     })
@@ -256,8 +251,7 @@ fn state_of(
         (None, Some(_)) => Mode::Normal.letter(),
         (None, None) => '?',
     };
-    let load = agent.and_then(load_by_agent);
-    let load = load.or_else(|| gossip.load_bytes(node.address));
+    let load = agent.and_then(load_by_agent).or_else(|| gossip.load_bytes(node.address));
     NodeState {
         node: node.name.clone(),
         state: format!("{up}{mode}"),
@@ -276,9 +270,7 @@ fn load_by_agent(agent: &Jolokia) -> Option<u64> {
 /// In its first minute a node has told nobody its load; its tables are there from the start, in
 /// whole MiB each.
 fn load_by_tables(session: &mut Session) -> Option<u64> {
-    let tables = session
-        .query("SELECT mebibytes FROM system_views.disk_usage")
-        .ok()?;
+    let tables = session.query("SELECT mebibytes FROM system_views.disk_usage").ok()?;
     let sizes = tables.rows.iter().map(|row| row.first()?.as_i64());
     let mebibytes: i64 = sizes.sum::<Option<i64>>()?;
     u64::try_from(mebibytes).ok()?.checked_mul(1 << 20)
@@ -310,9 +302,7 @@ fn overview(nodes: &[NodeInfo], looked: StatusView, keyspace: Option<&str>) -> O
     if let Some(wanted) = keyspace
         && !looked.keyspaces.contains_key(wanted)
     {
-        overview
-            .problems
-            .push(no_keyspace(wanted, &looked.keyspaces));
+        overview.problems.push(no_keyspace(wanted, &looked.keyspaces));
     }
     overview
 }
@@ -329,9 +319,7 @@ fn shares(
         known.map(|node| node.name.clone())
     };
     let named = ring.iter().zip(shares);
-    named
-        .filter_map(|(member, share)| Some((name_of(member)?, share)))
-        .collect()
+    named.filter_map(|(member, share)| Some((name_of(member)?, share))).collect()
 }
 
 fn no_keyspace(name: &str, all: &BTreeMap<String, BTreeMap<String, String>>) -> String {

@@ -138,9 +138,7 @@ impl Recipe {
 
 /// What tells a file from every other one, and from itself before a change.
 pub(crate) fn identity_of(path: &Path) -> Result<String> {
-    let meta = path
-        .metadata()
-        .with_context(|| format!("look at {}", path.display()))?;
+    let meta = path.metadata().with_context(|| format!("look at {}", path.display()))?;
     Ok(format!(
         "{} {}:{} {}.{} {}.{}",
         meta.len(),
@@ -288,9 +286,7 @@ fn of_distribution(home: &Path, version: &str, jolokia: Option<PathBuf>) -> Resu
             home.display()
         );
     };
-    let found = server
-        .trim_start_matches("apache-cassandra-")
-        .trim_end_matches(".jar");
+    let found = server.trim_start_matches("apache-cassandra-").trim_end_matches(".jar");
     if found != version || !found.starts_with("5.0.") {
         bail!(
             "CASSANDRA_HOME={} is Cassandra {found}, but {version} is asked for (and our settings \
@@ -436,8 +432,7 @@ pub(crate) fn write_whole(path: &Path, text: &str) -> Result<()> {
     let folder = path.parent().context("a file without a folder")?;
     let mut file = tempfile::NamedTempFile::new_in(folder).context("write to the cache")?;
     std::io::Write::write_all(&mut file, text.as_bytes()).context("write to the cache")?;
-    file.persist(path)
-        .with_context(|| format!("write {}", path.display()))?;
+    file.persist(path).with_context(|| format!("write {}", path.display()))?;
     Ok(())
 }
 
@@ -620,11 +615,7 @@ mod tests {
     fn what_no_lock_is_checked_in_for_must_agree_with_the_lock_that_is() {
         let recipe = Recipe::of("5.0.6").unwrap();
         assert!(recipe.pom.contains("<version>5.0.6</version>"));
-        assert!(
-            !recipe
-                .pom
-                .contains(&format!("<version>{CASSANDRA_VERSION}<"))
-        );
+        assert!(!recipe.pom.contains(&format!("<version>{CASSANDRA_VERSION}<")));
         assert_ne!(recipe.pom, POM);
         let cache = Path::new("/cache");
         let pinned = Recipe::of(CASSANDRA_VERSION).unwrap().folder_in(cache);
@@ -663,9 +654,7 @@ mod tests {
     #[test]
     fn another_version_needs_a_distribution_of_just_that_version() {
         let cache = tempfile::tempdir().unwrap();
-        let error = resolve(cache.path(), "4.1.9", None, &mut |_| ())
-            .unwrap_err()
-            .to_string();
+        let error = resolve(cache.path(), "4.1.9", None, &mut |_| ()).unwrap_err().to_string();
         assert!(error.contains("written for 5.0.x"), "{error}");
         let home = tempfile::tempdir().unwrap();
         let lib = home.path().join("lib");

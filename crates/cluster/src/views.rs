@@ -70,9 +70,7 @@ impl NodeHandle {
         let result = session.query(view.statement())?;
         let text = |value: &Value| match value {
             Value::Null => String::new(),
-            other => other
-                .as_str()
-                .map_or_else(|| other.to_string(), str::to_owned),
+            other => other.as_str().map_or_else(|| other.to_string(), str::to_owned),
         };
         let row = |cells: &Vec<Value>| {
             let columns = result.columns.iter().cloned();
@@ -87,8 +85,9 @@ impl NodeHandle {
     /// It has none, or its folders cannot be listed.
     pub fn data_file(&self) -> Result<(PathBuf, u64)> {
         let files = self.data_files(&[], None)?.into_iter();
-        let largest = files.max_by_key(|file| (!is_own(&file.keyspace), file.bytes));
-        let largest = largest.map(|file| (file.table.join(file.name), file.bytes));
+        let largest = files
+            .max_by_key(|file| (!is_own(&file.keyspace), file.bytes))
+            .map(|file| (file.table.join(file.name), file.bytes));
         largest.with_context(|| format!("{} has no file with data", self.name))
     }
 
@@ -109,9 +108,7 @@ impl NodeHandle {
                 None => table.clone(),
             };
             let entries = self.agent.list(&folder, None)?.unwrap_or_default();
-            let data = entries
-                .into_iter()
-                .filter(|file| file.name.ends_with("-Data.db"));
+            let data = entries.into_iter().filter(|file| file.name.ends_with("-Data.db"));
             files.extend(data.map(|file| DataFile {
                 keyspace: keyspace.clone(),
                 table: table.clone(),
@@ -141,8 +138,12 @@ impl NodeHandle {
                 continue;
             }
             let folder = data.join(&keyspace.name);
-            let all = self.agent.list(&folder, None)?.unwrap_or_default();
-            let all = all.into_iter().filter(|table| table.is_folder);
+            let all = self
+                .agent
+                .list(&folder, None)?
+                .unwrap_or_default()
+                .into_iter()
+                .filter(|table| table.is_folder);
             tables.extend(all.map(|table| (keyspace.name.clone(), folder.join(table.name))));
         }
         Ok(tables)

@@ -43,8 +43,7 @@ impl Compression {
     /// That of a name; `None` if no such compression is spoken.
     pub fn named(name: &str) -> Option<Compression> {
         let all = [Compression::Lz4, Compression::Snappy];
-        all.into_iter()
-            .find(|compression| compression.name() == name)
+        all.into_iter().find(|compression| compression.name() == name)
     }
 
     /// As [`compress_frame`], in this compression's format.

@@ -226,8 +226,9 @@ pub fn receive<E>(
     loop {
         let mut head = [0; HEADER_BYTES];
         fill(&mut head)?;
-        let header = Header::parse_response(&head).map_err(&wrong)?;
-        let header = header.expect("all bytes of a header are there");
+        let header = Header::parse_response(&head)
+            .map_err(&wrong)?
+            .expect("all bytes of a header are there");
         if header.length > limit {
             let (length, limit) = (u64::from(header.length), u64::from(limit));
             return Err(wrong(FrameError::TooLong { length, limit }));

@@ -19,7 +19,7 @@ fn begin_result(out: &mut Vec<u8>, stream: i16, kind: ResultKind) -> usize {
     start
 }
 
-/// READY.
+/// Appends a READY frame.
 pub fn ready(out: &mut Vec<u8>, stream: i16) {
     begin(out, stream, opcode::READY);
 }
@@ -94,9 +94,7 @@ pub fn schema_change(out: &mut Vec<u8>, stream: i16, change: &SchemaChange) {
     }
     if let Some(argument_types) = argument_types {
         append_count(out, argument_types.len());
-        argument_types
-            .iter()
-            .for_each(|typ| append_string(out, typ));
+        argument_types.iter().for_each(|typ| append_string(out, typ));
     }
     frame::end(out, start);
 }
@@ -219,9 +217,7 @@ fn append_detail(out: &mut Vec<u8>, detail: &ErrorDetail) {
             append_string(out, keyspace);
             append_string(out, function);
             append_count(out, argument_types.len());
-            argument_types
-                .iter()
-                .for_each(|typ| append_string(out, typ));
+            argument_types.iter().for_each(|typ| append_string(out, typ));
         }
         ErrorDetail::AlreadyExists { keyspace, table } => {
             append_string(out, keyspace);

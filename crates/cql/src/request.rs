@@ -260,12 +260,7 @@ pub(crate) fn append_params_head(out: &mut Vec<u8>, values_count: u16, params: &
         (params.timestamp_us.is_some(), param::TIMESTAMP),
     ];
     append_u16(out, params.consistency.code());
-    out.push(
-        flags
-            .iter()
-            .filter(|(set, _)| *set)
-            .fold(0, |byte, (_, bit)| byte | bit),
-    );
+    out.push(flags.iter().filter(|(set, _)| *set).fold(0, |byte, (_, bit)| byte | bit));
     if values_count > 0 {
         append_u16(out, values_count);
     }

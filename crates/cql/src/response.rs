@@ -47,7 +47,7 @@ pub enum Response<'a> {
 pub enum ResultBody<'a> {
     /// Nothing to return.
     Void,
-    /// Rows.
+    /// A result with rows.
     Rows(Rows<'a>),
     /// USE: the connection's keyspace is now this one.
     SetKeyspace(&'a str),
@@ -63,7 +63,7 @@ pub enum ResultBody<'a> {
 pub enum ResultKind {
     /// Nothing to return.
     Void = 1,
-    /// Rows.
+    /// A result with rows.
     Rows = 2,
     /// The keyspace was set.
     SetKeyspace = 3,

@@ -206,9 +206,8 @@ pub fn stamp(out: &mut [u8], timestamp_us: i64) {
 fn patch(out: &mut [u8], start: usize, stream: i16) {
     let frame = &mut out[start..];
     let length = (frame.len() - HEADER_BYTES) as u32;
-    let header: &mut [u8; HEADER_BYTES] = frame
-        .first_chunk_mut()
-        .expect("begin() wrote a header at start");
+    let header: &mut [u8; HEADER_BYTES] =
+        frame.first_chunk_mut().expect("begin() wrote a header at start");
     header[frame::STREAM_OFFSET..][..2].copy_from_slice(&stream.to_be_bytes());
     header[frame::LENGTH_OFFSET..].copy_from_slice(&length.to_be_bytes());
 }

@@ -25,17 +25,9 @@ pub fn hash3_x64_128(data: &[u8], seed: u64) -> (i64, i64) {
     for block in blocks {
         let (k1, k2) = halves(block);
         h1 ^= mix1(k1);
-        h1 = h1
-            .rotate_left(27)
-            .wrapping_add(h2)
-            .wrapping_mul(5)
-            .wrapping_add(0x52dc_e729);
+        h1 = h1.rotate_left(27).wrapping_add(h2).wrapping_mul(5).wrapping_add(0x52dc_e729);
         h2 ^= mix2(k2);
-        h2 = h2
-            .rotate_left(31)
-            .wrapping_add(h1)
-            .wrapping_mul(5)
-            .wrapping_add(0x3849_5ab5);
+        h2 = h2.rotate_left(31).wrapping_add(h1).wrapping_mul(5).wrapping_add(0x3849_5ab5);
     }
     let (k1, k2) = signed_tail(tail);
     // A half of zeroes mixes to zero, so that a tail of any length needs no branch here.
@@ -73,10 +65,7 @@ fn signed_tail(tail: &[u8]) -> (u64, u64) {
         }
         (Some(low), _) => (extend_signs(u64::from_le_bytes(*low)), 0),
         (None, _) => {
-            let bytes = tail
-                .iter()
-                .rev()
-                .fold(0, |low, &byte| low << 8 | u64::from(byte));
+            let bytes = tail.iter().rev().fold(0, |low, &byte| low << 8 | u64::from(byte));
             (extend_signs(bytes), 0)
         }
     }

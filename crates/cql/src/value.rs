@@ -25,7 +25,7 @@ pub enum CqlType {
     Ascii,
     /// 64-bit integer.
     Bigint,
-    /// Bytes.
+    /// Bytes without a meaning.
     Blob,
     /// True or false.
     Boolean,
@@ -51,7 +51,7 @@ pub enum CqlType {
     Timeuuid,
     /// IPv4 or IPv6 address.
     Inet,
-    /// Day.
+    /// A day without a time.
     Date,
     /// Time of day.
     Time,
@@ -138,11 +138,11 @@ pub enum Value {
     Tinyint(i8),
     /// `duration`: three numbers of one sign.
     Duration {
-        /// Months.
+        /// The number of months.
         months: i32,
-        /// Days.
+        /// The number of days.
         days: i32,
-        /// Nanoseconds.
+        /// The number of nanoseconds.
         nanoseconds: i64,
     },
     /// `list`.
@@ -343,14 +343,12 @@ impl CqlType {
 
     fn simple(id: u16, offset: usize) -> Result<CqlType> {
         let known = SIMPLE.iter().find(|(code, ..)| *code == id);
-        known
-            .map(|(_, typ, ..)| typ.clone())
-            .ok_or(ParseError::Value {
-                what: "type",
-                offset,
-                value: id.into(),
-                allowed: "the code of a CQL type",
-            })
+        known.map(|(_, typ, ..)| typ.clone()).ok_or(ParseError::Value {
+            what: "type",
+            offset,
+            value: id.into(),
+            allowed: "the code of a CQL type",
+        })
     }
 
     /// Appends the type as metadata describes it. Vectors and durations go by their Java classes,

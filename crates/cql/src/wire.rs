@@ -198,9 +198,7 @@ impl<'a> Reader<'a> {
     /// [string list].
     pub fn string_list(&mut self, what: &'static str) -> Result<Vec<String>> {
         let count = self.u16(what)?;
-        (0..count)
-            .map(|_| self.string(what).map(str::to_owned))
-            .collect()
+        (0..count).map(|_| self.string(what).map(str::to_owned)).collect()
     }
 
     /// Passes over a [string list].

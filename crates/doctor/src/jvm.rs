@@ -93,10 +93,7 @@ impl<'a> Jvm<'a> {
     /// The CPUs that the kernel lets it use; with a quota of CPU time as many as that is worth.
     pub fn allowed(&self) -> Option<usize> {
         let cpus = self.cpus()?.len();
-        let quota = self
-            .process
-            .cpu_quota
-            .map(|quota| quota.ceil().max(1.0) as usize);
+        let quota = self.process.cpu_quota.map(|quota| quota.ceil().max(1.0) as usize);
         Some(cpus.min(quota.unwrap_or(usize::MAX)))
     }
 
@@ -107,9 +104,7 @@ impl<'a> Jvm<'a> {
 
     /// The CPUs that it reckons with.
     pub fn reckons_with(&self) -> Option<usize> {
-        let told = self
-            .count("ActiveProcessorCount")
-            .filter(|count| *count > 0);
+        let told = self.count("ActiveProcessorCount").filter(|count| *count > 0);
         told.or(self.processors).or_else(|| self.allowed())
     }
 
@@ -117,8 +112,7 @@ impl<'a> Jvm<'a> {
     /// told a number, which another rule judges.
     pub fn counted(&self) -> Option<usize> {
         let allowed = self.allowed()?;
-        let told = self.count("ActiveProcessorCount");
-        let told = told.filter(|count| (1..allowed).contains(count));
+        let told = self.count("ActiveProcessorCount").filter(|count| (1..allowed).contains(count));
         Some(told.unwrap_or(allowed))
     }
 
@@ -153,9 +147,7 @@ fn flag_of(argument: &str) -> Option<(String, String)> {
     if let Some(value) = argument.strip_prefix("-Xms") {
         return pair("InitialHeapSize", value);
     }
-    let option = argument
-        .strip_prefix("-XX:")
-        .or_else(|| argument.strip_prefix("-D"))?;
+    let option = argument.strip_prefix("-XX:").or_else(|| argument.strip_prefix("-D"))?;
     if let Some(name) = option.strip_prefix('+') {
         return pair(name, "true");
     }

@@ -49,8 +49,9 @@ pub fn here() -> Examined {
 /// # Errors
 /// The agent is gone.
 pub fn there(agent: &Agent, name: &str) -> Result<Examined> {
-    let settings = agent.settings(&of_all());
-    let settings = settings.with_context(|| format!("read the settings of {name}"))?;
+    let settings = agent
+        .settings(&of_all())
+        .with_context(|| format!("read the settings of {name}"))?;
     Ok(examine(name, &settings, &[]))
 }
 
@@ -72,9 +73,7 @@ pub fn of_cluster(cluster: &Cluster, told: &[NodeConfiguration]) -> Result<Vec<E
         return Ok(vec![here()]);
     };
     let hosts = hosts.iter();
-    Ok(hosts
-        .map(|(name, settings)| examine(name, settings, told))
-        .collect())
+    Ok(hosts.map(|(name, settings)| examine(name, settings, told)).collect())
 }
 
 /// What every host is asked.
@@ -120,12 +119,7 @@ fn about(settings: &HostSettings) -> Vec<String> {
     if settings.is_virtual {
         about.push("a virtual machine".to_owned());
     }
-    about.extend(
-        settings
-            .container
-            .as_ref()
-            .map(|kind| format!("inside a container ({kind})")),
-    );
+    about.extend(settings.container.as_ref().map(|kind| format!("inside a container ({kind})")));
     about.push(match settings.processes.len() {
         0 => "no Cassandra runs".to_owned(),
         _ => {

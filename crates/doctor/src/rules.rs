@@ -59,7 +59,11 @@ fn kernel_value(view: &View<'_>, name: &str, bound: &Bound, level: Level) -> Jud
         Bound::AtLeast(least) => number >= *least,
         Bound::AtMost(most) => number <= *most,
     };
-    let value = view.value(name).unwrap_or_default();
-    let value = value.split_ascii_whitespace().collect::<Vec<_>>().join(" ");
+    let value = view
+        .value(name)
+        .unwrap_or_default()
+        .split_ascii_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
     Judged::new(value, unless(is_fine, level))
 }

@@ -513,10 +513,7 @@ fn what_is_not_told_is_neither_well_nor_wrong() {
     (node.cpus, node.memory_nodes) = (no(), no());
     (node.arguments, node.has_library) = (Ok(Vec::new()), Err("no permission".into()));
     let all = rules::judge(&facts, &[]);
-    let judged: Vec<_> = all
-        .iter()
-        .filter(|one| one.level < Level::NotTold)
-        .collect();
+    let judged: Vec<_> = all.iter().filter(|one| one.level < Level::NotTold).collect();
     assert!(judged.is_empty(), "{judged:#?}");
     let untold = all.iter().filter(|one| one.level == Level::NotTold);
     assert!(untold.clone().count() > 25, "{}", untold.count());

@@ -72,8 +72,8 @@ impl<'a> Histories<'a> {
         let (looked, ended) = &mut self.looked;
         if ended.is_none() && *looked < block {
             *looked = block;
-            let before = self.found.iter().filter(|finding| finding.block < block);
-            let before: Vec<TrialFinding> = before.cloned().collect();
+            let before: Vec<TrialFinding> =
+                self.found.iter().filter(|finding| finding.block < block).cloned().collect();
             *ended = summary::look(self.study, &before, block);
         }
         ended.as_ref()
@@ -91,8 +91,11 @@ impl<'a> Histories<'a> {
     }
 
     fn next(&self, turn: &Turn) -> Next {
-        let seen = self.seen.get(&(turn.variant, turn.block));
-        let seen = seen.map(Vec::as_slice).unwrap_or_default();
+        let seen = self
+            .seen
+            .get(&(turn.variant, turn.block))
+            .map(Vec::as_slice)
+            .unwrap_or_default();
         self.settings(turn.variant).procedure.next(seen)
     }
 
@@ -317,9 +320,7 @@ mod tests {
     #[test]
     fn an_adaptive_study_killed_anywhere_ends_where_it_would_have_ended() {
         let study = study("procedure: {fixed: {threads: 4}}\n");
-        let text = study
-            .text
-            .replace("blocks: 2", "until: answered, min: 4, max: 9");
+        let text = study.text.replace("blocks: 2", "until: answered, min: 4, max: 9");
         let study = resolve("s", &text, &Overrides::default()).unwrap();
         let mut ends = Vec::new();
         for effect in [0.0, 0.01, 0.02, 0.2] {
@@ -345,9 +346,7 @@ mod tests {
     #[test]
     fn blocks_end_when_too_many_pairs_are_lost_and_added_ones_always_come() {
         let study = study("procedure: {fixed: {threads: 4}}\n");
-        let text = study
-            .text
-            .replace("blocks: 2", "until: answered, min: 3, max: 6");
+        let text = study.text.replace("blocks: 2", "until: answered, min: 3, max: 6");
         let mut study = resolve("s", &text, &Overrides::default()).unwrap();
         study.added = vec![2];
         let plan = plan(&study).unwrap();
@@ -391,9 +390,7 @@ mod tests {
             .collect();
         let ended = crate::summary::look(&study, &lost, 3).unwrap();
         assert!(
-            ended
-                .words()
-                .starts_with("of 3 blocks 3 have no two trials"),
+            ended.words().starts_with("of 3 blocks 3 have no two trials"),
             "{ended:?}"
         );
     }

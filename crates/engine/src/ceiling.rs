@@ -160,16 +160,16 @@ mod tests {
 
     #[test]
     fn slices_after_the_first_are_counted_until_there_are_enough_that_say_something() {
-        let undisturbed = [(0, 5), (1, 10), (2, 20), (3, 30), (4, 99)];
-        let undisturbed = undisturbed.map(|(index, ended)| second(index, ended));
+        let undisturbed =
+            [(0, 5), (1, 10), (2, 20), (3, 30), (4, 99)].map(|(index, ended)| second(index, ended));
         let drain = |index: u64| Interval {
             draining: true,
             ..second(index, 7)
         };
         assert_eq!(counted(&undisturbed), (3, Some(20.0)));
         // Nothing ended in some: kept waiting by other work.
-        let stalled = [(0, 5), (1, 10), (2, 0), (3, 20), (4, 0), (5, 30)];
-        let stalled = stalled.map(|(index, ended)| second(index, ended));
+        let stalled = [(0, 5), (1, 10), (2, 0), (3, 20), (4, 0), (5, 30)]
+            .map(|(index, ended)| second(index, ended));
         assert_eq!(counted(&stalled), (5, Some(20.0)));
         // The first lasted as long as all should have.
         let late = [second(0, 400), second(5, 10), second(6, 20), second(7, 30)];

@@ -43,7 +43,7 @@ pub enum Happened {
     FaultHolds(usize, u64),
     /// A fault, by its number, has come to its end, healed or not.
     FaultOver(usize),
-    /// Ctrl-C.
+    /// The user pressed Ctrl-C.
     Interrupted,
 }
 
@@ -149,9 +149,7 @@ impl Agenda {
 
     /// What has come due by now. What was due several times meanwhile is due once.
     fn take(&mut self, now_ns: u64) -> Vec<Due> {
-        let later = self
-            .0
-            .split_off(&(now_ns.saturating_add(1), Due::LookAtNodes));
+        let later = self.0.split_off(&(now_ns.saturating_add(1), Due::LookAtNodes));
         let due = std::mem::replace(&mut self.0, later);
         for (at_ns, due) in &due {
             if let Some(every_ns) = due.every_ns() {
@@ -205,7 +203,7 @@ impl Decision {
 /// How a phase ended, when it did not end as planned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cut {
-    /// Ctrl-C.
+    /// The user pressed Ctrl-C.
     Interrupted,
     /// A node has died; its name, how, and its last log lines.
     NodeDied(String),
@@ -244,8 +242,8 @@ impl<'c> Conduct<'c> {
         faults: Vec<Breaking>,
         decide: &'c mut dyn FnMut(&Summed) -> Decision,
     ) -> Conduct<'c> {
-        let looks = [Due::LookAtNodes, Due::KeepReadings];
-        let looks = looks.map(|due| (start_ns + due.every_ns().unwrap_or(0), due));
+        let looks = [Due::LookAtNodes, Due::KeepReadings]
+            .map(|due| (start_ns + due.every_ns().unwrap_or(0), due));
         Conduct {
             decide,
             agenda: Agenda(looks.into_iter().collect()),

@@ -30,8 +30,8 @@ pub fn confirming(run: &Run, granted: Granted) -> Result<Study> {
         let why = refused.unwrap_or("no setting showed anything");
         bail!("{path} has nothing to confirm: {why}");
     };
-    let text = confirm::confirming(&run.study_yaml()?, &screen.matrix, &screen.confirm);
-    let text = text.map_err(|why| anyhow!("{path}: {why}"))?;
+    let text = confirm::confirming(&run.study_yaml()?, &screen.matrix, &screen.confirm)
+        .map_err(|why| anyhow!("{path}: {why}"))?;
     let overrides = Overrides {
         command: Some(format!("cassay confirm {path}")),
         ..record::overrides_of(&run.plan, granted)

@@ -42,8 +42,13 @@ pub fn describe(
         return Ok(Definition::Unasked);
     }
     let running = Running::start(target, dirs, say)?;
-    let from = running.cluster.nodes().first();
-    let from = from.context("the cluster has no node")?.address.to_string();
+    let from = running
+        .cluster
+        .nodes()
+        .first()
+        .context("the cluster has no node")?
+        .address
+        .to_string();
     let mut session = running.cluster.session()?;
     let absent = |why: &str| {
         let asked = format!("{from} was asked for the table {keyspace}.{table} and {why}");
@@ -62,8 +67,7 @@ pub fn describe(
         return absent("described something else");
     };
     let of = |wanted: &str| {
-        let rows = described.rows.iter();
-        let rows = rows.filter(move |row| row[kind].to_string() == wanted);
+        let rows = described.rows.iter().filter(move |row| row[kind].to_string() == wanted);
         rows.map(|row| (row[name].to_string(), row[statement].to_string()))
             .collect::<Vec<_>>()
     };

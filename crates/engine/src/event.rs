@@ -74,7 +74,7 @@ pub enum Event {
     TrialSkipped {
         /// Its name.
         name: String,
-        /// Why.
+        /// Why it is left out.
         reason: String,
     },
 }

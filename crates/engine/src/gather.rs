@@ -62,9 +62,7 @@ impl Gather {
         self.began_ns = clock::now_ns();
         let pids = running.pids();
         let agents = running.cluster.host_agents();
-        let ours = pids
-            .iter()
-            .filter_map(|(name, pid)| Some((name.as_str(), (*pid)?)));
+        let ours = pids.iter().filter_map(|(name, pid)| Some((name.as_str(), (*pid)?)));
         let ours = host::probe::Ours {
             nodes: &ours.collect::<Vec<_>>(),
             agents: &agents,
@@ -116,16 +114,12 @@ impl Gather {
 
     /// The measured window begins.
     pub fn window_begins(&mut self, at_ns: u64) {
-        self.watched
-            .iter_mut()
-            .for_each(|watched| watched.begin(at_ns));
+        self.watched.iter_mut().for_each(|watched| watched.begin(at_ns));
     }
 
     /// What is read from now on is no part of it.
     pub fn window_ends(&mut self, at_ns: u64) {
-        self.watched
-            .iter_mut()
-            .for_each(|watched| watched.end(at_ns));
+        self.watched.iter_mut().for_each(|watched| watched.end(at_ns));
     }
 
     /// What a long window has shown.
@@ -163,11 +157,7 @@ impl Gather {
         evidence.pending_compactions =
             (!pending.is_empty()).then(|| pending.into_values().collect());
         let environment = evidence.environment.get_or_insert_default();
-        let spells = |name| {
-            of(name)
-                .map(|series| spell(series, &self.kept, window_ns.0))
-                .collect()
-        };
+        let spells = |name| of(name).map(|series| spell(series, &self.kept, window_ns.0)).collect();
         let [stopped, blocked] = STILL.map(spells);
         environment.nodes_stopped = stopped;
         environment.nodes_blocked = blocked;
@@ -239,11 +229,7 @@ fn spell(series: &InWindow<'_>, kept: &JudgedReadings, window_ns: u64) -> Spell 
     let bins = series.stretches.iter().map(|(_, bin)| bin);
     Spell {
         node: series.place.to_owned(),
-        from_s: bins
-            .clone()
-            .map(|bin| bin.first_s)
-            .fold(f64::INFINITY, f64::min)
-            - began_s,
+        from_s: bins.clone().map(|bin| bin.first_s).fold(f64::INFINITY, f64::min) - began_s,
         to_s: bins.map(|bin| bin.last_s).fold(0.0, f64::max) - began_s,
     }
 }

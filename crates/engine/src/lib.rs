@@ -193,8 +193,7 @@ impl<'a> Engine<'a> {
         trials.append(&mut self.failed);
         let trials = trials.into_values().collect();
         let findings = self.findings_of(trials, reason.as_deref());
-        self.writer
-            .finish(&findings, self.options.version, reason)?;
+        self.writer.finish(&findings, self.options.version, reason)?;
         Ok(Outcome {
             path,
             findings: Some(findings),
@@ -345,8 +344,7 @@ impl<'a> Engine<'a> {
             seconds_after,
         });
         let slug = trial.slug.clone();
-        self.writer
-            .journal(Some(trial.index), JournalEvent::TrialStarted { slug })?;
+        self.writer.journal(Some(trial.index), JournalEvent::TrialStarted { slug })?;
         self.ready_target(trial)?;
         let ceilings_ops_per_s = self.ceilings(trial)?;
         let running = self.running.as_mut().expect("ready_target has started it");
@@ -466,8 +464,7 @@ impl<'a> Engine<'a> {
     fn finish(&mut self, trial: &Trial, name: String, mut finding: TrialFinding) -> Result<()> {
         let settings = &self.study.variants[trial.variant].settings;
         finding.generation = generation::of(settings, self.start);
-        self.writer
-            .finish_trial(trial.index, &trial.slug, &finding)?;
+        self.writer.finish_trial(trial.index, &trial.slug, &finding)?;
         self.too_much = self.histories.note(trial, Some(&finding));
         self.findings.insert(trial.index, finding.clone());
         (self.events)(Event::TrialFinished {
@@ -479,8 +476,7 @@ impl<'a> Engine<'a> {
 
     fn fail(&mut self, trial: &Trial, name: String, found: TrialFinding, why: &str) -> Result<()> {
         let reason = why.to_owned();
-        self.writer
-            .journal(Some(trial.index), JournalEvent::TrialFailed { reason })?;
+        self.writer.journal(Some(trial.index), JournalEvent::TrialFailed { reason })?;
         self.histories.note(trial, None);
         self.failed.insert(trial.index, found);
         let reason = why.to_owned();

@@ -80,10 +80,7 @@ pub fn check(study: &Study, plan: &Plan, dirs: &Dirs) -> Result<()> {
 
 /// Refuses a study that needs what is not there, and for other reasons that are known already.
 fn refuse(study: &Study, others: Vec<String>) -> Result<()> {
-    let refusing: Vec<Missing> = missing(study)
-        .into_iter()
-        .filter(|one| one.refuses)
-        .collect();
+    let refusing: Vec<Missing> = missing(study).into_iter().filter(|one| one.refuses).collect();
     let mut crowded = crowded(study, &Room::here());
     crowded.extend(overfull(study));
     crowded.extend(unplaceable(study));
@@ -126,9 +123,7 @@ fn not_startable(study: &Study, plan: &Plan, dirs: &Dirs) -> Vec<String> {
     }
     let mut said = BTreeSet::new();
     all.retain(|why| said.insert(why.clone()));
-    all.into_iter()
-        .map(|why| why.replace('\n', "\n    "))
-        .collect()
+    all.into_iter().map(|why| why.replace('\n', "\n    ")).collect()
 }
 
 /// Rows that are loaded may be compressed to so small a share; most random ones are not.
@@ -176,9 +171,7 @@ fn unplaceable(study: &Study) -> Vec<String> {
 /// Connections for which there is no room, each sentence once.
 fn crowded(study: &Study, room: &Room) -> Vec<String> {
     let settings = study.variants.iter().map(|variant| &variant.settings);
-    let mut all: Vec<String> = settings
-        .filter_map(|s| connections(s).refusal(room))
-        .collect();
+    let mut all: Vec<String> = settings.filter_map(|s| connections(s).refusal(room)).collect();
     all.sort();
     all.dedup();
     all
@@ -249,9 +242,7 @@ pub fn busy_neighbours() -> Option<String> {
 /// The share of the last 10 s in which some task waited, as `/proc/pressure` has it.
 fn waited_share(text: &str) -> Option<f64> {
     let some = text.lines().find_map(|line| line.strip_prefix("some "))?;
-    let avg10 = some
-        .split(' ')
-        .find_map(|word| word.strip_prefix("avg10="))?;
+    let avg10 = some.split(' ').find_map(|word| word.strip_prefix("avg10="))?;
     Some(avg10.parse::<f64>().ok()? / 100.0)
 }
 
@@ -261,10 +252,9 @@ pub fn notes(missing: &[Missing]) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some(own) = wishes.iter().find(|one| one.need.ability == Ability::Hosts) {
         // One reason for all of them: what each limit would need by itself says no more.
-        let limits = wishes
+        let limits: String = wishes
             .iter()
-            .filter(|one| one.need.strength == Strength::MustIfApart);
-        let limits: String = limits
+            .filter(|one| one.need.strength == Strength::MustIfApart)
             .map(|one| format!(", no {}", one.need.ability.name()))
             .collect();
         notes.push(format!(
@@ -272,8 +262,9 @@ pub fn notes(missing: &[Missing]) -> Vec<String> {
             own.detail
         ));
     }
-    let unseen = wishes.iter().filter(|one| one.need.why.starts_with(PROBES));
-    let unseen: Vec<String> = unseen
+    let unseen: Vec<String> = wishes
+        .iter()
+        .filter(|one| one.need.why.starts_with(PROBES))
         .map(|one| format!("`{}` ({})", one.need.why, one.detail))
         .collect();
     if !unseen.is_empty() {

@@ -123,10 +123,7 @@ pub fn not_in_effect(proofs: &[ProofRecord]) -> Vec<String> {
 /// same share one.
 pub fn not_shown(proofs: &[ProofRecord]) -> Vec<String> {
     let mut nodes: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
-    for proof in proofs
-        .iter()
-        .filter(|proof| proof.outcome() == ProofOutcome::NotShown)
-    {
+    for proof in proofs.iter().filter(|proof| proof.outcome() == ProofOutcome::NotShown) {
         let same = nodes.entry((&proof.key, &proof.why)).or_default();
         same.push(&proof.node);
     }

@@ -62,13 +62,15 @@ impl Offered {
     /// Failed operations in words, with the first message of each kind; none if all succeeded.
     pub fn errors_words(&self) -> Option<String> {
         let errors = self.tally.outcomes.errors_by_name();
-        let words = errors.map(|(name, count)| {
-            let mut first = self.summary.first_errors.iter();
-            let first = first.find(|e| e.outcome.name() == name);
-            let message = first.map(|e| format!(" (first, from {}: {})", e.node, e.message));
-            format!("{count} {name}{}", message.unwrap_or_default())
-        });
-        let words = words.collect::<Vec<_>>().join(", ");
+        let words = errors
+            .map(|(name, count)| {
+                let mut first = self.summary.first_errors.iter();
+                let first = first.find(|e| e.outcome.name() == name);
+                let message = first.map(|e| format!(" (first, from {}: {})", e.node, e.message));
+                format!("{count} {name}{}", message.unwrap_or_default())
+            })
+            .collect::<Vec<_>>()
+            .join(", ");
         Some(words).filter(|words| !words.is_empty())
     }
 }

@@ -64,9 +64,7 @@ pub fn preflight(study: &Study, plan: &Plan, dirs: &Dirs, run: &str) -> Result<P
             let mut session = running.cluster.session()?;
             let others = guard::said(&variant.settings.guard, &running)?;
             let node = session.node();
-            found
-                .says
-                .extend(others.map(|said| format!("{node}: {said}")));
+            found.says.extend(others.map(|said| format!("{node}: {said}")));
             Rehearsal {
                 study,
                 plan,
@@ -219,16 +217,14 @@ fn there(cluster: &Cluster, session: &mut Session, keyspace: &str) -> Result<Str
     let Some(row) = found.rows.iter().find(is_it) else {
         return Ok(format!("{node} has no keyspace {keyspace}"));
     };
-    let replication = found.column("replication").map(|at| row[at].to_string());
-    let replication = replication.unwrap_or_default();
+    let replication = found.column("replication").map(|at| row[at].to_string()).unwrap_or_default();
     let tables = session.query(&format!(
         "SELECT table_name FROM system_schema.tables WHERE keyspace_name = {named}"
     ))?;
     let names = tables.rows.iter().filter_map(|row| row.first()?.as_str());
     let estimates = cluster.estimates(keyspace)?.unwrap_or_default();
-    let names: Vec<String> = names
-        .map(|name| format!("{name}{}", estimated(estimates.get(name))))
-        .collect();
+    let names: Vec<String> =
+        names.map(|name| format!("{name}{}", estimated(estimates.get(name)))).collect();
     Ok(if names.is_empty() {
         format!("{node} has the keyspace {keyspace} ({replication}), without a table")
     } else {

@@ -131,8 +131,7 @@ impl Ask<'_> {
             }
             if let Err(error) = session.execute_schema(cql) {
                 let words = refusal(&prepared.node, error)?;
-                self.checked
-                    .refuse_schema(number, &words, &mut prepared.mistakes);
+                self.checked.refuse_schema(number, &words, &mut prepared.mistakes);
                 return Ok(());
             }
         }
@@ -154,8 +153,8 @@ impl Ask<'_> {
             }
             match session.prepare(cql) {
                 Ok(found) => {
-                    let takes = found.bind_columns.into_iter().map(|marker| marker.typ);
-                    let takes: Vec<CqlType> = takes.collect();
+                    let takes: Vec<CqlType> =
+                        found.bind_columns.into_iter().map(|marker| marker.typ).collect();
                     self.checked.compare(number, &takes, &mut prepared.mistakes);
                 }
                 Err(error) => {
@@ -181,19 +180,22 @@ fn refusal(node: &str, error: Error) -> Result<String> {
 
 /// The tables of a keyspace; none where it is not there.
 fn tables(session: &mut Session, keyspace: &str) -> Result<BTreeSet<String>> {
-    let rows = session.query(&format!(
-        "SELECT table_name FROM system_schema.tables WHERE keyspace_name = {}",
-        cql::text::literal(keyspace)
-    ));
-    let rows = rows.with_context(|| format!("look for the tables of the keyspace {keyspace}"))?;
+    let rows = session
+        .query(&format!(
+            "SELECT table_name FROM system_schema.tables WHERE keyspace_name = {}",
+            cql::text::literal(keyspace)
+        ))
+        .with_context(|| format!("look for the tables of the keyspace {keyspace}"))?;
     let names = rows.rows.iter().filter_map(|row| row.first()?.as_str());
     Ok(names.map(str::to_owned).collect())
 }
 
 /// The keyspaces that checks have made and not dropped yet.
 fn scratches(session: &mut Session) -> Result<Vec<String>> {
-    let rows = session.query("SELECT keyspace_name FROM system_schema.keyspaces");
-    let rows = rows.context("list the keyspaces")?.rows;
+    let rows = session
+        .query("SELECT keyspace_name FROM system_schema.keyspaces")
+        .context("list the keyspaces")?
+        .rows;
     let names = rows.iter().filter_map(|row| row.first()?.as_str());
     let ours = names.filter(|name| name.starts_with(SCRATCH));
     Ok(ours.map(str::to_owned).collect())

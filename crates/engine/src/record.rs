@@ -34,11 +34,7 @@ pub fn plan_record(study: &Study, plan: &Plan, cassay: &str) -> PlanRecord {
             memory_bytes: plan.estimate.memory_bytes,
             least: least(plan),
         },
-        trials: plan
-            .trials
-            .iter()
-            .map(|trial| trial_record(study, trial))
-            .collect(),
+        trials: plan.trials.iter().map(|trial| trial_record(study, trial)).collect(),
         resolved: resolved(study, plan),
     }
 }
@@ -93,9 +89,7 @@ fn combinations(study: &Study) -> Option<CombinationsRecord> {
     let cells = study.variants.iter().filter(|one| !one.is_added);
     Some(CombinationsRecord {
         axes: axes.collect(),
-        cells: cells
-            .map(|one| (one.name.clone(), one.cell.clone()))
-            .collect(),
+        cells: cells.map(|one| (one.name.clone(), one.cell.clone())).collect(),
     })
 }
 
@@ -109,8 +103,7 @@ fn faults(study: &Study) -> BTreeMap<VariantName, Vec<PlannedFaultRecord>> {
         at_s: seconds(fault.at_ns),
         for_s: fault.kind.length.is_said().then(|| seconds(fault.for_ns)),
     };
-    let broken = study.variants.iter();
-    let broken = broken.filter(|variant| !variant.settings.faults.is_empty());
+    let broken = study.variants.iter().filter(|variant| !variant.settings.faults.is_empty());
     let all = broken.map(|variant| {
         let faults = variant.settings.faults.iter().map(planned);
         (variant.name.clone(), faults.collect())
@@ -145,8 +138,7 @@ fn settings_json(tree: &Tree) -> Value {
 
 /// Every statement of each variant with all that decides how it is sent and judged.
 fn requests(study: &Study, plan: &Plan) -> BTreeMap<VariantName, Vec<RequestRecord>> {
-    let all = study.variants.iter().zip(&plan.works);
-    let all = all.map(|(variant, work)| {
+    let all = study.variants.iter().zip(&plan.works).map(|(variant, work)| {
         let program = &work.program;
         let one = |statement: &Statement| request(program, statement, &variant.settings.client);
         (
@@ -177,9 +169,7 @@ fn request(program: &Program, statement: &Statement, client: &Client) -> Request
         serial_consistency: serial.map(|level| level.to_string()),
         idempotent: Some(statement.idempotent || reads),
         prepared: Some(statement.prepared),
-        batch: statement
-            .batch
-            .map(|batch| format!("{batch:?}").to_lowercase()),
+        batch: statement.batch.map(|batch| format!("{batch:?}").to_lowercase()),
         conditional: statement.conditional,
         returns_rows: Some(statement.returns_rows),
         page_size: statement.page_size.map(|rows| rows.max(0) as u64),

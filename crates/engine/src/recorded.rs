@@ -55,9 +55,7 @@ pub fn machine() -> MachineFacts {
 fn of_machine(machine: &MachineFacts) -> Vec<String> {
     let facts = machine.named().into_iter();
     let absent = facts.filter(|(_, fact)| fact.is_none());
-    absent
-        .map(|(name, _)| format!("the machine's {name}"))
-        .collect()
+    absent.map(|(name, _)| format!("the machine's {name}")).collect()
 }
 
 /// A null target has no settings but those of the plan.
@@ -68,8 +66,7 @@ fn of_nodes(nodes: Option<&NodesRecord>, is_null: bool) -> Vec<String> {
         Some(nodes) if nodes.nodes.is_empty() => vec!["what the nodes are".to_owned()],
         Some(nodes) => {
             let bare = nodes.nodes.iter().filter(|node| node.settings.is_empty());
-            bare.map(|node| format!("settings of {}", node.name))
-                .collect()
+            bare.map(|node| format!("settings of {}", node.name)).collect()
         }
     }
 }
@@ -104,10 +101,7 @@ mod tests {
     fn each_node_must_have_its_settings() {
         let node = |name: &str, settings: &[(&str, &str)]| NodeRecord {
             name: name.to_owned(),
-            settings: settings
-                .iter()
-                .map(|(k, v)| ((*k).into(), (*v).into()))
-                .collect(),
+            settings: settings.iter().map(|(k, v)| ((*k).into(), (*v).into())).collect(),
             ..NodeRecord::default()
         };
         let nodes = NodesRecord {

@@ -122,9 +122,7 @@ impl Interrupted {
             format: FORMAT,
             cassay: version.to_owned(),
             blocks,
-            trials: trials
-                .map(|trial| record::trial_record(&longer, trial))
-                .collect(),
+            trials: trials.map(|trial| record::trial_record(&longer, trial)).collect(),
         });
         (self.study, self.plan) = (longer, plan);
         Ok(())

@@ -108,9 +108,7 @@ impl Running {
     /// The nodes whose process is another one than in `before`.
     pub fn pids_changed(&self, before: &[(String, Option<u32>)]) -> Vec<String> {
         let now = self.pids().into_iter();
-        now.filter(|node| !before.contains(node))
-            .map(|(name, _)| name)
-            .collect()
+        now.filter(|node| !before.contains(node)).map(|(name, _)| name).collect()
     }
 
     /// Whether it is the null target.
@@ -136,10 +134,7 @@ impl Running {
             return self.is_on_this_machine();
         };
         let taken = self.cluster.taken_cpus();
-        let hosts = local
-            .hosts
-            .as_ref()
-            .filter(|_| self.cluster.isolation() == "hosts");
+        let hosts = local.hosts.as_ref().filter(|_| self.cluster.isolation() == "hosts");
         let theirs = match &taken[..] {
             [] => hosts.and_then(|hosts| hosts.host.cpus.as_deref()),
             taken => Some(taken),
@@ -169,17 +164,12 @@ impl Running {
             return None;
         };
         // A host's limit holds its nodes' page cache too, where hosts are kept apart.
-        let limit = local
-            .hosts
-            .as_ref()
-            .filter(|_| self.cluster.isolation() == "hosts");
+        let limit = local.hosts.as_ref().filter(|_| self.cluster.isolation() == "hosts");
         if let Some(bytes) = limit.and_then(|hosts| hosts.host.memory_bytes) {
             return Some(bytes / local.nodes_per_host().max(1) as u64);
         }
         let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-        let line = text
-            .lines()
-            .find_map(|line| line.strip_prefix("MemTotal:"))?;
+        let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
         let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
         Some(kib * 1024 / local.nodes.max(1) as u64)
     }
@@ -196,8 +186,9 @@ impl Running {
             let differs = |name: &&String| before.get(*name) != after.get(*name);
             let names = before
                 .keys()
-                .chain(after.keys().filter(|k| !before.contains_key(*k)));
-            let names = names.filter(differs).filter(|name| !is_of_entry(name));
+                .chain(after.keys().filter(|k| !before.contains_key(*k)))
+                .filter(differs)
+                .filter(|name| !is_of_entry(name));
             changed.extend(names.map(|name| format!("{node} {name}")));
         }
         Ok(changed)

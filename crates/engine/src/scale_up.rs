@@ -164,11 +164,7 @@ pub fn record(setting: &Setting, arm: &Arm, baseline: Option<&Arm>) -> ScaleUpRe
             efficiency(EfficiencyOf::System, found.system),
             efficiency(EfficiencyOf::Cross, found.cross),
         ],
-        fits: found
-            .fits
-            .iter()
-            .map(|of| fit(setting, &found, of))
-            .collect(),
+        fits: found.fits.iter().map(|of| fit(setting, &found, of)).collect(),
         without_best: found.best.err().map_or("", |why| why.words()).to_owned(),
         improvements: against,
         sentences: sentences(setting, &found),
@@ -315,11 +311,7 @@ fn fit(
         best: found.best == Ok(*model),
         near_best: near.is_ok_and(|near| near.contains(model)),
         x1: Some(fit.x1),
-        coefficients: fit
-            .coefficients
-            .iter()
-            .map(|of| coefficient(setting, of))
-            .collect(),
+        coefficients: fit.coefficients.iter().map(|of| coefficient(setting, of)).collect(),
         points: fit.points,
         from_blocks: fit.from_blocks,
         off: Some(fit.off),
@@ -350,17 +342,14 @@ mod tests {
     fn measured(units: u32, sockets: u32, share: f64) -> Measured {
         let ops = 1000.0 * f64::from(units) * share;
         // Trials without a noise of their own would be off every curve by more than it.
-        let noise = [1.0, 1.0003, 0.9997].into_iter().cycle();
-        let noise = noise.skip(units as usize % 3);
+        let noise = [1.0, 1.0003, 0.9997].into_iter().cycle().skip(units as usize % 3);
         let blocks = [1.0, 1.02, 0.99].into_iter().zip(noise);
         Measured {
             point: Point {
                 units,
                 sockets,
                 split: Vec::new(),
-                ops_per_s: blocks
-                    .map(|(block, noise)| Some(ops * block * noise))
-                    .collect(),
+                ops_per_s: blocks.map(|(block, noise)| Some(ops * block * noise)).collect(),
             },
             variant: format!("units-{units}").into(),
             verdict: Verdict::Valid,
@@ -430,9 +419,7 @@ mod tests {
         let shares = [(1, 1.0), (2, 0.476), (3, 0.303), (4, 0.217_45)];
         let arm = Arm {
             name: None,
-            points: shares
-                .map(|(units, share)| measured(units, 1, share))
-                .into(),
+            points: shares.map(|(units, share)| measured(units, 1, share)).into(),
         };
         let made = record(&setting(), &arm, None);
         assert_eq!(made.fits[1].without_peak, Some(WithoutPeak::First));

@@ -38,8 +38,11 @@ pub fn checked(
     let definitions = Definitions::of(program);
     let expiring = expiring(session, program)?;
     let (mut wrong, mut strange) = (Vec::new(), Vec::new());
-    let prepared = program.statements().iter().enumerate();
-    let prepared = prepared.filter(|(_, statement)| statement.prepared);
+    let prepared = program
+        .statements()
+        .iter()
+        .enumerate()
+        .filter(|(_, statement)| statement.prepared);
     for (at, statement) in prepared.take(STATEMENTS_MAX) {
         let Some(expected) = definitions.expectation(&statement.cql) else {
             continue;

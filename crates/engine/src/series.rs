@@ -100,8 +100,8 @@ pub fn import_file(run: &Run, file: &Path, columns: &[String]) -> Result<String>
         let planned = planned.find(|trial| trial.index == finding.index);
         planned.map(|trial| trial.slug.clone())
     };
-    let trials = findings.iter().filter_map(|one| Some((slug_of(one)?, one)));
-    let trials: Vec<(String, &TrialFinding)> = trials.collect();
+    let trials: Vec<(String, &TrialFinding)> =
+        findings.iter().filter_map(|one| Some((slug_of(one)?, one))).collect();
     let name = probe_name(probe, file);
     let place = |slug: &str| run.path.join("trials").join(slug).join("probes");
     let is_there = |(slug, _): &&(String, _)| place(slug).join(format!("{name}.ndjson")).exists();
@@ -166,10 +166,7 @@ fn lay(
 
 /// Begin and end of a trial, nanoseconds since 1970.
 fn span(trial: &TrialFinding) -> (u64, u64) {
-    let seconds = trial
-        .phases
-        .last()
-        .map_or(trial.seconds, |phase| phase.to_s);
+    let seconds = trial.phases.last().map_or(trial.seconds, |phase| phase.to_s);
     let begin = trial.started_unix_ns;
     (begin, begin + (seconds * SECOND_NS as f64) as u64)
 }
@@ -177,10 +174,7 @@ fn span(trial: &TrialFinding) -> (u64, u64) {
 /// A text as a part of a file's name.
 fn plain(text: &str) -> String {
     let allowed = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    let plain: String = text
-        .chars()
-        .map(|c| if allowed(c) { c } else { '-' })
-        .collect();
+    let plain: String = text.chars().map(|c| if allowed(c) { c } else { '-' }).collect();
     plain.trim_start_matches('.').to_owned()
 }
 

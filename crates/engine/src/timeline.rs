@@ -65,11 +65,7 @@ impl Timeline {
 
     /// Begin and end of the last phase of that name.
     pub fn of(&self, name: &str) -> Option<(u64, u64)> {
-        let found = self
-            .phases
-            .iter()
-            .rev()
-            .find(|(known, _, _)| *known == name);
+        let found = self.phases.iter().rev().find(|(known, _, _)| *known == name);
         found.map(|(_, from, to)| (*from, to.unwrap_or_else(clock::now_ns)))
     }
 

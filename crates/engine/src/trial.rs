@@ -165,12 +165,8 @@ impl TrialRun<'_> {
     }
 
     fn begin(&mut self) -> Result<State> {
-        let kinds: Vec<String> = self
-            .program
-            .kinds()
-            .iter()
-            .map(|kind| kind.name.to_owned())
-            .collect();
+        let kinds: Vec<String> =
+            self.program.kinds().iter().map(|kind| kind.name.to_owned()).collect();
         let writer = self.writer.begin_trial(&self.record, &kinds)?;
         Ok(State {
             timeline: Timeline::new(writer.start_ns()),
@@ -267,12 +263,7 @@ impl TrialRun<'_> {
     fn looked(&self) -> DatabaseProbes {
         DatabaseProbes {
             keyspace: self.program.keyspace().to_owned(),
-            tables: self
-                .program
-                .tables()
-                .into_iter()
-                .map(str::to_owned)
-                .collect(),
+            tables: self.program.tables().into_iter().map(str::to_owned).collect(),
         }
     }
 

@@ -349,15 +349,11 @@ impl Course<'_> {
             }
             let is_late = self.world.now_ns() >= until_ns && !self.fault.is_healing(self.world);
             if is_late || healed.is_err() || host::process::is_interrupted() {
-                let why = healed.as_ref().err();
-                let why = why.map(|error| format!("; healing failed: {error:#}"));
+                let why = healed.as_ref().err().map(|error| format!("; healing failed: {error:#}"));
                 self.say(FaultStep::NotWhole, look.words + &why.unwrap_or_default());
                 return false;
             }
-            let ours = self
-                .fault
-                .is_ours()
-                .then(|| observation::nodes_hit(self.hit, self.world));
+            let ours = self.fault.is_ours().then(|| observation::nodes_hit(self.hit, self.world));
             for node in ours.unwrap_or_default() {
                 if let Some(words) = revival.revive(node, self.world) {
                     self.say(FaultStep::Restarted, words);
@@ -406,10 +402,7 @@ impl Revival {
     /// Starts a node again that has gone, or is silent for too long; why, if it did.
     fn revive(&mut self, node: usize, world: &mut dyn World) -> Option<String> {
         let now_ns = world.now_ns();
-        let known = self
-            .started
-            .iter()
-            .position(|(started, _)| *started == node);
+        let known = self.started.iter().position(|(started, _)| *started == node);
         let since_ns = known.map_or(self.began_ns, |at| self.started[at].1);
         let waited_ns = now_ns.saturating_sub(since_ns);
         let has_waited = |least: Duration| waited_ns >= least.as_nanos() as u64;

@@ -111,9 +111,7 @@ impl Live {
             Via::Host(index) => self.handles.hosts.get(index).map(|host| &host.agent),
             Via::Switch => self.handles.switch.as_ref(),
         };
-        found
-            .cloned()
-            .with_context(|| format!("there is no agent of {by:?}"))
+        found.cloned().with_context(|| format!("there is no agent of {by:?}"))
     }
 }
 

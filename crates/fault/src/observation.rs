@@ -151,16 +151,15 @@ pub(crate) fn restartables(
     let nodes = nodes_on(world, host).into_iter();
     let running = nodes.filter(|(_, node)| node.process.is_some());
     let indexes: Vec<usize> = running.map(|(index, _)| index).collect();
-    let all = indexes.iter().map(|index| world.restartable(*index));
-    let all = all.collect::<Result<_>>()?;
+    let all = indexes.iter().map(|index| world.restartable(*index)).collect::<Result<_>>()?;
     Ok((indexes, all))
 }
 
 /// What clients of all nodes of a host say: it is broken if none answers, and whole if all do.
 pub(crate) fn clients(world: &mut dyn World, host: usize, limit: Duration) -> Observation {
     let nodes = nodes_on(world, host);
-    let looks = nodes.iter().map(|(index, _)| client(world, *index, limit));
-    let looks: Vec<Observation> = looks.collect();
+    let looks: Vec<Observation> =
+        nodes.iter().map(|(index, _)| client(world, *index, limit)).collect();
     let words: Vec<&str> = looks.iter().map(|look| look.words.as_str()).collect();
     Observation {
         broken: Some(looks.iter().all(|look| look.broken == Some(true))),
@@ -174,9 +173,7 @@ pub(crate) fn other_way(world: &dyn Agents, host: usize) -> Result<(usize, Socke
     let nodes = nodes_on(world, host);
     let (_, node) = nodes.first().context("no node is on that host")?;
     let mut others = (0..world.hosts().len()).filter(|other| *other != host);
-    let other = others
-        .next()
-        .context("there is no other host to look from")?;
+    let other = others.next().context("there is no other host to look from")?;
     Ok((other, node.storage))
 }
 
@@ -221,15 +218,14 @@ pub(crate) fn ways(
     others: &[usize],
     limit: Duration,
 ) -> Observation {
-    let pairs = some
+    let pairs: Vec<(usize, usize)> = some
         .iter()
-        .flat_map(|one| others.iter().map(move |other| (*one, *other)));
-    let pairs: Vec<(usize, usize)> = pairs.take(PAIRS_MAX).collect();
+        .flat_map(|one| others.iter().map(move |other| (*one, *other)))
+        .take(PAIRS_MAX)
+        .collect();
     // All of them together are one look.
     let limit = (limit / (2 * pairs.len().max(1) as u32)).max(WAY_LIMIT);
-    let both_ways = pairs
-        .into_iter()
-        .flat_map(|(one, other)| [(one, other), (other, one)]);
+    let both_ways = pairs.into_iter().flat_map(|(one, other)| [(one, other), (other, one)]);
     let looks: Vec<Observation> = both_ways
         .map(|(from, to)| or_unseen("a host", way(world, from, to, limit)))
         .collect();
@@ -295,8 +291,12 @@ pub(crate) fn try_disk(
     work: DiskWork,
     limit: Duration,
 ) -> Result<Tried> {
-    let folder = world.hosts().into_iter().nth(host).map(|host| host.folder);
-    let folder = folder.context("there is no such host")?;
+    let folder = world
+        .hosts()
+        .into_iter()
+        .nth(host)
+        .map(|host| host.folder)
+        .context("there is no such host")?;
     let sight = Query::TryDisk {
         folder,
         work,

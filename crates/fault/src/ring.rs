@@ -27,10 +27,7 @@ pub(crate) fn others(world: &dyn Agents, node: Option<usize>) -> Vec<usize> {
 /// Another node, to be told something.
 pub(crate) fn another(world: &dyn Agents, node: usize) -> Result<usize> {
     let others = others(world, Some(node));
-    others
-        .first()
-        .copied()
-        .context("there is no other node in the ring")
+    others.first().copied().context("there is no other node in the ring")
 }
 
 /// What a node has of another one, if that is a member.

@@ -100,10 +100,7 @@ impl Round {
             }
             return Ok(Work::Going);
         }
-        if turn
-            .before
-            .is_some_and(|before| lives(world, turn.node, before) != Ok(false))
-        {
+        if turn.before.is_some_and(|before| lives(world, turn.node, before) != Ok(false)) {
             bail!("{name} was not restarted: the kernel knows its process of before");
         }
         holds(world, turn.node)?;
@@ -151,8 +148,8 @@ fn each_other(world: &mut dyn World) -> Result<()> {
 /// What clients of all nodes say, and the nodes of each other: whole if all are up.
 pub(crate) fn all_up(world: &mut dyn World, limit: Duration) -> Observation {
     let count = world.nodes().len();
-    let looks = (0..count).map(|node| observation::client(world, node, limit));
-    let looks: Vec<Observation> = looks.collect();
+    let looks: Vec<Observation> =
+        (0..count).map(|node| observation::client(world, node, limit)).collect();
     let silent = |(node, look): (usize, &Observation)| {
         (look.whole != Some(true)).then(|| format!("node{}: {}", node + 1, look.words))
     };

@@ -54,10 +54,7 @@ impl Task {
         };
         self.is_at_work = false;
         let own = "; these are Cassandra's own: there are none of clients";
-        let is_own = self
-            .keyspaces
-            .iter()
-            .all(|keyspace| cluster::is_own(keyspace));
+        let is_own = self.keyspaces.iter().all(|keyspace| cluster::is_own(keyspace));
         ended.map(|words| Work::Done(words + if is_own { own } else { "" }))
     }
 

@@ -140,8 +140,10 @@ impl Agent {
         let begin = begin(name, folder);
         let link = with_short_path(&begin.folder, |socket| Link::connect(name, socket))?;
         let agent = Agent::of(link, begin, true);
-        let ended = agent.call(&Processes)?.into_iter();
-        let ended = ended.filter_map(|(one, status)| Some((one, ExitStatus::from_raw(status?))));
+        let ended = agent
+            .call(&Processes)?
+            .into_iter()
+            .filter_map(|(one, status)| Some((one, ExitStatus::from_raw(status?))));
         agent.ended().extend(ended);
         Ok(agent)
     }
@@ -324,7 +326,5 @@ pub fn end_agents(cluster: &str) -> Result<()> {
     for agent in &agents {
         agent.signal(rustix::process::Signal::KILL);
     }
-    agents
-        .iter()
-        .try_for_each(|agent| agent.end(Duration::ZERO).map(drop))
+    agents.iter().try_for_each(|agent| agent.end(Duration::ZERO).map(drop))
 }

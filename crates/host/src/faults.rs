@@ -26,7 +26,7 @@ pub enum Injection {
     Pause(Identity),
     /// A process is stopped for a while, again and again, and goes on between.
     Stutter {
-        /// Which.
+        /// The process that is told.
         process: Identity,
         /// For how long it is stopped each time.
         stopped: Duration,
@@ -39,7 +39,7 @@ pub enum Injection {
     Stop(Restartable),
     /// A process is killed, and what stands in folders of its is gone; then it is started.
     Wipe {
-        /// Which.
+        /// The process to be started again.
         process: Restartable,
         /// The folders, which stay.
         folders: Vec<PathBuf>,
@@ -48,7 +48,7 @@ pub enum Injection {
     /// where they reached it, it is killed, its folders are emptied and it is started; one that
     /// has not gone is let be, as [`Healed::became`] says.
     Leave {
-        /// Which.
+        /// The process to be started again.
         process: Restartable,
         /// The folders, which stay.
         folders: Vec<PathBuf>,

@@ -116,7 +116,7 @@ pub enum Step {
     Folder(PathBuf),
     /// Writes a file anew; a private one can be read by its owner only.
     Write {
-        /// Which.
+        /// The path of the file.
         path: PathBuf,
         /// What it holds then.
         bytes: Bytes,
@@ -125,7 +125,7 @@ pub enum Step {
     },
     /// Writes behind what a file holds.
     Append {
-        /// Which.
+        /// The path of the file.
         path: PathBuf,
         /// What comes behind.
         bytes: Bytes,
@@ -148,7 +148,7 @@ pub enum Step {
     },
     /// Removes what stands in a folder, if there is such a folder.
     Clear {
-        /// Which.
+        /// The path of the folder.
         folder: PathBuf,
         /// Folders in it that stay.
         but: Vec<String>,
@@ -431,8 +431,10 @@ pub struct Reader<'a> {
 impl std::io::Read for Reader<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         if self.used == self.piece.len() {
-            let piece = self.agent.piece(self.path, From::Byte(self.at));
-            let piece = piece.map_err(|error| std::io::Error::other(format!("{error:#}")))?;
+            let piece = self
+                .agent
+                .piece(self.path, From::Byte(self.at))
+                .map_err(|error| std::io::Error::other(format!("{error:#}")))?;
             self.piece = piece.ok_or(ErrorKind::NotFound)?.bytes.0;
             self.at += self.piece.len() as u64;
             self.used = 0;

@@ -56,8 +56,9 @@ impl Hosts {
             switch,
         };
         for number in 1..=spec.count {
-            let host = hosts.make_host(number, &spec.host, folder, say);
-            let host = host.with_context(|| format!("make host{number}"))?;
+            let host = hosts
+                .make_host(number, &spec.host, folder, say)
+                .with_context(|| format!("make host{number}"))?;
             hosts.hosts.push(host);
         }
         say(&format!(
@@ -186,9 +187,7 @@ impl Hosts {
     /// Their agents are gone (the machine was started anew, or they were killed), or of another
     /// build.
     pub fn reach(state: &HostsState, folder: &Path) -> Result<Hosts> {
-        let network = state
-            .network
-            .context("no network is noted for these hosts")?;
+        let network = state.network.context("no network is noted for these hosts")?;
         let switch = Switch::reach(network, folder)?;
         let mut hosts = Vec::new();
         for (known, number) in state.hosts.iter().zip(1..) {

@@ -30,7 +30,7 @@ pub enum Query {
     Cpu(u64),
     /// Whether a TCP connection can be made from the host; answered by [`QueryAnswer::Reach`].
     Reach {
-        /// Whereto.
+        /// The address that is connected to.
         address: SocketAddr,
         /// How long it is tried.
         limit: Duration,
@@ -38,7 +38,7 @@ pub enum Query {
     /// How many of so many connections can be made, as [`Reach::count`] has it; answered by
     /// [`QueryAnswer::Open`].
     Tries {
-        /// Whereto.
+        /// The address that is connected to.
         address: SocketAddr,
         /// How many.
         tries: u32,
@@ -48,7 +48,7 @@ pub enum Query {
     /// How long it takes to send so much from the host to where [`Agent::receive`] listens;
     /// answered by [`QueryAnswer::Transfer`].
     Transfer {
-        /// Whereto.
+        /// The address that is connected to.
         address: SocketAddr,
         /// How much.
         bytes: u64,
@@ -98,7 +98,7 @@ pub enum Query {
     },
     /// What a program says; answered by [`QueryAnswer::Command`].
     Command {
-        /// Which.
+        /// The program, its arguments and its environment.
         what: Invocation,
         /// When it is killed.
         limit: Duration,
@@ -186,7 +186,7 @@ pub enum QueryAnswer {
 /// Asks an agent to look.
 #[derive(Serialize, Deserialize)]
 pub struct See {
-    /// Whereat.
+    /// What is looked at.
     pub what: Query,
 }
 

@@ -28,8 +28,7 @@ pub struct Watch(Vec<Watched>);
 impl Watch {
     /// The machine itself. Devices of `hosts` are left to them.
     pub fn machine(&mut self, period: Duration, hosts: &[Host]) {
-        let without = hosts.iter().filter_map(Host::device).map(str::to_owned);
-        let without = without.collect();
+        let without = hosts.iter().filter_map(Host::device).map(str::to_owned).collect();
         self.add("machine", period, What::Machine { without });
     }
 
@@ -38,8 +37,7 @@ impl Watch {
     /// # Errors
     /// Its limits cannot be read.
     pub fn stand_in(&mut self, period: Duration, host: &Host) -> Result<()> {
-        let sources = host.sources();
-        let sources = sources.with_context(|| format!("watch {}", host.name()))?;
+        let sources = host.sources().with_context(|| format!("watch {}", host.name()))?;
         self.add(host.name(), period, What::StandIn(sources));
         Ok(())
     }
@@ -182,9 +180,7 @@ impl Decoder {
         for line in batch.lines.lines() {
             let mut words = line.split(' ');
             let mut next = || words.next();
-            let at_ns: u64 = next()
-                .and_then(|word| word.parse().ok())
-                .context("a time")?;
+            let at_ns: u64 = next().and_then(|word| word.parse().ok()).context("a time")?;
             while let Some(number) = next() {
                 let series = number.parse().ok().and_then(|n: usize| self.series.get(n));
                 let (probe, name, place, unit) = series.context("the number of a series")?;

@@ -10,11 +10,11 @@ use workload::{Program, Stage};
 /// A tool whose files and command lines are understood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tool {
-    /// cassandra-stress.
+    /// The tool cassandra-stress.
     Stress,
     /// NoSQLBench, nb4 and nb5.
     Nb,
-    /// YCSB.
+    /// The tool YCSB.
     Ycsb,
     /// cassandra-easy-stress, before that easy-cass-stress and tlp-stress.
     Easy,
@@ -70,9 +70,9 @@ impl Tool {
 fn hide_in(word: &str, password: &str, before: &str) -> String {
     let (mut out, mut copied) = (String::new(), 0);
     for (at, _) in word.match_indices(password) {
-        let key = format!("{before} {}", &word[..at]);
-        let key = key.trim_end().strip_suffix('=').map(str::trim_end);
-        let key = key.and_then(|key| key.rsplit([' ', ',', '(']).next());
+        let until = format!("{before} {}", &word[..at]);
+        let assigned = until.trim_end().strip_suffix('=').map(str::trim_end);
+        let key = assigned.and_then(|assigned| assigned.rsplit([' ', ',', '(']).next());
         if key.is_some_and(|key| key.to_ascii_lowercase().contains("pass")) {
             out += &word[copied..at];
             out += "***";
@@ -187,9 +187,9 @@ pub struct Connection {
     pub nodes: Vec<String>,
     /// CQL port.
     pub port: Option<u16>,
-    /// User.
+    /// The name of the user.
     pub username: Option<String>,
-    /// Password.
+    /// The password, which is never shown.
     pub password: Option<Secret>,
     /// File that holds the password in its first line. The import does not read it.
     pub password_file: Option<String>,

@@ -104,9 +104,7 @@ fn network() -> Result<String> {
     let (outer, inner) = (Namespace::new(), Namespace::new());
     let (outer, inner) = (outer.context(needs)?, inner.context(needs)?);
     let mut socket = outer.socket()?;
-    socket
-        .bridge("bridge")
-        .context("make a bridge (kernel option CONFIG_BRIDGE)")?;
+    socket.bridge("bridge").context("make a bridge (kernel option CONFIG_BRIDGE)")?;
     socket
         .veth("outer", "inner", &inner)
         .context("make a pair of links (kernel option CONFIG_VETH)")?;
@@ -191,8 +189,7 @@ fn disk_limits(places: &[CgroupDir]) -> Result<String> {
 }
 
 fn page_cache(places: &[CgroupDir]) -> Result<String> {
-    let place = places.iter().find(|place| place.has("memory"));
-    let place = place.context("no memory group")?;
+    let place = places.iter().find(|place| place.has("memory")).context("no memory group")?;
     let top = place.dir.parent().context("a control group at the root")?;
     let files = ["memory.force_empty", "memory.reclaim"];
     let found = files.into_iter().find(|file| top.join(file).exists());

@@ -101,9 +101,7 @@ impl Group {
     /// # Errors
     /// One is there, and on another file system than the kernel's of control groups.
     pub fn check(&self) -> Result<()> {
-        self.places
-            .iter()
-            .try_for_each(|place| is_group(&place.dir))
+        self.places.iter().try_for_each(|place| is_group(&place.dir))
     }
 
     /// Where a controller is, if this machine has it.
@@ -283,12 +281,9 @@ impl Group {
             .find_map(|line| line.strip_prefix("file ")?.parse::<u64>().ok())
             .unwrap_or(0);
         let path = place.dir.join("memory.reclaim");
-        match std::fs::OpenOptions::new()
-            .write(true)
-            .open(&path)
-            .and_then(|mut file| {
-                std::io::Write::write_all(&mut file, cached.to_string().as_bytes())
-            }) {
+        match std::fs::OpenOptions::new().write(true).open(&path).and_then(|mut file| {
+            std::io::Write::write_all(&mut file, cached.to_string().as_bytes())
+        }) {
             // Less could be reclaimed than asked for: what is mapped and in use stays.
             Err(error) if is(&error, Errno::AGAIN) => Ok(()),
             done => done.with_context(|| format!("reclaim memory by {}", path.display())),
@@ -375,11 +370,7 @@ fn is_group(dir: &Path) -> Result<()> {
     const CONTROL_GROUPS: [u64; 2] = [0x0027_e0eb, 0x6367_7270];
     let kind = match rustix::fs::statfs(dir) {
         Err(Errno::NOENT) => return Ok(()),
-        found => {
-            found
-                .with_context(|| format!("look at {}", dir.display()))?
-                .f_type as u64
-        }
+        found => found.with_context(|| format!("look at {}", dir.display()))?.f_type as u64,
     };
     anyhow::ensure!(
         CONTROL_GROUPS.contains(&kind),

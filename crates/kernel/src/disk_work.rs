@@ -62,9 +62,7 @@ impl DiskWork {
             }
             (None, None) => one,
         };
-        let by_iops = limits
-            .0
-            .map(|iops| (work.requests - 1) as f64 / iops as f64);
+        let by_iops = limits.0.map(|iops| (work.requests - 1) as f64 / iops as f64);
         let bytes = (work.requests - 1) * work.bytes;
         let by_rate = limits.1.map(|rate| bytes as f64 / rate as f64);
         let takes = by_iops.into_iter().chain(by_rate).fold(0.0, f64::max);

@@ -387,9 +387,7 @@ impl Subnet {
     /// Whether the two have an address in common.
     pub fn overlaps(self, other: Subnet) -> bool {
         let prefix = self.prefix.min(other.prefix);
-        let mask = u32::MAX
-            .checked_shl(32 - u32::from(prefix.min(32)))
-            .unwrap_or(0);
+        let mask = u32::MAX.checked_shl(32 - u32::from(prefix.min(32))).unwrap_or(0);
         u32::from(self.address) & mask == u32::from(other.address) & mask
     }
 }

@@ -50,9 +50,7 @@ pub(crate) fn unescaped(word: &str) -> String {
     let mut parts = word.split('\\');
     let mut text = parts.next().unwrap_or_default().to_owned();
     for part in parts {
-        let number = part
-            .get(..3)
-            .and_then(|digits| u8::from_str_radix(digits, 8).ok());
+        let number = part.get(..3).and_then(|digits| u8::from_str_radix(digits, 8).ok());
         match number {
             Some(byte) => {
                 text.push(char::from(byte));
@@ -90,11 +88,7 @@ mod tests {
                 "{all}"
             );
         }
-        assert!(
-            at(&line("/a", "rw", "rw,shutdown"), "/a")
-                .unwrap()
-                .is_shut_down
-        );
+        assert!(at(&line("/a", "rw", "rw,shutdown"), "/a").unwrap().is_shut_down);
         assert!(at(&line("/a\\040b\\134", "rw", "rw"), "/a b\\").is_some());
         assert!(at(&line("/a", "rw", "rw"), "/").is_none());
         for cut in ["", "61 29", "61 29 7:3 / /a rw - ext4", " - "] {

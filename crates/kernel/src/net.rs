@@ -92,8 +92,8 @@ impl AsFd for Namespace {
 /// Runs it in a thread that ends afterwards, so that what it does to itself touches no other.
 fn in_thread<T: Send>(run: impl FnOnce() -> T + Send) -> Result<T> {
     std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().spawn_scoped(scope, run);
-        let thread = thread.context("start a thread")?;
+        let thread =
+            std::thread::Builder::new().spawn_scoped(scope, run).context("start a thread")?;
         match thread.join() {
             Ok(value) => Ok(value),
             Err(panic) => std::panic::resume_unwind(panic),
@@ -220,9 +220,7 @@ impl Netlink {
             }
             true
         });
-        asked
-            .and(found)
-            .with_context(|| format!("look for the link {name}"))
+        asked.and(found).with_context(|| format!("look for the link {name}"))
     }
 
     /// The networks that routes lead to, without default routes.

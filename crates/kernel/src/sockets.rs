@@ -45,12 +45,10 @@ impl Sockets {
     fn all(&mut self) -> Result<Vec<Socket>> {
         let mut sockets = Vec::new();
         for family in FAMILIES {
-            let asked = self
-                .0
-                .exchange(vec![Message::connections(family)], |answer| {
-                    sockets.extend(answer.socket());
-                    false
-                });
+            let asked = self.0.exchange(vec![Message::connections(family)], |answer| {
+                sockets.extend(answer.socket());
+                false
+            });
             match asked {
                 // A kernel without IPv6.
                 Ok(()) | Err(Errno::NOENT) => {}

@@ -77,34 +77,25 @@ impl Reach {
         let (left, open) = (AtomicU32::new(tries), AtomicU32::new(0));
         let next = |left: u32| left.checked_sub(1);
         let run = || -> Result<()> {
-            while left
-                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, next)
-                .is_ok()
-            {
+            while left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).is_ok() {
                 let is_open = Reach::of(address, limit)?.is_open();
                 open.fetch_add(u32::from(is_open), Ordering::Relaxed);
             }
             Ok(())
         };
         std::thread::scope(|scope| {
-            let threads: Vec<_> = (0..tries.min(TRIES_AT_ONCE))
-                .map(|_| scope.spawn(run))
-                .collect();
-            threads
-                .into_iter()
-                .try_for_each(|thread| match thread.join() {
-                    Ok(tried) => tried,
-                    Err(panic) => std::panic::resume_unwind(panic),
-                })
+            let threads: Vec<_> = (0..tries.min(TRIES_AT_ONCE)).map(|_| scope.spawn(run)).collect();
+            threads.into_iter().try_for_each(|thread| match thread.join() {
+                Ok(tried) => tried,
+                Err(panic) => std::panic::resume_unwind(panic),
+            })
         })?;
         Ok(open.into_inner())
     }
 
     /// How long so many tries take at the most.
     pub fn limit(tries: u32, limit: Duration) -> Duration {
-        limit
-            .max(SHORTEST)
-            .saturating_mul(tries.div_ceil(TRIES_AT_ONCE))
+        limit.max(SHORTEST).saturating_mul(tries.div_ceil(TRIES_AT_ONCE))
     }
 }
 

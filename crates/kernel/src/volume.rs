@@ -281,17 +281,16 @@ impl Volume {
     /// It is not mounted here.
     pub fn root(&self) -> Result<OwnedFd> {
         let folder = self.folder.display();
-        self.found()?
-            .with_context(|| format!("the volume of {folder} is not mounted"))
+        self.found()?.with_context(|| format!("the volume of {folder} is not mounted"))
     }
 
     /// What is at its folder, if that is the volume.
     fn found(&self) -> Result<Option<OwnedFd>> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let root = rustix::fs::open(&self.folder, flags, Mode::empty());
-        let root = root.with_context(|| format!("open {}", self.folder.display()))?;
-        let stat = rustix::fs::fstat(&root);
-        let stat = stat.with_context(|| format!("look at {}", self.folder.display()))?;
+        let root = rustix::fs::open(&self.folder, flags, Mode::empty())
+            .with_context(|| format!("open {}", self.folder.display()))?;
+        let stat = rustix::fs::fstat(&root)
+            .with_context(|| format!("look at {}", self.folder.display()))?;
         let number = format!("{}:{}", major(stat.st_dev), minor(stat.st_dev));
         Ok((number == self.number()?).then_some(root))
     }
@@ -361,8 +360,7 @@ impl Volume {
     /// # Errors
     /// It is another agent's.
     pub fn image(&self) -> Result<File> {
-        let image = self.image.as_ref();
-        let image = image.context("the image of this volume is another agent's")?;
+        let image = self.image.as_ref().context("the image of this volume is another agent's")?;
         let direct = if self.is_direct() {
             OFlags::DIRECT
         } else {
@@ -383,7 +381,7 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    /// Zeros.
+    /// A device of so many bytes, all zero.
     pub fn new(bytes: u64) -> Blocks {
         let alignment = BLOCK_BYTES as usize;
         let memory = vec![0; bytes as usize + alignment];

@@ -139,7 +139,7 @@ pub enum Window {
 /// Which reads are verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VerifyReads {
-    /// None.
+    /// No read is verified.
     Off,
     /// Each operation whose number is a multiple of this; 1: all.
     EveryNth(u32),

@@ -128,8 +128,10 @@ struct Wire {
 
 impl Wire {
     fn handshake(&mut self, access: &Access) -> io::Result<()> {
-        let credentials = access.credentials.as_ref();
-        let credentials = credentials.map(|(user, password)| (user.as_str(), password.as_str()));
+        let credentials = access
+            .credentials
+            .as_ref()
+            .map(|(user, password)| (user.as_str(), password.as_str()));
         let mut frame = Vec::new();
         let mut handshake = Handshake::begin(&mut frame, access.compression);
         loop {
@@ -208,11 +210,7 @@ fn refused(what: &str, error: &response::ErrorBody<'_>) -> io::Error {
 
 fn unexpected(what: &str, response: &Response<'_>) -> io::Error {
     let mut text = format!("{response:?}");
-    text.truncate(
-        text.char_indices()
-            .nth(120)
-            .map_or(text.len(), |(at, _)| at),
-    );
+    text.truncate(text.char_indices().nth(120).map_or(text.len(), |(at, _)| at));
     io::Error::other(format!("{what} was answered with {text}"))
 }
 
@@ -231,20 +229,17 @@ impl Reconnector {
     pub fn reopen(self: &Arc<Self>, connection: u16, to: Sender<(u16, Link)>) {
         let this = Arc::clone(self);
         let node = usize::from(connection) / self.connections_per_node;
-        let spawned = std::thread::Builder::new()
-            .name("load-reconnect".into())
-            .spawn(move || {
-                let mut pause = BACKOFF_MIN;
-                while !this.finished.load(Ordering::Relaxed) {
-                    clock::sleep(pause);
-                    pause = (pause * 2).min(BACKOFF_MAX);
-                    if let Ok((link, _)) = try_open(&this.nodes[node], &this.access, &this.program)
-                    {
-                        let _ = to.send((connection, link));
-                        return;
-                    }
+        let spawned = std::thread::Builder::new().name("load-reconnect".into()).spawn(move || {
+            let mut pause = BACKOFF_MIN;
+            while !this.finished.load(Ordering::Relaxed) {
+                clock::sleep(pause);
+                pause = (pause * 2).min(BACKOFF_MAX);
+                if let Ok((link, _)) = try_open(&this.nodes[node], &this.access, &this.program) {
+                    let _ = to.send((connection, link));
+                    return;
                 }
-            });
+            }
+        });
         // Without a thread to be had, the connection stays closed, and the report says so.
         drop(spawned);
     }

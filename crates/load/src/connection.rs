@@ -357,9 +357,7 @@ mod tests {
         let (_, place) = frame_of(&mut connection).expect("the large one");
         assert!(connection.bytes(place) == expected);
         let next = connection.next_frame().unwrap();
-        let (head, _) = next
-            .or_else(|| frame_of(&mut connection))
-            .expect("the small one");
+        let (head, _) = next.or_else(|| frame_of(&mut connection)).expect("the small one");
         assert_eq!(head.length, 0);
         assert!(connection.awaited().is_none());
         sent.join().unwrap();

@@ -96,9 +96,7 @@ mod tests {
 
     fn seen(times_s: &[u64]) -> Failures {
         let mut failures = Failures::default();
-        times_s
-            .iter()
-            .for_each(|at| failures.note(at * 1_000_000_000));
+        times_s.iter().for_each(|at| failures.note(at * 1_000_000_000));
         failures
     }
 

@@ -269,10 +269,7 @@ impl InFlight {
 
     /// Shows every stream that is blocked by a try that nobody waits for.
     pub fn for_each_orphan(&self, seen: impl FnMut(&Slot)) {
-        self.slots
-            .iter()
-            .filter(|slot| slot.state == State::Orphaned)
-            .for_each(seen);
+        self.slots.iter().filter(|slot| slot.state == State::Orphaned).for_each(seen);
     }
 
     /// Frees the slots of a connection that ended, from number `from` on up to the first one that

@@ -24,7 +24,7 @@ const TICK_NS: u64 = 100_000;
 /// What a run writes down of its writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Keeps {
-    /// Nothing.
+    /// Nothing is written down.
     #[default]
     Nothing,
     /// Which were acknowledged: two bits each, at most 256 MiB.
@@ -87,7 +87,7 @@ pub(crate) struct LedgerPart {
     chunks: Vec<Box<[u8]>>,
     timed_max: u64,
     start_ns: u64,
-    /// Packed.
+    /// Send and acknowledgement of each write, in ticks, in one word.
     times: Vec<Box<[u64]>>,
 }
 
@@ -183,8 +183,7 @@ impl LedgerPart {
     #[cold]
     fn grow(&mut self, chunks: usize) {
         let bytes = (CHUNK_OPERATIONS / STATES_PER_BYTE) as usize;
-        self.chunks
-            .resize_with(chunks, || vec![0; bytes].into_boxed_slice());
+        self.chunks.resize_with(chunks, || vec![0; bytes].into_boxed_slice());
     }
 
     fn state(&self, index: u64) -> WriteState {

@@ -59,8 +59,7 @@ impl Merger {
 
     /// The next interval that no worker can add to any more, and whether it is the last of all.
     pub fn take(&mut self) -> Option<(Interval, bool)> {
-        let open_from = self.next.iter().flatten().min();
-        let open_from = open_from.copied().unwrap_or(u64::MAX);
+        let open_from = self.next.iter().flatten().min().copied().unwrap_or(u64::MAX);
         let entry = self.pending.first_entry()?;
         let interval = (*entry.key() < open_from).then(|| entry.remove())?;
         Some((interval, self.is_over() && self.pending.is_empty()))

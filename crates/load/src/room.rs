@@ -36,9 +36,7 @@ impl Room {
 
 /// The number of ports of a range `first last`.
 fn ports(text: &str) -> Option<u64> {
-    let mut numbers = text
-        .split_whitespace()
-        .map(|number| number.parse::<u64>().ok());
+    let mut numbers = text.split_whitespace().map(|number| number.parse::<u64>().ok());
     let (first, last) = (numbers.next()??, numbers.next()??);
     (last.checked_sub(first)?).checked_add(1)
 }

@@ -412,13 +412,12 @@ impl Workers {
         let mut summary = self.summary.clone();
         let (mut parts, mut histories, mut failures) = (Vec::new(), Vec::new(), Vec::new());
         for (index, handle) in std::mem::take(&mut self.handles).into_iter().enumerate() {
-            let end = handle
-                .join()
-                .map_err(|_| LoadError::Panicked(index))?
-                .map_err(|source| LoadError::System {
+            let end = handle.join().map_err(|_| LoadError::Panicked(index))?.map_err(|source| {
+                LoadError::System {
                     what: "wait for answers",
                     source,
-                })?;
+                }
+            })?;
             summary.realtime &= end.realtime;
             summary.operations_sent += end.sent;
             summary.operations_ended += end.ended;

@@ -82,9 +82,7 @@ impl Runs {
         let shared = Shared {
             control: Arc::clone(&control),
             facts: Arc::new(facts),
-            templates: templates
-                .map(|of| connect::template(of, of.cql.as_bytes()))
-                .collect(),
+            templates: templates.map(|of| connect::template(of, of.cql.as_bytes())).collect(),
         };
         let mut recorded = Recorded::new(std::mem::take(&mut self.expected));
         recorded.planted = self.planted;

@@ -224,8 +224,7 @@ impl<W: World> Worker<W> {
             let now_ns = self.world.now_ns();
             // Read after the clock: what is not said yet will lie behind `now_ns`, so nothing that
             // is recorded in this turn can be on the wrong side of it.
-            self.recorder
-                .set_window_from_ns(self.control.window_from_ns());
+            self.recorder.set_window_from_ns(self.control.window_from_ns());
             if !self.draining && now_ns >= self.control.stop_ns() {
                 self.begin_drain(now_ns);
             }

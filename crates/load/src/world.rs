@@ -83,7 +83,7 @@ pub(crate) struct Ready {
 pub(crate) enum Watch {
     /// Answers, of a connection that was not watched before.
     First,
-    /// Answers.
+    /// Answers can be read.
     Reads,
     /// Answers, and room to write.
     ReadsAndWrites,

@@ -135,7 +135,7 @@ pub struct Recorded {
 /// Writes of a run by what is known of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcomes {
-    /// Acknowledged.
+    /// Writes that were acknowledged.
     pub acknowledged: u64,
     /// Sent and not acknowledged: done or not.
     pub unknown: u64,
@@ -231,8 +231,8 @@ impl Written {
                 continue;
             }
             let sent = self.ticks(ledger.sent_after_ns(number));
-            let ended = ledger.done_before_ns(number).map(|ns| self.ticks(ns) + 1);
-            let ended = ended.unwrap_or(FOREVER);
+            let ended =
+                ledger.done_before_ns(number).map(|ns| self.ticks(ns) + 1).unwrap_or(FOREVER);
             let is_remembered =
                 self.rows.len() < ROWS_MAX || self.rows.contains_key(&operation.key);
             self.forgets |= !is_remembered;

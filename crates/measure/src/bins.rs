@@ -146,9 +146,7 @@ impl Bins {
     pub fn means(&self) -> Vec<(f64, f64)> {
         let middle = |slot: usize| (slot as f64 + 0.5) * self.width_s;
         let means = self.numbered();
-        means
-            .map(|(slot, bin)| (middle(slot), bin.mean()))
-            .collect()
+        means.map(|(slot, bin)| (middle(slot), bin.mean())).collect()
     }
 
     /// How wide every bin is now, in seconds.
@@ -174,9 +172,7 @@ mod tests {
 
     fn of(max: usize, values: &[(f64, f64)]) -> Bins {
         let mut bins = Bins::new(max);
-        values
-            .iter()
-            .for_each(|(t_s, value)| bins.push(*t_s, *value));
+        values.iter().for_each(|(t_s, value)| bins.push(*t_s, *value));
         bins
     }
 

@@ -79,9 +79,7 @@ impl Histogram {
         if other.is_empty() {
             return;
         }
-        self.hdr_mut()
-            .add(other.hdr())
-            .expect("all histograms have the same bounds");
+        self.hdr_mut().add(other.hdr()).expect("all histograms have the same bounds");
         self.clamped += other.clamped;
     }
 
@@ -170,9 +168,7 @@ impl Histogram {
             let value = bucket.value_iterated_to();
             let count = bucket.count_since_last_iteration();
             all.clamped += if value > HIGHEST_NS { count } else { 0 };
-            let _ = all
-                .hdr_mut()
-                .record_n(value.clamp(LOWEST_NS, HIGHEST_NS), count);
+            let _ = all.hdr_mut().record_n(value.clamp(LOWEST_NS, HIGHEST_NS), count);
         }
         all
     }

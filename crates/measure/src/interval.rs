@@ -384,7 +384,8 @@ crate::word_enum! {
         /// Operations of the population that were due before issuing stopped and not sent when the
         /// drain gave up sending.
         DueNeverSent = "due_never_sent",
-        /// Operations in flight at the end of the interval: to be added over workers, not over time.
+        /// Operations in flight at the end of the interval: to be added over workers, not over
+        /// time.
         InFlight = "in_flight",
         /// Connections open at the end of the interval: to be added over workers, not over time.
         Connections = "connections",
@@ -548,9 +549,7 @@ mod tests {
     fn a_part_of_an_operation_is_not_counted_beside_its_whole() {
         let mut kinds = vec![KindInterval::default(), KindInterval::default()];
         kinds[1].is_part = true;
-        kinds
-            .iter_mut()
-            .for_each(|kind| kind.outcomes.add_many(Outcome::Ok, 7));
+        kinds.iter_mut().for_each(|kind| kind.outcomes.add_many(Outcome::Ok, 7));
         assert_eq!(Interval::second(0, kinds).ended(), 7);
     }
 }

@@ -28,9 +28,7 @@ const VOID_BYTES: usize = 13;
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let number = |index: usize, default: u64| match arguments.get(index) {
-        Some(text) => text
-            .parse()
-            .with_context(|| format!("read the number `{text}`")),
+        Some(text) => text.parse().with_context(|| format!("read the number `{text}`")),
         None => Ok(default),
     };
     match arguments.first().map(String::as_str) {
@@ -49,11 +47,7 @@ fn main() -> Result<()> {
     reason = "a reader that has gone is its end, so it has to see whether a line arrived"
 )]
 fn serve(port: u16, cpu: u64) -> Result<()> {
-    let cpus = usize::try_from(cpu)
-        .ok()
-        .filter(|_| cpu != u64::MAX)
-        .into_iter()
-        .collect();
+    let cpus = usize::try_from(cpu).ok().filter(|_| cpu != u64::MAX).into_iter().collect();
     let server = NullServer::start(&NullSpec {
         port,
         cpus,

@@ -101,9 +101,7 @@ impl Keyspace {
         let entries = [("class", "SimpleStrategy"), ("replication_factor", "1")];
         Keyspace {
             name: name.to_owned(),
-            replication: entries
-                .map(|(key, value)| (key.to_owned(), value.to_owned()))
-                .into(),
+            replication: entries.map(|(key, value)| (key.to_owned(), value.to_owned())).into(),
             durable_writes: true,
             tables: BTreeMap::new(),
         }
@@ -338,11 +336,8 @@ fn columns(create: &CreateTable) -> Result<Vec<Column>, Refusal> {
             "the table '{table}' has no primary key"
         )));
     }
-    let mut columns: Vec<Column> = create
-        .columns
-        .iter()
-        .map(|definition| column(definition, create))
-        .collect();
+    let mut columns: Vec<Column> =
+        create.columns.iter().map(|definition| column(definition, create)).collect();
     columns.sort_by(|a, b| (a.kind, a.position, &a.name).cmp(&(b.kind, b.position, &b.name)));
     Ok(columns)
 }

@@ -81,11 +81,7 @@ fn compile_select(
     in_use: &str,
     reads: Reads,
 ) -> Result<Compiled, String> {
-    let keyspace = select
-        .table
-        .keyspace
-        .clone()
-        .unwrap_or_else(|| in_use.to_owned());
+    let keyspace = select.table.keyspace.clone().unwrap_or_else(|| in_use.to_owned());
     let name = select.table.clone();
     if system::is_system(&keyspace) {
         let Some(columns) = system::result_columns(&select, &keyspace) else {
@@ -93,18 +89,15 @@ fn compile_select(
         };
         let columns = columns
             .into_iter()
-            .map(|(column, typ)| spec(&name, in_use, &column, typ));
-        let columns = columns.collect();
+            .map(|(column, typ)| spec(&name, in_use, &column, typ))
+            .collect();
         // Their WHERE clauses compare texts.
         let bind = |marker: &Marker| match &marker.stands_for {
             StandsFor::ListOf(_) => CqlType::List(Box::new(CqlType::Text)),
             StandsFor::Type(typ) => typ.clone(),
             StandsFor::Column(_) | StandsFor::Unknown => CqlType::Text,
         };
-        let specs = select
-            .markers
-            .iter()
-            .map(|m| spec(&name, in_use, &m.name, bind(m)));
+        let specs = select.markers.iter().map(|m| spec(&name, in_use, &m.name, bind(m)));
         let binds = BindColumns {
             specs: specs.collect(),
             key_columns: Vec::new(),
@@ -142,21 +135,14 @@ fn result_columns(select: &Select, table: Option<&Table>, in_use: &str) -> Vec<C
     let spec = |name: &str, typ| spec(&select.table, in_use, name, typ);
     if select.selectors.is_empty() {
         let columns = table.map_or(&[][..], |table| &table.columns);
-        return columns
-            .iter()
-            .map(|c| spec(&c.name, c.typ.clone()))
-            .collect();
+        return columns.iter().map(|c| spec(&c.name, c.typ.clone())).collect();
     }
     let typ = |of: &SelectorOf| match of {
         SelectorOf::Column(name) => column_type(table, name),
         SelectorOf::Count => CqlType::Bigint,
         SelectorOf::Expression => CqlType::Blob,
     };
-    select
-        .selectors
-        .iter()
-        .map(|s| spec(&s.name, typ(&s.of)))
-        .collect()
+    select.selectors.iter().map(|s| spec(&s.name, typ(&s.of))).collect()
 }
 
 /// The type of a column; blob where the table or the column is not known.
@@ -195,14 +181,8 @@ fn bind_columns(
         StandsFor::Unknown => CqlType::Blob,
     };
     BindColumns {
-        specs: markers
-            .iter()
-            .map(|m| spec(name, in_use, &m.name, typ(m)))
-            .collect(),
-        key_columns: markers
-            .iter()
-            .map(|marker| marker.key_column.clone())
-            .collect(),
+        specs: markers.iter().map(|m| spec(name, in_use, &m.name, typ(m))).collect(),
+        key_columns: markers.iter().map(|marker| marker.key_column.clone()).collect(),
     }
 }
 
@@ -223,14 +203,8 @@ fn prepared(
 /// Which marker holds each column of the partition key; none at all when one of them has none.
 fn partition_key_indexes(key_columns: &[Option<String>], table: Option<&Table>) -> Vec<u16> {
     let columns = table.map_or(&[][..], |table| &table.columns);
-    let keys = columns
-        .iter()
-        .filter(|column| column.kind == ColumnKind::PartitionKey);
-    let index = |name: &str| {
-        key_columns
-            .iter()
-            .position(|key| key.as_deref() == Some(name))
-    };
+    let keys = columns.iter().filter(|column| column.kind == ColumnKind::PartitionKey);
+    let index = |name: &str| key_columns.iter().position(|key| key.as_deref() == Some(name));
     keys.map(|key| index(&key.name).and_then(|index| u16::try_from(index).ok()))
         .collect::<Option<Vec<u16>>>()
         .unwrap_or_default()

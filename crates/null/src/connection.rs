@@ -24,7 +24,7 @@ pub const ENDED: u32 = 0;
 
 /// A connection of an event loop.
 pub struct Connection {
-    /// Non-blocking.
+    /// The socket, which does not block.
     pub socket: OwnedFd,
     /// How held answers find it.
     pub id: ConnectionId,

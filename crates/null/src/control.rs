@@ -272,10 +272,7 @@ impl Engine {
         out: &mut Vec<u8>,
     ) -> Verdict {
         let compression = options.iter().find(|(name, _)| *name == "COMPRESSION");
-        match compression
-            .map(|(_, value)| value.to_ascii_lowercase())
-            .as_deref()
-        {
+        match compression.map(|(_, value)| value.to_ascii_lowercase()).as_deref() {
             None | Some("") => {}
             Some(name) => match Compression::named(name) {
                 None => return refuse(out, stream, "compressions spoken are lz4 and snappy"),

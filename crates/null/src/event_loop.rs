@@ -89,10 +89,7 @@ impl Acceptor {
                 Ok(socket) => {
                     let door = &self.doors[self.next];
                     self.next = (self.next + 1) % self.doors.len();
-                    door.accepted
-                        .lock()
-                        .unwrap_or_else(PoisonError::into_inner)
-                        .push(socket);
+                    door.accepted.lock().unwrap_or_else(PoisonError::into_inner).push(socket);
                     door.knock();
                 }
                 Err(Errno::INTR | Errno::CONNABORTED) => {}
@@ -198,13 +195,8 @@ impl EventLoop {
         let mut count = [0; 8];
         // The value does not matter, only that the counter is reset.
         let _ = rustix::io::read(&self.door.wake, &mut count);
-        let sockets = std::mem::take(
-            &mut *self
-                .door
-                .accepted
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner),
-        );
+        let sockets =
+            std::mem::take(&mut *self.door.accepted.lock().unwrap_or_else(PoisonError::into_inner));
         for socket in sockets {
             let free = self.connections.iter().position(Option::is_none);
             let slot = free.unwrap_or_else(|| {

@@ -42,8 +42,10 @@ impl Pages {
     ) {
         let state = state.and_then(|state| state.try_into().ok());
         let begin = state.map_or(0, u32::from_be_bytes).min(self.rows);
-        let wanted = page_size.and_then(|size| u32::try_from(size).ok());
-        let wanted = wanted.filter(|&size| size > 0).unwrap_or(u32::MAX);
+        let wanted = page_size
+            .and_then(|size| u32::try_from(size).ok())
+            .filter(|&size| size > 0)
+            .unwrap_or(u32::MAX);
         let room = (CELLS_BYTES_MAX / self.row.len().max(1)).max(1) as u32;
         let count = (self.rows - begin).min(wanted).min(room);
         let end = begin + count;

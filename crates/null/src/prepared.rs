@@ -132,10 +132,7 @@ impl PreparedTable {
         }
         let mask = self.places.len() - 1;
         let mut index = first_place(&id) & mask;
-        while self.places[index]
-            .as_ref()
-            .is_some_and(|place| place.id != id)
-        {
+        while self.places[index].as_ref().is_some_and(|place| place.id != id) {
             index = (index + 1) & mask;
         }
         self.count += usize::from(self.places[index].is_none());

@@ -110,10 +110,7 @@ pub struct ConnectionId {
 
 impl Queue {
     pub fn new(spec: &NullSpec, origin_ns: u64, seed: u64) -> Queue {
-        let stalls = spec
-            .stall
-            .as_ref()
-            .map(|stall| Stalls::new(stall, origin_ns));
+        let stalls = spec.stall.as_ref().map(|stall| Stalls::new(stall, origin_ns));
         let loops = spec.cpus.len().max(1) as f64;
         let capacity = spec.capacity_per_s.map(|count| count as f64 / loops);
         let serving = capacity.map(|count| Serving::new(count, spec.drift, origin_ns));

@@ -92,17 +92,13 @@ mod tests {
     use super::*;
 
     fn count(refusals: &mut Refusals, operations: usize, code: ErrorCode) -> usize {
-        (0..operations)
-            .filter(|_| refusals.next_code() == Some(code))
-            .count()
+        (0..operations).filter(|_| refusals.next_code() == Some(code)).count()
     }
 
     #[test]
     fn one_share_is_exact_and_evenly_spread() {
         let mut refusals = Refusals::new(&[(ErrorCode::Overloaded, 0.25)]).unwrap();
-        let refused: Vec<usize> = (1..=12)
-            .filter(|_| refusals.next_code().is_some())
-            .collect();
+        let refused: Vec<usize> = (1..=12).filter(|_| refusals.next_code().is_some()).collect();
         assert_eq!(refused, [4, 8, 12]);
     }
 

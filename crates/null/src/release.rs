@@ -155,9 +155,8 @@ mod tests {
     #[test]
     fn releases_keep_the_order_of_arrival() {
         let stalls = stalls();
-        let released: Vec<u64> = (0..40_000)
-            .map(|n| stalls.release_ns(4000 * MS + n * 250_000))
-            .collect();
+        let released: Vec<u64> =
+            (0..40_000).map(|n| stalls.release_ns(4000 * MS + n * 250_000)).collect();
         assert!(released.windows(2).all(|pair| pair[0] <= pair[1]));
     }
 

@@ -43,10 +43,7 @@ impl NullServer {
             [] => vec![None],
             cpus => cpus.iter().copied().map(Some).collect(),
         };
-        let doors = cpus
-            .iter()
-            .map(|_| Door::new())
-            .collect::<io::Result<Vec<_>>>()?;
+        let doors = cpus.iter().map(|_| Door::new()).collect::<io::Result<Vec<_>>>()?;
         let mut server = NullServer {
             address,
             started_ns,
@@ -54,9 +51,7 @@ impl NullServer {
         };
         let mut listener = Some(OwnedFd::from(listener));
         for (index, cpu) in cpus.into_iter().enumerate() {
-            let acceptor = listener
-                .take()
-                .map(|listener| Acceptor::new(listener, doors.clone()));
+            let acceptor = listener.take().map(|listener| Acceptor::new(listener, doors.clone()));
             let door = Arc::clone(&doors[index]);
             let engine = Engine::new(spec, Arc::clone(&shared))
                 .map_err(|reason| io::Error::new(io::ErrorKind::InvalidInput, reason))?;
@@ -120,17 +115,15 @@ fn listen(port: u16) -> io::Result<TcpListener> {
 fn spawn(event_loop: EventLoop, index: usize, cpu: Option<usize>) -> io::Result<LoopHandle> {
     let door = Arc::clone(&event_loop.door);
     let (tell, told) = mpsc::sync_channel(1);
-    let thread = std::thread::Builder::new()
-        .name(format!("null-{index}"))
-        .spawn(move || {
-            let pinned = cpu.map_or(Ok(()), pin);
-            let run = pinned.is_ok();
-            // The receiver waits for exactly this message.
-            let _ = tell.send(pinned);
-            if run {
-                event_loop.run();
-            }
-        })?;
+    let thread = std::thread::Builder::new().name(format!("null-{index}")).spawn(move || {
+        let pinned = cpu.map_or(Ok(()), pin);
+        let run = pinned.is_ok();
+        // The receiver waits for exactly this message.
+        let _ = tell.send(pinned);
+        if run {
+            event_loop.run();
+        }
+    })?;
     let handle = LoopHandle {
         door,
         thread: Some(thread),

@@ -142,7 +142,7 @@ pub enum StandsFor {
     ListOf(String),
     /// A type that does not depend on the table.
     Type(CqlType),
-    /// Unknown.
+    /// A statement that is not understood.
     Unknown,
 }
 
@@ -197,15 +197,11 @@ fn insert(cursor: &mut TokenReader) -> Option<Write> {
     let mut markers = Vec::new();
     if cursor.skip_keyword("json") {
         markers.extend(
-            cursor
-                .rest()
-                .iter()
-                .filter_map(Token::as_marker)
-                .map(|name| Marker {
-                    name: name.unwrap_or("[json]").to_owned(),
-                    stands_for: StandsFor::Type(CqlType::Text),
-                    key_column: None,
-                }),
+            cursor.rest().iter().filter_map(Token::as_marker).map(|name| Marker {
+                name: name.unwrap_or("[json]").to_owned(),
+                stands_for: StandsFor::Type(CqlType::Text),
+                key_column: None,
+            }),
         );
     } else {
         let columns: Vec<String> = cursor
@@ -242,9 +238,7 @@ fn select(cursor: &mut TokenReader) -> Option<Select> {
     let list = &list_start[..list_start.len() - cursor.rest().len()];
     let list = list.strip_suffix(&[Token::keyword("from")]).unwrap_or(list);
     let table = table_name(cursor)?;
-    let selectors = super::tokens::split_at_commas(list)
-        .filter_map(selector)
-        .collect();
+    let selectors = super::tokens::split_at_commas(list).filter_map(selector).collect();
     let conditions = conditions(cursor.rest(), all.len() - cursor.rest().len(), all);
     Some(Select {
         table,
@@ -285,10 +279,7 @@ fn selector(item: &[Token]) -> Option<Selector> {
 
 /// The equalities in what follows a table's name. `before` tokens of `all` come before `rest`.
 fn conditions(rest: &[Token], before: usize, all: &[Token]) -> Vec<Condition> {
-    let mut marker = all[..before]
-        .iter()
-        .filter(|token| token.as_marker().is_some())
-        .count();
+    let mut marker = all[..before].iter().filter(|token| token.as_marker().is_some()).count();
     let mut found = Vec::new();
     for (index, token) in rest.iter().enumerate() {
         let operand = |token: &Token| match token {

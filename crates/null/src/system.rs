@@ -144,9 +144,7 @@ pub fn no_such_table(keyspace: &str, table: &str) -> String {
 
 /// The columns of a system table; None: there is no such table here.
 pub fn columns(keyspace: &str, table: &str) -> Option<Vec<(String, CqlType)>> {
-    let (.., definition) = TABLES
-        .iter()
-        .find(|(k, t, _)| *k == keyspace && *t == table)?;
+    let (.., definition) = TABLES.iter().find(|(k, t, _)| *k == keyspace && *t == table)?;
     Some(
         definition
             .split("; ")
@@ -170,13 +168,7 @@ pub fn result_columns(select: &Select, keyspace: &str) -> Option<Vec<(String, Cq
             column.map_or(CqlType::Text, |(_, typ)| typ.clone())
         }
     };
-    Some(
-        select
-            .selectors
-            .iter()
-            .map(|s| (s.name.clone(), typ(&s.of)))
-            .collect(),
-    )
+    Some(select.selectors.iter().map(|s| (s.name.clone(), typ(&s.of))).collect())
 }
 
 /// Reads a system table. `bound` are the values of the markers. None: no such table.
@@ -190,10 +182,7 @@ pub fn read(
     let columns = result_columns(select, keyspace)?;
     let catalog = shared.catalog();
     let mut sources = sources(&catalog, keyspace, &select.table.table);
-    let is_text = |name: &str| {
-        all.iter()
-            .any(|(n, typ)| n == name && *typ == CqlType::Text)
-    };
+    let is_text = |name: &str| all.iter().any(|(n, typ)| n == name && *typ == CqlType::Text);
     for condition in select.conditions.iter().filter(|c| is_text(&c.column)) {
         let wanted = wanted(condition, bound);
         sources.retain(|source| {
@@ -203,11 +192,7 @@ pub fn read(
         });
     }
     let count = || Value::Bigint(sources.len() as i64);
-    if select
-        .selectors
-        .iter()
-        .any(|selector| selector.of == SelectorOf::Count)
-    {
+    if select.selectors.iter().any(|selector| selector.of == SelectorOf::Count) {
         return Some(SystemRows {
             rows: vec![columns.iter().map(|_| count()).collect()],
             columns,
@@ -217,17 +202,10 @@ pub fn read(
         Some(SelectorOf::Column(column)) => column.clone(),
         _ => name.clone(),
     };
-    let names: Vec<String> = columns
-        .iter()
-        .enumerate()
-        .map(|(index, (name, _))| of(index, name))
-        .collect();
-    let row = |source: &SystemRow| {
-        names
-            .iter()
-            .map(|name| source.cell(shared, &catalog, name))
-            .collect()
-    };
+    let names: Vec<String> =
+        columns.iter().enumerate().map(|(index, (name, _))| of(index, name)).collect();
+    let row =
+        |source: &SystemRow| names.iter().map(|name| source.cell(shared, &catalog, name)).collect();
     Some(SystemRows {
         rows: sources.iter().map(row).collect(),
         columns,
@@ -272,11 +250,7 @@ enum SystemRow<'a> {
 }
 
 fn sources<'a>(catalog: &'a Catalog, keyspace: &str, table: &str) -> Vec<SystemRow<'a>> {
-    let tables = || {
-        catalog
-            .keyspaces()
-            .flat_map(|keyspace| keyspace.tables.values())
-    };
+    let tables = || catalog.keyspaces().flat_map(|keyspace| keyspace.tables.values());
     match (keyspace, table) {
         ("system", "local") => vec![SystemRow::Node],
         ("system_schema", "keyspaces") => catalog.keyspaces().map(SystemRow::Keyspace).collect(),
@@ -289,10 +263,7 @@ fn sources<'a>(catalog: &'a Catalog, keyspace: &str, table: &str) -> Vec<SystemR
 fn columns_by_name(table: &Table) -> Vec<SystemRow<'_>> {
     let mut columns: Vec<&Column> = table.columns.iter().collect();
     columns.sort_by(|a, b| a.name.cmp(&b.name));
-    columns
-        .into_iter()
-        .map(|column| SystemRow::Column(table, column))
-        .collect()
+    columns.into_iter().map(|column| SystemRow::Column(table, column)).collect()
 }
 
 impl SystemRow<'_> {
@@ -374,12 +345,7 @@ fn replication(keyspace: &Keyspace) -> Value {
 
 fn table_cell(table: &Table, column: &str) -> Value {
     let map_of = |pairs: &[(&str, &str)]| {
-        Value::Map(
-            pairs
-                .iter()
-                .map(|(key, value)| (text(key), text(value)))
-                .collect(),
-        )
+        Value::Map(pairs.iter().map(|(key, value)| (text(key), text(value))).collect())
     };
     match column {
         "keyspace_name" => text(&table.keyspace),

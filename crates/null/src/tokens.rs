@@ -207,11 +207,7 @@ impl<'a> TokenReader<'a> {
     /// Passes over all of `keywords` if they come next.
     pub fn skip_keywords(&mut self, keywords: &[&str]) -> bool {
         let are_next = self.rest.len() >= keywords.len()
-            && self
-                .rest
-                .iter()
-                .zip(keywords)
-                .all(|(token, keyword)| token.is_keyword(keyword));
+            && self.rest.iter().zip(keywords).all(|(token, keyword)| token.is_keyword(keyword));
         if are_next {
             self.rest = &self.rest[keywords.len()..];
         }
@@ -288,10 +284,7 @@ mod tests {
     #[test]
     fn a_colon_in_a_map_is_not_a_marker() {
         assert_eq!(
-            texts("{'class': 'x', 'n':1}")
-                .iter()
-                .filter(|t| *t == ":")
-                .count(),
+            texts("{'class': 'x', 'n':1}").iter().filter(|t| *t == ":").count(),
             2
         );
     }

@@ -34,7 +34,7 @@ impl<S> Serve<S> for ReadClock {
 /// By how much their clock is ahead of ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offset {
-    /// Nanoseconds.
+    /// How far the clock is ahead, in nanoseconds.
     pub ahead_ns: i64,
     /// The truth is not further away than that.
     pub bound_ns: u64,

@@ -196,17 +196,17 @@ impl Link {
         let (sender, hello) = channel();
         let thread = |what: &str, run: Box<dyn FnOnce() + Send>| {
             let named = std::thread::Builder::new().name(format!("{what} {name}"));
-            named
-                .spawn(run)
-                .with_context(|| format!("start the thread {what} {name}"))
+            named.spawn(run).with_context(|| format!("start the thread {what} {name}"))
         };
         let listening = Arc::clone(&shared);
         thread(
             "hear",
             Box::new(move || hear(reader, child, sender, &listening)),
         )?;
-        let hello = shared.hello(&hello).inspect_err(|_| shared.hang_up());
-        let hello = hello.with_context(|| format!("the agent of {name}"))?;
+        let hello = shared
+            .hello(&hello)
+            .inspect_err(|_| shared.hang_up())
+            .with_context(|| format!("the agent of {name}"))?;
         let talking = Arc::clone(&shared);
         thread("alive", Box::new(move || keep_alive(&talking)))?;
         Ok(Link {

@@ -97,8 +97,8 @@ impl Identity {
     /// Its status has been taken.
     pub fn of_child(child: &Child) -> Result<Identity> {
         let pid = child.id();
-        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
-        let stat = stat.with_context(|| format!("look at the child {pid}"))?;
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"))
+            .with_context(|| format!("look at the child {pid}"))?;
         let (_, start_ticks) = parse_stat(&stat).context("a line of another form in /proc")?;
         Ok(Identity { pid, start_ticks })
     }

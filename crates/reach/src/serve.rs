@@ -123,8 +123,8 @@ pub fn serve<S: Sync>(
                 Ok(ToAgent::Bye { end: false }) => break Ending::Left,
                 Ok(ToAgent::Call { id, name, value }) => {
                     scope.spawn(move || {
-                        let answer = answer(rows, state, &name, value);
-                        let answer = answer.map_err(|error| format!("{error:#}"));
+                        let answer =
+                            answer(rows, state, &name, value).map_err(|error| format!("{error:#}"));
                         let cpu_ns = clock::thread_cpu_ns();
                         outbox.say(&FromAgent::Answer { id, answer, cpu_ns });
                     });
@@ -142,8 +142,10 @@ fn answer<S>(
     name: &str,
     value: serde_json::Value,
 ) -> Result<serde_json::Value> {
-    let row = rows.iter().find(|row| row.name == name);
-    let row = row.ok_or_else(|| anyhow!("this agent knows no call {name:?}"))?;
+    let row = rows
+        .iter()
+        .find(|row| row.name == name)
+        .ok_or_else(|| anyhow!("this agent knows no call {name:?}"))?;
     (row.run)(state, value)
 }
 
@@ -228,9 +230,7 @@ mod tests {
         let listener = UnixListener::bind(folder.path().join("socket")).unwrap();
         let serving = std::thread::spawn(move || {
             let streams = listener.incoming().take(conversations);
-            streams
-                .map(|stream| serve_at(stream.unwrap(), LIMIT))
-                .collect()
+            streams.map(|stream| serve_at(stream.unwrap(), LIMIT)).collect()
         });
         (folder, serving)
     }

@@ -96,9 +96,7 @@ fn enter(
     begin: &impl Serialize,
 ) -> Result<()> {
     let said = line(reader, ANSWER_LIMIT)?;
-    let (kind, has) = said
-        .split_once(' ')
-        .context("an answer of another form than ours")?;
+    let (kind, has) = said.split_once(' ').context("an answer of another form than ours")?;
     let ours = std::env::consts::ARCH;
     ensure!(
         kind == ours,
@@ -151,8 +149,8 @@ fn refusal(
     stderr: Option<&mut ChildStderr>,
     error: &anyhow::Error,
 ) -> anyhow::Error {
-    let said = stderr.map(said_by_now).unwrap_or_default();
-    let said = said.trim();
+    let output = stderr.map(said_by_now).unwrap_or_default();
+    let said = output.trim();
     match (said.is_empty(), hint(destination, said)) {
         (true, _) => anyhow!("{destination}: {error:#}"),
         (false, None) => anyhow!("{destination}: {error:#}: {said}"),
@@ -260,8 +258,7 @@ mod tests {
     #[test]
     fn the_script_stands_between_single_quotes_and_is_one_of_a_shell() {
         let script = script("machine", 1);
-        let inner = script.strip_prefix("exec sh -c '").unwrap();
-        let inner = inner.strip_suffix('\'').unwrap();
+        let inner = script.strip_prefix("exec sh -c '").unwrap().strip_suffix('\'').unwrap();
         assert!(!inner.contains('\''), "{inner}");
         let mut command = process::command(Path::new("sh"));
         command.args(["-n", "-c", inner]);

@@ -37,11 +37,7 @@ pub fn compare(baseline: &RunView, contender: &RunView) -> Page {
     Page {
         title: format!("{} against {}", contender.name, baseline.name),
         headline: headline(baseline, contender, &matched, &comparisons, many.as_ref()),
-        sections: sections
-            .into_iter()
-            .flatten()
-            .filter(|s| !s.blocks.is_empty())
-            .collect(),
+        sections: sections.into_iter().flatten().filter(|s| !s.blocks.is_empty()).collect(),
         data: json!({
             "format": store::record::FORMAT,
             "baseline": baseline.name,
@@ -103,9 +99,8 @@ fn comparisons(matched: &Matched<'_, '_>) -> (Vec<ComparisonRecord>, Option<Mult
     }
     let flagged: Vec<(Comparison, bool)> = found.iter().map(|f| f.2.clone()).collect();
     let (judged, chances) = analysis::judge_all(&flagged);
-    let records = found.iter().zip(judged);
-    let records = records.map(
-        |((point, name, (compared, primary)), judged)| ComparisonRecord {
+    let records = found.iter().zip(judged).map(|((point, name, (compared, primary)), judged)| {
+        ComparisonRecord {
             metric: (*name).into(),
             point: point.at,
             baseline: point.variant.clone(),
@@ -124,8 +119,8 @@ fn comparisons(matched: &Matched<'_, '_>) -> (Vec<ComparisonRecord>, Option<Mult
             blocks_to_settle: judged.blocks_to_settle,
             between_runs: compared.between_runs,
             ..ComparisonRecord::default()
-        },
-    );
+        }
+    });
     let many = (chances.compared > 1).then_some(MultiplicityRecord {
         comparisons: chances.compared,
         primary: chances.primary,
@@ -205,11 +200,7 @@ fn headline(
     let verdict = |run: &RunView| Verdict::of(run.verdict);
     let worst = verdict(baseline).max(verdict(contender));
     let reasons = |run: &RunView, which: &str| -> Vec<String> {
-        run.findings
-            .reasons
-            .iter()
-            .map(|r| format!("{which}: {r}"))
-            .collect()
+        run.findings.reasons.iter().map(|r| format!("{which}: {r}")).collect()
     };
     Headline {
         study: format!("{} and {}", baseline.plan.study, contender.plan.study),
@@ -340,9 +331,7 @@ fn results(
 }
 
 fn chart(baseline: &RunView, contender: &RunView, matched: &Matched<'_, '_>) -> Chart {
-    let several = matched
-        .iter()
-        .any(|(a, _)| a.variant != matched[0].0.variant);
+    let several = matched.iter().any(|(a, _)| a.variant != matched[0].0.variant);
     let name = |p: &Point<'_>| {
         let variant = several.then(|| format!("{}, ", variant_name(p.variant, baseline)));
         variant.unwrap_or_default() + &p.label()
@@ -350,10 +339,8 @@ fn chart(baseline: &RunView, contender: &RunView, matched: &Matched<'_, '_>) -> 
     let names: Vec<String> = matched.iter().map(|(a, _)| name(a)).collect();
     let mut series = Vec::new();
     for (index, run) in [baseline, contender].into_iter().enumerate() {
-        let of: Vec<&Point<'_>> = matched
-            .iter()
-            .map(|(a, b)| if index == 0 { *a } else { *b })
-            .collect();
+        let of: Vec<&Point<'_>> =
+            matched.iter().map(|(a, b)| if index == 0 { *a } else { *b }).collect();
         let bars = Series {
             name: run.name.clone(),
             group: index.to_string(),
@@ -371,10 +358,7 @@ fn chart(baseline: &RunView, contender: &RunView, matched: &Matched<'_, '_>) -> 
             group: String::new(),
             shape: Shape::Points,
             on_right: true,
-            y: of
-                .iter()
-                .map(|p| p.latency(run, ALL).map(|q| q.p99.least()))
-                .collect(),
+            y: of.iter().map(|p| p.latency(run, ALL).map(|q| q.p99.least())).collect(),
             labels: bound_labels(&of, run, |q| q.p99),
             y_ci: Vec::new(),
             unit: "ms".into(),
@@ -405,11 +389,8 @@ fn chart(baseline: &RunView, contender: &RunView, matched: &Matched<'_, '_>) -> 
 /// Points that stand in one run only.
 fn unmatched(left: &[Point<'_>], right: &[Point<'_>], matched: &Matched<'_, '_>) -> Section {
     let list = |points: &[Point<'_>], which: &str| {
-        let known = |p: &Point<'_>| {
-            matched
-                .iter()
-                .any(|(a, _)| a.variant == p.variant && a.at == p.at)
-        };
+        let known =
+            |p: &Point<'_>| matched.iter().any(|(a, _)| a.variant == p.variant && a.at == p.at);
         let names: Vec<String> = points
             .iter()
             .filter(|p| !known(p))
@@ -441,10 +422,7 @@ fn properties(run: &RunView) -> BTreeMap<String, String> {
     all.insert("seed".into(), run.plan.seed.to_string());
     all.insert(
         "scale".into(),
-        run.plan
-            .scale
-            .clone()
-            .unwrap_or_else(|| "as written".into()),
+        run.plan.scale.clone().unwrap_or_else(|| "as written".into()),
     );
     for (name, value) in &run.facts {
         all.insert(format!("machine: {name}"), value.clone());
@@ -469,10 +447,7 @@ fn difference_maps(a: &RunView, b: &RunView) -> BTreeMap<String, [Option<String>
     let keys: std::collections::BTreeSet<&String> = a.keys().chain(b.keys()).collect();
     let both = |key: &String| [a.get(key).cloned(), b.get(key).cloned()];
     let differs = |key: &&String| a.get(*key) != b.get(*key);
-    keys.into_iter()
-        .filter(differs)
-        .map(|key| (key.clone(), both(key)))
-        .collect()
+    keys.into_iter().filter(differs).map(|key| (key.clone(), both(key))).collect()
 }
 
 fn differences(baseline: &RunView, contender: &RunView) -> Section {

@@ -230,10 +230,7 @@ fn escaped(names: &[String]) -> Vec<String> {
 }
 
 fn rounded(values: &[f64]) -> Vec<f64> {
-    values
-        .iter()
-        .map(|v| number::round(*v, PLACE_DIGITS))
-        .collect()
+    values.iter().map(|v| number::round(*v, PLACE_DIGITS)).collect()
 }
 
 fn trace(series: &Series, axis: &str, scale: Scale) -> Value {

@@ -144,11 +144,7 @@ impl History {
         let order: Vec<String> = past.iter().map(|one| one.stamp.clone()).collect();
         let mut usable = Vec::new();
         for one in past {
-            match one
-                .run
-                .map_err(|e| first_line(&format!("{e:#}")))
-                .and_then(usable_run)
-            {
+            match one.run.map_err(|e| first_line(&format!("{e:#}"))).and_then(usable_run) {
                 Ok(run) => usable.push(run),
                 Err(why) => history.left_out.push((one.stamp, why)),
             }
@@ -315,9 +311,8 @@ impl UsedRun {
             match &line.event {
                 JournalEvent::RunStarted { machine: facts, .. } => {
                     let named = facts.named().into_iter();
-                    machine = named
-                        .filter_map(|(name, fact)| Some((name.to_owned(), fact?)))
-                        .collect();
+                    machine =
+                        named.filter_map(|(name, fact)| Some((name.to_owned(), fact?))).collect();
                 }
                 JournalEvent::TargetReady { nodes, .. } => {
                     cassandra.extend(nodes.iter().map(|node| node.version.clone()));

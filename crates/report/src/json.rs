@@ -19,25 +19,22 @@ pub fn json(page: &Page) -> String {
 /// the other.
 pub fn run(view: &RunView, points: &[Point<'_>]) -> Value {
     let mut data = serde_json::to_value(&view.findings).unwrap_or(Value::Null);
-    let best = variants(view)
-        .into_iter()
-        .enumerate()
-        .map(|(index, variant)| {
-            let Some(point) = best(view, points, index) else {
-                return json!({ "variant": variant, "point": null });
-            };
-            json!({
-                "variant": variant,
-                "point": store::point::map_of(point.at),
-                "ops_per_s": point.ops_per_s(),
-                "ops_per_s_ci95": point.ops_per_s_ci95(),
-                "short_window": point.is_short_window(),
-                "few_incidents": point.interval_labels().contains(&"few incidents"),
-                "saturated": point.saturated,
-                "latency_ms": point.latency(view, ALL),
-                "verdict": point.verdict.name(),
-            })
-        });
+    let best = variants(view).into_iter().enumerate().map(|(index, variant)| {
+        let Some(point) = best(view, points, index) else {
+            return json!({ "variant": variant, "point": null });
+        };
+        json!({
+            "variant": variant,
+            "point": store::point::map_of(point.at),
+            "ops_per_s": point.ops_per_s(),
+            "ops_per_s_ci95": point.ops_per_s_ci95(),
+            "short_window": point.is_short_window(),
+            "few_incidents": point.interval_labels().contains(&"few incidents"),
+            "saturated": point.saturated,
+            "latency_ms": point.latency(view, ALL),
+            "verdict": point.verdict.name(),
+        })
+    });
     let summary = json!({
         "run": view.name,
         "folder": view.folder,

@@ -10,67 +10,112 @@ use crate::sections::requirements::words;
 use crate::summary::{place, variant_name};
 use crate::view::RunView;
 use anyhow::{Context, Result};
-use quick_xml::Writer;
-use quick_xml::events::{BytesDecl, BytesText, Event};
-use std::io;
+use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
+use std::time::Duration;
 use store::record::{self, RequirementRecord, TrialRecord, left_out};
-
-/// One case, as it will be written.
-struct Case {
-    class: &'static str,
-    name: String,
-    seconds: f64,
-    end: End,
-}
-
-/// How a case ended, with a message and its details.
-enum End {
-    Passed(String),
-    Skipped(String),
-    Failed(String),
-    Error(String, String),
-}
 
 /// The run as one document.
 ///
 /// # Errors
 /// None that is known: it is written to memory.
 pub fn junit(view: &RunView) -> Result<String> {
-    let mut cases = vec![run_case(view)];
-    cases.extend(view.plan.trials.iter().map(|trial| trial_case(view, trial)));
-    let required = view.findings.requirements.iter();
-    cases.extend(required.map(|one| requirement_case(view, one)));
-    let mut out = Writer::new_with_indent(Vec::new(), b' ', 1);
-    write(&mut out, view, &cases).context("write JUnit XML")?;
-    let mut text = String::from_utf8(out.into_inner()).context("write JUnit XML")?;
-    text.push('\n');
-    Ok(text)
+    let took = took(view);
+    let mut suite = TestSuite::new(view.plan.study.as_str());
+    suite.set_time(took);
+    // The library's type for a moment, read from what both write alike.
+    suite.timestamp = began(view).and_then(|began| began.to_string().parse().ok());
+    let verdict = Verdict::of(view.verdict).to_string();
+    for (name, value) in [
+        ("run", &view.name),
+        ("verdict", &verdict),
+        ("cassay", &view.plan.cassay),
+    ] {
+        suite.add_property(Property::new(name, clean(value)));
+    }
+    suite.add_test_case(run_case(view, took));
+    suite.add_test_cases(view.plan.trials.iter().map(|trial| trial_case(view, trial)));
+    let requirements = &view.findings.requirements;
+    suite.add_test_cases(requirements.iter().map(|one| requirement_case(view, one)));
+    let mut report = Report::new("cassay");
+    report.set_time(took);
+    report.add_test_suite(suite);
+    report.to_string().context("write JUnit XML")
 }
 
-fn run_case(view: &RunView) -> Case {
-    let findings = &view.findings;
-    let seconds = [view.journal.first(), view.journal.last()].map(|line| line.map(|l| l.unix_ns));
-    let seconds = match seconds {
-        [Some(first), Some(last)] => last.saturating_sub(first) as f64 / 1e9,
-        _ => 0.0,
-    };
-    let answer = findings.answer.join("\n");
-    Case {
-        class: "run",
-        name: view.plan.question.clone(),
-        seconds,
-        end: match Verdict::of(view.verdict) {
-            Verdict::Valid => End::Passed(answer),
-            Verdict::Suspect => End::Passed(format!(
-                "{answer}\nsuspect: {}",
-                findings.reasons.join("\n")
-            )),
-            verdict => End::Error(format!("the run is {verdict}"), findings.reasons.join("\n")),
-        },
+/// When the run began.
+fn began(view: &RunView) -> Option<jiff::Timestamp> {
+    let first = view.journal.first()?;
+    let second = first.unix_ns / 1_000_000_000;
+    jiff::Timestamp::from_second(i64::try_from(second).ok()?).ok()
+}
+
+/// From the first line of the journal to its last.
+fn took(view: &RunView) -> Duration {
+    match (view.journal.first(), view.journal.last()) {
+        (Some(first), Some(last)) => {
+            Duration::from_nanos(last.unix_ns.saturating_sub(first.unix_ns))
+        }
+        _ => Duration::ZERO,
     }
 }
 
-fn trial_case(view: &RunView, trial: &TrialRecord) -> Case {
+/// A case of one of the study's classes: it passed, and what it says goes to its output, or how it
+/// ended.
+fn with_output(
+    view: &RunView,
+    class: &str,
+    name: &str,
+    said: Result<String, TestCaseStatus>,
+) -> TestCase {
+    let (status, output) = match said {
+        Ok(output) => (TestCaseStatus::success(), output),
+        Err(status) => (status, String::new()),
+    };
+    let mut case = TestCase::new(clean(name), status);
+    case.set_classname(clean(&format!("{}.{class}", view.plan.study)));
+    case.set_time(Duration::ZERO);
+    if !output.is_empty() {
+        case.set_system_out(clean(&output));
+    }
+    case
+}
+
+fn skipped(why: &str) -> TestCaseStatus {
+    let mut status = TestCaseStatus::skipped();
+    status.set_message(clean(why));
+    status
+}
+
+fn missed(why: &str) -> TestCaseStatus {
+    let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+    status.set_message(clean(why)).set_type("missed").set_description(clean(why));
+    status
+}
+
+fn invalid(what: &str, reasons: &[String]) -> TestCaseStatus {
+    let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
+    status.set_message(clean(what)).set_type("invalid");
+    status.set_description(clean(&reasons.join("\n")));
+    status
+}
+
+fn run_case(view: &RunView, took: Duration) -> TestCase {
+    let findings = &view.findings;
+    let answer = findings.answer.join("\n");
+    let said = match Verdict::of(view.verdict) {
+        Verdict::Valid => Ok(answer),
+        Verdict::Suspect => Ok(format!(
+            "{answer}\nsuspect: {}",
+            findings.reasons.join("\n")
+        )),
+        verdict => Err(invalid(&format!("the run is {verdict}"), &findings.reasons)),
+    };
+    let mut case = with_output(view, "run", &view.plan.question, said);
+    case.set_time(took);
+    case
+}
+
+fn trial_case(view: &RunView, trial: &TrialRecord) -> TestCase {
     let found = view.findings.trials.iter().find(|t| t.index == trial.index);
     let point = found.map_or(&trial.point, |found| &found.point);
     let name = format!(
@@ -84,145 +129,43 @@ fn trial_case(view: &RunView, trial: &TrialRecord) -> Case {
         trial.block + 1,
         trial.index
     );
-    let end = match found {
+    let said = match found {
         None => {
             let why = left_out(&view.journal).get(&trial.index).copied();
-            End::Skipped(why.unwrap_or("it was not run").to_owned())
+            Err(skipped(why.unwrap_or("it was not run")))
         }
         Some(found) => match found.verdict {
-            record::Verdict::Valid => End::Passed(String::new()),
-            record::Verdict::Suspect => {
-                End::Passed(format!("suspect: {}", found.reasons.join("\n")))
-            }
-            verdict => End::Error(format!("the trial is {verdict}"), found.reasons.join("\n")),
+            record::Verdict::Valid => Ok(String::new()),
+            record::Verdict::Suspect => Ok(format!("suspect: {}", found.reasons.join("\n"))),
+            verdict => Err(invalid(&format!("the trial is {verdict}"), &found.reasons)),
         },
     };
-    Case {
-        class: "trials",
-        name,
-        seconds: found.map_or(0.0, |found| found.seconds),
-        end,
-    }
+    let mut case = with_output(view, "trials", &name, said);
+    let seconds = found.map_or(0.0, |found| found.seconds);
+    case.set_time(Duration::try_from_secs_f64(seconds).unwrap_or_default());
+    case
 }
 
-fn requirement_case(view: &RunView, one: &RequirementRecord) -> Case {
+fn requirement_case(view: &RunView, one: &RequirementRecord) -> TestCase {
     let variant = variant_name(&one.variant, view);
     let at = if one.point.is_none() {
         String::new()
     } else {
         format!(", {}", place(one.point))
     };
-    Case {
-        class: "requirements",
-        name: format!("{}: {variant}{at}", words(one)),
-        seconds: 0.0,
-        end: if one.is_missed() {
-            End::Failed(one.says.clone())
-        } else if one.is_open() {
-            End::Skipped(one.says.clone())
-        } else {
-            End::Passed(one.says.clone())
-        },
-    }
-}
-
-fn write(out: &mut Writer<Vec<u8>>, view: &RunView, cases: &[Case]) -> io::Result<()> {
-    let count = |is: fn(&End) -> bool| cases.iter().filter(|case| is(&case.end)).count();
-    let counts = [
-        ("tests", cases.len().to_string()),
-        (
-            "failures",
-            count(|e| matches!(e, End::Failed(_))).to_string(),
-        ),
-        ("errors", count(|e| matches!(e, End::Error(..))).to_string()),
-        (
-            "skipped",
-            count(|e| matches!(e, End::Skipped(_))).to_string(),
-        ),
-        ("time", format!("{:.3}", cases[0].seconds)),
-    ];
-    let study = clean(&view.plan.study);
-    let began = view.journal.first().map_or(0, |line| line.unix_ns);
-    let began = jiff::Timestamp::from_nanosecond(i128::from(began)).unwrap_or_default();
-    let began = began.strftime("%Y-%m-%dT%H:%M:%S").to_string();
-    out.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
-    let attributes = |name: &str| {
-        let name = ("name", clean(name));
-        std::iter::once(name)
-            .chain(counts.iter().cloned())
-            .collect::<Vec<_>>()
+    let said = if one.is_missed() {
+        Err(missed(&one.says))
+    } else if one.is_open() {
+        Err(skipped(&one.says))
+    } else {
+        Ok(one.says.clone())
     };
-    element(out, "testsuites", &attributes("cassay"), |out| {
-        let mut suite = attributes(&study);
-        suite.push(("timestamp", began.clone()));
-        element(out, "testsuite", &suite, |out| {
-            element(out, "properties", &[], |out| {
-                for (name, value) in [
-                    ("run", &view.name),
-                    ("verdict", &Verdict::of(view.verdict).to_string()),
-                    ("cassay", &view.plan.cassay),
-                ] {
-                    let pair = [("name", name.to_owned()), ("value", clean(value))];
-                    element(out, "property", &pair, |_| Ok(()))?;
-                }
-                Ok(())
-            })?;
-            cases
-                .iter()
-                .try_for_each(|case| write_case(out, &study, case))
-        })
-    })
-}
-
-fn write_case(out: &mut Writer<Vec<u8>>, study: &str, case: &Case) -> io::Result<()> {
-    let attributes = [
-        ("name", clean(&case.name)),
-        ("classname", format!("{study}.{}", case.class)),
-        ("time", format!("{:.3}", case.seconds)),
-    ];
-    element(out, "testcase", &attributes, |out| match &case.end {
-        End::Passed(said) if said.is_empty() => Ok(()),
-        End::Passed(said) => with_text(out, "system-out", &[], said),
-        End::Skipped(why) => element(out, "skipped", &[("message", clean(why))], |_| Ok(())),
-        End::Failed(why) => {
-            let attributes = [("message", clean(why)), ("type", "missed".to_owned())];
-            with_text(out, "failure", &attributes, why)
-        }
-        End::Error(what, details) => {
-            let attributes = [("message", clean(what)), ("type", "invalid".to_owned())];
-            with_text(out, "error", &attributes, details)
-        }
-    })
-}
-
-/// An element with attributes and what stands in it. Its writer escapes.
-fn element(
-    out: &mut Writer<Vec<u8>>,
-    name: &str,
-    attributes: &[(&str, String)],
-    inner: impl FnOnce(&mut Writer<Vec<u8>>) -> io::Result<()>,
-) -> io::Result<()> {
-    let mut element = out.create_element(name);
-    for (key, value) in attributes {
-        element = element.with_attribute((*key, value.as_str()));
-    }
-    element.write_inner_content(inner).map(|_| ())
-}
-
-fn with_text(
-    out: &mut Writer<Vec<u8>>,
-    name: &str,
-    attributes: &[(&str, String)],
-    text: &str,
-) -> io::Result<()> {
-    let mut element = out.create_element(name);
-    for (key, value) in attributes {
-        element = element.with_attribute((*key, value.as_str()));
-    }
-    let text = clean(text);
-    element
-        .write_text_content(BytesText::new(&text))
-        .map(|_| ())
+    with_output(
+        view,
+        "requirements",
+        &format!("{}: {variant}{at}", words(one)),
+        said,
+    )
 }
 
 /// XML has no way to write most control characters, not even escaped: they become `?`.
@@ -232,7 +175,5 @@ fn clean(text: &str) -> String {
         '\u{fffe}' | '\u{ffff}' => false,
         c => !c.is_control(),
     };
-    text.chars()
-        .map(|c| if is_allowed(c) { c } else { '?' })
-        .collect()
+    text.chars().map(|c| if is_allowed(c) { c } else { '?' }).collect()
 }

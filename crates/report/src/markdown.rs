@@ -30,10 +30,7 @@ pub fn markdown(page: &Page, link: Option<&str>) -> String {
         .for_each(|sentence| out += &format!("- {}\n", prose(sentence)));
     for section in page.sections.iter().filter(|s| SHOWN.contains(&s.id)) {
         let mut body = String::new();
-        section
-            .blocks
-            .iter()
-            .for_each(|what| block(&mut body, what));
+        section.blocks.iter().for_each(|what| block(&mut body, what));
         if !body.is_empty() {
             out += &format!("\n### {}\n{body}", text(&section.title));
         }
@@ -48,8 +45,10 @@ pub fn markdown(page: &Page, link: Option<&str>) -> String {
         }
         out += "\n</details>\n";
     }
-    let facts = headline.facts.iter();
-    let facts = facts.map(|(name, value)| format!("{}: {}", text(name), text(value)));
+    let facts = headline
+        .facts
+        .iter()
+        .map(|(name, value)| format!("{}: {}", text(name), text(value)));
     let mut facts: Vec<String> = facts.collect();
     facts.extend(link.map(|link| format!("[report]({})", target(link))));
     out + &format!("\n{}\n", facts.join(" · "))

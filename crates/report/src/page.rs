@@ -109,7 +109,7 @@ pub enum Tone {
     Good,
     /// To be looked at.
     Warn,
-    /// Wrong.
+    /// Something is wrong.
     Bad,
 }
 
@@ -118,7 +118,7 @@ pub enum Tone {
 pub struct Section {
     /// Anchor: lower case letters and hyphens.
     pub id: &'static str,
-    /// Heading.
+    /// The heading.
     pub title: String,
     /// What it shows, in a sentence or two; may be empty.
     pub lead: String,
@@ -188,9 +188,9 @@ pub struct Mark {
 pub struct Table {
     /// What it shows.
     pub caption: String,
-    /// Head.
+    /// The columns, with their headings.
     pub columns: Vec<Column>,
-    /// Body.
+    /// The rows of the body.
     pub rows: Vec<Row>,
     /// What is to be said below it; may be empty.
     pub foot: String,
@@ -199,7 +199,7 @@ pub struct Table {
 /// One column.
 #[derive(Clone, Debug, Default)]
 pub struct Column {
-    /// Heading.
+    /// The heading.
     pub title: String,
     /// Unit of its numbers; empty for text.
     pub unit: String,
@@ -212,10 +212,10 @@ pub struct Column {
 /// Which way cells lean.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Align {
-    /// Text.
+    /// Text is aligned to the left.
     #[default]
     Left,
-    /// Numbers.
+    /// Numbers are aligned to the right.
     Right,
 }
 
@@ -446,7 +446,7 @@ pub enum Color {
     Category(usize),
     /// Step of an ordered series: index and how many there are.
     Ramp(usize, usize),
-    /// Errors.
+    /// The colour of errors.
     Error,
     /// None: as text.
     Neutral,
@@ -464,9 +464,9 @@ pub enum Dash {
     /// Not at all.
     #[default]
     Solid,
-    /// Dashes.
+    /// A dashed line.
     Dash,
-    /// Dots.
+    /// A dotted line.
     Dot,
     /// Dashes and dots in turn.
     DashDot,
@@ -475,9 +475,9 @@ pub enum Dash {
 /// A marked stretch of the horizontal axis.
 #[derive(Clone, Debug)]
 pub struct Band {
-    /// Begin.
+    /// Where it begins.
     pub from: f64,
-    /// End.
+    /// Where it ends.
     pub to: f64,
     /// What it is.
     pub label: String,

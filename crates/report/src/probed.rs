@@ -147,10 +147,7 @@ pub fn added(series: &[&ProbeSeries]) -> Vec<(f64, f64)> {
         return only.values.clone();
     }
     if series.iter().any(|one| !one.means.is_empty()) {
-        return stretches(series)
-            .into_values()
-            .flat_map(Sum::ends)
-            .collect();
+        return stretches(series).into_values().flat_map(Sum::ends).collect();
     }
     let mut sums: BTreeMap<i64, (f64, f64)> = BTreeMap::new();
     for (t_s, value) in series.iter().flat_map(|s| &s.values) {
@@ -166,8 +163,7 @@ pub fn added_means(series: &[&ProbeSeries]) -> Vec<(f64, f64)> {
         return added(series);
     }
     let sums = stretches(series).into_values();
-    sums.map(|sum| ((sum.at[0] + sum.at[1]) / 2.0, sum.mean))
-        .collect()
+    sums.map(|sum| ((sum.at[0] + sum.at[1]) / 2.0, sum.mean)).collect()
 }
 
 /// What several series come to in one stretch of time.

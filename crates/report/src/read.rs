@@ -59,10 +59,7 @@ fn no_findings(plan: &PlanRecord, trials: Vec<TrialFinding>) -> FindingsRecord {
         verdict: Default::default(),
         reasons: Vec::new(),
         answer: vec!["The run has no findings: it is still going on or was interrupted.".into()],
-        faults: trials
-            .iter()
-            .flat_map(|trial| trial.faults.clone())
-            .collect(),
+        faults: trials.iter().flat_map(|trial| trial.faults.clone()).collect(),
         trials,
         points: Vec::new(),
         searches: Vec::new(),
@@ -171,9 +168,7 @@ fn machine(journal: &[JournalRecord]) -> Vec<(String, String)> {
         _ => None,
     });
     let facts = machine.into_iter().flatten();
-    facts
-        .filter_map(|(name, fact)| Some((name.to_owned(), fact?)))
-        .collect()
+    facts.filter_map(|(name, fact)| Some((name.to_owned(), fact?))).collect()
 }
 
 fn nodes(journal: &[JournalRecord]) -> Vec<NodeView> {

@@ -50,9 +50,7 @@ pub fn points(view: &RunView) -> Vec<Point<'_>> {
     let names = variants(view);
     let mut points: Vec<Point<'_>> = Vec::new();
     for trial in &view.findings.trials {
-        let known = points
-            .iter_mut()
-            .find(|p| *p.variant == trial.variant && p.at == trial.point);
+        let known = points.iter_mut().find(|p| *p.variant == trial.variant && p.at == trial.point);
         match known {
             Some(point) => point.trials.push(trial),
             None => points.push(Point {
@@ -81,11 +79,7 @@ pub fn points(view: &RunView) -> Vec<Point<'_>> {
 /// Whether the point of a trial is saturated, as the run's findings say.
 fn is_saturated(view: &RunView, trial: &TrialFinding) -> bool {
     let here = |p: &&PointRecord| p.variant == trial.variant && p.point == trial.point;
-    view.findings
-        .points
-        .iter()
-        .find(here)
-        .is_some_and(|p| p.saturated)
+    view.findings.points.iter().find(here).is_some_and(|p| p.saturated)
 }
 
 /// Order along the axes: axes by name, each by its number.

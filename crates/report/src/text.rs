@@ -28,9 +28,7 @@ fn line(out: &mut String, text: &str) {
 
 /// Control characters would let a study's text move the cursor; they are shown as `?`.
 fn clean(text: &str) -> String {
-    text.chars()
-        .map(|c| if c.is_control() { '?' } else { c })
-        .collect()
+    text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
 }
 
 fn width(text: &str) -> usize {
@@ -128,9 +126,7 @@ fn block(out: &mut String, what: &Block) {
         }
         Block::Marks(all) => marks(out, all),
         Block::Card(what) => card(out, what),
-        Block::Code(text) => text
-            .lines()
-            .for_each(|l| line(out, &format!("  {}", clean(l)))),
+        Block::Code(text) => text.lines().for_each(|l| line(out, &format!("  {}", clean(l)))),
     }
 }
 
@@ -150,12 +146,8 @@ fn card(out: &mut String, card: &Card) {
 
 /// Rules that passed are only named; a reader looks for the others.
 fn marks(out: &mut String, marks: &[Mark]) {
-    let with = |result: Outcome| {
-        marks
-            .iter()
-            .filter(move |m| m.result == result)
-            .collect::<Vec<_>>()
-    };
+    let with =
+        |result: Outcome| marks.iter().filter(move |m| m.result == result).collect::<Vec<_>>();
     for result in [Outcome::Fail, Outcome::Warn] {
         for mark in with(result) {
             let text = format!("{result} {} {}", mark.label, mark.detail);
@@ -222,12 +214,7 @@ fn table(out: &mut String, table: &Table) {
 /// The columns that there is room for: of those that may be left out, the last go first.
 fn shown_columns(table: &Table) -> Vec<usize> {
     let mut shown: Vec<usize> = (0..table.columns.len()).collect();
-    while natural_widths(table, &shown)
-        .iter()
-        .map(|w| w + 2)
-        .sum::<usize>()
-        > WIDTH
-    {
+    while natural_widths(table, &shown).iter().map(|w| w + 2).sum::<usize>() > WIDTH {
         let Some(last) = shown.iter().rposition(|i| table.columns[*i].wide_only) else {
             break;
         };
@@ -242,12 +229,7 @@ fn natural_widths(table: &Table, shown: &[usize]) -> Vec<usize> {
         let head = title(&table.columns[*i]);
         let word = head.split(' ').map(width).max().unwrap_or(0);
         let cells = table.rows.iter().filter_map(|r| r.cells.get(*i));
-        cells
-            .map(|c| width(&cell_text(c)))
-            .max()
-            .unwrap_or(0)
-            .max(word)
-            .max(1)
+        cells.map(|c| width(&cell_text(c))).max().unwrap_or(0).max(word).max(1)
     };
     shown.iter().map(of).collect()
 }

@@ -20,7 +20,7 @@ pub struct Buckets {
 /// Places and values, ready to be drawn; a value that is none leaves a gap.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Thinned {
-    /// Where.
+    /// The places on the horizontal axis.
     pub x: Vec<f64>,
     /// How much.
     pub y: Vec<Option<f64>>,

@@ -137,9 +137,7 @@ impl Curve {
         let values = times.all().curve(CURVE_TICKS).into_iter();
         Curve {
             quantiles: store::convert::times_ms(times),
-            values: values
-                .map(|(quantile, ns)| (quantile, ns as f64 / 1e6))
-                .collect(),
+            values: values.map(|(quantile, ns)| (quantile, ns as f64 / 1e6)).collect(),
         }
     }
 }

@@ -15,9 +15,5 @@ pub fn of_kind<S: Serializer>(counts: &KindCounts, to: S) -> Result<S::Ok, S::Er
 
 /// Those of the client: all of them but what only a drain sends, if that is nothing.
 pub fn of_client<S: Serializer>(counts: &ClientCounts, to: S) -> Result<S::Ok, S::Error> {
-    to.collect_map(
-        counts
-            .iter()
-            .filter(|one| *one != (ClientCount::SentInDrain, 0)),
-    )
+    to.collect_map(counts.iter().filter(|one| *one != (ClientCount::SentInDrain, 0)))
 }

@@ -41,9 +41,7 @@ impl EnduranceRecord {
 
     /// What would reach its limit within the horizon.
     pub fn leaks(&self) -> impl Iterator<Item = &GrowthRecord> {
-        self.growths
-            .iter()
-            .filter(|growth| growth.growing == Growing::Leaks)
+        self.growths.iter().filter(|growth| growth.growing == Growing::Leaks)
     }
 }
 
@@ -181,7 +179,7 @@ pub struct CourseRecord {
 pub struct EnduredRecord {
     /// Name of the variant.
     pub variant: VariantName,
-    /// Where.
+    /// The load it was at.
     #[serde(with = "crate::point")]
     pub point: Option<Point>,
     /// The turns, the shorter ones first.

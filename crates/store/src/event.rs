@@ -93,7 +93,7 @@ pub enum JournalEvent {
     },
     /// Something is about to be broken on purpose.
     FaultInjecting {
-        /// How.
+        /// The kind of the fault.
         #[serde(default)]
         kind: String,
         /// What: the name of a node.
@@ -136,7 +136,7 @@ pub enum JournalEvent {
     },
     /// A trial could not be done.
     TrialFailed {
-        /// Why.
+        /// Why it could not be done.
         #[serde(default)]
         reason: String,
     },

@@ -14,7 +14,7 @@ pub struct Listed {
     pub path: PathBuf,
     /// Name of the study.
     pub study: String,
-    /// Stamp.
+    /// The time in the name of the run.
     pub stamp: String,
     /// How far it got; none when the run cannot be read.
     pub state: Option<RunState>,
@@ -98,7 +98,7 @@ pub fn salvage(results: &Path, name: &str) -> Result<Salvaged> {
 /// A run among those of its study.
 #[derive(Debug)]
 pub struct Past {
-    /// Stamp.
+    /// The time in the name of the run.
     pub stamp: String,
     /// The run, or why it cannot be read. The files that stand behind numbers of a point (plan,
     /// findings, journal) were compared byte by byte, of the others the length.
@@ -182,12 +182,13 @@ fn place(results: &Path, name: &str) -> Result<PathBuf> {
 /// anything but a run of this folder.
 fn latest(results: &Path, all: &[PathBuf]) -> PathBuf {
     let link = std::fs::read_link(results.join(file::LATEST)).ok();
-    let linked = link.and_then(|to| {
-        let (study, stamp) = to.to_str()?.split_once('/')?;
-        let study = Name::of_study(study).ok()?.in_folder(results);
-        Some(Name::new("stamp", stamp).ok()?.in_folder(&study))
-    });
-    let linked = linked.filter(|path| path.join(file::PLAN).is_file());
+    let linked = link
+        .and_then(|to| {
+            let (study, stamp) = to.to_str()?.split_once('/')?;
+            let study = Name::of_study(study).ok()?.in_folder(results);
+            Some(Name::new("stamp", stamp).ok()?.in_folder(&study))
+        })
+        .filter(|path| path.join(file::PLAN).is_file());
     linked.unwrap_or_else(|| all[all.len() - 1].clone())
 }
 
@@ -199,9 +200,7 @@ fn run_paths(results: &Path) -> Result<Vec<PathBuf>> {
         if name::RESERVED.contains(&study.as_str()) || study.starts_with('.') || !folder.is_dir() {
             continue;
         }
-        let runs = names_in(&folder)?
-            .into_iter()
-            .map(|stamp| folder.join(stamp));
+        let runs = names_in(&folder)?.into_iter().map(|stamp| folder.join(stamp));
         paths.extend(runs.filter(|path| path.join(file::PLAN).is_file()));
     }
     paths.sort_by_cached_key(|path| {

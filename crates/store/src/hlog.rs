@@ -241,9 +241,7 @@ mod tests {
 
     fn values(values_ms: &[u64]) -> Histogram {
         let mut histogram = Histogram::new();
-        values_ms
-            .iter()
-            .for_each(|ms| histogram.record(ms * 1_000_000));
+        values_ms.iter().for_each(|ms| histogram.record(ms * 1_000_000));
         histogram
     }
 
@@ -252,8 +250,7 @@ mod tests {
         log.append("read", 0.0, 1.0, &values(&[1, 2, 3])).unwrap();
         log.append("write", 0.0, 1.0, &values(&[10])).unwrap();
         log.append("read", 1.0, 1.0, &values(&[])).unwrap();
-        log.append("read", 2.0, 0.5, &values(&[4, 3_500_000]))
-            .unwrap();
+        log.append("read", 2.0, 0.5, &values(&[4, 3_500_000])).unwrap();
     }
 
     #[test]
@@ -271,10 +268,8 @@ mod tests {
         expected.add(&values(&[4, 3_500_000]));
         assert_eq!(all.hdr(), expected.hdr());
         assert_eq!(merged(&path, "scan", None).unwrap().count(), 0);
-        let starts: Vec<f64> = HlogReader::open(&path)
-            .unwrap()
-            .map(|entry| entry.unwrap().start_s)
-            .collect();
+        let starts: Vec<f64> =
+            HlogReader::open(&path).unwrap().map(|entry| entry.unwrap().start_s).collect();
         assert_eq!(starts, [0.0, 0.0, 2.0]);
     }
 
@@ -383,9 +378,7 @@ mod tests {
         foreign.record_n(5_000_000, 3).unwrap();
         foreign.record(9_000_000_000_000).unwrap();
         let mut bytes = Vec::new();
-        V2DeflateSerializer::new()
-            .serialize(&foreign, &mut bytes)
-            .unwrap();
+        V2DeflateSerializer::new().serialize(&foreign, &mut bytes).unwrap();
         let line = format!("0.5,1.0,9.0,{}\r\n", BASE64.encode(&bytes));
         std::fs::write(&path, line).unwrap();
         let seen = merged(&path, "", None).unwrap();

@@ -155,10 +155,7 @@ fn split(line: &[u8]) -> Option<(String, String)> {
     let (body, tail) = text.split_at_checked(text.len().checked_sub(TAIL)?)?;
     let digits = tail.strip_prefix(KEY)?.strip_suffix("\"}")?;
     let is_digit = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
-    digits
-        .chars()
-        .all(is_digit)
-        .then(|| (format!("{body}}}"), digits.to_owned()))
+    digits.chars().all(is_digit).then(|| (format!("{body}}}"), digits.to_owned()))
 }
 
 #[cfg(test)]

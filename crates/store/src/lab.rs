@@ -278,6 +278,6 @@ pub struct PhaseTimeRecord {
     pub name: String,
     /// Begin, in seconds since the trial's start line.
     pub from_s: f64,
-    /// End.
+    /// The end, in seconds from the start of the window.
     pub to_s: f64,
 }

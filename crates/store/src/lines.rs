@@ -33,9 +33,8 @@ impl LineWriter {
             .open(path)
             .with_context(|| format!("open {} for appending", path.display()))?;
         let length = file.metadata();
-        let whole_bytes = length
-            .with_context(|| format!("read the size of {}", path.display()))?
-            .len();
+        let whole_bytes =
+            length.with_context(|| format!("read the size of {}", path.display()))?.len();
         Ok(LineWriter {
             file,
             path: path.to_owned(),
@@ -82,9 +81,7 @@ impl LineWriter {
 
     /// Waits until all lines are on the disk.
     pub(crate) fn sync(&mut self) -> Result<()> {
-        self.file
-            .sync_data()
-            .with_context(|| format!("sync {}", self.path.display()))
+        self.file.sync_data().with_context(|| format!("sync {}", self.path.display()))
     }
 
     /// The file itself, for locking.
@@ -94,8 +91,8 @@ impl LineWriter {
 
     /// Cuts off a last line without its end, which a killed writer has left.
     pub(crate) fn cut_torn_line(&mut self) -> Result<()> {
-        let bytes = open::read(&self.path);
-        let bytes = bytes.with_context(|| format!("read {}", self.path.display()))?;
+        let bytes =
+            open::read(&self.path).with_context(|| format!("read {}", self.path.display()))?;
         let last = bytes.iter().rposition(|b| *b == b'\n');
         self.whole_bytes = last.map_or(0, |last| last + 1) as u64;
         if self.whole_bytes == bytes.len() as u64 {
@@ -147,9 +144,7 @@ impl<T: DeserializeOwned> Lines<T> {
         self.line.clear();
         self.line_number += 1;
         let place = || format!("{} line {}", self.path.display(), self.line_number);
-        let length = reader
-            .read_until(b'\n', &mut self.line)
-            .with_context(place)?;
+        let length = reader.read_until(b'\n', &mut self.line).with_context(place)?;
         if length == 0 {
             return Ok(None);
         }
@@ -204,10 +199,7 @@ mod tests {
             records.into_iter().map(Result::unwrap).collect::<Vec<_>>(),
             [1, 2]
         );
-        assert!(
-            torn.unwrap()
-                .contains("numbers.ndjson line 3 ends in the middle")
-        );
+        assert!(torn.unwrap().contains("numbers.ndjson line 3 ends in the middle"));
     }
 
     #[test]

@@ -188,8 +188,10 @@ fn joined_lines(kind: &str, figures: &BTreeMap<&str, Places>) -> Vec<IntervalRec
     let line = |(slot, length): (usize, &Place)| {
         let worst = |name: &str| at(name, slot).map(|place| place.max());
         let added = |name: &str| at(name, slot).map_or(0.0, Place::sum).round() as u64;
-        let failed = figures.keys().filter_map(|name| name.strip_prefix(ERRORS));
-        let failed = failed.map(|how| (how.to_owned(), added(&format!("{ERRORS}{how}"))));
+        let failed = figures
+            .keys()
+            .filter_map(|name| name.strip_prefix(ERRORS))
+            .map(|how| (how.to_owned(), added(&format!("{ERRORS}{how}"))));
         let known = |name: &str| Known::Exactly(worst(name).unwrap_or(0.0));
         let [p50, p99, max] = WORST;
         let [cpu, hiccup, quiet] = CLIENT;
@@ -217,10 +219,7 @@ fn joined_lines(kind: &str, figures: &BTreeMap<&str, Places>) -> Vec<IntervalRec
         }
     };
     let places = seconds.places.iter().enumerate();
-    places
-        .filter(|(_, length)| length.count > 0)
-        .map(line)
-        .collect()
+    places.filter(|(_, length)| length.count > 0).map(line).collect()
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ pub struct QuantilesRecord {
     pub count: u64,
     /// Arithmetic mean.
     pub mean: Known,
-    /// Median.
+    /// The median.
     pub p50: Known,
     /// 95th percentile.
     pub p95: Known,

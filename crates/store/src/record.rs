@@ -106,7 +106,7 @@ pub struct EstimateRecord {
 /// The part of a run that does not depend on what is found.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct LeastRecord {
-    /// Trials.
+    /// The number of trials.
     pub trials: usize,
     /// Wall time, in seconds.
     pub seconds: f64,
@@ -607,7 +607,7 @@ pub struct MachineRecord {
 /// Release lag, µs.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct LagRecord {
-    /// Median.
+    /// The median.
     pub p50: f64,
     /// 99th percentile.
     pub p99: f64,
@@ -616,7 +616,7 @@ pub struct LagRecord {
 /// Verified reads: answers compared with values made again from the seed.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct VerifyRecord {
-    /// Compared.
+    /// The number of rows that were compared.
     pub checked: u64,
     /// No row where one must be.
     pub missing: u64,

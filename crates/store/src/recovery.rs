@@ -60,7 +60,7 @@ pub struct RecoveryRecord {
         skip_serializing_if = "Option::is_none"
     )]
     pub repair: Option<RepairNeed>,
-    /// Why.
+    /// Why a repair is needed or not.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub repair_why: String,
 }
@@ -255,9 +255,9 @@ pub struct WithoutFaultsRecord {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HintsRecord {
-    /// Kept.
+    /// Hints that were stored.
     pub stored: f64,
-    /// Delivered.
+    /// Hints that were delivered.
     pub delivered: f64,
     /// Tries that failed or timed out; they are tried again.
     pub undelivered: f64,

@@ -21,7 +21,7 @@ pub struct ResolvedRecord {
     pub published: Option<String>,
     /// What the command line has changed.
     pub overrides: OverridesRecord,
-    /// Repetitions.
+    /// How often each trial is repeated.
     pub repeat: RepeatRecord,
     /// The one comparison that keeps its whole level.
     pub primary: PrimaryRecord,
@@ -92,7 +92,7 @@ pub struct OverridesRecord {
     pub folder: Option<PathBuf>,
 }
 
-/// Repetitions.
+/// How often each trial is repeated, and in which order.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RepeatRecord {

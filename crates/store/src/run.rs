@@ -135,13 +135,13 @@ impl Run {
                 damages.extend(sums::damage(&path, file, expected, raw.depth(depth, file))?);
             }
         }
-        let whole = ledger.findings.iter().filter(|(index, _)| {
-            let prefix = ledger::prefix(&plan.trials[**index].slug);
-            !damages
-                .iter()
-                .any(|damage| damage.file.starts_with(&prefix))
-        });
-        let whole = whole
+        let whole = ledger
+            .findings
+            .iter()
+            .filter(|(index, _)| {
+                let prefix = ledger::prefix(&plan.trials[**index].slug);
+                !damages.iter().any(|damage| damage.file.starts_with(&prefix))
+            })
             .map(|(index, found)| (*index, found.clone()))
             .collect();
         let (mut notes, is_journal_damaged) = notes(&path, &journal, ledger.summed, &plan);
@@ -227,10 +227,7 @@ impl Run {
 
     /// The trial of that number, if it was begun.
     pub fn trial(&self, index: usize) -> Result<Option<Trial>> {
-        Ok(self
-            .trials()?
-            .into_iter()
-            .find(|trial| trial.record.index == index))
+        Ok(self.trials()?.into_iter().find(|trial| trial.record.index == index))
     }
 
     /// What the trials found: from `findings.json`, or, while there is none, from the trials that

@@ -92,19 +92,11 @@ fn started() -> JournalEvent {
 }
 
 fn write_trial(run: &mut RunWriter, index: usize) {
-    let mut trial = run
-        .begin_trial(&trial(index), &["write".to_owned()])
-        .unwrap();
+    let mut trial = run.begin_trial(&trial(index), &["write".to_owned()]).unwrap();
     let start_ns = trial.start_ns();
-    trial
-        .write_interval("warmup", &interval(start_ns, 0))
-        .unwrap();
-    trial
-        .write_interval("measure", &interval(start_ns, 1))
-        .unwrap();
-    trial
-        .write_interval("measure", &interval(start_ns, 2))
-        .unwrap();
+    trial.write_interval("warmup", &interval(start_ns, 0)).unwrap();
+    trial.write_interval("measure", &interval(start_ns, 1)).unwrap();
+    trial.write_interval("measure", &interval(start_ns, 2)).unwrap();
     let sample = SampleRecord {
         t_s: 1.5,
         name: "cassandra.compactions_pending".to_owned(),
@@ -129,19 +121,14 @@ fn a_finished_run_gives_back_what_was_written() {
     let finding = TrialFinding::default();
     writer.finish_trial(0, &trial(0).slug, &finding).unwrap();
     writer.write_report("<html>").unwrap();
-    writer
-        .finish(&findings(Verdict::Valid), "0.1.0", None)
-        .unwrap();
+    writer.finish(&findings(Verdict::Valid), "0.1.0", None).unwrap();
 
     let run = Run::open(writer.path()).unwrap();
     assert_eq!((run.state, run.plan.seed), (RunState::Finished, 7));
     assert_eq!(run.study_yaml().unwrap(), "study: first\n");
     assert_eq!(fs::read_to_string(run.report().unwrap()).unwrap(), "<html>");
     assert_eq!(
-        run.journal
-            .iter()
-            .map(|j| j.event.name())
-            .collect::<Vec<_>>(),
+        run.journal.iter().map(|j| j.event.name()).collect::<Vec<_>>(),
         [
             "run_planned",
             "run_started",
@@ -155,13 +142,7 @@ fn a_finished_run_gives_back_what_was_written() {
     assert!(run.trial(1).unwrap().is_none());
     assert_eq!(trial.probes().unwrap(), ["nodes"]);
     assert_eq!(
-        trial
-            .samples("nodes")
-            .unwrap()
-            .next()
-            .unwrap()
-            .unwrap()
-            .value,
+        trial.samples("nodes").unwrap().next().unwrap().unwrap().value,
         3.0
     );
     assert!(trial.logs_dir().join("node1/system.log").is_file());
@@ -174,10 +155,8 @@ fn interval_lines_are_in_seconds_and_milliseconds_with_the_client_on_its_own_lin
     write_trial(&mut writer, 0);
     let trial = Run::open(writer.path()).unwrap().trial(0).unwrap().unwrap();
     let lines: Vec<_> = trial.intervals().unwrap().map(Result::unwrap).collect();
-    let ids: Vec<_> = lines
-        .iter()
-        .map(|l| (l.t_s, l.phase.as_str(), l.kind.as_str(), l.ok))
-        .collect();
+    let ids: Vec<_> =
+        lines.iter().map(|l| (l.t_s, l.phase.as_str(), l.kind.as_str(), l.ok)).collect();
     assert_eq!(
         ids,
         [
@@ -271,10 +250,7 @@ fn a_run_is_running_while_it_has_a_writer_then_interrupted_and_can_be_resumed() 
     assert_eq!((run.journal.len(), run.notes.len()), (4, 0));
     assert_eq!(run.finished_trials(), [0]);
     // The interrupted attempt is kept aside; the new one does not continue its files.
-    assert!(
-        path.join("trials/01-threads-8.attempt-1/intervals.ndjson")
-            .is_file()
-    );
+    assert!(path.join("trials/01-threads-8.attempt-1/intervals.ndjson").is_file());
     assert_eq!(
         run.trial(1).unwrap().unwrap().intervals().unwrap().count(),
         6
@@ -298,9 +274,7 @@ fn an_interrupted_run_has_what_its_finished_trials_found() {
     let found = Run::open(writer.path()).unwrap().trial_findings();
     assert_eq!(found.iter().map(|f| f.ops_total).collect::<Vec<_>>(), [42]);
     // Findings, once written, are what counts.
-    writer
-        .finish(&findings(Verdict::Valid), "0.1.0", None)
-        .unwrap();
+    writer.finish(&findings(Verdict::Valid), "0.1.0", None).unwrap();
     let run = Run::open(writer.path()).unwrap();
     assert!(run.trial_findings().is_empty());
     assert_eq!(run.findings_by, "0.1.0");
@@ -348,9 +322,7 @@ fn a_newer_format_is_refused_by_its_number_and_listed_with_its_error() {
     fs::write(writer.path().join("journal.ndjson"), "").unwrap();
     let path = writer.path().join("plan.json");
     let text = fs::read_to_string(&path).unwrap();
-    let newer = text
-        .replace("\"format\": 1", "\"format\": 9")
-        .replace("0.0.0", "4.2.0");
+    let newer = text.replace("\"format\": 1", "\"format\": 9").replace("0.0.0", "4.2.0");
     fs::write(&path, newer).unwrap();
     let refused = Run::open(writer.path()).unwrap_err().to_string();
     assert!(
@@ -438,20 +410,14 @@ fn a_run_of_the_first_version_stays_readable() {
     // Only the first trial's folder is checked in.
     let trials = run.trials().unwrap();
     assert_eq!(trials.len(), 1);
-    let values = trials[0]
-        .histogram(HistogramKind::Latency, "measure", "write")
-        .unwrap();
+    let values = trials[0].histogram(HistogramKind::Latency, "measure", "write").unwrap();
     assert_eq!((values.count(), values.quantile_ns(0.5)), (200, 3_000_319));
     assert_eq!(
         trials[0].intervals().unwrap().map(Result::unwrap).count(),
         6
     );
     assert_eq!(
-        trials[0]
-            .samples("nodes")
-            .unwrap()
-            .map(Result::unwrap)
-            .count(),
+        trials[0].samples("nodes").unwrap().map(Result::unwrap).count(),
         1
     );
 }

@@ -129,8 +129,7 @@ impl TrialWriter {
         if !self.probes.contains_key(probe) {
             let name = Name::new("probe", &format!("{probe}.ndjson"))?;
             let path = name.in_folder(&self.path.join(file::PROBES));
-            self.probes
-                .insert(probe.to_owned(), LineWriter::open(&path)?);
+            self.probes.insert(probe.to_owned(), LineWriter::open(&path)?);
         }
         let lines = self.probes.get_mut(probe).expect("inserted above");
         for sample in samples {

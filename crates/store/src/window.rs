@@ -167,24 +167,16 @@ mod tests {
             parts: vec!["read".into()],
             ..TrialFinding::default()
         };
-        let trial = crate::Run::open(run.path())
-            .unwrap()
-            .trial(0)
-            .unwrap()
-            .unwrap();
+        let trial = crate::Run::open(run.path()).unwrap().trial(0).unwrap().unwrap();
         let mut window = WindowHistograms::default();
-        window
-            .add(&trial, HistogramKind::Latency, &finding)
-            .unwrap();
+        window.add(&trial, HistogramKind::Latency, &finding).unwrap();
         assert_eq!(
             (window.all.all().count(), window.kinds["read"].all().count()),
             (20, 20)
         );
         assert!(window.all.all().min_ns() >= 3_000 && window.all.all().max_ns() < 5_010);
         // A second block adds to it: no percentile is ever taken twice.
-        window
-            .add(&trial, HistogramKind::Latency, &finding)
-            .unwrap();
+        window.add(&trial, HistogramKind::Latency, &finding).unwrap();
         assert_eq!(window.all.all().count(), 40);
     }
 }

@@ -182,8 +182,7 @@ impl RunWriter {
         };
         self.journal(Some(index), finished)?;
         let files = record.files.into_iter();
-        self.sums
-            .extend(files.map(|(inner, sum)| (ledger::prefix(slug) + &inner, sum)));
+        self.sums.extend(files.map(|(inner, sum)| (ledger::prefix(slug) + &inner, sum)));
         self.sums.insert(ledger::finding_path(slug), sum);
         Ok(())
     }
@@ -407,11 +406,7 @@ mod tests {
     #[test]
     fn a_taken_stamp_gets_a_number() {
         let folder = tempfile::tempdir().unwrap();
-        let make = || {
-            make_stamped(folder.path(), 1_766_000_000_999_999_999)
-                .unwrap()
-                .1
-        };
+        let make = || make_stamped(folder.path(), 1_766_000_000_999_999_999).unwrap().1;
         assert_eq!(
             [make(), make(), make()],
             [

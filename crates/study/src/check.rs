@@ -104,8 +104,10 @@ fn head(place: &Place) -> Place {
 fn unknown_key(key: &str, place: &Place, path: &str, diagnostics: &mut Diagnostics) {
     let whole = join(path, key);
     let message = format!("`{whole}` is not a key of a study");
-    let elsewhere = format::ELSEWHERE.iter().find(|(name, _)| *name == key);
-    let elsewhere = elsewhere.filter(|_| path.is_empty());
+    let elsewhere = format::ELSEWHERE
+        .iter()
+        .find(|(name, _)| *name == key)
+        .filter(|_| path.is_empty());
     let hint = match elsewhere {
         Some((_, path)) => Some(format!("it stands at `{path}`")),
         None => did_you_mean(key, format::children(path).map(|(key, _)| key)),
@@ -114,11 +116,7 @@ fn unknown_key(key: &str, place: &Place, path: &str, diagnostics: &mut Diagnosti
 }
 
 fn exclusive(node: &Node, group: &Exclusive, diagnostics: &mut Diagnostics) {
-    let present: Vec<_> = group
-        .keys
-        .iter()
-        .filter_map(|key| node.entry(key))
-        .collect();
+    let present: Vec<_> = group.keys.iter().filter_map(|key| node.entry(key)).collect();
     let names = group.keys.join("`, `");
     if let [first, second, ..] = present.as_slice() {
         let (a, b) = (&first.key, &second.key);
@@ -224,9 +222,9 @@ pub(crate) fn any(node: &Node) -> Tree {
             "true" => Tree::Bool(true),
             "false" => Tree::Bool(false),
             _ => {
-                let whole = text.parse().map(Tree::Count);
                 // `-1` is the server's word for "no limit", and `-1.0` is not one of its words.
-                let whole = whole.or_else(|_| text.parse().map(Tree::Negative));
+                let count = text.parse().map(Tree::Count);
+                let whole = count.or_else(|_| text.parse().map(Tree::Negative));
                 whole.unwrap_or_else(|_| {
                     let number = text.parse::<f64>().ok().filter(|n| n.is_finite());
                     number.map_or_else(|| Tree::Text(text.clone()), Tree::Number)

@@ -173,10 +173,7 @@ fn hosts(local: &LocalSpec) -> Vec<String> {
 }
 
 fn limits(local: &LocalSpec) -> Vec<String> {
-    local
-        .hosts
-        .as_ref()
-        .map_or_else(Vec::new, |hosts| of_host(&hosts.host))
+    local.hosts.as_ref().map_or_else(Vec::new, |hosts| of_host(&hosts.host))
 }
 
 fn of_host(host: &HostSpec) -> Vec<String> {
@@ -257,11 +254,7 @@ pub(crate) fn topology(asked: &Topology) -> Option<String> {
     }));
     let kept = Some(asked.housekeeping).filter(|cores| *cores > 0);
     words.extend(kept.map(|cores| format!("{cores} cores of each NUMA node kept free")));
-    words.extend(
-        asked
-            .client
-            .map(|count| format!("{} for the client", cpus(count))),
-    );
+    words.extend(asked.client.map(|count| format!("{} for the client", cpus(count))));
     (*asked != Topology::default()).then(|| words.join(", "))
 }
 
@@ -378,11 +371,10 @@ mod tests {
 
     fn check(text: &str, expect: Expect) {
         let text = format!("study: s\nquestion: q\nworkload: {{use: standard1}}\n{text}");
-        let study = resolve("s", &text, &Overrides::default());
-        let study = study.unwrap_or_else(|mistakes| panic!("{mistakes}"));
+        let study = resolve("s", &text, &Overrides::default())
+            .unwrap_or_else(|mistakes| panic!("{mistakes}"));
         let line = |condition: Condition| {
-            let variant = condition.of.map(|name| format!(" [{name}]"));
-            let variant = variant.unwrap_or_default();
+            let variant = condition.of.map(|name| format!(" [{name}]")).unwrap_or_default();
             // One part on a line.
             let what = condition.what.replace(", ", ",\n  ");
             format!("{}{variant}: {what}\n", condition.about)

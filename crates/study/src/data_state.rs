@@ -92,9 +92,7 @@ impl DataState {
 
     /// Notes that what is there now was kept as a snapshot.
     pub fn kept(&mut self, settings: &Settings, program: &Program, name: String) {
-        let rows = self
-            .filled(program.keyspace())
-            .map_or(0, |there| there.rows);
+        let rows = self.filled(program.keyspace()).map_or(0, |there| there.rows);
         let key = DataKey::of(settings);
         self.snapshots.retain(|kept| kept.key != key);
         self.snapshots.push(SnapshotKey { key, name, rows });

@@ -65,10 +65,7 @@ const NODE_DISK_BYTES: u64 = 512 << 20;
 /// amount is not in bytes, or of a volume that is not known.
 pub fn rows_of_load(settings: &Settings, row_bytes: u64) -> Option<u64> {
     let bytes_per_node = bytes_per_node(settings)?;
-    let nodes = settings
-        .target
-        .local()
-        .map_or(1, |local| local.nodes as u64);
+    let nodes = settings.target.local().map_or(1, |local| local.nodes as u64);
     // Each row is on as many nodes as it has copies, and on no node twice.
     let copies = settings.keyspace.replication.copies().clamp(1, nodes);
     let rows = bytes_per_node as f64 * nodes as f64 / copies as f64;
@@ -127,10 +124,7 @@ pub fn of_phase(kind: PhaseKind, settings: &Settings) -> f64 {
 }
 
 fn nodes_count(settings: &Settings) -> f64 {
-    settings
-        .target
-        .local()
-        .map_or(0.0, |local| local.nodes as f64)
+    settings.target.local().map_or(0.0, |local| local.nodes as f64)
 }
 
 /// Expected length of so many operations at a point, seconds.
@@ -162,10 +156,7 @@ pub fn of_run(study: &Study, works: &[Work], trials: &[Turn]) -> Estimate {
         let disk = disk_bytes(settings, local, study.blocks() as u64, row_bytes);
         estimate.disk_bytes = estimate.disk_bytes.max(disk);
         // The nodes restart for the load phase, they do not run beside those of the rest.
-        for local in [Some(local), settings.load_target().local()]
-            .into_iter()
-            .flatten()
-        {
+        for local in [Some(local), settings.load_target().local()].into_iter().flatten() {
             estimate.memory_bytes = estimate.memory_bytes.max(memory_bytes(local));
         }
     }
@@ -210,8 +201,9 @@ fn required_warning(blocks: usize, settings: &Settings) -> Option<String> {
     }
     let (require, outlook) = (&settings.require, settings.procedure.outlook());
     let windows = (0..outlook.turns_max).map(|turn| settings.procedure.role(turn));
-    let window_s = windows.map(|role| settings.window_ns(role) as f64 / SECOND_NS as f64);
-    let window_s = window_s.fold(f64::INFINITY, f64::min);
+    let window_s = windows
+        .map(|role| settings.window_ns(role) as f64 / SECOND_NS as f64)
+        .fold(f64::INFINITY, f64::min);
     let is_short = is_short_window(window_s);
     let of_window = [
         ("p50_ms", require.p50_ms.is_some() && is_short),
@@ -256,8 +248,7 @@ fn volume_warning(settings: &Settings, row_bytes: u64) -> Option<String> {
     let Load::Operations(rows) = settings.data.load else {
         return None;
     };
-    let copies = settings.keyspace.replication.copies();
-    let copies = copies.clamp(1, local.nodes as u64);
+    let copies = settings.keyspace.replication.copies().clamp(1, local.nodes as u64);
     let data = rows.saturating_mul(row_bytes).saturating_mul(copies) / hosts.count.max(1) as u64;
     if data as f64 <= volume as f64 * VOLUME_SHARE_MAX {
         return None;
@@ -289,9 +280,7 @@ fn disk_bytes(settings: &Settings, local: &LocalSpec, blocks: u64, row_bytes: u6
     let windows_ns = turns.map(|turn| settings.window_ns(settings.procedure.role(turn)));
     // What a trial wrote is gone when the data is reset before the next one.
     let measured_ns = match settings.data.reset {
-        Reset::None => windows_ns
-            .fold(0, u64::saturating_add)
-            .saturating_mul(blocks),
+        Reset::None => windows_ns.fold(0, u64::saturating_add).saturating_mul(blocks),
         Reset::Truncate | Reset::Snapshot => windows_ns.max().unwrap_or(0),
     };
     let written = (measured_ns / SECOND_NS).saturating_mul(WRITES_PER_S);

@@ -113,9 +113,7 @@ fn values<'n>(axis: &'n Entry, out: &mut Diagnostics) -> Option<&'n [Node]> {
 fn lacks_target(base: &Node, axis: &Entry, out: &mut Diagnostics) -> bool {
     const LOCAL: &str = "target.local";
     let known = AXES.iter().find(|known| known.name == axis.key);
-    let is_local = known
-        .and_then(|known| known.sets)
-        .is_some_and(|path| path.starts_with(LOCAL));
+    let is_local = known.and_then(|known| known.sets).is_some_and(|path| path.starts_with(LOCAL));
     let lacks = is_local && base.at(LOCAL).is_none();
     if lacks {
         let message = format!("`{PATH}.{}` is of nodes that the study starts", axis.key);
@@ -159,10 +157,7 @@ fn matrix_axis(base: &Node, axis: &Entry, values: &[Node], out: &mut Diagnostics
 fn level_name(value: &Node) -> Option<String> {
     let text = value.text()?;
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
-    let name: String = text
-        .chars()
-        .map(|c| if is_plain(c) { c } else { '-' })
-        .collect();
+    let name: String = text.chars().map(|c| if is_plain(c) { c } else { '-' }).collect();
     (!name.is_empty()).then_some(name)
 }
 
@@ -193,10 +188,7 @@ fn payload(base: &Node, axis: &Entry, value: &Node, out: &mut Diagnostics) -> Op
     };
     let columns = columns.map_or(1, |default| {
         let written = base.at("workload.params.columns").and_then(Node::text);
-        written
-            .and_then(|text| human::parse_count(text).ok())
-            .unwrap_or(default)
-            .max(1)
+        written.and_then(|text| human::parse_count(text).ok()).unwrap_or(default).max(1)
     });
     let bytes = match human::parse_bytes(value.text().unwrap_or_default()) {
         Ok(bytes) if bytes > 0 && bytes.is_multiple_of(columns) => bytes,
@@ -219,10 +211,7 @@ fn payload(base: &Node, axis: &Entry, value: &Node, out: &mut Diagnostics) -> Op
 
 /// Puts the points of every combination where a sweep has them.
 fn load(base: &mut Node, grid: &Node, mut points: Vec<Entry>, out: &mut Diagnostics) {
-    let beside = base
-        .at("procedure")
-        .and_then(Node::entries)
-        .unwrap_or_default();
+    let beside = base.at("procedure").and_then(Node::entries).unwrap_or_default();
     let others = beside
         .iter()
         .filter(|entry| !matches!(entry.key.as_str(), "grid" | "arrival" | "scale_up"));
@@ -471,9 +460,6 @@ mod tests {
         let said = study(&format!(
             "{iot}procedure: {{grid: {{payload: [100B], threads: [1]}}}}"
         ));
-        assert!(
-            said.unwrap_err()
-                .contains("no parameter for the size of a row")
-        );
+        assert!(said.unwrap_err().contains("no parameter for the size of a row"));
     }
 }

@@ -66,9 +66,7 @@ pub fn parse_duration_ns(text: &str) -> Result<u64, String> {
         return Err("it is empty".to_owned());
     }
     while !rest.is_empty() {
-        let number_end = rest
-            .find(|c: char| !is_number_char(c))
-            .unwrap_or(rest.len());
+        let number_end = rest.find(|c: char| !is_number_char(c)).unwrap_or(rest.len());
         let after = &rest[number_end..];
         let unit_end = after.find(is_number_char).unwrap_or(after.len());
         let (digits, _) = split(&rest[..number_end])?;
@@ -79,9 +77,7 @@ pub fn parse_duration_ns(text: &str) -> Result<u64, String> {
         let scale = scale_of(unit, DURATION_UNITS)
             .ok_or_else(|| format!("unknown unit `{unit}`; ns, us, ms, s, m, h and d are known"))?;
         let part = multiply(&digits, scale).ok_or("it is finer than 1 ns or too long")?;
-        total = total
-            .checked_add(part)
-            .ok_or("it is longer than 584 years")?;
+        total = total.checked_add(part).ok_or("it is longer than 584 years")?;
         rest = &after[unit_end..];
     }
     Ok(total)
@@ -258,9 +254,7 @@ fn is_number_char(c: char) -> bool {
 /// Splits `1.5M` in its digits (without underscores) and its unit.
 fn split(text: &str) -> Result<(String, &str), String> {
     let text = text.trim();
-    let end = text
-        .find(|c: char| !is_number_char(c))
-        .unwrap_or(text.len());
+    let end = text.find(|c: char| !is_number_char(c)).unwrap_or(text.len());
     let digits: String = text[..end].chars().filter(|&c| c != '_').collect();
     if !digits.starts_with(|c: char| c.is_ascii_digit()) {
         return Err("it does not begin with a digit".to_owned());
@@ -269,10 +263,7 @@ fn split(text: &str) -> Result<(String, &str), String> {
 }
 
 fn scale_of(unit: &str, units: &[(&str, u64)]) -> Option<u64> {
-    units
-        .iter()
-        .find(|(name, _)| *name == unit)
-        .map(|&(_, scale)| scale)
+    units.iter().find(|(name, _)| *name == unit).map(|&(_, scale)| scale)
 }
 
 /// `digits` (a decimal number) times `scale`, exact; none if the product is not a whole number.

@@ -61,10 +61,7 @@ pub fn sides<'n>(base: &'n Node, out: &mut Diagnostics) -> Vec<Side<'n>> {
     }
     let axes = entries(base.at("matrix"));
     // An axis without values is refused where it is checked; the others are looked at all the same.
-    let axes: Vec<_> = axes
-        .iter()
-        .filter(|axis| !entries(Some(&axis.value)).is_empty())
-        .collect();
+    let axes: Vec<_> = axes.iter().filter(|axis| !entries(Some(&axis.value)).is_empty()).collect();
     if axes.is_empty() {
         return vec![Side::default()];
     }
@@ -147,10 +144,7 @@ pub fn overlaps(axes: &[&yaml::Entry], what: &str, out: &mut Diagnostics) {
             leaves(&value.value, "", &mut mine);
         }
         for (other, theirs) in &earlier {
-            if let Some(path) = mine
-                .iter()
-                .find(|path| theirs.iter().any(|p| clash(p, path)))
-            {
+            if let Some(path) = mine.iter().find(|path| theirs.iter().any(|p| clash(p, path))) {
                 let message = format!("the {what} `{other}` and `{}` both set `{path}`", axis.key);
                 let hint = "put it into one of them: the other would have no effect".to_owned();
                 out.add(&axis.place, message, Some(hint));
@@ -176,16 +170,12 @@ fn removes<'p>(
     let key_of = |path: &str, group: &sections::Exclusive| {
         let rest = match group.path {
             "" => Some(path),
-            above => path
-                .strip_prefix(above)
-                .and_then(|rest| rest.strip_prefix('.')),
+            above => path.strip_prefix(above).and_then(|rest| rest.strip_prefix('.')),
         };
         let key = rest.map(|rest| rest.split('.').next().unwrap_or(rest).to_owned());
         key.filter(|key| group.keys.contains(&key.as_str()))
     };
-    let pairs = mine
-        .iter()
-        .flat_map(|one| theirs.iter().map(move |other| (one, other)));
+    let pairs = mine.iter().flat_map(|one| theirs.iter().map(move |other| (one, other)));
     let mut excluding = pairs.filter(|(one, other)| {
         sections::EXCLUSIVE.iter().any(|group| {
             let keys = [key_of(one, group), key_of(other, group)];

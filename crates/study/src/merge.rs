@@ -114,10 +114,9 @@ mod tests {
             Raw::Null => "~".into(),
             Raw::Scalar { text, .. } => text.clone(),
             Raw::List(items) => format!("{:?}", items.iter().map(flat).collect::<Vec<_>>()),
-            Raw::Map(entries) => entries
-                .iter()
-                .map(|e| format!("{}={{{}}}", e.key, flat(&e.value)))
-                .collect(),
+            Raw::Map(entries) => {
+                entries.iter().map(|e| format!("{}={{{}}}", e.key, flat(&e.value))).collect()
+            }
         }
     }
 

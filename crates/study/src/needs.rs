@@ -12,7 +12,7 @@ use target::{Ability, DiskSpec, HostsSpec, Isolation, Target};
 /// An ability that some setting asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Need {
-    /// Which.
+    /// The ability that is asked about.
     pub ability: Ability,
     /// What asks for it: a key of the study, with its value where that says more.
     pub why: String,
@@ -23,7 +23,7 @@ pub struct Need {
 /// Whether a run can go on without an ability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strength {
-    /// No.
+    /// The study cannot run without it.
     Must,
     /// No, where hosts are kept apart; as loopback addresses they do without.
     MustIfApart,
@@ -72,8 +72,7 @@ fn must(ability: Ability, why: String, needs: &mut Vec<Need>) {
 
 /// The keys of its limits; none without one.
 fn disk_words(disk: &DiskSpec) -> Option<String> {
-    let limits = disk.each().into_iter();
-    let limits = limits.filter_map(|(name, value)| Some((name, value?)));
+    let limits = disk.each().into_iter().filter_map(|(name, value)| Some((name, value?)));
     let words: Vec<String> = limits
         .map(|(name, value)| {
             let key = name.trim_start_matches("disk_");

@@ -73,9 +73,7 @@ impl Plan {
         };
         let keyspace = work.program.keyspace();
         let until = &self.trials[..=trial.index];
-        let are_filled = until
-            .iter()
-            .any(|turn| fills(&self.works[turn.variant], keyspace));
+        let are_filled = until.iter().any(|turn| fills(&self.works[turn.variant], keyspace));
         RowsBefore {
             are_said: are_filled || work.program.writes(step.stage).is_empty(),
             are_strange: !are_filled,

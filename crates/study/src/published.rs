@@ -64,14 +64,10 @@ impl Published {
                 .check(variants)
                 .map_err(|why| format!("{name}: `{}`: {why}", ratio.what))?;
         }
-        let known: Vec<&str> = target::fault::FaultName::ALL
-            .map(target::fault::FaultName::name)
-            .into();
+        let known: Vec<&str> =
+            target::fault::FaultName::ALL.map(target::fault::FaultName::name).into();
         for failure in &published.failures {
-            let unknown = failure
-                .beside
-                .iter()
-                .find(|kind| !known.contains(&kind.as_str()));
+            let unknown = failure.beside.iter().find(|kind| !known.contains(&kind.as_str()));
             if let Some(unknown) = unknown {
                 let (fault, known) = (&failure.fault, known.join(", "));
                 return Err(format!(

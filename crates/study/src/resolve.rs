@@ -100,10 +100,7 @@ pub fn resolve(name: &str, text: &str, overrides: &Overrides) -> Result<Study, D
     let sides = (&resolved.variants[..], overrides.scale.is_none());
     let published = Published::of(&root, &resolved.tree, sides, &inputs, &mut out);
     required::check(&root, &resolved.variants, &mut out);
-    let blocks = resolved
-        .tree
-        .at("repeat.blocks")
-        .or(resolved.tree.at("repeat.max"));
+    let blocks = resolved.tree.at("repeat.blocks").or(resolved.tree.at("repeat.max"));
     sizes::trials(
         &root,
         &resolved.variants,
@@ -126,10 +123,7 @@ fn primary(root: &Node, resolved: &Resolved, out: &mut Diagnostics) {
     };
     let settings = resolved.variants.iter().map(|variant| &variant.settings);
     let outlooks: Vec<Outlook> = settings.map(|one| one.procedure.outlook()).collect();
-    if outlooks
-        .iter()
-        .any(|outlook| outlook.points.len() < outlook.turns_max)
-    {
+    if outlooks.iter().any(|outlook| outlook.points.len() < outlook.turns_max) {
         // Nobody knows yet where will be measured.
         return;
     }
@@ -171,11 +165,7 @@ fn flags(overrides: &Overrides, out: &mut Diagnostics) -> Flags {
         let source = new_source("--target", &text, out).source;
         yaml::parse(source, &text, yaml::Limits::STUDY, out)
     });
-    let mut rest: Vec<Node> = overrides
-        .set
-        .iter()
-        .filter_map(|set| set_flag(set, out))
-        .collect();
+    let mut rest: Vec<Node> = overrides.set.iter().filter_map(|set| set_flag(set, out)).collect();
     if let Some(seed) = overrides.seed {
         let text = format!("seed: {seed}");
         let source = new_source("--seed", &text, out).source;
@@ -407,10 +397,7 @@ fn replace_target(node: &mut Node, target: &Node) {
     let Raw::Map(entries) = &mut node.raw else {
         return;
     };
-    let kind = target
-        .at("target")
-        .and_then(Node::entries)
-        .and_then(|kinds| kinds.first());
+    let kind = target.at("target").and_then(Node::entries).and_then(|kinds| kinds.first());
     if let (Some(kind), Some(old)) = (kind, entries.iter_mut().find(|e| e.key == "target"))
         && let Raw::Map(kinds) = &mut old.value.raw
     {

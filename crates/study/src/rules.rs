@@ -58,9 +58,7 @@ fn whole_seconds(subject: &Subject<'_>, out: &mut Diagnostics) {
 /// An imported command line says itself how much is asked, of what, and for how long.
 fn imported(subject: &Subject<'_>, out: &mut Diagnostics) {
     let tools = imports::Tool::ALL.into_iter().map(imports::Tool::name);
-    let import = tools
-        .map(|tool| format!("workload.{tool}"))
-        .find(|path| subject.wrote(path));
+    let import = tools.map(|tool| format!("workload.{tool}")).find(|path| subject.wrote(path));
     let Some(import) = import else {
         if subject.node.entries().is_some() && !subject.wrote("procedure") {
             let message = "`procedure` is missing".to_owned();
@@ -114,13 +112,13 @@ fn phases(subject: &Subject<'_>, out: &mut Diagnostics) {
             let message = format!("`{target}` changes local nodes, and the target is not local");
             subject.say(&target, message, None, out);
         }
-        let options = subject.node.at(&format!("{phase}.keyspace.options"));
-        let options = options.and_then(Node::entries).unwrap_or_default();
+        let options = subject
+            .node
+            .at(&format!("{phase}.keyspace.options"))
+            .and_then(Node::entries)
+            .unwrap_or_default();
         let options = options.iter().map(|entry| format!("options.{}", entry.key));
-        for key in ["compaction".to_owned(), "compression".to_owned()]
-            .into_iter()
-            .chain(options)
-        {
+        for key in ["compaction".to_owned(), "compression".to_owned()].into_iter().chain(options) {
             let (here, whole) = (format!("{phase}.keyspace.{key}"), format!("keyspace.{key}"));
             if subject.wrote(&here) && !subject.wrote(&whole) {
                 let message = format!("`{here}` is set, and nothing says what it is otherwise");
@@ -192,12 +190,8 @@ fn null_data(subject: &Subject<'_>, out: &mut Diagnostics) {
     if subject.tree.at("target.null").is_none() || subject.target_replaced {
         return;
     }
-    let reads = subject
-        .text("verify.reads")
-        .is_some_and(|reads| reads != "none");
-    let sample = subject
-        .count("verify.sample")
-        .is_some_and(|sample| sample > 0)
+    let reads = subject.text("verify.reads").is_some_and(|reads| reads != "none");
+    let sample = subject.count("verify.sample").is_some_and(|sample| sample > 0)
         || subject.text("verify.sample") == Some("all");
     let settle = subject.text("data.settle") == Some("compactions");
     for (path, asked) in [

@@ -67,12 +67,14 @@ pub fn expand(base: &mut Node, target_replaced: bool, out: &mut Diagnostics) {
     one_bound(base, &asked, out);
     not_in_sides(base, out);
     spell_out(base);
-    let levels = counts.iter().filter_map(|count| {
-        let number = count.text()?.parse::<u32>().ok()?;
-        let over = level(base, (units, count), per_unit);
-        Some(entry(&name(units, number), &count.place, over))
-    });
-    let levels: Vec<Entry> = levels.collect();
+    let levels: Vec<Entry> = counts
+        .iter()
+        .filter_map(|count| {
+            let number = count.text()?.parse::<u32>().ok()?;
+            let over = level(base, (units, count), per_unit);
+            Some(entry(&name(units, number), &count.place, over))
+        })
+        .collect();
     if levels.is_empty() {
         return;
     }
@@ -111,9 +113,7 @@ fn is_of(units: Units, word: &str, asked: &Node, out: &mut Diagnostics) -> bool 
                 units.name()
             );
             let hint = format!("write `units: {}`: a node for each of them", of.name());
-            let place = asked
-                .at("instances")
-                .map_or(&asked.place, |node| &node.place);
+            let place = asked.at("instances").map_or(&asked.place, |node| &node.place);
             out.add(place, message, Some(hint));
             false
         }
@@ -138,9 +138,7 @@ fn one_host(base: &Node, place: &Place, out: &mut Diagnostics) {
 
 /// A search has a bound of its own, by which it is told what it found.
 fn one_bound(base: &Node, asked: &Node, out: &mut Diagnostics) {
-    let search = SEARCHES
-        .iter()
-        .find(|key| base.at(&format!("procedure.{key}")).is_some());
+    let search = SEARCHES.iter().find(|key| base.at(&format!("procedure.{key}")).is_some());
     if let (Some(search), Some(bound)) = (search, asked.at("p99_ms")) {
         let message = format!("`{PATH}.p99_ms` and `procedure.{search}` both say what is too slow");
         let hint = format!("remove it: what `{search}` finds is what counts");
@@ -205,9 +203,7 @@ fn spell_out(base: &mut Node) {
         for side in sides {
             match (&mut side.value.raw, key) {
                 (Raw::Map(values), "matrix") => {
-                    values
-                        .iter_mut()
-                        .for_each(|value| spell(&mut value.value, &topology));
+                    values.iter_mut().for_each(|value| spell(&mut value.value, &topology));
                 }
                 _ => spell(&mut side.value, &topology),
             }

@@ -59,12 +59,9 @@ pub fn sides<'n>(base: &'n Node, out: &mut Diagnostics) -> Option<Vec<Side<'n>>>
         return Some(std::iter::once(default).chain(each).collect());
     };
     let run = |(number, signs): (usize, Vec<i8>)| {
-        let cell = signs.iter().take(settings.len());
-        let cell: Vec<usize> = cell.map(|sign| usize::from(*sign > 0)).collect();
-        let over = settings
-            .iter()
-            .zip(&cell)
-            .filter_map(|(s, at)| values(s).get(*at));
+        let cell: Vec<usize> =
+            signs.iter().take(settings.len()).map(|sign| usize::from(*sign > 0)).collect();
+        let over = settings.iter().zip(&cell).filter_map(|(s, at)| values(s).get(*at));
         Side {
             name: format!("run-{:02}", number + 1).into(),
             overs: over.map(|entry| &entry.value).collect(),
@@ -118,9 +115,7 @@ fn dependent(settings: &[Entry], out: &mut Diagnostics) {
     };
     for setting in settings {
         for (key, other, value) in ONLY_WITH {
-            let of_other = settings
-                .iter()
-                .find(|s| s.key != setting.key && sets(s, other));
+            let of_other = settings.iter().find(|s| s.key != setting.key && sets(s, other));
             let Some(of_other) = of_other.filter(|_| sets(setting, key)) else {
                 continue;
             };

@@ -48,7 +48,8 @@ pub struct Study {
     pub published: Option<(String, Published)>,
     /// Seed of all that is random.
     pub seed: u64,
-    /// The sides of the comparison; one without a name if the study has none. The first is the baseline.
+    /// The sides of the comparison; one without a name if the study has none. The first is the
+    /// baseline.
     pub variants: Vec<Variant>,
     /// The axes of the matrix that the variants are the cells of, or the settings of a screening;
     /// else empty.
@@ -60,7 +61,7 @@ pub struct Study {
     pub scale_up: Option<ScaleUp>,
     /// The demand that nodes are planned for; none: it is not asked.
     pub capacity: Option<Capacity>,
-    /// Repetitions.
+    /// How often each trial is repeated.
     pub repeat: Repeat,
     /// Blocks that were added to a run which had come to its end, each time so many.
     pub added: Vec<usize>,
@@ -241,9 +242,7 @@ impl Settings {
 
     /// The target while data is loaded: the one to start with when data has to be loaded.
     pub fn load_target(&self) -> &Target {
-        self.load_phase
-            .as_ref()
-            .map_or(&self.target, |phase| &phase.target)
+        self.load_phase.as_ref().map_or(&self.target, |phase| &phase.target)
     }
 
     /// The same with nothing broken, and with nothing required of it.
@@ -265,9 +264,7 @@ impl Settings {
 
     /// The keyspace while data is loaded.
     pub fn load_keyspace(&self) -> &Keyspace {
-        self.load_phase
-            .as_ref()
-            .map_or(&self.keyspace, |phase| &phase.keyspace)
+        self.load_phase.as_ref().map_or(&self.keyspace, |phase| &phase.keyspace)
     }
 }
 
@@ -278,7 +275,7 @@ pub struct Workload {
     pub name: String,
     /// Weights by kind; empty: the workload's own.
     pub mix: Vec<(String, f64)>,
-    /// Parameters.
+    /// The parameters as they were written.
     pub params: Vec<(String, Tree)>,
     /// What is changed about kinds, under `*` about all of them; later ones win.
     pub tunings: Vec<(String, Tuning)>,
@@ -317,7 +314,7 @@ pub enum Warmup {
     Fixed(u64),
 }
 
-/// Repetitions.
+/// How often each trial is repeated, and in which order.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Repeat {
     /// How often everything is measured, at most.
@@ -412,7 +409,7 @@ pub enum Priority {
     Auto,
     /// Like any program.
     Normal,
-    /// Always.
+    /// Before every program of normal priority.
     Realtime,
 }
 

@@ -76,8 +76,7 @@ const TRIALS_MAX: usize = 100_000;
 /// Says of a plan that nobody could read, let alone wait for.
 pub fn trials(root: &Node, variants: &[Variant], blocks: Option<u64>, out: &mut Diagnostics) {
     let outlooks = variants.iter().map(|one| one.settings.procedure.outlook());
-    let of_block = outlooks.map(|outlook| outlook.turns_max);
-    let of_block = of_block.fold(0usize, usize::saturating_add);
+    let of_block = outlooks.map(|outlook| outlook.turns_max).fold(0usize, usize::saturating_add);
     let blocks = usize::try_from(blocks.unwrap_or(1)).unwrap_or(usize::MAX);
     let trials = of_block.saturating_mul(blocks);
     if trials > TRIALS_MAX {

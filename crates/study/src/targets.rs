@@ -32,20 +32,11 @@ pub fn difference_words(there: &Target, wanted: &Target, restarts: Restarts) -> 
             words.push(format!("{key}: {}", yaml_words(key, setting)));
         }
     }
-    let gone = there
-        .yaml
-        .keys()
-        .filter(|key| !wanted.yaml.contains_key(*key));
+    let gone = there.yaml.keys().filter(|key| !wanted.yaml.contains_key(*key));
     words.extend(gone.map(|key| format!("{key} as by default")));
-    let added = wanted
-        .jvm_options
-        .iter()
-        .filter(|option| !there.jvm_options.contains(option));
+    let added = wanted.jvm_options.iter().filter(|option| !there.jvm_options.contains(option));
     words.extend(added.map(|option| hidden(option).into_owned()));
-    let removed = there
-        .jvm_options
-        .iter()
-        .filter(|option| !wanted.jvm_options.contains(option));
+    let removed = there.jvm_options.iter().filter(|option| !wanted.jvm_options.contains(option));
     words.extend(removed.map(|option| format!("without {}", hidden(option))));
     if there.class_sharing != wanted.class_sharing {
         let with = if wanted.class_sharing {

@@ -39,10 +39,7 @@ pub fn lines(study: &Study, width: usize) -> Vec<String> {
             None => shared.push((vec![name.as_str()], settings)),
         }
     }
-    if shared
-        .iter()
-        .all(|(_, settings)| settings.faults.is_empty())
-    {
+    if shared.iter().all(|(_, settings)| settings.faults.is_empty()) {
         return Vec::new();
     }
     let alone = shared.len() == 1;
@@ -155,15 +152,13 @@ impl<'a> Drawing<'a> {
     /// Labels over a line: the warm-up, and the window with a mark at each label.
     fn ruler(&self) -> [String; 2] {
         let begin = self.column(0);
-        let mut marks: Vec<char> = (0..self.columns)
-            .map(|at| if at < begin { '~' } else { '-' })
-            .collect();
+        let mut marks: Vec<char> =
+            (0..self.columns).map(|at| if at < begin { '~' } else { '-' }).collect();
         let mut labels = String::new();
         let window_s = self.window_ns / 1_000_000_000;
         let column_s = self.all_ns() as f64 / 1e9 / self.columns as f64;
         let fits = |step_s: &&u64| **step_s as f64 >= column_s * TICK_MIN as f64;
-        let step_s = STEPS_S.iter().find(fits).copied();
-        let step_s = step_s.unwrap_or(u64::MAX).max(1);
+        let step_s = STEPS_S.iter().find(fits).copied().unwrap_or(u64::MAX).max(1);
         for tick in 0..=window_s / step_s {
             let at_ns = tick * step_s * 1_000_000_000;
             let label = match tick {
@@ -201,8 +196,7 @@ impl<'a> Drawing<'a> {
             0 => what.to_owned(),
             _ => format!("{what}{number}"),
         };
-        rows.map(|((what, number), hits)| (name(what, number), hits))
-            .collect()
+        rows.map(|((what, number), hits)| (name(what, number), hits)).collect()
     }
 
     /// The bars of a row, on as many lines as they need not to touch.
@@ -216,10 +210,7 @@ impl<'a> Drawing<'a> {
                 last.is_none_or(|last| last.from + last.text.len() < bar.from)
             };
             // Bars without numbers are told apart by nothing, and may run into each other.
-            match lanes
-                .iter_mut()
-                .find(|lane| !self.is_numbered() || is_free(lane))
-            {
+            match lanes.iter_mut().find(|lane| !self.is_numbered() || is_free(lane)) {
                 Some(lane) => lane.push(bar),
                 None => lanes.push(vec![bar]),
             }
@@ -261,9 +252,8 @@ impl<'a> Drawing<'a> {
     /// One line of bars, with dots where nothing holds.
     fn drawn(&self, bars: &[Bar]) -> String {
         let begin = self.column(0);
-        let mut line: Vec<char> = (0..self.columns)
-            .map(|at| if at < begin { ' ' } else { '.' })
-            .collect();
+        let mut line: Vec<char> =
+            (0..self.columns).map(|at| if at < begin { ' ' } else { '.' }).collect();
         for bar in bars {
             for (at, c) in (bar.from..).zip(bar.text.chars()) {
                 if let Some(place) = line.get_mut(at) {
@@ -281,21 +271,23 @@ impl<'a> Drawing<'a> {
         }
         let time = human::format_duration_ns;
         let faults = self.faults.iter();
-        let rows = faults.enumerate().map(|(number, fault)| {
-            let length = match fault.kind.length {
-                Length::Stated => format!("for {}", time(fault.for_ns)),
-                Length::Staged => format!("for {} when it holds", time(fault.for_ns)),
-                Length::Task => format!("for {} at the most", time(fault.for_ns)),
-                Length::Moment => "at once".to_owned(),
-            };
-            [
-                (number + 1).to_string(),
-                time(fault.at_ns),
-                length,
-                fault.words(),
-            ]
-        });
-        let rows: Vec<[String; 4]> = rows.collect();
+        let rows: Vec<[String; 4]> = faults
+            .enumerate()
+            .map(|(number, fault)| {
+                let length = match fault.kind.length {
+                    Length::Stated => format!("for {}", time(fault.for_ns)),
+                    Length::Staged => format!("for {} when it holds", time(fault.for_ns)),
+                    Length::Task => format!("for {} at the most", time(fault.for_ns)),
+                    Length::Moment => "at once".to_owned(),
+                };
+                [
+                    (number + 1).to_string(),
+                    time(fault.at_ns),
+                    length,
+                    fault.words(),
+                ]
+            })
+            .collect();
         let longest = |at: usize| rows.iter().map(|row| row[at].len()).max().unwrap_or(0);
         let [number, at, length] = [0, 1, 2].map(|at: usize| longest(at));
         let before = format!("{:>number$}  at {:>at$} {:<length$}  ", "", "", "").len();
@@ -318,10 +310,8 @@ impl<'a> Drawing<'a> {
             *of.entry(fault.place()).or_default() += 1;
         }
         let said = kinds.iter().flat_map(|(kind, places)| {
-            let places = places
-                .iter()
-                .map(|(place, count)| format!("{place} {count} times"));
-            let places: Vec<String> = places.collect();
+            let places: Vec<String> =
+                places.iter().map(|(place, count)| format!("{place} {count} times")).collect();
             wrapped(&format!("{kind}: {}", places.join(", ")), self.columns)
         });
         let mut lines: Vec<String> = said.collect();
@@ -358,16 +348,14 @@ mod tests {
              target: {{local: {{hosts: 3, host: {{volume: 2GiB}}}}}}\n\
              data: {{load: {{operations: 10k}}}}\nprocedure: {{fixed: {{rate: 100}}}}\n{rest}"
         );
-        let study = resolve("s", &text, &Overrides::default());
-        let study = study.unwrap_or_else(|mistakes| panic!("{mistakes}"));
+        let study = resolve("s", &text, &Overrides::default())
+            .unwrap_or_else(|mistakes| panic!("{mistakes}"));
         let lines = lines(&study, width);
         for line in &lines {
             assert!(line.chars().count() <= width, "{line}");
         }
         // All stand under the two spaces of a plan's lines.
-        let lines = lines
-            .iter()
-            .map(|line| line.strip_prefix("  ").expect("two spaces"));
+        let lines = lines.iter().map(|line| line.strip_prefix("  ").expect("two spaces"));
         let text: String = lines.map(|line| format!("{line}\n")).collect();
         expect.assert_eq(&text);
     }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 /// A checked value. Durations are in nanoseconds, sizes in bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Tree {
-    /// Nothing.
+    /// No value was written.
     Null,
     /// `true` or `false`.
     Bool(bool),
@@ -135,10 +135,7 @@ impl Tree {
             Tree::Text(text) => json!(text),
             Tree::List(items) => items.iter().map(Tree::to_json).collect(),
             Tree::Map(entries) => Value::Object(
-                entries
-                    .iter()
-                    .map(|(key, tree)| (key.clone(), tree.to_json()))
-                    .collect(),
+                entries.iter().map(|(key, tree)| (key.clone(), tree.to_json())).collect(),
             ),
         }
     }

@@ -223,33 +223,17 @@ fn reads_without_rows(
     if parts.data.has_rows || tree.at("target.null").is_some() {
         return;
     }
-    let named = workload::names()
-        .iter()
-        .find(|named| named.name == program.name());
+    let named = workload::names().iter().find(|named| named.name == program.name());
     let default: Vec<(String, f64)> = named
-        .map(|named| {
-            named
-                .mix
-                .iter()
-                .map(|(kind, w)| ((*kind).to_owned(), *w))
-                .collect()
-        })
+        .map(|named| named.mix.iter().map(|(kind, w)| ((*kind).to_owned(), *w)).collect())
         .unwrap_or_default();
     let mix = if parts.workload.mix.is_empty() {
         &default
     } else {
         &parts.workload.mix
     };
-    let is_read = |name: &str| {
-        program
-            .kinds()
-            .iter()
-            .any(|k| k.name == name && !k.is_write)
-    };
-    if let Some((kind, _)) = mix
-        .iter()
-        .find(|(kind, weight)| *weight > 0.0 && is_read(kind))
-    {
+    let is_read = |name: &str| program.kinds().iter().any(|k| k.name == name && !k.is_write);
+    if let Some((kind, _)) = mix.iter().find(|(kind, weight)| *weight > 0.0 && is_read(kind)) {
         let message = format!("the mix has `{kind}`, but no rows are loaded to be read");
         let hint =
             "add `data: {load: {operations: 100k}}`, or `present` if they are there".to_owned();
@@ -304,10 +288,7 @@ fn params(entries: &[(String, Tree)]) -> BTreeMap<String, ParamValue> {
         Tree::Text(text) => ParamValue::Text(text.clone()),
         other => ParamValue::Text(other.to_json().to_string()),
     };
-    entries
-        .iter()
-        .map(|(key, tree)| (key.clone(), value(tree)))
-        .collect()
+    entries.iter().map(|(key, tree)| (key.clone(), value(tree))).collect()
 }
 
 #[cfg(test)]

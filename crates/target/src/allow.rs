@@ -73,8 +73,10 @@ impl Allow {
         let mut all = Allow::default();
         for part in text.split(',') {
             let (word, object) = part.split_once('=').ok_or(form)?;
-            let act = Act::ALL.into_iter().find(|act| act.word() == word.trim());
-            let act = act.ok_or_else(|| format!("\"{word}\" is no act: {form}"))?;
+            let act = Act::ALL
+                .into_iter()
+                .find(|act| act.word() == word.trim())
+                .ok_or_else(|| format!("\"{word}\" is no act: {form}"))?;
             let (keyspace, name) = match object.trim().split_once('.') {
                 Some((keyspace, name)) => (keyspace, Some(name)),
                 None => (object.trim(), None),
@@ -120,10 +122,8 @@ impl Allow {
 /// As it is written on the command line.
 impl fmt::Display for Allow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let all = self.0.iter();
-        let all: Vec<String> = all
-            .map(|(act, object)| format!("{}={object}", act.word()))
-            .collect();
+        let all: Vec<String> =
+            self.0.iter().map(|(act, object)| format!("{}={object}", act.word())).collect();
         f.write_str(&all.join(","))
     }
 }

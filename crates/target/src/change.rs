@@ -6,7 +6,7 @@ use crate::spec::{LocalSpec, Target};
 /// What has to be done to get from one target to another, from the least to the most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Change {
-    /// Nothing.
+    /// The running target is used as it is.
     None,
     /// The links of the running hosts are set; no node restarts.
     Limits,

@@ -37,8 +37,7 @@ pub fn hidden(text: &str) -> Cow<'_, str> {
             continue;
         }
         let value = &text[at + 1..];
-        let end = value.find(|c: char| c == ',' || c.is_whitespace());
-        let end = end.unwrap_or(value.len());
+        let end = value.find(|c: char| c == ',' || c.is_whitespace()).unwrap_or(value.len());
         if end > 0 {
             out += &text[copied..=at];
             out += "***";

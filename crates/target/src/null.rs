@@ -44,7 +44,7 @@ pub enum Latency {
     None,
     /// The same for every answer, which leave in the order of their requests.
     Fixed {
-        /// Nanoseconds.
+        /// The time in nanoseconds.
         ns: u64,
     },
     /// Uniform; answers overtake each other.
@@ -82,7 +82,7 @@ pub struct Drift {
 }
 
 impl Default for Drift {
-    /// None.
+    /// A capacity that stays as it is.
     fn default() -> Drift {
         Drift {
             to: 1.0,

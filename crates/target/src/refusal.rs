@@ -75,10 +75,7 @@ mod tests {
         let keys = |change: fn(&mut LocalSpec)| -> Vec<&str> {
             let mut spec = LocalSpec::default();
             change(&mut spec);
-            spec_refusals(&spec)
-                .iter()
-                .map(|refusal| refusal.key)
-                .collect()
+            spec_refusals(&spec).iter().map(|refusal| refusal.key).collect()
         };
         assert_eq!(keys(|_| {}), [""; 0]);
         assert_eq!(

@@ -338,8 +338,10 @@ fn look(path: &str, value: &Value, found: &mut Vec<String>) {
 
 /// A number with a unit: Cassandra's own are of letters, with `/s` behind a size for a rate.
 fn is_quantity(text: &str) -> bool {
-    let unit = text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
-    let unit = unit.trim_start_matches(' ').trim_end_matches("/s");
+    let unit = text
+        .trim_start_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-')
+        .trim_start_matches(' ')
+        .trim_end_matches("/s");
     let short = unit.len() <= 3 && unit.chars().all(|c| c.is_ascii_alphabetic());
     text.starts_with(|c: char| c.is_ascii_digit() || c == '-') && short
 }
@@ -355,9 +357,7 @@ fn is_known_word(path: &str, text: &str) -> bool {
             }
         }
     };
-    YAML_WORDS
-        .iter()
-        .any(|(pattern, words)| fits(pattern) && words.contains(&text))
+    YAML_WORDS.iter().any(|(pattern, words)| fits(pattern) && words.contains(&text))
 }
 
 #[cfg(test)]

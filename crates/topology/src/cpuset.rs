@@ -85,11 +85,7 @@ impl CpuSet {
                     .map_err(|_| format!("{word} is no hexadecimal number"))?,
             };
             let base = word_index as u32 * 32;
-            set.extend(
-                (0..64)
-                    .filter(|bit| bits >> bit & 1 == 1)
-                    .map(|bit| base + bit),
-            );
+            set.extend((0..64).filter(|bit| bits >> bit & 1 == 1).map(|bit| base + bit));
         }
         Ok(set)
     }
@@ -101,10 +97,7 @@ impl CpuSet {
 
     /// How many numbers are in it.
     pub fn len(&self) -> usize {
-        self.words
-            .iter()
-            .map(|word| word.count_ones() as usize)
-            .sum()
+        self.words.iter().map(|word| word.count_ones() as usize).sum()
     }
 
     /// Whether the number is in it.
@@ -169,10 +162,7 @@ impl CpuSet {
 
     /// Whether nothing is in both.
     pub fn is_disjoint(&self, other: &CpuSet) -> bool {
-        self.words
-            .iter()
-            .zip(&other.words)
-            .all(|(one, other)| one & other == 0)
+        self.words.iter().zip(&other.words).all(|(one, other)| one & other == 0)
     }
 
     /// Whether all of this is in the other.
@@ -188,10 +178,8 @@ impl CpuSet {
 }
 
 fn number(text: &str) -> Result<u32, String> {
-    let number: u32 = text
-        .trim()
-        .parse()
-        .map_err(|_| format!("{text:?} is no CPU or node number"))?;
+    let number: u32 =
+        text.trim().parse().map_err(|_| format!("{text:?} is no CPU or node number"))?;
     if number >= CPU_NUMBERS_MAX {
         return Err(format!(
             "{number} is too high; numbers below {CPU_NUMBERS_MAX} are read"
@@ -299,9 +287,7 @@ mod tests {
     #[test]
     fn a_range_is_its_numbers_wherever_it_begins_and_ends() {
         let edges = [0, 1, 62, 63, 64, 65, 127, 128, 191, 8191];
-        let pairs = edges
-            .iter()
-            .flat_map(|first| edges.iter().map(move |last| (*first, *last)));
+        let pairs = edges.iter().flat_map(|first| edges.iter().map(move |last| (*first, *last)));
         for (first, last) in pairs.filter(|(first, last)| first <= last) {
             for (used, group) in [(1, 1), (0, 1), (1, 3), (2, 4), (5, 7), (4, 4), (64, 100)] {
                 let list = format!("{first}-{last}:{used}/{group}");

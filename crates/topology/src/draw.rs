@@ -26,9 +26,7 @@ pub fn draw(machine: &Machine, plan: Option<&Plan>) -> String {
                 package.cores.len()
             ),
         );
-        for group in package
-            .cores
-            .chunk_by(|&a, &b| machine.cores[a].node == machine.cores[b].node)
+        for group in package.cores.chunk_by(|&a, &b| machine.cores[a].node == machine.cores[b].node)
         {
             draw_node(machine, plan, group, &mut text);
         }
@@ -44,9 +42,7 @@ pub fn draw(machine: &Machine, plan: Option<&Plan>) -> String {
     }
     draw_distances(machine, &mut text);
     for device in &machine.devices {
-        let node = device
-            .node_os
-            .map_or("no node stated".to_owned(), |os| format!("node {os}"));
+        let node = device.node_os.map_or("no node stated".to_owned(), |os| format!("node {os}"));
         write(&mut text, format!("{}: {node}", device.name));
     }
     for note in &machine.notes {
@@ -66,8 +62,8 @@ fn heading(machine: &Machine) -> String {
         (real, "L3 group"),
         (machine.cores.len(), "core"),
         (machine.pus.len(), "CPU"),
-    ];
-    let parts = parts.map(|(count, one)| counted(count, one));
+    ]
+    .map(|(count, one)| counted(count, one));
     format!("{}: {}", machine.source, parts.join(", "))
 }
 
@@ -111,9 +107,7 @@ fn draw_node(machine: &Machine, plan: Option<&Plan>, cores: &[usize], text: &mut
         } else {
             "no L3 known".to_owned()
         };
-        let bytes = l3
-            .size_bytes
-            .map_or(String::new(), |bytes| format!(" {}", size(bytes)));
+        let bytes = l3.size_bytes.map_or(String::new(), |bytes| format!(" {}", size(bytes)));
         let cpus = machine.cpus_of(group);
         let closed = cpus.difference(&machine.allowed_cpus());
         let closed = if closed.is_empty() {
@@ -184,17 +178,10 @@ fn draw_distances(machine: &Machine, text: &mut String) {
         return;
     }
     let cell = |text: String| format!("{text:>5}");
-    let head: String = machine
-        .nodes
-        .iter()
-        .map(|node| cell(node.os.to_string()))
-        .collect();
+    let head: String = machine.nodes.iter().map(|node| cell(node.os.to_string())).collect();
     let _ = writeln!(text, "distances  {head}");
     for (node, row) in machine.nodes.iter().zip(&table.rows) {
-        let row: String = row
-            .iter()
-            .map(|distance| cell(distance.to_string()))
-            .collect();
+        let row: String = row.iter().map(|distance| cell(distance.to_string())).collect();
         let _ = writeln!(text, "  node {:>4}{row}", node.os);
     }
 }
@@ -203,9 +190,7 @@ fn draw_plan(plan: &Plan, text: &mut String) {
     for instance in &plan.instances {
         let cpus: CpuSet = instance.cpus.iter().copied().collect();
         let nodes: CpuSet = instance.nodes.iter().copied().collect();
-        let memory = instance
-            .memory_bytes
-            .map_or(String::new(), |m| format!(", {}", size(m)));
+        let memory = instance.memory_bytes.map_or(String::new(), |m| format!(", {}", size(m)));
         let _ = writeln!(
             text,
             "#{}: CPUs {cpus}, node {nodes}{memory}",

@@ -156,10 +156,7 @@ impl Shape {
 
     /// What this package reads of its own files.
     pub fn machine(&self) -> Result<Machine, ReadError> {
-        let files = self
-            .files()
-            .into_iter()
-            .map(|(name, text)| (name, text.into_bytes()));
+        let files = self.files().into_iter().map(|(name, text)| (name, text.into_bytes()));
         sysfs::read(&Tree::of(files), "fixture")
     }
 
@@ -278,11 +275,7 @@ impl Shape {
             );
         };
         let distinct = |place: fn(&Cpu) -> Option<u32>| -> CpuSet {
-            self.cpus
-                .iter()
-                .filter(|cpu| cpu.online)
-                .filter_map(place)
-                .collect()
+            self.cpus.iter().filter(|cpu| cpu.online).filter_map(place).collect()
         };
         for id in distinct(|cpu| Some(cpu.package)).iter() {
             object("Package", id, self.set(|cpu| cpu.package == id), "");

@@ -12,15 +12,10 @@ const WEIGHED_MAX: u64 = 100_000;
 /// indices of nodes that instances should be near to.
 pub fn costs(machine: &Machine, placement: &[Vec<u32>], near: &[usize]) -> Costs {
     let mut core_of = std::collections::BTreeMap::new();
-    machine
-        .pus
-        .iter()
-        .for_each(|pu| _ = core_of.insert(pu.os, pu.core));
+    machine.pus.iter().for_each(|pu| _ = core_of.insert(pu.os, pu.core));
     let cores = placement.iter().map(|cpus| {
-        let mut cores: Vec<usize> = cpus
-            .iter()
-            .filter_map(|cpu| core_of.get(cpu).copied())
-            .collect();
+        let mut cores: Vec<usize> =
+            cpus.iter().filter_map(|cpu| core_of.get(cpu).copied()).collect();
         cores.sort_unstable();
         cores
     });
@@ -40,15 +35,11 @@ fn cost_of(machine: &Machine, instances: &[Vec<usize>], near: &[usize]) -> Costs
             places.dedup();
             places
         };
-        cores
-            .iter()
-            .for_each(|&core| of_node[machine.cores[core].node] += 1);
+        cores.iter().for_each(|&core| of_node[machine.cores[core].node] += 1);
         let mut own = cores.clone();
         own.dedup();
         own.iter().for_each(|&core| of_core[core] += 1);
-        distinct(|core| core.l3)
-            .iter()
-            .for_each(|&l3| of_l3[l3] += 1);
+        distinct(|core| core.l3).iter().for_each(|&l3| of_l3[l3] += 1);
         costs.crossing_package += u32::from(distinct(|core| core.package).len() > 1);
         let nodes = distinct(|core| core.node);
         costs.crossing_node += u32::from(nodes.len() > 1);
@@ -63,12 +54,10 @@ fn cost_of(machine: &Machine, instances: &[Vec<usize>], near: &[usize]) -> Costs
     costs.shared_cores = of_core.iter().filter(|&&count| count > 1).count() as u32;
     costs.shared_l3 = of_l3.iter().map(|count| count.saturating_sub(1)).sum();
     let usable = machine.cpu_nodes().filter(|&node| {
-        machine.nodes[node].cores.iter().any(|&core| {
-            machine.cores[core]
-                .pus
-                .iter()
-                .any(|&pu| machine.pus[pu].allowed)
-        })
+        machine.nodes[node]
+            .cores
+            .iter()
+            .any(|&core| machine.cores[core].pus.iter().any(|&pu| machine.pus[pu].allowed))
     });
     let given: Vec<u32> = usable.map(|node| of_node[node]).collect();
     let (most, least) = (given.iter().max(), given.iter().min());

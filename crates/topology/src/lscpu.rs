@@ -48,12 +48,9 @@ fn table(rows: &[Value], place: &str) -> Result<Raw, String> {
     };
     let mut columns = Columns::default();
     for (index, row) in rows.iter().enumerate() {
-        let row = row
-            .as_object()
-            .ok_or_else(|| format!("row {index} of `cpus` is no object"))?;
+        let row = row.as_object().ok_or_else(|| format!("row {index} of `cpus` is no object"))?;
         let cpu = field(row, "cpu").and_then(|text| text.parse::<u32>().ok());
-        let cpu = cpu.filter(|&cpu| cpu < CPU_NUMBERS_MAX);
-        let cpu = cpu.ok_or_else(|| {
+        let cpu = cpu.filter(|&cpu| cpu < CPU_NUMBERS_MAX).ok_or_else(|| {
             format!("row {index} of `cpus` has no cpu with a number below {CPU_NUMBERS_MAX}")
         })?;
         match field(row, "online").as_deref() {
@@ -71,19 +68,13 @@ fn table(rows: &[Value], place: &str) -> Result<Raw, String> {
         (columns.l3.is_empty(), "cache (L3)"),
     ] {
         if is_absent {
-            raw.notes
-                .push(format!("the table of lscpu has no column {what}"));
+            raw.notes.push(format!("the table of lscpu has no column {what}"));
         }
     }
-    raw.notes
-        .push("lscpu says nothing of memory, distances and devices".to_owned());
+    raw.notes.push("lscpu says nothing of memory, distances and devices".to_owned());
     let number = |id: &String| id.rsplit(' ').next().and_then(|last| last.parse().ok());
     raw.kinds = kinds::by_speed(columns.mhz, &raw.online);
-    raw.packages = columns
-        .packages
-        .iter()
-        .map(|(id, set)| (number(id), set.clone()))
-        .collect();
+    raw.packages = columns.packages.iter().map(|(id, set)| (number(id), set.clone())).collect();
     raw.cores = columns.cores.into_values().collect();
     let cache = |cpus| RawCache {
         cpus,
@@ -102,15 +93,10 @@ fn table(rows: &[Value], place: &str) -> Result<Raw, String> {
 
 impl Columns {
     fn add(&mut self, row: &Map<String, Value>, cpu: u32) {
-        let above = ["drawer", "book", "socket"]
-            .iter()
-            .filter_map(|name| field(row, name));
+        let above = ["drawer", "book", "socket"].iter().filter_map(|name| field(row, name));
         let package = above.collect::<Vec<_>>().join(" ");
         if let Some(core) = field(row, "core") {
-            self.cores
-                .entry((package.clone(), core))
-                .or_default()
-                .insert(cpu);
+            self.cores.entry((package.clone(), core)).or_default().insert(cpu);
         }
         if field(row, "socket").is_some() {
             self.packages.entry(package).or_default().insert(cpu);
@@ -134,11 +120,7 @@ impl Columns {
             "cache" => vec!["l1d", "l1i", "l2", "l3"],
             names => names.split(':').collect(),
         };
-        for (name, id) in names
-            .iter()
-            .zip(ids)
-            .filter(|(_, id)| !id.is_empty() && *id != "-")
-        {
+        for (name, id) in names.iter().zip(ids).filter(|(_, id)| !id.is_empty() && *id != "-") {
             match *name {
                 "l3" => _ = self.l3.entry(id.to_owned()).or_default().insert(cpu),
                 "l2" => _ = self.l2.entry(id.to_owned()).or_default().insert(cpu),

@@ -22,7 +22,7 @@ pub struct Machine {
     pub nodes: Vec<Node>,
     /// Groups of cores that share an L3, or what stands for it (see [`L3::is_real`]).
     pub l3: Vec<L3>,
-    /// Cores.
+    /// Cores, in the order of their packages and dies.
     pub cores: Vec<Core>,
     /// PUs that are online, in order.
     pub pus: Vec<Pu>,

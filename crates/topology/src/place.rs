@@ -61,17 +61,8 @@ impl Pool {
     /// The cores that pass `is_usable`, as units.
     pub fn of(machine: &Machine, smt: Smt, share: bool, is_usable: impl Fn(usize) -> bool) -> Pool {
         let mut units = Vec::new();
-        for (index, core) in machine
-            .cores
-            .iter()
-            .enumerate()
-            .filter(|(core, _)| is_usable(*core))
-        {
-            let allowed = core
-                .pus
-                .iter()
-                .map(|&pu| &machine.pus[pu])
-                .filter(|pu| pu.allowed);
+        for (index, core) in machine.cores.iter().enumerate().filter(|(core, _)| is_usable(*core)) {
+            let allowed = core.pus.iter().map(|&pu| &machine.pus[pu]).filter(|pu| pu.allowed);
             let cpus: Vec<u32> = allowed.map(|pu| pu.os).collect();
             let parts: Vec<Vec<u32>> = match (smt, share) {
                 _ if cpus.is_empty() => continue,
@@ -97,10 +88,8 @@ impl Pool {
         }
         // A node's memory counts where it may be used and is known.
         let nodes = machine.nodes.iter();
-        let memory = nodes.map(|node| {
-            node.memory_bytes
-                .map(|bytes| bytes * u64::from(node.allowed))
-        });
+        let memory =
+            nodes.map(|node| node.memory_bytes.map(|bytes| bytes * u64::from(node.allowed)));
         Pool {
             uses: vec![0; units.len()],
             layer: 1,
@@ -168,10 +157,7 @@ impl Pool {
             }
         }
         let threads = |members: &[usize]| -> u32 {
-            members
-                .iter()
-                .map(|&unit| self.units[unit].cpus.len() as u32)
-                .sum()
+            members.iter().map(|&unit| self.units[unit].cpus.len() as u32).sum()
         };
         let mut groups: Vec<(Vec<usize>, u32, bool)> = groups
             .into_iter()
@@ -185,19 +171,10 @@ impl Pool {
             let best = groups
                 .iter()
                 .enumerate()
-                .filter(|(_, group)| group.1 >= missing);
-            let best = best.min_by_key(|(index, group)| (group.1, *index));
-            let whole = || {
-                groups
-                    .iter()
-                    .position(|group| group.2 && group.1 <= missing)
-            };
-            let most = || {
-                groups
-                    .iter()
-                    .enumerate()
-                    .max_by_key(|(i, g)| (g.1, usize::MAX - i))
-            };
+                .filter(|(_, group)| group.1 >= missing)
+                .min_by_key(|(index, group)| (group.1, *index));
+            let whole = || groups.iter().position(|group| group.2 && group.1 <= missing);
+            let most = || groups.iter().enumerate().max_by_key(|(i, g)| (g.1, usize::MAX - i));
             let next = best.map(|(index, _)| index).or_else(whole);
             let Some(next) = next.or_else(|| most().map(|(index, _)| index)) else {
                 break;
@@ -278,11 +255,7 @@ fn settle_memory(cells: &mut [Placed], wanted: Option<u64>) {
     };
     let parts = cells.iter_mut().flat_map(|cell| &mut cell.memory);
     let mut parts: Vec<&mut (usize, u64)> = parts.collect();
-    let mut surplus = parts
-        .iter()
-        .map(|part| part.1)
-        .sum::<u64>()
-        .saturating_sub(wanted);
+    let mut surplus = parts.iter().map(|part| part.1).sum::<u64>().saturating_sub(wanted);
     for part in parts.iter_mut().rev() {
         let less = surplus.min(part.1);
         part.1 -= less;
@@ -305,16 +278,10 @@ fn place_cell(
     };
     let used = nodes_of(pool, placed);
     let distance = |node: usize| -> u64 {
-        used.iter()
-            .map(|&from| u64::from(order.machine.distance(from, node)))
-            .sum()
+        used.iter().map(|&from| u64::from(order.machine.distance(from, node))).sum()
     };
     let near = |node: usize| {
-        let far = order
-            .near
-            .iter()
-            .map(|&to| order.machine.distance(node, to))
-            .min();
+        let far = order.near.iter().map(|&to| order.machine.distance(node, to)).min();
         far.unwrap_or(0)
     };
     let has_memory = |pool: &Pool, node: usize| match (pool.memory[node], bytes) {
@@ -330,9 +297,7 @@ fn place_cell(
         let units = pool.choose(domain, vcpus);
         pool.take(&units);
         let node = pool.node(domain);
-        let memory = bytes
-            .map(|bytes| pool.take_memory(&[node], bytes))
-            .unwrap_or(Some(vec![]))?;
+        let memory = bytes.map(|bytes| pool.take_memory(&[node], bytes)).unwrap_or(Some(vec![]))?;
         return Some(Placed {
             vcpus,
             units,
@@ -355,10 +320,7 @@ fn scatter(
     let mut missing = vcpus;
     while missing > 0 {
         let distance = |node: usize| -> u64 {
-            around
-                .iter()
-                .map(|&from| u64::from(order.machine.distance(from, node)))
-                .sum()
+            around.iter().map(|&from| u64::from(order.machine.distance(from, node))).sum()
         };
         let open = (0..pool.domains.len()).filter_map(|domain| {
             let free = pool.free_threads(&pool.domains[domain]);
@@ -366,19 +328,14 @@ fn scatter(
             // A node of several packages holds it although none of its packages does.
             let node = pool.node(domain);
             let in_node = (0..pool.domains.len()).filter(|&other| pool.node(other) == node);
-            let of_node: u32 = in_node
-                .map(|other| pool.free_threads(&pool.domains[other]))
-                .sum();
+            let of_node: u32 = in_node.map(|other| pool.free_threads(&pool.domains[other])).sum();
             let left = if is_enough { free } else { u32::MAX - free };
             let is_short = units.is_empty() && of_node < missing;
             (free > 0).then(|| (is_short, distance(node), !is_enough, left, domain))
         });
         let (.., domain) = open.min()?;
         let piece = pool.choose(domain, missing);
-        let threads: u32 = piece
-            .iter()
-            .map(|&unit| pool.units[unit].cpus.len() as u32)
-            .sum();
+        let threads: u32 = piece.iter().map(|&unit| pool.units[unit].cpus.len() as u32).sum();
         pool.take(&piece);
         around.push(pool.node(domain));
         units.extend(piece);
@@ -393,9 +350,7 @@ fn scatter(
     others.retain(|node| !nodes.contains(node));
     others.sort_by_key(|&node| (order.machine.distance(home, node), node));
     nodes.extend(others);
-    let memory = bytes
-        .map(|bytes| pool.take_memory(&nodes, bytes))
-        .unwrap_or(Some(vec![]))?;
+    let memory = bytes.map(|bytes| pool.take_memory(&nodes, bytes)).unwrap_or(Some(vec![]))?;
     Some(Placed {
         vcpus,
         units,

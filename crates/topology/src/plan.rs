@@ -97,7 +97,7 @@ pub struct NodeCpus {
 pub struct NodeBytes {
     /// OS number of the node.
     pub node: u32,
-    /// Bytes.
+    /// How much memory, in bytes.
     pub bytes: u64,
 }
 
@@ -144,11 +144,7 @@ impl fmt::Display for VirtualTopology {
         }
         let parts = |parts: &[u32]| match parts {
             [first, ..] if parts.iter().all(|part| part == first) => first.to_string(),
-            _ => parts
-                .iter()
-                .map(u32::to_string)
-                .collect::<Vec<_>>()
-                .join("+"),
+            _ => parts.iter().map(u32::to_string).collect::<Vec<_>>().join("+"),
         };
         let nodes = counted(self.vnuma.len() as u32, "NUMA node");
         write!(f, ", {nodes} of {}", parts(&self.vnuma))?;

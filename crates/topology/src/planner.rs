@@ -46,11 +46,7 @@ pub fn fingerprint(machine: &Machine) -> String {
         text += &format!("{row:?}\n");
     }
     let digest = Sha256::digest(text.as_bytes());
-    digest
-        .iter()
-        .take(16)
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// A placement that worked, and how it was come by.
@@ -85,10 +81,7 @@ struct Way {
 
 fn attempt(machine: &Machine, wish: &PlacementRequest) -> Option<Attempt> {
     let gives_up = wish.housekeeping == Housekeeping::Perftune;
-    let is_hybrid = machine
-        .cores
-        .iter()
-        .any(|core| core.kind == CoreKind::Efficiency);
+    let is_hybrid = machine.cores.iter().any(|core| core.kind == CoreKind::Efficiency);
     let mut ways = Vec::new();
     for share in [false, true] {
         for mix in [false, true] {
@@ -104,9 +97,7 @@ fn attempt(machine: &Machine, wish: &PlacementRequest) -> Option<Attempt> {
     }
     // With perftune's reserve whole cores come before the reserve: an instance that shares a core
     // loses more than interrupts cost.
-    let ways = ways
-        .into_iter()
-        .filter(|way| (way.keep || gives_up) && (is_hybrid || !way.mix));
+    let ways = ways.into_iter().filter(|way| (way.keep || gives_up) && (is_hybrid || !way.mix));
     let mut ways = ways.filter(|way| !(way.keep && way.share && gives_up));
     ways.find_map(|way| one_way(machine, wish, way))
 }
@@ -203,12 +194,7 @@ fn cells(
         split(wish.vcpus, sizes.node, sizes.nodes)
     };
     if by_core {
-        let threads = pool
-            .units
-            .iter()
-            .map(|unit| unit.cpus.len() as u32)
-            .max()
-            .unwrap_or(1);
+        let threads = pool.units.iter().map(|unit| unit.cpus.len() as u32).max().unwrap_or(1);
         let is_odd = cells.iter().any(|cell| cell % threads != 0);
         let can = is_odd && wish.vcpus.is_multiple_of(threads) && wish.memory_bytes.is_none();
         let cores = || {
@@ -221,9 +207,7 @@ fn cells(
         return can.then(|| (cores().iter().map(|cores| cores * threads).collect(), None));
     }
     let used = pool.units.iter().map(|unit| unit.node);
-    let smallest = used
-        .filter_map(|node| machine.nodes[node].memory_bytes)
-        .min();
+    let smallest = used.filter_map(|node| machine.nodes[node].memory_bytes).min();
     let by_memory = match (wish.memory_bytes, smallest.filter(|&bytes| bytes > 0)) {
         (Some(wanted), Some(bytes)) => wanted.div_ceil(bytes).min(u64::from(sizes.nodes)) as u32,
         _ => 1,
@@ -251,22 +235,12 @@ fn reserve(machine: &Machine, wish: &PlacementRequest, pool: &Pool) -> Vec<usize
     };
     let mut reserved = Vec::new();
     for node in machine.cpu_nodes() {
-        let mut cores: Vec<(usize, usize)> = pool
-            .units
-            .iter()
-            .filter(|u| u.node == node)
-            .map(|u| (u.l3, u.core))
-            .collect();
+        let mut cores: Vec<(usize, usize)> =
+            pool.units.iter().filter(|u| u.node == node).map(|u| (u.l3, u.core)).collect();
         // From the L3 group with the fewest cores left, so that others stay whole.
-        for _ in 0..per_node
-            .unwrap_or(cores.len().div_ceil(16))
-            .min(cores.len())
-        {
+        for _ in 0..per_node.unwrap_or(cores.len().div_ceil(16)).min(cores.len()) {
             let left = |l3: usize| cores.iter().filter(|core| core.0 == l3).count();
-            let fewest = cores
-                .iter()
-                .enumerate()
-                .min_by_key(|(_, core)| (left(core.0), **core));
+            let fewest = cores.iter().enumerate().min_by_key(|(_, core)| (left(core.0), **core));
             if let Some((index, _)) = fewest {
                 reserved.push(cores.remove(index).1);
             }
@@ -278,9 +252,7 @@ fn reserve(machine: &Machine, wish: &PlacementRequest, pool: &Pool) -> Vec<usize
 fn by_node(machine: &Machine, reserved: &[usize], wish: &PlacementRequest) -> Vec<NodeCpus> {
     let mut found: Vec<NodeCpus> = Vec::new();
     for node in machine.cpu_nodes() {
-        let cores = reserved
-            .iter()
-            .filter(|&&core| machine.cores[core].node == node);
+        let cores = reserved.iter().filter(|&&core| machine.cores[core].node == node);
         let pus = cores.flat_map(|&core| &machine.cores[core].pus);
         let mut cpus: CpuSet = pus.map(|&pu| machine.pus[pu].os).collect();
         if let Housekeeping::Cpus(named) = &wish.housekeeping {
@@ -299,10 +271,7 @@ fn by_node(machine: &Machine, reserved: &[usize], wish: &PlacementRequest) -> Ve
 
 /// The nodes of the devices that instances should be near to.
 pub(crate) fn near(machine: &Machine, wish: &PlacementRequest) -> Vec<usize> {
-    let named = machine
-        .devices
-        .iter()
-        .filter(|device| wish.near.contains(&device.name));
+    let named = machine.devices.iter().filter(|device| wish.near.contains(&device.name));
     let numbers = named.filter_map(|device| device.node_os);
     let nodes = numbers.filter_map(|os| machine.nodes.iter().position(|node| node.os == os));
     let mut nodes: Vec<usize> = nodes.collect();

@@ -124,11 +124,7 @@ impl Raw {
     /// Fills in what the source leaves out, and says so.
     fn complete(&mut self) {
         self.offline = self.offline.difference(&self.online);
-        if self
-            .nodes
-            .iter()
-            .all(|node| node.cpus.is_disjoint(&self.online))
-        {
+        if self.nodes.iter().all(|node| node.cpus.is_disjoint(&self.online)) {
             self.adopt_all();
         }
         let mut seen = CpuSet::default();
@@ -155,11 +151,7 @@ impl Raw {
                 node.cpus.extend(homeless.iter());
             }
         }
-        let packaged: CpuSet = self
-            .packages
-            .iter()
-            .flat_map(|(_, set)| set.iter())
-            .collect();
+        let packaged: CpuSet = self.packages.iter().flat_map(|(_, set)| set.iter()).collect();
         let rest = self.online.difference(&packaged);
         if !rest.is_empty() {
             self.notes.push(if packaged.is_empty() {
@@ -213,10 +205,7 @@ impl Raw {
             .into_values()
             .map(|cpus| {
                 let (package, node, die, l3) = place(cpus[0]);
-                if cpus
-                    .iter()
-                    .any(|&cpu| place(cpu) != (package, node, die, l3))
-                {
+                if cpus.iter().any(|&cpu| place(cpu) != (package, node, die, l3)) {
                     torn.extend(cpus.iter().copied());
                 }
                 let die_first = self.dies.get(die).map_or(u32::MAX, first_of);
@@ -332,8 +321,7 @@ impl Raw {
         self.devices.dedup();
         if self.devices.len() > DEVICES_MAX {
             let count = self.devices.len();
-            self.notes
-                .push(format!("{count} devices; the first {DEVICES_MAX} are kept"));
+            self.notes.push(format!("{count} devices; the first {DEVICES_MAX} are kept"));
             self.devices.truncate(DEVICES_MAX);
         }
         machine.devices = self.devices;
@@ -357,10 +345,7 @@ impl Raw {
             hugepages: raw.hugepages.clone(),
             side_caches_bytes: raw.side_caches_bytes.clone(),
             kind: raw.kind.clone(),
-            allowed: self
-                .allowed_nodes
-                .as_ref()
-                .is_none_or(|set| set.contains(raw.os)),
+            allowed: self.allowed_nodes.as_ref().is_none_or(|set| set.contains(raw.os)),
         }
     }
 
@@ -434,8 +419,5 @@ fn ordered_distances(nodes: &[Node], numbers: &[u32], rows: &[Vec<u32>]) -> Opti
         .iter()
         .map(|&from| places.iter().map(|&to| at(from, to)).collect())
         .collect();
-    rows.iter()
-        .flatten()
-        .any(|&cell| cell > 0)
-        .then_some(Distances { rows })
+    rows.iter().flatten().any(|&cell| cell > 0).then_some(Distances { rows })
 }

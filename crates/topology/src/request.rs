@@ -82,7 +82,7 @@ pub enum Unit {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Housekeeping {
-    /// Nothing.
+    /// Every core is given to instances.
     None,
     /// Seastar perftune's ratio: on each node one core for each 16 begun. Given up, with a warning,
     /// when the instances do not fit beside it.
@@ -97,13 +97,13 @@ pub enum Housekeeping {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Collector {
-    /// G1.
+    /// The garbage collector G1.
     G1,
-    /// Parallel.
+    /// The parallel garbage collector.
     Parallel,
-    /// ZGC.
+    /// The garbage collector ZGC.
     Zgc,
-    /// Shenandoah.
+    /// The garbage collector Shenandoah.
     Shenandoah,
     /// CMS, until JDK 13.
     Cms,

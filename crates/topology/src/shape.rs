@@ -25,12 +25,7 @@ pub(crate) struct Sizes {
 impl Sizes {
     /// The smallest node, package and L3 among the cores of the pool, counted in cores or threads.
     pub fn of(machine: &Machine, pool: &Pool, unit: Unit) -> Sizes {
-        let threads = pool
-            .units
-            .iter()
-            .map(|unit| unit.cpus.len() as u32)
-            .max()
-            .unwrap_or(1);
+        let threads = pool.units.iter().map(|unit| unit.cpus.len() as u32).max().unwrap_or(1);
         let factor = match unit {
             Unit::Threads => threads,
             Unit::Cores => 1,
@@ -70,9 +65,7 @@ pub(crate) fn split_from(vcpus: u32, parts: u32, parts_max: u32) -> Vec<u32> {
     let equal = (parts..=limit.max(parts)).find(|parts| vcpus.is_multiple_of(*parts));
     let parts = equal.unwrap_or(parts);
     let (each, larger) = (vcpus / parts, vcpus % parts);
-    (0..parts)
-        .map(|part| each + u32::from(part < larger))
-        .collect()
+    (0..parts).map(|part| each + u32::from(part < larger)).collect()
 }
 
 /// What a VM sees under vSphere 7 or 8.
@@ -93,10 +86,7 @@ pub(crate) fn vsphere(wish: &PlacementRequest, profile: Profile, sizes: Sizes) -
         };
     }
     let sockets = sockets(wish.vcpus, &vnuma, sizes);
-    let vl3 = vnuma
-        .iter()
-        .flat_map(|&cell| groups(cell, sizes.l3))
-        .collect();
+    let vl3 = vnuma.iter().flat_map(|&cell| groups(cell, sizes.l3)).collect();
     VirtualTopology {
         sockets,
         dies: 1,
@@ -125,9 +115,7 @@ pub(crate) fn pinned(
     let sockets = sockets(wish.vcpus, &vnuma, sizes);
     // A die stands for an L3 where each socket has equally many, all of one size.
     let groups = vl3.len() as u32;
-    let are_equal = vl3
-        .iter()
-        .all(|&group| group == vl3[0] && group % threads == 0);
+    let are_equal = vl3.iter().all(|&group| group == vl3[0] && group % threads == 0);
     let dies = if are_equal && groups.is_multiple_of(sockets) {
         groups / sockets
     } else {
@@ -148,9 +136,7 @@ fn sockets(vcpus: u32, vnuma: &[u32], sizes: Sizes) -> u32 {
     let parts = split(vcpus, sizes.package, sizes.packages);
     let (socket, count) = (parts[0], parts.len() as u32);
     let are_equal = parts.iter().all(|&part| part == socket);
-    let nests = vnuma
-        .iter()
-        .all(|&cell| socket % cell == 0 || cell % socket == 0);
+    let nests = vnuma.iter().all(|&cell| socket % cell == 0 || cell % socket == 0);
     if are_equal && nests { count } else { 1 }
 }
 

@@ -61,9 +61,7 @@ pub(crate) fn looks_like_it(text: &str) -> bool {
 
 /// Reads a description; lines that begin with `#` are comments.
 pub(crate) fn read(text: &str, place: &str) -> Result<Machine, ReadError> {
-    let lines = text
-        .lines()
-        .filter(|line| !line.trim_start().starts_with('#'));
+    let lines = text.lines().filter(|line| !line.trim_start().starts_with('#'));
     let text = lines.collect::<Vec<_>>().join(" ");
     let bad = |what: String| {
         ReadError::new(
@@ -136,16 +134,12 @@ fn level(text: &str, above: usize) -> Result<(Level, &str), String> {
     } else {
         let colon = text
             .find([':', ' ', '(', '['])
-            .filter(|&at| text[at..].starts_with(':'));
-        let colon = colon.ok_or_else(|| format!("{item:?} has no count; as in core:8"))?;
+            .filter(|&at| text[at..].starts_with(':'))
+            .ok_or_else(|| format!("{item:?} has no count; as in core:8"))?;
         (kind(&text[..colon])?, &text[..colon], &text[colon + 1..])
     };
-    let digits = counted
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(counted.len());
-    let count: usize = counted[..digits]
-        .parse()
-        .map_err(|_| format!("{item:?} has no count"))?;
+    let digits = counted.find(|c: char| !c.is_ascii_digit()).unwrap_or(counted.len());
+    let count: usize = counted[..digits].parse().map_err(|_| format!("{item:?} has no count"))?;
     let width = above.saturating_mul(count);
     if width == 0 || width > CPU_NUMBERS_MAX as usize {
         return Err(format!(
@@ -196,9 +190,7 @@ fn kind(name: &str) -> Result<Kind, String> {
         ("module", Kind::Other),
         ("cluster", Kind::Other),
     ];
-    let found = known
-        .iter()
-        .find(|(full, _)| named.len() >= 2 && full.starts_with(named));
+    let found = known.iter().find(|(full, _)| named.len() >= 2 && full.starts_with(named));
     found.map(|(_, kind)| *kind).ok_or_else(|| {
         format!("{name:?} is no level; those are package, numa, die, l3, l2, l1, core, pu, group")
     })
@@ -223,9 +215,7 @@ fn attributes(text: &str) -> Result<(Attributes, &str), String> {
 
 /// `256GiB`, `32kB`, plain bytes.
 fn bytes(text: &str) -> Result<u64, String> {
-    let digits = text
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(text.len());
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let factor = match text[digits..].to_lowercase().as_str() {
         "" | "b" => 1,
         "kb" => 1000,
@@ -238,9 +228,7 @@ fn bytes(text: &str) -> Result<u64, String> {
         "tib" => 1u64 << 40,
         _ => return Err(format!("{text:?} is no size; as in 256GiB")),
     };
-    let number: u64 = text[..digits]
-        .parse()
-        .map_err(|_| format!("{text:?} is no size"))?;
+    let number: u64 = text[..digits].parse().map_err(|_| format!("{text:?} is no size"))?;
     number
         .checked_mul(factor)
         .ok_or_else(|| format!("{text:?} is more than 16 EiB"))
@@ -257,10 +245,7 @@ fn infer(levels: &mut [Level]) -> Result<(), String> {
     }
     let has_attached = levels.iter().any(|level| !level.attached.is_empty());
     let end = levels.len() - 1;
-    let unstated = levels[1..end]
-        .iter()
-        .filter(|level| level.kind == Kind::Unstated)
-        .count();
+    let unstated = levels[1..end].iter().filter(|level| level.kind == Kind::Unstated).count();
     if unstated == 0 {
         return Ok(());
     }
@@ -308,10 +293,7 @@ fn check(levels: &[Level]) -> Result<(), String> {
             return Err(format!("there are {} levels called {name}", count(kind)));
         }
     }
-    let attached: usize = levels
-        .iter()
-        .map(|level| level.attached.len() * level.width)
-        .sum();
+    let attached: usize = levels.iter().map(|level| level.attached.len() * level.width).sum();
     if count(Kind::Node) > 0 && attached > 0 {
         return Err("NUMA nodes are both a level and attached".to_owned());
     }
@@ -334,11 +316,7 @@ fn raw(levels: &[Level], place: &str) -> Result<Raw, String> {
     }
     for (depth, level) in levels.iter().enumerate() {
         let below = total / level.width;
-        let sets = || {
-            numbers
-                .chunks(below)
-                .map(|part| part.iter().copied().collect::<CpuSet>())
-        };
+        let sets = || numbers.chunks(below).map(|part| part.iter().copied().collect::<CpuSet>());
         let size_bytes = level.attributes.size_bytes;
         let caches = || sets().map(move |cpus| RawCache { cpus, size_bytes });
         match level.kind {
@@ -349,8 +327,7 @@ fn raw(levels: &[Level], place: &str) -> Result<Raw, String> {
             Kind::Node => {
                 let ids = indexes::of_level(levels, depth)?;
                 let nodes = ids.into_iter().zip(sets());
-                raw.nodes
-                    .extend(nodes.map(|(os, cpus)| node(os, cpus, &level.attributes)));
+                raw.nodes.extend(nodes.map(|(os, cpus)| node(os, cpus, &level.attributes)));
             }
             Kind::Die => raw.dies = sets().collect(),
             Kind::Core => raw.cores = sets().collect(),
@@ -361,8 +338,7 @@ fn raw(levels: &[Level], place: &str) -> Result<Raw, String> {
     }
     attach(levels, &numbers, &mut raw)?;
     if raw.nodes.is_empty() {
-        raw.nodes
-            .push(node(0, raw.online.clone(), &levels[0].attributes));
+        raw.nodes.push(node(0, raw.online.clone(), &levels[0].attributes));
     }
     Ok(raw)
 }
@@ -389,8 +365,9 @@ fn attach(levels: &[Level], numbers: &[u32], raw: &mut Raw) -> Result<(), String
         }
     }
     places.sort_by_key(|&(end, depth, index, _)| (end, depth, index));
-    let stated = levels.iter().flat_map(|level| &level.attached);
-    let stated = stated
+    let stated = levels
+        .iter()
+        .flat_map(|level| &level.attached)
         .filter_map(|attributes| attributes.indexes.as_deref())
         .next_back();
     let ids = indexes::numbers(stated, levels, places.len())?;

@@ -49,19 +49,16 @@ impl<'a> Files<'a> {
         for first in tree.list("").into_iter().take(64) {
             let below = tree.list(&first);
             roots.push(format!("{first}/"));
-            roots.extend(
-                below
-                    .into_iter()
-                    .take(64)
-                    .map(|name| format!("{first}/{name}/")),
-            );
+            roots.extend(below.into_iter().take(64).map(|name| format!("{first}/{name}/")));
         }
         let has = |path: String| tree.has_folder(&path);
         let as_root = |root: &String| has(format!("{root}sys/devices/system/cpu"));
         let as_sys = |root: &String| has(format!("{root}devices/system/cpu"));
         let as_proc = |root: &String| tree.read(&format!("{root}proc/cpuinfo")).is_some();
-        let found = roots.iter().find(|root| as_root(root));
-        let found = found.or_else(|| roots.iter().find(|root| as_proc(root)));
+        let found = roots
+            .iter()
+            .find(|root| as_root(root))
+            .or_else(|| roots.iter().find(|root| as_proc(root)));
         if let Some(root) = found {
             let (sys, proc) = (format!("{root}sys"), format!("{root}proc"));
             return Some(Files { tree, sys, proc });
@@ -89,8 +86,8 @@ impl<'a> Files<'a> {
 
     /// A file of /sys, without the white space around it; `None` when it is absent or empty.
     fn read_sys(&self, path: &str) -> Option<String> {
-        let text = self.tree.read_short(&self.sys(path))?;
-        let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');
+        let whole = self.tree.read_short(&self.sys(path))?;
+        let text = whole.trim_matches(|c: char| c.is_whitespace() || c == '\0');
         (!text.is_empty()).then(|| text.to_owned())
     }
 
@@ -107,9 +104,7 @@ impl<'a> Files<'a> {
         let Some(text) = self.read_sys(path) else {
             return Ok(None);
         };
-        CpuSet::parse_list(&text)
-            .map(Some)
-            .map_err(|what| self.bad(path, what))
+        CpuSet::parse_list(&text).map(Some).map_err(|what| self.bad(path, what))
     }
 
     fn bad(&self, path: &str, what: String) -> ReadError {
@@ -123,12 +118,8 @@ impl<'a> Files<'a> {
     /// The numbers N of folders called `nameN` in a folder of /sys.
     fn numbered(&self, folder: &str, name: &str) -> CpuSet {
         let names = self.tree.list(&self.sys(folder));
-        let numbers = names
-            .iter()
-            .filter_map(|entry| entry.strip_prefix(name)?.parse().ok());
-        numbers
-            .filter(|&number: &u32| number < CPU_NUMBERS_MAX)
-            .collect()
+        let numbers = names.iter().filter_map(|entry| entry.strip_prefix(name)?.parse().ok());
+        numbers.filter(|&number: &u32| number < CPU_NUMBERS_MAX).collect()
     }
 
     fn read_cpus(&self, raw: &mut Raw) -> Result<(), ReadError> {
@@ -163,9 +154,7 @@ impl<'a> Files<'a> {
             rest.split([':', ' ', '\t']).find(|part| !part.is_empty())
         });
         let numbers = values.filter_map(|value| value.parse().ok());
-        numbers
-            .filter(|&number: &u32| number < CPU_NUMBERS_MAX)
-            .collect()
+        numbers.filter(|&number: &u32| number < CPU_NUMBERS_MAX).collect()
     }
 
     /// Kinds of cores: what Intel's drivers list; otherwise what the scheduler counts with, or how
@@ -299,8 +288,8 @@ impl<'a> Sets<'a> {
                 continue;
             };
             let set = self.set(cpu, &folder, &["shared_cpu_list", "shared_cpu_map"])?;
-            let size = self.files.read_sys(&format!("{folder}/size"));
-            let size = size.and_then(|text| bytes_of(&text));
+            let size =
+                self.files.read_sys(&format!("{folder}/size")).and_then(|text| bytes_of(&text));
             if let Some(set) = set {
                 self.caches.entry((level, set)).or_insert(size);
             }
@@ -309,15 +298,8 @@ impl<'a> Sets<'a> {
     }
 
     fn into(self, raw: &mut Raw) {
-        raw.packages = self
-            .packages
-            .into_iter()
-            .map(|(set, id)| (id, set))
-            .collect();
-        let by_id = self
-            .packages_by_id
-            .into_iter()
-            .map(|(id, set)| (Some(id), set));
+        raw.packages = self.packages.into_iter().map(|(set, id)| (id, set)).collect();
+        let by_id = self.packages_by_id.into_iter().map(|(id, set)| (Some(id), set));
         raw.packages.extend(by_id);
         raw.dies = self.dies.into_keys().collect();
         raw.cores = self.cores.into_keys().collect();

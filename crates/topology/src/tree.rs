@@ -172,8 +172,10 @@ impl Tree {
     fn real(&self, path: &str) -> Option<String> {
         match self {
             Tree::Folder(root) => {
-                let real = root.join(path).canonicalize().ok()?;
-                let real = real
+                let real = root
+                    .join(path)
+                    .canonicalize()
+                    .ok()?
                     .strip_prefix(root.canonicalize().ok()?)
                     .ok()?
                     .to_owned();
@@ -214,11 +216,7 @@ impl Archive {
         let mut name = name;
         while !name.is_empty() {
             let (folder, last) = name.rsplit_once('/').unwrap_or(("", name));
-            let is_new = self
-                .folders
-                .entry(folder.to_owned())
-                .or_default()
-                .insert(last.to_owned());
+            let is_new = self.folders.entry(folder.to_owned()).or_default().insert(last.to_owned());
             if !is_new {
                 return;
             }
@@ -257,8 +255,7 @@ impl Archive {
 }
 
 fn parts(path: &str) -> impl DoubleEndedIterator<Item = &str> {
-    path.split('/')
-        .filter(|part| !part.is_empty() && *part != ".")
+    path.split('/').filter(|part| !part.is_empty() && *part != ".")
 }
 
 fn clean(path: &[u8]) -> String {

@@ -15,7 +15,7 @@ pub enum Units {
     L3,
     /// NUMA nodes.
     Numa,
-    /// Packages.
+    /// The packages of the machine, each in a socket.
     Sockets,
 }
 
@@ -102,18 +102,14 @@ impl Machine {
     pub fn l3_neighbours(&self, cpus: &CpuSet) -> CpuSet {
         let groups = self.l3.iter().map(|group| self.cpus_of(&group.cores));
         let touched = groups.filter(|group| !group.is_disjoint(cpus));
-        touched
-            .flat_map(|group| group.iter().collect::<Vec<_>>())
-            .collect()
+        touched.flat_map(|group| group.iter().collect::<Vec<_>>()).collect()
     }
 
     /// The same for cores.
     pub fn core_neighbours(&self, cpus: &CpuSet) -> CpuSet {
         let cores = (0..self.cores.len()).map(|core| self.cpus_of(&[core]));
         let touched = cores.filter(|core| !core.is_disjoint(cpus));
-        touched
-            .flat_map(|core| core.iter().collect::<Vec<_>>())
-            .collect()
+        touched.flat_map(|core| core.iter().collect::<Vec<_>>()).collect()
     }
 }
 

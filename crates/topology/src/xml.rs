@@ -106,8 +106,7 @@ impl<'a> Reader<'a> {
             return Ok(None);
         };
         let set = CpuSet::parse_map(text);
-        set.map(Some)
-            .map_err(|what| self.bad(element, format!("{name}: {what}")))
+        set.map(Some).map_err(|what| self.bad(element, format!("{name}: {what}")))
     }
 
     fn read_element(&self, element: Node<'_, '_>, raw: &mut Raw) -> Result<(), ReadError> {
@@ -119,14 +118,14 @@ impl<'a> Reader<'a> {
 
     fn read_object(&self, element: Node<'_, '_>, raw: &mut Raw) -> Result<(), ReadError> {
         let cpus = || Ok(self.set(element, "cpuset")?.unwrap_or_default());
-        let os = element
-            .attribute("os_index")
-            .and_then(|text| text.parse::<u32>().ok());
+        let os = element.attribute("os_index").and_then(|text| text.parse::<u32>().ok());
         match element.attribute("type").unwrap_or_default() {
             "PU" => {
                 let set: CpuSet = cpus()?;
-                let os = os.or(set.first()).filter(|&os| os < crate::CPU_NUMBERS_MAX);
-                let os = os.ok_or_else(|| self.bad(element, "a PU without a number below 8192"))?;
+                let os = os
+                    .or(set.first())
+                    .filter(|&os| os < crate::CPU_NUMBERS_MAX)
+                    .ok_or_else(|| self.bad(element, "a PU without a number below 8192"))?;
                 raw.online.insert(os);
             }
             "Package" | "Socket" => raw.packages.push((os, cpus()?)),
@@ -137,8 +136,9 @@ impl<'a> Reader<'a> {
                     return Err(self.bad(element, format!("more than {NODES_MAX} NUMA nodes")));
                 }
                 let os = os.or(self.set(element, "nodeset")?.and_then(|set| set.first()));
-                let os = os.filter(|&os| os < crate::CPU_NUMBERS_MAX);
-                let os = os.ok_or_else(|| self.bad(element, "a NUMA node without a number"))?;
+                let os = os
+                    .filter(|&os| os < crate::CPU_NUMBERS_MAX)
+                    .ok_or_else(|| self.bad(element, "a NUMA node without a number"))?;
                 raw.nodes.push(self.node(element, os, cpus()?));
             }
             kind @ ("L3Cache" | "L2Cache" | "Cache") => {
@@ -165,20 +165,19 @@ impl<'a> Reader<'a> {
     fn node(&self, element: Node<'_, '_>, os: u32, cpus: CpuSet) -> RawNode {
         let pages = element
             .children()
-            .filter(|child| child.has_tag_name("page_type"));
-        let pages = pages.take(64).filter_map(|page| {
-            let (page_bytes, count) = (number(page, "size")?, number(page, "count")?);
-            (count > 0).then_some(HugePages {
-                page_bytes,
-                count,
-                free: None,
-            })
-        });
+            .filter(|child| child.has_tag_name("page_type"))
+            .take(64)
+            .filter_map(|page| {
+                let (page_bytes, count) = (number(page, "size")?, number(page, "count")?);
+                (count > 0).then_some(HugePages {
+                    page_bytes,
+                    count,
+                    free: None,
+                })
+            });
         let is_cache = |above: &Node<'_, '_>| above.attribute("type") == Some("MemCache");
         let caches = element.ancestors().skip(1).take(16).take_while(is_cache);
-        let mut sizes: Vec<u64> = caches
-            .filter_map(|cache| number(cache, "cache_size"))
-            .collect();
+        let mut sizes: Vec<u64> = caches.filter_map(|cache| number(cache, "cache_size")).collect();
         sizes.reverse();
         RawNode {
             os,
@@ -198,21 +197,10 @@ impl<'a> Reader<'a> {
             return Ok(None);
         }
         // Numbers until version 2, bits since version 3: there a block device is 1, not 0.
-        let kind = element
-            .attribute("osdev_type")
-            .or(element.attribute("osdev_types"));
-        let since_3 = self
-            .document
-            .root_element()
-            .attribute("version")
-            .is_some_and(|version| {
-                version
-                    .split('.')
-                    .next()
-                    .and_then(|major| major.parse().ok())
-                    .unwrap_or(0)
-                    >= 3
-            });
+        let kind = element.attribute("osdev_type").or(element.attribute("osdev_types"));
+        let since_3 = self.document.root_element().attribute("version").is_some_and(|version| {
+            version.split('.').next().and_then(|major| major.parse().ok()).unwrap_or(0) >= 3
+        });
         let bits = kind.and_then(|text| text.parse::<u32>().ok());
         let (is_block, is_network) = match (since_3, bits) {
             (_, None) => (false, false),
@@ -225,10 +213,7 @@ impl<'a> Reader<'a> {
             (_, true) => DeviceKind::Network,
             _ => return Ok(None),
         };
-        let around = element
-            .ancestors()
-            .take(64)
-            .find(|above| above.has_attribute("nodeset"));
+        let around = element.ancestors().take(64).find(|above| above.has_attribute("nodeset"));
         let nodes = match around {
             Some(object) => self.set(object, "nodeset")?.unwrap_or_default(),
             None => CpuSet::default(),
@@ -245,9 +230,7 @@ impl<'a> Reader<'a> {
     /// where there is none. A kind of hwloc's is one value of a measure, so some of them are the
     /// same kind of core.
     fn read_kinds(&self, raw: &mut Raw, root: Node<'_, '_>) -> Result<(), ReadError> {
-        let stated = root
-            .children()
-            .filter(|child| child.has_tag_name("cpukind"));
+        let stated = root.children().filter(|child| child.has_tag_name("cpukind"));
         let mut kinds = Vec::new();
         for element in stated {
             kinds.push((self.set(element, "cpuset")?.unwrap_or_default(), element));
@@ -256,19 +239,14 @@ impl<'a> Reader<'a> {
         for measure in [capacity, core_type, forced, frequency_mhz] {
             let of_kind = |(set, element): &(CpuSet, Node<'_, '_>)| {
                 let speed = measure(element);
-                set.iter()
-                    .filter_map(move |cpu| Some((cpu, speed?)))
-                    .collect::<Vec<_>>()
+                set.iter().filter_map(move |cpu| Some((cpu, speed?))).collect::<Vec<_>>()
             };
             raw.kinds = kinds::by_speed(kinds.iter().flat_map(of_kind), &all);
             if !raw.kinds.is_empty() {
                 return Ok(());
             }
         }
-        raw.kinds = (0..)
-            .zip(kinds)
-            .map(|(rank, (set, _))| (set, rank))
-            .collect();
+        raw.kinds = (0..).zip(kinds).map(|(rank, (set, _))| (set, rank)).collect();
         Ok(())
     }
 
@@ -332,9 +310,7 @@ fn core_type(kind: &Node<'_, '_>) -> Option<u64> {
 
 fn info<'a>(kind: &Node<'a, '_>, name: &str) -> Option<&'a str> {
     let mut infos = kind.children().filter(|child| child.has_tag_name("info"));
-    infos
-        .find(|info| info.attribute("name") == Some(name))?
-        .attribute("value")
+    infos.find(|info| info.attribute("name") == Some(name))?.attribute("value")
 }
 
 #[cfg(test)]

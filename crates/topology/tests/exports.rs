@@ -36,11 +36,7 @@ fn all(machine: &Machine, plan: &Plan) -> Vec<(&'static Format, Option<u32>, Str
             Err(_) if format.name == "kubelet" => continue,
             exported => exported.expect("an export"),
         };
-        files.extend(
-            exported
-                .into_iter()
-                .map(|file| (format, file.instance, file.text)),
-        );
+        files.extend(exported.into_iter().map(|file| (format, file.instance, file.text)));
     }
     files
 }
@@ -59,11 +55,7 @@ fn check(machine: &Machine, plan: &Plan) {
         if let (Some(ours), Some(theirs)) = (&mut planned.jvm, &read.jvm)
             && ours != theirs
         {
-            *ours = ours
-                .join(" ")
-                .split_whitespace()
-                .map(str::to_owned)
-                .collect();
+            *ours = ours.join(" ").split_whitespace().map(str::to_owned).collect();
         }
         assert_eq!(read, planned, "{}\n{text}", format.name);
     }
@@ -170,9 +162,7 @@ static SAMPLES: std::sync::LazyLock<Vec<Sample>> = std::sync::LazyLock::new(|| {
     };
     let plan = plan(&machine, &wish).expect("a plan");
     let files = all(&machine, &plan).into_iter();
-    files
-        .map(|(format, instance, text)| (format.name, instance, text))
-        .collect()
+    files.map(|(format, instance, text)| (format.name, instance, text)).collect()
 });
 
 #[test]
@@ -187,9 +177,7 @@ fn no_name_breaks_out_of_its_quotes() {
     }
     check(&machine, &plan);
     for (format, _, text) in all(&machine, &plan) {
-        let ends = text
-            .lines()
-            .any(|line| line.starts_with("ExecStart") || line == "[Service] ");
+        let ends = text.lines().any(|line| line.starts_with("ExecStart") || line == "[Service] ");
         assert!(
             !ends && !text.contains('\r') && !text.contains('\0'),
             "{}",

@@ -14,10 +14,7 @@ fn planned(shape: &Shape, wish: &PlacementRequest) -> Plan {
 
 fn sets(plan: &Plan) -> Vec<String> {
     let set = |cpus: &[u32]| cpus.iter().copied().collect::<CpuSet>().to_string();
-    plan.instances
-        .iter()
-        .map(|instance| set(&instance.cpus))
-        .collect()
+    plan.instances.iter().map(|instance| set(&instance.cpus)).collect()
 }
 
 /// Sets and nodes of the first instances.
@@ -47,11 +44,7 @@ fn eight_vms_of_14_on_2x28_never_cross() {
     let shape = Shape::xeon_2x28(Numbering::Block);
     let plan = planned(&shape, &PlacementRequest::new(8, 14));
     assert_eq!(sets(&plan), VSPHERE_AB);
-    let nodes: Vec<&[u32]> = plan
-        .instances
-        .iter()
-        .map(|one| one.nodes.as_slice())
-        .collect();
+    let nodes: Vec<&[u32]> = plan.instances.iter().map(|one| one.nodes.as_slice()).collect();
     assert_eq!(nodes, [&[0], &[1], &[0], &[1], &[0], &[1], &[0], &[1]]);
     assert_eq!((plan.costs.crossing_node, plan.costs.shared_cores), (0, 0));
     assert!(plan.idle.is_empty());
@@ -61,9 +54,7 @@ fn eight_vms_of_14_on_2x28_never_cross() {
         "threads of a core follow one another"
     );
     assert!(
-        plan.warnings
-            .iter()
-            .any(|text| text.contains("none is left")),
+        plan.warnings.iter().any(|text| text.contains("none is left")),
         "{:?}",
         plan.warnings
     );
@@ -140,11 +131,7 @@ fn perftunes_reserve_is_given_up_where_it_does_not_fit_and_the_size_that_would_i
     assert!(plan.housekeeping.is_empty());
     assert!(plan.warnings[0].contains("V=12"), "{:?}", plan.warnings);
     let fits = planned(&shape, &PlacementRequest { vcpus: 12, ..wish });
-    let kept: Vec<String> = fits
-        .housekeeping
-        .iter()
-        .map(|one| one.cpus.to_string())
-        .collect();
+    let kept: Vec<String> = fits.housekeeping.iter().map(|one| one.cpus.to_string()).collect();
     assert_eq!(kept, ["0-1,56-57", "28-29,84-85"]);
 }
 
@@ -204,11 +191,7 @@ fn an_l3_each_goes_round_the_nodes_first() {
 #[test]
 fn instances_of_two_nodes_stay_in_a_socket_and_of_four_fill_it() {
     let plan4 = planned(&Shape::epyc_7601(), &PlacementRequest::new(4, 32));
-    let nodes: Vec<&[u32]> = plan4
-        .instances
-        .iter()
-        .map(|one| one.nodes.as_slice())
-        .collect();
+    let nodes: Vec<&[u32]> = plan4.instances.iter().map(|one| one.nodes.as_slice()).collect();
     assert_eq!(nodes, [&[0, 1], &[2, 3], &[4, 5], &[6, 7]]);
     assert_eq!(plan4.instances[0].pinned.vnuma, [16, 16]);
     let jvm = &plan4.instances[0].jvm;
@@ -248,9 +231,7 @@ fn fourteen_on_a_node_of_sixteen_leave_a_core_and_say_what_would_fill_it() {
     };
     assert_eq!(planned(&Shape::epyc_7601(), &ht).vsphere8.vnuma, [14]);
     assert_eq!(
-        planned(&Shape::epyc_7601(), &PlacementRequest::new(8, 16))
-            .vsphere8
-            .vnuma,
+        planned(&Shape::epyc_7601(), &PlacementRequest::new(8, 16)).vsphere8.vnuma,
         [8, 8]
     );
 }
@@ -283,11 +264,7 @@ fn fourteen_beside_housekeeping_fit_exactly() {
 fn nodes_0_and_2_of_one_socket_follow_one_another() {
     let shape = Shape::regular(Counts(2, 2, 1, 10, 2), Numbering::RoundNodes, 96);
     let plan = planned(&shape, &PlacementRequest::new(4, 20));
-    let nodes: Vec<&[u32]> = plan
-        .instances
-        .iter()
-        .map(|one| one.nodes.as_slice())
-        .collect();
+    let nodes: Vec<&[u32]> = plan.instances.iter().map(|one| one.nodes.as_slice()).collect();
     assert_eq!(nodes, [&[0], &[2], &[1], &[3]]);
     let first: Vec<String> = (0..20).map(|k| (4 * k).to_string()).collect();
     assert_eq!(sets(&plan)[0], first.join(","));
@@ -357,22 +334,12 @@ fn memory_beyond_a_node_is_two_parts_here_and_flagged_for_esxi() {
         ..PlacementRequest::new(1, 12)
     };
     let plan = planned(&shape, &wish);
-    let parts: Vec<usize> = plan.instances[0]
-        .cells
-        .iter()
-        .map(|cell| cell.cpus.len())
-        .collect();
+    let parts: Vec<usize> = plan.instances[0].cells.iter().map(|cell| cell.cpus.len()).collect();
     assert_eq!(parts, [6, 6]);
-    let bytes: Vec<u64> = plan.instances[0]
-        .memory
-        .iter()
-        .map(|part| part.bytes >> 30)
-        .collect();
+    let bytes: Vec<u64> = plan.instances[0].memory.iter().map(|part| part.bytes >> 30).collect();
     assert_eq!(bytes, [192, 192]);
     assert!(
-        plan.warnings
-            .iter()
-            .any(|text| text.contains("remote unseen")),
+        plan.warnings.iter().any(|text| text.contains("remote unseen")),
         "{:?}",
         plan.warnings
     );

@@ -13,11 +13,7 @@ fn this_machine_is_read_as_the_scheduler_has_it() {
     let cores: Vec<usize> = (0..machine.cores.len()).collect();
     assert_eq!(machine.cpus_of(&cores), machine.cpus());
     for parts in [
-        machine
-            .packages
-            .iter()
-            .map(|part| &part.cores)
-            .collect::<Vec<_>>(),
+        machine.packages.iter().map(|part| &part.cores).collect::<Vec<_>>(),
         machine.nodes.iter().map(|part| &part.cores).collect(),
         machine.l3.iter().map(|part| &part.cores).collect(),
     ] {

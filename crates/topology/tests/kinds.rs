@@ -19,10 +19,7 @@ fn fast_cores_are_given_out_before_slow_ones() {
     let machine = shape.machine().unwrap();
     assert_eq!(machine.cores[0].kind, CoreKind::Efficiency);
     assert_eq!(
-        plan(&machine, &PlacementRequest::new(1, 4))
-            .unwrap()
-            .instances[0]
-            .cpus,
+        plan(&machine, &PlacementRequest::new(1, 4)).unwrap().instances[0].cpus,
         [4, 5, 6, 7]
     );
     let mixed = plan(&machine, &PlacementRequest::new(1, 6)).unwrap();
@@ -84,23 +81,24 @@ fn kinds_of_cores_are_read_from_xml_and_lscpu_too() {
     let uniform = [list(""), list(""), list("0-7")];
     let shape = Shape::regular(Counts(1, 1, 1, 8, 1), Numbering::Block, 64);
     let read = |kinds: String| {
-        let xml = shape.xml();
-        let xml = xml.replace("</topology>", &format!("{kinds}</topology>"));
+        let xml = shape.xml().replace("</topology>", &format!("{kinds}</topology>"));
         Machine::from_bytes(xml.as_bytes(), "kinds.xml").unwrap()
     };
     // hwloc makes a kind of each value that a measure has, and ranks them.
-    let told = |name: &str, values: [&str; 3]| {
-        let kinds = ["0xf0", "0x0e", "0x01"].iter().zip(values).enumerate();
-        let kinds = kinds.map(|(rank, (cpus, value))| {
-            let info = format!("<info name=\"{name}\" value=\"{value}\"/>");
-            let forced = match name {
-                "LinuxCapacity" => format!(" forced_efficiency=\"{rank}\""),
-                _ => String::new(),
-            };
-            format!("<cpukind cpuset=\"{cpus}\"{forced}>{info}</cpukind>")
-        });
-        kinds.collect::<String>()
-    };
+    let told =
+        |name: &str, values: [&str; 3]| {
+            let kinds = ["0xf0", "0x0e", "0x01"].iter().zip(values).enumerate().map(
+                |(rank, (cpus, value))| {
+                    let info = format!("<info name=\"{name}\" value=\"{value}\"/>");
+                    let forced = match name {
+                        "LinuxCapacity" => format!(" forced_efficiency=\"{rank}\""),
+                        _ => String::new(),
+                    };
+                    format!("<cpukind cpuset=\"{cpus}\"{forced}>{info}</cpukind>")
+                },
+            );
+            kinds.collect::<String>()
+        };
     for (name, values, expected) in [
         ("LinuxCapacity", ["718", "997", "1024"], &hybrid),
         ("FrequencyMaxMHz", ["3900", "4800", "5000"], &hybrid),

@@ -27,11 +27,7 @@ fn offline_cpus_are_counted_and_not_seated() {
     let machine = shape.machine().unwrap();
     assert_eq!(machine.offline, list("9"));
     assert_eq!(
-        machine
-            .cores
-            .iter()
-            .filter(|core| core.pus.len() == 1)
-            .count(),
+        machine.cores.iter().filter(|core| core.pus.len() == 1).count(),
         1
     );
     let all = plan(&machine, &PlacementRequest::new(1, 15)).unwrap();
@@ -80,10 +76,7 @@ fn nodes_of_memory_only_and_of_cpus_only_are_kept_apart() {
 fn sparse_numbers_of_nodes_are_kept() {
     let mut shape = Shape::regular(Counts(4, 2, 1, 6, 1), Numbering::Block, 32);
     let numbers = [0, 1, 2, 33, 34, 45, 72, 73];
-    shape
-        .cpus
-        .iter_mut()
-        .for_each(|cpu| cpu.node = numbers[cpu.node as usize]);
+    shape.cpus.iter_mut().for_each(|cpu| cpu.node = numbers[cpu.node as usize]);
     shape.memory_gib = numbers.iter().map(|&os| (os, 32)).collect();
     let machine = shape.machine().unwrap();
     assert_eq!(
@@ -113,9 +106,7 @@ fn what_the_control_group_closes_is_not_given_out() {
             .all(|&cpu| machine.allowed_cpus().contains(cpu))
     );
     assert_eq!(
-        plan(&machine, &PlacementRequest::new(1, 9))
-            .unwrap_err()
-            .vcpus_max,
+        plan(&machine, &PlacementRequest::new(1, 9)).unwrap_err().vcpus_max,
         Some(8)
     );
 }
@@ -130,11 +121,7 @@ fn side_caches_and_devices_have_their_node() {
     };
     let machine = shape.machine().unwrap();
     assert_eq!(machine.nodes[0].side_caches_bytes, [96 << 30]);
-    let found: Vec<_> = machine
-        .devices
-        .iter()
-        .map(|d| (d.kind, d.node_os))
-        .collect();
+    let found: Vec<_> = machine.devices.iter().map(|d| (d.kind, d.node_os)).collect();
     assert_eq!(
         found,
         [(DeviceKind::Network, Some(1)), (DeviceKind::Network, None)]

@@ -14,9 +14,7 @@ use store::record::{
 /// What the axes do at the primary point of each step.
 pub fn sentences(all: &[EffectsRecord]) -> Vec<String> {
     let primary = all.iter().filter(|effects| effects.primary);
-    primary
-        .flat_map(|effects| Words { effects }.all())
-        .collect()
+    primary.flat_map(|effects| Words { effects }.all()).collect()
 }
 
 struct Words<'a> {
@@ -38,11 +36,8 @@ impl Clause {
             Clause::Name(text) => text,
             Clause::Word(text) => {
                 let mut letters = text.chars();
-                let first: Vec<char> = letters
-                    .next()
-                    .into_iter()
-                    .flat_map(char::to_uppercase)
-                    .collect();
+                let first: Vec<char> =
+                    letters.next().into_iter().flat_map(char::to_uppercase).collect();
                 first.into_iter().chain(letters).collect()
             }
         }
@@ -102,23 +97,19 @@ impl Words<'_> {
         let mut said: Vec<(&LevelRecord, &str, String)> = Vec::new();
         for effect in self.acts(Interaction::Matters) {
             let with = &with(effect).axis;
-            if said
-                .iter()
-                .any(|(of, axis, _)| **of == effect.of && axis == with)
-            {
+            if said.iter().any(|(of, axis, _)| **of == effect.of && axis == with) {
                 continue;
             }
             let at_each = self
                 .of_kind(EffectKind::Simple)
-                .filter(|simple| simple.of == effect.of && self::with(simple).axis == *with);
-            let at_each = at_each.map(|simple| {
-                let value = &self::with(simple).value;
-                format!("by {} where {with} is “{value}”", change(simple))
-            });
+                .filter(|simple| simple.of == effect.of && self::with(simple).axis == *with)
+                .map(|simple| {
+                    let value = &self::with(simple).value;
+                    format!("by {} where {with} is “{value}”", change(simple))
+                });
             // Of several values one figure would not say of which.
-            let is_two_by_two = self
-                .of_kind(EffectKind::Interaction)
-                .filter(|e| is_pair(e, effect));
+            let is_two_by_two =
+                self.of_kind(EffectKind::Interaction).filter(|e| is_pair(e, effect));
             let how_much = match is_two_by_two.count() {
                 1 => format!(": a ratio of ratios of {}", ratio(effect)),
                 _ => String::new(),
@@ -147,10 +138,7 @@ impl Words<'_> {
         let acting: Vec<&str> = self
             .axes()
             .filter(|name| {
-                *name != axis
-                    && self
-                        .acts(Interaction::Matters)
-                        .any(|e| acts(e) && of(e, name))
+                *name != axis && self.acts(Interaction::Matters).any(|e| acts(e) && of(e, name))
             })
             .collect();
         let (what, metric) = (instead(&effect.of), self.metric());
@@ -182,10 +170,7 @@ impl Words<'_> {
     }
 
     fn axes(&self) -> impl Iterator<Item = &str> {
-        self.effects
-            .axes
-            .iter()
-            .map(|AxisRecord { name, .. }| name.as_str())
+        self.effects.axes.iter().map(|AxisRecord { name, .. }| name.as_str())
     }
 
     fn without_interaction(&self) -> Option<String> {
@@ -205,8 +190,7 @@ impl Words<'_> {
         is_known.then(|| {
             let blocks = self
                 .acts(Interaction::NotResolved)
-                .map(|e| e.blocks_to_settle);
-            let blocks = blocks
+                .map(|e| e.blocks_to_settle)
                 .collect::<Option<Vec<usize>>>()
                 .and_then(|b| b.into_iter().max());
             let more = blocks.map_or_else(String::new, |n| format!("; {n} blocks would settle it"));
@@ -229,11 +213,7 @@ impl Words<'_> {
                 EffectVerdict::Interaction(Interaction::NotResolved) => 1,
                 _ => 0,
             };
-            let worst = self
-                .of_kind(EffectKind::Interaction)
-                .filter(is_same)
-                .map(rank)
-                .max();
+            let worst = self.of_kind(EffectKind::Interaction).filter(is_same).map(rank).max();
             let name = format!(
                 "{} “{}” with {} “{}”, {}",
                 effect.of.axis,
@@ -339,9 +319,7 @@ fn ratio(effect: &EffectRecord) -> String {
 
 /// Whether the interval of an effect has no room for none.
 fn leaves_one_out(effect: &EffectRecord) -> bool {
-    effect
-        .ci95
-        .is_some_and(|[low, high]| low > 1.0 || high < 1.0)
+    effect.ci95.is_some_and(|[low, high]| low > 1.0 || high < 1.0)
 }
 
 fn settle(effect: &EffectRecord) -> String {

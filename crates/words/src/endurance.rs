@@ -83,10 +83,7 @@ fn apart_words(found: &EnduredRecord) -> String {
         return String::new();
     };
     let before = &found.turns[..found.turns.len().saturating_sub(1)];
-    let before: Vec<String> = before
-        .iter()
-        .map(|turn| length_words(turn.seconds))
-        .collect();
+    let before: Vec<String> = before.iter().map(|turn| length_words(turn.seconds)).collect();
     let percent = |share: f64| short(share * 100.0, 2);
     let (apart, before) = (percent(apart), before.join(" and "));
     let near = match found.agreed {
@@ -123,10 +120,7 @@ fn growth_words(shown: &[&EnduranceRecord]) -> String {
             )
         })
         .collect();
-    let horizon_days = shown
-        .iter()
-        .flat_map(|one| &one.growths)
-        .map(|one| one.horizon_days);
+    let horizon_days = shown.iter().flat_map(|one| &one.growths).map(|one| one.horizon_days);
     match (leaks.is_empty(), horizon_days.reduce(f64::min)) {
         (false, _) => leaks.join(", "),
         (true, None) => "whether anything grows was not seen".to_owned(),

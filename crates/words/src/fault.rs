@@ -86,15 +86,18 @@ fn many(told: &[FaultEffect]) -> String {
     let longest_s = back.clone().fold(0.0, f64::max);
     let worst = told.iter().map(|one| one.depth).fold(0.0, f64::max);
     let failed: u64 = told.iter().map(|one| one.failed).sum();
-    let most = told.iter().max_by_key(|one| one.failed);
-    let most = most.filter(|one| one.failed > failed / 2).map(|one| {
-        let FaultRecord { kind, place, .. } = one.fault;
-        let place = place.as_deref().unwrap_or_default();
-        format!(
-            ", most of them, {}, by “{kind}” of {place}",
-            count(one.failed)
-        )
-    });
+    let most = told
+        .iter()
+        .max_by_key(|one| one.failed)
+        .filter(|one| one.failed > failed / 2)
+        .map(|one| {
+            let FaultRecord { kind, place, .. } = one.fault;
+            let place = place.as_deref().unwrap_or_default();
+            format!(
+                ", most of them, {}, by “{kind}” of {place}",
+                count(one.failed)
+            )
+        });
     let others = match told.len() - back.clone().count() {
         0 => "",
         _ => " (of the others no time was quiet enough to tell)",

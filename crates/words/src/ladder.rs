@@ -48,13 +48,15 @@ fn error(point: &PointRecord) -> String {
     let half = point.ops_per_s_ci95.map(|[low, high]| (high - low) / 2.0);
     let share = half.map(|half| half / point.ops_per_s * 100.0);
     let share = share.filter(|share| share.is_finite() && *share > 0.0);
-    let parts = [
+    let parts: Vec<String> = [
         share.map(|share| format!("± {} %", significant(share, 3))),
         (point.blocks > 1).then(|| format!("mean of {} blocks", point.blocks)),
         (share.is_some() && point.short_window).then(|| "short window".to_owned()),
         (share.is_some() && point.few_incidents).then(|| "few incidents".to_owned()),
-    ];
-    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
     if parts.is_empty() {
         String::new()
     } else {

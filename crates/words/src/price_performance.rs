@@ -8,9 +8,7 @@ use store::record::{CapacityRecord, PEAK, PriceRecord};
 /// What they say, a sentence each.
 pub fn sentences(prices: &[PriceRecord], capacities: &[CapacityRecord]) -> Vec<String> {
     let capacities = capacities.iter().map(capacity_sentence);
-    capacities
-        .chain(prices.iter().map(price_sentence))
-        .collect()
+    capacities.chain(prices.iter().map(price_sentence)).collect()
 }
 
 fn who(variant: &VariantName) -> String {

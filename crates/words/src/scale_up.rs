@@ -20,11 +20,7 @@ fn of_arm(arm: &ScaleUpRecord) -> Vec<String> {
             None => format!("{value} (without an interval)"),
         }
     };
-    let last = arm
-        .points
-        .iter()
-        .filter(|point| point.units > 1)
-        .max_by_key(|one| one.units);
+    let last = arm.points.iter().filter(|point| point.units > 1).max_by_key(|one| one.units);
     let mut said = Vec::new();
     if let Some(point) = last
         && let (Some(speed_up), Some(efficiency)) = (&point.speed_up, &point.efficiency)
@@ -38,18 +34,16 @@ fn of_arm(arm: &ScaleUpRecord) -> Vec<String> {
         ));
     }
     said.extend(
-        arm.efficiencies
-            .iter()
-            .filter_map(|one: &EfficiencyRecord| {
-                let found = ratio(one.ratio.as_ref()?, 3);
-                let what = match one.name {
-                    EfficiencyOf::Socket => "within a socket",
-                    EfficiencyOf::System => "of the system",
-                    EfficiencyOf::Cross => "across sockets",
-                };
-                let the = if who.is_empty() { "The" } else { "the" };
-                Some(format!("{who}{the} efficiency {what} is {found}."))
-            }),
+        arm.efficiencies.iter().filter_map(|one: &EfficiencyRecord| {
+            let found = ratio(one.ratio.as_ref()?, 3);
+            let what = match one.name {
+                EfficiencyOf::Socket => "within a socket",
+                EfficiencyOf::System => "of the system",
+                EfficiencyOf::Cross => "across sockets",
+            };
+            let the = if who.is_empty() { "The" } else { "the" };
+            Some(format!("{who}{the} efficiency {what} is {found}."))
+        }),
     );
     said
 }

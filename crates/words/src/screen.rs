@@ -40,9 +40,9 @@ fn said(screen: &ScreenRecord) -> Vec<String> {
         _ => format!("; the other {count} do nothing that shows"),
     };
     let silent = rest(count - active.len() - possible.len());
-    let parts = [("changes", active), ("may change", possible)];
-    let parts = parts.into_iter().filter(|(_, names)| !names.is_empty());
-    let parts: Vec<String> = parts
+    let parts: Vec<String> = [("changes", active), ("may change", possible)]
+        .into_iter()
+        .filter(|(_, names)| !names.is_empty())
         .map(|(verb, names)| format!("{metric} {verb} with {}", names.join(", ")))
         .collect();
     said.push(if parts.is_empty() {

@@ -25,8 +25,7 @@ pub fn sentences(
     searches: &[SearchRecord],
     at_share: Option<&AtShare>,
 ) -> Vec<String> {
-    let of = searches.iter().filter(|one| one.variant == *variant);
-    let of: Vec<&SearchRecord> = of.collect();
+    let of: Vec<&SearchRecord> = searches.iter().filter(|one| one.variant == *variant).collect();
     let is_exact = |one: &&&SearchRecord| matches!(one.found(), Some(Known::Exactly(_)));
     let exact: Vec<&SearchRecord> = of.iter().filter(is_exact).copied().collect();
     let together = exact.len() > 1;
@@ -60,9 +59,7 @@ pub fn sentences(
 
 /// The words of a search, with what its number of threads comes to: `8 threads (3,030 op/s)`.
 fn with_throughput(search: &SearchRecord) -> String {
-    let did = search
-        .found_ops_per_s()
-        .filter(|_| !search.at.is_some_and(Point::is_rate));
+    let did = search.found_ops_per_s().filter(|_| !search.at.is_some_and(Point::is_rate));
     match (&search.ending, did) {
         (Some(ending), Some(did)) => ending.words(Some(&format!("{} op/s", whole(did.least())))),
         _ => search.words.clone(),
@@ -73,8 +70,8 @@ fn with_throughput(search: &SearchRecord) -> String {
 fn mean_words(searches: &[&SearchRecord]) -> String {
     let first = searches[0];
     let mean = |of: &dyn Fn(&SearchRecord) -> Option<Known>| -> Option<(f64, Option<[f64; 2]>)> {
-        let logs = searches.iter().map(|one| Some(of(one)?.least().ln()));
-        let logs: Option<Vec<f64>> = logs.collect();
+        let logs: Option<Vec<f64>> =
+            searches.iter().map(|one| Some(of(one)?.least().ln())).collect();
         let logs = logs?;
         let interval = series::mean_of_blocks_ci95(&logs);
         Some((series::mean(&logs).exp(), interval))
@@ -117,7 +114,7 @@ fn mean_words(searches: &[&SearchRecord]) -> String {
 
 /// `at 70 % of that it did 1,667 op/s at 6 threads with a p99 of 22.1 ms`.
 fn at_share_words(at_share: &AtShare) -> Option<String> {
-    let of_each = at_share.trials.iter().map(|(point, ops_per_s, ms)| {
+    let in_words = at_share.trials.iter().map(|(point, ops_per_s, ms)| {
         // A rate that was kept up with is what was done.
         let did = if point.is_some_and(Point::is_rate) {
             point_words(*point)
@@ -130,7 +127,7 @@ fn at_share_words(at_share: &AtShare) -> Option<String> {
             significant(ms.least(), 3)
         )
     });
-    let of_each: Vec<String> = of_each.collect();
+    let of_each: Vec<String> = in_words.collect();
     let percent = (at_share.share * 1000.0).round() / 10.0;
     (!of_each.is_empty()).then(|| format!("at {percent} % of that it did {}", of_each.join(", ")))
 }

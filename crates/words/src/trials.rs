@@ -54,10 +54,7 @@ pub fn reasons(trials: &[&TrialFinding]) -> Vec<String> {
 fn names_of(trials: &[&TrialFinding], has_blocks: bool) -> String {
     let mut names: IndexMap<String, Vec<usize>> = IndexMap::new();
     for trial in trials {
-        names
-            .entry(name_of(trial))
-            .or_default()
-            .push(trial.block + 1);
+        names.entry(name_of(trial)).or_default().push(trial.block + 1);
     }
     let named = |(name, blocks): (&String, &Vec<usize>)| {
         if has_blocks {
@@ -84,12 +81,13 @@ pub fn besides(trials: &[TrialFinding]) -> Option<String> {
         kinds.entry(kind).or_default().add(counts);
     }
     let by_kind = |what: &str, say: &dyn Fn(&KindCounts) -> Option<String>| {
-        let said = kinds.iter();
-        let said = said.filter_map(|(kind, sum)| Some(format!("{kind} {}", say(sum)?)));
-        let said: Vec<String> = said.collect();
+        let said: Vec<String> = kinds
+            .iter()
+            .filter_map(|(kind, sum)| Some(format!("{kind} {}", say(sum)?)))
+            .collect();
         (!said.is_empty()).then(|| format!("{what}: {}", said.join(", ")))
     };
-    let parts = [
+    let parts: Vec<String> = [
         by_kind("retries", &|sum| {
             (sum[KindCount::Retries] > 0).then(|| count(sum[KindCount::Retries]))
         }),
@@ -105,8 +103,10 @@ pub fn besides(trials: &[TrialFinding]) -> Option<String> {
             (sum[KindCount::NotApplied] > 0)
                 .then(|| format!("{} of {all}", count(sum[KindCount::NotApplied])))
         }),
-    ];
-    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
     (!parts.is_empty()).then(|| format!("All trials together: {}.", parts.join("; ")))
 }
 

@@ -88,9 +88,8 @@ mod tests {
         // The mean distance of two uniform points on 0..n is n/3; neighbours must come close.
         let count = 1_000_000u64;
         let bijection = Bijection::new(count, 42);
-        let total: u64 = (0..10_000)
-            .map(|i| bijection.apply(i).abs_diff(bijection.apply(i + 1)))
-            .sum();
+        let total: u64 =
+            (0..10_000).map(|i| bijection.apply(i).abs_diff(bijection.apply(i + 1))).sum();
         let mean = total as f64 / 10_000.0 / count as f64;
         assert!((0.28..0.39).contains(&mean), "{mean}");
     }

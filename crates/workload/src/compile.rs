@@ -126,11 +126,7 @@ fn weights(params: &mut Params, named: &Named) -> Vec<f64> {
             weights[known] = *weight;
         }
     }
-    if params
-        .problems
-        .iter()
-        .all(|problem| problem.path[0] != "mix")
-    {
+    if params.problems.iter().all(|problem| problem.path[0] != "mix") {
         let sum: f64 = weights.iter().sum();
         if !(sum > 0.0 && sum.is_finite()) {
             let message = format!("the weights sum up to {sum}; some kind needs a weight above 0");

@@ -22,9 +22,8 @@ impl Curve {
     /// the value of their neighbour: virtdata clamps them to ±2^63, so that one value in a
     /// thousand is absurd.
     pub fn new(hashed: bool, quantile: impl Fn(f64) -> f64) -> Curve {
-        let mut table: Vec<f64> = (0..POINTS)
-            .map(|point| quantile(point as f64 / POINTS as f64))
-            .collect();
+        let mut table: Vec<f64> =
+            (0..POINTS).map(|point| quantile(point as f64 / POINTS as f64)).collect();
         let first = table.iter().position(|v| v.is_finite()).unwrap_or(0);
         let value = table[first];
         table[..first].fill(value);

@@ -284,9 +284,7 @@ mod tests {
     }
 
     fn draws(sampler: &mut Sampler, count: u64) -> Vec<u64> {
-        (0..count)
-            .map(|n| sampler.draw(n, 0, &mut Draws::new(0xD15, n)))
-            .collect()
+        (0..count).map(|n| sampler.draw(n, 0, &mut Draws::new(0xD15, n))).collect()
     }
 
     /// The largest distance between the empirical distribution of 200,000 draws over 0..count and
@@ -377,10 +375,7 @@ mod tests {
     #[test]
     fn zipf_without_scrambling_makes_the_first_value_the_most_popular() {
         let mut plain = Sampler::new(parse("zipf(10..500, 2)").unwrap(), (0, 0), None);
-        let hits = draws(&mut plain, 10_000)
-            .iter()
-            .filter(|&&value| value == 10)
-            .count();
+        let hits = draws(&mut plain, 10_000).iter().filter(|&&value| value == 10).count();
         // 6 / pi^2 of the draws, a little more over a finite range.
         assert!((hits as f64 / 10_000.0 - 0.6086).abs() < 0.02, "{hits}");
     }

@@ -60,11 +60,7 @@ pub fn table_of(cql: &str) -> Option<String> {
 
 fn selects_all(cql: &str) -> bool {
     let tokens = tokens(cql).unwrap_or_default();
-    let texts: Vec<&str> = tokens
-        .iter()
-        .take(3)
-        .map(|token| token.text.as_str())
-        .collect();
+    let texts: Vec<&str> = tokens.iter().take(3).map(|token| token.text.as_str()).collect();
     texts == ["select", "*", "from"]
 }
 
@@ -73,9 +69,7 @@ fn selects_all(cql: &str) -> bool {
 fn columns_of(table: &Table) -> Vec<String> {
     let keys = table.partition_key.iter().chain(&table.clustering);
     let name = |at: &usize| table.columns[*at].name.clone();
-    let mut others: Vec<usize> = (0..table.columns.len())
-        .filter(|at| !table.is_key(*at))
-        .collect();
+    let mut others: Vec<usize> = (0..table.columns.len()).filter(|at| !table.is_key(*at)).collect();
     others.sort_by_key(|at| (!table.columns[*at].is_static, &table.columns[*at].name));
     keys.chain(&others).map(name).collect()
 }

@@ -125,8 +125,7 @@ impl<'a> File<'a, '_> {
                 span: 0..0,
             };
             let hint = Some(format!("for example `{key}: {example}`"));
-            self.out
-                .add(&place, format!("the file has no `{key}`"), hint);
+            self.out.add(&place, format!("the file has no `{key}`"), hint);
         }
         found
     }

@@ -33,9 +33,7 @@ pub fn hottest_token(program: &Arc<Program>) -> Option<i64> {
     let asked: u64 = hits.values().sum();
     let partitions = hits.len() as u64;
     // Of two that are equal the one with the lower token, so that it is the same one every time.
-    let hottest = hits
-        .into_iter()
-        .max_by_key(|(token, hits)| (*hits, std::cmp::Reverse(*token)));
+    let hottest = hits.into_iter().max_by_key(|(token, hits)| (*hits, std::cmp::Reverse(*token)));
     let (token, most) = hottest?;
     (most >= HITS_MIN && most * partitions > OVER_MEAN * asked).then_some(token)
 }

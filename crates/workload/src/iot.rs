@@ -91,10 +91,7 @@ pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
     let table = table(params);
     let window = params.number("expiry_minutes", 60, (1, EXPIRY_MINUTES_MAX));
     let name = params.text("table").unwrap_or("iot").to_owned();
-    let compression = params
-        .text("compression")
-        .unwrap_or("LZ4Compressor")
-        .to_owned();
+    let compression = params.text("compression").unwrap_or("LZ4Compressor").to_owned();
     if !is_identifier(&name) {
         let message = format!("table \"{name}\" is no name; it may have up to 48 characters");
         params.problem(
@@ -246,9 +243,7 @@ impl source::RowFunction for Iot {
         cursor.word = self.word(cycle);
         cursor.key.clear();
         for part in [&cursor.machine[..], self.words[cursor.word].as_bytes()] {
-            cursor
-                .key
-                .extend_from_slice(&(part.len() as u16).to_be_bytes());
+            cursor.key.extend_from_slice(&(part.len() as u16).to_be_bytes());
             cursor.key.extend_from_slice(part);
             cursor.key.push(0);
         }
@@ -466,9 +461,7 @@ mod tests {
     #[test]
     fn sensor_values_have_the_stated_mean_and_deviation() {
         let table = original();
-        let values: Vec<f64> = (0..100_000)
-            .map(|cycle| table.reading(cycle).value)
-            .collect();
+        let values: Vec<f64> = (0..100_000).map(|cycle| table.reading(cycle).value).collect();
         let mean = values.iter().sum::<f64>() / values.len() as f64;
         let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / values.len() as f64;
         // Five standard errors of either estimate.

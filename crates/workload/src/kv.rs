@@ -193,9 +193,8 @@ impl source::RowFunction for Kv {
         // The mean of enough draws to be right within a percent or two.
         const DRAWS: u64 = 1000;
         let mut sizes = self.sizes;
-        let total: u64 = (0..DRAWS)
-            .map(|n| sizes.draw(n, 0, &mut Draws::new(self.sizes_seed, n)))
-            .sum();
+        let total: u64 =
+            (0..DRAWS).map(|n| sizes.draw(n, 0, &mut Draws::new(self.sizes_seed, n))).sum();
         self.key_bytes() as u64 + total / DRAWS
     }
 
@@ -227,9 +226,7 @@ impl source::RowFunction for Kv {
             return;
         }
         let writer = operation.number << 1 | u64::from(stage == Stage::Main);
-        let length = cursor
-            .sizes
-            .draw(writer, 0, &mut Draws::new(self.sizes_seed, writer));
+        let length = cursor.sizes.draw(writer, 0, &mut Draws::new(self.sizes_seed, writer));
         let header = Header {
             epoch: self.epoch,
             writer,
@@ -313,11 +310,7 @@ impl Kv {
     /// The header of a value, if some operation under this seed writes exactly it to `row`.
     fn header_of(&self, row: u64, value: &[u8]) -> Option<Header> {
         let (head, contents) = value.split_at_checked(HEADER_BYTES)?;
-        let mut numbers = head
-            .as_chunks::<8>()
-            .0
-            .iter()
-            .map(|bytes| u64::from_be_bytes(*bytes));
+        let mut numbers = head.as_chunks::<8>().0.iter().map(|bytes| u64::from_be_bytes(*bytes));
         let checksum = numbers.next()?;
         let header = Header {
             epoch: numbers.next()?,

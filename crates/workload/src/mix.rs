@@ -83,10 +83,7 @@ impl Mix {
         let rotation = scramble(index ^ self.seed) % self.window;
         // Both factors are at most 65,536: the product cannot overflow.
         let slot = (position * self.stride + rotation) % self.window;
-        let kind = self.bounds[..self.kinds]
-            .iter()
-            .filter(|&&bound| slot >= bound)
-            .count();
+        let kind = self.bounds[..self.kinds].iter().filter(|&&bound| slot >= bound).count();
         let before = index.wrapping_mul(self.per_window(kind));
         Choice {
             kind,
@@ -125,10 +122,7 @@ fn whole_numbers(weights: &[f64]) -> (u64, Vec<u64>) {
 /// Parts of [`WINDOW_ROUNDED`]: rounded down, at least 1 unless the weight is 0, and the rest
 /// to the largest remainders.
 fn largest_remainders(weights: &[f64], sum: f64) -> Vec<u64> {
-    let exact: Vec<f64> = weights
-        .iter()
-        .map(|w| w / sum * WINDOW_ROUNDED as f64)
-        .collect();
+    let exact: Vec<f64> = weights.iter().map(|w| w / sum * WINDOW_ROUNDED as f64).collect();
     let least = |x: f64| if x > 0.0 { (x as u64).max(1) } else { 0 };
     let mut parts: Vec<u64> = exact.iter().map(|&x| least(x)).collect();
     while parts.iter().sum::<u64>() != WINDOW_ROUNDED {
@@ -154,9 +148,7 @@ fn largest_remainders(weights: &[f64], sum: f64) -> Vec<u64> {
 /// modulo the window visit every slot, and any few in a row are spread evenly.
 fn coprime_stride(window: u64) -> u64 {
     let near = (window as f64 * 0.618_033_988_749_895) as u64;
-    (near.max(1)..=window)
-        .find(|&stride| gcd(stride, window) == 1)
-        .unwrap_or(1)
+    (near.max(1)..=window).find(|&stride| gcd(stride, window) == 1).unwrap_or(1)
 }
 
 fn gcd(a: u64, b: u64) -> u64 {
@@ -172,10 +164,7 @@ mod tests {
         for n in 0..operations {
             counts[mix.choose(n).kind] += 1;
         }
-        counts
-            .iter()
-            .map(|&c| c as f64 / operations as f64)
-            .collect()
+        counts.iter().map(|&c| c as f64 / operations as f64).collect()
     }
 
     #[test]

@@ -136,9 +136,7 @@ pub(crate) fn rows(spec: &Spec) -> u64 {
 /// Whether Cassandra takes `name` as the name of a keyspace or table, when quoted.
 pub fn is_identifier(name: &str) -> bool {
     (1..=KEYSPACE_CHARACTERS_MAX).contains(&name.len())
-        && name
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
 pub(crate) fn keyspace_statements(params: &mut Params, keyspace: &str) -> (String, String) {
@@ -160,10 +158,7 @@ pub(crate) fn keyspace_statements(params: &mut Params, keyspace: &str) -> (Strin
                 params.problem(&["replication"], message, None);
             }
             for (index, (datacenter, factor)) in factors.iter().enumerate() {
-                if factors[..index]
-                    .iter()
-                    .any(|(earlier, _)| earlier == datacenter)
-                {
+                if factors[..index].iter().any(|(earlier, _)| earlier == datacenter) {
                     let message = format!("data centre {datacenter} has two factors");
                     params.problem(&["replication", datacenter], message, None);
                 }
@@ -182,8 +177,7 @@ pub(crate) fn keyspace_statements(params: &mut Params, keyspace: &str) -> (Strin
 /// Kinds from their names and whether they change data.
 pub(crate) fn kinds(kinds: &[(&str, bool)]) -> Vec<Kind> {
     let made = kinds.iter();
-    made.map(|(name, is_write)| Kind::new(*name, *is_write))
-        .collect()
+    made.map(|(name, is_write)| Kind::new(*name, *is_write)).collect()
 }
 
 /// An idempotent statement of a kind; reads return rows that can be verified.

@@ -130,12 +130,7 @@ impl<'a> Params<'a> {
         match distribution::parse(&text) {
             Ok(written) => Some(written),
             Err(message) => {
-                let word = text
-                    .split('(')
-                    .next()
-                    .unwrap_or_default()
-                    .trim()
-                    .to_lowercase();
+                let word = text.split('(').next().unwrap_or_default().trim().to_lowercase();
                 let known = distribution::NAMES.contains(&word.as_str());
                 let hint = if known {
                     None

@@ -341,11 +341,9 @@ impl Program {
     /// A hash over numbers, kinds, tokens and value bytes of the first operations of all stages:
     /// equal fingerprints mean equal work.
     pub fn fingerprint(self: &Arc<Self>, operations: u64) -> u64 {
-        [Stage::Load, Stage::Main, Stage::Verify]
-            .into_iter()
-            .fold(0, |hash, stage| {
-                lane(hash, self.fingerprint_of(stage, operations))
-            })
+        [Stage::Load, Stage::Main, Stage::Verify].into_iter().fold(0, |hash, stage| {
+            lane(hash, self.fingerprint_of(stage, operations))
+        })
     }
 
     /// As [`Program::fingerprint`], of one stage.

@@ -99,9 +99,7 @@ mod tests {
         // often. Count the share of results whose remainder modulo 3 is 0: it must be a third.
         let bound = 3 << 62;
         let mut draws = Draws::new(11, 0);
-        let hits = (0..300_000)
-            .filter(|_| draws.below(bound).is_multiple_of(3))
-            .count();
+        let hits = (0..300_000).filter(|_| draws.below(bound).is_multiple_of(3)).count();
         assert!(
             (hits as f64 / 300_000.0 - 1.0 / 3.0).abs() < 0.004,
             "{hits}"

@@ -92,8 +92,7 @@ fn values(cql: &str, mut bytes: &[u8], tables: &[Table]) -> Vec<(String, String)
 
 fn names_table(cql: &str, table: &Table) -> bool {
     let is_name = |c: char| c.is_alphanumeric() || c == '_';
-    cql.split(|c| !is_name(c))
-        .any(|word| word.eq_ignore_ascii_case(&table.name))
+    cql.split(|c| !is_name(c)).any(|word| word.eq_ignore_ascii_case(&table.name))
 }
 
 fn typ(table: &Table, column: &str) -> Option<CqlType> {
@@ -107,9 +106,7 @@ fn literal(typ: Option<&CqlType>, bytes: &[u8]) -> String {
             Value::Text(text) => cql::text::literal(text),
             _ => value.to_string(),
         },
-        _ => bytes
-            .iter()
-            .fold("0x".to_owned(), |text, byte| text + &format!("{byte:02x}")),
+        _ => bytes.iter().fold("0x".to_owned(), |text, byte| text + &format!("{byte:02x}")),
     };
     match text.char_indices().nth(SHOWN_BYTES_MAX) {
         Some((at, _)) => format!("{}… ({} bytes)", &text[..at], bytes.len()),

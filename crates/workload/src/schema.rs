@@ -123,8 +123,7 @@ impl Reader<'_> {
     }
 
     fn is(&self, kind: Kind, text: &str) -> bool {
-        self.peek()
-            .is_some_and(|token| token.kind == kind && token.text == text)
+        self.peek().is_some_and(|token| token.kind == kind && token.text == text)
     }
 
     fn take_word(&mut self, word: &str) -> bool {

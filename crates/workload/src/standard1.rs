@@ -93,10 +93,8 @@ fn statements(table: &str, columns: u64) -> [String; 2] {
 
 /// `CREATE TABLE` of a table with its keyspace.
 fn create_table(table: &str, columns: u64) -> String {
-    let columns: Vec<String> = column_names(columns)
-        .iter()
-        .map(|name| format!("\"{name}\" blob"))
-        .collect();
+    let columns: Vec<String> =
+        column_names(columns).iter().map(|name| format!("\"{name}\" blob")).collect();
     format!(
         "CREATE TABLE IF NOT EXISTS {table} (\"key\" blob PRIMARY KEY, {}) \
          WITH compression = {{'enabled': 'false'}}",
@@ -243,10 +241,7 @@ impl Standard1 {
             key_bytes,
             key_salt: salt("key"),
             column_bytes,
-            column_salts: column_names(columns)
-                .iter()
-                .map(|name| salt(name))
-                .collect(),
+            column_salts: column_names(columns).iter().map(|name| salt(name)).collect(),
         }
     }
 }

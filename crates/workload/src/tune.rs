@@ -85,9 +85,7 @@ fn apply(program: &mut Program, kind: usize, tuning: &Tuning) {
         if let Some(rows) = tuning.page_size {
             statement.page_size = i32::try_from(rows).ok().filter(|rows| *rows > 0);
         }
-        statement.client_timestamp = tuning
-            .client_timestamp
-            .unwrap_or(statement.client_timestamp);
+        statement.client_timestamp = tuning.client_timestamp.unwrap_or(statement.client_timestamp);
     }
 }
 

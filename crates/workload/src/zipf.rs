@@ -151,9 +151,7 @@ mod tests {
     fn the_test_above_can_tell_thetas_apart() {
         let zipf = Zipf::new(1000, 0.9);
         let hits = |zipf: &Zipf| {
-            (0..200_000)
-                .filter(|&n| zipf.draw(&mut Draws::new(1, n)) == 1)
-                .count() as f64
+            (0..200_000).filter(|&n| zipf.draw(&mut Draws::new(1, n)) == 1).count() as f64
         };
         assert!(hits(&Zipf::new(1000, 0.99)) > hits(&zipf) * 1.2);
     }

@@ -29,7 +29,7 @@ pub struct Place {
 pub struct Diagnostic {
     /// What is wrong, with the value and the limit.
     pub message: String,
-    /// Where.
+    /// Where in the text it is.
     pub place: Place,
     /// Line in the source, from 1.
     pub line: usize,
@@ -95,10 +95,7 @@ impl Diagnostics {
         } else {
             (message, hint)
         };
-        let text = self
-            .sources
-            .get(place.source)
-            .map_or("", |s| s.text.as_str());
+        let text = self.sources.get(place.source).map_or("", |s| s.text.as_str());
         let (line, column) = line_and_column(text, place.span.start);
         self.list.push(Diagnostic {
             message,
@@ -134,10 +131,7 @@ impl Diagnostics {
 impl fmt::Display for Diagnostics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for diagnostic in &self.list {
-            let name = self
-                .sources
-                .get(diagnostic.place.source)
-                .map_or("", |s| s.name.as_str());
+            let name = self.sources.get(diagnostic.place.source).map_or("", |s| s.name.as_str());
             let Diagnostic {
                 message,
                 line,

@@ -117,8 +117,7 @@ impl Node {
 
     /// The node at a dotted path.
     pub fn at(&self, path: &str) -> Option<&Node> {
-        path.split('.')
-            .try_fold(self, |node, key| Some(&node.entry(key)?.value))
+        path.split('.').try_fold(self, |node, key| Some(&node.entry(key)?.value))
     }
 
     /// The node at a dotted path, or the deepest one on the way to it: where to point when
@@ -261,10 +260,7 @@ impl<'a, 'd> Builder<'a, 'd> {
     }
 
     fn byte(&self, character: usize) -> usize {
-        self.offsets
-            .get(character)
-            .copied()
-            .unwrap_or(self.text.len())
+        self.offsets.get(character).copied().unwrap_or(self.text.len())
     }
 
     fn place(&self, span: Span) -> Place {
@@ -403,14 +399,9 @@ impl<'a, 'd> Builder<'a, 'd> {
         let Some((key, place)) = open.key.take() else {
             let key = match &node.raw {
                 Raw::Scalar { text, .. } => text.clone(),
-                Raw::Null => self
-                    .text
-                    .get(node.place.span.clone())
-                    .unwrap_or("")
-                    .to_owned(),
+                Raw::Null => self.text.get(node.place.span.clone()).unwrap_or("").to_owned(),
                 Raw::List(_) | Raw::Map(_) => {
-                    self.diagnostics
-                        .add(&node.place, "a key must be a word", None);
+                    self.diagnostics.add(&node.place, "a key must be a word", None);
                     String::new()
                 }
             };

@@ -92,9 +92,7 @@ impl Failed {
 
 /// The tests under the last line `failures:` of a program, where it lists them.
 fn failed_tests(said: &str) -> Vec<&str> {
-    let listed = said
-        .rsplit_once("\nfailures:\n")
-        .map_or("", |(_, rest)| rest);
+    let listed = said.rsplit_once("\nfailures:\n").map_or("", |(_, rest)| rest);
     let lines = listed.lines().take_while(|line| line.starts_with("    "));
     lines.map(str::trim).collect()
 }

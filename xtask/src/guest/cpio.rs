@@ -69,16 +69,17 @@ mod tests {
         archive.file("a/b/one", b"12345");
         archive.file("a/b/two", b"");
         let bytes = archive.finish();
-        let starts: Vec<usize> = (0..bytes.len())
-            .filter(|&at| bytes[at..].starts_with(b"070701"))
-            .collect();
+        let starts: Vec<usize> =
+            (0..bytes.len()).filter(|&at| bytes[at..].starts_with(b"070701")).collect();
         assert!(starts.iter().all(|start| start % 4 == 0), "{starts:?}");
-        let names = starts.iter().map(|start| {
-            let name = &bytes[start + 110..];
-            let end = name.iter().position(|&byte| byte == 0).unwrap();
-            String::from_utf8_lossy(&name[..end]).into_owned()
-        });
-        let names: Vec<String> = names.collect();
+        let names: Vec<String> = starts
+            .iter()
+            .map(|start| {
+                let name = &bytes[start + 110..];
+                let end = name.iter().position(|&byte| byte == 0).unwrap();
+                String::from_utf8_lossy(&name[..end]).into_owned()
+            })
+            .collect();
         assert_eq!(names, ["a", "a/b", "a/b/one", "a/b/two", "TRAILER!!!"]);
         let header = String::from_utf8_lossy(&bytes[starts[2]..starts[2] + 110]).into_owned();
         assert_eq!(&header[14..22], "000081ed", "a file that can be run");

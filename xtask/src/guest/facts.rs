@@ -32,9 +32,7 @@ impl Facts {
         let dies = shape.parts(shape.sockets * shape.dies);
         let packages = shape.parts(shape.sockets);
         let nodes: Vec<u32> = shape.nodes_online().collect();
-        let between = nodes
-            .iter()
-            .flat_map(|&from| nodes.iter().map(move |&to| (from, to)));
+        let between = nodes.iter().flat_map(|&from| nodes.iter().map(move |&to| (from, to)));
         let distance = |&(from, to): &(u32, u32)| {
             if shape.distances.is_empty() {
                 10
@@ -53,10 +51,7 @@ impl Facts {
             dies,
             packages,
             cores: shape.parts(shape.cores_possible()),
-            nodes: nodes
-                .iter()
-                .map(|&node| (node, shape.node_cpus(node)))
-                .collect(),
+            nodes: nodes.iter().map(|&node| (node, shape.node_cpus(node))).collect(),
             side_caches_bytes: nodes.iter().map(side_caches).collect(),
             distances: between.map(|pair| (pair, distance(&pair))).collect(),
             offline: shape.offline.iter().copied().collect(),
@@ -80,21 +75,13 @@ impl Facts {
     pub fn seen(said: &Value) -> Result<Facts> {
         let machine = &said[0]["machine"];
         let pus = objects(machine, "pus")?;
-        let os: Vec<u32> = pus
-            .iter()
-            .map(|pu| number(pu, "os"))
-            .collect::<Result<_>>()?;
+        let os: Vec<u32> = pus.iter().map(|pu| number(pu, "os")).collect::<Result<_>>()?;
         let of_core = |core: &Value| -> Result<Numbers> {
             let pus = numbers(core, "pus")?;
-            Ok(pus
-                .iter()
-                .filter_map(|&pu| os.get(pu as usize).copied())
-                .collect())
+            Ok(pus.iter().filter_map(|&pu| os.get(pu as usize).copied()).collect())
         };
-        let cores: Vec<Numbers> = objects(machine, "cores")?
-            .iter()
-            .map(of_core)
-            .collect::<Result<_>>()?;
+        let cores: Vec<Numbers> =
+            objects(machine, "cores")?.iter().map(of_core).collect::<Result<_>>()?;
         let cpus = |part: &Value| -> Result<Numbers> {
             let own = numbers(part, "cores")?;
             let own = own.iter().filter_map(|&core| cores.get(core as usize));
@@ -114,11 +101,7 @@ impl Facts {
             nodes: BTreeMap::new(),
             side_caches_bytes: BTreeMap::new(),
             distances: BTreeMap::new(),
-            offline: parse_list(
-                machine["offline"]
-                    .as_str()
-                    .context("no offline CPUs are said")?,
-            )?,
+            offline: parse_list(machine["offline"].as_str().context("no offline CPUs are said")?)?,
             allowed: allowed.map(|(_, &os)| os).collect(),
             allowed_nodes: Numbers::new(),
             cores: cores.clone(),
@@ -134,13 +117,12 @@ impl Facts {
         cpus: &impl Fn(&Value) -> Result<Numbers>,
     ) -> Result<()> {
         let nodes = objects(machine, "nodes")?;
-        let ids = nodes.iter().map(|node| number(node, "os"));
-        let ids: Vec<u32> = ids.collect::<Result<_>>()?;
+        let ids: Vec<u32> = nodes.iter().map(|node| number(node, "os")).collect::<Result<_>>()?;
         let rows = objects(&machine["distances"], "rows")?;
         for ((&from, node), row) in ids.iter().zip(nodes).zip(rows) {
             self.nodes.insert(from, cpus(node)?);
-            let caches = objects(node, "side_caches_bytes")?.iter();
-            let caches = caches.filter_map(Value::as_u64).collect();
+            let caches =
+                objects(node, "side_caches_bytes")?.iter().filter_map(Value::as_u64).collect();
             self.side_caches_bytes.insert(from, caches);
             let allowed = (node["allowed"] == true).then_some(from);
             self.allowed_nodes.extend(allowed);
@@ -168,8 +150,7 @@ impl Facts {
         compare("L3 groups", sets(&self.l3), sets(&seen.l3));
         compare("cores", sets(&self.cores), sets(&seen.cores));
         let nodes = |facts: &Facts| {
-            let nodes = facts.nodes.iter();
-            let nodes = nodes.map(|(node, cpus)| format!("{node}: {}", list(cpus)));
+            let nodes = facts.nodes.iter().map(|(node, cpus)| format!("{node}: {}", list(cpus)));
             nodes.collect::<Vec<_>>().join(" | ")
         };
         compare("nodes", nodes(self), nodes(seen));
@@ -193,10 +174,7 @@ pub fn memory_differences(shape: &Shape, said: &Value) -> Result<Vec<String>> {
     let mut all = Vec::new();
     for node in objects(&said[0]["machine"], "nodes")? {
         let (id, bytes) = (number(node, "os")?, node["memory_bytes"].as_u64());
-        let asked = shape
-            .nodes
-            .get(id as usize)
-            .map_or(0, |node| node.memory_mib);
+        let asked = shape.nodes.get(id as usize).map_or(0, |node| node.memory_mib);
         let least = asked.saturating_sub(KERNEL_MIB) * MIB;
         if !bytes.is_some_and(|bytes| (least..=asked * MIB).contains(&bytes)) {
             all.push(format!(
@@ -218,20 +196,18 @@ pub fn parse_list(text: &str) -> Result<Numbers> {
 }
 
 pub fn objects<'a>(value: &'a Value, name: &str) -> Result<&'a Vec<Value>> {
-    value[name]
-        .as_array()
-        .with_context(|| format!("no list `{name}` is said"))
+    value[name].as_array().with_context(|| format!("no list `{name}` is said"))
 }
 
 pub fn number(value: &Value, name: &str) -> Result<u32> {
-    let number = value[name].as_u64();
-    let number = number.with_context(|| format!("no number `{name}` is said"))?;
+    let number = value[name].as_u64().with_context(|| format!("no number `{name}` is said"))?;
     Ok(u32::try_from(number)?)
 }
 
 pub fn numbers(value: &Value, name: &str) -> Result<Vec<u32>> {
-    let all = objects(value, name)?.iter();
-    let all = all.map(|one| Ok(u32::try_from(one.as_u64().context("no number is said")?)?));
+    let all = objects(value, name)?
+        .iter()
+        .map(|one| Ok(u32::try_from(one.as_u64().context("no number is said")?)?));
     all.collect()
 }
 

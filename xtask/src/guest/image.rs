@@ -27,9 +27,7 @@ impl Content {
             content.add(&format!("modules/{index}.ko"), module)?;
         }
         let ours = [("cassay", cassay)];
-        let others = others
-            .iter()
-            .map(|one| (one.name.as_str(), one.path.as_path()));
+        let others = others.iter().map(|one| (one.name.as_str(), one.path.as_path()));
         for (name, path) in ours.into_iter().chain(others) {
             let stripped = work.join("stripped");
             let words = ["--strip-debug", "-o", text(&stripped)?, text(path)?];

@@ -107,14 +107,11 @@ fn take(folder: &Path, package: &str, files: &[(&str, &Path)]) -> Result<()> {
     // apt-get downloads to where it runs.
     let script = "cd \"$1\" && apt-get download -qq \"$2\" && dpkg-deb -x ./*.deb . && \
                   find . -type f";
-    let place = packed
-        .to_str()
-        .context("the path of the tree is no UTF-8")?;
-    let all = process::output("sh", &["-c", script, "sh", place, package]);
-    let all = all.with_context(|| missing(package))?;
+    let place = packed.to_str().context("the path of the tree is no UTF-8")?;
+    let all = process::output("sh", &["-c", script, "sh", place, package])
+        .with_context(|| missing(package))?;
     for (part, to) in files {
-        let file = named(&all, part);
-        let file = file.with_context(|| format!("{package} has no {part}"))?;
+        let file = named(&all, part).with_context(|| format!("{package} has no {part}"))?;
         std::fs::rename(packed.join(file), to).with_context(|| format!("take {file}"))?;
     }
     std::fs::remove_dir_all(&packed).context("remove the rest of a package")
@@ -135,9 +132,7 @@ fn missing(package: &str) -> String {
 /// The package that a name leads to.
 fn package_of(name: &str) -> Result<String> {
     let said = process::output("apt-cache", &["depends", name]);
-    let is_known = said
-        .as_deref()
-        .is_ok_and(|said| first_dependency(said).is_some());
+    let is_known = said.as_deref().is_ok_and(|said| first_dependency(said).is_some());
     let said = if is_known {
         said
     } else {

@@ -14,9 +14,7 @@ pub fn arguments(wish: &Wish) -> String {
 /// The CPUs of each instance, in the order of its vCPUs.
 pub fn cpus(said: &Value) -> Result<Vec<Vec<u32>>> {
     let instances = objects(&said["plan"], "instances")?.iter();
-    instances
-        .map(|instance| numbers(instance, "cpus"))
-        .collect()
+    instances.map(|instance| numbers(instance, "cpus")).collect()
 }
 
 /// What is wrong with the plan for a wish, in sentences.
@@ -44,9 +42,8 @@ pub fn faults(shape: &Shape, wish: &Wish, said: &Value) -> Result<Vec<String>> {
         if cpus.len() != wish.vcpus as usize {
             fault(format!("it is to have {} CPUs", wish.vcpus));
         }
-        let shared = cores
-            .iter()
-            .find(|core| !core.is_disjoint(&cpus) && !core.is_disjoint(&given));
+        let shared =
+            cores.iter().find(|core| !core.is_disjoint(&cpus) && !core.is_disjoint(&given));
         if let Some(core) = shared {
             fault(format!(
                 "another has a part of its core with CPUs {}",
@@ -69,18 +66,13 @@ pub fn faults(shape: &Shape, wish: &Wish, said: &Value) -> Result<Vec<String>> {
 /// The online CPUs of each part of this kind, and the nodes they are in.
 fn homes(shape: &Shape, within: Within) -> Vec<(Numbers, Numbers)> {
     let parts = match within {
-        Within::Node => shape
-            .nodes_online()
-            .map(|node| shape.node_cpus(node))
-            .collect(),
+        Within::Node => shape.nodes_online().map(|node| shape.node_cpus(node)).collect(),
         Within::L3 => shape.parts(shape.sockets * shape.dies),
         Within::Package => shape.parts(shape.sockets),
     };
     let nodes = |cpus: &Numbers| {
         let nodes = shape.nodes_online();
-        nodes
-            .filter(|&node| !shape.node_cpus(node).is_disjoint(cpus))
-            .collect()
+        nodes.filter(|&node| !shape.node_cpus(node).is_disjoint(cpus)).collect()
     };
     parts.into_iter().map(|cpus| (nodes(&cpus), cpus)).collect()
 }
@@ -94,11 +86,7 @@ fn memory_fault(shape: &Shape, instance: &Value, nodes: &Numbers) -> Result<Opti
     let mut from = Numbers::new();
     for part in objects(instance, "memory")? {
         let bytes = part["bytes"].as_u64().unwrap_or(0);
-        from.extend(
-            (bytes > 0)
-                .then(|| super::facts::number(part, "node"))
-                .transpose()?,
-        );
+        from.extend((bytes > 0).then(|| super::facts::number(part, "node")).transpose()?);
     }
     let has_memory = |&node: &u32| shape.nodes[node as usize].memory_mib > 0;
     ensure!(!from.is_empty(), "an instance has no memory");

@@ -43,8 +43,10 @@ pub struct Program {
 impl Program {
     /// One that was built already.
     pub fn given(path: &Path, arguments: &[String]) -> Result<Program> {
-        let name = path.file_name().and_then(|name| name.to_str());
-        let name = name.with_context(|| format!("{} has no name", path.display()))?;
+        let name = path
+            .file_name()
+            .and_then(|name| name.to_str())
+            .with_context(|| format!("{} has no name", path.display()))?;
         Ok(Program {
             name: name.replace(|letter: char| !letter.is_ascii_alphanumeric(), "-"),
             path: path.to_owned(),
@@ -57,17 +59,15 @@ impl Program {
     /// name that it was given, as after a renaming; and a test that is skipped says it in a line.
     pub fn faults(&self, said: &str) -> Vec<String> {
         let skipped = said.lines().filter_map(|line| line.split_once("SKIPPED "));
-        let mut faults: Vec<String> = skipped
-            .map(|(_, what)| format!("skipped: {what}"))
-            .collect();
+        let mut faults: Vec<String> = skipped.map(|(_, what)| format!("skipped: {what}")).collect();
         if !self.is_test {
             return faults;
         }
-        let results = said
-            .lines()
-            .filter_map(|line| line.split_once("test result: ok. "));
-        let passed = results.filter_map(|(_, rest)| rest.split_once(" passed"));
-        let passed: Option<u32> = passed.map(|(count, _)| count.parse::<u32>().ok()).sum();
+        let results = said.lines().filter_map(|line| line.split_once("test result: ok. "));
+        let passed: Option<u32> = results
+            .filter_map(|(_, rest)| rest.split_once(" passed"))
+            .map(|(count, _)| count.parse::<u32>().ok())
+            .sum();
         if passed.unwrap_or(0) == 0 {
             faults.push(format!("{} says of no test that it passed", self.name));
         }
@@ -105,13 +105,10 @@ pub fn tests() -> Result<Vec<Program>> {
         ];
         let words = [&words[..], &[test.package], test.target].concat();
         let said = process::output(&cargo(), &words)?;
-        let path = executable(&said);
-        let path = path.with_context(|| format!("cargo names no test of {}", test.package))?;
+        let path = executable(&said)
+            .with_context(|| format!("cargo names no test of {}", test.package))?;
         let words: Vec<String> = test.arguments.iter().map(|&word| word.to_owned()).collect();
-        let kind = test
-            .target
-            .last()
-            .map_or("", |word| word.trim_start_matches('-'));
+        let kind = test.target.last().map_or("", |word| word.trim_start_matches('-'));
         Ok(Program {
             name: format!("{}-{kind}", test.package),
             is_test: true,
@@ -130,9 +127,7 @@ fn executable(messages: &str) -> Option<PathBuf> {
 
 /// The shared libraries of a program, and the loader that it names.
 pub fn libraries(program: &Path) -> Result<Vec<PathBuf>> {
-    let path = program
-        .to_str()
-        .context("the path of a program is no UTF-8")?;
+    let path = program.to_str().context("the path of a program is no UTF-8")?;
     match process::output("ldd", &[path]) {
         Ok(said) => paths(&said),
         Err(error) if error.to_string().contains("not a dynamic executable") => Ok(Vec::new()),
@@ -143,10 +138,7 @@ pub fn libraries(program: &Path) -> Result<Vec<PathBuf>> {
 /// The paths that ldd names.
 fn paths(said: &str) -> Result<Vec<PathBuf>> {
     let mut paths = Vec::new();
-    for line in said
-        .lines()
-        .filter(|line| !line.contains("statically linked"))
-    {
+    for line in said.lines().filter(|line| !line.contains("statically linked")) {
         let line = line.trim();
         let path = line.split_once("=> ").map_or(line, |(_, path)| path);
         if path.starts_with("not found") {

@@ -286,8 +286,8 @@ impl Shape {
     pub fn online_of(&self, cores: impl IntoIterator<Item = u32>) -> Numbers {
         let cpus = cores
             .into_iter()
-            .filter(|&core| core < self.cores_present());
-        let cpus = cpus.flat_map(|core| core * self.threads..(core + 1) * self.threads);
+            .filter(|&core| core < self.cores_present())
+            .flat_map(|core| core * self.threads..(core + 1) * self.threads);
         cpus.filter(|cpu| !self.offline.contains(cpu)).collect()
     }
 
@@ -362,10 +362,7 @@ mod tests {
                 "{name}: Linux numbers its nodes otherwise"
             );
             assert_eq!(firsts.count(), with_cores.count(), "{name}: likewise");
-            let square = shape
-                .distances
-                .iter()
-                .all(|row| row.len() == shape.nodes.len());
+            let square = shape.distances.iter().all(|row| row.len() == shape.nodes.len());
             let count = shape.distances.len();
             assert!(square && [0, shape.nodes.len()].contains(&count), "{name}");
             assert!(

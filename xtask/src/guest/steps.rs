@@ -57,10 +57,10 @@ pub fn all(shape: &Shape) -> Vec<Step> {
 
 /// The step of a further executable, which is in /programs.
 pub fn program(name: &str, arguments: &[String]) -> Step {
-    let words = arguments
+    let words: String = arguments
         .iter()
-        .map(|word| format!(" '{}'", word.replace('\'', "'\\''")));
-    let words: String = words.collect();
+        .map(|word| format!(" '{}'", word.replace('\'', "'\\''")))
+        .collect();
     Step {
         name: format!("program-{name}"),
         script: format!("#!/bin/sh\nexec /programs/{name}{words} 2>&1\n"),
@@ -135,8 +135,11 @@ pub struct AllTold {
 
 impl AllTold {
     pub fn output(&self, name: &str) -> Result<&str> {
-        let step = self.steps.iter().find(|step| step.name == name);
-        let step = step.with_context(|| format!("the guest has no step {name}"))?;
+        let step = self
+            .steps
+            .iter()
+            .find(|step| step.name == name)
+            .with_context(|| format!("the guest has no step {name}"))?;
         ensure!(
             step.code == 0,
             "step {name} of the guest ended with {}; it wrote:\n{}",
@@ -160,9 +163,7 @@ pub fn read(text: &str) -> Result<AllTold> {
     let mut steps: Vec<Told> = Vec::new();
     let mut open: Option<(String, String)> = None;
     for line in text.lines() {
-        let Some((mark, rest)) = line
-            .strip_prefix("@@")
-            .and_then(|line| line.split_once(' '))
+        let Some((mark, rest)) = line.strip_prefix("@@").and_then(|line| line.split_once(' '))
         else {
             if let Some((_, output)) = &mut open {
                 *output += line;
@@ -176,16 +177,17 @@ pub fn read(text: &str) -> Result<AllTold> {
                 open = Some((name.to_owned(), String::new()));
             }
             ("end", Some((name, mut output))) => {
-                let code = rest.rsplit(' ').next().and_then(|code| code.parse().ok());
-                let code = code.with_context(|| format!("no exit code in {line:?}"))?;
+                let code = rest
+                    .rsplit(' ')
+                    .next()
+                    .and_then(|code| code.parse().ok())
+                    .with_context(|| format!("no exit code in {line:?}"))?;
                 // The end of line that init adds.
                 output.pop();
                 steps.push(Told { name, output, code });
             }
             ("done", None) => {
-                let up_s = rest
-                    .parse()
-                    .with_context(|| format!("no time in {line:?}"))?;
+                let up_s = rest.parse().with_context(|| format!("no time in {line:?}"))?;
                 return Ok(AllTold { steps, up_s });
             }
             _ => bail!("the guest said {line:?} out of order"),
@@ -216,12 +218,7 @@ mod tests {
         let steps = [step("setup", "6.1.0\n", 0), step("plan-0", "{\n\n}", 2)];
         assert_eq!((&told.steps[..], told.up_s), (&steps[..], 12.5));
         assert_eq!(told.output("setup").unwrap(), "6.1.0\n");
-        assert!(
-            told.output("plan-0")
-                .unwrap_err()
-                .to_string()
-                .contains("ended with 2")
-        );
+        assert!(told.output("plan-0").unwrap_err().to_string().contains("ended with 2"));
     }
 
     #[test]
@@ -246,10 +243,7 @@ mod tests {
     fn a_shape_says_which_control_groups_are_mounted_and_what_is_switched_off() {
         let script = |name: &str| {
             let shape = SHAPES.iter().find(|shape| shape.name == name).unwrap();
-            all(shape)
-                .into_iter()
-                .map(|step| step.script)
-                .collect::<String>()
+            all(shape).into_iter().map(|step| step.script).collect::<String>()
         };
         for (shape, parts) in [
             (
@@ -280,9 +274,6 @@ mod tests {
     fn arguments_of_a_program_come_to_it_as_they_are() {
         let words = ["--exact".to_owned(), "it's".to_owned()];
         let step = program("host", &words);
-        assert!(
-            step.script
-                .contains(r"exec /programs/host '--exact' 'it'\''s' 2>&1")
-        );
+        assert!(step.script.contains(r"exec /programs/host '--exact' 'it'\''s' 2>&1"));
     }
 }

@@ -62,8 +62,8 @@ pub fn run(only: &[String]) -> Result<()> {
     let kinds = on_a_kept_cluster(only)?;
     for kind in &kinds {
         for victim in [Victim::Command, Victim::Agent] {
-            let said = in_a_study(kind, victim);
-            let said = said.with_context(|| format!("{}: {victim:?} killed", kind.kind))?;
+            let said = in_a_study(kind, victim)
+                .with_context(|| format!("{}: {victim:?} killed", kind.kind))?;
             println!("{}: {victim:?} of a study killed: {said}", kind.kind);
         }
     }
@@ -102,12 +102,7 @@ fn on_a_kept_cluster(only: &[String]) -> Result<Vec<Kind>> {
 fn kinds(lab: &Lab, only: &[String]) -> Result<Vec<Kind>> {
     let listed = called(lab, &["fault", "list", "--json"])?;
     let listed: serde_json::Value = serde_json::from_str(&listed).context("read the kinds")?;
-    let listed: Vec<Kind> = listed
-        .as_array()
-        .into_iter()
-        .flatten()
-        .map(Kind::of)
-        .collect();
+    let listed: Vec<Kind> = listed.as_array().into_iter().flatten().map(Kind::of).collect();
     let is_known = |name: &&String| !listed.iter().any(|one| one.kind == **name);
     if let Some(unknown) = only.iter().find(is_known) {
         bail!("there is no fault {unknown}: see `cassay fault list`");
@@ -156,8 +151,8 @@ fn on_kept(lab: &Lab, seen: &Seen, kind: &Kind) -> Result<String> {
     let text = || std::fs::read_to_string(&told).unwrap_or_default();
 
     let mut command = process::start_telling("env", &words, &told)?;
-    let was_broken = until_broken(&mut command, &mut || text().contains("  seen: "));
-    let was_broken = was_broken.with_context(text)?;
+    let was_broken =
+        until_broken(&mut command, &mut || text().contains("  seen: ")).with_context(text)?;
     command.kill().context("kill the command")?;
     command.wait().context("wait for the command")?;
     // It waits until what was broken is whole, and breaks it once more.

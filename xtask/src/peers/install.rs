@@ -56,12 +56,7 @@ fn latte(places: &Places) -> Result<()> {
 
 fn cassandra_stress(places: &Places) -> Result<()> {
     let name = format!("apache-cassandra-{CASSANDRA_STRESS}");
-    if places
-        .peers
-        .join(&name)
-        .join("tools/lib/stress.jar")
-        .is_file()
-    {
+    if places.peers.join(&name).join("tools/lib/stress.jar").is_file() {
         return Ok(());
     }
     let root = path(places.peers.clone());

@@ -28,7 +28,7 @@ pub fn now() -> Instant {
     Instant::now()
 }
 
-/// Waits.
+/// Waits so long.
 #[expect(
     clippy::disallowed_methods,
     reason = "the one place of the bench that waits"
@@ -90,10 +90,7 @@ impl Server {
                             at: now(),
                             executes,
                         };
-                        counts
-                            .lock()
-                            .unwrap_or_else(PoisonError::into_inner)
-                            .push(count);
+                        counts.lock().unwrap_or_else(PoisonError::into_inner).push(count);
                     }
                 }
             });
@@ -155,10 +152,7 @@ impl Server {
             }
             Started::Null { mut child, .. } => {
                 child.kill().context("stop the null target")?;
-                child
-                    .wait()
-                    .context("wait for the null target's end")
-                    .map(drop)
+                child.wait().context("wait for the null target's end").map(drop)
             }
         }
     }
@@ -168,11 +162,7 @@ impl Server {
         match &self.started {
             Started::Null { counts, .. } => {
                 let counts = counts.lock().unwrap_or_else(PoisonError::into_inner);
-                counts
-                    .iter()
-                    .filter(|count| count.at >= since)
-                    .copied()
-                    .collect()
+                counts.iter().filter(|count| count.at >= since).copied().collect()
             }
             _ => Vec::new(),
         }
@@ -249,11 +239,7 @@ pub fn watch(
             cpu.push(Cpu { at: now(), seconds });
         }
         peak_mb = peak_mb.max(memory);
-        if let Some(status) = client
-            .0
-            .try_wait()
-            .with_context(|| format!("wait for `{line}`"))?
-        {
+        if let Some(status) = client.0.try_wait().with_context(|| format!("wait for `{line}`"))? {
             break status;
         }
         wait(PERIOD);
@@ -294,11 +280,7 @@ fn cpu_seconds(stat: &str) -> Option<f64> {
     // The name in parentheses may hold anything; numbers count from behind it (field 3 is next).
     let (_, after_name) = stat.rsplit_once(") ")?;
     let fields: Vec<&str> = after_name.split(' ').collect();
-    let ticks: f64 = fields
-        .get(11..15)?
-        .iter()
-        .filter_map(|f| f.parse::<f64>().ok())
-        .sum();
+    let ticks: f64 = fields.get(11..15)?.iter().filter_map(|f| f.parse::<f64>().ok()).sum();
     Some(ticks / TICKS_PER_S)
 }
 
@@ -329,12 +311,8 @@ impl Seen {
             let seconds = pair[1].at.duration_since(pair[0].at).as_secs_f64();
             (pair[1].executes - pair[0].executes) as f64 / seconds.max(1e-3)
         };
-        let mut rates: Vec<f64> = self
-            .counts
-            .windows(2)
-            .map(rate)
-            .filter(|&rate| rate > 0.0)
-            .collect();
+        let mut rates: Vec<f64> =
+            self.counts.windows(2).map(rate).filter(|&rate| rate > 0.0).collect();
         rates.sort_by(f64::total_cmp);
         let median = *rates.get(rates.len() / 2)?;
         let busy: Vec<usize> = (0..self.counts.len().saturating_sub(1))

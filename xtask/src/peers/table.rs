@@ -38,10 +38,7 @@ pub fn section(place: Place, cells: &[Cell], seconds: u32, rounds: u32) -> Strin
         Place::Null => "Null target, client on one core, server on the other",
         Place::Cassandra => "Apache Cassandra, one node, on the same cores as the client",
     };
-    let of_place: Vec<&Cell> = cells
-        .iter()
-        .filter(|cell| cell.case.place == place)
-        .collect();
+    let of_place: Vec<&Cell> = cells.iter().filter(|cell| cell.case.place == place).collect();
     let mut text = format!("### {title}\n\n{}\n", rows(&of_place));
     let only = place.name();
     let version = |program: &str, arguments: &[&str]| {

@@ -13,7 +13,7 @@ use std::time::Duration;
 /// A load generator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Tool {
-    /// Ours.
+    /// The engine of cassay.
     Cassay,
     /// Ours, told to release once a millisecond at a rate, as a client on tokio's timer does.
     CassayBatched,
@@ -244,9 +244,7 @@ fn cassay_findings(text: &str) -> Option<Reported> {
         ops_per_s: trial["all"]["ops_per_s"].as_f64()?,
         p50_ms: latency["p50"].as_f64()?,
         p99_ms: latency["p99"].as_f64()?,
-        lag_p99_us: trial["client"]["lag_us"]["p99"]
-            .as_f64()
-            .filter(|lag| *lag > 0.0),
+        lag_p99_us: trial["client"]["lag_us"]["p99"].as_f64().filter(|lag| *lag > 0.0),
     })
 }
 
@@ -285,9 +283,7 @@ fn latte_report(text: &str) -> Option<Reported> {
     let names = report.get("percentiles")?.as_array()?;
     let values = result["cycle_latency"]["percentiles"].as_array()?;
     let percentile = |wanted: f64| {
-        let index = names
-            .iter()
-            .position(|name| name.as_f64() == Some(wanted))?;
+        let index = names.iter().position(|name| name.as_f64() == Some(wanted))?;
         values.get(index)?.get("value")?.as_f64()
     };
     Some(Reported {
@@ -301,9 +297,7 @@ fn latte_report(text: &str) -> Option<Reported> {
 /// Java's options and cassandra-stress's class: its own script insists on Java 8, so that java is
 /// called as the script would. Its heap is capped, since its default grows with the machine.
 fn java_arguments(places: &Places) -> Vec<String> {
-    let home = places
-        .peers
-        .join(format!("apache-cassandra-{}", install::CASSANDRA_STRESS));
+    let home = places.peers.join(format!("apache-cassandra-{}", install::CASSANDRA_STRESS));
     let home = path(home);
     let mut arguments: Vec<String> = ["java.lang", "java.nio", "java.util", "sun.nio.ch"]
         .iter()

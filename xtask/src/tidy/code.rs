@@ -46,9 +46,7 @@ const PLAN_BANS: [&str; 6] = [
 
 /// Each source file opens with `//!`.
 pub fn headers(tree: &Tree) -> Vec<Violation> {
-    let without = tree
-        .with_extension("rs")
-        .filter(|file| !file.text().starts_with("//!"));
+    let without = tree.with_extension("rs").filter(|file| !file.text().starts_with("//!"));
     without
         .map(|file| Violation::at(&file.path, 1, "begins without a `//!` header"))
         .collect()
@@ -117,16 +115,9 @@ pub fn safety(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     for file in tree.with_extension("rs") {
         let lines: Vec<&str> = file.text().lines().collect();
-        for line in words(file)
-            .iter()
-            .filter(|word| word.text == "unsafe")
-            .map(|word| word.line)
-        {
+        for line in words(file).iter().filter(|word| word.text == "unsafe").map(|word| word.line) {
             let above = &lines[line.saturating_sub(SAFETY_LINES_MAX + 1)..line];
-            if !above
-                .iter()
-                .any(|text| text.contains("SAFETY:") || text.contains("# Safety"))
-            {
+            if !above.iter().any(|text| text.contains("SAFETY:") || text.contains("# Safety")) {
                 found.push(Violation::at(
                     &file.path,
                     line,
@@ -162,16 +153,11 @@ pub fn hot_loop(tree: &Tree) -> Vec<Violation> {
 /// [`PLAN_BANS`].
 pub fn pure_crates(tree: &Tree) -> Vec<Violation> {
     let pure = PURE_CRATES.map(|name| (name, &PURE_BANS[..], "is pure"));
-    let all = pure
-        .into_iter()
-        .chain([(PLANS, &PLAN_BANS[..], "only plans")]);
+    let all = pure.into_iter().chain([(PLANS, &PLAN_BANS[..], "only plans")]);
     let mut found = Vec::new();
     for (name, bans, is) in all {
         let folder = format!("crates/{name}/src/");
-        for file in tree
-            .with_extension("rs")
-            .filter(|file| file.path.starts_with(&folder))
-        {
+        for file in tree.with_extension("rs").filter(|file| file.path.starts_with(&folder)) {
             for word in shipped_words(file) {
                 if bans.contains(&word.text.as_str()) {
                     let what = format!("`{}` in `{name}`, which {is}", word.text);
@@ -216,10 +202,7 @@ fn collect(tokens: TokenStream, without_tests: bool, words: &mut Vec<Word>) {
                 }
                 let (text, line) = (ident.to_string(), ident.span().start().line);
                 if after_path {
-                    let before = words
-                        .last()
-                        .map(|word| word.text.clone())
-                        .unwrap_or_default();
+                    let before = words.last().map(|word| word.text.clone()).unwrap_or_default();
                     words.push(Word {
                         text: format!("{before}::{text}"),
                         line,
@@ -252,11 +235,7 @@ fn collect(tokens: TokenStream, without_tests: bool, words: &mut Vec<Word>) {
 
 /// `use std::{fs, io}`: the words `std::fs` and `std::io`.
 fn imports(group: &proc_macro2::Group, after_path: bool, words: &mut Vec<Word>) {
-    let Some(before) = words
-        .last()
-        .filter(|_| after_path)
-        .map(|word| word.text.clone())
-    else {
+    let Some(before) = words.last().filter(|_| after_path).map(|word| word.text.clone()) else {
         return;
     };
     for token in group.stream() {
@@ -280,10 +259,7 @@ mod tests {
     use super::*;
 
     fn lines(violations: &[Violation]) -> Vec<(usize, &str)> {
-        violations
-            .iter()
-            .map(|v| (v.line, v.what.as_str()))
-            .collect()
+        violations.iter().map(|v| (v.line, v.what.as_str())).collect()
     }
 
     #[test]

@@ -1,4 +1,5 @@
 //! Comments name what is there: a type that was renamed or removed is named by no comment any more.
+//! And the comment of an item says more of it than a word can.
 
 use super::Violation;
 use crate::tree::Tree;
@@ -35,6 +36,32 @@ pub fn names(tree: &Tree) -> Vec<Violation> {
         }
     }
     found
+}
+
+/// No comment of an item is a single word, unless that is a word of code (`` `QUORUM` ``).
+pub fn sentences(tree: &Tree) -> Vec<Violation> {
+    let mut found = Vec::new();
+    for file in tree.with_extension("rs") {
+        let of_item = |line: &'_ str| line.trim_start().strip_prefix("/// ").map(str::to_owned);
+        let lines: Vec<Option<String>> = file.text().lines().map(of_item).collect();
+        for (number, line) in lines.iter().enumerate() {
+            let Some(word) = line.as_deref().filter(|said| is_word(said)) else {
+                continue;
+            };
+            let before = number.checked_sub(1).and_then(|before| lines[before].as_ref());
+            let is_alone = before.is_none() && lines.get(number + 1).is_none_or(Option::is_none);
+            if is_alone {
+                let what = format!("`{word}` is one word: say in a sentence what the item is");
+                found.push(Violation::at(&file.path, number + 1, what));
+            }
+        }
+    }
+    found
+}
+
+/// Whether a comment is one word that is not of code.
+fn is_word(said: &str) -> bool {
+    !said.contains([' ', '`'])
 }
 
 /// What a comment that has its line for itself says; none of other lines.
@@ -79,6 +106,16 @@ mod tests {
         ]);
         let said: Vec<String> = names(&tree).iter().map(ToString::to_string).collect();
         let what = "a.rs:1: `OldName` is no word of any code: was it renamed or removed?";
+        assert_eq!(said, [what]);
+    }
+
+    #[test]
+    fn a_comment_of_one_word_is_found() {
+        let text =
+            "/// Which.\nstruct A;\n/// `QUORUM`.\nstruct B;\n/// Long\n/// enough.\nstruct C;\n";
+        let tree = Tree::of(&[("a.rs", text)]);
+        let said: Vec<String> = sentences(&tree).iter().map(ToString::to_string).collect();
+        let what = "a.rs:1: `Which.` is one word: say in a sentence what the item is";
         assert_eq!(said, [what]);
     }
 }

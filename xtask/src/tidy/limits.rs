@@ -13,11 +13,7 @@ const TABLE_HEAD: &str = "| limit | value | of |";
 
 /// Each field of `Limits::default()` has its row with its value, and no other row is there.
 pub fn limits(tree: &Tree) -> Vec<Violation> {
-    let text = |path: &str| {
-        tree.file(path)
-            .map(|file| file.text().to_owned())
-            .unwrap_or_default()
-    };
+    let text = |path: &str| tree.file(path).map(|file| file.text().to_owned()).unwrap_or_default();
     let coded = coded(&text(CODE));
     if coded.is_empty() {
         // The rule must not fall asleep because the code moved.
@@ -82,16 +78,10 @@ impl<'ast> Visit<'ast> for Fields<'_> {
 
 /// Name → line and value of each row of the table.
 fn stated(document: &str) -> BTreeMap<String, (usize, String)> {
-    let lines = document
-        .lines()
-        .enumerate()
-        .skip_while(|(_, line)| *line != TABLE_HEAD);
+    let lines = document.lines().enumerate().skip_while(|(_, line)| *line != TABLE_HEAD);
     let rows = lines.skip(2).take_while(|(_, line)| line.starts_with('|'));
     rows.filter_map(|(index, line)| {
-        let mut cells = line
-            .split('|')
-            .map(|cell| cell.trim().trim_matches('`'))
-            .skip(1);
+        let mut cells = line.split('|').map(|cell| cell.trim().trim_matches('`')).skip(1);
         Some((
             cells.next()?.to_owned(),
             (index + 1, cells.next()?.to_owned()),

@@ -22,14 +22,8 @@ struct Row {
 }
 
 fn rows(tree: &Tree) -> Result<Vec<Row>, Violation> {
-    let text = tree
-        .file(ARCHITECTURE)
-        .map(|file| file.text())
-        .unwrap_or_default();
-    let lines = text
-        .lines()
-        .enumerate()
-        .skip_while(|(_, line)| *line != TABLE_HEAD);
+    let text = tree.file(ARCHITECTURE).map(|file| file.text()).unwrap_or_default();
+    let lines = text.lines().enumerate().skip_while(|(_, line)| *line != TABLE_HEAD);
     let rows: Vec<Row> = lines
         .skip(2)
         .take_while(|(_, line)| line.starts_with('|'))
@@ -75,10 +69,7 @@ fn places(name: &str) -> (String, [String; 2]) {
 /// Names in a table of dependencies of the manifest.
 fn dependencies_of(manifest: &toml::Table, key: &str) -> BTreeSet<String> {
     let table = manifest.get(key).and_then(toml::Value::as_table);
-    table
-        .into_iter()
-        .flat_map(|table| table.keys().cloned())
-        .collect()
+    table.into_iter().flat_map(|table| table.keys().cloned()).collect()
 }
 
 /// The crates are those of the table, and each uses exactly what its row says.
@@ -90,10 +81,7 @@ pub fn dependencies(tree: &Tree) -> Vec<Violation> {
     let names: BTreeSet<String> = rows.iter().map(|row| row.name.clone()).collect();
     let mut found = Vec::new();
     for file in tree.with_extension("toml") {
-        let name = file
-            .path
-            .strip_prefix("crates/")
-            .and_then(|p| p.strip_suffix("/Cargo.toml"));
+        let name = file.path.strip_prefix("crates/").and_then(|p| p.strip_suffix("/Cargo.toml"));
         if let Some(name) = name.filter(|name| !names.contains(*name)) {
             let what = format!("crate `{name}` is not in the table of {ARCHITECTURE}");
             found.push(Violation::of_file(&file.path, what));
@@ -124,10 +112,7 @@ fn compare(
 ) {
     let mut used = dependencies_of(manifest, "dependencies");
     used.extend(dependencies_of(manifest, "build-dependencies"));
-    for name in used
-        .intersection(names)
-        .filter(|name| !row.uses.contains(*name))
-    {
+    for name in used.intersection(names).filter(|name| !row.uses.contains(*name)) {
         let what = format!("`{}` uses `{name}`, which its row does not allow", row.name);
         found.push(Violation::of_file(path, what));
     }
@@ -156,10 +141,7 @@ fn compare(
         found.push(Violation::of_file(path, what));
     }
     // No crate brings an async runtime: the hot path and the engine are threads and loops.
-    for name in ["tokio", "async-std", "smol"]
-        .iter()
-        .filter(|name| used.contains(**name))
-    {
+    for name in ["tokio", "async-std", "smol"].iter().filter(|name| used.contains(**name)) {
         found.push(Violation::of_file(
             path,
             format!("an async runtime, `{name}`, is used"),
@@ -178,18 +160,13 @@ pub fn sentences(tree: &Tree) -> Vec<Violation> {
         let wanted = format!("The only crate that knows {}.", row.secret);
         let (manifest_path, roots) = places(&row.name);
         let root = roots.iter().find_map(|path| tree.file(path));
-        let said = root
-            .map(|root| first_paragraph(root.text()))
-            .unwrap_or_default();
+        let said = root.map(|root| first_paragraph(root.text())).unwrap_or_default();
         if said != wanted {
             let path = root.map_or(roots[0].as_str(), |root| root.path.as_str());
             let what = format!("the header must begin with `{wanted}`, not with `{said}`");
             found.push(Violation::at(path, 1, what));
         }
-        let manifest = tree
-            .file(&manifest_path)
-            .map(|file| file.text())
-            .unwrap_or_default();
+        let manifest = tree.file(&manifest_path).map(|file| file.text()).unwrap_or_default();
         if !manifest.contains(&format!("description = \"{wanted}\"")) {
             let what = format!("the description must be `{wanted}`");
             found.push(Violation::of_file(&manifest_path, what));
@@ -200,23 +177,14 @@ pub fn sentences(tree: &Tree) -> Vec<Violation> {
 
 fn first_paragraph(source: &str) -> String {
     let header = source.lines().map_while(|line| line.strip_prefix("//!"));
-    let lines: Vec<&str> = header
-        .map(str::trim)
-        .take_while(|line| !line.is_empty())
-        .collect();
+    let lines: Vec<&str> = header.map(str::trim).take_while(|line| !line.is_empty()).collect();
     lines.join(" ")
 }
 
 /// Each line of `[workspace.dependencies]` that is not a crate of ours ends with its reason.
 pub fn reasons(tree: &Tree) -> Vec<Violation> {
-    let text = tree
-        .file("Cargo.toml")
-        .map(|file| file.text())
-        .unwrap_or_default();
-    let lines = text
-        .lines()
-        .enumerate()
-        .skip_while(|(_, l)| *l != "[workspace.dependencies]");
+    let text = tree.file("Cargo.toml").map(|file| file.text()).unwrap_or_default();
+    let lines = text.lines().enumerate().skip_while(|(_, l)| *l != "[workspace.dependencies]");
     let section = lines.skip(1).take_while(|(_, line)| !line.starts_with('['));
     let unexplained = section.filter(|(_, line)| {
         line.contains(" = ")
@@ -270,8 +238,8 @@ mod tests {
     fn tests_use_what_their_row_allows_and_those_of_cluster_an_agent_too() {
         let table = TABLE
             .replace("`low`", "`agent`")
-            .replace("`high`", "`cluster`");
-        let table = table.replace("people | `agent`", "people | –");
+            .replace("`high`", "`cluster`")
+            .replace("people | `agent`", "people | –");
         let tests = |name: &str| format!("[dev-dependencies]\n{name}.workspace = true\n");
         let tree = Tree::of(&[
             (ARCHITECTURE, &table),

@@ -71,13 +71,8 @@ pub fn file_lengths(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     for file in tree.with_extension("rs") {
         let lines = file.text().lines().count();
-        let header = file
-            .text()
-            .lines()
-            .take_while(|line| line.starts_with("//!"));
-        let has_reason = header
-            .into_iter()
-            .any(|line| line.starts_with(LONG_BECAUSE));
+        let header = file.text().lines().take_while(|line| line.starts_with("//!"));
+        let has_reason = header.into_iter().any(|line| line.starts_with(LONG_BECAUSE));
         let limit = if has_reason {
             FILE_LINES_HARD_MAX
         } else {
@@ -100,11 +95,7 @@ pub fn file_lengths(tree: &Tree) -> Vec<Violation> {
 pub fn leftovers(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     // Lock files are cargo's, and name its registry.
-    for file in tree
-        .files
-        .iter()
-        .filter(|file| !file.path.ends_with("Cargo.lock"))
-    {
+    for file in tree.files.iter().filter(|file| !file.path.ends_with("Cargo.lock")) {
         for (index, line) in file.text().lines().enumerate() {
             for what in leftovers_in(line) {
                 found.push(Violation::at(
@@ -127,17 +118,11 @@ fn leftovers_in(line: &str) -> impl Iterator<Item = &'static str> + '_ {
     };
     let begins = move |path: &&str| {
         let in_path = |c: char| is_part(c) || matches!(c, '.' | '/' | '-' | '}' | '~' | '*');
-        line.match_indices(*path)
-            .any(|(at, _)| !line[..at].ends_with(in_path))
+        line.match_indices(*path).any(|(at, _)| !line[..at].ends_with(in_path))
     };
     let words = LEFTOVER_WORDS.into_iter().filter(alone);
-    let calls = LEFTOVER_CALLS
-        .into_iter()
-        .chain(HOSTS)
-        .filter(|text| line.contains(*text));
-    words
-        .chain(calls)
-        .chain(MACHINE_PATHS.into_iter().filter(begins))
+    let calls = LEFTOVER_CALLS.into_iter().chain(HOSTS).filter(|text| line.contains(*text));
+    words.chain(calls).chain(MACHINE_PATHS.into_iter().filter(begins))
 }
 
 /// Tracked files have at most [`FILE_BYTES_MAX`] bytes, unless they are in [`LARGE_FILES`].
@@ -180,29 +165,20 @@ pub fn links(tree: &Tree) -> Vec<Violation> {
 }
 
 fn has_heading(tree: &Tree, path: &str, heading: &str) -> bool {
-    let headings = tree
-        .file(path)
-        .map(|file| document(file).headings)
-        .unwrap_or_default();
+    let headings = tree.file(path).map(|file| document(file).headings).unwrap_or_default();
     headings.iter().any(|slug| slug == heading)
 }
 
 /// `make …`, `cargo xtask …` and paths in code spans and code blocks of documents exist.
 pub fn names(tree: &Tree) -> Vec<Violation> {
-    let makefile = tree
-        .file("Makefile")
-        .map(|file| file.text())
-        .unwrap_or_default();
+    let makefile = tree.file("Makefile").map(|file| file.text()).unwrap_or_default();
     let commands = crate::command_names();
     let mut found = Vec::new();
     for file in tree.with_extension("md") {
         for (line, code) in document(file).codes {
             let mut say = |what: String| found.push(Violation::at(&file.path, line, what));
             for target in words_after(&code, "make ") {
-                if !makefile
-                    .lines()
-                    .any(|rule| rule.starts_with(&format!("{target}:")))
-                {
+                if !makefile.lines().any(|rule| rule.starts_with(&format!("{target}:"))) {
                     say(format!("`make {target}` is not in the Makefile"));
                 }
             }
@@ -223,23 +199,16 @@ pub fn names(tree: &Tree) -> Vec<Violation> {
 
 /// The word after each occurrence of `prefix` at the beginning of a line of code.
 fn words_after(code: &str, prefix: &str) -> Vec<String> {
-    let lines = code
-        .lines()
-        .filter_map(|line| line.trim().strip_prefix(prefix));
+    let lines = code.lines().filter_map(|line| line.trim().strip_prefix(prefix));
     let words = lines.filter_map(|rest| rest.split_whitespace().next());
-    words
-        .filter(|word| !word.starts_with(['…', '<']))
-        .map(str::to_owned)
-        .collect()
+    words.filter(|word| !word.starts_with(['…', '<'])).map(str::to_owned).collect()
 }
 
 /// Whether the word is a path into this tree, whole (no `…`, no pattern).
 fn is_our_path(word: &str) -> bool {
     let folders = ["crates/", "docs/", "studies/", "xtask/", "scripts/", ".ci/"];
     folders.iter().any(|folder| word.starts_with(folder))
-        && word
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || "/._-".contains(c))
+        && word.chars().all(|c| c.is_ascii_alphanumeric() || "/._-".contains(c))
 }
 
 /// What the rules need of a Markdown document, with lines from 1.
@@ -265,9 +234,7 @@ fn document(file: &File) -> Document {
             }
             Event::Start(Tag::Heading { .. }) => heading = Some(String::new()),
             Event::End(TagEnd::Heading(_)) => {
-                document
-                    .headings
-                    .extend(heading.take().map(|title| slug(&title)));
+                document.headings.extend(heading.take().map(|title| slug(&title)));
             }
             Event::Start(Tag::CodeBlock(_)) => in_code_block = true,
             Event::End(TagEnd::CodeBlock) => in_code_block = false,
@@ -291,9 +258,7 @@ fn document(file: &File) -> Document {
 
 /// A heading's name in links, as the common forges make it.
 fn slug(title: &str) -> String {
-    let kept = title
-        .chars()
-        .filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+    let kept = title.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
     kept.map(|c| if c == ' ' { '-' } else { c })
         .flat_map(char::to_lowercase)
         .collect()

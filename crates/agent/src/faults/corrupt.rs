@@ -68,10 +68,7 @@ impl Rot {
 
     /// The file, wherever it is now; none if it is gone.
     fn find(&self, here: &AgentState) -> Result<Option<(OwnedFd, PathBuf)>> {
-        let open = here
-            .files
-            .admit(&self.path)?
-            .open(OFlags::RDONLY, Mode::empty());
+        let open = here.files.admit(&self.path)?.open(OFlags::RDONLY, Mode::empty());
         if let Ok(file) = open
             && ext4::identity(&file) == Ok(self.identity)
         {
@@ -94,8 +91,8 @@ impl Breakable for Rot {
         let file = here
             .files
             .admit(&self.path)?
-            .open(OFlags::RDONLY, Mode::empty());
-        let file = file.with_context(|| format!("open {path}"))?;
+            .open(OFlags::RDONLY, Mode::empty())
+            .with_context(|| format!("open {path}"))?;
         let (stat, root) = (fstat(&file).context("look at it")?, fstat(volume.root()?));
         let size = stat.st_size as u64;
         anyhow::ensure!(
@@ -103,9 +100,7 @@ impl Breakable for Rot {
             "{path} is not on the volume"
         );
         anyhow::ensure!(
-            self.at
-                .checked_add(self.bytes)
-                .is_some_and(|end| end <= size),
+            self.at.checked_add(self.bytes).is_some_and(|end| end <= size),
             "{path} has {size} bytes: {} at {} are not all of them in it",
             self.bytes,
             self.at
@@ -117,14 +112,9 @@ impl Breakable for Rot {
         for place in self.places(&file)? {
             let mut after = read(&image, place)?;
             let from = self.at.max(place.at) - place.at;
-            let to = (self.at + self.bytes)
-                .min(place.at + place.bytes)
-                .saturating_sub(place.at);
+            let to = (self.at + self.bytes).min(place.at + place.bytes).saturating_sub(place.at);
             let rotten = after.bytes_mut().get_mut(from as usize..to as usize);
-            rotten
-                .unwrap_or_default()
-                .iter_mut()
-                .for_each(|byte| *byte = !*byte);
+            rotten.unwrap_or_default().iter_mut().for_each(|byte| *byte = !*byte);
             let before = read(&image, place)?;
             self.changed.push(Changed {
                 place,

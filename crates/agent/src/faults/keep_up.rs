@@ -49,8 +49,7 @@ impl Faults {
     }
 
     fn kept(&self) -> Vec<WatchedProcess> {
-        let starts = self.starts.lock();
-        let starts = starts.unwrap_or_else(PoisonError::into_inner);
+        let starts = self.starts.lock().unwrap_or_else(PoisonError::into_inner);
         let kept = |(process, (start, starts_until)): (&Identity, &(_, Deadline))| WatchedProcess {
             process: *process,
             start: StartProcess::clone(start),

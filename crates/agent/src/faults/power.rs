@@ -84,8 +84,9 @@ impl Adopted {
         let own = here
             .device()
             .map(|own| group.limits(Some(own)))
-            .transpose()?;
-        let own = own.map(|limits| DiskSpec::of(&limits)).unwrap_or_default();
+            .transpose()?
+            .map(|limits| DiskSpec::of(&limits))
+            .unwrap_or_default();
         group.limit_disk(&disk.unwrap_or(own), Some(&volume.number()?))
     }
 }
@@ -93,14 +94,11 @@ impl Adopted {
 impl Breakable for Adopted {
     fn inject(&mut self, here: &AgentState) -> Result<()> {
         anyhow::ensure!(
-            here.volume()
-                .map_or(true, |own| own.folder() != self.folder),
+            here.volume().map_or(true, |own| own.folder() != self.folder),
             "{} is this host's own volume",
             self.folder.display()
         );
-        let volume = self
-            .volume
-            .insert(Volume::of_another(&self.folder, &self.device)?);
+        let volume = self.volume.insert(Volume::of_another(&self.folder, &self.device)?);
         volume.mount()?;
         here.files.add(&self.folder);
         let volume = self.volume.as_ref().context("it was just mounted")?;

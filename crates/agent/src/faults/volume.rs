@@ -120,10 +120,13 @@ impl Breakable for Failing {
 
 /// Where byte `at` of a file stands on the volume; the file is not in the page cache any more.
 fn place(here: &AgentState, path: &std::path::Path, at: u64) -> Result<u64> {
-    let file = here.files.admit(path)?.open(OFlags::RDONLY, Mode::empty());
-    let file = file.with_context(|| format!("open {}", path.display()))?;
-    let found = ext4::extents(&file, at, 1);
-    let found = found.with_context(|| format!("find byte {at} of {}", path.display()))?;
+    let file = here
+        .files
+        .admit(path)?
+        .open(OFlags::RDONLY, Mode::empty())
+        .with_context(|| format!("open {}", path.display()))?;
+    let found = ext4::extents(&file, at, 1)
+        .with_context(|| format!("find byte {at} of {}", path.display()))?;
     let place = found.first().context("it stands nowhere")?.place;
     uncache(&file)?;
     // The kernel counts in sectors.
@@ -190,8 +193,8 @@ impl Breakable for Full {
         // For what is taken is given back with the volume only.
         let root = volume.root()?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-        let file = rustix::fs::openat(&root, FILLER, flags, Mode::from_raw_mode(0o600));
-        let file = file.context("make a file that takes the room (is the disk full already?)")?;
+        let file = rustix::fs::openat(&root, FILLER, flags, Mode::from_raw_mode(0o600))
+            .context("make a file that takes the room (is the disk full already?)")?;
         self.is_filled = true;
         fill(&file, self.leave_bytes).with_context(|| {
             format!(

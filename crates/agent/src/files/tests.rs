@@ -22,9 +22,7 @@ fn names(agent: &Agent, folder: &Path) -> Vec<String> {
 #[test]
 fn files_are_written_listed_and_read_however_large_they_are() {
     let (_root, given, agent) = agent();
-    let large: Vec<u8> = (0..3 * PIECE_BYTES + 7)
-        .map(|n| (n * n % 251) as u8)
-        .collect();
+    let large: Vec<u8> = (0..3 * PIECE_BYTES + 7).map(|n| (n * n % 251) as u8).collect();
     let folder = given.join("a/b");
     let secret = folder.join("secret");
     agent
@@ -119,10 +117,7 @@ fn a_tree_of_many_files_is_linked_listed_summed_cleared_and_renamed() {
     assert_eq!(found[1..], wanted[1..]);
     assert_eq!(found[0], ".index");
     let sums = agent.sums(&to, &wanted).unwrap();
-    let expected: Vec<u32> = wanted
-        .iter()
-        .map(|name| crc32fast::hash(name.as_bytes()))
-        .collect();
+    let expected: Vec<u32> = wanted.iter().map(|name| crc32fast::hash(name.as_bytes())).collect();
     assert_eq!(sums, expected);
 
     let whole = given.join("whole");
@@ -170,10 +165,7 @@ fn a_file_is_summed_over_several_answers() {
     let mut file = std::fs::File::create(given.join("large")).unwrap();
     let block: Vec<u8> = (0..1 << 20).map(|n: u32| (n % 253) as u8).collect();
     let mut hasher = crc32fast::Hasher::new();
-    for part in (0..=SUM_BYTES >> 20)
-        .map(|_| &block[..])
-        .chain([&block[..77]])
-    {
+    for part in (0..=SUM_BYTES >> 20).map(|_| &block[..]).chain([&block[..77]]) {
         std::io::Write::write_all(&mut file, part).unwrap();
         hasher.update(part);
     }

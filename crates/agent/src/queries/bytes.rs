@@ -22,9 +22,7 @@ pub(super) fn look(here: &AgentState, path: &Path, at: u64, bytes: u64) -> Resul
     );
     let read = |flags: OFlags| {
         let file = here.files.admit(path)?.open(flags, Mode::empty());
-        let read = file
-            .map_err(Into::into)
-            .and_then(|file| read(&File::from(file), at, bytes));
+        let read = file.map_err(Into::into).and_then(|file| read(&File::from(file), at, bytes));
         anyhow::Ok(read.map(Bytes).map_err(|error| {
             let unknown = Errno::IO.raw_os_error();
             error.raw_os_error().unwrap_or(unknown)
@@ -41,11 +39,7 @@ fn read(file: &File, at: u64, bytes: u64) -> std::io::Result<Vec<u8>> {
     let first = at - at % BLOCK_BYTES;
     let mut blocks = Blocks::new((at + bytes).next_multiple_of(BLOCK_BYTES) - first);
     let mut count = 0;
-    while let Some(rest) = blocks
-        .bytes_mut()
-        .get_mut(count..)
-        .filter(|rest| !rest.is_empty())
-    {
+    while let Some(rest) = blocks.bytes_mut().get_mut(count..).filter(|rest| !rest.is_empty()) {
         let read = file.read_at(rest, first + count as u64)?;
         count += read;
         // Behind the end, a direct read of what is no whole block is refused.

@@ -76,9 +76,7 @@ fn a_process_of_a_stand_in_is_confined_and_its_children_with_it_until_it_is_star
             "others are not: {}",
             inside.text
         );
-        host.agent()
-            .end_process(process, std::time::Duration::ZERO)
-            .unwrap();
+        host.agent().end_process(process, std::time::Duration::ZERO).unwrap();
     }
     let process = started(host.agent(), &output, None);
     assert_eq!(host.agent().whereabouts(process).unwrap().all_cpus(), all);

@@ -48,16 +48,12 @@ impl Kept {
         for file in files.map(|file| self.folder.join(file)) {
             let text = "something".to_owned();
             let folder = Step::Folder(file.parent().unwrap().to_owned());
-            self.agent
-                .change(vec![folder, Step::write(file, text)])
-                .unwrap();
+            self.agent.change(vec![folder, Step::write(file, text)]).unwrap();
         }
     }
 
     fn folders(&self) -> Vec<PathBuf> {
-        ["data", "hints", "never-made"]
-            .map(|name| self.folder.join(name))
-            .to_vec()
+        ["data", "hints", "never-made"].map(|name| self.folder.join(name)).to_vec()
     }
 
     /// Whether nothing is left of what it kept, and all of what it is configured by.
@@ -255,8 +251,10 @@ fn what_ends_again_and_again_when_its_agent_has_healed_it_is_started_so_that_it_
     // A port at which somebody listens: that it accepts is no matter here.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    let start = Start::new(&shell("no"), &output).unwrap();
-    let start = start.kept_up(address, &shell("yes")).unwrap();
+    let start = Start::new(&shell("no"), &output)
+        .unwrap()
+        .kept_up(address, &shell("yes"))
+        .unwrap();
     let said = || {
         let said = std::fs::read_to_string(&output).unwrap_or_default();
         said.lines().map(str::to_owned).collect::<Vec<_>>()

@@ -14,9 +14,7 @@ pub fn of_cluster(cluster: &str, name: &str, guard: bool) -> Vec<Identity> {
     let mark = format!("CASSAY_AGENT={cluster}");
     let is_one = |pid: u32| {
         let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-        let marked = environment
-            .split(|&byte| byte == 0)
-            .any(|one| one == mark.as_bytes());
+        let marked = environment.split(|&byte| byte == 0).any(|one| one == mark.as_bytes());
         let words = command_line(pid).unwrap_or_default();
         let role = [Some("agent"), Some(name), guard.then_some("guard")];
         let wanted: Vec<&str> = role.into_iter().flatten().collect();
@@ -172,9 +170,7 @@ fn what_agents_and_guards_leave_that_were_killed_together_is_cleared_by_its_stat
     let works = work(&hosts.all()[0]);
     // Agents that are stopped start no new guards.
     let names = ["switch", "host1", "host2"];
-    let agents: Vec<_> = names
-        .map(|name| of_cluster(&state.id, name, false))
-        .concat();
+    let agents: Vec<_> = names.map(|name| of_cluster(&state.id, name, false)).concat();
     agents.iter().for_each(|agent| agent.signal(Signal::STOP));
     kill(&names.map(|name| of_cluster(&state.id, name, true)).concat());
     kill(&agents);

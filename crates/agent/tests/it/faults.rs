@@ -22,9 +22,7 @@ fn sleep() -> Command {
 }
 
 fn start(agent: &Agent, folder: &Path) -> Identity {
-    agent
-        .start(&sleep(), &folder.join("cluster/output"))
-        .unwrap()
+    agent.start(&sleep(), &folder.join("cluster/output")).unwrap()
 }
 
 fn seen(agent: &Agent, process: Identity) -> Option<char> {

@@ -20,9 +20,7 @@ fn group(hosts: &Hosts, host: usize, controller: &str) -> PathBuf {
 
 fn words(limits: &[(&str, &str)]) -> BTreeMap<String, String> {
     let pairs = limits.iter();
-    pairs
-        .map(|(key, value)| (key.to_string(), value.to_string()))
-        .collect()
+    pairs.map(|(key, value)| (key.to_string(), value.to_string())).collect()
 }
 
 /// With CPU 0 and 64 MiB.
@@ -166,12 +164,7 @@ fn a_disk_does_no_more_in_a_second_than_it_may() {
         ..limited
     };
     host.set_limits(&free).unwrap();
-    assert!(
-        host.limits()
-            .unwrap()
-            .into_keys()
-            .eq(["cpu_weight", "cpus"])
-    );
+    assert!(host.limits().unwrap().into_keys().eq(["cpu_weight", "cpus"]));
 }
 
 #[test]

@@ -37,10 +37,7 @@ fn a_cable_is_pulled_out_and_plugged_in_again() {
         panic!("three were asked for")
     };
     let (mut near, mut far) = connection(one, two);
-    let broken = hosts
-        .switch()
-        .inject(Injection::LinkDown(1), LIMIT)
-        .unwrap();
+    let broken = hosts.switch().inject(Injection::LinkDown(1), LIMIT).unwrap();
     wait_until("the host sees it", || {
         matches!(link(one.agent(), Query::Link), (true, false, _))
     });
@@ -55,10 +52,7 @@ fn a_cable_is_pulled_out_and_plugged_in_again() {
     near.write_all(b"x").unwrap();
     assert!(!arrives(&mut far, SILENCE), "a connection that was there");
     assert_eq!(link(one.agent(), Query::Link), while_out, "nothing came");
-    let error = hosts
-        .switch()
-        .inject(Injection::LinkDown(1), LIMIT)
-        .unwrap_err();
+    let error = hosts.switch().inject(Injection::LinkDown(1), LIMIT).unwrap_err();
     assert!(
         format!("{error:#}").contains("port1 is down already"),
         "{error:#}"
@@ -139,10 +133,7 @@ fn a_link_is_slow_until_it_is_as_fast_as_before() {
         assert_eq!(one.limits().unwrap(), before);
     }
     // What is wider than it was narrows nothing.
-    let broken = one
-        .agent()
-        .inject(Injection::LinkFrom(rate(2_000_000_000)), LIMIT)
-        .unwrap();
+    let broken = one.agent().inject(Injection::LinkFrom(rate(2_000_000_000)), LIMIT).unwrap();
     assert_eq!(one.limits().unwrap(), before);
     one.agent().heal(broken).unwrap();
     assert_eq!(one.limits().unwrap(), before);
@@ -159,10 +150,7 @@ fn neighbour(from: Option<&Host>, of: &Host) -> String {
     let address = of.address().to_string();
     let mut lines = text.lines().map(|line| line.split_ascii_whitespace());
     let mut line = lines.find(|words| words.clone().next() == Some(&address));
-    line.as_mut()
-        .and_then(|words| words.nth(3))
-        .unwrap_or_default()
-        .to_owned()
+    line.as_mut().and_then(|words| words.nth(3)).unwrap_or_default().to_owned()
 }
 
 /// As a cluster manager does it with a node that it starts elsewhere.
@@ -194,10 +182,7 @@ fn an_address_is_taken_by_another_host_and_comes_back() {
     };
     assert_reached(one);
     for cable_first in [false, true] {
-        let down = hosts
-            .switch()
-            .inject(Injection::LinkDown(1), LIMIT)
-            .unwrap();
+        let down = hosts.switch().inject(Injection::LinkDown(1), LIMIT).unwrap();
         let take = Injection::TakeAddress(one.address());
         let taken = two.agent().inject(take, LIMIT).unwrap();
         all_know(&of_two);

@@ -35,11 +35,12 @@ fn processes_are_started_watched_and_ended() {
     let gentle = agent.start(&sh("exec sleep 600"), &output).unwrap();
     assert_eq!(agent.how_ended(gentle), None);
     assert!(agent.end_process(gentle, LIMIT).unwrap());
-    let deaf = agent.start(
-        &sh("trap '' TERM; echo deaf; while :; do sleep 1; done"),
-        &output,
-    );
-    let deaf = deaf.unwrap();
+    let deaf = agent
+        .start(
+            &sh("trap '' TERM; echo deaf; while :; do sleep 1; done"),
+            &output,
+        )
+        .unwrap();
     wait_until("it is deaf", || {
         std::fs::read_to_string(&output).unwrap().contains("deaf")
     });
@@ -73,9 +74,8 @@ fn a_kept_agent_is_found_with_what_has_ended_meanwhile() {
     let cluster = root.path().join("cluster");
     let agent = Agent::of_machine(&id("kept-machine"), &cluster).unwrap();
     let output = cluster.join("output");
-    let ends = agent.start(&sh("read line < go"), &output);
     // It waits for a file that is not there, and so does not wait.
-    let ends = ends.unwrap();
+    let ends = agent.start(&sh("read line < go"), &output).unwrap();
     let stays = agent.start(&sh("exec sleep 600"), &output).unwrap();
     agent.keep().unwrap();
     drop(agent);

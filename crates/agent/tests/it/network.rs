@@ -109,10 +109,7 @@ fn a_partition_cuts_who_is_apart_and_nobody_else() {
     let (mut near, mut far) = connection(one, two);
 
     let losses = Loss::both_ways(&[ONE], &[TWO, THREE]);
-    let broken = hosts
-        .switch()
-        .inject(Injection::Packets(losses), LIMIT)
-        .unwrap();
+    let broken = hosts.switch().inject(Injection::Packets(losses), LIMIT).unwrap();
     for other in [two, three] {
         assert!(is_silent(Some(one), other, CLOSED));
         assert!(is_silent(Some(other), one, CLOSED));
@@ -177,13 +174,8 @@ fn a_client_is_cut_off_from_one_port_of_one_host() {
         panic!("three were asked for")
     };
     let mut losses = Loss::both_ways(&[TWO], &[Link::Machine]);
-    losses
-        .iter_mut()
-        .for_each(|loss| loss.tcp_ports = vec![9042, 9142]);
-    let broken = hosts
-        .switch()
-        .inject(Injection::Packets(losses), LIMIT)
-        .unwrap();
+    losses.iter_mut().for_each(|loss| loss.tcp_ports = vec![9042, 9142]);
+    let broken = hosts.switch().inject(Injection::Packets(losses), LIMIT).unwrap();
     for port in [9042, 9142] {
         assert!(is_silent(None, two, port));
         assert!(is_open(None, one, port) && is_open(Some(one), two, port));
@@ -216,10 +208,7 @@ fn a_share_of_packets_is_lost_by_chance() {
     };
     let mut loss = Loss::one_way(&[ONE], &[TWO]);
     loss.share = 0.3;
-    let broken = hosts
-        .switch()
-        .inject(Injection::Packets(vec![loss]), LIMIT)
-        .unwrap();
+    let broken = hosts.switch().inject(Injection::Packets(vec![loss]), LIMIT).unwrap();
     // 60 of 200 are lost, with a standard deviation of 6.5; fewer come through if it is busy.
     let seen = open();
     assert!(matches!(seen, QueryAnswer::Open(40..=185)), "{seen:?}");
@@ -238,10 +227,7 @@ fn a_loss_where_nothing_goes_breaks_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let hosts = three("nothing", &folder);
     let losses = Loss::both_ways(&[Link::Host(9)], &[ONE, TWO, THREE, Link::Machine]);
-    let broken = hosts
-        .switch()
-        .inject(Injection::Packets(losses), LIMIT)
-        .unwrap();
+    let broken = hosts.switch().inject(Injection::Packets(losses), LIMIT).unwrap();
     assert_all_open(&hosts);
     assert_eq!(dropped(hosts.switch(), broken), [0, 0]);
     hosts.switch().heal(broken).unwrap();
@@ -333,10 +319,7 @@ fn connections_to_a_port_are_reset_and_no_others() {
     let (mut other_near, mut other_far) = connection(three, two);
     let port = far.local_addr().unwrap().port();
     let (before, _) = resets(two);
-    let broken = two
-        .agent()
-        .inject(Injection::Reset(vec![port, CLOSED]), LIMIT)
-        .unwrap();
+    let broken = two.agent().inject(Injection::Reset(vec![port, CLOSED]), LIMIT).unwrap();
     let kind = |stream: &mut TcpStream| {
         stream.set_read_timeout(Some(LIMIT)).unwrap();
         stream.read(&mut [0; 1]).unwrap_err().kind()
@@ -389,14 +372,8 @@ fn what_is_broken_goes_with_the_agent_of_the_switch() {
     );
     let (state, before) = (hosts.state(), link_of(&hosts.state()));
     let losses = Loss::both_ways(&[ONE], &[TWO, THREE]);
-    hosts
-        .switch()
-        .inject(Injection::Packets(losses), LIMIT)
-        .unwrap();
-    hosts
-        .switch()
-        .inject(Injection::LinkDown(2), LIMIT)
-        .unwrap();
+    hosts.switch().inject(Injection::Packets(losses), LIMIT).unwrap();
+    hosts.switch().inject(Injection::LinkDown(2), LIMIT).unwrap();
     let one = &hosts.all()[0];
     one.agent()
         .inject(Injection::TakeAddress(hosts.all()[1].address()), LIMIT)

@@ -24,9 +24,11 @@ fn nodes(agent: &Agent) -> Vec<(u32, CpuSet)> {
     let own = machine.allowed_cpus();
     let least_bytes = WRITTEN_BYTES * 4;
     let has_memory = |bytes: Option<u64>| bytes.is_none_or(|bytes| bytes > least_bytes);
-    let nodes = machine.nodes.iter();
-    let nodes = nodes.filter(|node| node.allowed && has_memory(node.memory_bytes));
-    let nodes = nodes.map(|node| (node.os, machine.cpus_of(&node.cores).intersection(&own)));
+    let nodes = machine
+        .nodes
+        .iter()
+        .filter(|node| node.allowed && has_memory(node.memory_bytes))
+        .map(|node| (node.os, machine.cpus_of(&node.cores).intersection(&own)));
     nodes.filter(|(_, cpus)| !cpus.is_empty()).collect()
 }
 
@@ -43,23 +45,18 @@ fn bind_to_each(agent: &Agent, output: &Path, is_grouped: bool) {
         let process = agent.start_by(&start).unwrap();
         wait_until("its memory is on its node", || {
             let found = agent.whereabouts(process).unwrap().resident_bytes;
-            found
-                .get(&node)
-                .is_some_and(|&bytes| bytes >= WRITTEN_BYTES)
+            found.get(&node).is_some_and(|&bytes| bytes >= WRITTEN_BYTES)
         });
         let found = agent.whereabouts(process).unwrap();
         assert_eq!(found.all_cpus(), cpus, "node {node}");
         if is_grouped {
             assert_eq!(found.all_memory_nodes(), one, "{found:?}");
         }
-        let elsewhere = found.resident_bytes.iter();
-        let elsewhere = elsewhere.filter(|&(&other, _)| other != node);
         // Pages of files are where who read them first was.
-        let elsewhere: u64 = elsewhere.map(|(_, bytes)| bytes).sum();
+        let others = found.resident_bytes.iter().filter(|&(&other, _)| other != node);
+        let elsewhere: u64 = others.map(|(_, bytes)| bytes).sum();
         assert!(elsewhere < WRITTEN_BYTES, "node {node}: {found:?}");
-        agent
-            .end_process(process, std::time::Duration::ZERO)
-            .unwrap();
+        agent.end_process(process, std::time::Duration::ZERO).unwrap();
     }
 }
 
@@ -100,9 +97,7 @@ fn what_a_process_was_bound_to_is_forgotten_when_it_is_started_anew() {
             policy.is_none_or(|policy| has_filled(&found, policy))
         });
         let found = agent.whereabouts(process).unwrap();
-        agent
-            .end_process(process, std::time::Duration::ZERO)
-            .unwrap();
+        agent.end_process(process, std::time::Duration::ZERO).unwrap();
         found
     };
     let free = found(None, None);

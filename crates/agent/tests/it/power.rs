@@ -40,10 +40,7 @@ fn bytes(host: &Host, name: &str) -> u64 {
 
 /// 0 where there is none.
 fn number(host: &Host, name: &str) -> u64 {
-    let text = host
-        .agent()
-        .read(&host.folder().join(name))
-        .unwrap_or_default();
+    let text = host.agent().read(&host.folder().join(name)).unwrap_or_default();
     String::from_utf8_lossy(&text).trim().parse().unwrap_or(0)
 }
 
@@ -68,9 +65,7 @@ fn a_host_without_power_keeps_what_it_had_synced_and_loses_the_rest() {
         assert!(mounted(host).is_some() && is_whole(host));
         assert!(number(host, "synced") >= told, "what was synced is there");
         let after = bytes(host, "unsynced");
-        host.agent()
-            .end_process(healed.processes[0], Duration::ZERO)
-            .unwrap();
+        host.agent().end_process(healed.processes[0], Duration::ZERO).unwrap();
         let step = Step::Remove(host.folder().join("unsynced"));
         host.agent().change(vec![step]).unwrap();
         after < before

@@ -46,9 +46,7 @@ fn this_program_is_put_there_once_and_becomes_an_agent() {
         assert!(!folder.exists());
         let agents = fs::read_dir(root.path().join("cache/cassay/agents")).unwrap();
         let files = agents.map(|file| file.unwrap().metadata().unwrap());
-        files
-            .map(|file| (file.ino(), file.mode() & 0o777))
-            .collect::<Vec<_>>()
+        files.map(|file| (file.ino(), file.mode() & 0o777)).collect::<Vec<_>>()
     };
     let [first, second] = [1, 2].map(inodes);
     assert_eq!(first.len(), 1, "no half of a file stays");

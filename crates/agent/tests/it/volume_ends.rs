@@ -127,9 +127,7 @@ fn a_frozen_volume_whose_agent_and_guard_were_killed_together_is_cleared_by_its_
     breaks(host, Injection::DiskStalled);
     assert_eq!(tried(host, SHORT).0, Attempt::Silent);
     let names = ["switch", "host1"];
-    let agents: Vec<_> = names
-        .map(|name| of_cluster(&state.id, name, false))
-        .concat();
+    let agents: Vec<_> = names.map(|name| of_cluster(&state.id, name, false)).concat();
     agents.iter().for_each(|agent| agent.signal(Signal::STOP));
     kill(&names.map(|name| of_cluster(&state.id, name, true)).concat());
     kill(&agents);

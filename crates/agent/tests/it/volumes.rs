@@ -21,10 +21,7 @@ const VOLUME_BYTES: u64 = 128 << 20;
 
 /// So many hosts with a volume each; none where the machine does not permit it.
 pub fn hosts(name: &str, count: usize) -> Option<(TempDir, Hosts)> {
-    let missing: Vec<&Capability> = volume_abilities()
-        .iter()
-        .filter(|one| !one.present)
-        .collect();
+    let missing: Vec<&Capability> = volume_abilities().iter().filter(|one| !one.present).collect();
     if !missing.is_empty() {
         let _ = writeln!(std::io::stderr(), "SKIPPED {name}: {missing:?}");
         return None;
@@ -220,15 +217,10 @@ fn a_disk_that_stalls_keeps_its_writers_and_lets_its_readers_go_on() {
     assert_eq!(space, QueryAnswer::Space(host.usage().unwrap()));
     let said = format!(
         "{:#}",
-        host.agent()
-            .change(vec![Step::write(file.clone(), "x")])
-            .unwrap_err()
+        host.agent().change(vec![Step::write(file.clone(), "x")]).unwrap_err()
     );
     assert!(said.contains("its volume is frozen"), "{said}");
-    let again = host
-        .agent()
-        .inject(Injection::DiskStalled, LIMIT)
-        .unwrap_err();
+    let again = host.agent().inject(Injection::DiskStalled, LIMIT).unwrap_err();
     assert!(format!("{again:#}").contains("one at a time"), "{again:#}");
     assert_eq!(
         tried(host, SHORT).0,
@@ -291,10 +283,7 @@ fn a_full_disk_has_as_much_room_as_it_was_left() {
         leave_bytes: u64::MAX,
     };
     assert!(host.agent().inject(most, LIMIT).is_err());
-    let broken = host
-        .agent()
-        .inject(Injection::DiskFull { leave_bytes: 0 }, SHORT)
-        .unwrap();
+    let broken = host.agent().inject(Injection::DiskFull { leave_bytes: 0 }, SHORT).unwrap();
     wait_until("there is room again", || write("third", BYTES).is_ok());
     assert!(host.agent().heal(broken).unwrap().by_itself);
 }

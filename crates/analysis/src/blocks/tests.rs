@@ -33,15 +33,11 @@ fn coverage_of_percentiles_is_near_95_percent() {
     let mut chance = Chance::new(11);
     for (phi, swing, least) in [(0.0, 0.0, 0.92), (0.0, 0.2, 0.90), (0.5, 0.2, 0.87)] {
         let windows = 100;
-        let made: Vec<Blocks> = (0..windows)
-            .map(|_| window(&mut chance, phi, swing))
-            .collect();
+        let made: Vec<Blocks> = (0..windows).map(|_| window(&mut chance, phi, swing)).collect();
         for q in [0.5, 0.99] {
             let truth = truth(q, swing);
-            let intervals: Vec<[u64; 2]> = made
-                .iter()
-                .filter_map(|blocks| blocks.quantile_ci95_ns(q))
-                .collect();
+            let intervals: Vec<[u64; 2]> =
+                made.iter().filter_map(|blocks| blocks.quantile_ci95_ns(q)).collect();
             // Rarely does a window look so correlated, or a block so far off, that there is none.
             assert!(
                 intervals.len() * 10 >= made.len() * 9,
@@ -64,9 +60,7 @@ fn coverage_of_percentiles_is_near_95_percent() {
 #[test]
 fn swings_between_seconds_make_the_interval_longer() {
     let width = |swing: f64| {
-        let [low, high] = window(&mut Chance::new(5), 0.5, swing)
-            .quantile_ci95_ns(0.5)
-            .unwrap();
+        let [low, high] = window(&mut Chance::new(5), 0.5, swing).quantile_ci95_ns(0.5).unwrap();
         high - low
     };
     assert!(width(0.2) > 2 * width(0.0), "{} {}", width(0.2), width(0.0));
@@ -111,15 +105,10 @@ fn a_long_run_keeps_few_blocks_and_every_value() {
     let kept: u64 = blocks.blocks.iter().flatten().map(|(_, count)| count).sum();
     assert_eq!((kept, blocks.histogram().count()), (10_000, 10_000));
     // Every block but the last holds as many intervals as any other.
-    let sizes: Vec<u64> = blocks
-        .blocks
-        .iter()
-        .map(|block| block.iter().map(|(_, n)| n).sum())
-        .collect();
+    let sizes: Vec<u64> =
+        blocks.blocks.iter().map(|block| block.iter().map(|(_, n)| n).sum()).collect();
     assert!(
-        sizes[..sizes.len() - 1]
-            .iter()
-            .all(|size| *size == sizes[0]),
+        sizes[..sizes.len() - 1].iter().all(|size| *size == sizes[0]),
         "{sizes:?}"
     );
 }

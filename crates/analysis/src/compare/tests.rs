@@ -103,9 +103,7 @@ fn runs_that_did_not_take_turns_look_different_at_most() {
 fn equal_runs(chance: &mut Chance, rounds: u32, blocks: usize, noise: f64) -> f64 {
     let mut run = || -> Vec<f64> {
         let level = 0.8 * noise * chance.normal();
-        (0..blocks)
-            .map(|_| 1000.0 * (level + noise * chance.normal()).exp())
-            .collect()
+        (0..blocks).map(|_| 1000.0 * (level + noise * chance.normal()).exp()).collect()
     };
     let called = (0..rounds).filter(|_| {
         let seen = compare_unpaired(&run(), &run(), Metric::THROUGHPUT).unwrap();
@@ -215,8 +213,7 @@ fn a_lower_bound_decides_in_the_direction_that_holds_for_all_larger_values() {
     let base = [Exactly(10.0); 3];
     let pairs = |contender: [Known; 3], turned: bool| -> Vec<(Known, Known)> {
         let both = base.into_iter().zip(contender);
-        both.map(|(b, c)| if turned { (c, b) } else { (b, c) })
-            .collect()
+        both.map(|(b, c)| if turned { (c, b) } else { (b, c) }).collect()
     };
     for (value, there, back) in [
         // At least twice as slow: slower, and the other is faster.
@@ -274,20 +271,22 @@ fn of_equal_variants_of_which_one_is_cut_off_at_most_one_in_thirty_is_called_dif
     for blocks in [2, 3, 5, 10] {
         for limit in [-1.0, 0.0, 0.5, 1.5] {
             let rounds = 4000;
-            let called = (0..rounds).filter(|_| {
-                let pair = |_| {
-                    let (left, right) = (chance.normal(), chance.normal());
-                    let right = if right > limit {
-                        Known::AtLeast((0.05 * limit).exp())
-                    } else {
-                        Known::Exactly((0.05 * right).exp())
+            let called = (0..rounds)
+                .filter(|_| {
+                    let pair = |_| {
+                        let (left, right) = (chance.normal(), chance.normal());
+                        let right = if right > limit {
+                            Known::AtLeast((0.05 * limit).exp())
+                        } else {
+                            Known::Exactly((0.05 * right).exp())
+                        };
+                        (Known::Exactly((0.05 * left).exp()), right)
                     };
-                    (Known::Exactly((0.05 * left).exp()), right)
-                };
-                let pairs: Vec<(Known, Known)> = (0..blocks).map(pair).collect();
-                alone(&compare_paired(&pairs, Metric::LATENCY).unwrap()).is_difference()
-            });
-            let called = called.count() as f64 / f64::from(rounds);
+                    let pairs: Vec<(Known, Known)> = (0..blocks).map(pair).collect();
+                    alone(&compare_paired(&pairs, Metric::LATENCY).unwrap()).is_difference()
+                })
+                .count() as f64
+                / f64::from(rounds);
             println!("{blocks} blocks, cut off at {limit}: {called:.3}");
             assert!(
                 called <= 0.035,

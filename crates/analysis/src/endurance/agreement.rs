@@ -37,11 +37,7 @@ measure::word_enum! {
 /// How far apart the throughputs of runs are, where a share of `within` does not matter; none with
 /// fewer than two that did anything.
 pub fn agreement(loads: &[Load], within: f64) -> Option<Agreement> {
-    let done: Vec<Load> = loads
-        .iter()
-        .copied()
-        .filter(|load| load.mean > 0.0)
-        .collect();
+    let done: Vec<Load> = loads.iter().copied().filter(|load| load.mean > 0.0).collect();
     let count = done.len();
     if count < 2 || count < loads.len() {
         return None;

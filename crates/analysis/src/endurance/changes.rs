@@ -73,8 +73,7 @@ fn around(at: &[usize], index: usize, end: usize) -> (usize, usize) {
 
 /// What a change has to gain.
 fn penalty(blocks: &[f64]) -> f64 {
-    let sigma = sigma(blocks);
-    let sigma = sigma.max(series::mean(blocks).abs() * SIGMA_MIN);
+    let sigma = sigma(blocks).max(series::mean(blocks).abs() * SIGMA_MIN);
     PENALTY * sigma * sigma * (blocks.len().max(2) as f64).ln()
 }
 
@@ -87,10 +86,7 @@ fn sigma(blocks: &[f64]) -> f64 {
     let (middle, usual) = series::median_and_deviation(&steps);
     // A level that changes is one large step, which would look as if all followed each other.
     let most = CLIPPED_AT * usual;
-    let clipped: Vec<f64> = steps
-        .iter()
-        .map(|step| (step - middle).clamp(-most, most))
-        .collect();
+    let clipped: Vec<f64> = steps.iter().map(|step| (step - middle).clamp(-most, most)).collect();
     let raw = 1.0 + 2.0 * series::autocorrelation(&clipped, 1);
     let rho = series::unbiased(raw, steps.len()).min(CORRELATION_MAX);
     usual * ((1.0 + rho) / 2.0).sqrt() / (1.0 - rho)
@@ -99,10 +95,7 @@ fn sigma(blocks: &[f64]) -> f64 {
 /// Squares beside the line through all blocks.
 fn slope_cost(blocks: &[f64]) -> f64 {
     let slope = line(&spaced(blocks)).slope;
-    let left = spaced(blocks)
-        .into_iter()
-        .map(|(at, value)| value - slope * at);
-    let left: Vec<f64> = left.collect();
+    let left: Vec<f64> = spaced(blocks).into_iter().map(|(at, value)| value - slope * at).collect();
     series::variance(&left) * left.len().saturating_sub(1) as f64
 }
 
@@ -110,10 +103,7 @@ fn slope_cost(blocks: &[f64]) -> f64 {
 fn total(cost: &Cost, at: &[usize]) -> f64 {
     let ends = || at.iter().copied().chain([cost.len()]);
     let begins = [0].into_iter().chain(at.iter().copied());
-    begins
-        .zip(ends())
-        .map(|(from, to)| cost.of_part(from, to))
-        .sum()
+    begins.zip(ends()).map(|(from, to)| cost.of_part(from, to)).sum()
 }
 
 /// Where the parts of the best partition begin, but the first.
@@ -127,9 +117,11 @@ fn pelt(cost: &Cost, count: usize, penalty: f64) -> Vec<usize> {
     let mut candidates = vec![0];
     for end in SEGMENT_MIN..=count {
         let with = |from: &usize| best[*from].0 + cost.of_part(*from, end) + penalty;
-        let least = candidates.iter().map(|from| (with(from), *from));
-        let least = least.reduce(|a, b| if b.0 < a.0 { b } else { a });
-        let least = least.unwrap_or((f64::INFINITY, 0));
+        let least = candidates
+            .iter()
+            .map(|from| (with(from), *from))
+            .reduce(|a, b| if b.0 < a.0 { b } else { a })
+            .unwrap_or((f64::INFINITY, 0));
         // What is already dearer without a price for the next change can never be the best.
         candidates.retain(|from| best[*from].0 + cost.of_part(*from, end) <= least.0);
         best[end] = least;

@@ -90,10 +90,7 @@ fn a_planted_drift_is_found_and_its_interval_holds_it() {
             found += u32::from(seen.course == expected);
             // Of the median, which lies half way.
             let truth = planted / (1.0 + planted / 2.0);
-            held += u32::from(
-                seen.ci95
-                    .is_some_and(|[low, high]| low <= truth && truth <= high),
-            );
+            held += u32::from(seen.ci95.is_some_and(|[low, high]| low <= truth && truth <= high));
         }
         let [found, held] = [found, held].map(|count| f64::from(count) / 1000.0);
         println!("{planted}: found {found:.3}, held {held:.3}");
@@ -134,9 +131,7 @@ fn a_level_that_changes_is_found_where_it_does() {
     println!("10 % at 600 s: {found:.3}");
     assert!(found > 0.95, "{found}");
     // Without noise, exactly there, and by how much.
-    let stairs: Vec<f64> = (0..60)
-        .map(|at| if at < 20 { 10.0 } else { 12.0 })
-        .collect();
+    let stairs: Vec<f64> = (0..60).map(|at| if at < 20 { 10.0 } else { 12.0 }).collect();
     let expected = Change {
         at: 20,
         before: 10.0,
@@ -274,9 +269,8 @@ fn three_minutes_tell_nothing_of_thirty_days() {
 
 #[test]
 fn a_cache_that_is_filled_at_the_begin_is_no_leak() {
-    let filled: Vec<(f64, f64)> = (0..1440)
-        .map(|at| (f64::from(at) * 60.0, f64::from(at).min(400.0)))
-        .collect();
+    let filled: Vec<(f64, f64)> =
+        (0..1440).map(|at| (f64::from(at) * 60.0, f64::from(at).min(400.0))).collect();
     assert_eq!(growth(&filled, DAY_S, Some(500.0)).growing, Growing::No);
 }
 

@@ -46,9 +46,7 @@ fn the_energy_distance_is_that_of_its_definition() {
     for (at, end) in [(1, 2), (5, 14), (8, 9), (3, 8)] {
         let (left, right) = (&values[..at], &values[at..end]);
         let (n, m) = (left.len() as f64, right.len() as f64);
-        let between = left
-            .iter()
-            .flat_map(|a| right.iter().map(move |b| (a - b).abs()));
+        let between = left.iter().flat_map(|a| right.iter().map(move |b| (a - b).abs()));
         let mut expected = 2.0 / (n + m) * between.sum::<f64>();
         if n > 1.0 {
             expected -= 2.0 * m / (n + m) / (n - 1.0) * pairs(left);
@@ -124,10 +122,7 @@ fn a_step_of_five_percent_is_found_at_its_run() {
 #[test]
 fn a_spike_is_not_confirmed() {
     let mut values = vec![100.0; 20];
-    values
-        .iter_mut()
-        .enumerate()
-        .for_each(|(i, v)| *v += (i % 3) as f64 * 0.1);
+    values.iter_mut().enumerate().for_each(|(i, v)| *v += (i % 3) as f64 * 0.1);
     values[12] = 60.0;
     let found = shifts(&values, Limits::of_magnitude(0.03));
     assert!(!found.iter().any(Shift::is_confirmed), "{found:?}");

@@ -179,8 +179,6 @@ impl<'a, A> Observations<'a, A> {
 
     pub(super) fn weighted(&self, left: &[f64]) -> f64 {
         let squares = self.trials.iter().zip(left);
-        squares
-            .map(|(trial, left)| trial.weight * left * left)
-            .sum()
+        squares.map(|(trial, left)| trial.weight * left * left).sum()
     }
 }

@@ -60,14 +60,14 @@ pub enum Ending {
     },
     /// The most that was to be tried still keeps its bound.
     NotReached {
-        /// That.
+        /// The greatest load that was to be tried.
         at: Point,
         /// What it keeps.
         bound: Bound,
     },
     /// The client could not offer what was asked for.
     Client {
-        /// Where.
+        /// The load that was asked for.
         at: Point,
         /// By what that is known.
         why: String,
@@ -280,11 +280,13 @@ fn limit(is_by_client: bool) -> &'static str {
 
 /// `below at 20 threads, above at 30 threads`.
 fn sides(below: Option<u32>, above: Option<u32>) -> String {
-    let parts = [
+    let parts: Vec<String> = [
         below.map(|threads| format!("below at {threads} threads")),
         above.map(|threads| format!("above at {threads} threads")),
-    ];
-    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
     parts.join(", ")
 }
 

@@ -8,7 +8,7 @@ use super::{Answer, Ask, Decide, Next, Outlook, Point, Role, SeenTrial};
 /// One point for hours.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Endurance {
-    /// Where.
+    /// The load it was at.
     pub point: Point,
     /// Length of the long window, ns.
     pub for_ns: u64,

@@ -94,7 +94,7 @@ const HOLD_WINDOWS: u64 = 3;
 /// What a trial came to, as far as a procedure decides by it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TrialOutcome {
-    /// Throughput.
+    /// Operations completed per second.
     pub ops_per_s: f64,
     /// Percentiles of latency.
     pub latency_ms: Percentiles,
@@ -135,13 +135,13 @@ pub enum Judged {
 /// Percentiles, ms.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Percentiles {
-    /// Median.
+    /// The median.
     pub p50: Measured,
-    /// 95th.
+    /// The 95th percentile.
     pub p95: Measured,
-    /// 99th.
+    /// The 99th percentile.
     pub p99: Measured,
-    /// 99.9th.
+    /// The 99.9th percentile.
     pub p999: Measured,
 }
 
@@ -170,14 +170,14 @@ measure::word_enum! {
     /// A percentile that may be bounded.
     #[derive(Default)]
     pub enum Percentile {
-        /// Median.
+        /// The median.
         P50 = "p50",
-        /// 95th.
+        /// The 95th percentile.
         P95 = "p95",
-        /// 99th.
+        /// The 99th percentile.
         #[default]
         P99 = "p99",
-        /// 99.9th.
+        /// The 99.9th percentile.
         P999 = "p999",
     }
 }

@@ -141,7 +141,7 @@ pub struct Outlook {
 /// What is asked for: a trial at a point, and what for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ask {
-    /// Where.
+    /// The load it was at.
     pub point: Point,
     /// What for.
     pub role: Role,
@@ -231,7 +231,7 @@ pub enum Answer {
     Ended {
         /// Where it happened.
         at: Point,
-        /// What.
+        /// What was waited for.
         until: Until,
     },
     /// A search has ended.

@@ -195,15 +195,10 @@ impl Search {
         let trials = &path.trials;
         let passed = trials.iter().filter(|(_, kept)| *kept);
         let most = passed.clone().map(|(value, _)| *value).max()?;
-        let failed = || {
-            trials
-                .iter()
-                .filter(|(_, kept)| !kept)
-                .map(|(value, _)| *value)
-        };
+        let failed = || trials.iter().filter(|(_, kept)| !kept).map(|(value, _)| *value);
         let all_below = |value: u64| failed().all(|failed| failed > value);
-        let always = passed.clone().map(|(value, _)| *value);
-        let always = always.filter(|value| all_below(*value)).max();
+        let always =
+            passed.clone().map(|(value, _)| *value).filter(|value| all_below(*value)).max();
         let never = failed().filter(|value| *value > most).min();
         Some(Range {
             kept: passed.count(),
@@ -326,10 +321,7 @@ impl Decide for Search {
     }
 
     fn step(&self, seen: &SeenTrial) -> Option<Step> {
-        let near = seen
-            .found
-            .as_ref()
-            .is_some_and(|one| self.bound.is_near(one));
+        let near = seen.found.as_ref().is_some_and(|one| self.bound.is_near(one));
         Some(match self.bound.judge(seen.found.as_ref()) {
             BoundCheck::Yes => Step::new(SearchResult::Pass, near, String::new()),
             BoundCheck::No(why) => Step::new(SearchResult::Fail, near, why),

@@ -130,8 +130,8 @@ fn walk(
 }
 
 fn any_points() -> impl Strategy<Value = Vec<Point>> {
-    let threads = proptest::collection::btree_set(1..200u32, 1..12);
-    let threads = threads.prop_map(|set| set.into_iter().map(Point::Threads).collect());
+    let threads = proptest::collection::btree_set(1..200u32, 1..12)
+        .prop_map(|set| set.into_iter().map(Point::Threads).collect());
     let rates = proptest::collection::btree_set(100..20_000u64, 1..12);
     prop_oneof![
         threads,
@@ -156,16 +156,16 @@ fn any_procedure() -> impl Strategy<Value = Procedure> {
         let until = Some(until);
         Sweep { points, until }.into()
     });
-    let band = (1..400u32, 1..90u32, 0..1000u32, 0.5..100.0, 1.0..3.0);
-    let band = band.prop_map(|(from, step, more, least_ms, factor)| Band {
-        from,
-        step,
-        to: from + more,
-        least_ms,
-        most_ms: least_ms * factor,
-        expected: (step % 2 == 0).then_some(0.7),
-    });
-    let band = band.prop_map(Procedure::from);
+    let band = (1..400u32, 1..90u32, 0..1000u32, 0.5..100.0, 1.0..3.0)
+        .prop_map(|(from, step, more, least_ms, factor)| Band {
+            from,
+            step,
+            to: from + more,
+            least_ms,
+            most_ms: least_ms * factor,
+            expected: (step % 2 == 0).then_some(0.7),
+        })
+        .prop_map(Procedure::from);
     prop_oneof![
         fixed,
         whole,

@@ -42,9 +42,9 @@ pub struct Away {
 /// Hints that were kept while a fault was on and after it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Hints {
-    /// Kept.
+    /// Hints that were stored.
     pub stored: f64,
-    /// Delivered.
+    /// Hints that were delivered.
     pub delivered: f64,
     /// Tries that failed or timed out; they are tried again.
     pub undelivered: f64,
@@ -76,20 +76,19 @@ pub fn away(
     until_s: f64,
 ) -> Option<Away> {
     let others = watched.iter().filter(|(node, _)| !is_broken(node));
-    let seen = others.filter_map(|(node, looks)| {
-        let before = looks
-            .unreachable
-            .partition_point(|at| at.0 <= fault.injected_s);
-        let (_, usual) = looks.unreachable[..before].last()?;
-        let end = looks.unreachable.partition_point(|at| at.0 <= until_s);
-        let after = &looks.unreachable[before..end.max(before)];
-        let is_more = |at: &&(f64, f64)| at.1 > *usual;
-        let first = after.iter().find(is_more)?.0;
-        let last = after.iter().rfind(is_more)?.0;
-        let is_back = after.last().is_some_and(|at| at.0 > last);
-        Some((first, last, is_back, node))
-    });
-    let seen: Vec<_> = seen.collect();
+    let seen: Vec<_> = others
+        .filter_map(|(node, looks)| {
+            let before = looks.unreachable.partition_point(|at| at.0 <= fault.injected_s);
+            let (_, usual) = looks.unreachable[..before].last()?;
+            let end = looks.unreachable.partition_point(|at| at.0 <= until_s);
+            let after = &looks.unreachable[before..end.max(before)];
+            let is_more = |at: &&(f64, f64)| at.1 > *usual;
+            let first = after.iter().find(is_more)?.0;
+            let last = after.iter().rfind(is_more)?.0;
+            let is_back = after.last().is_some_and(|at| at.0 > last);
+            Some((first, last, is_back, node))
+        })
+        .collect();
     let (first_s, .., by) = seen.iter().min_by(|a, b| a.0.total_cmp(&b.0))?;
     let last_s = seen.iter().map(|one| one.1).fold(*first_s, f64::max);
     Some(Away {
@@ -103,29 +102,24 @@ pub fn away(
 /// What became of hints; none where nobody looked at them.
 pub fn hints(watched: &Watched, fault: &Fault, until_s: f64) -> Option<Hints> {
     let span = [fault.injected_s, until_s];
-    let looked = watched
-        .values()
-        .filter(|looks| !looks.stored_per_s.is_empty());
-    let looked: Vec<&Looks> = looked.collect();
+    let looked: Vec<&Looks> =
+        watched.values().filter(|looks| !looks.stored_per_s.is_empty()).collect();
     let sum = |of: fn(&Looks) -> &[(f64, f64)]| -> f64 {
-        looked
-            .iter()
-            .map(|looks| sum(&looks.at_s, of(looks), span))
-            .sum()
+        looked.iter().map(|looks| sum(&looks.at_s, of(looks), span)).sum()
     };
     let stored = (!looked.is_empty()).then(|| sum(|looks| &looks.stored_per_s))?;
     let healed_s = fault.healing_s.unwrap_or(fault.injected_s);
     // Of what is there still, or moves still, the last that was seen.
-    let moving = looked.iter().flat_map(|looks| {
-        let all = looks.pending.iter().chain(&looks.stored_per_s);
-        all.chain(&looks.delivered_per_s)
-    });
-    let moving = moving.filter(|at| at.1 > 0.0 && at.0 > span[0] && at.0 <= span[1]);
+    let moving = looked
+        .iter()
+        .flat_map(|looks| {
+            let all = looks.pending.iter().chain(&looks.stored_per_s);
+            all.chain(&looks.delivered_per_s)
+        })
+        .filter(|at| at.1 > 0.0 && at.0 > span[0] && at.0 <= span[1]);
     let last_s = moving.map(|at| at.0).fold(fault.injected_s, f64::max);
     let ends = looked.iter().filter_map(|looks| looks.at_s.last());
-    let looked_until_s = ends
-        .fold(0.0_f64, |most, at_s| most.max(*at_s))
-        .min(until_s);
+    let looked_until_s = ends.fold(0.0_f64, |most, at_s| most.max(*at_s)).min(until_s);
     let is_quiet = looked_until_s - last_s >= QUIET_S;
     Some(Hints {
         stored,
@@ -176,8 +170,5 @@ fn sum(looks: &[f64], rates: &[(f64, f64)], [from_s, to_s]: [f64; 2]) -> f64 {
         let before = looks.partition_point(|look| look < at_s).checked_sub(1)?;
         Some(rate * (at_s - looks[before]))
     };
-    rates[begin..end.max(begin)]
-        .iter()
-        .filter_map(counted)
-        .sum()
+    rates[begin..end.max(begin)].iter().filter_map(counted).sum()
 }

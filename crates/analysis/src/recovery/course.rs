@@ -17,9 +17,9 @@ pub struct Level {
 /// Which way is worse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Worse {
-    /// Less.
+    /// It fell below what is usual.
     Below,
-    /// More.
+    /// It rose above what is usual.
     Above,
 }
 

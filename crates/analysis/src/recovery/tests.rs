@@ -291,9 +291,7 @@ fn what_another_fault_has_touched_is_no_measure_and_its_begin_ends_the_look() {
 }
 
 fn every_second(seconds: usize, value: impl Fn(f64) -> f64) -> Vec<(f64, f64)> {
-    (0..seconds)
-        .map(|at| (at as f64, value(at as f64)))
-        .collect()
+    (0..seconds).map(|at| (at as f64, value(at as f64))).collect()
 }
 
 fn looks(unreachable: impl Fn(f64) -> f64, stored: f64, delivered: [f64; 2]) -> Looks {
@@ -335,11 +333,7 @@ fn others_take_a_node_for_dead_keep_hints_for_it_and_deliver_them() {
         is_back: true,
     };
     assert_eq!(seen, expected);
-    assert!(
-        !away(&watched, |node| node == "node1", &FAULT, 80.0)
-            .unwrap()
-            .is_back
-    );
+    assert!(!away(&watched, |node| node == "node1", &FAULT, 80.0).unwrap().is_back);
     let found = hints(&watched, &FAULT, 180.0).unwrap();
     assert_eq!((found.stored, found.delivered), (3000.0, 2500.0));
     assert_eq!(

@@ -16,9 +16,7 @@ pub(super) fn data(evidence: &Evidence) -> Judged {
     let weak = evidence.weak_consistency;
     let parts = [
         reads(&evidence.checks, evidence.has_strange_rows, weak, promise),
-        evidence
-            .found
-            .and_then(|found| nothing(found, weak, promise)),
+        evidence.found.and_then(|found| nothing(found, weak, promise)),
         evidence.read_back.map(|back| read_back(&back, promise)),
         evidence.registers.map(|found| registers(found, promise)),
     ];

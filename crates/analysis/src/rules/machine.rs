@@ -65,8 +65,12 @@ pub(super) fn not_the_bottleneck(evidence: &Evidence, limits: &Limits) -> Judged
 
 /// How near the ceiling the result is, by the lowest and by the highest ceiling that was measured.
 fn ceiling(evidence: &Evidence, limits: &Limits) -> Judged {
-    let ceilings = evidence.ceilings_ops_per_s.iter().copied();
-    let ceilings: Vec<f64> = ceilings.filter(|ceiling| *ceiling > 0.0).collect();
+    let ceilings: Vec<f64> = evidence
+        .ceilings_ops_per_s
+        .iter()
+        .copied()
+        .filter(|ceiling| *ceiling > 0.0)
+        .collect();
     let lowest = ceilings.iter().copied().min_by(f64::total_cmp);
     let highest = ceilings.iter().copied().max_by(f64::total_cmp);
     let (Some(lowest), Some(highest)) = (lowest, highest) else {
@@ -136,9 +140,7 @@ pub(super) fn present(evidence: &Evidence, limits: &Limits) -> Judged {
 
 /// The longest time without an interval, in seconds.
 fn without_interval_s(window: &Window) -> f64 {
-    window
-        .gap_longest_s
-        .max(window.interval_longest_s - INTERVAL_S)
+    window.gap_longest_s.max(window.interval_longest_s - INTERVAL_S)
 }
 
 /// V18: the machine was the client's, and that of the nodes if they run on it.
@@ -167,8 +169,11 @@ pub(super) fn undisturbed(evidence: &Evidence, limits: &Limits) -> Judged {
     // The worst first: the detail is also the reason of the verdict.
     seen.sort_by_key(|(outcome, _)| std::cmp::Reverse(*outcome));
     let outcome = at_most_warned(seen[0].0, limits);
-    let parts = seen.into_iter().map(|(_, text)| text);
-    let parts: Vec<String> = parts.chain(unseen.map(str::to_owned)).collect();
+    let parts: Vec<String> = seen
+        .into_iter()
+        .map(|(_, text)| text)
+        .chain(unseen.map(str::to_owned))
+        .collect();
     (outcome, parts.join("; "))
 }
 
@@ -295,11 +300,7 @@ pub(super) fn answering(evidence: &Evidence, limits: &Limits) -> Judged {
             format!("{detail}: the client itself was away then (V4)"),
         );
     }
-    let alike = window
-        .quiet_s
-        .iter()
-        .filter(|s| **s >= quiet_s / 2.0)
-        .count();
+    let alike = window.quiet_s.iter().filter(|s| **s >= quiet_s / 2.0).count();
     if alike >= FEW_INCIDENTS {
         let detail = format!("{detail}: {alike} seconds had one at least half as long");
         return (Outcome::Pass, detail);

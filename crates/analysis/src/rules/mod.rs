@@ -170,7 +170,7 @@ pub struct Judgement {
     pub verdict: Verdict,
     /// Why, worst first, one sentence each; empty when valid.
     pub reasons: Vec<String>,
-    /// All twenty rules, in order.
+    /// All rules, in order.
     pub rules: Vec<Rule>,
 }
 
@@ -214,9 +214,7 @@ pub fn judge(evidence: &Evidence, limits: &Limits) -> Judgement {
         .collect();
     let of = |outcome: Outcome| rules.iter().filter(move |rule| rule.outcome == outcome);
     let bad = of(Outcome::Fail).chain(of(Outcome::Warn));
-    let reasons: Vec<String> = bad
-        .map(|rule| format!("{}: {}", rule.id, rule.detail))
-        .collect();
+    let reasons: Vec<String> = bad.map(|rule| format!("{}: {}", rule.id, rule.detail)).collect();
     let verdict = match rules.iter().map(|rule| rule.outcome).max() {
         Some(Outcome::Fail) => Verdict::Invalid,
         Some(Outcome::Warn) => Verdict::Suspect,

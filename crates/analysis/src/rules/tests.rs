@@ -76,10 +76,7 @@ pub(super) fn after(change: impl FnOnce(&mut Evidence)) -> (Verdict, Vec<(&'stat
     let mut evidence = healthy();
     change(&mut evidence);
     let judgement = judge(&evidence, &Limits::default());
-    let bad = judgement
-        .rules
-        .iter()
-        .filter(|rule| rule.outcome >= Outcome::Warn);
+    let bad = judgement.rules.iter().filter(|rule| rule.outcome >= Outcome::Warn);
     (
         judgement.verdict,
         bad.map(|rule| (rule.id, rule.outcome)).collect(),
@@ -99,10 +96,7 @@ fn a_healthy_short_run_is_valid_and_lists_what_nobody_looked_at() {
     let ids: Vec<&str> = judgement.rules.iter().map(|rule| rule.id).collect();
     let all: Vec<String> = (1..=20).map(|n| format!("V{n}")).collect();
     assert_eq!(ids, all);
-    let unknown = judgement
-        .rules
-        .iter()
-        .filter(|rule| rule.outcome == Outcome::Unknown);
+    let unknown = judgement.rules.iter().filter(|rule| rule.outcome == Outcome::Unknown);
     assert_eq!(
         unknown.map(|rule| rule.id).collect::<Vec<_>>(),
         ["V10", "V11", "V16", "V17", "V18", "V20"]
@@ -118,11 +112,12 @@ fn a_trial_of_which_nothing_is_known_is_invalid() {
 type Change = Box<dyn FnOnce(&mut Evidence)>;
 type Case = (&'static str, Change, &'static [(&'static str, Outcome)]);
 
-fn schedule_and_client_cases() -> Vec<Case> {
+fn schedule_cases() -> Vec<Case> {
     let open = |operations: f64| {
+        let is_random = false;
         Some(Offered {
             operations,
-            is_random: false,
+            is_random,
         })
     };
     vec![
@@ -161,6 +156,17 @@ fn schedule_and_client_cases() -> Vec<Case> {
             }),
             &[("V1", Warn)],
         ),
+    ]
+}
+
+fn clock_and_client_cases() -> Vec<Case> {
+    let open = |operations: f64| {
+        Some(Offered {
+            operations,
+            is_random: false,
+        })
+    };
+    vec![
         (
             "one clock",
             Box::new(|e| e.window.sums_ns[0] = 0.0),
@@ -305,8 +311,9 @@ fn target_and_data_cases() -> Vec<Case> {
 
 #[test]
 fn each_thing_that_goes_wrong_is_found_by_its_rule() {
-    let cases = schedule_and_client_cases()
+    let cases = schedule_cases()
         .into_iter()
+        .chain(clock_and_client_cases())
         .chain(counting_and_window_cases())
         .chain(target_and_data_cases());
     for (name, change, expected) in cases {
@@ -397,10 +404,7 @@ fn few_operations_make_the_p99_suspect() {
         };
         let judgement = judge(&evidence, &Limits::default());
         assert_eq!(judgement.verdict, expected, "{:?}", judgement.reasons);
-        let said = judgement
-            .reasons
-            .iter()
-            .any(|r| r.starts_with("V12: 9990 values"));
+        let said = judgement.reasons.iter().any(|r| r.starts_with("V12: 9990 values"));
         assert_eq!(
             said,
             expected == Verdict::Suspect,
@@ -472,9 +476,7 @@ fn a_fragment_of_an_interval_does_not_weigh_as_a_whole_one() {
 #[test]
 fn a_large_drift_that_may_be_chance_is_said_to_be_so_and_is_no_pass_of_few_values() {
     let seven = [900.0, 1300.0, 800.0, 1200.0, 1500.0, 900.0, 1400.0];
-    let twelve = [1000.0, 900.0, 1300.0, 800.0, 1200.0]
-        .into_iter()
-        .chain(seven);
+    let twelve = [1000.0, 900.0, 1300.0, 800.0, 1200.0].into_iter().chain(seven);
     for (series, outcome, said) in [
         (
             twelve.collect(),
@@ -490,11 +492,7 @@ fn a_large_drift_that_may_be_chance_is_said_to_be_so_and_is_no_pass_of_few_value
         let mut evidence = healthy();
         evidence.window.ops_per_s = series;
         let judgement = judge(&evidence, &Limits::default());
-        let rule = judgement
-            .rules
-            .iter()
-            .find(|rule| rule.id == "V12")
-            .unwrap();
+        let rule = judgement.rules.iter().find(|rule| rule.id == "V12").unwrap();
         assert_eq!(rule.outcome, outcome, "{}", rule.detail);
         assert!(rule.detail.contains(said), "{}", rule.detail);
     }

@@ -33,7 +33,7 @@ pub const RIVALS_WITHIN: f64 = 2.0;
 /// A curve through the points.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fit {
-    /// Which.
+    /// The law that was fitted.
     pub model: Model,
     /// x1: throughput of one unit by the curve, op/s.
     pub x1: f64,
@@ -126,14 +126,10 @@ pub fn fits(points: &[Point], machine: Machine) -> Vec<(Model, Result<Fit, NoFit
         })
         .collect();
     let places = bound(&places);
-    let places: Vec<(Vec<f64>, &[Option<f64>])> = places
-        .iter()
-        .map(|(split, ops)| (split.clone(), ops.as_slice()))
-        .collect();
-    let totals: Vec<(f64, &[Option<f64>])> = places
-        .iter()
-        .map(|(split, ops)| (split.iter().sum(), *ops))
-        .collect();
+    let places: Vec<(Vec<f64>, &[Option<f64>])> =
+        places.iter().map(|(split, ops)| (split.clone(), ops.as_slice())).collect();
+    let totals: Vec<(f64, &[Option<f64>])> =
+        places.iter().map(|(split, ops)| (split.iter().sum(), *ops)).collect();
     let of = |model| match model {
         Model::Amdahl => amdahl(&totals),
         Model::Usl => usl(&totals),
@@ -168,17 +164,14 @@ fn bound(places: &Measured<'_, Vec<f64>>) -> Vec<Place<Vec<f64>>> {
 /// There are not two curves, or too few trials to compare them, or trials say nothing of which is
 /// better.
 pub fn best(fits: &[(Model, Result<Fit, NoFit>)]) -> Result<Model, NoBest> {
-    let fitted: Vec<&Fit> = fits
-        .iter()
-        .filter_map(|(_, fit)| fit.as_ref().ok())
-        .collect();
+    let fitted: Vec<&Fit> = fits.iter().filter_map(|(_, fit)| fit.as_ref().ok()).collect();
     match fitted.len() {
         0 => return Err(NoBest::NoCurve),
         1 => return Err(NoBest::OnlyOne),
         _ => {}
     }
-    let judged = fitted.into_iter().map(|fit| Some((fit.aicc?, fit)));
-    let judged: Option<Vec<(f64, &Fit)>> = judged.collect();
+    let judged: Option<Vec<(f64, &Fit)>> =
+        fitted.into_iter().map(|fit| Some((fit.aicc?, fit))).collect();
     let judged = judged.ok_or(NoBest::FewTrials)?;
     let least = judged.iter().min_by(|a, b| a.0.total_cmp(&b.0));
     match least {
@@ -333,11 +326,12 @@ fn drawn<const P: usize, C: Curve<P>>(
     held: &Held<P>,
     found: &least_squares::Fit<P>,
 ) -> Option<[[f64; 2]; P]> {
-    let blocks = (0..seen.places.len()).map(|place| {
-        let own = seen.trials.iter().filter(|trial| trial.place == place);
-        own.count()
-    });
-    let blocks = blocks.min()?;
+    let blocks = (0..seen.places.len())
+        .map(|place| {
+            let own = seen.trials.iter().filter(|trial| trial.place == place);
+            own.count()
+        })
+        .min()?;
     if blocks < BLOCKS_MIN {
         return None;
     }
@@ -393,11 +387,12 @@ fn left_out_off<const P: usize, C: Curve<P>>(
         let levels = least_squares::levels::<P, C>(&others, &fit.coefficients);
         let relative = C::ln_relative(seen.places[place], &fit.coefficients);
         let own = seen.trials.iter().filter(|trial| trial.place == place);
-        let left = own.filter_map(|trial| {
-            let level = levels.get(trial.block).copied().flatten()?;
-            Some(trial.ln_ops - relative - level)
-        });
-        let left: Vec<f64> = left.collect();
+        let left: Vec<f64> = own
+            .filter_map(|trial| {
+                let level = levels.get(trial.block).copied().flatten()?;
+                Some(trial.ln_ops - relative - level)
+            })
+            .collect();
         if left.is_empty() {
             return None;
         }

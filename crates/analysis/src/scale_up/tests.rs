@@ -40,9 +40,7 @@ fn planted(
     let mut of = |(units, sockets): &(u32, u32)| {
         let split = vec![f64::from(units / sockets); *sockets as usize];
         let ops = model.ops_per_s(X1, truth, &split).unwrap();
-        let trials = levels
-            .iter()
-            .map(|level| ops * (level + noise * chance.normal()).exp());
+        let trials = levels.iter().map(|level| ops * (level + noise * chance.normal()).exp());
         point(*units, *sockets, &trials.collect::<Vec<_>>())
     };
     places.iter().map(&mut of).collect()
@@ -303,12 +301,7 @@ fn sockets_that_are_not_evenly_full_need_to_be_known() {
     assert_eq!(found.points.len(), 8);
     assert!(found.points[4].efficiency.is_ok() && found.points[4].split.is_none());
     assert_eq!(fit_of(&found, Model::Amdahl).unwrap().points, 6);
-    assert!(
-        found
-            .sentences()
-            .join(" ")
-            .contains("2 of 8 points do not divide evenly")
-    );
+    assert!(found.sentences().join(" ").contains("2 of 8 points do not divide evenly"));
 }
 
 #[test]

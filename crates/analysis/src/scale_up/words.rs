@@ -129,12 +129,8 @@ impl ScaleUp {
             let [low, _] = of.efficiency.ok()?.ci95?;
             (low > 1.0).then_some(of.units)
         };
-        let above: Vec<String> = self
-            .points
-            .iter()
-            .filter_map(above)
-            .map(|units| units.to_string())
-            .collect();
+        let above: Vec<String> =
+            self.points.iter().filter_map(above).map(|units| units.to_string()).collect();
         if !above.is_empty() {
             said.push(format!(
                 "With {} units more is done than in proportion to what one unit does by itself. \
@@ -173,10 +169,8 @@ impl ScaleUp {
             Err(NoBest::OnlyOne) => said.extend(fitted().next().map(|fit| self.only(fit.model))),
             Err(why) => said.push(format!("No curve is called the best: {}.", why.words())),
         }
-        let beyond: Vec<&str> = fitted()
-            .filter(|fit| fit.beyond_noise)
-            .map(|fit| fit.model.title())
-            .collect();
+        let beyond: Vec<&str> =
+            fitted().filter(|fit| fit.beyond_noise).map(|fit| fit.model.title()).collect();
         if !beyond.is_empty() {
             said.push(format!(
                 "The points are off {} by more than their noise: more blocks would not bring them \
@@ -216,10 +210,7 @@ impl ScaleUp {
     }
 
     fn chosen(&self, best: Model) -> String {
-        let near: Vec<&str> = rivals(&self.fits, best)
-            .into_iter()
-            .map(Model::title)
-            .collect();
+        let near: Vec<&str> = rivals(&self.fits, best).into_iter().map(Model::title).collect();
         let title = capital(best.title());
         if near.is_empty() {
             format!("{title} says most with least (AICc).")
@@ -244,10 +235,7 @@ fn of_fit(fit: &Fit) -> Vec<String> {
             symbol(held.name)
         ));
     }
-    let untold = fit
-        .coefficients
-        .iter()
-        .filter(|of| of.ci95.is_some() && !of.is_told());
+    let untold = fit.coefficients.iter().filter(|of| of.ci95.is_some() && !of.is_told());
     for of in untold {
         said.push(format!(
             "{} of {title} cannot be told from 0.",

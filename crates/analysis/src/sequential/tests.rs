@@ -69,9 +69,7 @@ fn left(paths: usize, seed: u64, looks: &[(usize, usize, f64)]) -> Vec<f64> {
     let reach = |&(min, max, overall): &(usize, usize, f64)| -> Vec<f64> {
         let looks = Looks::Repeated { min, max };
         let reach = |n: usize| looks.reach(overall, n, n as f64 - 1.0);
-        (0..=max)
-            .map(|n| reach(n).unwrap_or(f64::INFINITY))
-            .collect()
+        (0..=max).map(|n| reach(n).unwrap_or(f64::INFINITY)).collect()
     };
     let reaches: Vec<Vec<f64>> = looks.iter().map(reach).collect();
     let mut chance = Chance::new(seed);
@@ -90,10 +88,7 @@ fn left(paths: usize, seed: u64, looks: &[(usize, usize, f64)]) -> Vec<f64> {
             *count += usize::from(reaches.iter().zip(&t).any(|(reach, t)| t > reach));
         }
     }
-    counts
-        .iter()
-        .map(|count| *count as f64 / paths as f64)
-        .collect()
+    counts.iter().map(|count| *count as f64 / paths as f64).collect()
 }
 
 #[test]
@@ -274,9 +269,8 @@ fn what_is_simulated_decides_as_comparisons_do() {
     let mut chance = Chance::new(4);
     for study in 0..40 {
         let effect = [0.0, 0.02, 0.05][study % 3];
-        let pairs: Vec<(f64, f64)> = (0..8)
-            .map(|_| (1.0, (effect + 0.02 * chance.normal()).exp()))
-            .collect();
+        let pairs: Vec<(f64, f64)> =
+            (0..8).map(|_| (1.0, (effect + 0.02 * chance.normal()).exp())).collect();
         for blocks in 4..=8 {
             let seen = compare_paired(&pairs[..blocks], Metric::THROUGHPUT).unwrap();
             let (noise, seen) = (seen.noise().unwrap(), seen.looked_at(looks, 1));

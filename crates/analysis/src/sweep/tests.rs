@@ -189,9 +189,8 @@ fn ladder(
 ) -> Vec<Rung> {
     let point = |&load: &f64| {
         let truth = load.min(knee).powf(elasticity);
-        let ops: Vec<f64> = (0..blocks)
-            .map(|_| 1000.0 * truth * (noise * chance.normal()).exp())
-            .collect();
+        let ops: Vec<f64> =
+            (0..blocks).map(|_| 1000.0 * truth * (noise * chance.normal()).exp()).collect();
         Rung {
             load,
             p99_ms: Known::Exactly(load / truth * (0.1 * chance.normal()).exp()),

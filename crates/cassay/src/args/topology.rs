@@ -187,12 +187,14 @@ fn housekeeping(text: &str) -> Result<::topology::Housekeeping, String> {
         ("perftune", _) => Ok(Housekeeping::Perftune),
         (_, Some(list)) => {
             let cpus = CpuSet::parse_list(list);
-            cpus.map(Housekeeping::Cpus)
-                .map_err(|error| error.to_string())
+            cpus.map(Housekeeping::Cpus).map_err(|error| error.to_string())
         }
         _ => {
-            let cores = text.parse().ok().filter(|cores| (1..=1024).contains(cores));
-            let cores = cores.ok_or("write none, perftune, a number of cores or cpus:LIST");
+            let cores = text
+                .parse()
+                .ok()
+                .filter(|cores| (1..=1024).contains(cores))
+                .ok_or("write none, perftune, a number of cores or cpus:LIST");
             Ok(Housekeeping::PerNode(cores?))
         }
     }
@@ -202,17 +204,12 @@ fn housekeeping(text: &str) -> Result<::topology::Housekeeping, String> {
 fn overcommit(text: &str) -> Result<f64, String> {
     let ratio = study::human::parse_number(text)?;
     let is_one = (1.0..=64.0).contains(&ratio);
-    is_one
-        .then_some(ratio)
-        .ok_or_else(|| "it is 1 to 64".to_owned())
+    is_one.then_some(ratio).ok_or_else(|| "it is 1 to 64".to_owned())
 }
 
 /// A format of exports, or all of them.
 fn export_format(text: &str) -> Result<String, String> {
-    let names: Vec<&str> = ::topology::export::FORMATS
-        .iter()
-        .map(|format| format.name)
-        .collect();
+    let names: Vec<&str> = ::topology::export::FORMATS.iter().map(|format| format.name).collect();
     if text == "all" || names.contains(&text) {
         Ok(text.to_owned())
     } else {

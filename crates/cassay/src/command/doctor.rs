@@ -193,10 +193,7 @@ fn wrapped(text: &str, columns: usize) -> String {
             _ => lines.push(word.to_owned()),
         }
     }
-    lines
-        .iter()
-        .map(|line| format!("{INDENT}{line}\n"))
-        .collect()
+    lines.iter().map(|line| format!("{INDENT}{line}\n")).collect()
 }
 
 fn to_json(host: &Examined) -> Value {

@@ -52,11 +52,8 @@ fn open(name: &ClusterName, dirs: &Dirs) -> Result<Cluster> {
 /// Why a kind cannot be had; nothing if it can.
 fn refused(kind: &Kind, capabilities: &[Capability]) -> Vec<String> {
     let of = |ability| capabilities.iter().find(|one| one.ability == ability);
-    let missing = kind.needs.iter().filter_map(|needed| of(*needed));
-    let missing = missing.filter(|one| !one.present);
-    missing
-        .map(|one| format!("{}: {}", one.ability.name(), one.detail))
-        .collect()
+    let missing = kind.needs.iter().filter_map(|needed| of(*needed)).filter(|one| !one.present);
+    missing.map(|one| format!("{}: {}", one.ability.name(), one.detail)).collect()
 }
 
 fn list(name: &ClusterName, common: &Common) -> Result<Exit> {
@@ -90,10 +87,7 @@ fn list(name: &ClusterName, common: &Common) -> Result<Exit> {
             what,
         ]
     };
-    let rows: Vec<_> = [head.to_vec()]
-        .into_iter()
-        .chain(KINDS.iter().map(row))
-        .collect();
+    let rows: Vec<_> = [head.to_vec()].into_iter().chain(KINDS.iter().map(row)).collect();
     terminal::data(&terminal::table(&rows, &[false; 4]));
     Ok(Exit::Done)
 }
@@ -230,10 +224,7 @@ fn hit(args: &FaultRunArgs, cluster: &Cluster) -> Result<Hit> {
         }
         (Place::Split, ..) if !args.hosts.is_empty() => {
             let all = |numbers: &[usize]| -> Result<Vec<usize>> {
-                numbers
-                    .iter()
-                    .map(|number| index(*number, hosts, "host"))
-                    .collect()
+                numbers.iter().map(|number| index(*number, hosts, "host")).collect()
             };
             let of = all(&args.hosts)?;
             let from = if args.from.is_empty() {

@@ -117,11 +117,8 @@ fn print_samples(import: &Import, count: u64, common: &Common) {
         let (program, stage) = (&step.program, step.stage);
         workload::sample(program, stage, step.first_operation, count)
     };
-    let all: Vec<(&str, Vec<Sample>)> = import
-        .steps
-        .iter()
-        .map(|step| (step.name.as_str(), of(step)))
-        .collect();
+    let all: Vec<(&str, Vec<Sample>)> =
+        import.steps.iter().map(|step| (step.name.as_str(), of(step))).collect();
     if common.json {
         let one = |(name, samples): &(&str, Vec<Sample>)| {
             let operations = samples_json(samples);
@@ -218,10 +215,7 @@ fn compile(tool: Tool, words: &[String], overrides: &Overrides) -> Compiled {
     let inputs = Inputs::new(overrides);
     let seed = overrides.seed.unwrap_or_default();
     let import = imports::import(tool, words, seed, &|name| inputs.read(name));
-    let password = import
-        .as_ref()
-        .ok()
-        .and_then(|i| i.connection.password.as_ref());
+    let password = import.as_ref().ok().and_then(|i| i.connection.password.as_ref());
     if let Some(password) = password {
         inputs.hide(password.reveal());
     }
@@ -263,10 +257,7 @@ impl Secret {
         let held = |text: &String| target::SecretSource::Held(target::Secret::new(text.clone()));
         let held = self.password.as_ref().map(held);
         let given = held.or_else(|| self.named.clone().map(target::SecretSource::File));
-        given
-            .map(|secret| (SECRET.to_owned(), secret))
-            .into_iter()
-            .collect()
+        given.map(|secret| (SECRET.to_owned(), secret)).into_iter().collect()
     }
 }
 
@@ -347,8 +338,8 @@ fn workers(set: &[String]) -> u32 {
     let said = set
         .iter()
         .rev()
-        .find_map(|set| set.strip_prefix("client.workers="));
-    let said = said.and_then(|number| number.trim().parse::<u32>().ok());
+        .find_map(|set| set.strip_prefix("client.workers="))
+        .and_then(|number| number.trim().parse::<u32>().ok());
     said.unwrap_or_else(|| workers_auto() as u32).max(1)
 }
 

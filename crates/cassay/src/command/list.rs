@@ -19,10 +19,8 @@ pub fn run(common: &Common) -> Result<Exit> {
         terminal::say(&format!("no runs in {}", common.out.display()));
         return Ok(Exit::Done);
     }
-    let names: Vec<String> = runs
-        .iter()
-        .map(|run| format!("{}/{}", run.study, run.stamp))
-        .collect();
+    let names: Vec<String> =
+        runs.iter().map(|run| format!("{}/{}", run.study, run.stamp)).collect();
     let width = names.iter().map(String::len).max().unwrap_or(0);
     let mut text = String::new();
     for (run, name) in runs.iter().zip(&names) {
@@ -32,10 +30,7 @@ pub fn run(common: &Common) -> Result<Exit> {
             run.verdict.map_or("-", Verdict::name),
             run.trials_finished,
             run.trials_planned,
-            run.left_out
-                .iter()
-                .map(|why| format!(", {why}"))
-                .collect::<String>(),
+            run.left_out.iter().map(|why| format!(", {why}")).collect::<String>(),
             match run.requirements {
                 None => "",
                 Some(RequirementOutcome::Met) => ", requirements met",

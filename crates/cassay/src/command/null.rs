@@ -28,13 +28,10 @@ pub fn run(args: &NullArgs, common: &Common) -> Result<Exit> {
             (Some(ns), false) => Latency::Fixed { ns },
             (Some(mean_ns), true) => Latency::Exponential { mean_ns },
         },
-        stall: args
-            .stall_every
-            .zip(args.stall)
-            .map(|(every, length)| Stall {
-                every: Duration::from_nanos(every),
-                length: Duration::from_nanos(length),
-            }),
+        stall: args.stall_every.zip(args.stall).map(|(every, length)| Stall {
+            every: Duration::from_nanos(every),
+            length: Duration::from_nanos(length),
+        }),
         errors: errors?,
         cpus: args.cpu.into_iter().collect(),
         port: args.port,

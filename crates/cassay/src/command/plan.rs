@@ -80,11 +80,10 @@ fn text(study: &Study, plan: &Plan, expected: &[String]) -> String {
     let mut text = format!("{}: {}\n\n", study.name, study.question);
     // What is broken is drawn.
     let is_said = |condition: &Condition| condition.about != "faults";
-    let conditions = conditions::conditions(study).into_iter();
-    let conditions: Vec<Condition> = conditions.filter(is_said).collect();
+    let conditions: Vec<Condition> =
+        conditions::conditions(study).into_iter().filter(is_said).collect();
     for condition in &conditions {
-        let variant = condition.of.as_ref().map(|name| format!("{name}: "));
-        let variant = variant.unwrap_or_default();
+        let variant = condition.of.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
         text += &format!("  {:<10} {variant}{}\n", condition.about, condition.what);
     }
     for line in timeline::lines(study, terminal::columns()) {

@@ -155,17 +155,10 @@ fn show_abilities(args: &AbilitiesArgs, dirs: &Dirs, common: &Common) -> Result<
     }
     let row = |one: &Capability| {
         let there = if one.present { "yes" } else { "no" };
-        [one.ability.name(), there, &one.detail]
-            .map(str::to_owned)
-            .to_vec()
+        [one.ability.name(), there, &one.detail].map(str::to_owned).to_vec()
     };
-    let head = ["Ability", "There", "How, or why not"]
-        .map(str::to_owned)
-        .to_vec();
-    let rows: Vec<Vec<String>> = [head]
-        .into_iter()
-        .chain(capabilities.iter().map(row))
-        .collect();
+    let head = ["Ability", "There", "How, or why not"].map(str::to_owned).to_vec();
+    let rows: Vec<Vec<String>> = [head].into_iter().chain(capabilities.iter().map(row)).collect();
     terminal::data(&terminal::table(&rows, &[false; 3]));
     Ok(Exit::Done)
 }

@@ -63,9 +63,7 @@ fn machines(args: &MachineArgs) -> Result<Vec<Named>> {
 fn show(args: &MachineArgs, common: &Common) -> Result<Exit> {
     let machines = machines(args)?;
     if common.json {
-        let all = machines
-            .iter()
-            .map(|(name, machine)| json!({"host": name, "machine": machine}));
+        let all = machines.iter().map(|(name, machine)| json!({"host": name, "machine": machine}));
         terminal::json(&all.collect());
         return Ok(Exit::Done);
     }
@@ -88,10 +86,7 @@ fn one(args: &MachineArgs) -> Result<Machine> {
         names.len(),
         names.join(", ")
     );
-    machines
-        .pop()
-        .map(|(_, machine)| machine)
-        .context("there is no machine")
+    machines.pop().map(|(_, machine)| machine).context("there is no machine")
 }
 
 fn planned(args: &PlacementArgs) -> Result<(Machine, Plan)> {
@@ -323,9 +318,7 @@ fn read(args: &ReadArgs, common: &Common) -> Result<Exit> {
         bail!("a file is of one format: name it");
     };
     let path = args.file.display();
-    let bytes = std::fs::metadata(&args.file)
-        .with_context(|| format!("look at {path}"))?
-        .len();
+    let bytes = std::fs::metadata(&args.file).with_context(|| format!("look at {path}"))?.len();
     ensure!(
         bytes <= FILE_BYTES_MAX,
         "{path} has {bytes} bytes, and {FILE_BYTES_MAX} are read"
@@ -337,18 +330,12 @@ fn read(args: &ReadArgs, common: &Common) -> Result<Exit> {
         terminal::json(&Value::Object(said.into_iter().collect()));
         return Ok(Exit::Done);
     }
-    let words = |value: &Value| {
-        value
-            .as_str()
-            .map_or_else(|| value.to_string(), str::to_owned)
-    };
+    let words = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     if said.is_empty() {
         terminal::data("it places nothing: no CPU is pinned, and no memory bound\n");
         return Ok(Exit::Done);
     }
-    let rows = said
-        .iter()
-        .map(|(name, value)| vec![name.clone(), words(value)]);
+    let rows = said.iter().map(|(name, value)| vec![name.clone(), words(value)]);
     terminal::data(&terminal::table(&rows.collect::<Vec<_>>(), &[false, false]));
     Ok(Exit::Done)
 }
@@ -378,6 +365,5 @@ fn said(placement: &Placement) -> Vec<(String, Value)> {
         ("reserved", placement.reserved.as_ref().map(set)),
     ];
     let said = all.into_iter();
-    said.filter_map(|(name, value)| Some((name.to_owned(), value?)))
-        .collect()
+    said.filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
 }

@@ -18,9 +18,7 @@ pub fn run(command: &WorkloadCommand, common: &Common) -> Result<Exit> {
     match command {
         WorkloadCommand::List if common.json => terminal::json(&all.iter().map(to_json).collect()),
         WorkloadCommand::List => {
-            let lines = all
-                .iter()
-                .map(|named| format!("{:<12} {}\n", named.name, named.what));
+            let lines = all.iter().map(|named| format!("{:<12} {}\n", named.name, named.what));
             terminal::data(&lines.collect::<String>());
         }
         WorkloadCommand::Show { name } => {
@@ -62,8 +60,10 @@ fn print_samples(name: &str, rows: u64, seed: u64, common: &Common) -> Result<Ex
 
 pub fn samples_json(samples: &[Sample]) -> serde_json::Value {
     let one = |sample: &Sample| {
-        let statements = sample.statements.iter();
-        let statements = statements.map(|(cql, values)| json!({"cql": cql, "values": values}));
+        let statements = sample
+            .statements
+            .iter()
+            .map(|(cql, values)| json!({"cql": cql, "values": values}));
         json!({
             "number": sample.number,
             "kind": sample.kind,
@@ -117,11 +117,7 @@ fn show(mistakes: &Diagnostics, common: &Common) -> Exit {
 }
 
 fn text(named: &Named) -> String {
-    let mix: Vec<_> = named
-        .mix
-        .iter()
-        .map(|(kind, weight)| format!("{kind}: {weight}"))
-        .collect();
+    let mix: Vec<_> = named.mix.iter().map(|(kind, weight)| format!("{kind}: {weight}")).collect();
     let mut text = format!(
         "{}\n  {}\n  kinds {}, default mix {{{}}}, keyspace {}\n",
         named.name,

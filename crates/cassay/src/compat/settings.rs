@@ -108,11 +108,9 @@ fn mode(options: &Options) -> Rows {
         Style::Unprepared => "CQL",
     };
     let password = connect.password.as_ref().map(|_| "*suppressed*");
-    let compression = connect
-        .compression
-        .map_or("NONE".to_owned(), |compression| {
-            compression.name().to_uppercase()
-        });
+    let compression = connect.compression.map_or("NONE".to_owned(), |compression| {
+        compression.name().to_uppercase()
+    });
     vec![
         ("API", "JAVA_DRIVER_NATIVE".to_owned()),
         ("Connection Style", style.to_owned()),

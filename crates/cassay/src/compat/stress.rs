@@ -57,9 +57,7 @@ impl Stress {
         let batches = words.first().is_some_and(|word| word == "user");
         let partitions = step.program.rows() as f64 / operations as f64;
         Stress {
-            kinds: kinds
-                .map(|kind| (name(&kind.name), kind.is_write))
-                .collect(),
+            kinds: kinds.map(|kind| (name(&kind.name), kind.is_write)).collect(),
             partitions: if batches { partitions.max(1.0) } else { 1.0 },
             is_fixed: fixed,
             limit: step.limit,
@@ -172,8 +170,7 @@ impl Stress {
             return;
         }
         if !interval.draining {
-            self.uncertainty
-                .add(rows as f64 / interval.seconds().max(1e-9));
+            self.uncertainty.add(rows as f64 / interval.seconds().max(1e-9));
         }
         sample.stderr = self.uncertainty.value();
         let text = self.lines.take(sample);
@@ -220,10 +217,7 @@ impl Stress {
 
 /// Length of a run.
 fn seconds(sample: &Sample) -> f64 {
-    let spans = sample
-        .operations
-        .values()
-        .filter_map(|timing| timing.span_ns);
+    let spans = sample.operations.values().filter_map(|timing| timing.span_ns);
     let (from, to) = spans.fold((u64::MAX, 0), |(from, to), span| {
         (from.min(span.0), to.max(span.1))
     });

@@ -232,14 +232,10 @@ impl Ycsb {
     fn series(&self) -> Vec<Series> {
         let mut all: Vec<Series> = Vec::new();
         for sum in self.kinds.iter().filter(|sum| sum.ok + sum.errors > 0) {
-            let name = sum.name.strip_prefix(PART).unwrap_or(&sum.name);
-            let name = name.to_uppercase();
+            let name = sum.name.strip_prefix(PART).unwrap_or(&sum.name).to_uppercase();
             // Only reads by key can miss a row, and what a read-modify-write has missed is counted
             // by the whole of it.
-            let whole = self
-                .kinds
-                .iter()
-                .find(|kind| kind.name.to_uppercase() == WHOLE);
+            let whole = self.kinds.iter().find(|kind| kind.name.to_uppercase() == WHOLE);
             let missing = match sum.name.as_str() {
                 "read" => sum.missing,
                 "rmw-read" => sum.missing + whole.map_or(0, |whole| whole.missing),
@@ -253,10 +249,7 @@ impl Ycsb {
                 [found, missing, sum.errors]
             };
             add(&mut all, &name, returns, (&sum.service, &sum.latency));
-            let averages = sum
-                .units
-                .iter()
-                .map(|(ms, (us, count))| (*ms, us / *count as f64));
+            let averages = sum.units.iter().map(|(ms, (us, count))| (*ms, us / *count as f64));
             if let Some(series) = all.iter_mut().find(|series| series.name == name) {
                 // Those of a read-modify-write's parts stand with the operation's own.
                 series.averages.extend(averages);
@@ -278,8 +271,7 @@ fn add(
     returns: [u64; 3],
     (service, latency): (&Histogram, &Histogram),
 ) {
-    let at = all.iter().position(|series| series.name == name);
-    let at = at.unwrap_or_else(|| {
+    let at = all.iter().position(|series| series.name == name).unwrap_or_else(|| {
         all.push(Series {
             name: name.to_owned(),
             returns: vec![("OK", 0), ("NOT_FOUND", 0), ("ERROR", 0)],
@@ -299,7 +291,10 @@ fn add(
 
 /// Percentiles that a property lists; YCSB's own if one of them is no number.
 fn percentiles(text: Option<&str>, default: &str) -> Vec<f64> {
-    let numbers = text.unwrap_or(default).split(',');
-    let numbers: Option<Vec<f64>> = numbers.map(|text| text.trim().parse().ok()).collect();
+    let numbers: Option<Vec<f64>> = text
+        .unwrap_or(default)
+        .split(',')
+        .map(|text| text.trim().parse().ok())
+        .collect();
     numbers.unwrap_or_else(|| percentiles(None, default))
 }

@@ -47,8 +47,7 @@ fn each_is_what_was_seen_of_it_and_nothing_stays() {
         "`target.attach.faults.file.inject` runs a program of this machine",
         "say --trust",
     ]);
-    let plan = lab.cassay(&["plan", "study.yaml", "--trust", MAKES]);
-    let plan = plan.ended_with(0);
+    let plan = lab.cassay(&["plan", "study.yaml", "--trust", MAKES]).ended_with(0);
     assert!(
         plan.stdout.contains("at 1s for 1s  file of node1"),
         "{plan}"

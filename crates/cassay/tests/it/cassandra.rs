@@ -208,11 +208,7 @@ fn a_run_on_a_local_node_is_believed_and_leaves_nothing() {
         "target_stopped",
         "run_finished",
     ];
-    let at = |event: &str| {
-        run.journal
-            .iter()
-            .position(|line| line.event.name() == event)
-    };
+    let at = |event: &str| run.journal.iter().position(|line| line.event.name() == event);
     let places = order.map(at);
     assert!(
         places.iter().all(Option::is_some) && places.is_sorted(),
@@ -263,8 +259,8 @@ fn tool(program: &str, arguments: &[String], folder: &Path) -> String {
     let output = command(program)
         .args(arguments)
         .current_dir(folder)
-        .output();
-    let output = output.unwrap_or_else(|error| panic!("{program}: {error}"));
+        .output()
+        .unwrap_or_else(|error| panic!("{program}: {error}"));
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
     let end = output.status;

@@ -163,11 +163,7 @@ fn a_file_with_a_mistake_asks_nobody() {
         "--target",
         "attach:127.0.0.1:1",
     ];
-    lab.cassay(&check)
-        .ended_with(2)
-        .says(&["the marker :w has no value"]);
+    lab.cassay(&check).ended_with(2).says(&["the marker :w has no value"]);
     lab.write("w.yaml", FILE);
-    lab.cassay(&check)
-        .ended_with(1)
-        .says(&["no contact point answers"]);
+    lab.cassay(&check).ended_with(1).says(&["no contact point answers"]);
 }

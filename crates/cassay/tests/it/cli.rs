@@ -89,9 +89,7 @@ fn a_mistake_on_the_command_line_of_a_study_is_shown_where_it_stands() {
         ),
         (["--scale", "huge"], "huge"),
     ] {
-        let said = lab
-            .cassay(&[&["plan", "study.yaml"], &arguments[..]].concat())
-            .ended_with(2);
+        let said = lab.cassay(&[&["plan", "study.yaml"], &arguments[..]].concat()).ended_with(2);
         said.says(&[part, "nothing was started"]);
     }
 }
@@ -282,8 +280,7 @@ fn a_secret_in_a_study_is_refused_and_never_shown() {
 
 #[test]
 fn mistakes_are_data_too_when_asked() {
-    let study = SMALL.replace("threads: [2, 4]", "threds: [2, 4]");
-    let study = study.replace("1s}", "1}");
+    let study = SMALL.replace("threads: [2, 4]", "threds: [2, 4]").replace("1s}", "1}");
     let lab = Lab::with(&study);
     let said = lab.cassay(&["run", "study.yaml", "--json"]).ended_with(2);
     said.says(&[
@@ -382,16 +379,8 @@ fn a_folder_without_runs_says_so_and_what_to_do() {
 #[test]
 fn named_workloads_are_listed_with_their_parameters() {
     let lab = Lab::new();
-    let list = lab
-        .cassay(&["workload", "list", "--json"])
-        .ended_with(0)
-        .json();
-    let names: Vec<_> = list
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|w| &w["name"])
-        .collect();
+    let list = lab.cassay(&["workload", "list", "--json"]).ended_with(0).json();
+    let names: Vec<_> = list.as_array().unwrap().iter().map(|w| &w["name"]).collect();
     for name in [
         "standard1",
         "cql-iot",
@@ -401,10 +390,7 @@ fn named_workloads_are_listed_with_their_parameters() {
         "kv",
     ] {
         assert!(names.iter().any(|n| *n == name), "{name}: {list:#}");
-        let one = lab
-            .cassay(&["workload", "show", name, "--json"])
-            .ended_with(0);
-        let one = one.json();
+        let one = lab.cassay(&["workload", "show", name, "--json"]).ended_with(0).json();
         assert!(
             one["kinds"].as_array().is_some_and(|k| !k.is_empty()),
             "{one:#}"

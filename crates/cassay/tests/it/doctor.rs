@@ -6,9 +6,7 @@ use serde_json::Value;
 #[test]
 fn this_machine_is_looked_at_for_people_and_for_programs() {
     let lab = Lab::new();
-    let said = lab
-        .cassay(&["doctor", "--target", "local", "--all"])
-        .ended_with(0);
+    let said = lab.cassay(&["doctor", "--target", "local", "--all"]).ended_with(0);
     for part in [
         "this machine: ",
         "vm.max_map_count",
@@ -17,9 +15,7 @@ fn this_machine_is_looked_at_for_people_and_for_programs() {
     ] {
         assert!(said.stdout.contains(part), "{part}: {said}");
     }
-    let said = lab
-        .cassay(&["doctor", "--target", "local", "--json"])
-        .ended_with(0);
+    let said = lab.cassay(&["doctor", "--target", "local", "--json"]).ended_with(0);
     let hosts: Value = serde_json::from_str(&said.stdout).unwrap();
     let settings = hosts[0]["settings"].as_array().unwrap();
     assert!(settings.len() > 25, "{said}");
@@ -40,8 +36,6 @@ fn a_kept_cluster_that_is_not_there_is_an_error() {
     let lab = Lab::new();
     let said = lab.cassay(&["doctor", "--target", "kept"]).ended_with(1);
     assert!(said.stderr.contains("there is no kept cluster"), "{said}");
-    let said = lab
-        .cassay(&["doctor", "--target", "elsewhere"])
-        .ended_with(2);
+    let said = lab.cassay(&["doctor", "--target", "elsewhere"]).ended_with(2);
     assert!(said.stderr.contains("kept, local or ssh:HOST"), "{said}");
 }

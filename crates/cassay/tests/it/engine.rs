@@ -12,10 +12,7 @@ use workload::{Program, Spec, Stage};
 
 fn program(mix: &[(&str, f64)]) -> Arc<Program> {
     let spec = Spec {
-        mix: mix
-            .iter()
-            .map(|&(kind, weight)| (kind.to_owned(), weight))
-            .collect(),
+        mix: mix.iter().map(|&(kind, weight)| (kind.to_owned(), weight)).collect(),
         ..Spec::new("standard1", 10_000, 1)
     };
     Arc::new(workload::compile(&spec).expect("a good spec"))
@@ -74,9 +71,7 @@ fn null_that_comes_back() -> NullServer {
             ..NullSpec::default()
         })
     };
-    ports
-        .find_map(|port| start(port).ok())
-        .expect("a free port")
+    ports.find_map(|port| start(port).ok()).expect("a free port")
 }
 
 #[test]
@@ -110,10 +105,8 @@ fn a_fixed_rate_offers_exactly_what_is_due() {
     ] {
         let config = config(&server, schedule, Limit::Duration(Duration::from_secs(1)));
         let (all, intervals, _) = run(&config);
-        let never_sent: u64 = intervals
-            .iter()
-            .map(|i| i.client.counts[ClientCount::DueNeverSent])
-            .sum();
+        let never_sent: u64 =
+            intervals.iter().map(|i| i.client.counts[ClientCount::DueNeverSent]).sum();
         let due = all.outcomes.total() + never_sent;
         match schedule {
             Schedule::Fixed { .. } => assert_eq!(due, 3000),
@@ -161,20 +154,8 @@ fn a_stall_shows_in_latency_and_not_in_service_time() {
         p(&all.service, 0.99)
     );
     assert!(p(&all.service, 1.0) >= 150, "the few in flight saw it");
-    assert!(
-        intervals
-            .iter()
-            .map(|i| i.client.counts[ClientCount::Limited])
-            .sum::<u64>()
-            > 500
-    );
-    assert!(
-        intervals
-            .iter()
-            .map(|i| i.client.counts[ClientCount::Late])
-            .sum::<u64>()
-            > 500
-    );
+    assert!(intervals.iter().map(|i| i.client.counts[ClientCount::Limited]).sum::<u64>() > 500);
+    assert!(intervals.iter().map(|i| i.client.counts[ClientCount::Late]).sum::<u64>() > 500);
 }
 
 #[test]
@@ -215,11 +196,7 @@ fn refusals_have_their_own_outcome_and_their_own_series() {
     assert_eq!(all.outcomes.get(Outcome::WriteTimeout), 500);
     assert_eq!(all.errors.count(), 1500);
     assert_eq!(all.latency.count(), 8500);
-    let mut seen: Vec<_> = summary
-        .first_errors
-        .iter()
-        .map(|first| first.outcome)
-        .collect();
+    let mut seen: Vec<_> = summary.first_errors.iter().map(|first| first.outcome).collect();
     seen.sort_unstable();
     assert_eq!(seen, [Outcome::WriteTimeout, Outcome::Overloaded]);
 }
@@ -361,9 +338,7 @@ fn a_node_that_goes_away_and_comes_back_costs_operations_but_no_count() {
     );
     assert_eq!(client(|i| i.client.counts[ClientCount::ConnectionsLost]), 1);
     assert!(
-        intervals
-            .last()
-            .is_some_and(|i| i.client.counts[ClientCount::Connections] == 1),
+        intervals.last().is_some_and(|i| i.client.counts[ClientCount::Connections] == 1),
         "it is open again"
     );
 }
@@ -415,9 +390,7 @@ fn settings_that_make_no_sense_are_refused_before_anything_is_sent() {
         (nowhere, "no node"),
         (rate, "NaN operations per second"),
     ] {
-        let refusal = load::run(&config, &mut |_| Flow::Continue)
-            .expect_err(part)
-            .to_string();
+        let refusal = load::run(&config, &mut |_| Flow::Continue).expect_err(part).to_string();
         assert!(refusal.contains(part), "{refusal}");
     }
 }

@@ -260,9 +260,7 @@ fn a_fault_of_the_wrong_process_is_a_mismatch() {
     let node = node(&agent, root.path());
     let mut sleep = process::command(Path::new("/bin/sleep"));
     sleep.arg("600");
-    let other = agent
-        .start(&sleep, &root.path().join("cluster/other"))
-        .unwrap();
+    let other = agent.start(&sleep, &root.path().join("cluster/other")).unwrap();
     for kind in kinds() {
         let (order, orders) = fault::orders();
         let handle = NodeHandle {

@@ -162,10 +162,7 @@ client: {timeout: 20ms}
     let ended = "1 of 3, 2 left out: the ladder ended at 1 threads: a request times out";
     let page = std::fs::read_to_string(report).unwrap();
     assert!(page.contains(ended), "{}", &page[..page.len().min(4000)]);
-    let report = lab
-        .cassay(&["show", "latest", "--json"])
-        .ended_with(0)
-        .json();
+    let report = lab.cassay(&["show", "latest", "--json"]).ended_with(0).json();
     assert_eq!(report["summary"]["trials_left_out"], 2);
     let listed = lab.cassay(&["list"]).ended_with(0);
     let ended = "1/3 trials, 2 left out: the ladder ended at 1 threads";
@@ -241,10 +238,7 @@ fn a_server_of_another_process_is_attached_to() {
     let recorded = lab.run().trial(0).unwrap().expect("the trial");
     let count = |kind: &str| -> u64 {
         let lines = recorded.intervals().unwrap().map(Result::unwrap);
-        lines
-            .filter(|line| line.kind == kind)
-            .map(|line| line.ok)
-            .sum()
+        lines.filter(|line| line.kind == kind).map(|line| line.ok).sum()
     };
     server.interrupt();
     let said = server.end().ended_with(0);
@@ -288,9 +282,7 @@ fn two_runs_of_one_seed_plan_the_same_trials_and_can_be_compared() {
     assert_eq!(trials(&first), trials(&second));
     let (first, second) = (first.stamp.as_str(), second.stamp.as_str());
 
-    let compared = lab
-        .cassay(&["compare", first, second, "--json"])
-        .ended_with(0);
+    let compared = lab.cassay(&["compare", first, second, "--json"]).ended_with(0);
     assert!(compared.json().is_object());
     let text = lab.cassay(&["compare", first, second]).ended_with(0).stdout;
     for part in ["few", "many", "threads"] {
@@ -300,12 +292,7 @@ fn two_runs_of_one_seed_plan_the_same_trials_and_can_be_compared() {
     lab.cassay(&itself).ended_with(0);
 
     let listed = lab.cassay(&["list", "--json"]).ended_with(0).json();
-    let stamps: Vec<_> = listed
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|r| &r["stamp"])
-        .collect();
+    let stamps: Vec<_> = listed.as_array().unwrap().iter().map(|r| &r["stamp"]).collect();
     assert_eq!(stamps, [first, second], "oldest first");
 }
 
@@ -325,9 +312,7 @@ fn a_slower_contender_misses_the_requirement() {
     let require = |baseline: &str, contender: &str| {
         lab.cassay(&["compare", baseline, contender, "--require-not-slower"])
     };
-    require(&fast, &slow)
-        .ended_with(4)
-        .says(&["a requirement was missed"]);
+    require(&fast, &slow).ended_with(4).says(&["a requirement was missed"]);
     require(&slow, &fast).ended_with(0);
 }
 

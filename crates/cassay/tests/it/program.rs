@@ -135,9 +135,9 @@ impl Lab {
 pub struct Said {
     /// Exit code; none if a signal ended it.
     pub code: Option<i32>,
-    /// Data.
+    /// Standard output: data.
     pub stdout: String,
-    /// Conversation.
+    /// Standard error: conversation.
     pub stderr: String,
 }
 
@@ -265,7 +265,7 @@ impl Started {
         self.said.clone()
     }
 
-    /// Ctrl-C.
+    /// Ends it as Ctrl-C does.
     pub fn interrupt(&self) {
         self.signal(rustix::process::Signal::INT);
     }
@@ -331,10 +331,7 @@ pub fn skip(why: &str) {
     // Lost where libtest captures it and shown with --nocapture; either way is right.
     let _ = writeln!(std::io::stderr(), "SKIPPED: {test}: {why}");
     if let Some(path) = std::env::var_os(SKIPS) {
-        let file = std::fs::OpenOptions::new()
-            .append(true)
-            .create(true)
-            .open(path);
+        let file = std::fs::OpenOptions::new().append(true).create(true).open(path);
         writeln!(file.expect("the list of skips"), "{test}: {why}").expect("a line");
     }
 }

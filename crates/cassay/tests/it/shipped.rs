@@ -33,12 +33,9 @@ fn every_study_that_is_shipped_can_be_planned() {
         let name = path.file_stem().and_then(|name| name.to_str());
         assert_eq!(plan["study"].as_str(), name);
         assert!(plan["estimate"]["seconds"].as_f64() > Some(1.0), "{plan:#}");
-        if std::fs::read_to_string(&path)
-            .unwrap()
-            .contains("\n  laptop:")
-        {
-            let plan = lab.cassay(&["plan", named, "--scale", "laptop", "--json"]);
-            let plan = plan.ended_with(0).json();
+        if std::fs::read_to_string(&path).unwrap().contains("\n  laptop:") {
+            let plan =
+                lab.cassay(&["plan", named, "--scale", "laptop", "--json"]).ended_with(0).json();
             let seconds = plan["estimate"]["seconds"].as_f64();
             assert!(seconds < Some(1200.0), "{named}: {seconds:?}");
         }

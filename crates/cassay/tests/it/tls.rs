@@ -93,9 +93,7 @@ fn identity() -> (Arc<ServerConfig>, RootCertStore) {
 }
 
 fn trusting(roots: RootCertStore) -> Access {
-    let config = ClientConfig::builder()
-        .with_root_certificates(roots)
-        .with_no_client_auth();
+    let config = ClientConfig::builder().with_root_certificates(roots).with_no_client_auth();
     Access {
         tls: Some(Tls {
             config: Arc::new(config),
@@ -131,8 +129,7 @@ fn agents_whose_issuer_is_unknown_name_the_key_that_helps() {
     let mut stranger = rcgen::CertificateParams::new(["other".to_owned()]).unwrap();
     let name = &mut stranger.distinguished_name;
     name.push(rcgen::DnType::CommonName, "somebody else");
-    let stranger = stranger.self_signed(&rcgen::KeyPair::generate().unwrap());
-    let stranger = stranger.unwrap();
+    let stranger = stranger.self_signed(&rcgen::KeyPair::generate().unwrap()).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let ca = folder.path().join("ca.pem");
     let encoded = base64::engine::general_purpose::STANDARD.encode(stranger.der());

@@ -9,17 +9,13 @@ const XEON: &str = "pack:2 [numa(memory=256GiB)] l3:1(size=43008KiB) l2:28(size=
 #[test]
 fn a_machine_is_drawn_and_this_one_too() {
     let lab = Lab::new();
-    let drawn = lab
-        .cassay(&["topology", "show", "--machine", XEON])
-        .ended_with(0);
+    let drawn = lab.cassay(&["topology", "show", "--machine", XEON]).ended_with(0);
     assert!(
         drawn.stdout.contains("0-6") || drawn.stdout.contains("0-27"),
         "{}",
         drawn.stdout
     );
-    let here = lab
-        .cassay(&["topology", "show", "--target", "local", "--json"])
-        .ended_with(0);
+    let here = lab.cassay(&["topology", "show", "--target", "local", "--json"]).ended_with(0);
     let here: serde_json::Value = serde_json::from_str(&here.stdout).unwrap();
     assert!(
         !here[0]["machine"]["pus"].as_array().unwrap().is_empty(),
@@ -41,9 +37,7 @@ fn eight_machines_of_fourteen_cpus_cross_nothing() {
         "--vcpus",
         "14",
     ];
-    let json = lab
-        .cassay(&[&words[..], &["--json"]].concat())
-        .ended_with(0);
+    let json = lab.cassay(&[&words[..], &["--json"]].concat()).ended_with(0);
     let told: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
     let first: Vec<u64> =
         serde_json::from_value(told["plan"]["instances"][0]["cpus"].clone()).unwrap();
@@ -81,9 +75,7 @@ fn what_does_not_fit_is_refused_with_what_would() {
     ];
     let refused = lab.cassay(&words).ended_with(1);
     assert!(refused.stderr.contains("hint:"), "{}", refused.stderr);
-    let absent = lab
-        .cassay(&["topology", "show", "--machine", "/no/such/file"])
-        .ended_with(1);
+    let absent = lab.cassay(&["topology", "show", "--machine", "/no/such/file"]).ended_with(1);
     assert!(absent.stderr.contains("hint:"), "{}", absent.stderr);
 }
 
@@ -114,9 +106,7 @@ fn every_format_is_written_and_read_back() {
         ("vmx", "host1-0.vmx.vmx"),
     ] {
         let path = folder.join(file).display().to_string();
-        let read = lab
-            .cassay(&["topology", "read", format, &path, "--json"])
-            .ended_with(0);
+        let read = lab.cassay(&["topology", "read", format, &path, "--json"]).ended_with(0);
         let told: serde_json::Value = serde_json::from_str(&read.stdout).unwrap();
         assert_eq!(told["rack"], "rack-host1", "{format}: {told}");
     }

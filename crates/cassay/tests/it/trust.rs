@@ -34,8 +34,9 @@ fn a_secret_is_read_from_where_the_command_line_says_and_never_shown() {
         .ended_with(2)
         .says(&["nothing says where it is", "--secret db=file:PATH"]);
     let given = ["--secret", "db=file:elsewhere/secret"];
-    let plan = lab.cassay(&[&["plan", "study.yaml", "--json"], &given[..]].concat());
-    let plan = plan.ended_with(0);
+    let plan = lab
+        .cassay(&[&["plan", "study.yaml", "--json"], &given[..]].concat())
+        .ended_with(0);
     let rerun = plan.json()["rerun"].to_string();
     assert!(
         rerun.contains("--secret db=file:elsewhere/secret"),

@@ -128,10 +128,11 @@ fn nested(dice: &mut Mutator, text: &str, bytes: usize) -> String {
 /// One or all of the numbers made large.
 fn enlarged(dice: &mut Mutator, text: &str) -> String {
     let is_digit = |c: char| c.is_ascii_digit();
-    let starts = text
+    let starts: Vec<usize> = text
         .char_indices()
-        .filter(|(at, c)| is_digit(*c) && !text[..*at].chars().next_back().is_some_and(is_digit));
-    let starts: Vec<usize> = starts.map(|(at, _)| at).collect();
+        .filter(|(at, c)| is_digit(*c) && !text[..*at].chars().next_back().is_some_and(is_digit))
+        .map(|(at, _)| at)
+        .collect();
     let all = dice.below(4) == 0;
     let only = starts.get(dice.below(starts.len())).copied();
     let large = LARGE[dice.below(LARGE.len())];

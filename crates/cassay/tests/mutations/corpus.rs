@@ -298,10 +298,7 @@ fn read_workload_file(bytes: &[u8]) {
 }
 
 fn texts_of(texts: &[&'static str]) -> Texts {
-    texts
-        .iter()
-        .map(|text| (*text, text.as_bytes().to_vec()))
-        .collect()
+    texts.iter().map(|text| (*text, text.as_bytes().to_vec())).collect()
 }
 
 fn stress_words() -> Texts {

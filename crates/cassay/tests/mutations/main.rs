@@ -154,8 +154,7 @@ fn nothing_that_others_write_makes_reading_panic_hang_or_take_all_memory() {
                 let (_, text) = &texts[mutator.below(texts.len())];
                 let input = mutator.mutated(text, &texts);
                 now.lock().expect("no panic holds it").clone_from(&input);
-                tell.send((kind.name.to_owned(), seed))
-                    .expect("the watch goes on");
+                tell.send((kind.name.to_owned(), seed)).expect("the watch goes on");
                 if let Some(what) = wrong(&kind, &input, MEMORY_BYTES_MAX) {
                     let path = keep(&kind, seed, &input);
                     found.push(format!("{}: {what}; kept as {}", kind.name, path.display()));

@@ -40,8 +40,9 @@ fn parse_contact_point(text: &str) -> Result<(String, u16)> {
 /// The host of a contact point, and its addresses.
 pub(super) fn addresses_of(point: &str) -> Result<(String, Vec<SocketAddr>)> {
     let (host, port) = parse_contact_point(point)?;
-    let found = (host.as_str(), port).to_socket_addrs();
-    let found = found.with_context(|| format!("find the address of {host}"))?;
+    let found = (host.as_str(), port)
+        .to_socket_addrs()
+        .with_context(|| format!("find the address of {host}"))?;
     Ok((host, found.collect()))
 }
 

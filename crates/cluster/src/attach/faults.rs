@@ -36,8 +36,10 @@ impl Attached {
 
     /// The index of the node of a contact point.
     pub fn index_of(&self, asked: usize, nodes: &[NodeInfo]) -> Result<usize> {
-        let point = self.points.get(asked);
-        let point = point.with_context(|| format!("there is no contact point {}", asked + 1))?;
+        let point = self
+            .points
+            .get(asked)
+            .with_context(|| format!("there is no contact point {}", asked + 1))?;
         let (_, addresses) = addresses_of(point)?;
         let is_it = |node: &NodeInfo| addresses.contains(&node.address);
         nodes.iter().position(is_it).with_context(|| {

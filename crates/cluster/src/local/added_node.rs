@@ -59,8 +59,11 @@ impl Nodes {
 
     fn newcomer(&self, layout: NodeLayout) -> Result<AddedNode> {
         let hosts = self.hosts().context("there are no hosts")?;
-        let host = hosts.all().iter().position(|one| one.name() == layout.host);
-        let host = host.context("there is no such host")?;
+        let host = hosts
+            .all()
+            .iter()
+            .position(|one| one.name() == layout.host)
+            .context("there is no such host")?;
         let node = LocalNode {
             starts: Some(0),
             ..self.node_of(host, layout)

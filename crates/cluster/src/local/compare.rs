@@ -234,9 +234,7 @@ pub(super) fn container(text: &str) -> BTreeMap<String, String> {
 
 /// Names of the archives of classes that `VM.info` lists among what is mapped, each once.
 pub(super) fn archives(text: &str) -> Vec<String> {
-    let mapped = text
-        .lines()
-        .skip_while(|line| !line.starts_with("Dynamic libraries:"));
+    let mapped = text.lines().skip_while(|line| !line.starts_with("Dynamic libraries:"));
     let mut names: Vec<String> = mapped
         .filter_map(|line| line.split_ascii_whitespace().last()?.rsplit('/').next())
         .filter(|name| name.ends_with(".jsa"))

@@ -72,15 +72,14 @@ impl Cluster {
     /// An agent is gone, or no host can be reached; or a kernel does not say what its machine looks
     /// like.
     pub fn machines(&self) -> Result<Vec<(String, Machine)>> {
-        let nodes = self.local();
-        let nodes = nodes.context(
+        let nodes = self.local().context(
             "the machines of an attached cluster cannot be reached; --target ssh:HOST asks one of \
              them",
         )?;
         let of_host = |(agent, host): (&Arc<Agent>, Option<&Host>)| {
             let name = host.map_or("this machine", Host::name);
-            let machine = agent.machine();
-            let machine = machine.with_context(|| format!("read what {name} looks like"))?;
+            let machine =
+                agent.machine().with_context(|| format!("read what {name} looks like"))?;
             Ok((name.to_owned(), machine))
         };
         nodes.agents().into_iter().map(of_host).collect()
@@ -101,10 +100,8 @@ impl Cluster {
         };
         let of_host = |(agent, host): (&Arc<Agent>, Option<&Host>)| {
             let name = host.map_or("this machine", Host::name);
-            let processes = nodes.processes_of(agent);
-            let processes: Vec<_> = processes
-                .map(|(name, pid)| (name.to_owned(), pid))
-                .collect();
+            let processes: Vec<_> =
+                nodes.processes_of(agent).map(|(name, pid)| (name.to_owned(), pid)).collect();
             let is_here = |name: &str| processes.iter().any(|(one, _)| one == name);
             let folders = nodes.data_folders().filter(|(name, _)| is_here(name));
             let question = Question {
@@ -112,8 +109,9 @@ impl Cluster {
                 processes: processes.clone(),
                 ..question.clone()
             };
-            let settings = agent.settings(&question);
-            let settings = settings.with_context(|| format!("read the settings of {name}"))?;
+            let settings = agent
+                .settings(&question)
+                .with_context(|| format!("read the settings of {name}"))?;
             Ok((name.to_owned(), settings))
         };
         let hosts = nodes.agents().into_iter().map(of_host);
@@ -175,10 +173,7 @@ fn in_words(name: &str, value: &str) -> Option<String> {
                 (1_000_000, "Mbit/s"),
                 (1, "bit/s"),
             ];
-            let (factor, unit) = unit
-                .into_iter()
-                .find(|one| bits % one.0 == 0)
-                .unwrap_or((1, ""));
+            let (factor, unit) = unit.into_iter().find(|one| bits % one.0 == 0).unwrap_or((1, ""));
             format!("{} {unit}", bits / factor)
         }),
         "link_delay" => number.map(|ns| format!("{} ms", ns as f64 / 1e6)),

@@ -112,10 +112,7 @@ pub(super) fn check_collector(spec: &LocalSpec) -> Result<()> {
         return Ok(());
     };
     let option = collector.option();
-    let other = spec
-        .jvm_options
-        .iter()
-        .find(|one| is_collector(one) && **one != option);
+    let other = spec.jvm_options.iter().find(|one| is_collector(one) && **one != option);
     match other {
         Some(other) => bail!(
             "the collector is {}, and the JVM option {other} chooses another: leave one of them \

@@ -36,8 +36,10 @@ impl Nodes {
 fn collect(node: &LocalNode, into: &Path) -> Result<()> {
     let (from, to) = (node.layout.logs(), into.join(&node.layout.name));
     std::fs::create_dir_all(&to).with_context(|| format!("make {}", to.display()))?;
-    let entries = node.host.list(&from, None)?;
-    let entries = entries.with_context(|| format!("there is no {}", from.display()))?;
+    let entries = node
+        .host
+        .list(&from, None)?
+        .with_context(|| format!("there is no {}", from.display()))?;
     for entry in entries.iter().filter(|entry| !entry.is_folder) {
         let path = from.join(&entry.name);
         // It may be written to still: as far as it goes now.

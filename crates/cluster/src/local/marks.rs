@@ -44,15 +44,11 @@ pub(crate) fn started_by(command: &Command) -> Option<Identity> {
 fn marked(marks: &[String]) -> Vec<Identity> {
     let is_ours = |pid: &u32| {
         process::command_line(*pid).is_some_and(|line| {
-            let program = line
-                .first()
-                .map(|program| program.rsplit('/').next() == Some("java"));
+            let program = line.first().map(|program| program.rsplit('/').next() == Some("java"));
             program == Some(true) && marks.iter().all(|mark| line.contains(mark))
         })
     };
     // The identity is read first: if the id changes hands later, the start time will differ.
     let identities = process::all_pids().into_iter().filter_map(Identity::of);
-    identities
-        .filter(|identity| is_ours(&identity.pid))
-        .collect()
+    identities.filter(|identity| is_ours(&identity.pid)).collect()
 }

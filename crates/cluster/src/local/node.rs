@@ -136,12 +136,7 @@ fn last_lines(texts: &[String]) -> String {
 /// Lines of a log that complain of something, and those that belong to them; all lines of a log
 /// that has none, such as what a JVM says that did not start.
 fn complaints(log: &str) -> String {
-    let level = |line: &str| {
-        line.split_whitespace()
-            .next()
-            .unwrap_or_default()
-            .to_owned()
-    };
+    let level = |line: &str| line.split_whitespace().next().unwrap_or_default().to_owned();
     let is_usual = |line: &str| ["INFO", "DEBUG", "TRACE"].contains(&level(line).as_str());
     let mut is_of_usual = false;
     let lines = log.lines().filter(|line| {
@@ -239,17 +234,13 @@ mod tests {
 
     #[test]
     fn the_end_of_the_log_is_shown_with_short_lines() {
-        let lines: Vec<String> = (0..100)
-            .map(|n| format!("line {n}{}\n", "x".repeat(1000)))
-            .collect();
+        let lines: Vec<String> =
+            (0..100).map(|n| format!("line {n}{}\n", "x".repeat(1000))).collect();
         let jvm = "from the JVM\n".to_string();
         let tail = last_lines(&[jvm.clone(), lines.concat()]);
         assert_eq!(tail.lines().count(), LOG_LINES_COUNT);
         assert!(tail.lines().last().unwrap().starts_with("  line 99xxx"));
-        assert!(
-            tail.lines()
-                .all(|line| line.chars().count() <= LOG_CHARS_SHOWN + 2)
-        );
+        assert!(tail.lines().all(|line| line.chars().count() <= LOG_CHARS_SHOWN + 2));
         assert_eq!(last_lines(&[jvm, String::new()]), "  from the JVM");
     }
 

@@ -115,8 +115,7 @@ impl Nodes {
         if let Some(lost) = self.hosts().and_then(Hosts::lost) {
             return self.nodes.iter().map(|node| node.lost(&lost)).collect();
         }
-        let nodes = self.nodes.iter();
-        let nodes = nodes.filter(|node| !expected.contains(&node.layout.name.as_str()));
+        let nodes = self.nodes.iter().filter(|node| !expected.contains(&node.layout.name.as_str()));
         nodes.filter_map(LocalNode::died).collect()
     }
 
@@ -190,9 +189,7 @@ impl Nodes {
 
     /// The MBeans of each node, by its name; `None` where there is no agent.
     pub fn jolokias(&self) -> impl Iterator<Item = (&str, Option<&Jolokia>)> {
-        self.nodes
-            .iter()
-            .map(|node| (node.layout.name.as_str(), node.jolokia.as_ref()))
+        self.nodes.iter().map(|node| (node.layout.name.as_str(), node.jolokia.as_ref()))
     }
 
     /// Leaves the processes running from now on: `down` will end them. Until here, a cluster that

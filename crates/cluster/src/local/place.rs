@@ -118,10 +118,7 @@ pub(crate) fn answer(spec: &LocalSpec) -> HostsAnswer {
 
 /// What a machine with these abilities can have of hosts.
 fn answers(abilities: &[Capability]) -> BTreeMap<Ability, Answer> {
-    abilities
-        .iter()
-        .map(|one| (one.ability, one.answer()))
-        .collect()
+    abilities.iter().map(|one| (one.ability, one.answer())).collect()
 }
 
 /// What hosts as those of `spec` can have on this machine. What can be done with volumes is tried
@@ -149,10 +146,7 @@ fn answers_here(spec: &LocalSpec) -> BTreeMap<Ability, Answer> {
 
 /// How many hosts the nodes of `spec` are dealt to.
 fn hosts_count(spec: &LocalSpec) -> usize {
-    spec.hosts
-        .as_ref()
-        .map_or(spec.nodes, |hosts| hosts.count)
-        .max(1)
+    spec.hosts.as_ref().map_or(spec.nodes, |hosts| hosts.count).max(1)
 }
 
 /// What each node is told by its files: it follows from the spec and from where the nodes are.
@@ -261,17 +255,14 @@ mod tests {
         let addresses: Vec<Ipv4Addr> = (1..=6).map(|n| Ipv4Addr::new(127, 0, 7, n)).collect();
         let ground = HostLayout::Machine(Arc::new(agent::in_thread(folder.path()).unwrap()));
         let all = layouts(&spec(6, 3), folder.path(), &ground, &addresses, ports).unwrap();
-        let brief = all
+        let brief: Vec<String> = all
             .iter()
-            .map(|node| format!("{} {} {}", node.name, node.host, node.rack));
-        let brief: Vec<String> = brief.collect();
+            .map(|node| format!("{} {} {}", node.name, node.host, node.rack))
+            .collect();
         assert_eq!(brief[0], "node1 host1 rack1");
         assert_eq!(brief[2], "node3 host3 rack3");
         assert_eq!(brief[3], "node4 host1 rack1");
-        assert!(
-            all.iter()
-                .all(|node| node.folder == folder.path().join(&node.name))
-        );
+        assert!(all.iter().all(|node| node.folder == folder.path().join(&node.name)));
         let racks = LocalSpec {
             racks: vec!["a".into(), "b".into()],
             ..spec(3, 3)

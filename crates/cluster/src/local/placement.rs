@@ -70,17 +70,16 @@ impl Layout {
             if wish.housekeeping == 1 { "is" } else { "are" }
         );
         let hosts = spec.hosts.as_ref();
-        let hosts = hosts.and_then(|hosts| hosts.host.cpus.as_ref());
-        let hosts = hosts.map(|cpus| cpus.iter().map(|cpu| *cpu as u32).collect::<CpuSet>());
+        let hosts = hosts
+            .and_then(|hosts| hosts.host.cpus.as_ref())
+            .map(|cpus| cpus.iter().map(|cpu| *cpu as u32).collect::<CpuSet>());
         let of_hosts = hosts.map_or_else(|| machine.clone(), |cpus| machine.only(&cpus));
         let mut layout = Layout::default();
         // What hosts may not use, the client has anyway.
         let beside = machine.allowed_cpus().difference(&of_hosts.allowed_cpus());
         let reserved = seats::reserved(spec, &of_hosts, beside.len());
         let ground = ground(wish, &of_hosts, &reserved)?;
-        layout.part = wish
-            .part
-            .map(|(units, _)| part_used(units, &of_hosts, &ground));
+        layout.part = wish.part.map(|(units, _)| part_used(units, &of_hosts, &ground));
         layout.place(spec, &ground, machine)?;
         let taken: Option<CpuSet> = match wish.placing {
             // These run anywhere.
@@ -96,10 +95,7 @@ impl Layout {
 
     /// The CPUs of all nodes.
     pub fn taken(&self) -> CpuSet {
-        let of_each = self
-            .nodes
-            .iter()
-            .filter_map(|one| one.confinement.cpus.as_ref());
+        let of_each = self.nodes.iter().filter_map(|one| one.confinement.cpus.as_ref());
         of_each.flat_map(CpuSet::iter).collect()
     }
 
@@ -122,9 +118,8 @@ impl Layout {
         }
         if wish.placing == Placing::OneSocketPerVcpu {
             let cpus = wish.is_confined().then_some(allowed);
-            self.nodes = (0..spec.nodes)
-                .map(|index| blind(index, vcpus, cpus.clone(), ground))
-                .collect();
+            self.nodes =
+                (0..spec.nodes).map(|index| blind(index, vcpus, cpus.clone(), ground)).collect();
             self.sentences.push(format!(
                 "each node counts {} and knows nothing of sockets, caches and NUMA \
                  nodes; the kernel runs its threads anywhere",
@@ -133,11 +128,7 @@ impl Layout {
             return Ok(());
         }
         let plan = plan(&asked, ground)?;
-        let kept: CpuSet = plan
-            .housekeeping
-            .iter()
-            .flat_map(|one| one.cpus.iter())
-            .collect();
+        let kept: CpuSet = plan.housekeeping.iter().flat_map(|one| one.cpus.iter()).collect();
         let free = ground.only(&allowed.difference(&kept));
         let place = |instance: &Instance| match wish.placing {
             Placing::Auto => at_home(instance, wish.cpus, quota, &free),
@@ -145,8 +136,7 @@ impl Layout {
         };
         self.nodes = plan.instances.iter().map(place).collect();
         let other = collector(spec).1;
-        self.sentences
-            .extend(said::of_plan(&plan, &self.nodes, other));
+        self.sentences.extend(said::of_plan(&plan, &self.nodes, other));
         if machine.allowed_cpus().is_subset(&self.taken()) {
             self.sentences.push(said::NONE_LEFT.to_owned());
         }
@@ -163,9 +153,7 @@ pub fn unplaceable(specs: &[&LocalSpec]) -> Vec<Option<String>> {
             return None;
         }
         match &*machine {
-            Ok(machine) => Layout::of(spec, machine)
-                .err()
-                .map(|why| format!("{why:#}")),
+            Ok(machine) => Layout::of(spec, machine).err().map(|why| format!("{why:#}")),
             Err(why) => Some(why.to_string()),
         }
     };
@@ -210,10 +198,7 @@ fn asked(spec: &LocalSpec, ground: &Machine) -> PlacementRequest {
     if wish.housekeeping > 0 {
         asked.housekeeping = Housekeeping::PerNode(wish.housekeeping);
     }
-    let cores: Vec<usize> = topology::usable(ground, &asked)
-        .iter()
-        .map(CpuSet::len)
-        .collect();
+    let cores: Vec<usize> = topology::usable(ground, &asked).iter().map(CpuSet::len).collect();
     let room = cores.iter().sum::<usize>() as u32;
     let threads = cores.iter().max().map_or(1, |threads| *threads as u32);
     asked.vcpus = wish.cpus.unwrap_or_else(|| share(room, threads, nodes));
@@ -285,10 +270,7 @@ fn collector(spec: &LocalSpec) -> (topology::Collector, Option<&str>) {
 
 /// On a machine with several NUMA nodes, memory on some of them.
 fn memory(ground: &Machine, nodes: CpuSet, how: fn(CpuSet) -> Memory) -> Memory {
-    let with_memory = ground
-        .nodes
-        .iter()
-        .filter(|node| node.memory_bytes != Some(0));
+    let with_memory = ground.nodes.iter().filter(|node| node.memory_bytes != Some(0));
     match with_memory.count() {
         0 | 1 => Memory::Anywhere,
         _ => how(nodes),
@@ -297,8 +279,7 @@ fn memory(ground: &Machine, nodes: CpuSet, how: fn(CpuSet) -> Memory) -> Memory 
 
 /// The NUMA nodes that have memory which may be used.
 fn with_memory(machine: &Machine) -> CpuSet {
-    let nodes = machine.nodes.iter();
-    let nodes = nodes.filter(|node| node.allowed && node.memory_bytes != Some(0));
+    let nodes = machine.nodes.iter().filter(|node| node.allowed && node.memory_bytes != Some(0));
     nodes.map(|node| node.os).collect()
 }
 
@@ -423,17 +404,12 @@ fn beside(instance: &Instance, ground: &Machine) -> CpuSet {
 
 /// A node on all CPUs of its home that nobody is kept off.
 fn at_home(instance: &Instance, vcpus: Option<u32>, quota: u32, ground: &Machine) -> Placement {
-    let home = ground
-        .nodes
-        .iter()
-        .filter(|node| instance.nodes.contains(&node.os));
+    let home = ground.nodes.iter().filter(|node| instance.nodes.contains(&node.os));
     let cpus: CpuSet = home
         .flat_map(|node| ground.cpus_of(&node.cores).iter().collect::<Vec<_>>())
         .collect();
     let cpus = cpus.intersection(&ground.allowed_cpus());
-    let numa = options(instance)
-        .into_iter()
-        .filter(|one| one.ends_with("UseNUMA"));
+    let numa = options(instance).into_iter().filter(|one| one.ends_with("UseNUMA"));
     let count = vcpus.map(|count| format!("-XX:ActiveProcessorCount={count}"));
     Placement {
         reaches: CpuSet::default(),

@@ -164,15 +164,10 @@ pub(crate) fn describe(address: SocketAddrV4) -> String {
 
 /// Who listens on an address, or on all addresses with its port.
 fn holder(address: SocketAddrV4) -> Option<(u32, String)> {
-    let inode = ["/proc/net/tcp", "/proc/net/tcp6"]
-        .iter()
-        .find_map(|file| {
-            let table = std::fs::read_to_string(file).ok()?;
-            table
-                .lines()
-                .skip(1)
-                .find_map(|line| listening_inode(line, address))
-        })?;
+    let inode = ["/proc/net/tcp", "/proc/net/tcp6"].iter().find_map(|file| {
+        let table = std::fs::read_to_string(file).ok()?;
+        table.lines().skip(1).find_map(|line| listening_inode(line, address))
+    })?;
     let link = format!("socket:[{inode}]");
     host::process::all_pids().into_iter().find_map(|pid| {
         let files = std::fs::read_dir(format!("/proc/{pid}/fd")).ok()?;
@@ -265,9 +260,7 @@ mod tests {
 
     #[test]
     fn an_address_of_the_outside_is_refused() {
-        let error = choose(1, Some(Ipv4Addr::new(10, 0, 0, 1)))
-            .unwrap_err()
-            .to_string();
+        let error = choose(1, Some(Ipv4Addr::new(10, 0, 0, 1))).unwrap_err().to_string();
         assert!(error.contains("must be a loopback one"), "{error}");
     }
 

@@ -64,9 +64,7 @@ impl Program {
 /// It cannot be made, or its path has a character that the JVM's options give another meaning.
 pub(super) fn made_absolute(folder: &Path) -> Result<PathBuf> {
     std::fs::create_dir_all(folder).with_context(|| format!("make {}", folder.display()))?;
-    let path = folder
-        .canonicalize()
-        .with_context(|| format!("resolve {}", folder.display()))?;
+    let path = folder.canonicalize().with_context(|| format!("resolve {}", folder.display()))?;
     let text = path.to_string_lossy();
     if let Some(bad) = text.chars().find(|c| ":=,%#?".contains(*c)) {
         bail!("{text} cannot be used for Cassandra: the JVM does not take {bad:?} in a path");
@@ -82,9 +80,7 @@ mod tests {
     fn a_folder_that_a_jvm_cannot_name_is_refused() {
         let root = tempfile::tempdir().unwrap();
         assert!(made_absolute(&root.path().join("a b")).unwrap().is_dir());
-        let error = made_absolute(&root.path().join("a:b"))
-            .unwrap_err()
-            .to_string();
+        let error = made_absolute(&root.path().join("a:b")).unwrap_err().to_string();
         assert!(error.contains("does not take ':' in a path"), "{error}");
     }
 }

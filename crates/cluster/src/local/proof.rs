@@ -91,8 +91,7 @@ impl Nodes {
             }
             proofs.extend(seen.proofs(&self.spec, &node.layout.name));
             if let (Some(limits), Some(host)) = (self.limits(), self.host_of(index)) {
-                let own = self.placement(node);
-                let own = own.and_then(|one| one.confinement.cpus.as_ref());
+                let own = self.placement(node).and_then(|one| one.confinement.cpus.as_ref());
                 proofs.extend(seen.host_proofs(limits, own, &node.layout.name));
                 proofs.extend(hosts::proofs(limits, host, node)?);
             }

@@ -69,11 +69,8 @@ pub(super) fn see_each_other(
         let ask = |node: &LocalNode| -> Result<()> {
             let mut session = Session::open(node.cql_address(), access, ATTEMPT)?;
             let peers = session.query("SELECT peer, schema_version FROM system.peers_v2")?;
-            let known = peers
-                .rows
-                .iter()
-                .filter(|row| row.iter().all(|cell| !cell.is_null()));
-            let known = known.count();
+            let known =
+                peers.rows.iter().filter(|row| row.iter().all(|cell| !cell.is_null())).count();
             if known != others_count {
                 return Err(anyhow!("it knows {known} of {others_count} other nodes"));
             }

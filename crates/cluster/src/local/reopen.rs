@@ -67,8 +67,9 @@ impl Nodes {
         nodes.layout = nodes.lay_out(&nodes.spec)?;
         for (index, layout) in layouts.into_iter().enumerate() {
             let mut node = nodes.node_of(index, layout);
-            let process = nodes.state.nodes[index].process;
-            let process = process.filter(|one| node.host.how_ended(*one).is_none());
+            let process = nodes.state.nodes[index]
+                .process
+                .filter(|one| node.host.how_ended(*one).is_none());
             // An agent may have started another one, to heal what another command had broken.
             node.process = process.or_else(|| marks::process(&nodes.state.id, &node.layout.name));
             nodes.nodes.push(node);
@@ -90,8 +91,7 @@ const LOCK: &str = "in-use";
 
 fn lock(folder: &Path, id: &str) -> Result<std::fs::File> {
     let path: PathBuf = folder.join(LOCK);
-    let file = std::fs::File::create(&path);
-    let file = file.with_context(|| format!("write {}", path.display()))?;
+    let file = std::fs::File::create(&path).with_context(|| format!("write {}", path.display()))?;
     match rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(file),
         Err(rustix::io::Errno::WOULDBLOCK) => {

@@ -110,10 +110,8 @@ impl Nodes {
         limits: Option<&HostSpec>,
         say: &mut dyn FnMut(&str),
     ) -> Result<Vec<String>> {
-        let names = group
-            .iter()
-            .map(|index| self.nodes[*index].layout.name.clone());
-        let names: Vec<String> = names.collect();
+        let names: Vec<String> =
+            group.iter().map(|index| self.nodes[*index].layout.name.clone()).collect();
         let what = names.join(", ");
         say(&format!("restarting {what} with another configuration"));
         self.drain_together(group);
@@ -296,10 +294,7 @@ fn together(groups: Vec<Vec<usize>>) -> Vec<Vec<usize>> {
 /// Flushes a node and closes it for clients; without an agent, its own end does that.
 fn drain(node: &LocalNode) -> Result<()> {
     const STORAGE: &str = "org.apache.cassandra.db:type=StorageService";
-    if node
-        .process
-        .is_none_or(|process| node.host.how_ended(process).is_some())
-    {
+    if node.process.is_none_or(|process| node.host.how_ended(process).is_some()) {
         return Ok(());
     }
     if let Some(jolokia) = &node.jolokia {

@@ -128,9 +128,7 @@ fn available_memory() -> Result<u64> {
 }
 
 fn parse_available(text: &str) -> Option<u64> {
-    let line = text
-        .lines()
-        .find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kibibytes * 1024)
 }
@@ -143,9 +141,7 @@ mod tests {
     fn what_does_not_fit_is_refused_with_both_numbers() {
         let data = Path::new("/data");
         fits_memory(1, 512 * MIB, memory_bytes(1, 512 * MIB)).unwrap();
-        let error = fits_memory(3, 512 * MIB, 1024 * MIB)
-            .unwrap_err()
-            .to_string();
+        let error = fits_memory(3, 512 * MIB, 1024 * MIB).unwrap_err().to_string();
         assert!(
             error.contains("3 nodes with a heap of 512 MiB need about"),
             "{error}"

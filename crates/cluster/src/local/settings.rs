@@ -24,7 +24,7 @@ pub(crate) struct NodeLayout {
     pub ports: Ports,
     pub datacenter: String,
     pub rack: String,
-    /// Ascending.
+    /// The tokens of the node, ascending.
     pub tokens: Vec<i64>,
     /// Address of the first node, which the others ask for the ring.
     pub seed: Ipv4Addr,
@@ -71,11 +71,9 @@ pub(super) const JOINING: &str = "joining.yaml";
 /// # Errors
 /// All offending keys, each with its reason.
 pub(crate) fn check_overrides(yaml: &Map<String, Value>) -> Result<()> {
-    let refused = yaml.iter();
-    let refused = refused.filter_map(|(key, value)| yaml_refusal(key, value));
-    let problems: Vec<String> = refused
-        .map(|YamlRefusal { why, hint }| format!("{why}: {hint}"))
-        .collect();
+    let refused = yaml.iter().filter_map(|(key, value)| yaml_refusal(key, value));
+    let problems: Vec<String> =
+        refused.map(|YamlRefusal { why, hint }| format!("{why}: {hint}")).collect();
     if problems.is_empty() {
         return Ok(());
     }
@@ -84,9 +82,7 @@ pub(crate) fn check_overrides(yaml: &Map<String, Value>) -> Result<()> {
 
 /// Tokens per node, with the user's own number respected.
 pub(crate) fn tokens_count(yaml: &Map<String, Value>) -> u64 {
-    yaml.get("num_tokens")
-        .and_then(Value::as_u64)
-        .unwrap_or(TOKENS_COUNT)
+    yaml.get("num_tokens").and_then(Value::as_u64).unwrap_or(TOKENS_COUNT)
 }
 
 /// The ring: every node's tokens, ascending, alternating between the nodes, all gaps equal, so
@@ -162,8 +158,10 @@ const JOLOKIA_THREADS: usize = 2;
 pub(crate) fn read_secret(host: &Agent, node: &NodeLayout) -> Result<String> {
     let path = properties(&node.conf());
     let text = String::from_utf8_lossy(&host.read(&path)?).into_owned();
-    let found = text.lines().find_map(|line| line.strip_prefix("password="));
-    let found = found.with_context(|| format!("{} has no password", path.display()))?;
+    let found = text
+        .lines()
+        .find_map(|line| line.strip_prefix("password="))
+        .with_context(|| format!("{} has no password", path.display()))?;
     Ok(found.to_string())
 }
 
@@ -188,10 +186,7 @@ fn overridden(
     for (key, value) in overrides {
         settings.insert(key.clone(), value.clone());
     }
-    if settings
-        .get("commitlog_sync")
-        .is_some_and(|sync| sync != "periodic")
-    {
+    if settings.get("commitlog_sync").is_some_and(|sync| sync != "periodic") {
         // The server refuses a period in batch and group mode.
         settings.remove("commitlog_sync_period");
     }

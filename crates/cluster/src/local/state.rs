@@ -330,9 +330,7 @@ mod tests {
             });
             change(&mut state);
             state.write(&folder).unwrap();
-            State::read(&folder)
-                .map(|_| ())
-                .map_err(|e| format!("{e:#}"))
+            State::read(&folder).map(|_| ()).map_err(|e| format!("{e:#}"))
         };
         assert_eq!(written(&|_| {}), Ok(()));
         fn host(state: &mut State) -> &mut HostState {

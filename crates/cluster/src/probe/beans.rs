@@ -125,8 +125,7 @@ impl Beans {
     /// # Errors
     /// The agent does not answer.
     pub fn look(&mut self, out: &mut Out) -> Result<()> {
-        let asked = self.asked.take();
-        let asked = asked.unwrap_or_else(|| SeriesRequest::of(&self.series, |_| true));
+        let asked = self.asked.take().unwrap_or_else(|| SeriesRequest::of(&self.series, |_| true));
         let before_ns = clock::now_ns();
         let answers = self.agent.read_bulk(&asked.bulk)?;
         // The values were read somewhere in between.
@@ -294,9 +293,7 @@ mod tests {
         out.begin("cassandra", 0);
         beans.put(second * SECOND_NS, &asked, answers, &mut out);
         let readings = out.readings().iter();
-        readings
-            .map(|one| (one.name.to_string(), one.value))
-            .collect()
+        readings.map(|one| (one.name.to_string(), one.value)).collect()
     }
 
     #[test]
@@ -334,9 +331,7 @@ mod tests {
             ]
         };
         let of = |list: &[(&str, f64)]| -> Vec<(String, f64)> {
-            list.iter()
-                .map(|(name, value)| ((*name).to_string(), *value))
-                .collect()
+            list.iter().map(|(name, value)| ((*name).to_string(), *value)).collect()
         };
         let still = [("used", 7.0), ("running", 2.0)];
         assert_eq!(put(&mut beans, 0, &answers(Some(10), 10)), of(&still));
@@ -386,9 +381,7 @@ mod tests {
             .map(|pair| {
                 let at_ns = |tenths: u64| tenths * SECOND_NS / 10;
                 counters.increase("ops/s", at_ns(pair[0].0), pair[0].1);
-                let more = counters
-                    .increase("ops/s", at_ns(pair[1].0), pair[1].1)
-                    .unwrap();
+                let more = counters.increase("ops/s", at_ns(pair[1].0), pair[1].1).unwrap();
                 more.per_second() * (pair[1].0 - pair[0].0) as f64 / 10.0
             })
             .sum();

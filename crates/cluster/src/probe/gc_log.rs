@@ -295,13 +295,8 @@ fn of_safepoint(text: &str) -> Option<Event> {
     let part = |name: &str, unit: &str, to_ms: f64| -> Option<f64> {
         let (_, behind) = text.split_once(name)?;
         let number = behind.trim_start().split(' ').next()?;
-        let is_unit = behind.trim_start()[number.len()..]
-            .trim_start()
-            .starts_with(unit);
-        is_unit
-            .then(|| number.parse::<f64>().ok())
-            .flatten()
-            .map(|n| n * to_ms)
+        let is_unit = behind.trim_start()[number.len()..].trim_start().starts_with(unit);
+        is_unit.then(|| number.parse::<f64>().ok()).flatten().map(|n| n * to_ms)
     };
     if text.starts_with("Safepoint \"") {
         let ns = 1.0 / MILLISECOND_NS as f64;
@@ -326,11 +321,14 @@ fn without_number(text: &str) -> &str {
 
 /// `Final Update Refs 0.1ms` is `final_update_refs`: the words up to a bracket or a number.
 fn kind_of(pause: &str) -> String {
-    let words = pause.split(' ').take_while(|word| {
-        let first = word.chars().next();
-        first.is_some_and(char::is_alphabetic)
-    });
-    let words: Vec<String> = words.map(str::to_lowercase).collect();
+    let words: Vec<String> = pause
+        .split(' ')
+        .take_while(|word| {
+            let first = word.chars().next();
+            first.is_some_and(char::is_alphabetic)
+        })
+        .map(str::to_lowercase)
+        .collect();
     words.join("_")
 }
 
@@ -367,10 +365,7 @@ fn unix_ns_of(text: &str) -> Option<u64> {
         (19, b'.'),
     ];
     let bytes = text.as_bytes();
-    if separators
-        .iter()
-        .any(|(at, byte)| bytes.get(*at) != Some(byte))
-    {
+    if separators.iter().any(|(at, byte)| bytes.get(*at) != Some(byte)) {
         return None;
     }
     let days = cql::value::days_since_1970(number(0..4)?, number(5..7)?, number(8..10)?)?;

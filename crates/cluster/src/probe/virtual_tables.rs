@@ -190,8 +190,9 @@ fn queries(keyspace: &str) -> Vec<Query> {
         refused: false,
     };
     let select = |columns: &str, table: &str| format!("SELECT {columns} FROM system_views.{table}");
-    let of_node = OF_NODE.into_iter();
-    let of_node = of_node.map(|(columns, table, each)| query(select(columns, table), each));
+    let of_node = OF_NODE
+        .into_iter()
+        .map(|(columns, table, each)| query(select(columns, table), each));
     let keyspace = cql::text::literal(keyspace);
     let of_keyspace = OF_KEYSPACE.into_iter().map(|(columns, table, each)| {
         let all = select(columns, table);
@@ -260,8 +261,7 @@ impl Put {
     fn rate(&mut self, name: String, unit: &'static str, value: Option<f64>) {
         let increase = value.and_then(|value| self.counters.increase(&name, self.at_ns, value));
         let per_second = increase.map(|increase| increase.per_second());
-        self.ready
-            .extend(per_second.map(|value| (name, unit, value)));
+        self.ready.extend(per_second.map(|value| (name, unit, value)));
     }
 
     /// Adds to a sum over rows; a row without a value adds nothing, but the sum is there.
@@ -312,9 +312,7 @@ fn caches(put: &mut Put, row: &Row<'_>) {
     let cache = row.text("name");
     let name = |what: &str| format!("cache.{cache}.{what}");
     let (hits, requests) = (row.number("hit_count"), row.number("request_count"));
-    let ratio = put
-        .counters
-        .share(&name("hit_ratio"), put.at_ns, hits, requests);
+    let ratio = put.counters.share(&name("hit_ratio"), put.at_ns, hits, requests);
     put.level(name("hit_ratio"), "ratio", ratio);
     put.rate(name("requests/s"), "/s", requests);
     put.level(name("size"), "bytes", row.number("size_bytes"));

@@ -78,9 +78,7 @@ fn nodes_of_a_used_rack_are_skipped_while_there_are_others() {
         Ring::new(&nodes.collect::<Vec<_>>())
     };
     let replicas = |ring: &Ring, replication: &Replication| -> Vec<Vec<usize>> {
-        (0..4)
-            .map(|range| ring.replicas(range, replication))
-            .collect()
+        (0..4).map(|range| ring.replicas(range, replication)).collect()
     };
     let two = by(&[("dc", 2)]);
     let rows: [Row<'_>; 5] = [

@@ -65,8 +65,10 @@ fn pending_work_that_never_moves_is_kicked_and_then_stalled() {
     let stalled = [(10, State::Stuck), over(20, SettleOutcome::Stalled)];
     assert_eq!(states(still().take(30)), stalled);
     // The kick has done it: what was pending runs, and then there is rest.
-    let helped = still().take(11).chain([sample(1, Some(3), 7)]);
-    let helped = helped.chain(std::iter::repeat_with(|| sample(0, Some(0), 9)).take(9));
+    let helped = still()
+        .take(11)
+        .chain([sample(1, Some(3), 7)])
+        .chain(std::iter::repeat_with(|| sample(0, Some(0), 9)).take(9));
     assert_eq!(
         states(helped),
         [(10, State::Stuck), over(14, SettleOutcome::Settled)]

@@ -206,20 +206,17 @@ pub(crate) fn list(cluster: &Cluster) -> Result<Vec<Snapshot>> {
         for row in rows {
             let part = parts.entry(&row.tag.name);
             let (_, part) = part.or_insert_with(|| (row, Fingerprint::default()));
-            part.tables
-                .insert(row.table.clone(), row.tag.layout.clone());
+            part.tables.insert(row.table.clone(), row.tag.layout.clone());
         }
         for (name, (row, part)) in parts {
-            let snapshot = snapshots
-                .entry(name.to_string())
-                .or_insert_with(|| Snapshot {
-                    name: name.to_string(),
-                    keyspace: row.keyspace.clone(),
-                    tables: part.tables.keys().cloned().collect(),
-                    created_unix_ns: row.created_unix_ns,
-                    schema: Vec::new(),
-                    nodes: Vec::new(),
-                });
+            let snapshot = snapshots.entry(name.to_string()).or_insert_with(|| Snapshot {
+                name: name.to_string(),
+                keyspace: row.keyspace.clone(),
+                tables: part.tables.keys().cloned().collect(),
+                created_unix_ns: row.created_unix_ns,
+                schema: Vec::new(),
+                nodes: Vec::new(),
+            });
             snapshot.nodes.push(NodeSnapshot {
                 node: info.name.clone(),
                 sstables: part.sstables(),
@@ -279,8 +276,7 @@ pub(crate) fn restore(
     }
     let (truncate_s, import_s) = swapped.with_context(|| format!("restore {name}"))?;
     enabled?;
-    let wanted = parts.iter().map(|part| fingerprint_of(part));
-    let wanted: Vec<Fingerprint> = wanted.collect();
+    let wanted: Vec<Fingerprint> = parts.iter().map(|part| fingerprint_of(part)).collect();
     let named = nodes.iter().map(|node| node.name.to_string());
     Ok(Restored {
         how: RestoreHow::Online,
@@ -366,8 +362,7 @@ fn import(node: &AttachedNode<'_>, row: &Row, id: &str) -> Result<()> {
     let mut failures = Vec::new();
     for folder in &node.folders {
         // With several data folders, a table has its snapshot in those that had SSTables of it.
-        let path = format!("{folder}/{keyspace}/{table}-{id}/snapshots/{tag}");
-        let path = path.replace("//", "/");
+        let path = format!("{folder}/{keyspace}/{table}-{id}/snapshots/{tag}").replace("//", "/");
         if let Err(error) = mbeans::import(node.agent, node.version, keyspace, table, &path) {
             failures.push(error);
         }
@@ -401,8 +396,8 @@ pub(crate) fn fingerprints(
     tables: &Tables,
 ) -> Result<BTreeMap<String, Fingerprint>> {
     let of_node = |node: AttachedNode<'_>| {
-        let found = fingerprint(node.agent, keyspace, tables);
-        let found = found.with_context(|| format!("look at the tables of {}", node.name))?;
+        let found = fingerprint(node.agent, keyspace, tables)
+            .with_context(|| format!("look at the tables of {}", node.name))?;
         Ok((node.name.to_string(), found))
     };
     nodes(cluster)?.into_iter().map(of_node).collect()
@@ -416,10 +411,7 @@ fn fingerprint(agent: &Jolokia, keyspace: &str, tables: &Tables) -> Result<Finge
 }
 
 fn layout_of(agent: &Jolokia, keyspace: &str, table: &str) -> Result<TableLayout> {
-    let levels = mbeans::levels(agent, keyspace, &[table])?
-        .into_iter()
-        .next()
-        .flatten();
+    let levels = mbeans::levels(agent, keyspace, &[table])?.into_iter().next().flatten();
     let (sstables, bytes) = mbeans::live_sstables(agent, keyspace, table)?;
     Ok(TableLayout {
         sstables,

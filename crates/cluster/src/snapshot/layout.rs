@@ -393,11 +393,7 @@ pub(super) mod tests {
         let alone = fingerprint(&host, root.path(), None);
         write(&root.path().join(".by_city"), "nb-1-big-", b"index");
         let found = scan(&host, root.path()).unwrap();
-        let names: Vec<&str> = found
-            .indexes
-            .iter()
-            .map(|file| file.name.as_str())
-            .collect();
+        let names: Vec<&str> = found.indexes.iter().map(|file| file.name.as_str()).collect();
         assert_eq!(names[0], ".by_city/nb-1-big-Data.db");
         assert_eq!(names.len(), 3);
         assert_eq!(fingerprint(&host, root.path(), None), alone);

@@ -133,8 +133,8 @@ impl Manifest {
     /// There is none, or it is of another format.
     pub fn read(host: &Agent, snapshot: &Path) -> Result<Manifest> {
         let path = snapshot.join(FILE);
-        let manifest = serde_json::from_slice(&host.read(&path)?);
-        let manifest: Manifest = manifest.with_context(|| format!("read {}", path.display()))?;
+        let manifest: Manifest = serde_json::from_slice(&host.read(&path)?)
+            .with_context(|| format!("read {}", path.display()))?;
         ensure!(
             manifest.format == FORMAT,
             "{} has format {}, and this cassay knows {FORMAT}",
@@ -220,8 +220,7 @@ mod tests {
             Vec::<String>::new(),
             "not whole yet"
         );
-        host.change(vec![manifest.write(&snapshot).unwrap()])
-            .unwrap();
+        host.change(vec![manifest.write(&snapshot).unwrap()]).unwrap();
         let read = Manifest::read(&host, &snapshot).unwrap();
         assert_eq!(read, manifest);
         assert_eq!(read.files_count(), 3);
@@ -237,8 +236,7 @@ mod tests {
         let mut manifest = Manifest::new("s1", "k", "5.0.8", Vec::new());
         manifest.format = 9;
         let host = agent::in_thread(root.path()).unwrap();
-        host.change(vec![manifest.write(root.path()).unwrap()])
-            .unwrap();
+        host.change(vec![manifest.write(root.path()).unwrap()]).unwrap();
         let error = Manifest::read(&host, root.path()).unwrap_err().to_string();
         assert!(
             error.contains("has format 9, and this cassay knows 1"),

@@ -75,7 +75,7 @@ measure::word_enum! {
 /// Data that was brought back, and is what it was.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Restored {
-    /// How.
+    /// How the data was restored.
     pub how: RestoreHow,
     /// How long it took, everything included, in seconds.
     pub seconds: f64,

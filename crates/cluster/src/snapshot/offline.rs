@@ -59,8 +59,9 @@ pub(crate) fn restore(
     let swap_s = seconds_since(swap_began_ns);
     drop(places);
     say("starting the nodes again");
-    let started = nodes.start_all();
-    let started = started.with_context(|| format!("start the nodes with the files of {name}"));
+    let started = nodes
+        .start_all()
+        .with_context(|| format!("start the nodes with the files of {name}"));
     let places = nodes.files();
     let compared = started.and_then(|()| {
         let all = on_nodes(&places, &manifests, |place, manifest| {
@@ -103,21 +104,14 @@ fn tables_of(
     say: &mut dyn FnMut(&str),
 ) -> Result<Tables> {
     let first = manifests.first().context("the cluster has no node")?;
-    let names: Vec<&str> = first
-        .tables
-        .iter()
-        .map(|table| table.name.as_str())
-        .collect();
+    let names: Vec<&str> = first.tables.iter().map(|table| table.name.as_str()).collect();
     let open =
         |node: &LocalNode| Session::open(node.cql_address(), nodes.access(), CONTROL_TIMEOUT).ok();
     let mut sessions = nodes.all().iter().filter_map(open);
     if let Some(mut session) = sessions.next() {
         return schema::make_again(&mut session, &first.keyspace, &names, &first.schema, say);
     }
-    for (place, table) in places
-        .iter()
-        .flat_map(|p| first.tables.iter().map(move |t| (p, t)))
-    {
+    for (place, table) in places.iter().flat_map(|p| first.tables.iter().map(move |t| (p, t))) {
         let folder = place.table_folder(&first.keyspace, &table.name, &table.id);
         if !place.has(&folder)? {
             bail!(
@@ -128,10 +122,7 @@ fn tables_of(
             );
         }
     }
-    let ids = first
-        .tables
-        .iter()
-        .map(|table| (table.name.clone(), table.id.clone()));
+    let ids = first.tables.iter().map(|table| (table.name.clone(), table.id.clone()));
     Ok(ids.collect())
 }
 
@@ -164,9 +155,7 @@ fn swap(place: &NodeFiles<'_>, manifest: &Manifest, tables: &Tables) -> Result<(
         let live = place.table_folder(keyspace, &table.name, id);
         let from = manifest::table_folder(&snapshot, keyspace, &table.name);
         let link = own::link(&table.files(), from, live.clone());
-        place
-            .host
-            .change(vec![clear(live.clone(), &KEPT_FOLDERS), link])?;
+        place.host.change(vec![clear(live.clone(), &KEPT_FOLDERS), link])?;
         let found = layout::scan(place.host, &live)?.layout(None);
         if let Some(difference) = found.difference(&table.files().layout(None)) {
             bail!(
@@ -209,9 +198,7 @@ mod tests {
         write(&put_away.join(".index"), "nb-1-big-", b"index");
         let mut manifest = Manifest::new("s", "k", "5.0.8", Vec::new());
         let files = layout::scan(&host, &put_away).unwrap();
-        manifest
-            .tables
-            .push(TableRecord::new("t".into(), "00".into(), None, files));
+        manifest.tables.push(TableRecord::new("t".into(), "00".into(), None, files));
         let live = place.table_folder("k", "t", "ff");
         write(&live, "nb-2-big-", b"since");
         write(&live.join("backups"), "nb-3-big-", b"kept");

@@ -43,11 +43,7 @@ pub(crate) fn restore(nodes: &Nodes, name: &str, say: &mut dyn FnMut(&str)) -> R
     let places = nodes.files();
     let manifests = own::read(&places, name)?;
     let first = manifests.first().context("the cluster has no node")?;
-    let names: Vec<&str> = first
-        .tables
-        .iter()
-        .map(|table| table.name.as_str())
-        .collect();
+    let names: Vec<&str> = first.tables.iter().map(|table| table.name.as_str()).collect();
     let keyspace = first.keyspace.as_str();
     for place in &places {
         check_ring(place, places.len())?;
@@ -159,11 +155,8 @@ fn swap(
     let truncate_s = seconds_since(began_ns);
     on_all(places, |place| mbeans::delete_hints(place.agent()?))?;
     let began_ns = clock::now_ns();
-    let manifest_of: BTreeMap<&str, &Manifest> = places
-        .iter()
-        .map(|place| place.name)
-        .zip(manifests)
-        .collect();
+    let manifest_of: BTreeMap<&str, &Manifest> =
+        places.iter().map(|place| place.name).zip(manifests).collect();
     on_all(places, |place| import_on(place, manifest_of[place.name]))?;
     let import_s = seconds_since(began_ns);
     on_all(places, |place| {

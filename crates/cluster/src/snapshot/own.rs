@@ -63,10 +63,7 @@ fn create_on(place: &NodeFiles<'_>, mut manifest: Manifest, tables: &Tables) -> 
     mbeans::take_snapshot(agent, &tag, &keyspace, &names)?;
     let levels = mbeans::levels(agent, &keyspace, &names)?;
     for ((table, id), levels) in tables.iter().zip(levels) {
-        let from = place
-            .table_folder(&keyspace, table, id)
-            .join("snapshots")
-            .join(&tag);
+        let from = place.table_folder(&keyspace, table, id).join("snapshots").join(&tag);
         let mut files = layout::scan(place.host, &from)?;
         if files.incomplete > 0 {
             bail!(
@@ -102,10 +99,7 @@ pub(crate) fn list(places: &[NodeFiles<'_>]) -> Result<Vec<Snapshot>> {
     let names = on_all(places, manifest::names)?;
     let mut common = names.first().cloned().unwrap_or_default();
     common.retain(|name| names.iter().all(|of_node| of_node.contains(name)));
-    common
-        .iter()
-        .map(|name| combine(places, read(places, name)?))
-        .collect()
+    common.iter().map(|name| combine(places, read(places, name)?)).collect()
 }
 
 /// The manifests of all nodes, in their order.
@@ -144,11 +138,7 @@ fn combine(places: &[NodeFiles<'_>], manifests: Vec<Manifest>) -> Result<Snapsho
     Ok(Snapshot {
         name: first.name.clone(),
         keyspace: first.keyspace.clone(),
-        tables: first
-            .tables
-            .iter()
-            .map(|table| table.name.clone())
-            .collect(),
+        tables: first.tables.iter().map(|table| table.name.clone()).collect(),
         created_unix_ns: first.created_unix_ns,
         schema: first.schema.clone(),
         nodes: places.iter().zip(&manifests).map(node).collect(),

@@ -60,9 +60,7 @@ mod tests {
             available_bytes,
         };
         judge(&place, &volume(100 * MIB), 20 * MIB).unwrap();
-        let error = judge(&place, &volume(99 * MIB), 20 * MIB)
-            .unwrap_err()
-            .to_string();
+        let error = judge(&place, &volume(99 * MIB), 20 * MIB).unwrap_err().to_string();
         for part in [
             "99.0 of 1024 MiB",
             "/v/host1/node1",

@@ -70,9 +70,7 @@ pub(super) fn known(session: &mut Session, keyspace: &str) -> Result<Tables> {
     let rows = session.query(&cql)?.rows;
     let table = |row: &Vec<Value>| match row.as_slice() {
         [Value::Text(name), Value::Uuid(id) | Value::Timeuuid(id)] => {
-            let digits = id
-                .iter()
-                .fold(String::new(), |text, byte| text + &format!("{byte:02x}"));
+            let digits = id.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"));
             Some((name.clone(), digits))
         }
         _ => None,
@@ -104,9 +102,7 @@ pub(super) fn describe(
     tables: &Tables,
 ) -> Result<Vec<String>> {
     let cql = format!("DESCRIBE KEYSPACE \"{keyspace}\" WITH INTERNALS");
-    let described = session
-        .query(&cql)
-        .with_context(|| format!("describe {keyspace}"))?;
+    let described = session.query(&cql).with_context(|| format!("describe {keyspace}"))?;
     let column = |name: &str| described.column(name);
     let (kind, name, statement) = (
         column("type")?,
@@ -120,9 +116,7 @@ pub(super) fn describe(
         // Indexes and views are described with names of their own; where only some tables are
         // kept, those of the others are left out by the table that they name.
         let of_other = ["index", "materialized_view"].contains(&text(kind))
-            && !tables
-                .keys()
-                .any(|table| names_table(text(statement), keyspace, table));
+            && !tables.keys().any(|table| names_table(text(statement), keyspace, table));
         if !other && !of_other {
             statements.extend(split(text(statement)));
         }
@@ -131,9 +125,7 @@ pub(super) fn describe(
 }
 
 fn unquoted(name: &str) -> &str {
-    name.strip_prefix('"')
-        .and_then(|name| name.strip_suffix('"'))
-        .unwrap_or(name)
+    name.strip_prefix('"').and_then(|name| name.strip_suffix('"')).unwrap_or(name)
 }
 
 /// Whether a statement has `keyspace.table` in it, quoted or not.
@@ -148,8 +140,7 @@ fn names_table(statement: &str, keyspace: &str, table: &str) -> bool {
 
 /// Statements one by one: a table with dropped columns is described by several.
 fn split(text: &str) -> Vec<String> {
-    let statements = cql::text::split(text).unwrap_or_else(|_| vec![(0, text.trim())]);
-    let statements = statements.into_iter();
+    let statements = cql::text::split(text).unwrap_or_else(|_| vec![(0, text.trim())]).into_iter();
     statements.map(|(_, text)| text.to_owned()).collect()
 }
 
@@ -200,9 +191,7 @@ pub(crate) fn compacting(
     };
     let name = |row: &Vec<Value>| row.first()?.as_str().map(str::to_string);
     let names = rows.iter().filter(may).filter_map(name);
-    Ok(names
-        .filter(|name| tables.contains(&name.as_str()))
-        .collect())
+    Ok(names.filter(|name| tables.contains(&name.as_str())).collect())
 }
 
 #[cfg(test)]

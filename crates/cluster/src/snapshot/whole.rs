@@ -41,7 +41,7 @@ static SEEN: LazyLock<Mutex<HashSet<CheckedFile>>> = LazyLock::new(Mutex::defaul
 pub(super) enum Reading {
     /// Those that have not been read yet, or changed since.
     Once,
-    /// All.
+    /// Every file, also one that was read and found right.
     Always,
 }
 
@@ -139,10 +139,7 @@ fn compare(
     for sstable in &table.sstables {
         let named = |end: &str| format!("{}{end}", sstable.prefix);
         // The digest beside the data must be the one that was put away with it.
-        match found
-            .get(&named(layout::DIGEST))
-            .map(|one| layout::read_digest(at, one))
-        {
+        match found.get(&named(layout::DIGEST)).map(|one| layout::read_digest(at, one)) {
             Some(Ok(Some(digest))) if digest != sstable.digest => {
                 let path = at.join(named(layout::DIGEST));
                 problems.push(format!("the digest in {} is another", path.display()));
@@ -161,12 +158,7 @@ fn compare(
             problems.extend(look(file, crc));
         }
     }
-    problems.extend(
-        table
-            .indexes
-            .iter()
-            .filter_map(|file| look(file, file.crc32)),
-    );
+    problems.extend(table.indexes.iter().filter_map(|file| look(file, file.crc32)));
     unread
 }
 
@@ -201,9 +193,7 @@ fn is_known(seen: &CheckedFile) -> bool {
 }
 
 fn remember(seen: CheckedFile) {
-    SEEN.lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .insert(seen);
+    SEEN.lock().unwrap_or_else(PoisonError::into_inner).insert(seen);
 }
 
 #[cfg(test)]
@@ -223,9 +213,7 @@ mod tests {
         let mut manifest = Manifest::new("s", "k", "5.0.8", Vec::new());
         let mut files = layout::scan(&host, &table).unwrap();
         seal(&host, &table, &mut files).unwrap();
-        manifest
-            .tables
-            .push(TableRecord::new("t".into(), "00".into(), None, files));
+        manifest.tables.push(TableRecord::new("t".into(), "00".into(), None, files));
         host.change(vec![manifest.write(&folder).unwrap()]).unwrap();
         (folder, host, table)
     }
@@ -307,10 +295,7 @@ mod tests {
         let (folder, host, table) = snapshot(root.path());
         let text = std::fs::read_to_string(folder.join("manifest.json")).unwrap();
         let mut json: serde_json::Value = serde_json::from_str(&text).unwrap();
-        for file in json["tables"][0]["sstables"][0]["files"]
-            .as_array_mut()
-            .unwrap()
-        {
+        for file in json["tables"][0]["sstables"][0]["files"].as_array_mut().unwrap() {
             file.as_object_mut().unwrap().remove("crc32");
         }
         std::fs::write(folder.join("manifest.json"), json.to_string()).unwrap();

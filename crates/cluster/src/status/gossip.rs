@@ -80,19 +80,21 @@ pub(super) fn read(session: &mut Session, agent: Option<&Jolokia>) -> Result<Gos
         return Ok(Gossip::default());
     };
     let addresses = native_addresses(session)?;
-    let heard = rows.iter().filter_map(|row| {
-        let [Value::Inet(address), port, with_port, status, load] = row.as_slice() else {
-            return None;
-        };
-        let address = SocketAddr::new(*address, port_of(port)?);
-        let status = with_port.as_str().or_else(|| status.as_str());
-        let heard = Heard {
-            mode: Mode::of(status?)?,
-            load_bytes: load.as_str().and_then(load_of),
-        };
-        Some((*addresses.get(&address)?, heard))
-    });
-    let heard = heard.collect();
+    let heard = rows
+        .iter()
+        .filter_map(|row| {
+            let [Value::Inet(address), port, with_port, status, load] = row.as_slice() else {
+                return None;
+            };
+            let address = SocketAddr::new(*address, port_of(port)?);
+            let status = with_port.as_str().or_else(|| status.as_str());
+            let heard = Heard {
+                mode: Mode::of(status?)?,
+                load_bytes: load.as_str().and_then(load_of),
+            };
+            Some((*addresses.get(&address)?, heard))
+        })
+        .collect();
     let live = agent.and_then(live_nodes);
     let native = |address: &SocketAddr| addresses.get(address).copied();
     Ok(Gossip {

@@ -47,23 +47,14 @@ pub(super) fn run(
         "fetching the jars of Cassandra {version} with Maven, once (about 70 MB)"
     ));
     let mut command = process::command(&program);
-    command
-        .arg("-B")
-        .arg("-f")
-        .arg(work.join("pom.xml"))
-        .arg(COPY_GOAL);
-    command
-        .arg(UNPACK_GOAL)
-        .arg(format!("-Dcassay.hints={}", jars.display()));
+    command.arg("-B").arg("-f").arg(work.join("pom.xml")).arg(COPY_GOAL);
+    command.arg(UNPACK_GOAL).arg(format!("-Dcassay.hints={}", jars.display()));
     if !is_pinned {
         command.arg("--strict-checksums");
     }
     command.arg("-DincludeScope=runtime");
     command.arg(format!("-DoutputDirectory={}", jars.display()));
-    command
-        .current_dir(work)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
+    command.current_dir(work).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = process::spawn(command, Life::Ours)?;
     let stderr = child.stderr.take().context("read what Maven says")?;
     let errors = std::thread::spawn(move || {
@@ -100,10 +91,7 @@ pub(super) fn run(
 fn downloaded(line: &str) -> Option<&str> {
     let (_, rest) = line.split_once("Downloaded from ")?;
     let address = rest.split_ascii_whitespace().nth(1)?;
-    address
-        .rsplit('/')
-        .next()
-        .filter(|name| name.ends_with(".jar"))
+    address.rsplit('/').next().filter(|name| name.ends_with(".jar"))
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ pub enum Request<'a> {
     },
     /// Asks for the options of STARTUP.
     Options,
-    /// Credentials.
+    /// AUTH_RESPONSE with credentials.
     AuthResponse {
         /// The mechanism's token; `None` is null.
         token: Option<&'a [u8]>,
@@ -59,7 +59,7 @@ pub enum Request<'a> {
 /// A statement within a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BatchStatement<'a> {
-    /// Text.
+    /// A statement as text.
     Query(&'a str),
     /// The id of a prepared statement.
     Prepared(&'a [u8]),
@@ -165,9 +165,7 @@ fn register<'a>(reader: &mut Reader<'a>) -> Result<Request<'a>> {
     let events = (0..count)
         .map(|_| {
             let word = reader.string("event")?;
-            let known = EventKind::ALL_KINDS
-                .into_iter()
-                .find(|kind| kind.name() == word);
+            let known = EventKind::ALL_KINDS.into_iter().find(|kind| kind.name() == word);
             known.ok_or_else(|| ParseError::word("event", word))
         })
         .collect::<Result<_>>()?;
@@ -235,9 +233,7 @@ fn parameters<'a>(reader: &mut Reader<'a>) -> Result<Parameters<'a>> {
         values,
         named,
         skip_metadata: has(param::SKIP_METADATA),
-        page_size: has(param::PAGE_SIZE)
-            .then(|| reader.i32("page size"))
-            .transpose()?,
+        page_size: has(param::PAGE_SIZE).then(|| reader.i32("page size")).transpose()?,
         paging_state: if has(param::PAGING_STATE) {
             reader.bytes("paging state")?
         } else {
@@ -246,9 +242,7 @@ fn parameters<'a>(reader: &mut Reader<'a>) -> Result<Parameters<'a>> {
         serial_consistency: has(param::SERIAL_CONSISTENCY)
             .then(|| reader.u16("serial consistency"))
             .transpose()?,
-        timestamp_us: has(param::TIMESTAMP)
-            .then(|| reader.i64("timestamp"))
-            .transpose()?,
+        timestamp_us: has(param::TIMESTAMP).then(|| reader.i64("timestamp")).transpose()?,
     })
 }
 

@@ -101,10 +101,7 @@ impl ErrorCode {
     pub fn code(self) -> i32 {
         match self {
             ErrorCode::Other(code) => code,
-            known => CODES
-                .iter()
-                .find(|(_, code, _)| *code == known)
-                .map_or(0, |row| row.0),
+            known => CODES.iter().find(|(_, code, _)| *code == known).map_or(0, |row| row.0),
         }
     }
 }

@@ -39,11 +39,11 @@ pub struct SchemaChange {
 /// What was done to the schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SchemaChangeKind {
-    /// Created.
+    /// The object was created.
     Created,
-    /// Altered.
+    /// The object was altered.
     Updated,
-    /// Dropped.
+    /// The object was dropped.
     Dropped,
 }
 

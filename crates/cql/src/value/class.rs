@@ -20,13 +20,7 @@ pub(super) fn parse(name: &str) -> CqlType {
 
 /// The class name of a type: the reverse of [`parse`].
 pub(super) fn name(typ: &CqlType) -> String {
-    let list = |types: &[&CqlType]| {
-        types
-            .iter()
-            .map(|typ| name(typ))
-            .collect::<Vec<_>>()
-            .join(",")
-    };
+    let list = |types: &[&CqlType]| types.iter().map(|typ| name(typ)).collect::<Vec<_>>().join(",");
     match typ {
         CqlType::List(of) => format!("{PACKAGE}ListType({})", name(of)),
         CqlType::Set(of) => format!("{PACKAGE}SetType({})", name(of)),
@@ -119,10 +113,7 @@ impl<'a> Parser<'a> {
     /// The characters up to the next separator, at least one.
     fn word(&mut self) -> Option<&'a str> {
         self.rest = self.rest.trim_start();
-        let end = self
-            .rest
-            .find(['(', ')', ',', ':', ' '])
-            .unwrap_or(self.rest.len());
+        let end = self.rest.find(['(', ')', ',', ':', ' ']).unwrap_or(self.rest.len());
         let (word, rest) = self.rest.split_at(end);
         self.rest = rest;
         (!word.is_empty()).then_some(word)
@@ -144,9 +135,7 @@ fn unhex(text: &str) -> Option<String> {
     if !odd.is_empty() {
         return None;
     }
-    let bytes = pairs
-        .iter()
-        .map(|[high, low]| Some(digit(*high)? << 4 | digit(*low)?));
+    let bytes = pairs.iter().map(|[high, low]| Some(digit(*high)? << 4 | digit(*low)?));
     String::from_utf8(bytes.collect::<Option<_>>()?).ok()
 }
 

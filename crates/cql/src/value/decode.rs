@@ -221,9 +221,7 @@ fn unsigned_vint(reader: &mut Reader<'_>) -> Result<u64> {
     let more = first.leading_ones();
     let high = u64::from(first) & (0xFF_u64 >> more);
     let bytes = reader.take(more as usize, "vint")?;
-    Ok(bytes
-        .iter()
-        .fold(high, |value, &byte| value << 8 | u64::from(byte)))
+    Ok(bytes.iter().fold(high, |value, &byte| value << 8 | u64::from(byte)))
 }
 
 fn unzigzag(value: u64) -> i64 {

@@ -65,9 +65,7 @@ fn walking_rows_allocates_nothing() {
             Some(response::ResultKind::Rows)
         );
         let rows = RawRows::parse(body).unwrap();
-        rows.rows()
-            .map(|row| row.unwrap().cells().count())
-            .sum::<usize>()
+        rows.rows().map(|row| row.unwrap().cells().count()).sum::<usize>()
     });
     assert_eq!((bytes, cells), (0, 2 * columns.len()));
 }

@@ -88,11 +88,7 @@ fn rows_are_read_with_and_without_allocating() {
         [column("k", CqlType::Text), column("v", CqlType::Int)]
     );
     assert_eq!(rows.paging_state, Some(&b"nxt"[..]));
-    let cells: Vec<Vec<_>> = rows
-        .raw
-        .rows()
-        .map(|row| row.unwrap().cells().collect())
-        .collect();
+    let cells: Vec<Vec<_>> = rows.raw.rows().map(|row| row.unwrap().cells().collect()).collect();
     let one: &[u8] = &[0, 0, 0, 1];
     assert_eq!(
         cells,
@@ -153,9 +149,7 @@ fn a_prepared_statement_is_read() {
 fn a_partition_key_index_beyond_the_markers_is_refused() {
     let body = b"\x00\x00\x00\x04\x00\x02id\
         \x00\x00\x00\x01\x00\x00\x00\x01\x00\x00\x00\x01\x00\x01";
-    let header = Header::parse_response(&frame(0x08, 0, body))
-        .unwrap()
-        .unwrap();
+    let header = Header::parse_response(&frame(0x08, 0, body)).unwrap().unwrap();
     let error = response::parse(&header, body).unwrap_err().to_string();
     let expected = "index of a partition key column at byte 20 is 1; \
                     allowed is that of a bind marker";
@@ -193,13 +187,8 @@ fn types_are_read_from_their_codes() {
     let simple_codes = [
         1, 2, 3, 4, 5, 6, 7, 8, 9, 0xB, 0xC, 0xD, 0xE, 0xF, 0x10, 0x11, 0x12, 0x13, 0x14, 0x15u8,
     ];
-    let simple = simple_codes
-        .map(|code| vec![0, code])
-        .into_iter()
-        .zip(samples::SIMPLE_TYPES);
-    let parts = cases
-        .iter()
-        .map(|(bytes, typ)| (bytes.to_vec(), typ.clone()));
+    let simple = simple_codes.map(|code| vec![0, code]).into_iter().zip(samples::SIMPLE_TYPES);
+    let parts = cases.iter().map(|(bytes, typ)| (bytes.to_vec(), typ.clone()));
     for (bytes, typ) in simple.chain(parts) {
         let mut body = b"\x00\x00\x00\x02\x00\x00\x00\x00\x00\x00\x00\x01\
             \x00\x02ks\x00\x01t\x00\x01c"
@@ -427,9 +416,7 @@ fn events_are_read() {
 #[test]
 fn an_event_that_does_not_exist_is_named() {
     let body = b"\x00\x05PARTY";
-    let header = Header::parse_response(&frame(0x0C, 0, body))
-        .unwrap()
-        .unwrap();
+    let header = Header::parse_response(&frame(0x0C, 0, body)).unwrap().unwrap();
     let error = response::parse(&header, body).unwrap_err().to_string();
     assert_eq!(error, "event `PARTY` is not known here");
 }
@@ -469,9 +456,6 @@ fn what_the_null_target_answers_is_read_back() {
     };
     assert_eq!(rows.columns, samples::columns());
     let row = rows.raw.rows().next().unwrap().unwrap();
-    let values = row
-        .cells()
-        .zip(&rows.columns)
-        .map(|(cell, column)| decode(&column.typ, cell));
+    let values = row.cells().zip(&rows.columns).map(|(cell, column)| decode(&column.typ, cell));
     assert_eq!(values.collect::<Result<Vec<_>, _>>(), Ok(samples::row()));
 }

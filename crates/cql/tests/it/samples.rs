@@ -109,8 +109,8 @@ pub fn errors() -> Vec<(ErrorCode, ErrorDetail<'static>)> {
         ErrorCode::ConfigError,
         ErrorCode::Other(0x7777),
     ];
-    let detailed = crate::golden_responses::error_details();
-    let detailed = detailed.map(|(code, _, detail)| (ErrorCode::from_code(code), detail));
+    let detailed = crate::golden_responses::error_details()
+        .map(|(code, _, detail)| (ErrorCode::from_code(code), detail));
     plain
         .into_iter()
         .map(|code| (code, ErrorDetail::None))
@@ -261,15 +261,10 @@ pub fn value_of(typ: &CqlType) -> BoxedStrategy<Value> {
             .boxed(),
         CqlType::List(of) => vec(value_of(of), 0..4).prop_map(Value::List).boxed(),
         CqlType::Set(of) => vec(value_of(of), 0..4).prop_map(Value::Set).boxed(),
-        CqlType::Map(k, v) => vec((value_of(k), value_of(v)), 0..4)
-            .prop_map(Value::Map)
-            .boxed(),
-        CqlType::Tuple(types) => types
-            .iter()
-            .map(value_of)
-            .collect::<Vec<_>>()
-            .prop_map(Value::Tuple)
-            .boxed(),
+        CqlType::Map(k, v) => vec((value_of(k), value_of(v)), 0..4).prop_map(Value::Map).boxed(),
+        CqlType::Tuple(types) => {
+            types.iter().map(value_of).collect::<Vec<_>>().prop_map(Value::Tuple).boxed()
+        }
         CqlType::Udt(udt) => {
             let fields = udt.fields.iter();
             fields
@@ -278,9 +273,9 @@ pub fn value_of(typ: &CqlType) -> BoxedStrategy<Value> {
                 .prop_map(Value::Udt)
                 .boxed()
         }
-        CqlType::Vector(of, dimension) => vec(value_of(of), *dimension as usize)
-            .prop_map(Value::Vector)
-            .boxed(),
+        CqlType::Vector(of, dimension) => {
+            vec(value_of(of), *dimension as usize).prop_map(Value::Vector).boxed()
+        }
         CqlType::Custom(_) => vec(any::<u8>(), 0..9).prop_map(Value::Custom).boxed(),
     }
 }

@@ -114,9 +114,7 @@ fn interrupts(view: &View<'_>, queue: Queue) -> Vec<Judged> {
         let sum = by_cpu.entry(*cpu).or_default();
         *sum = sum.saturating_add(*count);
     }
-    let total: u64 = by_cpu
-        .values()
-        .fold(0, |sum, count| sum.saturating_add(*count));
+    let total: u64 = by_cpu.values().fold(0, |sum, count| sum.saturating_add(*count));
     let busiest = by_cpu.iter().max_by_key(|(_, count)| **count);
     let Some((cpu, count)) = busiest.filter(|_| total > 0) else {
         return vec![Judged::new("none came yet", Level::Ok)];

@@ -80,10 +80,7 @@ fn each(
 /// Of a mount without a device of its own nobody knows.
 fn bare(mount: &Mount) -> Option<Judged> {
     let why = format!("no device of {} can be seen ({})", mount.place, mount.kind);
-    mount
-        .devices
-        .is_empty()
-        .then(|| Judged::not_told(why).on(mount.place.clone()))
+    mount.devices.is_empty().then(|| Judged::not_told(why).on(mount.place.clone()))
 }
 
 fn told<T>(value: &Reported<T>, judge: impl FnOnce(&T) -> Judged) -> Judged {

@@ -126,10 +126,7 @@ fn heap_size(view: &View<'_>) -> Vec<Judged> {
             return Some(Judged::not_told(NO_SIZE));
         };
         // Objects that are aligned to more are reached by 4 bytes in larger heaps.
-        let alignment = jvm
-            .number("ObjectAlignmentInBytes")
-            .unwrap_or(8)
-            .clamp(8, 256);
+        let alignment = jvm.number("ObjectAlignmentInBytes").unwrap_or(8).clamp(8, 256);
         let from = POINTERS_GROW_BYTES.saturating_mul(alignment / 8);
         let is_between = max >= from && max < WORTH_IT_BYTES;
         // This collector's pointers always have 8 bytes.
@@ -156,11 +153,7 @@ fn heap_of_all(view: &View<'_>) -> Vec<Judged> {
     if view.jvms.is_empty() {
         return Vec::new();
     }
-    let sizes: Option<Vec<u64>> = view
-        .jvms
-        .iter()
-        .map(|jvm| jvm.number("MaxHeapSize"))
-        .collect();
+    let sizes: Option<Vec<u64>> = view.jvms.iter().map(|jvm| jvm.number("MaxHeapSize")).collect();
     let sum = sizes.map(|all| all.into_iter().fold(0, u64::saturating_add));
     vec![match (sum, view.memory_bytes()) {
         (Some(sum), Ok(memory)) if memory > 0 => {

@@ -265,12 +265,7 @@ pub(super) const RULES: &[Rule] = &[
 
 /// Who is asked for limits: the nodes, or who asks if there are none.
 fn who<'a>(view: &View<'a>) -> Vec<(String, &'a ProcessSettings)> {
-    let nodes: Vec<_> = view
-        .facts
-        .processes
-        .iter()
-        .map(|one| (one.name.clone(), one))
-        .collect();
+    let nodes: Vec<_> = view.facts.processes.iter().map(|one| (one.name.clone(), one)).collect();
     if nodes.is_empty() {
         let own = view.facts.own.iter();
         own.map(|own| ("this session".to_owned(), own)).collect()
@@ -331,9 +326,7 @@ fn swappiness(view: &View<'_>) -> Vec<Judged> {
 
 /// Which of several words is chosen: `always [madvise] never`.
 fn chosen(text: &str) -> &str {
-    let inside = text
-        .split_once('[')
-        .and_then(|(_, rest)| rest.split_once(']'));
+    let inside = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
     inside.map_or(text, |(inside, _)| inside)
 }
 
@@ -361,9 +354,7 @@ fn defrag(view: &View<'_>) -> Vec<Judged> {
         Err(why) => return vec![Judged::not_told(why)],
     };
     let is_asked = view.has_jvm_with(ASKED);
-    let has_always = view
-        .value("thp.enabled")
-        .is_ok_and(|value| value.contains("[always]"));
+    let has_always = view.value("thp.enabled").is_ok_and(|value| value.contains("[always]"));
     vec![match chosen {
         "never" | "defer" => Judged::new(chosen, Level::Ok),
         // Only who asks for large pages waits, and nobody does.

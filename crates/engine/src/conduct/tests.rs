@@ -129,11 +129,14 @@ impl World for Sim {
             }
             Act::LookAtNodes => {
                 self.dead.retain(|(_, back_ns)| self.now_ns < *back_ns);
-                let died = self.dead.iter().map(|(node, _)| Died {
-                    node: (*node).to_owned(),
-                    how: format!("{node} died"),
-                });
-                let died: Vec<Died> = died.collect();
+                let died: Vec<Died> = self
+                    .dead
+                    .iter()
+                    .map(|(node, _)| Died {
+                        node: (*node).to_owned(),
+                        how: format!("{node} died"),
+                    })
+                    .collect();
                 return Ok((!died.is_empty()).then_some(Happened::Died(died)));
             }
             _ => {}
@@ -421,9 +424,7 @@ fn the_phase_that_an_interval_ends_begins_with_the_next_one() {
         }
     };
     let tally = Tally::new(&[false]);
-    Conduct::new(START, tally, Vec::new(), &mut decide)
-        .run(&mut sim)
-        .unwrap();
+    Conduct::new(START, tally, Vec::new(), &mut decide).run(&mut sim).unwrap();
     let expected = [
         (1000, "keep warmup"),
         (1000, "begin measure at 1000"),

@@ -32,8 +32,7 @@ impl JudgedReadings {
         let t_s = (reading.at_ns as f64 - base_ns as f64) / 1e9;
         let names = [&*reading.probe, &*reading.name, &*reading.place];
         let key = names.map(str::to_owned).into();
-        let bins = self.series.entry(key);
-        let bins = bins.or_insert_with(|| Bins::new(STRETCHES_MAX));
+        let bins = self.series.entry(key).or_insert_with(|| Bins::new(STRETCHES_MAX));
         bins.push(t_s, reading.value);
     }
 

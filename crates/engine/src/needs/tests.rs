@@ -11,24 +11,16 @@ fn settings(target: &str, rest: &str) -> Settings {
          workload: {{use: standard1, mix: {{write: 1}}}}\n\
          procedure: {{fixed: {{threads: 4}}}}\n{rest}"
     );
-    let study = resolve("s.yaml", &text, &Overrides::default());
-    let study = study.unwrap_or_else(|mistakes| panic!("{mistakes}"));
-    let mut settings = study
-        .variants
-        .into_iter()
-        .next()
-        .expect("a variant")
-        .settings;
+    let study = resolve("s.yaml", &text, &Overrides::default())
+        .unwrap_or_else(|mistakes| panic!("{mistakes}"));
+    let mut settings = study.variants.into_iter().next().expect("a variant").settings;
     // They are on unless a study says otherwise, and have a test of their own.
     settings.probes = None;
     settings
 }
 
 fn names(needs: &[Need]) -> Vec<(&'static str, Strength)> {
-    needs
-        .iter()
-        .map(|need| (need.ability.name(), need.strength))
-        .collect()
+    needs.iter().map(|need| (need.ability.name(), need.strength)).collect()
 }
 
 const LIMITED: &str = "{local: {hosts: 2, isolation: ISOLATION, \
@@ -43,10 +35,7 @@ fn hosts_kept_apart_by_word_must_be_and_otherwise_may_be() {
     };
     let limits = ["cpu-limit", "memory-limit", "volume", "link-delay"];
     let with = |own: Strength, each: Strength| -> Vec<(&str, Strength)> {
-        [("hosts", own)]
-            .into_iter()
-            .chain(limits.map(|name| (name, each)))
-            .collect()
+        [("hosts", own)].into_iter().chain(limits.map(|name| (name, each))).collect()
     };
     assert_eq!(of("hosts"), with(Must, Must));
     assert_eq!(of("auto"), with(Wish, MustIfApart));

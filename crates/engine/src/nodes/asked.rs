@@ -35,11 +35,13 @@ impl SchemaAsked {
         let schema = program.schema();
         let is_stated = study.is_some_and(|keyspace| keyspace.is_replication_stated)
             || schema.is_replication_stated;
-        let made = options(&schema.create_keyspace).into_iter();
-        let made = made.filter(|(name, _)| match name.as_str() {
-            "replication" => is_stated,
-            _ => schema.is_replication_stated,
-        });
+        let made =
+            options(&schema.create_keyspace)
+                .into_iter()
+                .filter(|(name, _)| match name.as_str() {
+                    "replication" => is_stated,
+                    _ => schema.is_replication_stated,
+                });
         let of_itself = study.map(Keyspace::asked_of_itself).unwrap_or_default();
         let of_each = study.map(Keyspace::asked_options).unwrap_or_default();
         let mut asked = SchemaAsked {
@@ -69,16 +71,14 @@ fn with_of(create_tables: &[String], table: &str) -> Vec<(String, OptionValue)> 
     };
     let made = create_tables.iter().find(|cql| makes_it(cql));
     let with = made.map(|cql| options(cql)).unwrap_or_default().into_iter();
-    with.filter(|(name, _)| !NOT_COMPARED.contains(&name.as_str()))
-        .collect()
+    with.filter(|(name, _)| !NOT_COMPARED.contains(&name.as_str())).collect()
 }
 
 fn option((name, given): (String, OptionValue)) -> SchemaOption {
     let value = match given {
         OptionValue::Plain(text) => Value::String(text),
         OptionValue::Map(pairs) => {
-            let pairs = pairs.into_iter();
-            let pairs = pairs.map(|(key, value)| (key, Value::String(value)));
+            let pairs = pairs.into_iter().map(|(key, value)| (key, Value::String(value)));
             Value::Object(pairs.collect::<Map<_, _>>())
         }
     };
@@ -91,8 +91,7 @@ fn beside(
     study: &[(String, Value)],
 ) -> Vec<SchemaOption> {
     let is_other = |one: &SchemaOption| study.iter().all(|(name, _)| *name != one.name);
-    let of_study = study.iter().cloned();
-    let of_study = of_study.map(|(name, value)| SchemaOption { name, value });
+    let of_study = study.iter().cloned().map(|(name, value)| SchemaOption { name, value });
     made.filter(is_other).chain(of_study).collect()
 }
 

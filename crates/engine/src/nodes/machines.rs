@@ -56,12 +56,8 @@ fn record(host: &str, machine: &Machine) -> MachineTopologyRecord {
     let dies = machine.dies.iter();
     let l3 = machine.l3.iter();
     let all = 0..machine.cores.len();
-    let mems: CpuSet = machine
-        .nodes
-        .iter()
-        .filter(|node| node.allowed)
-        .map(|node| node.os)
-        .collect();
+    let mems: CpuSet =
+        machine.nodes.iter().filter(|node| node.allowed).map(|node| node.os).collect();
     MachineTopologyRecord {
         hosts: vec![MachineHostRecord {
             name: host.to_owned(),
@@ -81,11 +77,7 @@ fn record(host: &str, machine: &Machine) -> MachineTopologyRecord {
                 cpus: list(&die.cores),
             })
             .collect(),
-        numa_nodes: machine
-            .nodes
-            .iter()
-            .map(|node| numa_node(machine, node))
-            .collect(),
+        numa_nodes: machine.nodes.iter().map(|node| numa_node(machine, node)).collect(),
         l3: l3
             .map(|l3| L3Record {
                 cpus: list(&l3.cores),
@@ -96,11 +88,7 @@ fn record(host: &str, machine: &Machine) -> MachineTopologyRecord {
         cores: all.map(|core| list(&[core])).collect(),
         kinds: kinds(machine),
         offline: machine.offline.to_string(),
-        distances: machine
-            .distances
-            .as_ref()
-            .map(|table| table.rows.clone())
-            .unwrap_or_default(),
+        distances: machine.distances.as_ref().map(|table| table.rows.clone()).unwrap_or_default(),
         devices: machine.devices.iter().map(device).collect(),
         notes: machine.notes.clone(),
     }
@@ -124,11 +112,10 @@ fn kinds(machine: &Machine) -> BTreeMap<String, String> {
     let kinds = [
         ("performance", of(CoreKind::Performance)),
         ("efficiency", of(CoreKind::Efficiency)),
-    ];
-    let kinds = kinds.into_iter().filter(|(_, cpus)| !cpus.is_empty());
-    kinds
-        .map(|(name, cpus)| (name.to_owned(), cpus.to_string()))
-        .collect()
+    ]
+    .into_iter()
+    .filter(|(_, cpus)| !cpus.is_empty());
+    kinds.map(|(name, cpus)| (name.to_owned(), cpus.to_string())).collect()
 }
 
 fn device(device: &topology::Device) -> DeviceRecord {
@@ -187,11 +174,7 @@ mod tests {
             .map(|host| (host.name.as_str(), host.cpus.as_str()))
             .collect();
         assert_eq!(allowed, [("host1", "0-3"), ("host2", "0-2")]);
-        assert!(
-            shared[0]
-                .notes
-                .contains(&"CPUs 3 may not be used here".to_owned())
-        );
+        assert!(shared[0].notes.contains(&"CPUs 3 may not be used here".to_owned()));
         assert_eq!(records(&hosts, "attach").len(), 2);
     }
 }

@@ -34,10 +34,8 @@ pub(super) fn records(
     }
     let local = settings.target.local();
     let topology = local.map_or("none", |local| local.topology.placing.name());
-    let mut records: Vec<PlacementRecord> = places
-        .into_iter()
-        .map(|place| node(running, place, topology))
-        .collect();
+    let mut records: Vec<PlacementRecord> =
+        places.into_iter().map(|place| node(running, place, topology)).collect();
     let mut client = client(running, settings)?;
     topology.clone_into(&mut client.topology);
     records.push(client);
@@ -108,9 +106,7 @@ fn of(found: &Whereabouts) -> PlacementRecord {
     let cpus = found.all_cpus();
     PlacementRecord {
         // The kernel lists for who is not bound all that could ever be there.
-        cpus: online()
-            .map_or(cpus.clone(), |online| cpus.intersection(&online))
-            .to_string(),
+        cpus: online().map_or(cpus.clone(), |online| cpus.intersection(&online)).to_string(),
         mems: memory_nodes(found).to_string(),
         threads: found.threads,
         resident_bytes: found.resident_bytes.clone(),
@@ -129,9 +125,7 @@ mod tests {
             let policies = policies.iter();
             memory_nodes(&Whereabouts {
                 memory_nodes: [(all.clone(), 50)].into(),
-                policy_bytes: policies
-                    .map(|(name, bytes)| ((*name).to_owned(), *bytes))
-                    .collect(),
+                policy_bytes: policies.map(|(name, bytes)| ((*name).to_owned(), *bytes)).collect(),
                 ..Whereabouts::default()
             })
             .to_string()

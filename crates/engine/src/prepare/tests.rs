@@ -40,9 +40,7 @@ fn run(running: &Running, cql: &str) -> Vec<String> {
     let mut session = running.cluster.session().expect("a session");
     let result = session.query(cql).expect(cql);
     let cells = result.rows.iter().flatten();
-    cells
-        .filter_map(|cell| cell.as_str().map(str::to_owned))
-        .collect()
+    cells.filter_map(|cell| cell.as_str().map(str::to_owned)).collect()
 }
 
 fn keyspaces(running: &Running) -> Vec<String> {
@@ -108,12 +106,7 @@ fn where_all_tables_are_there_they_are_asked_as_they_are() {
     assert_eq!(prepared.keyspace, "shop");
     assert!(!prepared.is_scratch);
     assert_eq!(prepared.statements_count, 3);
-    let said: Vec<_> = prepared
-        .mistakes
-        .list
-        .iter()
-        .map(|m| (m.line, m.column))
-        .collect();
+    let said: Vec<_> = prepared.mistakes.list.iter().map(|m| (m.line, m.column)).collect();
     assert_eq!(said, [(7, 46), (9, 46)], "{}", prepared.mistakes);
     assert_eq!(
         prepared.mistakes.list[0].message,
@@ -139,9 +132,7 @@ fn what_fails_in_between_does_not_keep_the_keyspace() {
     let mut session = running.cluster.session().expect("a session");
     let scratch = Scratch::make(&running.cluster, &mut session).expect("a keyspace");
     assert_eq!(keyspaces(&running).len(), 1);
-    let error = scratch
-        .end(Err(anyhow!("the node is gone")))
-        .expect_err("the first error");
+    let error = scratch.end(Err(anyhow!("the node is gone"))).expect_err("the first error");
     assert_eq!(error.to_string(), "the node is gone");
     assert_eq!(keyspaces(&running), [""; 0]);
     // And if nobody comes to the end.

@@ -67,12 +67,7 @@ pub fn line_up(
     if !samples.is_empty() {
         return Ok(samples);
     }
-    let times = || {
-        series
-            .iter()
-            .flat_map(|one| &one.points)
-            .map(|one| one.unix_ns)
-    };
+    let times = || series.iter().flat_map(|one| &one.points).map(|one| one.unix_ns);
     let (Some(first), Some(last)) = (times().min(), times().max()) else {
         bail!("{probe}: there is no point in it");
     };

@@ -72,8 +72,8 @@ impl Facts<'_> {
             if is_search(variant) || variant.settings.procedure.endurance().is_some() {
                 continue;
             }
-            let of = self.points.iter().filter(|p| p.variant == variant.name);
-            let of: Vec<&PointRecord> = of.collect();
+            let of: Vec<&PointRecord> =
+                self.points.iter().filter(|p| p.variant == variant.name).collect();
             let bound_ms = variant.settings.procedure.p99_bound_ms();
             let sweep = points::sweep(&of, bound_ms);
             // A run of a screening is no configuration that anybody asks for.
@@ -108,15 +108,15 @@ impl Facts<'_> {
             }
             sentences.extend(comparison::robust(one));
         }
-        let untold = untold.iter().filter(|_| self.study.screen.is_none());
-        let untold = untold.filter(|u| is_asked(u.metric, u.place));
+        let untold = untold
+            .iter()
+            .filter(|_| self.study.screen.is_none())
+            .filter(|u| is_asked(u.metric, u.place));
         sentences.extend(
             untold
                 .map(|u| comparison::incomparable((&u.baseline, &u.contender), u.metric, u.place)),
         );
-        let multiplicity = multiplicity
-            .as_ref()
-            .filter(|_| self.study.screen.is_none());
+        let multiplicity = multiplicity.as_ref().filter(|_| self.study.screen.is_none());
         sentences.extend(multiplicity.map(comparison::multiplicity));
         sentences
     }

@@ -114,10 +114,14 @@ pub fn comparisons(
         })
         .collect();
     let (judged, chances) = judge_all(&flagged);
-    let records = pairings.iter().zip(&flagged).zip(judged);
-    let records = records.map(|((pairing, (_, is_primary)), judged)| {
-        record(study, pairing, *is_primary, judged, blocks)
-    });
+    let records =
+        pairings
+            .iter()
+            .zip(&flagged)
+            .zip(judged)
+            .map(|((pairing, (_, is_primary)), judged)| {
+                record(study, pairing, *is_primary, judged, blocks)
+            });
     Comparisons {
         records: records.collect(),
         multiplicity: multiplicity(chances),
@@ -307,10 +311,14 @@ fn peaks(
     let found = |variant: &Variant, block: usize| search(variant, block)?.found_ops_per_s();
     let blocks = || 0..study.blocks();
     let [left, right] = variants;
-    let pairs = blocks().filter_map(|at| Some((at, (found(left, at)?, found(right, at)?))));
-    let pairs: Pairs = pairs.collect();
-    let ends = variants.map(|of| blocks().filter_map(move |at| search(of, at)?.found()));
-    let ends = ends.into_iter().flatten().map(Known::least);
+    let pairs: Pairs = blocks()
+        .filter_map(|at| Some((at, (found(left, at)?, found(right, at)?))))
+        .collect();
+    let ends = variants
+        .map(|of| blocks().filter_map(move |at| search(of, at)?.found()))
+        .into_iter()
+        .flatten()
+        .map(Known::least);
     let least = ends.fold(f64::INFINITY, f64::min);
     let how = Metric::THROUGHPUT.on_grid(grid(least));
     let comparison = if study.repeat.interleaved {
@@ -363,8 +371,11 @@ pub fn used<'t>(
 
 /// Trials of one block are a pair if they stand on the same data.
 fn pairs(sides: &[Vec<Option<&TrialFinding>>; 2], compared: &Compared) -> Pairs {
-    let both = sides[0].iter().zip(&sides[1]).enumerate();
-    let both = both.filter_map(|(block, (a, b))| Some((block, (*a)?, (*b)?)));
+    let both = sides[0]
+        .iter()
+        .zip(&sides[1])
+        .enumerate()
+        .filter_map(|(block, (a, b))| Some((block, (*a)?, (*b)?)));
     both.filter(|(_, a, b)| generation::is_same(a, b))
         .map(|(block, a, b)| (block, ((compared.value)(a), (compared.value)(b))))
         .collect()
@@ -378,8 +389,10 @@ fn of_last_generation(
     let all = sides.iter().flatten().flatten();
     let last = all.max_by_key(|trial| trial.generation);
     sides.each_ref().map(|side| {
-        let here = side.iter().flatten();
-        let here = here.filter(|trial| last.is_some_and(|last| generation::is_same(trial, last)));
+        let here = side
+            .iter()
+            .flatten()
+            .filter(|trial| last.is_some_and(|last| generation::is_same(trial, last)));
         here.map(|trial| (compared.value)(trial)).collect()
     })
 }
@@ -414,9 +427,8 @@ impl Primary {
                 PrimaryMetric::Named(name) => name,
                 PrimaryMetric::Auto => metric_of(chosen),
             };
-            let mut here = pairings
-                .iter()
-                .filter(|p| p.contender.step == *step && p.place == chosen);
+            let mut here =
+                pairings.iter().filter(|p| p.contender.step == *step && p.place == chosen);
             let metric = if here.any(|p| p.metric == asked) {
                 asked
             } else {
@@ -444,8 +456,10 @@ impl Primary {
 /// keep up with; if there is none, the lowest.
 pub fn default_place(trials: &[&TrialFinding], places: &[Option<Point>]) -> Option<Point> {
     let at = |place: Option<Point>| -> Vec<&TrialFinding> {
-        let here = trials.iter().filter(|t| t.point == place);
-        let here = here.filter(|t| state_of(t) != State::Unusable);
+        let here = trials
+            .iter()
+            .filter(|t| t.point == place)
+            .filter(|t| state_of(t) != State::Unusable);
         here.copied().collect()
     };
     if places.iter().any(|place| place.is_some_and(Point::is_rate)) {

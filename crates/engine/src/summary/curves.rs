@@ -31,11 +31,13 @@ fn loads(study: &Study, trials: &[TrialFinding], variant: &Variant) -> Vec<Load>
         let Some(Point::Threads(threads)) = place else {
             return None;
         };
-        let ops = used(study, trials, &variant.name, place, &COMPARED[0]);
-        let ops = ops.into_iter().map(|trial| {
-            let trial = trial.filter(|trial| is_of_target(trial))?;
-            Some(trial.all.ops_per_s)
-        });
+        let ops =
+            used(study, trials, &variant.name, place, &COMPARED[0])
+                .into_iter()
+                .map(|trial| {
+                    let trial = trial.filter(|trial| is_of_target(trial))?;
+                    Some(trial.all.ops_per_s)
+                });
         Some(Load {
             threads: f64::from(threads),
             ops_per_s: ops.collect(),
@@ -165,11 +167,7 @@ mod tests {
     fn loads_where_the_client_was_the_limit_are_none_of_the_target() {
         let found = run("{threads: [1, 2, 4, 8, 16, 32, 64]}", 32.0);
         assert!(
-            found.curves[0]
-                .refused
-                .as_ref()
-                .unwrap()
-                .contains("5 usable loads"),
+            found.curves[0].refused.as_ref().unwrap().contains("5 usable loads"),
             "{:?}",
             found.curves
         );
@@ -179,10 +177,6 @@ mod tests {
     #[test]
     fn neither_few_loads_nor_rates_have_a_curve() {
         assert!(run("{threads: [1, 2, 4, 8, 16]}", 1e9).curves.is_empty());
-        assert!(
-            run("{rate: [1, 2, 4, 8, 16, 32, 64]}", 1e9)
-                .curves
-                .is_empty()
-        );
+        assert!(run("{rate: [1, 2, 4, 8, 16, 32, 64]}", 1e9).curves.is_empty());
     }
 }

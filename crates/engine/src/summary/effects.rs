@@ -56,10 +56,10 @@ pub fn effects(
     steps.dedup();
     steps.sort();
     steps.dedup();
-    let cells = steps
+    let cells: Vec<Vec<&Variant>> = steps
         .into_iter()
-        .filter_map(|step| cells(study, step, &axes, &design));
-    let cells: Vec<Vec<&Variant>> = cells.collect();
+        .filter_map(|step| cells(study, step, &axes, &design))
+        .collect();
     let mut all = Vec::new();
     for variants in &cells {
         if variants.iter().any(|variant| is_search(variant)) {
@@ -86,10 +86,8 @@ fn cells<'a>(
     let mut cells = vec![None; design.cells_count()];
     let of_step = |variant: &&Variant| variant.step == *step && !variant.is_added;
     for variant in study.variants.iter().filter(of_step) {
-        let values: Option<Vec<usize>> = axes
-            .iter()
-            .map(|at| variant.cell.get(*at).copied())
-            .collect();
+        let values: Option<Vec<usize>> =
+            axes.iter().map(|at| variant.cell.get(*at).copied()).collect();
         *cells.get_mut(design.cell(&values?))? = Some(variant);
     }
     cells.into_iter().collect()
@@ -195,19 +193,18 @@ pub fn values(
     };
     [asked, "ops_per_s"].into_iter().find_map(|name| {
         let compared = COMPARED.iter().find(|compared| compared.name == name)?;
-        let sides = variants
+        let sides: Vec<Vec<Option<&TrialFinding>>> = variants
             .iter()
-            .map(|variant| used(study, trials, &variant.name, place, compared));
-        let sides: Vec<Vec<Option<&TrialFinding>>> = sides.collect();
+            .map(|variant| used(study, trials, &variant.name, place, compared))
+            .collect();
         let block = |block: usize| {
             let cells = sides.iter().map(|side| side.get(block).copied().flatten());
             of_one_generation(cells.collect())
         };
         let blocks = sides.first().map_or(0, Vec::len);
         let value = |trial: Option<&TrialFinding>| trial.map(compared.value);
-        let values: Vec<Vec<Option<Known>>> = (0..blocks)
-            .map(|at| block(at).into_iter().map(value).collect())
-            .collect();
+        let values: Vec<Vec<Option<Known>>> =
+            (0..blocks).map(|at| block(at).into_iter().map(value).collect()).collect();
         let is_known = values.iter().flatten().any(Option::is_some);
         is_known.then_some((compared, values))
     })
@@ -220,10 +217,7 @@ fn of_one_generation(cells: Vec<Option<&TrialFinding>>) -> Vec<Option<&TrialFind
         return cells;
     };
     let same = |cell: Option<&_>| cell.is_some_and(|trial| generation::is_same(trial, last));
-    cells
-        .iter()
-        .map(|cell| cell.filter(|_| same(*cell)))
-        .collect()
+    cells.iter().map(|cell| cell.filter(|_| same(*cell))).collect()
 }
 
 /// Judges all of them, and makes their records.
@@ -231,19 +225,25 @@ fn judged(all: &[Matrix<'_>]) -> Vec<EffectsRecord> {
     let is_primary = |matrix: &Matrix<'_>, effect: &Effect| {
         matrix.primary && !matches!(effect.kind, Kind::Simple(..))
     };
-    let flagged = all.iter().flat_map(|matrix| {
-        let flag = move |effect: &Effect| (effect.comparison.clone(), is_primary(matrix, effect));
-        matrix.effects.iter().filter(|e| e.has_interval()).map(flag)
-    });
-    let flagged: Vec<(Comparison, bool)> = flagged.collect();
+    let flagged: Vec<(Comparison, bool)> = all
+        .iter()
+        .flat_map(|matrix| {
+            let flag =
+                move |effect: &Effect| (effect.comparison.clone(), is_primary(matrix, effect));
+            matrix.effects.iter().filter(|e| e.has_interval()).map(flag)
+        })
+        .collect();
     let (judged, _) = judge_all(&flagged);
     let mut judged = judged.into_iter();
     let record = |matrix: &Matrix<'_>| {
-        let effects = matrix.effects.iter().map(|effect| {
-            let judged = effect.has_interval().then(|| judged.next()).flatten();
-            matrix.effect(effect, judged)
-        });
-        let effects = effects.collect();
+        let effects = matrix
+            .effects
+            .iter()
+            .map(|effect| {
+                let judged = effect.has_interval().then(|| judged.next()).flatten();
+                matrix.effect(effect, judged)
+            })
+            .collect();
         matrix.record(effects)
     };
     all.iter().map(record).collect()
@@ -259,10 +259,7 @@ impl Matrix<'_> {
         EffectsRecord {
             metric: self.compared.name.to_owned(),
             point: self.place,
-            step: self
-                .variants
-                .first()
-                .and_then(|variant| variant.step.clone()),
+            step: self.variants.first().and_then(|variant| variant.step.clone()),
             primary: self.primary,
             axes: self.axes.iter().map(axis).collect(),
             cells: cells.map(|cell| self.cell(cell)).collect(),
@@ -285,8 +282,7 @@ impl Matrix<'_> {
 
     fn cell(&self, cell: usize) -> CellRecord {
         let variant = self.variants[cell];
-        let values = self.values.iter().filter_map(|block| block[cell]);
-        let values: Vec<Known> = values.collect();
+        let values: Vec<Known> = self.values.iter().filter_map(|block| block[cell]).collect();
         let logs: Vec<f64> = values.iter().map(|value| value.least().ln()).collect();
         let value = |at: &usize| self.study.axes[*at].values[variant.cell[*at]].clone();
         CellRecord {

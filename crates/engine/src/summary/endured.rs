@@ -16,9 +16,7 @@ const BLOCKS_MIN: usize = 3;
 /// What the turns of each endurance came to; none of other procedures.
 pub fn endured(study: &Study, trials: &[TrialFinding]) -> Vec<EnduredRecord> {
     let variants = study.variants.iter();
-    variants
-        .filter_map(|variant| of_variant(variant, trials))
-        .collect()
+    variants.filter_map(|variant| of_variant(variant, trials)).collect()
 }
 
 fn of_variant(variant: &Variant, trials: &[TrialFinding]) -> Option<EnduredRecord> {
@@ -28,9 +26,10 @@ fn of_variant(variant: &Variant, trials: &[TrialFinding]) -> Option<EnduredRecor
         .filter(|trial| trial.variant == variant.name && usable(trial))
         .collect();
     let point = of.iter().find(|trial| is_long(trial))?.point;
-    let turns = (0..variant.settings.procedure.outlook().turns_max)
-        .map(|turn| variant.settings.procedure.role(turn));
-    let turns: Vec<TurnRecord> = turns.map(|role| turn(&of, role)).collect();
+    let turns: Vec<TurnRecord> = (0..variant.settings.procedure.outlook().turns_max)
+        .map(|turn| variant.settings.procedure.role(turn))
+        .map(|role| turn(&of, role))
+        .collect();
     let load = |turn: &TurnRecord| {
         let (mean, error) = (turn.ops_per_s, turn.error?);
         Some(Load { mean, error })
@@ -60,11 +59,13 @@ fn turn(of: &[&TrialFinding], role: Role) -> TurnRecord {
     };
     let rates = each(|trial| trial.all.ops_per_s);
     let count = rates.len() as f64;
-    let within = here.iter().map(|trial| {
-        let [low, high] = trial.all.ops_per_s_ci95?;
-        Some((high - low) / 2.0 / series::NORMAL_975)
-    });
-    let within: Option<Vec<f64>> = within.collect();
+    let within: Option<Vec<f64>> = here
+        .iter()
+        .map(|trial| {
+            let [low, high] = trial.all.ops_per_s_ci95?;
+            Some((high - low) / 2.0 / series::NORMAL_975)
+        })
+        .collect();
     let error = match rates.len() {
         0 => None,
         BLOCKS_MIN.. => Some((series::variance(&rates) / count).sqrt()),

@@ -59,10 +59,7 @@ pub fn is_saturated(trial: &TrialFinding) -> bool {
         Some(Point::Rate(rate)) if trial.all.ops > 0 => rate as f64,
         _ => return false,
     };
-    let fails = trial
-        .rules
-        .iter()
-        .filter(|rule| rule.result == Outcome::Fail);
+    let fails = trial.rules.iter().filter(|rule| rule.result == Outcome::Fail);
     let timed_out = trial.errors.keys().all(|how| how == "client_timeout");
     let only_timed_out = timed_out && fails.clone().all(|rule| rule.rule == "V8");
     let is_explained = usable(trial) || (fails.count() > 0 && only_timed_out);
@@ -93,9 +90,7 @@ pub fn points(
 ) -> Vec<PointRecord> {
     let of = |variant: &VariantName| -> Vec<PointRecord> {
         let places = places_of(trials, variant).into_iter();
-        places
-            .filter_map(|place| point(trials, variant, place, merge))
-            .collect()
+        places.filter_map(|place| point(trials, variant, place, merge)).collect()
     };
     variants.iter().flat_map(|variant| of(variant)).collect()
 }
@@ -106,10 +101,8 @@ fn point(
     place: Option<Point>,
     merge: &Merge<'_>,
 ) -> Option<PointRecord> {
-    let here = trials
-        .iter()
-        .filter(|t| t.variant == *variant && t.point == place);
-    let here: Vec<&TrialFinding> = here.collect();
+    let here: Vec<&TrialFinding> =
+        trials.iter().filter(|t| t.variant == *variant && t.point == place).collect();
     let in_state = |state: State| -> Vec<&TrialFinding> {
         let same = here.iter().filter(|trial| state_of(trial) == state);
         same.copied().collect()
@@ -216,10 +209,7 @@ mod tests {
             verdict,
             rules: fails.iter().map(rule).collect(),
             seconds: 10.0,
-            errors: errors
-                .iter()
-                .map(|(how, n)| ((*how).to_owned(), *n))
-                .collect(),
+            errors: errors.iter().map(|(how, n)| ((*how).to_owned(), *n)).collect(),
             ..TrialFinding::default()
         };
         trial.all.ops = 1;

@@ -76,9 +76,7 @@ fn measured(
 ) -> Option<Did> {
     let own = points.iter().filter(|point| point.variant == variant.name);
     let primary = comparisons.iter().find(|c| c.primary);
-    let at_primary = own
-        .clone()
-        .find(|p| primary.is_some_and(|c| c.point == p.point));
+    let at_primary = own.clone().find(|p| primary.is_some_and(|c| c.point == p.point));
     let most = own.max_by(|a, b| a.ops_per_s.total_cmp(&b.ops_per_s));
     at_primary.or(most).map(|point| Did {
         place: point.point,
@@ -199,9 +197,7 @@ fn held(
     points: &[PointRecord],
 ) -> Option<(f64, f64)> {
     let is_held = |place: Option<Point>| {
-        let here = trials
-            .iter()
-            .filter(|t| t.variant == variant.name && t.point == place);
+        let here = trials.iter().filter(|t| t.variant == variant.name && t.point == place);
         let mut seen = here.filter(|t| state_of(t) != State::Unusable).peekable();
         seen.peek().is_some()
             && seen.all(|trial| {
@@ -225,9 +221,7 @@ fn held(
 fn searched(asked: &Capacity, variant: &Variant, searches: &[SearchRecord]) -> Option<(f64, f64)> {
     let bound = variant.settings.procedure.bound()?;
     let is_asked = bound.of == Percentile::P99 && bound.ms <= asked.p99_ms;
-    let of = searches
-        .iter()
-        .filter(|s| is_asked && s.variant == variant.name);
+    let of = searches.iter().filter(|s| is_asked && s.variant == variant.name);
     let log = |search: &SearchRecord| match search.at {
         Some(Point::Rate(rate)) if search.outcome == SearchOutcome::Held => {
             Some((rate as f64).ln())
@@ -338,12 +332,7 @@ mod tests {
         );
         // ⌈1.1 × 100,000 ÷ 19,900⌉ + 1.
         assert_eq!(capacity.nodes, Some(7), "{capacity:?}");
-        assert!(
-            capacity
-                .assumptions
-                .iter()
-                .any(|a| a.contains("from 1 to 7 nodes"))
-        );
+        assert!(capacity.assumptions.iter().any(|a| a.contains("from 1 to 7 nodes")));
         assert!(
             found.answer.join("\n").contains("takes 7 nodes"),
             "{:?}",
@@ -355,13 +344,7 @@ mod tests {
     fn a_rate_is_not_held_whose_tail_is_only_known_to_be_so_large_or_more() {
         let found = run(HELD, |_, rate| (rate, Known::AtLeast(8.0)));
         assert_eq!(found.capacities[0].nodes, None);
-        assert!(
-            found.capacities[0]
-                .refused
-                .as_ref()
-                .unwrap()
-                .contains("no rate was held")
-        );
+        assert!(found.capacities[0].refused.as_ref().unwrap().contains("no rate was held"));
         // Nor does a closed loop hold a rate.
         let closed = HELD.replace("rate:", "threads:");
         let found = run(&closed, |_, _| (20_000.0, Known::Exactly(1.0)));

@@ -54,8 +54,9 @@ fn by_blocks(metric: &str, of: &[f64], to: &[f64]) -> Option<(f64, Option<[f64; 
         Metric::THROUGHPUT
     };
     let pairs: Vec<(f64, f64)> = to.iter().copied().zip(of.iter().copied()).collect();
-    let compared = compare_paired(&pairs, margins).ok();
-    let compared = compared.filter(|_| of.len() == to.len() && !of.is_empty());
+    let compared = compare_paired(&pairs, margins)
+        .ok()
+        .filter(|_| of.len() == to.len() && !of.is_empty());
     compared.map(|compared| (compared.ratio, compared.ci95()))
 }
 
@@ -90,8 +91,7 @@ fn beside(
             _ => {
                 let of = place(&ratio.of.as_str().into(), &ratio.of_at);
                 let to = place(&ratio.to.as_str().into(), &ratio.to_at);
-                of.zip(to)
-                    .and_then(|(of, to)| ours(&ratio.metric, &of, &to))
+                of.zip(to).and_then(|(of, to)| ours(&ratio.metric, &of, &to))
             }
         };
         Some(PublishedRatioRecord {
@@ -120,11 +120,7 @@ fn failure(failure: &Failure) -> PublishedFailureRecord {
     PublishedFailureRecord {
         fault: failure.fault.clone(),
         beside: failure.beside.clone(),
-        variants: failure
-            .variants
-            .iter()
-            .map(|name| name.as_str().into())
-            .collect(),
+        variants: failure.variants.iter().map(|name| name.as_str().into()).collect(),
         claim: failure.claim.clone(),
     }
 }
@@ -139,9 +135,7 @@ fn found<'a>(
         let Some(Known::Exactly(_)) = search.found() else {
             return None;
         };
-        trials
-            .iter()
-            .find(|trial| Some(trial.index) == search.ended)
+        trials.iter().find(|trial| Some(trial.index) == search.ended)
     };
     let of = searches.iter().filter(|search| search.variant == *variant);
     let ends: Vec<&TrialFinding> = of.filter_map(end).collect();
@@ -199,9 +193,7 @@ fn ours(metric: &str, of: &Place<'_>, to: &Place<'_>) -> Option<(f64, Option<[f6
     };
     let mean = |place: &Place<'_>| -> Option<f64> {
         let latencies = place.latency_ms.iter();
-        let logs: Option<Vec<f64>> = latencies
-            .map(|one| Some(exactly(one, name)?.ln()))
-            .collect();
+        let logs: Option<Vec<f64>> = latencies.map(|one| Some(exactly(one, name)?.ln())).collect();
         logs.map(|logs| series::mean(&logs))
     };
     Some(((mean(of)? - mean(to)?).exp(), None))
@@ -231,17 +223,12 @@ fn over_points(
         return None;
     }
     let mean = (series::mean(&logs).exp(), None);
-    let blocks = both
-        .iter()
-        .map(|(of, to)| of.blocks(metric).zip(to.blocks(metric)));
+    let blocks = both.iter().map(|(of, to)| of.blocks(metric).zip(to.blocks(metric)));
     let Some(blocks) = blocks.collect::<Option<Vec<(Vec<f64>, Vec<f64>)>>>() else {
         return Some(mean);
     };
     let count = blocks.first().map_or(0, |(of, _)| of.len());
-    if blocks
-        .iter()
-        .any(|(of, to)| [of.len(), to.len()] != [count; 2])
-    {
+    if blocks.iter().any(|(of, to)| [of.len(), to.len()] != [count; 2]) {
         return Some(mean);
     }
     let in_block = |block: usize| {
@@ -299,10 +286,7 @@ mod tests {
             metric: metric.to_owned(),
             of: "on".to_owned(),
             to: "off".to_owned(),
-            of_at: at
-                .map(|at| ("threads".to_owned(), at))
-                .into_iter()
-                .collect(),
+            of_at: at.map(|at| ("threads".to_owned(), at)).into_iter().collect(),
             value: Some(1.198),
             ..Ratio::default()
         };
@@ -398,10 +382,7 @@ mod tests {
         };
         let expected = (1.1_f64 * 1.21).sqrt();
         assert!((ops.ours.unwrap() - expected).abs() < 1e-9, "{ops:?}");
-        assert!(
-            ops.ci95
-                .is_some_and(|[low, high]| low <= expected && expected <= high)
-        );
+        assert!(ops.ci95.is_some_and(|[low, high]| low <= expected && expected <= high));
         assert_eq!((p99.ours, p99.ci95), (Some(1.0), None));
         assert_eq!(p50.ours, None, "nothing is known of it");
     }

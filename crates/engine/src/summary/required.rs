@@ -359,9 +359,7 @@ impl Required<'_> {
             (Some(Outcome::Untold), None) => (Outcome::Untold, "its interval holds the limit"),
             (Some(told), None) => (told, ""),
         };
-        let ci95 = number
-            .ci95
-            .filter(|ends| ends.iter().all(|e| e.is_finite()));
+        let ci95 = number.ci95.filter(|ends| ends.iter().all(|e| e.is_finite()));
         let untold_is_missed = self.untold_is_missed(number.value);
         RequirementRecord {
             says: self.says(&number, outcome, why),

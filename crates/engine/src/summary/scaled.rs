@@ -74,16 +74,13 @@ impl<'a> ScaleFacts<'a> {
         &self,
         variant: &'v VariantName,
     ) -> impl Iterator<Item = &'a TrialFinding> + use<'a, 'v> {
-        self.trials
-            .iter()
-            .filter(move |trial| trial.variant == *variant)
+        self.trials.iter().filter(move |trial| trial.variant == *variant)
     }
 
     fn setting(&self, asked: &ScaleUp, machine: Machine, arms: &[Arm]) -> Setting {
         let unit = asked.units.map_or("", |units| units.name()).to_owned();
         let repeat = &self.study.repeat;
-        let nodes = self.study.variants.first();
-        let nodes = nodes.and_then(|variant| variant.settings.target.local());
+        let nodes = self.study.variants.first().and_then(|variant| variant.settings.target.local());
         let points = || arms.iter().flat_map(|arm| &arm.points);
         let grid = points().filter_map(|point| point.grid);
         let goals = self.searches.iter().map(|search| search.goal.clone());
@@ -95,9 +92,7 @@ impl<'a> ScaleFacts<'a> {
             unit,
             machine,
             load: String::new(),
-            bound: asked
-                .p99_bound_ms
-                .map(|ms| ("p99".to_owned(), (ms * 1e6) as u64)),
+            bound: asked.p99_bound_ms.map(|ms| ("p99".to_owned(), (ms * 1e6) as u64)),
             goal: goals.into_iter().next(),
             metric: match grid.max_by(f64::total_cmp) {
                 Some(grid) => Metric::THROUGHPUT.on_grid(grid),
@@ -125,8 +120,7 @@ impl<'a> ScaleFacts<'a> {
                 name: self.name_of(variant, axis),
                 points: Vec::new(),
             });
-            arm.points
-                .push(self.measured(variant, *count, asked, machine));
+            arm.points.push(self.measured(variant, *count, asked, machine));
         }
         arms.into_values().collect()
     }
@@ -290,11 +284,7 @@ mod tests {
             (Some("as-it-comes"), Some("planned"))
         );
         let efficiency = |name| {
-            let of = planned
-                .efficiencies
-                .iter()
-                .find(|one| one.name == name)
-                .unwrap();
+            let of = planned.efficiencies.iter().find(|one| one.name == name).unwrap();
             let ratio = of.ratio.as_ref().unwrap();
             let [least, most] = ratio.ci95.unwrap();
             assert!(least < ratio.value && ratio.value < most, "{ratio:?}");
@@ -305,9 +295,7 @@ mod tests {
         assert!((efficiency(EfficiencyOf::Cross) - 0.918).abs() < 0.005);
         let gains = &planned.improvements;
         assert!(gains.iter().all(|one| {
-            one.ratio
-                .as_ref()
-                .is_some_and(|ratio| (ratio.value - 1.25).abs() < 0.01)
+            one.ratio.as_ref().is_some_and(|ratio| (ratio.value - 1.25).abs() < 0.01)
         }));
         let fills: Vec<_> = gains.iter().map(|one| one.fills).collect();
         assert_eq!(
@@ -350,11 +338,7 @@ mod tests {
         for point in &found.scale_ups[0].points {
             assert!(point.ops_per_s.is_none() && point.efficiency.is_none());
             assert!(
-                point
-                    .missing
-                    .as_ref()
-                    .unwrap()
-                    .contains("no rate was too much"),
+                point.missing.as_ref().unwrap().contains("no rate was too much"),
                 "{point:?}"
             );
         }
@@ -427,10 +411,6 @@ mod tests {
                     procedure: {fixed: {threads: 1}}\n";
         let study = resolve("s", text, &Overrides::default()).unwrap();
         let trials = made::trials(&study, |_| (1.0, Known::default()));
-        assert!(
-            findings(&study, trials, &|_| None, None)
-                .scale_ups
-                .is_empty()
-        );
+        assert!(findings(&study, trials, &|_| None, None).scale_ups.is_empty());
     }
 }

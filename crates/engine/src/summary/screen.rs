@@ -54,8 +54,12 @@ fn of_step(
         })
     };
     let means: Vec<Option<f64>> = (0..runs.len()).map(|at| mean(&by_block, at)).collect();
-    let missing = runs.iter().zip(&means).filter(|(_, mean)| mean.is_none());
-    let missing: Vec<&str> = missing.map(|(run, _)| run.name.as_str()).collect();
+    let missing: Vec<&str> = runs
+        .iter()
+        .zip(&means)
+        .filter(|(_, mean)| mean.is_none())
+        .map(|(run, _)| run.name.as_str())
+        .collect();
     if !missing.is_empty() {
         return refused(format!(
             "no value of {} can be used of {}, and the design takes every run",
@@ -91,8 +95,7 @@ fn place(study: &Study, trials: &[TrialFinding], runs: &[&Variant]) -> Option<Po
 
 /// The geometric mean of a run over the blocks; none if there is no value, or one is a lower bound.
 fn mean(by_block: &[Vec<Option<Known>>], run: usize) -> Option<f64> {
-    let values = by_block.iter().filter_map(|block| block[run]);
-    let values: Vec<Known> = values.collect();
+    let values: Vec<Known> = by_block.iter().filter_map(|block| block[run]).collect();
     let is_known = !values.is_empty() && !values.iter().any(|value| value.is_at_least());
     let logs: Vec<f64> = values.iter().map(|value| value.least().ln()).collect();
     is_known.then(|| series::mean(&logs).exp())
@@ -102,11 +105,8 @@ fn judged(study: &Study, record: ScreenRecord, found: &[f64]) -> ScreenRecord {
     let lenth = Lenth::of(found);
     let effect = |(at, effect): (usize, &f64)| {
         let axis = study.axes.get(at);
-        let value = |n: usize| {
-            axis.and_then(|axis| axis.values.get(n))
-                .cloned()
-                .unwrap_or_default()
-        };
+        let value =
+            |n: usize| axis.and_then(|axis| axis.values.get(n)).cloned().unwrap_or_default();
         ScreenedRecord {
             setting: axis.map(|axis| axis.name.clone()).unwrap_or_default(),
             value: value(1),
@@ -198,11 +198,7 @@ mod tests {
             assert_eq!(screen.confirm, ["connections", "compression"], "{screen:?}");
             assert_eq!(screen.effects[2].activity, Activity::Active);
             assert!((screen.effects[2].ln_ratio.exp() - 0.9).abs() < 0.01);
-            assert!(
-                screen
-                    .default_ratio
-                    .is_some_and(|ratio| (0.9..1.1).contains(&ratio))
-            );
+            assert!(screen.default_ratio.is_some_and(|ratio| (0.9..1.1).contains(&ratio)));
             let said = found.answer.join("\n");
             let active =
                 "At 8 threads, throughput changes with connections (“high” instead of “low”";

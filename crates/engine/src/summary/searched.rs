@@ -39,12 +39,8 @@ pub fn searches(study: &Study, trials: &[TrialFinding]) -> Vec<SearchRecord> {
 
 fn search(variant: &Variant, trials: &[&TrialFinding]) -> SearchRecord {
     let procedure = &variant.settings.procedure;
-    let seen: Vec<SeenTrial> = trials
-        .iter()
-        .filter_map(|trial| seen(variant, trial))
-        .collect();
-    let steps = trials.iter().zip(&seen);
-    let steps = steps.map(|(trial, seen)| step(procedure, trial, seen));
+    let seen: Vec<SeenTrial> = trials.iter().filter_map(|trial| seen(variant, trial)).collect();
+    let steps = trials.iter().zip(&seen).map(|(trial, seen)| step(procedure, trial, seen));
     let (ending, words) = match procedure.next(&seen) {
         Next::Answer(Answer::Searched(ending)) => {
             let words = ending.words(None);
@@ -54,12 +50,8 @@ fn search(variant: &Variant, trials: &[&TrialFinding]) -> SearchRecord {
         Next::Measure(_) => (None, "the search was not finished".to_owned()),
     };
     let at = ending.as_ref().and_then(Ending::at);
-    let outcome = ending
-        .as_ref()
-        .map_or(SearchOutcome::Unfinished, Ending::outcome);
-    let there = trials
-        .iter()
-        .rfind(|trial| trial.point == at && usable(trial));
+    let outcome = ending.as_ref().map_or(SearchOutcome::Unfinished, Ending::outcome);
+    let there = trials.iter().rfind(|trial| trial.point == at && usable(trial));
     SearchRecord {
         outcome,
         ended: there.map(|trial| trial.index),

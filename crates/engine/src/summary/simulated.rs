@@ -267,8 +267,9 @@ fn until_answered(study: &Study, seed: u64, world: World) -> (FindingsRecord, us
 }
 
 fn answered() -> Study {
-    let text = study(1, ONE_POINT).text;
-    let text = text.replace("blocks: 1", "until: answered, min: 4, max: 12");
+    let text = study(1, ONE_POINT)
+        .text
+        .replace("blocks: 1", "until: answered, min: 4, max: 12");
     resolve("s", &text, &Overrides::default()).unwrap()
 }
 
@@ -349,11 +350,7 @@ fn a_study_that_ended_says_so_first_and_how_it_grew() {
         "{first}"
     );
     let others = found.comparisons.iter().filter(|c| !c.primary);
-    assert!(
-        others
-            .clone()
-            .all(|c| c.looks.as_ref().is_some_and(|l| l.grew.is_empty()))
-    );
+    assert!(others.clone().all(|c| c.looks.as_ref().is_some_and(|l| l.grew.is_empty())));
     // A study that is looked at once says nothing of it.
     let once = run(&study(5, ONE_POINT), 1, world);
     assert!(once.comparisons.iter().all(|c| c.looks.is_none()));
@@ -369,9 +366,7 @@ fn blocks_that_were_added_are_judged_at_any_time_and_one_odd_block_is_named() {
         ..World::default()
     };
     let mut trials = run(&study, 2, world).trials;
-    let odd = trials
-        .iter_mut()
-        .find(|t| t.block == 6 && t.variant.as_str() == "b");
+    let odd = trials.iter_mut().find(|t| t.block == 6 && t.variant.as_str() == "b");
     odd.unwrap().all.ops_per_s *= 0.7;
     let found = findings(&study, trials, &|_| None, None);
     let primary = found.comparisons.iter().find(|c| c.primary).unwrap();
@@ -385,11 +380,7 @@ fn blocks_that_were_added_are_judged_at_any_time_and_one_odd_block_is_named() {
                  holds whenever anybody looks";
     assert!(first.contains(added), "{first}");
     assert_eq!(primary.robust.as_ref().unwrap().block, 7);
-    let odd = found
-        .answer
-        .iter()
-        .find(|s| s.contains("One block differs"));
-    let odd = odd.unwrap();
+    let odd = found.answer.iter().find(|s| s.contains("One block differs")).unwrap();
     assert!(
         odd.contains("block 7") && odd.contains("without its weight"),
         "{odd}"

@@ -96,11 +96,7 @@ fn answers(study: &Study, trials: Vec<TrialFinding>, expect: Expect) {
     expect.assert_eq(&format!(
         "{}\n{}\n",
         found.verdict,
-        found
-            .answer
-            .join("\n")
-            .replace("; ", ";\n  ")
-            .replace(" (", "\n  (")
+        found.answer.join("\n").replace("; ", ";\n  ").replace(" (", "\n  (")
     ));
 }
 
@@ -242,8 +238,7 @@ fn throughput_at_a_rate_is_compared_only_where_it_was_not_kept_up_with() {
     ];
     let found = findings(&at_rates(3), trials.concat(), &worst, None);
     let compared = |rate: f64| -> Vec<&str> {
-        let here = found.comparisons.iter();
-        let here = here.filter(|c| c.point == Some(Point::Rate(rate as u64)));
+        let here = found.comparisons.iter().filter(|c| c.point == Some(Point::Rate(rate as u64)));
         here.map(|c| c.metric.as_str()).collect()
     };
     assert_eq!(compared(1000.0), ["latency_ms.p50", "latency_ms.p99"]);
@@ -256,8 +251,12 @@ fn throughput_at_a_rate_is_compared_only_where_it_was_not_kept_up_with() {
         rated("b", 1000.0, ops(700.0), known),
     ];
     let found = findings(&at_rates(3), trials.concat(), &worst, None);
-    let primary = found.comparisons.iter().filter(|c| c.primary);
-    let primary: Vec<&str> = primary.map(|c| c.metric.as_str()).collect();
+    let primary: Vec<&str> = found
+        .comparisons
+        .iter()
+        .filter(|c| c.primary)
+        .map(|c| c.metric.as_str())
+        .collect();
     assert_eq!(primary, ["ops_per_s"]);
 }
 
@@ -273,8 +272,7 @@ fn a_comparison_with_a_lower_bound_says_what_holds_for_all_larger_values() {
             rated("b", 1000.0, ops, contender),
         ];
         let found = findings(&at_rates(3), trials.concat(), &worst, None);
-        let p99 = found.comparisons.into_iter();
-        let p99 = p99.filter(|c| c.metric == "latency_ms.p99");
+        let p99 = found.comparisons.into_iter().filter(|c| c.metric == "latency_ms.p99");
         (p99.collect::<Vec<_>>(), found.answer.join("\n"))
     };
     let (compared, said) = answer([20.0, 20.1, 20.2], known);

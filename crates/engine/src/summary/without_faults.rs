@@ -42,9 +42,7 @@ pub fn lay_beside(study: &Study, found: &mut FindingsRecord, path: &Path) -> Res
         return Ok(());
     }
     let context = "compare faults with trials without them";
-    let trials = Run::open(path)
-        .and_then(|run| run.trials())
-        .context(context)?;
+    let trials = Run::open(path).and_then(|run| run.trials()).context(context)?;
     let of = |finding: &TrialFinding| {
         let of = trials.iter().find(|one| one.record.index == finding.index);
         of.with_context(|| format!("trial {} left no files", finding.index))
@@ -111,8 +109,8 @@ fn stretches<'a>(
         for (at, (fault, there)) in with.faults.iter().zip(there).enumerate() {
             // They are in the order of their ends.
             let number = fault.number.unwrap_or(at);
-            let here = fault.recovery.as_ref();
-            let here = here.map(|found| [found.during.clone(), found.after.clone()]);
+            let here =
+                fault.recovery.as_ref().map(|found| [found.during.clone(), found.after.clone()]);
             let both = there.into_iter().zip(here.unwrap_or_default());
             for (stretch, (without, with)) in both.enumerate() {
                 let Some(pair) = without.zip(with).map(<[StretchRecord; 2]>::from) else {
@@ -153,9 +151,11 @@ impl Beside<'_> {
                 "latency_ms.p99" => stretch.latency_ms.p99,
                 _ => Known::Exactly(stretch.ops_per_s),
             };
-            let pairs = self.pairs.iter();
-            let pairs = pairs.map(|(block, [a, b])| (*block, (value(a), value(b))));
-            let pairs: Vec<(usize, (Known, Known))> = pairs.collect();
+            let pairs: Vec<(usize, (Known, Known))> = self
+                .pairs
+                .iter()
+                .map(|(block, [a, b])| (*block, (value(a), value(b))))
+                .collect();
             let has_both = |(_, (a, b)): &(usize, (Known, Known))| a.least().min(b.least()) > 0.0;
             if !pairs.iter().all(has_both) {
                 return None;
@@ -168,8 +168,7 @@ impl Beside<'_> {
             })
         };
         let all = COMPARED.iter();
-        all.filter_map(|one| compared(one.name, one.metric))
-            .collect()
+        all.filter_map(|one| compared(one.name, one.metric)).collect()
     }
 
     fn record(&self, comparisons: Vec<ComparisonRecord>) -> WithoutFaultsRecord {
@@ -201,16 +200,16 @@ impl Beside<'_> {
 /// and all else pays for its number.
 fn judged(study: &Study, all: &[Beside<'_>], planned: usize) -> Vec<WithoutFaultsRecord> {
     let each: Vec<Vec<Compared>> = all.iter().map(|one| one.comparisons(study)).collect();
-    let flagged = each.iter().flatten();
-    let flagged: Vec<(Comparison, bool)> = flagged
+    let flagged: Vec<(Comparison, bool)> = each
+        .iter()
+        .flatten()
         .map(|one| (one.comparison.clone(), one.is_primary))
         .collect();
     let (judged, _) = judge_all(&flagged);
     let mut judged = judged.into_iter();
     let record = |(beside, compared): (&Beside<'_>, &Vec<Compared>)| {
         let both = compared.iter().zip(judged.by_ref());
-        let records = both.map(|(one, judged)| comparison(beside, one, judged, planned));
-        let records = records.collect();
+        let records = both.map(|(one, judged)| comparison(beside, one, judged, planned)).collect();
         beside.record(records)
     };
     all.iter().zip(&each).map(record).collect()

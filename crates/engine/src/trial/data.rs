@@ -47,9 +47,8 @@ const REST_LOOK: Duration = Duration::from_millis(100);
 pub fn alters(keyspace: &Keyspace, program: &Program) -> Vec<String> {
     let name = program.keyspace();
     let own = keyspace.own_options().into_iter();
-    let mut alters: Vec<String> = own
-        .map(|options| format!("ALTER KEYSPACE \"{name}\" WITH {options}"))
-        .collect();
+    let mut alters: Vec<String> =
+        own.map(|options| format!("ALTER KEYSPACE \"{name}\" WITH {options}")).collect();
     if let Some(options) = keyspace.table_options() {
         let tables = program.tables().into_iter();
         let alter = |table| format!("ALTER TABLE \"{name}\".\"{table}\" WITH {options}");
@@ -212,9 +211,7 @@ impl TrialRun<'_> {
                 let drop = &schema.drop_keyspace;
                 session.execute_schema(drop).context("drop the keyspace")?;
             }
-            session
-                .execute_schema(&schema.create_keyspace)
-                .context("create the keyspace")?;
+            session.execute_schema(&schema.create_keyspace).context("create the keyspace")?;
             for table in &schema.create_tables {
                 session.execute_schema(table).context("create a table")?;
             }
@@ -254,9 +251,7 @@ impl TrialRun<'_> {
             return Ok(end);
         }
         let rows = self.program.rows();
-        running
-            .standing
-            .prepared(self.settings, &self.program, rows);
+        running.standing.prepared(self.settings, &self.program, rows);
         if state.finding.load.is_some() && self.settings.data.load.rows_are_known() {
             self.settle(running, state)?;
         }
@@ -421,10 +416,7 @@ impl TrialRun<'_> {
     /// Brings the data back to the snapshot, on every node.
     fn restore(&mut self, running: &mut Running, state: &mut State) -> Result<()> {
         let kept = running.standing.snapshot(self.settings);
-        let name = kept
-            .context("the snapshot of this data was not made")?
-            .name
-            .clone();
+        let name = kept.context("the snapshot of this data was not made")?.name.clone();
         let how = match self.settings.data.restore {
             RestoreMethod::Online => RestoreHow::Online,
             RestoreMethod::Offline => RestoreHow::Offline,
@@ -440,9 +432,7 @@ impl TrialRun<'_> {
             state.gather.start(running, self.settings, &self.looked())?;
         }
         let rows = self.program.rows();
-        running
-            .standing
-            .prepared(self.settings, &self.program, rows);
+        running.standing.prepared(self.settings, &self.program, rows);
         running.written = match running.written.take() {
             Some(written) => Some(written.without_main()),
             None => self.loads_are_whole().then(|| Written::by_loads(rows)),

@@ -177,12 +177,12 @@ impl Watched {
 
     /// What happened rarely, in order of time.
     fn events(&self) -> Vec<HappenedRecord> {
-        let pauses = self
-            .pauses
+        let pauses = self.pauses.iter().map(|(t_s, _, what)| (*t_s, what.clone()));
+        let begun = self
+            .begun
             .iter()
-            .map(|(t_s, _, what)| (*t_s, what.clone()));
-        let begun = self.begun.iter().flatten();
-        let begun = begun.map(|(t_s, place)| (*t_s, format!("a compaction that began on {place}")));
+            .flatten()
+            .map(|(t_s, place)| (*t_s, format!("a compaction that began on {place}")));
         let mut events: Vec<HappenedRecord> = pauses
             .chain(begun)
             .map(|(t_s, what)| HappenedRecord {
@@ -281,13 +281,7 @@ impl LongWindow<'_> {
                 blocks,
             }
         };
-        let rate: Vec<f64> = self
-            .courses
-            .rate
-            .means()
-            .iter()
-            .map(|(_, rate)| *rate)
-            .collect();
+        let rate: Vec<f64> = self.courses.rate.means().iter().map(|(_, rate)| *rate).collect();
         let of_latency = self.within.max(LATENCY_WITHIN);
         let width_s = self.latency.intervals_per_block() as f64;
         let latency = |of, values: Vec<f64>| one(of, of_latency, &values, width_s);
@@ -306,14 +300,11 @@ impl LongWindow<'_> {
             one.bins.means().iter().map(|(_, value)| *value).collect()
         };
         let busiest = |name| {
-            let all = self.watched.of(name);
-            let all = all.map(|one| (series::variance(&values(&one)), one));
+            let all = self.watched.of(name).map(|one| (series::variance(&values(&one)), one));
             all.reduce(|a, b| if b.0 > a.0 { b } else { a })
         };
         let pending = busiest(PENDING);
-        let is_quiet = pending
-            .as_ref()
-            .is_none_or(|(variance, _)| *variance == 0.0);
+        let is_quiet = pending.as_ref().is_none_or(|(variance, _)| *variance == 0.0);
         let found = if is_quiet {
             busiest(COMPACTED).or(pending)
         } else {
@@ -338,8 +329,7 @@ impl LongWindow<'_> {
     }
 
     fn growths(&self) -> Vec<GrowthRecord> {
-        let names = GROWING.iter().map(|(of, limit, _)| (*of, *limit));
-        let names = names.chain([(SSTABLES, None)]);
+        let names = GROWING.iter().map(|(of, limit, _)| (*of, *limit)).chain([(SSTABLES, None)]);
         let all = names.flat_map(|(of, limit)| {
             self.watched.of(of).map(move |one| {
                 let limit = self.limit(&one, limit);
@@ -360,32 +350,24 @@ impl LongWindow<'_> {
         }
         let place = (named?.to_owned(), one.place.to_owned());
         // A JVM says −1 where there is none.
-        self.watched
-            .limits
-            .get(&place)
-            .copied()
-            .filter(|limit| *limit > 0.0)
+        self.watched.limits.get(&place).copied().filter(|limit| *limit > 0.0)
     }
 
     /// What nobody saw.
     fn unseen(&self) -> Vec<String> {
-        let missing = GROWING
-            .iter()
-            .filter(|(of, ..)| self.watched.of(of).next().is_none());
-        missing
-            .map(|(of, _, what)| format!("{what}: no probe read {of}"))
-            .collect()
+        let missing = GROWING.iter().filter(|(of, ..)| self.watched.of(of).next().is_none());
+        missing.map(|(of, _, what)| format!("{what}: no probe read {of}")).collect()
     }
 
     fn courses(&self) -> Vec<CourseRecord> {
         let rate = course(RATE, "", "op/s", &self.courses.rate);
         let p99 = course(P99, "", "ms", &self.courses.p99_ms);
-        let probed = [PENDING, HEAP, ANONYMOUS].into_iter().flat_map(|name| {
-            self.watched
-                .of(name)
-                .map(|one| course(one.of, one.place, one.unit, one.bins))
-        });
-        let probed = probed.take(COURSES_MAX);
+        let probed = [PENDING, HEAP, ANONYMOUS]
+            .into_iter()
+            .flat_map(|name| {
+                self.watched.of(name).map(|one| course(one.of, one.place, one.unit, one.bins))
+            })
+            .take(COURSES_MAX);
         [rate, p99].into_iter().chain(probed).collect()
     }
 }

@@ -63,8 +63,7 @@ impl<'a> Faults<'a> {
             // Who breaks and heals is there before the load is, and takes nothing from it later.
             running.cluster.handles()?;
         }
-        let places = planned.iter();
-        let places = places.map(|fault| Place::of(fault, running, program));
+        let places = planned.iter().map(|fault| Place::of(fault, running, program));
         Ok(Faults {
             planned,
             places: places.collect::<Result<_>>()?,
@@ -136,8 +135,10 @@ impl<'a> Faults<'a> {
             });
             say(&tell, FaultMessage::Over(outcome, live.processes()));
         };
-        let thread = std::thread::Builder::new().name(format!("fault {number}"));
-        let thread = thread.spawn(run).context("start a thread for a fault")?;
+        let thread = std::thread::Builder::new()
+            .name(format!("fault {number}"))
+            .spawn(run)
+            .context("start a thread for a fault")?;
         let open = Open {
             order: Some(order),
             told,
@@ -234,14 +235,18 @@ impl<'a> Faults<'a> {
             }
         };
         let at_s = |what: FaultStep| outcome.at_ns(what).map(since_s);
-        let said = outcome.steps.iter();
-        let said =
-            said.filter(|step| ![FaultStep::Injecting, FaultStep::Healing].contains(&step.what));
-        let said = said.map(|step| format!("{}: {}", step.what, step.words));
+        let is_evidence =
+            |step: &&Step| ![FaultStep::Injecting, FaultStep::Healing].contains(&step.what);
+        let evidence: Vec<String> = outcome
+            .steps
+            .iter()
+            .filter(is_evidence)
+            .map(|step| format!("{}: {}", step.what, step.words))
+            .collect();
         let record = FaultRecord {
             kind: fault.kind.name.to_string(),
             verdict: outcome.verdict(),
-            evidence: said.collect::<Vec<_>>().join("; "),
+            evidence: evidence.join("; "),
             trial: Some(state.finding.index),
             number: Some(number),
             place: Some(self.places[number].name.clone()),
@@ -291,9 +296,7 @@ impl Place {
             Hit::Split(..) => false,
             Hit::Cluster => true,
         };
-        let nodes: Vec<_> = named
-            .filter(|(index, _, host)| is_hit(*index, host))
-            .collect();
+        let nodes: Vec<_> = named.filter(|(index, _, host)| is_hit(*index, host)).collect();
         let name = match &hit {
             Hit::Node(_) => nodes.first().map(|(_, name, _)| name.clone()),
             Hit::Host(_) | Hit::Split(..) | Hit::Cluster => None,
@@ -309,17 +312,15 @@ impl Place {
 
 /// The index of a host of ours, by its name.
 fn host_index(name: &str) -> Result<usize> {
-    let number = name
-        .strip_prefix("host")
-        .and_then(|number| number.parse().ok());
+    let number = name.strip_prefix("host").and_then(|number| number.parse().ok());
     let index = number.and_then(|number: usize| number.checked_sub(1));
     index.with_context(|| format!("{name} is no host of ours"))
 }
 
 /// The index of the first replica of the partition that the program asks for most.
 fn hottest_replica(running: &Running, program: &Arc<Program>) -> Result<usize> {
-    let token = workload::hottest_token(program);
-    let token = token.context("the workload has no partition that is hotter than others")?;
+    let token = workload::hottest_token(program)
+        .context("the workload has no partition that is hotter than others")?;
     let replicas = running.cluster.replicas(program.keyspace(), token)?;
     let first = replicas.first().copied();
     first.with_context(|| format!("nobody holds the token {token} of the hottest partition"))

@@ -69,10 +69,7 @@ impl TrialRun<'_> {
         let finding = TrialFinding {
             started_unix_ns: state.writer.start_unix_ns(),
             client: client(&evidence, &tally, &known.client),
-            machine: evidence
-                .machine
-                .take()
-                .map(|machine| machine_record(&machine)),
+            machine: evidence.machine.take().map(|machine| machine_record(&machine)),
             verify: convert::verify(&evidence.checks),
             pending_compactions: pending_at_end(&evidence),
             server: evidence.server.and_then(Result::ok).map(server_record),
@@ -110,8 +107,9 @@ impl TrialRun<'_> {
     /// was measured where it has the whole machine.
     fn ceilings(&self, running: Option<&Running>) -> Vec<f64> {
         let client = &self.settings.client;
-        let kept = running.and_then(|running| running.cluster.client_cpus());
-        let kept = kept.filter(|_| client.cpus.is_empty() && client.workers.is_none());
+        let kept = running
+            .and_then(|running| running.cluster.client_cpus())
+            .filter(|_| client.cpus.is_empty() && client.workers.is_none());
         let share = kept.map_or(1.0, |cpus| cpus.len() as f64 / workers_auto() as f64);
         let all = self.ceilings_ops_per_s.iter();
         all.map(|ceiling| ceiling * share.min(1.0)).collect()
@@ -257,9 +255,7 @@ fn with_figures(
         short_window: series::is_short_window(window.seconds),
         later_ended_per_s: offered.map(|_| tally.later_ended_per_s()),
         ops_total: tally.ended,
-        errors: errors
-            .map(|(outcome, count)| (outcome.name().to_owned(), *count))
-            .collect(),
+        errors: errors.map(|(outcome, count)| (outcome.name().to_owned(), *count)).collect(),
         sent_in_drain: window.client[ClientCount::SentInDrain],
         due_never_sent: window.client[ClientCount::DueNeverSent],
         late: window.client[ClientCount::Late],

@@ -78,11 +78,12 @@ impl World for Offering<'_, '_> {
             Act::LookAtFaults => return self.faults.look(self.running, state),
             Act::LookAtNodes => {
                 let died = self.running.cluster.died(&self.faults.away()).into_iter();
-                let died = died.map(|died| Died {
-                    how: died.to_string(),
-                    node: died.name,
-                });
-                let died: Vec<Died> = died.collect();
+                let died: Vec<Died> = died
+                    .map(|died| Died {
+                        how: died.to_string(),
+                        node: died.name,
+                    })
+                    .collect();
                 return Ok((!died.is_empty()).then_some(Happened::Died(died)));
             }
         }

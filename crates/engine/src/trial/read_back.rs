@@ -47,15 +47,14 @@ impl TrialRun<'_> {
     /// its own writes are known whatever was before.
     pub(super) fn begin_written(&self, running: &mut Running) {
         let is_all = self.settings.verify.sample == Sample::All && self.step.is_none();
-        let known = running.written.take();
-        let known = known.or_else(|| is_all.then(Written::default));
-        let known = known.map(|written| {
-            if self.has_strange_clocks() {
-                written.with_margin(STRANGE_CLOCKS)
-            } else {
-                written
-            }
-        });
+        let known =
+            running.written.take().or_else(|| is_all.then(Written::default)).map(|written| {
+                if self.has_strange_clocks() {
+                    written.with_margin(STRANGE_CLOCKS)
+                } else {
+                    written
+                }
+            });
         // Tables of a cluster that is not ours may have been there before.
         running.written = known.map(|written| match self.settings.target {
             Target::Attach(_) => written.with_old_counters(),
@@ -134,8 +133,9 @@ impl TrialRun<'_> {
             consistency: Some(level),
             ..Tuning::default()
         };
-        let tuned = workload::tune(Program::clone(&self.program), &[(name, tuning)]);
-        let tuned = tuned.ok().context("a kind of the program is not in it")?;
+        let tuned = workload::tune(Program::clone(&self.program), &[(name, tuning)])
+            .ok()
+            .context("a kind of the program is not in it")?;
         Ok(std::mem::replace(&mut self.program, Arc::new(tuned)))
     }
 
@@ -178,13 +178,15 @@ impl TrialRun<'_> {
         let unread = rows.saturating_sub(read);
         let start_ns = state.writer.start_ns();
         let since_s = |ns: u64| (ns as f64 - start_ns as f64) / 1e9;
-        let missed_rows = lost.iter().flat_map(|lost| &lost.rows);
-        let missed_rows = missed_rows.map(|one| MissedRowRecord {
-            row: one.row,
-            missed: one.missed,
-            acknowledged_s: one.acknowledged_ns.map(since_s),
-        });
-        let missed_rows = missed_rows.collect();
+        let missed_rows = lost
+            .iter()
+            .flat_map(|lost| &lost.rows)
+            .map(|one| MissedRowRecord {
+                row: one.row,
+                missed: one.missed,
+                acknowledged_s: one.acknowledged_ns.map(since_s),
+            })
+            .collect();
         let lost = within_s.zip(lost).map(|(within_s, lost)| LostBy {
             within_s,
             unexplained: lost.unexplained,
@@ -299,9 +301,11 @@ fn blows(settings: &Settings, running: &Running, program: &Arc<Program>) -> Vec<
 /// The commit log of the node that syncs it latest; none where a node's settings cannot be read.
 fn commit_log(settings: &Settings, running: &Running) -> Option<CommitLog> {
     let is_used = settings.keyspace.durable_writes != Some(false);
-    let logs = running.node_settings.iter();
-    let logs = logs.map(|(_, settings)| commit_log_of(settings, is_used));
-    let logs: Option<Vec<CommitLog>> = logs.collect();
+    let logs: Option<Vec<CommitLog>> = running
+        .node_settings
+        .iter()
+        .map(|(_, settings)| commit_log_of(settings, is_used))
+        .collect();
     let period_s = |log: &CommitLog| match log.sync {
         Sync::Periodic { period_s, block_s } => period_s.max(block_s),
         Sync::BeforeAcknowledging => -1.0,

@@ -71,8 +71,7 @@ pub fn stretches_without(
     let shift_s = without_s - with_s;
     let nothing = || [Stretch::All(0..0), Stretch::All(0..0)];
     let stretches = faults.iter().flat_map(|record| {
-        let there = times(record).zip(record.recovery.as_ref());
-        let there = there.map(|(fault, found)| {
+        let there = times(record).zip(record.recovery.as_ref()).map(|(fault, found)| {
             let until_s = fault.injected_s + found.watched_s + shift_s;
             window.since_injection(&fault.later(shift_s), until_s)
         });

@@ -41,8 +41,7 @@ impl Named {
         let node = nodes.get(self.node).context("there is no such node")?;
         let (ip, address) = (node.cql.ip().to_string(), node.cql.to_string());
         let Invocation { words, folder } = of(&self.commands);
-        let words = words.iter();
-        let words = words.map(|word| word.replace(NODE, &ip).replace(ADDRESS, &address));
+        let words = words.iter().map(|word| word.replace(NODE, &ip).replace(ADDRESS, &address));
         let absolute = std::path::absolute(folder);
         Ok(Invocation {
             words: words.collect(),

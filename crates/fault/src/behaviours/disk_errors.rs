@@ -76,8 +76,10 @@ impl Fault for Failing {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
         let (path, at) = self.file.clone().context("no file of data was chosen")?;
         let nodes = world.nodes();
-        let host = nodes.get(self.node).and_then(|node| node.host);
-        let host = host.context("the node is on no host of its own")?;
+        let host = nodes
+            .get(self.node)
+            .and_then(|node| node.host)
+            .context("the node is on no host of its own")?;
         let (nodes, processes) = observation::restartables(world, host)?;
         let what = Injection::DiskErrors {
             path,

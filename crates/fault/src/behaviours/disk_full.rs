@@ -33,11 +33,7 @@ impl Fault for Full {
     }
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
-        let folder = world
-            .hosts()
-            .into_iter()
-            .nth(self.host)
-            .map(|host| host.folder);
+        let folder = world.hosts().into_iter().nth(self.host).map(|host| host.folder);
         let seen = match folder {
             Some(folder) => world.see(Via::Host(self.host), Query::Space { folder }),
             None => Err(anyhow::anyhow!("there is no such host")),

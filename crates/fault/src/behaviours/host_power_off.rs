@@ -32,11 +32,7 @@ struct PowerOff {
 
 impl Fault for PowerOff {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
-        let host = world
-            .hosts()
-            .into_iter()
-            .nth(self.host)
-            .context("there is no such host")?;
+        let host = world.hosts().into_iter().nth(self.host).context("there is no such host")?;
         let (nodes, processes) = observation::restartables(world, self.host)?;
         // First of all: nothing it does while it ends is heard of.
         world.inject(Via::Switch, Injection::LinkDown(host.number), &[], within)?;

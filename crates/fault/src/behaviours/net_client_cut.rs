@@ -18,11 +18,7 @@ struct Cut(usize);
 
 impl Fault for Cut {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
-        let host = world
-            .hosts()
-            .into_iter()
-            .nth(self.0)
-            .context("there is no such host")?;
+        let host = world.hosts().into_iter().nth(self.0).context("there is no such host")?;
         let nodes = observation::nodes_on(world, self.0);
         let both = Loss::both_ways(&[Link::Machine], &[Link::Host(host.number)]);
         let ports: Vec<u16> = nodes.iter().map(|(_, node)| node.cql.port()).collect();

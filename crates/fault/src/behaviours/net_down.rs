@@ -34,11 +34,7 @@ impl Down {
 
 impl Fault for Down {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
-        let host = world
-            .hosts()
-            .into_iter()
-            .nth(self.0)
-            .context("there is no such host")?;
+        let host = world.hosts().into_iter().nth(self.0).context("there is no such host")?;
         world.inject(Via::Switch, Injection::LinkDown(host.number), &[], within)
     }
 

@@ -64,13 +64,13 @@ impl Lossy {
 impl Fault for Lossy {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
         let hosts = world.hosts();
-        let own = hosts
-            .get(self.host)
-            .context("there is no such host")?
-            .number;
-        let others = hosts.iter().filter(|host| host.number != own);
-        let others = others.map(|host| Link::Host(host.number));
-        let others: Vec<Link> = others.chain([Link::Machine]).collect();
+        let own = hosts.get(self.host).context("there is no such host")?.number;
+        let others: Vec<Link> = hosts
+            .iter()
+            .filter(|host| host.number != own)
+            .map(|host| Link::Host(host.number))
+            .chain([Link::Machine])
+            .collect();
         let both = Loss::both_ways(&[Link::Host(own)], &others).into_iter();
         let share = self.share;
         let losses = both.map(|loss| Loss { share, ..loss }).collect();

@@ -27,11 +27,7 @@ struct Reset {
 
 impl Fault for Reset {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
-        let node = world
-            .nodes()
-            .into_iter()
-            .nth(self.node)
-            .context("there is no such node")?;
+        let node = world.nodes().into_iter().nth(self.node).context("there is no such node")?;
         // One of ours, by which it shows.
         world.connect(self.node, CONNECT_LIMIT)?;
         let what = Injection::Reset(vec![node.cql.port()]);

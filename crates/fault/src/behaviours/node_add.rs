@@ -43,9 +43,7 @@ impl Added {
     fn standing(&mut self, world: &mut dyn World, limit: Duration) -> Result<Observation> {
         let address = match self.address {
             Some(address) => address,
-            None => *self
-                .address
-                .insert(world.newcomer(self.host)?.address.into()),
+            None => *self.address.insert(world.newcomer(self.host)?.address.into()),
         };
         let comes = |one| matches!(one, Some(MemberStatus::Joining | MemberStatus::Normal));
         let by = ring::others(world, self.joined);

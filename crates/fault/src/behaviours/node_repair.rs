@@ -50,8 +50,8 @@ impl Repair {
             match world.rows(other, View::Validations, limit) {
                 Ok(rows) => {
                     answered_count += 1;
-                    let own = rows.into_iter();
-                    let own = own.filter(|row| cell(row, "initiator").ends_with(&begun_by));
+                    let own =
+                        rows.into_iter().filter(|row| cell(row, "initiator").ends_with(&begun_by));
                     all.extend(own.map(|row| Compared {
                         id: cell(&row, "id").to_owned(),
                         by: other,
@@ -78,10 +78,7 @@ impl Repair {
             let ids = compared.iter().map(|one| one.id.clone());
             ids.collect()
         });
-        let new: Vec<&Compared> = compared
-            .iter()
-            .filter(|one| !before.contains(&one.id))
-            .collect();
+        let new: Vec<&Compared> = compared.iter().filter(|one| !before.contains(&one.id)).collect();
         let repairs = world.rows(self.task.node, View::Repairs, limit)?;
         let is_on = repairs.iter().any(|row| cell(row, "completed") == "false");
         let tables: BTreeSet<&str> = new.iter().map(|one| one.table.as_str()).collect();

@@ -11,11 +11,9 @@ use std::time::Duration;
 impl Client for Live {
     fn connect(&mut self, node: usize, limit: Duration) -> Result<()> {
         let address = self.at(node)?.address;
-        let stream = TcpStream::connect_timeout(&address, limit);
-        let stream = stream.with_context(|| format!("connect to {address}"))?;
-        stream
-            .set_nonblocking(true)
-            .context("look at a connection")?;
+        let stream = TcpStream::connect_timeout(&address, limit)
+            .with_context(|| format!("connect to {address}"))?;
+        stream.set_nonblocking(true).context("look at a connection")?;
         self.held = Some(stream);
         Ok(())
     }

@@ -12,8 +12,9 @@ impl Mbeans for Live {
             bail!("node {} is still at work", node + 1);
         }
         let control = self.control(node)?.clone();
-        let thread = std::thread::Builder::new().name(format!("operation {}", node + 1));
-        let thread = thread.spawn(move || control.perform(&what, limit));
+        let thread = std::thread::Builder::new()
+            .name(format!("operation {}", node + 1))
+            .spawn(move || control.perform(&what, limit));
         self.at_work.insert(node, thread.context("start a thread")?);
         Ok(())
     }

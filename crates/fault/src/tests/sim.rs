@@ -140,6 +140,16 @@ impl Sim {
         broken.unwrap_or((Attempt::Took(Duration::from_millis(usual_ms)), took))
     }
 
+    fn is_stopped(&self) -> bool {
+        self.is(|what| match what {
+            Injection::Pause(_) => true,
+            Injection::Stutter { stopped, every, .. } => {
+                u128::from(self.now_ns) % every.as_nanos() < stopped.as_nanos()
+            }
+            _ => false,
+        })
+    }
+
     /// What a program says that a study names to look with.
     fn said(&self) -> host::ProgramResult {
         let is_broken = self.is(|what| matches!(what, Injection::Command { .. }));
@@ -156,14 +166,7 @@ impl Sim {
     fn seen(&mut self, what: Query) -> QueryAnswer {
         match what {
             Query::Process(_) => {
-                let is_stopped = self.is(|what| match what {
-                    Injection::Pause(_) => true,
-                    Injection::Stutter { stopped, every, .. } => {
-                        u128::from(self.now_ns) % every.as_nanos() < stopped.as_nanos()
-                    }
-                    _ => false,
-                });
-                let letter = if is_stopped { 'T' } else { 'S' };
+                let letter = if self.is_stopped() { 'T' } else { 'S' };
                 QueryAnswer::Process((!self.is_gone()).then_some(letter))
             }
             Query::Descriptors(_) => {

@@ -96,11 +96,7 @@ fn a_node_that_is_added_joins_and_leaves_again() {
         steps[5].words.contains("no member") && steps[5].words.contains("process no more"),
         "{steps:#?}"
     );
-    let told: Vec<_> = sim
-        .at_work
-        .iter()
-        .map(|(node, what, _)| (*node, what))
-        .collect();
+    let told: Vec<_> = sim.at_work.iter().map(|(node, what, _)| (*node, what)).collect();
     assert_eq!(told, [(sim::ADDED, &Operation::Decommission)]);
 
     // One that has not joined by then has nothing to give back.
@@ -124,8 +120,7 @@ fn a_node_is_taken_out_when_it_is_held_to_be_down_and_its_time_counts_from_when_
         let kind = Kind::of(name).unwrap();
         let (verdict, steps, sim) = course(&kind, Sim::default());
         assert_eq!(verdict, FaultVerdict::Confirmed, "{name}: {steps:#?}");
-        let all = words(&steps);
-        let all: Vec<_> = all.into_iter().filter(|what| *what != "acted").collect();
+        let all: Vec<_> = words(&steps).into_iter().filter(|what| *what != "acted").collect();
         let order = ["checked", "injecting", "seen", "done", "healing", "whole"];
         assert_eq!(all, order, "{name}: {steps:#?}");
         let said = |what: FaultStep| steps.iter().find(|step| step.what == what);

@@ -111,9 +111,7 @@ impl Works {
     pub fn rows(&self, node: usize, view: View, now_ns: u64) -> Vec<Row> {
         let row = |cells: &[(&str, &str)]| -> Row {
             let cells = cells.iter();
-            cells
-                .map(|(name, text)| ((*name).to_owned(), (*text).to_owned()))
-                .collect()
+            cells.map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect()
         };
         let compared = |number: usize| {
             row(&[
@@ -219,9 +217,7 @@ pub(super) fn join(host: usize) -> Join {
 
 /// Whoever is started instead is a minute ahead.
 pub(super) fn clock_off_ms(broken: &[Injection]) -> [i64; 2] {
-    let is_off = broken
-        .iter()
-        .any(|what| matches!(what, Injection::Instead { .. }));
+    let is_off = broken.iter().any(|what| matches!(what, Injection::Instead { .. }));
     let off_ms = if is_off { 60_000 } else { 0 };
     [off_ms - 2, off_ms + 2]
 }
@@ -295,9 +291,7 @@ fn what_fails_is_a_mismatch_with_the_reason() {
 
 #[test]
 fn what_is_not_over_in_time_is_said_to_be_so_and_is_stopped() {
-    for (name, stop) in TASKS
-        .into_iter()
-        .zip([Operation::StopRepairs, Operation::StopCompactions])
+    for (name, stop) in TASKS.into_iter().zip([Operation::StopRepairs, Operation::StopCompactions])
     {
         let works = Works {
             takes_ns: 60 * S,
@@ -325,10 +319,7 @@ fn what_is_not_over_in_time_is_said_to_be_so_and_is_stopped() {
 fn all_nodes_are_restarted_one_when_the_one_before_it_is_up() {
     let (verdict, steps, sim) = of("rolling-restart", Works::default(), false);
     assert_eq!(verdict, FaultVerdict::Confirmed, "{steps:#?}");
-    let acted: Vec<&Step> = steps
-        .iter()
-        .filter(|step| step.what == FaultStep::Acted)
-        .collect();
+    let acted: Vec<&Step> = steps.iter().filter(|step| step.what == FaultStep::Acted).collect();
     for (index, step) in acted.iter().enumerate() {
         assert!(
             step.words.starts_with(&format!("node{} was", index + 1)),
@@ -427,9 +418,7 @@ fn settings_that_nodes_have_already_are_no_change() {
     assert_eq!(verdict, FaultVerdict::Mismatch);
     assert_eq!(words(&steps), ["waiting", "unseen"]);
     assert!(
-        steps[0]
-            .words
-            .contains("node1 shows hinted_handoff_throttle 2048KiB"),
+        steps[0].words.contains("node1 shows hinted_handoff_throttle 2048KiB"),
         "{steps:?}"
     );
 }

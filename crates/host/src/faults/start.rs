@@ -12,7 +12,7 @@ use std::process::Command;
 /// A process that an agent has started, and what starts it again.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Restartable {
-    /// Which.
+    /// The process that was started.
     pub process: Identity,
     /// What starts it again.
     pub start: StartProcess,

@@ -137,12 +137,12 @@ fn steps(options: &mut Options, source: &Source, rate: u64) -> Vec<Step> {
     let statements = statements(&keyspace, options, source);
     let length = length(options, source.threads);
     let mut before = before(&keyspace, &schema, options);
-    let kinds = [("select", false), ("mutation", true), ("deletion", true)];
-    let kinds = kinds.map(|(name, is_write)| {
-        let mut kind = Kind::new(name, is_write);
-        kind.policy.timeout = Some(TIMEOUT);
-        kind
-    });
+    let kinds =
+        [("select", false), ("mutation", true), ("deletion", true)].map(|(name, is_write)| {
+            let mut kind = Kind::new(name, is_write);
+            kind.policy.timeout = Some(TIMEOUT);
+            kind
+        });
     let populated = source.populated * source.threads;
     let tables = (keyspace, vec![table::TABLE.to_owned()]);
     let program = Program::of_source(kinds.into(), statements, Arc::new(source.clone()))
@@ -166,10 +166,7 @@ fn steps(options: &mut Options, source: &Source, rate: u64) -> Vec<Step> {
     };
     let populating = StepLimit::Operations(populated);
     let populate = (populated > 0).then(|| step("populate", Stage::Load, populating));
-    populate
-        .into_iter()
-        .chain([step("run", Stage::Main, length)])
-        .collect()
+    populate.into_iter().chain([step("run", Stage::Main, length)]).collect()
 }
 
 /// The statements before the first step, in the tool's order.

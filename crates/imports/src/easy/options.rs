@@ -127,10 +127,7 @@ impl Options {
             self.idle.push(word.to_owned());
         } else if let Some(rest) = word.strip_prefix("--field.") {
             self.fields.push((rest.to_owned(), at));
-        } else if let Some(rest) = word
-            .strip_prefix("--workload.")
-            .or(word.strip_prefix("-w."))
-        {
+        } else if let Some(rest) = word.strip_prefix("--workload.").or(word.strip_prefix("-w.")) {
             self.parameters.push((rest.to_owned(), at));
         } else if word.starts_with('-') {
             self.unknown(at, word, shown);
@@ -151,14 +148,9 @@ impl Options {
 
     fn unknown(&mut self, at: usize, word: &str, shown: &str) {
         let lists = [VALUES, FLAGS, IDLE_VALUES, IDLE_FLAGS];
-        let names: Vec<&str> = lists
-            .iter()
-            .flat_map(|list| list.split([' ', '|']))
-            .collect();
+        let names: Vec<&str> = lists.iter().flat_map(|list| list.split([' ', '|'])).collect();
         let refused = REFUSED.iter().find(|(name, _)| *name == word);
-        let assigned = word
-            .split_once('=')
-            .filter(|(name, _)| names.contains(name));
+        let assigned = word.split_once('=').filter(|(name, _)| names.contains(name));
         let hint = match (refused, assigned) {
             (Some((_, hint)), _) => Some((*hint).to_owned()),
             (None, Some((name, _))) => Some(format!("`{name} VALUE`, in two words")),

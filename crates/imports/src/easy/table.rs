@@ -71,12 +71,11 @@ pub(super) fn check_workload(options: &mut Options) {
 pub(super) fn lengths(options: &mut Options) -> (u64, u64) {
     let mut lengths = LENGTHS;
     for (text, at) in std::mem::take(&mut options.fields) {
-        let function = text
-            .strip_prefix(FIELD)
-            .and_then(|rest| rest.strip_prefix('='));
+        let function = text.strip_prefix(FIELD).and_then(|rest| rest.strip_prefix('='));
         let inner = function.and_then(|text| text.strip_prefix("random(")?.strip_suffix(')'));
-        let bounds = inner.and_then(|inner| inner.split_once(','));
-        let bounds = bounds.and_then(|(a, b)| Some((human(a.trim())?, human(b.trim())?)));
+        let bounds = inner
+            .and_then(|inner| inner.split_once(','))
+            .and_then(|(a, b)| Some((human(a.trim())?, human(b.trim())?)));
         match bounds.filter(|(least, bound)| least < bound && *bound <= LENGTH_MAX) {
             Some(bounds) => lengths = bounds,
             None => {

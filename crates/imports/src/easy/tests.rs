@@ -97,11 +97,7 @@ fn keys_are_the_run_s_id_the_thread_and_a_number() {
     let expected = ["0.2", "1.2", "0.3", "1.3", "0.0", "1.0", "0.1"];
     assert_eq!(keys, expected.map(|key| format!("001.{key}")));
     let import = imported("KeyValue --id b -p 10");
-    let number = |n| {
-        key(&import.steps[0], n)
-            .strip_prefix("b.0.")
-            .map(str::to_owned)
-    };
+    let number = |n| key(&import.steps[0], n).strip_prefix("b.0.").map(str::to_owned);
     let numbers: std::collections::BTreeSet<_> = (0..500).map(number).collect();
     let expected = (0..10).map(|number: u64| Some(number.to_string()));
     assert!(numbers.into_iter().eq(expected));
@@ -132,10 +128,7 @@ fn shares_of_kinds_are_those_of_the_tool_s_die() {
         ("KeyValue -r 0.5 --deletes 0.2", [50.0, 30.0, 20.0]),
     ] {
         let shares = shares(&imported(line).steps[0]);
-        let near = shares
-            .iter()
-            .zip(expected)
-            .all(|(is, should)| (is - should).abs() < 1.2);
+        let near = shares.iter().zip(expected).all(|(is, should)| (is - should).abs() < 1.2);
         assert!(near, "{line}: {shares:?}");
         for (is, should) in shares.iter().zip(expected) {
             assert_eq!(*is == 0.0, should == 0.0, "{line}: {shares:?}");
@@ -172,9 +165,7 @@ fn values_are_capital_letters_of_the_tool_s_lengths() {
             counts[usize::from(letter - b'A')] += 1;
         }
         let mean = counts.iter().sum::<u64>() as f64 / 26.0;
-        let even = counts
-            .iter()
-            .all(|count| (*count as f64 / mean - 1.0).abs() < 0.25);
+        let even = counts.iter().all(|count| (*count as f64 / mean - 1.0).abs() < 0.25);
         assert!(even, "{line}: {counts:?}");
         assert_eq!(bound(step, 7), bound(step, 7));
     }
@@ -209,11 +200,7 @@ fn a_read_is_judged_by_what_was_written_under_its_key() {
     let [populate, run] = &import.steps[..] else {
         panic!("two steps");
     };
-    let first = |kind| {
-        (0..50)
-            .find(|n| bound(run, *n).0 == kind)
-            .expect("one of them")
-    };
+    let first = |kind| (0..50).find(|n| bound(run, *n).0 == kind).expect("one of them");
     let (read, write) = (first(SELECT), first(MUTATION));
     let row = bound(run, write).1;
     assert_eq!(
@@ -289,11 +276,7 @@ fn what_a_table_is_made_with_is_said_as_the_tool_says_it() {
     assert_eq!(before[0], "DROP KEYSPACE IF EXISTS \"mine\"");
     assert!(before[1].ends_with("\"mine\" WITH replication = {'class':'X'}"));
     assert_eq!(before[3..], ["USE \"mine\"", "ALTER"]);
-    assert!(
-        imported("KeyValue --no-schema --drop").steps[0]
-            .before
-            .is_empty()
-    );
+    assert!(imported("KeyValue --no-schema --drop").steps[0].before.is_empty());
 }
 
 #[test]
@@ -411,9 +394,7 @@ fn mistakes_are_said_where_they_stand() {
     }
     // The value of an option that is not known is no workload.
     assert_eq!(
-        mistakes("run --ratee 5 KeyValue")
-            .matches("command line:")
-            .count(),
+        mistakes("run --ratee 5 KeyValue").matches("command line:").count(),
         1
     );
     let all = mistakes("run KeyValue --rate x -p x --cl x");
@@ -448,9 +429,7 @@ fn what_does_not_act_is_named_in_a_note() {
 fn a_password_is_known_and_in_no_mistake() {
     let with = imported("KeyValue -P hush --ssl --host h --port 9043 --max-connections 4");
     let connection = with.connection;
-    let password = connection
-        .password
-        .map(|password| password.reveal().to_owned());
+    let password = connection.password.map(|password| password.reveal().to_owned());
     let user = connection.username.as_deref();
     assert_eq!(
         (user, password.as_deref()),

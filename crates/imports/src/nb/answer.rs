@@ -135,8 +135,8 @@ mod tests {
     fn named_workloads_run_without_a_file() {
         let read = |_: &str| Err("no such file".to_owned());
         for name in BUILT_IN.iter().flat_map(|(names, ..)| *names) {
-            let words = [name, "rampup-cycles=10k", "main-cycles=0..500", "threads=7"];
-            let words = words.map(str::to_owned);
+            let words =
+                [name, "rampup-cycles=10k", "main-cycles=0..500", "threads=7"].map(str::to_owned);
             let import = super::super::import(&words, &read).unwrap();
             let limits: Vec<StepLimit> = import.steps.iter().map(|step| step.limit).collect();
             let expected = [10_000, 500].map(StepLimit::Operations);

@@ -120,25 +120,31 @@ impl<'a> Builder<'a> {
         node: &Node,
         texts: &[String],
     ) -> Option<Step> {
-        let kinds = texts.iter().enumerate();
-        let kinds = kinds.map(|(number, text)| {
-            let words: Vec<&str> = text.split_whitespace().take(2).collect();
-            let mut kind = Kind::new(format!("{}-{}", words.join("-"), number + 1), true);
-            kind.policy.timeout = Some(super::operation::SCHEMA_TIMEOUT);
-            kind
-        });
-        let kinds: Vec<Kind> = kinds.take(KINDS_MAX).collect();
+        let kinds: Vec<Kind> = texts
+            .iter()
+            .enumerate()
+            .map(|(number, text)| {
+                let words: Vec<&str> = text.split_whitespace().take(2).collect();
+                let mut kind = Kind::new(format!("{}-{}", words.join("-"), number + 1), true);
+                kind.policy.timeout = Some(super::operation::SCHEMA_TIMEOUT);
+                kind
+            })
+            .take(KINDS_MAX)
+            .collect();
         if kinds.len() < texts.len() {
             let message = format!("{} changes of the schema; at most {KINDS_MAX}", texts.len());
             return self.wrong(&node.place, message);
         }
-        let statements = texts.iter().enumerate().map(|(kind, text)| {
-            let level = self.defaults.level.unwrap_or(Consistency::LocalOne);
-            let mut statement = Statement::new(text.clone(), kind as u8, 0, level);
-            statement.prepared = false;
-            statement
-        });
-        let statements: Vec<Statement> = statements.collect();
+        let statements: Vec<Statement> = texts
+            .iter()
+            .enumerate()
+            .map(|(kind, text)| {
+                let level = self.defaults.level.unwrap_or(Consistency::LocalOne);
+                let mut statement = Statement::new(text.clone(), kind as u8, 0, level);
+                statement.prepared = false;
+                statement
+            })
+            .collect();
         let none = |_: &Statement| CycleOp {
             binds: Vec::new(),
             key: None,
@@ -235,9 +241,7 @@ impl<'a> Builder<'a> {
             Err(message) => return self.wrong(&node.place, message),
         };
         source.again = frame.again;
-        let own = line
-            .get("threads")
-            .filter(|text| super::are_per_processor(text));
+        let own = line.get("threads").filter(|text| super::are_per_processor(text));
         if let (Some(text), Offer::Threads(threads)) = (own, frame.offer) {
             self.notes.push(format!(
                 "threads={text} is {threads} here, wherever it runs; NoSQLBench reckons with the \
@@ -292,8 +296,7 @@ impl<'a> Builder<'a> {
         for (note, lines) in &self.lined {
             let lines: Vec<String> = lines.iter().map(usize::to_string).collect();
             let name = &self.file.source.name;
-            self.notes
-                .push(format!("{name}:{}: {note}", lines.join(",")));
+            self.notes.push(format!("{name}:{}: {note}", lines.join(",")));
         }
         (self.notes, self.connection)
     }
@@ -350,9 +353,7 @@ impl<'a> Builder<'a> {
             let operation = operation?;
             ratios.push(ratio);
             // Histogram logs take no commas and no spaces in names.
-            let name = op
-                .name
-                .replace(|c: char| c == ',' || c.is_whitespace(), "-");
+            let name = op.name.replace(|c: char| c == ',' || c.is_whitespace(), "-");
             let mut kind = Kind::new(name, !operation.statement.returns_rows);
             let taken = |name: &str| kinds.iter().any(|kind| kind.name == name);
             if taken(&kind.name) {
@@ -396,10 +397,7 @@ impl<'a> Builder<'a> {
             texts.iter().filter(begins).cloned().collect::<Vec<_>>()
         };
         let keyspace = &self.keyspace;
-        let qualified = self
-            .tables
-            .iter()
-            .map(|t| format!("TRUNCATE {keyspace}.{}", t.name));
+        let qualified = self.tables.iter().map(|t| format!("TRUNCATE {keyspace}.{}", t.name));
         Schema {
             create_keyspace: of("create keyspace").first().cloned().unwrap_or_default(),
             is_replication_stated: true,
@@ -430,9 +428,7 @@ impl<'a> Builder<'a> {
         if let Some(port) = line.get("port") {
             match port.parse() {
                 Ok(port) => self.connection.port = Some(port),
-                Err(_) => self
-                    .out
-                    .add(&node.place, format!("port {port} is no port"), None),
+                Err(_) => self.out.add(&node.place, format!("port {port} is no port"), None),
             }
         }
         let compression = line

@@ -74,8 +74,11 @@ pub(crate) fn operations(root: &Node, out: &mut Diagnostics) -> Vec<Op> {
         }
         Some(Raw::List(blocks)) => {
             for (number, block) in blocks.iter().enumerate() {
-                let name = block.at("name").and_then(Node::text).map(str::to_owned);
-                let name = name.unwrap_or_else(|| format!("block{number}"));
+                let name = block
+                    .at("name")
+                    .and_then(Node::text)
+                    .map(str::to_owned)
+                    .unwrap_or_else(|| format!("block{number}"));
                 collect(block, &level.within(block).named(&name), &mut ops);
             }
         }
@@ -98,11 +101,7 @@ struct Level {
 
 impl Level {
     fn within(&self, node: &Node) -> Level {
-        let entries = |key| {
-            node.entry(key)
-                .and_then(|e| e.value.entries())
-                .unwrap_or(&[])
-        };
+        let entries = |key| node.entry(key).and_then(|e| e.value.entries()).unwrap_or(&[]);
         let mut tags: Vec<(String, String)> = entries("tags")
             .iter()
             .map(|tag| (tag.key.clone(), tag.value.text().unwrap_or("").to_owned()))
@@ -164,9 +163,7 @@ fn statement_level(item: &Node, level: &Level) -> Level {
     let aside = ["tags", "params", "bindings", "name"];
     let others = item.entries().unwrap_or(&[]).iter().skip(1);
     let params = others.filter(|entry| !aside.contains(&entry.key.as_str()));
-    level
-        .params
-        .splice(0..0, params.cloned().collect::<Vec<_>>());
+    level.params.splice(0..0, params.cloned().collect::<Vec<_>>());
     level
 }
 
@@ -184,10 +181,7 @@ fn operation(name: &str, node: &Node, level: &Level, ops: &mut Vec<Op>) {
         op.tags = [own.to_vec(), inner.tags].concat();
         (op.params, op.bindings) = (inner.params, inner.bindings);
         op.repeat = node.at("repeat").cloned();
-        let body = node
-            .at("op_template")
-            .or_else(|| node.at("op"))
-            .unwrap_or(node);
+        let body = node.at("op_template").or_else(|| node.at("op")).unwrap_or(node);
         let text = SHAPES
             .iter()
             .find_map(|shape| body.entry(shape))

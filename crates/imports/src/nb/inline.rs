@@ -57,13 +57,12 @@ pub(super) fn name_recipes(op: &mut Op) -> Result<(), String> {
     out.push_str(rest);
     let place = op.cql.place.clone();
     op.cql = Node::plain(&out, place.clone());
-    op.bindings
-        .extend(named.into_iter().map(|(key, recipe)| Entry {
-            key,
-            place: place.clone(),
-            value: Node::plain(&recipe, place.clone()),
-            earlier: None,
-        }));
+    op.bindings.extend(named.into_iter().map(|(key, recipe)| Entry {
+        key,
+        place: place.clone(),
+        value: Node::plain(&recipe, place.clone()),
+        earlier: None,
+    }));
     Ok(())
 }
 
@@ -109,8 +108,9 @@ fn unquoted(text: &str, mut is_it: impl FnMut(&str) -> bool) -> Option<usize> {
 /// name of a function, and has its parenthesis.
 fn is_recipe(text: &str) -> bool {
     let text = text.trim_start();
-    let name = text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-    let name = name.unwrap_or(text.len());
+    let name = text
+        .find(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+        .unwrap_or(text.len());
     name > 0 && text[name..].trim_start().starts_with('(')
 }
 
@@ -142,8 +142,12 @@ mod tests {
     fn named(text: &str) -> Result<(String, Vec<String>), String> {
         let mut op = Op::of_text("op", &Node::plain(text, yaml::Place::default()));
         name_recipes(&mut op)?;
-        let recipes = op.bindings.iter().filter_map(|entry| entry.value.text());
-        let recipes = recipes.map(str::to_owned).collect();
+        let recipes = op
+            .bindings
+            .iter()
+            .filter_map(|entry| entry.value.text())
+            .map(str::to_owned)
+            .collect();
         Ok((op.cql.text().unwrap_or_default().to_owned(), recipes))
     }
 

@@ -225,9 +225,9 @@ fn steps(
         }
     }
     let schema = match (builder.out.is_empty(), last) {
-        (true, Some((name, node))) if !before.is_empty() => builder
-            .schema_step(name, node, &before)
-            .map(|step| (before, step)),
+        (true, Some((name, node))) if !before.is_empty() => {
+            builder.schema_step(name, node, &before).map(|step| (before, step))
+        }
         _ => None,
     };
     (steps, schema)
@@ -237,10 +237,7 @@ type Lines<'a> = Vec<(String, &'a Node)>;
 
 /// The lines of a scenario by name, or of `scenario.step` the one.
 fn scenario_lines<'a>(root: &'a Node, name: &str, out: &mut Diagnostics) -> Lines<'a> {
-    let all = root
-        .entry("scenarios")
-        .and_then(|e| e.value.entries())
-        .unwrap_or(&[]);
+    let all = root.entry("scenarios").and_then(|e| e.value.entries()).unwrap_or(&[]);
     let whole = all.iter().find(|entry| entry.key == name);
     let (scenario, step) = match (whole, name.split_once('.')) {
         (None, Some((scenario, step))) => (scenario, Some(step)),
@@ -248,11 +245,14 @@ fn scenario_lines<'a>(root: &'a Node, name: &str, out: &mut Diagnostics) -> Line
     };
     let place = &root.nearest("scenarios").place;
     let Some(found) = all.iter().find(|entry| entry.key == scenario) else {
-        let as_step = all.iter().filter(|entry| {
-            let lines = lines_of(&entry.key, &entry.value);
-            lines.iter().any(|(step, _)| step == scenario)
-        });
-        let as_step: Vec<String> = as_step.map(|e| format!("{}.{scenario}", e.key)).collect();
+        let as_step: Vec<String> = all
+            .iter()
+            .filter(|entry| {
+                let lines = lines_of(&entry.key, &entry.value);
+                lines.iter().any(|(step, _)| step == scenario)
+            })
+            .map(|e| format!("{}.{scenario}", e.key))
+            .collect();
         let hint = match (all.is_empty(), as_step.is_empty()) {
             (true, _) => Some(
                 "a file without scenarios is run by `run driver=cql workload=FILE tags=…`"
@@ -312,8 +312,9 @@ fn offer(line: &Line, sequence: usize) -> Result<Offer, String> {
                 Some(digits) => (digits, u64::from(THREADS_AUTO) / 10),
                 None => (text, 1),
             };
-            let number = scenario::count(digits).and_then(|n| n.checked_mul(factor));
-            let number = number.and_then(|n| u32::try_from(n).ok());
+            let number = scenario::count(digits)
+                .and_then(|n| n.checked_mul(factor))
+                .and_then(|n| u32::try_from(n).ok());
             match number.filter(|n| (1..=THREADS_MAX).contains(n)) {
                 Some(number) => number,
                 None => {

@@ -185,8 +185,7 @@ impl Builder<'_> {
                 continue;
             }
             seen.push(key);
-            let value = entry.value.text().and_then(|text| text.lines().next());
-            let value = value.unwrap_or("…");
+            let value = entry.value.text().and_then(|text| text.lines().next()).unwrap_or("…");
             let note = match params::told(On::Operation, key) {
                 Some(why) => format!("{key}: {value} {why}"),
                 None => {

@@ -329,9 +329,7 @@ fn flag(key: &str, value: &str) -> Result<bool, String> {
 /// Seconds, or a number with a unit: `2.0`, `500ms`, `2 seconds`.
 fn timeout(key: &str, value: &str) -> Result<Duration, String> {
     let text = value.trim();
-    let end = text
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(text.len());
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let factor = match text[end..].trim().to_lowercase().as_str() {
         "" | "s" | "second" | "seconds" => 1.0,
         "ms" | "millis" | "millisecond" | "milliseconds" => 1e-3,

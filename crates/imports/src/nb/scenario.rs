@@ -72,8 +72,7 @@ impl Line {
                 }
             }
         }
-        self.settings
-            .retain(|(_, _, value)| !value.eq_ignore_ascii_case("undef"));
+        self.settings.retain(|(_, _, value)| !value.eq_ignore_ascii_case("undef"));
         Ok(())
     }
 
@@ -109,9 +108,7 @@ fn words(text: &str) -> Vec<String> {
 /// `10`, `10k`, `5M`, `1B`; also T, P and E.
 pub(crate) fn count(text: &str) -> Option<u64> {
     let text = text.replace('_', "");
-    let split = text
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(text.len());
+    let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let factor = match text[split..].to_ascii_lowercase().as_str() {
         "" => 1,
         "k" => 1_000,

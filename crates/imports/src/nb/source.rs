@@ -80,10 +80,7 @@ impl CyclesCursor {
     /// The cycle whose values an entry has.
     fn cycle(&self, entry: usize) -> u64 {
         let repeat = self.op().repeat;
-        self.operation
-            .key
-            .wrapping_mul(repeat)
-            .wrapping_add(entry as u64)
+        self.operation.key.wrapping_mul(repeat).wrapping_add(entry as u64)
     }
 
     fn make_token(&mut self) {
@@ -103,8 +100,7 @@ impl CyclesCursor {
             _ => {
                 self.key.clear();
                 for part in key.iter().map(|marker| part(*marker)) {
-                    self.key
-                        .extend_from_slice(&(part.len() as u16).to_be_bytes());
+                    self.key.extend_from_slice(&(part.len() as u16).to_be_bytes());
                     self.key.extend_from_slice(part);
                     self.key.push(0);
                 }

@@ -60,22 +60,16 @@ fn are_elements_bindable(value: &Val, typ: &CqlType) -> bool {
         (Val::List(items), CqlType::List(typ) | CqlType::Set(typ)) => {
             items.iter().all(|item| one(item, typ))
         }
-        (Val::Map(pairs), CqlType::Map(keys, values)) => pairs
-            .iter()
-            .all(|(key, value)| one(key, keys) && one(value, values)),
+        (Val::Map(pairs), CqlType::Map(keys, values)) => {
+            pairs.iter().all(|(key, value)| one(key, keys) && one(value, values))
+        }
         _ => true,
     }
 }
 
 /// The CQL without its last semicolon; an option that newer releases do not know is renamed.
 pub(super) fn statement_text(op: &Op) -> String {
-    let text = op
-        .cql
-        .text()
-        .unwrap_or("")
-        .trim()
-        .trim_end_matches(';')
-        .trim_end();
+    let text = op.cql.text().unwrap_or("").trim().trim_end_matches(';').trim_end();
     text.replace("'sstable_compression'", "'class'")
 }
 
@@ -102,8 +96,7 @@ pub(super) fn is_cql(cql: &str) -> bool {
 
 pub(super) fn mentions(cql: &str, table: &str) -> bool {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    cql.split(|c| !is_part(c))
-        .any(|word| word.eq_ignore_ascii_case(table))
+    cql.split(|c| !is_part(c)).any(|word| word.eq_ignore_ascii_case(table))
 }
 
 /// A statement with its anchors made markers.

@@ -83,8 +83,8 @@ mod tests {
 
     #[test]
     fn a_filter_chooses_by_whole_values_and_regular_expressions() {
-        let tags = [("block", "main_read"), ("type", "read")];
-        let tags = tags.map(|(tag, value)| (tag.to_owned(), value.to_owned()));
+        let tags = [("block", "main_read"), ("type", "read")]
+            .map(|(tag, value)| (tag.to_owned(), value.to_owned()));
         for (filter, expected) in [
             ("", true),
             ("block:main_read", true),

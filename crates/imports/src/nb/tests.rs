@@ -90,11 +90,8 @@ fn imported(text: &str, words: &[&str]) -> Result<crate::Import, String> {
         "file.yaml" => Ok(text.to_owned()),
         _ => Err("no such file".to_owned()),
     };
-    let words: Vec<String> = [&["file.yaml"], words]
-        .concat()
-        .iter()
-        .map(|w| (*w).to_owned())
-        .collect();
+    let words: Vec<String> =
+        [&["file.yaml"], words].concat().iter().map(|w| (*w).to_owned()).collect();
     import(&words, &read).map_err(|mistakes| mistakes.to_string())
 }
 
@@ -151,16 +148,8 @@ fn mistakes_are_named_with_their_line() {
         let mistakes = imported(&FILE.replace(from, to), &[]).unwrap_err();
         assert!(mistakes.contains(expected), "{mistakes}");
     }
-    assert!(
-        imported(FILE, &["other"])
-            .unwrap_err()
-            .contains("no scenario other")
-    );
-    assert!(
-        imported(FILE, &["cycles=5"])
-            .unwrap_err()
-            .contains("cycles is locked")
-    );
+    assert!(imported(FILE, &["other"]).unwrap_err().contains("no scenario other"));
+    assert!(imported(FILE, &["cycles=5"]).unwrap_err().contains("cycles is locked"));
 }
 
 /// The shape of cql-iot, in words of our own.
@@ -387,20 +376,25 @@ fn line(settings: &str) -> Result<crate::Import, String> {
         "file.yaml" => Ok(FILE.to_owned()),
         _ => Err("no such file".to_owned()),
     };
-    let words = [
+    let words: Vec<String> = [
         &["run", "workload=file.yaml", "tags=phase:main"],
         &words[..],
     ]
-    .concat();
-    let words: Vec<String> = words.into_iter().map(str::to_owned).collect();
+    .concat()
+    .into_iter()
+    .map(str::to_owned)
+    .collect();
     import(&words, &read).map_err(|mistakes| mistakes.to_string())
 }
 
 #[test]
 fn changes_of_the_schema_go_before_the_next_command_s_step() {
     let read = |_: &str| Ok(FILE.to_owned());
-    let words = "run workload=f tags=phase:schema run workload=f tags=type:read cycles=9";
-    let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
+    let words: Vec<String> =
+        "run workload=f tags=phase:schema run workload=f tags=type:read cycles=9"
+            .split(' ')
+            .map(str::to_owned)
+            .collect();
     let steps = import(&words, &read).unwrap().steps;
     assert_eq!((steps.len(), steps[0].before.len()), (1, 1));
     assert_eq!(steps[0].limit, StepLimit::Operations(9));
@@ -433,9 +427,7 @@ fn rates_strides_and_operations_in_flight_are_offers() {
 
 #[test]
 fn recycles_run_through_the_same_cycles_again() {
-    let import = line("tags=type:write cycles=3..5 recycles=2")
-        .map(|_| ())
-        .unwrap_err();
+    let import = line("tags=type:write cycles=3..5 recycles=2").map(|_| ()).unwrap_err();
     assert!(import.contains("tags is given twice"), "{import}");
     let import = line("cycles=5..7 recycles=3").unwrap();
     let step = &import.steps[0];
@@ -451,14 +443,13 @@ fn settings_of_errors_time_and_pages_act_on_all_kinds_and_then_on_one() {
     let file = FILE
         .replace("idempotent: true", "timeout: 0.25\n        page_size: 9")
         .replace("limit 10", "");
-    let words = "errors=counter,retry maxtries=4 timeout=2 speculative=50ms maxpages=3";
-    let words: Vec<&str> = words.split(' ').collect();
+    let words: Vec<&str> = "errors=counter,retry maxtries=4 timeout=2 speculative=50ms maxpages=3"
+        .split(' ')
+        .collect();
     let import = imported(&file, &words).unwrap();
     let program = &import.steps[0].program;
     let policies: Vec<_> = program.kinds().iter().map(|kind| kind.policy).collect();
-    let times = policies
-        .iter()
-        .map(|policy| policy.timeout.unwrap().as_millis());
+    let times = policies.iter().map(|policy| policy.timeout.unwrap().as_millis());
     assert_eq!(times.collect::<Vec<_>>(), [2000, 250]);
     for policy in policies {
         assert_eq!(policy.retries, 3);
@@ -478,11 +469,12 @@ fn settings_of_errors_time_and_pages_act_on_all_kinds_and_then_on_one() {
 
 #[test]
 fn what_does_not_act_is_told_with_file_and_line_or_as_the_command_line_s() {
-    let file = FILE.replace(
-        "idempotent: true",
-        "instrument: true\n        idempotnet: true",
-    );
-    let file = file.replace("cycles===", "hdr_digits=4 cycles===");
+    let file = FILE
+        .replace(
+            "idempotent: true",
+            "instrument: true\n        idempotnet: true",
+        )
+        .replace("cycles===", "hdr_digits=4 cycles===");
     let words = ["tokens=1:5", "ids=7", "thraeds=5", "alias=x"];
     let told = imported(&file, &words).unwrap().notes.join("\n");
     for expected in [
@@ -761,11 +753,7 @@ blocks:
     );
     assert!(!statement.prepared);
     let made = run("tags=block:main").unwrap();
-    assert!(
-        made.notes
-            .join(" ")
-            .contains("f:12: values are sent beside the text")
-    );
+    assert!(made.notes.join(" ").contains("f:12: values are sent beside the text"));
     let mut generator = made.steps[0].program.generator(Stage::Main);
     let (_, values) = values_of(&mut generator, 7);
     assert_eq!(values, [&7i32.to_be_bytes()[..], b"2"]);

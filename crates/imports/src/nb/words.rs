@@ -271,9 +271,8 @@ impl Words {
                 Run::Line => {
                     let stated = |key: &str| command.given.iter().find(|(k, _)| k == key);
                     let Some((_, file)) = stated("workload").or_else(|| stated("yaml")) else {
-                        let has_statement = ["op", "stmt", "statement"]
-                            .iter()
-                            .any(|key| stated(key).is_some());
+                        let has_statement =
+                            ["op", "stmt", "statement"].iter().any(|key| stated(key).is_some());
                         return Err(if has_statement {
                             "op= needs a file: write the statement into a workload file \
                                      and say workload=FILE"

@@ -57,10 +57,7 @@ fn nodes(file: &str, place: &Place, read: ReadFile, d: &mut Diagnostics) -> Vec<
         let message = format!("{file} names {count} nodes; it must be 1 to {NODES_MAX}");
         d.add(place, message, Some("write one node per line".to_owned()));
     }
-    if let Some(line) = nodes
-        .iter()
-        .position(|node| node.contains(char::is_whitespace))
-    {
+    if let Some(line) = nodes.iter().position(|node| node.contains(char::is_whitespace)) {
         let message = format!("line {} of {file} is no node", line + 1);
         d.add(
             place,

@@ -312,12 +312,8 @@ fn run(verb: &'static str, first: &Word, rest: &[Word], d: &mut Diagnostics) -> 
     Some(Run {
         limit,
         warmup: !(params.has("no-warmup") || params.has("no_warmup")),
-        truncate: params
-            .value("truncate=", d, truncate)
-            .unwrap_or(Truncate::Never),
-        consistency: params
-            .value("cl=", d, values::consistency)
-            .unwrap_or(Consistency::LocalOne),
+        truncate: params.value("truncate=", d, truncate).unwrap_or(Truncate::Never),
+        consistency: params.value("cl=", d, values::consistency).unwrap_or(Consistency::LocalOne),
         consistency_written: params.has("cl="),
         serial_consistency: params.value("serial-cl=", d, values::serial_consistency),
         key_bytes: key_bytes(&params, d),
@@ -349,9 +345,7 @@ fn limit(params: &Params, d: &mut Diagnostics) -> Limit {
     }
     let intervals = |text: &str| values::number(text, (1, 1_000_000)).map(|n| n as u32);
     let min = params.value("n>", d, intervals).unwrap_or(30);
-    let max = params
-        .value("n<", d, intervals)
-        .unwrap_or_else(|| min.max(200));
+    let max = params.value("n<", d, intervals).unwrap_or_else(|| min.max(200));
     if min > max {
         let message = format!("`n>{min}` asks for more intervals than `n<{max}` allows");
         d.add(
@@ -386,10 +380,7 @@ fn mixed(params: &Params, d: &mut Diagnostics) -> Vec<Weight> {
         return vec![one("read"), one("write")];
     };
     for pair in &pairs {
-        if !KINDS
-            .iter()
-            .any(|kind| pair.name.eq_ignore_ascii_case(kind))
-        {
+        if !KINDS.iter().any(|kind| pair.name.eq_ignore_ascii_case(kind)) {
             let message = format!("`ratio` has no operation `{}`", pair.name);
             d.add(&pair.place, message, yaml::did_you_mean(&pair.name, KINDS));
         }
@@ -404,12 +395,7 @@ fn mixed(params: &Params, d: &mut Diagnostics) -> Vec<Weight> {
 fn user(params: &Params, d: &mut Diagnostics) -> Verb {
     let profiles: Vec<String> = params
         .text("profile=")
-        .map(|list| {
-            list.split(',')
-                .filter(|file| !file.is_empty())
-                .map(str::to_owned)
-                .collect()
-        })
+        .map(|list| list.split(',').filter(|file| !file.is_empty()).map(str::to_owned).collect())
         .unwrap_or_default();
     if profiles.is_empty() {
         let hint = Some("write for example profile=cqlstress-example.yaml".to_owned());
@@ -439,8 +425,11 @@ fn weights(form: &str, params: &Params, pairs: Vec<Pair>, d: &mut Diagnostics) -
     let mut weights: Vec<Weight> = Vec::new();
     for pair in pairs {
         let digits = |c: char| c.is_ascii_digit() || c == '.';
-        let weight = pair.value.parse::<f64>().ok();
-        let weight = weight.filter(|w| w.is_finite() && pair.value.chars().all(digits));
+        let weight = pair
+            .value
+            .parse::<f64>()
+            .ok()
+            .filter(|w| w.is_finite() && pair.value.chars().all(digits));
         let Some(weight) = weight else {
             let message = format!(
                 "`{}` of `{}` in `{form}` is no number",

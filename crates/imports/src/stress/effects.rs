@@ -199,8 +199,7 @@ fn asked(line: &str) -> Result<String, String> {
         "nodes" => Ok("10.0.0.7\n".to_owned()),
         _ => Err(format!("no file {path}")),
     };
-    let import = import(&[line.to_owned()], 1, &read);
-    let import = import.map_err(|mistakes| mistakes.to_string())?;
+    let import = import(&[line.to_owned()], 1, &read).map_err(|mistakes| mistakes.to_string())?;
     Ok(format!("{import:?}"))
 }
 

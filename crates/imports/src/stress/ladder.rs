@@ -77,9 +77,7 @@ mod tests {
     #[test]
     fn a_run_ends_when_the_standard_error_of_its_mean_rate_is_small() {
         // Mean 100, deviation 10: after n intervals 0.1 / sqrt(n), below 0.02 from n = 26 on.
-        let rates: Vec<f64> = (0..40)
-            .map(|n| if n % 2 == 0 { 90.0 } else { 110.0 })
-            .collect();
+        let rates: Vec<f64> = (0..40).map(|n| if n % 2 == 0 { 90.0 } else { 110.0 }).collect();
         let of = |rates: &[f64]| {
             let mut uncertainty = Uncertainty::default();
             rates.iter().for_each(|rate| uncertainty.add(*rate));

@@ -89,7 +89,7 @@ pub enum Seeds {
         /// How far reads look back from the last write.
         lookback: Option<Spelled>,
     },
-    /// Drawn.
+    /// Drawn from a distribution.
     Drawn(Spelled),
 }
 
@@ -100,7 +100,7 @@ pub enum Order {
     Arbitrary,
     /// By their clustering columns.
     Sorted,
-    /// Shuffled.
+    /// In a shuffled order.
     Shuffled,
 }
 
@@ -268,9 +268,7 @@ fn population(groups: &mut Groups, verb: &Verb, limit: Limit, d: &mut Diagnostic
         "shuffled" => Ok(Order::Shuffled),
         _ => Err(format!("`{text}` is none of sorted, shuffled")),
     };
-    let order = params
-        .value("contents=", d, order)
-        .unwrap_or(Order::Arbitrary);
+    let order = params.value("contents=", d, order).unwrap_or(Order::Arbitrary);
     if params.groups & SECOND == 0 && !params.has("seq=") {
         let message = "`no-wrap` and `read-lookback=` need `seq=`";
         d.add(&params.place, message, Some(format!("add seq=1..{seeds}")));
@@ -280,9 +278,7 @@ fn population(groups: &mut Groups, verb: &Verb, limit: Limit, d: &mut Diagnostic
         let range = params.value("seq=", d, values::seeds).unwrap_or((1, seeds));
         sequence(range.0, range.1, !params.has("no-wrap"), lookback)
     } else {
-        params
-            .distribution("dist=", d)
-            .map_or_else(drawn, Seeds::Drawn)
+        params.distribution("dist=", d).map_or_else(drawn, Seeds::Drawn)
     };
     Population { seeds, order }
 }
@@ -394,8 +390,8 @@ fn rate(groups: &mut Groups, verb: &Verb, limit: Limit, d: &mut Diagnostics) -> 
 }
 
 fn pace(params: &Params, d: &mut Diagnostics) -> Pace {
-    let throttle = params.value("throttle=", d, values::rate);
-    let throttle = throttle
+    let throttle = params
+        .value("throttle=", d, values::rate)
         .or(params.value("limit=", d, values::rate))
         .unwrap_or(0);
     let fixed = params.value("fixed=", d, values::rate).unwrap_or(0);

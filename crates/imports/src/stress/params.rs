@@ -96,11 +96,7 @@ impl Params<'_> {
     fn take(&mut self, known: KnownParam, word: &Word, diagnostics: &mut Diagnostics) {
         let owner = self.owner;
         let name = name(known.form);
-        if self
-            .given
-            .iter()
-            .any(|given| given.known.form == known.form)
-        {
+        if self.given.iter().any(|given| given.known.form == known.form) {
             let message = format!("`{name}` is given to `{owner}` a second time");
             diagnostics.add(&word.place(), message, Some("keep one of them".to_owned()));
             return;
@@ -109,8 +105,8 @@ impl Params<'_> {
             let other = self
                 .given
                 .iter()
-                .find(|given| given.known.groups & known.groups == 0);
-            let other = other.map_or("what precedes it", |given| given.known.form);
+                .find(|given| given.known.groups & known.groups == 0)
+                .map_or("what precedes it", |given| given.known.form);
             let message = format!(
                 "`{}` and `{other}` of `{owner}` exclude each other",
                 known.form
@@ -151,8 +147,7 @@ impl Params<'_> {
 
     /// Where a parameter stands; the option's own place if it is absent.
     pub(crate) fn place_of(&self, form: &str) -> Place {
-        self.find(form)
-            .map_or(self.place.clone(), |given| given.place.clone())
+        self.find(form).map_or(self.place.clone(), |given| given.place.clone())
     }
 
     /// The value of a parameter as it was written.
@@ -205,10 +200,7 @@ impl Params<'_> {
         })
         .map(|text| Spelled {
             text,
-            place: self
-                .find(form)
-                .map(|given| given.value_place.clone())
-                .unwrap_or_default(),
+            place: self.find(form).map(|given| given.value_place.clone()).unwrap_or_default(),
         })
     }
 
@@ -267,9 +259,7 @@ pub(crate) fn name(form: &str) -> &str {
 fn of_commands(option: &str, word: &str) -> bool {
     let commands = [&COMMON[..], &MIXED, &USER];
     option.starts_with('-')
-        && commands
-            .iter()
-            .any(|table| table.iter().any(|known| fits(known.form, word)))
+        && commands.iter().any(|table| table.iter().any(|known| fits(known.form, word)))
 }
 
 fn unknown(owner: &str, word: &Word, table: &[KnownParam], diagnostics: &mut Diagnostics) {

@@ -39,18 +39,12 @@ pub(crate) struct Columns {
 
 impl Columns {
     pub(crate) fn new(key: Vec<Column>, clustering: Vec<Column>, values: Vec<Column>) -> Columns {
-        let averages: Vec<i64> = clustering
-            .iter()
-            .map(|column| column.cluster.average())
-            .collect();
+        let averages: Vec<i64> = clustering.iter().map(|column| column.cluster.average()).collect();
         let mut descendants = vec![1; clustering.len()];
         for level in (0..clustering.len().saturating_sub(1)).rev() {
             descendants[level] = averages[level + 1].saturating_mul(descendants[level + 1]);
         }
-        let product: f64 = clustering
-            .iter()
-            .map(|column| column.cluster.last() as f64)
-            .product();
+        let product: f64 = clustering.iter().map(|column| column.cluster.last() as f64).product();
         Columns {
             key,
             clustering,

@@ -36,11 +36,7 @@ pub fn import(words: &[String], seed: u64, read: ReadFile) -> Result<Import, Dia
         return Err(out);
     };
     let is_profile = |text: &str| text.to_ascii_lowercase().starts_with("profile=");
-    let profile = command
-        .line
-        .words
-        .iter()
-        .find(|word| is_profile(&word.text));
+    let profile = command.line.words.iter().find(|word| is_profile(&word.text));
     let mut planner = Planner {
         run,
         seed,

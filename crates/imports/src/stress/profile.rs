@@ -7,7 +7,7 @@ mod statements;
 
 use std::collections::BTreeMap;
 
-use super::column::Spec;
+use super::column::{Column, Spec};
 use super::draw::{Dist, Ratio};
 use super::partition::Columns;
 use super::source::Cell;
@@ -265,41 +265,7 @@ impl<'a> Reader<'a, '_> {
         let columns = self.columns(&table)?;
         let (insert_cql, insert_bound, insert_values) = insert(&keyspace, &table);
         let create = self.create(&keyspace, &types);
-        let own = [&columns.key, &columns.clustering, &columns.values];
-        let own = own.into_iter().flatten().filter(|column| column.is_own());
-        let own: Vec<&str> = own.map(|column| column.name.as_str()).collect();
-        let mut notes = std::mem::take(&mut self.notes);
-        if self.root.at("keyspace_definition").is_none() {
-            notes.push(format!(
-                "the profile has no keyspace_definition: keyspace {keyspace} is made with one \
-                 replica, unless it is there already"
-            ));
-        }
-        if !own.is_empty() {
-            notes.push(format!(
-                "values of {} follow from the seed here; cassandra-stress has no such type, or \
-                 draws the sizes of its collections anew in each run",
-                own.join(", ")
-            ));
-        }
-        let all = [&columns.key, &columns.clustering, &columns.values];
-        let half = all.into_iter().flatten();
-        let half = half.filter(|c| c.has_unseeded_value() || c.has_unseeded_length());
-        let half: Vec<&str> = half.map(|column| column.name.as_str()).collect();
-        if !half.is_empty() {
-            notes.push(format!(
-                "values of {} follow from the seed here; cassandra-stress seeds only the quantum \
-                 of QEXTREME and draws the value within it anew in each run",
-                half.join(", ")
-            ));
-        }
-        for column in columns.unseeded_counts() {
-            notes.push(format!(
-                "how many values of {} a partition has follows from the seed here; \
-                 cassandra-stress draws it anew in each run",
-                column.name
-            ));
-        }
+        let notes = self.notes(&keyspace, &columns);
         let (queries, unreadable) = self.queries(&keyspace, &table);
         Some(Profile {
             name: self.text("specname").map(|(text, _)| text.to_owned()),
@@ -319,6 +285,44 @@ impl<'a> Reader<'a, '_> {
             columns,
             notes,
         })
+    }
+
+    /// What is different here, and what was left to a default.
+    fn notes(&mut self, keyspace: &str, columns: &Columns) -> Vec<String> {
+        let named = |is: fn(&Column) -> bool| {
+            let all = [&columns.key, &columns.clustering, &columns.values];
+            let named = all.into_iter().flatten().filter(|column| is(column));
+            named.map(|column| column.name.as_str()).collect::<Vec<&str>>().join(", ")
+        };
+        let mut notes = std::mem::take(&mut self.notes);
+        if self.root.at("keyspace_definition").is_none() {
+            notes.push(format!(
+                "the profile has no keyspace_definition: keyspace {keyspace} is made with one \
+                 replica, unless it is there already"
+            ));
+        }
+        let own = named(Column::is_own);
+        if !own.is_empty() {
+            notes.push(format!(
+                "values of {own} follow from the seed here; cassandra-stress has no such type, or \
+                 draws the sizes of its collections anew in each run"
+            ));
+        }
+        let half = named(|column| column.has_unseeded_value() || column.has_unseeded_length());
+        if !half.is_empty() {
+            notes.push(format!(
+                "values of {half} follow from the seed here; cassandra-stress seeds only the \
+                 quantum of QEXTREME and draws the value within it anew in each run"
+            ));
+        }
+        for column in columns.unseeded_counts() {
+            notes.push(format!(
+                "how many values of {} a partition has follows from the seed here; \
+                 cassandra-stress draws it anew in each run",
+                column.name
+            ));
+        }
+        notes
     }
 
     /// The generators of the table's columns; none where a row may become too large.
@@ -470,17 +474,16 @@ impl<'a> Reader<'a, '_> {
                 continue;
             };
             let known: Vec<&str> = table.columns.iter().map(|c| c.name.as_str()).collect();
-            let found = known
-                .iter()
-                .find(|column| column.eq_ignore_ascii_case(name));
+            let found = known.iter().find(|column| column.eq_ignore_ascii_case(name));
             match found {
                 Some(column) => {
                     specs.insert((*column).to_owned(), spec);
                 }
                 // As the tool, which looks a column up and never a specification.
                 None => {
-                    let near = did_you_mean(name, known).filter(|hint| hint.starts_with("did"));
-                    let near = near.map_or(String::new(), |hint| format!("; {hint}"));
+                    let near = did_you_mean(name, known)
+                        .filter(|hint| hint.starts_with("did"))
+                        .map_or(String::new(), |hint| format!("; {hint}"));
                     self.notes.push(format!(
                         "{}: the table has no column {name}, so its specification has no \
                          effect{near}",
@@ -505,22 +508,14 @@ impl<'a> Reader<'a, '_> {
             "consistencylevel",
             "serialconsistencylevel",
         ];
-        let old = |key: &str| {
-            OLD_INSERT
-                .iter()
-                .find(|(old, _)| key.eq_ignore_ascii_case(old))
-        };
-        let all: Vec<&str> = known
-            .into_iter()
-            .chain(OLD_INSERT.map(|(old, _)| old))
-            .collect();
+        let old = |key: &str| OLD_INSERT.iter().find(|(old, _)| key.eq_ignore_ascii_case(old));
+        let all: Vec<&str> = known.into_iter().chain(OLD_INSERT.map(|(old, _)| old)).collect();
         self.keys(node, &all, "insert");
         for entry in node.entries().unwrap_or_default() {
             let value = &entry.value;
             if let Some((_, hint)) = old(&entry.key) {
                 let message = format!("`{}` is not a key of insert", entry.key);
-                self.out
-                    .add(&entry.place, message, Some((*hint).to_owned()));
+                self.out.add(&entry.place, message, Some((*hint).to_owned()));
             }
             match entry.key.to_lowercase().as_str() {
                 "partitions" => inserts.partitions = self.dist(value),
@@ -574,10 +569,7 @@ impl<'a> Reader<'a, '_> {
                 self.say(&node.nearest("page_size").place, message);
                 continue;
             };
-            let keys = table
-                .partition_key
-                .iter()
-                .map(|index| quoted(&table.columns[*index].name));
+            let keys = table.partition_key.iter().map(|index| quoted(&table.columns[*index].name));
             let token = format!("token({})", keys.collect::<Vec<_>>().join(", "));
             let columns = match columns.as_str() {
                 "*" => "*".to_owned(),

@@ -157,11 +157,7 @@ fn every_option_takes_its_parameters() {
     );
     assert_eq!(connect.style, Style::Unprepared);
     assert_eq!(
-        connect
-            .password
-            .as_ref()
-            .map(|p| p.reveal().to_owned())
-            .as_deref(),
+        connect.password.as_ref().map(|p| p.reveal().to_owned()).as_deref(),
         Some("secret")
     );
     assert_eq!(connect.compression, Some(Compression::Lz4));
@@ -200,10 +196,7 @@ fn only_the_shares_that_are_written_count() {
     let Verb::Mixed(weights) = run("mixed ratio(READ=3,write=0) n=1").verb else {
         panic!("mixed is mixed");
     };
-    let weights: Vec<_> = weights
-        .iter()
-        .map(|w| (w.name.as_str(), w.weight))
-        .collect();
+    let weights: Vec<_> = weights.iter().map(|w| (w.name.as_str(), w.weight)).collect();
     assert_eq!(weights, [("read", 3.0)]);
     let Verb::User { profiles, ops } =
         run("user profile=a.yaml,b.yaml ops(x.insert=0.5, q1=2)").verb

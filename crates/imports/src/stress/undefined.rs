@@ -29,10 +29,7 @@ impl Undefined {
         }]);
         let root = yaml::parse(0, profile, profile::LIMITS, &mut ignored)?;
         let text = |key: &str| Some(root.at(key)?.text()?.to_owned());
-        let has = |key: &str| {
-            root.at(key)
-                .is_some_and(|node| !matches!(node.raw, Raw::Null))
-        };
+        let has = |key: &str| root.at(key).is_some_and(|node| !matches!(node.raw, Raw::Null));
         if has(profile::DEFINITION) {
             return None;
         }

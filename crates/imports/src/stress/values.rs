@@ -59,10 +59,7 @@ pub(crate) fn number(text: &str, limits: (u64, u64)) -> Result<u64, String> {
     if text.is_empty() || !text.bytes().all(|digit| digit.is_ascii_digit()) {
         return Err(format!("`{text}` is no whole number"));
     }
-    let inside = text
-        .parse()
-        .ok()
-        .filter(|number| (least..=most).contains(number));
+    let inside = text.parse().ok().filter(|number| (least..=most).contains(number));
     inside.ok_or_else(|| format!("`{text}` is not between {least} and {most}"))
 }
 
@@ -108,17 +105,17 @@ pub(crate) fn interval(text: &str) -> Result<Duration, String> {
 
 /// `5000/s`.
 pub(crate) fn rate(text: &str) -> Result<u64, String> {
-    let digits = text.strip_suffix("/s").or_else(|| text.strip_suffix("/S"));
-    let digits = digits.ok_or_else(|| format!("`{text}` is no rate; write it as 5000/s"))?;
+    let digits = text
+        .strip_suffix("/s")
+        .or_else(|| text.strip_suffix("/S"))
+        .ok_or_else(|| format!("`{text}` is no rate; write it as 5000/s"))?;
     // More than a client could send or a clock in ns could space.
     number(digits, (0, 1_000_000_000))
 }
 
 /// `0.02`: below 1, as the tool demands.
 pub(crate) fn fraction(text: &str) -> Result<f64, String> {
-    let digits = text
-        .strip_prefix("0.")
-        .filter(|d| count_digits(d).is_some());
+    let digits = text.strip_prefix("0.").filter(|d| count_digits(d).is_some());
     match digits.and_then(|_| text.parse::<f64>().ok()) {
         Some(0.0) => Err("the error cannot come below 0".to_owned()),
         Some(value) => Ok(value),
@@ -155,19 +152,14 @@ pub(crate) fn seeds(text: &str) -> Result<(u64, u64), String> {
 pub(crate) fn largest(text: &str) -> i64 {
     let inner = text.split_once('(').map_or("", |(_, inner)| inner);
     let first = inner.split([',', ')']).next().unwrap_or("");
-    signed(first)
-        .or_else(|_| range(first).map(|(_, last)| last))
-        .unwrap_or(0)
+    signed(first).or_else(|_| range(first).map(|(_, last)| last)).unwrap_or(0)
 }
 
 /// Names of columns with commas between them, in the order of their bytes.
 pub(crate) fn names(text: &str) -> Result<Vec<String>, String> {
     let mut names: Vec<String> = text.split(',').map(str::to_owned).collect();
     names.sort_unstable();
-    if names
-        .iter()
-        .any(|name| name.is_empty() || name.contains(['"', '\'']))
-    {
+    if names.iter().any(|name| name.is_empty() || name.contains(['"', '\''])) {
         return Err(format!(
             "`{text}` has a name that is empty or holds a quote"
         ));
@@ -180,8 +172,7 @@ pub(crate) fn names(text: &str) -> Result<Vec<String>, String> {
 
 /// A consistency level.
 pub(crate) fn consistency(text: &str) -> Result<Consistency, String> {
-    text.parse::<Consistency>()
-        .map_err(|error| error.to_string())
+    text.parse::<Consistency>().map_err(|error| error.to_string())
 }
 
 /// A serial consistency level.
@@ -200,10 +191,7 @@ pub(crate) fn distribution(text: &str) -> Result<(), String> {
         || format!("`{text}` is no distribution; write for example uniform(1..10) or fixed(34)");
     let body = text.strip_prefix('~').unwrap_or(text);
     let (name, rest) = body.split_once('(').ok_or_else(wrong)?;
-    let inner = rest
-        .strip_suffix(')')
-        .filter(|s| !s.is_empty())
-        .ok_or_else(wrong)?;
+    let inner = rest.strip_suffix(')').filter(|s| !s.is_empty()).ok_or_else(wrong)?;
     let arguments: Vec<&str> = inner.split(',').collect();
     let counts = match name.to_ascii_lowercase().as_str() {
         "fixed" => return exactly(name, &arguments, 1).and_then(|()| signed(inner).map(drop)),
@@ -233,10 +221,7 @@ pub(crate) fn distribution(text: &str) -> Result<(), String> {
         ));
     }
     for argument in &arguments[1..] {
-        let number = argument
-            .parse::<f64>()
-            .ok()
-            .filter(|number| number.is_finite());
+        let number = argument.parse::<f64>().ok().filter(|number| number.is_finite());
         number.ok_or_else(|| format!("`{argument}` in `{text}` is no number"))?;
     }
     Ok(())

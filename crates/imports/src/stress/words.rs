@@ -111,9 +111,7 @@ impl Line {
 /// are secrets too as long as they are near to `password`.
 fn secret_bytes(word: &Word) -> Vec<usize> {
     let key = word.key().to_ascii_lowercase();
-    let secret = ["pass", "pwd", "secret", "word"]
-        .iter()
-        .any(|part| key.contains(part));
+    let secret = ["pass", "pwd", "secret", "word"].iter().any(|part| key.contains(part));
     if !secret || key.len() == word.text.len() {
         return Vec::new();
     }

@@ -111,8 +111,8 @@ fn buckets(text: &str, most: u64) -> Result<Buckets, Mistake> {
             continue;
         }
         let place = buckets.sums.len();
-        let counted = line.split_once('\t');
-        let counted = counted.filter(|(bucket, _)| number(bucket) == Some(place as u64));
+        let counted =
+            line.split_once('\t').filter(|(bucket, _)| number(bucket) == Some(place as u64));
         let Some(count) = counted.and_then(|(_, count)| number(count)) else {
             return Err((span, format!("the line must be {place}, a tab and a count")));
         };

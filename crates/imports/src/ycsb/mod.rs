@@ -407,8 +407,7 @@ fn step(command: &Command, settings: &Settings, properties: &mut Properties) -> 
 
 fn kinds(command: &Command, properties: &mut Properties) -> Vec<Kind> {
     let timeout = properties.count("cassandra.readtimeoutmillis", 0, (0, i32::MAX as u64));
-    let retries = properties.count(RETRIES, 0, (0, i32::MAX as u64));
-    let retries = retries.min(RETRIES_MAX) as u8;
+    let retries = properties.count(RETRIES, 0, (0, i32::MAX as u64)).min(RETRIES_MAX) as u8;
     let mut kinds: Vec<Kind> = [
         ("read", false),
         ("update", true),
@@ -435,19 +434,14 @@ fn kinds(command: &Command, properties: &mut Properties) -> Vec<Kind> {
 fn connection(properties: &mut Properties) -> Connection {
     let hosts = properties.text("hosts").unwrap_or("localhost").to_owned();
     let said = |text: &&str| !text.is_empty();
-    let username = properties.text("cassandra.username").filter(said);
-    let username = username.map(str::to_owned);
-    let password = properties.text("cassandra.password").filter(said);
-    let password = password.map(Secret::new);
+    let username = properties.text("cassandra.username").filter(said).map(str::to_owned);
+    let password = properties.text("cassandra.password").filter(said).map(Secret::new);
     if username.is_some() != password.is_some() {
         let message = "cassandra.username and cassandra.password belong together".to_owned();
         properties.wrong_secret("cassandra.password", message);
     }
     Connection {
-        nodes: hosts
-            .split(',')
-            .map(|host| host.trim().to_owned())
-            .collect(),
+        nodes: hosts.split(',').map(|host| host.trim().to_owned()).collect(),
         port: Some(properties.count("port", 9042, (1, 65_535)) as u16),
         username,
         password,

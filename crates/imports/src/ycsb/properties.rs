@@ -84,8 +84,7 @@ impl Properties {
     /// As [`Properties::wrong`], of a value that must not be shown.
     pub(super) fn wrong_secret(&mut self, key: &str, message: String) {
         let place = self.all.get(key).map(|property| property.place.clone());
-        self.out
-            .add_secret(&place.unwrap_or_default(), message, None);
+        self.out.add_secret(&place.unwrap_or_default(), message, None);
     }
 
     /// A whole number between limits, or the default.
@@ -124,8 +123,7 @@ impl Properties {
 
     /// Whether a property is `true`; as Java reads it, every other text is false.
     pub(super) fn flag(&self, key: &str, default: bool) -> bool {
-        self.text(key)
-            .map_or(default, |text| text.eq_ignore_ascii_case("true"))
+        self.text(key).map_or(default, |text| text.eq_ignore_ascii_case("true"))
     }
 
     /// One of some words, or the first of them.

@@ -366,10 +366,7 @@ impl OperationEncoder for YcsbCursor {
                 append_value(out, &self.key);
                 let mut draws = Draws::new(lane(self.table.seed, FIELDS), self.operation.number);
                 draws.bits();
-                let rows = self
-                    .table
-                    .scan_length
-                    .draw(self.table.scan_lengths, &mut draws);
+                let rows = self.table.scan_length.draw(self.table.scan_lengths, &mut draws);
                 append_value(out, &(rows as i32).to_be_bytes());
             }
         }
@@ -402,10 +399,7 @@ impl OperationEncoder for YcsbCursor {
             Binds::ReadNamed => (0..table.fields).all(|field| right(field, cells.next())),
             _ => {
                 cells.next().flatten() == Some(&self.key[..])
-                    && table
-                        .by_name
-                        .iter()
-                        .all(|field| right(*field, cells.next()))
+                    && table.by_name.iter().all(|field| right(*field, cells.next()))
             }
         };
         if same && cells.next().is_none() && rows.next().is_none() {

@@ -32,10 +32,7 @@ pub(super) fn table(
         (1, RECORDS_MAX),
     );
     if records == 0 && (command.phase == Phase::Run || properties.text("insertcount").is_none()) {
-        if properties
-            .text("recordcount")
-            .is_none_or(|text| text == "0")
-        {
+        if properties.text("recordcount").is_none_or(|text| text == "0") {
             let hint = "-p recordcount=1000000, or -P and a file that says it".to_owned();
             let message = "recordcount is missing: how many records the table has".to_owned();
             properties.wrong("recordcount", message, Some(hint));
@@ -63,9 +60,7 @@ pub(super) fn table(
     by_name.sort_by_key(|field| format!("{prefix}{field}").to_lowercase());
     Table {
         seed,
-        hashed: properties
-            .text("insertorder")
-            .is_none_or(|order| order == "hashed"),
+        hashed: properties.text("insertorder").is_none_or(|order| order == "hashed"),
         padding: properties.count("zeropadding", 1, (0, 1000)) as usize,
         fields,
         field_lengths,

@@ -45,9 +45,7 @@ fn counts(step: &Step) -> Vec<(String, u64)> {
         counts[usize::from(generator.begin(n).kind)] += 1;
     }
     let counted = kinds.iter().zip(counts).filter(|(_, count)| *count > 0);
-    counted
-        .map(|(kind, count)| (kind.name.clone(), count))
-        .collect()
+    counted.map(|(kind, count)| (kind.name.clone(), count)).collect()
 }
 
 #[test]
@@ -62,10 +60,7 @@ fn the_mixes_of_a_to_f_are_exact() {
     ] {
         let import = imported(&format!("run -P {name}"));
         let counted = counts(&import.steps[0]);
-        let expected: Vec<_> = expected
-            .iter()
-            .map(|(k, c)| ((*k).to_owned(), *c))
-            .collect();
+        let expected: Vec<_> = expected.iter().map(|(k, c)| ((*k).to_owned(), *c)).collect();
         assert_eq!(counted, expected, "{name}");
     }
 }
@@ -87,11 +82,7 @@ fn load_inserts_every_record_once_under_ycsb_s_keys() {
         generator.append_values(&mut values);
         assert_eq!(&values[4..4 + key.len()], key.as_bytes());
         assert_eq!(values.len(), 4 + key.len() + 10 * 104);
-        assert!(
-            values[4 + key.len() + 4..][..100]
-                .iter()
-                .all(|b| (b' '..=b'~').contains(b))
-        );
+        assert!(values[4 + key.len() + 4..][..100].iter().all(|b| (b' '..=b'~').contains(b)));
     }
 }
 
@@ -100,9 +91,7 @@ fn a_read_modify_write_is_one_operation_of_two_parts() {
     let import = imported("run -P f");
     let program = &import.steps[0].program;
     let mut generator = program.generator(Stage::Main);
-    let modify = (0..100)
-        .map(|n| generator.begin(n))
-        .find(|o| usize::from(o.kind) == MODIFY);
+    let modify = (0..100).map(|n| generator.begin(n)).find(|o| usize::from(o.kind) == MODIFY);
     let first = &program.statements()[usize::from(modify.expect("half of them").statement)];
     let second = &program.statements()[usize::from(first.then.expect("an update follows"))];
     assert!(first.returns_rows && second.cql.starts_with("UPDATE"));
@@ -133,12 +122,7 @@ fn inserts_of_a_run_follow_the_records_without_gap() {
 #[test]
 fn scans_say_that_they_are_no_ordered_ranges() {
     let import = imported("run -P e -target 500 -threads 4");
-    assert!(
-        import
-            .notes
-            .iter()
-            .any(|note| note.contains("order of their tokens"))
-    );
+    assert!(import.notes.iter().any(|note| note.contains("order of their tokens")));
     let rate = Offer::Rate {
         per_second: 500.0,
         threads: 4,
@@ -342,8 +326,10 @@ fn a_read_is_judged_by_the_values_that_load_writes() {
 fn lengths_of_a_histogram_are_its_blocks() {
     let line = "load -P a -p fieldlengthdistribution=histogram -p fieldlengthhistogram=hist";
     let import = imported(line);
-    let lengths = (0..50).flat_map(|n| bound(&import.steps[0], n).split_off(1));
-    let lengths: std::collections::BTreeSet<usize> = lengths.map(|value| value.len()).collect();
+    let lengths: std::collections::BTreeSet<usize> = (0..50)
+        .flat_map(|n| bound(&import.steps[0], n).split_off(1))
+        .map(|value| value.len())
+        .collect();
     assert_eq!(lengths.into_iter().collect::<Vec<_>>(), [50, 100]);
 }
 
@@ -421,12 +407,7 @@ fn what_does_not_act_is_named_in_a_note() {
             "{line}: {notes:?}"
         );
     }
-    assert!(
-        !imported("run -P a -p hosts=h")
-            .notes
-            .iter()
-            .any(|note| note.contains("hosts"))
-    );
+    assert!(!imported("run -P a -p hosts=h").notes.iter().any(|note| note.contains("hosts")));
 }
 
 /// The share of ten thousand reads that touch a record below `bound`.

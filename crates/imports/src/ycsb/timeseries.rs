@@ -47,9 +47,7 @@ pub(super) fn refuse(properties: &mut Properties) {
             continue;
         }
         let operation = OPERATIONS.iter().find(|(known, _)| *known == name);
-        let numbered = name
-            .strip_prefix("scan")
-            .and_then(|n| n.strip_suffix("proportion"));
+        let numbered = name.strip_prefix("scan").and_then(|n| n.strip_suffix("proportion"));
         let is_scan = numbered.is_some_and(|n| n.bytes().all(|digit| digit.is_ascii_digit()));
         let why = match operation {
             Some((_, why)) => why,

@@ -65,8 +65,8 @@ fn trial() -> Result<(LoopDevice, OwnedFd)> {
 
 fn corrupt(root: &OwnedFd) -> Result<String> {
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
-    let file = rustix::fs::openat(root, ".", flags, Mode::from_raw_mode(0o600));
-    let file = file.context("make a file without a name")?;
+    let file = rustix::fs::openat(root, ".", flags, Mode::from_raw_mode(0o600))
+        .context("make a file without a name")?;
     let bytes = [1; BLOCK_BYTES as usize];
     rustix::io::pwrite(&file, &bytes, 0).context("write it")?;
     ext4::extents(&file, 0, BLOCK_BYTES)?;

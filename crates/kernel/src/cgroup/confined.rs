@@ -166,8 +166,11 @@ impl Group {
             let to = name.and_then(|name| confined.get(name));
             to.map_or(place.has_leaves(), |to| to.cpus.is_none())
         };
-        let followers = groups_in(&place.dir).into_iter().filter(follows);
-        let followers: Vec<PathBuf> = followers.map(|dir| dir.join(CPUS)).collect();
+        let followers: Vec<PathBuf> = groups_in(&place.dir)
+            .into_iter()
+            .filter(follows)
+            .map(|dir| dir.join(CPUS))
+            .collect();
         // In version 1 a group never has more than the one above: what gets less does so before
         // its host, and what gets more, which is refused here, after it.
         for file in followers.iter().filter(|_| !place.unified) {

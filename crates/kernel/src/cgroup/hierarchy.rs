@@ -99,9 +99,7 @@ pub(super) fn parse(mountinfo: &str, own: &str) -> Vec<Hierarchy> {
 /// A group's directory; the mount's own where the group is out of its sight.
 fn below(mount: &str, root: &str, path: &str) -> PathBuf {
     let below = Path::new(path).strip_prefix(root).unwrap_or(Path::new(""));
-    let is_plain = below
-        .components()
-        .all(|part| matches!(part, Component::Normal(_)));
+    let is_plain = below.components().all(|part| matches!(part, Component::Normal(_)));
     if is_plain {
         Path::new(mount).join(below)
     } else {
@@ -124,9 +122,7 @@ pub(super) fn handing_down(
         let pids = pids(dir);
         pids.is_empty() || (*dir == own && pids == [ours] && is_delegated(dir))
     };
-    let up = own
-        .ancestors()
-        .take_while(|dir| *dir != top && dir.starts_with(top));
+    let up = own.ancestors().take_while(|dir| *dir != top && dir.starts_with(top));
     let found = up.filter(|dir| dir.is_dir()).find(is_fit);
     found.unwrap_or(top).to_path_buf()
 }
@@ -171,10 +167,7 @@ fn own_path<'a>(own: &'a str, controller: &str) -> Option<&'a str> {
         let mut fields = line.splitn(3, ':').skip(1);
         let controllers = fields.next()?;
         let path = fields.next()?;
-        controllers
-            .split(',')
-            .any(|name| name == controller)
-            .then_some(path)
+        controllers.split(',').any(|name| name == controller).then_some(path)
     })
 }
 

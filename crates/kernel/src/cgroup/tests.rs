@@ -102,9 +102,7 @@ fn version_2_gets_its_own_files_and_words() {
     let place = CgroupDir {
         dir: root.path().join("cassay-x-h1"),
         unified: true,
-        controllers: ["io", "cpuset", "cpu", "memory"]
-            .map(str::to_string)
-            .to_vec(),
+        controllers: ["io", "cpuset", "cpu", "memory"].map(str::to_string).to_vec(),
     };
     hand_down(&place).unwrap();
     let on = std::fs::read_to_string(root.path().join("cgroup.subtree_control")).unwrap();
@@ -150,12 +148,7 @@ fn version_2_gets_its_own_files_and_words() {
         ("disk_write_rate", "1048576"),
         ("memory", "1073741824"),
     ];
-    assert!(
-        limits
-            .iter()
-            .map(|(key, value)| (&**key, &**value))
-            .eq(expected)
-    );
+    assert!(limits.iter().map(|(key, value)| (&**key, &**value)).eq(expected));
 
     empty();
     group.limit(&HostSpec::default(), Some("7:3")).unwrap();
@@ -170,9 +163,7 @@ fn version_2_gets_its_own_files_and_words() {
 fn what_is_no_control_group_is_neither_killed_nor_removed() {
     let folder = tempfile::tempdir().unwrap();
     let mut child = reach::process::command(Path::new("/bin/sh"));
-    child
-        .args(["-c", "read line"])
-        .stdin(std::process::Stdio::piped());
+    child.args(["-c", "read line"]).stdin(std::process::Stdio::piped());
     let mut child = reach::process::spawn(child, reach::process::Life::Ours).unwrap();
     std::fs::write(folder.path().join("cgroup.procs"), child.id().to_string()).unwrap();
     let group = Group::of(vec![CgroupDir {

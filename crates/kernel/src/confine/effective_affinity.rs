@@ -140,8 +140,10 @@ fn has_ended(error: &std::io::Error) -> bool {
 
 /// The list behind a key of a `status` file.
 fn list(status: &str, key: &str, path: &Path) -> Result<CpuSet> {
-    let text = status.lines().find_map(|line| line.strip_prefix(key));
-    let text = text.with_context(|| format!("{} has no {key}", path.display()))?;
+    let text = status
+        .lines()
+        .find_map(|line| line.strip_prefix(key))
+        .with_context(|| format!("{} has no {key}", path.display()))?;
     let set = CpuSet::parse_list(text).map_err(anyhow::Error::msg);
     set.with_context(|| format!("read {key} of {}", path.display()))
 }
@@ -214,12 +216,7 @@ mod tests {
         let error = format!("{:#}", Whereabouts::read(root.path()).unwrap_err());
         assert!(error.contains("task/8/status"), "{error}");
         std::fs::remove_dir_all(root.path().join("task/8")).unwrap();
-        assert!(
-            Whereabouts::read(root.path())
-                .unwrap()
-                .resident_bytes
-                .is_empty()
-        );
+        assert!(Whereabouts::read(root.path()).unwrap().resident_bytes.is_empty());
         std::fs::create_dir(root.path().join("numa_maps")).unwrap();
         let error = format!("{:#}", Whereabouts::read(root.path()).unwrap_err());
         assert!(error.contains("numa_maps"), "{error}");

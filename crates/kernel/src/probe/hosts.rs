@@ -69,9 +69,7 @@ impl Look for Machine {
             self.disks.look(now_ns, out),
             self.network.look(now_ns, out),
             self.pressure.look(now_ns, out),
-            self.softnet
-                .as_mut()
-                .map_or(Ok(()), |softnet| softnet.look(now_ns, out)),
+            self.softnet.as_mut().map_or(Ok(()), |softnet| softnet.look(now_ns, out)),
         ];
         results.into_iter().collect()
     }

@@ -136,9 +136,7 @@ impl Look for Process {
 /// The memory of `/proc/PID/status` that is a copy of no file; none of a kernel before 4.5, and of
 /// a process that has ended.
 fn anonymous_kb(text: &str) -> Option<u64> {
-    let line = text
-        .lines()
-        .find_map(|line| line.strip_prefix("RssAnon:"))?;
+    let line = text.lines().find_map(|line| line.strip_prefix("RssAnon:"))?;
     line.split_ascii_whitespace().next()?.parse().ok()
 }
 
@@ -165,17 +163,12 @@ impl Stat {
 
     pub fn parse(text: &str) -> Result<Stat> {
         // The name is in parentheses and may have parentheses and blanks itself.
-        let (_, rest) = text
-            .rsplit_once(')')
-            .context("has no name in parentheses")?;
+        let (_, rest) = text.rsplit_once(')').context("has no name in parentheses")?;
         let words: Vec<&str> = rest.split_ascii_whitespace().collect();
         // Numbered as in proc(5), where the state behind the name is 3.
         let column = |number: usize| -> Result<u64> {
-            let word = words
-                .get(number - 3)
-                .with_context(|| format!("has no column {number}"))?;
-            word.parse()
-                .with_context(|| format!("column {number} is {word:?}"))
+            let word = words.get(number - 3).with_context(|| format!("has no column {number}"))?;
+            word.parse().with_context(|| format!("column {number} is {word:?}"))
         };
         let state = words.first().and_then(|word| word.chars().next());
         Ok(Stat {
@@ -204,9 +197,7 @@ pub(super) struct Io {
 impl Io {
     pub fn parse(text: &str) -> Result<Io> {
         let of = |key: &str| -> Result<u64> {
-            let line = text
-                .lines()
-                .find_map(|line| line.strip_prefix(key)?.strip_prefix(':'));
+            let line = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'));
             let word = line.with_context(|| format!("has no line {key}"))?.trim();
             word.parse().with_context(|| format!("{key} is {word:?}"))
         };
@@ -368,9 +359,7 @@ mod tests {
         let first = out.readings().len();
         process.look(9_000_000_000, &mut out).unwrap();
         let of = |name: &str| {
-            let reading = out.readings()[first..]
-                .iter()
-                .find(|one| &*one.name == name);
+            let reading = out.readings()[first..].iter().find(|one| &*one.name == name);
             reading.unwrap_or_else(|| panic!("{name} is missing")).value
         };
         assert!(of("pidstat.RSS") > 100.0 && of("pidstat.threads") >= 1.0);

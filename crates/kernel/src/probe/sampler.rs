@@ -300,8 +300,7 @@ mod tests {
         let (task, _asked, _tell) = fake(Duration::from_micros(9_999));
         let mut sampler = Sampler::new("probe-test");
         sampler.add(task);
-        let error = Probes::start(vec![sampler]).err().unwrap();
-        let error = error.to_string();
+        let error = Probes::start(vec![sampler]).err().unwrap().to_string();
         assert!(error.contains("9.999ms; at least 10ms"), "{error}");
     }
 

@@ -14,7 +14,7 @@ const DEPTH_MAX: usize = 8;
 /// What is mounted where some folders are.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mount {
-    /// Where.
+    /// The mount point.
     pub place: String,
     /// The folders.
     pub folders: Vec<PathBuf>,
@@ -90,10 +90,7 @@ pub(super) fn mounts(root: &Root, folders: &[PathBuf], unseen: &mut Vec<String>)
 /// The mount that a path is in: the deepest, and of those at one place the last.
 fn holding<'a>(lines: &'a [Line], path: &Path) -> Option<&'a Line> {
     let depth = |line: &&Line| line.place.components().count();
-    lines
-        .iter()
-        .filter(|line| path.starts_with(&line.place))
-        .max_by_key(depth)
+    lines.iter().filter(|line| path.starts_with(&line.place)).max_by_key(depth)
 }
 
 impl Line {
@@ -167,10 +164,7 @@ fn disk(root: &Root, name: String) -> String {
     }
     // `../../devices/…/block/sda/sda1`.
     let link = root.link(&format!("/sys/class/block/{name}")).ok();
-    let parent = link
-        .as_deref()
-        .and_then(Path::parent)
-        .and_then(Path::file_name);
+    let parent = link.as_deref().and_then(Path::parent).and_then(Path::file_name);
     let parent = parent.and_then(|parent| parent.to_str()).map(str::to_owned);
     parent.unwrap_or(name)
 }
@@ -178,9 +172,7 @@ fn disk(root: &Root, name: String) -> String {
 fn device(root: &Root, name: &str, is_made_of_others: bool) -> Device {
     let file = |file: &str| format!("/sys/class/block/{name}/queue/{file}");
     let chosen = |text: String| {
-        let inside = text
-            .split_once('[')
-            .and_then(|(_, rest)| rest.split_once(']'));
+        let inside = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
         inside.map_or(text.clone(), |(inside, _)| inside.to_owned())
     };
     Device {

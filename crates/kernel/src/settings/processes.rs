@@ -147,9 +147,7 @@ fn limits(text: &str) -> BTreeMap<String, Limit> {
 /// The arguments of a command line that may be told.
 fn chosen(line: &str, wanted: &[String]) -> Vec<String> {
     let may = |argument: &&str| {
-        let mut rests = wanted
-            .iter()
-            .filter_map(|one| argument.strip_prefix(one.as_str()));
+        let mut rests = wanted.iter().filter_map(|one| argument.strip_prefix(one.as_str()));
         rests.any(|rest| rest.is_empty() || is_amount(rest))
     };
     line.split('\0').filter(may).map(str::to_owned).collect()
@@ -157,9 +155,7 @@ fn chosen(line: &str, wanted: &[String]) -> Vec<String> {
 
 /// Whether a text is a number, with a letter for its unit perhaps.
 fn is_amount(text: &str) -> bool {
-    let number = text
-        .strip_suffix(|c: char| "kKmMgGtT".contains(c))
-        .unwrap_or(text);
+    let number = text.strip_suffix(|c: char| "kKmMgGtT".contains(c)).unwrap_or(text);
     let is_digit = |byte: u8| byte.is_ascii_digit() || byte == b'.';
     let has_digit = number.starts_with(|c: char| c.is_ascii_digit());
     has_digit && text.len() <= NUMBER_CHARS_MAX && number.bytes().all(is_digit)
@@ -188,9 +184,7 @@ struct Groups<'a> {
 impl Groups<'_> {
     fn of(root: &Root, pid: u32) -> Groups<'_> {
         let mounts = root.text("/proc/self/mountinfo").unwrap_or_default();
-        let own = root
-            .text(&format!("/proc/{pid}/cgroup"))
-            .unwrap_or_default();
+        let own = root.text(&format!("/proc/{pid}/cgroup")).unwrap_or_default();
         let mut places = Vec::new();
         for (own, top, is_unified) in cgroup::places_of(&mounts, &own) {
             let up = own.ancestors().take_while(|dir| dir.starts_with(&top));
@@ -213,9 +207,7 @@ impl Groups<'_> {
         const NO_LIMIT: u64 = 1 << 62;
         let values = self.values(["memory.limit_in_bytes", "memory.max"]);
         let limits = values.filter_map(|(value, dir, _)| Some((value.parse().ok()?, dir)));
-        let least = limits
-            .filter(|(bytes, _)| *bytes < NO_LIMIT)
-            .min_by_key(|(bytes, _)| *bytes);
+        let least = limits.filter(|(bytes, _)| *bytes < NO_LIMIT).min_by_key(|(bytes, _)| *bytes);
         least.map(|(bytes, dir): (u64, &Path)| (bytes, dir.display().to_string()))
     }
 
@@ -225,9 +217,7 @@ impl Groups<'_> {
             let period = if is_unified {
                 value.split_once(' ')?.1.to_owned()
             } else {
-                self.root
-                    .word(dir.join("cpu.cfs_period_us").to_str()?)
-                    .ok()?
+                self.root.word(dir.join("cpu.cfs_period_us").to_str()?).ok()?
             };
             let quota: f64 = value.split(' ').next()?.parse().ok()?;
             let period: f64 = period.parse().ok()?;

@@ -142,9 +142,7 @@ fn question() -> Question {
     Question {
         processes: vec![("node1".into(), PID), ("node2".into(), 77)],
         with_argument: None,
-        arguments: ["-Xmx", "-XX:+UseNUMA", "-XX:ParallelGCThreads="]
-            .map(str::to_owned)
-            .to_vec(),
+        arguments: ["-Xmx", "-XX:+UseNUMA", "-XX:ParallelGCThreads="].map(str::to_owned).to_vec(),
         library: "jemalloc".into(),
         folders: vec![
             "/var/lib/cass andra/data".into(),
@@ -215,10 +213,7 @@ fn devices_are_followed_down_to_the_disk() {
 fn interrupts_are_of_queues_only() {
     let root = machine(&[]);
     let all = read(&root, &question()).interrupts.unwrap();
-    let brief: Vec<_> = all
-        .iter()
-        .map(|one| (&*one.name, one.queue, &*one.counts))
-        .collect();
+    let brief: Vec<_> = all.iter().map(|one| (&*one.name, one.queue, &*one.counts)).collect();
     assert_eq!(
         brief,
         [

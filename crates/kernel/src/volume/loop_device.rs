@@ -91,9 +91,7 @@ impl LoopDevice {
         // Looked at while it is held open: it cannot change hands any more.
         let found = backing(name);
         anyhow::ensure!(
-            found
-                .as_deref()
-                .is_some_and(|found| is_backing(found, image)),
+            found.as_deref().is_some_and(|found| is_backing(found, image)),
             "/dev/{name} has {} behind it, and not {}",
             found.as_deref().unwrap_or("nothing"),
             image.display()
@@ -199,9 +197,7 @@ fn backing(name: &str) -> Option<String> {
 /// The kernel says a path without links, however its folder was reached.
 fn is_backing(found: &str, image: &Path) -> bool {
     let folder = image.parent().and_then(|folder| folder.canonicalize().ok());
-    let real = folder
-        .zip(image.file_name())
-        .map(|(folder, name)| folder.join(name));
+    let real = folder.zip(image.file_name()).map(|(folder, name)| folder.join(name));
     let image = real.unwrap_or_else(|| image.to_owned());
     found.strip_suffix(NAMELESS).map(Path::new) == Some(&*image)
 }

@@ -153,8 +153,10 @@ fn without_times_only_the_load_is_known_to_come_first() {
 fn what_the_margin_of_the_clocks_covers_is_no_error() {
     let program = program(1);
     let writes = numbers(&program, WRITE);
-    let two = writes.windows(2).find(|two| two[1] == two[0] + 1);
-    let two = two.expect("two writes that follow on each other");
+    let two = writes
+        .windows(2)
+        .find(|two| two[1] == two[0] + 1)
+        .expect("two writes that follow on each other");
     let all = written(&program, &in_turn()[..=two[1] as usize], true);
     let older = found(Some((Stage::Main, two[0])));
     assert_eq!(counts_of(older, &all).stale, 1);

@@ -352,9 +352,12 @@ impl Oracle {
     /// The operation of a new try has begun, now or before. Whether another try of it waits.
     fn begin(&mut self, number: u64) -> bool {
         let turn_ns = self.turn_ns;
-        let beside = self.streams.values();
-        let beside = beside.filter(|made| made.number == number && !made.is_orphan);
-        let beside: Vec<Try> = beside.copied().collect();
+        let beside: Vec<Try> = self
+            .streams
+            .values()
+            .filter(|made| made.number == number && !made.is_orphan)
+            .copied()
+            .collect();
         if let Some(begun) = self.begun.get_mut(&number) {
             begun.is_repeated = true;
             if begun.failed.take().is_some() {

@@ -93,9 +93,7 @@ fn kinds(timeout_ns: u64, speculate_ns: u64) -> Vec<Kind> {
         kind("batch", true, tries(1, false)),
         kind("condition", true, tries(0, false)),
     ];
-    PARTS
-        .iter()
-        .for_each(|part| kinds[usize::from(*part)].part = true);
+    PARTS.iter().for_each(|part| kinds[usize::from(*part)].part = true);
     kinds
 }
 

@@ -311,8 +311,7 @@ impl State {
             stream,
             reply,
         };
-        wire.answers
-            .insert(before.unwrap_or(wire.answers.len()), arrival);
+        wire.answers.insert(before.unwrap_or(wire.answers.len()), arrival);
     }
 
     /// The worker lets go of a connection.
@@ -323,10 +322,7 @@ impl State {
 
     fn reopened(&mut self) -> Option<u16> {
         let now_ns = self.now_ns;
-        let at = self
-            .reopening
-            .iter()
-            .position(|(_, at_ns)| *at_ns <= now_ns)?;
+        let at = self.reopening.iter().position(|(_, at_ns)| *at_ns <= now_ns)?;
         let (index, _) = self.reopening.swap_remove(at);
         self.wires[usize::from(index)].is_open = true;
         self.has_moved = true;

@@ -117,8 +117,7 @@ impl<W: World> Worker<W> {
                 return;
             };
             let inserted =
-                self.in_flight
-                    .insert(operation, index, again.class, again.intended_ns, now_ns);
+                self.in_flight.insert(operation, index, again.class, again.intended_ns, now_ns);
             let Some(id) = inserted else { return };
             let spare = std::mem::replace(&mut self.courses[usize::from(id)], again.course);
             self.spare_courses.push(spare);
@@ -166,9 +165,7 @@ impl<W: World> Worker<W> {
             return;
         };
         let (operation, class) = (slot.operation, slot.class);
-        let inserted = self
-            .in_flight
-            .insert(operation, index, class, slot.intended_ns, now_ns);
+        let inserted = self.in_flight.insert(operation, index, class, slot.intended_ns, now_ns);
         let Some(twin) = inserted else { return };
         let mut course = std::mem::take(&mut self.courses[usize::from(twin)]);
         self.courses[usize::from(id)].is_repeated = true;
@@ -204,9 +201,7 @@ impl<W: World> Worker<W> {
             .and_then(|router| router.other_node(self.generator.token()?, avoided as u16));
         let first = replica.map_or((avoided + 1) % nodes, usize::from);
         self.rotor = self.rotor.wrapping_add(1);
-        let others = (0..nodes)
-            .map(|step| (first + step) % nodes)
-            .filter(|&node| node != avoided);
+        let others = (0..nodes).map(|step| (first + step) % nodes).filter(|&node| node != avoided);
         others
             .chain([avoided])
             .flat_map(|node| (0..per_node).map(move |step| (node, step)))

@@ -55,8 +55,7 @@ impl FirstErrors {
 
     /// Each with its node's number and message, in the order in which they came.
     pub fn iter(&self) -> impl Iterator<Item = (Outcome, usize, &str)> {
-        let ends = self.seen.iter().skip(1).map(|seen| seen.start);
-        let ends = ends.chain([self.texts.len()]);
+        let ends = self.seen.iter().skip(1).map(|seen| seen.start).chain([self.texts.len()]);
         let seen = self.seen.iter().zip(ends);
         seen.map(|(seen, end)| (seen.outcome, seen.node, &self.texts[seen.start..end]))
     }

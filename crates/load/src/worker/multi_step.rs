@@ -41,8 +41,7 @@ impl<W: World> Worker<W> {
     ) -> Result<(), Unsendable> {
         let slot = self.in_flight.slot(id);
         let statement = usize::from(slot.operation.statement);
-        self.world
-            .encoded(slot.connection, id, slot.operation.number);
+        self.world.encoded(slot.connection, id, slot.operation.number);
         let course = &mut self.courses[usize::from(id)];
         let template = &self.templates[statement];
         let entries = self.generator.entries();
@@ -239,8 +238,7 @@ impl<W: World> Worker<W> {
             let course = &self.courses[usize::from(id)];
             let latency_ns = now_ns.saturating_sub(course.part_due_ns);
             let service_ns = now_ns.saturating_sub(course.part_sent_ns);
-            self.recorder
-                .success(part, slot.intended_ns, latency_ns, service_ns);
+            self.recorder.success(part, slot.intended_ns, latency_ns, service_ns);
         }
     }
 }

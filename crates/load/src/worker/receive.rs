@@ -256,8 +256,7 @@ impl<W: World> Worker<W> {
         for (kind, due_ns, sent_ns) in ended {
             if kind != NO_KIND {
                 let times_ns = (since(due_ns), sent_ns.map(since));
-                self.recorder
-                    .error(kind, outcome, begun.intended_ns, times_ns);
+                self.recorder.error(kind, outcome, begun.intended_ns, times_ns);
             }
         }
         self.source.freed(now_ns);

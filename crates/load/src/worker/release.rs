@@ -105,9 +105,7 @@ impl<W: World> Worker<W> {
             return self.drop_if_hopeless(operation.kind, due_ns, now_ns);
         };
         let class = self.facts.class(operation.kind, operation.statement);
-        let inserted = self
-            .in_flight
-            .insert(operation, index, class, due_ns, now_ns);
+        let inserted = self.in_flight.insert(operation, index, class, due_ns, now_ns);
         let Some(id) = inserted else {
             return false;
         };
@@ -202,9 +200,7 @@ impl<W: World> Worker<W> {
             }
         }
         if preferred == count
-            || self.connections[first..first + per_node]
-                .iter()
-                .any(|c| c.is_some())
+            || self.connections[first..first + per_node].iter().any(|c| c.is_some())
         {
             return None;
         }

@@ -96,8 +96,7 @@ impl<W: World> Worker<W> {
             }
             return;
         }
-        self.world
-            .encoded(slot.connection, id, slot.operation.number);
+        self.world.encoded(slot.connection, id, slot.operation.number);
         let output = &mut connection.output;
         let start = self.templates[index].begin(output);
         self.generator.append_values(output);

@@ -59,8 +59,7 @@ impl Mix {
     fn share_out_rest(&mut self) -> [u64; KINDS_MAX] {
         let mut given = [0; KINDS_MAX];
         while self.left > 0 {
-            let most = (0..KINDS_MAX).max_by_key(|kind| self.owed[*kind]);
-            let most = most.unwrap_or_default();
+            let most = (0..KINDS_MAX).max_by_key(|kind| self.owed[*kind]).unwrap_or_default();
             given[most] += 1;
             self.owed[most] = 0;
             self.left -= 1;

@@ -81,11 +81,7 @@ fn what_no_frame_can_hold_is_an_error_of_the_client_and_no_panic() {
     let outcomes = &ran.kinds[0].outcomes;
     assert_eq!(outcomes.get(Outcome::ClientRefused), 4);
     assert_eq!(outcomes.get(Outcome::Ok), 4);
-    let dropped: u64 = ran
-        .intervals
-        .iter()
-        .map(|i| i.client.counts[ClientCount::Dropped])
-        .sum();
+    let dropped: u64 = ran.intervals.iter().map(|i| i.client.counts[ClientCount::Dropped]).sum();
     assert_eq!((ran.summary.operations_sent, dropped), (4, 4));
     assert_eq!(ran.summary.operations_ended, 8);
     let lengths: Vec<usize> = server.asked().iter().map(|a| a.cql.len()).collect();
@@ -105,12 +101,7 @@ fn a_statement_that_is_not_prepared_goes_as_text_with_its_values() {
     let mut numbers: Vec<u64> = server.asked().iter().map(|asked| asked.number).collect();
     numbers.sort_unstable();
     assert_eq!(numbers, (0..20).collect::<Vec<u64>>());
-    assert!(
-        server
-            .asked()
-            .iter()
-            .all(|a| a.what == "QUERY" && a.cql == [INSERT])
-    );
+    assert!(server.asked().iter().all(|a| a.what == "QUERY" && a.cql == [INSERT]));
 }
 
 fn paged(pages_max: Option<u32>) -> workload::Program {

@@ -17,9 +17,7 @@ fn writes() -> Program {
 
 fn never_sent(ran: &Ran) -> u64 {
     let intervals = ran.intervals.iter();
-    intervals
-        .map(|i| i.client.counts[ClientCount::DueNeverSent])
-        .sum()
+    intervals.map(|i| i.client.counts[ClientCount::DueNeverSent]).sum()
 }
 
 #[test]
@@ -53,11 +51,7 @@ fn a_partial_interval_has_its_own_length() {
     assert!((seconds - 0.25).abs() < 1e-9, "{seconds}");
     assert_eq!(ran.kinds[0].outcomes.total() + never_sent(&ran), 250);
     let windows = ran.intervals.windows(2);
-    assert!(
-        windows
-            .clone()
-            .all(|pair| pair[0].end_ns == pair[1].start_ns)
-    );
+    assert!(windows.clone().all(|pair| pair[0].end_ns == pair[1].start_ns));
 }
 
 /// What became due during a stall is sent late, once, and its latency runs from when it was due;
@@ -81,11 +75,7 @@ fn what_is_caught_up_after_a_stall_is_counted_once() {
         (total, total)
     );
     assert_eq!(server.asked().len() as u64, total);
-    let limited: u64 = ran
-        .intervals
-        .iter()
-        .map(|i| i.client.counts[ClientCount::Limited])
-        .sum();
+    let limited: u64 = ran.intervals.iter().map(|i| i.client.counts[ClientCount::Limited]).sum();
     assert!(limited > 0, "more was due than may be in flight");
 }
 

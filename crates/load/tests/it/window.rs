@@ -193,10 +193,7 @@ fn a_window_when_told() -> (bool, bool) {
         }
         population += kind.latency.count();
     }
-    let early: u64 = intervals
-        .iter()
-        .map(|interval| interval.kinds[0].early.latency.count())
-        .sum();
+    let early: u64 = intervals.iter().map(|interval| interval.kinds[0].early.latency.count()).sum();
     assert_eq!(early + population, summary.unwrap().operations_ended);
     let measured = intervals.iter().filter(|interval| interval.is_measured());
     let seconds: f64 = measured.map(Interval::seconds).sum();

@@ -16,11 +16,7 @@ fn fixed_latency_is_never_undercut_and_keeps_the_order() {
     let id = client.prepare("INSERT INTO k.t (a) VALUES (?)").id;
     for _ in 0..5 {
         let sent_ns = clock::now_ns();
-        let streams: Vec<i16> = client
-            .pipeline(&id, 200)
-            .iter()
-            .map(|a| a.header.stream)
-            .collect();
+        let streams: Vec<i16> = client.pipeline(&id, 200).iter().map(|a| a.header.stream).collect();
         assert!(clock::now_ns() - sent_ns >= ns);
         assert_eq!(streams, (0..200).collect::<Vec<i16>>());
     }
@@ -35,11 +31,8 @@ fn random_latency_lets_answers_overtake_and_loses_none() {
     });
     let mut client = Client::new(&server);
     let id = client.prepare("INSERT INTO k.t (a) VALUES (?)").id;
-    let mut streams: Vec<i16> = client
-        .pipeline(&id, 1000)
-        .iter()
-        .map(|a| a.header.stream)
-        .collect();
+    let mut streams: Vec<i16> =
+        client.pipeline(&id, 1000).iter().map(|a| a.header.stream).collect();
     assert!(!streams.is_sorted());
     streams.sort_unstable();
     assert_eq!(streams, (0..1000).collect::<Vec<i16>>());
@@ -65,11 +58,7 @@ fn nothing_sent_in_a_stall_is_answered_before_its_end() {
         let sent_ns = clock::now_ns();
         let released_ns = stalls.release_ns(sent_ns);
         in_stalls += u32::from(released_ns > sent_ns);
-        let streams: Vec<i16> = client
-            .pipeline(&id, 50)
-            .iter()
-            .map(|a| a.header.stream)
-            .collect();
+        let streams: Vec<i16> = client.pipeline(&id, 50).iter().map(|a| a.header.stream).collect();
         assert!(clock::now_ns() >= released_ns);
         assert_eq!(streams, (0..50).collect::<Vec<i16>>());
     }
@@ -90,10 +79,7 @@ fn errors_have_exactly_their_shares() {
     let id = client.prepare("INSERT INTO k.t (a) VALUES (?)").id;
     let answers: Vec<Answer> = (0..10).flat_map(|_| client.pipeline(&id, 200)).collect();
     for (code, share) in errors {
-        let seen = answers
-            .iter()
-            .filter(|a| a.error_code() == Some(code))
-            .count();
+        let seen = answers.iter().filter(|a| a.error_code() == Some(code)).count();
         assert_eq!(seen, (2000.0 * share) as usize, "{code:?}");
     }
     let void = answers.iter().filter(|answer| answer.is_void()).count();

@@ -119,9 +119,7 @@ fn rows_come_in_pages_as_asked_for() {
         reads,
         ..NullSpec::default()
     });
-    let id = client
-        .prepare("SELECT note, at FROM k.readings WHERE id = ? AND day = ?")
-        .id;
+    let id = client.prepare("SELECT note, at FROM k.readings WHERE id = ? AND day = ?").id;
     for (page_size, expected) in [
         (Some(2), vec![2, 2, 1]),
         (Some(5), vec![5]),

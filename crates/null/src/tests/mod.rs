@@ -62,11 +62,7 @@ impl Answer {
         let Response::Result(ResultBody::Rows(rows)) = self.parsed() else {
             panic!("no rows: {:?}", self.parsed());
         };
-        let names = rows
-            .columns
-            .iter()
-            .map(|column| column.name.clone())
-            .collect();
+        let names = rows.columns.iter().map(|column| column.name.clone()).collect();
         let text = |(cell, column): (Option<&[u8]>, &cql::response::ColumnSpec)| {
             cql::value::decode(&column.typ, cell).unwrap().to_string()
         };
@@ -82,9 +78,7 @@ impl Client {
     fn raw(server: &NullServer) -> Client {
         let socket = TcpStream::connect(server.address()).unwrap();
         // A bug would show as a hang; this makes it a failure.
-        socket
-            .set_read_timeout(Some(Duration::from_secs(30)))
-            .unwrap();
+        socket.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
         Client {
             socket,
             compression: None,

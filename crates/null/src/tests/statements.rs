@@ -9,11 +9,8 @@ fn a_statement_on_a_table_of_this_server_has_the_table_s_types_and_key() {
     let prepared = client.prepare(
         "INSERT INTO k.readings (at, day, id, \"Value\", note) VALUES (?, ?, ?, ?, ?) USING TTL ?",
     );
-    let binds: Vec<(&str, CqlType)> = prepared
-        .bind_columns
-        .iter()
-        .map(|c| (c.name.as_str(), c.typ.clone()))
-        .collect();
+    let binds: Vec<(&str, CqlType)> =
+        prepared.bind_columns.iter().map(|c| (c.name.as_str(), c.typ.clone())).collect();
     assert_eq!(
         binds,
         [
@@ -34,12 +31,7 @@ fn a_statement_on_an_unknown_table_has_blobs_and_no_key() {
     let server = start(NullSpec::default());
     let mut client = Client::new(&server);
     let prepared = client.prepare("UPDATE nowhere.t SET v = ? WHERE k = ?");
-    assert!(
-        prepared
-            .bind_columns
-            .iter()
-            .all(|column| column.typ == CqlType::Blob)
-    );
+    assert!(prepared.bind_columns.iter().all(|column| column.typ == CqlType::Blob));
     assert_eq!(prepared.bind_columns.len(), 2);
     assert!(prepared.partition_key_indexes.is_empty());
     assert!(client.execute(&prepared.id).is_void());
@@ -60,11 +52,7 @@ fn reads_return_no_row_or_one_of_the_size_asked_for() {
     let prepared = client.prepare(cql);
     assert_eq!(prepared.partition_key_indexes, [0, 1]);
     assert_eq!(prepared.bind_columns[2].typ, CqlType::Int);
-    let names: Vec<_> = prepared
-        .result_columns
-        .iter()
-        .map(|c| c.name.as_str())
-        .collect();
+    let names: Vec<_> = prepared.result_columns.iter().map(|c| c.name.as_str()).collect();
     assert_eq!(names, ["note", "Value", "at"]);
     let answer = client.execute(&prepared.id);
     let (names, rows) = answer.rows();
@@ -78,12 +66,7 @@ fn reads_return_no_row_or_one_of_the_size_asked_for() {
     let row = RawRows::parse(&bare.body).unwrap();
     let lengths: Vec<usize> = row
         .rows()
-        .flat_map(|row| {
-            row.unwrap()
-                .cells()
-                .map(|c| c.unwrap().len())
-                .collect::<Vec<_>>()
-        })
+        .flat_map(|row| row.unwrap().cells().map(|c| c.unwrap().len()).collect::<Vec<_>>())
         .collect();
     assert_eq!(lengths, [10, 8, 8]);
     assert_eq!(server.counts().reads, 2);
@@ -190,10 +173,8 @@ fn drivers_find_the_node_and_the_schema_in_the_system_tables() {
     ] {
         let unquote = |text: &String| text.trim_matches('\'').to_owned();
         let rows = client.query(cql).rows().1;
-        let rows: Vec<Vec<String>> = rows
-            .iter()
-            .map(|row| row.iter().map(unquote).collect())
-            .collect();
+        let rows: Vec<Vec<String>> =
+            rows.iter().map(|row| row.iter().map(unquote).collect()).collect();
         assert_eq!(rows, expected, "{cql}");
         // A driver may prepare them as well.
         let id = client.prepare(cql).id;

@@ -83,9 +83,7 @@ fn a_connection_may_be_compressed() {
         let ready = client.ask(|out| request::startup(out, 1, Some(compression)));
         assert_eq!(ready.parsed(), Response::Ready);
         client.compression = Some(compression);
-        let id = client
-            .prepare("SELECT note FROM k.readings WHERE id = ? AND day = ?")
-            .id;
+        let id = client.prepare("SELECT note FROM k.readings WHERE id = ? AND day = ?").id;
         let answer = client.execute(&id);
         assert!(answer.body.len() > 1000 && answer.wire_bytes < 300);
         assert_eq!(answer.rows().1.len(), 1);
@@ -129,11 +127,7 @@ fn a_frame_may_be_larger_than_the_buffer_but_not_than_the_limit() {
         values: &values,
         ..QueryParams::default()
     };
-    assert!(
-        client
-            .ask(|out| request::execute(out, 5, &id, &params))
-            .is_void()
-    );
+    assert!(client.ask(|out| request::execute(out, 5, &id, &params)).is_void());
     let refused = client.ask(|out| {
         let header = Header {
             version: 4,

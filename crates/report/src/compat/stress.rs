@@ -35,7 +35,7 @@ pub struct Timing {
 /// What the database's garbage collectors did.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Gc {
-    /// Collections.
+    /// The number of garbage collections.
     pub count: f64,
     /// Bytes that they freed.
     pub bytes: f64,
@@ -84,8 +84,7 @@ impl Timing {
     }
 
     fn milliseconds(&self) -> u64 {
-        self.span_ns
-            .map_or(0, |(from, to)| to.saturating_sub(from) / 1_000_000)
+        self.span_ns.map_or(0, |(from, to)| to.saturating_sub(from) / 1_000_000)
     }
 
     fn mean_ms(&self) -> f64 {
@@ -150,9 +149,7 @@ impl Sample {
 
     fn total(&self) -> Timing {
         let mut total = Timing::default();
-        self.operations
-            .values()
-            .for_each(|timing| total.add(timing));
+        self.operations.values().for_each(|timing| total.add(timing));
         total
     }
 }
@@ -226,10 +223,11 @@ pub fn header() -> String {
 
 fn headed(prefix: &str) -> String {
     let type_and_total = format!("{:<10}{:>10}", "type", "total ops");
-    let latencies = [
+    let latencies: String = [
         "op/s", "pk/s", "row/s", "mean", "med", ".95", ".99", ".999", "max",
-    ];
-    let latencies: String = latencies.map(|name| format!(",{name:>8}")).concat();
+    ]
+    .map(|name| format!(",{name:>8}"))
+    .concat();
     let (time, stderr, errors, gc) = ("time", "stderr", "errors", "gc: #");
     format!(
         "{prefix}{type_and_total}{latencies},{time:>7},{stderr:>9},{errors:>7},{gc:>7},{:>8},{:>8},\
@@ -395,11 +393,7 @@ fn clock(milliseconds: u64) -> String {
 /// The table of all runs of a ladder, by their threads.
 pub fn ladder(runs: &[(u32, Sample)]) -> String {
     let id = |threads: u32| format!("{threads} threadCount");
-    let width = runs
-        .iter()
-        .map(|(threads, _)| id(*threads).len())
-        .max()
-        .unwrap_or(0);
+    let width = runs.iter().map(|(threads, _)| id(*threads).len()).max().unwrap_or(0);
     let mut text = headed(&format!("{:>width$}, ", "id"));
     for (threads, run) in runs {
         let prefix = format!("{:>width$}, ", id(*threads));

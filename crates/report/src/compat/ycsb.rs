@@ -47,7 +47,7 @@ pub enum Interval {
     Op,
     /// From the intended time.
     Intended,
-    /// Both.
+    /// From the send and from the intended time.
     Both,
 }
 
@@ -379,9 +379,7 @@ mod tests {
                 measurements,
                 Exporter::Text,
             );
-            let lines = text
-                .lines()
-                .filter_map(|line| line.strip_prefix("[READ], "));
+            let lines = text.lines().filter_map(|line| line.strip_prefix("[READ], "));
             lines.map(str::to_owned).collect::<Vec<_>>()
         };
         let buckets = lines(&[Measurement::Buckets(3, true)]);
@@ -419,11 +417,7 @@ mod tests {
             "Below is a summary of latency in microseconds:, -1"
         );
         assert_eq!(both[12], "p50, 1500");
-        assert!(
-            !lines(&[Measurement::Raw(false)])
-                .iter()
-                .any(|line| line.starts_with("p"))
-        );
+        assert!(!lines(&[Measurement::Raw(false)]).iter().any(|line| line.starts_with("p")));
     }
 
     #[test]

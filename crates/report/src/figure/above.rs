@@ -32,18 +32,15 @@ pub fn band_labels(chart: &Chart) -> Bands {
         Xs::Names(_) => 0.0,
     };
     let series = chart.panels.iter().flat_map(|p| &p.series);
-    let last = series.map(|s| end(&s.x));
-    let last = last
+    let last = series
+        .map(|s| end(&s.x))
         .chain(chart.bands.iter().map(|b| b.to))
         .fold(1.0, f64::max);
     let mut free: Vec<f64> = Vec::new();
     let mut labels = Vec::new();
     for band in &chart.bands {
         let from = band.from / last * WIDTH_PX;
-        let level = free
-            .iter()
-            .position(|end| *end <= from)
-            .unwrap_or(free.len());
+        let level = free.iter().position(|end| *end <= from).unwrap_or(free.len());
         let to = from + LETTER_PX * (band.label.chars().count() + 1) as f64;
         match free.get_mut(level) {
             Some(end) => *end = to,

@@ -75,9 +75,8 @@ pub fn y_axis(axis: &Axis, panel: &Panel, right: bool) -> Value {
         }
         return made;
     }
-    let (low, high) = values
-        .filter(|v| *v > 0.0)
-        .fold((f64::INFINITY, 0.0f64), |(low, high), v| {
+    let (low, high) =
+        values.filter(|v| *v > 0.0).fold((f64::INFINITY, 0.0f64), |(low, high), v| {
             (low.min(v), high.max(v))
         });
     made["type"] = "log".into();
@@ -105,8 +104,7 @@ fn log_ticks(low: f64, high: f64) -> Vec<f64> {
         &[1.0, 2.0, 5.0]
     };
     let power = |exponent: i32| steps.iter().map(move |s| s * 10f64.powi(exponent));
-    let ticks = (from..=to).flat_map(power);
-    let ticks: Vec<f64> = ticks.map(|v| number::round(v, 2)).collect();
+    let ticks: Vec<f64> = (from..=to).flat_map(power).map(|v| number::round(v, 2)).collect();
     let is_shown = |tick: &&f64| (low..=high).contains(*tick);
     match ticks.iter().filter(is_shown).count() {
         0 | 1 => even_ticks(low, high),
@@ -122,8 +120,7 @@ fn even_ticks(low: f64, high: f64) -> Vec<f64> {
     let wanted = (high - low) / 4.0;
     let power = 10f64.powi(wanted.log10().floor() as i32);
     let step = [1.0, 2.0, 5.0, 10.0].map(|step| step * power);
-    let step = step.into_iter().find(|step| *step * 1.001 >= wanted);
-    let step = step.unwrap_or(wanted);
+    let step = step.into_iter().find(|step| *step * 1.001 >= wanted).unwrap_or(wanted);
     let (from, to) = ((low / step).floor() as i64, (high / step).ceil() as i64);
     let ticks = (from.max(1)..=to).map(|count| count as f64 * step);
     ticks.map(|v| number::round(v, 3)).collect()

@@ -88,17 +88,13 @@ fn time(stamp: &str) -> String {
 
 fn cell(text: &str) -> String {
     let plain = |c: char| !c.is_control() && c != ',' && c != '"';
-    text.chars()
-        .map(|c| if plain(c) { c } else { ' ' })
-        .collect()
+    text.chars().map(|c| if plain(c) { c } else { ' ' }).collect()
 }
 
 /// A name of a file: letters, digits, `.`, `-` and `_`.
 fn safe(name: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || ".-_".contains(c);
-    name.chars()
-        .map(|c| if plain(c) { c } else { '_' })
-        .collect()
+    name.chars().map(|c| if plain(c) { c } else { '_' }).collect()
 }
 
 /// A text as YAML and JSON both read it.

@@ -54,8 +54,10 @@ pub fn section(history: &History) -> Option<Section> {
     let mut blocks: Vec<Block> = answer(history).into_iter().map(Block::Text).collect();
     blocks.extend(changes(history).map(Block::Table));
     blocks.push(Block::Table(table(history)));
-    let charts = history.lines.iter().filter(|line| line.values.len() > 1);
-    let charts: Vec<(String, Chart)> = charts
+    let charts: Vec<(String, Chart)> = history
+        .lines
+        .iter()
+        .filter(|line| line.values.len() > 1)
         .take(CHARTS_MAX)
         .map(|line| (name(history, line), chart(history, line)))
         .collect();
@@ -89,8 +91,10 @@ fn facts(history: &History) -> Vec<(String, String)> {
 
 /// Every change with its line; of those at one run, throughput first.
 fn all_changes(history: &History) -> Vec<(&Line, &Change)> {
-    let each = history.lines.iter();
-    let each = each.flat_map(|line| line.changes.iter().map(move |change| (line, change)));
+    let each = history
+        .lines
+        .iter()
+        .flat_map(|line| line.changes.iter().map(move |change| (line, change)));
     let mut all: Vec<(&Line, &Change)> = each.collect();
     all.sort_by_key(|(_, change)| std::cmp::Reverse(change.run));
     all
@@ -268,10 +272,7 @@ fn table(history: &History) -> Table {
 /// The last values as a line of steps.
 fn course(line: &Line) -> String {
     let from = line.values.len().saturating_sub(COURSE_MAX);
-    let values: Vec<f64> = line.values[from..]
-        .iter()
-        .map(|(_, value)| *value)
-        .collect();
+    let values: Vec<f64> = line.values[from..].iter().map(|(_, value)| *value).collect();
     let low = values.iter().copied().fold(f64::INFINITY, f64::min);
     let high = values.iter().copied().fold(0.0, f64::max);
     let middle = (low + high) / 2.0;
@@ -325,9 +326,7 @@ fn chart(history: &History, line: &Line) -> Chart {
                 format!("{}, {}", line.metric.words, line.metric.unit),
                 Scale::Linear,
             ),
-            series: std::iter::once(values)
-                .chain(has_changes.then_some(level))
-                .collect(),
+            series: std::iter::once(values).chain(has_changes.then_some(level)).collect(),
             ..Panel::default()
         }],
         ..Chart::default()

@@ -94,17 +94,12 @@ pub fn flow(nests: &[Nest], limit: f64) -> (Vec<Laid<'_>>, f64, f64) {
 }
 
 fn lay(nest: &Nest, limit: f64) -> Laid<'_> {
-    let lines: Vec<String> = [&nest.label]
-        .into_iter()
-        .chain(&nest.details)
-        .map(|line| cut(line))
-        .collect();
+    let lines: Vec<String> =
+        [&nest.label].into_iter().chain(&nest.details).map(|line| cut(line)).collect();
     let text_px = LINE_PX * lines.len() as f64 + GAP_PX / 2.0;
     let inner = limit - 2.0 * GAP_PX;
     let (mut nests, wide, high) = flow(&nest.nests, inner);
-    nests
-        .iter_mut()
-        .for_each(|laid| laid.move_by(GAP_PX, text_px));
+    nests.iter_mut().for_each(|laid| laid.move_by(GAP_PX, text_px));
     let (mut tiles, tiles_wide, tiles_high) = flow_tiles(&nest.tiles, inner.min(TILES_PX));
     for tile in &mut tiles {
         tile.x += GAP_PX;
@@ -158,10 +153,7 @@ fn flow_tiles(tiles: &[Tile], limit: f64) -> (Vec<LaidTile<'_>>, f64, f64) {
 
 fn tile_px(tile: &Tile) -> f64 {
     let px = |text: &str, letter: f64| text.chars().count() as f64 * letter;
-    let parts = tile
-        .parts
-        .iter()
-        .map(|part| px(&part.label, DIGIT_PX) + 8.0);
+    let parts = tile.parts.iter().map(|part| px(&part.label, DIGIT_PX) + 8.0);
     let widest = parts.fold(px(&tile.label, LETTER_PX), f64::max);
     TILE_PX.max(widest.ceil())
 }

@@ -163,9 +163,7 @@ fn of_places(places: &Places) -> ProbeSeries {
     for (at, place) in known.filter(|(_, place)| place.count > 0) {
         let Place { mean, ends, .. } = *place;
         let t_s = |part: f64| (at as f64 + part) * places.width_s;
-        series
-            .values
-            .extend([(t_s(0.25), ends[0]), (t_s(0.75), ends[1])]);
+        series.values.extend([(t_s(0.25), ends[0]), (t_s(0.75), ends[1])]);
         series.means.push(mean);
     }
     series

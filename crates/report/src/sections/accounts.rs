@@ -162,12 +162,7 @@ fn read_back_table(view: &RunView) -> Table {
         ("Too high", |r| r.too_high, true),
         ("Unread", |r| r.unread, true),
     ];
-    let records = || {
-        view.findings
-            .trials
-            .iter()
-            .filter_map(|t| t.read_back.as_ref())
-    };
+    let records = || view.findings.trials.iter().filter_map(|t| t.read_back.as_ref());
     let always = ["As acknowledged", "Lost", "Stale", "Wrong"];
     let shown: Vec<_> = all
         .iter()
@@ -272,8 +267,7 @@ fn registers_table(view: &RunView) -> Table {
         cells.push(bad_if_any(record.violated));
         cells.push(Cell::new(number::count(record.undecided)));
         let first = record.violations.first().map(|violation| {
-            let numbers = violation.operations.iter().map(u64::to_string);
-            let numbers: Vec<String> = numbers.collect();
+            let numbers: Vec<String> = violation.operations.iter().map(u64::to_string).collect();
             format!("key {}: operation {}", violation.key, numbers.join(" or "))
         });
         cells.push(Cell::new(first.unwrap_or_default()));
@@ -282,11 +276,7 @@ fn registers_table(view: &RunView) -> Table {
             tone: Tone::Plain,
         })
     });
-    let method = view
-        .findings
-        .trials
-        .iter()
-        .find_map(|t| t.registers.as_ref());
+    let method = view.findings.trials.iter().find_map(|t| t.registers.as_ref());
     Table {
         caption: "Registers".into(),
         columns,

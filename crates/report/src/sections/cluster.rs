@@ -37,10 +37,7 @@ pub fn section(view: &RunView) -> Option<Section> {
         blocks.extend(hosts_table(&caption, group).map(Block::Table));
     }
     let records = view.trials.iter().filter_map(|t| t.nodes.as_ref());
-    let unseen: BTreeSet<&str> = records
-        .flat_map(|n| &n.unseen)
-        .map(String::as_str)
-        .collect();
+    let unseen: BTreeSet<&str> = records.flat_map(|n| &n.unseen).map(String::as_str).collect();
     if !unseen.is_empty() {
         let sentences = unseen.into_iter().map(str::to_owned).collect();
         blocks.push(Block::List("Out of sight".into(), sentences));
@@ -141,10 +138,7 @@ fn nodes_table(of: &str, group: &Alike<'_>) -> Table {
     let first = group.trials[0].1;
     let mut nodes: Vec<&NodeRecord> = first.nodes.iter().collect();
     nodes.sort_by(|a, b| {
-        let rack = a
-            .datacenter
-            .cmp(&b.datacenter)
-            .then_with(|| natural(&a.rack, &b.rack));
+        let rack = a.datacenter.cmp(&b.datacenter).then_with(|| natural(&a.rack, &b.rack));
         rack.then_with(|| natural(&a.host, &b.host))
             .then_with(|| natural(&a.name, &b.name))
     });
@@ -206,17 +200,10 @@ fn hosts_table(of: &str, group: &Alike<'_>) -> Option<Table> {
     let first = group.trials[0].1;
     let mut hosts: Vec<&HostRecord> = first.hosts.iter().collect();
     hosts.sort_by(|a, b| natural(&a.name, &b.name));
-    let names: BTreeSet<&str> = hosts
-        .iter()
-        .flat_map(|h| h.limits.keys())
-        .map(String::as_str)
-        .collect();
+    let names: BTreeSet<&str> =
+        hosts.iter().flat_map(|h| h.limits.keys()).map(String::as_str).collect();
     let mut columns = vec![Column::text("Host"), Column::text("Address")];
-    columns.extend(
-        names
-            .iter()
-            .map(|name| Column::text(&name.replace('_', " "))),
-    );
+    columns.extend(names.iter().map(|name| Column::text(&name.replace('_', " "))));
     columns.extend([
         Column::number("Volume", ""),
         Column::number("In use", ""),

@@ -52,15 +52,18 @@ fn chart(view: &RunView, points: &[Point<'_>]) -> Option<Chart> {
         let Some(law) = curve.and_then(coefficients) else {
             continue;
         };
-        let of = points.iter().filter(|p| p.variant_index == index);
-        let of: Vec<&Point<'_>> = of.filter(|p| p.verdict <= Verdict::Suspect).collect();
+        let of: Vec<&Point<'_>> = points
+            .iter()
+            .filter(|p| p.variant_index == index)
+            .filter(|p| p.verdict <= Verdict::Suspect)
+            .collect();
         let threads = |p: &&Point<'_>| match p.at {
             Some(procedure::Point::Threads(threads)) => f64::from(threads),
             Some(procedure::Point::Rate(_)) | None => 0.0,
         };
         let last = of.iter().map(threads).fold(1.0, f64::max) * BEYOND;
-        let places = (0..=PLACES).map(|at| 1.0 + (last - 1.0) * at as f64 / PLACES as f64);
-        let places: Vec<f64> = places.collect();
+        let places: Vec<f64> =
+            (0..=PLACES).map(|at| 1.0 + (last - 1.0) * at as f64 / PLACES as f64).collect();
         let name = variant_name(variant, view);
         series.push(Series {
             name: name.into(),
@@ -122,9 +125,7 @@ fn table(view: &RunView) -> Table {
             _ => curve.refused.clone().unwrap_or_default(),
         };
         let lambda = curve.lambda.map_or(number::ABSENT.into(), number::rate);
-        let off = curve
-            .off
-            .map_or(number::ABSENT.into(), |off| number::small(off * 100.0));
+        let off = curve.off.map_or(number::ABSENT.into(), |off| number::small(off * 100.0));
         Row {
             cells: vec![
                 Cell::new(variant_name(&curve.variant, view)),

@@ -155,10 +155,7 @@ fn counts_table(view: &RunView) -> Table {
     ];
     let trials = &view.findings.trials;
     let any = |count: KindCount| {
-        trials
-            .iter()
-            .flat_map(|t| t.counts.values())
-            .any(|counts| counts[count] > 0)
+        trials.iter().flat_map(|t| t.counts.values()).any(|counts| counts[count] > 0)
     };
     let shown: Vec<_> = all.iter().filter(|(.., count)| any(*count)).collect();
     let mut columns = trial_columns();

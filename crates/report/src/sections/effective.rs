@@ -80,10 +80,7 @@ impl<'a> Effective<'a> {
                     for (key, value) in kind.of(node) {
                         let values = keys.entry((kind, key)).or_default();
                         let at = (variant, node.name.as_str());
-                        values
-                            .entry(at)
-                            .or_default()
-                            .insert(without_own(value, node));
+                        values.entry(at).or_default().insert(without_own(value, node));
                     }
                 }
             }
@@ -136,10 +133,7 @@ fn variant_of(view: &RunView, trial: &TrialView, variants: &[&VariantName]) -> u
 
 /// The value without what is the node's own by nature.
 fn without_own(value: &str, node: &NodeRecord) -> String {
-    let address = node
-        .address
-        .rsplit_once(':')
-        .map_or(node.address.as_str(), |(a, _)| a);
+    let address = node.address.rsplit_once(':').map_or(node.address.as_str(), |(a, _)| a);
     let mut text = value.to_owned();
     for own in [address, &node.name, &node.host] {
         // Shorter ones stand in other words by chance.
@@ -175,11 +169,7 @@ pub fn section(view: &RunView) -> Option<Section> {
         blocks.extend(between_variants(view, &effective));
         blocks.extend(between_nodes(view, &effective));
         blocks.extend(between_trials(view, &effective));
-        blocks.extend(
-            Kind::ALL
-                .into_iter()
-                .filter_map(|kind| everything(view, &effective, kind)),
-        );
+        blocks.extend(Kind::ALL.into_iter().filter_map(|kind| everything(view, &effective, kind)));
     }
     (!blocks.is_empty()).then(|| Section {
         id: "effective",
@@ -191,11 +181,7 @@ pub fn section(view: &RunView) -> Option<Section> {
 
 /// Whether the nodes of a run were asked for their configuration.
 pub fn is_known(view: &RunView) -> bool {
-    let mut nodes = view
-        .trials
-        .iter()
-        .filter_map(|t| t.nodes.as_ref())
-        .flat_map(|n| &n.nodes);
+    let mut nodes = view.trials.iter().filter_map(|t| t.nodes.as_ref()).flat_map(|n| &n.nodes);
     nodes.any(|node| Kind::ALL.into_iter().any(|kind| !kind.of(node).is_empty()))
 }
 
@@ -222,10 +208,8 @@ fn between_variants(view: &RunView, all: &Effective<'_>) -> Option<Block> {
         return None;
     }
     let row = |((kind, key), values): (&(Kind, &str), &Values<'_>)| {
-        let sets: Vec<BTreeSet<String>> = told
-            .iter()
-            .map(|v| Effective::of_variant(values, *v))
-            .collect();
+        let sets: Vec<BTreeSet<String>> =
+            told.iter().map(|v| Effective::of_variant(values, *v)).collect();
         sets.iter().any(|set| *set != sets[0]).then(|| {
             let mut cells = vec![Cell::new(*key), Cell::new(kind.name())];
             cells.extend(sets.iter().map(value_cell));
@@ -241,9 +225,7 @@ fn between_variants(view: &RunView, all: &Effective<'_>) -> Option<Block> {
         return Some(Block::Text(text.into()));
     }
     let mut columns = vec![Column::text("Key"), Column::text("What")];
-    let named = told
-        .iter()
-        .map(|v| Column::text(variant_name(all.variants[*v], view)));
+    let named = told.iter().map(|v| Column::text(variant_name(all.variants[*v], view)));
     columns.extend(named);
     Some(Block::Table(Table {
         caption: "What differed between the variants".into(),
@@ -293,10 +275,7 @@ fn between_nodes(view: &RunView, all: &Effective<'_>) -> Option<Block> {
         );
         return Some(Block::Text(text));
     }
-    let own = rows
-        .iter()
-        .flat_map(|r| &r.cells)
-        .any(|c| c.text.contains(OWN));
+    let own = rows.iter().flat_map(|r| &r.cells).any(|c| c.text.contains(OWN));
     let mut columns = vec![Column::text("Key"), Column::text("What")];
     if told.len() > 1 {
         columns.push(Column::text("Variant"));
@@ -373,12 +352,7 @@ fn everything(view: &RunView, all: &Effective<'_>, kind: Kind) -> Option<Block> 
             tone: Tone::Plain,
         }
     };
-    let rows: Vec<Row> = all
-        .keys
-        .iter()
-        .filter(|((k, _), _)| *k == kind)
-        .map(row)
-        .collect();
+    let rows: Vec<Row> = all.keys.iter().filter(|((k, _), _)| *k == kind).map(row).collect();
     (!rows.is_empty()).then(|| {
         let title = format!("{} ({})", kind.title(), rows.len());
         let table = Table {

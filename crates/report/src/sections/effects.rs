@@ -93,10 +93,7 @@ fn is_acted_on(effects: &EffectsRecord, effect: &EffectRecord) -> bool {
     let acts = |e: &EffectRecord| {
         e.of.axis == *axis || e.with.as_ref().is_some_and(|with| with.axis == *axis)
     };
-    let mut interactions = effects
-        .effects
-        .iter()
-        .filter(|e| e.kind == EffectKind::Interaction);
+    let mut interactions = effects.effects.iter().filter(|e| e.kind == EffectKind::Interaction);
     interactions.any(|e| e.verdict == EffectVerdict::Interaction(Interaction::Matters) && acts(e))
 }
 
@@ -227,27 +224,27 @@ fn table(effects: &EffectsRecord) -> Table {
 
 /// Every effect with its interval, in percent, one below the other.
 fn forest(effects: &EffectsRecord) -> Option<Chart> {
-    let shown = in_order(effects);
-    let shown: Vec<&EffectRecord> = shown.into_iter().filter(|e| e.ci95.is_some()).collect();
+    let shown: Vec<&EffectRecord> =
+        in_order(effects).into_iter().filter(|e| e.ci95.is_some()).collect();
     if shown.is_empty() {
         return None;
     }
     let percent = |ratio: f64| (ratio - 1.0) * 100.0;
     let of = |is_grey: bool, title: &str, color: Color| {
-        let here = shown.iter().enumerate().filter(move |(_, e)| {
-            (e.kind == EffectKind::Main && is_acted_on(effects, e)) == is_grey
-        });
-        let here: Vec<(usize, &&EffectRecord)> = here.collect();
+        let here: Vec<(usize, &&EffectRecord)> = shown
+            .iter()
+            .enumerate()
+            .filter(move |(_, e)| {
+                (e.kind == EffectKind::Main && is_acted_on(effects, e)) == is_grey
+            })
+            .collect();
         Series {
             name: title.into(),
             in_legend: true,
             shape: Shape::Marks,
             color,
             x: Xs::Numbers(here.iter().map(|(_, e)| percent(e.ratio)).collect()),
-            x_ci: here
-                .iter()
-                .map(|(_, e)| e.ci95.map(|ci| ci.map(percent)))
-                .collect(),
+            x_ci: here.iter().map(|(_, e)| e.ci95.map(|ci| ci.map(percent))).collect(),
             y: here.iter().map(|(at, _)| Some(*at as f64 + 1.0)).collect(),
             ..Series::default()
         }
@@ -344,11 +341,12 @@ fn interaction(effects: &EffectsRecord, along: usize, by: usize) -> Chart {
 
 /// The sizes of main effects and interactions against what chance alone would have them be.
 fn half_normal(effects: &EffectsRecord) -> Option<Chart> {
-    let shown = effects
+    let shown: Vec<(String, f64)> = effects
         .effects
         .iter()
-        .filter(|e| e.kind != EffectKind::Simple);
-    let shown: Vec<(String, f64)> = shown.map(|e| (name(e), e.scaled)).collect();
+        .filter(|e| e.kind != EffectKind::Simple)
+        .map(|e| (name(e), e.scaled))
+        .collect();
     half_normal_chart(&shown, "size of the effect, |ln ratio| scaled")
 }
 

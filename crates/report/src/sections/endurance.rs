@@ -24,9 +24,8 @@ const TRIALS_MAX: usize = 12;
 /// What endured; none where nothing was asked to.
 pub fn section(view: &RunView) -> Option<Section> {
     let trials = view.findings.trials.iter();
-    let long: Vec<(&TrialFinding, &EnduranceRecord)> = trials
-        .filter_map(|trial| Some((trial, trial.endurance.as_ref()?)))
-        .collect();
+    let long: Vec<(&TrialFinding, &EnduranceRecord)> =
+        trials.filter_map(|trial| Some((trial, trial.endurance.as_ref()?))).collect();
     if long.is_empty() {
         return None;
     }
@@ -322,11 +321,9 @@ fn growths(shown: &EnduranceRecord) -> Table {
     let row = |growth: &GrowthRecord| {
         let show = |value: f64| amount(value, &growth.unit);
         let limit = growth.limit.map_or(number::ABSENT.to_owned(), show);
-        let reaches = growth
-            .reaches_days
-            .map_or(number::ABSENT.to_owned(), |days| {
-                number::significant(days, 2)
-            });
+        let reaches = growth.reaches_days.map_or(number::ABSENT.to_owned(), |days| {
+            number::significant(days, 2)
+        });
         let word = match growth.growing {
             Growing::No => "does not grow",
             Growing::Grows => "grows",
@@ -346,10 +343,7 @@ fn growths(shown: &EnduranceRecord) -> Table {
             ..Row::default()
         }
     };
-    let days = shown
-        .growths
-        .first()
-        .map_or(0.0, |growth| growth.horizon_days);
+    let days = shown.growths.first().map_or(0.0, |growth| growth.horizon_days);
     Table {
         caption: "What may grow".into(),
         columns: vec![
@@ -382,16 +376,11 @@ fn chart(shown: &EnduranceRecord, broken: Vec<Band>) -> Chart {
         ("gc.heap_after", 0.15, Scale::Linear),
         ("status.RssAnon", 0.15, Scale::Linear),
     ] {
-        let courses: Vec<&CourseRecord> = shown
-            .courses
-            .iter()
-            .filter(|course| course.of == of)
-            .collect();
+        let courses: Vec<&CourseRecord> =
+            shown.courses.iter().filter(|course| course.of == of).collect();
         if let Some(first) = courses.first() {
-            let lines = courses
-                .iter()
-                .enumerate()
-                .flat_map(|(at, one)| lines(one, panels.len() + at));
+            let lines =
+                courses.iter().enumerate().flat_map(|(at, one)| lines(one, panels.len() + at));
             panels.push(Panel {
                 share,
                 title: name(of).into(),

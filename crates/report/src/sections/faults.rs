@@ -58,12 +58,7 @@ fn times(view: &RunView) -> Table {
             Column::number("Healed after", "s"),
             Column::number("Whole after healing", "s"),
         ],
-        rows: view
-            .findings
-            .faults
-            .iter()
-            .map(|fault| row(view, fault))
-            .collect(),
+        rows: view.findings.faults.iter().map(|fault| row(view, fault)).collect(),
         foot: "Seen: by our look at it. Clients: the end of the first second with more errors, \
                retries or lost connections than any before it, or outside of the usual. Taken for \
                dead: by another node, at the first look that found it so."
@@ -157,9 +152,7 @@ fn of_fault(fault: &FaultRecord) -> Vec<Band> {
         Some(back_s) => Some(fault.healing_s? + back_s),
         None => watched,
     };
-    let returns = recovery
-        .iter()
-        .flat_map(|found| [&found.throughput, &found.p99]);
+    let returns = recovery.iter().flat_map(|found| [&found.throughput, &found.p99]);
     let back = returns.flatten().filter_map(back).fold(to, f64::max);
     if back > to && fault.healing_s.is_some() {
         bands.push(Band {

@@ -106,8 +106,8 @@ fn table(
     };
     let row = |(name, value): &(String, Value)| {
         let cells = columns.values.iter().map(|(_, column)| {
-            let wanted = held.iter().map(|(_, value)| value);
-            let wanted: Vec<&Value> = wanted.chain([value, column]).collect();
+            let wanted: Vec<&Value> =
+                held.iter().map(|(_, value)| value).chain([value, column]).collect();
             cell(find(view, &wanted))
         });
         Row {
@@ -149,13 +149,9 @@ fn cell(point: Option<&PointRecord>) -> Cell {
         return Cell::new(number::ABSENT).tone(Tone::Muted);
     };
     let p99 = &point.latency_ms.p99;
-    let ci95 = point
-        .latency_ms
-        .ci95
-        .get("p99")
-        .map_or(String::new(), |[low, high]| {
-            format!(" ({} to {})", number::ms(*low), number::ms(*high))
-        });
+    let ci95 = point.latency_ms.ci95.get("p99").map_or(String::new(), |[low, high]| {
+        format!(" ({} to {})", number::ms(*low), number::ms(*high))
+    });
     let error = number::relative_error(point.ops_per_s, point.ops_per_s_ci95);
     let error = if error.is_empty() {
         error

@@ -112,11 +112,7 @@ fn chart(title: &str, looks: &LooksRecord) -> Chart {
                 shape: Shape::Points,
                 color: Color::Category(1),
                 x: Xs::Numbers(looks.grew.iter().map(|look| look.block as f64).collect()),
-                y: looks
-                    .grew
-                    .iter()
-                    .map(|look| Some(percent(look.ratio)))
-                    .collect(),
+                y: looks.grew.iter().map(|look| Some(percent(look.ratio))).collect(),
                 y_ci: looks.grew.iter().map(|l| l.ci95.map(interval)).collect(),
                 unit: "%".into(),
                 ..Series::default()

@@ -29,9 +29,7 @@ pub fn section(view: &RunView) -> Option<Section> {
         return None;
     }
     let of = |verdict: SettingVerdict| {
-        all.iter()
-            .filter(|one| one.found.verdict == verdict)
-            .count() as u64
+        all.iter().filter(|one| one.found.verdict == verdict).count() as u64
     };
     let (warnings, advice, not_told) = (
         of(SettingVerdict::Warning),
@@ -130,12 +128,7 @@ fn hosts<'a>(one: &Shared<'a>) -> Vec<&'a str> {
 
 /// Nodes or devices; none for the host itself.
 fn on<'a>(one: &Shared<'a>) -> Vec<&'a str> {
-    in_order(
-        one.values
-            .keys()
-            .map(|(_, on)| *on)
-            .filter(|on| !on.is_empty()),
-    )
+    in_order(one.values.keys().map(|(_, on)| *on).filter(|on| !on.is_empty()))
 }
 
 fn values<'a>(one: &Shared<'a>) -> Vec<&'a str> {

@@ -143,11 +143,7 @@ fn row(view: &RunView, trial: &TrialFinding) -> Row {
                 Some(share) => Cell::new(number::percent(share)),
                 None => absent().hint("the kernel does not count it"),
             },
-            match trial
-                .machine
-                .as_ref()
-                .and_then(|machine| machine.cpu_others)
-            {
+            match trial.machine.as_ref().and_then(|machine| machine.cpu_others) {
                 Some(share) => Cell::new(number::percent(share)).tone(rule_tone(trial, "V18")),
                 None => absent().hint("the machine did not tell"),
             },

@@ -123,11 +123,7 @@ pub fn json(view: &RunView) -> Option<Value> {
 fn in_order<'a>(seen: &MachineView<'a>, group: &Group<'a>) -> Vec<seen::Placed<'a>> {
     let order = group.placements();
     let mut placed = seen.placed(group.first());
-    placed.sort_by_key(|one| {
-        order
-            .iter()
-            .position(|other| std::ptr::eq(*other, one.record))
-    });
+    placed.sort_by_key(|one| order.iter().position(|other| std::ptr::eq(*other, one.record)));
     placed
 }
 
@@ -156,11 +152,7 @@ fn colors<'a>(groups: &[Group<'a>]) -> BTreeMap<&'a str, usize> {
 
 /// The names of its hosts.
 fn name(machine: &MachineTopologyRecord) -> String {
-    let names: Vec<&str> = machine
-        .hosts
-        .iter()
-        .map(|host| host.name.as_str())
-        .collect();
+    let names: Vec<&str> = machine.hosts.iter().map(|host| host.name.as_str()).collect();
     match &names[..] {
         [] => "A machine".to_owned(),
         [one] => (*one).to_owned(),
@@ -244,12 +236,7 @@ fn about(machine: &MachineTopologyRecord) -> Block {
         let devices: Vec<String> = devices.into_iter().collect();
         facts.push(("Devices".to_owned(), devices.join("; ")));
     }
-    facts.extend(
-        machine
-            .notes
-            .iter()
-            .map(|note| ("Note".to_owned(), note.clone())),
-    );
+    facts.extend(machine.notes.iter().map(|note| ("Note".to_owned(), note.clone())));
     let mut blocks = vec![Block::Facts(facts)];
     blocks.extend(distances(machine).map(Block::Table));
     Block::Details(format!("More about {}", name(machine)), blocks)
@@ -276,11 +263,7 @@ fn distances(machine: &MachineTopologyRecord) -> Option<Table> {
     }
     let nodes = &machine.numa_nodes;
     let mut columns = vec![Column::text("From node")];
-    columns.extend(
-        nodes
-            .iter()
-            .map(|node| Column::number(&node.os.to_string(), "")),
-    );
+    columns.extend(nodes.iter().map(|node| Column::number(&node.os.to_string(), "")));
     let row = |(node, row): (&NumaNodeRecord, &Vec<u32>)| {
         let mut cells = vec![Cell::new(node.os.to_string())];
         cells.extend(row.iter().take(nodes.len()).map(|distance| match distance {

@@ -93,9 +93,8 @@ fn for_price(view: &RunView) -> Table {
         let interval = p.ci95.map_or_else(String::new, |[low, high]| {
             format!("{} to {}", millions(low), millions(high))
         });
-        let ratio = p
-            .ratio
-            .map_or_else(|| number::ABSENT.to_owned(), |r| number::significant(r, 3));
+        let ratio =
+            p.ratio.map_or_else(|| number::ABSENT.to_owned(), |r| number::significant(r, 3));
         let ratio_interval = p.ratio_ci95.map_or_else(String::new, |[low, high]| {
             let [low, high] = [low, high].map(|end| number::significant(end, 3));
             format!("{low} to {high}, against {}", p.baseline)

@@ -90,9 +90,7 @@ fn ratio(ratio: &PublishedRatioRecord) -> Row {
         || number::ABSENT.to_owned(),
         |[low, high]| format!("{} to {}", number::ratio(low), number::ratio(high)),
     );
-    let ours = ratio
-        .ours
-        .map_or_else(|| number::ABSENT.to_owned(), number::ratio);
+    let ours = ratio.ours.map_or_else(|| number::ABSENT.to_owned(), number::ratio);
     Row {
         cells: vec![
             Cell::new(format!("{} ({})", ratio.what, ratio.metric)),

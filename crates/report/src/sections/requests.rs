@@ -254,9 +254,7 @@ fn requests_table(view: &RunView, requests: &[Request<'_>]) -> Table {
         .filter(|at| FIELDS[*at].said.is_none() || !is_uniform(&groups, *at))
         .collect();
     let by_variant = groups.iter().any(|g| g.variants.len() < variants.len());
-    let by_statement = variants
-        .iter()
-        .any(|variant| splits_a_kind(&groups, variant));
+    let by_statement = variants.iter().any(|variant| splits_a_kind(&groups, variant));
     let mut columns = vec![Column::text("Kind")];
     if by_statement {
         columns.push(Column::text("Statement"));
@@ -340,14 +338,14 @@ fn value_cell(groups: &[Group<'_>], group: &Group<'_>, field: usize) -> Cell {
 
 /// What has no column because it is the same wherever it applies.
 fn said_of_all(groups: &[Group<'_>]) -> String {
-    let said = FIELDS.iter().enumerate().filter_map(|(at, field)| {
-        let said = field.said.filter(|_| is_uniform(groups, at))?;
-        groups
-            .iter()
-            .find_map(|g| g.values[at].as_deref())
-            .map(said)
-    });
-    let said: Vec<String> = said.collect();
+    let said: Vec<String> = FIELDS
+        .iter()
+        .enumerate()
+        .filter_map(|(at, field)| {
+            let said = field.said.filter(|_| is_uniform(groups, at))?;
+            groups.iter().find_map(|g| g.values[at].as_deref()).map(said)
+        })
+        .collect();
     if said.is_empty() {
         String::new()
     } else {

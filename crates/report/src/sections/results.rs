@@ -96,9 +96,7 @@ fn errors_cell<'a>(errors: impl Iterator<Item = (&'a str, u64)>) -> Cell {
         .iter()
         .map(|(name, count)| format!("{name} {}", number::count(*count)))
         .collect();
-    Cell::new(number::count(total))
-        .tone(Tone::Bad)
-        .hint(parts.join(", "))
+    Cell::new(number::count(total)).tone(Tone::Bad).hint(parts.join(", "))
 }
 
 /// Cell of a counter that should be zero.
@@ -123,9 +121,7 @@ fn verdict_cell(point: &Point<'_>) -> Cell {
     } else {
         point.verdict.name().to_owned()
     };
-    let cell = Cell::new(verdict)
-        .tone(point.verdict.tone())
-        .hint(point.reasons().join("; "));
+    let cell = Cell::new(verdict).tone(point.verdict.tone()).hint(point.reasons().join("; "));
     let left_out = point.trials.len() - point.used.len();
     if left_out > 0 {
         cell.detail(format!("{left_out} of {} left out", point.trials.len()))
@@ -212,11 +208,7 @@ fn point_row(view: &RunView, point: &Point<'_>, axes: &[&str]) -> Row {
     for label in point.interval_labels().iter().filter(|_| has_interval) {
         error += &format!(", {label}");
     }
-    cells.push(
-        Cell::new(number::rate(point.ops_per_s()))
-            .detail(error)
-            .tone(Tone::Strong),
-    );
+    cells.push(Cell::new(number::rate(point.ops_per_s())).detail(error).tone(Tone::Strong));
     for name in ["p50", "p95", "p99", "p999", "max"] {
         cells.push(quantile_cell(latency, name));
     }
@@ -297,10 +289,7 @@ fn blocks_table(view: &RunView) -> Option<Table> {
         let verdict = Verdict::of(Some(trial.verdict));
         let error = number::relative_error(trial.all.ops_per_s, trial.all.ops_per_s_ci95);
         let latency = Some(&trial.all.latency_ms);
-        let errors = trial
-            .errors
-            .iter()
-            .map(|(name, count)| (name.as_str(), *count));
+        let errors = trial.errors.iter().map(|(name, count)| (name.as_str(), *count));
         Row {
             cells: vec![
                 Cell::new(trial.index.to_string()),
@@ -312,9 +301,7 @@ fn blocks_table(view: &RunView) -> Option<Table> {
                 quantile_cell(latency, "p99"),
                 quantile_cell(latency, "p999"),
                 errors_cell(errors),
-                Cell::new(verdict.name())
-                    .tone(verdict.tone())
-                    .hint(trial.reasons.join("; ")),
+                Cell::new(verdict.name()).tone(verdict.tone()).hint(trial.reasons.join("; ")),
             ],
             tone: row_tone(verdict),
         }
@@ -362,9 +349,7 @@ pub fn comparison_table(
             Cell::new(crate::summary::place(c.point)),
             Cell::new(name(&c.baseline)),
             Cell::new(name(&c.contender)),
-            Cell::new(ratio_words(c))
-                .detail(beside(c))
-                .tone(Tone::Strong),
+            Cell::new(ratio_words(c)).detail(beside(c)).tone(Tone::Strong),
             match interval_words(c) {
                 Some(interval) => Cell::new(interval),
                 None => Cell::new(number::ABSENT).tone(Tone::Muted),
@@ -374,9 +359,7 @@ pub fn comparison_table(
                 None => Cell::new(number::ABSENT).tone(Tone::Muted),
             },
             // Not in grey: a terminal would show its asterisk instead of what would settle it.
-            Cell::new(verdict_words(c.verdict))
-                .detail(undecided(c))
-                .tone(verdict_tone(c)),
+            Cell::new(verdict_words(c.verdict)).detail(undecided(c)).tone(verdict_tone(c)),
         ],
         tone: Tone::Plain,
     };

@@ -26,10 +26,7 @@ pub fn section(view: &RunView) -> Option<Section> {
                rest of the machine: where it then has a higher clock, every efficiency is too low \
                by as much. What is divided was done in the same blocks, where they took turns."
             .into(),
-        blocks: together(all)
-            .into_iter()
-            .flat_map(|arms| of_load(&arms))
-            .collect(),
+        blocks: together(all).into_iter().flat_map(|arms| of_load(&arms)).collect(),
     })
 }
 
@@ -75,8 +72,7 @@ fn shown(arms: &[&ScaleUpRecord]) -> Vec<Block> {
         }
         _ => {
             let arms = arms.iter().filter(|arm| !arm.sentences.is_empty());
-            arms.map(|arm| list(format!("{heading}{}", of_arm(arm)), arm))
-                .collect()
+            arms.map(|arm| list(format!("{heading}{}", of_arm(arm)), arm)).collect()
         }
     }
 }

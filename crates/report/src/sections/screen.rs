@@ -23,10 +23,7 @@ pub fn section(view: &RunView) -> Option<Section> {
                Nothing is repeated: how large effects are that are none is taken from the small \
                ones (Lenth's method). This chooses what to confirm, and proves nothing."
                 .into(),
-        blocks: screens
-            .iter()
-            .flat_map(|screen| blocks(screen, &view.name))
-            .collect(),
+        blocks: screens.iter().flat_map(|screen| blocks(screen, &view.name)).collect(),
     })
 }
 
@@ -35,8 +32,7 @@ fn blocks(screen: &ScreenRecord, run: &str) -> Vec<Block> {
         return vec![Block::Note(Tone::Warn, format!("No answer: {why}."))];
     }
     let mut blocks = vec![Block::Table(table(screen))];
-    let sizes = screen.effects.iter().enumerate();
-    let sizes = sizes.map(|(at, e)| (name(e, at), e.ln_ratio.abs()));
+    let sizes = screen.effects.iter().enumerate().map(|(at, e)| (name(e, at), e.ln_ratio.abs()));
     let chart = half_normal_chart(&sizes.collect::<Vec<_>>(), "size of the effect, |ln ratio|");
     blocks.extend(chart.map(Block::Chart));
     if screen.confirm.is_empty() {

@@ -19,8 +19,9 @@ pub fn section(view: &RunView) -> Option<Section> {
     let searches = &view.findings.searches;
     let first = searches.first()?;
     let mut blocks = vec![Block::Table(found_table(view))];
-    let charts = searches.iter().take(CHARTS_MAX);
-    let charts: Vec<(String, Chart)> = charts
+    let charts: Vec<(String, Chart)> = searches
+        .iter()
+        .take(CHARTS_MAX)
         .filter_map(|search| Some((name(view, search), chart(search)?)))
         .collect();
     match charts.len() {
@@ -78,9 +79,7 @@ fn found_table(view: &RunView) -> Table {
             SearchOutcome::Held | SearchOutcome::Found => Tone::Good,
             _ => Tone::Warn,
         };
-        let at = search
-            .at
-            .map_or(number::ABSENT.to_owned(), |at| axis_value(at.value()));
+        let at = search.at.map_or(number::ABSENT.to_owned(), |at| axis_value(at.value()));
         let holds = search.steps.iter().filter(|step| step.role == Role::Hold);
         let cells = vec![
             Cell::new(name(view, search)),
@@ -208,9 +207,8 @@ fn chart(search: &SearchRecord) -> Option<Chart> {
         }
     }
     series.extend(kinds.iter().enumerate().map(|(index, &(role, result))| {
-        let of: Vec<(String, &SearchStepRecord)> = steps()
-            .filter(|(_, step)| (step.role, step.result) == (role, result))
-            .collect();
+        let of: Vec<(String, &SearchStepRecord)> =
+            steps().filter(|(_, step)| (step.role, step.result) == (role, result)).collect();
         let name = match role {
             Role::Probe => result.name().to_owned(),
             Role::Expected => "expected load".to_owned(),

@@ -66,13 +66,7 @@ fn input_files(view: &RunView) -> Vec<Block> {
         }
         Block::Details(format!("The file {name}"), blocks)
     };
-    view.plan
-        .resolved
-        .overrides
-        .inputs
-        .iter()
-        .map(file)
-        .collect()
+    view.plan.resolved.overrides.inputs.iter().map(file).collect()
 }
 
 /// The study with its defaults, without what has a place of its own.
@@ -106,11 +100,7 @@ fn what_varies(view: &RunView) -> Option<Table> {
         return None;
     }
     let mut columns = vec![Column::text("Setting")];
-    columns.extend(
-        names
-            .iter()
-            .map(|name| Column::text(variant_name(name, view))),
-    );
+    columns.extend(names.iter().map(|name| Column::text(variant_name(name, view))));
     Some(Table {
         caption: "What differs between the variants".into(),
         columns,
@@ -171,12 +161,8 @@ fn nodes_table(view: &RunView) -> Option<Table> {
 
 /// All settings of the nodes: one column if they agree everywhere, else one per node.
 fn settings_table(view: &RunView) -> Option<Table> {
-    let maps: Vec<&BTreeMap<String, String>> = view
-        .nodes
-        .iter()
-        .map(|n| &n.settings)
-        .filter(|s| !s.is_empty())
-        .collect();
+    let maps: Vec<&BTreeMap<String, String>> =
+        view.nodes.iter().map(|n| &n.settings).filter(|s| !s.is_empty()).collect();
     let first = *maps.first()?;
     let agree = maps.iter().all(|map| *map == first);
     let mut columns = vec![Column::text("Setting")];
@@ -217,8 +203,7 @@ pub fn rerun(view: &RunView) -> Option<Section> {
             ("Folder".into(), view.folder.clone()),
         ]),
     ];
-    let notes = view.notes.iter();
-    let notes: Vec<_> = notes.map(|n| ("Note".to_owned(), n.clone())).collect();
+    let notes: Vec<_> = view.notes.iter().map(|n| ("Note".to_owned(), n.clone())).collect();
     if !notes.is_empty() {
         blocks.push(Block::Facts(notes));
     }

@@ -173,10 +173,7 @@ pub fn of_trial(view: &RunView, trial: &TrialView) -> Vec<Spread> {
     let Some(window) = probed::window(&probed::phases(view, trial)) else {
         return Vec::new();
     };
-    MEASURES
-        .iter()
-        .filter_map(|m| spread(m, trial, window))
-        .collect()
+    MEASURES.iter().filter_map(|m| spread(m, trial, window)).collect()
 }
 
 fn spread(measure: &Measure, trial: &TrialView, window: [f64; 2]) -> Option<Spread> {
@@ -213,10 +210,8 @@ fn spread(measure: &Measure, trial: &TrialView, window: [f64; 2]) -> Option<Spre
         Combination::Share => (1.0, "%"),
         Combination::Sum | Combination::Largest => (factor, unit),
     };
-    let mut values: Vec<(String, f64)> = found
-        .into_iter()
-        .map(|(name, v)| (name.to_owned(), v * factor))
-        .collect();
+    let mut values: Vec<(String, f64)> =
+        found.into_iter().map(|(name, v)| (name.to_owned(), v * factor)).collect();
     values.sort_by(|a, b| natural(&a.0, &b.0));
     let unit = if unit == "count" { "" } else { unit };
     Some(Spread {
@@ -231,12 +226,8 @@ fn spread(measure: &Measure, trial: &TrialView, window: [f64; 2]) -> Option<Spre
 /// none when no quantity has two nodes.
 pub fn section(view: &RunView) -> Option<Section> {
     let of = |trial| (trial, of_trial(view, trial));
-    let all: Vec<(&TrialView, Vec<Spread>)> = view
-        .trials
-        .iter()
-        .map(of)
-        .filter(|(_, spreads)| !spreads.is_empty())
-        .collect();
+    let all: Vec<(&TrialView, Vec<Spread>)> =
+        view.trials.iter().map(of).filter(|(_, spreads)| !spreads.is_empty()).collect();
     if all.is_empty() {
         return None;
     }
@@ -352,11 +343,8 @@ fn ends(spread: &Spread) -> [Cell; 3] {
 }
 
 fn table(caption: String, spreads: &[Spread]) -> Table {
-    let mut owners: Vec<&str> = spreads
-        .iter()
-        .flat_map(|s| &s.values)
-        .map(|v| v.0.as_str())
-        .collect();
+    let mut owners: Vec<&str> =
+        spreads.iter().flat_map(|s| &s.values).map(|v| v.0.as_str()).collect();
     owners.sort_by(|a, b| natural(a, b));
     owners.dedup();
     let widest = spreads.iter().map(|s| s.values.len()).max().unwrap_or(0);
@@ -394,11 +382,8 @@ fn table(caption: String, spreads: &[Spread]) -> Table {
 pub fn json(view: &RunView, trial: &TrialView) -> Value {
     let spreads = of_trial(view, trial);
     let entry = |spread: &Spread| {
-        let nodes: BTreeMap<&str, f64> = spread
-            .values
-            .iter()
-            .map(|(name, value)| (name.as_str(), *value))
-            .collect();
+        let nodes: BTreeMap<&str, f64> =
+            spread.values.iter().map(|(name, value)| (name.as_str(), *value)).collect();
         json!({
             "quantity": spread.name,
             "unit": spread.unit,

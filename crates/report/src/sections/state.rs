@@ -64,11 +64,7 @@ fn fingerprints(view: &RunView) -> Fingerprints<'_> {
         let Some(data) = &trial.data else { continue };
         let nodes = all.entry(&data.snapshot).or_default();
         for (node, fingerprint) in &data.fingerprints {
-            let trials = nodes
-                .entry(node)
-                .or_default()
-                .entry(fingerprint)
-                .or_default();
+            let trials = nodes.entry(node).or_default().entry(fingerprint).or_default();
             trials.push(trial.index);
         }
     }
@@ -152,9 +148,8 @@ fn fingerprint(data: &DataRecord) -> Cell {
 /// What each probe cost, all trials together; none where no probe ran.
 pub fn probes(view: &RunView) -> Vec<Block> {
     let trials = view.findings.trials.iter();
-    let all: Vec<(usize, &ProbeRecord)> = trials
-        .flat_map(|t| t.probes.iter().map(|p| (t.index, p)))
-        .collect();
+    let all: Vec<(usize, &ProbeRecord)> =
+        trials.flat_map(|t| t.probes.iter().map(|p| (t.index, p))).collect();
     let names: BTreeSet<&str> = all.iter().map(|(_, p)| p.probe.as_str()).collect();
     // The one that every trial has is told of by rule V17.
     if names.iter().all(|name| *name == "others") {

@@ -70,9 +70,8 @@ fn variant_series(
 ) -> Vec<Series> {
     let of = || points.iter().filter(|p| p.variant_index == index);
     let (saturated, rest): (Vec<_>, Vec<_>) = of().partition(|p| p.saturated);
-    let (good, bad): (Vec<_>, Vec<_>) = rest
-        .into_iter()
-        .partition(|p| p.verdict != Verdict::Invalid);
+    let (good, bad): (Vec<_>, Vec<_>) =
+        rest.into_iter().partition(|p| p.verdict != Verdict::Invalid);
     let Some(variant) = of().next().map(|p| p.variant) else {
         return Vec::new();
     };
@@ -134,12 +133,8 @@ fn tradeoff_series(view: &RunView, points: &[Point<'_>], index: usize) -> Vec<Se
         color: Color::Category(index),
         dash,
         x: Xs::Numbers(of().map(Point::ops_per_s).collect()),
-        y: of()
-            .map(|p| p.latency(view, ALL).map(|q| pick(q).least()))
-            .collect(),
-        y_ci: of()
-            .map(|p| p.latency(view, ALL)?.ci95.get(quantile).copied())
-            .collect(),
+        y: of().map(|p| p.latency(view, ALL).map(|q| pick(q).least())).collect(),
+        y_ci: of().map(|p| p.latency(view, ALL)?.ci95.get(quantile).copied()).collect(),
         unit: "ms".into(),
         ..Series::default()
     };

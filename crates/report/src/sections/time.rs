@@ -201,24 +201,21 @@ fn panels(
         series,
         ..Panel::default()
     };
-    let error_series = errors
-        .into_iter()
-        .enumerate()
-        .map(|(index, (name, values))| Series {
-            group: name.clone(),
-            name,
-            in_legend: true,
-            // The first in the colour of errors; others must differ from it.
-            color: if index == 0 {
-                Color::Error
-            } else {
-                Color::Category(index + 3)
-            },
-            x: Xs::Numbers(values.iter().map(|v| v.0).collect()),
-            y: values.iter().map(|v| Some(v.1)).collect(),
-            unit: "errors/s".into(),
-            ..Series::default()
-        });
+    let error_series = errors.into_iter().enumerate().map(|(index, (name, values))| Series {
+        group: name.clone(),
+        name,
+        in_legend: true,
+        // The first in the colour of errors; others must differ from it.
+        color: if index == 0 {
+            Color::Error
+        } else {
+            Color::Category(index + 3)
+        },
+        x: Xs::Numbers(values.iter().map(|v| v.0).collect()),
+        y: values.iter().map(|v| Some(v.1)).collect(),
+        unit: "errors/s".into(),
+        ..Series::default()
+    });
     let errors: Vec<Series> = error_series.collect();
     let mut panels = vec![
         panel(0.4, "op/s", Scale::Linear, rates),

@@ -84,11 +84,7 @@ fn effects() -> EffectsRecord {
 
 fn charts(view: &RunView, section: &str) -> Vec<Chart> {
     let page = page(view);
-    let section = page
-        .sections
-        .into_iter()
-        .find(|s| s.id == section)
-        .expect("the section");
+    let section = page.sections.into_iter().find(|s| s.id == section).expect("the section");
     let charts = section.blocks.into_iter().flat_map(|block| match block {
         Block::Chart(chart) => vec![chart],
         Block::Choice(_, charts) => charts.into_iter().map(|(_, chart)| chart).collect(),
@@ -102,10 +98,7 @@ fn effects_stand_in_the_order_in_which_they_are_to_be_read() {
     let mut view = fixture::run(1);
     view.findings.effects = vec![effects()];
     let said = text(&page(&view));
-    let at = |what: &str| {
-        said.find(what)
-            .unwrap_or_else(|| panic!("{what} is not in\n{said}"))
-    };
+    let at = |what: &str| said.find(what).unwrap_or_else(|| panic!("{what} is not in\n{said}"));
     let interaction = at("they interact");
     let simple = at("where sync is periodic");
     let main = at("\n  sync: batch ÷ periodic");
@@ -116,11 +109,7 @@ fn effects_stand_in_the_order_in_which_they_are_to_be_read() {
     // Every effect of the forest plot has its place and its name.
     let panel = &charts[0].panels[0];
     assert_eq!(panel.left.names.len(), 5);
-    let places = panel
-        .series
-        .iter()
-        .map(|series| series.y.len())
-        .sum::<usize>();
+    let places = panel.series.iter().map(|series| series.y.len()).sum::<usize>();
     assert_eq!(places, 5);
     assert!((charts[0].bands[0].to - 3.0).abs() < 1e-9);
     let page = html(&page(&view));

@@ -32,9 +32,7 @@ fn shown() -> EnduranceRecord {
         of: of.into(),
         unit: unit.into(),
         width_s: 1.0,
-        bins: (0..60)
-            .map(|at| [f64::from(at) + 0.5, 5.0, 4.0, 6.0])
-            .collect(),
+        bins: (0..60).map(|at| [f64::from(at) + 0.5, 5.0, 4.0, 6.0]).collect(),
         ..CourseRecord::default()
     };
     EnduranceRecord {
@@ -109,16 +107,15 @@ fn hours_have_their_course_and_say_what_drifts_grows_and_coincides() {
     ] {
         assert!(said.contains(part), "{part} is not in\n{said}");
     }
-    let section = page
-        .sections
-        .iter()
-        .find(|section| section.id == "endurance");
+    let section = page.sections.iter().find(|section| section.id == "endurance");
     let blocks = &section.expect("the section").blocks;
-    let chart = blocks.iter().find_map(|block| match block {
-        Block::Chart(chart) => Some(chart),
-        _ => None,
-    });
-    let chart = chart.expect("the course");
+    let chart = blocks
+        .iter()
+        .find_map(|block| match block {
+            Block::Chart(chart) => Some(chart),
+            _ => None,
+        })
+        .expect("the course");
     // Throughput, heap, and what happened.
     assert_eq!((chart.panels.len(), chart.bands.len()), (3, 1));
     assert!(
@@ -158,19 +155,13 @@ fn combinations_stand_in_rows_and_columns_with_a_table_for_what_is_left() {
         point("c", 8.0, 4567.0),
     ];
     let page = page(&view);
-    let section = page
-        .sections
-        .iter()
-        .find(|section| section.id == "combinations");
+    let section = page.sections.iter().find(|section| section.id == "combinations");
     let tables: Vec<_> = section.expect("the section").blocks.iter().collect();
     let cells = |number: usize| match tables[number] {
         Block::Table(table) => {
             let rows = table.rows.iter();
             let row = |row: &report::Row| {
-                row.cells
-                    .iter()
-                    .map(|cell| cell.text.clone())
-                    .collect::<Vec<_>>()
+                row.cells.iter().map(|cell| cell.text.clone()).collect::<Vec<_>>()
             };
             (table.caption.clone(), rows.map(row).collect::<Vec<_>>())
         }

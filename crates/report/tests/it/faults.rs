@@ -187,10 +187,7 @@ fn bands(page: &Page, section: &str) -> Vec<Band> {
         panic!("a chart for each trial")
     };
     let bands = charts[0].1.bands.iter();
-    bands
-        .filter(|band| band.tone != Tone::Plain)
-        .cloned()
-        .collect()
+    bands.filter(|band| band.tone != Tone::Plain).cloned().collect()
 }
 
 #[track_caller]
@@ -327,11 +324,7 @@ fn published_claims_stand_beside_ours_and_are_never_confirmed() {
         panic!("a table first")
     };
     let cells = |row: usize| -> Vec<&str> {
-        table.rows[row]
-            .cells
-            .iter()
-            .map(|cell| cell.text.as_str())
-            .collect()
+        table.rows[row].cells.iter().map(|cell| cell.text.as_str()).collect()
     };
     assert_eq!(cells(0).last(), Some(&"node: throughput steady"));
     assert_eq!(cells(1)[..2], ["disk", "not done here"]);
@@ -348,8 +341,7 @@ fn against(
     failed: [u64; 2],
 ) -> WithoutFaultsRecord {
     let metrics = ["ops_per_s", "latency_ms.p50", "latency_ms.p99"];
-    let comparisons = metrics.into_iter().zip(ratios);
-    let comparisons = comparisons.map(|(metric, ratio)| ComparisonRecord {
+    let comparisons = metrics.into_iter().zip(ratios).map(|(metric, ratio)| ComparisonRecord {
         metric: metric.into(),
         ratio,
         ci95: ci.map(|half| [ratio / half, ratio * half]),

@@ -123,9 +123,7 @@ fn quantiles(histogram: &Histogram) -> QuantilesRecord {
     ] {
         if record.count as f64 * (1.0 - q) >= 100.0 {
             let value = value.least();
-            record
-                .ci95
-                .insert(name.into(), [value * 0.96, value * 1.05]);
+            record.ci95.insert(name.into(), [value * 0.96, value * 1.05]);
         }
     }
     record
@@ -385,9 +383,7 @@ pub fn findings(shapes: &[Shape], trials: &[Vec<(&'static str, Interval)>]) -> F
                 .into(),
         ],
         answer: Vec::new(),
-        trials: each
-            .map(|(index, (shape, trial))| finding(index, *shape, trial))
-            .collect(),
+        trials: each.map(|(index, (shape, trial))| finding(index, *shape, trial)).collect(),
         points: Vec::new(),
         searches: Vec::new(),
         sweeps: Vec::new(),
@@ -405,9 +401,7 @@ fn point_views(shapes: &[Shape], trials: &[Vec<(&'static str, Interval)>]) -> Ve
         for (_, interval) in trial.iter().filter(|(phase, _)| *phase == "measure") {
             for (name, kind) in KINDS.into_iter().zip(&interval.kinds) {
                 for name in [name, "all"] {
-                    let both = merged
-                        .entry((shape.variant, shape.threads, name))
-                        .or_default();
+                    let both = merged.entry((shape.variant, shape.threads, name)).or_default();
                     both.0.add(&kind.latency);
                     both.1.add(&kind.service);
                 }
@@ -475,11 +469,7 @@ pub fn run(blocks: usize) -> RunView {
 
 fn make(blocks: usize) -> RunView {
     let shapes = shapes(blocks);
-    let trials: Vec<_> = shapes
-        .iter()
-        .enumerate()
-        .map(|(i, s)| intervals(*s, i as u64))
-        .collect();
+    let trials: Vec<_> = shapes.iter().enumerate().map(|(i, s)| intervals(*s, i as u64)).collect();
     let line = |unix_ns: u64| JournalRecord {
         unix_ns,
         trial: None,
@@ -493,11 +483,7 @@ fn make(blocks: usize) -> RunView {
         findings: findings(&shapes, &trials),
         journal: vec![line(0), line(731_000_000_000)],
         points: point_views(&shapes, &trials),
-        trials: trials
-            .iter()
-            .enumerate()
-            .map(|(i, t)| trial_view(i, t))
-            .collect(),
+        trials: trials.iter().enumerate().map(|(i, t)| trial_view(i, t)).collect(),
         nodes: vec![
             node("node1", "127.0.0.1:9042"),
             node("node2", "127.0.0.2:9042"),

@@ -9,9 +9,7 @@ use report::{Page, compare, html, json, page, text};
 /// heading, table, chart and option.
 fn digest(html: &str) -> String {
     let body = html.split_once("<body>").map_or("", |(_, body)| body);
-    let body = body
-        .split_once("<script type=\"text/plain\"")
-        .map_or(body, |(body, _)| body);
+    let body = body.split_once("<script type=\"text/plain\"").map_or(body, |(body, _)| body);
     let mut lines = Vec::new();
     for part in body.split('<').skip(1) {
         let (tag, text) = part.split_once('>').unwrap_or((part, ""));
@@ -87,15 +85,11 @@ fn a_comparison_matches_points_and_lists_what_differs() {
     let (a, mut b) = (fixture::run(3), fixture::run(3));
     b.name = "vtopology/20261121T081500Z".into();
     b.facts[3].1 = "21.0.4".into();
-    b.nodes[0]
-        .settings
-        .insert("concurrent_writes".into(), "64".into());
+    b.nodes[0].settings.insert("concurrent_writes".into(), "64".into());
     for (index, trial) in b.findings.trials.iter_mut().enumerate() {
         trial.all.ops_per_s *= 1.10 + 0.01 * (index % 3) as f64;
     }
-    b.findings
-        .trials
-        .retain(|t| t.point != Some(Point::Threads(4)));
+    b.findings.trials.retain(|t| t.point != Some(Point::Threads(4)));
     let page = compare(&a, &b);
     keep("compare", &page);
     expect_file!["golden/compare.txt"].assert_eq(&text(&page));
@@ -167,10 +161,7 @@ fn an_invalid_point_in_the_middle_keeps_its_place_and_leaves_the_line() {
         }
     }
     let html = html(&page(&view));
-    let figure = html
-        .split("<script type=\"application/json\">")
-        .nth(1)
-        .expect("a figure");
+    let figure = html.split("<script type=\"application/json\">").nth(1).expect("a figure");
     let json = figure.split("</script>").next().expect("an end");
     let figure: serde_json::Value = serde_json::from_str(json).expect("JSON");
     let order = &figure["layout"]["xaxis"]["categoryarray"];

@@ -65,9 +65,7 @@ fn write(results: &Path, told: &Told<'_>) -> PathBuf {
         comparisons: Vec::new(),
         ..fixture::findings(&[], &[])
     };
-    writer
-        .finish(&findings, told.cassay, None)
-        .expect("findings");
+    writer.finish(&findings, told.cassay, None).expect("findings");
     writer.path().to_owned()
 }
 

@@ -300,9 +300,11 @@ fn no_script_or_style_runs_but_our_own() {
         format!("'sha256-{digest}'")
     };
     let html = html(&page(&hostile_run()));
-    let policy = html.split("Content-Security-Policy\" content=\"").nth(1);
-    let policy = policy.and_then(|rest| rest.split('"').next());
-    let policy = policy.expect("a policy");
+    let policy = html
+        .split("Content-Security-Policy\" content=\"")
+        .nth(1)
+        .and_then(|rest| rest.split('"').next())
+        .expect("a policy");
     let directive = |name: &str| {
         let mut all = policy.split(';').map(str::trim);
         let found = all.find_map(|one| one.strip_prefix(name));
@@ -310,8 +312,13 @@ fn no_script_or_style_runs_but_our_own() {
         sources.map(str::to_owned).collect::<Vec<_>>()
     };
     let element = |name: &str| {
-        let text = html.split(&format!("<{name}>")).nth(1).expect(name);
-        let text = text.split(&format!("</{name}>")).next().expect(name);
+        let text = html
+            .split(&format!("<{name}>"))
+            .nth(1)
+            .expect(name)
+            .split(&format!("</{name}>"))
+            .next()
+            .expect(name);
         digest(text)
     };
     let scripts = [element("script"), digest(&library(&html))];
@@ -327,8 +334,7 @@ fn library(html: &str) -> String {
     let packed = found.next().expect("the library is there");
     assert!(found.next().is_none(), "one copy of the chart library");
     let packed = packed.split("</script>").next().expect("the element ends");
-    let packed = base64::engine::general_purpose::STANDARD.decode(packed);
-    let packed = packed.expect("base64");
+    let packed = base64::engine::general_purpose::STANDARD.decode(packed).expect("base64");
     let mut text = String::new();
     let mut unpacked = flate2::read::GzDecoder::new(packed.as_slice());
     unpacked.read_to_string(&mut text).expect("gzip");
@@ -342,25 +348,21 @@ fn an_hour_of_seconds_in_each_of_36_trials_stays_under_six_megabytes() {
     for trial in &mut run.trials {
         let second = trial.intervals.clone();
         for repeat in 1..103 {
-            trial
-                .intervals
-                .extend(second.iter().cloned().map(|mut interval| {
-                    interval.t_s += 35.0 * f64::from(repeat);
-                    interval.phase = "measure".into();
-                    interval
-                }));
+            trial.intervals.extend(second.iter().cloned().map(|mut interval| {
+                interval.t_s += 35.0 * f64::from(repeat);
+                interval.phase = "measure".into();
+                interval
+            }));
         }
     }
     // And thirty probes in each.
     for trial in &mut run.trials {
         let samples = trial.probes.clone();
         for number in 1..30 {
-            trial
-                .probes
-                .extend(samples.iter().cloned().map(|mut sample| {
-                    sample.name = format!("cassandra.series_{number}");
-                    sample
-                }));
+            trial.probes.extend(samples.iter().cloned().map(|mut sample| {
+                sample.name = format!("cassandra.series_{number}");
+                sample
+            }));
         }
     }
     let bytes = html(&page(&run)).len();

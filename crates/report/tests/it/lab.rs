@@ -304,9 +304,7 @@ pub fn write(results: &Path) -> RunWriter {
             trial.write_interval(phase, &moved).expect("an interval");
         }
         let writes = if shape.variant == "on" { "64" } else { "32" };
-        trial
-            .write_nodes(&nodes(record.index, 3, writes))
-            .expect("nodes");
+        trial.write_nodes(&nodes(record.index, 3, writes)).expect("nodes");
         for (probe, samples) in samples(129, 3) {
             trial.write_samples(probe, &samples).expect("samples");
         }

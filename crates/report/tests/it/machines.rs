@@ -59,10 +59,7 @@ fn machine(host: &str, counts: Counts) -> MachineTopologyRecord {
         hosts: vec![MachineHostRecord {
             name: host.into(),
             cpus: format!("0-{}", all * threads - 1),
-            mems: (0..node_count)
-                .map(|at| at.to_string())
-                .collect::<Vec<_>>()
-                .join(","),
+            mems: (0..node_count).map(|at| at.to_string()).collect::<Vec<_>>().join(","),
         }],
         source: "files of /".into(),
         packages: parts(in_package).map(package).collect(),
@@ -133,12 +130,7 @@ pub fn all_over(count: usize, trial: usize) -> Vec<PlacementRecord> {
 /// The fixture's first four trials with these machines, and the places of each variant.
 fn run(machines: Vec<MachineTopologyRecord>, of: &dyn Fn(&str) -> Vec<PlacementRecord>) -> RunView {
     let mut run = fixture::run(1);
-    let variants: Vec<String> = run
-        .plan
-        .trials
-        .iter()
-        .map(|one| one.variant.to_string())
-        .collect();
+    let variants: Vec<String> = run.plan.trials.iter().map(|one| one.variant.to_string()).collect();
     for (trial, variant) in run.trials.iter_mut().zip(variants).take(4) {
         trial.nodes = Some(NodesRecord {
             isolation: "attach".into(),
@@ -153,9 +145,7 @@ fn run(machines: Vec<MachineTopologyRecord>, of: &dyn Fn(&str) -> Vec<PlacementR
 /// Every picture of a page.
 fn pictures(html: &str) -> Vec<&str> {
     let parts = html.split("<svg role=\"img\"").skip(1);
-    parts
-        .map(|part| part.split("</svg>").next().expect("an end"))
-        .collect()
+    parts.map(|part| part.split("</svg>").next().expect("an end")).collect()
 }
 
 /// How many elements of a class there are.
@@ -217,9 +207,7 @@ fn a_machine_of_two_sockets_is_drawn_for_each_way_of_placing_nodes() {
     assert!(on.contains("memory of node3") && on.contains("nvme0n1"));
 
     let text = report::text(&page);
-    let section = &text[text
-        .find("MACHINES AND WHAT RAN WHERE")
-        .expect("the section")..];
+    let section = &text[text.find("MACHINES AND WHAT RAN WHERE").expect("the section")..];
     for part in [
         "Where nodes and client ran of on (trials 1, 3)",
         "Where nodes and client ran of off (trials 0, 2)",
@@ -241,9 +229,7 @@ fn places_that_are_alike_stand_once_with_their_ranges() {
     assert_eq!(pictures.len(), 1);
     assert!(pictures[0].contains("node1, node2, node3 and 1 more"));
     let text = report::text(&page);
-    let section = &text[text
-        .find("MACHINES AND WHAT RAN WHERE")
-        .expect("the section")..];
+    let section = &text[text.find("MACHINES AND WHAT RAN WHERE").expect("the section")..];
     for part in [
         "140 to 143",
         "0: 1.30 GiB to 1.49 GiB",
@@ -355,9 +341,9 @@ fn a_picture_is_well_formed_and_says_in_words_what_it_shows() {
         let mut ids = Vec::new();
         loop {
             match reader.read_event().expect("well-formed XML") {
-                Event::Start(element) if matches!(element.name().as_ref(), "title" | "desc") => {
+                Event::Start(element) if matches!(element.name().as_ref(), b"title" | b"desc") => {
                     let id = element.try_get_attribute("id").expect("an attribute");
-                    ids.extend(id.map(|id| id.value.to_string()));
+                    ids.extend(id.map(|id| String::from_utf8_lossy(&id.value).into_owned()));
                 }
                 Event::Eof => break,
                 _ => {}

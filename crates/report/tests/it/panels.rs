@@ -11,13 +11,10 @@ fn section<'a>(page: &'a Page, id: &str) -> &'a Section {
 
 /// The figures of the first chooser of a section.
 fn charts<'a>(page: &'a Page, id: &str) -> &'a [(String, Chart)] {
-    let choice = section(page, id)
-        .blocks
-        .iter()
-        .find_map(|block| match block {
-            Block::Choice(_, charts) => Some(charts.as_slice()),
-            _ => None,
-        });
+    let choice = section(page, id).blocks.iter().find_map(|block| match block {
+        Block::Choice(_, charts) => Some(charts.as_slice()),
+        _ => None,
+    });
     choice.expect("a chooser")
 }
 
@@ -100,19 +97,14 @@ fn a_host_and_its_only_node_have_one_colour_in_all_rows() {
     };
     assert_eq!(colour("host2"), colour("node2"));
     assert_ne!(colour("host1"), colour("host2"));
-    let named: Vec<&str> = series()
-        .filter(|s| s.in_legend)
-        .map(|s| s.name.as_str())
-        .collect();
+    let named: Vec<&str> = series().filter(|s| s.in_legend).map(|s| s.name.as_str()).collect();
     assert!(named.contains(&"host3 · node3"), "{named:?}");
 }
 
 #[test]
 fn a_peak_of_one_second_in_a_day_is_in_the_figure() {
     let mut run = lab::run();
-    let long: Vec<(f64, f64)> = (0..86_400)
-        .map(|s| (f64::from(s), f64::from(s % 5)))
-        .collect();
+    let long: Vec<(f64, f64)> = (0..86_400).map(|s| (f64::from(s), f64::from(s % 5))).collect();
     for series in run.trials.iter_mut().flat_map(|t| &mut t.probes) {
         if series.name == "iostat.%util" {
             series.values = long.clone();
@@ -121,11 +113,7 @@ fn a_peak_of_one_second_in_a_day_is_in_the_figure() {
     }
     let page = page(&run);
     for (name, chart) in charts(&page, "panels") {
-        let busy = chart
-            .panels
-            .iter()
-            .find(|p| p.title == "Disk, busy, %")
-            .expect("the row");
+        let busy = chart.panels.iter().find(|p| p.title == "Disk, busy, %").expect("the row");
         assert!(busy.series[0].y.contains(&Some(99.0)), "{name}");
         assert!(busy.series[0].y.len() < 2_000, "{}", busy.series[0].y.len());
         assert!(
@@ -139,20 +127,14 @@ fn a_peak_of_one_second_in_a_day_is_in_the_figure() {
 #[test]
 fn unknown_series_and_units_are_in_the_list_as_they_are() {
     let page = page(&lab::run());
-    let folded = section(&page, "panels")
-        .blocks
-        .iter()
-        .find_map(|block| match block {
-            Block::Details(title, blocks) if title.starts_with("Every series") => Some(blocks),
-            _ => None,
-        });
+    let folded = section(&page, "panels").blocks.iter().find_map(|block| match block {
+        Block::Details(title, blocks) if title.starts_with("Every series") => Some(blocks),
+        _ => None,
+    });
     let Some(Block::Choice(_, charts)) = folded.expect("the list").first() else {
         panic!("no chooser");
     };
-    let strange = charts
-        .iter()
-        .find(|(name, _)| name.ends_with("· strange"))
-        .expect("it");
+    let strange = charts.iter().find(|(name, _)| name.ends_with("· strange")).expect("it");
     assert_eq!(titles(&strange.1), ["strange.thing, furlongs"]);
     assert_eq!(strange.1.panels[0].series.len(), 3);
 }
@@ -206,18 +188,12 @@ fn programs_get_the_same_facts() {
     assert_eq!(lab["proofs"]["held"], 5);
     assert_eq!(lab["proofs"]["failed"][0]["node"], "node2");
     let spread = lab["spread"].as_array().expect("spreads");
-    let pending = spread
-        .iter()
-        .find(|s| s["quantity"] == "Compactions pending")
-        .expect("it");
+    let pending = spread.iter().find(|s| s["quantity"] == "Compactions pending").expect("it");
     assert_eq!(pending["uneven"], true);
     assert!((pending["nodes"]["node2"].as_f64().expect("a mean") - 18.0).abs() < 2.0);
     let writes = &printed["configuration"]["setting: concurrent_writes"];
     assert!(
-        writes
-            .as_str()
-            .expect("a value")
-            .contains("64: node1 in on"),
+        writes.as_str().expect("a value").contains("64: node1 in on"),
         "{writes}"
     );
 }

@@ -43,17 +43,17 @@ fn view() -> RunView {
 fn parsed(xml: &str) -> Vec<(String, BTreeMap<String, String>)> {
     let mut reader = Reader::from_str(xml);
     let mut elements = Vec::new();
+    let text = |bytes: &[u8]| std::str::from_utf8(bytes).expect("UTF-8").to_owned();
     loop {
         match reader.read_event().expect("well-formed XML") {
             Event::Start(element) | Event::Empty(element) => {
-                let name = element.name();
                 let attributes = element.attributes().map(|attribute| {
                     let attribute = attribute.expect("an attribute");
-                    let value = quick_xml::escape::unescape(&attribute.value);
-                    let value = value.expect("escaped text");
-                    (attribute.key.as_ref().to_owned(), value.into_owned())
+                    let value = text(&attribute.value);
+                    let value = quick_xml::escape::unescape(&value).expect("escaped text");
+                    (text(attribute.key.as_ref()), value.into_owned())
                 });
-                elements.push((name.as_ref().to_owned(), attributes.collect()));
+                elements.push((text(element.name().as_ref()), attributes.collect()));
             }
             Event::Eof => return elements,
             _ => {}
@@ -65,12 +65,7 @@ fn parsed(xml: &str) -> Vec<(String, BTreeMap<String, String>)> {
 fn junit_has_a_case_for_the_run_each_trial_and_each_requirement() {
     let view = view();
     let elements = parsed(&report::junit(&view).unwrap());
-    let of = |name: &str| {
-        elements
-            .iter()
-            .filter(|(n, _)| n == name)
-            .collect::<Vec<_>>()
-    };
+    let of = |name: &str| elements.iter().filter(|(n, _)| n == name).collect::<Vec<_>>();
     let suite = &of("testsuite")[0].1;
     assert_eq!(suite["name"], view.plan.study);
     for (attribute, counted) in [
@@ -88,11 +83,7 @@ fn junit_has_a_case_for_the_run_each_trial_and_each_requirement() {
     assert_eq!(of("testcase").len(), 1 + view.plan.trials.len() + 3);
     assert_eq!(of("failure").len(), 1);
     // What cannot be told is no failure and no pass.
-    assert!(
-        of("skipped")
-            .iter()
-            .any(|(_, a)| a["message"] == "who knows")
-    );
+    assert!(of("skipped").iter().any(|(_, a)| a["message"] == "who knows"));
     let invalid = view
         .findings
         .trials

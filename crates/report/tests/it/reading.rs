@@ -45,11 +45,7 @@ fn a_run_on_disk_becomes_the_same_curves_and_findings() {
     // Two points, two kinds and all together; warm-up is not in them.
     assert_eq!(view.points.len(), 2 * 3);
     for point in &view.points {
-        let trial = findings
-            .trials
-            .iter()
-            .find(|t| t.variant == point.variant)
-            .expect("known");
+        let trial = findings.trials.iter().find(|t| t.variant == point.variant).expect("known");
         let series = if point.kind == "all" {
             &trial.all
         } else {
@@ -104,9 +100,7 @@ fn with_probe(folder: &Path, more_bytes: u64) -> PathBuf {
     trial.write_overview(finding).expect("overview");
     let more = std::fs::File::create(trial.path().join("more.hlog")).expect("file");
     more.set_len(more_bytes).expect("length");
-    writer
-        .finish_trial(0, &plan.trials[0].slug, finding)
-        .expect("trial");
+    writer.finish_trial(0, &plan.trials[0].slug, finding).expect("trial");
     writer.finish(&findings, "0.1.0", None).expect("findings");
     writer.path().to_owned()
 }

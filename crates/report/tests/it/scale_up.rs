@@ -252,9 +252,7 @@ fn loads_are_apart_and_sockets_that_are_unevenly_full_have_their_own_line() {
     reads.points.push(point(&[4, 1], 0.93));
     let mut writes = planned();
     writes.load = "writes".into();
-    writes
-        .fits
-        .retain(|fit| fit.model == analysis::scale_up::models::Model::Usl);
+    writes.fits.retain(|fit| fit.model == analysis::scale_up::models::Model::Usl);
     let mut full = planned();
     full.load = "full".into();
     full.points.retain(|point| point.units != 6);
@@ -282,11 +280,7 @@ fn a_run_without_units_has_no_section_and_a_run_with_them_has_all_of_it_as_json(
         serde_json::from_str(&json(&page(&run(vec![planned(), usual()])))).expect("JSON");
     let again: FindingsRecord = serde_json::from_value(printed).expect("findings");
     // Numbers may differ in their last digit.
-    let names: Vec<&str> = again
-        .scale_ups
-        .iter()
-        .map(|of| of.arm.as_deref().unwrap())
-        .collect();
+    let names: Vec<&str> = again.scale_ups.iter().map(|of| of.arm.as_deref().unwrap()).collect();
     assert_eq!(names, ["planned", "usual"]);
     assert_eq!(again.scale_ups[0].fits, planned().fits);
     assert_eq!(again.scale_ups[1].sentences, usual().sentences);

@@ -70,13 +70,15 @@ impl OverviewBuilder {
     pub(crate) fn sample(&mut self, probe: &str, sample: &SampleRecord) {
         if probe == OTHERS && sample.name == CPU_OTHERS {
             let figures = self.figures_of(CLIENT_KIND);
-            let bins = figures.entry(CPU_OTHERS.to_owned());
-            let bins = bins.or_insert_with(|| Bins::new(COURSE_MAX));
+            let bins =
+                figures.entry(CPU_OTHERS.to_owned()).or_insert_with(|| Bins::new(COURSE_MAX));
             bins.push(sample.t_s, sample.value);
         }
-        let known = self.series.get_mut(probe);
-        let known = known.and_then(|names| names.get_mut(&sample.name));
-        let known = known.and_then(|places| places.get_mut(&sample.place));
+        let known = self
+            .series
+            .get_mut(probe)
+            .and_then(|names| names.get_mut(&sample.name))
+            .and_then(|places| places.get_mut(&sample.place));
         if let Some(series) = known {
             series.bins.push(sample.t_s, sample.value);
             return;
@@ -90,8 +92,7 @@ impl OverviewBuilder {
     }
 
     fn figures_of(&mut self, kind: &str) -> &mut BTreeMap<String, Bins> {
-        let at = self.kinds.iter().position(|(known, _)| known == kind);
-        let at = at.unwrap_or_else(|| {
+        let at = self.kinds.iter().position(|(known, _)| known == kind).unwrap_or_else(|| {
             self.kinds.push((kind.to_owned(), BTreeMap::new()));
             self.kinds.len() - 1
         });

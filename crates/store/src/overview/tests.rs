@@ -60,9 +60,7 @@ fn run(folder: &Path, raw_bytes: u64) -> (PathBuf, TrialFinding) {
     };
     let finding = TrialFinding {
         seconds: SECONDS as f64,
-        kinds: ["write", "idle"]
-            .map(|kind| (kind.to_owned(), SeriesRecord::default()))
-            .into(),
+        kinds: ["write", "idle"].map(|kind| (kind.to_owned(), SeriesRecord::default())).into(),
         phases: vec![PhaseTimeRecord {
             name: "measure".into(),
             from_s: 0.0,
@@ -128,8 +126,8 @@ fn joined_lines_add_counts_and_keep_the_worst() {
     assert!(joined.len() < 100, "{}", joined.len());
     for kind in ["write", "idle", convert::CLIENT_KIND] {
         let of = |lines: &[IntervalRecord]| {
-            let mine = lines.iter().filter(|line| line.kind == kind);
-            let mine: Vec<IntervalRecord> = mine.cloned().collect();
+            let mine: Vec<IntervalRecord> =
+                lines.iter().filter(|line| line.kind == kind).cloned().collect();
             let ok: u64 = mine.iter().map(|line| line.ok).sum();
             let failed: u64 = mine.iter().flat_map(|line| line.errors.values()).sum();
             let seconds: f64 = mine.iter().map(|line| line.seconds).sum();
@@ -139,11 +137,7 @@ fn joined_lines_add_counts_and_keep_the_worst() {
         };
         assert_eq!(of(&joined), of(&raw), "{kind}");
     }
-    assert!(
-        joined
-            .iter()
-            .all(|line| line.joined > 1 && line.t_s < SECONDS as f64)
-    );
+    assert!(joined.iter().all(|line| line.joined > 1 && line.t_s < SECONDS as f64));
 }
 
 #[test]
@@ -181,12 +175,7 @@ fn of_a_long_run_all_is_compared_byte_by_byte_but_lines_that_no_page_shows() {
     flip("intervals.ndjson");
     let opened = Run::open(&path).unwrap();
     assert!(opened.is_long);
-    assert!(
-        opened
-            .notes
-            .iter()
-            .any(|note| note.contains("only the lengths"))
-    );
+    assert!(opened.notes.iter().any(|note| note.contains("only the lengths")));
     assert_eq!(Run::salvage(&path).unwrap().damages.len(), 1);
     // Found when it is read.
     flip("series.ndjson");
@@ -210,8 +199,6 @@ fn damaged_places_are_errors() {
         };
         assert!(line.unpacked(1.0).is_err(), "{packed}");
     }
-    let empty = SeriesPlacesRecord::default()
-        .unpacked(f64::INFINITY)
-        .unwrap();
+    let empty = SeriesPlacesRecord::default().unpacked(f64::INFINITY).unwrap();
     assert!(empty.places.is_empty());
 }

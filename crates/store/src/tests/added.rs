@@ -12,11 +12,9 @@ fn blocks_are_added_to_a_plan_that_stays_what_it_was() {
     let mut run = RunWriter::create(results.path(), "study: first\n", &plan("first")).unwrap();
     let finding = TrialFinding::default();
     for index in 0..2 {
-        run.finish_trial(index, &trial(index).slug, &finding)
-            .unwrap();
+        run.finish_trial(index, &trial(index).slug, &finding).unwrap();
     }
-    run.finish(&findings(crate::record::Verdict::Valid), "0.0.0", None)
-        .unwrap();
+    run.finish(&findings(crate::record::Verdict::Valid), "0.0.0", None).unwrap();
     let path = run.path().to_owned();
     drop(run);
     let before = fs::read(path.join("plan.json")).unwrap();
@@ -29,10 +27,8 @@ fn blocks_are_added_to_a_plan_that_stays_what_it_was() {
             trials: vec![trial(index)],
         };
         run.extend(&added).unwrap();
-        run.finish_trial(index, &trial(index).slug, &finding)
-            .unwrap();
-        run.finish(&findings(crate::record::Verdict::Valid), "0.0.0", None)
-            .unwrap();
+        run.finish_trial(index, &trial(index).slug, &finding).unwrap();
+        run.finish(&findings(crate::record::Verdict::Valid), "0.0.0", None).unwrap();
     }
     assert_eq!(fs::read(path.join("plan.json")).unwrap(), before);
     let read = Run::open(&path).unwrap();

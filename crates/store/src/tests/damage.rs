@@ -442,9 +442,7 @@ fn what_is_added_to_a_finished_trial_is_vouched_for_and_the_rest_is_not_read() {
     // The same when another program takes the run up.
     drop(writer);
     let mut writer = RunWriter::resume(&path).unwrap();
-    writer
-        .finish(&findings(Verdict::Valid), "0.1.0", None)
-        .unwrap();
+    writer.finish(&findings(Verdict::Valid), "0.1.0", None).unwrap();
     assert_eq!(probes().unwrap(), ["esxtop-a", "jvm"]);
     fs::write(folder.join("logs/node1/gc.log.0.current"), "Pause").unwrap();
     let said = format!("{:#}", probes().unwrap_err());

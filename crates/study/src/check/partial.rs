@@ -71,10 +71,7 @@ fn phase_keys(node: &Node, phase: &str, path: &str, diagnostics: &mut Diagnostic
             continue;
         }
         let below = format!("{whole}.");
-        if format::PHASE_PATHS
-            .iter()
-            .any(|known| known.starts_with(&below))
-        {
+        if format::PHASE_PATHS.iter().any(|known| known.starts_with(&below)) {
             phase_keys(&entry.value, phase, &whole, diagnostics);
             continue;
         }

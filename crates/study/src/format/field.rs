@@ -68,9 +68,9 @@ impl Type {
             Type::Choice(words) | Type::WordOr(words, _) => {
                 words.iter().map(|(word, _)| *word).collect()
             }
-            Type::Fault(_) => target::fault::FaultName::ALL
-                .map(target::fault::FaultName::name)
-                .into(),
+            Type::Fault(_) => {
+                target::fault::FaultName::ALL.map(target::fault::FaultName::name).into()
+            }
             Type::Level(levels, _) => levels.iter().map(|level| level.name()).collect(),
             _ => Vec::new(),
         }

@@ -26,8 +26,7 @@ pub(super) fn only_data(study: &Study, works: &[Work]) -> Result<(), PlanError> 
     let mut refused = Vec::new();
     for (variant, work) in study.variants.iter().zip(works) {
         let schema = work.program.schema();
-        let tables = [&schema.create_keyspace].into_iter();
-        let tables = tables.chain(&schema.create_tables);
+        let tables = [&schema.create_keyspace].into_iter().chain(&schema.create_tables);
         let statements = work.program.statements().iter().map(|one| &one.cql);
         let before = work.step.iter().flat_map(|step| &step.before);
         for cql in tables.chain(statements).chain(before) {

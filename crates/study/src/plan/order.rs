@@ -67,8 +67,7 @@ fn of_blocks(study: &Study, outlooks: &[Outlook], seed: u64, blocks: usize) -> V
     for (block, groups_now) in groups_in_order.iter().enumerate() {
         for &group in groups_now {
             for &rung in &turns[group].rungs[block] {
-                let turn = turns[group].variants[rung][block].iter();
-                let turn = turn.map(|&at| groups[group][at]);
+                let turn = turns[group].variants[rung][block].iter().map(|&at| groups[group][at]);
                 let there = turn.filter(|&variant| rung < points(variant));
                 cells.extend(there.map(|variant| Cell {
                     variant,
@@ -84,9 +83,7 @@ fn of_blocks(study: &Study, outlooks: &[Outlook], seed: u64, blocks: usize) -> V
 /// What is known of each variant's points before anything is measured.
 pub fn outlooks(study: &Study) -> Vec<Outlook> {
     let variants = study.variants.iter();
-    variants
-        .map(|variant| variant.settings.procedure.outlook())
-        .collect()
+    variants.map(|variant| variant.settings.procedure.outlook()).collect()
 }
 
 /// The turns of variants that share a target.
@@ -110,9 +107,7 @@ impl Turns {
             } else {
                 balanced(rungs_max, blocks, chance)
             },
-            variants: (0..rungs_max)
-                .map(|_| balanced(group.len(), blocks, chance))
-                .collect(),
+            variants: (0..rungs_max).map(|_| balanced(group.len(), blocks, chance)).collect(),
         }
     }
 }

@@ -238,9 +238,7 @@ fn every_item_has_every_place_equally_often_and_follows_every_other() {
             for (place, item) in order.iter().enumerate() {
                 places[place][*item] += 1;
             }
-            order
-                .windows(2)
-                .for_each(|pair| follows[pair[0]][pair[1]] += 1);
+            order.windows(2).for_each(|pair| follows[pair[0]][pair[1]] += 1);
         }
         let context = format!("{items} items, {blocks} blocks, seed {seed}: {orders:?}");
         for counts in &places {
@@ -251,13 +249,13 @@ fn every_item_has_every_place_equally_often_and_follows_every_other() {
         // A whole design: one square of an even number of items, two of an odd one.
         let whole = if items % 2 == 0 { items } else { 2 * items };
         if blocks % whole == 0 {
-            let apart = follows.iter().enumerate().flat_map(|(a, row)| {
-                row.iter()
-                    .enumerate()
-                    .filter(move |(b, _)| a != *b)
-                    .map(|(_, count)| *count)
-            });
-            let apart: BTreeSet<usize> = apart.collect();
+            let apart: BTreeSet<usize> = follows
+                .iter()
+                .enumerate()
+                .flat_map(|(a, row)| {
+                    row.iter().enumerate().filter(move |(b, _)| a != *b).map(|(_, count)| *count)
+                })
+                .collect();
             assert!(apart.len() <= 1, "{context}: {follows:?}");
         }
     }
@@ -282,9 +280,7 @@ fn turns_of_variants_and_points_are_counterbalanced_unless_a_ladder_has_to_rise(
         order.iter().find(same).unwrap().variant == cell.variant
     };
     for rung in 0..3 {
-        let firsts = order
-            .iter()
-            .filter(|c| c.rung == rung && c.variant == 0 && first(c));
+        let firsts = order.iter().filter(|c| c.rung == rung && c.variant == 0 && first(c));
         assert_eq!(
             firsts.count(),
             3,
@@ -297,12 +293,7 @@ fn turns_of_variants_and_points_are_counterbalanced_unless_a_ladder_has_to_rise(
         assert_eq!(begins.count(), 2, "{rung} comes first in two of six blocks");
     }
     let same_block = |pair: &&[Cell]| pair[0].block == pair[1].block;
-    assert!(
-        rises
-            .windows(2)
-            .filter(same_block)
-            .all(|pair| pair[0].rung <= pair[1].rung)
-    );
+    assert!(rises.windows(2).filter(same_block).all(|pair| pair[0].rung <= pair[1].rung));
 }
 
 #[test]
@@ -352,10 +343,7 @@ fn blocks_that_may_come_are_not_certain_and_added_ones_move_none() {
     };
     assert_eq!(slugs(&longer)[..24], slugs(&plan)[..]);
     assert!(certain(&longer)[24..].iter().all(|certain| *certain));
-    let blocks: Vec<usize> = longer.trials[24..]
-        .iter()
-        .map(|trial| trial.block)
-        .collect();
+    let blocks: Vec<usize> = longer.trials[24..].iter().map(|trial| trial.block).collect();
     assert_eq!(blocks, [6, 6, 6, 6, 7, 7, 7, 7, 8, 8, 8, 8]);
     let first = |plan: &Plan| plan.trials.iter().map(|t| t.first_operation).max();
     assert!(

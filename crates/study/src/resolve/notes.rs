@@ -14,10 +14,7 @@ pub(super) fn notes(
     design: Option<Design>,
 ) -> Vec<String> {
     let mut notes = Vec::new();
-    let null = resolved
-        .variants
-        .iter()
-        .any(|v| matches!(v.settings.target, Target::Null(_)));
+    let null = resolved.variants.iter().any(|v| matches!(v.settings.target, Target::Null(_)));
     if null && overrides.target.is_some() {
         notes.push(
             "the null target stores nothing: reads are not verified, nothing is settled or restored"
@@ -64,17 +61,13 @@ fn grid(resolved: &Resolved) -> Option<String> {
     let first = resolved.variants.first().filter(|_| resolved.has_grid)?;
     let points = first.settings.procedure.outlook().points;
     let axis = points.first().map_or("threads", |point| point.axis());
-    let values: Vec<String> = points
-        .iter()
-        .map(|point| point.value().to_string())
-        .collect();
+    let values: Vec<String> = points.iter().map(|point| point.value().to_string()).collect();
     let load = (axis.to_owned(), values);
-    let axes = resolved
+    let axes: Vec<String> = resolved
         .axes
         .iter()
-        .map(|axis| (axis.name.clone(), axis.values.clone()));
-    let axes = axes.chain([load]);
-    let axes: Vec<String> = axes
+        .map(|axis| (axis.name.clone(), axis.values.clone()))
+        .chain([load])
         .map(|(name, values)| format!("{name} ({})", values.join(", ")))
         .collect();
     Some(format!("a grid of {}", axes.join(" × ")))
@@ -97,20 +90,17 @@ const WITHOUT: [(&str, &str); 4] = [
 /// A sentence of the variants whose long trial lacks a probe.
 fn unseen(variants: &[Variant]) -> Option<String> {
     let settings = variants.iter().map(|variant| &variant.settings);
-    let long: Vec<_> = settings
-        .filter(|s| s.procedure.endurance().is_some())
-        .collect();
+    let long: Vec<_> = settings.filter(|s| s.procedure.endurance().is_some()).collect();
     let is_off = |key: &str| {
         long.iter().any(|settings| {
             let probes = settings.probes.as_ref();
             let periods = probes.into_iter().flat_map(|probes| probes.periods());
-            !periods
-                .into_iter()
-                .any(|(name, period)| name == key && period.is_some())
+            !periods.into_iter().any(|(name, period)| name == key && period.is_some())
         })
     };
-    let missing = WITHOUT.iter().filter(|(key, _)| is_off(key));
-    let missing: Vec<String> = missing
+    let missing: Vec<String> = WITHOUT
+        .iter()
+        .filter(|(key, _)| is_off(key))
         .map(|(key, what)| format!("{what} (`probes.{key}`)"))
         .collect();
     (!long.is_empty() && !missing.is_empty()).then(|| {

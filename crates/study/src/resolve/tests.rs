@@ -448,8 +448,8 @@ fn a_search_says_where_it_begins_and_ends_and_what_it_keeps_to() {
         ("{sweep: {threads: [1, 2], until: plateau}}", 2),
         ("{sweep: {rate: [10, 20], until: saturation}}", 2),
     ] {
-        let study = resolve("s", &study(procedure), &Overrides::default());
-        let study = study.unwrap_or_else(|why| panic!("{procedure}: {why}"));
+        let study = resolve("s", &study(procedure), &Overrides::default())
+            .unwrap_or_else(|why| panic!("{procedure}: {why}"));
         let outlook = study.variants[0].settings.procedure.outlook();
         assert_eq!(
             (outlook.points.len(), outlook.certain),

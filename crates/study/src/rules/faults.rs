@@ -115,10 +115,7 @@ impl<'a> Item<'a> {
     /// Whether its times are known without the length of the window: of an imported command line it
     /// is known only when that has been read, or not at all.
     fn in_a_step(&self, out: &mut Diagnostics) {
-        for key in ["until", "every", "seed"]
-            .into_iter()
-            .filter(|key| self.wrote(key))
-        {
+        for key in ["until", "every", "seed"].into_iter().filter(|key| self.wrote(key)) {
             let message = format!("`faults.{key}` needs a `window`, and a command line has none");
             self.say(key, message, Some("say `at` and `for` of each fault"), out);
         }
@@ -135,9 +132,9 @@ impl<'a> Item<'a> {
         };
         let known: Vec<&str> = match draft.kind {
             Kind::Attach => draft.commands.iter().map(|one| one.name.as_str()).collect(),
-            Kind::Local | Kind::Null => target::fault::FaultName::ALL
-                .map(target::fault::FaultName::name)
-                .into(),
+            Kind::Local | Kind::Null => {
+                target::fault::FaultName::ALL.map(target::fault::FaultName::name).into()
+            }
         };
         for node in names {
             let text = node.text().filter(|text| draft.kind_of(text).is_none());

@@ -35,8 +35,11 @@ fn endurance(subject: &Subject<'_>, out: &mut Diagnostics) {
         let hint = "remove it: `for` and `beside` say how long they are";
         subject.say("window.measure", message.to_owned(), Some(hint), out);
     }
-    let beside = subject.tree.at("procedure.endurance.beside");
-    let beside = beside.map(Tree::items).unwrap_or_default();
+    let beside = subject
+        .tree
+        .at("procedure.endurance.beside")
+        .map(Tree::items)
+        .unwrap_or_default();
     if beside.len() > Endurance::BESIDE_MAX {
         let message = format!(
             "`{path}.beside` has {} windows; the most is {}",
@@ -55,11 +58,7 @@ fn endurance(subject: &Subject<'_>, out: &mut Diagnostics) {
         super::subject::whole(subject, &format!("{path}.{key}"), tree, out);
     }
     let shortest = long.and_then(Tree::duration_ns).unwrap_or(u64::MAX);
-    if beside
-        .iter()
-        .filter_map(Tree::duration_ns)
-        .any(|ns| ns > shortest)
-    {
+    if beside.iter().filter_map(Tree::duration_ns).any(|ns| ns > shortest) {
         let message = format!("`{path}.beside` has a window that is longer than `for`");
         let hint = Some("the long window is the last one: swap the two");
         subject.say(&format!("{path}.beside"), message, hint, out);

@@ -41,8 +41,8 @@ pub fn beyond_data(cql: &str, keyspace: &str) -> Option<String> {
     let (tokens, _) = cql::text::read(cql);
     let first = word(&tokens, 0).unwrap_or_default();
     let makes = matches!(first, "create" | "alter" | "drop" | "add");
-    let object = (1..tokens.len()).filter_map(|at| word(&tokens, at));
-    let object = object
+    let object = (1..tokens.len())
+        .filter_map(|at| word(&tokens, at))
         .clone()
         .find(|word| !["or", "replace"].contains(word))
         .unwrap_or_default();
@@ -60,9 +60,7 @@ pub fn beyond_data(cql: &str, keyspace: &str) -> Option<String> {
         _ => {
             let changed = (0..tokens.len()).filter_map(|at| changed_keyspace(&tokens, at));
             let mut others = changed.filter_map(|name| other_keyspace(name, keyspace));
-            others
-                .next()
-                .or_else(|| class_in(&tokens).filter(|_| makes))
+            others.next().or_else(|| class_in(&tokens).filter(|_| makes))
         }
     }
 }

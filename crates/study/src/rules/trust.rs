@@ -166,10 +166,7 @@ fn secret(subject: &Subject<'_>, path: &str, out: &mut Diagnostics) {
 
 /// A file whose text goes elsewhere is beside the study, or the user's own word.
 fn file(subject: &Subject<'_>, path: &str, node: &Node, out: &mut Diagnostics) {
-    let Some(name) = node
-        .text()
-        .filter(|_| !is_own_word(subject.overrides, node))
-    else {
+    let Some(name) = node.text().filter(|_| !is_own_word(subject.overrides, node)) else {
         return;
     };
     let why = match &subject.overrides.files {
@@ -202,8 +199,11 @@ pub(super) fn may_be_asked(subject: &Subject<'_>, node: &Node, url: &str) -> Res
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     let host = host_of(authority);
-    let points = subject.tree.at("target.attach.contact_points");
-    let points = points.map(crate::tree::Tree::items).unwrap_or_default();
+    let points = subject
+        .tree
+        .at("target.attach.contact_points")
+        .map(crate::tree::Tree::items)
+        .unwrap_or_default();
     let mut points = points.iter().filter_map(crate::tree::Tree::text);
     let is_local = host == "localhost" || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback());
     if is_local || points.any(|point| host_of(point) == host) {
@@ -216,10 +216,7 @@ pub(super) fn may_be_asked(subject: &Subject<'_>, node: &Node, url: &str) -> Res
 
 /// The host of `host`, `host:port`, `[v6]:port`; anything else stands for itself and is nobody.
 fn host_of(authority: &str) -> &str {
-    if let Some((host, _)) = authority
-        .strip_prefix('[')
-        .and_then(|rest| rest.split_once(']'))
-    {
+    if let Some((host, _)) = authority.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         return host;
     }
     match authority.split_once(':') {

@@ -102,8 +102,8 @@ fn what_it_cannot_be_is_said_where_it_stands() {
     ] {
         let said = study(&format!(
             "target: {{{target}}}\nprocedure: {{scale_up: {{{scale_up}}}, fixed: {{threads: 1}}}}"
-        ));
-        let said = said.unwrap_err();
+        ))
+        .unwrap_err();
         assert!(said.contains(expected), "{target} {scale_up}\n{said}");
     }
     let alone = "target: {local: {}}\nprocedure: {scale_up: {units: cores, counts: [1, 2]}}";

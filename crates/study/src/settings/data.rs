@@ -72,7 +72,7 @@ pub enum Settle {
     Auto,
     /// Compactions; a target that cannot tell is refused.
     Compactions,
-    /// Nothing.
+    /// Nothing is waited for.
     None,
 }
 

@@ -141,8 +141,7 @@ impl Range {
             }
             (None, None) => None,
         };
-        let points = std::iter::successors(self.from, next);
-        let points = points.take_while(|point| *point <= to);
+        let points = std::iter::successors(self.from, next).take_while(|point| *point <= to);
         points.take(points_max).collect()
     }
 }
@@ -184,8 +183,7 @@ impl Draft {
     }
 
     pub(crate) fn range(&mut self) -> &mut Range {
-        self.range
-            .get_or_insert_with(|| Range::new(u64::MAX, Point::Rate))
+        self.range.get_or_insert_with(|| Range::new(u64::MAX, Point::Rate))
     }
 
     pub(crate) fn bound(&mut self, of: Percentile, ms: f64) {
@@ -233,9 +231,7 @@ impl Draft {
             keyspace: self.keyspace.clone(),
             workload: self.workload(),
             data: self.data(),
-            procedure: self
-                .procedure
-                .map_or_else(Procedure::default, |make| make(self)),
+            procedure: self.procedure.map_or_else(Procedure::default, |make| make(self)),
             poisson: self.poisson,
             window: Window {
                 warmup: self.guard.warmup(self.warmup_ns, self.warmup_max_ns),
@@ -393,11 +389,7 @@ impl Draft {
         match (self.probed, self.kind) {
             (Some(false), _) | (None, Kind::Null) => None,
             (Some(true), _) | (None, Kind::Local | Kind::Attach) => Some(Probes {
-                import: self
-                    .series
-                    .iter()
-                    .map(|series| self.imported(series))
-                    .collect(),
+                import: self.series.iter().map(|series| self.imported(series)).collect(),
                 ..self.probes.clone()
             }),
         }

@@ -14,7 +14,7 @@ const LANE: u64 = 12;
 /// Something that is broken on purpose.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fault {
-    /// How.
+    /// What is done.
     pub kind: target::fault::Kind,
     /// What. None: the first replica of the partition that is asked for most, or its host where the
     /// kind breaks hosts: which that is, the cluster says when it runs.

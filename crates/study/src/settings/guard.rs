@@ -21,9 +21,9 @@ pub enum Guarded {
     /// On a cluster that cassay did not start and that other clients use.
     #[default]
     Auto,
-    /// Everywhere.
+    /// On every cluster.
     Always,
-    /// Nowhere.
+    /// On no cluster.
     Never,
 }
 

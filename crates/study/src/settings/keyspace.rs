@@ -9,7 +9,7 @@ use serde_json::Value;
 pub struct Keyspace {
     /// Name; none: the workload's own.
     pub name: Option<String>,
-    /// Replicas.
+    /// Where the replicas are.
     pub replication: Replication,
     /// Whether the study says so, or nobody does.
     pub is_replication_stated: bool,
@@ -38,22 +38,21 @@ impl Keyspace {
 
     /// What stands behind `ALTER KEYSPACE … WITH`; none: there is nothing.
     pub fn own_options(&self) -> Option<String> {
-        self.durable_writes
-            .map(|on| format!("durable_writes = {on}"))
+        self.durable_writes.map(|on| format!("durable_writes = {on}"))
     }
 
     /// The options that the study states of the keyspace itself, by name.
     pub fn asked_of_itself(&self) -> Vec<(String, Value)> {
-        let durable = self.durable_writes.map(Value::Bool);
-        let durable = durable.map(|on| ("durable_writes".to_owned(), on));
+        let durable =
+            self.durable_writes.map(Value::Bool).map(|on| ("durable_writes".to_owned(), on));
         durable.into_iter().collect()
     }
 
     /// The options that the study states, by name, as its tables must have them.
     pub fn asked_options(&self) -> Vec<(String, Value)> {
         let map = |name: &str, entries: &[(String, String)]| {
-            let entries = entries.iter();
-            let entries = entries.map(|(key, value)| (key.clone(), Value::String(value.clone())));
+            let entries =
+                entries.iter().map(|(key, value)| (key.clone(), Value::String(value.clone())));
             (name.to_owned(), Value::Object(entries.collect()))
         };
         let mut asked = Vec::new();
@@ -70,8 +69,8 @@ impl Keyspace {
     /// What stands behind `ALTER TABLE … WITH` to set the options of a table; none: there are none.
     pub fn table_options(&self) -> Option<String> {
         let map = |entries: &[(String, String)]| {
-            let entries = entries.iter();
-            let entries = entries.map(|(key, value)| format!("{}: {}", quoted(key), quoted(value)));
+            let entries =
+                entries.iter().map(|(key, value)| format!("{}: {}", quoted(key), quoted(value)));
             format!("{{{}}}", entries.collect::<Vec<_>>().join(", "))
         };
         let mut parts = Vec::new();
@@ -103,8 +102,8 @@ fn literal(value: &Value) -> String {
                 Value::String(text) => quoted(text),
                 other => quoted(&other.to_string()),
             };
-            let entries = entries.iter();
-            let entries = entries.map(|(key, value)| format!("{}: {}", quoted(key), text(value)));
+            let entries =
+                entries.iter().map(|(key, value)| format!("{}: {}", quoted(key), text(value)));
             format!("{{{}}}", entries.collect::<Vec<_>>().join(", "))
         }
         Value::String(text) => quoted(text),

@@ -61,8 +61,7 @@ fn procedure(step: &Step) -> Procedure {
             to,
             until_flat,
         } => {
-            let points = stress::threads(from, to).into_iter();
-            let points = points.map(Point::Threads).collect();
+            let points = stress::threads(from, to).into_iter().map(Point::Threads).collect();
             let gain_min = match step.limit {
                 StepLimit::Uncertainty { target, .. } => Some(target),
                 StepLimit::Operations(_) | StepLimit::Duration(_) | StepLimit::Either(..) => None,

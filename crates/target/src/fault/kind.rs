@@ -141,9 +141,7 @@ impl Kind {
         let takes = |knob| self.takes(knob);
         Options {
             cpus: said.cpus.filter(|_| takes(Knob::Cpus)),
-            disk: Some(said.disk)
-                .filter(|_| takes(Knob::Disk))
-                .unwrap_or_default(),
+            disk: Some(said.disk).filter(|_| takes(Knob::Disk)).unwrap_or_default(),
             leave_bytes: said.leave_bytes.filter(|_| takes(Knob::Leave)),
             loss: said.loss.filter(|_| takes(Knob::Loss)),
             rate_bits_per_s: said.rate_bits_per_s.filter(|_| takes(Knob::Rate)),

@@ -82,8 +82,8 @@ impl Knob {
             Knob::Cpus => options.cpus.map(|cores| cores.to_string()),
             Knob::Disk => {
                 let each = options.disk.each().into_iter();
-                let said = each.filter_map(|(name, value)| Some(format!("{name} {}", value?)));
-                let said: Vec<String> = said.collect();
+                let said: Vec<String> =
+                    each.filter_map(|(name, value)| Some(format!("{name} {}", value?))).collect();
                 (!said.is_empty()).then(|| said.join(" "))
             }
             Knob::Leave => options.leave_bytes.map(|bytes| format!("{bytes} bytes")),
@@ -91,17 +91,17 @@ impl Knob {
             Knob::Rate => options.rate_bits_per_s.map(|rate| format!("{rate} bit/s")),
             Knob::Delay => options.delay.map(seconds),
             Knob::By => options.by.map(seconds),
-            Knob::Ha => options
-                .ha_after
-                .map(|after| format!("after {}", seconds(after))),
+            Knob::Ha => options.ha_after.map(|after| format!("after {}", seconds(after))),
             Knob::Yaml => {
-                let said = options.yaml.iter();
-                let said = said.map(|(key, value)| match value.as_str() {
-                    _ if names_secret(key) => format!("{key} (hidden)"),
-                    Some(text) => format!("{key} {text}"),
-                    None => format!("{key} {value}"),
-                });
-                let said: Vec<String> = said.collect();
+                let said: Vec<String> = options
+                    .yaml
+                    .iter()
+                    .map(|(key, value)| match value.as_str() {
+                        _ if names_secret(key) => format!("{key} (hidden)"),
+                        Some(text) => format!("{key} {text}"),
+                        None => format!("{key} {value}"),
+                    })
+                    .collect();
                 (!said.is_empty()).then(|| said.join(" "))
             }
         }

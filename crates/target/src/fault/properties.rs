@@ -18,7 +18,7 @@ pub enum Place {
 /// What a node may lose by a fault.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DataLoss {
-    /// Nothing.
+    /// No data is lost.
     #[default]
     Nothing,
     /// What was in the memory of its process.
@@ -75,10 +75,7 @@ pub enum Hit {
 impl fmt::Display for Hit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let hosts = |all: &[usize]| {
-            let names: Vec<String> = all
-                .iter()
-                .map(|index| format!("host{}", index + 1))
-                .collect();
+            let names: Vec<String> = all.iter().map(|index| format!("host{}", index + 1)).collect();
             names.join(" and ")
         };
         match self {

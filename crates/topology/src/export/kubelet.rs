@@ -74,15 +74,11 @@ pub fn differences(source: &Source) -> Vec<Difference> {
         planned: cells::cpus(instance),
         predicted,
     });
-    differences
-        .filter(|one| one.predicted.as_ref() != Some(&one.planned))
-        .collect()
+    differences.filter(|one| one.predicted.as_ref() != Some(&one.planned)).collect()
 }
 
 fn cpus_of_nodes(machine: &Machine, nodes: &[usize]) -> CpuSet {
-    let cores = nodes
-        .iter()
-        .flat_map(|&node| machine.nodes[node].cores.iter().copied());
+    let cores = nodes.iter().flat_map(|&node| machine.nodes[node].cores.iter().copied());
     machine.cpus_of(&cores.collect::<Vec<_>>())
 }
 
@@ -97,8 +93,7 @@ fn hint(
 ) -> Option<Vec<usize>> {
     let nodes: Vec<usize> = machine.cpu_nodes().collect();
     let holds = |run: &[usize], free: &CpuSet, memory: &dyn Fn(usize) -> Option<u64>| {
-        let room = run.iter().map(|&node| memory(node));
-        let room = room.sum::<Option<u64>>();
+        let room = run.iter().map(|&node| memory(node)).sum::<Option<u64>>();
         cpus_of_nodes(machine, run).intersection(free).len() >= vcpus
             && room.is_none_or(|room| room >= bytes)
     };
@@ -171,12 +166,7 @@ impl<'a> Take<'a> {
         self.take_l3();
         self.take_whole(Level::Core);
         for core in self.ordered(Level::Core) {
-            for cpu in self
-                .free_of(&core)
-                .iter()
-                .take(self.needed)
-                .collect::<Vec<_>>()
-            {
+            for cpu in self.free_of(&core).iter().take(self.needed).collect::<Vec<_>>() {
                 self.take([cpu].into_iter().collect());
             }
         }
@@ -234,9 +224,7 @@ impl<'a> Take<'a> {
         cores.truncate(self.needed.div_ceil(in_core));
         let part = machine.cpus_of(&cores).intersection(free);
         let is_over = !self.needed.is_multiple_of(2) && in_core > 1 && part.len() > self.needed;
-        part.iter()
-            .take(part.len() - usize::from(is_over))
-            .collect()
+        part.iter().take(part.len() - usize::from(is_over)).collect()
     }
 
     /// The parts of a level: those of the fullest package first, in it those of the fullest node
@@ -245,11 +233,7 @@ impl<'a> Take<'a> {
         let machine = self.machine;
         let one = |cores: &[usize]| (cores.first().copied(), machine.cpus_of(cores));
         let parts: Vec<(Option<usize>, CpuSet)> = match level {
-            Level::Package => machine
-                .packages
-                .iter()
-                .map(|part| one(&part.cores))
-                .collect(),
+            Level::Package => machine.packages.iter().map(|part| one(&part.cores)).collect(),
             Level::Node => machine.nodes.iter().map(|part| one(&part.cores)).collect(),
             Level::L3 => machine.l3.iter().map(|part| one(&part.cores)).collect(),
             Level::Core => (0..machine.cores.len()).map(|core| one(&[core])).collect(),

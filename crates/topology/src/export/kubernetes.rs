@@ -36,12 +36,7 @@ pub fn write_kubelet(source: &Source) -> Result<String, ExportError> {
         ));
     }
     let nodes = &source.machine.nodes;
-    let policy = if source
-        .plan
-        .instances
-        .iter()
-        .all(|one| cells::memory_nodes(one).len() <= 1)
-    {
+    let policy = if source.plan.instances.iter().all(|one| cells::memory_nodes(one).len() <= 1) {
         "single-numa-node"
     } else {
         "restricted"
@@ -79,11 +74,7 @@ pub fn has_whole_cores(source: &Source) -> bool {
 /// kubelet and the system and of what eviction keeps.
 fn memory(source: &Source) -> String {
     let has_memory = |bytes: Option<u64>| bytes.is_some_and(|bytes| bytes > 0);
-    let nodes = source
-        .machine
-        .nodes
-        .iter()
-        .filter(|node| has_memory(node.memory_bytes));
+    let nodes = source.machine.nodes.iter().filter(|node| has_memory(node.memory_bytes));
     let mut nodes: Vec<u32> = nodes.map(|node| node.os).collect();
     if nodes.is_empty() {
         nodes.extend(source.machine.nodes.iter().map(|node| node.os).take(1));
@@ -170,8 +161,10 @@ fn set(text: &str) -> Result<CpuSet, ReadError> {
 
 pub fn read_kubelet(text: &str) -> Result<Placement, ReadError> {
     let root = parse(text)?;
-    let reserved = root.at("reservedSystemCPUs").and_then(|node| node.text());
-    let reserved = reserved.ok_or_else(|| wrong("YAML", "it sets no reservedSystemCPUs"))?;
+    let reserved = root
+        .at("reservedSystemCPUs")
+        .and_then(|node| node.text())
+        .ok_or_else(|| wrong("YAML", "it sets no reservedSystemCPUs"))?;
     Ok(Placement {
         reserved: Some(set(reserved)?),
         ..Placement::default()
@@ -181,20 +174,21 @@ pub fn read_kubelet(text: &str) -> Result<Placement, ReadError> {
 pub fn read_pod(text: &str) -> Result<Placement, ReadError> {
     let root = parse(text)?;
     let annotation = |name: &str| root.at(&format!("metadata.annotations.{name}"))?.text();
-    let cpus = annotation("cassay-cpus").map(|list| {
-        let cpus = list.split(',').map(|cpu| cpu.parse::<u32>());
-        cpus.collect::<Result<Vec<u32>, _>>()
-    });
-    let cpus = cpus.transpose();
-    let cpus = cpus.map_err(|_| wrong("YAML", "the annotation cassay-cpus is no list of CPUs"))?;
+    let cpus = annotation("cassay-cpus")
+        .map(|list| {
+            let cpus = list.split(',').map(|cpu| cpu.parse::<u32>());
+            cpus.collect::<Result<Vec<u32>, _>>()
+        })
+        .transpose()
+        .map_err(|_| wrong("YAML", "the annotation cassay-cpus is no list of CPUs"))?;
     let container = match root.at("spec.containers").map(|node| &node.raw) {
         Some(yaml::Raw::List(containers)) => containers.first(),
         _ => None,
     };
     let container = container.ok_or_else(|| wrong("YAML", "it has no container"))?;
     let number = |path: &str| container.at(path)?.text()?.parse::<u64>().ok();
-    let memory_bytes = container.at("resources.limits.memory");
-    let memory_bytes = memory_bytes.and_then(|node| quantity(node.text()?));
+    let memory_bytes =
+        container.at("resources.limits.memory").and_then(|node| quantity(node.text()?));
     let is_guaranteed = |cpus: &Vec<u32>| {
         number("resources.limits.cpu") == Some(cpus.len() as u64)
             && number("resources.requests.cpu") == number("resources.limits.cpu")

@@ -142,19 +142,13 @@ fn huge_page_kib(source: &Source, cells: &[GuestCell]) -> Option<u64> {
     };
     let known = source.machine.nodes.iter().flat_map(|node| &node.hugepages);
     // 2 MiB is the smallest huge page of x86; hwloc counts the ordinary pages beside them.
-    let mut sizes: Vec<u64> = known
-        .map(|pages| pages.page_bytes)
-        .filter(|&b| b >= 2 << 20)
-        .collect();
+    let mut sizes: Vec<u64> =
+        known.map(|pages| pages.page_bytes).filter(|&b| b >= 2 << 20).collect();
     sizes.sort_unstable();
     sizes.dedup();
     let fits = |bytes: &u64| {
-        cells
-            .iter()
-            .all(|cell| (cell.units * MEMORY_UNIT_BYTES).is_multiple_of(*bytes))
-            && nodes
-                .iter()
-                .all(|node| wanted(node) > 0 && has(node, *bytes) >= wanted(node))
+        cells.iter().all(|cell| (cell.units * MEMORY_UNIT_BYTES).is_multiple_of(*bytes))
+            && nodes.iter().all(|node| wanted(node) > 0 && has(node, *bytes) >= wanted(node))
     };
     let size = sizes.into_iter().rev().find(fits);
     size.map(|bytes| bytes / MEMORY_UNIT_BYTES)
@@ -251,27 +245,24 @@ pub fn read(text: &str) -> Result<Placement, ReadError> {
             format!("<{}> is no <domain>", root.tag_name().name()),
         ));
     }
-    let vcpus = at(root, &["vcpu"])
+    let vcpus: u32 = at(root, &["vcpu"])
         .and_then(|node| node.text())
-        .unwrap_or_default();
-    let vcpus: u32 = vcpus.trim().parse().unwrap_or(0);
+        .unwrap_or_default()
+        .trim()
+        .parse()
+        .unwrap_or(0);
     if vcpus == 0 || vcpus > VCPUS_MAX {
         return Err(wrong("libvirt XML", "<vcpu> holds no number of vCPUs"));
     }
-    let nodes = at(root, &["numatune", "memory"]).and_then(|node| node.attribute("nodeset"));
-    let nodes = nodes.map(set).transpose()?;
-    let ours = at(root, &["metadata"]).and_then(|node| {
-        node.children()
-            .find(|node| node.has_tag_name((NAMESPACE, "placement")))
-    });
+    let nodes = at(root, &["numatune", "memory"])
+        .and_then(|node| node.attribute("nodeset"))
+        .map(set)
+        .transpose()?;
+    let ours = at(root, &["metadata"])
+        .and_then(|node| node.children().find(|node| node.has_tag_name((NAMESPACE, "placement"))));
     let options = |ours: Node| {
-        let options = ours
-            .children()
-            .filter(|node| node.has_tag_name((NAMESPACE, "jvm")));
-        options
-            .filter_map(|node| node.attribute("option"))
-            .map(plain)
-            .collect()
+        let options = ours.children().filter(|node| node.has_tag_name((NAMESPACE, "jvm")));
+        options.filter_map(|node| node.attribute("option")).map(plain).collect()
     };
     Ok(Placement {
         cpus: read_pins(root, vcpus)?,
@@ -297,27 +288,23 @@ fn set(text: &str) -> Result<CpuSet, ReadError> {
 /// One CPU for each vCPU, in the order of the vCPUs, where each is pinned to one; else all that
 /// they may run on, or none if nothing says so.
 fn read_pins(root: Node, vcpus: u32) -> Result<Option<Vec<u32>>, ReadError> {
-    let all = at(root, &["vcpu"]).and_then(|node| node.attribute("cpuset"));
-    let all = all.map(set).transpose()?;
-    let pins = at(root, &["cputune"])
-        .into_iter()
-        .flat_map(|node| node.children());
+    let all = at(root, &["vcpu"])
+        .and_then(|node| node.attribute("cpuset"))
+        .map(set)
+        .transpose()?;
+    let pins = at(root, &["cputune"]).into_iter().flat_map(|node| node.children());
     let mut cpus = vec![all; vcpus as usize];
     for pin in pins.filter(|node| node.has_tag_name("vcpupin")) {
-        let vcpu = pin
-            .attribute("vcpu")
-            .and_then(|text| text.parse::<usize>().ok());
-        let slot = vcpu.and_then(|vcpu| cpus.get_mut(vcpu));
-        let slot =
-            slot.ok_or_else(|| wrong("libvirt XML", "a <vcpupin> is of no vCPU that it has"))?;
+        let vcpu = pin.attribute("vcpu").and_then(|text| text.parse::<usize>().ok());
+        let slot = vcpu
+            .and_then(|vcpu| cpus.get_mut(vcpu))
+            .ok_or_else(|| wrong("libvirt XML", "a <vcpupin> is of no vCPU that it has"))?;
         *slot = Some(set(pin.attribute("cpuset").unwrap_or_default())?);
     }
     let Some(cpus) = cpus.into_iter().collect::<Option<Vec<CpuSet>>>() else {
         return Ok(None);
     };
-    let single = cpus
-        .iter()
-        .map(|cpus| cpus.first().filter(|_| cpus.len() == 1));
+    let single = cpus.iter().map(|cpus| cpus.first().filter(|_| cpus.len() == 1));
     Ok(Some(match single.collect::<Option<Vec<u32>>>() {
         Some(ordered) => ordered,
         None => {
@@ -339,11 +326,12 @@ fn read_guest(root: Node, vcpus: u32) -> Result<Option<Guest>, ReadError> {
     };
     let cells = at(root, &["cpu", "numa"])
         .into_iter()
-        .flat_map(|node| node.children());
-    let cells = cells.filter(|node| node.has_tag_name("cell"));
+        .flat_map(|node| node.children())
+        .filter(|node| node.has_tag_name("cell"));
     let vcpus_of = |cell: Node| set(cell.attribute("cpus").unwrap_or_default());
-    let sizes = cells.map(|cell| Ok(vcpus_of(cell)?.len() as u32));
-    let sizes: Vec<u32> = sizes.collect::<Result<_, ReadError>>()?;
+    let sizes: Vec<u32> = cells
+        .map(|cell| Ok(vcpus_of(cell)?.len() as u32))
+        .collect::<Result<_, ReadError>>()?;
     Ok(Some(Guest {
         sockets: count("sockets")?,
         dies: count("dies")?,

@@ -13,9 +13,7 @@ const RACK: &str = "CASSAY_RACK";
 /// Whether the plan spreads the memory rather than binds it.
 pub fn is_interleaved(instance: &Instance) -> bool {
     let arguments = &instance.jvm.numactl;
-    arguments
-        .iter()
-        .any(|argument| argument.starts_with("--interleave"))
+    arguments.iter().any(|argument| argument.starts_with("--interleave"))
 }
 
 /// The arguments of numactl: never empty, since the start script takes nothing for
@@ -120,9 +118,7 @@ pub fn read_env(text: &str) -> Result<Placement, ReadError> {
             1 => words.pop(),
             _ => None,
         });
-        let option = word
-            .as_deref()
-            .and_then(|word| word.strip_prefix("JVM_OPTS=$JVM_OPTS "));
+        let option = word.as_deref().and_then(|word| word.strip_prefix("JVM_OPTS=$JVM_OPTS "));
         options.extend(option.map(str::to_owned));
     }
     if options.is_empty() {

@@ -73,7 +73,7 @@ pub enum CpusCarried {
 /// Whose virtual hardware a format describes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum GuestCarried {
-    /// Nobody's.
+    /// The format describes no virtual hardware.
     No,
     /// That of a pinned guest.
     Pinned,
@@ -84,7 +84,7 @@ pub enum GuestCarried {
 /// Which CPUs that no instance has a format names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ReservedCarried {
-    /// None.
+    /// The format names none of them.
     No,
     /// All of them.
     NotGiven,
@@ -93,7 +93,7 @@ pub enum ReservedCarried {
 }
 
 impl Carries {
-    /// Nothing.
+    /// A format that can say nothing of a placement.
     pub const NOTHING: Carries = Carries {
         cpus: CpusCarried::No,
         memory_nodes: false,
@@ -175,8 +175,7 @@ pub(crate) fn not_given(plan: &Plan) -> CpuSet {
 
 /// The CPUs of the housekeeping; without one, all that no instance has.
 pub(crate) fn housekeeping(plan: &Plan) -> CpuSet {
-    let kept = plan.housekeeping.iter().flat_map(|node| node.cpus.iter());
-    let kept: CpuSet = kept.collect();
+    let kept: CpuSet = plan.housekeeping.iter().flat_map(|node| node.cpus.iter()).collect();
     if kept.is_empty() {
         plan.idle.clone()
     } else {

@@ -33,8 +33,10 @@ fn ascii(text: &str, is_value: bool) -> String {
 }
 
 pub fn read(text: &str) -> Result<Placement, ReadError> {
-    let rack = text.lines().find_map(|line| line.strip_prefix("rack="));
-    let rack = rack.ok_or_else(|| wrong("properties", "it has no line rack="))?;
+    let rack = text
+        .lines()
+        .find_map(|line| line.strip_prefix("rack="))
+        .ok_or_else(|| wrong("properties", "it has no line rack="))?;
     let mut units: Vec<u16> = Vec::new();
     let mut rest = rack;
     while let Some(c) = rest.chars().next() {

@@ -63,8 +63,7 @@ pub fn write_slice(source: &Source) -> Result<String, ExportError> {
 
 /// The settings of a unit as they stand: key and value of each line.
 fn settings(text: &str) -> impl Iterator<Item = (&str, &str)> {
-    let lines = text.lines().map(str::trim);
-    let lines = lines.filter(|line| !line.starts_with(['#', ';', '[']));
+    let lines = text.lines().map(str::trim).filter(|line| !line.starts_with(['#', ';', '[']));
     lines.filter_map(|line| line.split_once('='))
 }
 
@@ -115,8 +114,5 @@ pub fn read_slice(text: &str) -> Result<Placement, ReadError> {
 
 /// Options as cassandra-env.sh takes them apart: at spaces.
 pub fn words(text: &str) -> Vec<String> {
-    text.split(' ')
-        .filter(|word| !word.is_empty())
-        .map(str::to_owned)
-        .collect()
+    text.split(' ').filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }

@@ -14,29 +14,18 @@ pub fn plain(text: &str) -> String {
                 '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}'
             )
     };
-    text.chars()
-        .map(|c| if keeps(c) { c } else { '-' })
-        .collect()
+    text.chars().map(|c| if keeps(c) { c } else { '-' }).collect()
 }
 
 /// The options of an instance's JVM, as [`plain`] text.
 pub fn options(instance: &Instance) -> Vec<String> {
-    instance
-        .jvm
-        .options
-        .iter()
-        .map(|option| plain(option))
-        .collect()
+    instance.jvm.options.iter().map(|option| plain(option)).collect()
 }
 
 /// Letters, digits, `.`, `_` and `-` of at most 60 characters, starting with a letter or digit.
 pub fn file_name(text: &str) -> String {
     let keeps = |c: char| c.is_ascii_alphanumeric() || ".-_".contains(c);
-    let name: String = text
-        .chars()
-        .take(60)
-        .map(|c| if keeps(c) { c } else { '-' })
-        .collect();
+    let name: String = text.chars().take(60).map(|c| if keeps(c) { c } else { '-' }).collect();
     match name.trim_matches(['.', '-', '_']) {
         "" => "host".to_owned(),
         name => name.to_owned(),

@@ -72,10 +72,8 @@ pub fn memory_mib(instance: &Instance) -> Result<u64, ExportError> {
 /// What the API has no field for: its `extraConfig`.
 pub fn extra(source: &Source, instance: &Instance) -> Vec<(String, String)> {
     let guest = vsphere(source.plan);
-    let nodes: Vec<String> = cells::memory_nodes(instance)
-        .iter()
-        .map(|node| node.to_string())
-        .collect();
+    let nodes: Vec<String> =
+        cells::memory_nodes(instance).iter().map(|node| node.to_string()).collect();
     let (key, size) = vnuma_size(source, guest);
     let mut extra = vec![
         ("numa.autosize.once".to_owned(), "FALSE".to_owned()),
@@ -157,14 +155,12 @@ pub fn placement(
     let said = sizes.into_iter().find(|key| values.contains_key(*key));
     let size = said.map_or(Ok(vcpus), number)?;
     let parts = vcpus.div_ceil(size);
-    let affinity = values
-        .get("sched.cpu.affinity")
-        .filter(|list| *list != "all");
-    let cpus = affinity.map(|list| CpuSet::parse_list(list));
-    let cpus = cpus.transpose().map_err(|what| wrong("vSphere", what))?;
-    let nodes = values
-        .get("numa.nodeAffinity")
-        .map(|list| CpuSet::parse_list(list));
+    let affinity = values.get("sched.cpu.affinity").filter(|list| *list != "all");
+    let cpus = affinity
+        .map(|list| CpuSet::parse_list(list))
+        .transpose()
+        .map_err(|what| wrong("vSphere", what))?;
+    let nodes = values.get("numa.nodeAffinity").map(|list| CpuSet::parse_list(list));
     let jvm = (0..).map_while(|index| values.get(&format!("{JVM}.{index}")).cloned());
     Ok(Placement {
         cpus: cpus.map(|cpus| cpus.iter().collect()),

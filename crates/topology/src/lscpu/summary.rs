@@ -28,9 +28,7 @@ pub(super) fn raw(fields: &[Value], place: &str) -> Result<Raw, String> {
         raw.offline = CpuSet::parse_list(offline)?;
     }
     for (name, list) in &known {
-        let os = name
-            .strip_prefix("NUMA node")
-            .and_then(|rest| rest.strip_suffix(" CPU(s)"));
+        let os = name.strip_prefix("NUMA node").and_then(|rest| rest.strip_suffix(" CPU(s)"));
         if let Some(os) = os.and_then(|digits| digits.parse().ok()) {
             let cpus = CpuSet::parse_list(list)?;
             raw.nodes.push(RawNode {
@@ -87,33 +85,25 @@ fn conclude(known: &BTreeMap<String, String>, raw: &mut Raw) {
     let l3 = known.get("L3 cache").or_else(|| known.get("L3"));
     let (size, instances) = l3.map_or((None, None), |text| cache(text));
     let all: Vec<CpuSet> = cores.iter().flatten().cloned().collect();
-    raw.packages = parts(&all, sockets)
-        .into_iter()
-        .map(|set| (None, set))
-        .collect();
+    raw.packages = parts(&all, sockets).into_iter().map(|set| (None, set)).collect();
     if let Some(instances) = instances {
         let size_bytes = size.map(|size| size / instances as u64);
         let sets = parts(&all, at_most(instances));
-        raw.l3 = sets
-            .into_iter()
-            .map(|cpus| RawCache { cpus, size_bytes })
-            .collect();
+        raw.l3 = sets.into_iter().map(|cpus| RawCache { cpus, size_bytes }).collect();
     }
     raw.cores = all;
     raw.notes.push(format!(
         "the summary of lscpu does not say which CPUs share a core ({threads} threads each), an L3 \
          or a package; the usual numbering is assumed. `lscpu -J -e` says it"
     ));
-    raw.notes
-        .push("lscpu says nothing of memory, distances and devices".to_owned());
+    raw.notes.push("lscpu says nothing of memory, distances and devices".to_owned());
 }
 
 /// The cores in order, in `count` parts that are as equal as can be.
 fn parts(cores: &[CpuSet], count: usize) -> Vec<CpuSet> {
     let at = |part: usize| part * cores.len() / count;
     let sets = (0..count).map(|part| &cores[at(part)..at(part + 1)]);
-    sets.map(|part| part.iter().flat_map(CpuSet::iter).collect())
-        .collect()
+    sets.map(|part| part.iter().flat_map(CpuSet::iter).collect()).collect()
 }
 
 /// `84 MiB (2 instances)`: all of them together. Without the count nothing is known of any.
@@ -126,9 +116,7 @@ fn cache(text: &str) -> (Option<u64>, Option<usize>) {
         Some("GiB") => 30,
         _ => return (None, None),
     };
-    let instances = words
-        .next()
-        .and_then(|word| word.trim_start_matches('(').parse().ok());
+    let instances = words.next().and_then(|word| word.trim_start_matches('(').parse().ok());
     let size = number.map(|number| (number * f64::from(1u32 << unit)) as u64);
     (size, instances.filter(|&instances: &usize| instances > 0))
 }

@@ -90,11 +90,7 @@ pub(super) fn explain(machine: &Machine, wish: &PlacementRequest) -> Infeasible 
     let mut hints = Vec::new();
     hints.extend(vcpus_max.map(|vcpus| format!("{} instances of {vcpus} vCPUs", wish.instances)));
     hints.extend(instances_max.map(|count| format!("{count} instances of {} vCPUs", wish.vcpus)));
-    hints.extend(
-        overcommit
-            .filter(|_| !lacks_memory)
-            .map(|o| format!("an overcommit of {o:.2}")),
-    );
+    hints.extend(overcommit.filter(|_| !lacks_memory).map(|o| format!("an overcommit of {o:.2}")));
     let hint = if hints.is_empty() {
         "nothing of this kind fits; ask for less memory or less housekeeping".to_owned()
     } else {

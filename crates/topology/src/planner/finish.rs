@@ -43,9 +43,7 @@ pub(super) fn plan(machine: &Machine, wish: &PlacementRequest, attempt: Attempt)
     let given: Vec<Vec<u32>> = plan.instances.iter().map(|one| one.cpus.clone()).collect();
     plan.costs = costs(machine, &given, &attempt.near);
     let mut taken: CpuSet = given.iter().flatten().copied().collect();
-    plan.housekeeping
-        .iter()
-        .for_each(|node| taken.extend(node.cpus.iter()));
+    plan.housekeeping.iter().for_each(|node| taken.extend(node.cpus.iter()));
     plan.idle = machine.allowed_cpus().difference(&taken);
     reasons::explain(machine, &attempt, &mut plan);
     plan
@@ -83,10 +81,7 @@ fn instance(
     let nodes = ascending(units().map(|unit| unit.node).collect());
     let node_os = |node: usize| machine.nodes[node].os;
     let cells = cells(machine, attempt, placed);
-    let cpus: Vec<u32> = cells
-        .iter()
-        .flat_map(|cell| cell.cpus.iter().copied())
-        .collect();
+    let cpus: Vec<u32> = cells.iter().flat_map(|cell| cell.cpus.iter().copied()).collect();
     let memory_bytes = wish.memory_bytes.or(assumed);
     let threads = if attempt.shares_cores || wish.smt == Smt::OnePerCore {
         1
@@ -105,19 +100,11 @@ fn instance(
     let own: CpuSet = nodes.iter().map(|&node| node_os(node)).collect();
     let seen = nodes_seen(plan, &own, &pinned);
     let is_near = |node: Option<u32>| node.is_some_and(|node| own.contains(node));
-    let devices = machine
-        .devices
-        .iter()
-        .filter(|device| is_near(device.node_os));
+    let devices = machine.devices.iter().filter(|device| is_near(device.node_os));
     Instance {
         index: index as u32,
         l3: ascending(cores.iter().map(|&core| machine.cores[core].l3).collect()),
-        packages: ascending(
-            cores
-                .iter()
-                .map(|&core| machine.cores[core].package)
-                .collect(),
-        ),
+        packages: ascending(cores.iter().map(|&core| machine.cores[core].package).collect()),
         nodes: own.iter().collect(),
         memory: memory::by_node(machine, attempt, placed, assumed),
         memory_bytes,
@@ -135,19 +122,13 @@ fn instance(
 fn cells(machine: &Machine, attempt: &Attempt, placed: &[Placed]) -> Vec<Cell> {
     let units = &attempt.pool.units;
     let cell = |cell: &Placed| {
-        let cpus = cell
-            .units
-            .iter()
-            .flat_map(|&unit| units[unit].cpus.iter().copied());
+        let cpus = cell.units.iter().flat_map(|&unit| units[unit].cpus.iter().copied());
         let mut nodes: Vec<usize> = cell.units.iter().map(|&unit| units[unit].node).collect();
         nodes.sort_unstable();
         nodes.dedup();
         Cell {
             cpus: cpus.take(cell.vcpus as usize).collect(),
-            nodes: nodes
-                .into_iter()
-                .map(|node| machine.nodes[node].os)
-                .collect(),
+            nodes: nodes.into_iter().map(|node| machine.nodes[node].os).collect(),
         }
     };
     placed.iter().map(cell).collect()
@@ -198,10 +179,7 @@ fn bounds(wish: &PlacementRequest, attempt: &Attempt) -> Bounds {
     let held = |place: fn(&crate::place::Unit) -> usize| {
         let mut threads = std::collections::BTreeMap::<usize, Vec<u32>>::new();
         for unit in &pool.units {
-            threads
-                .entry(place(unit))
-                .or_default()
-                .push(unit.cpus.len() as u32);
+            threads.entry(place(unit)).or_default().push(unit.cpus.len() as u32);
         }
         // Largest cores first: as few as possible for each instance.
         let count = |mut cores: Vec<u32>| {

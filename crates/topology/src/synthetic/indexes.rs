@@ -83,9 +83,7 @@ fn loops(text: &str, levels: &[Level], total: usize) -> Result<Vec<(usize, usize
 
 /// hwloc's formula: number j = Σ ((j ÷ step) mod count) × (product of the counts before).
 fn interleaved(loops: &mut Vec<(usize, usize)>, total: usize) -> Option<Vec<u32>> {
-    let counted = loops
-        .iter()
-        .try_fold(1usize, |product, &(_, count)| product.checked_mul(count));
+    let counted = loops.iter().try_fold(1usize, |product, &(_, count)| product.checked_mul(count));
     let counted = counted.filter(|&counted| counted > 0)?;
     if counted != total {
         // One loop may be left out if it is the innermost.

@@ -11,12 +11,7 @@ pub(super) fn read(files: &Files<'_>, raw: &mut Raw) {
         ("block", DeviceKind::Block),
         ("class/block", DeviceKind::Block),
     ] {
-        for name in files
-            .tree
-            .list(&files.sys(folder))
-            .into_iter()
-            .take(DEVICES_MAX)
-        {
+        for name in files.tree.list(&files.sys(folder)).into_iter().take(DEVICES_MAX) {
             raw.devices.extend(device(files, folder, kind, name));
         }
     }

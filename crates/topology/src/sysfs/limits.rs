@@ -81,9 +81,7 @@ impl Files<'_> {
         // In a container the path may be that of the host while the files are its own.
         paths.push(String::new());
         let mut mounts = Vec::new();
-        let table = self
-            .read_proc("mounts")
-            .or_else(|| self.read_proc("self/mounts"));
+        let table = self.read_proc("mounts").or_else(|| self.read_proc("self/mounts"));
         for line in table.unwrap_or_default().lines().take(4096) {
             let fields: Vec<&str> = line.split_whitespace().collect();
             let [_, place, kind, options, ..] = fields[..] else {
@@ -96,9 +94,7 @@ impl Files<'_> {
         }
         mounts.push(self.sys("fs/cgroup"));
         mounts.push(self.sys("fs/cgroup/cpuset"));
-        let both = paths
-            .iter()
-            .flat_map(|path| mounts.iter().map(move |mount| (mount, path)));
+        let both = paths.iter().flat_map(|path| mounts.iter().map(move |mount| (mount, path)));
         both.map(|(mount, path)| format!("{mount}/{path}").trim_end_matches('/').to_owned())
             .collect()
     }

@@ -17,11 +17,8 @@ pub(super) fn read(files: &Files<'_>, raw: &mut Raw) -> Result<(), ReadError> {
     for os in numbers.iter() {
         raw.nodes.push(node(files, os)?);
         let text = files.read_sys(&format!("{NODE}/node{os}/distance"));
-        let row: Option<Vec<u32>> = text.map(|text| {
-            text.split_whitespace()
-                .map(|cell| cell.parse().unwrap_or(0))
-                .collect()
-        });
+        let row: Option<Vec<u32>> = text
+            .map(|text| text.split_whitespace().map(|cell| cell.parse().unwrap_or(0)).collect());
         rows.extend(row);
     }
     if rows.len() == numbers.len() && rows.iter().all(|row| row.len() == numbers.len()) {

@@ -12,21 +12,15 @@ const MEANS_LATENCY: u64 = 4;
 /// Numbers of the nodes, and a row for each; `None` where there is no such matrix that is whole.
 pub(super) fn read(root: Node<'_, '_>, nodes: &[RawNode]) -> Option<(Vec<u32>, Vec<Vec<u32>>)> {
     let of_nodes = |element: &Node<'_, '_>| {
-        let kind = element
-            .attribute("kind")
-            .and_then(|kind| kind.parse::<u64>().ok());
+        let kind = element.attribute("kind").and_then(|kind| kind.parse::<u64>().ok());
         element.attribute("type") == Some("NUMANode")
             && kind.is_none_or(|kind| kind & MEANS_LATENCY != 0)
     };
-    let mut matrices = root
-        .children()
-        .filter(|child| child.has_tag_name("distances2"));
+    let mut matrices = root.children().filter(|child| child.has_tag_name("distances2"));
     if let Some(matrix) = matrices.find(of_nodes) {
         return since_2(root, matrix);
     }
-    let old = root
-        .descendants()
-        .find(|element| element.has_tag_name("distances"))?;
+    let old = root.descendants().find(|element| element.has_tag_name("distances"))?;
     before_2(old, nodes)
 }
 
@@ -36,15 +30,11 @@ fn since_2(root: Node<'_, '_>, matrix: Node<'_, '_>) -> Option<(Vec<u32>, Vec<Ve
         return None;
     }
     let pieces = |name: &'static str| {
-        let elements = matrix
-            .children()
-            .filter(move |child| child.has_tag_name(name));
+        let elements = matrix.children().filter(move |child| child.has_tag_name(name));
         elements.flat_map(|element| element.text().unwrap_or_default().split_whitespace())
     };
-    let mut numbers: Vec<u64> = pieces("indexes")
-        .map_while(|text| text.parse().ok())
-        .take(count)
-        .collect();
+    let mut numbers: Vec<u64> =
+        pieces("indexes").map_while(|text| text.parse().ok()).take(count).collect();
     if matrix.attribute("indexing") == Some("gp") {
         let objects: Vec<Node<'_, '_>> = root
             .descendants()
@@ -52,9 +42,7 @@ fn since_2(root: Node<'_, '_>, matrix: Node<'_, '_>) -> Option<(Vec<u32>, Vec<Ve
             .collect();
         for number in &mut numbers {
             let gp = number.to_string();
-            let object = objects
-                .iter()
-                .find(|object| object.attribute("gp_index") == Some(&gp))?;
+            let object = objects.iter().find(|object| object.attribute("gp_index") == Some(&gp))?;
             *number = object.attribute("os_index")?.parse().ok()?;
         }
     }
@@ -81,10 +69,7 @@ fn before_2(old: Node<'_, '_>, nodes: &[RawNode]) -> Option<(Vec<u32>, Vec<Vec<u
 
 fn table(numbers: Vec<u64>, values: Vec<u32>) -> Option<(Vec<u32>, Vec<Vec<u32>>)> {
     let is_square = !numbers.is_empty() && numbers.len() * numbers.len() == values.len();
-    let rows = values
-        .chunks(numbers.len().max(1))
-        .map(<[u32]>::to_vec)
-        .collect();
+    let rows = values.chunks(numbers.len().max(1)).map(<[u32]>::to_vec).collect();
     let numbers: Option<Vec<u32>> = numbers.iter().map(|&n| u32::try_from(n).ok()).collect();
     is_square.then_some((numbers?, rows))
 }

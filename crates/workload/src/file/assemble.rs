@@ -71,9 +71,7 @@ impl<'a> File<'a, '_> {
         let verify_kind = match &verify {
             Some((index, _)) => *index,
             // Without a checked read, the verify stage reads what there is to read.
-            None => named
-                .iter()
-                .position(|named| named.parts[0].verb == Verb::Select)?,
+            None => named.iter().position(|named| named.parts[0].verb == Verb::Select)?,
         };
         let source = self.source(
             &built,
@@ -153,8 +151,7 @@ impl<'a> File<'a, '_> {
         let found = named.iter().position(|named| named.name == text);
         if found.is_none() && !self.is_statement(text) {
             let hint = did_you_mean(text, named.iter().map(|named| named.name.as_str()));
-            self.out
-                .add(&node.place, format!("there is no statement `{text}`"), hint);
+            self.out.add(&node.place, format!("there is no statement `{text}`"), hint);
         }
         found
     }
@@ -198,8 +195,7 @@ impl<'a> File<'a, '_> {
             let Some(index) = named.iter().position(|named| named.name == *name) else {
                 if !self.is_statement(name) {
                     let hint = did_you_mean(name, named.iter().map(|named| named.name.as_str()));
-                    self.out
-                        .add(place, format!("there is no statement `{name}`"), hint);
+                    self.out.add(place, format!("there is no statement `{name}`"), hint);
                 }
                 continue;
             };
@@ -320,10 +316,7 @@ impl<'a> File<'a, '_> {
         let popular = lane(self.spec.seed, lanes::POPULAR);
         let parts = built.groups.iter().flat_map(|group| &group.parts);
         let bytes = parts.map(|part| {
-            let bytes = part
-                .bound
-                .iter()
-                .map(|bound| 4 + bound.generate.bytes_max());
+            let bytes = part.bound.iter().map(|bound| 4 + bound.generate.bytes_max());
             bytes.fold(0, u64::saturating_add)
         });
         FileSource {
@@ -419,11 +412,7 @@ fn row_bytes(named: &[Named], load: &[usize], rows: u64) -> u64 {
     let mut out = Vec::new();
     let (mut total, count) = (0, rows.min(ESTIMATED_ROWS));
     for row in 0..count {
-        for bound in load
-            .iter()
-            .flat_map(|&index| &named[index].parts)
-            .flat_map(|p| &p.bound)
-        {
+        for bound in load.iter().flat_map(|&index| &named[index].parts).flat_map(|p| &p.bound) {
             out.clear();
             bound.generate.append(bound.seed, row, &mut out);
             total += out.len() as u64;

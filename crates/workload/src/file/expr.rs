@@ -135,8 +135,10 @@ impl Reader<'_> {
             let word = self.word().to_owned();
             match word.chars().next() {
                 None => {
-                    let found = self.text[start..].chars().next();
-                    let found = found.map_or("the end".to_owned(), |c| format!("`{c}`"));
+                    let found = self.text[start..]
+                        .chars()
+                        .next()
+                        .map_or("the end".to_owned(), |c| format!("`{c}`"));
                     let message = format!("a value is expected, not {found}");
                     return Err(Wrong::new(start, message));
                 }

@@ -30,11 +30,10 @@ pub(super) type Fault = (usize, String, Option<String>);
 /// Whether the clauses are CQL's, the columns are the table's, and a write says which row it is of.
 pub(super) fn check(tokens: &[Token], verb: Verb, table: &Table) -> Result<(), Vec<Fault>> {
     let found = clauses(tokens, verb).map_err(|fault| vec![fault])?;
-    let unknown = found
+    let unknown: Vec<Fault> = found
         .columns
         .iter()
-        .filter(|(name, _)| table.column(name).is_none());
-    let unknown: Vec<Fault> = unknown
+        .filter(|(name, _)| table.column(name).is_none())
         .map(|(name, at)| {
             let known = table.columns.iter().map(|column| column.name.as_str());
             let message = format!("the table {} has no column `{name}`", table.name);
@@ -56,9 +55,7 @@ pub(super) fn check(tokens: &[Token], verb: Verb, table: &Table) -> Result<(), V
     let clustering = if one_row { &table.clustering[..] } else { &[] };
     let needed = table.partition_key.iter().chain(clustering);
     let names = needed.map(|&at| table.columns[at].name.as_str());
-    let missing: Vec<&str> = names
-        .filter(|name| !found.fixed.iter().any(|f| f == name))
-        .collect();
+    let missing: Vec<&str> = names.filter(|name| !found.fixed.iter().any(|f| f == name)).collect();
     if missing.is_empty() {
         return Ok(());
     }
@@ -105,8 +102,7 @@ impl Reader<'_> {
     }
 
     fn is_word(&self, word: &str) -> bool {
-        self.token()
-            .is_some_and(|token| token.kind == Kind::Word && token.text == word)
+        self.token().is_some_and(|token| token.kind == Kind::Word && token.text == word)
     }
 
     fn is(&self, symbol: &str) -> bool {
@@ -462,10 +458,7 @@ impl Reader<'_> {
         loop {
             while self.symbol("+") || self.symbol("-") {}
             self.value()?;
-            if !["+", "-", "*", "/", "%"]
-                .iter()
-                .any(|sign| self.symbol(sign))
-            {
+            if !["+", "-", "*", "/", "%"].iter().any(|sign| self.symbol(sign)) {
                 return Ok(());
             }
         }

@@ -185,9 +185,7 @@ pub(super) fn time_ms(expr: &Expr) -> Result<i64, Wrong> {
 /// A span of time in ms: `1s`, `250ms`, `5m`, `1h`, `1d`.
 pub(super) fn span_ms(expr: &Expr) -> Result<i64, Wrong> {
     let text = expr.text.as_str();
-    let digits = text
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(text.len());
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let factor = match &text[digits..] {
         "ms" => Some(1),
         "s" => Some(1000),
@@ -198,9 +196,7 @@ pub(super) fn span_ms(expr: &Expr) -> Result<i64, Wrong> {
     };
     let number: Option<i64> = text[..digits].parse().ok();
     // A step of more than a year leaves the range of times after a few thousand rows.
-    let span = number
-        .zip(factor)
-        .and_then(|(n, factor)| n.checked_mul(factor));
+    let span = number.zip(factor).and_then(|(n, factor)| n.checked_mul(factor));
     span.filter(|ms| *ms <= 366 * MS_PER_DAY).ok_or_else(|| {
         let message = format!("`{text}` is no span of time up to a year");
         Wrong::new(expr.at, message).hint("250ms, 1s, 5m, 1h or 1d")

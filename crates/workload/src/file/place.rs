@@ -17,11 +17,7 @@ pub(super) fn place_in(file: &str, node: &Node, at: usize) -> Place {
     let Some(word) = text.get(at..).filter(|rest| !rest.is_empty()) else {
         // The text ends too early: its last character is where to look.
         let end = node.place.span.end;
-        let last = slice
-            .trim_end()
-            .chars()
-            .next_back()
-            .map_or(0, char::len_utf8);
+        let last = slice.trim_end().chars().next_back().map_or(0, char::len_utf8);
         let end = end - (slice.len() - slice.trim_end().len());
         return Place {
             source: node.place.source,

@@ -16,9 +16,7 @@ pub(super) fn from_zero(expr: &Expr) -> (i64, Option<Expr>) {
         return (0, None);
     }
     let range = range.map_or("", |range| range.text.as_str());
-    let text = expr
-        .text
-        .replacen(range, &format!("0..{}", to.abs_diff(from)), 1);
+    let text = expr.text.replacen(range, &format!("0..{}", to.abs_diff(from)), 1);
     let moved = Expr {
         text,
         ..expr.clone()

@@ -357,12 +357,10 @@ fn sized(expr: &Expr) -> Result<(Sampler, usize), Wrong> {
 
 fn fraction(expr: &Expr) -> Result<f64, Wrong> {
     let number: Option<f64> = expr.text.parse().ok();
-    number
-        .filter(|share| (0.0..=1.0).contains(share))
-        .ok_or_else(|| {
-            let message = format!("`{}` is no share from 0 to 1", expr.text);
-            Wrong::new(expr.at, message)
-        })
+    number.filter(|share| (0.0..=1.0).contains(share)).ok_or_else(|| {
+        let message = format!("`{}` is no share from 0 to 1", expr.text);
+        Wrong::new(expr.at, message)
+    })
 }
 
 fn boolean(expr: &Expr, typ: &CqlType) -> Result<Gen, Wrong> {
@@ -445,13 +443,14 @@ fn collection(expr: &Expr, name: &str, typ: &CqlType, numbers: Numbers) -> Resul
             count: *count,
         },
         ("tuple", CqlType::Tuple(types), values) if types.len() == values.len() => {
-            let fields = values.iter().zip(types);
-            let fields = fields.map(|(value, typ)| resolve(value, typ, numbers));
+            let fields = values.iter().zip(types).map(|(value, typ)| resolve(value, typ, numbers));
             Gen::Tuple(fields.collect::<Result<_, _>>()?)
         }
         ("tuple", CqlType::Udt(udt), values) if udt.fields.len() == values.len() => {
-            let fields = values.iter().zip(&udt.fields);
-            let fields = fields.map(|(value, (_, typ))| resolve(value, typ, numbers));
+            let fields = values
+                .iter()
+                .zip(&udt.fields)
+                .map(|(value, (_, typ))| resolve(value, typ, numbers));
             Gen::Tuple(fields.collect::<Result<_, _>>()?)
         }
         _ => return Err(unfit(expr, typ)),

@@ -337,9 +337,7 @@ impl<'a> File<'a, '_> {
             return Vec::new();
         }
         let entries = entries.iter();
-        entries
-            .filter_map(|entry| self.statement(entry, context))
-            .collect()
+        entries.filter_map(|entry| self.statement(entry, context)).collect()
     }
 
     fn statement(&mut self, entry: &'a Entry, context: &Context) -> Option<Named> {
@@ -424,12 +422,9 @@ fn made(
     place: Place,
     seed: u64,
 ) -> Value {
-    let seed = entry
-        .key
-        .bytes()
-        .fold(lane(seed, lanes::CONTENTS), |seed, byte| {
-            lane(seed, u64::from(byte))
-        });
+    let seed = entry.key.bytes().fold(lane(seed, lanes::CONTENTS), |seed, byte| {
+        lane(seed, u64::from(byte))
+    });
     Value {
         expr,
         per,

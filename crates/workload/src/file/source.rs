@@ -141,10 +141,7 @@ impl FileCursor {
     fn operation_number(&self, index: u64) -> u64 {
         let group = &self.source.groups[self.group];
         let stride = group.size.range().1;
-        self.operation
-            .number
-            .wrapping_mul(stride)
-            .wrapping_add(index)
+        self.operation.number.wrapping_mul(stride).wrapping_add(index)
     }
 
     fn find_token(&mut self) -> Option<i64> {
@@ -160,9 +157,7 @@ impl FileCursor {
             if composite {
                 scratch.extend_from_slice(&[0; 2]);
             }
-            bound
-                .generate
-                .append(bound.seed(self.stage), number, scratch);
+            bound.generate.append(bound.seed(self.stage), number, scratch);
             if composite {
                 let length = (scratch.len() - start - 2) as u16;
                 scratch[start..start + 2].copy_from_slice(&length.to_be_bytes());
@@ -217,9 +212,7 @@ impl OperationEncoder for FileCursor {
                 (row, operation)
             };
             let number = bound.number(row, operation);
-            bound
-                .generate
-                .append_cell(bound.seed(self.stage), number, out);
+            bound.generate.append_cell(bound.seed(self.stage), number, out);
         }
     }
 

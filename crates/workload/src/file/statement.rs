@@ -138,8 +138,7 @@ pub(super) fn read(node: &Node, context: &Context) -> Result<Read, Vec<Mistake>>
         let one = |(at, message, hint)| mistake(at, message, hint);
         faults.into_iter().flat_map(one).collect::<Vec<_>>()
     })?;
-    let markers = schema::markers(&plain);
-    let markers = markers.map_err(|fault| mistake(0, fault.message, None))?;
+    let markers = schema::markers(&plain).map_err(|fault| mistake(0, fault.message, None))?;
     if markers.len() != names.len() {
         let message = format!(
             "{} markers are written here and {} can be told apart",
@@ -163,8 +162,8 @@ pub(super) fn read(node: &Node, context: &Context) -> Result<Read, Vec<Mistake>>
         return Err(binder.mistakes);
     }
     let (binds, bound) = (binder.binds, binder.bound);
-    let cql = schema::qualify(&plain, context.keyspace);
-    let cql = cql.map_err(|fault| mistake(0, fault.message, None))?;
+    let cql = schema::qualify(&plain, context.keyspace)
+        .map_err(|fault| mistake(0, fault.message, None))?;
     Ok(Read {
         cql: cql.trim().to_owned(),
         place: node.place.clone(),
@@ -305,10 +304,7 @@ fn is_idempotent(tokens: &[Token], verb: Verb, table: &Table) -> bool {
     if verb == Verb::Select {
         return true;
     }
-    let is_counter = table
-        .columns
-        .iter()
-        .any(|column| column.typ == CqlType::Counter);
+    let is_counter = table.columns.iter().any(|column| column.typ == CqlType::Counter);
     let calls = tokens
         .windows(2)
         .any(|pair| (is_word(&pair[0], "now") || is_word(&pair[0], "uuid")) && is(&pair[1], "("));
@@ -321,17 +317,10 @@ fn is_idempotent(tokens: &[Token], verb: Verb, table: &Table) -> bool {
 fn writes(tokens: &[Token], verb: Verb) -> Vec<String> {
     let is_name = |token: &&Token| matches!(token.kind, Kind::Word | Kind::Quoted);
     let names = |tokens: &[Token]| -> Vec<String> {
-        tokens
-            .iter()
-            .filter(is_name)
-            .map(|token| token.text.clone())
-            .collect()
+        tokens.iter().filter(is_name).map(|token| token.text.clone()).collect()
     };
     let between = |open: &dyn Fn(&Token) -> bool, close: &dyn Fn(&Token) -> bool| {
-        let start = tokens
-            .iter()
-            .position(open)
-            .map_or(tokens.len(), |at| at + 1);
+        let start = tokens.iter().position(open).map_or(tokens.len(), |at| at + 1);
         let end = tokens[start..].iter().position(close);
         start..end.map_or(tokens.len(), |end| start + end)
     };
@@ -372,8 +361,8 @@ impl Binder<'_> {
         tokens: &[Token],
         verb: Verb,
     ) {
-        let places = tokens.iter().enumerate();
-        let places = places.filter(|(_, token)| is(token, "?")).map(|(at, _)| at);
+        let places =
+            tokens.iter().enumerate().filter(|(_, token)| is(token, "?")).map(|(at, _)| at);
         for ((name, marker), at) in names.iter().zip(markers).zip(places) {
             self.bind(name, marker, &tokens[..at], verb);
         }
@@ -401,11 +390,7 @@ impl Binder<'_> {
             let hint = yaml::did_you_mean(name, known);
             return self.wrong(at, format!("the marker :{name} has no value"), hint);
         };
-        let Some(typ) = value
-            .typ
-            .clone()
-            .or_else(|| self.type_of(marker, before, at))
-        else {
+        let Some(typ) = value.typ.clone().or_else(|| self.type_of(marker, before, at)) else {
             return;
         };
         let rows = match value.per {

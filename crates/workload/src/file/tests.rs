@@ -72,15 +72,8 @@ fn the_example_compiles_and_every_kind_can_be_generated() {
         "{create:?}"
     );
     let statement = |name: &str| {
-        let kind = program
-            .kinds()
-            .iter()
-            .position(|kind| kind.name == name)
-            .unwrap();
-        let found = program
-            .statements()
-            .iter()
-            .find(|s| usize::from(s.kind) == kind);
+        let kind = program.kinds().iter().position(|kind| kind.name == name).unwrap();
+        let found = program.statements().iter().find(|s| usize::from(s.kind) == kind);
         found.unwrap().clone()
     };
     assert_eq!(statement("place").batch, Some(BatchKind::Logged));
@@ -88,11 +81,7 @@ fn the_example_compiles_and_every_kind_can_be_generated() {
     assert!(statement("claim").conditional && !statement("claim").idempotent);
     assert_eq!(statement("history").page_size, Some(5));
     assert!(statement("fill_cart").client_timestamp);
-    assert!(
-        statement("recent")
-            .cql
-            .contains("FROM \"shop\".orders_by_customer")
-    );
+    assert!(statement("recent").cql.contains("FROM \"shop\".orders_by_customer"));
     assert!(statement("recent").cql.contains("placed >= ? LIMIT ?"));
 
     let mut seen = vec![0; program.kinds().len()];
@@ -214,10 +203,8 @@ fn the_study_replaces_keyspace_mix_values_and_rows() {
     let mut spec = spec();
     spec.keyspace = Some("other".to_owned());
     spec.mix = vec![("write".to_owned(), 1.0)];
-    spec.params
-        .insert("v".to_owned(), ParamValue::Text("text(3)".to_owned()));
-    spec.params
-        .insert("rows".to_owned(), ParamValue::Text("fixed(4)".to_owned()));
+    spec.params.insert("v".to_owned(), ParamValue::Text("text(3)".to_owned()));
+    spec.params.insert("rows".to_owned(), ParamValue::Text("fixed(4)".to_owned()));
     let program = Arc::new(compile_file("w.yaml", SMALL, &spec).unwrap());
     assert_eq!(program.keyspace(), "other");
     for n in 0..10 {
@@ -229,9 +216,7 @@ fn the_study_replaces_keyspace_mix_values_and_rows() {
     }
     spec.params.insert("w".to_owned(), ParamValue::Int(3));
     spec.mix = vec![("wirte".to_owned(), 1.0)];
-    let mistakes = compile_file("w.yaml", SMALL, &spec)
-        .unwrap_err()
-        .to_string();
+    let mistakes = compile_file("w.yaml", SMALL, &spec).unwrap_err().to_string();
     assert!(
         mistakes.contains("the study's mix:1:1: there is no statement `wirte`"),
         "{mistakes}"
@@ -617,8 +602,8 @@ fn every_type_has_values_that_decode() {
         let typ = &table.columns[2].typ;
         for n in 0..50 {
             let cell = values(&program, Stage::Load, n).remove(0).remove(2);
-            let value = cql::value::decode(typ, Some(&cell));
-            let value = value.unwrap_or_else(|error| panic!("{typ} {expression}: {error}"));
+            let value = cql::value::decode(typ, Some(&cell))
+                .unwrap_or_else(|error| panic!("{typ} {expression}: {error}"));
             let mut again = Vec::new();
             value.append(&mut again);
             assert_eq!(again, cell, "{typ} {expression}");

@@ -23,9 +23,7 @@ impl<'a> File<'a, '_> {
         weights: Option<&[f64]>,
     ) -> Option<(usize, Cells)> {
         let Some(node) = self.root.at("verify") else {
-            let reads = named
-                .iter()
-                .any(|named| named.parts[0].verb == Verb::Select);
+            let reads = named.iter().any(|named| named.parts[0].verb == Verb::Select);
             if !reads && self.out.is_empty() {
                 let place = Place::default();
                 let hint = "add a SELECT, and name it under `verify` to have rows checked";
@@ -127,10 +125,13 @@ fn shared(
     name: &str,
     value: Option<(&Bind, &Bound)>,
 ) -> Result<(), String> {
-    let keys = table.partition_key.iter();
-    let keys = keys.filter_map(|&key| written(read, &table.columns[key].name));
-    let keys = keys.filter(|(_, bound)| bound.per == Per::Row);
-    let keys: Vec<&Gen> = keys.map(|(_, bound)| &bound.generate).collect();
+    let keys: Vec<&Gen> = table
+        .partition_key
+        .iter()
+        .filter_map(|&key| written(read, &table.columns[key].name))
+        .filter(|(_, bound)| bound.per == Per::Row)
+        .map(|(_, bound)| &bound.generate)
+        .collect();
     let divided = keys.iter().find_map(|key| key.divided());
     if are_unique(&keys) || value.is_some_and(|(_, of)| of.generate.is_same_within(divided)) {
         return Ok(());
@@ -148,9 +149,7 @@ fn are_unique(keys: &[&Gen]) -> bool {
     let mut rests = keys.iter().filter_map(|key| key.modulo());
     // Rows of the same quotient are fewer than the divisor and follow on each other.
     keys.iter().any(|key| key.is_unique())
-        || divided
-            .min()
-            .is_some_and(|divide| rests.any(|modulo| modulo >= divide))
+        || divided.min().is_some_and(|divide| rests.any(|modulo| modulo >= divide))
 }
 
 /// The marker that a statement has for a column.
@@ -195,10 +194,7 @@ fn undisturbed(
                     "{name} writes rows of other keys: {key} is another value there"
                 ));
             }
-            for column in selected
-                .iter()
-                .filter(|column| part.writes.contains(column))
-            {
+            for column in selected.iter().filter(|column| part.writes.contains(column)) {
                 let load = load.iter().flat_map(|&index| &named[index].parts);
                 let mut loads = load.filter(|load| load.table == read.table);
                 let loaded = loads.find_map(|load| written(load, column));

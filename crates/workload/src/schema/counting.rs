@@ -69,11 +69,7 @@ impl Statement {
 impl Program {
     /// Why what the server counts cannot be told from what the client asked; `None`: it can.
     pub fn uncountable(&self) -> Option<String> {
-        let mut tables: Vec<_> = self
-            .statements
-            .iter()
-            .filter_map(Statement::table)
-            .collect();
+        let mut tables: Vec<_> = self.statements.iter().filter_map(Statement::table).collect();
         tables.sort_unstable();
         tables.dedup();
         if tables.len() > TABLES_MAX {

@@ -132,9 +132,7 @@ fn before(tokens: &[Token]) -> Marker {
     let mut rest = tokens;
     // `IN (?, ?)` and `token(?)`: what stands before the parenthesis decides.
     let mut position = 0;
-    let open = rest
-        .iter()
-        .rposition(|token| is(token, "(") || is(token, ")"));
+    let open = rest.iter().rposition(|token| is(token, "(") || is(token, ")"));
     if let Some(open) = open
         && is(&rest[open], "(")
         && rest[open + 1..]
@@ -142,10 +140,7 @@ fn before(tokens: &[Token]) -> Marker {
             .all(|t| is(t, "?") || is(t, ",") || is(t, ":") || t.kind == Kind::Word)
         && !rest[open + 1..].iter().any(|t| is_word(t, "and"))
     {
-        position = rest[open + 1..]
-            .iter()
-            .filter(|token| is(token, ","))
-            .count();
+        position = rest[open + 1..].iter().filter(|token| is(token, ",")).count();
         rest = &rest[..open];
         if rest.last().is_some_and(|token| is_word(token, "token")) {
             return token_column(&rest[..rest.len() - 1], position);

@@ -68,12 +68,8 @@ fn end_of_option(tokens: &[Token]) -> Option<usize> {
 fn given(value: &[Token]) -> Option<OptionValue> {
     match value {
         [open, inner @ .., close] if is(open, "{") && is(close, "}") => {
-            let pairs = inner.split(|token| is(token, ","));
-            let pairs = pairs.filter(|pair| !pair.is_empty());
-            pairs
-                .map(pair)
-                .collect::<Option<Vec<_>>>()
-                .map(OptionValue::Map)
+            let pairs = inner.split(|token| is(token, ",")).filter(|pair| !pair.is_empty());
+            pairs.map(pair).collect::<Option<Vec<_>>>().map(OptionValue::Map)
         }
         _ => plain(value).map(OptionValue::Plain),
     }
@@ -114,8 +110,8 @@ mod tests {
         let map = [
             ("class", "LeveledCompactionStrategy"),
             ("sstable_size_in_mb", "160"),
-        ];
-        let map = map.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        ]
+        .map(|(key, value)| (key.to_owned(), value.to_owned()));
         let plain = |name: &str, text: &str| (name.to_owned(), OptionValue::Plain(text.to_owned()));
         assert_eq!(
             options(cql),

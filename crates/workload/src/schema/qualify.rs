@@ -44,10 +44,7 @@ pub fn keyspaces(tokens: &[Token]) -> Vec<&Token> {
     let verb = tokens.first().map_or("", |token| token.text.as_str());
     let names = (0..tokens.len()).filter_map(|number| name_after(tokens, number, verb));
     let is_qualified = |name: &usize| tokens.get(name + 1).is_some_and(|next| next.text == ".");
-    names
-        .filter(is_qualified)
-        .map(|name| &tokens[name])
-        .collect()
+    names.filter(is_qualified).map(|name| &tokens[name]).collect()
 }
 
 /// The table that a statement reads or writes, behind its keyspace if it names one.
@@ -105,10 +102,7 @@ pub fn name_after(tokens: &[Token], number: usize, verb: &str) -> Option<usize> 
     };
     let mut next = number + 1;
     for skipped in ["if", "not", "exists"] {
-        if tokens
-            .get(next)
-            .is_some_and(|t| t.kind == Kind::Word && t.text == skipped)
-        {
+        if tokens.get(next).is_some_and(|t| t.kind == Kind::Word && t.text == skipped) {
             next += 1;
         }
     }

@@ -61,9 +61,9 @@ fn some(values: &[Vec<u8>]) -> Cells {
 fn row(program: &Program, values: &[Vec<u8>]) -> Cells {
     match program.name() {
         "standard1" => some(&values[..values.len() - 1]),
-        "cql-iot" | "cql-timeseries" => [0, 1, 2, 5, 3, 4]
-            .map(|index| Some(values[index].clone()))
-            .to_vec(),
+        "cql-iot" | "cql-timeseries" => {
+            [0, 1, 2, 5, 3, 4].map(|index| Some(values[index].clone())).to_vec()
+        }
         "cql-keyvalue" | "cql-tabular" => some(values),
         _ => some(&values[1..]),
     }

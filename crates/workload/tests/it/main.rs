@@ -25,13 +25,9 @@ pub(crate) fn spec(use_: &str) -> Spec {
 pub(crate) fn spec_with(use_: &str, params: &[(&str, &str)], mix: &[(&str, f64)]) -> Spec {
     let mut spec = spec(use_);
     for (name, value) in params {
-        spec.params
-            .insert((*name).to_owned(), ParamValue::Text((*value).to_owned()));
+        spec.params.insert((*name).to_owned(), ParamValue::Text((*value).to_owned()));
     }
-    spec.mix = mix
-        .iter()
-        .map(|(kind, weight)| ((*kind).to_owned(), *weight))
-        .collect();
+    spec.mix = mix.iter().map(|(kind, weight)| ((*kind).to_owned(), *weight)).collect();
     spec
 }
 

@@ -90,10 +90,7 @@ fn load_writes_every_row_once_and_verify_reads_every_row_once() {
 
 #[test]
 fn the_main_stage_stays_in_its_rows_and_its_mix() {
-    for spec in all_specs()
-        .into_iter()
-        .filter(|spec| spec.use_ != "cql-iot")
-    {
+    for spec in all_specs().into_iter().filter(|spec| spec.use_ != "cql-iot") {
         let program = program(&spec);
         let mut main = program.generator(Stage::Main);
         let mut kinds = [0u64; 8];
@@ -112,11 +109,7 @@ fn the_main_stage_stays_in_its_rows_and_its_mix() {
         }
         let sum: f64 = spec.mix.iter().map(|(_, weight)| weight).sum();
         for (kind, weight) in &spec.mix {
-            let index = program
-                .kinds()
-                .iter()
-                .position(|known| known.name == *kind)
-                .unwrap();
+            let index = program.kinds().iter().position(|known| known.name == *kind).unwrap();
             let share = kinds[index] as f64 / 100_000.0;
             assert!((share - weight / sum).abs() < 1e-3, "{kind}: {share}");
         }
@@ -134,11 +127,7 @@ fn inserts_add_every_row_beyond_the_loaded_ones_once() {
         .map(|operation| operation.key)
         .collect();
     rows.sort_unstable();
-    assert!(
-        rows.iter()
-            .copied()
-            .eq(program.rows()..program.rows() + 3000)
-    );
+    assert!(rows.iter().copied().eq(program.rows()..program.rows() + 3000));
 }
 
 #[test]
@@ -184,11 +173,8 @@ fn zipf_makes_few_rows_popular_and_scatters_them() {
     for n in 0..100_000 {
         counts[main.begin(n).key as usize] += 1;
     }
-    let mut ranked: Vec<(u64, usize)> = counts
-        .iter()
-        .enumerate()
-        .map(|(row, count)| (*count, row))
-        .collect();
+    let mut ranked: Vec<(u64, usize)> =
+        counts.iter().enumerate().map(|(row, count)| (*count, row)).collect();
     ranked.sort_unstable_by(|a, b| b.cmp(a));
     // Rank 1 of zipf(0.99) over 1000 has 1 / 7.729 of the operations.
     let share = ranked[0].0 as f64 / 100_000.0;

@@ -7,13 +7,9 @@ use crate::{spec, spec_with, wrapped};
 
 /// Every mistake of a spec on a line of its own.
 fn mistakes(spec: &Spec) -> String {
-    let problems = compile(spec)
-        .map(|_| ())
-        .expect_err("the spec has mistakes");
+    let problems = compile(spec).map(|_| ()).expect_err("the spec has mistakes");
     let line = |problem: Problem| {
-        let hint = problem
-            .hint
-            .map_or(String::new(), |hint| format!(" ({hint})"));
+        let hint = problem.hint.map_or(String::new(), |hint| format!(" ({hint})"));
         wrapped(&format!(
             "{}: {}{hint}",
             problem.path.join("."),
@@ -46,10 +42,8 @@ fn all_mistakes_are_reported_together() {
     spec.rows = 0;
     spec.keyspace = Some("no spaces".to_owned());
     spec.replication = Replication::Simple { factor: 0 };
-    spec.params
-        .insert("key_size".to_owned(), ParamValue::Float(10.5));
-    spec.params
-        .insert("columns".to_owned(), ParamValue::Int(-1));
+    spec.params.insert("key_size".to_owned(), ParamValue::Float(10.5));
+    spec.params.insert("columns".to_owned(), ParamValue::Int(-1));
     check(
         &spec,
         expect![[r#"
@@ -211,11 +205,7 @@ fn every_named_workload_compiles_as_its_reference_describes_it() {
         let program = compile(&spec(named.name)).unwrap();
         assert_eq!(program.name(), named.name);
         assert_eq!(program.keyspace(), named.keyspace);
-        let kinds: Vec<&str> = program
-            .kinds()
-            .iter()
-            .map(|kind| kind.name.as_str())
-            .collect();
+        let kinds: Vec<&str> = program.kinds().iter().map(|kind| kind.name.as_str()).collect();
         assert_eq!(kinds, named.kinds);
         assert!(named.mix.iter().all(|(kind, _)| named.kinds.contains(kind)));
         for (param, default, _) in named.params {

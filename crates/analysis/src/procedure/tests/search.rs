@@ -53,10 +53,7 @@ fn path(procedure: &Search, server: &Server) -> String {
     };
     let words: Vec<String> = seen.iter().map(word).collect();
     let lines: Vec<String> = words.chunks(6).map(|line| line.join(", ")).collect();
-    let answer = answer
-        .words()
-        .replace("; ", ";\n")
-        .replace(", the", ",\nthe");
+    let answer = answer.words().replace("; ", ";\n").replace(", the", ",\nthe");
     format!("{}\n{answer}\n", lines.join(",\n"))
 }
 
@@ -336,8 +333,11 @@ fn what_does_not_hold_is_lowered_and_never_bisected_again() {
         }
     };
     let (seen, answer) = holds_up_to(9500.0);
-    let holds = seen.iter().filter(|trial| trial.role == Role::Hold);
-    let holds: Vec<f64> = holds.map(|trial| trial.point.value()).collect();
+    let holds: Vec<f64> = seen
+        .iter()
+        .filter(|trial| trial.role == Role::Hold)
+        .map(|trial| trial.point.value())
+        .collect();
     let at = holds[holds.len() - 1];
     assert!((9500.0 * 0.97..=9500.0).contains(&at), "{holds:?}");
     assert_eq!(holds[holds.len() - 2], at, "twice");

@@ -28,8 +28,7 @@ fn laptop() -> Machine {
 
 fn rule(evidence: &Evidence, limits: &Limits, id: &str) -> (Outcome, String) {
     let judgement = judge(evidence, limits);
-    let rule = judgement.rules.into_iter().find(|rule| rule.id == id);
-    let rule = rule.unwrap();
+    let rule = judgement.rules.into_iter().find(|rule| rule.id == id).unwrap();
     (rule.outcome, rule.detail)
 }
 

@@ -6,8 +6,10 @@ use super::*;
 #[test]
 fn no_detail_says_it_of_what_it_has_not_named() {
     const PRONOUNS: [&str; 5] = ["it", "its", "they", "them", "their"];
-    let named = "client target data nodes plan study window silence trial operations limit";
-    let named: Vec<&str> = named.split(' ').collect();
+    let named: Vec<&str> =
+        "client target data nodes plan study window silence trial operations limit"
+            .split(' ')
+            .collect();
     let changes = schedule_and_client_cases()
         .into_iter()
         .chain(counting_and_window_cases())

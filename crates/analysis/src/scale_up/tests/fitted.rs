@@ -96,13 +96,7 @@ fn of_points_off_every_curve_by_more_than_their_noise_none_is_the_best() {
     let off = |place: usize, _| places[place] + 0.001 * chance.normal();
     let points = made((Model::TwoLevel, &[0.03, 0.004, 0.1]), &splits, off, 4);
     let found = read_all(&points);
-    assert!(
-        found
-            .fits
-            .iter()
-            .flat_map(|of| &of.1)
-            .all(|fit| fit.beyond_noise)
-    );
+    assert!(found.fits.iter().flat_map(|of| &of.1).all(|fit| fit.beyond_noise));
     assert_eq!(found.best, Err(NoBest::BeyondNoise));
     let said = found.sentences().join(" ");
     assert!(said.contains("by more than their noise"), "{said}");
@@ -193,8 +187,7 @@ fn covered((model, truth): (Model, &[f64]), blocks: usize, runs: u64) -> Vec<f64
     for seed in 0..runs {
         let points = planted((model, truth), &LADDER, blocks, 0.01, seed);
         let fits = fits::fits(&points, TWO_BY_FOUR);
-        let fit = fits.into_iter().find(|(which, _)| *which == model);
-        let fit = fit.unwrap().1.unwrap();
+        let fit = fits.into_iter().find(|(which, _)| *which == model).unwrap().1.unwrap();
         for ((of, truth), held) in fit.coefficients.iter().zip(truth).zip(&mut held) {
             *held += u32::from(holds(of.ci95, *truth).unwrap());
         }

@@ -92,12 +92,7 @@ mod tests {
                 (mapped.list[1].place.clone(), 3),
                 (other, mapped.list[1].column)
             );
-            assert!(
-                mapped
-                    .sources
-                    .iter()
-                    .all(|source| !source.text.contains("client:"))
-            );
+            assert!(mapped.sources.iter().all(|source| !source.text.contains("client:")));
         }
     }
 }

@@ -102,11 +102,7 @@ pub fn show(clusters: &[ClusterStatus], common: &Common) {
 
 fn text(cluster: &ClusterStatus) -> String {
     let one_of = |field: fn(&Member) -> &String| {
-        let mut all: Vec<&str> = cluster
-            .nodes
-            .iter()
-            .map(|node| field(node).as_str())
-            .collect();
+        let mut all: Vec<&str> = cluster.nodes.iter().map(|node| field(node).as_str()).collect();
         all.sort_unstable();
         all.dedup();
         all.join(" and ")
@@ -163,11 +159,7 @@ fn owners_title((names, _): &Owners<'_>) -> String {
 
 /// What the columns do not show; empty if they show all.
 fn more_words(keyspaces: usize, owners: Vec<Owners<'_>>) -> String {
-    let shown: usize = owners
-        .iter()
-        .take(OWNERS_MAX)
-        .map(|(names, _)| names.len())
-        .sum();
+    let shown: usize = owners.iter().take(OWNERS_MAX).map(|(names, _)| names.len()).sum();
     let alike = owners.iter().any(|(names, _)| names.len() > 1);
     match (keyspaces - shown, alike) {
         (0, false) => String::new(),
@@ -189,9 +181,7 @@ fn table(cluster: &ClusterStatus) -> String {
     };
     let text = |text: &str| (text.to_owned(), false);
     let number = |text: &str| (text.to_owned(), true);
-    let mut head = ["State", "Host", "Rack", "Node", "Address"]
-        .map(text)
-        .to_vec();
+    let mut head = ["State", "Host", "Rack", "Node", "Address"].map(text).to_vec();
     head.extend(["Load", "Tokens"].map(number));
     head.extend(owned.iter().map(|owners| number(&owners_title(owners))));
     head.push(number("Pid"));
@@ -209,11 +199,7 @@ fn table(cluster: &ClusterStatus) -> String {
             known(state.tokens.map(|count| count.to_string())),
         ];
         let share = |(_, shares): &Owners<'_>| {
-            known(
-                shares
-                    .get(&member.name)
-                    .map(|share| format!("{:.1} %", 100.0 * share)),
-            )
+            known(shares.get(&member.name).map(|share| format!("{:.1} %", 100.0 * share)))
         };
         row.extend(owned.iter().map(share));
         row.push(member.pid.map_or("-".to_owned(), |pid| pid.to_string()));
@@ -235,29 +221,27 @@ fn state_words(member: &Member, state: &NodeState, is_ours: bool) -> String {
 fn to_json(cluster: &ClusterStatus) -> Value {
     let overview = &cluster.overview;
     let share = |shares: &BTreeMap<String, f64>, name: &str| json!(shares.get(name));
-    let nodes = cluster
-        .nodes
-        .iter()
-        .zip(&overview.nodes)
-        .map(|(member, state)| {
-            let owned = overview.owned.iter();
-            let owned = owned.map(|(name, shares)| (name.clone(), share(shares, &member.name)));
-            json!({
-                "name": member.name,
-                "host": member.host,
-                "datacenter": member.datacenter,
-                "rack": member.rack,
-                "address": member.address,
-                "version": member.version,
-                "pid": member.pid,
-                "answers": state.answers,
-                "state": state.state,
-                "load_bytes": state.load_bytes,
-                "tokens": state.tokens,
-                "owns": share(&overview.primary, &member.name),
-                "owned": owned.collect::<serde_json::Map<_, _>>(),
-            })
-        });
+    let nodes = cluster.nodes.iter().zip(&overview.nodes).map(|(member, state)| {
+        let owned = overview
+            .owned
+            .iter()
+            .map(|(name, shares)| (name.clone(), share(shares, &member.name)));
+        json!({
+            "name": member.name,
+            "host": member.host,
+            "datacenter": member.datacenter,
+            "rack": member.rack,
+            "address": member.address,
+            "version": member.version,
+            "pid": member.pid,
+            "answers": state.answers,
+            "state": state.state,
+            "load_bytes": state.load_bytes,
+            "tokens": state.tokens,
+            "owns": share(&overview.primary, &member.name),
+            "owned": owned.collect::<serde_json::Map<_, _>>(),
+        })
+    });
     json!({
         "id": cluster.id,
         "version": cluster.nodes.first().map(|node| &node.version),

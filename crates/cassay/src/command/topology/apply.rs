@@ -102,8 +102,9 @@ fn in_words(cluster: &Cluster, places: &[NodePlace], proofs: &[Proof]) -> String
     ])];
     rows.extend(places.iter().map(|place| {
         let found = &place.found;
-        let resident = found.resident_bytes.iter();
-        let resident: Vec<String> = resident
+        let resident: Vec<String> = found
+            .resident_bytes
+            .iter()
             .map(|(node, bytes)| format!("{node}: {} MiB", bytes >> 20))
             .collect();
         vec![
@@ -132,11 +133,7 @@ fn in_words(cluster: &Cluster, places: &[NodePlace], proofs: &[Proof]) -> String
     if !sentences.is_empty() {
         text += "\nWhy\n";
     }
-    for sentence in sentences
-        .iter()
-        .map(String::as_str)
-        .chain(cluster.client_sentence())
-    {
+    for sentence in sentences.iter().map(String::as_str).chain(cluster.client_sentence()) {
         text += &format!("  {sentence}\n");
     }
     text

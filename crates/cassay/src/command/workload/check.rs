@@ -108,12 +108,7 @@ fn to_json(program: &Arc<Program>, prepared: Option<&Prepared>) -> Value {
             "verifies": statement.verifies,
         })
     };
-    let statements: Vec<Value> = program
-        .statements()
-        .iter()
-        .enumerate()
-        .map(statement)
-        .collect();
+    let statements: Vec<Value> = program.statements().iter().enumerate().map(statement).collect();
     let schema = program.schema();
     let mut value = json!({
         "keyspace": program.keyspace(),

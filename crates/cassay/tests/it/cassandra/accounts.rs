@@ -106,9 +106,7 @@ fn every_acknowledged_write_is_there_and_what_is_planted_is_found() {
         "INSERT INTO planted.kv (key, value) VALUES ('{}', 0x{first}) USING TIMESTAMP {LATER_US}",
         key(4)
     );
-    session
-        .query(&put_back)
-        .expect("an older value is put back");
+    session.query(&put_back).expect("an older value is put back");
     let strange = format!(
         "INSERT INTO planted.kv (key, value) VALUES ('{}', 0x00) USING TIMESTAMP {LATER_US}",
         key(5)

@@ -134,9 +134,7 @@ fn what_was_there_is_as_it_was_unless_the_command_line_names_it() {
         match refused {
             Some(flag) => {
                 for command in ["plan", "run"] {
-                    lab.cassay(&[command, "study.yaml"])
-                        .ended_with(2)
-                        .says(&[flag]);
+                    lab.cassay(&[command, "study.yaml"]).ended_with(2).says(&[flag]);
                 }
             }
             None => drop(lab.cassay(&["run", "study.yaml", "--json"]).measured(&lab)),
@@ -144,9 +142,7 @@ fn what_was_there_is_as_it_was_unless_the_command_line_names_it() {
         assert_eq!(all(&mut session), before, "{mix} {data} {more}");
     }
     // Named, it is done; and an empty table is not one that has rows.
-    let write = STUDY
-        .replace("NODE", &node.to_string())
-        .replace("MIX", "write");
+    let write = STUDY.replace("NODE", &node.to_string()).replace("MIX", "write");
     lab.write("study.yaml", &write.replace("DATA", "{present: 40}"));
     lab.cassay(&[
         "run",
@@ -157,12 +153,8 @@ fn what_was_there_is_as_it_was_unless_the_command_line_names_it() {
     ])
     .measured(&lab);
     assert_ne!(all(&mut session), before);
-    session
-        .query("TRUNCATE theirs.users")
-        .expect("it is emptied");
-    let read = write
-        .replace("MIX", "read")
-        .replace("{write: 1}", "{read: 1}");
+    session.query("TRUNCATE theirs.users").expect("it is emptied");
+    let read = write.replace("MIX", "read").replace("{write: 1}", "{read: 1}");
     lab.write("study.yaml", &read.replace("DATA", "{present: 40}"));
     lab.cassay(&["run", "study.yaml"])
         .ended_with(2)

@@ -258,12 +258,7 @@ fn all(session: &mut Session) -> Vec<String> {
     }
     let keyspaces = session.query("SELECT keyspace_name FROM system_schema.keyspaces");
     let names = keyspaces.expect("the keyspaces").rows;
-    all.extend(
-        names
-            .iter()
-            .map(|row| format!("{row:?}"))
-            .filter(|name| name.contains("five")),
-    );
+    all.extend(names.iter().map(|row| format!("{row:?}")).filter(|name| name.contains("five")));
     all
 }
 
@@ -332,8 +327,10 @@ fn five_tables_are_as_they_were_after_forty_kinds_of_study() {
     }
     let (host, port) = (node.ip().to_string(), node.port().to_string());
     for words in WORDS {
-        let words = words.replace("NODE", &node.to_string());
-        let words = words.replace("HOST", &host).replace("PORT", &port);
+        let words = words
+            .replace("NODE", &node.to_string())
+            .replace("HOST", &host)
+            .replace("PORT", &port);
         let split: Vec<&str> = words.split(' ').collect();
         let said = lab.cassay(&split);
         refused(words, said);

@@ -44,8 +44,10 @@ pub fn assert_closed(node: SocketAddr, password: &str) {
         assert!(error.contains("bad credentials"), "{error}");
     }
     let mut ours = Session::open(node, &access("cassay", password), HANG_LIMIT).expect("we do");
-    let roles = ours.query("SELECT role, is_superuser, can_login FROM system_auth.roles");
-    let roles = roles.expect("the roles").rows;
+    let roles = ours
+        .query("SELECT role, is_superuser, can_login FROM system_auth.roles")
+        .expect("the roles")
+        .rows;
     let mut roles: Vec<String> = roles.iter().map(|row| format!("{row:?}")).collect();
     roles.sort();
     assert_eq!(roles.len(), 2, "{roles:?}");
@@ -60,9 +62,7 @@ pub fn assert_in_no_file(folder: &Path, text: &str) {
         if path.is_dir() && !path.is_symlink() {
             assert_in_no_file(&path, text);
         } else if let Ok(bytes) = std::fs::read(&path) {
-            let has = bytes
-                .windows(text.len())
-                .any(|window| window == text.as_bytes());
+            let has = bytes.windows(text.len()).any(|window| window == text.as_bytes());
             assert!(!has, "the password is in {}", path.display());
         }
     }

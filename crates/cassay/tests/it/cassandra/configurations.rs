@@ -102,21 +102,14 @@ fn a_node_is_restarted_with_another_configuration_and_proves_it() {
 
     let mut other = to.clone();
     other.yaml.insert("num_tokens".into(), json!(4));
-    let error = cluster
-        .reconfigure(&other, Restarts::InTurn, say)
-        .unwrap_err()
-        .to_string();
+    let error = cluster.reconfigure(&other, Restarts::InTurn, say).unwrap_err().to_string();
     assert!(error.starts_with("num_tokens cannot be changed"), "{error}");
     // What was not asked for is not what is in effect.
     other = to.clone();
-    other
-        .yaml
-        .insert("hinted_handoff_enabled".into(), json!("never heard of"));
+    other.yaml.insert("hinted_handoff_enabled".into(), json!("never heard of"));
     let error = format!(
         "{:#}",
-        cluster
-            .reconfigure(&other, Restarts::InTurn, say)
-            .unwrap_err()
+        cluster.reconfigure(&other, Restarts::InTurn, say).unwrap_err()
     );
     assert!(
         error.contains("node1") && error.contains("last log lines"),
@@ -136,11 +129,7 @@ fn a_kept_cluster_is_worked_on_by_a_later_command_and_goes_on() {
     assert_eq!(up[0]["user"], "cassay", "{up}");
     let file = up[0]["password_file"].as_str().map(str::to_owned);
     assert!(file.is_some_and(|file| file.ends_with("/password")), "{up}");
-    let status = || {
-        lab.cassay(&["target", "status", "--json"])
-            .ended_with(0)
-            .json()
-    };
+    let status = || lab.cassay(&["target", "status", "--json"]).ended_with(0).json();
     assert_eq!(status(), up, "what was started is what is there");
     let (id, node) = (up[0]["id"].clone(), &up[0]["nodes"][0]);
     assert_eq!([&up[0]["keep"], &node["answers"]], [&json!(true); 2]);
@@ -153,9 +142,7 @@ fn a_kept_cluster_is_worked_on_by_a_later_command_and_goes_on() {
     let error = kept::open(&dirs, None, say).unwrap_err().to_string();
     assert!(error.contains("another command works on"), "{error}");
     assert_eq!(
-        cluster
-            .reconfigure(&closed(periodic()), Restarts::InTurn, say)
-            .unwrap(),
+        cluster.reconfigure(&closed(periodic()), Restarts::InTurn, say).unwrap(),
         ["node1"]
     );
     assert_all_hold(&cluster.observe().unwrap().proofs, 5);

@@ -27,11 +27,7 @@ faults:
 fn assert_answered(lab: &Lab, fault: &FaultRecord) {
     let run = lab.run();
     let trial = run.trial(0).unwrap().expect("the trial");
-    let intervals = trial
-        .intervals()
-        .unwrap()
-        .collect::<Result<Vec<IntervalRecord>, _>>();
-    let intervals = intervals.unwrap();
+    let intervals = trial.intervals().unwrap().collect::<Result<Vec<IntervalRecord>, _>>().unwrap();
     let (from_s, to_s) = (fault.injected_s.unwrap(), fault.healing_s.unwrap());
     let within = |one: &&IntervalRecord| one.t_s >= from_s && one.t_s + one.seconds <= to_s;
     let within: Vec<&IntervalRecord> = intervals.iter().filter(within).collect();
@@ -58,13 +54,15 @@ fn assert_confirmed(fault: &FaultRecord) {
         store::record::FaultVerdict::Confirmed,
         "{fault:#?}"
     );
-    let times = [
+    let times: Vec<f64> = [
         fault.injected_s,
         fault.seen_s,
         fault.healing_s,
         fault.whole_s,
-    ];
-    let times: Vec<f64> = times.into_iter().flatten().collect();
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
     assert!(times.len() == 4 && times.is_sorted(), "{fault:#?}");
 }
 
@@ -93,10 +91,10 @@ fn a_node_is_paused_under_load_and_seen_silent_and_back_while_the_other_answers(
         "{trial:#}"
     );
     assert_answered(&lab, paused);
-    let steps = std::fs::read_to_string(lab.run().path.join("trials/00-rate-40/faults.ndjson"));
+    let steps_path = lab.run().path.join("trials/00-rate-40/faults.ndjson");
+    let all_steps = std::fs::read_to_string(steps_path).unwrap();
     // A busy machine may have let it wait before.
-    let steps = steps.unwrap();
-    let steps = steps.lines().filter(|line| !line.contains("\"waiting\""));
+    let steps = all_steps.lines().filter(|line| !line.contains("\"waiting\""));
     assert_eq!(steps.count(), 5);
     for event in ["fault_injecting", "fault_healing"] {
         assert_eq!(lab.journaled(event, Some(0)), 1, "{event}");

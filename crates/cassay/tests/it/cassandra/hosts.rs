@@ -62,16 +62,8 @@ fn traces(lab: &Lab, state: &Value) -> Vec<String> {
         found.extend(Path::new(&link).exists().then_some(link));
     }
     let mounts = read("/proc/self/mountinfo");
-    found.extend(
-        mounts
-            .lines()
-            .filter(|line| line.contains(&folder))
-            .map(str::to_string),
-    );
-    let loops = std::fs::read_dir("/sys/block")
-        .into_iter()
-        .flatten()
-        .flatten();
+    found.extend(mounts.lines().filter(|line| line.contains(&folder)).map(str::to_string));
+    let loops = std::fs::read_dir("/sys/block").into_iter().flatten().flatten();
     for device in loops {
         let file = device.path().join("loop/backing_file");
         let backing = read(&file.display().to_string());
@@ -137,18 +129,14 @@ fn three_hosts_have_a_rack_and_limits_each_and_end_without_a_trace() {
     let mut smaller = spec_of(&state);
     smaller.hosts.as_mut().expect("hosts").host.cpu_quota = Some(0.75);
     assert_eq!(
-        cluster
-            .reconfigure(&smaller, Restarts::Together, say)
-            .unwrap(),
+        cluster.reconfigure(&smaller, Restarts::Together, say).unwrap(),
         ["node1", "node2", "node3"]
     );
     let proofs = cluster.observe().unwrap().proofs;
     let quotas: Vec<&Proof> = proofs.iter().filter(|one| one.key == "cpu_quota").collect();
     assert_eq!(quotas.len(), 3);
     assert!(
-        quotas
-            .iter()
-            .all(|one| one.effect == Effect::InEffect("0.75".to_string())),
+        quotas.iter().all(|one| one.effect == Effect::InEffect("0.75".to_string())),
         "{quotas:#?}"
     );
     drop(cluster);
@@ -205,9 +193,7 @@ fn hosts_of_a_command_that_is_interrupted_are_gone_when_it_ends() {
     wait_until("a JVM", || !jvms(&lab).is_empty());
     let state = state(&lab).expect("a state");
     run.interrupt();
-    run.end()
-        .ended_with(130)
-        .says(&["everything that was started is stopped"]);
+    run.end().ended_with(130).says(&["everything that was started is stopped"]);
     assert_all_is_gone(&lab, &state);
 }
 

@@ -177,8 +177,7 @@ fn every_type_of_column_is_read_back() {
         }
     }
     // Could it be seen? Partitions beyond those that were written have no rows.
-    let beyond = words("profile=all-types.yaml", "ops(validate=1)", &[]);
-    let beyond: Vec<&str> = beyond
+    let beyond: Vec<&str> = words("profile=all-types.yaml", "ops(validate=1)", &[])
         .into_iter()
         .map(|word| {
             if word == "seq=1..1000" {
@@ -252,10 +251,7 @@ fn easy_stress_reads_what_it_has_populated() {
     // In the tool's keyspace, which need not be named.
     let more = ["--cql", "ALTER TABLE keyvalue WITH comment = 'x'"];
     let trials = trials(lab, node, &[&words[..], &more].concat());
-    let names: Vec<&str> = trials
-        .iter()
-        .filter_map(|t| t["variant"].as_str())
-        .collect();
+    let names: Vec<&str> = trials.iter().filter_map(|t| t["variant"].as_str()).collect();
     assert_eq!(names, ["populate", "run"]);
     assert_eq!(trials[0]["server"]["writes"], 200);
     // Half of the run reads.
@@ -272,10 +268,7 @@ fn nosqlbench_s_scenario_does_its_cycles() {
         node,
         &["nb", "iot.yaml", "default", "main-cycles=2000"],
     );
-    let names: Vec<&str> = trials
-        .iter()
-        .filter_map(|t| t["variant"].as_str())
-        .collect();
+    let names: Vec<&str> = trials.iter().filter_map(|t| t["variant"].as_str()).collect();
     assert_eq!(names, ["rampup", "main"]);
     assert_eq!(trials[0]["server"]["writes"], 1000);
     assert_eq!(trials[1]["server"]["writes"], 1800);
@@ -313,8 +306,10 @@ fn run_of_the_documents_file(lab: &Lab, node: SocketAddr) {
     let trial = lab.run().trial(0).unwrap().expect("the trial");
     let proofs = trial.nodes().unwrap().expect("nodes.json").proofs;
     for (key, value) in [(" durable_writes", "false"), (" gc_grace_seconds", "60")] {
-        let proof = proofs.iter().find(|proof| proof.key.ends_with(key));
-        let proof = proof.expect("what the schema shows");
+        let proof = proofs
+            .iter()
+            .find(|proof| proof.key.ends_with(key))
+            .expect("what the schema shows");
         assert_eq!((proof.effective.as_str(), proof.holds), (value, true));
     }
 }
@@ -374,8 +369,9 @@ fn keyspaces(node: SocketAddr) -> Vec<String> {
     let limit = Duration::from_secs(120);
     let session = cluster::Session::open(node, &cluster::Access::default(), limit);
     let rows = session
-        .and_then(|mut session| session.query("SELECT keyspace_name FROM system_schema.keyspaces"));
-    let rows = rows.expect("keyspaces").rows;
+        .and_then(|mut session| session.query("SELECT keyspace_name FROM system_schema.keyspaces"))
+        .expect("keyspaces")
+        .rows;
     let mut names: Vec<String> = rows.iter().flatten().map(ToString::to_string).collect();
     // Other tests make theirs on the same node meanwhile.
     names.retain(|name| name.contains("cassay_check_") || name.contains("shop"));

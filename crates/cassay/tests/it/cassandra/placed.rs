@@ -43,12 +43,7 @@ fn a_node_on_one_core_shows_it_in_all_threads_and_in_its_jvm_until_it_is_undone(
         let spec = one_core(isolation);
         let mut cluster = cluster::start(&Target::Local(spec.clone()), &dirs(&lab), say).unwrap();
         let proofs = cluster.observe().unwrap().proofs;
-        let of = |key: &str| {
-            proofs
-                .iter()
-                .find(|proof| proof.key == key)
-                .expect("the key")
-        };
+        let of = |key: &str| proofs.iter().find(|proof| proof.key == key).expect("the key");
         for key in [
             "topology cpus",
             "topology processors",
@@ -90,13 +85,15 @@ fn a_kept_cluster_is_placed_by_command_and_what_cannot_be_is_refused() {
         let arguments = [&["topology", "apply", "--json"], more].concat();
         lab.cassay(&arguments)
     };
-    let placed = apply(&["--topology", "pinned", "--node-cpus", "1"])
-        .ended_with(0)
-        .json();
+    let placed = apply(&["--topology", "pinned", "--node-cpus", "1"]).ended_with(0).json();
     let cpus = placed["nodes"][0]["cpus"].as_str().expect("a list");
     assert_eq!(CpuSet::parse_list(cpus).unwrap().len(), 1, "{placed:#}");
-    let effects = placed["proofs"].as_array().expect("proofs").iter();
-    let effects: Vec<&Value> = effects.map(|proof| &proof["effect"]).collect();
+    let effects: Vec<&Value> = placed["proofs"]
+        .as_array()
+        .expect("proofs")
+        .iter()
+        .map(|proof| &proof["effect"])
+        .collect();
     assert!(
         effects.iter().all(|effect| *effect == "in effect"),
         "{placed:#}"
@@ -147,9 +144,7 @@ fn from_one_core_to_two_there_is_an_efficiency_with_its_interval() {
     assert_eq!(points.len(), 2);
     let usable = points.iter().all(|point| point["verdict"] != "invalid");
     if usable {
-        let ends = points[1]["efficiency"]["ci95"]
-            .as_array()
-            .expect("an interval");
+        let ends = points[1]["efficiency"]["ci95"].as_array().expect("an interval");
         assert_eq!(ends.len(), 2);
     }
     let said = arms[0]["sentences"].to_string();

@@ -136,8 +136,7 @@ fn assert_the_jvm_is_seen(series: &BTreeMap<String, Series>, heap_bytes: f64) {
     assert!(last(series, "jvm.threads") > 10.0);
     assert!(last(series, "jvm.pool.G1_Old_Gen.committed") > 0.0);
     assert!(series.contains_key("jvm.gc.G1_Young_Generation.collections/s"));
-    let busiest = series["jvm.%cpu"].iter().map(|(_, value)| *value);
-    let busiest = busiest.fold(0.0, f64::max);
+    let busiest = series["jvm.%cpu"].iter().map(|(_, value)| *value).fold(0.0, f64::max);
     assert!(
         busiest > 1.0,
         "{busiest} % of a CPU for {ROWS} writes and reads"
@@ -168,9 +167,7 @@ fn probes_of_a_node_of_ours_count_what_is_done_to_it_and_see_its_pauses() {
     }
     // The server writes down things of its own, now and then.
     assert_counted(&series, "commit_log.completed/s", ROWS / 2);
-    let mean = series["client_request.Write.mean"]
-        .iter()
-        .map(|(_, value)| *value);
+    let mean = series["client_request.Write.mean"].iter().map(|(_, value)| *value);
     assert!(
         mean.clone().all(|ms| ms > 0.0 && ms < 10_000.0),
         "{:?}",
@@ -186,10 +183,7 @@ fn probes_of_a_node_of_ours_count_what_is_done_to_it_and_see_its_pauses() {
     let property = |name: &str| {
         let lines = properties.lines();
         let mut value = lines.filter_map(|line| line.strip_prefix(name)?.strip_prefix('='));
-        value
-            .next_back()
-            .unwrap_or_else(|| panic!("no {name}"))
-            .to_string()
+        value.next_back().unwrap_or_else(|| panic!("no {name}")).to_string()
     };
     let password = lab.path().join("password");
     std::fs::write(&password, property("password")).unwrap();

@@ -13,8 +13,7 @@ fn a_wrong_java_is_refused_with_what_was_found() {
     script(&lab, "jdk-11/bin/java", text);
     let home = lab.path().join("jdk-11");
     for arguments in [&["target", "up"][..], &["run", "study.yaml"]] {
-        let output = lab.command(arguments).env("JAVA_HOME", &home).output();
-        let output = output.unwrap();
+        let output = lab.command(arguments).env("JAVA_HOME", &home).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(!output.status.success());
         for part in ["needs Java 17", "Java 11.0.21", "JAVA_HOME", "hint: "] {
@@ -24,11 +23,7 @@ fn a_wrong_java_is_refused_with_what_was_found() {
     }
     // Known before anything is begun: a run of nothing leaves no folder.
     assert!(!lab.path().join("results").exists());
-    let nowhere = lab
-        .command(&["target", "up"])
-        .env("JAVA_HOME", "/nowhere")
-        .output();
-    let nowhere = nowhere.unwrap();
+    let nowhere = lab.command(&["target", "up"]).env("JAVA_HOME", "/nowhere").output().unwrap();
     assert_eq!(nowhere.status.code(), Some(1));
     let said = String::from_utf8_lossy(&nowhere.stderr);
     assert!(said.contains("JAVA_HOME is /nowhere"), "{said}");
@@ -38,17 +33,13 @@ fn a_wrong_java_is_refused_with_what_was_found() {
 #[ignore = "needs the jars of a real Cassandra: cargo xtask cassandra"]
 fn too_little_memory_is_refused_with_both_numbers() {
     let lab = Lab::new();
-    let said = lab
-        .cassay(&["target", "up", "--heap", "2TiB"])
-        .ended_with(1);
+    let said = lab.cassay(&["target", "up", "--heap", "2TiB"]).ended_with(1);
     said.says(&[
         "too little memory",
         "MiB are available",
         "hint: a smaller heap",
     ]);
-    let said = lab
-        .cassay(&["target", "up", "--heap", "64MiB"])
-        .ended_with(1);
+    let said = lab.cassay(&["target", "up", "--heap", "64MiB"]).ended_with(1);
     said.says(&["64 MiB is too small"]);
     assert_nothing_is_left(&lab);
 }

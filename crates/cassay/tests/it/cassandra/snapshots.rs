@@ -35,9 +35,7 @@ fn load(cluster: &Cluster) {
         let row =
             |k: i32| format!("INSERT INTO k.t (k, v, p) VALUES ({k}, 'v{k}', {{city: 'c{k}'}});");
         let rows: String = (first..first + BATCH_ROWS).map(row).collect();
-        session
-            .query_at(&batch(&rows), cql::Consistency::All)
-            .unwrap();
+        session.query_at(&batch(&rows), cql::Consistency::All).unwrap();
         if first == ROWS_COUNT / 2 {
             assert_eq!(settle(cluster, "k", "t"), SettleOutcome::Settled);
         }
@@ -50,9 +48,7 @@ fn batch(statements: &str) -> String {
 }
 
 fn settle(cluster: &Cluster, keyspace: &str, table: &str) -> SettleOutcome {
-    let settled = cluster
-        .settle(keyspace, &[table], SETTLE_LIMIT, &mut |_| ())
-        .unwrap();
+    let settled = cluster.settle(keyspace, &[table], SETTLE_LIMIT, &mut |_| ()).unwrap();
     assert!(
         settled.detail.contains("node") || settled.detail.contains("127."),
         "{settled:?}"
@@ -69,9 +65,7 @@ fn spoil(cluster: &Cluster, turn: i32) {
         statements += &format!("DELETE FROM k.t WHERE k = {};", k + 1);
         statements += &format!("INSERT INTO k.t (k, v) VALUES ({}, 'new');", ROWS_COUNT + k);
     }
-    session
-        .query_at(&batch(&statements), cql::Consistency::All)
-        .unwrap();
+    session.query_at(&batch(&statements), cql::Consistency::All).unwrap();
 }
 
 /// Every node has every row as it was loaded, and no other.
@@ -79,8 +73,9 @@ fn spoil(cluster: &Cluster, turn: i32) {
 fn assert_rows_are_whole(cluster: &Cluster) {
     for node in cluster.nodes() {
         let mut session = cluster.session_to(node).unwrap();
-        let found = session.query("SELECT k, v, p FROM k.t").unwrap();
-        let found: BTreeMap<i64, (String, String)> = found
+        let found: BTreeMap<i64, (String, String)> = session
+            .query("SELECT k, v, p FROM k.t")
+            .unwrap()
             .rows
             .iter()
             .map(|row| {
@@ -124,9 +119,7 @@ fn data_comes_back_the_same_online_offline_and_attached() {
     up(&lab, &["--nodes", "2"]);
     let mut cluster = open(&lab);
     load(&cluster);
-    let snapshot = cluster
-        .snapshot_create("loaded", "k", &[], &mut |_| ())
-        .unwrap();
+    let snapshot = cluster.snapshot_create("loaded", "k", &[], &mut |_| ()).unwrap();
     assert!(
         snapshot.nodes.iter().all(|node| node.sstables >= 2),
         "{snapshot:?}"
@@ -137,10 +130,7 @@ fn data_comes_back_the_same_online_offline_and_attached() {
         assert_is(&restored, &snapshot);
         assert_rows_are_whole(&cluster);
         let now = cluster.fingerprints("k", &[]).unwrap();
-        assert!(
-            now.iter()
-                .all(|(node, found)| restored.fingerprints[node] == found.to_string())
-        );
+        assert!(now.iter().all(|(node, found)| restored.fingerprints[node] == found.to_string()));
     }
     spoil(&cluster, 11);
     assert_is(
@@ -149,11 +139,7 @@ fn data_comes_back_the_same_online_offline_and_attached() {
     );
     assert_rows_are_whole(&cluster);
     for how in [RestoreHow::Online, RestoreHow::Offline] {
-        cluster
-            .session()
-            .unwrap()
-            .execute_schema("DROP KEYSPACE k")
-            .unwrap();
+        cluster.session().unwrap().execute_schema("DROP KEYSPACE k").unwrap();
         assert_is(&restore(&mut cluster, "loaded", how), &snapshot);
         assert_rows_are_whole(&cluster);
     }
@@ -196,20 +182,11 @@ fn theirs(lab: &Lab, spec: AttachSpec) -> Cluster {
 
 /// The same cluster, as somebody sees it who has only its addresses and a password.
 fn attached(lab: &Lab, ours: &Cluster) {
-    let folder = std::fs::read_dir(lab.clusters())
-        .unwrap()
-        .next()
-        .unwrap()
-        .unwrap()
-        .path();
+    let folder = std::fs::read_dir(lab.clusters()).unwrap().next().unwrap().unwrap().path();
     let text = std::fs::read_to_string(folder.join("node1/conf/jolokia.properties")).unwrap();
     let of = |key: &str| {
-        let value = text
-            .lines()
-            .find_map(|line| line.strip_prefix(&format!("{key}=")));
-        value
-            .unwrap_or_else(|| panic!("no {key} in {text}"))
-            .to_string()
+        let value = text.lines().find_map(|line| line.strip_prefix(&format!("{key}=")));
+        value.unwrap_or_else(|| panic!("no {key} in {text}")).to_string()
     };
     let access = JolokiaAccess {
         port: of("port").parse().unwrap(),
@@ -225,15 +202,11 @@ fn attached(lab: &Lab, ours: &Cluster) {
         };
         theirs(lab, spec)
     };
-    let blind = attach(None)
-        .snapshot_create("seen", "k", &[], &mut |_| ())
-        .unwrap_err();
+    let blind = attach(None).snapshot_create("seen", "k", &[], &mut |_| ()).unwrap_err();
     assert!(blind.to_string().contains("add `jolokia`"), "{blind}");
 
     let mut cluster = attach(Some(access));
-    let snapshot = cluster
-        .snapshot_create("seen", "k", &[], &mut |_| ())
-        .unwrap();
+    let snapshot = cluster.snapshot_create("seen", "k", &[], &mut |_| ()).unwrap();
     assert_eq!(snapshot.nodes.len(), 2);
     assert_eq!(
         cluster.snapshots().unwrap(),
@@ -248,12 +221,7 @@ fn attached(lab: &Lab, ours: &Cluster) {
         assert_rows_are_whole(&cluster);
     }
     let offline = cluster.snapshot_restore("seen", RestoreHow::Offline, &mut |_| ());
-    assert!(
-        offline
-            .unwrap_err()
-            .to_string()
-            .contains("not ours to stop")
-    );
+    assert!(offline.unwrap_err().to_string().contains("not ours to stop"));
     cluster.snapshot_remove("seen").unwrap();
     assert_eq!(cluster.snapshots().unwrap(), []);
     assert_eq!(
@@ -303,35 +271,20 @@ fn compactions_that_nobody_begins_are_stalled(cluster: &Cluster) {
 }
 
 fn the_command_finds_a_damaged_file(lab: &Lab) {
-    let listed = lab
-        .cassay(&["snapshot", "list", "--json"])
-        .ended_with(0)
-        .json();
+    let listed = lab.cassay(&["snapshot", "list", "--json"]).ended_with(0).json();
     assert_eq!(listed[0]["name"], "loaded");
     lab.cassay(&["snapshot", "verify", "loaded"]).ended_with(0);
-    let cluster = std::fs::read_dir(lab.clusters())
-        .unwrap()
-        .next()
-        .unwrap()
-        .unwrap()
-        .path();
+    let cluster = std::fs::read_dir(lab.clusters()).unwrap().next().unwrap().unwrap().path();
     let folder = cluster.join("node2/snapshots/loaded/k/t");
-    let files = std::fs::read_dir(&folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path());
-    let data = files
-        .filter(|path| path.to_string_lossy().ends_with("Data.db"))
-        .min()
-        .unwrap();
+    let files = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+    let data = files.filter(|path| path.to_string_lossy().ends_with("Data.db")).min().unwrap();
     let mut bytes = std::fs::read(&data).unwrap();
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
     // A file of its own: the table's, which is linked to the same one, stays as it is.
     std::fs::remove_file(&data).unwrap();
     std::fs::write(&data, bytes).unwrap();
-    let said = lab
-        .cassay(&["snapshot", "verify", "loaded", "--json"])
-        .ended_with(1);
+    let said = lab.cassay(&["snapshot", "verify", "loaded", "--json"]).ended_with(1);
     said.says(&["node2", "is damaged: its CRC-32 is", "Data.db"]);
     assert_eq!(said.json()[0]["whole"], true);
     // It was once imported all the same. Refused, it changes nothing: the rows are still there.

@@ -39,11 +39,7 @@ fn make_keyspaces(node: SocketAddr, access: &Access) {
 /// What the server says that each address owns, by the agent of node 1.
 fn owned_by_server(lab: &Lab, keyspace: &str) -> BTreeMap<String, f64> {
     let folders = std::fs::read_dir(lab.clusters()).expect("the folder of clusters");
-    let cluster = folders
-        .filter_map(Result::ok)
-        .next()
-        .expect("a cluster")
-        .path();
+    let cluster = folders.filter_map(Result::ok).next().expect("a cluster").path();
     let path = cluster.join("node1/conf/jolokia.properties");
     let text = std::fs::read_to_string(path).expect("the agent's settings");
     let of = |name: &str| {
@@ -62,9 +58,7 @@ fn owned_by_server(lab: &Lab, keyspace: &str) -> BTreeMap<String, f64> {
     let url = format!("http://{}:{}/jolokia/", of("host"), of("port"));
     let config = ureq::Agent::config_builder().proxy(None).build();
     let agent: ureq::Agent = config.into();
-    let sent = agent
-        .post(&url)
-        .header("Authorization", format!("Basic {token}"));
+    let sent = agent.post(&url).header("Authorization", format!("Basic {token}"));
     let mut answer = sent.send_json(&request).expect("an answer");
     let answer: Value = answer.body_mut().read_json().expect("JSON");
     let owned = answer["value"].as_object().expect("shares");
@@ -116,8 +110,9 @@ fn owned_shares_are_the_servers_own(lab: &Lab, cluster: &Cluster) {
         .map(|node| (node.name.clone(), node.address.ip().to_string()))
         .collect();
     for (keyspace, _) in KEYSPACES {
-        let ours = cluster.ownership(keyspace).expect("shares");
-        let ours = ours
+        let ours = cluster
+            .ownership(keyspace)
+            .expect("shares")
             .into_iter()
             .map(|(name, share)| (addresses[&name].clone(), share));
         assert_shares(keyspace, &ours.collect(), &owned_by_server(lab, keyspace));
@@ -127,17 +122,14 @@ fn owned_shares_are_the_servers_own(lab: &Lab, cluster: &Cluster) {
         (uneven["node3"] - 1.0).abs() < 1e-9,
         "alone in its rack: {uneven:?}"
     );
-    let error = cluster.ownership("nobodys").expect_err("no such keyspace");
-    let error = error.to_string();
+    let error = cluster.ownership("nobodys").expect_err("no such keyspace").to_string();
     assert!(
         error.contains("no keyspace nobodys") && error.contains("racks2"),
         "{error}"
     );
     let states = cluster.states().expect("states");
     assert!(
-        states
-            .iter()
-            .all(|one| one.state == "UN" && one.load_bytes > Some(0)),
+        states.iter().all(|one| one.state == "UN" && one.load_bytes > Some(0)),
         "{states:?}"
     );
 }
@@ -179,9 +171,7 @@ fn a_node_that_does_not_answer_is_down_and_the_table_still_stands(lab: &Lab) {
     let all = owned(0) + owned(1) + owned(2);
     assert!((all - 1.0).abs() < 1e-9, "{now:#}");
 
-    let said = lab
-        .cassay(&["target", "status", "--keyspace", "nobodys"])
-        .ended_with(1);
+    let said = lab.cassay(&["target", "status", "--keyspace", "nobodys"]).ended_with(1);
     said.says(&["there is no keyspace nobodys; there are: racks2"]);
     let table = lab.cassay(&["target", "status"]).ended_with(0);
     for part in ["State ", "Owns simple1", "\n  DN has ended "] {

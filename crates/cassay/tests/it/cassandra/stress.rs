@@ -59,8 +59,8 @@ fn unpacked() -> PathBuf {
 /// Runs cassandra-stress; its own script insists on Java 8, so that java is called as the script
 /// would.
 pub(super) fn stress_tool(lab: &Lab, node: SocketAddr, words: &[&str]) -> String {
-    let home = distribution();
-    let home = home.display();
+    let folder = distribution();
+    let home = folder.display();
     let mut arguments = Vec::new();
     for package in [
         "java.io",
@@ -90,19 +90,17 @@ pub(super) fn stress_tool(lab: &Lab, node: SocketAddr, words: &[&str]) -> String
 
 /// The predefined read or write of all rows.
 fn cassandra_stress(lab: &Lab, node: SocketAddr, operation: &str) -> String {
-    let words = format!(
+    let line = format!(
         "{operation} n={ROWS} cl=LOCAL_ONE no-warmup -pop seq=1..{ROWS} \
          -mode native cql3 protocolVersion=4 -rate threads=64"
     );
-    let words: Vec<&str> = words.split(' ').collect();
+    let words: Vec<&str> = line.split(' ').collect();
     stress_tool(lab, node, &words)
 }
 
 /// The value of a line of cassandra-stress's summary: `Total errors            :          0 [..]`.
 pub(super) fn summary(text: &str, name: &str) -> u64 {
-    let line = text
-        .lines()
-        .find(|line| line.trim_start().starts_with(name));
+    let line = text.lines().find(|line| line.trim_start().starts_with(name));
     let value = line.and_then(|line| line.split(':').nth(1)?.split_whitespace().next());
     let number = value.and_then(|value| value.replace(',', "").parse().ok());
     number.unwrap_or_else(|| panic!("no {name:?} in\n{text}"))
@@ -145,9 +143,7 @@ fn cassandra_stress_and_cassay_read_what_the_other_has_written() {
     );
     let run = ["run", "load.yaml", "--json", "--target", &target];
     // The tool has made them: what is written there was asked for by name, or is not.
-    lab.cassay(&run)
-        .ended_with(2)
-        .says(&["--allow write=keyspace1.standard1"]);
+    lab.cassay(&run).ended_with(2).says(&["--allow write=keyspace1.standard1"]);
     let run = [&run[..], &["--allow", "write=keyspace1"]].concat();
     let loaded = only_trial(&lab.cassay(&run).measured(&lab));
     assert_eq!(loaded["load"]["operations"], ROWS);

@@ -49,10 +49,7 @@ fn stress(lab: &Lab, ops: &str, more: &[&str]) -> Said {
 fn compared(said: &Said) -> (String, String) {
     let findings = said.json();
     let rules = findings["trials"][0]["rules"].as_array().expect("rules");
-    let rule = rules
-        .iter()
-        .find(|rule| rule["rule"] == "V14")
-        .expect("V14");
+    let rule = rules.iter().find(|rule| rule["rule"] == "V14").expect("V14");
     let text = |key: &str| rule[key].as_str().unwrap_or_default().to_owned();
     (text("result"), text("detail"))
 }

@@ -64,9 +64,7 @@ fn a_study_ends_when_it_is_answered_and_says_after_how_many_blocks() {
     assert_eq!(finished + skipped, 24);
     let after = format!("answered after {} of at most 12 blocks", finished / 2);
     assert!(answer.contains(&after), "{finished} trials: {answer}");
-    lab.cassay(&["resume"])
-        .ended_with(0)
-        .says(&["nothing is left to do"]);
+    lab.cassay(&["resume"]).ended_with(0).says(&["nothing is left to do"]);
     let shown = lab.cassay(&["show"]).ended_with(0).stdout;
     assert!(shown.contains("HOW THE EVIDENCE GREW"), "{shown}");
     // Another look at what is answered is refused.
@@ -101,9 +99,7 @@ fn blocks_are_added_to_a_run_and_its_intervals_say_so() {
     assert_eq!(slugs(&run.plan.trials[..4]), slugs(&first));
     assert_eq!(lab.journaled("run_extended", None), 1);
     assert_eq!(lab.journaled("trial_finished", None), 12);
-    lab.cassay(&["resume"])
-        .ended_with(0)
-        .says(&["nothing is left to do"]);
+    lab.cassay(&["resume"]).ended_with(0).says(&["nothing is left to do"]);
     let report = lab.cassay(&["show"]).ended_with(0).stdout;
     assert!(report.contains("anytime-valid"), "{report}");
 }
@@ -183,9 +179,7 @@ fn audit_of_a_study_that_is_killed_at_ten_moments_and_resumed() {
     let mut kills = 0;
     while kills < 10 {
         let run = lab.start(arguments);
-        chance = chance
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
+        chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         let after = std::time::Duration::from_millis(300 + (chance >> 33) % 3_000);
         measure::clock::sleep(after);
         run.kill();
@@ -226,10 +220,7 @@ fn audit_of_an_interaction_that_is_planted() {
         let run = lab.cassay(&["run", "study.yaml", "--json"]);
         let findings = run.measured(&lab).json();
         println!("{:#}", findings["answer"]);
-        let effects = findings["effects"][0]["effects"]
-            .as_array()
-            .unwrap()
-            .clone();
+        let effects = findings["effects"][0]["effects"].as_array().unwrap().clone();
         let interaction = effects.iter().find(|one| one["kind"] == "interaction");
         let first = findings["answer"][0].as_str().unwrap().to_owned();
         (first, interaction.unwrap().clone())

@@ -59,15 +59,11 @@ fn what_stands_where_the_journal_should_be_is_not_waited_for() {
     let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
     rustix::fs::mkfifoat(rustix::fs::CWD, &journal, mode).unwrap();
     lab.cassay(&["list"]).ended_with(0);
-    lab.cassay(&["show", name])
-        .ended_with(5)
-        .says(&["journal.ndjson"]);
+    lab.cassay(&["show", name]).ended_with(5).says(&["journal.ndjson"]);
     fs::remove_file(&journal).unwrap();
     std::os::unix::fs::symlink("/dev/zero", &journal).unwrap();
     lab.cassay(&["list"]).ended_with(0);
-    lab.cassay(&["show", name])
-        .ended_with(5)
-        .says(&["journal.ndjson"]);
+    lab.cassay(&["show", name]).ended_with(5).says(&["journal.ndjson"]);
 }
 
 #[test]

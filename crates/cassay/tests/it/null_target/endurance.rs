@@ -20,19 +20,13 @@ fn endured(drift: &str) -> (Value, String) {
     }
     let note = "not seen over these hours";
     assert!(planned.stderr.contains(note), "{}", planned.stderr);
-    let findings = lab
-        .cassay(&["run", "study.yaml", "--json"])
-        .measured(&lab)
-        .json();
+    let findings = lab.cassay(&["run", "study.yaml", "--json"]).measured(&lab).json();
     let shown = lab.cassay(&["show"]).stdout;
     assert!(
         shown.contains("Drift from the window's begin to its end"),
         "{shown}"
     );
-    let first = findings["answer"][0]
-        .as_str()
-        .expect("an answer")
-        .to_owned();
+    let first = findings["answer"][0].as_str().expect("an answer").to_owned();
     (findings, first)
 }
 

@@ -14,10 +14,7 @@ fn a_grid_is_run_and_shown_and_said_in_the_plan() {
     let note = "a grid of consistency (ONE, QUORUM) × payload (170B, 340B) × threads (1, 2)";
     assert!(planned.stderr.contains(note), "{}", planned.stderr);
     assert!(planned.stdout.contains("8 trials"), "{}", planned.stdout);
-    let findings = lab
-        .cassay(&["run", "study.yaml", "--json"])
-        .measured(&lab)
-        .json();
+    let findings = lab.cassay(&["run", "study.yaml", "--json"]).measured(&lab).json();
     let trials = findings["trials"].as_array().expect("trials");
     assert_eq!(
         (trials.len(), &trials[0]["variant"]),

@@ -94,14 +94,9 @@ fn a_ladder_of_threads_is_one_trial_for_each_step() {
         "threads>=4",
         "threads<=16",
     ];
-    let said = on_null(&lab, &[&words[..], &["--json"]].concat())
-        .measured(&lab)
-        .json();
+    let said = on_null(&lab, &[&words[..], &["--json"]].concat()).measured(&lab).json();
     let trials = said["trials"].as_array().expect("trials");
-    let threads: Vec<_> = trials
-        .iter()
-        .map(|t| t["point"]["threads"].as_f64())
-        .collect();
+    let threads: Vec<_> = trials.iter().map(|t| t["point"]["threads"].as_f64()).collect();
     assert_eq!(threads, [Some(4.0), Some(8.0), Some(16.0)]);
 }
 
@@ -145,9 +140,7 @@ fn what_was_due_and_never_sent_stands_in_every_output() {
     let latency = &trial.all.latency_ms;
     assert_eq!((latency.censored, latency.count), (never_sent, 9_000_000));
     assert!(latency.p999.is_at_least(), "{latency:?}");
-    let path = run
-        .path
-        .join("trials/00-write-rate-9000000/intervals.ndjson");
+    let path = run.path.join("trials/00-write-rate-9000000/intervals.ndjson");
     let seconds = std::fs::read_to_string(path).expect("the seconds");
     let written: u64 = seconds
         .lines()
@@ -156,13 +149,15 @@ fn what_was_due_and_never_sent_stands_in_every_output() {
         .sum();
     assert_eq!(written, never_sent);
     let said = format!("{never_sent} never sent");
-    let text = lab.cassay(&["show", "latest"]).ended_with(0).stdout;
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let page = std::fs::read_to_string(run.path.join("report.html")).expect("a page");
-    let json = lab
-        .cassay(&["show", "latest", "--json"])
+    let text = lab
+        .cassay(&["show", "latest"])
         .ended_with(0)
-        .stdout;
+        .stdout
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
+    let page = std::fs::read_to_string(run.path.join("report.html")).expect("a page");
+    let json = lab.cassay(&["show", "latest", "--json"]).ended_with(0).stdout;
     for (output, text) in [("terminal", text), ("page", page), ("JSON", json)] {
         assert!(text.contains(&said), "{output}: {said}");
     }
@@ -240,9 +235,12 @@ fn words_with_mistakes_start_nothing_and_a_password_is_written_nowhere() {
     let words = ["ycsb", "load", "-P", "properties"];
     on_null(&lab, &words).measured(&lab);
     std::fs::remove_file(lab.path().join("properties")).expect("it was there");
-    let words = "ycsb load cassandra-cql -p recordcount=9 -p cassandra.username=cassandra \
-                 -p cassandra.password=cassandra";
-    let words: Vec<&str> = words.split(' ').filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> =
+        "ycsb load cassandra-cql -p recordcount=9 -p cassandra.username=cassandra \
+                 -p cassandra.password=cassandra"
+            .split(' ')
+            .filter(|word| !word.is_empty())
+            .collect();
     on_null(&lab, &words).measured(&lab);
     // A word of its own, behind an option of one letter.
     let words = ["easy", "run", "KeyValue", "-n", "9", "-P", "topsecret"];
@@ -344,8 +342,7 @@ fn workload_files_are_checked_and_sampled() {
     lab.write("own.yaml", OWN);
     let said = lab.cassay(&["workload", "check", "own.yaml"]).ended_with(0);
     assert!(
-        said.stdout
-            .contains("read, LOCAL_ONE, verified: SELECT k, v"),
+        said.stdout.contains("read, LOCAL_ONE, verified: SELECT k, v"),
         "{said}"
     );
     let said = lab.cassay(&["workload", "sample", "own.yaml", "--rows", "2"]);

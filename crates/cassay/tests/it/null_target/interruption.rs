@@ -74,10 +74,7 @@ fn interrupted(lab: &Lab) -> Value {
 fn resumed(lab: &Lab, first: &Value) {
     let findings = lab.cassay(&["resume", "--json"]).ended_with(0).json();
     let trials = findings["trials"].as_array().unwrap();
-    let points: Vec<_> = trials
-        .iter()
-        .map(|t| t["point"]["threads"].as_f64())
-        .collect();
+    let points: Vec<_> = trials.iter().map(|t| t["point"]["threads"].as_f64()).collect();
     assert_eq!(points, [Some(1.0), Some(2.0), Some(4.0)]);
     assert_eq!(&trials[0], first, "what was found before stays as it was");
     assert_eq!(lab.journaled("run_started", None), 2);
@@ -91,17 +88,16 @@ fn resumed(lab: &Lab, first: &Value) {
     // The half trial was done anew: its intervals are those of one window, which goes forward.
     let trial = run.trial(1).unwrap().unwrap();
     let intervals = trial.intervals().unwrap();
-    let starts = intervals
+    let starts: Vec<f64> = intervals
         .map(Result::unwrap)
-        .filter(|interval| interval.phase == "measure" && interval.kind == "write");
-    let starts: Vec<f64> = starts.map(|interval| interval.t_s).collect();
+        .filter(|interval| interval.phase == "measure" && interval.kind == "write")
+        .map(|interval| interval.t_s)
+        .collect();
     assert!(
         starts.windows(2).all(|pair| pair[0] < pair[1]),
         "{starts:?}"
     );
-    lab.cassay(&["resume"])
-        .ended_with(0)
-        .says(&["nothing is left to do"]);
+    lab.cassay(&["resume"]).ended_with(0).says(&["nothing is left to do"]);
 }
 
 #[test]
@@ -143,9 +139,7 @@ fn a_ladder_that_ended_before_kill_9_stays_ended() {
         assert_eq!(lab.journaled("trial_skipped", Some(left_out)), 2);
     }
     assert_eq!(lab.journaled("trial_started", Some(0)), 1);
-    lab.cassay(&["resume"])
-        .ended_with(0)
-        .says(&["nothing is left to do"]);
+    lab.cassay(&["resume"]).ended_with(0).says(&["nothing is left to do"]);
 }
 
 /// The plan on disk is the promise; a study that would be planned in another way cannot go on. Nor

@@ -113,18 +113,11 @@ fn values<'a>(value: &'a Value, path: &str, at: String) -> Vec<(String, &'a Valu
     if let Some(rest) = path.strip_prefix("[]") {
         let entries = value.as_array().unwrap_or_else(|| panic!("{at} is a list"));
         let each = entries.iter().enumerate();
-        return each
-            .flat_map(|(i, v)| values(v, rest, format!("{at}[{i}]")))
-            .collect();
+        return each.flat_map(|(i, v)| values(v, rest, format!("{at}[{i}]"))).collect();
     }
     if let Some(rest) = path.strip_prefix("{}") {
-        let entries = value
-            .as_object()
-            .unwrap_or_else(|| panic!("{at} is a mapping"));
-        return entries
-            .iter()
-            .flat_map(|(k, v)| values(v, rest, format!("{at}.{k}")))
-            .collect();
+        let entries = value.as_object().unwrap_or_else(|| panic!("{at} is a mapping"));
+        return entries.iter().flat_map(|(k, v)| values(v, rest, format!("{at}.{k}"))).collect();
     }
     let path = path.trim_start_matches('.');
     let end = path.find(['.', '[', '{']).unwrap_or(path.len());
@@ -154,9 +147,7 @@ fn check_type(value: &Value, typ: &str, at: &str) {
         "texts" => each(Value::is_string),
         "list" => value.is_array(),
         "object" => value.is_object(),
-        "interval" => value
-            .as_array()
-            .is_some_and(|l| l.len() == 2 && l.iter().all(is_number)),
+        "interval" => value.as_array().is_some_and(|l| l.len() == 2 && l.iter().all(is_number)),
         "verdict" => one_of(&["valid", "suspect", "invalid"]),
         "result" => one_of(&["pass", "warn", "fail", "unknown"]),
         "comparison" => one_of(&[
@@ -178,16 +169,9 @@ fn findings_have_every_field_of_the_design() {
     let findings = finished().1.json();
     check_fields(&findings, FINDINGS, "findings");
     assert_eq!(findings["trials"].as_array().map(Vec::len), Some(4));
-    assert!(
-        findings["comparisons"]
-            .as_array()
-            .is_some_and(|c| !c.is_empty())
-    );
+    assert!(findings["comparisons"].as_array().is_some_and(|c| !c.is_empty()));
     let rules = findings["trials"][0]["rules"].as_array().unwrap();
-    let ids: Vec<_> = rules
-        .iter()
-        .map(|r| r["rule"].as_str().unwrap().to_owned())
-        .collect();
+    let ids: Vec<_> = rules.iter().map(|r| r["rule"].as_str().unwrap().to_owned()).collect();
     let all: Vec<_> = (1..=20).map(|number| format!("V{number}")).collect();
     assert_eq!(ids, all);
 }
@@ -286,8 +270,10 @@ fn the_files_of_a_run_are_there_and_can_be_read() {
         assert_eq!(finding["ops_total"], found.ops_total);
         let log = std::fs::metadata(trial.path.join("latency.hlog")).unwrap();
         assert_eq!(finding["files"]["latency.hlog"]["bytes"], log.len());
-        let measured = trial.intervals().unwrap().map(Result::unwrap);
-        let measured: Vec<_> = measured
+        let measured: Vec<_> = trial
+            .intervals()
+            .unwrap()
+            .map(Result::unwrap)
             .filter(|interval| interval.phase == "measure")
             .collect();
         assert!(measured.iter().any(|interval| interval.client.is_some()));
@@ -341,9 +327,7 @@ fn without_scripts(html: &str) -> String {
     let mut rest = html;
     while let Some((before, script)) = rest.split_once("<script") {
         text += before;
-        rest = script
-            .split_once("</script>")
-            .map_or("", |(_, after)| after);
+        rest = script.split_once("</script>").map_or("", |(_, after)| after);
     }
     text + rest
 }

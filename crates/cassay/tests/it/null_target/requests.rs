@@ -34,8 +34,7 @@ fn the_plan_records_what_takes_effect_and_the_report_shows_it_with_its_counts() 
     let requests = requests.as_array().expect("requests");
     let of = |kind: &str| {
         let mut all = requests.iter().filter(|one| one["kind"] == kind);
-        all.next()
-            .unwrap_or_else(|| panic!("no {kind}: {requests:#?}"))
+        all.next().unwrap_or_else(|| panic!("no {kind}: {requests:#?}"))
     };
     for (kind, key, value) in [
         ("write", "consistency", json!("QUORUM")),
@@ -69,9 +68,7 @@ fn the_plan_records_what_takes_effect_and_the_report_shows_it_with_its_counts() 
 
     let shown = lab.cassay(&["show", "latest"]).ended_with(0).stdout;
     let after = |caption: &str| {
-        let (_, table) = shown
-            .split_once(caption)
-            .unwrap_or_else(|| panic!("{shown}"));
+        let (_, table) = shown.split_once(caption).unwrap_or_else(|| panic!("{shown}"));
         table.split("\n\n").next().unwrap_or_default().to_owned()
     };
     let sent = after("How requests are sent\n");

@@ -18,9 +18,7 @@ fn steps(search: &Value) -> Vec<String> {
     let steps = search["steps"].as_array().expect("steps").iter();
     let step = |step: &Value| {
         let words = [&step["role"], &step["point"]["threads"], &step["result"]];
-        words
-            .map(|word| word.to_string().replace('"', ""))
-            .join(" ")
+        words.map(|word| word.to_string().replace('"', "")).join(" ")
     };
     steps.map(step).collect()
 }
@@ -35,10 +33,7 @@ fn what_a_search_asks_for_is_measured_and_told() {
     for part in ["2 to 26. a point to be found", "held twice", "at most to 4"] {
         assert!(planned.contains(part), "{part}: {planned}");
     }
-    let findings = lab
-        .cassay(&["run", "study.yaml", "--json"])
-        .measured(&lab)
-        .json();
+    let findings = lab.cassay(&["run", "study.yaml", "--json"]).measured(&lab).json();
     let search = &findings["searches"][0];
     let walked = ["probe 2.0 pass", "probe 4.0 pass", "expected 2.0 expected"];
     assert_eq!(steps(search), walked, "{search:#}");
@@ -61,10 +56,7 @@ fn a_search_goes_down_to_one_thread_and_says_that_there_is_nothing() {
     let lab = Lab::with(&study(
         "{latency_target: {threads: {from: 4, to: 8}, p50_ms: 0.1}}",
     ));
-    let findings = lab
-        .cassay(&["run", "study.yaml", "--json"])
-        .measured(&lab)
-        .json();
+    let findings = lab.cassay(&["run", "study.yaml", "--json"]).measured(&lab).json();
     let search = &findings["searches"][0];
     assert_eq!(
         steps(search),

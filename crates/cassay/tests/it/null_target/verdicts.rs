@@ -42,11 +42,7 @@ fn a_rate_that_ends_by_its_count_is_scheduled_as_many_operations_as_it_has() {
 
 #[test]
 fn a_requirement_that_every_operation_misses_is_missed_however_short_the_window_is() {
-    let lab = Lab::with(
-        &SLOW
-            .replace("measure: 3s", "measure: 2s")
-            .replace("400ms", "2ms"),
-    );
+    let lab = Lab::with(&SLOW.replace("measure: 3s", "measure: 2s").replace("400ms", "2ms"));
     let required = "require={p99_ms: 1}";
     let run = lab.cassay(&["run", "study.yaml", "--set", required, "--json"]);
     // On a machine that has other work the trial may not be believed, and nothing is judged.
@@ -78,9 +74,7 @@ blocks:
 fn a_workload_for_a_keyspace_that_is_there_needs_no_statement_that_makes_it() {
     let lab = Lab::new();
     lab.write("kv.yaml", KV);
-    let run = lab
-        .cassay(&["nb", "kv.yaml", "--target", "null"])
-        .measured(&lab);
+    let run = lab.cassay(&["nb", "kv.yaml", "--target", "null"]).measured(&lab);
     assert!(run.stderr.contains("threads=20x is 200 here"), "{run}");
 }
 

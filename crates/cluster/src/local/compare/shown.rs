@@ -120,9 +120,7 @@ impl Reader<'_> {
         self.rest = rest;
         let name = name.trim().to_string();
         if self.takes('{') {
-            return self
-                .map(depth)
-                .map(|parameters| Text::Class(name, parameters));
+            return self.map(depth).map(|parameters| Text::Class(name, parameters));
         }
         Some(Text::Plain(name))
     }

@@ -32,9 +32,7 @@ pub(super) fn of_plan(plan: &Plan, nodes: &[Placement], collector: Option<&str>)
     said.extend(warnings.map(|warning| warning.replace("instances", "nodes")));
     let names = |is_so: fn(&Instance) -> bool| {
         let those = both.iter().filter(|(one, _)| is_so(one));
-        those
-            .map(|(_, node)| node.confinement.name.as_str())
-            .collect::<Vec<_>>()
+        those.map(|(_, node)| node.confinement.name.as_str()).collect::<Vec<_>>()
     };
     // Homes that overlap share cores, too, but were asked for.
     if plan.warnings.iter().any(|warning| warning.contains(SHARED)) {

@@ -47,9 +47,7 @@ fn client_of(layout: &Layout) -> CpuSet {
 
 fn cpus(layout: &Layout) -> Vec<CpuSet> {
     let nodes = layout.nodes.iter();
-    nodes
-        .map(|node| node.confinement.cpus.clone().unwrap())
-        .collect()
+    nodes.map(|node| node.confinement.cpus.clone().unwrap()).collect()
 }
 
 #[test]
@@ -176,10 +174,7 @@ fn a_part_is_the_first_units_and_the_rest_is_the_clients() {
     };
     let layout = Layout::of(&spec(3, topology), &epyc()).unwrap();
     let parts = epyc().parts(Units::Numa);
-    let first: CpuSet = parts[..3]
-        .iter()
-        .flat_map(|part| part.cpus.iter())
-        .collect();
+    let first: CpuSet = parts[..3].iter().flat_map(|part| part.cpus.iter()).collect();
     assert_eq!(layout.taken(), first);
     assert_eq!(layout.client.clone().unwrap().len(), 128 - 48);
     let used = layout.part.clone().unwrap();
@@ -434,11 +429,8 @@ fn each_reason_of_memory_is_said_once_and_of_whom_it_is() {
         .map(|node| node.confinement.name.as_str())
         .collect();
     assert_eq!(on_both.len(), 1, "{layout:?}");
-    let reasons: Vec<&String> = layout
-        .sentences
-        .iter()
-        .filter(|said| said.contains("UseNUMA"))
-        .collect();
+    let reasons: Vec<&String> =
+        layout.sentences.iter().filter(|said| said.contains("UseNUMA")).collect();
     assert_eq!(reasons.len(), 2, "{reasons:?}");
     let starts = |name: &str| reasons.iter().any(|said| said.starts_with(name));
     assert!(

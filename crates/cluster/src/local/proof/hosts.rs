@@ -59,8 +59,7 @@ fn limit_proof(
 }
 
 fn disk_proofs(disk: &DiskSpec, found: &BTreeMap<String, String>, node: &str) -> Vec<Proof> {
-    let wanted = disk.each().into_iter();
-    let wanted = wanted.filter_map(|(key, value)| Some((key, value?)));
+    let wanted = disk.each().into_iter().filter_map(|(key, value)| Some((key, value?)));
     let proof = |(key, value): (&str, u64)| {
         let unit = if key.ends_with("iops") {
             "per second"
@@ -129,14 +128,13 @@ impl NodeReport {
         }
         if let Some(quota) = host.cpu_quota {
             let number = |name: &str| fact(name)?.parse::<f64>().ok();
-            let cores = number("cpu_quota").zip(number("cpu_period"));
-            let cores = cores.map(|(quota, period)| quota / period);
+            let cores = number("cpu_quota")
+                .zip(number("cpu_period"))
+                .map(|(quota, period)| quota / period);
             // The kernel takes whole microseconds of a period of 100 ms.
             let holds = cores.is_some_and(|cores| (cores - quota).abs() < 1e-4);
             // Without a quota it says so in words.
-            let found = cores
-                .map(|cores| cores.to_string())
-                .or_else(|| fact("cpu_quota"));
+            let found = cores.map(|cores| cores.to_string()).or_else(|| fact("cpu_quota"));
             proofs.push(proof("cpu_quota", quota.to_string(), found, holds));
         }
         if let Some(bytes) = host.memory_bytes {

@@ -51,9 +51,7 @@ impl Nodes {
 /// It does not run, or the kernel cannot be asked.
 pub(super) fn place(node: &LocalNode) -> Result<NodePlace> {
     let name = &node.layout.name;
-    let process = node
-        .process
-        .with_context(|| format!("{name} does not run"))?;
+    let process = node.process.with_context(|| format!("{name} does not run"))?;
     let found = node.host.whereabouts(process);
     Ok(NodePlace {
         node: name.clone(),
@@ -144,11 +142,12 @@ fn bound(found: &Whereabouts, nodes: &CpuSet) -> Option<(String, bool)> {
     if by_policy {
         shown = format!("{shown}; {policy}");
     }
-    let beyond = found
+    let beyond: u64 = found
         .resident_bytes
         .iter()
-        .filter(|(node, _)| !nodes.contains(**node));
-    let beyond: u64 = beyond.map(|(_, bytes)| bytes).sum();
+        .filter(|(node, _)| !nodes.contains(**node))
+        .map(|(_, bytes)| bytes)
+        .sum();
     let all: u64 = found.resident_bytes.values().sum();
     if beyond > 0 {
         // Pages of shared files are where who read them first had them.

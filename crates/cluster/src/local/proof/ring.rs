@@ -60,11 +60,8 @@ fn said(down: &[Value], live: &[Value], all: &[LocalNode]) -> Effect {
     let is_down = |node: &&LocalNode| {
         down.iter().any(|one| is_of(one, node)) || !live.iter().any(|one| is_of(one, node))
     };
-    let names: Vec<&str> = all
-        .iter()
-        .filter(is_down)
-        .map(|node| node.layout.name.as_str())
-        .collect();
+    let names: Vec<&str> =
+        all.iter().filter(is_down).map(|node| node.layout.name.as_str()).collect();
     if names.is_empty() {
         Effect::InEffect("all up".to_owned())
     } else {

@@ -126,8 +126,10 @@ fn see_jvm(jolokia: &Jolokia) -> Result<Jvm> {
         };
     }
     let text = |value: &Value| value.as_str().map(str::to_string);
-    let arguments = arguments.as_ref().and_then(Value::as_array);
-    let arguments = arguments.map(|list| list.iter().filter_map(text).collect());
+    let arguments = arguments
+        .as_ref()
+        .and_then(Value::as_array)
+        .map(|list| list.iter().filter_map(text).collect());
     Ok(Jvm {
         flags: compare::flags(&ask("vmFlags", &[json!(["-all"])])?),
         properties: compare::properties(&ask("vmSystemProperties", &[])?),
@@ -160,10 +162,7 @@ impl NodeReport {
         let mut proofs = Vec::new();
         let heap_is_ours =
             |option: &&str| !spec.jvm_options.iter().any(|one| one.starts_with(*option));
-        for option in ["-Xms", "-Xmx"]
-            .iter()
-            .filter(|option| heap_is_ours(option))
-        {
+        for option in ["-Xms", "-Xmx"].iter().filter(|option| heap_is_ours(option)) {
             let asked = format!("{option}{}", spec.heap_bytes);
             let key = if *option == "-Xms" {
                 "heap (initial)"

@@ -97,8 +97,11 @@ fn proofs(cluster: &Cluster, rows: &[OptionRows<'_>]) -> Result<Vec<Proof>> {
 
 fn columns(session: &mut Session, source: &str, is_it: &str) -> Result<Columns> {
     let found = session.query(&format!("SELECT * FROM {source} WHERE {is_it}"))?;
-    let row = found.rows.into_iter().next();
-    let row = row.with_context(|| format!("there is nothing in {source} where {is_it}"))?;
+    let row = found
+        .rows
+        .into_iter()
+        .next()
+        .with_context(|| format!("there is nothing in {source} where {is_it}"))?;
     Ok(found.columns.into_iter().zip(row).collect())
 }
 

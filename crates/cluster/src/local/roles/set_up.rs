@@ -91,9 +91,7 @@ fn refuses_default(node: &LocalNode) -> Result<()> {
 fn refuse_strangers(node: &LocalNode, access: &Access) -> Result<()> {
     let roles = open(node, access)?.query("SELECT role FROM system_auth.roles")?;
     let names = roles.rows.iter().flatten().filter_map(|name| name.as_str());
-    let strangers: Vec<&str> = names
-        .filter(|name| ![USER, DEFAULT].contains(name))
-        .collect();
+    let strangers: Vec<&str> = names.filter(|name| ![USER, DEFAULT].contains(name)).collect();
     if strangers.is_empty() {
         return Ok(());
     }
@@ -118,8 +116,8 @@ fn open(node: &LocalNode, access: &Access) -> Result<Session> {
 /// The node does not answer.
 pub(in crate::local) fn proof(node: &LocalNode) -> Result<Proof> {
     let class = Session::authenticator(node.cql_address(), ATTEMPT)
-        .with_context(|| format!("ask {} who may log in", node.layout.name))?;
-    let class = class.unwrap_or_else(|| "none".to_string());
+        .with_context(|| format!("ask {} who may log in", node.layout.name))?
+        .unwrap_or_else(|| "none".to_string());
     let wanted = Authentication::Password.name();
     let holds = class.rsplit('.').next() == Some("PasswordAuthenticator");
     let shown = if holds { wanted.to_string() } else { class };

@@ -118,8 +118,11 @@ fn overrides_replace_ours() {
 fn a_node_that_joins_streams_and_is_no_seed_of_its_own() {
     let batch = map(json!({"commitlog_sync": "batch"}));
     let (own, joining) = (yaml_of(&layout(), &batch), joining_of(&layout(), &batch));
-    let differing = own.iter().filter(|(key, value)| joining[*key] != **value);
-    let differing: Vec<&String> = differing.map(|(key, _)| key).collect();
+    let differing: Vec<&String> = own
+        .iter()
+        .filter(|(key, value)| joining[*key] != **value)
+        .map(|(key, _)| key)
+        .collect();
     assert_eq!(differing, ["auto_bootstrap", "seed_provider"]);
     assert_eq!(joining["auto_bootstrap"], true);
     let seeds = &joining["seed_provider"][0]["parameters"][0]["seeds"];
@@ -161,8 +164,7 @@ fn every_setting_is_one_line_of_flow_style() {
     for line in text.lines().filter(|line| !line.starts_with('#')) {
         let (key, value) = line.split_once(": ").unwrap();
         assert!(
-            key.bytes()
-                .all(|byte| byte.is_ascii_lowercase() || byte == b'_'),
+            key.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'),
             "{key}"
         );
         serde_json::from_str::<Value>(value).unwrap();

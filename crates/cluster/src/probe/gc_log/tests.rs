@@ -321,9 +321,6 @@ fn safepoints_are_summed_and_no_reading_is_of_the_future() {
     let names: Vec<String> = logs.look().into_iter().map(|(name, ..)| name).collect();
     assert_eq!(
         names,
-        expected[1..]
-            .iter()
-            .map(|(name, _)| *name)
-            .collect::<Vec<_>>()
+        expected[1..].iter().map(|(name, _)| *name).collect::<Vec<_>>()
     );
 }

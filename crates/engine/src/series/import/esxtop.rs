@@ -59,16 +59,11 @@ pub fn read_esxtop(path: &Path, columns: &[String]) -> Result<Vec<Series>> {
 }
 
 fn read(file: impl std::io::Read, wanted: &[String]) -> Result<Vec<Series>> {
-    let mut reader = csv::ReaderBuilder::new()
-        .has_headers(false)
-        .flexible(true)
-        .from_reader(file);
+    let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(file);
     let mut row = csv::ByteRecord::new();
     ensure!(reader.read_byte_record(&mut row)?, "is empty");
-    let names: Vec<String> = row
-        .iter()
-        .map(|cell| String::from_utf8_lossy(cell).into_owned())
-        .collect();
+    let names: Vec<String> =
+        row.iter().map(|cell| String::from_utf8_lossy(cell).into_owned()).collect();
     let ahead_minutes = utc_ahead(names.first().map_or("", String::as_str))?;
     let mut columns = choose(&names, wanted)?;
     let mut room = Room::default();
@@ -133,10 +128,7 @@ fn utc_ahead(first: &str) -> Result<i64> {
              \"(PDH-CSV 4.0)\""
         )
     })?;
-    let minutes = rest
-        .trim_end()
-        .rsplit_once('(')
-        .and_then(|(_, rest)| rest.strip_suffix(')'));
+    let minutes = rest.trim_end().rsplit_once('(').and_then(|(_, rest)| rest.strip_suffix(')'));
     match minutes.map(str::parse) {
         // A day is more than any zone.
         Some(Ok(minutes)) if (-1440..=1440).contains(&minutes) => Ok(minutes),
@@ -145,15 +137,11 @@ fn utc_ahead(first: &str) -> Result<i64> {
 }
 
 fn time(text: &str, ahead_minutes: i64) -> Result<u64> {
-    let local = DateTime::strptime("%m/%d/%Y %H:%M:%S%.f", text.trim());
-    let local = local.with_context(|| format!("{text:?} is no time like 05/15/2018 02:13:06"))?;
-    let at = TimeZone::UTC
-        .to_timestamp(local)
-        .context("the time is out of range")?;
+    let local = DateTime::strptime("%m/%d/%Y %H:%M:%S%.f", text.trim())
+        .with_context(|| format!("{text:?} is no time like 05/15/2018 02:13:06"))?;
+    let at = TimeZone::UTC.to_timestamp(local).context("the time is out of range")?;
     let ns = at.as_nanosecond() + i128::from(ahead_minutes) * 60_000_000_000;
-    u64::try_from(ns)
-        .ok()
-        .with_context(|| format!("{text:?} is before 1970"))
+    u64::try_from(ns).ok().with_context(|| format!("{text:?} is before 1970"))
 }
 
 /// The columns that are kept.
@@ -220,10 +208,7 @@ impl<'a> Parts<'a> {
         if !self.object.starts_with("Group ") {
             return false;
         }
-        let name = self
-            .instance
-            .split_once(':')
-            .map_or(self.instance, |(_, name)| name);
+        let name = self.instance.split_once(':').map_or(self.instance, |(_, name)| name);
         let numbered = name.rsplit_once('.').is_some_and(|(_, number)| {
             !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
         });
@@ -376,9 +361,7 @@ mod tests {
             let error = format!("{:#}", imported(&text, &[]).unwrap_err());
             assert!(error.contains(words), "{error}");
         }
-        let error = read_esxtop(Path::new("/nonexistent"), &[])
-            .unwrap_err()
-            .to_string();
+        let error = read_esxtop(Path::new("/nonexistent"), &[]).unwrap_err().to_string();
         assert!(error.contains("read /nonexistent"), "{error}");
     }
 

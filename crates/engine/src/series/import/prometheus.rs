@@ -39,16 +39,16 @@ pub(super) struct Exposition {
 /// single file has a sample without time, or no metric matches.
 pub fn read_prometheus(path: &Path, metrics: &[String]) -> Result<Vec<Series>> {
     let filter = Filter::new(metrics);
-    let place = path
-        .file_stem()
-        .map(|stem| stem.to_string_lossy().into_owned());
+    let place = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let mut collected = Collected::new(&place.unwrap_or_default());
     if path.is_dir() {
         for file in scrapes(path)? {
             let text = read_text(&file, SCRAPE_BYTES_MAX)?;
             let modified = std::fs::metadata(&file).and_then(|data| data.modified());
-            let age = modified.with_context(|| format!("read {}", file.display()))?;
-            let age = age.duration_since(UNIX_EPOCH).unwrap_or_default();
+            let age = modified
+                .with_context(|| format!("read {}", file.display()))?
+                .duration_since(UNIX_EPOCH)
+                .unwrap_or_default();
             let added = Exposition::parse(&text)
                 .and_then(|one| collected.add(one, Some(age.as_nanos() as u64), &filter));
             added.with_context(|| format!("{}", file.display()))?;
@@ -123,8 +123,7 @@ impl Collected {
                     sample.line, sample.name
                 )
             })?;
-            let raw = self.series.entry((described.name, described.place));
-            let raw = raw.or_insert_with(|| Raw {
+            let raw = self.series.entry((described.name, described.place)).or_insert_with(|| Raw {
                 unit: described.unit,
                 counter: described.counter,
                 points: Vec::new(),
@@ -195,14 +194,10 @@ impl Exposition {
             let line = line.trim();
             let number = index + 1;
             if let Some(comment) = line.strip_prefix('#') {
-                found
-                    .comment(comment)
-                    .with_context(|| format!("line {number}"))?;
+                found.comment(comment).with_context(|| format!("line {number}"))?;
             } else if !line.is_empty() {
                 let sample = Sample::parse(line, number, unit_ns);
-                found
-                    .samples
-                    .push(sample.with_context(|| format!("line {number}"))?);
+                found.samples.push(sample.with_context(|| format!("line {number}"))?);
             }
         }
         Ok(found)

@@ -60,11 +60,8 @@ impl Scrape {
     }
 
     fn ask(&self) -> Result<String> {
-        let mut response = self
-            .agent
-            .get(&self.url)
-            .header("Accept", "text/plain;version=0.0.4")
-            .call()?;
+        let mut response =
+            self.agent.get(&self.url).header("Accept", "text/plain;version=0.0.4").call()?;
         let status = response.status();
         ensure!(status == 200, "it answered with status {status}");
         let body = response.body_mut().with_config().limit(SCRAPE_BYTES_MAX);
@@ -110,8 +107,7 @@ impl Look for Scrape {
     fn look(&mut self, now_ns: u64, out: &mut Out) -> Result<()> {
         let context = |url: &str| format!("ask {url}");
         let text = self.ask().with_context(|| context(&self.url))?;
-        self.put(&text, now_ns, out)
-            .with_context(|| context(&self.url))
+        self.put(&text, now_ns, out).with_context(|| context(&self.url))
     }
 }
 

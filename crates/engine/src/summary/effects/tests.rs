@@ -31,8 +31,12 @@ fn run(study: &Study, did: impl Fn(&[usize], f64) -> f64, noise: f64) -> Finding
 }
 
 fn says(found: &FindingsRecord, expect: Expect) {
-    let said = found.answer.iter().take_while(|s| !s.contains(" did "));
-    let said: Vec<&str> = said.map(String::as_str).collect();
+    let said: Vec<&str> = found
+        .answer
+        .iter()
+        .take_while(|s| !s.contains(" did "))
+        .map(String::as_str)
+        .collect();
     let said = said
         .join("\n")
         .replace("; ", ";\n  ")
@@ -42,8 +46,7 @@ fn says(found: &FindingsRecord, expect: Expect) {
 }
 
 fn verdicts(effects: &EffectsRecord, kind: &str) -> Vec<&'static str> {
-    let of = effects.effects.iter();
-    let of = of.filter(|e| e.kind.name() == kind);
+    let of = effects.effects.iter().filter(|e| e.kind.name() == kind);
     of.map(|e| e.verdict.name()).collect()
 }
 
@@ -82,9 +85,7 @@ fn a_planted_interaction_is_named_first() {
 #[test]
 fn effects_of_a_study_that_ends_when_it_is_answered_hold_over_all_looks() {
     let once = study(5, &format!("{MATRIX}{FIXED}"));
-    let until = once
-        .text
-        .replace("blocks: 5", "until: answered, min: 3, max: 5");
+    let until = once.text.replace("blocks: 5", "until: answered, min: 3, max: 5");
     let until = resolve("s", &until, &Overrides::default()).unwrap();
     let [once, until] = [once, until].map(|study| run(&study, two_by_two, 0.02));
     let width = |found: &FindingsRecord| -> Vec<f64> {
@@ -165,9 +166,7 @@ fn of_one_block_there_are_ratios_and_no_word() {
 #[test]
 fn cells_that_did_not_take_turns_have_no_effect_with_an_interval() {
     let text = format!("{MATRIX}{FIXED}");
-    let text = study(5, &text)
-        .text
-        .replace("blocks: 5", "blocks: 5, order: sequential");
+    let text = study(5, &text).text.replace("blocks: 5", "blocks: 5, order: sequential");
     let study = resolve("s", &text, &Overrides::default()).unwrap();
     let found = run(&study, two_by_two, 0.002);
     assert_eq!(

@@ -168,17 +168,14 @@ fn a_rate_that_was_kept_up_with_does_what_it_offers() {
 #[test]
 fn the_spread_between_blocks_decides_where_there_are_several() {
     let of = |p99: [f64; 3]| {
-        let trials = p99.iter().enumerate();
-        let trials = trials.map(|(block, p99)| TrialFinding {
+        let numbered = p99.iter().enumerate();
+        let trials = numbered.map(|(block, p99)| TrialFinding {
             block,
             // Each window by itself is sure of itself.
             ..trial(block, "-", 4.0, *p99, [p99 - 0.01, p99 + 0.01])
         });
         let study = study(FIXED, "{p99_ms: 10}", "repeat: {blocks: 3}\n");
-        found(&study, trials.collect())
-            .requirements
-            .remove(0)
-            .outcome
+        found(&study, trials.collect()).requirements.remove(0).outcome
     };
     assert_eq!(of([9.0, 9.1, 9.05]), store::record::RequirementOutcome::Met);
     assert_eq!(
@@ -202,9 +199,7 @@ fn a_search_requires_it_where_it_found_its_answer_and_a_ladder_everywhere() {
     let outcomes = |procedure: &str| -> Vec<(f64, &'static str)> {
         let found = found(&study(procedure, "{p99_ms: 10}", ""), trials());
         let records = found.requirements.into_iter();
-        records
-            .map(|r| (r.point.map_or(0.0, Point::value), r.outcome.name()))
-            .collect()
+        records.map(|r| (r.point.map_or(0.0, Point::value), r.outcome.name())).collect()
     };
     let ladder = outcomes("{sweep: {threads: [4, 8]}}");
     assert_eq!(ladder, [(4.0, "met"), (8.0, "missed")]);
@@ -229,9 +224,7 @@ fn a_ratio_is_of_the_primary_comparison_and_of_every_contender() {
         let rest = "variants: {a: {}, b: {}}\nrepeat: {blocks: 3}\n";
         let found = found(&study(FIXED, require, rest), trials.collect());
         let records = found.requirements.into_iter();
-        records
-            .map(|r| (r.variant.to_string(), r.outcome.name()))
-            .collect()
+        records.map(|r| (r.variant.to_string(), r.outcome.name())).collect()
     };
     let of = |ops| outcomes(ops, "{ratio: 0.97}");
     assert_eq!(of([9_900.0, 9_910.0, 9_905.0]), [("b".to_owned(), "met")]);

@@ -76,8 +76,7 @@ impl<'a> ScaleFacts<'a> {
         };
         let ops_per_s: Vec<Option<f64>> = (0..self.study.blocks()).map(of).collect();
         let ended: Vec<usize> = own().filter_map(|search| search.ended).collect();
-        let trials = self.trials_of(&variant.name);
-        let trials = trials.filter(|trial| ended.contains(&trial.index));
+        let trials = self.trials_of(&variant.name).filter(|trial| ended.contains(&trial.index));
         let missing = if ops_per_s.iter().all(Option::is_none) {
             own().map(|search| search.words.clone()).next()
         } else {
@@ -98,9 +97,7 @@ impl<'a> ScaleFacts<'a> {
     /// At the load where the variant does most.
     fn at_best(&self, variant: &Variant, p99_bound_ms: Option<f64>) -> Chosen {
         let points = self.points_of(variant, p99_bound_ms.is_some());
-        let is_rate = points
-            .iter()
-            .any(|point| point.point.is_some_and(Point::is_rate));
+        let is_rate = points.iter().any(|point| point.point.is_some_and(Point::is_rate));
         let reading = sweep(&points, p99_bound_ms);
         let best = match (p99_bound_ms, is_rate) {
             (Some(_), _) => reading.best_within_bound,

@@ -27,15 +27,10 @@ const STUDY: &str = "study: s\nquestion: q\ntarget: {null: {}}\nworkload: {use: 
 
 /// What the trials of a search come to whose p99 is within the bound up to `limit`.
 fn trials(study: &Study, variant: &str, block: usize, limit: f64) -> Vec<TrialFinding> {
-    let of = study
-        .variants
-        .iter()
-        .find(|one| one.name.as_str() == variant);
-    let of = of.unwrap();
+    let of = study.variants.iter().find(|one| one.name.as_str() == variant).unwrap();
     let mut trials: Vec<TrialFinding> = Vec::new();
     loop {
-        let so_far = trials.iter().filter_map(|trial| seen(of, trial));
-        let so_far: Vec<SeenTrial> = so_far.collect();
+        let so_far: Vec<SeenTrial> = trials.iter().filter_map(|trial| seen(of, trial)).collect();
         let Next::Measure(asks) = of.settings.procedure.next(&so_far) else {
             return trials;
         };
@@ -102,8 +97,9 @@ fn searches_say_what_they_found_together_and_what_else_happened() {
         4000 op/s with a p99 of 2.00 ms.
     "#]];
     let all = [of(0), of(1)].concat().join("\n");
-    let lines = all.replace("; ", ";\n").replace(" is the", "\nis the");
-    let lines = lines
+    let lines = all
+        .replace("; ", ";\n")
+        .replace(" is the", "\nis the")
         .replace("that it", "that\nit")
         .replace(" ms, ", " ms,\n")
         .replace(", the", ",\nthe");
@@ -157,8 +153,8 @@ fn a_trial_that_was_too_much_makes_no_run_invalid() {
 #[test]
 fn searches_that_end_at_the_same_load_know_it_to_their_grid() {
     let (study, _) = all();
-    let trials = (0..3).flat_map(|block| trials(&study, "a", block, 2000.0));
-    let trials: Vec<TrialFinding> = trials.collect();
+    let trials: Vec<TrialFinding> =
+        (0..3).flat_map(|block| trials(&study, "a", block, 2000.0)).collect();
     let found = sentences(
         &study,
         &study.variants[0],
@@ -193,11 +189,7 @@ fn searches_over_threads_are_compared_and_priced_by_what_was_done_there() {
         }
     }
     let findings = crate::summary::findings(&study, all, &|_| None, None);
-    let at: Vec<f64> = findings
-        .searches
-        .iter()
-        .filter_map(|s| Some(s.at?.value()))
-        .collect();
+    let at: Vec<f64> = findings.searches.iter().filter_map(|s| Some(s.at?.value())).collect();
     assert_eq!(at, [32.0; 10]);
     let [compared] = findings.comparisons.as_slice() else {
         panic!("{:?}", findings.comparisons);
@@ -232,8 +224,7 @@ fn searches_go_on_until_what_they_found_is_told_apart() {
         let of_block = |block: usize| {
             let limit = 2000.0 * (1.0 + 0.03 * (block % 3) as f64);
             let a = trials(&study, "a", block, limit);
-            a.into_iter()
-                .chain(trials(&study, "b", block, limit * times))
+            a.into_iter().chain(trials(&study, "b", block, limit * times))
         };
         let all: Vec<TrialFinding> = (0..4).flat_map(of_block).collect();
         crate::summary::look(&study, &all, 4).map(|ended| ended.words().to_owned())

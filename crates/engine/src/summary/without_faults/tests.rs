@@ -50,10 +50,7 @@ fn scatter(block: usize) -> f64 {
 /// A run in whose trials the fault left `kept` of the throughput of a second while it was on.
 fn run(study: &Study, kept: f64) -> FindingsRecord {
     let mut trials = trials(study, |_| (1000.0, Known::Exactly(2.0)));
-    for trial in trials
-        .iter_mut()
-        .filter(|one| one.variant.as_str() == "with-faults")
-    {
+    for trial in trials.iter_mut().filter(|one| one.variant.as_str() == "with-faults") {
         let own = drift(trial.block) * scatter(trial.block);
         let broken = stretch(1000.0 * own * kept, 2.0 * own / kept.max(0.01), 3);
         trial.faults = vec![FaultRecord {
@@ -144,12 +141,7 @@ fn a_stretch_in_which_nothing_was_done_has_no_ratio() {
     let broken = &found.without_faults[0];
     assert_eq!((broken.ops_per_s[1], broken.blocks), (0.0, 3));
     assert!(broken.ops_per_s[0] > 900.0);
-    assert!(
-        broken
-            .comparisons
-            .iter()
-            .all(|one| one.metric != "ops_per_s")
-    );
+    assert!(broken.comparisons.iter().all(|one| one.metric != "ops_per_s"));
     let said = found.answer.last().unwrap();
     assert!(said.contains("while broken nothing was done"), "{said}");
 }

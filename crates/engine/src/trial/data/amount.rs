@@ -29,8 +29,9 @@ pub(super) fn fullness(data: &[DataUse], share: f64) -> Result<f64> {
         Some(volume.used_bytes as f64 / volume.total_bytes.max(1) as f64)
     };
     let all: Option<Vec<f64>> = data.iter().map(full).collect();
-    let all = all.filter(|all| !all.is_empty());
-    let all = all.context("the nodes' data volumes are out of sight: load by bytes_per_node")?;
+    let all = all
+        .filter(|all| !all.is_empty())
+        .context("the nodes' data volumes are out of sight: load by bytes_per_node")?;
     Ok(all.iter().sum::<f64>() / all.len() as f64 / share)
 }
 

@@ -44,8 +44,7 @@ impl Window {
     fn second(&mut self, index: u64, ok: u64, ms: u64) {
         let summed = Summed::new(interval(index, ok, ms).into());
         self.courses.push(&summed);
-        self.latency
-            .push_times(&summed.all.latency, &Histogram::new());
+        self.latency.push_times(&summed.all.latency, &Histogram::new());
     }
 
     fn record(&self, seconds: f64) -> EnduranceRecord {
@@ -68,26 +67,18 @@ fn a_planted_course_is_found_with_what_it_coincides_with() {
         // A tenth less and twice as slow from 400 s on, when node1 paused.
         let (ok, ms) = if index < 400 { (1000, 4) } else { (900, 8) };
         window.second(index, ok + index % 3, ms);
-        window
-            .watched
-            .push(&reading(index, HEAP, 1e8 + (index % 10) as f64 * 1e6));
+        window.watched.push(&reading(index, HEAP, 1e8 + (index % 10) as f64 * 1e6));
     }
     window.watched.push(&reading(402, "gc.pause.full", 812.4));
     window.watched.push(&reading(100, "gc.pause.young", 3.0));
     let record = window.record(600.0);
     assert_eq!(record.block_s, 10.0);
-    let named: Vec<(&str, usize)> = record
-        .drifts
-        .iter()
-        .map(|drift| (drift.of.as_str(), drift.blocks))
-        .collect();
+    let named: Vec<(&str, usize)> =
+        record.drifts.iter().map(|drift| (drift.of.as_str(), drift.blocks)).collect();
     assert_eq!(named[0], ("ops_per_s", 60));
     assert_eq!(named.len(), 4);
-    let of_rate: Vec<&ChangeRecord> = record
-        .changes
-        .iter()
-        .filter(|change| change.of == RATE)
-        .collect();
+    let of_rate: Vec<&ChangeRecord> =
+        record.changes.iter().filter(|change| change.of == RATE).collect();
     let [change] = of_rate.as_slice() else {
         panic!("{:?}", record.changes);
     };
@@ -105,11 +96,7 @@ fn a_planted_course_is_found_with_what_it_coincides_with() {
         unseen.contains("threads: no probe read jvm.threads"),
         "{unseen}"
     );
-    let names: Vec<&str> = record
-        .courses
-        .iter()
-        .map(|course| course.of.as_str())
-        .collect();
+    let names: Vec<&str> = record.courses.iter().map(|course| course.of.as_str()).collect();
     assert_eq!(names, [RATE, P99, HEAP]);
 }
 
@@ -131,24 +118,14 @@ fn what_is_before_and_after_the_window_is_no_part_of_it() {
 fn a_limit_is_that_of_the_same_node_and_none_where_a_jvm_has_none() {
     let mut window = Window::begun();
     for at in 0..600 {
-        window
-            .watched
-            .push(&reading(at, "jvm.file_descriptors", 100.0 + at as f64));
+        window.watched.push(&reading(at, "jvm.file_descriptors", 100.0 + at as f64));
         window.watched.push(&reading(at, ANONYMOUS, 1000.0));
         window.watched.push(&reading(at, HEAP, 1e8));
     }
-    window
-        .watched
-        .push(&reading(1, "jvm.file_descriptors_max", 1200.0));
+    window.watched.push(&reading(1, "jvm.file_descriptors_max", 1200.0));
     window.watched.push(&reading(1, "jvm.heap_max", -1.0));
     let record = window.record(600.0);
-    let of = |name: &str| {
-        record
-            .growths
-            .iter()
-            .find(|growth| growth.of == name)
-            .unwrap()
-    };
+    let of = |name: &str| record.growths.iter().find(|growth| growth.of == name).unwrap();
     assert_eq!(of("jvm.file_descriptors").limit, Some(1200.0));
     assert_eq!(
         of("jvm.file_descriptors").growing,

@@ -48,11 +48,7 @@ impl NodeWatch {
         Ok(NodeWatch {
             watched,
             hint_window_s: hint_window_s(&nodes),
-            hosts: nodes
-                .nodes
-                .into_iter()
-                .map(|node| (node.name, node.host))
-                .collect(),
+            hosts: nodes.nodes.into_iter().map(|node| (node.name, node.host)).collect(),
         })
     }
 
@@ -88,15 +84,10 @@ fn series(name: &str) -> Option<Of> {
 
 fn hint_window_s(nodes: &NodesRecord) -> Option<f64> {
     let of = |settings: &BTreeMap<String, String>| {
-        if settings
-            .get("hinted_handoff_enabled")
-            .is_some_and(|on| on == "false")
-        {
+        if settings.get("hinted_handoff_enabled").is_some_and(|on| on == "false") {
             return Some(0.0);
         }
-        let new = settings
-            .get("max_hint_window")
-            .and_then(|text| seconds(text));
+        let new = settings.get("max_hint_window").and_then(|text| seconds(text));
         // Before Cassandra 4.1.
         let old = || settings.get("max_hint_window_in_ms")?.parse::<f64>().ok();
         new.or_else(|| Some(old()? / 1e3))
@@ -107,9 +98,7 @@ fn hint_window_s(nodes: &NodesRecord) -> Option<f64> {
 
 /// A length of time as Cassandra writes it: `3h`, `10800000ms`.
 fn seconds(text: &str) -> Option<f64> {
-    let digits = text
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(text.len());
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
     let factor = match unit {
         "ms" => 1e-3,

@@ -35,7 +35,7 @@ struct Second {
 
 /// Intervals of the window, by their numbers: in rising order.
 pub enum Stretch {
-    /// These.
+    /// Only the named ones.
     These(Vec<usize>),
     /// Those from one to another.
     All(Range<usize>),

@@ -85,9 +85,7 @@ impl Agents for Sim {
             Via::Switch => None,
         };
         let nodes = self.nodes();
-        let to = nodes
-            .iter()
-            .position(|node| node.storage.ip() == address.ip());
+        let to = nodes.iter().position(|node| node.storage.ip() == address.ip());
         let from = of(by);
         let delay = self.broken.iter().find_map(|what| match what {
             Injection::LinkTo { link, .. } => link.delay,

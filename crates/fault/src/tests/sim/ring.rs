@@ -63,12 +63,7 @@ impl Sim {
         Members {
             mode: if streams { "JOINING" } else { "NORMAL" }.to_owned(),
             streams_count: usize::from(streams),
-            all: self
-                .nodes()
-                .into_iter()
-                .enumerate()
-                .filter_map(member)
-                .collect(),
+            all: self.nodes().into_iter().enumerate().filter_map(member).collect(),
         }
     }
 }

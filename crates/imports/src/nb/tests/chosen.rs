@@ -47,12 +47,7 @@ fn a_scenario_is_refused_for_what_it_chooses_and_for_nothing_else() {
     let steps: Vec<_> = import.steps.iter().map(|step| step.limit).collect();
     assert_eq!(steps, [StepLimit::Operations(10)]);
     // An operation of ratio 0 is never done, and is no kind of operation.
-    let kinds: Vec<_> = import.steps[0]
-        .program
-        .kinds()
-        .iter()
-        .map(|k| &k.name)
-        .collect();
+    let kinds: Vec<_> = import.steps[0].program.kinds().iter().map(|k| &k.name).collect();
     assert_eq!(kinds, ["put"]);
 
     let search = imported(VECTORS, &["search"]).expect_err("a file of vectors");

@@ -34,8 +34,8 @@ pub(super) const ROWS: &[Row] = &[
         let values: Vec<String> = rows.into_iter().flatten().collect();
         let ordered = set_order(&values);
         let count = |value: &String| values.iter().filter(|known| *known == value).count();
-        let weights = ordered.iter().map(|value| count(value) as f64).enumerate();
-        let weights: Vec<(usize, f64)> = weights.collect();
+        let weights: Vec<(usize, f64)> =
+            ordered.iter().map(|value| count(value) as f64).enumerate().collect();
         texts(call, ordered, &weights, true)
     }),
     asking(&["WeightedStringsFromCSV"], |call, given, env| {
@@ -254,8 +254,7 @@ mod tests {
     #[test]
     fn slots_hold_what_is_less_than_its_share_below_what_is_more() {
         let slots = slots(&[(0, 1.0), (1, 3.0)]).unwrap();
-        let expected = [(0.5, 0, 1), (2.0, 1, 1)];
-        let expected = expected.map(|(divider, bottom, top)| Slot {
+        let expected = [(0.5, 0, 1), (2.0, 1, 1)].map(|(divider, bottom, top)| Slot {
             divider,
             bottom,
             top,

@@ -105,8 +105,8 @@ impl Collection {
                 Val::Set(set)
             }
             _ => {
-                let items = seeds.enumerate();
-                let items = items.map(|(index, seed)| self.one(&self.first, index, seed));
+                let items =
+                    seeds.enumerate().map(|(index, seed)| self.one(&self.first, index, seed));
                 Val::List(items.collect())
             }
         }

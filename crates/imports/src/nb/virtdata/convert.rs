@@ -230,10 +230,7 @@ pub(super) const ROWS: &[Row] = &[
         _ => None,
     }),
     row(&["FixedValues"], |given| {
-        let values: Vec<Val> = given
-            .iter()
-            .map(Argument::constant)
-            .collect::<Option<_>>()?;
+        let values: Vec<Val> = given.iter().map(Argument::constant).collect::<Option<_>>()?;
         let ty = values.first()?.ty();
         let same = ty != Ty::Bool && values.iter().all(|value| value.ty() == ty);
         same.then(|| cycle(ty, in_turn(values)))?

@@ -69,10 +69,7 @@ pub(super) fn by_pattern(pattern: &str, millis: i64) -> Option<String> {
     let mut at = 0;
     while at < characters.len() {
         let letter = characters[at];
-        let count = characters[at..]
-            .iter()
-            .take_while(|c| **c == letter)
-            .count();
+        let count = characters[at..].iter().take_while(|c| **c == letter).count();
         at += count;
         if letter == '\'' {
             let text = characters[at..].iter().take_while(|c| **c != '\'');

@@ -160,9 +160,7 @@ fn combinations(spec: &str) -> Option<Vec<(Vec<char>, i64)>> {
     let mut weight = 1i64;
     for (characters, its) in sets.iter_mut().rev() {
         *its = weight;
-        weight = weight
-            .checked_mul(characters.len() as i64)
-            .unwrap_or(i64::MAX);
+        weight = weight.checked_mul(characters.len() as i64).unwrap_or(i64::MAX);
     }
     (!sets.is_empty()).then_some(sets)
 }
@@ -215,9 +213,7 @@ mod tests {
         let image = Image::of(&given).unwrap();
         assert_eq!((image.text.len(), image.size.of(5)), (3000, 10));
         // The second kilobyte is that of the next seed.
-        let second: String = characters(b"abcdefghijklmnopqrstuvwxyz", 1)
-            .take(5)
-            .collect();
+        let second: String = characters(b"abcdefghijklmnopqrstuvwxyz", 1).take(5).collect();
         assert_eq!(image.text[1024..1029], second);
         // The hash of 1 is 6292367497774912474, the int of it 488002522.
         let first = &image.text[488_002_522 % 2991..][..10];

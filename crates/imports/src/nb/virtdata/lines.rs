@@ -34,9 +34,7 @@ pub(super) const ROWS: &[Row] = &[
     asking(&["ModuloLineToString"], |call, given, env| match given {
         [Argument::Text(file)] => {
             let lines = lines(file, call, env)?.into_iter();
-            let values = lines
-                .map(|line| Val::Text(String::from(line).into()))
-                .collect();
+            let values = lines.map(|line| Val::Text(String::from(line).into())).collect();
             Ok(cycle(Ty::Text, in_turn(values)))
         }
         _ => Ok(None),

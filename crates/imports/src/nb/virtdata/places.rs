@@ -74,9 +74,7 @@ fn full_names() -> Vec<Box<str>> {
     let (first, last) = (words(FIRST), words(LAST));
     let pairs = first.iter().cycle().zip(last.iter().cycle());
     let names = pairs.take(first.len() * last.len());
-    names
-        .map(|(first, last)| format!("{first} {last}").into())
-        .collect()
+    names.map(|(first, last)| format!("{first} {last}").into()).collect()
 }
 
 fn drawn(

@@ -125,11 +125,7 @@ fn loaded(given: &[Argument], types: &[Ty]) -> Flavours {
     let step = Step::of(move |_| load(&slot).unwrap_or_else(|| default.clone()));
     let one = |ty: &Ty| flavour(*ty, *ty, step.clone());
     let mut found: Vec<_> = types.iter().map(one).collect();
-    found.extend(
-        types
-            .iter()
-            .map(|ty| flavour(Ty::Object, *ty, step.clone())),
-    );
+    found.extend(types.iter().map(|ty| flavour(Ty::Object, *ty, step.clone())));
     Some(found)
 }
 

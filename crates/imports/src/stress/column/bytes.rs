@@ -28,12 +28,10 @@ impl Column {
 
 /// Why no row of these columns can be made, where it may become larger than any server takes.
 pub(crate) fn too_large<'a>(columns: impl Iterator<Item = &'a Column> + Clone) -> Option<String> {
-    let row = columns
-        .clone()
-        .map(Column::bytes_max)
-        .fold(0, u64::saturating_add);
-    let largest = columns.max_by_key(|column| column.bytes_max());
-    let largest = largest.filter(|_| row > ROW_BYTES_MAX)?;
+    let row = columns.clone().map(Column::bytes_max).fold(0, u64::saturating_add);
+    let largest = columns
+        .max_by_key(|column| column.bytes_max())
+        .filter(|_| row > ROW_BYTES_MAX)?;
     Some(format!(
         "a row may take {row} bytes, {} of them `{}`; the most is {ROW_BYTES_MAX}, four times what \
          a server takes by default; state a smaller size",

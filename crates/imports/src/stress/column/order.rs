@@ -54,9 +54,7 @@ fn varint(a: &[u8], b: &[u8]) -> Ordering {
 fn number(bytes: &[u8]) -> i128 {
     let negative = bytes.first().is_some_and(|byte| byte & 0x80 != 0);
     let start = if negative { -1 } else { 0 };
-    bytes
-        .iter()
-        .fold(start, |sum, byte| sum << 8 | i128::from(*byte))
+    bytes.iter().fold(start, |sum, byte| sum << 8 | i128::from(*byte))
 }
 
 fn float(bytes: &[u8]) -> i128 {
@@ -149,10 +147,7 @@ mod tests {
             };
             let mut column = Column::of_profile("s", &typ, spec);
             column.set_seed(words[1].parse().expect(line));
-            let made: String = cell(&mut column)
-                .iter()
-                .map(|b| format!("{b:02x}"))
-                .collect();
+            let made: String = cell(&mut column).iter().map(|b| format!("{b:02x}")).collect();
             assert_eq!(made, words[2], "{line}");
             compared += 1;
         }

@@ -5,7 +5,7 @@ const MASK: u64 = (1 << 48) - 1;
 /// Terms of the exponential's q; beyond this many they no longer differ from 1.
 const EXPONENTIAL_TERMS: usize = 16;
 
-/// java.util.Random.
+/// The generator of `java.util.Random`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct JavaRandom {
     state: u64,

@@ -52,11 +52,7 @@ fn what_is_no_distribution_is_said_with_the_forms_that_are() {
     for text in WRONG {
         assert!(Dist::parse(text).is_err(), "{text}");
     }
-    assert!(
-        Dist::parse("zipf(1..5)")
-            .expect_err("none")
-            .contains("GAUSSIAN(a..b")
-    );
+    assert!(Dist::parse("zipf(1..5)").expect_err("none").contains("GAUSSIAN(a..b"));
     assert!(Dist::parse("uniform(1...10)").is_ok(), "more dots are fine");
 }
 

@@ -17,9 +17,9 @@ use crate::stress::values;
 pub struct Connect {
     /// How statements are sent.
     pub style: Style,
-    /// User.
+    /// The name of the user.
     pub user: Option<String>,
-    /// Password.
+    /// The password, which is never shown.
     pub password: Option<Secret>,
     /// Compression of frames.
     pub compression: Option<Compression>,
@@ -254,16 +254,9 @@ fn nodes(groups: &mut Groups, notes: &mut Vec<String>, d: &mut Diagnostics) -> N
     let listed: Vec<String> = node
         .free
         .first()
-        .map(|(list, _)| {
-            list.split(',')
-                .filter(|n| !n.is_empty())
-                .map(str::to_owned)
-                .collect()
-        })
+        .map(|(list, _)| list.split(',').filter(|n| !n.is_empty()).map(str::to_owned).collect())
         .unwrap_or_default();
-    let file = node
-        .text("file=")
-        .map(|file| (file.to_owned(), node.place_of("file=")));
+    let file = node.text("file=").map(|file| (file.to_owned(), node.place_of("file=")));
     if file.is_some() && !listed.is_empty() {
         notes.push("`-node file=` hides the list of nodes beside it, as in the tool.".to_owned());
     }

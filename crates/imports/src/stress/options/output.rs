@@ -39,7 +39,7 @@ pub enum Level {
     Minimal,
     /// As usual.
     Normal,
-    /// Everything.
+    /// Everything is written.
     Verbose,
 }
 

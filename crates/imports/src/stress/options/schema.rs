@@ -148,11 +148,8 @@ impl SchemaOptions {
 
     /// `CREATE TABLE IF NOT EXISTS …` of a predefined table, whose columns are of one type.
     pub(crate) fn create_table(&self, table: &str, columns: &Columns, cql_type: &str) -> String {
-        let columns: Vec<String> = columns
-            .names
-            .iter()
-            .map(|name| format!("\"{name}\" {cql_type}"))
-            .collect();
+        let columns: Vec<String> =
+            columns.names.iter().map(|name| format!("\"{name}\" {cql_type}")).collect();
         // An empty map meant no compression to Cassandra until 3.0; since then it means the
         // default, and the tool's own statement with `{}` is no longer what its help says.
         let compression = match &self.compression {
@@ -173,9 +170,7 @@ impl SchemaOptions {
 }
 
 fn map(class: &str, options: &[(String, String)]) -> String {
-    let options: String = options
-        .iter()
-        .map(|(name, value)| format!(", '{name}': '{value}'"))
-        .collect();
+    let options: String =
+        options.iter().map(|(name, value)| format!(", '{name}': '{value}'")).collect();
     format!("{{'class': '{class}'{options}}}")
 }

@@ -41,9 +41,7 @@ impl Planner<'_> {
             create_keyspace: Some(options.schema.create_keyspace()),
             is_replication_stated: options.schema.is_replication_stated,
             // Both, whichever is used, as in the tool.
-            truncate: ["standard1", "counter1"]
-                .map(|table| truncate(&keyspace, table))
-                .to_vec(),
+            truncate: ["standard1", "counter1"].map(|table| truncate(&keyspace, table)).to_vec(),
             keyspace,
             tables,
             create,

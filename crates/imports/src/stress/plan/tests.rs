@@ -211,12 +211,7 @@ fn reads_between_the_visits_of_a_seed_skip_none_of_its_rows() {
 #[test]
 fn an_operation_names_its_profile_up_to_the_last_point() {
     let step = step("user profile=a.yaml,b.yaml ops(ka.ta.insert=1,kb.tb.get=1) n=10");
-    let names: Vec<&str> = step
-        .program
-        .kinds()
-        .iter()
-        .map(|kind| kind.name.as_str())
-        .collect();
+    let names: Vec<&str> = step.program.kinds().iter().map(|kind| kind.name.as_str()).collect();
     assert_eq!(names, ["ka.ta.insert", "kb.tb.get"]);
 }
 
@@ -257,15 +252,8 @@ fn types_are_created_before_the_table_that_has_them() {
 fn what_is_read_from_a_table_that_a_query_writes_to_is_not_compared() {
     let verifies = |ops: &str| {
         let import = of(&format!("user profile=t.yaml ops({ops}) n=1"));
-        let noted = import
-            .notes
-            .iter()
-            .any(|note| note.contains("are not compared"));
-        let get = import.steps[0]
-            .program
-            .statements()
-            .iter()
-            .find(|s| s.returns_rows);
+        let noted = import.notes.iter().any(|note| note.contains("are not compared"));
+        let get = import.steps[0].program.statements().iter().find(|s| s.returns_rows);
         (get.map(|statement| statement.verifies), noted)
     };
     assert_eq!(verifies("insert=1,get=1"), (Some(true), false));

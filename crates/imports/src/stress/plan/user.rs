@@ -65,10 +65,7 @@ impl Planner<'_> {
                 .iter()
                 .map(|profile| truncate(&profile.keyspace, &profile.table.name))
                 .collect(),
-            tables: profiles
-                .iter()
-                .map(|profile| profile.table.name.clone())
-                .collect(),
+            tables: profiles.iter().map(|profile| profile.table.name.clone()).collect(),
             create_keyspace: first.create_keyspace.clone(),
             is_replication_stated: first.is_keyspace_defined,
             create: profiles
@@ -89,12 +86,7 @@ impl Planner<'_> {
             let statement = &self.statements[usize::from(op.statement)];
             matches!(op.what, What::Query { .. }) && !statement.returns_rows
         };
-        let mut tables: Vec<usize> = self
-            .ops
-            .iter()
-            .filter(is_write)
-            .map(|op| op.table)
-            .collect();
+        let mut tables: Vec<usize> = self.ops.iter().filter(is_write).map(|op| op.table).collect();
         tables.sort_unstable();
         tables.dedup();
         let mut names = Vec::new();
@@ -210,11 +202,7 @@ impl Planner<'_> {
         if let Some(query) = profile.queries.iter().find(|query| query.name == name) {
             return self.query(query, table, weight);
         }
-        if let Some(query) = profile
-            .token_queries
-            .iter()
-            .find(|query| query.name == name)
-        {
+        if let Some(query) = profile.token_queries.iter().find(|query| query.name == name) {
             return self.token_query(query, table, weight);
         }
         let unreadable = profile.unreadable.iter().find(|(query, _)| *query == name);
@@ -223,18 +211,11 @@ impl Planner<'_> {
             return;
         }
         let queries = profile.queries.iter().map(|query| query.name.as_str());
-        let tokens = profile
-            .token_queries
-            .iter()
-            .map(|query| query.name.as_str());
-        let known: Vec<&str> = ["insert", "validate"]
-            .into_iter()
-            .chain(queries)
-            .chain(tokens)
-            .collect();
+        let tokens = profile.token_queries.iter().map(|query| query.name.as_str());
+        let known: Vec<&str> =
+            ["insert", "validate"].into_iter().chain(queries).chain(tokens).collect();
         let message = format!("the profile has no operation `{}`", weight.name);
-        self.out
-            .add(&weight.place, message, did_you_mean(&name, known));
+        self.out.add(&weight.place, message, did_you_mean(&name, known));
     }
 
     fn query(&mut self, query: &Query, table: usize, weight: &Weight) {
@@ -302,9 +283,7 @@ impl Planner<'_> {
         let partitions = written.or(inserts.partitions).unwrap_or(Dist::fixed(1));
         let written = self.ratio(insert.select.as_ref());
         let select = written.or(inserts.select).unwrap_or(Ratio::one());
-        let population = self
-            .ratio(insert.row_population.as_ref())
-            .or(inserts.population);
+        let population = self.ratio(insert.row_population.as_ref()).or(inserts.population);
         let visits = self.dist(&insert.visits);
         let batch = insert.batch.or(inserts.batch).unwrap_or(BatchKind::Logged);
         let share = select.max() / visits.min().max(1) as f64;
@@ -327,10 +306,7 @@ impl Planner<'_> {
             (_, batch) => batch,
         };
         let kind = self.kind(&weight.name, true);
-        let level = insert
-            .consistency
-            .or(inserts.consistency)
-            .unwrap_or(self.run.consistency);
+        let level = insert.consistency.or(inserts.consistency).unwrap_or(self.run.consistency);
         let statement = Statement {
             idempotent: !profile.has_counters && !profile.insert_cql.contains("+ ?"),
             batch: Some(batch),

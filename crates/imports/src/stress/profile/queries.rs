@@ -53,9 +53,7 @@ impl Reader<'_, '_> {
         self.keys(node, &known, "a query");
         let at = |key: &str| {
             let mut entries = node.entries().unwrap_or_default().iter();
-            entries
-                .find(|entry| entry.key.eq_ignore_ascii_case(key))
-                .map(|e| &e.value)
+            entries.find(|entry| entry.key.eq_ignore_ascii_case(key)).map(|e| &e.value)
         };
         let Some(cql) = at("cql") else {
             self.say(&entry.place, format!("query `{}` has no `cql`", entry.key));
@@ -82,8 +80,7 @@ impl Reader<'_, '_> {
     }
 
     fn query(&mut self, node: &Node, keyspace: &str, table: &Table) -> Option<Query> {
-        let text = node.text().unwrap_or_default().trim();
-        let text = text.trim_end_matches(';');
+        let text = node.text().unwrap_or_default().trim().trim_end_matches(';');
         let read =
             schema::qualify(text, keyspace).and_then(|cql| Ok((schema::markers(text)?, cql)));
         let (markers, cql) = match read {
@@ -114,9 +111,7 @@ impl Reader<'_, '_> {
         let is_select = text.to_lowercase().starts_with("select");
         let is_own = is_of(text, keyspace, table);
         let is_keyed = schema::binds_partition(text, table);
-        let cells = (is_select && is_own && is_keyed)
-            .then(|| returned(text, table))
-            .flatten();
+        let cells = (is_select && is_own && is_keyed).then(|| returned(text, table)).flatten();
         let only_keys = bound.iter().all(|cell| matches!(cell, Cell::Key(_)));
         let whole = table.partition_key.len() == bound.len() && relations(text) == bound.len();
         Some(Query {

@@ -15,9 +15,8 @@ pub(crate) fn quoted(name: &str) -> String {
 
 /// Columns that are no key, by name.
 fn others(table: &Table) -> Vec<usize> {
-    let mut others: Vec<usize> = (0..table.columns.len())
-        .filter(|column| !table.is_key(*column))
-        .collect();
+    let mut others: Vec<usize> =
+        (0..table.columns.len()).filter(|column| !table.is_key(*column)).collect();
     others.sort_by(|a, b| table.columns[*a].name.cmp(&table.columns[*b].name));
     others
 }
@@ -83,10 +82,7 @@ pub(super) fn all_cells(table: &Table) -> Vec<Cell> {
             .map(move |(at, column)| as_returned(table, *column, Cell::Row(base + at)))
             .collect::<Vec<_>>()
     };
-    keys.chain(clustering)
-        .chain(place(true))
-        .chain(place(false))
-        .collect()
+    keys.chain(clustering).chain(place(true)).chain(place(false)).collect()
 }
 
 /// How many conditions a statement has: one without a marker may leave no row of a partition.
@@ -118,10 +114,7 @@ pub(super) fn returned(text: &str, table: &Table) -> Option<Vec<Cell>> {
 pub(super) fn insert(keyspace: &str, table: &Table) -> (String, Vec<Cell>, usize) {
     let name = format!("{}.{}", quoted(keyspace), quoted(&table.name));
     let keys = [&table.partition_key[..], &table.clustering].concat();
-    let names: Vec<String> = keys
-        .iter()
-        .map(|key| quoted(&table.columns[*key].name))
-        .collect();
+    let names: Vec<String> = keys.iter().map(|key| quoted(&table.columns[*key].name)).collect();
     let others = others(table);
     let mut bound: Vec<Cell> = (0..others.len())
         .map(|other| Cell::Row(table.clustering.len() + other))

@@ -93,13 +93,11 @@ fn of_nothing(step: &Step) -> Check {
     let mut generator = step.program.generator(step.stage);
     let mut operations = (0..100).map(|n| generator.begin(n));
     let is_read = |statement: u16| step.program.statements()[usize::from(statement)].returns_rows;
-    let read = operations.find(|operation| is_read(operation.statement));
-    let read = read.expect("a read among a hundred");
+    let read = operations
+        .find(|operation| is_read(operation.statement))
+        .expect("a read among a hundred");
     // Rows, without metadata, two columns, none of them.
-    let body: Vec<u8> = [2i32, 4, 2, 0]
-        .into_iter()
-        .flat_map(i32::to_be_bytes)
-        .collect();
+    let body: Vec<u8> = [2i32, 4, 2, 0].into_iter().flat_map(i32::to_be_bytes).collect();
     let rows = cql::response::RawRows::parse(&body).expect("the body is well-formed");
     generator.check(read, &rows)
 }

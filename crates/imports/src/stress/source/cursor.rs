@@ -276,9 +276,7 @@ impl OperationEncoder for StressCursor {
     }
 
     fn append_values(&mut self, entry: usize, out: &mut Vec<u8>) {
-        let start = entry
-            .checked_sub(1)
-            .map_or(0, |before| self.entries[before]);
+        let start = entry.checked_sub(1).map_or(0, |before| self.entries[before]);
         if let Some(end) = self.entries.get(entry) {
             out.extend_from_slice(&self.values[start..*end]);
         }

@@ -44,9 +44,7 @@ impl Possible<'_> {
     /// Which of the rows were returned.
     pub(super) fn all(&self, returned: &[Cell], rows: &RawRows, stop: &dyn Fn() -> bool) -> Lookup {
         let is_key = |cell: &Cell| matches!(cell, Cell::Row(index) if *index < self.keys);
-        let keys: Vec<usize> = (0..returned.len())
-            .filter(|at| is_key(&returned[*at]))
-            .collect();
+        let keys: Vec<usize> = (0..returned.len()).filter(|at| is_key(&returned[*at])).collect();
         let mut places: HashMap<Vec<&[u8]>, Vec<usize>> = HashMap::new();
         for (place, made) in self.rows.iter().enumerate() {
             let cells = keys.iter().map(|at| match returned[*at] {
@@ -68,11 +66,7 @@ impl Possible<'_> {
             }
             let wanted: Option<Vec<&[u8]>> = keys.iter().map(|at| cells[*at]).collect();
             let mut found = None;
-            for place in wanted
-                .and_then(|wanted| places.get(&wanted))
-                .into_iter()
-                .flatten()
-            {
+            for place in wanted.and_then(|wanted| places.get(&wanted)).into_iter().flatten() {
                 let mut pairs = returned.iter().zip(&cells);
                 if pairs.all(|(from, cell)| self.has(&self.rows[*place], *from, *cell, &shared)) {
                     found = Some(*place);
@@ -98,9 +92,7 @@ impl Possible<'_> {
             _ => None,
         });
         let values = |index: usize| self.rows.iter().map(move |row| row[index].as_slice());
-        columns
-            .map(|index| (index, values(index).collect()))
-            .collect()
+        columns.map(|index| (index, values(index).collect())).collect()
     }
 
     /// Whether a returned cell is one that the row `made` can have.
@@ -123,9 +115,9 @@ impl Possible<'_> {
             }
             (Cell::Static(_) | Cell::Appended(_), None) | (Cell::Gathered(_), _) => true,
             (Cell::Static(_), Some(_)) if self.counters => true,
-            (Cell::Static(index), Some(cell)) => shared
-                .get(&index)
-                .is_some_and(|values| values.contains(cell)),
+            (Cell::Static(index), Some(cell)) => {
+                shared.get(&index).is_some_and(|values| values.contains(cell))
+            }
             (Cell::Appended(index), Some(cell)) => is_repeated(&made[index], cell),
             (Cell::Key(_), None) => false,
         }

@@ -53,9 +53,7 @@ fn written(generator: &mut Generator) -> Vec<Row> {
             cells.push(cell.to_vec());
             rest = behind;
         }
-        [4, 5, 0, 2, 1, 3]
-            .map(|at: usize| cells[at].clone())
-            .to_vec()
+        [4, 5, 0, 2, 1, 3].map(|at: usize| cells[at].clone()).to_vec()
     });
     rows.collect()
 }
@@ -138,8 +136,7 @@ fn shared_columns_have_the_value_of_any_row_and_lists_those_of_every_write() {
     let (shared, list) = (3, 4);
     assert_ne!(made[0][shared], made[2][shared]);
     let mut last = made.clone();
-    last.iter_mut()
-        .for_each(|row| row[shared].clone_from(&made[2][shared]));
+    last.iter_mut().for_each(|row| row[shared].clone_from(&made[2][shared]));
     assert_eq!(judge(&last), Check::Right);
     let mut twice = made.clone();
     let again = twice[1][list][4..].to_vec();

@@ -108,9 +108,7 @@ fn what_is_taken_back_is_written_and_not_left_as_it_was() {
         tree.group.confine(&tree.place, &bound).unwrap();
         assert_eq!(tree.text("node1/cpuset.cpus"), "2-3");
         assert_eq!(tree.text("node1/cpuset.mems"), "0");
-        tree.group
-            .confine(&tree.place, &to(None, Memory::Anywhere))
-            .unwrap();
+        tree.group.confine(&tree.place, &to(None, Memory::Anywhere)).unwrap();
         assert_eq!(tree.text("node1/cpuset.cpus"), "0-7");
         assert_eq!(tree.text("node1/cpuset.mems"), "0-1");
 

@@ -127,9 +127,7 @@ pub(super) fn parse(text: &str) -> Result<Stat> {
         let mut words = line.split_ascii_whitespace();
         let Some(name) = words.next() else { continue };
         let mut number = || -> Result<u64> {
-            let word = words
-                .next()
-                .with_context(|| format!("{name} has no value"))?;
+            let word = words.next().with_context(|| format!("{name} has no value"))?;
             word.parse().with_context(|| format!("{name} is {word:?}"))
         };
         match name {
@@ -142,9 +140,7 @@ pub(super) fn parse(text: &str) -> Result<Stat> {
                 // Kernels before 2.6.33 have fewer columns.
                 for tick in ticks.iter_mut().zip(words.by_ref()) {
                     let (tick, word) = tick;
-                    *tick = word
-                        .parse()
-                        .with_context(|| format!("{name} has {word:?}"))?;
+                    *tick = word.parse().with_context(|| format!("{name} has {word:?}"))?;
                 }
                 stat.cpus.push((name.to_string(), ticks));
             }

@@ -121,8 +121,7 @@ impl Disks {
             let Some(before) = before.get(device) else {
                 continue;
             };
-            let shown = self.shown.entry(device.clone());
-            let shown = shown.or_insert_with(|| match &self.devices {
+            let shown = self.shown.entry(device.clone()).or_insert_with(|| match &self.devices {
                 Devices::Only(one) if one == device => Visibility::Yes,
                 Devices::AllBut(others) if !others.contains(device) => {
                     usually_shown(device, &Path::new("/sys/block").join(device))
@@ -201,9 +200,7 @@ pub(super) fn parse(text: &str) -> Result<HashMap<String, Columns>> {
         let Some(name) = words.next() else { continue };
         let mut columns = Columns::default();
         for (column, word) in columns.iter_mut().zip(words) {
-            *column = word
-                .parse()
-                .with_context(|| format!("{name} has {word:?}"))?;
+            *column = word.parse().with_context(|| format!("{name} has {word:?}"))?;
         }
         devices.insert(name.to_string(), columns);
     }
@@ -233,11 +230,8 @@ mod tests {
         assert_eq!(before["vda1"][..5], [1, 0, 8, 1, 0]);
         let mut out = Out::new();
         figures("machine/vda", &before["vda"], &now["vda"], 2.0, &mut out);
-        let found: HashMap<&str, f64> = out
-            .readings()
-            .iter()
-            .map(|reading| (&*reading.name, reading.value))
-            .collect();
+        let found: HashMap<&str, f64> =
+            out.readings().iter().map(|reading| (&*reading.name, reading.value)).collect();
         for (name, value) in [
             ("iostat.r/s", 50.0),
             ("iostat.rkB/s", 400.0),

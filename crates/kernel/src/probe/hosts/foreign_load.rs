@@ -67,10 +67,16 @@ impl ForeignLoad {
             let process = Process::open(place, &format!("/proc/{pid}"));
             process.with_context(|| format!("watch {place}"))
         };
-        let nodes = ours.nodes.iter().map(|(place, pid)| process(place, pid));
-        let nodes = nodes.collect::<Result<Vec<_>>>()?;
-        let agents = ours.agents.iter().map(|pid| process("an agent", pid));
-        let agents = agents.collect::<Result<Vec<_>>>()?;
+        let nodes = ours
+            .nodes
+            .iter()
+            .map(|(place, pid)| process(place, pid))
+            .collect::<Result<Vec<_>>>()?;
+        let agents = ours
+            .agents
+            .iter()
+            .map(|pid| process("an agent", pid))
+            .collect::<Result<Vec<_>>>()?;
         let own = Process::open("client", "/proc/self")?;
         let all = || nodes.iter().chain(&agents).chain([&own]);
         let all_tell = all().all(|process| process.io.is_some());
@@ -93,11 +99,7 @@ impl ForeignLoad {
             own_ns: clock::process_cpu_ns(),
             ..Now::default()
         };
-        for (_, ticks) in stat
-            .cpus
-            .iter()
-            .filter(|(name, _)| self.cpus.contains(name))
-        {
+        for (_, ticks) in stat.cpus.iter().filter(|(name, _)| self.cpus.contains(name)) {
             for (sum, ticks) in now.ticks.iter_mut().zip(ticks) {
                 *sum += ticks;
             }
@@ -313,11 +315,7 @@ fn is_disk(device: &str, folder: &Path) -> bool {
 
 /// What waits in memory to be written, whoever's it is, kB.
 fn waiting_kb() -> Option<f64> {
-    let text = KernelFile::open("/proc/meminfo")
-        .ok()?
-        .read()
-        .ok()?
-        .into_owned();
+    let text = KernelFile::open("/proc/meminfo").ok()?.read().ok()?.into_owned();
     let of = |key: &str| -> Option<f64> {
         let line = text.lines().find_map(|line| line.strip_prefix(key))?;
         line.trim().strip_suffix("kB")?.trim().parse().ok()
@@ -335,9 +333,7 @@ mod tests {
 
     fn found(out: &Out) -> HashMap<String, f64> {
         let readings = out.readings().iter();
-        readings
-            .map(|one| (one.name.to_string(), one.value))
-            .collect()
+        readings.map(|one| (one.name.to_string(), one.value)).collect()
     }
 
     fn at(tasks: u64, idle: u64, nodes: u64, own_ns: u64) -> Now {

@@ -69,8 +69,8 @@ fn held(text: &str) -> Result<[(&'static str, u64); 5]> {
     let of = |key: &str| -> Result<u64> {
         let line = text
             .lines()
-            .find_map(|line| line.strip_prefix(key)?.strip_prefix(':'));
-        let line = line.with_context(|| format!("has no line {key}"))?;
+            .find_map(|line| line.strip_prefix(key)?.strip_prefix(':'))
+            .with_context(|| format!("has no line {key}"))?;
         let word = line.split_ascii_whitespace().next().unwrap_or_default();
         word.parse().with_context(|| format!("{key} is {word:?}"))
     };
@@ -142,9 +142,7 @@ SReclaimable:     300000 kB
         let text = "nr_free_pages 3408043\npgpgin 119947427\npgpgout 308077733\npswpin 7\n\
                     pswpout 8\npgfault 884868815\n";
         assert_eq!(flows(text).unwrap(), [7, 8, 119947427, 308077733]);
-        let error = flows("pgpgin 1\npgpgout 2\npswpin 3\n")
-            .unwrap_err()
-            .to_string();
+        let error = flows("pgpgin 1\npgpgout 2\npswpin 3\n").unwrap_err().to_string();
         assert_eq!(error, "has no line pswpout");
         let error = held("MemFree: x kB\nSwapTotal: 0 kB\nSwapFree: 0 kB\n").unwrap_err();
         assert_eq!(error.to_string(), "MemFree is \"x\"");

@@ -184,12 +184,8 @@ fn interfaces(text: &str) -> Result<HashMap<String, Columns>> {
         let mut columns = Columns::default();
         let mut words = rest.split_ascii_whitespace();
         for column in &mut columns {
-            let word = words
-                .next()
-                .with_context(|| format!("{name} has too few columns"))?;
-            *column = word
-                .parse()
-                .with_context(|| format!("{name} has {word:?}"))?;
+            let word = words.next().with_context(|| format!("{name} has too few columns"))?;
+            *column = word.parse().with_context(|| format!("{name} has {word:?}"))?;
         }
         found.insert(name.to_string(), columns);
     }
@@ -216,9 +212,7 @@ fn tcp(text: &str, counters: &mut [Option<u64>; TCP.len()]) -> Result<()> {
         for (column, value) in names.split_ascii_whitespace().zip(values) {
             let wanted = |(line, name, _): &(&str, &str, &str)| *line == title && *name == column;
             if let Some(index) = TCP.iter().position(wanted) {
-                let count = value
-                    .parse()
-                    .with_context(|| format!("{column} is {value:?}"));
+                let count = value.parse().with_context(|| format!("{column} is {value:?}"));
                 counters[index] = Some(count?);
             }
         }
@@ -229,9 +223,7 @@ fn tcp(text: &str, counters: &mut [Option<u64>; TCP.len()]) -> Result<()> {
 /// Connections that are established now.
 fn connections(text: &str) -> Option<f64> {
     let (_, names, values) = pairs(text).find(|(title, _, _)| *title == "Tcp")?;
-    let index = names
-        .split_ascii_whitespace()
-        .position(|name| name == "CurrEstab")?;
+    let index = names.split_ascii_whitespace().position(|name| name == "CurrEstab")?;
     values.split_ascii_whitespace().nth(index)?.parse().ok()
 }
 
@@ -262,11 +254,8 @@ Inter-|   Receive              |  Transmit
         }
         let mut out = Out::new();
         figures("m/lo", &before["lo"], &now, 2.0, Some(1e6), &mut out);
-        let found: HashMap<&str, f64> = out
-            .readings()
-            .iter()
-            .map(|reading| (&*reading.name, reading.value))
-            .collect();
+        let found: HashMap<&str, f64> =
+            out.readings().iter().map(|reading| (&*reading.name, reading.value)).collect();
         for (name, value) in [
             ("sar.rxpck/s", 2.0),
             ("sar.txpck/s", 3.0),

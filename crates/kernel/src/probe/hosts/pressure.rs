@@ -111,10 +111,6 @@ mod tests {
     fn what_is_not_there_has_no_figure() {
         assert_eq!(parse("some avg10=0.00 total=7\n"), [Some(7), None]);
         assert_eq!(parse("full total=x\nnonsense\n"), [None, None]);
-        assert!(
-            Pressure::open("machine", Path::new("/nonexistent"), "")
-                .files
-                .is_empty()
-        );
+        assert!(Pressure::open("machine", Path::new("/nonexistent"), "").files.is_empty());
     }
 }

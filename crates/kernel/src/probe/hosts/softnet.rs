@@ -54,9 +54,7 @@ fn parse(text: &str) -> Result<[u64; 3]> {
     for line in text.lines() {
         let mut columns = line.split_ascii_whitespace();
         for sum in &mut sums {
-            let column = columns
-                .next()
-                .and_then(|one| u64::from_str_radix(one, 16).ok());
+            let column = columns.next().and_then(|one| u64::from_str_radix(one, 16).ok());
             *sum += column.with_context(|| format!("read softnet_stat: {line:?}"))?;
         }
     }

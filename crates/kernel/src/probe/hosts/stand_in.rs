@@ -80,9 +80,7 @@ impl StandIn {
             used: Used::open(places),
             throttling: stat(places.cpu).map(|source| (source, Last::none())),
             memory: places.memory.and_then(|dir| Memory::open(dir).ok()),
-            pressure: places
-                .unified
-                .map(|dir| Pressure::open(places.name, dir, ".pressure")),
+            pressure: places.unified.map(|dir| Pressure::open(places.name, dir, ".pressure")),
             network,
             disk: disk.transpose()?,
             volume: places.volume.map(place).transpose()?,
@@ -140,9 +138,7 @@ impl StandIn {
 /// The number of the device that a folder is on.
 fn device_of(folder: &Path) -> Result<u64> {
     let found = rustix::fs::stat(folder);
-    Ok(found
-        .with_context(|| format!("look at {}", folder.display()))?
-        .st_dev)
+    Ok(found.with_context(|| format!("look at {}", folder.display()))?.st_dev)
 }
 
 impl Look for StandIn {
@@ -326,16 +322,9 @@ mod tests {
         let first = out.readings().len();
         write(files[1]);
         stand_in.look(3_000_000_000, &mut out).unwrap();
-        assert!(
-            out.readings()
-                .iter()
-                .all(|one| one.place.starts_with("host1"))
-        );
+        assert!(out.readings().iter().all(|one| one.place.starts_with("host1")));
         let second = &out.readings()[first..];
-        second
-            .iter()
-            .map(|one| (one.name.to_string(), one.value))
-            .collect()
+        second.iter().map(|one| (one.name.to_string(), one.value)).collect()
     }
 
     #[test]

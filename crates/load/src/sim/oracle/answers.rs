@@ -124,8 +124,7 @@ impl Oracle {
         let since = |ns: u64| self.turn_ns - ns;
         if let Some(part) = part {
             let (latency_ns, service_ns) = (since(begun.part_due_ns), since(begun.part_sent_ns));
-            self.recorded
-                .succeed(part, is_early, latency_ns, service_ns);
+            self.recorded.succeed(part, is_early, latency_ns, service_ns);
         }
         if let Some(then) = then {
             begun.statement = then;
@@ -138,8 +137,7 @@ impl Oracle {
         }
         self.streams.remove(&stream);
         let (latency_ns, service_ns) = (since(begun.intended_ns), since(begun.sent_ns));
-        self.recorded
-            .succeed(begun.kind, is_early, latency_ns, service_ns);
+        self.recorded.succeed(begun.kind, is_early, latency_ns, service_ns);
         self.ended += 1;
         self.due.free(self.turn_ns);
         let is_write = self.program.kinds()[usize::from(begun.kind)].is_write;
@@ -206,13 +204,11 @@ impl Oracle {
         let since = |ns: u64| now_ns - ns;
         let service_ns = was_sent.then(|| since(begun.sent_ns));
         let latency_ns = since(begun.intended_ns);
-        self.recorded
-            .fail(begun.kind, outcome, is_early, latency_ns, service_ns);
+        self.recorded.fail(begun.kind, outcome, is_early, latency_ns, service_ns);
         if let Some(part) = self.program.statements()[usize::from(begun.statement)].part {
             let service_ns = was_sent.then(|| since(begun.part_sent_ns));
             let latency_ns = since(begun.part_due_ns);
-            self.recorded
-                .fail(part, outcome, is_early, latency_ns, service_ns);
+            self.recorded.fail(part, outcome, is_early, latency_ns, service_ns);
         }
         self.ended += 1;
         self.due.free(now_ns);
@@ -243,10 +239,11 @@ impl Oracle {
         self.has_tried_again |= self.has_expired;
         self.recorded.connections_lost += 1;
         self.open[usize::from(connection)] = false;
-        let lost = self
+        let lost: Vec<Try> = self
             .streams
-            .extract_if(.., |_, made| made.connection == connection);
-        let lost: Vec<Try> = lost.map(|(_, made)| made).collect();
+            .extract_if(.., |_, made| made.connection == connection)
+            .map(|(_, made)| made)
+            .collect();
         for made in lost.into_iter().filter(|made| !made.is_orphan) {
             self.seen.lost += 1;
             self.seen.hung_up += u64::from(hangs_up);

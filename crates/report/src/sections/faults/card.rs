@@ -107,10 +107,7 @@ fn of(fault: &FaultRecord, found: &RecoveryRecord) -> Vec<(String, String)> {
     if !found.unseen.is_empty() {
         facts.push(("Cannot be told", found.unseen.join("; ")));
     }
-    facts
-        .into_iter()
-        .map(|(name, said)| (name.to_owned(), said))
-        .collect()
+    facts.into_iter().map(|(name, said)| (name.to_owned(), said)).collect()
 }
 
 fn noticed(fault: &FaultRecord, found: &RecoveryRecord) -> String {
@@ -133,9 +130,9 @@ fn noticed(fault: &FaultRecord, found: &RecoveryRecord) -> String {
             number::duration(away)
         )
     });
-    let ours = fault.injected_s.zip(fault.seen_s);
-    let ours =
-        ours.map(|(from_s, at_s)| format!("by us after {}", number::duration(at_s - from_s)));
+    let injected_and_seen = fault.injected_s.zip(fault.seen_s);
+    let ours = injected_and_seen
+        .map(|(from_s, at_s)| format!("by us after {}", number::duration(at_s - from_s)));
     let all: Vec<String> = [Some(client), gossip, ours].into_iter().flatten().collect();
     all.join(" · ")
 }
@@ -212,8 +209,7 @@ fn named(found: &RecoveryRecord) -> impl Iterator<Item = (&'static str, &Stretch
         ("broken", &found.during),
         ("after", &found.after),
     ];
-    all.into_iter()
-        .filter_map(|(name, stretch)| Some((name, stretch.as_ref()?)))
+    all.into_iter().filter_map(|(name, stretch)| Some((name, stretch.as_ref()?)))
 }
 
 /// What clients saw.

@@ -25,17 +25,13 @@ pub fn table(view: &RunView) -> Table {
     if !claims.is_empty() {
         columns.push(Column::text("Published of it"));
     }
-    let mut rows: Vec<Row> = faults
-        .iter()
-        .map(|fault| row(view, fault, claims))
-        .collect();
+    let mut rows: Vec<Row> = faults.iter().map(|fault| row(view, fault, claims)).collect();
     let is_ours = |claim: &&PublishedFailureRecord| {
         let mut ours = faults.iter();
         ours.any(|fault| is_beside(view, claim, fault))
     };
     rows.extend(claims.iter().filter(|claim| !is_ours(claim)).map(theirs));
-    let title = published.filter(|_| !claims.is_empty());
-    let title = title.map_or(String::new(), |published| {
+    let title = published.filter(|_| !claims.is_empty()).map_or(String::new(), |published| {
         format!(
             " Published: {}, on {}. It stands beside ours as it was said, and is not judged.",
             published.title, published.system
@@ -58,8 +54,10 @@ fn row(view: &RunView, fault: &FaultRecord, claims: &[PublishedFailureRecord]) -
     let absent = || Cell::new(number::ABSENT);
     let (service, tone) = found.map_or((number::ABSENT.to_owned(), Tone::Plain), service);
     let returns = found.and_then(|found| found.throughput.as_ref());
-    let beside = claims.iter().filter(|claim| is_beside(view, claim, fault));
-    let beside = beside.map(|claim| format!("{}: {}", claim.fault, claim.claim));
+    let beside = claims
+        .iter()
+        .filter(|claim| is_beside(view, claim, fault))
+        .map(|claim| format!("{}: {}", claim.fault, claim.claim));
     let mut cells = vec![
         Cell::new(fault.name()).detail(trial(view, fault)),
         Cell::new(service).tone(tone),

@@ -56,11 +56,7 @@ pub fn picture(
     placed: &[Placed<'_>],
     colors: &BTreeMap<&str, usize>,
 ) -> Option<Picture> {
-    let l3 = seen
-        .record
-        .l3
-        .iter()
-        .map(|one| (one, numbers_of(&one.cpus)));
+    let l3 = seen.record.l3.iter().map(|one| (one, numbers_of(&one.cpus)));
     let mut drawing = Drawing {
         seen,
         placed,
@@ -78,15 +74,16 @@ pub fn picture(
         Detail::Alike
     };
     let fits = |detail: &Detail| {
-        let tiles = places
-            .values()
-            .map(|cores| drawing.tiles(cores, *detail).len());
+        let tiles = places.values().map(|cores| drawing.tiles(cores, *detail).len());
         tiles.sum::<usize>() <= TILES_MAX
     };
     let detail = [smallest, Detail::Group].into_iter().find(fits)?;
     let mut nests = drawing.packages(&places, detail);
-    let without_cpus = seen.record.numa_nodes.iter().zip(&seen.numa_nodes);
-    let without_cpus = without_cpus
+    let without_cpus = seen
+        .record
+        .numa_nodes
+        .iter()
+        .zip(&seen.numa_nodes)
         .filter(|(_, cpus)| cpus.is_empty())
         .take(TILES_MAX);
     nests.extend(without_cpus.map(|(node, _)| Nest {
@@ -118,9 +115,8 @@ impl Drawing<'_> {
     /// The cores of each innermost box, in the order of the record.
     fn places(&self) -> BTreeMap<Place, Vec<&Cpus>> {
         let at = |groups: &mut dyn Iterator<Item = &Cpus>| {
-            let pairs = groups
-                .enumerate()
-                .flat_map(|(at, cpus)| cpus.iter().map(move |c| (*c, at)));
+            let pairs =
+                groups.enumerate().flat_map(|(at, cpus)| cpus.iter().map(move |c| (*c, at)));
             pairs.collect::<HashMap<u32, usize>>()
         };
         let packages = at(&mut self.seen.packages.iter());
@@ -130,10 +126,7 @@ impl Drawing<'_> {
         for core in &self.seen.cores {
             let Some(cpu) = core.first() else { continue };
             let of = |groups: &HashMap<u32, usize>| groups.get(cpu).copied().unwrap_or(usize::MAX);
-            places
-                .entry((of(&packages), of(&numa), of(&l3)))
-                .or_default()
-                .push(core);
+            places.entry((of(&packages), of(&numa), of(&l3))).or_default().push(core);
         }
         places
     }
@@ -193,22 +186,22 @@ impl Drawing<'_> {
     /// Its memory and whose memory comes from it; what devices are near to it.
     fn about_numa(&self, node: &NumaNodeRecord) -> Vec<String> {
         let mut details = Vec::new();
-        let memory = node.memory_bytes.map(number::bytes);
-        let memory = memory.map(|bytes| format!("{bytes} {}", node.kind).trim().to_owned());
+        let memory = node
+            .memory_bytes
+            .map(number::bytes)
+            .map(|bytes| format!("{bytes} {}", node.kind).trim().to_owned());
         details.extend(memory);
         let takes = |one: &&Placed<'_>| numbers_of(&one.record.mems).contains(&node.os);
-        let users: Vec<&str> = self
-            .placed
-            .iter()
-            .filter(takes)
-            .map(|one| one.record.who.as_str())
-            .collect();
+        let users: Vec<&str> =
+            self.placed.iter().filter(takes).map(|one| one.record.who.as_str()).collect();
         if !users.is_empty() {
             details.push(format!("memory of {}", few(&users)));
         }
         let devices = self.seen.record.devices.iter();
-        let near = devices.filter(|device| device.numa_node == Some(node.os));
-        let near: Vec<&str> = near.map(|device| device.name.as_str()).collect();
+        let near: Vec<&str> = devices
+            .filter(|device| device.numa_node == Some(node.os))
+            .map(|device| device.name.as_str())
+            .collect();
         if !near.is_empty() {
             details.push(few(&near));
         }
@@ -248,20 +241,14 @@ impl Drawing<'_> {
             let is_one_kind = self.kind(a) == self.kind(b);
             detail == Detail::Alike && is_one_kind && states(a) == states(b)
         };
-        cores
-            .chunk_by(is_alike)
-            .map(|alike| self.tile(alike, detail))
-            .collect()
+        cores.chunk_by(is_alike).map(|alike| self.tile(alike, detail)).collect()
     }
 
     /// Cores as one tile: a part for the first threads of all, one for the second.
     fn tile(&self, cores: &[&Cpus], detail: Detail) -> Tile {
         let threads = cores.iter().map(|core| core.len()).max().unwrap_or(0);
         let of_thread = |rank: usize| -> Cpus {
-            cores
-                .iter()
-                .filter_map(|core| core.iter().nth(rank).copied())
-                .collect()
+            cores.iter().filter_map(|core| core.iter().nth(rank).copied()).collect()
         };
         let kind = match self.kind(cores[0]) {
             Some("efficiency") => Some("slow"),
@@ -274,9 +261,7 @@ impl Drawing<'_> {
         let label: Vec<&str> = users.as_deref().into_iter().chain(kind).collect();
         Tile {
             label: label.join(", "),
-            parts: (0..threads)
-                .map(|rank| self.part(&of_thread(rank)))
-                .collect(),
+            parts: (0..threads).map(|rank| self.part(&of_thread(rank))).collect(),
         }
     }
 
@@ -405,15 +390,9 @@ pub fn summary(seen: &MachineView<'_>) -> String {
     });
     parts.push(of(seen.cores.len(), "core", "cores"));
     parts.push(of(cpus, "CPU", "CPUs"));
-    let memory: Vec<u64> = record
-        .numa_nodes
-        .iter()
-        .filter_map(|one| one.memory_bytes)
-        .collect();
+    let memory: Vec<u64> = record.numa_nodes.iter().filter_map(|one| one.memory_bytes).collect();
     if !memory.is_empty() {
-        let all = memory
-            .iter()
-            .fold(0, |sum: u64, one| sum.saturating_add(*one));
+        let all = memory.iter().fold(0, |sum: u64, one| sum.saturating_add(*one));
         parts.push(format!("{} of memory", number::bytes(all)));
     }
     format!("{}.", parts.join(", "))

@@ -64,9 +64,7 @@ impl<'a> Group<'a> {
     pub fn everywhere(&self, one: &PlacementRecord) -> Vec<&'a PlacementRecord> {
         let is_it = |other: &&PlacementRecord| other.who == one.who && other.host == one.host;
         let trials = self.trials.iter();
-        trials
-            .filter_map(|(_, nodes)| nodes.placements.iter().find(is_it))
-            .collect()
+        trials.filter_map(|(_, nodes)| nodes.placements.iter().find(is_it)).collect()
     }
 
     /// What is to be known of its places, each once, as sentences that name who they are of.
@@ -90,11 +88,8 @@ pub fn range<T: Ord + Copy>(numbers: impl Iterator<Item = T> + Clone) -> Option<
 
 /// Resident bytes by NUMA node, each as a range over trials.
 pub fn resident(all: &[&PlacementRecord]) -> BTreeMap<u32, [u64; 2]> {
-    let nodes: BTreeSet<u32> = all
-        .iter()
-        .flat_map(|one| one.resident_bytes.keys())
-        .copied()
-        .collect();
+    let nodes: BTreeSet<u32> =
+        all.iter().flat_map(|one| one.resident_bytes.keys()).copied().collect();
     let told = || all.iter().filter(|one| !one.resident_bytes.is_empty());
     let of = |node: u32| {
         let bytes = told().map(|one| one.resident_bytes.get(&node).copied().unwrap_or(0));
@@ -127,8 +122,7 @@ pub fn table(of: &str, group: &Group<'_>) -> Table {
         // Nodes that never had any of it are no news.
         let resident = resident(&all)
             .into_iter()
-            .filter(|(_, [_, high])| *high > 0);
-        let resident = resident
+            .filter(|(_, [_, high])| *high > 0)
             .map(|(node, bytes)| format!("{node}: {}", written(bytes.map(number::bytes))))
             .collect::<Vec<_>>();
         let is_known = machine_of(one, group.first()).is_some();

@@ -30,24 +30,12 @@ impl<'a> MachineView<'a> {
     pub fn new(record: &'a MachineTopologyRecord) -> MachineView<'a> {
         let real = record.l3.iter().filter(|l3| l3.is_real);
         let cores: Vec<Cpus> = record.cores.iter().map(|cpus| numbers_of(cpus)).collect();
-        let of_hosts: Cpus = record
-            .hosts
-            .iter()
-            .flat_map(|host| numbers_of(&host.cpus))
-            .collect();
+        let of_hosts: Cpus = record.hosts.iter().flat_map(|host| numbers_of(&host.cpus)).collect();
         let all = || cores.iter().flatten().copied().collect();
         MachineView {
             record,
-            packages: record
-                .packages
-                .iter()
-                .map(|one| numbers_of(&one.cpus))
-                .collect(),
-            numa_nodes: record
-                .numa_nodes
-                .iter()
-                .map(|one| numbers_of(&one.cpus))
-                .collect(),
+            packages: record.packages.iter().map(|one| numbers_of(&one.cpus)).collect(),
+            numa_nodes: record.numa_nodes.iter().map(|one| numbers_of(&one.cpus)).collect(),
             l3: real.map(|l3| numbers_of(&l3.cpus)).collect(),
             allowed: if of_hosts.is_empty() { all() } else { of_hosts },
             cores,

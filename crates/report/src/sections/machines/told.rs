@@ -72,10 +72,7 @@ fn around(groups: &[Cpus], cpus: &Cpus) -> Cpus {
 /// What may be used of the groups that no node has any of.
 fn free_of(groups: &[Cpus], taken: &Cpus, allowed: &Cpus) -> Cpus {
     let free = groups.iter().filter(|group| group.is_disjoint(taken));
-    free.flatten()
-        .filter(|cpu| allowed.contains(cpu))
-        .copied()
-        .collect()
+    free.flatten().filter(|cpu| allowed.contains(cpu)).copied().collect()
 }
 
 /// Whether it could have been otherwise: some were free, or there is one, or nodes have all.

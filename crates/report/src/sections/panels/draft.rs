@@ -105,10 +105,7 @@ impl Draft {
 
 impl DraftRow {
     fn draw(&self, buckets: &Buckets, thinned: &mut bool) -> Vec<Series> {
-        let areas = self
-            .lines
-            .iter()
-            .any(|line| line.series.shape == Shape::Area);
+        let areas = self.lines.iter().any(|line| line.series.shape == Shape::Area);
         let kept = areas.then(|| buckets.looks(&self.total()));
         let mut all = Vec::new();
         for line in &self.lines {
@@ -220,9 +217,7 @@ fn cpu(
     }
     let named = |host: &str, names: &[&str]| -> Vec<&ProbeSeries> {
         let of_host = trial.probes.iter().filter(|s| s.place == host);
-        of_host
-            .filter(|s| names.contains(&s.name.as_str()))
-            .collect()
+        of_host.filter(|s| names.contains(&s.name.as_str())).collect()
     };
     let row = |title: String, height_px, lines| DraftRow {
         title,
@@ -233,10 +228,7 @@ fn cpu(
         lines,
     };
     if hosts.len() > CPU_ROWS_MAX {
-        let busy: Vec<&str> = CPU_PARTS[..2]
-            .iter()
-            .flat_map(|p| p.1.iter().copied())
-            .collect();
+        let busy: Vec<&str> = CPU_PARTS[..2].iter().flat_map(|p| p.1.iter().copied()).collect();
         let line = |host: &&str| line(host, "busy", "%", places, added(&named(host, &busy)));
         let lines = hosts.iter().map(line).collect();
         return vec![row("CPU busy (usr and sys), %".into(), 100, lines)];
@@ -297,10 +289,7 @@ fn line(
         _ => place.to_owned(),
     };
     Line {
-        values: values
-            .into_iter()
-            .map(|(t_s, v)| (t_s, v * factor))
-            .collect(),
+        values: values.into_iter().map(|(t_s, v)| (t_s, v * factor)).collect(),
         series: Series {
             name,
             group: group(index),
@@ -341,8 +330,10 @@ fn row(
     }
     let left = lines.iter().find(|line| !line.series.on_right);
     let unit = left.map_or("", |line| line.series.unit.as_str()).to_owned();
-    let right = lines.iter().find(|line| line.series.on_right);
-    let right = right.map(|line| line.series.unit.clone());
+    let right = lines
+        .iter()
+        .find(|line| line.series.on_right)
+        .map(|line| line.series.unit.clone());
     DraftRow {
         title: titled(spec, &unit, &labels, &absent),
         note: String::new(),
@@ -364,11 +355,7 @@ fn titled(spec: &RowSpec, unit: &str, labels: &[(&str, Dash)], absent: &[&str]) 
         Dash::Dash => format!("dashed {label}"),
         Dash::Dot | Dash::DashDot => format!("dotted {label}"),
     };
-    let named: Vec<String> = labels
-        .iter()
-        .filter(|l| !l.0.is_empty())
-        .map(word)
-        .collect();
+    let named: Vec<String> = labels.iter().filter(|l| !l.0.is_empty()).map(word).collect();
     if named.len() > 1 {
         title = format!("{title}: {}", named.join(", "));
     }

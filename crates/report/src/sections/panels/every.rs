@@ -71,9 +71,7 @@ struct Group<'a> {
 
 impl<'a> Group<'a> {
     fn series(&self) -> impl Iterator<Item = &'a ProbeSeries> {
-        self.rows
-            .iter()
-            .flat_map(|(_, series)| series.iter().copied())
+        self.rows.iter().flat_map(|(_, series)| series.iter().copied())
     }
 }
 
@@ -133,29 +131,31 @@ fn chart(view: &RunView, trial: &TrialView, names: &[(&str, Vec<&ProbeSeries>)])
         let mut series = series.clone();
         series.sort_by(|a, b| natural(&a.place, &b.place));
         let (factor, unit) = scaled(series.first().map_or("", |s| s.unit.as_str()));
-        let lines = series.iter().map(|series| {
-            let drawn = buckets.thin(&series.values);
-            thinned |= drawn.thinned;
-            let owner = owner(&series.place);
-            let first = !in_legend.contains(&owner) && series.place == owner;
-            if first {
-                in_legend.push(owner);
-            }
-            Series {
-                name: match series.place.as_str() {
-                    "" => "client".into(),
-                    place => place.into(),
-                },
-                group: owner.into(),
-                in_legend: first,
-                color: Color::Category(places.of(owner)),
-                x: Xs::Numbers(drawn.x),
-                y: drawn.y.iter().map(|y| y.map(|v| v * factor)).collect(),
-                unit: unit.into(),
-                ..Series::default()
-            }
-        });
-        let lines = lines.collect();
+        let lines = series
+            .iter()
+            .map(|series| {
+                let drawn = buckets.thin(&series.values);
+                thinned |= drawn.thinned;
+                let owner = owner(&series.place);
+                let first = !in_legend.contains(&owner) && series.place == owner;
+                if first {
+                    in_legend.push(owner);
+                }
+                Series {
+                    name: match series.place.as_str() {
+                        "" => "client".into(),
+                        place => place.into(),
+                    },
+                    group: owner.into(),
+                    in_legend: first,
+                    color: Color::Category(places.of(owner)),
+                    x: Xs::Numbers(drawn.x),
+                    y: drawn.y.iter().map(|y| y.map(|v| v * factor)).collect(),
+                    unit: unit.into(),
+                    ..Series::default()
+                }
+            })
+            .collect();
         let title = match unit {
             "" => (*name).to_owned(),
             unit => format!("{name}, {unit}"),

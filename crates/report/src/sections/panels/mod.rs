@@ -39,8 +39,7 @@ pub fn section(view: &RunView) -> Option<Section> {
     // Of a long run, those of some trials are read.
     let has_values = |t: &&TrialView| t.probes.iter().any(|series| !series.values.is_empty());
     let probed: Vec<&TrialView> = with_series().filter(has_values).collect();
-    let unread = with_series().filter(|t| !has_values(t));
-    let unread: usize = unread.map(|t| t.probes.len()).sum();
+    let unread: usize = with_series().filter(|t| !has_values(t)).map(|t| t.probes.len()).sum();
     let costs = state::probes(view);
     if probed.is_empty() && costs.is_empty() {
         return None;
@@ -134,10 +133,7 @@ pub fn frame(view: &RunView, trial: &TrialView) -> Chart {
 
 /// What is to be said of the values that are shown.
 pub fn what(trial: &TrialView, thinned: bool, buckets: usize) -> String {
-    let mut stretches = trial
-        .probes
-        .iter()
-        .filter(|series| !series.means.is_empty());
+    let mut stretches = trial.probes.iter().filter(|series| !series.means.is_empty());
     if let Some([first, second]) = stretches.find_map(|series| series.values.first_chunk()) {
         format!(
             "Drawn from the trial's overview: of each stretch of {:.0} s or more the smallest and \

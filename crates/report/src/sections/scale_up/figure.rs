@@ -77,12 +77,7 @@ fn marks(index: usize, arm: &ScaleUpRecord, measured: &[&ScalePointRecord]) -> S
         in_legend: true,
         shape: Shape::Marks,
         color: Color::Category(index),
-        x: Xs::Numbers(
-            measured
-                .iter()
-                .map(|point| f64::from(point.units))
-                .collect(),
-        ),
+        x: Xs::Numbers(measured.iter().map(|point| f64::from(point.units)).collect()),
         y: measured.iter().map(|point| point.ops_per_s).collect(),
         y_ci: measured.iter().map(|point| point.ops_per_s_ci95).collect(),
         unit: "op/s".into(),
@@ -93,8 +88,7 @@ fn marks(index: usize, arm: &ScaleUpRecord, measured: &[&ScalePointRecord]) -> S
 /// What one unit does: as measured, or else by the curve.
 fn x1(measured: &[&ScalePointRecord], fit: Option<&ScaleFitRecord>) -> Option<f64> {
     let unit = measured.iter().find(|point| point.units == 1);
-    unit.and_then(|point| point.ops_per_s)
-        .or_else(|| fit.and_then(|fit| fit.x1))
+    unit.and_then(|point| point.ops_per_s).or_else(|| fit.and_then(|fit| fit.x1))
 }
 
 /// The best curve, or else the one that predicts best, or the only one.
@@ -125,11 +119,12 @@ fn curves(fit: &ScaleFitRecord, measured: &[&ScalePointRecord]) -> Vec<(String, 
     let values: Vec<f64> = fit.coefficients.iter().map(|of| of.value).collect();
     let at = |split: &[f64]| (split.iter().sum(), model.ops_per_s(x1, &values, split));
     let between = |units: &mut dyn Iterator<Item = f64>| {
-        let ends = units.fold(None, |ends: Option<[f64; 2]>, units| {
-            let [least, most] = ends.unwrap_or([units; 2]);
-            Some([least.min(units), most.max(units)])
-        });
-        let ends = ends.filter(|[least, most]| least < most);
+        let ends = units
+            .fold(None, |ends: Option<[f64; 2]>, units| {
+                let [least, most] = ends.unwrap_or([units; 2]);
+                Some([least.min(units), most.max(units)])
+            })
+            .filter(|[least, most]| least < most);
         let step = |[least, most]: [f64; 2], place: usize| {
             least + (most - least) * place as f64 / PLACES as f64
         };

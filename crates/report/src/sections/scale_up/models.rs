@@ -18,8 +18,7 @@ pub fn table(arms: &[&ScaleUpRecord]) -> Table {
         Column::text("Says"),
     ];
     let rows = arms.iter().enumerate().flat_map(|(index, arm)| {
-        let least = arm.fits.iter().filter_map(|fit| fit.aicc);
-        let least = least.min_by(f64::total_cmp);
+        let least = arm.fits.iter().filter_map(|fit| fit.aicc).min_by(f64::total_cmp);
         let row = move |fit: &ScaleFitRecord| -> Row {
             let tone = match (fit.best, fit.refused.is_none()) {
                 (true, _) => Tone::Strong,

@@ -37,11 +37,7 @@ fn turns_are_planned_with_windows_and_names_of_their_own() {
     assert_eq!((last.role, last.certain), (Role::Endurance, true));
     let settings = last.settings(&study.variants[0].settings);
     assert_eq!(settings.window.measure_ns, 180 * SECOND_NS);
-    assert!(
-        last.phases
-            .iter()
-            .any(|phase| phase.work.to_string().ends_with("op/s, 3m"))
-    );
+    assert!(last.phases.iter().any(|phase| phase.work.to_string().ends_with("op/s, 3m")));
     let notes = study.notes.join("; ");
     assert!(
         notes.contains("whether a node's memory grows (`probes.processes`)"),
@@ -75,10 +71,7 @@ fn hours_that_make_no_sense_are_refused_with_what_to_do() {
         assert!(said.contains(expected), "{keys}: {said}");
     }
     let said = study("procedure: {endurance: {threads: 4, for: 30s}}\nwindow: {measure: 10s}");
-    assert!(
-        said.unwrap_err()
-            .contains("`for` and `beside` say how long")
-    );
+    assert!(said.unwrap_err().contains("`for` and `beside` say how long"));
 }
 
 #[test]

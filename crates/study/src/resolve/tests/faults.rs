@@ -35,8 +35,7 @@ fn what_is_broken_is_in_the_settings_and_in_the_conditions() {
         (20_000_000_000, 10_000_000_000)
     );
     let conditions = crate::conditions::conditions(&study);
-    let said = conditions.iter().find(|one| one.about == "faults");
-    let said = said.map(|one| one.what.as_str());
+    let said = conditions.iter().find(|one| one.about == "faults").map(|one| one.what.as_str());
     assert_eq!(said, Some("node-pause of node2 at 20s for 10s"));
     let needs = crate::needs::needs(settings);
     assert!(needs.iter().any(|need| need.why == "faults: node-pause"));
@@ -77,10 +76,7 @@ fn what_repeats_and_what_is_chosen_at_random_follows_from_the_seed() {
         study.variants[0].settings.faults.clone()
     };
     let all = faults(&text);
-    let times: Vec<u64> = all
-        .iter()
-        .map(|fault| fault.at_ns / 1_000_000_000)
-        .collect();
+    let times: Vec<u64> = all.iter().map(|fault| fault.at_ns / 1_000_000_000).collect();
     assert_eq!(times, [10, 20, 30, 40, 50, 1]);
     assert_eq!(all, faults(&text), "it is the same again");
     assert_ne!(all, faults(&format!("{text}seed: 77\n")));
@@ -162,8 +158,8 @@ fn what_cannot_come_about_on_its_hosts_is_a_mistake() {
   - {at: 20s, kind: host-power-off, where: {host: 2}, for: 9s, ha: {restart_on: 2, after: 1s}}
   - {at: 40s, kind: disk-full, where: {host: 1}, for: 9s, leave: 1024TiB}
 ",
-    );
-    let text = text.replace("{nodes: 3}", "{hosts: 3, host: {volume: 1GiB}}");
+    )
+    .replace("{nodes: 3}", "{hosts: 3, host: {volume: 1GiB}}");
     mistakes(
         &text,
         &Overrides::default(),
@@ -312,8 +308,8 @@ fn what_takes_all_nodes_has_a_limit_and_settings_but_no_place() {
     assert_eq!(faults[0].options.yaml["concurrent_reads"], 64);
     assert!(faults[1].options.yaml.is_empty());
     let conditions = crate::conditions::conditions(&study).into_iter();
-    let said = conditions.filter(|one| one.about == "faults");
-    let said: Vec<String> = said.map(|one| one.what).collect();
+    let said: Vec<String> =
+        conditions.filter(|one| one.about == "faults").map(|one| one.what).collect();
     let expected = "rolling-change of all nodes, yaml concurrent_reads 64 at 5s for 20s, \
                     node-repair of node2 at 30s for 10s at the most";
     assert_eq!(said.join(", "), expected);
@@ -385,8 +381,9 @@ fn words_of_other_tools_may_have_faults_beside_them() {
                recordcount=10 -p operationcount=10]}\n";
     let text = format!("{head}{two}{fault}");
     let study = resolve("s.yaml", &text, &Overrides::default()).unwrap();
-    let steps = study.variants.iter();
-    let steps: Vec<(&str, usize)> = steps
+    let steps: Vec<(&str, usize)> = study
+        .variants
+        .iter()
         .map(|variant| (variant.name.as_str(), variant.settings.faults.len()))
         .collect();
     assert_eq!(steps, [("load", 0), ("run", 1)]);

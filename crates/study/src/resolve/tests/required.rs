@@ -30,8 +30,9 @@ fn requirements_that_cannot_be_judged_or_met_are_mistakes() {
             "no more than 5000 op/s",
         ),
     ] {
-        let mistakes = resolve("s.yaml", &study(procedure, require), &Overrides::default());
-        let mistakes = mistakes.unwrap_err().to_string();
+        let mistakes = resolve("s.yaml", &study(procedure, require), &Overrides::default())
+            .unwrap_err()
+            .to_string();
         assert!(mistakes.contains(said), "{procedure} {require}: {mistakes}");
     }
     for (procedure, require) in [

@@ -111,8 +111,8 @@ fn a_stranger_s_study_runs_reads_and_asks_nothing_of_its_own() {
 #[test]
 fn trust_lets_it() {
     for (text, _) in HOSTILE {
-        let study = resolved(text, &given(|o| o.granted.trust = true));
-        let study = study.unwrap_or_else(|mistakes| panic!("{text}: {mistakes}"));
+        let study = resolved(text, &given(|o| o.granted.trust = true))
+            .unwrap_or_else(|mistakes| panic!("{text}: {mistakes}"));
         assert!(study.overrides.granted.trust);
         crate::plan::plan(&study).expect("a plan");
     }
@@ -205,9 +205,7 @@ fn a_link_beside_the_study_leads_to_no_secret_elsewhere() {
     let text = "target: {attach: {contact_points: h, user: u, password: {file: link}}}";
     let mistakes = resolved(text, &overrides).expect_err("it leads out");
     assert!(
-        mistakes
-            .to_string()
-            .contains("a link that leads out of the study's folder"),
+        mistakes.to_string().contains("a link that leads out of the study's folder"),
         "{mistakes}"
     );
 }
@@ -221,9 +219,7 @@ fn a_password_in_the_words_of_an_import_is_refused() {
              workload: {{{words}}}\n"
         );
         let resolved = resolve("s", &text, &Overrides::default());
-        resolved
-            .err()
-            .map_or_else(String::new, |mistakes| mistakes.to_string())
+        resolved.err().map_or_else(String::new, |mistakes| mistakes.to_string())
     };
     for words in [
         "easy: 'run KeyValue -n 9 -U me --password tell'",

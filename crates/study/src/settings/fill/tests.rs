@@ -32,11 +32,7 @@ fn points_come_from_lists_steps_and_factors() {
 
 /// Values that a type takes; of a mapping by names, under one that the null target knows.
 fn samples(typ: &Type) -> Vec<Tree> {
-    let words = |typ: &Type| {
-        typ.words()
-            .into_iter()
-            .map(|word| Tree::Text(word.to_owned()))
-    };
+    let words = |typ: &Type| typ.words().into_iter().map(|word| Tree::Text(word.to_owned()));
     let text = Tree::Text("some".to_owned());
     match typ {
         Type::Text(_) | Type::Name(_) | Type::CqlName(_) | Type::Any(_) => vec![text],

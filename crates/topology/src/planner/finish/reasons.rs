@@ -152,12 +152,7 @@ fn warnings(machine: &Machine, attempt: &Attempt, plan: &Plan) -> Vec<String> {
             said.push(format!("there is no device {name} to be near to"));
         }
     }
-    said.extend(
-        machine
-            .notes
-            .iter()
-            .map(|note| format!("of the machine: {note}")),
-    );
+    said.extend(machine.notes.iter().map(|note| format!("of the machine: {note}")));
     said
 }
 
@@ -191,12 +186,12 @@ fn warnings_of_memory(attempt: &Attempt, plan: &Plan) -> Vec<String> {
             "no node had room for a part of instances {split:?}; it is on several"
         ));
     }
-    let away = plan.instances.iter().filter(|one| {
-        one.memory
-            .iter()
-            .any(|part| !one.nodes.contains(&part.node))
-    });
-    let away: Vec<u32> = away.map(|one| one.index).collect();
+    let away: Vec<u32> = plan
+        .instances
+        .iter()
+        .filter(|one| one.memory.iter().any(|part| !one.nodes.contains(&part.node)))
+        .map(|one| one.index)
+        .collect();
     if !away.is_empty() {
         said.push(format!(
             "instances {away:?} have memory on nodes that they have no CPUs on"
@@ -208,13 +203,7 @@ fn warnings_of_memory(attempt: &Attempt, plan: &Plan) -> Vec<String> {
 /// Sizes that fit the machine better.
 fn advise(attempt: &Attempt, plan: &mut Plan) {
     let (wish, sizes) = (&plan.wish, attempt.sizes);
-    let threads = attempt
-        .pool
-        .units
-        .iter()
-        .map(|unit| unit.cpus.len() as u32)
-        .max()
-        .unwrap_or(1);
+    let threads = attempt.pool.units.iter().map(|unit| unit.cpus.len() as u32).max().unwrap_or(1);
     let factor = if wish.unit() == Unit::Cores {
         threads
     } else {

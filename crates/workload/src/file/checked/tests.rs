@@ -56,10 +56,8 @@ fn a_file_that_names_a_keyspace_of_others_is_refused_where_it_does() {
         ("TABLE shop.t", "TABLE live.t", "4:18"),
         ("TYPE place", "TYPE live.place", "3:17"),
     ] {
-        let text = FILE.replace("  write:\n", "  write:\n    cql:\n");
-        let text = text.replace(from, to);
-        let said = compile_file("w.yaml", &text, &spec()).expect_err(to);
-        let said = said.to_string();
+        let text = FILE.replace("  write:\n", "  write:\n    cql:\n").replace(from, to);
+        let said = compile_file("w.yaml", &text, &spec()).expect_err(to).to_string();
         let expected = format!("w.yaml:{line}: `live` is not the keyspace of this workload");
         assert!(said.contains(&expected), "{to}: {said}");
     }
@@ -75,10 +73,10 @@ fn what_would_outlive_the_keyspace_is_no_schema() {
         "CREATE TRIGGER x ON t USING 'y'",
         "DROP TABLE t",
     ] {
-        let text = FILE.replace("  - CREATE INDEX i ON t (b)", &format!("  - \"{cql}\""));
-        let text = text.replace("  write:\n", "  write:\n    cql:\n");
-        let said = compile_file("w.yaml", &text, &spec()).expect_err(cql);
-        let said = said.to_string();
+        let text = FILE
+            .replace("  - CREATE INDEX i ON t (b)", &format!("  - \"{cql}\""))
+            .replace("  write:\n", "  write:\n    cql:\n");
+        let said = compile_file("w.yaml", &text, &spec()).expect_err(cql).to_string();
         assert!(said.contains("w.yaml:5:"), "{cql}: {said}");
         assert!(said.contains("belongs here"), "{cql}: {said}");
     }

@@ -74,13 +74,9 @@ fn columns_are_told_from_everything_else() {
     let found = read(
         "UPDATE t USING TTL 5 SET a = now(), b = b + :x WHERE k = :k AND c IN (x) AND d > 5 \
          IF e = 1",
-    );
-    let found = found.expect("a statement");
-    let names: Vec<&str> = found
-        .columns
-        .iter()
-        .map(|(name, _)| name.as_str())
-        .collect();
+    )
+    .expect("a statement");
+    let names: Vec<&str> = found.columns.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["a", "b", "k", "c", "d", "e"]);
     assert_eq!(
         (found.set.join(""), found.fixed.join("")),

@@ -34,8 +34,7 @@ fn said(from: &str, to: &str) -> String {
 /// Column `at` of the first rows that the load stage writes.
 fn column(program: &Arc<Program>, at: usize, rows: u64) -> Vec<Vec<u8>> {
     let rows = 0..rows;
-    rows.map(|n| values(program, Stage::Load, n)[0][at].clone())
-        .collect()
+    rows.map(|n| values(program, Stage::Load, n)[0][at].clone()).collect()
 }
 
 #[test]
@@ -54,8 +53,9 @@ fn rows_of_one_quotient_share_a_value_and_a_modulus_brings_it_back() {
     let divided = column(&program(SHARED), 2, 30);
     assert!(divided[..10].iter().all(|name| *name == divided[0]));
     assert!(divided[0] != divided[10] && divided[10] != divided[20]);
-    let text = SHARED.replace("divide: 10}", "divide: 5, modulo: 2}");
-    let text = text.replace("verify: read\n", "");
+    let text = SHARED
+        .replace("divide: 10}", "divide: 5, modulo: 2}")
+        .replace("verify: read\n", "");
     let again = column(&program(&text), 2, 20);
     assert!(again[0] != again[5] && again[0] == again[10] && again[5] == again[19]);
 }
@@ -134,20 +134,18 @@ fn ranges_may_begin_below_0_where_the_type_does() {
     for (typ, range, bytes) in [("tinyint", -4..=4, 1), ("bigint", -2000..=-1000, 8)] {
         let (from, to) = (range.start(), range.end());
         let made = with(typ, &format!("uniform({from}..{to})")).expect(typ);
-        let drawn = column(&made, 2, 500).into_iter().map(|cell| {
-            assert_eq!(cell.len(), bytes);
-            let sign = if cell[0] & 0x80 == 0 { 0 } else { 0xff };
-            let mut wide = vec![sign; 8 - bytes];
-            wide.extend(cell);
-            i64::from_be_bytes(wide.try_into().expect("8 bytes"))
-        });
-        let drawn: Vec<i64> = drawn.collect();
+        let drawn: Vec<i64> = column(&made, 2, 500)
+            .into_iter()
+            .map(|cell| {
+                assert_eq!(cell.len(), bytes);
+                let sign = if cell[0] & 0x80 == 0 { 0 } else { 0xff };
+                let mut wide = vec![sign; 8 - bytes];
+                wide.extend(cell);
+                i64::from_be_bytes(wide.try_into().expect("8 bytes"))
+            })
+            .collect();
         assert!(drawn.iter().all(|number| range.contains(number)), "{typ}");
-        assert!(
-            drawn
-                .iter()
-                .any(|number| number < &(from + (to - from) / 2))
-        );
+        assert!(drawn.iter().any(|number| number < &(from + (to - from) / 2)));
     }
     for (typ, expression, expected) in [
         (

@@ -12,10 +12,7 @@ fn who_runs_anywhere_keeps_off_the_cpus_of_the_client() {
         };
         let layout = Layout::of(&spec(2, topology), &xeon()).unwrap();
         let cores = xeon().parts(Units::Cores);
-        let last: CpuSet = cores[54..]
-            .iter()
-            .flat_map(|core| core.cpus.iter())
-            .collect();
+        let last: CpuSet = cores[54..].iter().flat_map(|core| core.cpus.iter()).collect();
         assert_eq!(client_of(&layout), last);
         let floats = layout.nodes[0].confinement.memory == Memory::Anywhere;
         assert_eq!(layout.nodes[0].reaches == set("0-1"), floats, "{placing:?}");
@@ -78,18 +75,12 @@ fn nothing_is_said_of_an_l3_that_nobody_tells() {
         ),
     ] {
         let mut machine = xeon();
-        machine
-            .l3
-            .iter_mut()
-            .for_each(|group| group.is_real = tells);
+        machine.l3.iter_mut().for_each(|group| group.is_real = tells);
         let topology = Topology {
             cpus: Some(16),
             ..placed(Placing::Pinned)
         };
-        let said = Layout::of(&spec(nodes, topology), &machine)
-            .unwrap()
-            .of_client
-            .unwrap();
+        let said = Layout::of(&spec(nodes, topology), &machine).unwrap().of_client.unwrap();
         assert!(said.contains(expected), "{said}");
     }
 }

@@ -49,8 +49,7 @@ impl Replication {
     }
 
     fn words(&self) -> String {
-        let copies = self.copies.iter();
-        let copies = copies.map(|(place, count)| format!(" {place}={count}"));
+        let copies = self.copies.iter().map(|(place, count)| format!(" {place}={count}"));
         format!("{}{}", self.class, copies.collect::<String>())
     }
 }
@@ -62,9 +61,7 @@ pub(super) fn proof(
     wanted: &Map<String, Json>,
     shown: &[(Value, Value)],
 ) -> Proof {
-    let wanted = wanted
-        .iter()
-        .map(|(key, value)| (key.clone(), plain(value)));
+    let wanted = wanted.iter().map(|(key, value)| (key.clone(), plain(value)));
     let text = |value: &Value| value.as_str().map(str::to_owned);
     let shown = shown.iter();
     let shown = Replication::of(shown.filter_map(|(key, value)| Some((text(key)?, text(value)?))));

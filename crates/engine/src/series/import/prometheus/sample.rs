@@ -56,16 +56,10 @@ impl Sample {
         // OpenMetrics may add an example behind a mark.
         let rest = rest.split_once(" # ").map_or(rest, |(rest, _)| rest);
         let mut words = rest.split_ascii_whitespace();
-        let value = words
-            .next()
-            .with_context(|| format!("{name} has no value"))?;
-        let value = value
-            .parse()
-            .with_context(|| format!("{name} is {value:?}, no number"))?;
+        let value = words.next().with_context(|| format!("{name} has no value"))?;
+        let value = value.parse().with_context(|| format!("{name} is {value:?}, no number"))?;
         let time = |word: &str| -> Result<u64> {
-            let time = word
-                .parse()
-                .with_context(|| format!("{word:?} is no time"))?;
+            let time = word.parse().with_context(|| format!("{word:?} is no time"))?;
             unix_ns(time, unit_ns)
         };
         let unix_ns = words.next().map(time).transpose()?;
@@ -84,8 +78,10 @@ impl Sample {
 
     /// Name with its labels but for the one that is the place.
     pub fn labelled(&self) -> String {
-        let labels = self.labels.iter().filter(|(label, _)| label != "instance");
-        let labels: Vec<String> = labels
+        let labels: Vec<String> = self
+            .labels
+            .iter()
+            .filter(|(label, _)| label != "instance")
             .map(|(label, value)| format!("{label}={value:?}"))
             .collect();
         if labels.is_empty() {
@@ -116,16 +112,16 @@ fn labels<'a>(mut rest: &'a str, name: &mut String) -> Result<(Labels, &'a str)>
         if let Some(after) = rest.strip_prefix('"') {
             (label, rest) = quoted(after)?;
         } else {
-            let end = rest
-                .find(['=', ',', '}'])
-                .context("its labels have no end")?;
+            let end = rest.find(['=', ',', '}']).context("its labels have no end")?;
             label = rest[..end].trim().to_string();
             rest = &rest[end..];
         }
         rest = rest.trim_start();
         if let Some(after) = rest.strip_prefix('=') {
-            let after = after.trim_start().strip_prefix('"');
-            let after = after.with_context(|| format!("the label {label:?} is not quoted"))?;
+            let after = after
+                .trim_start()
+                .strip_prefix('"')
+                .with_context(|| format!("the label {label:?} is not quoted"))?;
             let value;
             (value, rest) = quoted(after)?;
             ensure!(!label.is_empty(), "the label of {value:?} has no name");
@@ -169,8 +165,8 @@ mod tests {
     fn labels_may_hold_anything_that_is_escaped() {
         let line = r#"m{a="}\"\\ ,=\n",b=""} -1"#;
         let sample = Sample::parse(line, 1, 1e6).unwrap();
-        let expected = [("a", "}\"\\ ,=\n"), ("b", "")];
-        let expected = expected.map(|(label, value)| (label.to_string(), value.to_string()));
+        let expected = [("a", "}\"\\ ,=\n"), ("b", "")]
+            .map(|(label, value)| (label.to_string(), value.to_string()));
         assert_eq!(sample.labels, expected);
         assert_eq!((sample.value, sample.unix_ns), (-1.0, None));
         let sample = Sample::parse(r#"{"my.metric", "a.b"="c"} 1"#, 1, 1e6).unwrap();
@@ -184,8 +180,7 @@ mod tests {
             value in "(\\PC|\n){0,20}", number in -1e9..1e9f64
         ) {
             let escaped = value.replace('\\', r"\\").replace('"', "\\\"").replace('\n', r"\n");
-            let sample = Sample::parse(&format!("m{{a=\"{escaped}\"}} {number}"), 1, 1e6);
-            let sample = sample.unwrap();
+            let sample = Sample::parse(&format!("m{{a=\"{escaped}\"}} {number}"), 1, 1e6).unwrap();
             proptest::prop_assert_eq!(&sample.labels[0].1, &value);
             proptest::prop_assert_eq!(sample.value, number);
         }

@@ -245,11 +245,8 @@ fn probes_are_on_unless_something_is_said() {
                 {esxtop: a.csv, columns: [CPU]}, {prometheus: b.prom}, \
                 {prometheus: 'http://localhost:9100/metrics'}, {prometheus: 'https://localhost/', period: 5s}]}";
     let probes = probes("local: {}", rest).unwrap();
-    let periods: Vec<_> = probes
-        .periods()
-        .iter()
-        .map(|(_, ns)| ns.map(|ns| ns / SECOND_NS))
-        .collect();
+    let periods: Vec<_> =
+        probes.periods().iter().map(|(_, ns)| ns.map(|ns| ns / SECOND_NS)).collect();
     assert_eq!(periods, [Some(10), Some(2), None, Some(2), Some(2)]);
     let url = |url: &str, seconds: u64| Import::PrometheusUrl {
         url: url.to_owned(),
@@ -349,10 +346,7 @@ fn a_matrix_is_every_combination_of_its_values() {
 
 #[test]
 fn mistakes_about_matrices_are_said() {
-    let nine = (0..9)
-        .map(|n| format!("v{n}: {{}}"))
-        .collect::<Vec<_>>()
-        .join(", ");
+    let nine = (0..9).map(|n| format!("v{n}: {{}}")).collect::<Vec<_>>().join(", ");
     let large = format!("matrix: {{a: {{{nine}}}, b: {{{nine}}}}}");
     let rack = "{target: {local: {racks: a}}}";
     let same =
