@@ -232,7 +232,7 @@ impl Shape {
         TrialFinding {
             index: trial.index,
             variant: trial.variant.clone(),
-            point: trial.point.clone(),
+            point: trial.point,
             block: trial.block,
             probes: PROBES.map(probe).to_vec(),
             all,
@@ -243,7 +243,7 @@ impl Shape {
     fn findings(&self, plan: &PlanRecord, trials: Vec<TrialFinding>) -> FindingsRecord {
         let point = |trial: &TrialFinding| PointRecord {
             variant: trial.variant.clone(),
-            point: trial.point.clone(),
+            point: trial.point,
             verdict: Verdict::Valid,
             blocks: 1,
             trials: vec![trial.index],
