@@ -4,7 +4,8 @@
 //! Pure functions of measurements: no I/O, no clock, no chance. A number that cannot be supported
 //! is `None`, never a guess; a rule without its input is [`rules::Outcome::Unknown`], never a pass.
 //! [`series`] has the error of a mean, [`blocks`] that of percentiles, [`mod@trend`] says where a
-//! series goes, [`steady`] when warm-up is over, [`mod@compare`] tells two variants apart, whose names [`variant`] holds,
+//! series goes, [`steady`] when warm-up is over, [`mod@compare`] tells two variants apart,
+//! whose names [`variant`] holds,
 //! [`sequential`] lets their blocks be looked at as they come, [`robust`] says what one odd block
 //! does, [`mod@effects`] says what each axis of a matrix does, [`multiple`] keeps many comparisons
 //! honest, [`require`] says whether a requirement is met, [`procedure`] where to measure next,

@@ -52,7 +52,8 @@ pub struct Study {
     pub published: Option<(String, Published)>,
     /// Seed of all that is random.
     pub seed: u64,
-    /// The sides of the comparison; one without a name if the study has none. The first is the baseline.
+    /// The sides of the comparison; one without a name if the study has none. The first is the
+    /// baseline.
     pub variants: Vec<Variant>,
     /// The axes of the matrix that the variants are the cells of, or the settings of a screening;
     /// else empty.
