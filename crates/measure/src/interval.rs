@@ -530,7 +530,7 @@ mod tests {
                     errors: Histogram::default(),
                     censored: Censored::default(),
                     early: Early {
-                        outcomes: kind.early.outcomes.clone(),
+                        outcomes: kind.early.outcomes,
                         ..Early::default()
                     },
                     ..kind.clone()
