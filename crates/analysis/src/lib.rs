@@ -5,9 +5,10 @@
 //! is `None`, never a guess; a rule without its input is [`rules::Outcome::Unknown`], never a pass.
 //! [`series`] has the error of a mean, [`blocks`] that of percentiles, [`mod@trend`] says where a
 //! series goes, [`steady`] when warm-up is over, [`mod@compare`] tells two variants apart,
-//! whose names [`variant`] holds, [`sequential`] lets their blocks be looked at as they come,
-//! [`robust`] says what one odd block does, [`mod@effects`] says what each axis of a matrix does,
-//! [`multiple`] keeps many comparisons honest, [`require`] says whether a requirement is met, [`procedure`] where to measure next,
+//! whose names [`variant`] holds,
+//! [`sequential`] lets their blocks be looked at as they come, [`robust`] says what one odd block
+//! does, [`mod@effects`] says what each axis of a matrix does, [`multiple`] keeps many comparisons
+//! honest, [`require`] says whether a requirement is met, [`procedure`] where to measure next,
 //! [`sweep`] reads a ladder of loads, [`curves`] draws a curve through it, [`mod@scale_up`] says
 //! what a machine makes of more of its units, [`least_squares`] fits the curves of both, [`screen`]
 //! finds the settings that matter, [`capacity`] says what a throughput is worth, [`history`] finds

@@ -384,10 +384,9 @@ crate::word_enum! {
         /// Operations of the population that were due before issuing stopped and not sent when the
         /// drain gave up sending.
         DueNeverSent = "due_never_sent",
-        /// Operations in flight at the end of the interval: to be added over workers, not over
-        /// time.
+        /// Operations in flight at the end of the interval: added over workers, not over time.
         InFlight = "in_flight",
-        /// Connections open at the end of the interval: to be added over workers, not over time.
+        /// Connections open at the end of the interval: added over workers, not over time.
         Connections = "connections",
         /// Connections lost in the interval.
         ConnectionsLost = "connections_lost",
@@ -531,7 +530,7 @@ mod tests {
                     errors: Histogram::default(),
                     censored: Censored::default(),
                     early: Early {
-                        outcomes: kind.early.outcomes.clone(),
+                        outcomes: kind.early.outcomes,
                         ..Early::default()
                     },
                     ..kind.clone()

@@ -427,9 +427,26 @@ fn a_run_of_the_first_version_stays_readable() {
 fn every_count_of_an_interval_is_in_its_line_and_in_the_counts_of_its_trial() {
     let mut seconds = interval(0, 0);
     let mut expected = BTreeMap::new();
-    for (value, counter) in (1u64..).zip(KindCount::ALL) {
+    let names = [
+        "rows",
+        "pages",
+        "batched",
+        "rows_missing",
+        "applied",
+        "not_applied",
+        "retries",
+        "speculations",
+        "speculations_won",
+        "reprepared",
+    ];
+    assert_eq!(
+        KindCount::ALL.len(),
+        names.len(),
+        "each has its word on disk here"
+    );
+    for ((value, counter), name) in (1u64..).zip(KindCount::ALL).zip(names) {
         seconds.kinds[0].counts[counter] = value;
-        expected.insert(counter.name(), value);
+        expected.insert(name, value);
     }
     let counts = serde_json::to_value(seconds.kinds[0].counts).unwrap();
     let kinds = ["write".to_owned()];

@@ -3,8 +3,9 @@
 use super::Outcome::{Fail, Warn};
 use super::*;
 use crate::steady::SteadyState;
+use measure::ClientCount::{DueNeverSent, Late, Limited};
 use measure::interval::{CheckCounts, ClientInterval};
-use measure::{ClientCount, Interval, KindInterval, Outcome as Ended, Summed};
+use measure::{Interval, KindInterval, Outcome as Ended, Summed};
 
 mod causes;
 mod schedule;
@@ -133,26 +134,19 @@ fn schedule_cases() -> Vec<Case> {
         ),
         (
             "some late",
-            Box::new(move |e| {
-                (e.offered, e.window.client[ClientCount::Late]) = (open(20_000.0), 400)
-            }),
+            Box::new(move |e| (e.offered, e.window.client[Late]) = (open(20_000.0), 400)),
             &[("V1", Warn)],
         ),
         (
             "most late",
-            Box::new(move |e| {
-                (e.offered, e.window.client[ClientCount::Late]) = (open(20_000.0), 15_000)
-            }),
+            Box::new(move |e| (e.offered, e.window.client[Late]) = (open(20_000.0), 15_000)),
             &[("V1", Fail)],
         ),
         (
             "most late, since the target left no slot free",
             Box::new(move |e| {
                 e.offered = open(20_000.0);
-                (
-                    e.window.client[ClientCount::Late],
-                    e.window.client[ClientCount::Limited],
-                ) = (15_000, 15_000);
+                (e.window.client[Late], e.window.client[Limited]) = (15_000, 15_000);
             }),
             &[("V1", Warn)],
         ),
@@ -442,14 +436,10 @@ fn draining_adds_operations_and_no_time() {
     let mut sums = window(&[]);
     let mut drain = second(10, 5, &[]);
     drain.draining = true;
-    drain.client.counts[ClientCount::DueNeverSent] = 3;
+    drain.client.counts[DueNeverSent] = 3;
     push(&mut sums, drain);
     assert_eq!(
-        (
-            sums.seconds,
-            sums.ok,
-            sums.client[ClientCount::DueNeverSent]
-        ),
+        (sums.seconds, sums.ok, sums.client[DueNeverSent]),
         (10.0, 20_005, 3)
     );
     assert_eq!((sums.ops_per_s.len(), sums.ops_per_s_mean()), (10, 2000.0));

@@ -212,9 +212,7 @@ fn chart(search: &SearchRecord) -> Option<Chart> {
         let name = match role {
             Role::Probe => result.name().to_owned(),
             Role::Expected => "expected load".to_owned(),
-            Role::Hold | Role::Beside(_) | Role::Endurance => {
-                format!("{}, {result}", role.name())
-            }
+            role => format!("{}, {result}", role.name()),
         };
         Series {
             name,
