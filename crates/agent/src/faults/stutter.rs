@@ -1,4 +1,5 @@
-//! A process that is stopped for a while, again and again. Whoever outlives the agent lets it go on.
+//! A process that is stopped for a while, again and again. Whoever outlives the agent lets it go
+//! on.
 
 use super::state::Breakable;
 use crate::state::AgentState;

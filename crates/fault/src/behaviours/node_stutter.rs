@@ -1,6 +1,6 @@
 //! A node that freezes for moments, again and again, as by long collections of its JVM or on a host
-//! whose hypervisor gives its time to others: its process is stopped (SIGSTOP) and goes on (SIGCONT).
-//! It answers between, so that nobody marks it down.
+//! whose hypervisor gives its time to others: its process is stopped (SIGSTOP) and goes on
+//! (SIGCONT). It answers between, so that nobody marks it down.
 
 use crate::behaviour::Fault;
 use crate::observation::{self, Observation};

@@ -98,6 +98,17 @@ impl Sim {
         self.broken.is_empty() && !self.injected.is_empty()
     }
 
+    /// Whether its process is stopped at this moment.
+    fn is_stopped(&self) -> bool {
+        self.is(|what| match what {
+            Injection::Pause(_) => true,
+            Injection::Stutter { stopped, every, .. } => {
+                u128::from(self.now_ns) % every.as_nanos() < stopped.as_nanos()
+            }
+            _ => false,
+        })
+    }
+
     fn is_elsewhere(&self) -> bool {
         self.is(|what| matches!(what, Injection::Adopt { .. }))
     }
@@ -156,14 +167,7 @@ impl Sim {
     fn seen(&mut self, what: Query) -> QueryAnswer {
         match what {
             Query::Process(_) => {
-                let is_stopped = self.is(|what| match what {
-                    Injection::Pause(_) => true,
-                    Injection::Stutter { stopped, every, .. } => {
-                        u128::from(self.now_ns) % every.as_nanos() < stopped.as_nanos()
-                    }
-                    _ => false,
-                });
-                let letter = if is_stopped { 'T' } else { 'S' };
+                let letter = if self.is_stopped() { 'T' } else { 'S' };
                 QueryAnswer::Process((!self.is_gone()).then_some(letter))
             }
             Query::Descriptors(_) => {
