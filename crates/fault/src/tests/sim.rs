@@ -98,6 +98,17 @@ impl Sim {
         self.broken.is_empty() && !self.injected.is_empty()
     }
 
+    /// Whether its process is stopped at this moment.
+    fn is_stopped(&self) -> bool {
+        self.is(|what| match what {
+            Injection::Pause(_) => true,
+            Injection::Stutter { stopped, every, .. } => {
+                u128::from(self.now_ns) % every.as_nanos() < stopped.as_nanos()
+            }
+            _ => false,
+        })
+    }
+
     fn is_elsewhere(&self) -> bool {
         self.is(|what| matches!(what, Injection::Adopt { .. }))
     }
