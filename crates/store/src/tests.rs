@@ -431,12 +431,12 @@ fn every_count_of_an_interval_is_in_its_line_and_in_the_counts_of_its_trial() {
         "rows",
         "pages",
         "batched",
-        "rows_missing",
         "applied",
         "not_applied",
         "retries",
         "speculations",
         "speculations_won",
+        "rows_missing",
         "reprepared",
     ];
     assert_eq!(
