@@ -113,12 +113,11 @@ fn a_trial_of_which_nothing_is_known_is_invalid() {
 type Change = Box<dyn FnOnce(&mut Evidence)>;
 type Case = (&'static str, Change, &'static [(&'static str, Outcome)]);
 
-fn schedule_cases() -> Vec<Case> {
+fn schedule_and_client_cases() -> Vec<Case> {
     let open = |operations: f64| {
-        let is_random = false;
         Some(Offered {
             operations,
-            is_random,
+            is_random: false,
         })
     };
     vec![
@@ -150,17 +149,6 @@ fn schedule_cases() -> Vec<Case> {
             }),
             &[("V1", Warn)],
         ),
-    ]
-}
-
-fn clock_and_client_cases() -> Vec<Case> {
-    let open = |operations: f64| {
-        Some(Offered {
-            operations,
-            is_random: false,
-        })
-    };
-    vec![
         (
             "one clock",
             Box::new(|e| e.window.sums_ns[0] = 0.0),
@@ -305,9 +293,8 @@ fn target_and_data_cases() -> Vec<Case> {
 
 #[test]
 fn each_thing_that_goes_wrong_is_found_by_its_rule() {
-    let cases = schedule_cases()
+    let cases = schedule_and_client_cases()
         .into_iter()
-        .chain(clock_and_client_cases())
         .chain(counting_and_window_cases())
         .chain(target_and_data_cases());
     for (name, change, expected) in cases {

@@ -151,16 +151,6 @@ impl Sim {
         broken.unwrap_or((Attempt::Took(Duration::from_millis(usual_ms)), took))
     }
 
-    fn is_stopped(&self) -> bool {
-        self.is(|what| match what {
-            Injection::Pause(_) => true,
-            Injection::Stutter { stopped, every, .. } => {
-                u128::from(self.now_ns) % every.as_nanos() < stopped.as_nanos()
-            }
-            _ => false,
-        })
-    }
-
     /// What a program says that a study names to look with.
     fn said(&self) -> host::ProgramResult {
         let is_broken = self.is(|what| matches!(what, Injection::Command { .. }));
