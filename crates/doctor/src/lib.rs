@@ -115,7 +115,7 @@ fn about(settings: &HostSettings) -> Vec<String> {
         count => format!("{count} CPUs"),
     }));
     let memory = settings.memory_bytes.as_ref().ok();
-    about.extend(memory.map(|bytes| format!("{} of memory", rules::bytes(*bytes))));
+    about.extend(memory.map(|bytes| format!("{} of memory", measure::number::bytes(*bytes))));
     if settings.is_virtual {
         about.push("a virtual machine".to_owned());
     }

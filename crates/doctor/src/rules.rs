@@ -9,8 +9,6 @@ mod jvm;
 mod kernel;
 mod rule;
 
-pub(crate) use rule::bytes;
-
 use crate::finding::{Finding, Level};
 use crate::jvm::Jvm;
 use cluster::NodeConfiguration;

@@ -168,7 +168,7 @@ const OF_KERNEL: &[(Change, &[&str])] = &[
             limit(f, "memlock", Some(0));
         },
         &[
-            "warning limit.memlock node1: 0 bytes",
+            "warning limit.memlock node1: 0 B",
             "warning swap: 1 GiB",
             "advice vm.swappiness: 60",
         ],

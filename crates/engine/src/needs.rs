@@ -140,9 +140,9 @@ fn too_much_to_load(settings: &Settings, work: &Work, dirs: &Dirs) -> Option<Str
              compressed, and {} has {} free\nhint: make room, load fewer rows, or put cassay's \
              data folder elsewhere (CASSAY_DATA)",
             human::count_for_people(settings.data.load_rows),
-            human::bytes_for_people(loaded),
+            measure::number::bytes(loaded),
             dirs.data.display(),
-            human::bytes_for_people(free)
+            measure::number::bytes(free)
         )
     })
 }

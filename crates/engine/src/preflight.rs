@@ -241,7 +241,7 @@ fn estimated(estimate: Option<&Estimate>) -> String {
         Some(estimate) if estimate.partitions > 0 => format!(
             " (some {} partitions of {} in all, as Cassandra estimates every few minutes)",
             human::count_for_people(estimate.partitions),
-            human::bytes_for_people(estimate.bytes)
+            measure::number::bytes(estimate.bytes)
         ),
         _ => String::new(),
     }

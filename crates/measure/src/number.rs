@@ -79,6 +79,23 @@ pub fn short(value: f64, digits: i32) -> String {
     without_zeros(&significant(value, digits)).to_owned()
 }
 
+/// Bytes in the largest binary unit of which there is one, with three digits: `23.5 GiB`.
+pub fn bytes(bytes: u64) -> String {
+    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let mut value = bytes as f64;
+    let mut unit = 0;
+    // What would be rounded to 1,024 of a unit is one of the next.
+    while value >= 1023.5 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    format!(
+        "{} {}",
+        short(value, if value < 1000.0 { 3 } else { 4 }),
+        UNITS[unit]
+    )
+}
+
 /// A number without zeros at the end of its fraction.
 pub fn without_zeros(number: &str) -> &str {
     if number.contains('.') {
@@ -128,6 +145,22 @@ mod tests {
             (1234.5, "1,230"),
         ] {
             assert_eq!(significant(value, 3), expected);
+        }
+    }
+
+    #[test]
+    fn bytes_are_in_the_largest_unit_with_three_digits() {
+        for (value, expected) in [
+            (0, "0 B"),
+            (1023, "1,023 B"),
+            (1024, "1 KiB"),
+            (1_048_575, "1 MiB"),
+            (1000 << 20, "1,000 MiB"),
+            (1_610_612_736, "1.5 GiB"),
+            (25_233_000_000, "23.5 GiB"),
+            (u64::MAX, "16,780,000 TiB"),
+        ] {
+            assert_eq!(bytes(value), expected);
         }
     }
 

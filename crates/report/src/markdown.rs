@@ -103,9 +103,10 @@ fn table(out: &mut String, table: &Table) {
 }
 
 fn cell(cell: &Cell) -> String {
-    match cell.detail.as_str() {
-        "" => text(&cell.text),
-        detail => format!("{} {}", text(&cell.text), text(detail)),
+    if cell.detail.is_empty() {
+        text(&cell.text)
+    } else {
+        format!("{} {}", text(&cell.text), text(&cell.detail))
     }
 }
 

@@ -3,7 +3,7 @@
 //! Four significant digits for what is measured (histograms hold three), the rest as in
 //! [`measure::number`]. A unit stands in the heading, not beside each number.
 
-pub use measure::number::{ABSENT, count, round, short, significant};
+pub use measure::number::{ABSENT, bytes, count, round, short, significant};
 
 use measure::Known;
 
@@ -62,18 +62,6 @@ pub fn ratio(value: f64) -> String {
 /// A share of one, in percent.
 pub fn percent(share: f64) -> String {
     format!("{} %", significant(share * 100.0, 3))
-}
-
-/// Bytes in binary units.
-pub fn bytes(value: u64) -> String {
-    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
-    let mut scaled = value as f64;
-    let mut unit = 0;
-    while scaled >= 1024.0 && unit + 1 < UNITS.len() {
-        scaled /= 1024.0;
-        unit += 1;
-    }
-    format!("{} {}", significant(scaled, 3), UNITS[unit])
 }
 
 /// A length of time in the two largest units that matter: `2 min 5 s`.

@@ -258,7 +258,7 @@ fn volume_warning(settings: &Settings, row_bytes: u64) -> Option<String> {
          {}, a quarter of it for the commit log: it may be full before all are loaded; raise \
          `target.local.host.volume`, or lower `data.load.operations`",
         human::format_count(rows),
-        human::bytes_for_people(data),
+        measure::number::bytes(data),
         human::format_bytes(volume)
     ))
 }

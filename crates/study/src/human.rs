@@ -231,22 +231,6 @@ pub fn trials(least: usize, most: usize) -> String {
     }
 }
 
-/// Writes a size for people, about three digits: `1.2 GiB`.
-pub fn bytes_for_people(bytes: u64) -> String {
-    let mut value = bytes as f64;
-    for unit in ["B", "KiB", "MiB", "GiB"] {
-        if value < 1024.0 {
-            return if unit == "B" {
-                format!("{value} B")
-            } else {
-                format!("{value:.1} {unit}")
-            };
-        }
-        value /= 1024.0;
-    }
-    format!("{value:.1} TiB")
-}
-
 fn is_number_char(c: char) -> bool {
     c.is_ascii_digit() || c == '.' || c == '_'
 }

@@ -98,11 +98,16 @@ fn check_variant(name: &str, known: Option<&[&VariantName]>) -> Result<(), Strin
 }
 
 impl Ratio {
+    /// Whether it is between means over all points, and not of two places.
+    pub fn is_over_points(&self) -> bool {
+        self.over == "points"
+    }
+
     fn check(&self, variants: Option<&[&VariantName]>) -> Result<(), String> {
         for side in [&self.of, &self.to] {
             check_variant(side, variants)?;
         }
-        if !matches!(self.over.as_str(), "" | "points") {
+        if !self.over.is_empty() && !self.is_over_points() {
             return Err(format!(
                 "`over` is `{}`: write `points`, or nothing",
                 self.over

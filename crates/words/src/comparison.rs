@@ -1,5 +1,6 @@
 //! What a comparison of two variants says, and what it leaves open.
 
+use crate::interval::{Ratio, percent};
 use crate::place::{metric_words, point_words, where_words};
 use analysis::compare::BLOCKS_TO_SETTLE_MAX;
 use analysis::procedure::Point;
@@ -33,20 +34,12 @@ pub fn sentence(comparison: &ComparisonRecord) -> String {
 
 /// `+5.1 % throughput (95 %: +3.9 to +6.3 %)`.
 pub fn change_words(comparison: &ComparisonRecord) -> String {
-    let bound = bound_words(comparison);
-    let percent = |ratio: f64| format!("{:+.1}", (ratio - 1.0) * 100.0);
-    let interval = match (comparison.ci95, comparison.ci95_end) {
-        (Some([low, high]), _) => format!(" (95 %: {} to {} %)", percent(low), percent(high)),
-        (None, Some(end)) => format!(" (95 %: {bound}{} %)", percent(end)),
-        (None, None) => " (one block: without an interval)".to_owned(),
-    };
+    let (change, interval) = Ratio::from(comparison).change("95 %");
     let metric = metric_words(&comparison.metric);
-    format!("{bound}{} % {metric}{interval}", percent(comparison.ratio))
-}
-
-/// `at least `, `at most `: what stands before a ratio that is a bound.
-fn bound_words(comparison: &ComparisonRecord) -> String {
-    comparison.bound.map_or_else(String::new, Bound::before)
+    if interval.is_empty() {
+        return format!("{change} {metric} (one block: without an interval)");
+    }
+    format!("{change} {metric}{interval}")
 }
 
 /// What cannot be compared by a metric, since nobody knows how large it is on either side.
@@ -171,20 +164,9 @@ pub fn multiplicity(many: &MultiplicityRecord) -> String {
 pub fn answered(comparison: &ComparisonRecord) -> Option<String> {
     let looks = comparison.looks.as_ref().filter(|_| comparison.primary)?;
     let (contender, baseline) = (&comparison.contender, &comparison.baseline);
-    let percent = |ratio: f64| format!("{:+.1}", (ratio - 1.0) * 100.0);
-    let bound = comparison.bound.map_or_else(String::new, Bound::before);
-    let over = "95 %, over all looks";
-    let interval = match (comparison.ci95, comparison.ci95_end) {
-        (Some([low, high]), _) => format!(" ({over}: {} to {} %)", percent(low), percent(high)),
-        (None, Some(end)) => format!(" ({over}: {bound}{} %)", percent(end)),
-        (None, None) => String::new(),
-    };
-    let place = place(comparison);
-    let number = format!(
-        "{bound}{} % {}{place}{interval}",
-        percent(comparison.ratio),
-        metric_words(&comparison.metric)
-    );
+    let (change, interval) = Ratio::from(comparison).change("95 %, over all looks");
+    let metric = metric_words(&comparison.metric);
+    let number = format!("{change} {metric}{}{interval}", place(comparison));
     let says = match comparison.verdict {
         Finding::Faster | Finding::Slower => {
             format!("“{contender}” is {} than “{baseline}”", comparison.verdict)
@@ -219,7 +201,6 @@ pub fn robust(comparison: &ComparisonRecord) -> Option<String> {
         interval: [low, high],
         covers,
     } = comparison.robust.as_ref()?;
-    let percent = |ratio: f64| format!("{:+.1}", (ratio - 1.0) * 100.0);
     Some(format!(
         "One block differs from the others ({} of “{}” against “{}”{}: block {block}, by {} \
          deviations); without its weight the ratio is {} ({} %; {} % interval: {} to {} %). It \

@@ -3,12 +3,12 @@
 //! Where two axes interact, what one does on average over the other is true of no
 //! configuration. So that they do is said first, with what each does where the other stands.
 
+use crate::interval::Ratio;
 use crate::place::{metric_words, where_words};
 use analysis::effects::Interaction;
-use measure::number::significant;
 use store::record::{
-    AxisRecord, Bound, EffectKind, EffectRecord, EffectVerdict, EffectsRecord, Finding,
-    LevelRecord, WithoutInterval,
+    AxisRecord, EffectKind, EffectRecord, EffectVerdict, EffectsRecord, Finding, LevelRecord,
+    WithoutInterval,
 };
 
 /// What the axes do at the primary point of each step.
@@ -111,7 +111,7 @@ impl Words<'_> {
             let is_two_by_two =
                 self.of_kind(EffectKind::Interaction).filter(|e| is_pair(e, effect));
             let how_much = match is_two_by_two.count() {
-                1 => format!(": a ratio of ratios of {}", ratio(effect)),
+                1 => format!(": a ratio of ratios of {}", Ratio::from(effect).number()),
                 _ => String::new(),
             };
             let sentence = format!(
@@ -275,46 +275,10 @@ fn listed<T: AsRef<str>>(items: &[T]) -> String {
     }
 }
 
-fn percent(ratio: f64) -> String {
-    format!("{:+.1}", (ratio - 1.0) * 100.0)
-}
-
-/// `at least `, before a ratio that is only that.
-fn bound(effect: &EffectRecord) -> String {
-    effect.bound.map_or_else(String::new, Bound::before)
-}
-
 /// `+11.1 % (95 %: +10.6 to +11.6 %)`.
 fn change(effect: &EffectRecord) -> String {
-    let bound = bound(effect);
-    let interval = match (effect.ci95, effect.ci95_end) {
-        (Some([low, high]), _) => format!(" (95 %: {} to {} %)", percent(low), percent(high)),
-        (None, Some(end)) => format!(" (95 %: {bound}{} %)", percent(end)),
-        (None, None) => String::new(),
-    };
-    format!("{bound}{} %{interval}", percent(effect.ratio))
-}
-
-/// A ratio of ratios: `0.963 (95 %: 0.959 to 0.966)`.
-fn ratio(effect: &EffectRecord) -> String {
-    let digits = |ratio: f64| significant(ratio, 3);
-    let bound = bound(effect);
-    match (effect.ci95, effect.ci95_end) {
-        (Some([low, high]), _) => {
-            format!(
-                "{} (95 %: {} to {})",
-                digits(effect.ratio),
-                digits(low),
-                digits(high)
-            )
-        }
-        (None, Some(end)) => format!(
-            "{bound}{} (95 %: {bound}{})",
-            digits(effect.ratio),
-            digits(end)
-        ),
-        (None, None) => format!("{bound}{}", digits(effect.ratio)),
-    }
+    let (change, interval) = Ratio::from(effect).change("95 %");
+    change + &interval
 }
 
 /// Whether the interval of an effect has no room for none.

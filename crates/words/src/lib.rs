@@ -6,6 +6,7 @@ pub mod curve;
 pub mod effects;
 pub mod endurance;
 pub mod fault;
+pub mod interval;
 pub mod ladder;
 pub mod place;
 pub mod price_performance;

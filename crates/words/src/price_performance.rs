@@ -1,5 +1,6 @@
 //! What a throughput costs, and how many nodes it takes.
 
+use crate::interval::ends;
 use crate::place::where_words;
 use analysis::VariantName;
 use measure::number::{significant, whole};
@@ -26,18 +27,10 @@ fn unit(currency: Option<&str>) -> String {
 fn price_sentence(price: &PriceRecord) -> String {
     let millions = |ops: f64| significant(ops / 1e6, 3);
     let currency = price.currency.as_deref().unwrap_or("unit of its price");
-    let interval = price.ci95.map_or_else(String::new, |[low, high]| {
-        format!(" (95 %: {} to {})", millions(low), millions(high))
-    });
+    let interval = price.ci95.map_or_else(String::new, |ci95| ends(ci95, millions));
     let against = price.ratio.map_or_else(String::new, |ratio| {
         let interval = match price.ratio_ci95 {
-            Some([low, high]) => {
-                format!(
-                    " (95 %: {} to {})",
-                    significant(low, 3),
-                    significant(high, 3)
-                )
-            }
+            Some(ci95) => ends(ci95, |ratio| significant(ratio, 3)),
             None => " (without an interval)".to_owned(),
         };
         format!(

@@ -1,5 +1,6 @@
 //! What a machine makes of more of its units.
 
+use crate::interval::ends;
 use measure::number::significant;
 use store::record::{EfficiencyOf, EfficiencyRecord, ScaleUpRecord};
 
@@ -13,10 +14,7 @@ fn of_arm(arm: &ScaleUpRecord) -> Vec<String> {
     let ratio = |ratio: &store::record::ScaleRatioRecord, digits: i32| {
         let value = significant(ratio.value, digits);
         match ratio.ci95 {
-            Some([least, most]) => {
-                let ends = [least, most].map(|end| significant(end, digits));
-                format!("{value} (95 %: {} to {})", ends[0], ends[1])
-            }
+            Some(ci95) => value + &ends(ci95, |end| significant(end, digits)),
             None => format!("{value} (without an interval)"),
         }
     };

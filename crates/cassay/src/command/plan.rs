@@ -131,8 +131,8 @@ fn text(study: &Study, plan: &Plan, expected: &[String]) -> String {
     if estimate.memory_bytes > 0 {
         text += &format!(
             "; the target takes about {} of memory and up to {} of disk",
-            human::bytes_for_people(estimate.memory_bytes),
-            human::bytes_for_people(estimate.disk_bytes)
+            measure::number::bytes(estimate.memory_bytes),
+            measure::number::bytes(estimate.disk_bytes)
         );
     }
     text + ".\n"

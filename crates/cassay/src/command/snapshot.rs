@@ -8,7 +8,6 @@ use crate::terminal;
 use ::cluster::{Cluster, NodeSnapshot, RestoreHow, Restored, Snapshot, kept};
 use anyhow::{Result, bail};
 use serde_json::{Value, json};
-use study::human;
 
 /// Does the command.
 pub fn run(command: &SnapshotCommand, common: &Common) -> Result<Exit> {
@@ -100,7 +99,7 @@ fn show(snapshots: &[Snapshot], common: &Common) {
                 "  {}: {} SSTables, {}, fingerprint {}\n",
                 node.node,
                 node.sstables,
-                human::bytes_for_people(node.bytes),
+                measure::number::bytes(node.bytes),
                 node.fingerprint
             );
         }
@@ -145,7 +144,7 @@ fn show_restored(name: &str, restored: &Restored, common: &Common) {
     let mut text = format!(
         "{name}: {} SSTables, {}, restored {} in {:.1} s\n",
         restored.sstables,
-        human::bytes_for_people(restored.bytes),
+        measure::number::bytes(restored.bytes),
         restored.how.name(),
         restored.seconds
     );

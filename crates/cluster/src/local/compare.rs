@@ -120,6 +120,17 @@ pub(super) struct Flag {
     pub origin: String,
 }
 
+impl Flag {
+    /// Its value, and where it comes from unless that is the command line.
+    pub fn with_origin(&self) -> String {
+        if self.origin == "command line" {
+            self.value.clone()
+        } else {
+            format!("{} ({})", self.value, self.origin)
+        }
+    }
+}
+
 /// The lines of `VM.flags -all`: `uintx MaxHeapSize = 1073741824 {product} {command line}`.
 pub(super) fn flags(text: &str) -> BTreeMap<String, Flag> {
     let flag = |line: &str| -> Option<(String, Flag)> {

@@ -13,24 +13,11 @@ use super::{added_node, room};
 use crate::capability::{self, Answer, HostsAnswer};
 use anyhow::{Context, Result, bail};
 use host::{Host, Hosts};
+use measure::number::bytes;
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::path::Path;
 use target::{Ability, Capability, HostsSpec, Isolation, LocalSpec, memory_bytes};
-
-/// A number of bytes in the largest unit that shows it within a hundredth.
-pub(super) fn size(bytes: u64) -> String {
-    for (unit, shift) in [("GiB", 30), ("MiB", 20), ("KiB", 10)] {
-        if bytes >> shift > 0 {
-            let text = format!("{:.2}", bytes as f64 / (1u64 << shift) as f64);
-            return format!(
-                "{} {unit}",
-                text.trim_end_matches('0').trim_end_matches('.')
-            );
-        }
-    }
-    format!("{bytes} B")
-}
 
 /// Refuses a number of nodes that does not fit the hosts.
 ///
@@ -55,10 +42,10 @@ pub(super) fn check(spec: &LocalSpec) -> Result<()> {
         Some(limit) if limit < used => bail!(
             "a host with {} of memory is too small: {} with a heap of {} need about {}, and the \
              kernel would kill them",
-            size(limit),
+            bytes(limit),
             measure::number::counted(spec.nodes / hosts.count, "node"),
-            size(spec.heap_bytes),
-            size(used)
+            bytes(spec.heap_bytes),
+            bytes(used)
         ),
         _ => Ok(()),
     }

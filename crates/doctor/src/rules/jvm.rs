@@ -1,8 +1,9 @@
 //! Heaps and threads of the nodes' Java machines, against what their host has.
 
-use super::rule::{APACHE, Check, INTEL, JDK, Judged, OURS, Rule, View, bytes, unless};
+use super::rule::{APACHE, Check, INTEL, JDK, Judged, OURS, Rule, View, unless};
 use crate::finding::Level;
 use crate::jvm::{Jvm, concurrent_threads, list, parallel_threads};
+use measure::number::bytes;
 
 const GIB: u64 = 1 << 30;
 

@@ -1,10 +1,11 @@
 //! Limits, memory, network and clocks.
 
 use super::rule::{
-    APACHE, Bound, Check, DATASTAX, INTEL, Judged, OURS, Rule, View, bytes, sysctl, unless,
+    APACHE, Bound, Check, DATASTAX, INTEL, Judged, OURS, Rule, View, sysctl, unless,
 };
 use crate::finding::Level;
 use host::settings::ProcessSettings;
+use measure::number::bytes;
 
 /// What may be unwritten before the kernel begins to write it: at 200 MB/s more would take longer
 /// than 5 s, in which everybody who syncs waits.

@@ -135,20 +135,6 @@ impl View<'_> {
     }
 }
 
-/// Bytes for people: `512 MiB`, `23.5 GiB`.
-pub(crate) fn bytes(bytes: u64) -> String {
-    const UNITS: [&str; 5] = ["bytes", "KiB", "MiB", "GiB", "TiB"];
-    let (mut value, mut unit) = (bytes as f64, 0);
-    while value >= 1024.0 && unit + 1 < UNITS.len() {
-        value /= 1024.0;
-        unit += 1;
-    }
-    match (value * 10.0).round() / 10.0 {
-        whole if whole.fract() == 0.0 => format!("{whole} {}", UNITS[unit]),
-        tenths => format!("{tenths:.1} {}", UNITS[unit]),
-    }
-}
-
 pub(super) const APACHE: &str = "Apache Cassandra, production recommendations";
 pub(super) const DATASTAX: &str = "DataStax, recommended production settings";
 pub(super) const INTEL: &str = "Intel, Cassandra tuning guide";

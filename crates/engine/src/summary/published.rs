@@ -86,13 +86,12 @@ fn beside(
     };
     let ratio = |ratio: &Ratio| {
         let (least, most) = ratio.range()?;
-        let ours = match ratio.over.as_str() {
-            "points" => over_points(ratio, points, trials),
-            _ => {
-                let of = place(&ratio.of.as_str().into(), &ratio.of_at);
-                let to = place(&ratio.to.as_str().into(), &ratio.to_at);
-                of.zip(to).and_then(|(of, to)| ours(&ratio.metric, &of, &to))
-            }
+        let ours = if ratio.is_over_points() {
+            over_points(ratio, points, trials)
+        } else {
+            let of = place(&ratio.of.as_str().into(), &ratio.of_at);
+            let to = place(&ratio.to.as_str().into(), &ratio.to_at);
+            of.zip(to).and_then(|(of, to)| ours(&ratio.metric, &of, &to))
         };
         Some(PublishedRatioRecord {
             what: ratio.what.clone(),

@@ -419,9 +419,7 @@ impl Required<'_> {
             Some(value) => format!("is {}{}{}", value.sign(), write(value.least()), self.unit),
         };
         let interval = match number.ci95 {
-            Some([low, high]) if high.is_finite() => {
-                format!(" (95 %: {} to {})", write(low), write(high))
-            }
+            Some(ci95) if ci95[1].is_finite() => words::interval::ends(ci95, write),
             _ => String::new(),
         };
         let asked = match self.limit {

@@ -14,6 +14,8 @@ use store::record::{HostRecord, NodeRecord, NodesRecord};
 /// A volume fuller than this leaves compactions no room: a size-tiered one may need as much
 /// again as it reads.
 const VOLUME_USED_WARN: f64 = 0.5;
+/// How Cassandra says that a node is up and in normal operation.
+const UP_AND_NORMAL: &str = "UN";
 
 /// Trials with the same hosts and nodes, the first one first.
 struct Alike<'a> {
@@ -148,15 +150,12 @@ fn nodes_table(of: &str, group: &Alike<'_>) -> Table {
             let mine = record.nodes.iter().find(|n| same(n, &node.name));
             mine.and_then(|n| n.load_bytes)
         });
-        let state_tone = match node.state.as_str() {
-            "UN" => Tone::Good,
-            "" => Tone::Muted,
-            _ => Tone::Bad,
-        };
-        let state = if node.state.is_empty() {
-            number::ABSENT
+        let (state, state_tone) = if node.state.is_empty() {
+            (number::ABSENT, Tone::Muted)
+        } else if node.state == UP_AND_NORMAL {
+            (node.state.as_str(), Tone::Good)
         } else {
-            &node.state
+            (node.state.as_str(), Tone::Bad)
         };
         Row {
             cells: vec![

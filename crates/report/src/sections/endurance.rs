@@ -422,9 +422,10 @@ fn chart(shown: &EnduranceRecord, broken: Vec<Band>) -> Chart {
 
 /// Mean, least and most of a course.
 fn lines(course: &CourseRecord, number: usize) -> Vec<Series> {
-    let place = match course.place.as_str() {
-        "" => String::new(),
-        place => format!(" of {place}"),
+    let place = if course.place.is_empty() {
+        String::new()
+    } else {
+        format!(" of {}", course.place)
     };
     let line = |what: &str, dash, column: usize| Series {
         name: format!("{}{place}{what}", name(&course.of)),

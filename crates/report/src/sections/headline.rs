@@ -132,6 +132,15 @@ fn comparison_sentence(c: &ComparisonRecord, view: &RunView) -> String {
     )
 }
 
+/// `throughput`, or the percentile of a latency.
+fn short_metric(metric: &str) -> &str {
+    if metric == "ops_per_s" {
+        "throughput"
+    } else {
+        metric.rsplit('.').next().unwrap_or(metric)
+    }
+}
+
 /// Most throughput per variant; latency there; what the client cost.
 fn figures(view: &RunView, points: &[Point<'_>]) -> Vec<Figure> {
     let names = variants(view);
@@ -177,10 +186,7 @@ fn figures(view: &RunView, points: &[Point<'_>]) -> Vec<Figure> {
             "{} ÷ {}, {}",
             variant_name(&c.contender, view),
             variant_name(&c.baseline, view),
-            match c.metric.as_str() {
-                "ops_per_s" => "throughput",
-                metric => metric.rsplit('.').next().unwrap_or(metric),
-            }
+            short_metric(&c.metric)
         ),
         value: ratio_words(c),
         unit: "×".into(),

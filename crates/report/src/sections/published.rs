@@ -42,9 +42,10 @@ pub fn section(view: &RunView) -> Option<Section> {
             blocks.push(Block::List(heading.to_owned(), said.clone()));
         }
     }
-    let link = match published.link.as_str() {
-        "" => String::new(),
-        link => format!(" ({link})"),
+    let link = if published.link.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", published.link)
     };
     Some(Section {
         id: "published",

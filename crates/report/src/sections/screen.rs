@@ -49,9 +49,10 @@ fn blocks(screen: &ScreenRecord, run: &str) -> Vec<Block> {
 }
 
 fn name(effect: &ScreenedRecord, at: usize) -> String {
-    match effect.setting.as_str() {
-        "" => format!("contrast {} (no setting's)", at + 1),
-        name => name.to_owned(),
+    if effect.setting.is_empty() {
+        format!("contrast {} (no setting's)", at + 1)
+    } else {
+        effect.setting.clone()
     }
 }
 

@@ -211,7 +211,7 @@ fn a_machine_of_two_sockets_is_drawn_for_each_way_of_placing_nodes() {
     for part in [
         "Where nodes and client ran of on (trials 1, 3)",
         "Where nodes and client ran of off (trials 0, 2)",
-        "6: 3.00 GiB, 7: 1.00 MiB",
+        "6: 3 GiB, 7: 1 MiB",
         "The client shares neither a core nor an L3 with a node: that was avoided.",
         "The client may run on CPUs 0-127 on which node1 and node2 may run too.",
     ] {
@@ -232,7 +232,7 @@ fn places_that_are_alike_stand_once_with_their_ranges() {
     let section = &text[text.find("MACHINES AND WHAT RAN WHERE").expect("the section")..];
     for part in [
         "140 to 143",
-        "0: 1.30 GiB to 1.49 GiB",
+        "0: 1.3 GiB to 1.49 GiB",
         "avoided without moving nodes",
         "It has one NUMA node",
         "It has one L3",

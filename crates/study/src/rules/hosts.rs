@@ -263,7 +263,7 @@ fn memory(subject: &Subject<'_>, out: &mut Diagnostics) {
             human::format_bytes(memory),
             counted(nodes, "node"),
             human::format_bytes(heap),
-            human::bytes_for_people(least)
+            measure::number::bytes(least)
         );
         let hint = "raise it, or lower target.local.heap: page cache comes on top";
         subject.say(path, message, Some(hint), out);

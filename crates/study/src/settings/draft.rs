@@ -215,9 +215,10 @@ impl Draft {
 
     /// Changes the kind at hand, or all of them.
     pub(crate) fn tune(&mut self, change: impl FnOnce(&mut Tuning)) {
-        let kind = match self.key.as_str() {
-            "" => ALL_KINDS,
-            kind => kind,
+        let kind = if self.key.is_empty() {
+            ALL_KINDS
+        } else {
+            &self.key
         };
         let mut tuning = Tuning::default();
         change(&mut tuning);

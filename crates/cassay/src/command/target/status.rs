@@ -7,7 +7,6 @@ use ::cluster::{Cluster, NodeState, Overview};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use study::human;
 
 /// One cluster, as it is shown.
 pub struct ClusterStatus {
@@ -195,7 +194,7 @@ fn table(cluster: &ClusterStatus) -> String {
             member.rack.clone(),
             member.name.clone(),
             member.address.clone(),
-            known(state.load_bytes.map(human::bytes_for_people)),
+            known(state.load_bytes.map(measure::number::bytes)),
             known(state.tokens.map(|count| count.to_string())),
         ];
         let share = |(_, shares): &Owners<'_>| {

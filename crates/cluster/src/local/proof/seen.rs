@@ -142,13 +142,9 @@ impl NodeReport {
     pub(super) fn configuration(self, node: &str) -> NodeConfiguration {
         let jvm = self.jvm.unwrap_or_default();
         let flag = |(name, flag): (String, Flag)| {
-            let value = match flag.origin.as_str() {
-                // The JVM reckons this one from its CPUs, and calls it a default all the same.
-                "default" if name != "ParallelGCThreads" => return None,
-                "command line" => flag.value,
-                origin => format!("{} ({origin})", flag.value),
-            };
-            Some((name, value))
+            // The JVM reckons this one from its CPUs, and calls it a default all the same.
+            let is_told = flag.origin != "default" || name == "ParallelGCThreads";
+            is_told.then(|| (name, flag.with_origin()))
         };
         NodeConfiguration {
             node: node.to_string(),
@@ -258,11 +254,7 @@ impl Jvm {
             JvmOption::Flag(name, _) => match self.flags.get(*name) {
                 Some(flag) => {
                     let holds = compare::flag_holds(name, wanted, &flag.value);
-                    let shown = match flag.origin.as_str() {
-                        "command line" => flag.value.clone(),
-                        other => format!("{} ({other})", flag.value),
-                    };
-                    (shown, holds, FLAGS)
+                    (flag.with_origin(), holds, FLAGS)
                 }
                 // Flags that are locked are not listed.
                 None => self.argument(option, wanted),

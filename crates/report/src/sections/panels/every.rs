@@ -141,10 +141,12 @@ fn chart(view: &RunView, trial: &TrialView, names: &[(&str, Vec<&ProbeSeries>)])
                 if first {
                     in_legend.push(owner);
                 }
+                let is_client = series.place.is_empty();
                 Series {
-                    name: match series.place.as_str() {
-                        "" => "client".into(),
-                        place => place.into(),
+                    name: if is_client {
+                        "client".into()
+                    } else {
+                        series.place.clone()
                     },
                     group: owner.into(),
                     in_legend: first,
