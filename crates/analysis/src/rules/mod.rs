@@ -174,44 +174,54 @@ pub struct Judgement {
     pub rules: Vec<Rule>,
 }
 
+/// How a rule came out, with the numbers behind it.
+type Judged = (Outcome, String);
+
+/// Every rule: its name, what must hold in a few words, and how that is judged.
+#[rustfmt::skip]
+const RULES: [(&str, &str, fn(&Evidence, &Limits) -> Judged); 20] = [
+    ("V1", "The load was sent when it was due", client::schedule),
+    ("V2", "Latency runs from the intended start", |evidence, _| client::two_clocks(evidence)),
+    ("V3", "The client was not the limit", machine::not_the_bottleneck),
+    ("V4", "Every client was there from start to end", machine::present),
+    ("V5", "Clients started together, clocks agree", |_, _| (Outcome::Pass, "one client process: one clock, no start skew".to_owned())),
+    ("V6", "Histograms are merged and hold every operation", |evidence, _| client::histograms_complete(evidence)),
+    ("V7", "The server counted what the client counted", target::counts_agree),
+    ("V8", "Errors stay within their budget", client::errors_in_budget),
+    ("V9", "The data was settled before measuring", |evidence, _| target::settled(evidence)),
+    ("V10", "The load can be sustained", |evidence, _| target::sustainable(evidence)),
+    ("V11", "The environment did not change", target::environment),
+    ("V12", "Steady, long enough, enough samples", client::window),
+    ("V13", "Faults were confirmed and healed", |evidence, _| target::faults(evidence)),
+    ("V14", "The data read is the data written", |evidence, _| data::data(evidence)),
+    ("V15", "The run can be repeated", |evidence, _| target::recorded(evidence)),
+    ("V16", "Caching is declared", |evidence, _| target::caching(evidence)),
+    ("V17", "The cost of observing is known", target::probes),
+    ("V18", "Nobody else used the machine", machine::undisturbed),
+    ("V19", "The target answered all the time", machine::answering),
+    ("V20", "Nobody set the clock", machine::clock_unset),
+];
+
+/// The names of all rules, in order.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    RULES.iter().map(|(name, ..)| *name)
+}
+
+/// What must hold by a rule, in a few words; none of a name that no rule has.
+pub fn title(rule: &str) -> Option<&'static str> {
+    RULES.iter().find(|(name, ..)| *name == rule).map(|(_, title, _)| *title)
+}
+
 /// Judges a trial by all rules.
 pub fn judge(evidence: &Evidence, limits: &Limits) -> Judgement {
-    let judged = [
-        ("V1", client::schedule(evidence, limits)),
-        ("V2", client::two_clocks(evidence)),
-        ("V3", machine::not_the_bottleneck(evidence, limits)),
-        ("V4", machine::present(evidence, limits)),
-        (
-            "V5",
-            (
-                Outcome::Pass,
-                "one client process: one clock, no start skew".to_owned(),
-            ),
-        ),
-        ("V6", client::histograms_complete(evidence)),
-        ("V7", target::counts_agree(evidence, limits)),
-        ("V8", client::errors_in_budget(evidence, limits)),
-        ("V9", target::settled(evidence)),
-        ("V10", target::sustainable(evidence)),
-        ("V11", target::environment(evidence, limits)),
-        ("V12", client::window(evidence, limits)),
-        ("V13", target::faults(evidence)),
-        ("V14", data::data(evidence)),
-        ("V15", target::recorded(evidence)),
-        ("V16", target::caching(evidence)),
-        ("V17", target::probes(evidence, limits)),
-        ("V18", machine::undisturbed(evidence, limits)),
-        ("V19", machine::answering(evidence, limits)),
-        ("V20", machine::clock_unset(evidence, limits)),
-    ];
-    let rules: Vec<Rule> = judged
-        .into_iter()
-        .map(|(id, (outcome, detail))| Rule {
+    let rules = RULES.map(|(id, _, judge)| {
+        let (outcome, detail) = judge(evidence, limits);
+        Rule {
             id,
             outcome,
             detail,
-        })
-        .collect();
+        }
+    });
     let of = |outcome: Outcome| rules.iter().filter(move |rule| rule.outcome == outcome);
     let bad = of(Outcome::Fail).chain(of(Outcome::Warn));
     let reasons: Vec<String> = bad.map(|rule| format!("{}: {}", rule.id, rule.detail)).collect();
@@ -223,7 +233,7 @@ pub fn judge(evidence: &Evidence, limits: &Limits) -> Judgement {
     Judgement {
         verdict,
         reasons,
-        rules,
+        rules: rules.into(),
     }
 }
 

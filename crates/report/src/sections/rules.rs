@@ -5,30 +5,6 @@ use crate::summary::{place, variant_name};
 use crate::view::RunView;
 use store::record::{Outcome, RuleRecord, TrialFinding};
 
-/// What each rule asks, in a few words.
-const RULES: [(&str, &str); 20] = [
-    ("V1", "The load was sent when it was due"),
-    ("V2", "Latency runs from the intended start"),
-    ("V3", "The client was not the limit"),
-    ("V4", "Every client was there from start to end"),
-    ("V5", "Clients started together, clocks agree"),
-    ("V6", "Histograms are merged and hold every operation"),
-    ("V7", "The server counted what the client counted"),
-    ("V8", "Errors stay within their budget"),
-    ("V9", "The data was settled before measuring"),
-    ("V10", "The load can be sustained"),
-    ("V11", "The environment did not change"),
-    ("V12", "Steady, long enough, enough samples"),
-    ("V13", "Faults were confirmed and healed"),
-    ("V14", "The data read is the data written"),
-    ("V15", "The run can be repeated"),
-    ("V16", "Caching is declared"),
-    ("V17", "The cost of observing is known"),
-    ("V18", "Nobody else used the machine"),
-    ("V19", "The target answered all the time"),
-    ("V20", "Nobody set the clock"),
-];
-
 /// How a rule's result is to be taken, and how bad it is.
 fn tone(result: Outcome) -> (Tone, u8) {
     match result {
@@ -115,11 +91,6 @@ fn judge<'a>(view: &'a RunView, name: &str) -> (String, Option<&'a RuleRecord>) 
     (counts.join(", "), worst)
 }
 
-fn what(rule: &str) -> &'static str {
-    let known = RULES.iter().find(|(name, _)| *name == rule);
-    known.map_or("", |(_, what)| what)
-}
-
 fn mark(view: &RunView, rule: &str) -> Mark {
     let (_, worst) = judge(view, rule);
     let result = worst.map_or(Outcome::Unknown, |w| w.result);
@@ -129,7 +100,7 @@ fn mark(view: &RunView, rule: &str) -> Mark {
         tone: tone(result).0,
         detail: format!(
             "{}. {}",
-            what(rule),
+            analysis::rules::title(rule).unwrap_or_default(),
             worst.map_or("", |w| w.detail.as_str())
         ),
     }
@@ -143,7 +114,7 @@ fn table(view: &RunView, rules: &[&str]) -> Table {
             cells: vec![
                 Cell::new(*rule),
                 Cell::new(result.name()).tone(tone(result).0),
-                Cell::new(what(rule)),
+                Cell::new(analysis::rules::title(rule).unwrap_or_default()),
                 Cell::new(worst.map_or("", |w| w.detail.as_str())),
                 Cell::new(counts),
             ],
