@@ -177,9 +177,11 @@ pub struct Judgement {
 /// How a rule came out, with the numbers behind it.
 type Judged = (Outcome, String);
 
+type Judge = fn(&Evidence, &Limits) -> Judged;
+
 /// Every rule: its name, what must hold in a few words, and how that is judged.
 #[rustfmt::skip]
-const RULES: [(&str, &str, fn(&Evidence, &Limits) -> Judged); 20] = [
+const RULES: [(&str, &str, Judge); 20] = [
     ("V1", "The load was sent when it was due", client::schedule),
     ("V2", "Latency runs from the intended start", |evidence, _| client::two_clocks(evidence)),
     ("V3", "The client was not the limit", machine::not_the_bottleneck),

@@ -179,7 +179,7 @@ fn limits_that_cannot_hold_are_said() {
             "local: {hosts: 2, nodes_per_host: 2, heap: 1GiB, host: {memory: 2GiB}}",
             "",
             "`target.local.host.memory` is 2GiB, but 2 nodes with 1GiB of heap take at least \
-             2.9 GiB",
+             2.93 GiB",
         ),
         (
             "local: {gc: zgc, jvm: ['-XX:+UseParallelGC']}",
