@@ -180,27 +180,73 @@ type Judged = (Outcome, String);
 type Judge = fn(&Evidence, &Limits) -> Judged;
 
 /// Every rule: its name, what must hold in a few words, and how that is judged.
-#[rustfmt::skip]
 const RULES: [(&str, &str, Judge); 20] = [
     ("V1", "The load was sent when it was due", client::schedule),
-    ("V2", "Latency runs from the intended start", |evidence, _| client::two_clocks(evidence)),
-    ("V3", "The client was not the limit", machine::not_the_bottleneck),
-    ("V4", "Every client was there from start to end", machine::present),
-    ("V5", "Clients started together, clocks agree", |_, _| (Outcome::Pass, "one client process: one clock, no start skew".to_owned())),
-    ("V6", "Histograms are merged and hold every operation", |evidence, _| client::histograms_complete(evidence)),
-    ("V7", "The server counted what the client counted", target::counts_agree),
-    ("V8", "Errors stay within their budget", client::errors_in_budget),
-    ("V9", "The data was settled before measuring", |evidence, _| target::settled(evidence)),
-    ("V10", "The load can be sustained", |evidence, _| target::sustainable(evidence)),
+    (
+        "V2",
+        "Latency runs from the intended start",
+        |evidence, _| client::two_clocks(evidence),
+    ),
+    (
+        "V3",
+        "The client was not the limit",
+        machine::not_the_bottleneck,
+    ),
+    (
+        "V4",
+        "Every client was there from start to end",
+        machine::present,
+    ),
+    ("V5", "Clients started together, clocks agree", |_, _| {
+        (
+            Outcome::Pass,
+            "one client process: one clock, no start skew".to_owned(),
+        )
+    }),
+    (
+        "V6",
+        "Histograms are merged and hold every operation",
+        |evidence, _| client::histograms_complete(evidence),
+    ),
+    (
+        "V7",
+        "The server counted what the client counted",
+        target::counts_agree,
+    ),
+    (
+        "V8",
+        "Errors stay within their budget",
+        client::errors_in_budget,
+    ),
+    (
+        "V9",
+        "The data was settled before measuring",
+        |evidence, _| target::settled(evidence),
+    ),
+    ("V10", "The load can be sustained", |evidence, _| {
+        target::sustainable(evidence)
+    }),
     ("V11", "The environment did not change", target::environment),
     ("V12", "Steady, long enough, enough samples", client::window),
-    ("V13", "Faults were confirmed and healed", |evidence, _| target::faults(evidence)),
-    ("V14", "The data read is the data written", |evidence, _| data::data(evidence)),
-    ("V15", "The run can be repeated", |evidence, _| target::recorded(evidence)),
-    ("V16", "Caching is declared", |evidence, _| target::caching(evidence)),
+    ("V13", "Faults were confirmed and healed", |evidence, _| {
+        target::faults(evidence)
+    }),
+    ("V14", "The data read is the data written", |evidence, _| {
+        data::data(evidence)
+    }),
+    ("V15", "The run can be repeated", |evidence, _| {
+        target::recorded(evidence)
+    }),
+    ("V16", "Caching is declared", |evidence, _| {
+        target::caching(evidence)
+    }),
     ("V17", "The cost of observing is known", target::probes),
     ("V18", "Nobody else used the machine", machine::undisturbed),
-    ("V19", "The target answered all the time", machine::answering),
+    (
+        "V19",
+        "The target answered all the time",
+        machine::answering,
+    ),
     ("V20", "Nobody set the clock", machine::clock_unset),
 ];
 
