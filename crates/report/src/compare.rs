@@ -7,14 +7,14 @@
 use crate::flat::flatten;
 use crate::number;
 use crate::page::{
-    Axis, Block, Chart, Color, Column, Figure, Headline, Page, Panel, Scale, Section, Series,
-    Shape, Table, Tone, Verdict, Xs,
+    Axis, Block, Chart, Color, Figure, Headline, Page, Panel, Scale, Section, Series, Shape, Tone,
+    Verdict, Xs,
 };
 use crate::sections::effective;
 use crate::sections::results::{
     comparison_table, interval_words, metric_name, multiplicity, ratio_words, verdict_words,
 };
-use crate::sections::setup::differing_rows;
+use crate::sections::setup::difference_table;
 use crate::summary::{ALL, Point, bound_labels, place, points, variant_name};
 use crate::view::RunView;
 use analysis::procedure;
@@ -298,14 +298,9 @@ fn results(
 ) -> Section {
     let mut blocks = Vec::new();
     if !comparisons.is_empty() {
-        let mut table = comparison_table(comparisons, "Contender against baseline", |name| {
-            variant_name(name, baseline).to_string()
-        });
         // Baseline and contender are the runs here; the variant is the same on both sides.
-        table.columns[2] = Column::text("Variant");
-        table.columns.remove(3);
-        table.rows.iter_mut().for_each(|row| {
-            row.cells.remove(3);
+        let mut table = comparison_table(comparisons, "Contender against baseline", |table| {
+            table.text("Variant", |c| variant_name(&c.baseline, baseline))
         });
         table.foot = format!(
             "Runs one after the other differ by more than their blocks do: the interval allows for \
@@ -451,20 +446,10 @@ fn difference_maps(a: &RunView, b: &RunView) -> BTreeMap<String, [Option<String>
 }
 
 fn differences(baseline: &RunView, contender: &RunView) -> Section {
-    let rows = differing_rows(&[properties(baseline), properties(contender)]);
-    let block = if rows.is_empty() {
-        Block::Text("Study, versions, settings and machine are the same.".into())
-    } else {
-        Block::Table(Table {
-            columns: vec![
-                Column::text("What"),
-                Column::text("Baseline"),
-                Column::text("Contender"),
-            ],
-            rows,
-            ..Table::default()
-        })
-    };
+    let both = [properties(baseline), properties(contender)];
+    let table = difference_table("What", &["Baseline", "Contender"], &both);
+    let same = "Study, versions, settings and machine are the same.";
+    let block = table.map_or_else(|| Block::Text(same.into()), Block::Table);
     Section {
         id: "differences",
         title: "What differs between the runs".into(),

@@ -3,8 +3,10 @@
 //! All text in it is plain: a renderer escapes it for its own medium. Numbers in tables are
 //! already formatted; numbers in charts are not.
 
+mod columns;
 mod picture;
 
+pub use columns::TableBuilder;
 pub use picture::{Nest, Part, Picture, Style, Tile};
 
 use store::record::{self, Outcome};

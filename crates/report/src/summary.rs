@@ -5,7 +5,7 @@
 //! merged histograms; they are never averaged.
 
 use crate::number;
-use crate::page::Verdict;
+use crate::page::{Table, TableBuilder, Verdict};
 use crate::view::{PointView, RunView};
 use analysis::VariantName;
 use analysis::procedure;
@@ -293,6 +293,18 @@ pub fn best<'p, 'a>(
 /// The name of a variant for people: that of the study where it has only one.
 pub fn variant_name<'a>(variant: &'a VariantName, view: &'a RunView) -> &'a str {
     variant.named().unwrap_or(&view.plan.study)
+}
+
+/// A table with a row for each trial and what of it is shown, which begins with what trial it is.
+pub fn trial_table<'a, T: Copy>(
+    view: &RunView,
+    caption: &str,
+    trials: impl IntoIterator<Item = (&'a TrialFinding, T)>,
+) -> TableBuilder<(&'a TrialFinding, T)> {
+    Table::of(caption, trials)
+        .number("Trial", "", |(trial, _)| trial.index.to_string())
+        .text("Variant", |(trial, _)| variant_name(&trial.variant, view))
+        .text("Point", |(trial, _)| place(trial.point))
 }
 
 #[cfg(test)]

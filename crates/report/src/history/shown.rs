@@ -3,8 +3,8 @@
 use super::{Change, History, Kind, Line};
 use crate::number;
 use crate::page::{
-    Axis, Block, Cell, Chart, Color, Column, Dash, Headline, Page, Panel, Row, Scale, Section,
-    Series, Shape, Table, Tone, Verdict, Xs,
+    Axis, Block, Cell, Chart, Color, Dash, Headline, Page, Panel, Scale, Section, Series, Shape,
+    Table, Tone, Verdict, Xs,
 };
 use crate::summary::place;
 use analysis::history::{CONFIRMED_BY, RUNS_MIN};
@@ -195,78 +195,47 @@ fn name(history: &History, line: &Line) -> String {
 }
 
 fn changes(history: &History) -> Option<Table> {
-    let row = |(line, change): (&Line, &Change)| {
-        let tone = match change.kind {
-            Kind::Worse => Tone::Bad,
-            Kind::Better => Tone::Good,
-            Kind::Unconfirmed | Kind::OtherMachine => Tone::Warn,
-        };
-        let shift = &change.shift;
-        let percent = shift.change() * 100.0;
-        Row {
-            cells: vec![
-                Cell::new(history.runs[change.run].stamp.as_str()),
-                Cell::new(name(history, line)),
-                Cell::new(format!("{percent:+.1} %")),
-                Cell::new(change.kind.name()).tone(tone),
-                Cell::new(amount(shift.p)),
-                Cell::new(differs(change, "nothing that is recorded")),
-            ],
-            tone: Tone::Plain,
-        }
-    };
-    let rows: Vec<Row> = all_changes(history).into_iter().map(row).collect();
-    (!rows.is_empty()).then(|| Table {
-        caption: "Changes, newest first".into(),
-        columns: vec![
-            Column::text("Since run"),
-            Column::text("Series"),
-            Column::number("Change", ""),
-            Column::text("Which is"),
-            Column::number("p", "").wide(),
-            Column::text("What differs from the run before"),
-        ],
-        rows,
-        foot: String::new(),
-    })
+    Table::of("Changes, newest first", all_changes(history))
+        .text("Since run", |(_, change)| &history.runs[change.run].stamp)
+        .text("Series", |(line, _)| name(history, line))
+        .number("Change", "", |(_, change)| {
+            format!("{:+.1} %", change.shift.change() * 100.0)
+        })
+        .text("Which is", |(_, change)| {
+            Cell::new(change.kind.name()).tone(match change.kind {
+                Kind::Worse => Tone::Bad,
+                Kind::Better => Tone::Good,
+                Kind::Unconfirmed | Kind::OtherMachine => Tone::Warn,
+            })
+        })
+        .wide_number("p", "", |(_, change)| amount(change.shift.p))
+        .text("What differs from the run before", |(_, change)| {
+            differs(change, "nothing that is recorded")
+        })
+        .unless_empty()
 }
 
 fn table(history: &History) -> Table {
-    let row = |line: &Line| {
-        let last = line.values.last().map_or(0.0, |(_, value)| *value);
-        let change = line.changes.last();
-        let since = change.map_or(number::ABSENT, |c| history.runs[c.run].stamp.as_str());
-        Row {
-            cells: vec![
-                Cell::new(variant(history, line)),
-                Cell::new(place(line.point)),
-                Cell::new(format!("{}, {}", line.metric.words, line.metric.unit)),
-                Cell::new(line.values.len().to_string()),
-                Cell::new(course(line)),
-                Cell::new(amount(last)),
-                Cell::new(since),
-            ],
-            tone: Tone::Plain,
-        }
-    };
-    Table {
-        caption: "Series".into(),
-        columns: vec![
-            Column::text("Variant"),
-            Column::text("Point"),
-            Column::text("Metric"),
-            Column::number("Runs", ""),
-            Column::text("Course"),
-            Column::number("Last", ""),
-            Column::text("Changed with").wide(),
-        ],
-        rows: history.lines.iter().map(row).collect(),
-        foot: format!(
+    Table::of("Series", &history.lines)
+        .text("Variant", |line| variant(history, line))
+        .text("Point", |line| place(line.point))
+        .text("Metric", |line| {
+            format!("{}, {}", line.metric.words, line.metric.unit)
+        })
+        .number("Runs", "", |line| line.values.len().to_string())
+        .text("Course", course)
+        .number("Last", "", |line| {
+            amount(line.values.last().map_or(0.0, |(_, value)| *value))
+        })
+        .wide_text("Changed with", |line| {
+            line.changes.last().map(|change| &history.runs[change.run].stamp)
+        })
+        .foot(format!(
             "Course: the last {COURSE_MAX} runs, from lowest to highest value, over at least {} of \
              their middle.",
             number::percent(COURSE_SPAN_MIN)
-        ),
-    }
+        ))
+        .build()
 }
 
 /// The last values as a line of steps.

@@ -1,8 +1,8 @@
 //! What became of what was acknowledged: rows that were all read back, and histories of registers.
 
-use super::data::{bad_if_any, trial_cells, trial_columns};
 use crate::number;
-use crate::page::{Block, Cell, Column, Row, Table, Tone};
+use crate::page::{Block, Cell, Table, Tone};
+use crate::summary::trial_table;
 use crate::view::RunView;
 use store::record::{Promised, ReadBackRecord, RegistersRecord, TrialFinding};
 
@@ -149,18 +149,18 @@ fn allowed(promise: Promised, why: &str) -> String {
 
 fn read_back_table(view: &RunView) -> Table {
     type Count = fn(&ReadBackRecord) -> u64;
-    let all: [(&str, Count, bool); 11] = [
-        ("As acknowledged", |r| r.right, false),
-        ("Deleted", |r| r.deleted, false),
-        ("Unconfirmed", |r| r.unconfirmed, false),
-        ("Never written", |r| r.never_written, false),
-        ("Lost", |r| r.lost, true),
-        ("Stale", |r| r.stale, true),
-        ("Resurrected", |r| r.resurrected, true),
-        ("Wrong", |r| r.wrong, true),
-        ("Too low", |r| r.too_low, true),
-        ("Too high", |r| r.too_high, true),
-        ("Unread", |r| r.unread, true),
+    let all: [(&str, Count, Tone); 11] = [
+        ("As acknowledged", |r| r.right, Tone::Plain),
+        ("Deleted", |r| r.deleted, Tone::Plain),
+        ("Unconfirmed", |r| r.unconfirmed, Tone::Plain),
+        ("Never written", |r| r.never_written, Tone::Plain),
+        ("Lost", |r| r.lost, Tone::Bad),
+        ("Stale", |r| r.stale, Tone::Bad),
+        ("Resurrected", |r| r.resurrected, Tone::Bad),
+        ("Wrong", |r| r.wrong, Tone::Bad),
+        ("Too low", |r| r.too_low, Tone::Bad),
+        ("Too high", |r| r.too_high, Tone::Bad),
+        ("Unread", |r| r.unread, Tone::Bad),
     ];
     let records = || view.findings.trials.iter().filter_map(|t| t.read_back.as_ref());
     let always = ["As acknowledged", "Lost", "Stale", "Wrong"];
@@ -168,42 +168,27 @@ fn read_back_table(view: &RunView) -> Table {
         .iter()
         .filter(|(name, count, _)| always.contains(name) || records().any(|r| count(r) > 0))
         .collect();
-    let mut columns = trial_columns();
-    columns.push(Column::number("Writes", "acknowledged"));
-    columns.push(Column::number("Unknown", "outcome"));
-    columns.push(Column::number("Rows", ""));
-    columns.extend(shown.iter().map(|(name, ..)| Column::number(name, "")));
-    let rows = view.findings.trials.iter().filter_map(|trial| {
-        let record = trial.read_back.as_ref()?;
-        let mut cells = trial_cells(view, trial);
-        for count in [
-            record.writes_acknowledged,
-            record.writes_unknown,
-            record.rows,
-        ] {
-            cells.push(Cell::new(number::count(count)));
-        }
-        cells.extend(shown.iter().map(|(_, count, is_bad)| {
-            if *is_bad {
-                bad_if_any(count(record))
-            } else {
-                Cell::new(number::count(count(record)))
-            }
-        }));
-        Some(Row {
-            cells,
-            tone: Tone::Plain,
+    let trials = view.findings.trials.iter();
+    let read = trials.filter_map(|trial| Some((trial, trial.read_back.as_ref()?)));
+    trial_table(view, "What became of what was acknowledged", read)
+        .number("Writes", "acknowledged", |(_, record)| {
+            number::count(record.writes_acknowledged)
         })
-    });
-    Table {
-        caption: "What became of what was acknowledged".into(),
-        columns,
-        rows: rows.collect(),
-        foot: "Every row is in one column behind Rows. Unconfirmed: there, though none of its \
-               writes was acknowledged; never written: not there, and neither acknowledged. Of a \
-               write of unknown outcome, its value is as right as its absence."
-            .into(),
-    }
+        .number("Unknown", "outcome", |(_, record)| {
+            number::count(record.writes_unknown)
+        })
+        .number("Rows", "", |(_, record)| number::count(record.rows))
+        .each(shown, |table, (name, count, tone)| {
+            table.number(name, "", |(_, record)| {
+                Cell::zero_expected(count(record), *tone)
+            })
+        })
+        .foot(
+            "Every row is in one column behind Rows. Unconfirmed: there, though none of its writes \
+             was acknowledged; never written: not there, and neither acknowledged. Of a write of \
+             unknown outcome, its value is as right as its absence.",
+        )
+        .build()
 }
 
 /// What the histories of registers came to, in a sentence or two.
@@ -242,52 +227,42 @@ fn registers(record: &RegistersRecord) -> String {
 }
 
 fn registers_table(view: &RunView) -> Table {
-    let mut columns = trial_columns();
-    let names = [
-        "Registers",
-        "Operations",
-        "Unknown",
-        "Linearizable",
-        "Violated",
-        "Undecided",
-    ];
-    columns.extend(names.map(|name| Column::number(name, "")));
-    columns.push(Column::text("First violation").wide());
-    let rows = view.findings.trials.iter().filter_map(|trial| {
-        let record = trial.registers.as_ref()?;
-        let mut cells = trial_cells(view, trial);
-        for count in [
-            record.registers,
-            record.operations,
-            record.unknown,
-            record.linearizable,
-        ] {
-            cells.push(Cell::new(number::count(count)));
-        }
-        cells.push(bad_if_any(record.violated));
-        cells.push(Cell::new(number::count(record.undecided)));
-        let first = record.violations.first().map(|violation| {
-            let numbers: Vec<String> = violation.operations.iter().map(u64::to_string).collect();
-            format!("key {}: operation {}", violation.key, numbers.join(" or "))
-        });
-        cells.push(Cell::new(first.unwrap_or_default()));
-        Some(Row {
-            cells,
-            tone: Tone::Plain,
-        })
-    });
+    let trials = view.findings.trials.iter();
+    let checked = trials.filter_map(|trial| Some((trial, trial.registers.as_ref()?)));
     let method = view.findings.trials.iter().find_map(|t| t.registers.as_ref());
-    Table {
-        caption: "Registers".into(),
-        columns,
-        rows: rows.collect(),
-        foot: method.map_or_else(String::new, |record| {
-            format!(
-                "Method: {}. The operations are in `history.ndjson` of the trial.",
-                record.method
-            )
-        }),
-    }
+    let foot = method.map(|record| {
+        format!(
+            "Method: {}. The operations are in `history.ndjson` of the trial.",
+            record.method
+        )
+    });
+    trial_table(view, "Registers", checked)
+        .number("Registers", "", |(_, record)| {
+            number::count(record.registers)
+        })
+        .number("Operations", "", |(_, record)| {
+            number::count(record.operations)
+        })
+        .number("Unknown", "", |(_, record)| number::count(record.unknown))
+        .number("Linearizable", "", |(_, record)| {
+            number::count(record.linearizable)
+        })
+        .number("Violated", "", |(_, record)| {
+            Cell::zero_expected(record.violated, Tone::Bad)
+        })
+        .number("Undecided", "", |(_, record)| {
+            number::count(record.undecided)
+        })
+        .wide_text("First violation", |(_, record)| {
+            let first = record.violations.first().map(|violation| {
+                let numbers: Vec<String> =
+                    violation.operations.iter().map(u64::to_string).collect();
+                format!("key {}: operation {}", violation.key, numbers.join(" or "))
+            });
+            first.unwrap_or_default()
+        })
+        .foot(foot.unwrap_or_default())
+        .build()
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! Trials whose clusters are alike but for their sizes share a table; sizes are ranges over them.
 
 use crate::number;
-use crate::page::{Block, Cell, Column, Row, Section, Table, Tone};
+use crate::page::{Block, Cell, Section, Table, Tone};
 use crate::probed::natural;
 use crate::summary::variant_name;
 use crate::view::{RunView, TrialView};
@@ -132,7 +132,7 @@ fn range(values: impl Iterator<Item = Option<u64>>) -> Cell {
             number::bytes(*low),
             number::bytes(*high)
         )),
-        _ => Cell::new(number::ABSENT).tone(Tone::Muted),
+        _ => Cell::absent(),
     }
 }
 
@@ -144,54 +144,31 @@ fn nodes_table(of: &str, group: &Alike<'_>) -> Table {
         rack.then_with(|| natural(&a.host, &b.host))
             .then_with(|| natural(&a.name, &b.name))
     });
-    let same = |n: &NodeRecord, name: &str| n.name == name;
-    let row = |node: &&NodeRecord| {
-        let everywhere = group.trials.iter().map(|(_, record)| {
-            let mine = record.nodes.iter().find(|n| same(n, &node.name));
-            mine.and_then(|n| n.load_bytes)
-        });
-        let (state, state_tone) = if node.state.is_empty() {
-            (number::ABSENT, Tone::Muted)
-        } else if node.state == UP_AND_NORMAL {
-            (node.state.as_str(), Tone::Good)
-        } else {
-            (node.state.as_str(), Tone::Bad)
-        };
-        Row {
-            cells: vec![
-                Cell::new(node.host.as_str()),
-                Cell::new(node.rack.as_str()),
-                Cell::new(node.name.as_str()),
-                Cell::new(state).tone(state_tone),
-                range(everywhere),
-                Cell::new(number::count(node.tokens as u64)),
-                Cell::new(node.owns.map_or(number::ABSENT.into(), number::percent)),
-                Cell::new(node.address.as_str()),
-                Cell::new(node.datacenter.as_str()),
-                Cell::new(node.version.as_str()),
-            ],
-            tone: Tone::Plain,
-        }
-    };
-    Table {
-        caption: format!("Nodes and what they own{of}"),
-        columns: vec![
-            Column::text("Host"),
-            Column::text("Rack"),
-            Column::text("Node"),
-            Column::text("State"),
-            Column::number("Load", ""),
-            Column::number("Tokens", ""),
-            Column::number("Owns", "of the data"),
-            Column::text("CQL").wide(),
-            Column::text("Data center").wide(),
-            Column::text("Cassandra").wide(),
-        ],
-        rows: nodes.iter().map(row).collect(),
-        foot: "Owned share with replicas: 100 % is a whole copy. Load: when the measured window \
-               began."
-            .into(),
-    }
+    Table::of(format!("Nodes and what they own{of}"), nodes)
+        .text("Host", |node| &node.host)
+        .text("Rack", |node| &node.rack)
+        .text("Node", |node| &node.name)
+        .text("State", |node| match node.state.as_str() {
+            "" => Cell::absent(),
+            UP_AND_NORMAL => Cell::new(UP_AND_NORMAL).tone(Tone::Good),
+            state => Cell::new(state).tone(Tone::Bad),
+        })
+        .number("Load", "", |node| {
+            range(group.trials.iter().map(|(_, record)| {
+                let mine = record.nodes.iter().find(|other| other.name == node.name);
+                mine.and_then(|other| other.load_bytes)
+            }))
+        })
+        .number("Tokens", "", |node| number::count(node.tokens as u64))
+        .number("Owns", "of the data", |node| node.owns.map(number::percent))
+        .wide_text("CQL", |node| &node.address)
+        .wide_text("Data center", |node| &node.datacenter)
+        .wide_text("Cassandra", |node| &node.version)
+        .foot(
+            "Owned share with replicas: 100 % is a whole copy. Load: when the measured window \
+             began.",
+        )
+        .build()
 }
 
 /// Limits and volumes; none where the record has no hosts.
@@ -201,58 +178,49 @@ fn hosts_table(of: &str, group: &Alike<'_>) -> Option<Table> {
     hosts.sort_by(|a, b| natural(&a.name, &b.name));
     let names: BTreeSet<&str> =
         hosts.iter().flat_map(|h| h.limits.keys()).map(String::as_str).collect();
-    let mut columns = vec![Column::text("Host"), Column::text("Address")];
-    columns.extend(names.iter().map(|name| Column::text(&name.replace('_', " "))));
-    columns.extend([
-        Column::number("Volume", ""),
-        Column::number("In use", ""),
-        Column::number("At most", "of the volume"),
-    ]);
-    let row = |host: &&HostRecord| {
-        let mut cells = vec![
-            Cell::new(host.name.as_str()),
-            Cell::new(host.address.as_str()),
-        ];
-        cells.extend(names.iter().map(|name| match host.limits.get(*name) {
-            Some(limit) => Cell::new(limit.as_str()),
-            None => Cell::new("no limit").tone(Tone::Muted),
-        }));
-        let mine = || {
-            let of_trial = |(_, record): &(usize, &'_ NodesRecord)| {
-                record.hosts.iter().find(|h| h.name == host.name).cloned()
-            };
-            group.trials.iter().filter_map(of_trial)
-        };
-        cells.push(match host.volume_bytes {
+    let everywhere = hosts.iter().map(|host| {
+        let records = group.trials.iter().flat_map(|(_, record)| &record.hosts);
+        (
+            *host,
+            records.filter(|other| other.name == host.name).collect(),
+        )
+    });
+    let rows: Vec<(&HostRecord, Vec<&HostRecord>)> = everywhere.collect();
+    Table::of(format!("Hosts and their limits{of}"), &rows)
+        .text("Host", |(host, _)| &host.name)
+        .text("Address", |(host, _)| &host.address)
+        .each(names, |table, name| {
+            table.text(&name.replace('_', " "), |(host, _)| {
+                match host.limits.get(name) {
+                    Some(limit) => Cell::new(limit),
+                    None => Cell::new("no limit").tone(Tone::Muted),
+                }
+            })
+        })
+        .number("Volume", "", |(host, _)| match host.volume_bytes {
             Some(bytes) => Cell::new(number::bytes(bytes)),
             None => Cell::new("the machine's").tone(Tone::Muted),
-        });
-        cells.push(range(mine().map(|h| h.volume_used_bytes)));
-        cells.push(fullest(mine()));
-        Row {
-            cells,
-            tone: Tone::Plain,
-        }
-    };
-    (!hosts.is_empty()).then(|| Table {
-        caption: format!("Hosts and their limits{of}"),
-        columns,
-        rows: hosts.iter().map(row).collect(),
-        foot: String::new(),
-    })
+        })
+        .number("In use", "", |(_, everywhere)| {
+            range(everywhere.iter().map(|host| host.volume_used_bytes))
+        })
+        .number("At most", "of the volume", |(_, everywhere)| {
+            fullest(everywhere)
+        })
+        .unless_empty()
 }
 
 /// The largest share of the volume that was in use when a window began.
-fn fullest(hosts: impl Iterator<Item = HostRecord>) -> Cell {
-    let share = |h: HostRecord| {
+fn fullest(hosts: &[&HostRecord]) -> Cell {
+    let share = |h: &&HostRecord| {
         let total = h.volume_bytes.filter(|total| *total > 0)?;
         Some(h.volume_used_bytes? as f64 / total as f64)
     };
-    match hosts.filter_map(share).max_by(f64::total_cmp) {
+    match hosts.iter().filter_map(share).max_by(f64::total_cmp) {
         Some(share) if share > VOLUME_USED_WARN => {
             Cell::new(number::percent(share)).tone(Tone::Warn)
         }
         Some(share) => Cell::new(number::percent(share)),
-        None => Cell::new(number::ABSENT).tone(Tone::Muted),
+        None => Cell::absent(),
     }
 }

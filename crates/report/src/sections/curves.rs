@@ -2,8 +2,7 @@
 
 use crate::number;
 use crate::page::{
-    Axis, Block, Cell, Chart, Color, Column, Panel, Row, Scale, Section, Series, Shape, Table,
-    Tone, Verdict, Xs,
+    Axis, Block, Cell, Chart, Color, Panel, Scale, Section, Series, Shape, Table, Verdict, Xs,
 };
 use crate::summary::{Point, variant_name, variants};
 use crate::view::RunView;
@@ -104,14 +103,21 @@ fn chart(view: &RunView, points: &[Point<'_>]) -> Option<Chart> {
 
 fn table(view: &RunView) -> Table {
     let between = |value: Option<f64>, ci: Option<[Option<f64>; 2]>| {
-        let absent = || Cell::new(number::ABSENT);
-        value.map_or_else(absent, |value| {
-            let ci = ci.map(number::small_ends);
-            Cell::new(number::small(value)).detail(ci.unwrap_or_default())
-        })
+        let ci = ci.map(number::small_ends);
+        value.map(|value| Cell::new(number::small(value)).detail(ci.unwrap_or_default()))
     };
-    let row = |curve: &CurveRecord| {
-        let peak = match (&curve.peak, curve.without_peak) {
+    let caption = "Coefficients, with their 95 % intervals";
+    Table::of(caption, &view.findings.curves)
+        .text("Variant", |curve| variant_name(&curve.variant, view))
+        .number("λ", "op/s", |curve| curve.lambda.map(number::rate))
+        .number("σ", "", |curve| {
+            between(curve.sigma, curve.sigma_ci95.map(|ends| ends.map(Some)))
+        })
+        .number("κ", "", |curve| between(curve.kappa, curve.kappa_ci95))
+        .number("Off the curve", "%", |curve| {
+            curve.off.map(|off| number::small(off * 100.0))
+        })
+        .text("Peak", |curve| match (&curve.peak, curve.without_peak) {
             (Some(peak), _) => {
                 let end = |end: Option<f64>| end.map_or("∞".into(), |n| number::count(n as u64));
                 let [low, high] = peak.threads_ci95.map(end);
@@ -123,34 +129,10 @@ fn table(view: &RunView) -> Table {
             (None, Some(WithoutPeak::First)) => "falls from the first load on".into(),
             (None, Some(WithoutPeak::Beyond)) => "beyond twice the last load".into(),
             _ => curve.refused.clone().unwrap_or_default(),
-        };
-        let lambda = curve.lambda.map_or(number::ABSENT.into(), number::rate);
-        let off = curve.off.map_or(number::ABSENT.into(), |off| number::small(off * 100.0));
-        Row {
-            cells: vec![
-                Cell::new(variant_name(&curve.variant, view)),
-                Cell::new(lambda),
-                between(curve.sigma, curve.sigma_ci95.map(|ends| ends.map(Some))),
-                between(curve.kappa, curve.kappa_ci95),
-                Cell::new(off),
-                Cell::new(peak),
-            ],
-            tone: Tone::Plain,
-        }
-    };
-    Table {
-        caption: "Coefficients, with their 95 % intervals".into(),
-        columns: vec![
-            Column::text("Variant"),
-            Column::number("λ", "op/s"),
-            Column::number("σ", ""),
-            Column::number("κ", ""),
-            Column::number("Off the curve", "%"),
-            Column::text("Peak"),
-        ],
-        rows: view.findings.curves.iter().map(row).collect(),
-        foot: "From five blocks on the intervals are those of drawing blocks again and again; of \
-               fewer they come from how well the points fit, and are too sure."
-            .into(),
-    }
+        })
+        .foot(
+            "From five blocks on the intervals are those of drawing blocks again and again; of \
+             fewer they come from how well the points fit, and are too sure.",
+        )
+        .build()
 }

@@ -1,13 +1,13 @@
 //! The data: was it there, was it right, did the server count the same.
 
 use crate::number;
-use crate::page::{Block, Cell, Column, Row, Section, Table, Tone};
+use crate::page::{Block, Cell, Column, Section, Table, Tone};
 use crate::sections::rules::rule_tone;
 use crate::sections::{accounts, state};
-use crate::summary::{place, variant_name};
+use crate::summary::trial_table;
 use crate::view::RunView;
 use measure::KindCount;
-use store::record::{Settled, TrialFinding};
+use store::record::{ServerCountsRecord, Settled, TrialFinding};
 
 /// Verified reads, server counts and the load phase; none when there is nothing of the sort.
 pub fn section(view: &RunView) -> Option<Section> {
@@ -57,62 +57,30 @@ fn verified(trials: &[TrialFinding]) -> String {
     )
 }
 
-/// The first three cells of a row about a trial.
-pub fn trial_cells(view: &RunView, trial: &TrialFinding) -> Vec<Cell> {
-    vec![
-        Cell::new(trial.index.to_string()),
-        Cell::new(variant_name(&trial.variant, view)),
-        Cell::new(place(trial.point)),
-    ]
-}
-
-/// Their columns.
-pub fn trial_columns() -> Vec<Column> {
-    vec![
-        Column::number("Trial", ""),
-        Column::text("Variant"),
-        Column::text("Point"),
-    ]
-}
-
-/// A count that should be 0.
-pub(super) fn bad_if_any(count: u64) -> Cell {
-    let tone = if count > 0 { Tone::Bad } else { Tone::Plain };
-    Cell::new(number::count(count)).tone(tone)
-}
-
 fn verify_table(view: &RunView) -> Table {
-    let mut columns = trial_columns();
-    let names = [
-        "Checked",
-        "Missing",
-        "of these lost",
-        "Stale",
-        "Wrong",
-        "Never written",
-    ];
-    columns.extend(names.map(|name| Column::number(name, "")));
-    let rows = view.findings.trials.iter().map(|trial| {
-        let mut cells = trial_cells(view, trial);
-        cells.push(Cell::new(number::count(trial.verify.checked)));
-        let verify = &trial.verify;
-        for count in [verify.missing, verify.lost, verify.stale, verify.wrong] {
-            cells.push(bad_if_any(count));
-        }
-        cells.push(Cell::new(number::count(verify.never_written)));
-        Row {
-            cells,
-            tone: Tone::Plain,
-        }
-    });
-    Table {
-        caption: "Reads compared with what the seed says".into(),
-        columns,
-        rows: rows.collect(),
-        foot: "Lost: the write was acknowledged to this client. Never written: it was not, so its \
-               absence is no error."
-            .into(),
-    }
+    let trials = view.findings.trials.iter().map(|trial| (trial, &trial.verify));
+    trial_table(view, "Reads compared with what the seed says", trials)
+        .number("Checked", "", |(_, verify)| number::count(verify.checked))
+        .number("Missing", "", |(_, verify)| {
+            Cell::zero_expected(verify.missing, Tone::Bad)
+        })
+        .number("of these lost", "", |(_, verify)| {
+            Cell::zero_expected(verify.lost, Tone::Bad)
+        })
+        .number("Stale", "", |(_, verify)| {
+            Cell::zero_expected(verify.stale, Tone::Bad)
+        })
+        .number("Wrong", "", |(_, verify)| {
+            Cell::zero_expected(verify.wrong, Tone::Bad)
+        })
+        .number("Never written", "", |(_, verify)| {
+            number::count(verify.never_written)
+        })
+        .foot(
+            "Lost: the write was acknowledged to this client. Never written: it was not, so its \
+             absence is no error.",
+        )
+        .build()
 }
 
 /// Columns of counts that a terminal may leave out.
@@ -158,124 +126,89 @@ fn counts_table(view: &RunView) -> Table {
         trials.iter().flat_map(|t| t.counts.values()).any(|counts| counts[count] > 0)
     };
     let shown: Vec<_> = all.iter().filter(|(.., count)| any(*count)).collect();
-    let mut columns = trial_columns();
-    columns.push(Column::text("Kind"));
-    columns.extend(shown.iter().map(|(name, of, _)| Column {
-        wide_only: WIDE_ONLY.contains(name),
-        ..Column::number(name, of)
-    }));
-    let rows = trials.iter().flat_map(|trial| {
-        trial.counts.iter().map(|(kind, counts)| {
-            let mut cells = trial_cells(view, trial);
-            cells.push(Cell::new(kind.clone()));
-            let numbers = shown.iter().map(|(.., count)| counts[*count]);
-            cells.extend(numbers.map(|number| match number {
+    let kinds = trials
+        .iter()
+        .flat_map(|trial| trial.counts.iter().map(move |kind| (trial, kind)));
+    let words = COUNTED
+        .iter()
+        .filter(|(column, _)| shown.iter().any(|(name, ..)| name == column));
+    trial_table(view, "What operations came to besides time", kinds)
+        .text("Kind", |(_, (kind, _))| kind)
+        .each(&shown, |table, (name, of, count)| {
+            let column = Column {
+                wide_only: WIDE_ONLY.contains(name),
+                ..Column::number(name, of)
+            };
+            table.column(column, |(_, (_, counts))| match counts[*count] {
                 0 => Cell::new("0").tone(Tone::Muted),
                 number => Cell::new(number::count(number)),
-            }));
-            Row {
-                cells,
-                tone: Tone::Plain,
-            }
+            })
         })
-    });
-    Table {
-        caption: "What operations came to besides time".into(),
-        columns,
-        rows: rows.collect(),
-        foot: COUNTED
-            .iter()
-            .filter(|(column, _)| shown.iter().any(|(name, ..)| name == column))
-            .map(|(_, words)| *words)
-            .collect::<Vec<_>>()
-            .join(" "),
-    }
+        .foot(words.map(|(_, words)| *words).collect::<Vec<_>>().join(" "))
+        .build()
 }
 
 fn server_table(view: &RunView) -> Table {
-    let mut columns = trial_columns();
-    columns.extend([
-        Column::number("Writes", "server"),
-        Column::number("Writes", "client"),
-        Column::number("Reads", "server"),
-        Column::number("Reads", "client"),
-        Column::number("Difference", "%"),
-        Column::text("Counted by").wide(),
-    ]);
-    let rows = view.findings.trials.iter().filter_map(|trial| {
-        let server = trial.server.as_ref()?;
-        // Reads too many would hide as many writes too few in a sum.
-        let difference = |theirs: u64, ours: u64| match ours {
+    // Reads too many would hide as many writes too few in a sum.
+    let difference = |server: &ServerCountsRecord| {
+        let of = |theirs: u64, ours: u64| match ours {
             0 => 0.0,
             ours => (theirs as f64 / ours as f64 - 1.0) * 100.0,
         };
-        let writes = difference(server.writes, server.client_writes);
-        let reads = difference(server.reads, server.client_reads);
-        let difference = if writes.abs() > reads.abs() {
+        let writes = of(server.writes, server.client_writes);
+        let reads = of(server.reads, server.client_reads);
+        if writes.abs() > reads.abs() {
             writes
         } else {
             reads
-        };
-        let mut cells = trial_cells(view, trial);
-        for count in [
-            server.writes,
-            server.client_writes,
-            server.reads,
-            server.client_reads,
-        ] {
-            cells.push(Cell::new(number::count(count)));
         }
-        cells.push(Cell::new(number::significant(difference, 2)).tone(rule_tone(trial, "V7")));
-        cells.push(Cell::new(server.source.as_str()));
-        Some(Row {
-            cells,
-            tone: Tone::Plain,
+    };
+    let trials = view.findings.trials.iter();
+    let counted = trials.filter_map(|trial| Some((trial, trial.server.as_ref()?)));
+    let caption = "What the server counted, beside what the client counted";
+    trial_table(view, caption, counted)
+        .number("Writes", "server", |(_, server)| {
+            number::count(server.writes)
         })
-    });
-    Table {
-        caption: "What the server counted, beside what the client counted".into(),
-        columns,
-        rows: rows.collect(),
-        foot: "Over the whole trial: load, warm-up, measurement and drain. The difference is that \
-               of reads or of writes, whichever is larger."
-            .into(),
-    }
+        .number("Writes", "client", |(_, server)| {
+            number::count(server.client_writes)
+        })
+        .number("Reads", "server", |(_, server)| number::count(server.reads))
+        .number("Reads", "client", |(_, server)| {
+            number::count(server.client_reads)
+        })
+        .number("Difference", "%", |(trial, server)| {
+            Cell::new(number::significant(difference(server), 2)).tone(rule_tone(trial, "V7"))
+        })
+        .wide_text("Counted by", |(_, server)| server.source.as_str())
+        .foot(
+            "Over the whole trial: load, warm-up, measurement and drain. The difference is that \
+             of reads or of writes, whichever is larger.",
+        )
+        .build()
 }
 
 fn load_table(view: &RunView) -> Table {
-    let mut columns = trial_columns();
-    columns.extend([
-        Column::number("Rows", "written"),
-        Column::number("Took", ""),
-        Column::number("Throughput", "op/s"),
-        Column::number("Errors", ""),
-        Column::text("Settled"),
-    ]);
-    let rows = view.findings.trials.iter().filter_map(|trial| {
-        let load = trial.load.as_ref()?;
-        let mut cells = trial_cells(view, trial);
-        cells.push(Cell::new(number::count(load.operations)));
-        cells.push(Cell::new(number::duration(load.seconds)));
-        cells.push(Cell::new(number::rate(
-            load.operations as f64 / load.seconds,
-        )));
-        cells.push(bad_if_any(load.errors.values().sum()));
-        let tone = match load.settle {
-            Settled::Settled => Tone::Good,
-            Settled::Stalled | Settled::Timeout => Tone::Warn,
-            Settled::Skipped | Settled::Unknown => Tone::Muted,
-        };
-        let took = number::duration(load.settle_seconds);
-        cells.push(Cell::new(load.settle.name()).tone(tone).detail(took));
-        Some(Row {
-            cells,
-            tone: Tone::Plain,
+    let trials = view.findings.trials.iter();
+    let loaded = trials.filter_map(|trial| Some((trial, trial.load.as_ref()?)));
+    trial_table(view, "Loading and settling", loaded)
+        .number("Rows", "written", |(_, load)| {
+            number::count(load.operations)
         })
-    });
-    Table {
-        caption: "Loading and settling".into(),
-        columns,
-        rows: rows.collect(),
-        foot: String::new(),
-    }
+        .number("Took", "", |(_, load)| number::duration(load.seconds))
+        .number("Throughput", "op/s", |(_, load)| {
+            number::rate(load.operations as f64 / load.seconds)
+        })
+        .number("Errors", "", |(_, load)| {
+            Cell::zero_expected(load.errors.values().sum(), Tone::Bad)
+        })
+        .text("Settled", |(_, load)| {
+            let took = number::duration(load.settle_seconds);
+            Cell::new(load.settle.name()).detail(took).tone(match load.settle {
+                Settled::Settled => Tone::Good,
+                Settled::Stalled | Settled::Timeout => Tone::Warn,
+                Settled::Skipped | Settled::Unknown => Tone::Muted,
+            })
+        })
+        .build()
 }

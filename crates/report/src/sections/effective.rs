@@ -3,8 +3,7 @@
 //!
 //! A node's own address, name or host in a value is no difference: every node has its own.
 
-use crate::number;
-use crate::page::{Block, Cell, Column, Row, Section, Table, Tone};
+use crate::page::{Block, Cell, Section, Table};
 use crate::probed::natural;
 use crate::sections::proofs;
 use crate::summary::{variant_name, variants};
@@ -195,7 +194,7 @@ pub fn cut(value: &str) -> String {
 
 fn value_cell(values: &BTreeSet<String>) -> Cell {
     if values.is_empty() {
-        return Cell::new(number::ABSENT).tone(Tone::Muted);
+        return Cell::absent();
     }
     let values: Vec<String> = values.iter().map(|v| cut(v)).collect();
     Cell::new(values.join(" | "))
@@ -207,32 +206,25 @@ fn between_variants(view: &RunView, all: &Effective<'_>) -> Option<Block> {
     if told.len() < 2 {
         return None;
     }
-    let row = |((kind, key), values): (&(Kind, &str), &Values<'_>)| {
+    let differs = |(_, values): &(&(Kind, &str), &Values<'_>)| {
         let sets: Vec<BTreeSet<String>> =
             told.iter().map(|v| Effective::of_variant(values, *v)).collect();
-        sets.iter().any(|set| *set != sets[0]).then(|| {
-            let mut cells = vec![Cell::new(*key), Cell::new(kind.name())];
-            cells.extend(sets.iter().map(value_cell));
-            Row {
-                cells,
-                tone: Tone::Plain,
-            }
-        })
+        sets.iter().any(|set| *set != sets[0])
     };
-    let rows: Vec<Row> = all.keys.iter().filter_map(row).collect();
-    if rows.is_empty() {
-        let text = "All variants had the same configuration in effect.";
-        return Some(Block::Text(text.into()));
-    }
-    let mut columns = vec![Column::text("Key"), Column::text("What")];
-    let named = told.iter().map(|v| Column::text(variant_name(all.variants[*v], view)));
-    columns.extend(named);
-    Some(Block::Table(Table {
-        caption: "What differed between the variants".into(),
-        columns,
-        rows,
-        foot: "Everything else was the same.".into(),
-    }))
+    let differing = all.keys.iter().filter(differs);
+    let table = Table::of("What differed between the variants", differing)
+        .text("Key", |((_, key), _)| *key)
+        .text("What", |((kind, _), _)| kind.name())
+        .each(&told, |table, variant| {
+            let name = variant_name(all.variants[*variant], view);
+            table.text(name, |(_, values)| {
+                value_cell(&Effective::of_variant(values, *variant))
+            })
+        })
+        .foot("Everything else was the same.")
+        .unless_empty();
+    let same = "All variants had the same configuration in effect.";
+    Some(table.map_or_else(|| Block::Text(same.into()), Block::Table))
 }
 
 /// Keys of which nodes of one variant have different values; variants in which it is alike share
@@ -258,39 +250,23 @@ fn between_nodes(view: &RunView, all: &Effective<'_>) -> Option<Block> {
             } else {
                 variants.join(", ")
             };
-            let mut cells = vec![Cell::new(*key), Cell::new(kind.name())];
-            if told.len() > 1 {
-                cells.push(Cell::new(variants));
-            }
-            cells.push(Cell::new(text));
-            rows.push(Row {
-                cells,
-                tone: Tone::Plain,
-            });
+            rows.push((*kind, *key, variants, text));
         }
     }
-    if rows.is_empty() {
-        let text = format!(
-            "All nodes agreed in every setting and flag but for what is their own ({OWN})."
-        );
-        return Some(Block::Text(text));
-    }
-    let own = rows.iter().flat_map(|r| &r.cells).any(|c| c.text.contains(OWN));
-    let mut columns = vec![Column::text("Key"), Column::text("What")];
-    if told.len() > 1 {
-        columns.push(Column::text("Variant"));
-    }
-    columns.push(Column::text("Values"));
-    Some(Block::Table(Table {
-        caption: "What differed between the nodes".into(),
-        columns,
-        rows,
-        foot: if own {
-            format!("{OWN} stands for a node's own address, name or host.")
-        } else {
-            String::new()
-        },
-    }))
+    let same =
+        format!("All nodes agreed in every setting and flag but for what is their own ({OWN}).");
+    let own = rows.iter().any(|(.., text)| text.contains(OWN));
+    let foot = own.then(|| format!("{OWN} stands for a node's own address, name or host."));
+    let table = Table::of("What differed between the nodes", &rows)
+        .text("Key", |(_, key, ..)| *key)
+        .text("What", |(kind, ..)| kind.name())
+        .when(told.len() > 1, |table| {
+            table.text("Variant", |(_, _, variants, _)| variants)
+        })
+        .text("Values", |(.., text)| text)
+        .foot(foot.unwrap_or_default())
+        .unless_empty();
+    Some(table.map_or_else(|| Block::Text(same), Block::Table))
 }
 
 /// `32: node1, node2 | 64: node3`.
@@ -329,39 +305,31 @@ fn between_trials(view: &RunView, all: &Effective<'_>) -> Option<Block> {
 /// All keys of one kind, behind a fold.
 fn everything(view: &RunView, all: &Effective<'_>, kind: Kind) -> Option<Block> {
     let told = all.told();
-    let row = |((_, key), values): (&(Kind, &str), &Values<'_>)| {
-        let distinct: BTreeSet<&BTreeSet<String>> = values.values().collect();
-        let text = match distinct.len() {
-            1 => value_cell(distinct.first().expect("one is there")).text,
-            _ => {
-                let of = |variant: &usize| {
-                    let mine = values.iter().filter(|((v, _), _)| v == variant);
-                    let (nodes, sets): (Vec<&str>, Vec<BTreeSet<String>>) =
-                        mine.map(|((_, node), set)| (*node, set.clone())).unzip();
-                    let text = by_value(&nodes, &sets);
-                    match told.len() {
-                        1 => text,
-                        _ => format!("{}: {text}", variant_name(all.variants[*variant], view)),
-                    }
-                };
-                told.iter().map(of).collect::<Vec<_>>().join("; ")
-            }
-        };
-        Row {
-            cells: vec![Cell::new(*key), Cell::new(text)],
-            tone: Tone::Plain,
+    let of_variant = |values: &Values<'_>, variant: usize| {
+        let mine = values.iter().filter(|((v, _), _)| *v == variant);
+        let (nodes, sets): (Vec<&str>, Vec<BTreeSet<String>>) =
+            mine.map(|((_, node), set)| (*node, set.clone())).unzip();
+        let text = by_value(&nodes, &sets);
+        match told.len() {
+            1 => text,
+            _ => format!("{}: {text}", variant_name(all.variants[variant], view)),
         }
     };
-    let rows: Vec<Row> = all.keys.iter().filter(|((k, _), _)| *k == kind).map(row).collect();
-    (!rows.is_empty()).then(|| {
-        let title = format!("{} ({})", kind.title(), rows.len());
-        let table = Table {
-            columns: vec![Column::text("Key"), Column::text("Value")],
-            rows,
-            ..Table::default()
-        };
-        Block::Details(title, vec![Block::Table(table)])
-    })
+    let table = Table::of("", all.keys.iter().filter(|((k, _), _)| *k == kind))
+        .text("Key", |((_, key), _)| *key)
+        .text("Value", |(_, values)| {
+            let distinct: BTreeSet<&BTreeSet<String>> = values.values().collect();
+            match distinct.len() {
+                1 => value_cell(distinct.first().expect("one is there")).text,
+                _ => {
+                    let each = told.iter().map(|variant| of_variant(values, *variant));
+                    each.collect::<Vec<_>>().join("; ")
+                }
+            }
+        })
+        .unless_empty()?;
+    let title = format!("{} ({})", kind.title(), table.rows.len());
+    Some(Block::Details(title, vec![Block::Table(table)]))
 }
 
 /// Settings and flags of a whole run by name, for comparing runs: one value where all nodes and

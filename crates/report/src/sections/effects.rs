@@ -2,8 +2,7 @@
 
 use crate::number;
 use crate::page::{
-    Axis, Band, Block, Cell, Chart, Color, Column, Panel, Row, Scale, Section, Series, Shape,
-    Table, Tone, Xs,
+    Axis, Band, Block, Chart, Color, Panel, Scale, Section, Series, Shape, Table, Tone, Xs,
 };
 use crate::sections::results::{metric_name, verdict_words};
 use crate::summary::place;
@@ -138,22 +137,25 @@ fn change(ratio: f64) -> String {
     format!("{:+.1} %", (ratio - 1.0) * 100.0)
 }
 
-/// The effect's change, and its interval.
-fn figures(effect: &EffectRecord) -> [Cell; 2] {
-    let bound = match effect.bound {
+/// The effect's change; `≥ ` before it where it is a bound.
+fn change_words(effect: &EffectRecord) -> String {
+    format!("{}{}", bound_sign(effect), change(effect.ratio))
+}
+
+/// Its interval; of a bound, the end that is known.
+fn interval_words(effect: &EffectRecord) -> Option<String> {
+    match (effect.ci95, effect.ci95_end) {
+        (Some([low, high]), _) => Some(format!("{} to {}", change(low), change(high))),
+        (None, end) => Some(format!("{}{}", bound_sign(effect), change(end?))),
+    }
+}
+
+fn bound_sign(effect: &EffectRecord) -> &'static str {
+    match effect.bound {
         Some(Bound::AtLeast) => "≥ ",
         Some(Bound::AtMost) => "≤ ",
         None => "",
-    };
-    let interval = match (effect.ci95, effect.ci95_end) {
-        (Some([low, high]), _) => format!("{} to {}", change(low), change(high)),
-        (None, Some(end)) => format!("{bound}{}", change(end)),
-        (None, None) => number::ABSENT.to_owned(),
-    };
-    [
-        Cell::new(format!("{bound}{}", change(effect.ratio))),
-        Cell::new(interval),
-    ]
+    }
 }
 
 fn says(verdict: EffectVerdict) -> String {
@@ -166,60 +168,40 @@ fn says(verdict: EffectVerdict) -> String {
 }
 
 fn table(effects: &EffectsRecord) -> Table {
-    let row = |effect: &&EffectRecord| {
-        let kind = match effect.kind {
+    Table::of(format!("Effects on {}", title(effects)), in_order(effects))
+        .text("Effect", name)
+        .wide_text("Kind", |effect| match effect.kind {
             EffectKind::Main => "average over the others",
             EffectKind::Simple => "where the other stands",
             EffectKind::Interaction => EffectKind::Interaction.name(),
-        };
-        let mut cells = vec![Cell::new(name(effect)), Cell::new(kind)];
-        cells.extend(figures(effect));
-        let p = effect.p_adjusted.map_or(number::ABSENT.to_owned(), |p| {
-            if p < 0.001 {
-                "< 0.001".to_owned()
-            } else {
-                format!("{p:.3}")
-            }
-        });
-        cells.extend([
-            Cell::new(p),
-            Cell::new(effect.blocks.to_string()),
-            Cell::new(says(effect.verdict)),
-        ]);
-        let is_grey = effect.kind == EffectKind::Main && is_acted_on(effects, effect);
-        let tone = match effect.verdict {
+        })
+        .number("Change", "", change_words)
+        .number("95 % interval", "", interval_words)
+        .wide_number("p, adjusted", "", |effect| match effect.p_adjusted? {
+            p if p < 0.001 => Some("< 0.001".to_owned()),
+            p => Some(format!("{p:.3}")),
+        })
+        .wide_number("Blocks", "", |effect| effect.blocks.to_string())
+        .text("Says", |effect| says(effect.verdict))
+        .tone(|effect| match effect.verdict {
             EffectVerdict::Interaction(Interaction::Matters) => Tone::Strong,
-            _ if is_grey => Tone::Muted,
+            _ if effect.kind == EffectKind::Main && is_acted_on(effects, effect) => Tone::Muted,
             EffectVerdict::Ratio(Finding::Inconclusive)
             | EffectVerdict::Interaction(Interaction::NotResolved) => Tone::Muted,
             _ => Tone::Plain,
-        };
-        Row { cells, tone }
-    };
-    Table {
-        caption: format!("Effects on {}", title(effects)),
-        columns: vec![
-            Column::text("Effect"),
-            Column::text("Kind").wide(),
-            Column::number("Change", ""),
-            Column::number("95 % interval", ""),
-            Column::number("p, adjusted", "").wide(),
-            Column::number("Blocks", "").wide(),
-            Column::text("Says"),
-        ],
-        rows: in_order(effects).iter().map(row).collect(),
-        foot: format!(
-            "An interaction is a ratio of two ratios: how many times more (or less) a value \
-             brings where the other axis has another one. Within ±{} % it does not matter. \
-             Adjusted for their number by Holm's method: main effects and interactions of the \
-             primary point together, all else together.{}",
+        })
+        .foot(format!(
+            "An interaction is a ratio of two ratios: how many times more (or less) a value brings \
+             where the other axis has another one. Within ±{} % it does not matter. Adjusted for \
+             their number by Holm's method: main effects and interactions of the primary point \
+             together, all else together.{}",
             effects.margin * 100.0,
             match effects.looks {
                 None => "",
                 Some(_) => " Intervals hold over all looks at the blocks as they came.",
             }
-        ),
-    }
+        ))
+        .build()
 }
 
 /// Every effect with its interval, in percent, one below the other.
@@ -383,32 +365,18 @@ pub fn half_normal_chart(sizes: &[(String, f64)], axis: &str) -> Option<Chart> {
 }
 
 fn cells(effects: &EffectsRecord) -> Table {
-    let mut columns: Vec<Column> = effects.axes.iter().map(|a| Column::text(&a.name)).collect();
-    columns.extend([
-        Column::text("Variant"),
-        Column::number("Geometric mean", ""),
-        Column::number("Blocks", ""),
-    ]);
-    let row = |cell: &CellRecord| {
-        let is_rate = effects.metric == "ops_per_s";
-        let format = if is_rate { number::rate } else { number::ms };
-        let mean = cell.mean.map_or(number::ABSENT.to_owned(), format);
-        let sign = if cell.at_least { "≥ " } else { "" };
-        let mut cells: Vec<Cell> = cell.values.iter().map(Cell::new).collect();
-        cells.extend([
-            Cell::new(cell.variant.as_str()),
-            Cell::new(format!("{sign}{mean}")),
-            Cell::new(cell.blocks.to_string()),
-        ]);
-        Row {
-            cells,
-            tone: Tone::Plain,
-        }
-    };
-    Table {
-        caption: format!("{}, by combination", title(effects)),
-        columns,
-        rows: effects.cells.iter().map(row).collect(),
-        foot: String::new(),
-    }
+    let is_rate = effects.metric == "ops_per_s";
+    let format = if is_rate { number::rate } else { number::ms };
+    let caption = format!("{}, by combination", title(effects));
+    Table::of(caption, &effects.cells)
+        .each(effects.axes.iter().enumerate(), |table, (at, axis)| {
+            table.text(&axis.name, |cell| cell.values.get(at))
+        })
+        .text("Variant", |cell| cell.variant.as_str())
+        .number("Geometric mean", "", |cell| {
+            let mean = cell.mean.map_or(number::ABSENT.to_owned(), format);
+            format!("{}{mean}", if cell.at_least { "≥ " } else { "" })
+        })
+        .number("Blocks", "", |cell| cell.blocks.to_string())
+        .build()
 }

@@ -3,8 +3,8 @@
 
 use crate::number;
 use crate::page::{
-    Axis, Band, Block, Cell, Chart, Color, Column, Dash, Panel, Row, Scale, Section, Series, Shape,
-    Table, Tone, Xs,
+    Axis, Band, Block, Cell, Chart, Color, Dash, Panel, Scale, Section, Series, Shape, Table, Tone,
+    Xs,
 };
 use crate::probed;
 use crate::sections::faults;
@@ -14,8 +14,8 @@ use analysis::endurance::{Agreed, Course, Growing};
 use analysis::procedure::Role;
 use analysis::series::NORMAL_975;
 use store::record::{
-    ChangeRecord, CourseRecord, CyclesState, DriftRecord, EnduranceRecord, EnduredRecord,
-    GrowthRecord, TrialFinding, TurnRecord,
+    ChangeRecord, CourseRecord, CyclesState, EnduranceRecord, EnduredRecord, GrowthRecord,
+    TrialFinding, TurnRecord,
 };
 
 /// Long trials with a part of their own; of more, the findings have the numbers.
@@ -114,49 +114,38 @@ fn between(ci95: Option<[f64; 2]>, show: impl Fn(f64) -> String) -> String {
 }
 
 fn turns(one: &EnduredRecord) -> Table {
-    let row = |turn: &TurnRecord| {
+    let error = |turn: &TurnRecord| {
         let ci95 = turn.error.map(|error| {
             let half = NORMAL_975 * error;
             [turn.ops_per_s - half, turn.ops_per_s + half]
         });
-        let what = match turn.role {
-            Role::Beside(number) => format!("beside it, {}", u32::from(number) + 1),
-            _ => "the long one".to_owned(),
-        };
-        Row {
-            cells: vec![
-                Cell::new(what),
-                Cell::new(number::duration(turn.seconds)),
-                Cell::new(number::rate(turn.ops_per_s))
-                    .detail(number::relative_error(turn.ops_per_s, ci95)),
-                Cell::new(number::ms(turn.mean_ms)),
-                Cell::new(turn.trials.len().to_string()),
-            ],
-            ..Row::default()
-        }
+        number::relative_error(turn.ops_per_s, ci95)
     };
     let variant = (one.variant.named()).map_or_else(String::new, |name| format!("{name}: "));
-    Table {
-        caption: format!(
-            "{variant}the same load for different times: {}",
-            agreed(one)
-        ),
-        columns: vec![
-            Column::text("Turn"),
-            Column::number("Window", ""),
-            Column::number("Throughput", "op/s"),
-            Column::number("Mean latency", "ms"),
-            Column::number("Trials", "").wide(),
-        ],
-        rows: one.turns.iter().map(row).collect(),
-        foot: one.mean_ms_change.map_or(String::new(), |change| {
-            format!(
-                "Mean latency of the long one against the shorter ones: {} %. It is shown, and not \
-                 part of that verdict.",
-                signed(change)
-            )
-        }),
-    }
+    let caption = format!(
+        "{variant}the same load for different times: {}",
+        agreed(one)
+    );
+    let foot = one.mean_ms_change.map(|change| {
+        format!(
+            "Mean latency of the long one against the shorter ones: {} %. It is shown, and not \
+             part of that verdict.",
+            signed(change)
+        )
+    });
+    Table::of(caption, &one.turns)
+        .text("Turn", |turn| match turn.role {
+            Role::Beside(number) => format!("beside it, {}", u32::from(number) + 1),
+            _ => "the long one".to_owned(),
+        })
+        .number("Window", "", |turn| number::duration(turn.seconds))
+        .number("Throughput", "op/s", |turn| {
+            Cell::new(number::rate(turn.ops_per_s)).detail(error(turn))
+        })
+        .number("Mean latency", "ms", |turn| number::ms(turn.mean_ms))
+        .wide_number("Trials", "", |turn| turn.trials.len().to_string())
+        .foot(foot.unwrap_or_default())
+        .build()
 }
 
 /// How far apart the turns were, and what that is.
@@ -199,85 +188,56 @@ fn growth_tone(growing: Growing) -> Tone {
 }
 
 fn drifts(shown: &EnduranceRecord) -> Table {
-    let row = |drift: &DriftRecord| {
-        let course = match drift.course {
-            Course::Untold => "cannot be told",
-            course => course.name(),
-        };
-        Row {
-            cells: vec![
-                Cell::new(name(&drift.of)),
-                Cell::new(signed(drift.change)).detail(between(drift.ci95, signed)),
-                Cell::new(format!(
-                    "± {}",
-                    number::significant(drift.within * 100.0, 2)
-                )),
-                Cell::new(number::significant(drift.z, 3)),
-                Cell::new(drift.blocks.to_string()),
-                Cell::new(course).tone(course_tone(drift.course)),
-            ],
-            ..Row::default()
-        }
-    };
-    Table {
-        caption: "Drift from the window's begin to its end".into(),
-        columns: vec![
-            Column::text("Of"),
-            Column::number("Drift", "%"),
-            Column::number("Does not matter within", "%").wide(),
-            Column::number("z", "").wide(),
-            Column::number("Blocks", "").wide(),
-            Column::text("So"),
-        ],
-        rows: shown.drifts.iter().map(row).collect(),
-        foot: format!(
+    Table::of("Drift from the window's begin to its end", &shown.drifts)
+        .text("Of", |drift| name(&drift.of))
+        .number("Drift", "%", |drift| {
+            Cell::new(signed(drift.change)).detail(between(drift.ci95, signed))
+        })
+        .wide_number("Does not matter within", "%", |drift| {
+            format!("± {}", number::significant(drift.within * 100.0, 2))
+        })
+        .wide_number("z", "", |drift| number::significant(drift.z, 3))
+        .wide_number("Blocks", "", |drift| drift.blocks.to_string())
+        .text("So", |drift| {
+            let course = match drift.course {
+                Course::Untold => "cannot be told",
+                course => course.name(),
+            };
+            Cell::new(course).tone(course_tone(drift.course))
+        })
+        .foot(format!(
             "Theil and Sen's slope of blocks of {}, with Sen's 95 % interval; z by Mann and \
              Kendall, for blocks that follow each other. Steady: drift and interval are within the \
              margin.",
             number::duration(shown.block_s)
-        ),
-    }
+        ))
+        .build()
 }
 
 fn changes(shown: &EnduranceRecord, seconds: f64) -> Table {
     // Each of them is within a block of so large a share of the window, on either side.
     let near = (2.0 * shown.block_s / seconds.max(1e-9)).min(1.0);
     let chance = 1.0 - (1.0 - near).powi(shown.events.len() as i32);
-    let row = |change: &ChangeRecord| {
-        let coincides = match &change.coincides {
+    Table::of("Levels that gave way to others", &shown.changes)
+        .number("After", "", |change| number::duration(change.at_s))
+        .text("Of", |change| name(&change.of))
+        .number("Before", "", |change| number::rate(change.before))
+        .number("After it", "", |change| {
+            let percent = signed(change.after / change.before - 1.0);
+            Cell::new(number::rate(change.after)).detail(format!("{percent} %"))
+        })
+        .wide_text("Within a block of it", |change| match &change.coincides {
             None => "nothing that the probes saw".to_owned(),
             Some(what) => format!("coincides with {what}"),
-        };
-        Row {
-            cells: vec![
-                Cell::new(number::duration(change.at_s)),
-                Cell::new(name(&change.of)),
-                Cell::new(number::rate(change.before)),
-                Cell::new(number::rate(change.after))
-                    .detail(format!("{} %", signed(change.after / change.before - 1.0))),
-                Cell::new(coincides),
-            ],
-            ..Row::default()
-        }
-    };
-    Table {
-        caption: "Levels that gave way to others".into(),
-        columns: vec![
-            Column::number("After", ""),
-            Column::text("Of"),
-            Column::number("Before", ""),
-            Column::number("After it", ""),
-            Column::text("Within a block of it").wide(),
-        ],
-        rows: shown.changes.iter().map(row).collect(),
-        foot: format!(
+        })
+        .foot(format!(
             "By PELT, at most five of a series. That two things coincide does not say that one is \
              for the other: of the {} that the probes saw, chance alone puts one within a block of \
              a moment in {} of cases.",
             shown.events.len(),
             number::percent(chance)
-        ),
-    }
+        ))
+        .build()
 }
 
 fn cycles(shown: &EnduranceRecord) -> String {
@@ -318,51 +278,38 @@ fn amount(value: f64, unit: &str) -> String {
 }
 
 fn growths(shown: &EnduranceRecord) -> Table {
-    let row = |growth: &GrowthRecord| {
-        let show = |value: f64| amount(value, &growth.unit);
-        let limit = growth.limit.map_or(number::ABSENT.to_owned(), show);
-        let reaches = growth.reaches_days.map_or(number::ABSENT.to_owned(), |days| {
-            number::significant(days, 2)
-        });
-        let word = match growth.growing {
-            Growing::No => "does not grow",
-            Growing::Grows => "grows",
-            Growing::Leaks => "would reach its limit",
-            Growing::Untold => "cannot be told",
-        };
-        Row {
-            cells: vec![
-                Cell::new(name(&growth.of)),
-                Cell::new(growth.place.clone()),
-                Cell::new(show(growth.last)),
-                Cell::new(show(growth.per_day)).detail(between(growth.per_day_ci95, show)),
-                Cell::new(limit),
-                Cell::new(reaches),
-                Cell::new(word).tone(growth_tone(growth.growing)),
-            ],
-            ..Row::default()
-        }
-    };
+    let show = |growth: &GrowthRecord, value: f64| amount(value, &growth.unit);
     let days = shown.growths.first().map_or(0.0, |growth| growth.horizon_days);
-    Table {
-        caption: "What may grow".into(),
-        columns: vec![
-            Column::text("Of"),
-            Column::text("Where"),
-            Column::number("In the end", ""),
-            Column::number("In a day", ""),
-            Column::number("Limit", "").wide(),
-            Column::number("Reached in", "days").wide(),
-            Column::text("So"),
-        ],
-        rows: shown.growths.iter().map(row).collect(),
-        foot: format!(
+    Table::of("What may grow", &shown.growths)
+        .text("Of", |growth| name(&growth.of))
+        .text("Where", |growth| &growth.place)
+        .number("In the end", "", |growth| show(growth, growth.last))
+        .number("In a day", "", |growth| {
+            let ci95 = between(growth.per_day_ci95, |value| show(growth, value));
+            Cell::new(show(growth, growth.per_day)).detail(ci95)
+        })
+        .wide_number("Limit", "", |growth| {
+            growth.limit.map(|value| show(growth, value))
+        })
+        .wide_number("Reached in", "days", |growth| {
+            growth.reaches_days.map(|days| number::significant(days, 2))
+        })
+        .text("So", |growth| {
+            let word = match growth.growing {
+                Growing::No => "does not grow",
+                Growing::Grows => "grows",
+                Growing::Leaks => "would reach its limit",
+                Growing::Untold => "cannot be told",
+            };
+            Cell::new(word).tone(growth_tone(growth.growing))
+        })
+        .foot(format!(
             "Theil and Sen's slope of the least of each block, over the last two thirds of the \
              window. A line is drawn on for thirty times the window, at most for 30 days: here {}. \
              Where no limit is known only the growth is said.",
             number::duration(days * 86_400.0)
-        ),
-    }
+        ))
+        .build()
 }
 
 /// Throughput and p99 over the window, with changes, events and what was broken; below what the

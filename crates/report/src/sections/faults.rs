@@ -5,7 +5,7 @@ mod did;
 mod without;
 
 use crate::number;
-use crate::page::{Band, Block, Cell, Column, Row, Section, Table, Tone};
+use crate::page::{Band, Block, Cell, Section, Table, Tone};
 use crate::sections::time::label;
 use crate::view::RunView;
 use store::record::{BackRecord, FaultRecord, FaultVerdict, ReturnsRecord};
@@ -46,44 +46,39 @@ pub fn section(view: &RunView) -> Option<Section> {
 }
 
 fn times(view: &RunView) -> Table {
-    Table {
-        caption: "When it was broken, and who saw it".into(),
-        columns: vec![
-            Column::text("Fault"),
-            Column::text("Verdict"),
-            Column::number("Injected at", "s"),
-            Column::number("Seen after", "s"),
-            Column::number("Clients noticed within", "s"),
-            Column::number("Taken for dead after", "s"),
-            Column::number("Healed after", "s"),
-            Column::number("Whole after healing", "s"),
-        ],
-        rows: view.findings.faults.iter().map(|fault| row(view, fault)).collect(),
-        foot: "Seen: by our look at it. Clients: the end of the first second with more errors, \
-               retries or lost connections than any before it, or outside of the usual. Taken for \
-               dead: by another node, at the first look that found it so."
-            .into(),
-    }
-}
-
-fn row(view: &RunView, fault: &FaultRecord) -> Row {
-    let some =
-        |seconds: Option<f64>| Cell::new(seconds.map_or(number::ABSENT.into(), number::small));
-    let between = |from: Option<f64>, to: Option<f64>| some(from.zip(to).map(|(a, b)| b - a));
-    let noticed = fault.recovery.as_ref().map(|found| &found.noticed);
-    Row {
-        cells: vec![
-            Cell::new(fault.name()).detail(trial(view, fault)),
-            Cell::new(fault.verdict.name()).tone(tone(fault)),
-            some(fault.injected_s),
-            between(fault.injected_s, fault.seen_s),
-            some(fault.detect_s),
-            some(noticed.and_then(|noticed| noticed.gossip_s)),
-            between(fault.injected_s, fault.healing_s),
-            between(fault.healing_s, fault.whole_s),
-        ],
-        tone: Tone::Plain,
-    }
+    let between =
+        |from: Option<f64>, to: Option<f64>| from.zip(to).map(|(a, b)| number::small(b - a));
+    Table::of("When it was broken, and who saw it", &view.findings.faults)
+        .text("Fault", |fault| {
+            Cell::new(fault.name()).detail(trial(view, fault))
+        })
+        .text("Verdict", |fault| {
+            Cell::new(fault.verdict.name()).tone(tone(fault))
+        })
+        .number("Injected at", "s", |fault| {
+            fault.injected_s.map(number::small)
+        })
+        .number("Seen after", "s", |fault| {
+            between(fault.injected_s, fault.seen_s)
+        })
+        .number("Clients noticed within", "s", |fault| {
+            fault.detect_s.map(number::small)
+        })
+        .number("Taken for dead after", "s", |fault| {
+            fault.recovery.as_ref()?.noticed.gossip_s.map(number::small)
+        })
+        .number("Healed after", "s", |fault| {
+            between(fault.injected_s, fault.healing_s)
+        })
+        .number("Whole after healing", "s", |fault| {
+            between(fault.healing_s, fault.whole_s)
+        })
+        .foot(
+            "Seen: by our look at it. Clients: the end of the first second with more errors, \
+             retries or lost connections than any before it, or outside of the usual. Taken for \
+             dead: by another node, at the first look that found it so.",
+        )
+        .build()
 }
 
 /// The trial of a fault, where there are several.

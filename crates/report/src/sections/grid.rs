@@ -1,7 +1,7 @@
 //! Every combination of a matrix or a grid: rows by columns, a table for each value of the rest.
 
 use crate::number;
-use crate::page::{Block, Cell, Column, Row, Section, Table, Tone};
+use crate::page::{Block, Cell, Section, Table, Tone};
 use crate::summary::axis_value;
 use crate::view::RunView;
 use analysis::procedure;
@@ -100,36 +100,23 @@ fn table(
     (rows, columns): (&AxisLabels, &AxisLabels),
     held: &[(String, Value)],
 ) -> Table {
-    let heading = |(name, _): &(String, Value)| Column {
-        title: format!("{} {name}", columns.name),
-        ..Column::number("", "op/s")
-    };
-    let row = |(name, value): &(String, Value)| {
-        let cells = columns.values.iter().map(|(_, column)| {
-            let wanted: Vec<&Value> =
-                held.iter().map(|(_, value)| value).chain([value, column]).collect();
-            cell(find(view, &wanted))
-        });
-        Row {
-            cells: [Cell::new(name.clone())].into_iter().chain(cells).collect(),
-            ..Row::default()
-        }
-    };
     let names: Vec<&str> = held.iter().map(|(name, _)| name.as_str()).collect();
     let with = if names.is_empty() {
         String::new()
     } else {
         format!(" with {}", names.join(", "))
     };
-    Table {
-        caption: format!("{} by {}{with}", rows.name, columns.name),
-        columns: [Column::text(&rows.name)]
-            .into_iter()
-            .chain(columns.values.iter().map(heading))
-            .collect(),
-        rows: rows.values.iter().map(row).collect(),
-        ..Table::default()
-    }
+    let caption = format!("{} by {}{with}", rows.name, columns.name);
+    Table::of(caption, &rows.values)
+        .text(&rows.name, |(name, _)| name)
+        .each(&columns.values, |table, (name, column)| {
+            table.number(&format!("{} {name}", columns.name), "op/s", |(_, value)| {
+                let held = held.iter().map(|(_, value)| value);
+                let wanted: Vec<&Value> = held.chain([value, column]).collect();
+                cell(find(view, &wanted))
+            })
+        })
+        .build()
 }
 
 /// The point that is all of this.
@@ -146,7 +133,7 @@ fn find<'v>(view: &'v RunView, wanted: &[&Value]) -> Option<&'v PointRecord> {
 
 fn cell(point: Option<&PointRecord>) -> Cell {
     let Some(point) = point else {
-        return Cell::new(number::ABSENT).tone(Tone::Muted);
+        return Cell::absent();
     };
     let p99 = &point.latency_ms.p99;
     let ci95 = point.latency_ms.ci95.get("p99").map_or(String::new(), |[low, high]| {

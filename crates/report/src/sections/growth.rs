@@ -3,8 +3,7 @@
 
 use crate::number;
 use crate::page::{
-    Axis, Block, Cell, Chart, Color, Column, Panel, Row, Scale, Section, Series, Shape, Table,
-    Tone, Xs,
+    Axis, Block, Cell, Chart, Color, Panel, Scale, Section, Series, Shape, Table, Xs,
 };
 use crate::sections::results::{metric_name, verdict_words};
 use crate::summary::{place, variant_name};
@@ -125,27 +124,13 @@ fn chart(title: &str, looks: &LooksRecord) -> Chart {
 
 fn table(looks: &LooksRecord) -> Table {
     let signed = |ratio: f64| format!("{:+.1} %", percent(ratio));
-    let rows = looks.grew.iter().map(|look| Row {
-        cells: vec![
-            Cell::new(look.block.to_string()),
-            Cell::new(look.pairs.to_string()),
-            Cell::new(signed(look.ratio)),
-            match look.ci95 {
-                Some([low, high]) => Cell::new(format!("{} to {}", signed(low), signed(high))),
-                None => Cell::new(number::ABSENT).tone(Tone::Muted),
-            },
-        ],
-        tone: Tone::Plain,
-    });
-    Table {
-        caption: "Look by look".into(),
-        columns: vec![
-            Column::number("After block", ""),
-            Column::number("Pairs", ""),
-            Column::number("Difference", ""),
-            Column::number("Interval of this look", ""),
-        ],
-        rows: rows.collect(),
-        ..Table::default()
-    }
+    Table::of("Look by look", &looks.grew)
+        .number("After block", "", |look| look.block.to_string())
+        .number("Pairs", "", |look| look.pairs.to_string())
+        .number("Difference", "", |look| signed(look.ratio))
+        .number("Interval of this look", "", |look| match look.ci95 {
+            Some([low, high]) => Cell::new(format!("{} to {}", signed(low), signed(high))),
+            None => Cell::absent(),
+        })
+        .build()
 }

@@ -5,7 +5,7 @@
 //! (where interrupts came) does not part them: the last one is shown.
 
 use crate::number;
-use crate::page::{Block, Cell, Column, Row, Section, Table, Tone};
+use crate::page::{Block, Cell, Section, Table, Tone};
 use crate::probed::natural;
 use crate::view::RunView;
 use serde_json::{Value, json};
@@ -153,56 +153,31 @@ fn tone(verdict: SettingVerdict) -> Tone {
 }
 
 fn table<'a>(caption: &str, rows: impl Iterator<Item = &'a Shared<'a>>) -> Table {
-    let row = |one: &Shared<'_>| {
-        let found = one.found;
-        Row {
-            cells: vec![
-                Cell::new(found.verdict.name()).tone(tone(found.verdict)),
-                Cell::new(found.setting.as_str()).hint(found.why.as_str()),
-                Cell::new(on(one).join(", ")),
-                Cell::new(values(one).join("; ")),
-                Cell::new(found.wanted.as_str()),
-                Cell::new(hosts(one).join(", ")),
-                Cell::new(number::count(one.trials.len() as u64)),
-            ],
-            tone: Tone::Plain,
-        }
-    };
-    Table {
-        caption: caption.into(),
-        columns: vec![
-            Column::text("Verdict"),
-            Column::text("Setting"),
-            Column::text("On"),
-            Column::text("Value"),
-            Column::text("Wanted"),
-            Column::text("Hosts").wide(),
-            Column::number("Trials", "").wide(),
-        ],
-        rows: rows.map(row).collect(),
-        foot: String::new(),
-    }
+    Table::of(caption, rows)
+        .text("Verdict", |one| {
+            let verdict = one.found.verdict;
+            Cell::new(verdict.name()).tone(tone(verdict))
+        })
+        .text("Setting", |one| {
+            Cell::new(&one.found.setting).hint(&one.found.why)
+        })
+        .text("On", |one| on(one).join(", "))
+        .text("Value", |one| values(one).join("; "))
+        .text("Wanted", |one| &one.found.wanted)
+        .wide_text("Hosts", |one| hosts(one).join(", "))
+        .wide_number("Trials", "", |one| number::count(one.trials.len() as u64))
+        .build()
 }
 
 fn mending<'a>(rows: impl Iterator<Item = &'a Shared<'a>>) -> Table {
-    let row = |one: &Shared<'_>| {
-        let found = one.found;
-        let why = match &found.start_check {
-            None => found.why.clone(),
-            Some(check) => format!("{} Cassandra's own check at start: {check}.", found.why),
-        };
-        let on = on(one).join(", ");
-        let cells = [&found.setting, &on, &why, &found.fix, &found.source];
-        Row {
-            cells: cells.map(|text| Cell::new(text.as_str())).to_vec(),
-            tone: Tone::Plain,
-        }
-    };
-    Table {
-        columns: ["Setting", "On", "Why", "What sets it so", "Who wants it"]
-            .map(Column::text)
-            .to_vec(),
-        rows: rows.map(row).collect(),
-        ..Table::default()
-    }
+    Table::of("", rows)
+        .text("Setting", |one| &one.found.setting)
+        .text("On", |one| on(one).join(", "))
+        .text("Why", |one| match &one.found.start_check {
+            None => one.found.why.clone(),
+            Some(check) => format!("{} Cassandra's own check at start: {check}.", one.found.why),
+        })
+        .text("What sets it so", |one| &one.found.fix)
+        .text("Who wants it", |one| &one.found.source)
+        .build()
 }

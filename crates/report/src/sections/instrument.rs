@@ -1,9 +1,9 @@
 //! The instrument's own figures: could it have been the limit?
 
 use crate::number;
-use crate::page::{Block, Cell, Column, Row, Section, Table, Tone};
+use crate::page::{Block, Cell, Section, Table, Tone};
 use crate::sections::rules::rule_tone;
-use crate::summary::{Point, best, place, variant_name, variants};
+use crate::summary::{Point, best, trial_table, variants};
 use crate::view::RunView;
 use store::record::TrialFinding;
 
@@ -54,110 +54,90 @@ fn ceiling_share(trial: &TrialFinding) -> Option<f64> {
 }
 
 fn table(view: &RunView) -> Table {
-    Table {
-        caption: "The client, trial by trial".into(),
-        columns: vec![
-            Column::number("Trial", ""),
-            Column::text("Variant"),
-            Column::text("Point"),
-            Column::number("Ceiling", "op/s"),
-            Column::number("Used of it", ""),
-            Column::number("CPU", "µs/op"),
-            Column::number("CPU", "% of its cores"),
-            Column::number("Lag p50", "µs").wide(),
-            Column::number("Lag p99", "µs"),
-            Column::number("Late", "> 1 ms").wide(),
-            Column::number("Dropped", "").wide(),
-            Column::number("Stall", "ms"),
-            Column::number("Waited for a CPU", "of the time").wide(),
-            Column::number("Others", "CPU"),
-            Column::number("Silence", "ms").wide(),
-            Column::number("Memory", "peak").wide(),
-            Column::number("Workers", "").wide(),
-            Column::number("Connections", "").wide(),
-        ],
-        rows: view.findings.trials.iter().map(|t| row(view, t)).collect(),
-        foot: "The ceiling: the lowest and the highest that were measured. Lag is how late an \
-               operation was sent although nothing but the clock was waited for; a closed loop \
-               has none. The stall is the latest timer on the client's cores, whatever the loop. \
-               Others: of all CPUs, neither the client nor nodes that it started. Silence: the \
-               longest time without an answer while some were awaited."
-            .into(),
+    let clients = view.findings.trials.iter().map(|trial| (trial, &trial.client));
+    let above_0 = |value: f64| Some(value).filter(|value| *value > 0.0);
+    // Zero lag is what a closed loop reports: there is nothing to be late for.
+    let lag = |us: f64| known(above_0(us).map(number::small), Tone::Plain, "");
+    let whole = |count: u64, words: fn(u64) -> String| match count {
+        0 => Cell::absent(),
+        count => Cell::new(words(count)),
+    };
+    trial_table(view, "The client, trial by trial", clients)
+        .number("Ceiling", "op/s", |(trial, _)| ceiling(trial))
+        // V3 asks whether the client was the limit; the page does not judge once more.
+        .number("Used of it", "", |(trial, _)| {
+            known(
+                ceiling_share(trial).map(number::percent),
+                rule_tone(trial, "V3"),
+                "",
+            )
+        })
+        .number("CPU", "µs/op", |(_, client)| {
+            number::small(client.cpu_us_per_op)
+        })
+        .number("CPU", "% of its cores", |(trial, client)| {
+            Cell::new(number::percent(client.cpu_share)).tone(rule_tone(trial, "V3"))
+        })
+        .wide_number("Lag p50", "µs", |(_, client)| lag(client.lag_us.p50))
+        .number("Lag p99", "µs", |(_, client)| lag(client.lag_us.p99))
+        .wide_number("Late", "> 1 ms", |(trial, _)| number::count(trial.late))
+        .wide_number("Dropped", "", |(trial, _)| number::count(trial.dropped))
+        .number("Stall", "ms", |(trial, client)| {
+            let ms = client.stall_ms_longest.map(number::small);
+            known(ms, rule_tone(trial, "V4"), "nobody looked")
+        })
+        .wide_number("Waited for a CPU", "of the time", |(_, client)| {
+            let share = client.wait_share.map(number::percent);
+            known(share, Tone::Plain, "the kernel does not count it")
+        })
+        .number("Others", "CPU", |(trial, _)| {
+            let share = trial.machine.as_ref().and_then(|machine| machine.cpu_others);
+            known(
+                share.map(number::percent),
+                rule_tone(trial, "V18"),
+                "the machine did not tell",
+            )
+        })
+        .wide_number("Silence", "ms", |(trial, client)| {
+            let ms = above_0(client.quiet_ms_longest).map(number::small);
+            known(ms, rule_tone(trial, "V19"), "")
+        })
+        .wide_number("Memory", "peak", |(_, client)| {
+            whole(client.memory_bytes, number::bytes)
+        })
+        .wide_number("Workers", "", |(_, client)| {
+            whole(client.workers as u64, number::count)
+        })
+        .wide_number("Connections", "", |(_, client)| {
+            whole(client.connections as u64, number::count)
+        })
+        .foot(
+            "The ceiling: the lowest and the highest that were measured. Lag is how late an \
+             operation was sent although nothing but the clock was waited for; a closed loop has \
+             none. The stall is the latest timer on the client's cores, whatever the loop. Others: \
+             of all CPUs, neither the client nor nodes that it started. Silence: the longest time \
+             without an answer while some were awaited.",
+        )
+        .build()
+}
+
+/// A figure, marked by its rule; where there is none, why.
+fn known(figure: Option<String>, tone: Tone, why_not: &str) -> Cell {
+    match figure {
+        Some(figure) => Cell::new(figure).tone(tone),
+        None => Cell::absent().hint(why_not),
     }
 }
 
 /// The lowest that was measured, with how far they are apart.
-fn ceiling(all: &[f64], lowest: f64) -> Cell {
-    let cell = Cell::new(number::rate(lowest));
+fn ceiling(trial: &TrialFinding) -> Cell {
+    if ceiling_share(trial).is_none() {
+        return Cell::absent().hint("the ceiling was not measured");
+    }
+    let all = &trial.client.ceilings_ops_per_s;
+    let cell = Cell::new(number::rate(trial.client.ceiling_ops_per_s));
     match all.iter().copied().max_by(f64::total_cmp) {
         Some(highest) if all.len() > 1 => cell.detail(format!("to {}", number::rate(highest))),
         _ => cell,
-    }
-}
-
-fn row(view: &RunView, trial: &TrialFinding) -> Row {
-    let client = &trial.client;
-    // V3 asks whether the client was the limit; the page does not judge once more.
-    let tone = rule_tone(trial, "V3");
-    let absent = || Cell::new(number::ABSENT).tone(Tone::Muted);
-    // Zero lag is what a closed loop reports: there is nothing to be late for.
-    let lag = |us: f64| {
-        if us > 0.0 {
-            Cell::new(number::small(us))
-        } else {
-            absent()
-        }
-    };
-    let whole = |n: u64| {
-        if n > 0 {
-            Cell::new(number::count(n))
-        } else {
-            absent()
-        }
-    };
-    let share = ceiling_share(trial);
-    Row {
-        cells: vec![
-            Cell::new(trial.index.to_string()),
-            Cell::new(variant_name(&trial.variant, view)),
-            Cell::new(place(trial.point)),
-            match share {
-                Some(_) => ceiling(&client.ceilings_ops_per_s, client.ceiling_ops_per_s),
-                None => absent().hint("the ceiling was not measured"),
-            },
-            match share {
-                Some(share) => Cell::new(number::percent(share)).tone(tone),
-                None => absent(),
-            },
-            Cell::new(number::small(client.cpu_us_per_op)),
-            Cell::new(number::percent(client.cpu_share)).tone(tone),
-            lag(client.lag_us.p50),
-            lag(client.lag_us.p99),
-            Cell::new(number::count(trial.late)),
-            Cell::new(number::count(trial.dropped)),
-            match client.stall_ms_longest {
-                Some(ms) => Cell::new(number::small(ms)).tone(rule_tone(trial, "V4")),
-                None => absent().hint("nobody looked"),
-            },
-            match client.wait_share {
-                Some(share) => Cell::new(number::percent(share)),
-                None => absent().hint("the kernel does not count it"),
-            },
-            match trial.machine.as_ref().and_then(|machine| machine.cpu_others) {
-                Some(share) => Cell::new(number::percent(share)).tone(rule_tone(trial, "V18")),
-                None => absent().hint("the machine did not tell"),
-            },
-            match client.quiet_ms_longest {
-                ms if ms > 0.0 => Cell::new(number::small(ms)).tone(rule_tone(trial, "V19")),
-                _ => absent(),
-            },
-            match client.memory_bytes {
-                0 => absent(),
-                bytes => Cell::new(number::bytes(bytes)),
-            },
-            whole(client.workers as u64),
-            whole(client.connections as u64),
-        ],
-        tone: Tone::Plain,
     }
 }

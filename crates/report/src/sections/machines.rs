@@ -8,14 +8,13 @@ mod seen;
 mod told;
 
 use super::cluster::of_trials;
-use crate::number;
-use crate::page::{Block, Cell, Column, Row, Section, Table, Tone};
+use crate::page::{Block, Cell, Section, Table, Tone};
 use crate::view::RunView;
 use placed::Group;
 use seen::MachineView;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
-use store::record::{MachineTopologyRecord, NodesRecord, NumaNodeRecord, PlacementRecord};
+use store::record::{MachineTopologyRecord, NodesRecord, PlacementRecord};
 
 /// More pictures make a page that nobody reads: what varies is in the tables too.
 const PICTURES_MAX: usize = 12;
@@ -262,24 +261,14 @@ fn distances(machine: &MachineTopologyRecord) -> Option<Table> {
         return None;
     }
     let nodes = &machine.numa_nodes;
-    let mut columns = vec![Column::text("From node")];
-    columns.extend(nodes.iter().map(|node| Column::number(&node.os.to_string(), "")));
-    let row = |(node, row): (&NumaNodeRecord, &Vec<u32>)| {
-        let mut cells = vec![Cell::new(node.os.to_string())];
-        cells.extend(row.iter().take(nodes.len()).map(|distance| match distance {
-            0 => Cell::new(number::ABSENT).tone(Tone::Muted),
-            distance => Cell::new(distance.to_string()),
-        }));
-        cells.resize(nodes.len() + 1, Cell::new(number::ABSENT));
-        Row {
-            cells,
-            tone: Tone::Plain,
-        }
-    };
-    Some(Table {
-        caption: "Distances between NUMA nodes, as the firmware states them".into(),
-        columns,
-        rows: nodes.iter().zip(rows).map(row).collect(),
-        foot: String::new(),
-    })
+    let caption = "Distances between NUMA nodes, as the firmware states them";
+    let table = Table::of(caption, nodes.iter().zip(rows))
+        .text("From node", |(node, _)| node.os.to_string())
+        .each(nodes.iter().enumerate(), |table, (at, node)| {
+            table.number(&node.os.to_string(), "", |(_, row)| match row.get(at) {
+                Some(0) => Cell::absent(),
+                distance => distance.map(u32::to_string).into(),
+            })
+        });
+    Some(table.build())
 }

@@ -4,7 +4,7 @@
 //! What must hold: that all is well is said only where all was seen.
 
 use crate::number;
-use crate::page::{Block, Cell, Column, Row, Table, Tone};
+use crate::page::{Block, Cell, Table, Tone};
 use crate::probed::natural;
 use crate::sections::effective::cut;
 use crate::view::RunView;
@@ -44,17 +44,13 @@ pub fn blocks(view: &RunView) -> Vec<Block> {
     let of = |outcome| by_outcome.get(&outcome);
     if let Some(rows) = of(ProofOutcome::NotInEffect) {
         let cell = Cell::new("does not hold").tone(Tone::Bad);
-        blocks.push(Block::Table(Table {
-            caption: "Asked for, and not in effect".into(),
-            ..proof_table(rows, "In effect", &cell)
-        }));
+        let caption = "Asked for, and not in effect";
+        blocks.push(Block::Table(proof_table(caption, rows, "In effect", &cell)));
     }
     if let Some(rows) = of(ProofOutcome::NotShown) {
         let cell = Cell::new("not shown").tone(Tone::Warn);
-        blocks.push(Block::Table(Table {
-            caption: "Asked for, and shown by nobody: neither proved nor disproved".into(),
-            ..proof_table(rows, "Why", &cell)
-        }));
+        let caption = "Asked for, and shown by nobody: neither proved nor disproved";
+        blocks.push(Block::Table(proof_table(caption, rows, "Why", &cell)));
     }
     if let Some(rows) = of(ProofOutcome::InEffect) {
         let count = number::count(rows.len() as u64);
@@ -68,40 +64,26 @@ pub fn blocks(view: &RunView) -> Vec<Block> {
         }
         let title = format!("What was asked for and is in effect ({count})");
         let cell = Cell::new("holds").tone(Tone::Good);
-        let table = proof_table(rows, "In effect", &cell);
+        let table = proof_table("", rows, "In effect", &cell);
         blocks.push(Block::Details(title, vec![Block::Table(table)]));
     }
     blocks
 }
 
-fn proof_table(rows: &Rows<'_>, shown: &str, result: &Cell) -> Table {
-    let row = |([key, wanted, effective, source], (nodes, trials)): (&Same<'_>, &Where<'_>)| {
-        let mut nodes: Vec<&str> = nodes.iter().copied().collect();
-        nodes.sort_by(|a, b| natural(a, b));
-        Row {
-            cells: vec![
-                Cell::new(*key),
-                Cell::new(cut(wanted)),
-                Cell::new(cut(effective)),
-                result.clone(),
-                Cell::new(*source),
-                Cell::new(nodes.join(", ")),
-                Cell::new(number::count(trials.len() as u64)),
-            ],
-            tone: Tone::Plain,
-        }
-    };
-    Table {
-        columns: vec![
-            Column::text("Key"),
-            Column::text("Asked for"),
-            Column::text(shown),
-            Column::text("Proof"),
-            Column::text("Read from").wide(),
-            Column::text("Nodes"),
-            Column::number("Trials", ""),
-        ],
-        rows: rows.iter().map(row).collect(),
-        ..Table::default()
-    }
+fn proof_table(caption: &str, rows: &Rows<'_>, shown: &str, result: &Cell) -> Table {
+    Table::of(caption, rows)
+        .text("Key", |([key, ..], _)| *key)
+        .text("Asked for", |([_, wanted, ..], _)| cut(wanted))
+        .text(shown, |([_, _, effective, _], _)| cut(effective))
+        .text("Proof", |_| result.clone())
+        .wide_text("Read from", |([.., source], _)| *source)
+        .text("Nodes", |(_, (nodes, _))| {
+            let mut nodes: Vec<&str> = nodes.iter().copied().collect();
+            nodes.sort_by(|a, b| natural(a, b));
+            nodes.join(", ")
+        })
+        .number("Trials", "", |(_, (_, trials))| {
+            number::count(trials.len() as u64)
+        })
+        .build()
 }

@@ -2,11 +2,9 @@
 //! other machines.
 
 use crate::number;
-use crate::page::{Block, Cell, Column, Row, Section, Table, Tone};
+use crate::page::{Block, Cell, Section, Table, Tone};
 use crate::view::RunView;
-use store::record::{
-    PublishedFailureRecord, PublishedFigureRecord, PublishedRatioRecord, PublishedRecord,
-};
+use store::record::{PublishedFailureRecord, PublishedRatioRecord, PublishedRecord};
 
 /// By how much a printed mean may miss Little's law: rounding, and clients that wait.
 const LITTLE_MAX: f64 = 1.25;
@@ -65,44 +63,24 @@ fn failure(failure: &PublishedFailureRecord) -> String {
 }
 
 fn ratios(published: &PublishedRecord) -> Table {
-    Table {
-        columns: vec![
-            Column::text("Ratio"),
-            Column::text("Variants"),
-            Column::number("Published", ""),
-            Column::number("Ours", ""),
-            Column::text("95 % interval"),
-            Column::text("So"),
-        ],
-        rows: published.ratios.iter().map(ratio).collect(),
-        ..Table::default()
-    }
-}
-
-fn ratio(ratio: &PublishedRatioRecord) -> Row {
-    let [least, most] = ratio.published;
-    let published = if least == most {
-        number::ratio(least)
-    } else {
-        format!("{} to {}", number::ratio(least), number::ratio(most))
-    };
-    let (so, tone) = verdict(ratio);
-    let interval = ratio.ci95.map_or_else(
-        || number::ABSENT.to_owned(),
-        |[low, high]| format!("{} to {}", number::ratio(low), number::ratio(high)),
-    );
-    let ours = ratio.ours.map_or_else(|| number::ABSENT.to_owned(), number::ratio);
-    Row {
-        cells: vec![
-            Cell::new(format!("{} ({})", ratio.what, ratio.metric)),
-            Cell::new(format!("{} ÷ {}", ratio.of, ratio.to)),
-            Cell::new(published),
-            Cell::new(ours),
-            Cell::new(interval),
-            Cell::new(so).tone(tone),
-        ],
-        tone: Tone::Plain,
-    }
+    let range =
+        |[low, high]: [f64; 2]| format!("{} to {}", number::ratio(low), number::ratio(high));
+    Table::of("", &published.ratios)
+        .text("Ratio", |ratio| {
+            format!("{} ({})", ratio.what, ratio.metric)
+        })
+        .text("Variants", |ratio| format!("{} ÷ {}", ratio.of, ratio.to))
+        .number("Published", "", |ratio| match ratio.published {
+            [least, most] if least == most => number::ratio(least),
+            ends => range(ends),
+        })
+        .number("Ours", "", |ratio| ratio.ours.map(number::ratio))
+        .text("95 % interval", |ratio| ratio.ci95.map(range))
+        .text("So", |ratio| {
+            let (so, tone) = verdict(ratio);
+            Cell::new(so).tone(tone)
+        })
+        .build()
 }
 
 /// Where what was published lies; never that it is confirmed.
@@ -132,51 +110,28 @@ fn verdict(ratio: &PublishedRatioRecord) -> (&'static str, Tone) {
 }
 
 fn figures(published: &PublishedRecord) -> Table {
-    Table {
-        columns: vec![
-            Column::text("Printed in"),
-            Column::text("Of"),
-            Column::number("In flight", ""),
-            Column::number("Throughput", "op/s"),
-            Column::number("Mean", "ms"),
-            Column::number("p50", "ms"),
-            Column::number("p95", "ms"),
-            Column::number("p99", "ms"),
-            Column::text("Little's law"),
-        ],
-        rows: published.figures.iter().map(figure).collect(),
-        ..Table::default()
-    }
-}
-
-fn figure(figure: &PublishedFigureRecord) -> Row {
-    let ms =
-        |value: Option<f64>| Cell::new(value.map_or_else(|| "\u{2013}".to_owned(), number::ms));
-    let rate =
-        |value: Option<f64>| Cell::new(value.map_or_else(|| "\u{2013}".to_owned(), number::rate));
-    let little = match figure.mean_by_little {
-        None => Cell::new("not all is printed").tone(Tone::Muted),
-        Some(times) if (1.0 / LITTLE_MAX..=LITTLE_MAX).contains(&times) => {
-            Cell::new("consistent").tone(Tone::Good)
-        }
-        Some(times) => Cell::new(format!(
-            "contradicts: the mean is {} times what throughput allows for",
-            number::ratio(times)
-        ))
-        .tone(Tone::Warn),
-    };
-    Row {
-        cells: vec![
-            Cell::new(figure.place.as_str()),
-            Cell::new(figure.what.as_str()),
-            rate(figure.in_flight),
-            rate(figure.ops_per_s),
-            ms(figure.mean_ms),
-            ms(figure.p50_ms),
-            ms(figure.p95_ms),
-            ms(figure.p99_ms),
-            little,
-        ],
-        tone: Tone::Muted,
-    }
+    Table::of("", &published.figures)
+        .text("Printed in", |figure| &figure.place)
+        .text("Of", |figure| &figure.what)
+        .number("In flight", "", |figure| figure.in_flight.map(number::rate))
+        .number("Throughput", "op/s", |figure| {
+            figure.ops_per_s.map(number::rate)
+        })
+        .number("Mean", "ms", |figure| figure.mean_ms.map(number::ms))
+        .number("p50", "ms", |figure| figure.p50_ms.map(number::ms))
+        .number("p95", "ms", |figure| figure.p95_ms.map(number::ms))
+        .number("p99", "ms", |figure| figure.p99_ms.map(number::ms))
+        .text("Little's law", |figure| match figure.mean_by_little {
+            None => Cell::new("not all is printed").tone(Tone::Muted),
+            Some(times) if (1.0 / LITTLE_MAX..=LITTLE_MAX).contains(&times) => {
+                Cell::new("consistent").tone(Tone::Good)
+            }
+            Some(times) => Cell::new(format!(
+                "contradicts: the mean is {} times what throughput allows for",
+                number::ratio(times)
+            ))
+            .tone(Tone::Warn),
+        })
+        .tone(|_| Tone::Muted)
+        .build()
 }

@@ -4,7 +4,7 @@
 //! stands only for what differs between rows; what is the same for all is a sentence below.
 
 use crate::number;
-use crate::page::{Block, Cell, Column, Row, Table, Tone};
+use crate::page::{Block, Cell, Column, Table, Tone};
 use crate::summary::{variant_name, variants};
 use crate::view::RunView;
 use analysis::VariantName;
@@ -255,37 +255,25 @@ fn requests_table(view: &RunView, requests: &[Request<'_>]) -> Table {
         .collect();
     let by_variant = groups.iter().any(|g| g.variants.len() < variants.len());
     let by_statement = variants.iter().any(|variant| splits_a_kind(&groups, variant));
-    let mut columns = vec![Column::text("Kind")];
-    if by_statement {
-        columns.push(Column::text("Statement"));
-    }
-    if by_variant {
-        columns.push(Column::text("Variant"));
-    }
-    columns.extend(shown.iter().map(|at| Column {
-        wide_only: FIELDS[*at].said.is_some(),
-        ..Column::text(FIELDS[*at].title)
-    }));
-    let row = |group: &Group<'_>| {
-        let mut cells = vec![Cell::new(group.kind)];
-        if by_statement {
-            cells.push(statement_cell(&group.cqls));
-        }
-        if by_variant {
-            cells.push(variants_cell(view, &group.variants, &variants));
-        }
-        cells.extend(shown.iter().map(|at| value_cell(&groups, group, *at)));
-        Row {
-            cells,
-            tone: Tone::Plain,
-        }
-    };
-    Table {
-        caption: "How requests are sent".into(),
-        columns,
-        rows: groups.iter().map(row).collect(),
-        foot: said_of_all(&groups),
-    }
+    Table::of("How requests are sent", &groups)
+        .text("Kind", |group| group.kind)
+        .when(by_statement, |table| {
+            table.text("Statement", |group| statement_cell(&group.cqls))
+        })
+        .when(by_variant, |table| {
+            table.text("Variant", |group| {
+                variants_cell(view, &group.variants, &variants)
+            })
+        })
+        .each(shown, |table, at| {
+            let column = Column {
+                wide_only: FIELDS[at].said.is_some(),
+                ..Column::text(FIELDS[at].title)
+            };
+            table.column(column, |group| value_cell(&groups, group, at))
+        })
+        .foot(said_of_all(&groups))
+        .build()
 }
 
 /// Whether a variant sends statements of one kind in different ways.
@@ -325,7 +313,7 @@ fn variants_cell(view: &RunView, of: &[&VariantName], all: &[&VariantName]) -> C
 /// A value; strong where rows of the same kind differ.
 fn value_cell(groups: &[Group<'_>], group: &Group<'_>, field: usize) -> Cell {
     let Some(value) = &group.values[field] else {
-        return Cell::new(number::ABSENT).tone(Tone::Muted);
+        return Cell::absent();
     };
     let mut others = groups.iter().filter(|g| g.kind == group.kind);
     let cell = Cell::new(value.as_str());
@@ -367,23 +355,11 @@ fn statements_table(view: &RunView, requests: &[Request<'_>]) -> Table {
         }
     }
     let by_variant = rows.iter().any(|row| row.2.len() < variants.len());
-    let mut columns = vec![Column::text("Kind"), Column::text("CQL")];
-    if by_variant {
-        columns.push(Column::text("Variant"));
-    }
-    let row = |(kind, cql, of): (&str, &str, Vec<&VariantName>)| {
-        let mut cells = vec![Cell::new(kind), Cell::new(cql)];
-        if by_variant {
-            cells.push(variants_cell(view, &of, &variants));
-        }
-        Row {
-            cells,
-            tone: Tone::Plain,
-        }
-    };
-    Table {
-        columns,
-        rows: rows.into_iter().map(row).collect(),
-        ..Table::default()
-    }
+    Table::of("", &rows)
+        .text("Kind", |(kind, ..)| *kind)
+        .text("CQL", |(_, cql, _)| *cql)
+        .when(by_variant, |table| {
+            table.text("Variant", |(.., of)| variants_cell(view, of, &variants))
+        })
+        .build()
 }

@@ -1,7 +1,7 @@
 //! What the study requires: each with its number, the error that decides, and what came of it.
 
 use crate::number;
-use crate::page::{Block, Cell, Column, Row, Section, Table, Tone};
+use crate::page::{Block, Cell, Section, Table, Tone};
 use crate::summary::{place, variant_name};
 use crate::view::RunView;
 use store::record::RequirementOutcome as Outcome;
@@ -16,45 +16,28 @@ pub fn section(view: &RunView) -> Option<Section> {
         lead: "The 95 % interval decides: missed where all of it is beyond the limit, met where \
                all of it is within, and otherwise it cannot be told."
             .into(),
-        blocks: vec![Block::Table(Table {
-            columns: vec![
-                Column::text("Requirement"),
-                Column::text("Variant"),
-                Column::text("Point"),
-                Column::number("Found", ""),
-                Column::text("95 % interval"),
-                Column::text("Outcome"),
-            ],
-            rows: requirements.iter().map(|one| row(view, one)).collect(),
-            ..Table::default()
-        })],
+        blocks: vec![Block::Table(table(view))],
     })
 }
 
-fn row(view: &RunView, one: &RequirementRecord) -> Row {
-    let (word, tone) = outcome(one);
-    let value = one.value.map_or_else(
-        || number::ABSENT.to_owned(),
-        |value| {
+fn table(view: &RunView) -> Table {
+    Table::of("", &view.findings.requirements)
+        .text("Requirement", words)
+        .text("Variant", |one| variant_name(&one.variant, view))
+        .text("Point", |one| place(one.point))
+        .number("Found", "", |one| {
             let sign = if one.value_at_least { "≥ " } else { "" };
-            format!("{sign}{}", amount(one, value))
-        },
-    );
-    let interval = one.ci95.map_or_else(
-        || number::ABSENT.to_owned(),
-        |[low, high]| format!("{} to {}", amount(one, low), amount(one, high)),
-    );
-    Row {
-        cells: vec![
-            Cell::new(words(one)),
-            Cell::new(variant_name(&one.variant, view)),
-            Cell::new(place(one.point)),
-            Cell::new(value),
-            Cell::new(interval),
-            Cell::new(word).tone(tone).hint(one.says.as_str()),
-        ],
-        tone: Tone::Plain,
-    }
+            one.value.map(|value| format!("{sign}{}", amount(one, value)))
+        })
+        .text("95 % interval", |one| {
+            one.ci95
+                .map(|[low, high]| format!("{} to {}", amount(one, low), amount(one, high)))
+        })
+        .text("Outcome", |one| {
+            let (word, tone) = outcome(one);
+            Cell::new(word).tone(tone).hint(one.says.as_str())
+        })
+        .build()
 }
 
 /// `missed`, `met`, `not to be told`; what counts as missed says so.

@@ -1,13 +1,13 @@
 //! The numbers: one row per point, the same as charts, and what the comparisons say.
 
 use crate::number;
-use crate::page::{Block, Cell, Column, Row, Section, Table, Tone, Verdict};
+use crate::page::{Block, Cell, Section, Table, TableBuilder, Tone, Verdict};
 use crate::sections::sweep::{throughput_chart, tradeoff_chart};
 use crate::sections::verdict_tone;
-use crate::summary::{ALL, Point, axis_value, variant_name};
+use crate::summary::{ALL, Point, axis_value, place, trial_table, variant_name};
 use crate::view::RunView;
+use analysis::TENFOLD;
 use analysis::series::{FEW_INCIDENTS, SHORT_WINDOW_S};
-use analysis::{TENFOLD, VariantName};
 use store::record::{
     Bound, ComparisonRecord, Finding, MultiplicityRecord, QuantilesRecord, TrialFinding,
 };
@@ -46,7 +46,7 @@ pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
 /// Cell of a quantile: greyed, with the count, when too few values lie above it.
 pub fn quantile_cell(quantiles: Option<&QuantilesRecord>, name: &str) -> Cell {
     let Some(record) = quantiles.filter(|q| q.count > 0) else {
-        return Cell::new(number::ABSENT).tone(Tone::Muted);
+        return Cell::absent();
     };
     let q = match name {
         "p50" => Some(0.5),
@@ -99,12 +99,6 @@ fn errors_cell<'a>(errors: impl Iterator<Item = (&'a str, u64)>) -> Cell {
     Cell::new(number::count(total)).tone(Tone::Bad).hint(parts.join(", "))
 }
 
-/// Cell of a counter that should be zero.
-fn zero_cell(count: u64) -> Cell {
-    let tone = if count == 0 { Tone::Plain } else { Tone::Warn };
-    Cell::new(number::count(count)).tone(tone)
-}
-
 fn axes(points: &[Point<'_>]) -> Vec<&'static str> {
     let mut names = Vec::new();
     for name in points.iter().filter_map(|p| Some(p.at?.axis())) {
@@ -137,46 +131,54 @@ fn variant_cell(view: &RunView, point: &Point<'_>) -> Cell {
     }
 }
 
-fn axis_cells(point: &Point<'_>, axes: &[&str]) -> Vec<Cell> {
-    let cell = |name: &&str| match point.at.filter(|at| at.axis() == *name) {
-        Some(at) => Cell::new(axis_value(at.value())),
-        None => Cell::new(number::ABSENT).tone(Tone::Muted),
-    };
-    axes.iter().map(cell).collect()
+fn axis_cell(point: &Point<'_>, axis: &str) -> Cell {
+    let at = point.at.filter(|at| at.axis() == axis);
+    at.map_or_else(Cell::absent, |at| axis_value(at.value()).into())
 }
 
 fn points_table(view: &RunView, points: &[Point<'_>]) -> Table {
-    let axes = axes(points);
-    let mut columns = vec![Column::text("Variant")];
-    columns.extend(axes.iter().map(|name| Column::number(name, "")));
-    columns.extend([
-        Column::number("Throughput", "op/s"),
-        Column::number("p50", "ms"),
-        Column::number("p95", "ms").wide(),
-        Column::number("p99", "ms"),
-        Column::number("p99.9", "ms"),
-        Column::number("Max", "ms"),
-        Column::number("Service p99", "ms"),
-        Column::number("Operations", "").wide(),
-        Column::number("Errors", ""),
-        Column::number("Sent after", "").wide(),
-        Column::number("Never sent", "").wide(),
-        Column::number("Client CPU", "µs/op").wide(),
-        Column::text("Verdict"),
-    ]);
-    Table {
-        caption: "Every point, all kinds of operation together".into(),
-        columns,
-        rows: points.iter().map(|p| point_row(view, p, &axes)).collect(),
-        foot: format!(
+    let quantile = |point: &Point<'_>, name| quantile_cell(point.latency(view, ALL), name);
+    let held_back = |count: u64| Cell::zero_expected(count, Tone::Warn);
+    Table::of("Every point, all kinds of operation together", points)
+        .text("Variant", |point| variant_cell(view, point))
+        .each(axes(points), |table, axis| {
+            table.number(axis, "", |point| axis_cell(point, axis))
+        })
+        .number("Throughput", "op/s", throughput_cell)
+        .number("p50", "ms", |point| quantile(point, "p50"))
+        .wide_number("p95", "ms", |point| quantile(point, "p95"))
+        .number("p99", "ms", |point| quantile(point, "p99"))
+        .number("p99.9", "ms", |point| quantile(point, "p999"))
+        .number("Max", "ms", |point| quantile(point, "max"))
+        .number("Service p99", "ms", |point| {
+            quantile_cell(point.service(view, ALL), "p99")
+        })
+        .wide_number("Operations", "", |point| {
+            number::count(point.sum(|t| t.ops_total))
+        })
+        .number("Errors", "", |point| {
+            errors_cell(point.errors().into_iter())
+        })
+        .wide_number("Sent after", "", |point| {
+            held_back(point.sum(|t| t.sent_in_drain))
+        })
+        .wide_number("Never sent", "", |point| {
+            held_back(point.sum(|t| t.due_never_sent))
+        })
+        .wide_number("Client CPU", "µs/op", |point| {
+            number::small(point.cpu_us_per_op())
+        })
+        .text("Verdict", verdict_cell)
+        .tone(|point| row_tone(point.verdict))
+        .foot(format!(
             "± is half a 95 % confidence interval. Throughput of several blocks is their mean, a \
              percentile that of all their operations together. A percentile in grey (or with *) \
              has fewer than {} values above it: it may be far off. Sent after, never sent: due in \
              the window, and held back beyond its end.{}",
             number::COUNT_ABOVE_MIN,
             labels(points)
-        ),
-    }
+        ))
+        .build()
 }
 
 /// What intervals that are labelled are worth, if there are any.
@@ -199,32 +201,13 @@ fn labels(points: &[Point<'_>]) -> String {
     text
 }
 
-fn point_row(view: &RunView, point: &Point<'_>, axes: &[&str]) -> Row {
-    let latency = point.latency(view, ALL);
-    let mut cells = vec![variant_cell(view, point)];
-    cells.extend(axis_cells(point, axes));
+fn throughput_cell(point: &Point<'_>) -> Cell {
     let mut error = number::relative_error(point.ops_per_s(), point.ops_per_s_ci95());
     let has_interval = !error.is_empty();
     for label in point.interval_labels().iter().filter(|_| has_interval) {
         error += &format!(", {label}");
     }
-    cells.push(Cell::new(number::rate(point.ops_per_s())).detail(error).tone(Tone::Strong));
-    for name in ["p50", "p95", "p99", "p999", "max"] {
-        cells.push(quantile_cell(latency, name));
-    }
-    cells.extend([
-        quantile_cell(point.service(view, ALL), "p99"),
-        Cell::new(number::count(point.sum(|t| t.ops_total))),
-        errors_cell(point.errors().into_iter()),
-        zero_cell(point.sum(|t| t.sent_in_drain)),
-        zero_cell(point.sum(|t| t.due_never_sent)),
-        Cell::new(number::small(point.cpu_us_per_op())),
-        verdict_cell(point),
-    ]);
-    Row {
-        cells,
-        tone: row_tone(point.verdict),
-    }
+    Cell::new(number::rate(point.ops_per_s())).detail(error).tone(Tone::Strong)
 }
 
 fn row_tone(verdict: Verdict) -> Tone {
@@ -236,48 +219,38 @@ fn row_tone(verdict: Verdict) -> Tone {
 
 /// One row per point and kind; none when there is one kind only.
 fn kinds_table(view: &RunView, points: &[Point<'_>]) -> Option<Table> {
-    let axes = axes(points);
-    let mut rows = Vec::new();
+    let mut rows: Vec<(&Point<'_>, &String)> = Vec::new();
     for point in points {
         let kinds = point.used.first()?.kinds.keys();
-        if kinds.len() < 2 {
-            continue;
-        }
-        for kind in kinds {
-            let rate = |t: &&TrialFinding| t.kinds.get(kind).map_or(0.0, |s| s.ops_per_s);
-            let sum: f64 = point.used.iter().map(rate).sum();
-            let latency = point.latency(view, kind);
-            let mut cells = vec![variant_cell(view, point)];
-            cells.extend(axis_cells(point, &axes));
-            cells.push(Cell::new(kind.as_str()));
-            cells.push(Cell::new(number::rate(sum / point.used.len() as f64)));
-            for name in ["p50", "p95", "p99", "p999", "max"] {
-                cells.push(quantile_cell(latency, name));
-            }
-            cells.push(quantile_cell(point.service(view, kind), "p99"));
-            rows.push(Row {
-                cells,
-                tone: row_tone(point.verdict),
-            });
+        if kinds.len() > 1 {
+            rows.extend(kinds.map(|kind| (point, kind)));
         }
     }
-    let mut columns = vec![Column::text("Variant")];
-    columns.extend(axes.iter().map(|name| Column::number(name, "")));
-    columns.extend([
-        Column::text("Kind"),
-        Column::number("Throughput", "op/s"),
-        Column::number("p50", "ms"),
-        Column::number("p95", "ms"),
-        Column::number("p99", "ms"),
-        Column::number("p99.9", "ms"),
-        Column::number("Max", "ms"),
-        Column::number("Service p99", "ms"),
-    ]);
-    (!rows.is_empty()).then(|| Table {
-        columns,
-        rows,
-        ..Table::default()
-    })
+    let rate = |point: &Point<'_>, kind: &String| {
+        let of = |t: &&TrialFinding| t.kinds.get(kind).map_or(0.0, |s| s.ops_per_s);
+        point.used.iter().map(of).sum::<f64>() / point.used.len() as f64
+    };
+    let quantile =
+        |point: &Point<'_>, kind: &str, name| quantile_cell(point.latency(view, kind), name);
+    Table::of("", rows)
+        .text("Variant", |(point, _)| variant_cell(view, point))
+        .each(axes(points), |table, axis| {
+            table.number(axis, "", |(point, _)| axis_cell(point, axis))
+        })
+        .text("Kind", |(_, kind)| kind)
+        .number("Throughput", "op/s", |(point, kind)| {
+            number::rate(rate(point, kind))
+        })
+        .number("p50", "ms", |(point, kind)| quantile(point, kind, "p50"))
+        .number("p95", "ms", |(point, kind)| quantile(point, kind, "p95"))
+        .number("p99", "ms", |(point, kind)| quantile(point, kind, "p99"))
+        .number("p99.9", "ms", |(point, kind)| quantile(point, kind, "p999"))
+        .number("Max", "ms", |(point, kind)| quantile(point, kind, "max"))
+        .number("Service p99", "ms", |(point, kind)| {
+            quantile_cell(point.service(view, kind), "p99")
+        })
+        .tone(|(point, _)| row_tone(point.verdict))
+        .unless_empty()
 }
 
 /// One row per trial; none when every point was run once.
@@ -285,106 +258,84 @@ fn blocks_table(view: &RunView) -> Option<Table> {
     if view.findings.trials.iter().all(|t| t.block == 0) {
         return None;
     }
-    let row = |trial: &TrialFinding| {
-        let verdict = Verdict::of(Some(trial.verdict));
-        let error = number::relative_error(trial.all.ops_per_s, trial.all.ops_per_s_ci95);
-        let latency = Some(&trial.all.latency_ms);
-        let errors = trial.errors.iter().map(|(name, count)| (name.as_str(), *count));
-        Row {
-            cells: vec![
-                Cell::new(trial.index.to_string()),
-                Cell::new(variant_name(&trial.variant, view)),
-                Cell::new(crate::summary::place(trial.point)),
-                Cell::new((trial.block + 1).to_string()),
-                Cell::new(number::rate(trial.all.ops_per_s)).detail(error),
-                quantile_cell(latency, "p50"),
-                quantile_cell(latency, "p99"),
-                quantile_cell(latency, "p999"),
-                errors_cell(errors),
-                Cell::new(verdict.name()).tone(verdict.tone()).hint(trial.reasons.join("; ")),
-            ],
-            tone: row_tone(verdict),
-        }
-    };
-    Some(Table {
-        columns: vec![
-            Column::number("Trial", ""),
-            Column::text("Variant"),
-            Column::text("Point"),
-            Column::number("Block", ""),
-            Column::number("Throughput", "op/s"),
-            Column::number("p50", "ms"),
-            Column::number("p99", "ms"),
-            Column::number("p99.9", "ms"),
-            Column::number("Errors", ""),
-            Column::text("Verdict"),
-        ],
-        rows: view.findings.trials.iter().map(row).collect(),
-        ..Table::default()
-    })
+    let trials = view.findings.trials.iter().map(|trial| (trial, &trial.all));
+    let verdict = |trial: &TrialFinding| Verdict::of(Some(trial.verdict));
+    let table = trial_table(view, "", trials)
+        .number("Block", "", |(trial, _)| (trial.block + 1).to_string())
+        .number("Throughput", "op/s", |(_, all)| {
+            let error = number::relative_error(all.ops_per_s, all.ops_per_s_ci95);
+            Cell::new(number::rate(all.ops_per_s)).detail(error)
+        })
+        .number("p50", "ms", |(_, all)| {
+            quantile_cell(Some(&all.latency_ms), "p50")
+        })
+        .number("p99", "ms", |(_, all)| {
+            quantile_cell(Some(&all.latency_ms), "p99")
+        })
+        .number("p99.9", "ms", |(_, all)| {
+            quantile_cell(Some(&all.latency_ms), "p999")
+        })
+        .number("Errors", "", |(trial, _)| {
+            errors_cell(trial.errors.iter().map(|(name, count)| (name.as_str(), *count)))
+        })
+        .text("Verdict", |(trial, _)| {
+            let verdict = verdict(trial);
+            Cell::new(verdict.name()).tone(verdict.tone()).hint(trial.reasons.join("; "))
+        })
+        .tone(|(trial, _)| row_tone(verdict(trial)));
+    Some(table.build())
 }
 
 fn comparisons(view: &RunView) -> Option<Table> {
     let records = &view.findings.comparisons;
     (!records.is_empty()).then(|| {
-        comparison_table(records, "Comparisons", |name| {
-            variant_name(name, view).to_string()
+        comparison_table(records, "Comparisons", |table| {
+            table
+                .text("Baseline", |c| variant_name(&c.baseline, view))
+                .text("Contender", |c| variant_name(&c.contender, view))
         })
     })
 }
 
-/// Comparisons as a table; `name` makes a variant's name fit for people.
-pub fn comparison_table(
-    records: &[ComparisonRecord],
+/// Comparisons as a table; `sides` adds the columns of what was compared.
+pub fn comparison_table<'a>(
+    records: &'a [ComparisonRecord],
     caption: &str,
-    name: impl Fn(&VariantName) -> String,
+    sides: impl FnOnce(TableBuilder<&'a ComparisonRecord>) -> TableBuilder<&'a ComparisonRecord>,
 ) -> Table {
-    let row = |c: &ComparisonRecord| Row {
-        cells: vec![
-            Cell::new(metric_name(&c.metric)).detail(match (c.primary, &c.looks) {
-                (true, _) => "primary",
-                (false, Some(_)) => "secondary",
-                (false, None) => "",
-            }),
-            Cell::new(crate::summary::place(c.point)),
-            Cell::new(name(&c.baseline)),
-            Cell::new(name(&c.contender)),
-            Cell::new(ratio_words(c)).detail(beside(c)).tone(Tone::Strong),
-            match interval_words(c) {
-                Some(interval) => Cell::new(interval),
-                None => Cell::new(number::ABSENT).tone(Tone::Muted),
-            },
-            match c.p_adjusted {
-                Some(p) => Cell::new(number::significant(p, 2)),
-                None => Cell::new(number::ABSENT).tone(Tone::Muted),
-            },
-            // Not in grey: a terminal would show its asterisk instead of what would settle it.
-            Cell::new(verdict_words(c.verdict)).detail(undecided(c)).tone(verdict_tone(c)),
-        ],
-        tone: Tone::Plain,
+    let rank = |c: &ComparisonRecord| match (c.primary, &c.looks) {
+        (true, _) => "primary",
+        (false, Some(_)) => "secondary",
+        (false, None) => "",
     };
-    Table {
-        caption: caption.into(),
-        columns: vec![
-            Column::text("Metric"),
-            Column::text("Point"),
-            Column::text("Baseline"),
-            Column::text("Contender"),
-            Column::number("Ratio", "to baseline"),
-            Column::number("95 % interval", ""),
-            Column::number("p adjusted", "").wide(),
-            Column::text("Verdict"),
-        ],
-        rows: records.iter().map(row).collect(),
-        foot: format!(
+    let compared = Table::of(caption, records)
+        .text("Metric", |c| {
+            Cell::new(metric_name(&c.metric)).detail(rank(c))
+        })
+        .text("Point", |c| place(c.point));
+    sides(compared)
+        .number("Ratio", "to baseline", |c| {
+            Cell::new(ratio_words(c)).detail(beside(c)).tone(Tone::Strong)
+        })
+        .number("95 % interval", "", |c| {
+            interval_words(c).map_or_else(Cell::absent, Cell::new)
+        })
+        .wide_number("p adjusted", "", |c| {
+            c.p_adjusted.map_or_else(Cell::absent, |p| number::significant(p, 2).into())
+        })
+        // Not in grey: a terminal would show its asterisk instead of what would settle it.
+        .text("Verdict", |c| {
+            Cell::new(verdict_words(c.verdict)).detail(undecided(c)).tone(verdict_tone(c))
+        })
+        .foot(format!(
             "“Inconclusive” means that it cannot be told; “equivalent” that the whole interval is \
              narrow and holds 1. A difference is called where p is at most {} %, of what is not \
              primary after an adjustment for the number of comparisons (Holm); so an interval may \
              lie beside 1 and decide nothing. “Sees” is the smallest difference that four of five \
              such studies would find.",
             analysis::DIFFERENCE_LEVEL * 100.0
-        ),
-    }
+        ))
+        .build()
 }
 
 /// What stands beside a ratio of which one block differs from the others.

@@ -1,7 +1,7 @@
 //! The validity rules: one mark each, with the numbers behind it.
 
-use crate::page::{Block, Cell, Column, Mark, Row, Section, Table, Tone, Verdict};
-use crate::summary::{place, variant_name};
+use crate::page::{Block, Cell, Mark, Section, Table, Tone, Verdict};
+use crate::summary::trial_table;
 use crate::view::RunView;
 use store::record::{Outcome, RuleRecord, TrialFinding};
 
@@ -107,66 +107,33 @@ fn mark(view: &RunView, rule: &str) -> Mark {
 }
 
 fn table(view: &RunView, rules: &[&str]) -> Table {
-    let row = |rule: &&str| {
-        let (counts, worst) = judge(view, rule);
-        let result = worst.map_or(Outcome::Unknown, |w| w.result);
-        Row {
-            cells: vec![
-                Cell::new(*rule),
-                Cell::new(result.name()).tone(tone(result).0),
-                Cell::new(analysis::rules::title(rule).unwrap_or_default()),
-                Cell::new(worst.map_or("", |w| w.detail.as_str())),
-                Cell::new(counts),
-            ],
-            tone: Tone::Plain,
-        }
-    };
-    Table {
-        caption: String::new(),
-        columns: vec![
-            Column::text("Rule"),
-            Column::text("Result"),
-            Column::text("What it asks"),
-            Column::text("What was seen (worst trial)"),
-            Column::text("Trials").wide(),
-        ],
-        rows: rules.iter().map(row).collect(),
-        foot: String::new(),
-    }
+    let judged: Vec<_> = rules.iter().map(|rule| (*rule, judge(view, rule))).collect();
+    Table::of("", &judged)
+        .text("Rule", |(rule, _)| *rule)
+        .text("Result", |(_, (_, worst))| {
+            let result = worst.map_or(Outcome::Unknown, |w| w.result);
+            Cell::new(result.name()).tone(tone(result).0)
+        })
+        .text("What it asks", |(rule, _)| {
+            analysis::rules::title(rule).unwrap_or_default()
+        })
+        .text("What was seen (worst trial)", |(_, (_, worst))| {
+            worst.map_or("", |w| w.detail.as_str())
+        })
+        .wide_text("Trials", |(_, (counts, _))| counts)
+        .build()
 }
 
 /// Which trials are not valid, and why.
 fn trials_that_are_not_valid(view: &RunView) -> Option<Table> {
-    let mut rows = Vec::new();
-    for trial in &view.findings.trials {
-        let verdict = Verdict::of(Some(trial.verdict));
-        if verdict == Verdict::Valid {
-            continue;
-        }
-        rows.push(Row {
-            cells: vec![
-                Cell::new(trial.index.to_string()),
-                Cell::new(variant_name(&trial.variant, view)),
-                Cell::new(place(trial.point)),
-                Cell::new((trial.block + 1).to_string()),
-                Cell::new(verdict.name()).tone(verdict.tone()),
-                Cell::new(trial.reasons.join("; ")),
-            ],
-            tone: Tone::Plain,
-        });
-    }
-    let columns = vec![
-        Column::number("Trial", ""),
-        Column::text("Variant"),
-        Column::text("Point"),
-        Column::number("Block", "").wide(),
-        Column::text("Verdict"),
-        Column::text("Why"),
-    ];
-    (!rows.is_empty()).then(|| Table {
-        caption: "Trials that are not valid".into(),
-        columns,
-        rows,
-        foot: String::new(),
-    })
+    let trials = view.findings.trials.iter();
+    let judged = trials.map(|trial| (trial, Verdict::of(Some(trial.verdict))));
+    let not_valid = judged.filter(|(_, verdict)| *verdict != Verdict::Valid);
+    trial_table(view, "Trials that are not valid", not_valid)
+        .wide_number("Block", "", |(trial, _)| (trial.block + 1).to_string())
+        .text("Verdict", |(_, verdict)| {
+            Cell::new(verdict.name()).tone(verdict.tone())
+        })
+        .text("Why", |(trial, _)| trial.reasons.join("; "))
+        .unless_empty()
 }

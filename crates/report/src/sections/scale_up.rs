@@ -5,12 +5,9 @@ mod figure;
 mod models;
 
 use crate::number;
-use crate::page::{Block, Cell, Column, Row, Section, Table, Tone, Verdict};
+use crate::page::{Block, Cell, Section, Table, TableBuilder, Tone, Verdict};
 use crate::view::RunView;
-use store::record::{
-    EfficiencyOf, EfficiencyRecord, Fills, ImprovementRecord, ScalePointRecord, ScaleRatioRecord,
-    ScaleUpRecord,
-};
+use store::record::{EfficiencyOf, EfficiencyRecord, Fills, ScaleRatioRecord, ScaleUpRecord};
 
 /// None of a run that adds no units.
 pub fn section(view: &RunView) -> Option<Section> {
@@ -167,140 +164,92 @@ fn has_arms(arms: &[&ScaleUpRecord]) -> bool {
     arms.len() > 1 || arms.iter().any(|arm| arm.arm.is_some())
 }
 
-/// A first column for the arm, where there are several.
-fn with_arm(arms: &[&ScaleUpRecord], columns: Vec<Column>) -> Vec<Column> {
-    if has_arms(arms) {
-        [vec![Column::text("Arm")], columns].concat()
-    } else {
-        columns
-    }
-}
-
-fn row_of(arms: &[&ScaleUpRecord], index: usize, cells: Vec<Cell>, tone: Tone) -> Row {
-    let arm = Cell {
+/// A table with a row for each of some records of each arm, and the number of the arm; it begins
+/// with the arm, where there are several.
+fn arm_table<'a, T>(
+    arms: &[&'a ScaleUpRecord],
+    caption: &str,
+    of: impl Fn(&'a ScaleUpRecord) -> &'a [T],
+) -> TableBuilder<(usize, &'a T)> {
+    let arm_cell = |index: usize| Cell {
         variant: Some(index),
         ..Cell::new(arms[index].arm.as_deref().unwrap_or_default())
     };
-    Row {
-        cells: if has_arms(arms) {
-            [vec![arm], cells].concat()
-        } else {
-            cells
-        },
-        tone,
-    }
+    let rows = arms
+        .iter()
+        .enumerate()
+        .flat_map(|(index, arm)| of(arm).iter().map(move |one| (index, one)));
+    Table::of(format!("{caption}{}", under(arms)), rows).when(has_arms(arms), |table| {
+        table.text("Arm", |(index, _)| arm_cell(index))
+    })
 }
 
 fn points(arms: &[&ScaleUpRecord]) -> Table {
-    let unit = arms.first().map_or("", |arm| arm.unit.as_str());
-    let columns = vec![
-        Column::number(&capital(units_name(unit)), ""),
-        Column::number("Sockets", ""),
-        Column::number("Throughput", "op/s"),
-        Column::number("Speed-up", ""),
-        Column::number("Efficiency", "%"),
-        Column::number("95 % interval", "%"),
-        Column::number("Blocks", "").wide(),
-        Column::text("Verdict"),
-    ];
-    let rows = arms.iter().enumerate().flat_map(|(index, arm)| {
-        let of = move |point: &ScalePointRecord| {
-            let (cells, tone) = cells(point);
-            row_of(arms, index, cells, tone)
-        };
-        arm.points.iter().map(of)
-    });
-    Table {
-        caption: format!("Throughput by {} in use{}", units_name(unit), under(arms)),
-        columns: with_arm(arms, columns),
-        rows: rows.collect(),
-        foot: String::new(),
-    }
-}
-
-fn cells(point: &ScalePointRecord) -> (Vec<Cell>, Tone) {
-    let absent = || Cell::new(number::ABSENT);
-    let verdict = Verdict::of(Some(point.verdict));
-    let split = point.split.as_ref().filter(|split| split.len() > 1);
-    let split = split.map_or_else(String::new, |split| {
-        let parts: Vec<String> = split.iter().map(u32::to_string).collect();
-        parts.join(" + ")
-    });
-    let throughput = point.ops_per_s.map_or_else(absent, |ops| {
-        Cell::new(number::rate(ops)).detail(number::relative_error(ops, point.ops_per_s_ci95))
-    });
+    let units = units_name(arms.first().map_or("", |arm| arm.unit.as_str()));
     let percent = |value: f64| number::significant(value * 100.0, 3);
-    let efficiency = point.efficiency.as_ref();
-    let interval = efficiency.and_then(|of| of.ci95);
-    let blocks = point.ops_per_s_blocks.iter().flatten().count();
-    let says = match &point.missing {
-        None => Cell::new(verdict.name()).tone(verdict.tone()),
-        Some(why) => Cell::new(why.as_str()).tone(Tone::Warn),
-    };
-    let tone = match point.ops_per_s {
-        Some(_) => Tone::Plain,
-        None => Tone::Muted,
-    };
-    let speed_up = point.speed_up.as_ref();
-    let cells = vec![
-        Cell::new(point.units.to_string()),
-        Cell::new(point.sockets.to_string()).detail(split),
-        throughput,
-        speed_up.map_or_else(absent, |of| Cell::new(number::significant(of.value, 3))),
-        efficiency.map_or_else(absent, |of| Cell::new(percent(of.value))),
-        interval.map_or_else(absent, |[low, high]| {
-            Cell::new(format!("{} to {}", percent(low), percent(high)))
-        }),
-        Cell::new(blocks.to_string()),
-        says,
-    ];
-    (cells, tone)
+    let caption = format!("Throughput by {units} in use");
+    arm_table(arms, &caption, |arm| &arm.points)
+        .number(&capital(units), "", |(_, point)| point.units.to_string())
+        .number("Sockets", "", |(_, point)| {
+            let split = point.split.iter().filter(|split| split.len() > 1).flatten();
+            let parts: Vec<String> = split.map(u32::to_string).collect();
+            Cell::new(point.sockets.to_string()).detail(parts.join(" + "))
+        })
+        .number("Throughput", "op/s", |(_, point)| {
+            let ops = point.ops_per_s?;
+            let error = number::relative_error(ops, point.ops_per_s_ci95);
+            Some(Cell::new(number::rate(ops)).detail(error))
+        })
+        .number("Speed-up", "", |(_, point)| {
+            point.speed_up.as_ref().map(|of| number::significant(of.value, 3))
+        })
+        .number("Efficiency", "%", |(_, point)| {
+            point.efficiency.as_ref().map(|of| percent(of.value))
+        })
+        .number("95 % interval", "%", |(_, point)| {
+            let [low, high] = point.efficiency.as_ref()?.ci95?;
+            Some(format!("{} to {}", percent(low), percent(high)))
+        })
+        .wide_number("Blocks", "", |(_, point)| {
+            point.ops_per_s_blocks.iter().flatten().count().to_string()
+        })
+        .text("Verdict", |(_, point)| match &point.missing {
+            None => {
+                let verdict = Verdict::of(Some(point.verdict));
+                Cell::new(verdict.name()).tone(verdict.tone())
+            }
+            Some(why) => Cell::new(why).tone(Tone::Warn),
+        })
+        .tone(|(_, point)| match point.ops_per_s {
+            Some(_) => Tone::Plain,
+            None => Tone::Muted,
+        })
+        .build()
 }
 
 fn improvements(arms: &[&ScaleUpRecord]) -> Table {
-    let columns = vec![
-        Column::text("Against"),
-        Column::number("Units", ""),
-        Column::number("Sockets", ""),
-        Column::number("Times as much", ""),
-        Column::text("95 % interval"),
-        Column::text("What it is"),
-    ];
-    let rows = arms.iter().enumerate().flat_map(|(index, arm)| {
-        let row = move |of: &ImprovementRecord| row_of(arms, index, factor(of), Tone::Plain);
-        arm.improvements.iter().map(row)
-    });
-    Table {
-        caption: format!("Against the baseline with as many units{}", under(arms)),
-        columns: with_arm(arms, columns),
-        rows: rows.collect(),
-        foot: "Each interval is for its ratio alone.".into(),
-    }
-}
-
-fn factor(of: &ImprovementRecord) -> Vec<Cell> {
-    let ratio = of.ratio.as_ref();
-    let absent = || number::ABSENT.to_owned();
-    let interval = ratio.and_then(|ratio| ratio.ci95);
-    let sockets = if of.sockets == of.baseline_sockets {
-        String::new()
-    } else {
-        format!("baseline: {}", of.baseline_sockets)
-    };
-    let what = match (&of.missing, of.fills) {
-        (Some(why), _) => why.as_str(),
-        (None, Some(Fills::Socket)) => "I₁: one full socket",
-        (None, Some(Fills::System)) => "I₂: the full machine",
-        (None, None) => "",
-    };
-    vec![
-        Cell::new(of.against.as_str()),
-        Cell::new(of.units.to_string()),
-        Cell::new(of.sockets.to_string()).detail(sockets),
-        Cell::new(ratio.map_or_else(absent, |ratio| number::ratio(ratio.value))),
-        Cell::new(interval.map_or_else(absent, |[low, high]| {
-            format!("{} to {}", number::ratio(low), number::ratio(high))
-        })),
-        Cell::new(what),
-    ]
+    let caption = "Against the baseline with as many units";
+    arm_table(arms, caption, |arm| &arm.improvements)
+        .text("Against", |(_, of)| &of.against)
+        .number("Units", "", |(_, of)| of.units.to_string())
+        .number("Sockets", "", |(_, of)| {
+            let differs = of.sockets != of.baseline_sockets;
+            let baseline = differs.then(|| format!("baseline: {}", of.baseline_sockets));
+            Cell::new(of.sockets.to_string()).detail(baseline.unwrap_or_default())
+        })
+        .number("Times as much", "", |(_, of)| {
+            of.ratio.as_ref().map(|ratio| number::ratio(ratio.value))
+        })
+        .text("95 % interval", |(_, of)| {
+            let [low, high] = of.ratio.as_ref()?.ci95?;
+            Some(format!("{} to {}", number::ratio(low), number::ratio(high)))
+        })
+        .text("What it is", |(_, of)| match (&of.missing, of.fills) {
+            (Some(why), _) => why.as_str(),
+            (None, Some(Fills::Socket)) => "I₁: one full socket",
+            (None, Some(Fills::System)) => "I₂: the full machine",
+            (None, None) => "",
+        })
+        .foot("Each interval is for its ratio alone.")
+        .build()
 }

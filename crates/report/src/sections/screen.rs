@@ -1,7 +1,7 @@
 //! Which settings of a screening do anything: a table, a half-normal plot, and what confirms them.
 
 use crate::number;
-use crate::page::{Block, Cell, Column, Row, Section, Table, Tone};
+use crate::page::{Block, Section, Table, Tone};
 use crate::sections::effects::half_normal_chart;
 use crate::sections::results::metric_name;
 use crate::summary::place;
@@ -58,54 +58,41 @@ fn name(effect: &ScreenedRecord, at: usize) -> String {
 
 fn table(screen: &ScreenRecord) -> Table {
     let change = |ln: f64| format!("{:+.1} %", ln.exp_m1() * 100.0);
-    let row = |(at, effect): (usize, &ScreenedRecord)| {
-        let values = if effect.setting.is_empty() {
-            number::ABSENT.to_owned()
-        } else {
-            format!("{} ÷ {}", effect.value, effect.against)
-        };
-        Row {
-            cells: vec![
-                Cell::new(name(effect, at)),
-                Cell::new(values),
-                Cell::new(change(effect.ln_ratio)),
-                Cell::new(effect.activity.name()),
-            ],
-            tone: match (effect.activity, effect.setting.is_empty()) {
-                (Activity::Active, false) => Tone::Strong,
-                (Activity::Possible, false) => Tone::Plain,
-                _ => Tone::Muted,
-            },
-        }
-    };
     let written = screen.default_ratio.map_or_else(String::new, |ratio| {
         format!(
             " The study as it is written does {} of the mean of the runs.",
             number::significant(ratio, 3)
         )
     });
-    Table {
-        caption: format!(
-            "Effects on {} at {}: {}, {} runs",
-            metric_name(&screen.metric),
-            place(screen.point),
-            screen.design,
-            screen.runs
-        ),
-        columns: vec![
-            Column::text("Setting"),
-            Column::text("Values"),
-            Column::number("Change", ""),
-            Column::text("Says"),
-        ],
-        rows: screen.effects.iter().enumerate().map(row).collect(),
-        foot: format!(
+    let caption = format!(
+        "Effects on {} at {}: {}, {} runs",
+        metric_name(&screen.metric),
+        place(screen.point),
+        screen.design,
+        screen.runs
+    );
+    Table::of(caption, screen.effects.iter().enumerate())
+        .text("Setting", |(at, effect)| name(effect, at))
+        .text("Values", |(_, effect)| {
+            let is_setting = !effect.setting.is_empty();
+            is_setting.then(|| format!("{} ÷ {}", effect.value, effect.against))
+        })
+        .number("Change", "", |(_, effect)| change(effect.ln_ratio))
+        .text("Says", |(_, effect)| effect.activity.name())
+        .tone(
+            |(_, effect)| match (effect.activity, effect.setting.is_empty()) {
+                (Activity::Active, false) => Tone::Strong,
+                (Activity::Possible, false) => Tone::Plain,
+                _ => Tone::Muted,
+            },
+        )
+        .foot(format!(
             "Active: beyond ±{}, which any effect that is none exceeds in 5 % of screenings. \
              Possible: beyond ±{}, which a single one does in 5 % of cases. Of this design \
              {}.{written}",
             change(screen.sme).trim_start_matches('+'),
             change(screen.me).trim_start_matches('+'),
             screen.mixed
-        ),
-    }
+        ))
+        .build()
 }

@@ -2,8 +2,7 @@
 
 use crate::number;
 use crate::page::{
-    Axis, Block, Cell, Chart, Color, Column, Dash, Panel, Row, Scale, Section, Series, Shape,
-    Table, Tone, Xs,
+    Axis, Block, Cell, Chart, Color, Dash, Panel, Scale, Section, Series, Shape, Table, Tone, Xs,
 };
 use crate::summary::axis_value;
 use crate::view::RunView;
@@ -74,40 +73,26 @@ fn name(view: &RunView, search: &SearchRecord) -> String {
 
 /// One row per search: where it ended.
 fn found_table(view: &RunView) -> Table {
-    let row = |search: &SearchRecord| {
-        let tone = match search.outcome {
-            SearchOutcome::Held | SearchOutcome::Found => Tone::Good,
-            _ => Tone::Warn,
-        };
-        let at = search.at.map_or(number::ABSENT.to_owned(), |at| axis_value(at.value()));
-        let holds = search.steps.iter().filter(|step| step.role == Role::Hold);
-        let cells = vec![
-            Cell::new(name(view, search)),
-            Cell::new(at),
-            Cell::new(search.outcome.name().replace('_', " ")).tone(tone),
-            Cell::new(search.steps.len().to_string()),
-            Cell::new(holds.count().to_string()),
-            Cell::new(search.words.clone()),
-        ];
-        Row {
-            cells,
-            ..Row::default()
-        }
-    };
     let searches = &view.findings.searches;
-    Table {
-        caption: "Where each search ended".into(),
-        columns: vec![
-            Column::text("search"),
-            Column::number(axis(&searches[0]), ""),
-            Column::text("outcome"),
-            Column::number("trials", "").wide(),
-            Column::number("holds", "").wide(),
-            Column::text("in words").wide(),
-        ],
-        rows: searches.iter().map(row).collect(),
-        foot: String::new(),
-    }
+    Table::of("Where each search ended", searches)
+        .text("search", |search| name(view, search))
+        .number(axis(&searches[0]), "", |search| {
+            search.at.map(|at| axis_value(at.value()))
+        })
+        .text("outcome", |search| {
+            let words = search.outcome.name().replace('_', " ");
+            Cell::new(words).tone(match search.outcome {
+                SearchOutcome::Held | SearchOutcome::Found => Tone::Good,
+                _ => Tone::Warn,
+            })
+        })
+        .wide_number("trials", "", |search| search.steps.len().to_string())
+        .wide_number("holds", "", |search| {
+            let holds = search.steps.iter().filter(|step| step.role == Role::Hold);
+            holds.count().to_string()
+        })
+        .wide_text("in words", |search| &search.words)
+        .build()
 }
 
 fn axis(search: &SearchRecord) -> &'static str {
@@ -134,44 +119,28 @@ fn tone(result: SearchResult) -> Tone {
 }
 
 fn steps_table(search: &SearchRecord) -> Table {
-    let row = |step: &SearchStepRecord| {
-        let near = if step.near { ", near" } else { "" };
-        let sign = if step.at_least { "≥ " } else { "" };
-        let latency = step.latency_ms.map_or(number::ABSENT.to_owned(), |ms| {
-            format!("{sign}{}", number::ms(ms))
-        });
-        let ci95 = step.ci95_ms.map_or(String::new(), |[low, high]| {
-            format!("{} to {}", number::ms(low), number::ms(high))
-        });
-        let cells = vec![
-            Cell::new((step.trial + 1).to_string()),
-            Cell::new(step.role.name()),
-            Cell::new(axis_value(value(step))),
-            Cell::new(latency).detail(ci95),
-            Cell::new(format!("{}{near}", step.result)).tone(tone(step.result)),
-            Cell::new(step.why.clone()),
-        ];
-        Row {
-            cells,
-            ..Row::default()
-        }
-    };
-    Table {
-        caption: format!(
-            "In the order in which they were asked for: {}",
-            search.words
-        ),
-        columns: vec![
-            Column::number("trial", ""),
-            Column::text("for"),
-            Column::number(axis(search), ""),
-            Column::number("latency", "ms"),
-            Column::text("result"),
-            Column::text("why").wide(),
-        ],
-        rows: search.steps.iter().map(row).collect(),
-        foot: String::new(),
-    }
+    let caption = format!(
+        "In the order in which they were asked for: {}",
+        search.words
+    );
+    Table::of(caption, &search.steps)
+        .number("trial", "", |step| (step.trial + 1).to_string())
+        .text("for", |step| step.role.name())
+        .number(axis(search), "", |step| axis_value(value(step)))
+        .number("latency", "ms", |step| {
+            let sign = if step.at_least { "≥ " } else { "" };
+            let latency = step.latency_ms.map(|ms| format!("{sign}{}", number::ms(ms)));
+            let ci95 = step
+                .ci95_ms
+                .map(|[low, high]| format!("{} to {}", number::ms(low), number::ms(high)));
+            Cell::from(latency).detail(ci95.unwrap_or_default())
+        })
+        .text("result", |step| {
+            let near = if step.near { ", near" } else { "" };
+            Cell::new(format!("{}{near}", step.result)).tone(tone(step.result))
+        })
+        .wide_text("why", |step| &step.why)
+        .build()
 }
 
 /// Load by the number of the trial, each marked by how it came out.

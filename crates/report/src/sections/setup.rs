@@ -2,12 +2,12 @@
 
 use crate::flat::flatten;
 use crate::number;
-use crate::page::{Block, Cell, Column, Row, Section, Table, Tone};
+use crate::page::{Block, Cell, Section, Table};
 use crate::sections::{effective, requests};
 use crate::summary::{variant_name, variants};
 use crate::view::RunView;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What to know, what differs, how requests are sent, the nodes and the machine, then the whole
 /// resolved study.
@@ -95,38 +95,32 @@ fn what_varies(view: &RunView) -> Option<Table> {
             trial.map(|t| flatten(&t.settings)).unwrap_or_default()
         })
         .collect();
-    let rows = differing_rows(&settings);
-    if rows.is_empty() {
-        return None;
-    }
-    let mut columns = vec![Column::text("Setting")];
-    columns.extend(names.iter().map(|name| Column::text(variant_name(name, view))));
+    let titles: Vec<&str> = names.iter().map(|name| variant_name(name, view)).collect();
+    let table = difference_table("Setting", &titles, &settings)?;
     Some(Table {
         caption: "What differs between the variants".into(),
-        columns,
-        rows,
         foot: "Everything else is the same.".into(),
+        ..table
     })
 }
 
-/// One row per key whose value is not the same in all maps.
-pub fn differing_rows(maps: &[BTreeMap<String, String>]) -> Vec<Row> {
-    let mut keys: Vec<&String> = maps.iter().flat_map(BTreeMap::keys).collect();
-    keys.sort();
-    keys.dedup();
-    let differs = |key: &&&String| maps.iter().any(|m| m.get(**key) != maps[0].get(**key));
-    let row = |key: &String| {
-        let mut cells = vec![Cell::new(key.as_str())];
-        cells.extend(maps.iter().map(|map| match map.get(key) {
-            Some(value) => Cell::new(value.as_str()),
-            None => Cell::new(number::ABSENT).tone(Tone::Muted),
-        }));
-        Row {
-            cells,
-            tone: Tone::Plain,
-        }
-    };
-    keys.iter().filter(differs).map(|key| row(key)).collect()
+/// One row per key whose value is not the same in all maps, one titled column per map; none where
+/// they agree.
+pub fn difference_table(
+    what: &str,
+    titles: &[&str],
+    maps: &[BTreeMap<String, String>],
+) -> Option<Table> {
+    let keys: BTreeSet<&String> = maps.iter().flat_map(BTreeMap::keys).collect();
+    let differs = |key: &&String| maps.iter().any(|m| m.get(*key) != maps[0].get(*key));
+    Table::of("", keys.into_iter().filter(differs))
+        .text(what, |key| key)
+        .each(titles.iter().zip(maps), |table, (title, map)| {
+            table.text(title, |key| {
+                map.get(key).map_or_else(Cell::absent, Cell::from)
+            })
+        })
+        .unless_empty()
 }
 
 fn nodes_table(view: &RunView) -> Option<Table> {
@@ -136,62 +130,35 @@ fn nodes_table(view: &RunView) -> Option<Table> {
             names.push(name);
         }
     }
-    let mut columns = vec![Column::text("Node")];
-    columns.extend(names.iter().map(|name| Column::text(name)));
-    let rows = view.nodes.iter().map(|node| {
-        let mut cells = vec![Cell::new(node.name.as_str())];
-        for name in &names {
-            let value = node.facts.iter().find(|(key, _)| key == name);
-            cells.push(Cell::new(
-                value.map_or(number::ABSENT, |(_, value)| value.as_str()),
-            ));
-        }
-        Row {
-            cells,
-            tone: Tone::Plain,
-        }
-    });
-    (!view.nodes.is_empty()).then(|| Table {
-        caption: "Nodes of the target".into(),
-        columns,
-        rows: rows.collect(),
-        foot: String::new(),
-    })
+    Table::of("Nodes of the target", &view.nodes)
+        .text("Node", |node| &node.name)
+        .each(names, |table, name| {
+            table.text(name, |node| {
+                let value = node.facts.iter().find(|(key, _)| key == name);
+                value.map(|(_, value)| value)
+            })
+        })
+        .unless_empty()
 }
 
 /// All settings of the nodes: one column if they agree everywhere, else one per node.
 fn settings_table(view: &RunView) -> Option<Table> {
-    let maps: Vec<&BTreeMap<String, String>> =
-        view.nodes.iter().map(|n| &n.settings).filter(|s| !s.is_empty()).collect();
-    let first = *maps.first()?;
-    let agree = maps.iter().all(|map| *map == first);
-    let mut columns = vec![Column::text("Setting")];
-    if agree {
-        columns.push(Column::text("Value"));
+    let nodes = view.nodes.iter().filter(|node| !node.settings.is_empty());
+    let maps: Vec<(&str, &BTreeMap<String, String>)> =
+        nodes.map(|node| (node.name.as_str(), &node.settings)).collect();
+    let (_, first) = *maps.first()?;
+    let shown = if maps.iter().all(|(_, map)| *map == first) {
+        vec![("Value", first)]
     } else {
-        let with_settings = view.nodes.iter().filter(|n| !n.settings.is_empty());
-        columns.extend(with_settings.map(|n| Column::text(&n.name)));
-    }
-    let shown = if agree { &maps[..1] } else { &maps[..] };
-    let mut keys: Vec<&String> = maps.iter().flat_map(|m| m.keys()).collect();
-    keys.sort();
-    keys.dedup();
-    let row = |key: &&String| {
-        let mut cells = vec![Cell::new(key.as_str())];
-        let value = |map: &&BTreeMap<String, String>| {
-            Cell::new(map.get(*key).map_or(number::ABSENT, String::as_str))
-        };
-        cells.extend(shown.iter().map(value));
-        Row {
-            cells,
-            tone: Tone::Plain,
-        }
+        maps
     };
-    Some(Table {
-        columns,
-        rows: keys.iter().map(row).collect(),
-        ..Table::default()
-    })
+    let keys: BTreeSet<&String> = shown.iter().flat_map(|(_, map)| map.keys()).collect();
+    let table = Table::of("", keys)
+        .text("Setting", |key| key)
+        .each(shown, |table, (title, map)| {
+            table.text(title, |key| map.get(key))
+        });
+    Some(table.build())
 }
 
 /// The command, the seed and the files.
@@ -207,20 +174,11 @@ pub fn rerun(view: &RunView) -> Option<Section> {
     if !notes.is_empty() {
         blocks.push(Block::Facts(notes));
     }
-    if !view.files.is_empty() {
-        let row = |file: &crate::view::FileView| Row {
-            cells: vec![Cell::new(file.path.as_str()), Cell::new(file.what.as_str())],
-            tone: Tone::Plain,
-        };
-        blocks.push(Block::Details(
-            "Files".into(),
-            vec![Block::Table(Table {
-                columns: vec![Column::text("File"), Column::text("What stands in it")],
-                rows: view.files.iter().map(row).collect(),
-                ..Table::default()
-            })],
-        ));
-    }
+    let files = Table::of("", &view.files)
+        .text("File", |file| &file.path)
+        .text("What stands in it", |file| file.what.as_str())
+        .unless_empty();
+    blocks.extend(files.map(|table| Block::Details("Files".into(), vec![Block::Table(table)])));
     Some(Section {
         id: "again",
         title: "Run it again".into(),

@@ -4,7 +4,7 @@
 //! an uneven ring, a sick machine or a client that talks to one of them: it is said in words.
 
 use crate::number;
-use crate::page::{Block, Cell, Column, Row, Section, Table, Tone};
+use crate::page::{Block, Cell, Section, Table, Tone};
 use crate::probed::{self, is_like, natural, owner, scaled};
 use crate::sections::time;
 use crate::view::{ProbeSeries, RunView, TrialView};
@@ -297,49 +297,31 @@ fn widest_of<'a>(
 
 /// Of every quantity the trial in which it was spread most.
 fn widest(view: &RunView, all: &[(&TrialView, Vec<Spread>)]) -> Table {
-    let rows = MEASURES.iter().filter_map(|measure| {
-        let (index, spread) = widest_of(measure, all)?;
-        let mut cells = vec![Cell::new(spread.name), Cell::new(spread.unit.as_str())];
-        cells.extend(ends(spread));
-        cells.push(Cell::new(time::label(view, index)));
-        Some(Row {
-            cells,
-            tone: Tone::Plain,
-        })
-    });
-    Table {
-        caption: "The widest spread of every quantity".into(),
-        columns: vec![
-            Column::text("Quantity"),
-            Column::text("Unit"),
-            Column::number("Smallest", ""),
-            Column::number("Largest", ""),
-            Column::number("Ratio", ""),
-            Column::text("In trial").wide(),
-        ],
-        rows: rows.collect(),
-        foot: String::new(),
-    }
+    let widest = MEASURES.iter().filter_map(|measure| widest_of(measure, all));
+    Table::of("The widest spread of every quantity", widest)
+        .text("Quantity", |(_, spread)| spread.name)
+        .text("Unit", |(_, spread)| &spread.unit)
+        .number("Smallest", "", |(_, spread)| end(spread.low()))
+        .number("Largest", "", |(_, spread)| end(spread.high()))
+        .number("Ratio", "", |(_, spread)| ratio(spread))
+        .wide_text("In trial", |(index, _)| time::label(view, index))
+        .build()
 }
 
-/// Smallest, largest and their ratio.
-fn ends(spread: &Spread) -> [Cell; 3] {
-    let end =
-        |(name, value): &(String, f64)| Cell::new(number::small(*value)).detail(name.as_str());
-    let ratio = match spread.ratio() {
-        Some(ratio) => number::significant(ratio, 3),
-        None => number::ABSENT.into(),
-    };
+/// Smallest or largest, with whose it is.
+fn end((name, value): &(String, f64)) -> Cell {
+    Cell::new(number::small(*value)).detail(name)
+}
+
+/// Largest by smallest.
+fn ratio(spread: &Spread) -> Cell {
+    let ratio = spread.ratio().map(|ratio| number::significant(ratio, 3));
     let tone = match (spread.is_uneven(), spread.high().1 >= spread.floor) {
         (true, _) => Tone::Warn,
         (false, true) => Tone::Plain,
         (false, false) => Tone::Muted,
     };
-    [
-        end(spread.low()),
-        end(spread.high()),
-        Cell::new(ratio).tone(tone),
-    ]
+    Cell::from(ratio).tone(tone)
 }
 
 fn table(caption: String, spreads: &[Spread]) -> Table {
@@ -351,31 +333,19 @@ fn table(caption: String, spreads: &[Spread]) -> Table {
     if widest > COLUMNS_MAX {
         owners.clear();
     }
-    let mut columns = vec![Column::text("Quantity"), Column::text("Unit")];
-    columns.extend(owners.iter().map(|name| Column::number(name, "")));
-    columns.extend([
-        Column::number("Smallest", ""),
-        Column::number("Largest", ""),
-        Column::number("Ratio", ""),
-    ]);
-    let row = |spread: &Spread| {
-        let mut cells = vec![Cell::new(spread.name), Cell::new(spread.unit.as_str())];
-        cells.extend(owners.iter().map(|owner| {
-            let value = spread.values.iter().find(|(name, _)| name == owner);
-            Cell::new(value.map_or(number::ABSENT.into(), |v| number::small(v.1)))
-        }));
-        cells.extend(ends(spread));
-        Row {
-            cells,
-            tone: Tone::Plain,
-        }
-    };
-    Table {
-        caption,
-        columns,
-        rows: spreads.iter().map(row).collect(),
-        foot: String::new(),
-    }
+    Table::of(caption, spreads)
+        .text("Quantity", |spread| spread.name)
+        .text("Unit", |spread| &spread.unit)
+        .each(owners, |table, owner| {
+            table.number(owner, "", |spread| {
+                let value = spread.values.iter().find(|(name, _)| name == owner);
+                value.map(|(_, value)| number::small(*value))
+            })
+        })
+        .number("Smallest", "", |spread| end(spread.low()))
+        .number("Largest", "", |spread| end(spread.high()))
+        .number("Ratio", "", ratio)
+        .build()
 }
 
 /// The same for programs.

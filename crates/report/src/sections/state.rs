@@ -1,8 +1,8 @@
 //! The state of the data that trials began with, and what watching them cost.
 
 use crate::number;
-use crate::page::{Block, Cell, Column, Row, Table, Tone};
-use crate::sections::data::{trial_cells, trial_columns};
+use crate::page::{Block, Cell, Table, Tone};
+use crate::summary::trial_table;
 use crate::view::RunView;
 use std::collections::{BTreeMap, BTreeSet};
 use store::record::{DataRecord, ProbeRecord, TrialFinding};
@@ -23,35 +23,22 @@ pub fn data(view: &RunView) -> Vec<Block> {
         Block::Text(equality(&by_snapshot)),
         Block::Table(table(view)),
     ];
-    let mut rows = Vec::new();
-    for (snapshot, nodes) in &by_snapshot {
-        for (node, found) in nodes {
-            let texts: Vec<&str> = found.keys().copied().collect();
-            let cells = vec![
-                Cell::new(*snapshot),
-                Cell::new(*node),
-                Cell::new(texts.join(" | ")),
-            ];
-            rows.push(Row {
-                cells,
-                tone: Tone::Plain,
-            });
-        }
-    }
-    if !rows.is_empty() {
-        blocks.push(Block::Details(
+    let each = by_snapshot.iter().flat_map(|(snapshot, nodes)| {
+        nodes.iter().map(move |(node, found)| (*snapshot, *node, found))
+    });
+    let prints = Table::of("", each)
+        .text("Snapshot", |(snapshot, ..)| snapshot)
+        .text("Node", |(_, node, _)| node)
+        .text("Fingerprint", |(.., found)| {
+            found.keys().copied().collect::<Vec<_>>().join(" | ")
+        })
+        .unless_empty();
+    blocks.extend(prints.map(|table| {
+        Block::Details(
             "Fingerprints of the SSTables".into(),
-            vec![Block::Table(Table {
-                columns: vec![
-                    Column::text("Snapshot"),
-                    Column::text("Node"),
-                    Column::text("Fingerprint"),
-                ],
-                rows,
-                ..Table::default()
-            })],
-        ));
-    }
+            vec![Block::Table(table)],
+        )
+    }));
     blocks
 }
 
@@ -93,47 +80,28 @@ fn equality(all: &Fingerprints<'_>) -> String {
 }
 
 fn table(view: &RunView) -> Table {
-    let mut columns = trial_columns();
-    columns.extend([
-        Column::text("Snapshot"),
-        Column::text("Restored"),
-        Column::number("Took", ""),
-        Column::number("SSTables", ""),
-        Column::number("Size", ""),
-        Column::text("Fingerprint").wide(),
-        Column::text("Page cache"),
-    ]);
-    let rows = view.findings.trials.iter().filter_map(|trial| {
-        let data = trial.data.as_ref()?;
-        let mut cells = trial_cells(view, trial);
-        cells.extend([
-            Cell::new(data.snapshot.as_str()),
-            Cell::new(data.how.as_str()),
-            Cell::new(number::duration(data.seconds)),
-            Cell::new(number::count(data.sstables)),
-            Cell::new(number::bytes(data.bytes)),
-            fingerprint(data),
-            Cell::new(data.page_cache.as_str()),
-        ]);
-        Some(Row {
-            cells,
-            tone: Tone::Plain,
-        })
-    });
-    Table {
-        caption: "The state of the data that trials began with".into(),
-        columns,
-        rows: rows.collect(),
-        foot: "Took: the restore, all nodes. Online: truncate and import while the nodes run; \
-               offline: files swapped while they are stopped."
-            .into(),
-    }
+    let trials = view.findings.trials.iter();
+    let restored = trials.filter_map(|trial| Some((trial, trial.data.as_ref()?)));
+    let caption = "The state of the data that trials began with";
+    trial_table(view, caption, restored)
+        .text("Snapshot", |(_, data)| &data.snapshot)
+        .text("Restored", |(_, data)| data.how.as_str())
+        .number("Took", "", |(_, data)| number::duration(data.seconds))
+        .number("SSTables", "", |(_, data)| number::count(data.sstables))
+        .number("Size", "", |(_, data)| number::bytes(data.bytes))
+        .wide_text("Fingerprint", |(_, data)| fingerprint(data))
+        .text("Page cache", |(_, data)| data.page_cache.as_str())
+        .foot(
+            "Took: the restore, all nodes. Online: truncate and import while the nodes run; \
+             offline: files swapped while they are stopped.",
+        )
+        .build()
 }
 
 /// The fingerprint of the first node, and how many more there are.
 fn fingerprint(data: &DataRecord) -> Cell {
     let Some((node, text)) = data.fingerprints.first_key_value() else {
-        return Cell::new(number::ABSENT).tone(Tone::Muted);
+        return Cell::absent();
     };
     let shown: String = text.chars().take(FINGERPRINT_CHARS).collect();
     let more = data.fingerprints.len() - 1;
@@ -155,31 +123,12 @@ pub fn probes(view: &RunView) -> Vec<Block> {
     if names.iter().all(|name| *name == "others") {
         return Vec::new();
     }
-    let row = |name: &&str| {
-        let mine: Vec<&(usize, &ProbeRecord)> =
-            all.iter().filter(|(_, p)| p.probe == **name).collect();
-        cost_row(name, &mine)
-    };
-    let mut blocks = vec![Block::Table(Table {
-        caption: "What watching cost".into(),
-        columns: vec![
-            Column::text("Probe"),
-            Column::number("Places", ""),
-            Column::number("Every", ""),
-            Column::number("Looks", ""),
-            Column::number("Missed", ""),
-            Column::number("Values", ""),
-            Column::number("CPU", "of a core, at most"),
-            Column::number("Longest look", ""),
-            Column::number("Problems", ""),
-        ],
-        rows: names.iter().map(row).collect(),
-        foot: format!(
-            "CPU: our own, while the probe ran, of the trial in which it was most; above {} it is \
-             a load of its own.",
-            number::percent(CPU_SHARE_WARN)
-        ),
-    })];
+    let each = names.iter().map(|name| {
+        let mine = all.iter().filter(|(_, probe)| probe.probe == *name);
+        (*name, mine.copied().collect())
+    });
+    let by_name: Vec<(&str, Vec<(usize, &ProbeRecord)>)> = each.collect();
+    let mut blocks = vec![Block::Table(costs(&by_name))];
     let problems = problems(&all);
     if !problems.is_empty() {
         blocks.push(Block::List("What probes could not read".into(), problems));
@@ -187,47 +136,65 @@ pub fn probes(view: &RunView) -> Vec<Block> {
     blocks
 }
 
-fn cost_row(name: &str, mine: &[&(usize, &ProbeRecord)]) -> Row {
-    let sum = |part: fn(&ProbeRecord) -> u64| -> u64 { mine.iter().map(|(_, p)| part(p)).sum() };
+fn costs(by_name: &[(&str, Vec<(usize, &ProbeRecord)>)]) -> Table {
+    type Probes<'a> = [(usize, &'a ProbeRecord)];
+    let sum = |all: &Probes<'_>, part: fn(&ProbeRecord) -> u64| -> u64 {
+        all.iter().map(|(_, probe)| part(probe)).sum()
+    };
+    let most = |all: &Probes<'_>, part: fn(&ProbeRecord) -> f64| {
+        all.iter().map(|(_, probe)| part(probe)).fold(0.0, f64::max)
+    };
+    Table::of("What watching cost", by_name)
+        .text("Probe", |(name, _)| *name)
+        .number("Places", "", |(_, all)| {
+            let places: BTreeSet<&str> = all.iter().map(|(_, p)| p.place.as_str()).collect();
+            number::count(places.len() as u64)
+        })
+        // Files of others have no period of ours.
+        .number("Every", "", |(_, all)| {
+            Some(most(all, |p| p.period_s)).filter(|s| *s > 0.0).map(number::duration)
+        })
+        .number("Looks", "", |(_, all)| number::count(sum(all, |p| p.looks)))
+        .number("Missed", "", |(_, all)| {
+            Cell::zero_expected(sum(all, |p| p.missed), Tone::Warn)
+        })
+        .number("Values", "", |(_, all)| {
+            number::count(sum(all, |p| p.values))
+        })
+        .number("CPU", "of a core, at most", |(_, all)| {
+            let share = cpu_share(all);
+            let is_much = share.is_some_and(|share| share > CPU_SHARE_WARN);
+            Cell::from(share.map(number::percent)).tone(if is_much {
+                Tone::Warn
+            } else {
+                Tone::Plain
+            })
+        })
+        .number("Longest look", "", |(_, all)| {
+            format!("{} ms", number::ms(most(all, |p| p.longest_s) * 1e3))
+        })
+        .number("Problems", "", |(_, all)| {
+            let problems: BTreeSet<&String> = all.iter().flat_map(|(_, p)| &p.problems).collect();
+            Cell::zero_expected(problems.len() as u64, Tone::Warn)
+        })
+        .foot(format!(
+            "CPU: our own, while the probe ran, of the trial in which it was most; above {} it is \
+             a load of its own.",
+            number::percent(CPU_SHARE_WARN)
+        ))
+        .build()
+}
+
+/// The share of a core that a probe took in the trial in which it took most.
+fn cpu_share(all: &[(usize, &ProbeRecord)]) -> Option<f64> {
     let mut shares: BTreeMap<usize, f64> = BTreeMap::new();
-    for (trial, probe) in mine {
+    for (trial, probe) in all {
         let ran_s = (probe.looks + probe.missed) as f64 * probe.period_s;
         if ran_s > 0.0 {
             *shares.entry(*trial).or_default() += probe.cpu_s / ran_s;
         }
     }
-    let share = shares.into_values().max_by(f64::total_cmp);
-    let share_tone = match share {
-        Some(share) if share > CPU_SHARE_WARN => Tone::Warn,
-        _ => Tone::Plain,
-    };
-    let places: BTreeSet<&str> = mine.iter().map(|(_, p)| p.place.as_str()).collect();
-    let longest = mine.iter().map(|(_, p)| p.longest_s).fold(0.0, f64::max);
-    let period = mine.iter().map(|(_, p)| p.period_s).fold(0.0, f64::max);
-    let problems: BTreeSet<&String> = mine.iter().flat_map(|(_, p)| &p.problems).collect();
-    let warn_if_any = |count: u64| {
-        let tone = if count > 0 { Tone::Warn } else { Tone::Plain };
-        Cell::new(number::count(count)).tone(tone)
-    };
-    Row {
-        cells: vec![
-            Cell::new(name),
-            Cell::new(number::count(places.len() as u64)),
-            // Files of others have no period of ours.
-            Cell::new(if period > 0.0 {
-                number::duration(period)
-            } else {
-                number::ABSENT.into()
-            }),
-            Cell::new(number::count(sum(|p| p.looks))),
-            warn_if_any(sum(|p| p.missed)),
-            Cell::new(number::count(sum(|p| p.values))),
-            Cell::new(share.map_or(number::ABSENT.into(), number::percent)).tone(share_tone),
-            Cell::new(format!("{} ms", number::ms(longest * 1e3))),
-            warn_if_any(problems.len() as u64),
-        ],
-        tone: Tone::Plain,
-    }
+    shares.into_values().max_by(f64::total_cmp)
 }
 
 /// The places and trials that have a problem.

@@ -2,7 +2,7 @@
 
 use super::{back, returned, tone, trial};
 use crate::number;
-use crate::page::{Block, Card, Cell, Column, Row, Table, Tone};
+use crate::page::{Block, Card, Cell, Table, Tone};
 use crate::view::RunView;
 use analysis::recovery::Sign;
 use measure::number::whole;
@@ -214,74 +214,54 @@ fn named(found: &RecoveryRecord) -> impl Iterator<Item = (&'static str, &Stretch
 
 /// What clients saw.
 fn stretches(found: &RecoveryRecord) -> Table {
-    let count = |count: u64| Cell::new(number::count(count));
-    let row = |(name, stretch): (&str, &StretchRecord)| Row {
-        cells: vec![
-            Cell::new(name),
-            Cell::new(number::duration(stretch.seconds)),
-            Cell::new(number::rate(stretch.ops_per_s)),
-            Cell::new(number::known_ms(stretch.latency_ms.p50)),
-            Cell::new(number::known_ms(stretch.latency_ms.p99)),
-            Cell::new(number::known_ms(stretch.latency_ms.max)),
-            count(stretch.failed()).tone(match stretch.failed() {
-                0 => Tone::Plain,
-                _ => Tone::Warn,
-            }),
-            count(stretch.retries),
-            count(stretch.speculations).detail(match stretch.speculations_won {
-                0 => String::new(),
-                won => format!("{} first", number::count(won)),
-            }),
-            count(stretch.connections_lost),
-            count(stretch.late),
-            count(stretch.dropped),
-        ],
-        ..Row::default()
-    };
-    Table {
-        columns: vec![
-            Column::text("Clients saw"),
-            Column::number("Length", ""),
-            Column::number("Mean throughput", "op/s"),
-            Column::number("p50", "ms"),
-            Column::number("p99", "ms"),
-            Column::number("max", "ms"),
-            Column::number("Failed", ""),
-            Column::number("Retries", ""),
-            Column::number("Speculations", ""),
-            Column::number("Connections lost", ""),
-            Column::number("Sent late", ""),
-            Column::number("Given up unsent", ""),
-        ],
-        rows: named(found).map(row).collect(),
-        ..Table::default()
-    }
+    Table::of("", named(found))
+        .text("Clients saw", |(name, _)| name)
+        .number("Length", "", |(_, stretch)| {
+            number::duration(stretch.seconds)
+        })
+        .number("Mean throughput", "op/s", |(_, stretch)| {
+            number::rate(stretch.ops_per_s)
+        })
+        .number("p50", "ms", |(_, stretch)| {
+            number::known_ms(stretch.latency_ms.p50)
+        })
+        .number("p99", "ms", |(_, stretch)| {
+            number::known_ms(stretch.latency_ms.p99)
+        })
+        .number("max", "ms", |(_, stretch)| {
+            number::known_ms(stretch.latency_ms.max)
+        })
+        .number("Failed", "", |(_, stretch)| {
+            Cell::zero_expected(stretch.failed(), Tone::Warn)
+        })
+        .number("Retries", "", |(_, stretch)| number::count(stretch.retries))
+        .number("Speculations", "", |(_, stretch)| {
+            let all = Cell::new(number::count(stretch.speculations));
+            match stretch.speculations_won {
+                0 => all,
+                won => all.detail(format!("{} first", number::count(won))),
+            }
+        })
+        .number("Connections lost", "", |(_, stretch)| {
+            number::count(stretch.connections_lost)
+        })
+        .number("Sent late", "", |(_, stretch)| number::count(stretch.late))
+        .number("Given up unsent", "", |(_, stretch)| {
+            number::count(stretch.dropped)
+        })
+        .build()
 }
 
 /// What failed, by kind and error; none if nothing did.
 fn failures(found: &RecoveryRecord) -> Option<Table> {
-    let mut rows: Vec<Row> = Vec::new();
-    for (name, stretch) in named(found) {
-        for (kind, errors) in &stretch.errors {
-            rows.extend(errors.iter().map(|(outcome, count)| Row {
-                cells: vec![
-                    Cell::new(name),
-                    Cell::new(kind.as_str()),
-                    Cell::new(outcome.as_str()),
-                    Cell::new(number::count(*count)),
-                ],
-                ..Row::default()
-            }));
-        }
-    }
-    (!rows.is_empty()).then(|| Table {
-        columns: vec![
-            Column::text("Failed"),
-            Column::text("Kind"),
-            Column::text("Error"),
-            Column::number("Operations", ""),
-        ],
-        rows,
-        ..Table::default()
-    })
+    let each = named(found).flat_map(|(name, stretch)| {
+        let kinds = stretch.errors.iter();
+        kinds.flat_map(move |(kind, errors)| errors.iter().map(move |error| (name, kind, error)))
+    });
+    Table::of("", each)
+        .text("Failed", |(name, ..)| name)
+        .text("Kind", |(_, kind, _)| kind)
+        .text("Error", |(.., (outcome, _))| outcome.as_str())
+        .number("Operations", "", |(.., (_, count))| number::count(*count))
+        .unless_empty()
 }

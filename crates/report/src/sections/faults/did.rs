@@ -3,81 +3,87 @@
 
 use super::{returned, trial};
 use crate::number;
-use crate::page::{Cell, Column, Row, Table, Tone};
+use crate::page::{Cell, Table, Tone};
 use crate::view::RunView;
 use std::collections::BTreeSet;
 use store::record::{FaultRecord, PublishedFailureRecord, RecoveryRecord, StretchRecord};
+
+/// What a row is about.
+#[derive(Clone, Copy)]
+enum Subject<'a> {
+    /// A fault of this run.
+    Fault(&'a FaultRecord),
+    /// A published claim that no fault of this run stands beside.
+    Claim(&'a PublishedFailureRecord),
+}
+
+impl<'a> Subject<'a> {
+    fn recovery(self) -> Option<&'a RecoveryRecord> {
+        match self {
+            Subject::Fault(fault) => fault.recovery.as_ref(),
+            Subject::Claim(_) => None,
+        }
+    }
+}
 
 /// The table; claims that none of our faults stands beside have rows of their own.
 pub fn table(view: &RunView) -> Table {
     let published = view.findings.published.as_ref();
     let claims = published.map_or(&[][..], |published| &published.failures);
     let faults = &view.findings.faults;
-    let mut columns = vec![
-        Column::text("Fault"),
-        Column::text("Service"),
-        Column::number("Before", "op/s"),
-        Column::number("Lowest", "op/s"),
-        Column::number("After", "op/s"),
-        Column::text("Throughput as before"),
-        Column::number("Client errors", ""),
-    ];
-    if !claims.is_empty() {
-        columns.push(Column::text("Published of it"));
-    }
-    let mut rows: Vec<Row> = faults.iter().map(|fault| row(view, fault, claims)).collect();
-    let is_ours = |claim: &&PublishedFailureRecord| {
-        let mut ours = faults.iter();
-        ours.any(|fault| is_beside(view, claim, fault))
-    };
-    rows.extend(claims.iter().filter(|claim| !is_ours(claim)).map(theirs));
+    let is_alone =
+        |claim: &&PublishedFailureRecord| !faults.iter().any(|fault| is_beside(view, claim, fault));
+    let alone = claims.iter().filter(is_alone).map(Subject::Claim);
     let title = published.filter(|_| !claims.is_empty()).map_or(String::new(), |published| {
         format!(
             " Published: {}, on {}. It stands beside ours as it was said, and is not judged.",
             published.title, published.system
         )
     });
-    Table {
-        caption: "What each fault did".into(),
-        columns,
-        rows,
-        foot: format!(
+    let caption = "What each fault did";
+    Table::of(caption, faults.iter().map(Subject::Fault).chain(alone))
+        .text("Fault", |of| match of {
+            Subject::Fault(fault) => Cell::new(fault.name()).detail(trial(view, fault)),
+            Subject::Claim(claim) => Cell::new(&claim.fault),
+        })
+        .text("Service", |of| match of {
+            Subject::Fault(fault) => fault.recovery.as_ref().map(service).into(),
+            Subject::Claim(_) => Cell::new("not done here"),
+        })
+        .number("Before", "op/s", |of| {
+            Some(number::rate(of.recovery()?.ops_per_s?.middle))
+        })
+        .number("Lowest", "op/s", |of| {
+            Some(number::rate(of.recovery()?.dip?.lowest_ops_per_s))
+        })
+        .number("After", "op/s", |of| {
+            Some(number::rate(of.recovery()?.after.as_ref()?.ops_per_s))
+        })
+        .text("Throughput as before", |of| {
+            let (said, tone) = returned(of.recovery()?.throughput.as_ref()?);
+            Some(Cell::new(said).tone(tone))
+        })
+        .number("Client errors", "", |of| of.recovery().map(failed))
+        .when(!claims.is_empty(), |table| {
+            table.text("Published of it", |of| match of {
+                Subject::Fault(fault) => {
+                    let beside = claims.iter().filter(|claim| is_beside(view, claim, fault));
+                    let said = beside.map(|claim| format!("{}: {}", claim.fault, claim.claim));
+                    Cell::new(said.collect::<Vec<_>>().join("; ")).tone(Tone::Muted)
+                }
+                Subject::Claim(claim) => Cell::new(&claim.claim),
+            })
+        })
+        .tone(|of| match of {
+            Subject::Fault(_) => Tone::Plain,
+            Subject::Claim(_) => Tone::Muted,
+        })
+        .foot(format!(
             "Before: the median of the seconds before it. Lowest: the worst second, from the \
              injection until throughput was as before. After: the mean of all seconds since it was \
              seen whole. Errors: from the injection on.{title}"
-        ),
-    }
-}
-
-fn row(view: &RunView, fault: &FaultRecord, claims: &[PublishedFailureRecord]) -> Row {
-    let found = fault.recovery.as_ref();
-    let absent = || Cell::new(number::ABSENT);
-    let (service, tone) = found.map_or((number::ABSENT.to_owned(), Tone::Plain), service);
-    let returns = found.and_then(|found| found.throughput.as_ref());
-    let beside = claims
-        .iter()
-        .filter(|claim| is_beside(view, claim, fault))
-        .map(|claim| format!("{}: {}", claim.fault, claim.claim));
-    let mut cells = vec![
-        Cell::new(fault.name()).detail(trial(view, fault)),
-        Cell::new(service).tone(tone),
-    ];
-    cells.extend(throughput(found));
-    cells.extend([
-        returns.map_or_else(absent, |returns| {
-            let (said, tone) = returned(returns);
-            Cell::new(said).tone(tone)
-        }),
-        found.map_or_else(absent, failed),
-    ]);
-    if !claims.is_empty() {
-        let said: Vec<String> = beside.collect();
-        cells.push(Cell::new(said.join("; ")).tone(Tone::Muted));
-    }
-    Row {
-        cells,
-        tone: Tone::Plain,
-    }
+        ))
+        .build()
 }
 
 /// Whether a claim is about such a fault, in that variant.
@@ -91,19 +97,8 @@ fn is_beside(view: &RunView, claim: &PublishedFailureRecord, fault: &FaultRecord
     claim.beside.contains(&fault.kind) && is_of
 }
 
-/// A claim without a fault of ours.
-fn theirs(claim: &PublishedFailureRecord) -> Row {
-    let mut cells = vec![Cell::new(claim.fault.as_str()), Cell::new("not done here")];
-    cells.extend((0..5).map(|_| Cell::new(number::ABSENT)));
-    cells.push(Cell::new(claim.claim.as_str()));
-    Row {
-        cells,
-        tone: Tone::Muted,
-    }
-}
-
 /// What became of the service.
-fn service(found: &RecoveryRecord) -> (String, Tone) {
+fn service(found: &RecoveryRecord) -> Cell {
     let failed = [&found.during, &found.after].into_iter().flatten();
     let failed: u64 = failed.map(StretchRecord::failed).sum();
     let errors = match failed {
@@ -111,27 +106,18 @@ fn service(found: &RecoveryRecord) -> (String, Tone) {
         _ => "errors",
     };
     let Some(dip) = found.dip else {
-        return (format!("cannot be told, {errors}"), Tone::Muted);
+        return Cell::new(format!("cannot be told, {errors}")).tone(Tone::Muted);
     };
     let for_long = number::duration(dip.seconds);
     match (dip.depth, dip.lowest_ops_per_s, failed) {
-        (0.0, _, 0) => ("as before, no error".to_owned(), Tone::Good),
-        (0.0, ..) => ("as fast as before, errors".to_owned(), Tone::Warn),
-        (_, 0.0, _) => (
-            format!("stopped, below the usual for {for_long}, {errors}"),
-            Tone::Bad,
-        ),
-        _ => (format!("slower for {for_long}, {errors}"), Tone::Warn),
+        (0.0, _, 0) => Cell::new("as before, no error").tone(Tone::Good),
+        (0.0, ..) => Cell::new("as fast as before, errors").tone(Tone::Warn),
+        (_, 0.0, _) => {
+            let stopped = format!("stopped, below the usual for {for_long}, {errors}");
+            Cell::new(stopped).tone(Tone::Bad)
+        }
+        _ => Cell::new(format!("slower for {for_long}, {errors}")).tone(Tone::Warn),
     }
-}
-
-/// Before, at worst, and after.
-fn throughput(found: Option<&RecoveryRecord>) -> [Cell; 3] {
-    let before = found.and_then(|found| Some(found.ops_per_s?.middle));
-    let lowest = found.and_then(|found| Some(found.dip?.lowest_ops_per_s));
-    let after = found.and_then(|found| Some(found.after.as_ref()?.ops_per_s));
-    [before, lowest, after]
-        .map(|rate| Cell::new(rate.map_or(number::ABSENT.to_owned(), number::rate)))
 }
 
 /// How many operations failed, and how.

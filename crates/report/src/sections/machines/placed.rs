@@ -2,7 +2,7 @@
 
 use super::seen::machine_of;
 use crate::number;
-use crate::page::{Cell, Column, Row, Table, Tone};
+use crate::page::{Cell, Table, Tone};
 use crate::probed::natural;
 use crate::view::RunView;
 use std::collections::{BTreeMap, BTreeSet};
@@ -115,46 +115,29 @@ fn written([low, high]: [String; 2]) -> String {
 
 /// Who ran where.
 pub fn table(of: &str, group: &Group<'_>) -> Table {
-    let row = |one: &&PlacementRecord| {
-        let all = group.everywhere(one);
-        let threads = range(all.iter().map(|one| one.threads)).unwrap_or_default();
-        let threads = written(threads.map(|count| number::count(count as u64)));
-        // Nodes that never had any of it are no news.
-        let resident = resident(&all)
-            .into_iter()
-            .filter(|(_, [_, high])| *high > 0)
-            .map(|(node, bytes)| format!("{node}: {}", written(bytes.map(number::bytes))))
-            .collect::<Vec<_>>();
-        let is_known = machine_of(one, group.first()).is_some();
-        Row {
-            cells: vec![
-                Cell::new(one.who.as_str()).tone(Tone::Strong),
-                Cell::new(one.host.as_str()).hint(if is_known {
-                    ""
-                } else {
-                    "What its machine looks like is not told."
-                }),
-                text_or_absent(&one.cpus),
-                text_or_absent(&one.mems),
-                Cell::new(threads),
-                text_or_absent(&resident.join(", ")),
-                Cell::new(one.topology.as_str()),
-            ],
-            tone: Tone::Plain,
-        }
-    };
-    Table {
-        caption: format!("Where nodes and client ran{of}"),
-        columns: vec![
-            Column::text("Who"),
-            Column::text("Host"),
-            Column::text("CPUs"),
-            Column::text("Memory from"),
-            Column::number("Threads", ""),
-            Column::text("Resident, by NUMA node"),
-            Column::text("Topology").wide(),
-        ],
-        rows: group.placements().iter().map(row).collect(),
-        foot: String::new(),
-    }
+    let caption = format!("Where nodes and client ran{of}");
+    Table::of(caption, group.placements())
+        .text("Who", |one| Cell::new(&one.who).tone(Tone::Strong))
+        .text("Host", |one| {
+            let is_known = machine_of(one, group.first()).is_some();
+            let why = "What its machine looks like is not told.";
+            Cell::new(&one.host).hint(if is_known { "" } else { why })
+        })
+        .text("CPUs", |one| text_or_absent(&one.cpus))
+        .text("Memory from", |one| text_or_absent(&one.mems))
+        .number("Threads", "", |one| {
+            let threads = range(group.everywhere(one).iter().map(|one| one.threads));
+            written(threads.unwrap_or_default().map(|count| number::count(count as u64)))
+        })
+        .text("Resident, by NUMA node", |one| {
+            // Nodes that never had any of it are no news.
+            let resident = resident(&group.everywhere(one))
+                .into_iter()
+                .filter(|(_, [_, high])| *high > 0)
+                .map(|(node, bytes)| format!("{node}: {}", written(bytes.map(number::bytes))))
+                .collect::<Vec<_>>();
+            text_or_absent(&resident.join(", "))
+        })
+        .wide_text("Topology", |one| one.topology.as_str())
+        .build()
 }

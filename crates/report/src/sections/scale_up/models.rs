@@ -1,64 +1,42 @@
 //! The curves as a table.
 
-use super::{row_of, under, with_arm};
+use super::arm_table;
 use crate::number;
-use crate::page::{Cell, Column, Row, Table, Tone};
+use crate::page::{Cell, Table, Tone};
 use analysis::scale_up::models::symbol;
 use store::record::{CoefficientRecord, ScaleFitRecord, ScaleUpRecord, WithoutPeak};
 
 /// Every model of every arm.
 pub fn table(arms: &[&ScaleUpRecord]) -> Table {
-    let columns = vec![
-        Column::text("Curve"),
-        Column::number("x1", "op/s"),
-        Column::text("Coefficients"),
-        Column::number("Off the curve", "%"),
-        Column::number("Left out", "%").wide(),
-        Column::number("AICc above the best", "").wide(),
-        Column::text("Says"),
-    ];
-    let rows = arms.iter().enumerate().flat_map(|(index, arm)| {
-        let least = arm.fits.iter().filter_map(|fit| fit.aicc).min_by(f64::total_cmp);
-        let row = move |fit: &ScaleFitRecord| -> Row {
-            let tone = match (fit.best, fit.refused.is_none()) {
-                (true, _) => Tone::Strong,
-                (_, true) => Tone::Plain,
-                (_, false) => Tone::Muted,
-            };
-            row_of(arms, index, cells(fit, least), tone)
-        };
-        arm.fits.iter().map(row)
-    });
-    Table {
-        caption: format!(
-            "Curves through the points, with 95 % intervals{}",
-            under(arms)
-        ),
-        columns: with_arm(arms, columns),
-        rows: rows.collect(),
-        foot: "N units in use, n on each of s sockets. Amdahl's law: x1 N ÷ (1 + σ (N − 1)). The \
-               Universal Scalability Law: with κ N (N − 1) below the line as well. Two levels: \
-               x1 s n ÷ ((1 + σ₁ (n − 1) + κ₁ n (n − 1)) (1 + κ₂ (s − 1))). Left out: how far a \
-               point is from the curve through the others. AICc weighs how well a curve fits \
-               against how many coefficients it has; within 2 nothing is told."
-            .into(),
-    }
-}
-
-fn cells(fit: &ScaleFitRecord, least: Option<f64>) -> Vec<Cell> {
-    let share = |of: Option<f64>| {
-        Cell::new(of.map_or(number::ABSENT.into(), |of| number::small(of * 100.0)))
+    let share = |of: Option<f64>| of.map(|of| number::small(of * 100.0));
+    let least = |index: usize| {
+        let fits = arms[index].fits.iter();
+        fits.filter_map(|fit| fit.aicc).min_by(f64::total_cmp)
     };
-    let above = fit.aicc.zip(least).map(|(aicc, least)| aicc - least);
-    vec![
-        Cell::new(super::capital(fit.model.title())),
-        Cell::new(fit.x1.map_or(number::ABSENT.into(), number::rate)),
-        Cell::new(coefficients(&fit.coefficients)),
-        share(fit.off),
-        share(fit.left_out_off),
-        Cell::new(above.map_or(number::ABSENT.into(), |above| format!("{above:.1}"))),
-        says(fit),
-    ]
+    let caption = "Curves through the points, with 95 % intervals";
+    arm_table(arms, caption, |arm| &arm.fits)
+        .text("Curve", |(_, fit)| super::capital(fit.model.title()))
+        .number("x1", "op/s", |(_, fit)| fit.x1.map(number::rate))
+        .text("Coefficients", |(_, fit)| coefficients(&fit.coefficients))
+        .number("Off the curve", "%", |(_, fit)| share(fit.off))
+        .wide_number("Left out", "%", |(_, fit)| share(fit.left_out_off))
+        .wide_number("AICc above the best", "", |(index, fit)| {
+            Some(format!("{:.1}", fit.aicc? - least(index)?))
+        })
+        .text("Says", |(_, fit)| says(fit))
+        .tone(|(_, fit)| match (fit.best, fit.refused.is_none()) {
+            (true, _) => Tone::Strong,
+            (_, true) => Tone::Plain,
+            (_, false) => Tone::Muted,
+        })
+        .foot(
+            "N units in use, n on each of s sockets. Amdahl's law: x1 N ÷ (1 + σ (N − 1)). The \
+             Universal Scalability Law: with κ N (N − 1) below the line as well. Two levels: \
+             x1 s n ÷ ((1 + σ₁ (n − 1) + κ₁ n (n − 1)) (1 + κ₂ (s − 1))). Left out: how far a \
+             point is from the curve through the others. AICc weighs how well a curve fits \
+             against how many coefficients it has; within 2 nothing is told.",
+        )
+        .build()
 }
 
 fn coefficients(all: &[CoefficientRecord]) -> String {

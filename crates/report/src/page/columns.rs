@@ -1,0 +1,174 @@
+//! Tables made column by column: a heading stands with its unit and with what is in its cells.
+
+use super::{Cell, Column, Row, Table, Tone};
+use crate::number;
+
+/// A table to which columns are being added from left to right, with the record of each row.
+pub struct TableBuilder<R> {
+    records: Vec<R>,
+    table: Table,
+}
+
+impl Table {
+    /// A table with a row for each record, and no columns yet.
+    pub fn of<R: Copy>(
+        caption: impl Into<String>,
+        records: impl IntoIterator<Item = R>,
+    ) -> TableBuilder<R> {
+        let records: Vec<R> = records.into_iter().collect();
+        let table = Table {
+            caption: caption.into(),
+            rows: vec![Row::default(); records.len()],
+            ..Table::default()
+        };
+        TableBuilder { records, table }
+    }
+}
+
+impl<R: Copy> TableBuilder<R> {
+    /// Adds a column of text.
+    pub fn text<C: Into<Cell>>(self, title: &str, cell: impl Fn(R) -> C) -> Self {
+        self.column(Column::text(title), cell)
+    }
+
+    /// Adds a column of text that is left out where there is little room.
+    pub fn wide_text<C: Into<Cell>>(self, title: &str, cell: impl Fn(R) -> C) -> Self {
+        self.column(Column::text(title).wide(), cell)
+    }
+
+    /// Adds a column of numbers.
+    pub fn number<C: Into<Cell>>(self, title: &str, unit: &str, cell: impl Fn(R) -> C) -> Self {
+        self.column(Column::number(title, unit), cell)
+    }
+
+    /// Adds a column of numbers that is left out where there is little room.
+    pub fn wide_number<C: Into<Cell>>(
+        self,
+        title: &str,
+        unit: &str,
+        cell: impl Fn(R) -> C,
+    ) -> Self {
+        self.column(Column::number(title, unit).wide(), cell)
+    }
+
+    /// Adds a column, with its cell of each record.
+    pub fn column<C: Into<Cell>>(mut self, column: Column, cell: impl Fn(R) -> C) -> Self {
+        self.table.columns.push(column);
+        for (row, record) in self.table.rows.iter_mut().zip(&self.records) {
+            row.cells.push(cell(*record).into());
+        }
+        self
+    }
+
+    /// Adds columns for each of some things.
+    pub fn each<T>(
+        self,
+        things: impl IntoIterator<Item = T>,
+        add: impl FnMut(Self, T) -> Self,
+    ) -> Self {
+        things.into_iter().fold(self, add)
+    }
+
+    /// Adds columns only where a condition holds.
+    pub fn when(self, condition: bool, add: impl FnOnce(Self) -> Self) -> Self {
+        if condition { add(self) } else { self }
+    }
+
+    /// Sets how whole rows are to be taken.
+    pub fn tone(mut self, tone: impl Fn(R) -> Tone) -> Self {
+        for (row, record) in self.table.rows.iter_mut().zip(&self.records) {
+            row.tone = tone(*record);
+        }
+        self
+    }
+
+    /// Sets what is to be said below the table.
+    pub fn foot(mut self, foot: impl Into<String>) -> Self {
+        self.table.foot = foot.into();
+        self
+    }
+
+    /// The table with the columns that it has by now.
+    pub fn build(self) -> Table {
+        self.table
+    }
+
+    /// The same; none without rows.
+    pub fn unless_empty(self) -> Option<Table> {
+        (!self.records.is_empty()).then_some(self.table)
+    }
+}
+
+impl Cell {
+    /// The cell of what is not known, in grey.
+    pub fn absent() -> Cell {
+        Cell::new(number::ABSENT).tone(Tone::Muted)
+    }
+
+    /// A count that should be 0, marked if it is not.
+    pub fn zero_expected(count: u64, tone_if_any: Tone) -> Cell {
+        Cell::new(number::count(count)).tone(if count > 0 { tone_if_any } else { Tone::Plain })
+    }
+}
+
+impl From<&str> for Cell {
+    fn from(text: &str) -> Cell {
+        Cell::new(text)
+    }
+}
+
+impl From<&String> for Cell {
+    fn from(text: &String) -> Cell {
+        Cell::new(text)
+    }
+}
+
+impl From<String> for Cell {
+    fn from(text: String) -> Cell {
+        Cell::new(text)
+    }
+}
+
+/// What is not known has the sign for it.
+impl<T: Into<Cell>> From<Option<T>> for Cell {
+    fn from(known: Option<T>) -> Cell {
+        known.map_or_else(|| Cell::new(number::ABSENT), Into::into)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_has_a_cell_in_every_column() {
+        let records = [("reads", Some(2)), ("writes", None)];
+        let table = Table::of("Operations", &records)
+            .text("Kind", |(kind, _)| *kind)
+            .each(["a", "b"], |table, title| {
+                table.number(title, "op/s", |(_, rate)| {
+                    rate.map(|rate: u32| rate.to_string())
+                })
+            })
+            .when(false, |table| table.wide_text("Never", |_| ""))
+            .tone(|(_, rate)| {
+                if rate.is_some() {
+                    Tone::Plain
+                } else {
+                    Tone::Muted
+                }
+            })
+            .build();
+        let titles: Vec<&str> = table.columns.iter().map(|column| column.title.as_str()).collect();
+        assert_eq!(titles, ["Kind", "a", "b"]);
+        let texts = |row: &Row| row.cells.iter().map(|cell| cell.text.clone()).collect::<Vec<_>>();
+        assert_eq!(texts(&table.rows[0]), ["reads", "2", "2"]);
+        assert_eq!(
+            texts(&table.rows[1]),
+            ["writes", number::ABSENT, number::ABSENT]
+        );
+        assert_eq!(table.rows[1].tone, Tone::Muted);
+        let none: [(&str, u32); 0] = [];
+        assert!(Table::of("", &none).unless_empty().is_none());
+    }
+}
