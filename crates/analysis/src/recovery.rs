@@ -43,7 +43,7 @@ const WHOLE_S: f64 = 0.5;
 pub struct Slice {
     /// Begin, in seconds since the trial's start line.
     pub from_s: f64,
-    /// The end, in seconds from the start of the window.
+    /// Its end, in seconds since the trial's start line.
     pub to_s: f64,
     /// Operations that succeeded.
     pub ok: u64,

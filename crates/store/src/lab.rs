@@ -278,6 +278,6 @@ pub struct PhaseTimeRecord {
     pub name: String,
     /// Begin, in seconds since the trial's start line.
     pub from_s: f64,
-    /// The end, in seconds from the start of the window.
+    /// Its end, in seconds since the trial's start line.
     pub to_s: f64,
 }

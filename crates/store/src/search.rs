@@ -1,7 +1,9 @@
 //! What the searches of a study came to, and by which way.
 
 use analysis::VariantName;
-use analysis::procedure::{Ending, Point, Role, SearchOutcome, SearchProcedure, SearchResult};
+use analysis::procedure::{
+    Ending, Percentile, Point, Role, SearchOutcome, SearchProcedure, SearchResult,
+};
 use measure::Known;
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +18,13 @@ pub struct SearchRecord {
     pub procedure: SearchProcedure,
     /// What was searched for: `p99 within 10 ms`.
     pub goal: String,
+    /// The percentile of latency that it goes by.
+    #[serde(default)]
+    pub percentile: Percentile,
+    /// What that is kept above and below, ms; none where there is no such limit, and in runs of
+    /// earlier versions.
+    #[serde(default)]
+    pub within_ms: [Option<f64>; 2],
     /// `held` (found, and it held), `found` (nothing is held), `none`, `not_reached` (it is beyond
     /// the most that was to be tried), `client_limit`, `untold` (too many trials gave no answer) or
     /// `unfinished`.

@@ -2,14 +2,17 @@
 
 use crate::interval::{Ratio, percent};
 use crate::place::{metric_words, point_words, where_words};
-use analysis::compare::BLOCKS_TO_SETTLE_MAX;
+use analysis::VariantName;
 use analysis::procedure::Point;
 use analysis::too_few_blocks;
-use analysis::{TENFOLD, VariantName};
-use measure::number::{significant, without_zeros};
+use measure::number::significant;
 use store::record::{
     Bound, ComparisonRecord, Finding, LooksHow, LooksRecord, MultiplicityRecord, PEAK, RobustRecord,
 };
+
+/// Where only a difference above this would have been seen, that number helps nobody: the trials
+/// scatter.
+const SCATTER_MAX: f64 = 0.5;
 
 /// A comparison of which the number of blocks was stated.
 pub fn sentence(comparison: &ComparisonRecord) -> String {
@@ -21,15 +24,14 @@ pub fn sentence(comparison: &ComparisonRecord) -> String {
     let at = where_words(&comparison.metric, comparison.point);
     let change = change_words(comparison);
     let says = match comparison.verdict {
-        Finding::Inconclusive => "against",
-        Finding::Equivalent => "equivalent to",
-        Finding::Faster | Finding::Slower | Finding::LooksDifferent => "beside",
+        Finding::Inconclusive => format!("no winner between “{contender}” and “{baseline}”"),
+        Finding::Equivalent => format!("“{contender}” and “{baseline}” do the same"),
+        Finding::LooksDifferent => format!("“{contender}” looks different from “{baseline}”"),
+        Finding::Faster | Finding::Slower => {
+            format!("“{contender}” is {} than “{baseline}”", comparison.verdict)
+        }
     };
-    let primary = if comparison.primary { " (primary)" } else { "" };
-    format!(
-        "{at}, “{contender}” {says} “{baseline}”: {change}{primary}{}.",
-        undecided(comparison)
-    )
+    format!("{at}, {says}: {change}{}.", undecided(comparison))
 }
 
 /// `+5.1 % throughput (95 %: +3.9 to +6.3 %)`.
@@ -72,7 +74,6 @@ fn undecided(comparison: &ComparisonRecord) -> String {
     }
     match comparison.verdict {
         Finding::Inconclusive => {
-            parts.insert(0, "inconclusive".to_owned());
             let looks = comparison.looks_in();
             parts.push(
                 if too_few_blocks(comparison.blocks, comparison.blocks_planned, looks) {
@@ -88,7 +89,7 @@ fn undecided(comparison: &ComparisonRecord) -> String {
             if (comparison.ci95).is_some_and(|[low, high]| low > 1.0 || high < 1.0) {
                 // An interval beside 1 is not enough.
                 parts.insert(
-                    1,
+                    0,
                     format!(
                         "the interval leaves out 0, but a difference is called at {:.0} %, after \
                          an adjustment for the number of comparisons",
@@ -97,10 +98,10 @@ fn undecided(comparison: &ComparisonRecord) -> String {
                 );
             }
         }
-        Finding::LooksDifferent => parts.insert(0, "looks different".to_owned()),
+        Finding::LooksDifferent => {}
         Finding::Faster | Finding::Slower | Finding::Equivalent => return String::new(),
     }
-    format!(": {}", parts.join("; "))
+    parts.iter().map(|part| format!("; {part}")).collect()
 }
 
 fn could_see(comparison: &ComparisonRecord, percent: &dyn Fn(f64) -> String) -> String {
@@ -128,34 +129,23 @@ fn could_see(comparison: &ComparisonRecord, percent: &dyn Fn(f64) -> String) -> 
         return "one block shows no spread, so five (`repeat.blocks: 5`) are the least to begin with"
             .to_owned();
     };
-    let saw = if share < TENFOLD {
+    let saw = if share < SCATTER_MAX {
         format!("a difference of {} would have been seen", percent(share))
     } else {
-        "not even a tenfold difference would have been seen".to_owned()
+        "the trials scatter too much to tell".to_owned()
     };
     match (comparison.blocks_to_settle, comparison.between_runs) {
         (_, Some(_)) => format!("{saw}; `repeat.order: interleaved` sees less"),
         (Some(blocks), None) => format!("{saw}, and {blocks} blocks would settle it"),
-        (None, None) => format!(
-            "{saw}, and not even {BLOCKS_TO_SETTLE_MAX} blocks would settle it at this spread"
-        ),
+        (None, None) => format!("{saw}, and more blocks like these would not settle it"),
     }
 }
 
 /// What may be expected of so many comparisons by chance.
 pub fn multiplicity(many: &MultiplicityRecord) -> String {
-    // Two digits say all that a number of chance findings has to.
-    let few = |count: f64| {
-        let text = format!("{count:.2}");
-        without_zeros(&text).to_owned()
-    };
     format!(
-        "Of {} comparisons, {} would be called different by chance one by one; adjusted for their \
-         number (Holm's method; {} primary), at most {}.",
-        many.comparisons,
-        few(many.false_findings_one_by_one),
-        many.primary,
-        few(many.false_findings_expected)
+        "Corrected for {} comparisons (Holm's method).",
+        many.comparisons
     )
 }
 

@@ -293,6 +293,14 @@ impl Procedure {
         self.decides().goal()
     }
 
+    /// What the percentile that it goes by is kept above and below, ms.
+    pub fn within_ms(&self) -> [Option<f64>; 2] {
+        match self {
+            Procedure::Band(band) => [Some(band.least_ms), Some(band.most_ms)],
+            other => [None, other.bound().map(|bound| bound.ms)],
+        }
+    }
+
     /// The bound that a search keeps to; none of others, and of a band.
     pub fn bound(&self) -> Option<Bound> {
         self.decides().bound()

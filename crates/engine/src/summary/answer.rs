@@ -52,12 +52,16 @@ impl Facts<'_> {
                 at_share.as_ref(),
             ));
         }
+        // Of variants that is how they compare; what each did alone supports it.
+        sentences.extend(self.comparisons());
         let (ladders, sweeps) = self.ladders();
         sentences.extend(ladders);
         sentences.extend(curve::sentences(self.curves));
         sentences.extend(scale_up::sentences(self.scale_ups));
         sentences.extend(price_performance::sentences(self.prices, self.capacities));
-        sentences.extend(self.comparisons());
+        let is_screened = self.study.screen.is_some();
+        let multiplicity = self.compared.multiplicity.as_ref().filter(|_| !is_screened);
+        sentences.extend(multiplicity.map(comparison::multiplicity));
         sentences.extend(trials::generations(self.trials));
         sentences.extend(trials::besides(self.trials));
         (sentences, sweeps)
@@ -93,9 +97,7 @@ impl Facts<'_> {
     fn comparisons(&self) -> Vec<String> {
         let mut sentences = Vec::new();
         let Comparisons {
-            records,
-            multiplicity,
-            untold,
+            records, untold, ..
         } = self.compared;
         // The cells of a matrix against its first one stand in the table: each mixes several axes.
         let told = records
@@ -116,8 +118,6 @@ impl Facts<'_> {
             untold
                 .map(|u| comparison::incomparable((&u.baseline, &u.contender), u.metric, u.place)),
         );
-        let multiplicity = multiplicity.as_ref().filter(|_| self.study.screen.is_none());
-        sentences.extend(multiplicity.map(comparison::multiplicity));
         sentences
     }
 

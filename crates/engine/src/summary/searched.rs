@@ -53,6 +53,8 @@ fn search(variant: &Variant, trials: &[&TrialFinding]) -> SearchRecord {
     let outcome = ending.as_ref().map_or(SearchOutcome::Unfinished, Ending::outcome);
     let there = trials.iter().rfind(|trial| trial.point == at && usable(trial));
     SearchRecord {
+        percentile: percentile(procedure),
+        within_ms: procedure.within_ms(),
         outcome,
         ended: there.map(|trial| trial.index),
         ops_per_s: there.map(|trial| trial.all.ops_per_s),
