@@ -203,6 +203,8 @@ fn headline(
         run.findings.reasons.iter().map(|r| format!("{which}: {r}")).collect()
     };
     Headline {
+        lead: None,
+        short_reasons: Vec::new(),
         study: format!("{} and {}", baseline.plan.study, contender.plan.study),
         facts: vec![
             ("Baseline".into(), baseline.name.clone()),

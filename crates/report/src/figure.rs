@@ -9,7 +9,7 @@
 mod above;
 mod axes;
 
-use crate::html::escape;
+use crate::escape::escape;
 use crate::number;
 use crate::page::{Chart, Color, Dash, Panel, Scale, Series, Shape, Xs};
 use above::{band_labels, buttons, legend_y};

@@ -4,7 +4,9 @@
 //! there before any script runs; charts are drawn when they come into view. All text from the
 //! model is escaped here, at the one place where it becomes HTML.
 
+use crate::escape::escape;
 use crate::figure::figure;
+use crate::lead;
 use crate::page::{
     Align, Block, Card, Cell, Chart, Column, Figure, Headline, Mark, Page, Row, Section, Table,
     Tone, Verdict,
@@ -12,9 +14,13 @@ use crate::page::{
 use crate::picture;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
+use measure::number::counted;
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use std::sync::LazyLock;
+
+/// Sentences of an answer on the first screen; more are behind a fold.
+const SENTENCES_FIRST: usize = 2;
 
 const STYLE: &str = include_str!("../assets/report.css");
 const SCRIPT: &str = include_str!("../assets/report.js");
@@ -89,22 +95,6 @@ fn packed_library() -> &'static str {
     &PACKED
 }
 
-/// Escapes text for HTML, in elements and in quoted attributes.
-pub fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            c => out.push(c),
-        }
-    }
-    out
-}
-
 /// Escapes a sentence. What stands in backticks, as our messages quote keys and commands, is code;
 /// a backtick without its second is one.
 fn prose(text: &str) -> String {
@@ -149,12 +139,24 @@ fn body(page: &Page) -> String {
 fn headline(out: &mut String, headline: &Headline) {
     let _ = write!(
         out,
-        "<header>\n<p class=\"study\">{}</p>\n<h1>{}</h1>\n<div class=\"answer\">",
+        "<header>\n<p class=\"study\">{}</p>\n<h1>{}</h1>\n",
         escape(&headline.study),
         escape(&headline.question)
     );
-    for sentence in &headline.answer {
-        let _ = write!(out, "<p>{}</p>", prose(sentence));
+    if let Some(figure) = &headline.lead {
+        lead::figure(out, figure);
+    }
+    out.push_str("<div class=\"answer\">");
+    let (first, more) = headline.answer.split_at(headline.answer.len().min(SENTENCES_FIRST));
+    sentences(out, first);
+    if !more.is_empty() {
+        let _ = write!(
+            out,
+            "<details><summary>{} more</summary>",
+            counted(more.len(), "sentence")
+        );
+        sentences(out, more);
+        out.push_str("</details>");
     }
     out.push_str("</div>\n<div class=\"figures\">");
     headline.figures.iter().for_each(|f| tile(out, f));
@@ -167,12 +169,13 @@ fn headline(out: &mut String, headline: &Headline) {
         headline.verdict.name(),
         prose(&headline.meaning)
     );
-    if !headline.reasons.is_empty() {
-        out.push_str("<ul>");
-        for reason in &headline.reasons {
-            let _ = write!(out, "<li>{}</li>", prose(reason));
-        }
-        out.push_str("</ul>");
+    items(out, &headline.short_reasons);
+    if headline.short_reasons.is_empty() {
+        items(out, &headline.reasons);
+    } else {
+        out.push_str("<details><summary>Every reason with its numbers</summary>");
+        items(out, &headline.reasons);
+        out.push_str("</details>");
     }
     out.push_str("</div>\n<dl class=\"about\">");
     for (name, value) in &headline.facts {
@@ -184,6 +187,23 @@ fn headline(out: &mut String, headline: &Headline) {
         );
     }
     out.push_str("</dl>\n</header>\n");
+}
+
+fn sentences(out: &mut String, sentences: &[String]) {
+    for sentence in sentences {
+        let _ = write!(out, "<p>{}</p>", prose(sentence));
+    }
+}
+
+fn items(out: &mut String, items: &[String]) {
+    if items.is_empty() {
+        return;
+    }
+    out.push_str("<ul>");
+    for item in items {
+        let _ = write!(out, "<li>{}</li>", prose(item));
+    }
+    out.push_str("</ul>");
 }
 
 fn symbol(verdict: Verdict) -> &'static str {

@@ -8,12 +8,14 @@
 
 mod compare;
 pub mod compat;
+mod escape;
 mod figure;
 mod flat;
 mod history;
 mod html;
 mod json;
 mod junit;
+mod lead;
 mod markdown;
 mod number;
 mod page;

@@ -4,9 +4,13 @@
 //! already formatted; numbers in charts are not.
 
 mod columns;
+mod lead;
 mod picture;
 
 pub use columns::TableBuilder;
+pub use lead::{
+    CurvePlot, LeadFigure, Mark as LeadMark, Paint, Plot, PlotAxis, RowsPlot, ValueRow,
+};
 pub use picture::{Nest, Part, Picture, Style, Tile};
 
 use store::record::{self, Outcome};
@@ -33,13 +37,17 @@ pub struct Headline {
     pub facts: Vec<(String, String)>,
     /// The question, in the user's words.
     pub question: String,
+    /// What answers it at a glance; none of a run that has measured nothing.
+    pub lead: Option<LeadFigure>,
     /// The answer, one sentence each.
     pub answer: Vec<String>,
     /// Whether it may be believed.
     pub verdict: Verdict,
     /// What the verdict means, in one sentence.
     pub meaning: String,
-    /// Why it is not `valid`, one sentence each.
+    /// Why it is not `valid`, in few words each: the causes first.
+    pub short_reasons: Vec<String>,
+    /// The same with all numbers, one sentence each.
     pub reasons: Vec<String>,
     /// The few numbers to remember.
     pub figures: Vec<Figure>,

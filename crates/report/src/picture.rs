@@ -6,7 +6,7 @@
 
 mod layout;
 
-use crate::html::escape;
+use crate::escape::escape;
 use crate::page::{Part, Picture, Style};
 use layout::{Laid, LaidTile, PART_PX, flow};
 use std::fmt::Write;

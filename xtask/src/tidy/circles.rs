@@ -13,7 +13,7 @@ const FILES_MAX: [(&str, usize); 11] = [
     ("imports", 6),
     ("kernel", 3),
     ("null", 3),
-    ("report", 5),
+    ("report", 4),
     ("store", 4),
     ("study", 5),
     ("topology", 8),

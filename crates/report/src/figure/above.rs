@@ -1,7 +1,7 @@
 //! What belongs to a whole figure: the bands with their names, and above them buttons and legend.
 
 use super::{DIGITS, panels_px};
-use crate::html::escape;
+use crate::escape::escape;
 use crate::number;
 use crate::page::{Band, Chart, Tone, Xs};
 use serde_json::{Value, json};

@@ -1,7 +1,7 @@
 //! The axes of a figure: their titles, ranges and ticks.
 
 use super::escaped;
-use crate::html::escape;
+use crate::escape::escape;
 use crate::number;
 use crate::page::{Axis, Chart, Panel, Scale};
 use serde_json::{Value, json};

@@ -28,6 +28,8 @@ pub fn history(history: &History) -> Page {
     Page {
         title: format!("{}: history", history.study),
         headline: Headline {
+            lead: None,
+            short_reasons: Vec::new(),
             study: history.study.clone(),
             facts: facts(history),
             question: format!("How has {} changed over its runs?", history.study),

@@ -1,7 +1,10 @@
 //! Question, answer, verdict and the few numbers to remember.
 
+mod reasons;
+
 use crate::number;
 use crate::page::{Figure, Headline, Verdict};
+use crate::sections::lead;
 use crate::sections::results::{interval_words, metric_name, ratio_words, verdict_words};
 use crate::summary::{ALL, Point, best, variant_name, variants};
 use crate::view::RunView;
@@ -20,9 +23,11 @@ pub fn headline(view: &RunView, points: &[Point<'_>]) -> Headline {
         study: view.plan.study.clone(),
         facts: facts(view),
         question: view.plan.question.clone(),
+        lead: lead::figure(view, points),
         answer,
         verdict,
         meaning: meaning(verdict).into(),
+        short_reasons: reasons::short(view),
         reasons: view.findings.reasons.clone(),
         figures: figures(view, points),
     }
@@ -141,46 +146,23 @@ fn short_metric(metric: &str) -> &str {
     }
 }
 
-/// Most throughput per variant; latency there; what the client cost.
+/// A relative error above this says only that nothing is known: it is no number to remember.
+const ERROR_SHOWN_MAX: f64 = 0.5;
+
+/// What each variant came to, and the ratio of the strongest comparison.
 fn figures(view: &RunView, points: &[Point<'_>]) -> Vec<Figure> {
     let names = variants(view);
-    let mut figures = Vec::new();
     // More than four tiles are no longer "a few numbers"; the table has all of them.
-    for (index, variant) in names.iter().enumerate().take(4) {
-        let Some(point) = best(view, points, index) else {
-            continue;
-        };
-        let error = number::relative_error(point.ops_per_s(), point.ops_per_s_ci95());
-        let p99 = p99(view, point);
-        let mut detail = vec![error, format!("at {}", point.label())];
-        if point.is_short_window() && !detail[0].is_empty() {
-            detail[0] += " (short window)";
-        } else if point.interval_labels().contains(&"few incidents") && !detail[0].is_empty() {
-            detail[0] += " (few incidents)";
-        }
-        if point.saturated {
-            detail.push("saturated".into());
-        }
-        detail.extend(p99.map(|p99| format!("p99 {p99} ms")));
-        detail.retain(|part| !part.is_empty());
-        let sweep = view.findings.sweeps.iter().find(|s| s.variant == **variant);
-        let is_bound = sweep.is_some_and(|s| s.best_within_bound.is_some());
-        let searches = &view.findings.searches;
-        let what = if searches.iter().any(|search| search.variant == **variant) {
-            "what was searched for"
-        } else if is_bound {
-            "most within the bound"
-        } else {
-            "most throughput"
-        };
-        figures.push(Figure {
-            label: format!("{}, {what}", variant_name(variant, view)),
-            value: number::rate(point.ops_per_s()),
-            unit: "op/s".into(),
-            detail: detail.join(" · "),
-            variant: Some(index),
-        });
-    }
+    let mut figures: Vec<Figure> = (0..names.len().min(4))
+        .filter_map(|index| best(view, points, index))
+        .map(|point| {
+            if is_kept_up(view, point) {
+                latency_tile(view, point)
+            } else {
+                rate_tile(view, point)
+            }
+        })
+        .collect();
     figures.extend(strongest(view).map(|c| Figure {
         label: format!(
             "{} ÷ {}, {}",
@@ -201,4 +183,79 @@ fn figures(view: &RunView, points: &[Point<'_>]) -> Vec<Figure> {
         variant: None,
     }));
     figures
+}
+
+/// Whether what was done is what was offered: that number says nothing of the target, unless it was
+/// searched for.
+fn is_kept_up(view: &RunView, point: &Point<'_>) -> bool {
+    let is_rate = matches!(point.at, Some(analysis::procedure::Point::Rate(_)));
+    is_rate && !point.saturated && !is_searched(view, point)
+}
+
+/// Whether its variant was searched for a load.
+fn is_searched(view: &RunView, point: &Point<'_>) -> bool {
+    view.findings.searches.iter().any(|search| search.variant == *point.variant)
+}
+
+/// The latency of a variant that kept up with a rate.
+fn latency_tile(view: &RunView, point: &Point<'_>) -> Figure {
+    let known = point.latency(view, ALL);
+    let ends = known.and_then(|known| known.ci95.get("p99"));
+    let mut detail = vec![format!("kept up with {}", point.label())];
+    detail.extend(
+        ends.map(|[low, high]| format!("95 %: {} to {}", number::ms(*low), number::ms(*high))),
+    );
+    Figure {
+        label: format!("{}, p99 latency", variant_name(point.variant, view)),
+        value: p99(view, point).unwrap_or_else(|| number::ABSENT.into()),
+        unit: "ms".into(),
+        detail: detail.join(" · "),
+        variant: Some(point.variant_index),
+    }
+}
+
+/// The throughput of a variant, with what belongs to it.
+fn rate_tile(view: &RunView, point: &Point<'_>) -> Figure {
+    let mut detail = vec![error_of(point), format!("at {}", point.label())];
+    if point.saturated {
+        detail.push("saturated".into());
+    }
+    detail.extend(p99(view, point).map(|p99| format!("p99 {p99} ms")));
+    detail.retain(|part| !part.is_empty());
+    let findings = &view.findings;
+    let is_bound = |sweep: &store::record::SweepRecord| {
+        sweep.variant == *point.variant && sweep.best_within_bound.is_some()
+    };
+    let what = if is_searched(view, point) {
+        "what was searched for"
+    } else if findings.sweeps.iter().any(is_bound) {
+        "most within the bound"
+    } else {
+        "most throughput"
+    };
+    Figure {
+        label: format!("{}, {what}", variant_name(point.variant, view)),
+        value: number::rate(point.ops_per_s()),
+        unit: "op/s".into(),
+        detail: detail.join(" · "),
+        variant: Some(point.variant_index),
+    }
+}
+
+/// Half the interval of throughput, with what is to be said beside it.
+fn error_of(point: &Point<'_>) -> String {
+    let (value, ci95) = (point.ops_per_s(), point.ops_per_s_ci95());
+    if ci95.is_some_and(|[low, high]| (high - low) / 2.0 > value * ERROR_SHOWN_MAX) {
+        return "scatters too much for an error".into();
+    }
+    let error = number::relative_error(value, ci95);
+    if error.is_empty() {
+        error
+    } else if point.is_short_window() {
+        error + " (short window)"
+    } else if point.interval_labels().contains(&"few incidents") {
+        error + " (few incidents)"
+    } else {
+        error
+    }
 }

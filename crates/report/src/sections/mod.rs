@@ -6,6 +6,7 @@ pub mod endurance;
 pub mod grid;
 pub mod growth;
 pub mod headline;
+pub mod lead;
 pub mod price_performance;
 pub mod published;
 pub mod requirements;

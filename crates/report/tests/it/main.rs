@@ -12,6 +12,7 @@ mod history;
 mod host_settings;
 mod hostile;
 mod lab;
+mod lead;
 mod machines;
 mod panels;
 mod pipeline;

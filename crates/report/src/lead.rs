@@ -1,0 +1,150 @@
+//! A [`LeadFigure`] as SVG: no script, no reference to anything, colours by class from the page's
+//! style sheet, so that one figure serves light, dark and paper.
+//!
+//! It is drawn twice, for a wide page and for a narrow one; the style sheet shows one of them.
+
+mod axis;
+mod curve;
+mod rows;
+
+use crate::escape::escape;
+use crate::page::{LeadFigure, Paint, Plot};
+use std::fmt::Write;
+
+/// Colours of variants in the style sheet: `--c0` to `--c7`.
+const CATEGORIES: usize = 8;
+/// Width of the wide drawing: that of the page.
+const WIDE_PX: f64 = 1120.0;
+/// Width of the narrow drawing: that of a phone less the page's margins.
+const NARROW_PX: f64 = 390.0;
+/// Height of a plot over two axes, wide and narrow.
+const CURVE_PX: [f64; 2] = [300.0, 230.0];
+/// Between two plots.
+const GAP_PX: f64 = 28.0;
+/// Advance of an average letter, in font sizes: no browser is asked.
+const LETTER: f64 = 0.56;
+/// Font size of all text in the figure.
+const TEXT_PX: f64 = 12.0;
+
+/// A rectangle of the drawing.
+#[derive(Clone, Copy, Debug)]
+struct Area {
+    x: f64,
+    y: f64,
+    width: f64,
+    height: f64,
+}
+
+/// The figure with its heading and its legend.
+pub fn figure(out: &mut String, lead: &LeadFigure) {
+    let _ = write!(
+        out,
+        "<figure class=\"glance\"><h2>{}</h2>",
+        escape(&lead.title)
+    );
+    for (class, width) in [("wide", WIDE_PX), ("narrow", NARROW_PX)] {
+        drawing(out, lead, class, width);
+    }
+    if !lead.legend.is_empty() {
+        out.push_str("<figcaption><ul class=\"keys\">");
+        for (paint, label) in &lead.legend {
+            let _ = write!(
+                out,
+                "<li><svg aria-hidden=\"true\" width=\"14\" height=\"14\"><circle class=\"{}\" \
+                 cx=\"7\" cy=\"7\" r=\"5\"/></svg>{}</li>",
+                class_of(*paint, "dot"),
+                escape(label)
+            );
+        }
+        out.push_str("</ul></figcaption>");
+    }
+    out.push_str("</figure>\n");
+}
+
+/// One drawing of all plots.
+fn drawing(out: &mut String, lead: &LeadFigure, class: &str, width: f64) {
+    let is_wide = class == "wide";
+    let areas = areas(&lead.plots, width, is_wide);
+    let height = areas.iter().map(|area| area.y + area.height).fold(0.0, f64::max);
+    let _ = write!(
+        out,
+        "<svg class=\"{class}\" role=\"img\" aria-label=\"{}. {}\" viewBox=\"0 0 {width} \
+         {height:.0}\">",
+        escape(&lead.title),
+        escape(&lead.what)
+    );
+    for (plot, area) in lead.plots.iter().zip(areas) {
+        match plot {
+            Plot::Curve(plot) => curve::draw(out, plot, area),
+            Plot::Rows(plot) => rows::draw(out, plot, area),
+        }
+    }
+    out.push_str("</svg>");
+}
+
+/// Where each plot goes: two beside each other on a wide page, all below each other on a narrow
+/// one.
+fn areas(plots: &[Plot], width: f64, is_wide: bool) -> Vec<Area> {
+    let columns = if is_wide { plots.len().clamp(1, 2) } else { 1 };
+    let column_px = (width - GAP_PX * (columns - 1) as f64) / columns as f64;
+    let heights: Vec<f64> = plots.iter().map(|plot| height_of(plot, is_wide)).collect();
+    let mut y = 0.0;
+    let mut areas = Vec::new();
+    for row in heights.chunks(columns) {
+        let height = row.iter().copied().fold(0.0, f64::max);
+        for column in 0..row.len() {
+            let x = (column_px + GAP_PX) * column as f64;
+            areas.push(Area {
+                x,
+                y,
+                width: column_px,
+                height,
+            });
+        }
+        y += height + GAP_PX / 2.0;
+    }
+    areas
+}
+
+fn height_of(plot: &Plot, is_wide: bool) -> f64 {
+    match plot {
+        Plot::Curve(_) => CURVE_PX[usize::from(!is_wide)],
+        Plot::Rows(plot) => rows::height(plot),
+    }
+}
+
+/// The classes of something in a colour.
+fn class_of(paint: Paint, what: &str) -> String {
+    match paint {
+        Paint::Category(index) => format!("{what} p{}", index % CATEGORIES),
+        Paint::Good => format!("{what} good"),
+        Paint::Warn => format!("{what} warn"),
+        Paint::Bad => format!("{what} bad"),
+        Paint::Muted => format!("{what} muted"),
+        Paint::Text => what.to_owned(),
+    }
+}
+
+/// A text at a place, leaning as its class says.
+fn text(out: &mut String, class: &str, [x, y]: [f64; 2], said: &str) {
+    let _ = write!(
+        out,
+        "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\">{}</text>",
+        escape(said)
+    );
+}
+
+/// About how wide a text is.
+fn width_of(said: &str) -> f64 {
+    said.chars().count() as f64 * LETTER * TEXT_PX
+}
+
+/// A text that is cut to a width, with an ellipsis.
+fn cut(said: &str, width: f64) -> String {
+    let most = (width / LETTER / TEXT_PX).floor().max(1.0) as usize;
+    if said.chars().count() <= most {
+        return said.to_owned();
+    }
+    let kept: String = said.chars().take(most.saturating_sub(1)).collect();
+    format!("{}…", kept.trim_end())
+}

@@ -1,0 +1,211 @@
+//! Numbers on an axis: from values to pixels, and where its ticks are.
+
+use crate::page::PlotAxis;
+use measure::number::short;
+
+/// Share of an evenly divided axis that is left free above the largest value.
+const HEADROOM: f64 = 0.08;
+/// A logarithmic axis has at least so large a factor from end to end.
+const FACTOR_MIN: f64 = 4.0;
+
+/// An axis that knows its ends.
+#[derive(Clone, Debug)]
+pub(super) struct Axis {
+    ends: [f64; 2],
+    is_log: bool,
+    pixels: [f64; 2],
+    ticks: Vec<f64>,
+}
+
+impl Axis {
+    /// One that all of `values` fit on, between two places in the drawing.
+    pub(super) fn new(spec: &PlotAxis, values: &[f64], pixels: [f64; 2]) -> Axis {
+        let is_shown = |value: &f64| value.is_finite() && (!spec.is_log || *value > 0.0);
+        let shown = || values.iter().copied().filter(is_shown);
+        let least = shown().reduce(f64::min).unwrap_or(if spec.is_log { 1.0 } else { 0.0 });
+        let most = shown().reduce(f64::max).unwrap_or(1.0);
+        let ends = if spec.is_log {
+            log_ends(least, most)
+        } else {
+            even_ends(least, most, spec.from_zero)
+        };
+        let mut axis = Axis {
+            ends,
+            is_log: spec.is_log,
+            pixels,
+            ticks: Vec::new(),
+        };
+        let wanted = if spec.ticks.is_empty() {
+            axis.round_ticks()
+        } else {
+            spec.ticks.clone()
+        };
+        axis.ticks = wanted.into_iter().filter(|tick| axis.holds(*tick)).collect();
+        axis
+    }
+
+    fn holds(&self, value: f64) -> bool {
+        let slack = (self.ends[1] - self.ends[0]).abs() * 1e-9;
+        value >= self.ends[0] - slack && value <= self.ends[1] + slack
+    }
+
+    /// Where a value is in the drawing; what is beyond an end is at that end.
+    pub(super) fn at(&self, value: f64) -> f64 {
+        let scaled = |value: f64| {
+            if self.is_log {
+                value.max(f64::MIN_POSITIVE).ln()
+            } else {
+                value
+            }
+        };
+        let [low, high] = self.ends.map(scaled);
+        let share = ((scaled(value) - low) / (high - low)).clamp(0.0, 1.0);
+        self.pixels[0] + share * (self.pixels[1] - self.pixels[0])
+    }
+
+    /// Its ticks with their names, so many as have room at `room_px` each.
+    pub(super) fn ticks(&self, room_px: f64) -> Vec<(f64, String)> {
+        let mut kept: Vec<(f64, String)> = Vec::new();
+        for tick in &self.ticks {
+            let is_free =
+                |(last, _): &(f64, String)| (self.at(*tick) - self.at(*last)).abs() >= room_px;
+            if kept.last().is_none_or(is_free) {
+                kept.push((*tick, tick_name(*tick)));
+            }
+        }
+        kept
+    }
+
+    fn round_ticks(&self) -> Vec<f64> {
+        let [low, high] = self.ends;
+        if !self.is_log {
+            let step = round_step((high - low) / 4.0);
+            let first = (low / step).ceil() as i64;
+            let last = (high / step).floor() as i64;
+            return (first..=last).map(|count| count as f64 * step).collect();
+        }
+        let decades = low.log10().floor() as i32..=high.log10().ceil() as i32;
+        let steps: &[f64] = if high / low > 1000.0 {
+            &[1.0]
+        } else {
+            &[1.0, 2.0, 5.0]
+        };
+        decades
+            .flat_map(|decade| steps.iter().map(move |step| step * 10f64.powi(decade)))
+            .filter(|tick| *tick >= low && *tick <= high)
+            .collect()
+    }
+}
+
+fn even_ends(least: f64, most: f64, from_zero: bool) -> [f64; 2] {
+    let low = if from_zero { least.min(0.0) } else { least };
+    let high = if from_zero { most.max(0.0) } else { most };
+    let span = high - low;
+    if span <= 0.0 {
+        let around = if high == 0.0 { 1.0 } else { high.abs() * 0.1 };
+        return [low - around, high + around];
+    }
+    let below = if low < 0.0 || !from_zero {
+        span * HEADROOM
+    } else {
+        0.0
+    };
+    let above = if high > 0.0 || !from_zero {
+        span * HEADROOM
+    } else {
+        0.0
+    };
+    [low - below, high + above]
+}
+
+fn log_ends(least: f64, most: f64) -> [f64; 2] {
+    let (mut low, mut high) = (least / 1.15, most * 1.15);
+    let lacking = FACTOR_MIN / (high / low);
+    if lacking > 1.0 {
+        low /= lacking.sqrt();
+        high *= lacking.sqrt();
+    }
+    [low, high]
+}
+
+/// The step of 1, 2 or 5 times a power of ten that is at least so large.
+fn round_step(step: f64) -> f64 {
+    let decade = 10f64.powf(step.log10().floor());
+    let round = [1.0, 2.0, 5.0, 10.0].into_iter().find(|times| times * decade >= step * 0.999);
+    round.unwrap_or(10.0) * decade
+}
+
+/// A tick in few letters: `20k`, `1.5M`, `0.5`.
+fn tick_name(value: f64) -> String {
+    let size = value.abs();
+    let (scale, unit) = match size {
+        _ if size >= 1e9 => (1e9, "G"),
+        _ if size >= 1e6 => (1e6, "M"),
+        _ if size >= 1e4 => (1e3, "k"),
+        _ => (1.0, ""),
+    };
+    format!("{}{unit}", short(value / scale, 4))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn axis(spec: &PlotAxis, values: &[f64]) -> Axis {
+        Axis::new(spec, values, [0.0, 100.0])
+    }
+
+    fn names(axis: &Axis) -> Vec<String> {
+        axis.ticks(1.0).into_iter().map(|(_, name)| name).collect()
+    }
+
+    #[test]
+    fn an_even_axis_has_round_ticks_and_holds_all_values() {
+        let spec = PlotAxis {
+            from_zero: true,
+            ..PlotAxis::default()
+        };
+        let even = axis(&spec, &[12_000.0, 48_000.0]);
+        assert_eq!(names(&even), ["0", "20k", "40k"]);
+        assert_eq!(even.at(0.0), 0.0);
+        assert!(even.at(48_000.0) < 100.0);
+    }
+
+    #[test]
+    fn a_logarithmic_axis_spans_a_factor_and_leaves_out_what_is_not_positive() {
+        let spec = PlotAxis {
+            is_log: true,
+            ..PlotAxis::default()
+        };
+        let log = axis(&spec, &[0.0, 2.0, 2.2, f64::NAN]);
+        assert!(log.at(2.0) > 10.0 && log.at(2.2) < 90.0);
+        assert_eq!(
+            names(&axis(&spec, &[0.5, 900.0])),
+            ["1", "10", "100", "1,000"]
+        );
+        assert_eq!(log.at(0.0), 0.0, "it is at the end");
+    }
+
+    #[test]
+    fn one_value_and_none_make_an_axis_too() {
+        for values in [&[][..], &[5.0], &[0.0]] {
+            for is_log in [false, true] {
+                let spec = PlotAxis {
+                    is_log,
+                    ..PlotAxis::default()
+                };
+                assert!(axis(&spec, values).at(5.0).is_finite());
+            }
+        }
+    }
+
+    #[test]
+    fn ticks_without_room_are_left_out() {
+        let spec = PlotAxis {
+            ticks: vec![1.0, 2.0, 3.0, 4.0],
+            ..PlotAxis::default()
+        };
+        let crowded = axis(&spec, &[1.0, 4.0]);
+        assert_eq!(crowded.ticks(40.0).len(), 2);
+    }
+}

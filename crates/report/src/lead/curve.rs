@@ -1,0 +1,241 @@
+//! Marks over two axes of numbers.
+
+use super::axis::Axis;
+use super::{Area, TEXT_PX, class_of, cut, text, width_of};
+use crate::escape::escape;
+use crate::page::{CurvePlot, LeadMark, Paint};
+use std::fmt::Write;
+
+/// Above the plot, for the title of the vertical axis.
+const TOP_PX: f64 = 26.0;
+/// Below the plot, for ticks and title of the horizontal axis.
+const BOTTOM_PX: f64 = 38.0;
+/// At the left, for the ticks of the vertical axis.
+const LEFT_PX: f64 = 46.0;
+/// At the right, for half a tick's name.
+const RIGHT_PX: f64 = 14.0;
+/// Half the width of the ends of an interval.
+const WHISKER_PX: f64 = 4.0;
+
+/// Draws a plot.
+pub(super) fn draw(out: &mut String, plot: &CurvePlot, area: Area) {
+    let inner = Area {
+        x: area.x + LEFT_PX,
+        y: area.y + TOP_PX,
+        width: area.width - LEFT_PX - RIGHT_PX,
+        height: area.height - TOP_PX - BOTTOM_PX,
+    };
+    let (xs, ys) = values(&plot.marks);
+    let x = Axis::new(&plot.x, &xs, [inner.x, inner.x + inner.width]);
+    let y = Axis::new(&plot.y, &ys, [inner.y + inner.height, inner.y]);
+    text(
+        out,
+        "what",
+        [area.x, area.y + TEXT_PX + 2.0],
+        &cut(&plot.y.title, area.width),
+    );
+    grid(out, plot, [&x, &y], inner);
+    for mark in &plot.marks {
+        draw_mark(out, mark, [&x, &y], inner);
+    }
+}
+
+/// All values that the axes must hold.
+fn values(marks: &[LeadMark]) -> (Vec<f64>, Vec<f64>) {
+    let (mut xs, mut ys) = (Vec::new(), Vec::new());
+    for mark in marks {
+        match mark {
+            LeadMark::Line { points, .. } => {
+                xs.extend(points.iter().map(|(x, _)| *x));
+                ys.extend(points.iter().filter_map(|(_, y)| *y));
+            }
+            LeadMark::Dot { x, y, ci95, .. } => {
+                xs.push(*x);
+                ys.push(*y);
+                // An interval that is many times the value would hide all others.
+                let near = |end: &f64| *end > 0.0 && *end < y.abs() * 20.0;
+                ys.extend(ci95.iter().flatten().copied().filter(near));
+            }
+            LeadMark::Across { y, .. } => ys.push(*y),
+            LeadMark::Upright { x, .. } => xs.push(*x),
+            LeadMark::Band { from, to, .. } => xs.extend([*from, *to]),
+        }
+    }
+    (xs, ys)
+}
+
+fn grid(out: &mut String, plot: &CurvePlot, [x, y]: [&Axis; 2], inner: Area) {
+    let bottom = inner.y + inner.height;
+    for (tick, name) in y.ticks(TEXT_PX * 1.6) {
+        let at = y.at(tick);
+        let _ = write!(
+            out,
+            "<path class=\"grid\" d=\"M{:.1} {at:.1}h{:.1}\"/>",
+            inner.x, inner.width
+        );
+        text(out, "tick end", [inner.x - 7.0, at + 4.0], &name);
+    }
+    let _ = write!(
+        out,
+        "<path class=\"axis\" d=\"M{:.1} {bottom:.1}h{:.1}\"/>",
+        inner.x, inner.width
+    );
+    for (tick, name) in x.ticks(TEXT_PX * 3.2) {
+        text(out, "tick middle", [x.at(tick), bottom + 16.0], &name);
+    }
+    let middle = inner.x + inner.width / 2.0;
+    text(
+        out,
+        "tick middle",
+        [middle, bottom + 33.0],
+        &cut(&plot.x.title, inner.width),
+    );
+}
+
+fn draw_mark(out: &mut String, mark: &LeadMark, axes: [&Axis; 2], inner: Area) {
+    let [x, y] = axes;
+    match mark {
+        LeadMark::Line {
+            points,
+            paint,
+            is_dashed,
+            label,
+        } => {
+            let what = if *is_dashed { "line dashed" } else { "line" };
+            drawn(out, &class_of(*paint, what), &path(points, axes));
+            let last = points.iter().rev().find_map(|(at, value)| Some([*at, (*value)?]));
+            if let Some([at, value]) = last.filter(|_| !label.is_empty()) {
+                let place = [x.at(at) - 6.0, y.at(value) - 8.0];
+                text(out, &class_of(*paint, "name end"), place, label);
+            }
+        }
+        LeadMark::Dot {
+            x: at,
+            y: value,
+            ci95,
+            paint,
+            hint,
+        } => {
+            let ends = ci95.map(|ends| ends.map(|end| y.at(end)));
+            dot(out, [x.at(*at), y.at(*value)], ends, *paint, hint);
+        }
+        LeadMark::Across {
+            y: value,
+            label,
+            paint,
+        } => {
+            let at = y.at(*value);
+            let line = format!("M{:.1} {at:.1}h{:.1}", inner.x, inner.width);
+            drawn(out, &class_of(*paint, "limit"), &line);
+            let place = [inner.x + 5.0, beside_line(at, inner)];
+            text(out, &class_of(*paint, "name start"), place, label);
+        }
+        LeadMark::Upright {
+            x: value,
+            label,
+            paint,
+        } => {
+            let at = x.at(*value);
+            let line = format!("M{at:.1} {:.1}v{:.1}", inner.y, inner.height);
+            drawn(out, &class_of(*paint, "limit"), &line);
+            beside(out, label, *paint, at, inner);
+        }
+        LeadMark::Band {
+            from,
+            to,
+            label,
+            paint,
+        } => {
+            let ends = [x.at(*from), x.at(*to)];
+            band(out, ends, *paint, inner);
+            beside(out, label, *paint, f64::midpoint(ends[0], ends[1]), inner);
+        }
+    }
+}
+
+/// Where the name of a line across stands: above it, or below it where it is at the top.
+fn beside_line(at: f64, inner: Area) -> f64 {
+    if at - inner.y < TEXT_PX * 1.5 {
+        at + TEXT_PX + 3.0
+    } else {
+        at - 5.0
+    }
+}
+
+/// A stretch of the horizontal axis; one that is too narrow to be seen is a line.
+fn band(out: &mut String, [left, right]: [f64; 2], paint: Paint, inner: Area) {
+    let _ = write!(
+        out,
+        "<rect class=\"{}\" x=\"{left:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\"/>",
+        class_of(paint, "band"),
+        inner.y,
+        (right - left).max(2.0),
+        inner.height
+    );
+}
+
+/// A path.
+fn drawn(out: &mut String, class: &str, path: &str) {
+    let _ = write!(out, "<path class=\"{class}\" d=\"{path}\"/>");
+}
+
+/// A point, with its interval behind it.
+fn dot(out: &mut String, [x, y]: [f64; 2], ends: Option<[f64; 2]>, paint: Paint, hint: &str) {
+    out.push_str("<g>");
+    if !hint.is_empty() {
+        let _ = write!(out, "<title>{}</title>", escape(hint));
+    }
+    if let Some([low, high]) = ends {
+        let (left, width) = (x - WHISKER_PX, 2.0 * WHISKER_PX);
+        let line = format!(
+            "M{x:.1} {low:.1}V{high:.1}M{left:.1} {low:.1}h{width}M{left:.1} {high:.1}h{width}"
+        );
+        drawn(out, &class_of(paint, "whisker"), &line);
+    }
+    let class = class_of(paint, "dot");
+    let _ = write!(
+        out,
+        "<circle class=\"{class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4.5\"/></g>"
+    );
+}
+
+/// A name at the top, at the side of a place on which there is room.
+fn beside(out: &mut String, said: &str, paint: Paint, x: f64, inner: Area) {
+    if said.is_empty() {
+        return;
+    }
+    let y = inner.y + TEXT_PX;
+    let class = class_of(paint, "name");
+    let room_right = inner.x + inner.width - x;
+    let room_left = x - inner.x;
+    if room_right >= width_of(said) + 6.0 || room_right >= room_left {
+        text(
+            out,
+            &format!("{class} start"),
+            [x + 5.0, y],
+            &cut(said, room_right - 5.0),
+        );
+    } else {
+        text(
+            out,
+            &format!("{class} end"),
+            [x - 5.0, y],
+            &cut(said, room_left - 5.0),
+        );
+    }
+}
+
+fn path(points: &[(f64, Option<f64>)], [x, y]: [&Axis; 2]) -> String {
+    let mut path = String::new();
+    let mut is_begun = false;
+    for (at, value) in points {
+        let Some(value) = value else {
+            is_begun = false;
+            continue;
+        };
+        let step = if is_begun { 'L' } else { 'M' };
+        let _ = write!(path, "{step}{:.1} {:.1}", x.at(*at), y.at(*value));
+        is_begun = true;
+    }
+    path
+}

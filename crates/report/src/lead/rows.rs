@@ -1,0 +1,146 @@
+//! A value with its interval for each name, below each other: a forest plot.
+
+use super::axis::Axis;
+use super::{Area, TEXT_PX, class_of, cut, text, width_of};
+use crate::escape::escape;
+use crate::page::{PlotAxis, RowsPlot, ValueRow};
+use std::fmt::Write;
+
+const TITLE_PX: f64 = 26.0;
+const ROW_PX: f64 = 30.0;
+const TICKS_PX: f64 = 26.0;
+/// Names take at most this share of the width.
+const NAMES_SHARE: f64 = 0.3;
+/// An interval is shown as far as so many times the span of the values, so that one that says
+/// nothing does not hide the others.
+const INTERVAL_SPANS_MAX: f64 = 3.0;
+
+/// How high a plot is.
+pub(super) fn height(plot: &RowsPlot) -> f64 {
+    TITLE_PX + ROW_PX * plot.rows.len() as f64 + TICKS_PX
+}
+
+/// Draws a plot.
+pub(super) fn draw(out: &mut String, plot: &RowsPlot, area: Area) {
+    let widest = plot.rows.iter().map(|row| width_of(&row.label)).fold(0.0, f64::max);
+    let names = widest.min(area.width * NAMES_SHARE);
+    let texts = plot.rows.iter().map(|row| width_of(&row.text)).fold(0.0, f64::max);
+    let inner = Area {
+        x: area.x + names + 14.0,
+        y: area.y + TITLE_PX,
+        width: (area.width - names - texts - 30.0).max(60.0),
+        height: ROW_PX * plot.rows.len() as f64,
+    };
+    let spec = PlotAxis {
+        is_log: plot.is_log,
+        from_zero: plot.baseline.is_none() && !plot.is_log,
+        ..PlotAxis::default()
+    };
+    let axis = Axis::new(&spec, &values(plot), [inner.x, inner.x + inner.width]);
+    text(
+        out,
+        "what",
+        [area.x, area.y + TEXT_PX + 2.0],
+        &cut(&plot.title, area.width),
+    );
+    for (tick, name) in axis.ticks(TEXT_PX * 3.4) {
+        let at = axis.at(tick);
+        let _ = write!(
+            out,
+            "<path class=\"grid\" d=\"M{at:.1} {:.1}v{:.1}\"/>",
+            inner.y, inner.height
+        );
+        text(
+            out,
+            "tick middle",
+            [at, inner.y + inner.height + 16.0],
+            &name,
+        );
+    }
+    if let Some((value, _)) = &plot.baseline {
+        let at = axis.at(*value);
+        let _ = write!(
+            out,
+            "<path class=\"limit\" d=\"M{at:.1} {:.1}v{:.1}\"/>",
+            inner.y, inner.height
+        );
+    }
+    for (number, row) in plot.rows.iter().enumerate() {
+        let middle = inner.y + ROW_PX * (number as f64 + 0.5);
+        text(
+            out,
+            "name start",
+            [area.x, middle + 4.0],
+            &cut(&row.label, names + 8.0),
+        );
+        draw_row(out, row, &axis, middle);
+        let right = area.x + area.width;
+        text(
+            out,
+            &class_of(row.paint, "value end"),
+            [right, middle + 4.0],
+            &row.text,
+        );
+    }
+}
+
+/// The values that the axis must hold.
+fn values(plot: &RowsPlot) -> Vec<f64> {
+    let baseline = plot.baseline.iter().map(|(value, _)| *value);
+    let others = plot.rows.iter().filter_map(|row| row.other).flatten();
+    let mut values: Vec<f64> = plot
+        .rows
+        .iter()
+        .filter_map(|row| row.value)
+        .chain(baseline)
+        .chain(others)
+        .collect();
+    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let room = ((most - least) * INTERVAL_SPANS_MAX).max(most.abs() * 0.5);
+    let ends = plot.rows.iter().filter_map(|row| row.ci95).flatten();
+    values.extend(ends.map(|end| end.clamp(least - room, most + room)));
+    values
+}
+
+fn draw_row(out: &mut String, row: &ValueRow, axis: &Axis, y: f64) {
+    out.push_str("<g>");
+    let _ = write!(
+        out,
+        "<title>{}: {}</title>",
+        escape(&row.label),
+        escape(&row.text)
+    );
+    if let Some([low, high]) = row.other.map(|ends| ends.map(|end| axis.at(end))) {
+        // Somebody else's value: a diamond, or a bar where it is a range.
+        let _ = write!(
+            out,
+            "<path class=\"other\" d=\"M{:.1} {y:.1}L{low:.1} {:.1}L{high:.1} {:.1}L{:.1} {y:.1}L\
+             {high:.1} {:.1}L{low:.1} {:.1}z\"/>",
+            low - 6.0,
+            y - 6.0,
+            y - 6.0,
+            high + 6.0,
+            y + 6.0,
+            y + 6.0
+        );
+    }
+    if let Some([low, high]) = row.ci95.map(|ends| ends.map(|end| axis.at(end))) {
+        let _ = write!(
+            out,
+            "<path class=\"{}\" d=\"M{low:.1} {y:.1}H{high:.1}M{low:.1} {top:.1}v8M{high:.1} \
+             {top:.1}v8\"/>",
+            class_of(row.paint, "whisker"),
+            top = y - 4.0
+        );
+    }
+    if let Some(value) = row.value {
+        let class = class_of(row.paint, "dot");
+        let _ = write!(
+            out,
+            "<circle class=\"{class}\" cx=\"{:.1}\" cy=\"{y:.1}\" r=\"5\"/>",
+            axis.at(value)
+        );
+    }
+    out.push_str("</g>");
+}

@@ -1,0 +1,94 @@
+//! What settings do, as a forest plot: of a matrix with intervals, of a screening beside its
+//! limits.
+
+use crate::page::{LeadFigure, Paint, Plot, RowsPlot, ValueRow};
+use crate::sections::results::metric_name;
+use crate::summary::place;
+use crate::view::RunView;
+use analysis::screen::Activity;
+use store::record::{EffectKind, EffectRecord, EffectVerdict, Finding};
+
+/// Effects that a first screen has room for: the largest.
+const ROWS_MAX: usize = 12;
+
+/// Main effects at the primary point; none of a study without a matrix.
+pub(super) fn of_matrix(view: &RunView) -> Option<LeadFigure> {
+    let effects = view.findings.effects.iter().find(|effects| effects.primary)?;
+    let mains: Vec<&EffectRecord> = effects
+        .effects
+        .iter()
+        .filter(|effect| effect.kind == EffectKind::Main)
+        .collect();
+    let row = |effect: &&EffectRecord| {
+        let change = |ratio: f64| (ratio - 1.0) * 100.0;
+        ValueRow {
+            label: format!(
+                "{}: {} ÷ {}",
+                effect.of.axis, effect.of.value, effect.of.against
+            ),
+            value: Some(change(effect.ratio)),
+            ci95: effect.ci95.map(|ends| ends.map(change)),
+            other: None,
+            text: format!("{:+.1} %", change(effect.ratio)),
+            paint: match effect.verdict {
+                EffectVerdict::Ratio(Finding::Faster) => Paint::Good,
+                EffectVerdict::Ratio(Finding::Slower) => Paint::Bad,
+                _ => Paint::Text,
+            },
+        }
+    };
+    forest(
+        format!(
+            "What each setting changes: {} at {}",
+            metric_name(&effects.metric),
+            place(effects.point)
+        ),
+        mains.iter().map(row).collect(),
+    )
+}
+
+/// Every setting of a screening; none where nothing was screened.
+pub(super) fn of_screening(view: &RunView) -> Option<LeadFigure> {
+    let screen = view.findings.screens.first().filter(|screen| screen.refused.is_none())?;
+    let change = |ln: f64| ln.exp_m1() * 100.0;
+    let settings = screen.effects.iter().filter(|effect| !effect.setting.is_empty());
+    let row = |effect: &store::record::ScreenedRecord| ValueRow {
+        label: format!("{}: {} ÷ {}", effect.setting, effect.value, effect.against),
+        value: Some(change(effect.ln_ratio)),
+        // No interval, but how far one effect that is none may come by chance.
+        ci95: None,
+        other: Some([change(-screen.sme), change(screen.sme)]),
+        text: format!("{:+.1} %", change(effect.ln_ratio)),
+        paint: if effect.activity == Activity::Active {
+            Paint::Category(1)
+        } else {
+            Paint::Text
+        },
+    };
+    forest(
+        format!("What each setting changes: {}", metric_name(&screen.metric)),
+        settings.map(row).collect(),
+    )
+}
+
+fn forest(title: String, mut rows: Vec<ValueRow>) -> Option<LeadFigure> {
+    if rows.is_empty() {
+        return None;
+    }
+    let size = |row: &ValueRow| row.value.unwrap_or(0.0).abs();
+    rows.sort_by(|a, b| size(b).total_cmp(&size(a)));
+    rows.truncate(ROWS_MAX);
+    let in_words = rows.iter().map(|row| format!("{} {}", row.label, row.text));
+    let what = in_words.collect::<Vec<_>>().join("; ");
+    Some(LeadFigure {
+        title,
+        what,
+        plots: vec![Plot::Rows(RowsPlot {
+            title: "change, % (95 % interval)".into(),
+            baseline: Some((0.0, "no change".into())),
+            is_log: false,
+            rows,
+        })],
+        legend: Vec::new(),
+    })
+}

@@ -1,0 +1,113 @@
+//! A search: the percentile over the load, with its limit and what was found.
+
+use crate::number;
+use crate::page::{CurvePlot, LeadFigure, LeadMark, Paint, Plot, PlotAxis};
+use crate::summary::{axis_value, variant_name};
+use crate::view::RunView;
+use analysis::procedure::Point;
+use store::record::{SearchOutcome, SearchRecord, SearchResult, SearchStepRecord};
+
+/// Of so many searches at most are the steps drawn; two beside each other.
+const SEARCHES_MAX: usize = 2;
+
+/// The figure; none where nothing was searched for.
+pub(super) fn figure(view: &RunView) -> Option<LeadFigure> {
+    let searches = &view.findings.searches;
+    let first = searches.first()?;
+    let by_variant = |at: usize| searches[..at].iter().all(|s| s.variant != searches[at].variant);
+    let firsts = (0..searches.len()).filter(|at| by_variant(*at)).take(SEARCHES_MAX);
+    let plots: Vec<Plot> = firsts.filter_map(|at| plot(view, &searches[at])).collect();
+    if plots.is_empty() {
+        return None;
+    }
+    Some(LeadFigure {
+        title: format!("Every trial of the search for {}", first.goal),
+        what: searches.iter().map(|search| search.words.clone()).collect::<Vec<_>>().join(" "),
+        plots,
+        legend: vec![
+            (Paint::Good, "within the limit".into()),
+            (Paint::Bad, "beyond it".into()),
+            (Paint::Muted, "no answer".into()),
+        ],
+    })
+}
+
+/// The trials of all searches of a variant.
+fn plot(view: &RunView, first: &SearchRecord) -> Option<Plot> {
+    let of_variant = || view.findings.searches.iter().filter(|s| s.variant == first.variant);
+    let steps = || of_variant().flat_map(|search| &search.steps);
+    let is_rate = steps().any(|step| matches!(step.point, Some(Point::Rate(_))));
+    let mut marks: Vec<LeadMark> = found(&of_variant().collect::<Vec<_>>()).into_iter().collect();
+    let limits = first.within_ms.iter().flatten();
+    marks.extend(limits.map(|ms| LeadMark::Across {
+        y: *ms,
+        label: format!("{} ms", number::ms(*ms)),
+        paint: Paint::Bad,
+    }));
+    let dots: Vec<LeadMark> = steps().filter_map(dot).collect();
+    if dots.is_empty() {
+        return None;
+    }
+    marks.extend(dots);
+    let name = if view.plan.trials.iter().any(|trial| trial.variant != first.variant) {
+        format!("{}: ", variant_name(&first.variant, view))
+    } else {
+        String::new()
+    };
+    Some(Plot::Curve(CurvePlot {
+        x: PlotAxis {
+            title: if is_rate { "op/s" } else { "threads" }.into(),
+            is_log: true,
+            ..PlotAxis::default()
+        },
+        y: PlotAxis {
+            title: format!("{name}{} latency, ms", first.percentile.words()),
+            is_log: true,
+            ..PlotAxis::default()
+        },
+        marks,
+    }))
+}
+
+/// What was found: one load, or from the least to the most of several searches.
+fn found(searches: &[&SearchRecord]) -> Option<LeadMark> {
+    let is_found = |search: &&&SearchRecord| {
+        matches!(search.outcome, SearchOutcome::Held | SearchOutcome::Found)
+    };
+    let at: Vec<f64> =
+        searches.iter().filter(is_found).filter_map(|s| Some(s.at?.value())).collect();
+    let [low, high] = [
+        at.iter().copied().reduce(f64::min)?,
+        at.iter().copied().reduce(f64::max)?,
+    ];
+    Some(LeadMark::Band {
+        from: low,
+        to: high,
+        label: if low < high {
+            format!("{} to {}", axis_value(low), axis_value(high))
+        } else {
+            axis_value(low)
+        },
+        paint: Paint::Good,
+    })
+}
+
+fn dot(step: &SearchStepRecord) -> Option<LeadMark> {
+    let (x, y) = (step.point?.value(), step.latency_ms?);
+    Some(LeadMark::Dot {
+        x,
+        y,
+        ci95: step.ci95_ms,
+        paint: match step.result {
+            SearchResult::Pass | SearchResult::Within | SearchResult::Expected => Paint::Good,
+            SearchResult::Fail | SearchResult::Above | SearchResult::Below => Paint::Bad,
+            SearchResult::NoAnswer => Paint::Muted,
+        },
+        hint: format!(
+            "trial {}: {} ms at {}",
+            step.trial + 1,
+            number::ms(y),
+            axis_value(x)
+        ),
+    })
+}

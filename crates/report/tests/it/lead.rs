@@ -1,0 +1,127 @@
+//! The figure of the first screen: there before anything else but the question, and whole.
+
+use crate::{fixture, lab};
+use report::{RunView, html, page};
+
+/// The words of a page's body before its first figure, tags left out.
+fn words_before_figure(html: &str) -> usize {
+    let body = &html[html.find("<body>").expect("a body")..];
+    let before = &body[..body.find("<svg").expect("a figure")];
+    let mut is_tag = false;
+    let text: String = before
+        .chars()
+        .map(|c| {
+            is_tag = (is_tag || c == '<') && c != '>';
+            if is_tag || c == '>' { ' ' } else { c }
+        })
+        .collect();
+    text.split_whitespace().count()
+}
+
+fn runs() -> [(&'static str, RunView); 2] {
+    [
+        ("a sweep of two variants", fixture::run(3)),
+        ("a matrix on hosts", lab::run()),
+    ]
+}
+
+#[test]
+fn the_first_screen_begins_with_a_figure() {
+    for (what, view) in runs() {
+        let html = html(&page(&view));
+        let words = words_before_figure(&html);
+        assert!(words < 120, "{what}: {words} words");
+        let figure = html.find("class=\"glance\"").expect(what);
+        let answer = html.find("class=\"answer\"").expect(what);
+        assert!(figure < answer, "{what}");
+        assert_eq!(
+            html.matches("<svg class=\"wide\" role=\"img\"").count(),
+            1,
+            "{what}"
+        );
+        assert_eq!(
+            html.matches("<svg class=\"narrow\" role=\"img\"").count(),
+            1,
+            "{what}"
+        );
+    }
+}
+
+#[test]
+fn nothing_is_drawn_outside_of_the_figure_nor_at_a_place_that_is_no_number() {
+    for (what, view) in runs() {
+        let html = html(&page(&view));
+        let begin = html.find("class=\"glance\"").expect(what);
+        let figure = &html[begin..begin + html[begin..].find("</figure>").expect("its end")];
+        assert!(!figure.contains("NaN") && !figure.contains("inf"), "{what}");
+        for (width, part) in [(1120.0, "wide"), (390.0, "narrow")] {
+            let svg = &figure[figure.find(&format!("svg class=\"{part}\"")).expect(part)..];
+            let svg = &svg[..svg.find("</svg>").expect("its end")];
+            for x in svg.split(" x=\"").skip(1).chain(svg.split(" cx=\"").skip(1)) {
+                let x: f64 = x.split('"').next().and_then(|x| x.parse().ok()).expect("a number");
+                assert!((0.0..=width).contains(&x), "{what}, {part}: {x}");
+            }
+        }
+    }
+}
+
+/// A search, of which `at` was found, with a limit of 10 ms.
+fn searched() -> RunView {
+    use store::record::{Point, Role, SearchOutcome, SearchRecord, SearchResult, SearchStepRecord};
+    let step = |trial, rate, ms, result| SearchStepRecord {
+        trial,
+        point: Some(Point::Rate(rate)),
+        role: Role::Probe,
+        result,
+        latency_ms: Some(ms),
+        ..SearchStepRecord::default()
+    };
+    let mut view = fixture::run(1);
+    view.findings.searches = vec![SearchRecord {
+        variant: view.findings.trials[0].variant.clone(),
+        goal: "p99 within 10 ms".into(),
+        within_ms: [None, Some(10.0)],
+        outcome: SearchOutcome::Held,
+        at: Some(Point::Rate(8_000)),
+        words: "8,000 op/s is the most".into(),
+        steps: vec![
+            step(0, 8_000, 7.0, SearchResult::Pass),
+            step(1, 9_000, 700.0, SearchResult::Fail),
+            step(2, 8_500, 9.0, SearchResult::NoAnswer),
+        ],
+        ..SearchRecord::default()
+    }];
+    view
+}
+
+#[test]
+fn a_search_shows_its_limit_what_was_found_and_how_each_trial_came_out() {
+    let html = html(&page(&searched()));
+    let begin = html.find("class=\"glance\"").expect("a figure");
+    let svg = &html[begin..begin + html[begin..].find("</svg>").expect("its end")];
+    for part in [
+        ">10.0 ms</text>",
+        ">8,000</text>",
+        "class=\"band good\"",
+        "class=\"dot good\"",
+        "class=\"dot bad\"",
+        "class=\"dot muted\"",
+        "trial 2: 700 ms at 9,000",
+    ] {
+        assert!(svg.contains(part), "{part} is not in\n{svg}");
+    }
+}
+
+#[test]
+fn reasons_of_the_first_screen_are_few_and_say_in_how_many_trials() {
+    let html = html(&page(&fixture::run(1)));
+    let begin = html.find("<div class=\"verdict").expect("a verdict");
+    let verdict = &html[begin..begin + html[begin..].find("<details>").expect("a fold")];
+    let reasons: Vec<&str> = verdict.split("<li>").skip(1).collect();
+    assert!((1..=3).contains(&reasons.len()), "{reasons:?}");
+    for reason in reasons {
+        let text = reason.split("</li>").next().unwrap_or_default();
+        assert!(text.contains(" of 12 trials)."), "{text}");
+        assert!(text.split_whitespace().count() <= 16, "{text}");
+    }
+}
