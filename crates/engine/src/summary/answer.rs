@@ -52,13 +52,22 @@ impl Facts<'_> {
                 at_share.as_ref(),
             ));
         }
-        // Of variants that is how they compare; what each did alone supports it.
-        sentences.extend(self.comparisons());
+        // Of variants that is how they compare, where more than one block can tell; what each did
+        // alone supports it.
+        let is_told = self.compared.records.iter().any(|comparison| comparison.blocks > 1);
+        let compared = self.comparisons();
+        let (first, last) = if is_told {
+            (compared, Vec::new())
+        } else {
+            (Vec::new(), compared)
+        };
+        sentences.extend(first);
         let (ladders, sweeps) = self.ladders();
         sentences.extend(ladders);
         sentences.extend(curve::sentences(self.curves));
         sentences.extend(scale_up::sentences(self.scale_ups));
         sentences.extend(price_performance::sentences(self.prices, self.capacities));
+        sentences.extend(last);
         let is_screened = self.study.screen.is_some();
         let multiplicity = self.compared.multiplicity.as_ref().filter(|_| !is_screened);
         sentences.extend(multiplicity.map(comparison::multiplicity));

@@ -164,13 +164,13 @@ fn one_block_is_never_conclusive_and_an_invalid_trial_never_compared() {
         trials,
         expect![[r#"
             invalid
+            “a” did 1,000 op/s at 4 threads, with a p99 of 4.00 ms.
+            “b” did 6,000 op/s at 8 threads, with a p99 of 1.33 ms;
+              throughput still grew at the end, so the peak may lie beyond.
             At 4 threads, no winner between “b” and “a”: +400.0 % throughput
               (one block: without an interval);
               one block shows no spread, so five
               (`repeat.blocks: 5`) are the least to begin with.
-            “a” did 1,000 op/s at 4 threads, with a p99 of 4.00 ms.
-            “b” did 6,000 op/s at 8 threads, with a p99 of 1.33 ms;
-              throughput still grew at the end, so the peak may lie beyond.
         "#]],
     );
 }
