@@ -57,8 +57,8 @@ pub(super) fn draw(out: &mut String, plot: &RowsPlot, area: Area) {
             &name,
         );
     }
-    if let Some((value, _)) = &plot.baseline {
-        let at = axis.at(*value);
+    if let Some(value) = plot.baseline {
+        let at = axis.at(value);
         let _ = write!(
             out,
             "<path class=\"limit\" d=\"M{at:.1} {:.1}v{:.1}\"/>",
@@ -86,13 +86,12 @@ pub(super) fn draw(out: &mut String, plot: &RowsPlot, area: Area) {
 
 /// The values that the axis must hold.
 fn values(plot: &RowsPlot) -> Vec<f64> {
-    let baseline = plot.baseline.iter().map(|(value, _)| *value);
     let others = plot.rows.iter().filter_map(|row| row.other).flatten();
     let mut values: Vec<f64> = plot
         .rows
         .iter()
         .filter_map(|row| row.value)
-        .chain(baseline)
+        .chain(plot.baseline)
         .chain(others)
         .collect();
     let least = values.iter().copied().fold(f64::INFINITY, f64::min);

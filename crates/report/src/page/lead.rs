@@ -110,8 +110,8 @@ pub enum Mark {
 pub struct RowsPlot {
     /// What the values are, with their unit.
     pub title: String,
-    /// Where nothing differs, and what it is called.
-    pub baseline: Option<(f64, String)>,
+    /// Where nothing differs.
+    pub baseline: Option<f64>,
     /// Whether the axis is divided by powers of ten.
     pub is_log: bool,
     /// The rows, from top to bottom.

@@ -85,7 +85,7 @@ fn forest(title: String, mut rows: Vec<ValueRow>) -> Option<LeadFigure> {
         what,
         plots: vec![Plot::Rows(RowsPlot {
             title: "change, % (95 % interval)".into(),
-            baseline: Some((0.0, "no change".into())),
+            baseline: Some(0.0),
             is_log: false,
             rows,
         })],
