@@ -16,6 +16,7 @@ pub(crate) mod packets;
 mod power;
 mod process;
 mod processes;
+mod repeated;
 pub(crate) mod state;
 mod stutter;
 mod volume;

@@ -1,5 +1,6 @@
 //! Processes that are stopped, ended, or kept from opening files.
 
+use super::repeated::Repeated;
 use super::state::Breakable;
 use crate::descriptors;
 use crate::state::AgentState;
@@ -9,8 +10,6 @@ use host::process::{self, Identity};
 use host::undo::Undo;
 use measure::clock::{self, Deadline};
 use rustix::process::{Pid, Resource, Rlimit, Signal, prlimit};
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// How long a process may take that is asked to end: a node flushes what it has in memory.
@@ -93,9 +92,8 @@ const NUMBERS_KEPT: u64 = 16;
 pub(super) struct Descriptors {
     process: Identity,
     before: Option<Rlimit>,
-    /// Dropped, it ends the thread that keeps it so.
-    keeper: Option<Sender<()>>,
-    thread: Option<JoinHandle<()>>,
+    /// Keeps it so.
+    keeper: Option<Repeated>,
 }
 
 /// How often it is looked whether the process has closed a file, whose number would be free.
@@ -107,7 +105,6 @@ impl Descriptors {
             process,
             before: None,
             keeper: None,
-            thread: None,
         }
     }
 }
@@ -139,22 +136,15 @@ impl Breakable for Descriptors {
         self.before = Some(Rlimit { current, maximum });
         let process = self.process;
         tighten(process, maximum)?;
-        let (keeper, dropped) = channel();
-        let keep = move || {
-            while dropped.recv_timeout(TIGHTENED_EVERY) == Err(RecvTimeoutError::Timeout)
-                && tighten(process, maximum).is_ok()
-            {}
-        };
-        let thread = std::thread::Builder::new().name("descriptors".to_owned());
-        self.thread = Some(thread.spawn(keep).context("start a thread")?);
-        self.keeper = Some(keeper);
+        self.keeper = Some(Repeated::start("descriptors", move |goes_on| {
+            while goes_on.after(TIGHTENED_EVERY) && tighten(process, maximum).is_ok() {}
+        })?);
         Ok(())
     }
 
     fn heal(&mut self, _: &AgentState) -> Result<Vec<Identity>> {
-        self.keeper = None;
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
+        if let Some(keeper) = self.keeper.take() {
+            keeper.end();
         }
         if let Some(before) = self.before.take()
             && self.process.alive()

@@ -1,14 +1,13 @@
 //! A process that is stopped for a while, again and again. Whoever outlives the agent lets it go
 //! on.
 
+use super::repeated::Repeated;
 use super::state::Breakable;
 use crate::state::AgentState;
-use anyhow::{Context, Result};
+use anyhow::Result;
 use host::process::Identity;
 use host::undo::Undo;
 use rustix::process::Signal;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// One that is stopped again and again, and goes on between.
@@ -16,9 +15,8 @@ pub(super) struct Stutter {
     process: Identity,
     stopped: Duration,
     every: Duration,
-    /// Dropped, it ends the thread that does it.
-    keeper: Option<Sender<()>>,
-    thread: Option<JoinHandle<()>>,
+    /// Does it.
+    keeper: Option<Repeated>,
 }
 
 impl Stutter {
@@ -28,14 +26,8 @@ impl Stutter {
             stopped,
             every,
             keeper: None,
-            thread: None,
         }
     }
-}
-
-/// Whether nobody has ended it meanwhile.
-fn goes_on(dropped: &Receiver<()>, for_: Duration) -> bool {
-    dropped.recv_timeout(for_) == Err(RecvTimeoutError::Timeout)
 }
 
 impl Breakable for Stutter {
@@ -44,27 +36,22 @@ impl Breakable for Stutter {
         here.undo.add(Undo::Continue(self.process))?;
         let (process, stopped) = (self.process, self.stopped);
         let runs = self.every.saturating_sub(stopped);
-        let (keeper, dropped) = channel();
-        let stutter = move || {
+        self.keeper = Some(Repeated::start("stutter", move |goes_on| {
             loop {
                 process.signal(Signal::STOP);
-                let is_held = goes_on(&dropped, stopped);
+                let is_held = goes_on.after(stopped);
                 process.signal(Signal::CONT);
-                if !is_held || !goes_on(&dropped, runs) {
+                if !is_held || !goes_on.after(runs) {
                     break;
                 }
             }
-        };
-        let thread = std::thread::Builder::new().name("stutter".to_owned());
-        self.thread = Some(thread.spawn(stutter).context("start a thread")?);
-        self.keeper = Some(keeper);
+        })?);
         Ok(())
     }
 
     fn heal(&mut self, here: &AgentState) -> Result<Vec<Identity>> {
-        self.keeper = None;
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
+        if let Some(keeper) = self.keeper.take() {
+            keeper.end();
         }
         here.undo.forget(&Undo::Continue(self.process))?;
         Ok(vec![self.process])

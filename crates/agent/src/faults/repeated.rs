@@ -1,0 +1,42 @@
+//! What a thread does again and again while something is broken.
+
+use anyhow::{Context, Result};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// The thread. It ends by itself when this is dropped.
+pub(super) struct Repeated {
+    ends: Sender<()>,
+    thread: JoinHandle<()>,
+}
+
+impl Repeated {
+    /// Starts the thread, which asks between whether it goes on.
+    ///
+    /// # Errors
+    /// The thread cannot be started.
+    pub fn start(name: &str, work: impl FnOnce(GoesOn) + Send + 'static) -> Result<Repeated> {
+        let (ends, dropped) = channel();
+        let thread = std::thread::Builder::new().name(name.to_owned());
+        let run = move || work(GoesOn(dropped));
+        let thread = thread.spawn(run).context("start a thread")?;
+        Ok(Repeated { ends, thread })
+    }
+
+    /// Ends the thread and waits for it.
+    pub fn end(self) {
+        drop(self.ends);
+        let _ = self.thread.join();
+    }
+}
+
+/// Whether the work goes on.
+pub(super) struct GoesOn(Receiver<()>);
+
+impl GoesOn {
+    /// Waits so long; false as soon as nobody wants it any more.
+    pub fn after(&self, wait: Duration) -> bool {
+        self.0.recv_timeout(wait) == Err(RecvTimeoutError::Timeout)
+    }
+}
