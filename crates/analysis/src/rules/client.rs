@@ -3,7 +3,6 @@
 use super::{Evidence, Limits, Outcome, Window, below, percent};
 use crate::blocks::VALUES_ABOVE_MIN;
 use crate::steady::SteadyState;
-use crate::trend;
 use measure::ClientCount;
 use measure::Outcome as Ended;
 
@@ -70,35 +69,50 @@ pub(super) fn schedule(evidence: &Evidence, limits: &Limits) -> Judged {
     (outcome, detail)
 }
 
-/// How many operations were sent when, in words.
+/// How many operations were sent when, in words: what breaks a limit, or all of it if nothing does.
 fn sent_words(
     window: &Window,
     (sent, scheduled): (u64, f64),
     in_time: f64,
     limits: &Limits,
 ) -> String {
-    let late = window.client[ClientCount::Late] as f64 / scheduled;
-    let mut detail = format!(
-        "{sent} of {scheduled:.0} scheduled operations were sent in the window ({}; at least {}), \
-         {} of them over 1 ms late (limit {})",
+    let client = |count: ClientCount| window.client[count];
+    let late = client(ClientCount::Late) as f64 / scheduled;
+    let limited = client(ClientCount::Limited);
+    let few = in_time < limits.achieved_share;
+    let is_late = late >= limits.late_share[0];
+    let in_window = format!(
+        "{} of the {scheduled:.0} scheduled requests were sent in the window (at least {})",
         percent(in_time),
         percent(limits.achieved_share),
+    );
+    let too_late = format!(
+        "{} of the requests left more than 1 ms late (limit {})",
         percent(late),
-        percent(limits.late_share[0]),
+        percent(limits.late_share[0])
     );
-    if window.client[ClientCount::Limited] > 0 {
-        detail += &format!(
-            ", {} waited for an in-flight slot (in their latency; see client.in_flight_max)",
-            window.client[ClientCount::Limited]
-        );
+    let mut parts = match (few, is_late) {
+        (true, false) => vec![in_window],
+        (false, true) => vec![too_late],
+        (true, true) | (false, false) => vec![in_window, too_late],
+    };
+    if limited > 0 {
+        parts.push(format!(
+            "{limited} waited for a free in-flight slot, which is in their latency \
+             (`client.in_flight_max`)"
+        ));
     }
-    detail += &format!(
-        ", {} were sent after the window, {} dropped, {} never sent",
-        window.client[ClientCount::SentInDrain],
-        window.client[ClientCount::Dropped],
-        window.client[ClientCount::DueNeverSent]
-    );
-    detail
+    let others = [
+        (client(ClientCount::SentInDrain), "sent after the window"),
+        (client(ClientCount::Dropped), "dropped"),
+        (client(ClientCount::DueNeverSent), "never sent"),
+    ];
+    let some = others.iter().filter(|(count, _)| *count > 0);
+    parts.extend(some.map(|(count, what)| format!("{count} were {what}")));
+    if parts.len() == 2 && !few && !is_late {
+        parts.push(format!("{sent} in all"));
+    }
+    parts.join(", ")
 }
 
 /// V2: latency from the intended start and service time from the send, for the same operations.
@@ -189,18 +203,15 @@ pub(super) fn errors_in_budget(evidence: &Evidence, limits: &Limits) -> Judged {
     } else {
         Outcome::Warn
     };
-    let rule = if is_broken {
-        ", which is not applied where something is broken on purpose"
-    } else if timed_out {
-        "; one client time-out fails a trial"
-    } else {
-        ""
+    let rule = match (is_broken, timed_out) {
+        // The limit is of a target that is whole.
+        (true, _) => "while something was broken on purpose".to_owned(),
+        (false, true) => format!("{}; one client time-out fails a trial", percent(share)),
+        (false, false) => format!("{}; limit {}", percent(share), percent(limits.errors_share)),
     };
     let detail = format!(
-        "{failed} of {ended} operations failed: {} ({}; limit {}{rule})",
-        names.join(", "),
-        percent(share),
-        percent(limits.errors_share)
+        "{failed} of {ended} operations failed ({rule}): {}",
+        names.join(", ")
     );
     // What a client is answered is the last thing that went wrong, not the first.
     let causes = evidence.causes.iter().map(|cause| format!("; {cause}"));
@@ -217,7 +228,7 @@ pub(super) fn window(evidence: &Evidence, limits: &Limits) -> Judged {
         );
         return (Outcome::Fail, detail);
     }
-    // What is wrong comes first: the detail is also the reason of the verdict.
+    // The detail is also the reason of the verdict: what is wrong, or all of it if nothing is.
     let (mut wrong, mut right) = (Vec::new(), Vec::new());
     let mut note = |is_wrong: bool, text: String| {
         if is_wrong {
@@ -244,29 +255,46 @@ pub(super) fn window(evidence: &Evidence, limits: &Limits) -> Judged {
         ),
         None => note(false, "after a warm-up of a fixed length".to_owned()),
     }
-    let trend = trend::trend_of_correlated(&thinned(&window.ops_per_s));
-    let (drift, limit) = (percent(trend.drift), percent(limits.drift_share));
-    let untold = trend.is_untold(limits.drift_share);
-    let chance = match (trend.is_significant(), untold) {
-        (true, _) => String::new(),
-        (false, true) => format!(", and {} values are too few to tell", trend.count),
-        (false, false) => ", no more than chance".to_owned(),
-    };
-    note(
-        trend.matters(limits.drift_share) || untold,
-        format!("throughput drifted by {drift}{chance} (limit {limit})"),
-    );
-    let outcome = if wrong.is_empty() {
-        Outcome::Pass
+    let (is_drifting, drift) = drift_words(window, limits, evidence.warmup.is_none());
+    note(is_drifting, drift);
+    if wrong.is_empty() {
+        (Outcome::Pass, right.join(", "))
     } else {
-        Outcome::Warn
-    };
-    wrong.append(&mut right);
-    (outcome, wrong.join(", "))
+        (Outcome::Warn, wrong.join(", "))
+    }
 }
 
-/// At most a few hundred means of neighbours: the trend test takes time with the square.
-fn thinned(values: &[f64]) -> Vec<f64> {
-    let size = values.len().div_ceil(300).max(1);
-    values.chunks(size).map(crate::series::mean).collect()
+/// Whether throughput drifted over the window, or may have, and how that is said.
+fn drift_words(window: &Window, limits: &Limits, is_fixed: bool) -> (bool, String) {
+    let trend = window.trend();
+    let (drift, limit) = (percent(trend.drift.abs()), percent(limits.drift_share));
+    let went = if trend.drift < 0.0 { "fell" } else { "rose" };
+    if trend.matters(limits.drift_share) {
+        let advice = match is_fixed {
+            true if trend.drift > 0.0 => "; `window.warmup: auto` waits for a steady state",
+            _ => "",
+        };
+        let said = format!("throughput {went} by {drift} over the window (limit {limit}){advice}");
+        (true, said)
+    } else if trend.is_untold(limits.drift_share) {
+        let said = format!(
+            "throughput {went} by {drift} over the window (limit {limit}), and {} values are \
+             too few to tell whether by chance",
+            trend.count
+        );
+        (true, said)
+    } else {
+        let chance = if trend.is_significant() {
+            ""
+        } else {
+            ", no more than chance"
+        };
+        (
+            false,
+            format!(
+                "throughput drifted by {}{chance} (limit {limit})",
+                percent(trend.drift)
+            ),
+        )
+    }
 }

@@ -3,10 +3,15 @@
 //! Every field covers the measured window unless it says otherwise. `None` means that nobody
 //! looked; the rule is then unknown. The default is a trial of which nothing is known.
 
+use super::Limits;
 use crate::durability::Promise;
 use crate::steady::SteadyState;
+use crate::trend::{self, Trend};
 use measure::interval::CheckCounts;
 use measure::{ClientCounts, Histogram, KindCounts, Outcome, Summed};
+
+/// Values of throughput that are looked at for a trend, at most.
+const TREND_VALUES_MAX: usize = 300;
 
 /// The evidence of one trial.
 #[derive(Clone, Debug, Default)]
@@ -362,6 +367,21 @@ impl Window {
         self.clamped += all.latency.clamped_count();
         self.latency.get_or_insert_default().add(&all.latency);
         self.counts.add(&all.counts);
+    }
+
+    /// How throughput went over the window: at most a few hundred means of neighbours are looked at,
+    /// since the test takes time with the square.
+    pub fn trend(&self) -> Trend {
+        let size = self.ops_per_s.len().div_ceil(TREND_VALUES_MAX).max(1);
+        let means: Vec<f64> = self.ops_per_s.chunks(size).map(crate::series::mean).collect();
+        trend::trend_of_correlated(&means)
+    }
+
+    /// Change of throughput over the window, as a share; none where it is within what V12 allows,
+    /// or chance.
+    pub fn drift(&self, limits: &Limits) -> Option<f64> {
+        let trend = self.trend();
+        trend.matters(limits.drift_share).then_some(trend.drift)
     }
 
     /// Operations per second that ended well within the window's time. 0 without a window.

@@ -12,6 +12,7 @@ mod tests;
 use super::{Evidence, Limits, Outcome, below, percent};
 use crate::rules::evidence::{CpuUse, Machine, Window};
 use crate::series::FEW_INCIDENTS;
+use measure::number::counted;
 
 type Judged = (Outcome, String);
 
@@ -127,14 +128,27 @@ pub(super) fn present(evidence: &Evidence, limits: &Limits) -> Judged {
     let together = [0, 1].map(|at| share_of(at).max(limits.silence_s_least[at]));
     let judged = below(silence_s, longest).max(below(window.stalled_s, together));
     let looked = match window.stall_longest_s {
-        Some(_) => String::new(),
-        None => "; nobody looked whether its timers were late".to_owned(),
+        Some(_) => "",
+        None => "; nobody looked whether its timers were late",
     };
-    let detail = format!(
-        "in {:.0} s the client was away for {silence_s:.2} s at the longest (limit {:.2} s), and \
-         for {:.2} s in stalls together (limit {:.2} s){looked}",
-        window.seconds, longest[0], window.stalled_s, together[0]
+    let at_longest = format!(
+        "for {silence_s:.2} s at the longest (limit {:.2} s)",
+        longest[0]
     );
+    let in_all = format!(
+        "for {:.2} s of {:.0} s in all (limit {:.2} s)",
+        window.stalled_s, window.seconds, together[0]
+    );
+    let is_over = |value: f64, limits: [f64; 2]| below(value, limits) != Outcome::Pass;
+    let held_up = match (
+        is_over(silence_s, longest),
+        is_over(window.stalled_s, together),
+    ) {
+        (true, false) => at_longest,
+        (false, true) => in_all,
+        (true, true) | (false, false) => format!("{at_longest}, {in_all}"),
+    };
+    let detail = format!("the load generator itself was held up {held_up}{looked}");
     (at_most_warned(judged, limits), detail)
 }
 
@@ -168,9 +182,13 @@ pub(super) fn undisturbed(evidence: &Evidence, limits: &Limits) -> Judged {
     }
     // The worst first: the detail is also the reason of the verdict.
     seen.sort_by_key(|(outcome, _)| std::cmp::Reverse(*outcome));
-    let outcome = at_most_warned(seen[0].0, limits);
+    let worst = seen[0].0;
+    let outcome = at_most_warned(worst, limits);
+    // What is as it should be is no reason.
+    let is_said = |(one, _): &Judged| worst == Outcome::Pass || *one != Outcome::Pass;
     let parts: Vec<String> = seen
         .into_iter()
+        .filter(is_said)
         .map(|(_, text)| text)
         .chain(unseen.map(str::to_owned))
         .collect();
@@ -180,9 +198,9 @@ pub(super) fn undisturbed(evidence: &Evidence, limits: &Limits) -> Judged {
 fn cpu_of_others(machine: &Machine, limits: &Limits) -> Option<Judged> {
     let cpu = machine.cpu?;
     let detail = format!(
-        "others used {} of {:.0} CPU(s) (limit {}), the nodes {}, the client {}",
+        "other programs used {} of this machine's {} (limit {}; the nodes {}, the client {})",
         percent(cpu.others),
-        cpu.cpus,
+        counted(cpu.cpus as u64, "CPU"),
         percent(limits.others_cpu_share[0]),
         percent(cpu.nodes),
         percent(cpu.client)
@@ -204,10 +222,10 @@ fn waiting(evidence: &Evidence, machine: &Machine, limits: &Limits) -> Option<Ju
     let waited = wait_ns as f64 / 1e9 / window.seconds.max(1e-9) / evidence.client_cores.max(1.0);
     let for_others = waited * share_of_others(cpu, window);
     let detail = format!(
-        "the client's workers waited {} of the time for a CPU, {} for others (limit {})",
-        percent(waited),
+        "the client's workers waited for other programs {} of the time (limit {}; for a CPU {})",
         percent(for_others),
-        percent(limits.others_wait_share[0])
+        percent(limits.others_wait_share[0]),
+        percent(waited)
     );
     Some((below(for_others, limits.others_wait_share), detail))
 }
@@ -217,10 +235,10 @@ fn pressure_of_cpu(evidence: &Evidence, machine: &Machine, limits: &Limits) -> O
     let (cpu, stalled) = (machine.cpu?, machine.pressure.cpu?);
     let for_others = stalled * share_of_others(cpu, &evidence.window);
     let detail = format!(
-        "some task waited for a CPU {} of the time, {} for others (limit {})",
-        percent(stalled),
+        "some task waited for other programs {} of the time (limit {}; for a CPU {})",
         percent(for_others),
-        percent(limits.others_pressure_share[0])
+        percent(limits.others_pressure_share[0]),
+        percent(stalled)
     );
     Some((below(for_others, limits.others_pressure_share), detail))
 }
@@ -282,10 +300,8 @@ pub(super) fn answering(evidence: &Evidence, limits: &Limits) -> Judged {
     let [least, most] = limits.quiet_s;
     let limit_s = (limits.quiet_share * window.seconds).clamp(least, most);
     let quiet_s = window.quiet_longest_s;
-    let detail = format!(
-        "the longest time without an answer, while some were awaited, was {quiet_s:.2} s (limit \
-         {limit_s:.2} s)"
-    );
+    let detail =
+        format!("the longest time without any answer was {quiet_s:.2} s (limit {limit_s:.2} s)");
     if quiet_s < limit_s {
         return (Outcome::Pass, detail);
     }
@@ -305,9 +321,15 @@ pub(super) fn answering(evidence: &Evidence, limits: &Limits) -> Judged {
         let detail = format!("{detail}: {alike} seconds had one at least half as long");
         return (Outcome::Pass, detail);
     }
-    let what = "one silence of the target is a large part of this window; a longer one tells how \
-                often it comes";
-    (Outcome::Warn, format!("{detail}: {what}"))
+    let often = match alike {
+        0 | 1 => "once",
+        _ => "a few times",
+    };
+    let detail = format!(
+        "the target stopped answering for up to {quiet_s:.2} s {often} (limit {limit_s:.2} s); a \
+         longer window tells how often that comes"
+    );
+    (Outcome::Warn, detail)
 }
 
 /// V20: nobody set the machine's clock. The order of writes is that of their timestamps: after a

@@ -463,7 +463,7 @@ fn a_large_drift_that_may_be_chance_is_said_to_be_so_and_is_no_pass_of_few_value
         (
             seven.to_vec(),
             Outcome::Warn,
-            "7 values are too few to tell (limit 10 %)",
+            "7 values are too few to tell",
         ),
     ] {
         let mut evidence = healthy();
