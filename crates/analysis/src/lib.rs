@@ -4,7 +4,7 @@
 //! Pure functions of measurements: no I/O, no clock, no chance. A number that cannot be supported
 //! is `None`, never a guess; a rule without its input is [`rules::Outcome::Unknown`], never a pass.
 //! [`series`] has the error of a mean, [`blocks`] that of percentiles, [`mod@trend`] says where a
-//! series goes, [`steady`] when warm-up is over, [`mod@compare`] tells two variants apart,
+//! series goes, [`run_course`] where the trials of a run go, [`steady`] when warm-up is over, [`mod@compare`] tells two variants apart,
 //! whose names [`variant`] holds,
 //! [`sequential`] lets their blocks be looked at as they come, [`robust`] says what one odd block
 //! does, [`mod@effects`] says what each axis of a matrix does, [`multiple`] keeps many comparisons
@@ -33,6 +33,7 @@ pub mod recovery;
 pub mod require;
 pub mod robust;
 pub mod rules;
+pub mod run_course;
 pub mod scale_up;
 pub mod screen;
 pub mod sequential;
@@ -54,6 +55,7 @@ pub use measure::{Bin, Bins};
 pub use multiple::{FalseFindings, Judged, judge_all};
 pub use robust::Robust;
 pub use rules::{Evidence, Judgement, Limits, Verdict, judge};
+pub use run_course::{RunCourse, RunStep};
 pub use sequential::{Design, Expected, Looks, too_few_blocks};
 pub use series::{Estimate, mean_estimate};
 pub use steady::{Steady, SteadyLimits, SteadyState};

@@ -2,7 +2,7 @@
 
 use crate::summary::is_saturated;
 use analysis::procedure::{Judged, Measured, Percentiles, Point, TrialOutcome};
-use analysis::rules::Verdict;
+use analysis::rules::{Limits, Verdict};
 use measure::Known;
 use store::record::{Outcome, QuantilesRecord, TrialFinding};
 use study::settings::Settings;
@@ -34,6 +34,7 @@ pub fn found(settings: &Settings, finding: &TrialFinding) -> TrialOutcome {
     let attempts = finding.all.ops + failed;
     TrialOutcome {
         ops_per_s: finding.all.ops_per_s,
+        best_ops_per_s: finding.best_ops_per_s.unwrap_or(0.0),
         latency_ms: percentiles(&finding.all.latency_ms),
         timed_out: finding.errors.get("client_timeout").copied().unwrap_or(0),
         error_share: failed as f64 / attempts.max(1) as f64,
@@ -42,6 +43,7 @@ pub fn found(settings: &Settings, finding: &TrialFinding) -> TrialOutcome {
         pending_grew: result_of(finding, "V10") == Some(Outcome::Warn),
         pending_at_end: finding.pending_compactions,
         judged: judged(finding),
+        disturbed: disturbed(finding).map(str::to_owned),
     }
 }
 
@@ -81,11 +83,32 @@ fn result_of(finding: &TrialFinding, rule: &str) -> Option<Outcome> {
     of.map(|one| one.result)
 }
 
+/// From which share of the CPUs on others are held to be able to bring about what a trial did not
+/// keep: twice what V18 warns of.
+const OTHERS_DISTURB: f64 = 0.20;
+
+/// By whom a trial was disturbed so much that what it did not keep may be their doing; none if it
+/// was not. A client that was away for 1 % of the time has that in its p99.
+fn disturbed(finding: &TrialFinding) -> Option<&'static str> {
+    let [away_share, _] = Limits::default().silence_share;
+    let others = finding.machine.as_ref().and_then(|machine| machine.cpu_others);
+    if others.is_some_and(|share| share >= OTHERS_DISTURB) {
+        Some("others used the machine")
+    } else if finding.client.stalled_share >= away_share {
+        Some("the client was away for too long")
+    } else {
+        None
+    }
+}
+
 /// Whose doing it is that a trial is invalid. A client that cannot offer what is asked for says
 /// nothing of the target, whatever else went wrong.
 fn judged(finding: &TrialFinding) -> Judged {
     if finding.verdict != Verdict::Invalid {
         return Judged::Fair;
+    }
+    if let (Some(by), Some(Outcome::Fail)) = (disturbed(finding), result_of(finding, "V1")) {
+        return Judged::Disturbed(by.to_owned());
     }
     let failed = |rule: &&Excuse| result_of(finding, rule.0) == Some(Outcome::Fail);
     if let Some((rule, words, judged)) = NOT_OF_TARGET.iter().find(failed) {

@@ -18,6 +18,7 @@ mod gather;
 mod generation;
 mod guard;
 pub mod needs;
+mod next_step;
 mod nodes;
 mod offer;
 pub mod preflight;
@@ -212,6 +213,7 @@ impl<'a> Engine<'a> {
         if let Err(error) = summary::lay_beside(self.study, &mut found, self.writer.path()) {
             (self.events)(Event::Said(format!("{error:#}")));
         }
+        found.next = next_step::of(self.study, &found, self.writer.path());
         found
     }
 

@@ -27,7 +27,7 @@ pub fn plan_record(study: &Study, plan: &Plan, cassay: &str) -> PlanRecord {
         question: study.question.clone(),
         seed: study.seed,
         scale: study.overrides.scale.clone(),
-        rerun: rerun(study),
+        rerun: rerun(study, &[]),
         estimate: EstimateRecord {
             seconds: plan.estimate.seconds,
             disk_bytes: plan.estimate.disk_bytes,
@@ -215,8 +215,8 @@ where
     }
 }
 
-/// The command that makes the same run again.
-fn rerun(study: &Study) -> String {
+/// The command that makes the same run again, or one with more settings: `window.warmup=60s`.
+pub fn rerun(study: &Study, more: &[String]) -> String {
     let overrides = &study.overrides;
     let run = || format!("cassay run {}", human::quoted(&study.source));
     let mut words = vec![overrides.command.clone().unwrap_or_else(run)];
@@ -228,7 +228,7 @@ fn rerun(study: &Study) -> String {
     if let Some(scale) = &overrides.scale {
         option("--scale", scale);
     }
-    for set in &overrides.set {
+    for set in overrides.set.iter().chain(more) {
         option("--set", set);
     }
     if let Some(seed) = overrides.seed {

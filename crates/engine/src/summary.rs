@@ -1,6 +1,7 @@
 //! From the findings of trials to those of the run: verdict, comparisons, the answer in sentences.
 
 mod answer;
+mod causes;
 mod compared;
 mod curves;
 mod effects;
@@ -88,6 +89,7 @@ pub fn findings(
         verdict,
         reasons,
         answer,
+        causes: causes::causes(&trials),
         faults: faults_of(&trials),
         published: published::published(study, &trials, &points, &searches),
         trials,

@@ -12,6 +12,7 @@
 
 mod accounts;
 mod added;
+mod cause;
 pub mod convert;
 mod counts;
 mod curves;

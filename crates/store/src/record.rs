@@ -9,6 +9,7 @@ pub use crate::accounts::{
     HistoryRecord, MissedRowRecord, ReadBackRecord, RegistersRecord, ViolationRecord,
 };
 pub use crate::added::AddedRecord;
+pub use crate::cause::{CauseKind, CauseRecord, NextStepRecord};
 pub use crate::curves::{CurveRecord, PeakRecord, WithoutPeak};
 pub use crate::effects::{
     AxisRecord, CellRecord, EffectKind, EffectRecord, EffectVerdict, EffectsRecord, LevelRecord,
@@ -45,7 +46,7 @@ pub use crate::scale_up::{
     ScalePeakRecord, ScalePointRecord, ScaleRatioRecord, ScaleUpRecord,
 };
 pub use crate::screen::{ScreenRecord, ScreenedRecord};
-pub use crate::search::{SearchRecord, SearchStepRecord};
+pub use crate::search::{SearchRangeRecord, SearchRecord, SearchStepRecord};
 use crate::sums::Sums;
 pub use analysis::VariantName;
 pub use analysis::compare::{Bound, Finding};
@@ -260,6 +261,12 @@ pub struct FindingsRecord {
     /// The answer to the question, one sentence each.
     #[serde(default)]
     pub answer: Vec<String>,
+    /// Why the trials together say less than they were to say, causes first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub causes: Vec<CauseRecord>,
+    /// What to run next; none where the question has its answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<NextStepRecord>,
     /// One entry per finished trial.
     pub trials: Vec<TrialFinding>,
     /// The blocks of each variant at each point together, without invalid trials.
@@ -394,6 +401,13 @@ pub struct TrialFinding {
     /// what was under way when it began is no part of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub later_ended_per_s: Option<f64>,
+    /// Change of throughput over the window, as a share; absent where it is small, or chance, and
+    /// in runs of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drift: Option<f64>,
+    /// Throughput of the best second of the window; absent in runs of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub best_ops_per_s: Option<f64>,
     /// Operations that ended in the measured window, whatever their outcome.
     pub ops_total: u64,
     /// Failed operations of those that were due in the measured window, by outcome.

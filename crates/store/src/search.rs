@@ -44,6 +44,9 @@ pub struct SearchRecord {
     /// Throughput of that trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ops_per_s: Option<f64>,
+    /// Between which loads the most is, by all trials together, where nothing was found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub range: Option<SearchRangeRecord>,
     /// How it ended, as facts; none of one that was not finished, and of one that was read.
     #[serde(skip)]
     pub ending: Option<Ending>,
@@ -75,6 +78,29 @@ impl SearchRecord {
             SearchOutcome::Nowhere | SearchOutcome::Untold | SearchOutcome::Unfinished => None,
         }
     }
+}
+
+/// Between which loads the most is that keeps what was searched for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SearchRangeRecord {
+    /// The most up to which every trial kept it; none if a lower load was too much once.
+    #[serde(
+        default,
+        with = "crate::point",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub at_least: Option<Point>,
+    /// The least above all that was kept which was too much; none if nothing was.
+    #[serde(
+        default,
+        with = "crate::point",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub below: Option<Point>,
+    /// How many trials kept it.
+    pub kept: usize,
+    /// Of how many that told something.
+    pub trials: usize,
 }
 
 /// One trial of a search.

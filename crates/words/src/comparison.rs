@@ -4,18 +4,23 @@ use crate::interval::{Ratio, percent};
 use crate::place::{metric_words, point_words, where_words};
 use analysis::VariantName;
 use analysis::procedure::Point;
-use analysis::too_few_blocks;
-use measure::number::significant;
+use analysis::{TENFOLD, too_few_blocks};
+use indexmap::IndexSet;
+use measure::number::{short, significant, whole};
 use store::record::{
     Bound, ComparisonRecord, Finding, LooksHow, LooksRecord, MultiplicityRecord, PEAK, RobustRecord,
 };
+
+/// Blocks beyond which nobody adds any: as many as may be added at once.
+pub(crate) const BLOCKS_ADDED_MAX: usize = 50;
 
 /// Where only a difference above this would have been seen, that number helps nobody: the trials
 /// scatter.
 const SCATTER_MAX: f64 = 0.5;
 
-/// A comparison of which the number of blocks was stated.
-pub fn sentence(comparison: &ComparisonRecord) -> String {
+/// A comparison of which the number of blocks was stated; `scatter` is what its metric went between
+/// in trials that should be alike.
+pub fn sentence(comparison: &ComparisonRecord, scatter: Option<&Scatter<'_>>) -> String {
     let ComparisonRecord {
         baseline,
         contender,
@@ -23,16 +28,78 @@ pub fn sentence(comparison: &ComparisonRecord) -> String {
     } = comparison;
     let at = where_words(&comparison.metric, comparison.point);
     let change = change_words(comparison);
+    let left_open = undecided(comparison, scatter);
     let says = match comparison.verdict {
-        Finding::Inconclusive => format!("no winner between “{contender}” and “{baseline}”"),
+        Finding::Inconclusive => {
+            return format!(
+                "{at}, no winner between “{contender}” and “{baseline}” ({}){left_open}.",
+                open_change_words(comparison)
+            );
+        }
         Finding::Equivalent => format!("“{contender}” and “{baseline}” do the same"),
         Finding::LooksDifferent => format!("“{contender}” looks different from “{baseline}”"),
         Finding::Faster | Finding::Slower => {
             format!("“{contender}” is {} than “{baseline}”", comparison.verdict)
         }
     };
-    format!("{at}, {says}: {change}{}.", undecided(comparison))
+    format!("{at}, {says}: {change}{left_open}.")
 }
+
+/// Between which values a metric went in trials of one variant at one load, which should be alike.
+pub struct Scatter<'a> {
+    /// The variant, of the two that are compared that with more of it.
+    pub variant: &'a VariantName,
+    /// As in [`ComparisonRecord::metric`].
+    pub metric: &'a str,
+    /// The least and the most.
+    pub ends: [f64; 2],
+}
+
+/// Trials that should be alike and differ by more than this factor are said with their ends.
+const SCATTER_SAID: f64 = 1.5;
+
+impl Scatter<'_> {
+    /// `: throughput of “lz4” went from 7,200 to 31,500 op/s`; nothing where that is not much.
+    fn words(&self) -> String {
+        let [least, most] = self.ends;
+        if !(least > 0.0 && most > least * SCATTER_SAID) {
+            return String::new();
+        }
+        let (metric, variant) = (metric_words(self.metric), self.variant);
+        let (least, most, unit) = if metric == "throughput" {
+            (whole(least), whole(most), "op/s")
+        } else {
+            (short(least, 3), short(most, 3), "ms")
+        };
+        format!(": {metric} of “{variant}” went from {least} to {most} {unit}")
+    }
+}
+
+/// Comparisons of which there is one block each, all together: what differs is not judged. None
+/// without any.
+pub fn one_block(comparisons: &[&ComparisonRecord]) -> Option<String> {
+    let mut variants: IndexSet<&VariantName> = IndexSet::new();
+    for one in comparisons {
+        variants.extend([&one.baseline, &one.contender]);
+    }
+    let names: Vec<String> = variants.iter().map(|name| format!("“{name}”")).collect();
+    let (last, first) = names.split_last()?;
+    let more = "five (`repeat.blocks: 5`) are the least to begin with";
+    Some(match first.len() {
+        0 => return None,
+        1..VARIANTS_MANY => format!(
+            "One block each, so whether {} and {last} differ is not judged; {more}.",
+            first.join(", ")
+        ),
+        _ => format!(
+            "One block each, so whether the {} variants differ is not judged; {more}.",
+            names.len()
+        ),
+    })
+}
+
+/// Variants from which on their number stands for their names.
+const VARIANTS_MANY: usize = 5;
 
 /// `+5.1 % throughput (95 %: +3.9 to +6.3 %)`.
 pub fn change_words(comparison: &ComparisonRecord) -> String {
@@ -42,6 +109,25 @@ pub fn change_words(comparison: &ComparisonRecord) -> String {
         return format!("{change} {metric} (one block: without an interval)");
     }
     format!("{change} {metric}{interval}")
+}
+
+/// The same of a difference that is not decided: `+20.6 % throughput, anything from -40.7 to
+/// +145 %`. An interval that goes beyond tenfold has no numbers that help.
+fn open_change_words(comparison: &ComparisonRecord) -> String {
+    let metric = metric_words(&comparison.metric);
+    let change = Ratio::from(comparison).change("95 %").0;
+    let tenfold = 1.0 + TENFOLD;
+    match comparison.ci95.filter(|_| comparison.bound.is_none()) {
+        Some([low, high]) if low < 1.0 / tenfold || high > tenfold => {
+            format!("{metric}: anything up to tenfold, either way, is possible")
+        }
+        Some([low, high]) => format!(
+            "{change} {metric}, anything from {} to {} %",
+            percent(low),
+            percent(high)
+        ),
+        None => change_words(comparison),
+    }
 }
 
 /// What cannot be compared by a metric, since nobody knows how large it is on either side.
@@ -63,7 +149,7 @@ pub fn incomparable(
 }
 
 /// What a verdict that is not decided leaves open.
-fn undecided(comparison: &ComparisonRecord) -> String {
+fn undecided(comparison: &ComparisonRecord, scatter: Option<&Scatter<'_>>) -> String {
     let percent = |share: f64| format!("{} %", significant(share * 100.0, 3));
     let mut parts = Vec::new();
     if let Some(between) = comparison.between_runs {
@@ -83,7 +169,7 @@ fn undecided(comparison: &ComparisonRecord) -> String {
                         comparison.blocks, comparison.blocks_planned
                     )
                 } else {
-                    could_see(comparison, &percent)
+                    could_see(comparison, scatter, &percent)
                 },
             );
             if (comparison.ci95).is_some_and(|[low, high]| low > 1.0 || high < 1.0) {
@@ -104,7 +190,11 @@ fn undecided(comparison: &ComparisonRecord) -> String {
     parts.iter().map(|part| format!("; {part}")).collect()
 }
 
-fn could_see(comparison: &ComparisonRecord, percent: &dyn Fn(f64) -> String) -> String {
+fn could_see(
+    comparison: &ComparisonRecord,
+    scatter: Option<&Scatter<'_>>,
+    percent: &dyn Fn(f64) -> String,
+) -> String {
     let cut_off = match comparison.bound {
         Some(Bound::AtLeast) => Some(&comparison.contender),
         Some(Bound::AtMost) => Some(&comparison.baseline),
@@ -132,12 +222,15 @@ fn could_see(comparison: &ComparisonRecord, percent: &dyn Fn(f64) -> String) -> 
     let saw = if share < SCATTER_MAX {
         format!("a difference of {} would have been seen", percent(share))
     } else {
-        "the trials scatter too much to tell".to_owned()
+        let how = scatter.map_or(String::new(), Scatter::words);
+        format!("the trials scatter too much to tell{how}")
     };
     match (comparison.blocks_to_settle, comparison.between_runs) {
         (_, Some(_)) => format!("{saw}; `repeat.order: interleaved` sees less"),
-        (Some(blocks), None) => format!("{saw}, and {blocks} blocks would settle it"),
-        (None, None) => format!("{saw}, and more blocks like these would not settle it"),
+        (Some(blocks), None) if blocks <= BLOCKS_ADDED_MAX => {
+            format!("{saw}; {blocks} blocks would settle it")
+        }
+        (_, None) => format!("{saw}; more blocks like these would not settle it"),
     }
 }
 
@@ -151,25 +244,30 @@ pub fn multiplicity(many: &MultiplicityRecord) -> String {
 
 /// What a study that goes on until it is answered has found, for who reads one sentence; none of
 /// another comparison.
-pub fn answered(comparison: &ComparisonRecord) -> Option<String> {
+pub fn answered(comparison: &ComparisonRecord, scatter: Option<&Scatter<'_>>) -> Option<String> {
     let looks = comparison.looks.as_ref().filter(|_| comparison.primary)?;
     let (contender, baseline) = (&comparison.contender, &comparison.baseline);
     let (change, interval) = Ratio::from(comparison).change("95 %, over all looks");
     let metric = metric_words(&comparison.metric);
+    let (ended, left_open) = (&looks.ended, undecided(comparison, scatter));
     let number = format!("{change} {metric}{}{interval}", place(comparison));
+    let whenever = match looks.how {
+        LooksHow::Anytime => ", so the interval is one that holds whenever anybody looks",
+        _ => "",
+    };
     let says = match comparison.verdict {
         Finding::Faster | Finding::Slower => {
             format!("“{contender}” is {} than “{baseline}”", comparison.verdict)
         }
         Finding::Equivalent => format!("“{contender}” and “{baseline}” are equivalent"),
-        _ => format!("Whether “{contender}” and “{baseline}” differ is not answered"),
+        _ => {
+            let at = place(comparison);
+            let open = open_change_words(comparison);
+            return Some(format!(
+                "“{contender}” or “{baseline}”{at}: {ended}{whenever} ({open}){left_open}."
+            ));
+        }
     };
-    let whenever = match looks.how {
-        LooksHow::Anytime => ", so the interval is one that holds whenever anybody looks",
-        _ => "",
-    };
-    let ended = &looks.ended;
-    let left_open = undecided(comparison);
     Some(format!("{says}: {number}; {ended}{whenever}{left_open}."))
 }
 

@@ -3,7 +3,8 @@
 //! Where two axes interact, what one does on average over the other is true of no
 //! configuration. So that they do is said first, with what each does where the other stands.
 
-use crate::interval::Ratio;
+use crate::comparison::BLOCKS_ADDED_MAX;
+use crate::interval::{Ratio, percent};
 use crate::place::{metric_words, where_words};
 use analysis::effects::Interaction;
 use store::record::{
@@ -163,7 +164,8 @@ impl Words<'_> {
                 settle(effect)
             ),
             _ => format!(
-                "{axis}: whether {what} changes {metric} is open: {change}, {average}{}.",
+                "{axis}: no effect of {what} on {metric} could be shown: {}, {average}{}.",
+                open_change(effect),
                 settle(effect)
             ),
         }
@@ -286,7 +288,21 @@ fn leaves_one_out(effect: &EffectRecord) -> bool {
     effect.ci95.is_some_and(|[low, high]| low > 1.0 || high < 1.0)
 }
 
+/// `+11.9 %, anything from -32.2 to +84.9 %`.
+fn open_change(effect: &EffectRecord) -> String {
+    let (change, _) = Ratio::from(effect).change("95 %");
+    let open = effect
+        .ci95
+        .filter(|_| effect.bound.is_none())
+        .map(|[low, high]| format!(", anything from {} to {} %", percent(low), percent(high)));
+    match open {
+        Some(open) => change + &open,
+        None => self::change(effect),
+    }
+}
+
 fn settle(effect: &EffectRecord) -> String {
-    let blocks = effect.blocks_to_settle;
+    // Beyond this number nobody adds any.
+    let blocks = effect.blocks_to_settle.filter(|blocks| *blocks <= BLOCKS_ADDED_MAX);
     blocks.map_or_else(String::new, |n| format!("; {n} blocks would settle it"))
 }

@@ -3,23 +3,23 @@
 use crate::place::{point_words, variant_before};
 use analysis::VariantName;
 use analysis::endurance::{Agreed, Course};
-use measure::number::{short, whole};
+use measure::number::{short, whole, without_zeros};
 use store::record::{DriftRecord, EnduranceRecord, EnduredRecord, TrialFinding};
 
-/// The answer of a variant: what throughput did, what drifts, what grows.
-pub fn sentence(
+/// The answer of a variant: what throughput did and p99 with it; then what it was against the
+/// shorter windows before, and what grows.
+pub fn sentences(
     variant: &VariantName,
     found: Option<&EnduredRecord>,
     trials: &[TrialFinding],
-) -> String {
+) -> Vec<String> {
     let who = variant_before(variant);
-    match found.and_then(|found| of(found, trials)) {
-        Some(sentence) => format!("{who}{sentence}"),
-        None => format!("{who}No long trial may be believed."),
-    }
+    let said = found.and_then(|found| of(found, trials));
+    let said = said.unwrap_or_else(|| vec!["No long trial may be believed.".to_owned()]);
+    said.into_iter().map(|sentence| format!("{who}{sentence}")).collect()
 }
 
-fn of(found: &EnduredRecord, trials: &[TrialFinding]) -> Option<String> {
+fn of(found: &EnduredRecord, trials: &[TrialFinding]) -> Option<Vec<String>> {
     let long = found.turns.last()?;
     let shown: Vec<&EnduranceRecord> = trials
         .iter()
@@ -38,72 +38,88 @@ fn of(found: &EnduredRecord, trials: &[TrialFinding]) -> Option<String> {
         })
     };
     let rate = drift("ops_per_s")?;
-    let p99 = drift("latency_ms.p99");
     let length = length_words(long.seconds);
-    let mut parts = vec![format!(
-        "{} {length}: {} op/s at {}{}",
-        held_words(found, rate),
-        whole(long.ops_per_s),
-        point_words(found.point),
-        apart_words(found)
-    )];
-    let p99 = p99.map_or(String::new(), |p99| {
-        format!(", p99 by {}", drift_words(p99))
+    let p99 = drift("latency_ms.p99").map_or(String::new(), |p99| match p99.course {
+        Course::Rising | Course::Falling => format!(", and p99 {}", went_words(p99)),
+        Course::Steady | Course::Untold => String::new(),
     });
-    parts.push(format!(
-        "it drifts by {}{p99} over the {length}",
-        drift_words(rate)
-    ));
-    if let Some(change) = found.mean_ms_change {
-        parts.push(format!(
-            "mean latency was {} % {} than before",
-            short(change.abs() * 100.0, 2),
-            if change < 0.0 { "lower" } else { "higher" }
-        ));
-    }
-    parts.push(growth_words(&shown));
-    Some(parts.join("; ") + ".")
+    let did = match (rate.course, found.agreed) {
+        (Course::Rising | Course::Falling, _) => {
+            format!("Throughput {} within {length}{p99}", went_words(rate))
+        }
+        (_, Some(Agreed::Outside)) => format!("Throughput did not hold for {length}{p99}"),
+        (Course::Steady, Some(Agreed::Inside) | None) => {
+            format!("Throughput held for {length} ({}){p99}", change_words(rate))
+        }
+        (Course::Untold, _) | (_, Some(Agreed::Untold)) => format!(
+            "Whether throughput held for {length} cannot be told ({}){p99}",
+            change_words(rate)
+        ),
+    };
+    let at = format!(
+        "{did}: {} op/s at {}.",
+        whole(long.ops_per_s),
+        point_words(found.point)
+    );
+    let mut beside: Vec<String> = apart_words(found).into_iter().collect();
+    beside.extend(found.mean_ms_change.map(|change| {
+        let way = if change < 0.0 { "lower" } else { "higher" };
+        format!(
+            "mean latency was {} % {way}",
+            short(change.abs() * 100.0, 2)
+        )
+    }));
+    let beside = (!beside.is_empty()).then(|| format!("{}.", beside.join("; ")));
+    Some(
+        [Some(at), beside, Some(format!("{}.", growth_words(&shown)))]
+            .into_iter()
+            .flatten()
+            .collect(),
+    )
 }
 
-/// What throughput did, in a manager's words.
-fn held_words(found: &EnduredRecord, rate: &DriftRecord) -> &'static str {
-    match (rate.course, found.agreed) {
-        (Course::Rising, _) => "Throughput rose over",
-        (Course::Falling, _) | (_, Some(Agreed::Outside)) => "Throughput did not hold for",
-        (Course::Steady, Some(Agreed::Inside) | None) => "Throughput held for",
-        (Course::Untold, _) | (_, Some(Agreed::Untold)) => {
-            "It cannot be told whether throughput held for"
-        }
-    }
+/// `fell by 35 % (95 %: 30 to 40 %)`.
+fn went_words(drift: &DriftRecord) -> String {
+    let way = if drift.change < 0.0 { "fell" } else { "rose" };
+    let sign = if drift.change < 0.0 { -1.0 } else { 1.0 };
+    let percent = |share: f64| without_zeros(&format!("{:.1}", share * sign * 100.0)).to_owned();
+    let ends = drift.ci95.map_or(String::new(), |[low, high]| {
+        let (least, most) = if drift.change < 0.0 {
+            (high, low)
+        } else {
+            (low, high)
+        };
+        format!(" (95 %: {} to {} %)", percent(least), percent(most))
+    });
+    format!("{way} by {} %{ends}", percent(drift.change))
+}
+
+/// `change -0.3 %, 95 %: -0.8 to +0.2 %`.
+fn change_words(drift: &DriftRecord) -> String {
+    let percent = |share: f64| format!("{:+.1}", share * 100.0);
+    let ends = drift.ci95.map_or(String::new(), |[low, high]| {
+        format!(", 95 %: {} to {} %", percent(low), percent(high))
+    });
+    format!("change {} %{ends}", percent(drift.change))
 }
 
 /// How far apart the turns were.
-fn apart_words(found: &EnduredRecord) -> String {
-    let (Some(apart), Some(ci95)) = (found.apart, found.apart_ci95) else {
-        return String::new();
-    };
+fn apart_words(found: &EnduredRecord) -> Option<String> {
+    let (apart, [low, high]) = (found.apart?, found.apart_ci95?);
     let before = &found.turns[..found.turns.len().saturating_sub(1)];
     let before: Vec<String> = before.iter().map(|turn| length_words(turn.seconds)).collect();
     let percent = |share: f64| short(share * 100.0, 2);
-    let (apart, before) = (percent(apart), before.join(" and "));
-    let near = match found.agreed {
-        Some(Agreed::Inside) => format!("within {apart} % of the {before} before"),
-        _ => format!("{apart} % apart from the {before} before"),
+    let differs = match found.agreed {
+        Some(Agreed::Inside) => "within",
+        _ => "off by",
     };
-    let [low, high] = ci95.map(percent);
-    format!(", {near} [{low} to {high}]")
-}
-
-/// `-0.3 % [-0.8, 0.2]`.
-fn drift_words(drift: &DriftRecord) -> String {
-    let percent = |share: f64| {
-        let sign = if share < 0.0 { "-" } else { "" };
-        format!("{sign}{}", short(share.abs() * 100.0, 2))
-    };
-    let ci95 = drift.ci95.map_or(String::new(), |[low, high]| {
-        format!(" [{}, {}]", percent(low), percent(high))
-    });
-    format!("{} %{ci95}", percent(drift.change))
+    Some(format!(
+        "Beside the {} before, throughput was {differs} {} % (95 %: {} to {} %)",
+        before.join(" and "),
+        percent(apart),
+        percent(low),
+        percent(high)
+    ))
 }
 
 fn growth_words(shown: &[&EnduranceRecord]) -> String {
@@ -123,9 +139,9 @@ fn growth_words(shown: &[&EnduranceRecord]) -> String {
     let horizon_days = shown.iter().flat_map(|one| &one.growths).map(|one| one.horizon_days);
     match (leaks.is_empty(), horizon_days.reduce(f64::min)) {
         (false, _) => leaks.join(", "),
-        (true, None) => "whether anything grows was not seen".to_owned(),
+        (true, None) => "Whether anything grows was not seen".to_owned(),
         (true, Some(days)) => format!(
-            "nothing grows that would reach its limit within {}",
+            "Nothing grows that would reach its limit within {}",
             length_words(days * 86_400.0)
         ),
     }

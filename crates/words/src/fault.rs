@@ -1,7 +1,8 @@
-//! What faults did, in the answer: a sentence for each of a few, or one for many.
+//! What faults did, in the answer: a sentence for each of a few, or one for many; and whether
+//! anything acknowledged was lost.
 
-use measure::number::{count, significant};
-use store::record::{FaultRecord, RecoveryRecord, StretchRecord, TrialFinding};
+use measure::number::{count, short};
+use store::record::{FaultRecord, ReadBackRecord, RecoveryRecord, StretchRecord, TrialFinding};
 
 /// Faults from which on one sentence stands for all.
 const MANY: usize = 4;
@@ -10,11 +11,13 @@ const MANY: usize = 4;
 pub fn sentences(trials: &[TrialFinding]) -> Vec<String> {
     let faults = trials.iter().flat_map(|trial| &trial.faults);
     let told: Vec<FaultEffect> = faults.filter_map(FaultEffect::of).collect();
-    match told.len() {
+    let mut said = match told.len() {
         0 => Vec::new(),
         few if few < MANY => told.iter().map(FaultEffect::sentence).collect(),
         _ => vec![many(&told)],
-    }
+    };
+    said.extend(durability(trials));
+    said
 }
 
 /// A fault of which there is a level before it.
@@ -53,9 +56,9 @@ impl<'a> FaultEffect<'a> {
             return format!("{name} did not lower throughput; {failed}.");
         }
         format!(
-            "{name} lowered throughput by {} % at the worst, for {} s in all; {}; {failed}.",
-            significant(self.depth * 100.0, 3),
-            significant(self.seconds, 3),
+            "{name}: {} % less throughput at worst, below normal for {} s, {}; {failed}.",
+            short(self.depth * 100.0, 3),
+            short(self.seconds, 3),
             self.back()
         )
     }
@@ -67,10 +70,9 @@ impl<'a> FaultEffect<'a> {
         };
         match self.fault.recover_s {
             Some(recover_s) => {
-                let recover = significant(recover_s, 3);
-                format!("it was as before {recover} s after the {from}")
+                format!("normal {} s after the {from}", short(recover_s, 3))
             }
-            None => "it was not seen as before".to_owned(),
+            None => "and not seen normal again".to_owned(),
         }
     }
 }
@@ -81,38 +83,91 @@ fn failed(found: &RecoveryRecord) -> u64 {
 }
 
 fn many(told: &[FaultEffect]) -> String {
-    let lowered = told.iter().filter(|one| one.depth > 0.0);
-    let back = told.iter().filter_map(|one| one.fault.recover_s);
-    let longest_s = back.clone().fold(0.0, f64::max);
-    let worst = told.iter().map(|one| one.depth).fold(0.0, f64::max);
+    let all = told.len();
+    let lowered: Vec<&FaultEffect> = told.iter().filter(|one| one.depth > 0.0).collect();
+    let most = |of: fn(&FaultEffect) -> f64| lowered.iter().map(|one| of(one)).reduce(f64::max);
+    let below = lowered.iter().map(|one| one.seconds).reduce(f64::min);
+    let dip = match (below, most(|one| one.seconds), most(|one| one.depth)) {
+        (Some(shortest), Some(longest), Some(depth)) => {
+            let of = if lowered.len() == all {
+                "each".to_owned()
+            } else {
+                lowered.len().to_string()
+            };
+            format!(
+                "{of} lowered throughput, for {} s, by {} % at worst",
+                between(shortest, longest),
+                short(depth * 100.0, 3)
+            )
+        }
+        _ => "none lowered throughput".to_owned(),
+    };
     let failed: u64 = told.iter().map(|one| one.failed).sum();
-    let most = told
+    let by_one = told
         .iter()
         .max_by_key(|one| one.failed)
         .filter(|one| one.failed > failed / 2)
         .map(|one| {
             let FaultRecord { kind, place, .. } = one.fault;
             let place = place.as_deref().unwrap_or_default();
-            format!(
-                ", most of them, {}, by “{kind}” of {place}",
-                count(one.failed)
-            )
+            format!(" ({} by “{kind}” of {place})", count(one.failed))
         });
-    let others = match told.len() - back.clone().count() {
-        0 => "",
-        _ => " (of the others no time was quiet enough to tell)",
+    let back = told.iter().filter_map(|one| one.fault.recover_s);
+    let back_count = back.clone().count();
+    let normal = match (back.reduce(f64::max), all - back_count) {
+        (Some(longest_s), 0) => {
+            format!(
+                "all was normal {} s after the healing at the latest",
+                short(longest_s, 3)
+            )
+        }
+        (Some(longest_s), unseen) => format!(
+            "after {back_count} all was normal, {} s after the healing at the latest; after \
+             {unseen} that was not seen",
+            short(longest_s, 3)
+        ),
+        (None, _) => "that all was normal again was not seen".to_owned(),
     };
     format!(
-        "Of {} faults {} lowered throughput, by {} % at the worst; after {} it was seen as \
-         before{others}, {} s after the healing at the latest; {} operations failed{}.",
-        told.len(),
-        lowered.count(),
-        significant(worst * 100.0, 3),
-        back.count(),
-        significant(longest_s, 3),
+        "Of {all} faults {dip}; {} operations failed{}; {normal}.",
         count(failed),
-        most.unwrap_or_default()
+        by_one.unwrap_or_default()
     )
+}
+
+/// `29`, `6 to 25`.
+fn between(least: f64, most: f64) -> String {
+    let [least, most] = [least, most].map(|seconds| short(seconds, 3));
+    if least == most {
+        least
+    } else {
+        format!("{least} to {most}")
+    }
+}
+
+/// What became of all that was acknowledged in trials in which something was broken; none where it
+/// was not read back.
+fn durability(trials: &[TrialFinding]) -> Option<String> {
+    let broken = trials.iter().filter(|trial| !trial.faults.is_empty());
+    let read: Vec<&ReadBackRecord> = broken.filter_map(|trial| trial.read_back.as_ref()).collect();
+    let sum = |of: fn(&ReadBackRecord) -> u64| read.iter().map(|one| of(one)).sum::<u64>();
+    let (rows, missed, unread) = (
+        sum(|one| one.rows),
+        sum(ReadBackRecord::missed),
+        sum(|one| one.unread),
+    );
+    let rows = count(rows);
+    (!read.is_empty()).then(|| match (missed, unread) {
+        (0, 0) => format!("Nothing acknowledged was lost: all {rows} rows were read back."),
+        (0, unread) => format!(
+            "Nothing acknowledged was lost in what could be read back: {} of {rows} rows could not.",
+            count(unread)
+        ),
+        (missed, _) => format!(
+            "{} of {rows} rows were not as they were acknowledged.",
+            count(missed)
+        ),
+    })
 }
 
 #[cfg(test)]
@@ -160,11 +215,11 @@ mod tests {
         assert_eq!(
             few,
             [
-                "“node-kill” of node2 lowered throughput by 62.0 % at the worst, for 29.0 s in \
-                 all; it was as before 21.8 s after the healing; 38 operations failed.",
+                "“node-kill” of node2: 62 % less throughput at worst, below normal for 29 s, normal \
+                 21.8 s after the healing; 38 operations failed.",
                 "“node-kill” of node2 did not lower throughput; no operation failed.",
-                "“node-kill” of node2 lowered throughput by 50.0 % at the worst, for 29.0 s in \
-                 all; it was not seen as before; one operation failed.",
+                "“node-kill” of node2: 50 % less throughput at worst, below normal for 29 s, and \
+                 not seen normal again; one operation failed.",
             ]
         );
         let mut faults = vec![fault(0.3, Some(4.0), 2); 4];
@@ -172,10 +227,9 @@ mod tests {
         assert_eq!(
             said(faults),
             [
-                "Of 5 faults 5 lowered throughput, by 90.0 % at the worst; after 4 it was seen as \
-                 before (of the others no time was quiet enough to tell), 4.00 s after the healing \
-                 at the latest; 1,008 operations failed, most of them, 1,000, by “node-kill” of \
-                 node2."
+                "Of 5 faults each lowered throughput, for 29 s, by 90 % at worst; 1,008 \
+                 operations failed (1,000 by “node-kill” of node2); after 4 all was normal, 4 s \
+                 after the healing at the latest; after 1 that was not seen."
             ]
         );
         assert_eq!(said(vec![FaultRecord::default()]), Vec::<String>::new());

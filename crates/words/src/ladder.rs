@@ -2,11 +2,13 @@
 
 use crate::place::{point_words, variant_words};
 use analysis::VariantName;
+use analysis::procedure::Point;
 use analysis::sweep::{Knee, Reading};
 use measure::number::{significant, whole};
 use store::record::PointRecord;
 
-/// What a variant reached, and where it stopped getting better; none if nothing may be believed.
+/// What a variant reached, and where it stopped getting better; none if nothing may be believed. A
+/// rate that was kept up with is no throughput that was found: that it was is what is said.
 pub fn best(
     variant: &VariantName,
     points: &[&PointRecord],
@@ -16,8 +18,13 @@ pub fn best(
     let who = variant_words(variant);
     let best = sweep.best_within_bound.or(sweep.best)?;
     let point = points[best];
-    let mut sentence = format!("{who} did {} op/s{}", whole(point.ops_per_s), error(point));
-    sentence += &format!(" at {}", point_words(point.point));
+    let (at, did) = (point_words(point.point), whole(point.ops_per_s));
+    let error = error(point);
+    let mut sentence = match (point.point.is_some_and(Point::is_rate), point.saturated) {
+        (true, false) => format!("{who} kept up with {at}"),
+        (true, true) => format!("{who} did not keep up with {at}, and did {did} op/s{error}"),
+        (false, _) => format!("{who} did {did} op/s{error} at {at}"),
+    };
     let p99_ms = point.latency_ms.p99;
     if point.latency_ms.count > 0 || p99_ms.least() > 0.0 {
         let (sign, p99) = (p99_ms.sign(), significant(p99_ms.least(), 3));
@@ -26,18 +33,27 @@ pub fn best(
     if let Some(bound) = bound_ms {
         sentence += &within_bound(points, sweep, bound);
     }
-    Some(sentence + &end_of_ladder(points, sweep, best) + ".")
+    // Of one rate that was not kept up with, that has been said.
+    let is_said = point.saturated && points.len() == 1;
+    let end = if is_said {
+        String::new()
+    } else {
+        end_of_ladder(points, sweep, best)
+    };
+    Some(sentence + &end + ".")
 }
 
 /// Who has nothing to show: one sentence for all of them.
 pub fn unbelieved(variants: &[&VariantName]) -> Option<String> {
     Some(match variants {
         [] => return None,
-        [one] if one.is_none() => "The target has no trial that may be believed.".to_owned(),
-        [one] => format!("“{one}” has no trial that may be believed."),
-        [one, other] => format!("“{one}” and “{other}” have no trial that may be believed."),
+        [one] if one.is_none() => "Nothing was measured that may be believed.".to_owned(),
+        [one] => format!("Of “{one}” nothing was measured that may be believed."),
+        [one, other] => {
+            format!("Of “{one}” and “{other}” nothing was measured that may be believed.")
+        }
         [one, .., last] => format!(
-            "“{one}” to “{last}”, {} variants, have no trial that may be believed.",
+            "Of “{one}” to “{last}”, {} variants, nothing was measured that may be believed.",
             variants.len()
         ),
     })

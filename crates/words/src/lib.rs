@@ -1,6 +1,7 @@
 //! The only crate that knows how what was found is said: sentences from the records of findings,
 //! one file per subject.
 
+pub mod cause;
 pub mod comparison;
 pub mod curve;
 pub mod effects;

@@ -4,13 +4,9 @@ use analysis::VariantName;
 use analysis::procedure::Point;
 use store::record::PEAK;
 
-/// `28 threads`, `10000 op/s`.
+/// `28 threads`, `10,000 op/s`.
 pub fn point_words(point: Option<Point>) -> String {
-    match point {
-        Some(Point::Threads(threads)) => format!("{threads} threads"),
-        Some(Point::Rate(rate)) => format!("{rate} op/s"),
-        None => String::new(),
-    }
+    point.map_or_else(String::new, Point::words)
 }
 
 /// `block 3`, `blocks 1 to 4, 7`.
@@ -50,6 +46,20 @@ pub fn variant_words(variant: &VariantName) -> String {
     match variant.named() {
         None => "The target".to_owned(),
         Some(name) => format!("“{name}”"),
+    }
+}
+
+/// A clause about a variant as a sentence: behind its name, or with a capital where a study has only
+/// one. A clause that begins with a name or a number stays.
+pub fn sentence_of(variant: &VariantName, clause: &str) -> String {
+    let first: String = clause.chars().take_while(|c| c.is_alphanumeric()).collect();
+    let is_word = first.chars().all(char::is_alphabetic);
+    match (variant.named(), clause.chars().next()) {
+        (None, Some(letter)) if is_word => {
+            let rest = &clause[letter.len_utf8()..];
+            format!("{}{rest}.", letter.to_uppercase())
+        }
+        _ => format!("{}{clause}.", variant_before(variant)),
     }
 }
 

@@ -1,6 +1,6 @@
 //! What searches came to, those of a variant together.
 
-use crate::place::{block_words, point_words, variant_before};
+use crate::place::{block_words, point_words, sentence_of};
 use analysis::VariantName;
 use analysis::procedure::{Percentile, Point, grid};
 use analysis::series;
@@ -52,9 +52,8 @@ pub fn sentences(
             _ => clauses.push(words),
         }
     }
-    let who = variant_before(variant);
     let sentences = clauses.into_iter();
-    sentences.map(|clause| format!("{who}{clause}.")).collect()
+    sentences.map(|clause| sentence_of(variant, &clause)).collect()
 }
 
 /// The words of a search, with what its number of threads comes to: `8 threads (3,030 op/s)`.

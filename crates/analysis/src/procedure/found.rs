@@ -96,6 +96,8 @@ const HOLD_WINDOWS: u64 = 3;
 pub struct TrialOutcome {
     /// Operations completed per second.
     pub ops_per_s: f64,
+    /// The same in its best second; 0 where nobody looked.
+    pub best_ops_per_s: f64,
     /// Percentiles of latency.
     pub latency_ms: Percentiles,
     /// Requests that timed out.
@@ -113,6 +115,9 @@ pub struct TrialOutcome {
     pub pending_at_end: Option<f64>,
     /// Whether it may be believed.
     pub judged: Judged,
+    /// By whom it was disturbed so much that what it did not keep may be their doing: of a trial
+    /// that may be believed all the same, since the machine is said to be shared.
+    pub disturbed: Option<String>,
 }
 
 /// How a trial was judged.
@@ -210,6 +215,10 @@ pub struct Bound {
 /// By which share less may be done than was offered: 99 % of what was due must have been done.
 const SHORTFALL_MAX: f64 = 0.01;
 
+/// By which share less must have been done in a disturbed trial than was offered, to say that this
+/// was too much whoever disturbed it: a pause at its end costs a short window some percent.
+const SATURATED_SHORTFALL: f64 = 0.25;
+
 /// Whether a load kept to a bound.
 #[derive(Clone, Debug, PartialEq)]
 pub enum BoundCheck {
@@ -223,6 +232,17 @@ pub enum BoundCheck {
     Untold(String),
     /// Nobody can know: the client is the limit.
     Client(String),
+}
+
+/// What a disturbed trial tells all the same.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Despite {
+    /// The bound was kept.
+    Kept,
+    /// Far less was done than was offered: in its best second so much, op/s.
+    Saturated(f64),
+    /// Nothing.
+    Nothing,
 }
 
 impl Bound {
@@ -239,9 +259,23 @@ impl Bound {
             Judged::Client(why) => return BoundCheck::Client(why.clone()),
             Judged::Disturbed(why) => return BoundCheck::Untold(why.clone()),
         }
-        match self.broken(found) {
-            Some(why) => BoundCheck::No(why),
-            None => BoundCheck::Yes,
+        match (self.broken(found), &found.disturbed) {
+            (None, _) => BoundCheck::Yes,
+            (Some(_), Some(by)) => BoundCheck::Untold(by.clone()),
+            (Some(why), None) => BoundCheck::No(why),
+        }
+    }
+
+    /// What a trial tells that gave no answer, since it was disturbed: what was kept all the same
+    /// can be kept, and more than was done when more was offered cannot be had beside so many
+    /// others.
+    pub(super) fn told_despite(&self, found: Option<&TrialOutcome>) -> Despite {
+        match found {
+            Some(found) if self.broken(found).is_none() => Despite::Kept,
+            Some(found) if found.shortfall >= SATURATED_SHORTFALL => {
+                Despite::Saturated(found.ops_per_s.max(found.best_ops_per_s))
+            }
+            _ => Despite::Nothing,
         }
     }
 

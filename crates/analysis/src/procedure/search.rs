@@ -8,7 +8,7 @@
 //! What must hold: a bracket only ever becomes narrower, and what is held only ever lower. So it
 //! ends, and asks for no probe twice that was answered.
 
-use super::found::{Bound, BoundCheck, Percentile, Role, SeenTrial};
+use super::found::{Bound, BoundCheck, Despite, Percentile, Role, SeenTrial};
 use super::{
     Above, Answer, Ask, Decide, Ending, Next, Outlook, Point, REST_S, Range, SearchProcedure,
     SearchResult, Step,
@@ -53,6 +53,12 @@ const LOWERED: f64 = 0.97;
 const LOWERED_MAX: u32 = 6;
 /// Trials of one search that may give no answer, and are done again.
 const UNTOLD_MAX: u32 = 2;
+
+/// A disturbed target that did less than was offered could do so much more, undisturbed.
+const SATURATED_MARGIN: f64 = 1.10;
+/// A range whose ends are nearer needs no further trial: on a machine like that it would tell
+/// nothing.
+const SURVEY_BRACKET: f64 = 1.3;
 
 impl Search {
     /// For the peak: see the file's head.
@@ -117,9 +123,12 @@ impl Search {
                 (BoundCheck::Client(why), _) => return Err(self.client(&path, value, why)),
                 (BoundCheck::Untold(why), _) => {
                     path.untold += 1;
-                    if path.untold > UNTOLD_MAX {
+                    path.despite(value, self.bound.told_despite(trial.found.as_ref()));
+                    let is_too_often = path.untold > UNTOLD_MAX;
+                    if is_too_often && trial.found.is_none() {
                         return Err(self.untold(&path, value, why));
                     }
+                    path.gave_up = is_too_often.then_some((value, why));
                 }
                 (BoundCheck::Yes, Role::Hold) => path.held += 1,
                 (BoundCheck::Yes, _) => path.low = path.low.max(Some(value)),
@@ -127,8 +136,36 @@ impl Search {
                 (BoundCheck::NotOffered(why), role) => path.fail(value, why, role, true),
             }
             path.is_holding |= trial.role == Role::Hold;
+            path.last = value;
         }
         Ok(path)
+    }
+
+    /// Where to go on from a machine that lets nothing be held: up until more than is done was
+    /// offered, and by halves towards the most that was kept. What is found is a range.
+    fn survey(&self, path: &Path, why: &(u64, String), trials: usize) -> Result<Ask, Answer> {
+        let end = || self.untold(path, why.0, why.1.clone());
+        let probe = |value: u64| Ok(Ask::probe(self.at(value)));
+        if path.is_holding || trials >= self.outlook().turns_max {
+            return Err(end());
+        }
+        let Some(above) = path.above() else {
+            let next = path.last.saturating_mul(2).min(self.to);
+            return if path.last >= self.to {
+                Err(end())
+            } else {
+                probe(next)
+            };
+        };
+        let high = path.given_up.map_or(above, |given_up| given_up.min(above));
+        match path.kept() {
+            None if high / 2 < self.floor() => Err(end()),
+            None => probe(high / 2),
+            Some(low) => match between(low, high) {
+                Some(middle) if (high as f64) > low as f64 * SURVEY_BRACKET => probe(middle),
+                _ => Err(end()),
+            },
+        }
     }
 
     /// Where to go on from where it is.
@@ -199,7 +236,7 @@ impl Search {
         let all_below = |value: u64| failed().all(|failed| failed > value);
         let always =
             passed.clone().map(|(value, _)| *value).filter(|value| all_below(*value)).max();
-        let never = failed().filter(|value| *value > most).min();
+        let never = path.above();
         Some(Range {
             kept: passed.count(),
             trials: trials.len(),
@@ -253,6 +290,15 @@ struct Path {
     held: u32,
     lowered: u32,
     untold: u32,
+    /// Where too many trials had given no answer, and why the last of them did not.
+    gave_up: Option<(u64, String)>,
+    /// What disturbed trials did that did far less than was offered: the most of them.
+    saturated: Option<u64>,
+    /// The least load that a disturbed trial did not keep for whatever reason, below one that is
+    /// known to be too much.
+    given_up: Option<u64>,
+    /// The load of the last trial.
+    last: u64,
 }
 
 /// A load that was too much.
@@ -264,6 +310,34 @@ struct High {
 }
 
 impl Path {
+    /// The most that any trial kept.
+    fn kept(&self) -> Option<u64> {
+        self.trials.iter().filter(|(_, kept)| *kept).map(|(value, _)| *value).max()
+    }
+
+    /// The least load above all that was kept which is known to be too much.
+    fn above(&self) -> Option<u64> {
+        let kept = self.kept().unwrap_or(0);
+        let failed = self.trials.iter().filter(|(_, kept)| !kept).map(|(value, _)| *value);
+        failed.chain(self.saturated).filter(|value| *value > kept).min()
+    }
+
+    /// Takes what a trial at `value` tells that gave no answer.
+    fn despite(&mut self, value: u64, told: Despite) {
+        match told {
+            Despite::Kept => self.trials.push((value, true)),
+            // Undisturbed it may have done more; what it did for a second it can do.
+            Despite::Saturated(done) if done * SATURATED_MARGIN < value as f64 => {
+                self.saturated = self.saturated.max(Some((done * SATURATED_MARGIN).ceil() as u64));
+            }
+            Despite::Saturated(_) | Despite::Nothing => {
+                if self.above().is_some() {
+                    self.given_up = Some(self.given_up.map_or(value, |known| known.min(value)));
+                }
+            }
+        }
+    }
+
     fn fail(&mut self, value: u64, why: String, role: Role, is_by_client: bool) {
         self.fails += 1;
         if self.high.as_ref().is_none_or(|high| value < high.value) {
@@ -310,7 +384,11 @@ impl Decide for Search {
     }
 
     fn next(&self, seen: &[SeenTrial]) -> Next {
-        match self.walk(seen).and_then(|path| self.onward(&path)) {
+        let asked = self.walk(seen).and_then(|path| match &path.gave_up {
+            Some(why) => self.survey(&path, why, seen.len()),
+            None => self.onward(&path),
+        });
+        match asked {
             Ok(ask) => Next::Measure(vec![ask]),
             Err(answer) => Next::Answer(answer),
         }

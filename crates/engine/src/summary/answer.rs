@@ -1,14 +1,16 @@
 //! The answer to the study's question, a sentence at a time.
 
-use super::compared::{Comparisons, is_search, metric_of};
+use super::compared::{COMPARED, Comparisons, is_search, metric_of};
+use super::used::usable;
 use super::{points, searched};
 use analysis::VariantName;
 use analysis::procedure::Point;
 use store::record::{
-    CapacityRecord, CurveRecord, EffectsRecord, EnduredRecord, PEAK, PointRecord, PriceRecord,
-    ScaleUpRecord, ScreenRecord, SearchRecord, SweepRecord, TrialFinding,
+    CapacityRecord, ComparisonRecord, CurveRecord, EffectsRecord, EnduredRecord, Finding, PEAK,
+    PointRecord, PriceRecord, ScaleUpRecord, ScreenRecord, SearchRecord, SweepRecord, TrialFinding,
 };
 use study::settings::Study;
+use words::comparison::Scatter;
 use words::{
     comparison, curve, effects, endurance, fault, ladder, price_performance, scale_up, screen,
     search, trials,
@@ -38,7 +40,9 @@ impl Facts<'_> {
         sentences.extend(screen::sentences(self.screens));
         // What the study was to find out stands next, where it went on until it was found.
         let answers = self.compared.records.iter();
-        sentences.extend(answers.filter_map(comparison::answered));
+        sentences.extend(
+            answers.filter_map(|one| comparison::answered(one, self.scatter(one).as_ref())),
+        );
         sentences.extend(self.endured_sentences());
         sentences.extend(fault::sentences(self.trials));
         for variant in &self.study.variants {
@@ -54,20 +58,14 @@ impl Facts<'_> {
         }
         // Of variants that is how they compare, where more than one block can tell; what each did
         // alone supports it.
-        let is_told = self.compared.records.iter().any(|comparison| comparison.blocks > 1);
-        let compared = self.comparisons();
-        let (first, last) = if is_told {
-            (compared, Vec::new())
-        } else {
-            (Vec::new(), compared)
-        };
-        sentences.extend(first);
+        let (compared, not_judged) = self.comparisons();
+        sentences.extend(compared);
         let (ladders, sweeps) = self.ladders();
         sentences.extend(ladders);
         sentences.extend(curve::sentences(self.curves));
         sentences.extend(scale_up::sentences(self.scale_ups));
         sentences.extend(price_performance::sentences(self.prices, self.capacities));
-        sentences.extend(last);
+        sentences.extend(not_judged);
         let is_screened = self.study.screen.is_some();
         let multiplicity = self.compared.multiplicity.as_ref().filter(|_| !is_screened);
         sentences.extend(multiplicity.map(comparison::multiplicity));
@@ -90,7 +88,8 @@ impl Facts<'_> {
             let bound_ms = variant.settings.procedure.p99_bound_ms();
             let sweep = points::sweep(&of, bound_ms);
             // A run of a screening is no configuration that anybody asks for.
-            if self.study.screen.is_none() || variant.cell.is_empty() {
+            let is_configuration = self.study.screen.is_none() || variant.cell.is_empty();
+            if is_configuration && !self.is_only_broken(&of) {
                 match ladder::best(&variant.name, &of, &sweep, bound_ms) {
                     Some(sentence) => sentences.push(sentence),
                     None => unbelieved.push(&variant.name),
@@ -102,9 +101,50 @@ impl Facts<'_> {
         (sentences, sweeps)
     }
 
-    /// What the comparisons say that the question is about.
-    fn comparisons(&self) -> Vec<String> {
-        let mut sentences = Vec::new();
+    /// Whether all trials of points kept up with their rate while something was broken in them: what
+    /// that did is told.
+    fn is_only_broken(&self, points: &[&PointRecord]) -> bool {
+        let is_kept_up =
+            |point: &&PointRecord| point.point.is_some_and(Point::is_rate) && !point.saturated;
+        let is_broken = |trial: &TrialFinding| !trial.faults.is_empty();
+        let mut trials = points
+            .iter()
+            .flat_map(|point| self.trials.iter().filter(|one| point.trials.contains(&one.index)))
+            .peekable();
+        trials.peek().is_some() && trials.all(is_broken) && points.iter().all(is_kept_up)
+    }
+
+    /// Between which values the metric of a comparison went in trials of one of its variants: of
+    /// that with more of it.
+    fn scatter(&self, comparison: &ComparisonRecord) -> Option<Scatter<'_>> {
+        let compared = COMPARED.iter().find(|one| one.name == comparison.metric)?;
+        let ends = |variant: &VariantName| {
+            let of = self.trials.iter().filter(|trial| {
+                trial.variant == *variant && trial.point == comparison.point && usable(trial)
+            });
+            let values = of.map(|trial| (compared.value)(trial).least());
+            values.fold([f64::INFINITY, 0.0], |[least, most], value| {
+                [value.min(least), value.max(most)]
+            })
+        };
+        let variant_of = |name: &VariantName| {
+            let variants = self.study.variants.iter();
+            variants.map(|variant| &variant.name).find(|known| *known == name)
+        };
+        let sides = [&comparison.baseline, &comparison.contender];
+        let scatters = sides.into_iter().filter_map(|name| {
+            Some(Scatter {
+                variant: variant_of(name)?,
+                metric: compared.name,
+                ends: ends(name),
+            })
+        });
+        scatters.max_by(|a, b| (a.ends[1] / a.ends[0]).total_cmp(&(b.ends[1] / b.ends[0])))
+    }
+
+    /// What the comparisons say that the question is about; and what they cannot say of one block.
+    fn comparisons(&self) -> (Vec<String>, Option<String>) {
+        let (mut sentences, mut of_one_block) = (Vec::new(), Vec::new());
         let Comparisons {
             records, untold, ..
         } = self.compared;
@@ -114,8 +154,11 @@ impl Facts<'_> {
             .filter(|c| c.primary || is_asked(&c.metric, c.point))
             .filter(|_| self.effects.is_empty() && self.study.screen.is_none());
         for one in told {
-            if comparison::answered(one).is_none() {
-                sentences.push(comparison::sentence(one));
+            let scatter = self.scatter(one);
+            if one.blocks < 2 && one.looks.is_none() && one.verdict == Finding::Inconclusive {
+                of_one_block.push(one);
+            } else if comparison::answered(one, None).is_none() {
+                sentences.push(comparison::sentence(one, scatter.as_ref()));
             }
             sentences.extend(comparison::robust(one));
         }
@@ -127,16 +170,16 @@ impl Facts<'_> {
             untold
                 .map(|u| comparison::incomparable((&u.baseline, &u.contender), u.metric, u.place)),
         );
-        sentences
+        (sentences, comparison::one_block(&of_one_block))
     }
 
     /// The answer of each endurance: what throughput did, what drifts, what grows.
     fn endured_sentences(&self) -> Vec<String> {
         let variants = self.study.variants.iter();
         let asked = variants.filter(|one| one.settings.procedure.endurance().is_some());
-        let said = asked.map(|variant| {
+        let said = asked.flat_map(|variant| {
             let found = self.endured.iter().find(|one| one.variant == variant.name);
-            endurance::sentence(&variant.name, found, self.trials)
+            endurance::sentences(&variant.name, found, self.trials)
         });
         said.collect()
     }

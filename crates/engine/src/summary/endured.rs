@@ -161,9 +161,9 @@ mod tests {
     fn said(trials: &[TrialFinding]) -> String {
         let study = resolve("s", STUDY, &Overrides::default()).unwrap();
         let found = endured(&study, trials);
-        let variants = study.variants.iter().map(|variant| {
+        let variants = study.variants.iter().flat_map(|variant| {
             let of = found.iter().find(|one| one.variant == variant.name);
-            words::endurance::sentence(&variant.name, of, trials)
+            words::endurance::sentences(&variant.name, of, trials)
         });
         variants.collect::<Vec<_>>().join(" ")
     }
@@ -172,10 +172,10 @@ mod tests {
     fn the_answer_of_the_source_is_the_one_it_gave_and_its_latency_stands_beside_it() {
         assert_eq!(
             said(&published()),
-            "Throughput held for 24 h: 138,583 op/s at 8 threads, within 3.7 % of the 1 h and 1 h \
-             before [3.7 to 3.8]; it drifts by -0.3 % [-0.8, 0.2], p99 by 2 % [-1, 5] over the \
-             24 h; mean latency was 17 % higher than before; nothing grows that would reach its \
-             limit within 30 days."
+            "Throughput held for 24 h (change -0.3 %, 95 %: -0.8 to +0.2 %): 138,583 op/s at 8 \
+             threads. Beside the 1 h and 1 h before, throughput was within 3.7 % (95 %: 3.7 to 3.8 \
+             %); mean latency was 17 % higher. Nothing grows that would reach its limit within 30 \
+             days."
         );
     }
 
@@ -190,14 +190,17 @@ mod tests {
         shown.growths[0].growing = analysis::endurance::Growing::Leaks;
         shown.growths[0].reaches_days = Some(3.25);
         let text = said(&trials);
-        assert!(text.starts_with("Throughput did not hold"), "{text}");
+        assert!(
+            text.starts_with("Throughput fell by 0.3 % (95 %: -0.2 to 0.8 %) within 24 h"),
+            "{text}"
+        );
         assert!(
             text.ends_with("gc.heap_after of node1 would reach its limit in 3.25 days."),
             "{text}"
         );
         let mut trials = published();
         trials[1].all.ops_per_s_ci95 = None;
-        assert!(said(&trials).starts_with("It cannot be told whether throughput held for 24 h"));
+        assert!(said(&trials).starts_with("Whether throughput held for 24 h cannot be told"));
         trials[2].verdict = store::record::Verdict::Invalid;
         assert_eq!(said(&trials), "No long trial may be believed.");
     }

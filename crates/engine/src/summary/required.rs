@@ -353,9 +353,10 @@ impl Required<'_> {
             // What is beyond the limit for certain is so whatever else is said.
             (Some(Outcome::Missed), Some((Outcome::Untold, _))) => (Outcome::Missed, ""),
             (Some(_), Some((decided, why))) => (decided, why),
-            (Some(Outcome::Untold), None) if number.ci95.is_none() => {
-                (Outcome::Untold, "too little was measured for an interval")
-            }
+            (Some(Outcome::Untold), None) if number.ci95.is_none() => (
+                Outcome::Untold,
+                "too little was measured for an interval of it",
+            ),
             (Some(Outcome::Untold), None) => (Outcome::Untold, "its interval holds the limit"),
             (Some(told), None) => (told, ""),
         };
@@ -430,18 +431,18 @@ impl Required<'_> {
             Outcome::Met => "met",
             Outcome::Missed => "missed",
             Outcome::Untold if self.is_beyond(number.value) => match self.untold {
-                Untold::Pass => "beyond the limit, though not for certain",
-                Untold::Estimate | Untold::Miss => "missed, though not for certain",
+                Untold::Pass => "beyond the limit, though its interval is not",
+                Untold::Estimate | Untold::Miss => "missed",
             },
             Outcome::Untold if self.untold == Untold::Miss => "cannot be told, and so missed",
             Outcome::Untold => "cannot be told",
         };
         let why = match why {
             "" => String::new(),
-            why => format!(", since {why}"),
+            why => format!(" ({why})"),
         };
         format!(
-            "{}{who}{place} {found}{interval}, and {asked} {limit}{} is required: {outcome}{why}.",
+            "{}{who}{place} {found}{interval}, required {asked} {limit}{}: {outcome}{why}.",
             self.words, self.unit,
         )
     }

@@ -6,9 +6,11 @@
 
 use super::used::usable;
 use crate::found::found;
-use analysis::procedure::{Answer, Ending, Next, Percentile, Procedure, Role, SeenTrial};
+use analysis::procedure::{Answer, Ending, Next, Percentile, Procedure, Range, Role, SeenTrial};
 use std::collections::BTreeSet;
-use store::record::{SearchOutcome, SearchRecord, SearchResult, SearchStepRecord, TrialFinding};
+use store::record::{
+    SearchOutcome, SearchRangeRecord, SearchRecord, SearchResult, SearchStepRecord, TrialFinding,
+};
 use study::settings::{Study, Variant};
 use words::search::AtShare;
 
@@ -59,10 +61,20 @@ fn search(variant: &Variant, trials: &[&TrialFinding]) -> SearchRecord {
         ended: there.map(|trial| trial.index),
         ops_per_s: there.map(|trial| trial.all.ops_per_s),
         at,
+        range: ending.as_ref().and_then(Ending::range).map(range),
         ending,
         words,
         steps: steps.collect(),
         ..SearchRecord::default()
+    }
+}
+
+fn range(range: Range) -> SearchRangeRecord {
+    SearchRangeRecord {
+        at_least: range.always,
+        below: range.never,
+        kept: range.kept,
+        trials: range.trials,
     }
 }
 

@@ -79,7 +79,11 @@ impl TrialRun<'_> {
             ..known
         };
         judged(
-            with_figures(finding, evidence.offered, &tally, &self.program),
+            TrialFinding {
+                drift: tally.window.drift(&limits),
+                best_ops_per_s: tally.window.ops_per_s.iter().copied().reduce(f64::max),
+                ..with_figures(finding, evidence.offered, &tally, &self.program)
+            },
             judgement,
         )
     }

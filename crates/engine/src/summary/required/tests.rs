@@ -86,7 +86,7 @@ fn each_requirement_is_judged_by_the_interval_of_its_number() {
     assert!(
         strict
             .says
-            .ends_with("cannot be told, and so missed, since its interval holds the limit.")
+            .ends_with("cannot be told, and so missed (its interval holds the limit).")
     );
 }
 
@@ -261,7 +261,7 @@ fn the_first_sentence_says_what_came_of_them() {
     assert_eq!(
         sentence,
         "1 of 2 requirements is missed: p99 latency at 4 threads is 9.00 ms (95 %: 8.50 to 9.50), \
-         and at most 8 ms is required: missed."
+         required at most 8 ms: missed."
     );
     assert_eq!(said("{p99_ms: 9}").0, Some("untold"));
 }

@@ -83,18 +83,18 @@ fn searches_say_what_they_found_together_and_what_else_happened() {
         is the most with a p99 within 10 ms,
         each held twice;
         at 50 % of that
-        it did 1000 op/s with a p99 of 2.00 ms,
-        1045 op/s with a p99 of 2.00 ms,
-        1022 op/s with a p99 of 2.00 ms.
+        it did 1,000 op/s with a p99 of 2.00 ms,
+        1,045 op/s with a p99 of 2.00 ms,
+        1,022 op/s with a p99 of 2.00 ms.
         “b”: 3,050 op/s (geometric mean of 2 searches)
         is the most with a p99 within 10 ms,
         each held twice.
         “b”: the limit was not reached: 8,000 op/s,
         the most that was to be tried, still has a p99 within 10 ms (block 3).
         “b”: at 50 % of that
-        it did 1493 op/s with a p99 of 2.00 ms,
-        1559 op/s with a p99 of 2.00 ms,
-        4000 op/s with a p99 of 2.00 ms.
+        it did 1,493 op/s with a p99 of 2.00 ms,
+        1,559 op/s with a p99 of 2.00 ms,
+        4,000 op/s with a p99 of 2.00 ms.
     "#]];
     let all = [of(0), of(1)].concat().join("\n");
     let lines = all

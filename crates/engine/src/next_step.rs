@@ -1,0 +1,180 @@
+//! What to run next, where a run leaves its question open: one command, with its time.
+
+use crate::record::rerun;
+use std::path::Path;
+use store::record::{
+    CauseKind, Finding, FindingsRecord, NextStepRecord, SearchOutcome, TrialFinding, Verdict,
+};
+use study::human;
+use study::settings::Study;
+
+/// Lengths that a warm-up is proposed with, s.
+const WARMUPS_S: [f64; 7] = [10.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0];
+/// Blocks that a run may be given more at once, as by `cassay resume --more`.
+const MORE_MAX: usize = 50;
+/// Blocks from which on a difference may be judged, to begin with.
+const BLOCKS_TO_BEGIN_WITH: usize = 5;
+
+/// What to run next; none where nothing is open.
+pub fn of(study: &Study, found: &FindingsRecord, run: &Path) -> Option<NextStepRecord> {
+    let open = found.comparisons.iter().filter(|one| one.primary);
+    let open: Vec<_> = open.filter(|one| one.verdict == Finding::Inconclusive).collect();
+    let is_searching = found.searches.iter().any(|search| {
+        let outcome = search.outcome;
+        matches!(outcome, SearchOutcome::Nowhere | SearchOutcome::Untold)
+    });
+    if found.verdict == Verdict::Valid && open.is_empty() && !is_searching {
+        return None;
+    }
+    let took_s: f64 = found.trials.iter().map(seconds_of).sum();
+    let has = |kind| found.causes.iter().find(|cause| cause.kind == kind);
+    if let Some(cause) = has(CauseKind::Warming) {
+        let asked = cause.arrived_s.unwrap_or(took_s);
+        if let Some(step) = with_longer_warmup(study, &found.trials, asked, took_s) {
+            return Some(step);
+        }
+    }
+    if has(CauseKind::Others).is_some() {
+        return Some(NextStepRecord {
+            says: "Again, while nothing else runs on this machine".to_owned(),
+            command: rerun(study, &[]),
+            seconds: Some(took_s),
+        });
+    }
+    let judged = open.iter().filter(|one| one.blocks > 1);
+    let more = judged.filter_map(|one| Some(one.blocks_to_settle?.saturating_sub(one.blocks)));
+    if let Some(more) = more.max().filter(|more| (1..=MORE_MAX).contains(more)) {
+        let blocks = 1 + found.trials.iter().map(|trial| trial.block).max().unwrap_or(0);
+        return Some(NextStepRecord {
+            says: format!(
+                "{} to settle it",
+                measure::number::counted(more, "more block")
+            ),
+            command: format!(
+                "cassay resume {} --more {more}",
+                human::quoted(&run.display().to_string())
+            ),
+            seconds: Some(took_s / blocks as f64 * more as f64),
+        });
+    }
+    let is_one_block = !open.is_empty() && open.iter().all(|one| one.blocks < 2);
+    (is_one_block && study.overrides.command.is_none()).then(|| NextStepRecord {
+        says: format!("{BLOCKS_TO_BEGIN_WITH} blocks, which show a spread"),
+        command: rerun(study, &[format!("repeat.blocks={BLOCKS_TO_BEGIN_WITH}")]),
+        seconds: Some(took_s * BLOCKS_TO_BEGIN_WITH as f64),
+    })
+}
+
+/// With a warm-up as long as it took until trials no longer became faster; none where that is
+/// longer than anybody waits, or where the study is no file.
+fn with_longer_warmup(
+    study: &Study,
+    trials: &[TrialFinding],
+    asked_s: f64,
+    took_s: f64,
+) -> Option<NextStepRecord> {
+    let had_s = trials.iter().map(|trial| trial.warmup.seconds).fold(0.0, f64::max);
+    let warmup_s = WARMUPS_S.into_iter().find(|s| *s >= asked_s.max(had_s * 1.5))?;
+    if study.overrides.command.is_some() {
+        return None;
+    }
+    let longer_s: f64 = trials.iter().map(|trial| (warmup_s - trial.warmup.seconds).max(0.0)).sum();
+    Some(NextStepRecord {
+        says: format!("With a warm-up of {}", human::seconds_for_people(warmup_s)),
+        command: rerun(study, &[format!("window.warmup={warmup_s}s")]),
+        seconds: Some(took_s + longer_s),
+    })
+}
+
+/// Wall time of a trial, from its first phase to its last.
+fn seconds_of(trial: &TrialFinding) -> f64 {
+    let from = trial.phases.iter().map(|phase| phase.from_s).reduce(f64::min);
+    let to = trial.phases.iter().map(|phase| phase.to_s).reduce(f64::max);
+    match (from, to) {
+        (Some(from), Some(to)) => to - from,
+        _ => trial.warmup.seconds + trial.seconds,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use store::record::{CauseRecord, ComparisonRecord, WarmupRecord};
+    use study::resolve::resolve;
+    use study::settings::Overrides;
+
+    fn study() -> Study {
+        let text = "study: s\nquestion: q\ntarget: {null: {}}\nworkload: {use: kv}\n\
+                    procedure: {fixed: {threads: 4}}\nvariants: {a: {}, b: {}}\n";
+        let mut study = resolve("s", text, &Overrides::default()).unwrap();
+        study.source = "my studies/s.yaml".to_owned();
+        study
+    }
+
+    fn found(causes: &[CauseKind], comparison: ComparisonRecord) -> FindingsRecord {
+        let trial = |block: usize| TrialFinding {
+            block,
+            seconds: 10.0,
+            warmup: WarmupRecord {
+                seconds: 5.0,
+                ..WarmupRecord::default()
+            },
+            ..TrialFinding::default()
+        };
+        let cause = |kind: &CauseKind| CauseRecord {
+            kind: *kind,
+            ..CauseRecord::default()
+        };
+        FindingsRecord {
+            verdict: Verdict::Suspect,
+            causes: causes.iter().map(cause).collect(),
+            comparisons: vec![ComparisonRecord {
+                primary: true,
+                ..comparison
+            }],
+            trials: (0..4).map(trial).collect(),
+            ..FindingsRecord::default()
+        }
+    }
+
+    fn open(blocks: usize, blocks_to_settle: Option<usize>) -> ComparisonRecord {
+        ComparisonRecord {
+            verdict: Finding::Inconclusive,
+            blocks,
+            blocks_to_settle,
+            ..ComparisonRecord::default()
+        }
+    }
+
+    #[test]
+    fn each_open_run_has_one_command_with_its_time() {
+        let run = Path::new("results/s/1");
+        let next = |causes: &[CauseKind], comparison| {
+            let step = of(&study(), &found(causes, comparison), run)?;
+            Some((step.command, step.seconds?))
+        };
+        let run_with = |set: &str| format!("cassay run 'my studies/s.yaml'{set}");
+        assert_eq!(
+            next(&[CauseKind::Others, CauseKind::Warming], open(4, None)),
+            Some((run_with(" --set window.warmup=60s"), 60.0 + 4.0 * 55.0)),
+            "a node that warms up is cured on a busy machine too"
+        );
+        assert_eq!(
+            next(&[CauseKind::Others], open(4, Some(9))),
+            Some((run_with(""), 60.0))
+        );
+        assert_eq!(
+            next(&[], open(4, Some(9))),
+            Some(("cassay resume results/s/1 --more 5".to_owned(), 75.0))
+        );
+        assert_eq!(
+            next(&[], open(1, None)),
+            Some((run_with(" --set repeat.blocks=5"), 300.0))
+        );
+        assert_eq!(next(&[], open(4, Some(900))), None, "nobody adds so many");
+        let mut told = found(&[CauseKind::Others], ComparisonRecord::default());
+        told.verdict = Verdict::Valid;
+        told.comparisons[0].verdict = Finding::Faster;
+        assert_eq!(of(&study(), &told, run), None);
+    }
+}

@@ -1,0 +1,342 @@
+//! Why the trials of a run say less than they were to say, seen in all of them together: causes
+//! before what follows from them.
+//!
+//! Rules judge one trial. That a node warmed up for the whole run, that neighbours came and went,
+//! or that compactions piled up is seen only across trials.
+
+use analysis::procedure::Point;
+use analysis::{RunCourse, RunStep, VariantName, series};
+use store::record::{CauseKind, CauseRecord, Outcome, TrialFinding};
+
+/// Throughput that rises or falls within so many windows is a course of the run, if no more than a
+/// quarter as many go the other way: of five that may go either way, all alike is 6 %.
+const WINDOWS_MIN: usize = 3;
+/// Compactions that are pending at the end of a run, on all nodes, below which none have piled up:
+/// two nodes with four compactors each are busy with eight.
+const BACKLOG_MIN: f64 = 16.0;
+/// Blocks that it takes to say that one differs, and by which share it does.
+const BLOCKS_MIN: usize = 4;
+const BLOCK_DIFFERS: f64 = 0.10;
+/// Robust deviations from which on a block is said to differ: as of pairs.
+const BLOCK_Z: f64 = 5.0;
+/// The least deviation that blocks are taken to have, as a share: where all others are alike to
+/// three digits, any other is far off.
+const BLOCK_DEVIATION_LEAST: f64 = 0.01;
+
+/// The causes, the first before what follows from it; none of a run whose trials are as they were
+/// to be.
+pub fn causes(trials: &[TrialFinding]) -> Vec<CauseRecord> {
+    let of = |trial: &&TrialFinding| !trial.rules.is_empty();
+    let trials: Vec<&TrialFinding> = trials.iter().filter(of).collect();
+    let found = [
+        others(&trials),
+        client(&trials),
+        course(&trials),
+        backlog(&trials),
+        odd_block(&trials),
+    ];
+    let mut causes: Vec<CauseRecord> = found.into_iter().flatten().collect();
+    for cause in &mut causes {
+        cause.of = trials.len();
+        cause.says = words::cause::sentence(cause);
+    }
+    causes
+}
+
+/// The trials against which a rule speaks.
+fn against<'a>(trials: &[&'a TrialFinding], rule: &str) -> Vec<&'a TrialFinding> {
+    let is_bad = |outcome: Outcome| matches!(outcome, Outcome::Warn | Outcome::Fail);
+    let speaks = |trial: &&&TrialFinding| {
+        trial.rules.iter().any(|one| one.rule == rule && is_bad(one.result))
+    };
+    trials.iter().filter(speaks).copied().collect()
+}
+
+fn others(trials: &[&TrialFinding]) -> Option<CauseRecord> {
+    let against = against(trials, "V18");
+    let shares = against.iter().filter_map(|trial| trial.machine.as_ref()?.cpu_others);
+    (!against.is_empty()).then(|| CauseRecord {
+        kind: CauseKind::Others,
+        trials: against.len(),
+        share: shares.reduce(f64::max),
+        ..CauseRecord::default()
+    })
+}
+
+fn client(trials: &[&TrialFinding]) -> Option<CauseRecord> {
+    let against = against(trials, "V3");
+    (!against.is_empty()).then(|| CauseRecord {
+        kind: CauseKind::Client,
+        trials: against.len(),
+        ..CauseRecord::default()
+    })
+}
+
+/// Whether a trial shows what the target does by itself: nothing was broken, and it is no course of
+/// hours, which has an answer of its own.
+fn is_plain(trial: &TrialFinding) -> bool {
+    trial.faults.is_empty() && trial.endurance.is_none() && trial.all.ops_per_s > 0.0
+}
+
+/// What becomes better as a target becomes faster: throughput in a closed loop, and at a rate, which
+/// is kept up with, the inverse of the median.
+fn speed(trial: &TrialFinding) -> f64 {
+    match trial.point {
+        Some(Point::Rate(_)) => 1.0 / trial.all.latency_ms.p50.least(),
+        _ => trial.all.ops_per_s,
+    }
+}
+
+/// Where the trials of the same variant at the same load go, or where throughput goes within the
+/// windows of most.
+fn course(trials: &[&TrialFinding]) -> Option<CauseRecord> {
+    let plain: Vec<&TrialFinding> = trials.iter().filter(|one| is_plain(one)).copied().collect();
+    let found = across(&plain).or_else(|| within_windows(&plain))?;
+    Some(CauseRecord {
+        trials: plain.iter().filter(|trial| goes(trial, found.kind)).count(),
+        ..found
+    })
+}
+
+fn across(plain: &[&TrialFinding]) -> Option<CauseRecord> {
+    let mut configurations: Vec<(&VariantName, Option<Point>)> = Vec::new();
+    let steps: Vec<RunStep> = plain
+        .iter()
+        .filter(|trial| trial.started_unix_ns > 0 && speed(trial).is_finite())
+        .map(|trial| {
+            let of = (&trial.variant, trial.point);
+            let known = configurations.iter().position(|other| *other == of);
+            let configuration = known.unwrap_or_else(|| {
+                configurations.push(of);
+                configurations.len() - 1
+            });
+            RunStep {
+                configuration,
+                at_s: trial.started_unix_ns as f64 / 1e9,
+                value: speed(trial),
+            }
+        })
+        .collect();
+    let course = RunCourse::of(&steps)?;
+    let at_rate = |trial: &&TrialFinding| trial.point.is_some_and(Point::is_rate);
+    let (metric, ends) = if plain.iter().all(at_rate) {
+        ("latency_ms.p50", course.ends.map(|speed| 1.0 / speed))
+    } else {
+        ("ops_per_s", course.ends)
+    };
+    let kind = if course.is_rising() {
+        CauseKind::Warming
+    } else {
+        CauseKind::Slowing
+    };
+    Some(CauseRecord {
+        kind,
+        metric: Some(metric.to_owned()),
+        ends: Some(ends),
+        arrived_s: course.arrived_s,
+        ..CauseRecord::default()
+    })
+}
+
+/// Whether throughput went within the window of a trial as it does over the run.
+fn goes(trial: &TrialFinding, kind: CauseKind) -> bool {
+    let is_warming = kind == CauseKind::Warming;
+    trial.drift.is_some_and(|drift| (drift > 0.0) == is_warming)
+}
+
+fn within_windows(plain: &[&TrialFinding]) -> Option<CauseRecord> {
+    let count = |kind| plain.iter().filter(|trial| goes(trial, kind)).count();
+    let (up, down) = (count(CauseKind::Warming), count(CauseKind::Slowing));
+    let is_course = |these: usize, those: usize| these >= WINDOWS_MIN && those * 4 <= these;
+    let kind = if is_course(up, down) {
+        CauseKind::Warming
+    } else if is_course(down, up) {
+        CauseKind::Slowing
+    } else {
+        return None;
+    };
+    Some(CauseRecord {
+        kind,
+        ..CauseRecord::default()
+    })
+}
+
+/// Compactions that pile up from trial to trial.
+fn backlog(trials: &[&TrialFinding]) -> Option<CauseRecord> {
+    let pending: Vec<f64> = trials.iter().filter_map(|trial| trial.pending_compactions).collect();
+    let (first, last) = (*pending.first()?, *pending.last()?);
+    let course = analysis::trend::trend(&pending);
+    let grew = last >= BACKLOG_MIN && last >= 2.0 * first && course.z > 0.0;
+    let against = against(trials, "V10").len();
+    (grew || against > 0).then(|| CauseRecord {
+        kind: CauseKind::Backlog,
+        trials: against,
+        metric: grew.then(|| "pending_compactions".to_owned()),
+        ends: grew.then_some([first, last]),
+        ..CauseRecord::default()
+    })
+}
+
+/// The block whose trials are all slower, or all faster, than those of the same configuration in
+/// other blocks.
+fn odd_block(trials: &[&TrialFinding]) -> Option<CauseRecord> {
+    let plain = || trials.iter().filter(|trial| is_plain(trial));
+    let same = |a: &TrialFinding, b: &TrialFinding| (&a.variant, a.point) == (&b.variant, b.point);
+    let beside = |trial: &TrialFinding| {
+        let of: Vec<f64> =
+            plain().filter(|other| same(other, trial)).map(|one| speed(one).ln()).collect();
+        (of.len() >= BLOCKS_MIN).then(|| speed(trial).ln() - series::median(&of))
+    };
+    let mut blocks: Vec<(usize, Vec<f64>)> = Vec::new();
+    for (block, away) in plain().filter_map(|trial| Some((trial.block, beside(trial)?))) {
+        match blocks.iter_mut().find(|(number, _)| *number == block) {
+            Some((_, of)) => of.push(away),
+            None => blocks.push((block, vec![away])),
+        }
+    }
+    let means: Vec<f64> = blocks.iter().map(|(_, of)| series::mean(of)).collect();
+    let (median, deviation) = series::median_and_deviation(&means);
+    let far = |mean: f64| (mean - median).abs();
+    let odd = |mean: f64| {
+        far(mean) > BLOCK_Z * deviation.max(BLOCK_DEVIATION_LEAST)
+            && far(mean) > (1.0 + BLOCK_DIFFERS).ln()
+    };
+    let mut odd_ones = blocks.iter().zip(&means).filter(|(_, mean)| odd(**mean));
+    let ((block, of), _) = odd_ones.next()?;
+    (blocks.len() >= BLOCKS_MIN && odd_ones.next().is_none()).then(|| CauseRecord {
+        kind: CauseKind::OddBlock,
+        trials: of.len(),
+        block: Some(block + 1),
+        ..CauseRecord::default()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use store::record::{MachineRecord, RuleRecord};
+
+    fn trial(variant: &str, block: usize, ops_per_s: f64) -> TrialFinding {
+        let mut trial = TrialFinding {
+            variant: variant.into(),
+            point: Some(Point::Threads(32)),
+            block,
+            rules: vec![RuleRecord {
+                rule: "V1".to_owned(),
+                result: Outcome::Pass,
+                detail: String::new(),
+            }],
+            ..TrialFinding::default()
+        };
+        trial.all.ops_per_s = ops_per_s;
+        trial.all.latency_ms.p50 = (32_000.0 / ops_per_s).into();
+        trial
+    }
+
+    fn in_order(mut trials: Vec<TrialFinding>) -> Vec<TrialFinding> {
+        for (at, trial) in trials.iter_mut().enumerate() {
+            trial.index = at;
+            trial.started_unix_ns = 1_000_000_000_000 + at as u64 * 30_000_000_000;
+        }
+        trials
+    }
+
+    fn said(trials: Vec<TrialFinding>) -> Vec<String> {
+        causes(&in_order(trials)).into_iter().map(|cause| cause.says).collect()
+    }
+
+    fn rule(name: &str) -> RuleRecord {
+        RuleRecord {
+            rule: name.to_owned(),
+            result: Outcome::Warn,
+            detail: "d".to_owned(),
+        }
+    }
+
+    /// Six trials of two settings on a cold node: the rules called each unsteady, and the answer
+    /// was that not even a thousand blocks would settle it.
+    #[test]
+    fn a_node_that_warms_up_over_the_run_is_named() {
+        let ops = [7_200.0, 12_000.0, 22_500.0, 23_500.0, 31_500.0, 34_700.0];
+        let trials = ops.iter().enumerate().map(|(at, ops)| {
+            let variant = ["lz4", "zstd"][at % 2];
+            trial(variant, at / 2, *ops)
+        });
+        assert_eq!(
+            said(trials.collect()),
+            [
+                "The target was still warming up: 7,200 op/s in its first trial, 34,700 in its \
+                 last."
+            ]
+        );
+    }
+
+    #[test]
+    fn a_rate_that_is_kept_up_with_warms_up_by_its_median() {
+        let medians = [4.0, 2.0, 1.5, 1.2, 1.1];
+        let trials = medians.iter().enumerate().map(|(block, p50_ms)| {
+            let mut one = trial("a", block, 1_500.0);
+            one.point = Some(Point::Rate(1_500));
+            one.all.latency_ms.p50 = (*p50_ms).into();
+            one
+        });
+        assert_eq!(
+            said(trials.collect()),
+            [
+                "The target was still warming up: a median of 4 ms in its first trial, 1.1 ms in \
+                 its last."
+            ]
+        );
+    }
+
+    #[test]
+    fn a_ladder_that_rises_within_its_windows_warms_up_too() {
+        let trials = [8, 32, 128, 256].map(|threads| {
+            let mut one = trial("a", 0, 1_000.0 * f64::from(threads));
+            one.point = Some(Point::Threads(threads));
+            one.drift = (threads < 256).then_some(0.4);
+            one
+        });
+        assert_eq!(
+            said(trials.into()),
+            [
+                "The target was still warming up: throughput rose within the windows (3 of 4 \
+                 trials)."
+            ]
+        );
+    }
+
+    #[test]
+    fn others_stand_before_what_follows_and_a_calm_run_has_no_cause() {
+        let mut trials: Vec<TrialFinding> =
+            (0..6).map(|block| trial("a", block, 1_000.0 + block as f64 % 3.0)).collect();
+        assert_eq!(said(trials.clone()), Vec::<String>::new());
+        trials[3].all.ops_per_s = 500.0;
+        trials[3].rules.push(rule("V18"));
+        trials[3].machine = Some(MachineRecord {
+            cpu_others: Some(0.334),
+            ..MachineRecord::default()
+        });
+        assert_eq!(
+            said(trials),
+            [
+                "Other programs used the machine: up to 33 % of its CPU (1 of 6 trials).",
+                "Block 4 differs from all others.",
+            ]
+        );
+    }
+
+    #[test]
+    fn compactions_pile_up_from_trial_to_trial() {
+        let pending = [2.0, 9.0, 20.0, 41.0, 84.0];
+        let trials = pending.iter().enumerate().map(|(block, pending)| {
+            let mut one = trial("a", block, 1_000.0);
+            one.pending_compactions = Some(*pending);
+            one
+        });
+        assert_eq!(
+            said(trials.collect()),
+            ["Compactions piled up: 2 pending after the first trial, 84 after the last."]
+        );
+    }
+}

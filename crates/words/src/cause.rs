@@ -1,0 +1,81 @@
+//! What lies behind the scatter of a run, in few words: a first screen has room for three.
+
+use measure::number::{counted, short, whole};
+use store::record::{CauseKind, CauseRecord};
+
+/// The sentence of a cause.
+pub fn sentence(cause: &CauseRecord) -> String {
+    let percent = |share: f64| format!("{:.0} %", share * 100.0);
+    let share = |before: &str| {
+        cause.share.map_or(String::new(), |share| format!("{before}{}", percent(share)))
+    };
+    let what = match cause.kind {
+        CauseKind::Others => {
+            let most = share(": up to ");
+            let of = if most.is_empty() { "" } else { " of its CPU" };
+            format!("Other programs used the machine{most}{of}{}", trials(cause))
+        }
+        CauseKind::Client => format!("The client was near its own limit{}", trials(cause)),
+        CauseKind::Warming => match ends(cause) {
+            Some(ends) => format!("The target was still warming up: {ends}"),
+            None => format!(
+                "The target was still warming up: throughput rose within the windows{}",
+                trials(cause)
+            ),
+        },
+        CauseKind::Slowing => match ends(cause) {
+            Some(ends) => format!("The target became slower over the run: {ends}"),
+            None => format!(
+                "The target became slower: throughput fell within the windows{}",
+                trials(cause)
+            ),
+        },
+        CauseKind::Backlog => match ends(cause) {
+            Some(ends) => format!("Compactions piled up: {ends}"),
+            None => format!("Compactions piled up{}", trials(cause)),
+        },
+        CauseKind::Collections => format!(
+            "Garbage collections stopped the nodes{}{}",
+            share(" for up to "),
+            if cause.share.is_some() {
+                " of the time"
+            } else {
+                ""
+            }
+        ),
+        CauseKind::OddBlock => {
+            let block = cause.block.unwrap_or_default();
+            format!("Block {block} differs from all others")
+        }
+    };
+    format!("{what}.")
+}
+
+/// ` (5 of 6 trials)`.
+fn trials(cause: &CauseRecord) -> String {
+    format!(" ({} of {})", cause.trials, counted(cause.of, "trial"))
+}
+
+/// `7,200 op/s in its first trial, 34,700 in its last`.
+fn ends(cause: &CauseRecord) -> Option<String> {
+    let [first, last] = cause.ends?;
+    Some(match cause.metric.as_deref()? {
+        "ops_per_s" => format!(
+            "{} op/s in its first trial, {} in its last",
+            whole(first),
+            whole(last)
+        ),
+        "pending_compactions" => {
+            format!(
+                "{} pending after the first trial, {} after the last",
+                whole(first),
+                whole(last)
+            )
+        }
+        _ => format!(
+            "a median of {} ms in its first trial, {} ms in its last",
+            short(first, 3),
+            short(last, 3)
+        ),
+    })
+}
