@@ -5,6 +5,7 @@
 
 mod axis;
 mod curve;
+mod names;
 mod rows;
 
 use crate::escape::escape;
@@ -42,12 +43,13 @@ pub fn figure(out: &mut String, lead: &LeadFigure) {
         "<figure class=\"glance\"><h2>{}</h2>",
         escape(&lead.title)
     );
+    let names = names::legend(&lead.plots);
     for (class, width) in [("wide", WIDE_PX), ("narrow", NARROW_PX)] {
-        drawing(out, lead, class, width);
+        drawing(out, lead, class, width, names.is_empty());
     }
-    if !lead.legend.is_empty() {
+    if !lead.legend.is_empty() || !names.is_empty() {
         out.push_str("<figcaption><ul class=\"keys\">");
-        for (paint, label) in &lead.legend {
+        for (paint, label) in names.iter().chain(&lead.legend) {
             let _ = write!(
                 out,
                 "<li><svg aria-hidden=\"true\" width=\"14\" height=\"14\"><circle class=\"{}\" \
@@ -61,8 +63,8 @@ pub fn figure(out: &mut String, lead: &LeadFigure) {
     out.push_str("</figure>\n");
 }
 
-/// One drawing of all plots.
-fn drawing(out: &mut String, lead: &LeadFigure, class: &str, width: f64) {
+/// One drawing of all plots, with the names of lines at their ends or without them.
+fn drawing(out: &mut String, lead: &LeadFigure, class: &str, width: f64, has_names: bool) {
     let is_wide = class == "wide";
     let areas = areas(&lead.plots, width, is_wide);
     let height = areas.iter().map(|area| area.y + area.height).fold(0.0, f64::max);
@@ -75,7 +77,7 @@ fn drawing(out: &mut String, lead: &LeadFigure, class: &str, width: f64) {
     );
     for (plot, area) in lead.plots.iter().zip(areas) {
         match plot {
-            Plot::Curve(plot) => curve::draw(out, plot, area),
+            Plot::Curve(plot) => curve::draw(out, plot, area, has_names),
             Plot::Rows(plot) => rows::draw(out, plot, area),
         }
     }
