@@ -8,8 +8,8 @@ use crate::escape::escape;
 use crate::figure::figure;
 use crate::lead;
 use crate::page::{
-    Align, Block, Card, Cell, Chart, Column, Figure, Headline, Mark, Page, Row, Section, Table,
-    Tone, Verdict,
+    Align, Block, Card, Cell, Chart, Column, Figure, Fold, Headline, Mark, Page, Row, Section,
+    Table, Tone, Verdict,
 };
 use crate::picture;
 use base64::Engine;
@@ -120,20 +120,35 @@ fn body(page: &Page) -> String {
     let mut out = String::from("<body>\n<main>\n");
     headline(&mut out, &page.headline);
     out.push_str("<nav aria-label=\"Contents\">");
-    for section in &page.sections {
-        let _ = write!(
-            out,
-            "<a href=\"#{}\">{}</a>",
-            section.id,
-            escape(&section.title)
-        );
-    }
+    page.folds.iter().for_each(|fold| link(&mut out, fold.id, &fold.title));
     out.push_str("</nav>\n");
-    for part in &page.sections {
-        section(&mut out, part);
-    }
+    page.folds.iter().for_each(|f| fold(&mut out, f));
     out.push_str("</main>\n");
     out
+}
+
+fn link(out: &mut String, id: &str, title: &str) {
+    let _ = write!(out, "<a href=\"#{id}\">{}</a>", escape(title));
+}
+
+/// Sections behind a summary that names them; open, it begins with links to them.
+fn fold(out: &mut String, fold: &Fold) {
+    let titles: Vec<&str> = fold.sections.iter().map(|part| part.title.as_str()).collect();
+    let _ = write!(
+        out,
+        "<details class=\"fold\" id=\"{}\"{}>\n<summary><h2>{}</h2> <span>{}</span></summary>\n",
+        fold.id,
+        if fold.is_open { " open" } else { "" },
+        escape(&fold.title),
+        escape(&titles.join(" · "))
+    );
+    if titles.len() > 1 {
+        out.push_str("<p class=\"links\">");
+        fold.sections.iter().for_each(|part| link(out, part.id, &part.title));
+        out.push_str("</p>\n");
+    }
+    fold.sections.iter().for_each(|part| section(out, part));
+    out.push_str("</details>\n");
 }
 
 fn headline(out: &mut String, headline: &Headline) {
@@ -173,9 +188,7 @@ fn headline(out: &mut String, headline: &Headline) {
     if headline.short_reasons.is_empty() {
         items(out, &headline.reasons);
     } else {
-        out.push_str("<details><summary>Every reason with its numbers</summary>");
-        items(out, &headline.reasons);
-        out.push_str("</details>");
+        out.push_str("<p><a href=\"#verdict\">Every reason with its numbers</a></p>");
     }
     out.push_str("</div>\n<dl class=\"about\">");
     for (name, value) in &headline.facts {
@@ -239,7 +252,7 @@ fn swatch(variant: Option<usize>) -> String {
 fn section(out: &mut String, section: &Section) {
     let _ = write!(
         out,
-        "<section id=\"{}\">\n<h2>{}</h2>\n",
+        "<section id=\"{}\">\n<h3>{}</h3>\n",
         section.id,
         escape(&section.title)
     );
@@ -292,20 +305,20 @@ fn card(out: &mut String, card: &Card) {
     let tone = class(card.tone);
     let _ = write!(
         out,
-        "<article class=\"card {tone}\"><h3>{} <strong class=\"badge {tone}\">{}</strong>",
+        "<article class=\"card {tone}\"><h4>{} <strong class=\"badge {tone}\">{}</strong>",
         escape(&card.title),
         escape(&card.verdict)
     );
     if !card.detail.is_empty() {
         let _ = write!(out, "<small>{}</small>", escape(&card.detail));
     }
-    out.push_str("</h3>\n");
+    out.push_str("</h4>\n");
     card.blocks.iter().for_each(|b| block(out, b));
     out.push_str("</article>\n");
 }
 
 fn list(out: &mut String, heading: &str, items: &[String]) {
-    let _ = write!(out, "<h3>{}</h3>\n<ul class=\"list\">", escape(heading));
+    let _ = write!(out, "<h4>{}</h4>\n<ul class=\"list\">", escape(heading));
     for item in items {
         let _ = write!(out, "<li>{}</li>", prose(item));
     }
@@ -402,7 +415,7 @@ fn table_cell(out: &mut String, cell: &Cell, column: &Column) {
 fn chart(out: &mut String, chart: &Chart) {
     out.push_str("<figure>");
     if !chart.title.is_empty() {
-        let _ = write!(out, "<h3>{}</h3>", escape(&chart.title));
+        let _ = write!(out, "<h4>{}</h4>", escape(&chart.title));
     }
     plot(out, chart.height_px);
     data(out, chart);
@@ -422,7 +435,7 @@ fn choice(out: &mut String, label: &str, charts: &[(String, Chart)]) {
         }
         out.push_str("</select></label>");
     } else {
-        let _ = write!(out, "<h3>{}</h3>", escape(&charts[0].0));
+        let _ = write!(out, "<h4>{}</h4>", escape(&charts[0].0));
     }
     plot(out, first.height_px);
     charts.iter().for_each(|(_, chart)| data(out, chart));

@@ -23,9 +23,47 @@ pub struct Page {
     /// What stands above everything else.
     pub headline: Headline,
     /// The rest, in reading order.
-    pub sections: Vec<Section>,
+    pub folds: Vec<Fold>,
     /// What `--json` prints.
     pub data: serde_json::Value,
+}
+
+impl Page {
+    /// All sections, in reading order.
+    pub fn sections(&self) -> impl Iterator<Item = &Section> {
+        self.folds.iter().flat_map(|fold| &fold.sections)
+    }
+}
+
+/// Sections that answer one question of the reader, opened and closed together.
+#[derive(Clone, Debug)]
+pub struct Fold {
+    /// Anchor: lower case letters and hyphens.
+    pub id: &'static str,
+    /// What its sections are about, in a word or two.
+    pub title: String,
+    /// Whether it is open at first.
+    pub is_open: bool,
+    /// What is in it, in reading order; not empty.
+    pub sections: Vec<Section>,
+}
+
+impl Fold {
+    /// One of those sections that there are; none of none.
+    pub fn of(
+        id: &'static str,
+        title: &str,
+        is_open: bool,
+        sections: impl IntoIterator<Item = Option<Section>>,
+    ) -> Option<Fold> {
+        let sections: Vec<Section> = sections.into_iter().flatten().collect();
+        (!sections.is_empty()).then(|| Fold {
+            id,
+            title: title.to_owned(),
+            is_open,
+            sections,
+        })
+    }
 }
 
 /// Question, answer and verdict.

@@ -4,12 +4,13 @@ mod reasons;
 
 use crate::number;
 use crate::page::{Figure, Headline, Verdict};
+use crate::sections::comparisons::{interval_words, ratio_words, verdict_words};
 use crate::sections::lead;
-use crate::sections::results::{interval_words, metric_name, ratio_words, verdict_words};
+use crate::sections::results::metric_name;
 use crate::summary::{ALL, Point, best, variant_name, variants};
 use crate::view::RunView;
 use store::record::RequirementOutcome as Outcome;
-use store::record::{ComparisonRecord, Finding, left_out_words, outcome_of};
+use store::record::{ComparisonRecord, Finding, outcome_of};
 
 /// What stands above everything else.
 pub fn headline(view: &RunView, points: &[Point<'_>]) -> Headline {
@@ -51,10 +52,10 @@ fn facts(view: &RunView) -> Vec<(String, String)> {
     }
     let done = view.findings.trials.len();
     let planned = view.plan.trials.len();
-    let trials = match left_out_words(&view.journal) {
-        Some(left_out) => format!("{done} of {planned}, {left_out}"),
-        None if done == planned => number::count(done as u64),
-        None => format!("{done} of {planned}"),
+    let trials = if done == planned {
+        number::count(done as u64)
+    } else {
+        format!("{done} of {planned}")
     };
     facts.push(("Trials".into(), trials));
     if let Some(outcome) = outcome_of(&view.findings.requirements) {

@@ -182,7 +182,7 @@ fn view(faults: Vec<FaultRecord>) -> report::RunView {
 }
 
 fn bands(page: &Page, section: &str) -> Vec<Band> {
-    let section = page.sections.iter().find(|one| one.id == section);
+    let section = page.sections().find(|one| one.id == section);
     let Some(Block::Choice(_, charts)) = section.expect("the section").blocks.first() else {
         panic!("a chart for each trial")
     };
@@ -317,7 +317,7 @@ fn published_claims_stand_beside_ours_and_are_never_confirmed() {
     });
     let page = page(&view);
     golden::keep("faults-published", &page);
-    let Some(section) = page.sections.iter().find(|one| one.id == "faults") else {
+    let Some(section) = page.sections().find(|one| one.id == "faults") else {
         panic!("faults")
     };
     let Some(Block::Table(table)) = section.blocks.first() else {

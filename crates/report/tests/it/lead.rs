@@ -116,7 +116,7 @@ fn a_search_shows_its_limit_what_was_found_and_how_each_trial_came_out() {
 fn reasons_of_the_first_screen_are_few_and_say_in_how_many_trials() {
     let html = html(&page(&fixture::run(1)));
     let begin = html.find("<div class=\"verdict").expect("a verdict");
-    let verdict = &html[begin..begin + html[begin..].find("<details>").expect("a fold")];
+    let verdict = &html[begin..begin + html[begin..].find("</div>").expect("its end")];
     let reasons: Vec<&str> = verdict.split("<li>").skip(1).collect();
     assert!((1..=3).contains(&reasons.len()), "{reasons:?}");
     for reason in reasons {

@@ -7,6 +7,7 @@ mod answers;
 mod endurance;
 mod faults;
 mod fixture;
+mod folds;
 mod golden;
 mod history;
 mod host_settings;
