@@ -1,7 +1,7 @@
 //! Marks over two axes of numbers.
 
 use super::axis::Axis;
-use super::{Area, TEXT_PX, class_of, cut, names, text};
+use super::{Area, LINE_PX, TEXT_PX, class_of, cut, lines, names, text};
 use crate::escape::escape;
 use crate::page::{CurvePlot, LeadMark, Paint};
 use std::fmt::Write;
@@ -20,11 +20,13 @@ const WHISKER_PX: f64 = 4.0;
 /// Draws a plot, with the names of lines at their ends or without them.
 pub(super) fn draw(out: &mut String, plot: &CurvePlot, area: Area, has_names: bool) {
     let right = if has_names { names::room(plot) } else { 0.0 };
+    let said = lines(&plot.says, area.width);
+    let top = TOP_PX + LINE_PX * said.len() as f64;
     let inner = Area {
         x: area.x + LEFT_PX,
-        y: area.y + TOP_PX,
+        y: area.y + top,
         width: area.width - LEFT_PX - right.max(RIGHT_PX),
-        height: area.height - TOP_PX - BOTTOM_PX,
+        height: area.height - top - BOTTOM_PX,
     };
     let (xs, ys) = values(&plot.marks);
     let x = Axis::new(&plot.x, &xs, [inner.x, inner.x + inner.width]);
@@ -35,6 +37,10 @@ pub(super) fn draw(out: &mut String, plot: &CurvePlot, area: Area, has_names: bo
         [area.x, area.y + TEXT_PX + 2.0],
         &cut(&plot.y.title, area.width),
     );
+    for (number, line) in said.iter().enumerate() {
+        let y = area.y + TEXT_PX + 2.0 + LINE_PX * (number + 1) as f64;
+        text(out, "start", [area.x, y], line);
+    }
     grid(out, plot, [&x, &y], inner);
     for mark in &plot.marks {
         draw_mark(out, mark, [&x, &y], inner);

@@ -1,7 +1,7 @@
 //! Where the names of lines, limits and stretches stand, so that none is written over another.
 
 use super::axis::Axis;
-use super::{Area, NARROW_PX, TEXT_PX, class_of, cut, text, width_of};
+use super::{Area, LINE_PX, NARROW_PX, TEXT_PX, class_of, cut, text, width_of};
 use crate::page::{CurvePlot, LeadMark, Paint, Plot};
 use std::fmt::Write;
 
@@ -9,8 +9,6 @@ use std::fmt::Write;
 const LINES_MAX: usize = 7;
 /// A name at the end of a line takes at most this share of the narrow drawing.
 const NAME_SHARE: f64 = 0.26;
-/// From one name to the one below it.
-const LINE_PX: f64 = TEXT_PX + 3.0;
 /// Between the plot and the names at its right, for a leader from a line's end to its name.
 const LEADER_PX: f64 = 22.0;
 /// A name that is no farther than this from where its line ends needs no leader.

@@ -5,6 +5,7 @@
 mod compared;
 mod course;
 mod effects;
+mod fault_words;
 mod faults;
 mod load;
 mod published;

@@ -63,7 +63,7 @@ pub(super) fn figure(view: &RunView, points: &[Point<'_>]) -> Option<LeadFigure>
             plot("op/s (more is better)", rates.collect()),
             plot("p99 latency, ms (less is better)", latencies.collect()),
         ],
-        legend: Vec::new(),
+        ..LeadFigure::default()
     })
 }
 

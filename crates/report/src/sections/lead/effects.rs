@@ -89,6 +89,6 @@ fn forest(title: String, mut rows: Vec<ValueRow>) -> Option<LeadFigure> {
             is_log: false,
             rows,
         })],
-        legend: Vec::new(),
+        ..LeadFigure::default()
     })
 }

@@ -29,6 +29,7 @@ pub(super) fn figure(view: &RunView) -> Option<LeadFigure> {
             (Paint::Bad, "beyond it".into()),
             (Paint::Muted, "no answer".into()),
         ],
+        ..LeadFigure::default()
     })
 }
 
@@ -66,6 +67,7 @@ fn plot(view: &RunView, first: &SearchRecord) -> Option<Plot> {
             ..PlotAxis::default()
         },
         marks,
+        ..CurvePlot::default()
     }))
 }
 
