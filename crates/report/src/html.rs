@@ -353,7 +353,16 @@ fn class(tone: Tone) -> &'static str {
 
 fn table(out: &mut String, table: &Table) {
     // Focusable, so that a wide table can be scrolled from the keyboard.
-    out.push_str("<div class=\"table\" tabindex=\"0\"><table>");
+    let label = if table.caption.is_empty() {
+        "Table"
+    } else {
+        &table.caption
+    };
+    let _ = write!(
+        out,
+        "<div class=\"table\" role=\"region\" aria-label=\"{}\" tabindex=\"0\"><table>",
+        escape(label)
+    );
     if !table.caption.is_empty() {
         let _ = write!(out, "<caption>{}</caption>", escape(&table.caption));
     }
@@ -389,16 +398,24 @@ fn align(align: Align) -> &'static str {
 
 fn row(out: &mut String, row: &Row, columns: &[Column]) {
     let _ = write!(out, "<tr class=\"{}\">", class(row.tone));
-    for (cell, column) in row.cells.iter().zip(columns) {
-        table_cell(out, cell, column);
+    for (at, (cell, column)) in row.cells.iter().zip(columns).enumerate() {
+        // What a row is of stands first; a number there is no name.
+        let is_name = at == 0 && column.align == Align::Left;
+        table_cell(
+            out,
+            cell,
+            column,
+            if is_name { "th scope=\"row\"" } else { "td" },
+        );
     }
     out.push_str("</tr>\n");
 }
 
-fn table_cell(out: &mut String, cell: &Cell, column: &Column) {
+/// A cell; `element` with its attributes says whether it names its row.
+fn table_cell(out: &mut String, cell: &Cell, column: &Column, element: &str) {
     let _ = write!(
         out,
-        "<td class=\"{} {}\"",
+        "<{element} class=\"{} {}\"",
         align(column.align),
         class(cell.tone)
     );
@@ -409,7 +426,7 @@ fn table_cell(out: &mut String, cell: &Cell, column: &Column) {
     if !cell.detail.is_empty() {
         let _ = write!(out, "<small>{}</small>", prose(&cell.detail));
     }
-    out.push_str("</td>");
+    let _ = write!(out, "</{}>", &element[..2]);
 }
 
 fn chart(out: &mut String, chart: &Chart) {

@@ -121,7 +121,7 @@ fn height_of(plot: &Plot, is_wide: bool, width: f64) -> f64 {
             let said = lines(&plot.says, width).len();
             CURVE_PX[usize::from(!is_wide)] + LINE_PX * said as f64
         }
-        Plot::Rows(plot) => rows::height(plot),
+        Plot::Rows(plot) => rows::height(plot, width),
     }
 }
 

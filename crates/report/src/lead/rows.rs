@@ -1,7 +1,7 @@
 //! A value with its interval for each name, below each other: a forest plot.
 
 use super::axis::Axis;
-use super::{Area, TEXT_PX, class_of, cut, text, width_of};
+use super::{Area, LINE_PX, TEXT_PX, class_of, cut, text, width_of};
 use crate::escape::escape;
 use crate::page::{PlotAxis, RowsPlot, ValueRow};
 use std::fmt::Write;
@@ -9,27 +9,49 @@ use std::fmt::Write;
 const TITLE_PX: f64 = 26.0;
 const ROW_PX: f64 = 30.0;
 const TICKS_PX: f64 = 26.0;
-/// Names take at most this share of the width.
+/// Names beside their values take at most this share of the width; longer ones stand above them.
 const NAMES_SHARE: f64 = 0.3;
 /// An interval is shown as far as so many times the span of the values, so that one that says
 /// nothing does not hide the others.
 const INTERVAL_SPANS_MAX: f64 = 3.0;
 
-/// How high a plot is.
-pub(super) fn height(plot: &RowsPlot) -> f64 {
-    TITLE_PX + ROW_PX * plot.rows.len() as f64 + TICKS_PX
+/// How high a plot of a width is.
+pub(super) fn height(plot: &RowsPlot, width: f64) -> f64 {
+    TITLE_PX + row_px(plot, width) * plot.rows.len() as f64 + TICKS_PX
+}
+
+fn row_px(plot: &RowsPlot, width: f64) -> f64 {
+    if are_above(plot, width) {
+        ROW_PX + LINE_PX
+    } else {
+        ROW_PX
+    }
+}
+
+/// Whether names stand above their values.
+fn are_above(plot: &RowsPlot, width: f64) -> bool {
+    widest(plot, |row| &row.label) > width * NAMES_SHARE
+}
+
+fn widest(plot: &RowsPlot, text: impl Fn(&ValueRow) -> &str) -> f64 {
+    plot.rows.iter().map(|row| width_of(text(row))).fold(0.0, f64::max)
 }
 
 /// Draws a plot.
 pub(super) fn draw(out: &mut String, plot: &RowsPlot, area: Area) {
-    let widest = plot.rows.iter().map(|row| width_of(&row.label)).fold(0.0, f64::max);
-    let names = widest.min(area.width * NAMES_SHARE);
-    let texts = plot.rows.iter().map(|row| width_of(&row.text)).fold(0.0, f64::max);
+    let are_above = are_above(plot, area.width);
+    let row_px = row_px(plot, area.width);
+    let names = if are_above {
+        0.0
+    } else {
+        widest(plot, |row| &row.label) + 14.0
+    };
+    let texts = widest(plot, |row| &row.text);
     let inner = Area {
-        x: area.x + names + 14.0,
+        x: area.x + names,
         y: area.y + TITLE_PX,
-        width: (area.width - names - texts - 30.0).max(60.0),
-        height: ROW_PX * plot.rows.len() as f64,
+        width: (area.width - names - texts - 16.0).max(60.0),
+        height: row_px * plot.rows.len() as f64,
     };
     let spec = PlotAxis {
         is_log: plot.is_log,
@@ -66,13 +88,14 @@ pub(super) fn draw(out: &mut String, plot: &RowsPlot, area: Area) {
         );
     }
     for (number, row) in plot.rows.iter().enumerate() {
-        let middle = inner.y + ROW_PX * (number as f64 + 0.5);
-        text(
-            out,
-            "name start",
-            [area.x, middle + 4.0],
-            &cut(&row.label, names + 8.0),
-        );
+        let bottom = inner.y + row_px * (number + 1) as f64;
+        let middle = bottom - ROW_PX / 2.0;
+        let (name_y, room) = if are_above {
+            (bottom - ROW_PX, area.width)
+        } else {
+            (middle + 4.0, names)
+        };
+        text(out, "name start", [area.x, name_y], &cut(&row.label, room));
         draw_row(out, row, &axis, middle);
         let right = area.x + area.width;
         text(

@@ -150,20 +150,32 @@ fn short_metric(metric: &str) -> &str {
 /// A relative error above this says only that nothing is known: it is no number to remember.
 const ERROR_SHOWN_MAX: f64 = 0.5;
 
-/// What each variant came to, and the ratio of the strongest comparison.
+/// Cards that a first screen has room for: more are no longer "a few numbers".
+const CARDS_MAX: usize = 4;
+
+/// What each variant came to, and the ratio of the strongest comparison. Of more variants than
+/// there is room for, those that ran first answer nothing: the ratios that others have published
+/// do, or the best of all.
 fn figures(view: &RunView, points: &[Point<'_>]) -> Vec<Figure> {
     let names = variants(view);
-    // More than four tiles are no longer "a few numbers"; the table has all of them.
-    let mut figures: Vec<Figure> = (0..names.len().min(4))
-        .filter_map(|index| best(view, points, index))
-        .map(|point| {
-            if is_kept_up(view, point) {
-                latency_tile(view, point)
-            } else {
-                rate_tile(view, point)
-            }
-        })
-        .collect();
+    let bests = (0..names.len()).filter_map(|index| best(view, points, index));
+    let tile = |point: &Point<'_>| {
+        if is_kept_up(view, point) {
+            latency_tile(view, point)
+        } else {
+            rate_tile(view, point)
+        }
+    };
+    let mut figures: Vec<Figure> = if names.len() <= CARDS_MAX {
+        bests.map(tile).collect()
+    } else {
+        let ratios = published_tiles(view);
+        if !ratios.is_empty() {
+            return ratios;
+        }
+        let best = bests.max_by(|a, b| a.ops_per_s().total_cmp(&b.ops_per_s()));
+        best.map(tile).into_iter().collect()
+    };
     figures.extend(strongest(view).map(|c| Figure {
         label: format!(
             "{} ÷ {}, {}",
@@ -184,6 +196,23 @@ fn figures(view: &RunView, points: &[Point<'_>]) -> Vec<Figure> {
         variant: None,
     }));
     figures
+}
+
+/// Our ratios that stand beside published ones.
+fn published_tiles(view: &RunView) -> Vec<Figure> {
+    let ratios = view.findings.published.iter().flat_map(|published| &published.ratios);
+    let tile = |ratio: &store::record::PublishedRatioRecord| {
+        let ours = ratio.ci95.map(|ci95| format!("95 %: {}", number::range(ci95)));
+        let theirs = Some(format!("published: {}", number::range(ratio.published)));
+        Some(Figure {
+            label: ratio.what.clone(),
+            value: number::short(ratio.ours?, 3),
+            unit: "×".into(),
+            detail: [ours, theirs].into_iter().flatten().collect::<Vec<_>>().join(" · "),
+            variant: None,
+        })
+    };
+    ratios.filter_map(tile).take(CARDS_MAX + 1).collect()
 }
 
 /// Whether what was done is what was offered: that number says nothing of the target, unless it was

@@ -56,7 +56,7 @@ fn errors(found: &RecoveryRecord) -> Option<String> {
         failed => format!(
             "{} of {} operations failed.",
             number::count(failed),
-            number::count(all)
+            number::count(number::round(all as f64, 3) as u64)
         ),
     })
 }
