@@ -147,14 +147,17 @@ fn draw_row(out: &mut String, row: &ValueRow, axis: &Axis, y: f64) {
             y + 6.0
         );
     }
-    if let Some([low, high]) = row.ci95.map(|ends| ends.map(|end| axis.at(end))) {
+    if let Some(ends) = row.ci95 {
+        let [low, high] = ends.map(|end| axis.at(end));
+        let class = class_of(row.paint, "whisker");
         let _ = write!(
             out,
-            "<path class=\"{}\" d=\"M{low:.1} {y:.1}H{high:.1}M{low:.1} {top:.1}v8M{high:.1} \
-             {top:.1}v8\"/>",
-            class_of(row.paint, "whisker"),
-            top = y - 4.0
+            "<path class=\"{class}\" d=\"M{low:.1} {y:.1}H{high:.1}"
         );
+        for (end, inwards) in ends.into_iter().zip([5.0, -5.0]) {
+            end_mark(out, axis, end, y, inwards);
+        }
+        out.push_str("\"/>");
     }
     if let Some(value) = row.value {
         let class = class_of(row.paint, "dot");
@@ -165,4 +168,61 @@ fn draw_row(out: &mut String, row: &ValueRow, axis: &Axis, y: f64) {
         );
     }
     out.push_str("</g>");
+}
+
+/// The end of an interval: a stroke across, or the tip of an arrow where it is beyond the axis.
+fn end_mark(out: &mut String, axis: &Axis, end: f64, y: f64, inwards: f64) {
+    let (x, top) = (axis.at(end), y - 4.0);
+    let _ = if axis.holds(end) {
+        write!(out, "M{x:.1} {top:.1}v8")
+    } else {
+        write!(
+            out,
+            "M{:.1} {top:.1}L{x:.1} {y:.1}l{inwards} 4",
+            x + inwards
+        )
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drawn(rows: &[(&str, f64, [f64; 2])], width: f64) -> String {
+        let row = |(label, value, ends): &(&str, f64, [f64; 2])| ValueRow {
+            label: (*label).to_owned(),
+            value: Some(*value),
+            ci95: Some(*ends),
+            ..ValueRow::default()
+        };
+        let plot = RowsPlot {
+            rows: rows.iter().map(row).collect(),
+            ..RowsPlot::default()
+        };
+        let mut out = String::new();
+        let area = Area {
+            x: 0.0,
+            y: 0.0,
+            width,
+            height: height(&plot, width),
+        };
+        draw(&mut out, &plot, area);
+        out
+    }
+
+    #[test]
+    fn an_interval_that_goes_on_beyond_the_axis_ends_in_an_arrow() {
+        let whole = drawn(&[("a", 1.0, [0.9, 1.1])], 400.0);
+        assert_eq!(whole.matches("v8").count(), 2, "{whole}");
+        let cut = drawn(&[("a", 1.0, [0.9, 49_000.0])], 400.0);
+        assert_eq!(cut.matches("v8").count(), 1, "{cut}");
+        assert_eq!(cut.matches("l-5 4").count(), 1, "{cut}");
+    }
+
+    #[test]
+    fn a_name_that_is_too_long_for_the_side_stands_whole_above_its_row() {
+        let long = "mean latency with the smaller heap over the larger";
+        let svg = drawn(&[(long, 1.0, [0.9, 1.1])], 400.0);
+        assert!(svg.contains(&format!(">{long}</text>")), "{svg}");
+    }
 }
