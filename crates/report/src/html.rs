@@ -173,12 +173,16 @@ fn headline(out: &mut String, headline: &Headline) {
         sentences(out, more);
         out.push_str("</details>");
     }
-    out.push_str("</div>\n<div class=\"figures\">");
-    headline.figures.iter().for_each(|f| tile(out, f));
+    out.push_str("</div>\n");
+    if !headline.figures.is_empty() {
+        out.push_str("<div class=\"figures\">");
+        headline.figures.iter().for_each(|f| tile(out, f));
+        out.push_str("</div>\n");
+    }
     let tone = class(headline.verdict.tone());
     let _ = write!(
         out,
-        "</div>\n<div class=\"verdict {tone}\"><p><strong class=\"badge {tone}\">{} {}</strong> \
+        "<div class=\"verdict {tone}\"><p><strong class=\"badge {tone}\">{} {}</strong> \
          {}</p>",
         symbol(headline.verdict),
         headline.verdict.name(),

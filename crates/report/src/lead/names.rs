@@ -11,8 +11,6 @@ const LINES_MAX: usize = 7;
 const NAME_SHARE: f64 = 0.26;
 /// Between the plot and the names at its right, for a leader from a line's end to its name.
 const LEADER_PX: f64 = 22.0;
-/// A name that is no farther than this from where its line ends needs no leader.
-const NEAR_PX: f64 = 3.0;
 
 /// The names of all lines for a legend, if there is no room for them at the lines' ends.
 pub(super) fn legend(plots: &[Plot]) -> Vec<(Paint, String)> {
@@ -56,7 +54,7 @@ pub(super) fn room(plot: &CurvePlot) -> f64 {
 }
 
 /// Writes the name of each line at the right of the plot, beside its end or as near as the others
-/// let it, with a leader from one to the other.
+/// let it. The leader from one to the other has the line's colour: a name in it could be too pale.
 pub(super) fn at_ends(out: &mut String, plot: &CurvePlot, [x, y]: [&Axis; 2], inner: Area) {
     let ends: Vec<(Paint, &str, [f64; 2])> = plot.marks.iter().filter_map(end_of).collect();
     let wanted: Vec<f64> = ends.iter().map(|(.., [_, value])| y.at(*value)).collect();
@@ -64,15 +62,13 @@ pub(super) fn at_ends(out: &mut String, plot: &CurvePlot, [x, y]: [&Axis; 2], in
     let right = inner.x + inner.width;
     for ((paint, label, [at, value]), place) in ends.iter().zip(apart(&wanted, LINE_PX, within)) {
         let [end_x, end_y] = [x.at(*at), y.at(*value)];
-        if right - end_x > LEADER_PX || (place - end_y).abs() > NEAR_PX {
-            let _ = write!(
-                out,
-                "<path class=\"{}\" d=\"M{:.1} {end_y:.1}L{right:.1} {place:.1}h{:.1}\"/>",
-                class_of(*paint, "leader"),
-                end_x + 6.0,
-                LEADER_PX - 10.0
-            );
-        }
+        let _ = write!(
+            out,
+            "<path class=\"{}\" d=\"M{:.1} {end_y:.1}L{right:.1} {place:.1}h{:.1}\"/>",
+            class_of(*paint, "leader"),
+            (end_x + 6.0).min(right),
+            LEADER_PX - 10.0
+        );
         let beside = [right + LEADER_PX - 6.0, place + 4.0];
         text(out, &class_of(*paint, "name start"), beside, label);
     }

@@ -15,18 +15,40 @@ pub(super) fn figure(view: &RunView) -> Option<LeadFigure> {
     let searches = &view.findings.searches;
     let first = searches.first()?;
     let by_variant = |at: usize| searches[..at].iter().all(|s| s.variant != searches[at].variant);
-    let firsts = (0..searches.len()).filter(|at| by_variant(*at)).take(SEARCHES_MAX);
-    let plots: Vec<Plot> = firsts.filter_map(|at| plot(view, &searches[at])).collect();
+    let firsts: Vec<usize> = (0..searches.len()).filter(|at| by_variant(*at)).collect();
+    let shown = firsts.iter().take(SEARCHES_MAX);
+    let plots: Vec<Plot> = shown.filter_map(|at| plot(view, &searches[*at])).collect();
     if plots.is_empty() {
         return None;
     }
+    let more = match firsts.len().saturating_sub(SEARCHES_MAX) {
+        0 => String::new(),
+        left_out => format!(" ({left_out} more below)"),
+    };
+    let is_band = first.within_ms.iter().all(Option::is_some);
     Some(LeadFigure {
-        title: format!("Every trial of the search for {}", first.goal),
+        title: format!("Every trial of the search for {}{more}", first.goal),
         what: searches.iter().map(|search| search.words.clone()).collect::<Vec<_>>().join(" "),
         plots,
         legend: vec![
-            (Paint::Good, "within the limit".into()),
-            (Paint::Bad, "beyond it".into()),
+            (
+                Paint::Good,
+                if is_band {
+                    "between the limits"
+                } else {
+                    "within the limit"
+                }
+                .into(),
+            ),
+            (
+                Paint::Bad,
+                if is_band {
+                    "not between them"
+                } else {
+                    "beyond it"
+                }
+                .into(),
+            ),
             (Paint::Muted, "no answer".into()),
         ],
         ..LeadFigure::default()
@@ -37,6 +59,9 @@ pub(super) fn figure(view: &RunView) -> Option<LeadFigure> {
 fn plot(view: &RunView, first: &SearchRecord) -> Option<Plot> {
     let of_variant = || view.findings.searches.iter().filter(|s| s.variant == first.variant);
     let steps = || of_variant().flat_map(|search| &search.steps);
+    let mut tried: Vec<f64> = steps().filter_map(|step| Some(step.point?.value())).collect();
+    tried.sort_by(f64::total_cmp);
+    tried.dedup();
     let is_rate = steps().any(|step| matches!(step.point, Some(Point::Rate(_))));
     let mut marks: Vec<LeadMark> = found(&of_variant().collect::<Vec<_>>()).into_iter().collect();
     let limits = first.within_ms.iter().flatten();
@@ -59,6 +84,7 @@ fn plot(view: &RunView, first: &SearchRecord) -> Option<Plot> {
         x: PlotAxis {
             title: if is_rate { "op/s" } else { "threads" }.into(),
             is_log: true,
+            ticks: tried,
             ..PlotAxis::default()
         },
         y: PlotAxis {
