@@ -112,6 +112,34 @@ fn a_search_shows_its_limit_what_was_found_and_how_each_trial_came_out() {
     }
 }
 
+/// Of four types of machine the trials of one answered nothing.
+#[test]
+fn what_was_found_for_many_variants_stands_below_each_other() {
+    use store::record::SearchOutcome;
+    let mut view = searched();
+    let first = view.findings.searches[0].clone();
+    let of = |name: &str, outcome, rate| {
+        let mut search = first.clone();
+        search.variant = name.into();
+        search.outcome = outcome;
+        search.at = Some(store::record::Point::Rate(rate));
+        search
+    };
+    view.findings.searches = vec![
+        of("small", SearchOutcome::Held, 8_000),
+        of("small", SearchOutcome::Held, 9_000),
+        of("large", SearchOutcome::NotReached, 20_000),
+        of("odd", SearchOutcome::Nowhere, 1_000),
+    ];
+    let html = html(&page(&view));
+    let begin = html.find("class=\"glance\"").expect("a figure");
+    let svg = &html[begin..begin + html[begin..].find("</svg>").expect("its end")];
+    for part in [">8,000 to 9,000 op/s</text>", ">≥ 20,000 op/s</text>"] {
+        assert!(svg.contains(part), "{part} is not in\n{svg}");
+    }
+    assert!(!svg.contains("1,000 op/s"), "{svg}");
+}
+
 #[test]
 fn reasons_of_the_first_screen_are_few_and_say_in_how_many_trials() {
     let html = html(&page(&fixture::run(1)));
