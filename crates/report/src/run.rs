@@ -1,4 +1,5 @@
-//! The page of one run, in reading order: answer; then question, evidence, trust and set-up, a fold each.
+//! The page of one run, in reading order: the answer; then question, evidence, trust and set-up, a
+//! fold each.
 
 use crate::page::{Fold, Page, Verdict};
 use crate::sections::{

@@ -113,7 +113,8 @@ pub(super) fn losses(view: &RunView) -> String {
     match (wrong, unread) {
         (0, 0) => format!("Nothing acknowledged was lost: all {rows} rows were read back."),
         (0, unread) => format!(
-            "Nothing acknowledged was lost in what could be read back: {} of {rows} rows could not.",
+            "Nothing acknowledged was lost in what could be read back: {} of {rows} rows could \
+             not.",
             number::count(unread)
         ),
         (wrong, _) => format!(
