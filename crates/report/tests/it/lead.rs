@@ -140,6 +140,34 @@ fn what_was_found_for_many_variants_stands_below_each_other() {
     assert!(!svg.contains("1,000 op/s"), "{svg}");
 }
 
+/// Reads of nothing were told on the first screen as data that had changed, which is an accusation.
+#[test]
+fn only_reads_that_differed_are_said_to_have_returned_other_data() {
+    use store::record::{Outcome, VerifyRecord};
+    let mut view = fixture::run(1);
+    for trial in &mut view.findings.trials {
+        for rule in &mut trial.rules {
+            rule.result = Outcome::Pass;
+        }
+    }
+    for index in [2, 5] {
+        let rules = &mut view.findings.trials[index].rules;
+        rules.iter_mut().find(|one| one.rule == "V14").expect("V14").result = Outcome::Warn;
+    }
+    let reasons = |view: &RunView| page(view).headline.short_reasons;
+    for trial in &mut view.findings.trials {
+        trial.verify = VerifyRecord {
+            checked: 100,
+            ..VerifyRecord::default()
+        };
+    }
+    let nothing = ["Reads found no row, or could not be compared (2 of 12 trials)."];
+    assert_eq!(reasons(&view), nothing);
+    view.findings.trials[5].verify.stale = 1;
+    let differed = ["Reads returned other data than was written (1 of 12 trials)."];
+    assert_eq!(reasons(&view), differed);
+}
+
 #[test]
 fn reasons_of_the_first_screen_are_few_and_say_in_how_many_trials() {
     let html = html(&page(&fixture::run(1)));
