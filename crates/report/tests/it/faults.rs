@@ -283,7 +283,11 @@ fn the_first_screen_says_what_a_fault_cost_and_whether_anything_was_lost() {
             0,
             "Nothing acknowledged was lost: all 5,000 rows were read back.",
         ),
-        (0, 7, "what could be read back: 7 of 5,000 rows could not."),
+        (
+            0,
+            7,
+            "what could be read back and judged: 7 of 5,000 rows could not.",
+        ),
         (3, 0, "3 of 5,000 rows were not as they were acknowledged."),
     ] {
         broken.findings.trials[0].read_back = Some(ReadBackRecord {
@@ -294,6 +298,18 @@ fn the_first_screen_says_what_a_fault_cost_and_whether_anything_was_lost() {
         });
         assert_says(&said_in_figure(&broken), &[expected]);
     }
+    // What one of two trials has read back is no word for both.
+    let mut second = broken.findings.trials[0].clone();
+    second.read_back = None;
+    second.verify.lost = 2;
+    broken.findings.trials.push(second);
+    assert_says(
+        &said_in_figure(&broken),
+        &[
+            "2 reads did not find a row whose write was acknowledged.",
+            "That was read back after 1 of 2 trials with faults.",
+        ],
+    );
 }
 
 #[test]

@@ -3,7 +3,9 @@
 
 use crate::number;
 use crate::view::RunView;
-use store::record::{FaultRecord, ReadBackRecord, RecoveryRecord, ReturnsRecord, StretchRecord};
+use store::record::{
+    FaultRecord, ReadBackRecord, RecoveryRecord, ReturnsRecord, StretchRecord, TrialFinding,
+};
 
 /// `node-kill of node2, broken for 45.0 s`.
 pub(super) fn title(fault: &FaultRecord) -> String {
@@ -99,27 +101,45 @@ fn returned(what: &str, returns: &ReturnsRecord) -> Option<String> {
     }
 }
 
-/// What became of all that was acknowledged in trials in which something was broken.
+/// What became of all that was acknowledged in trials in which something was broken. That nothing
+/// was lost is said only of rows that were read back and could be judged.
 pub(super) fn losses(view: &RunView) -> String {
-    let broken = view.findings.trials.iter().filter(|trial| !trial.faults.is_empty());
-    let read: Vec<&ReadBackRecord> = broken.filter_map(|trial| trial.read_back.as_ref()).collect();
-    if read.is_empty() {
-        return "Whether anything acknowledged was lost was not read back.".into();
-    }
+    let trials = &view.findings.trials;
+    let broken: Vec<&TrialFinding> = trials.iter().filter(|t| !t.faults.is_empty()).collect();
+    let read: Vec<&ReadBackRecord> = broken.iter().filter_map(|t| t.read_back.as_ref()).collect();
+    let missed: u64 = broken.iter().map(|trial| trial.verify.lost).sum();
+    let not_found = (missed > 0).then(|| {
+        let reads = measure::number::counted(missed, "read");
+        format!("{reads} did not find a row whose write was acknowledged.")
+    });
+    let unread = match (read.len(), broken.len()) {
+        (0, _) => Some("Whether anything acknowledged was lost was not read back.".to_owned()),
+        (some, all) if some < all => Some(format!(
+            "That was read back after {some} of {all} trials with faults."
+        )),
+        _ => None,
+    };
+    let said = [not_found, rows_read_back(&read), unread];
+    said.into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+/// What reading rows back has found; nothing where none were.
+fn rows_read_back(read: &[&ReadBackRecord]) -> Option<String> {
+    read.first()?;
     let sum = |of: fn(&ReadBackRecord) -> u64| read.iter().map(|record| of(record)).sum::<u64>();
     let rows = number::count(sum(|record| record.rows));
-    let unread = sum(|record| record.unread);
+    let unknown = sum(|record| record.unread + record.unjudged);
     let wrong = sum(|record| record.missed() + record.wrong + record.too_high);
-    match (wrong, unread) {
+    Some(match (wrong, unknown) {
         (0, 0) => format!("Nothing acknowledged was lost: all {rows} rows were read back."),
-        (0, unread) => format!(
-            "Nothing acknowledged was lost in what could be read back: {} of {rows} rows could \
-             not.",
-            number::count(unread)
+        (0, unknown) => format!(
+            "Nothing acknowledged was lost in what could be read back and judged: {} of {rows} \
+             rows could not.",
+            number::count(unknown)
         ),
         (wrong, _) => format!(
             "{} of {rows} rows were not as they were acknowledged.",
             number::count(wrong)
         ),
-    }
+    })
 }
