@@ -96,29 +96,47 @@
     select?.addEventListener("change", () => library().then(() => draw(plot)));
   }
   for (const fold of document.querySelectorAll("details")) {
-    fold.addEventListener("toggle", async () => {
-      await library();
-      for (const plot of fold.querySelectorAll(".plot")) {
-        if (!plot.drawn && !folded(plot)) draw(plot);
-      }
-    });
+    if (fold.querySelector(".plot")) fold.addEventListener("toggle", () => library().then(drawNew));
+  }
+
+  // One by one, from the top, with room for the reader's clicks in between.
+  async function drawNew() {
+    for (const plot of plots) {
+      if (plot.drawn || folded(plot)) continue;
+      await draw(plot);
+      await new Promise((resume) => setTimeout(resume));
+    }
   }
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
 
-  // Paper is always light, and has all charts, seen or not.
+  // A link to what stands behind a fold opens it; newer browsers do that by themselves.
+  function reveal() {
+    const target = document.getElementById(location.hash.slice(1));
+    let fold = target?.closest("details:not([open])");
+    if (!fold) return;
+    for (; fold; fold = fold.parentElement.closest("details")) fold.open = true;
+    target.scrollIntoView();
+  }
+  addEventListener("hashchange", reveal);
+  reveal();
+
+  // Paper is always light, and has everything: folds are open, and all charts drawn, seen or not.
+  let opened = [];
   addEventListener("beforeprint", () => {
     document.documentElement.classList.add("paper");
-    if (globalThis.Plotly) plots.filter((plot) => !folded(plot)).forEach(draw);
+    opened = Array.from(document.querySelectorAll("details:not([open])"));
+    for (const fold of opened) fold.open = true;
+    if (globalThis.Plotly) plots.forEach(draw);
   });
   addEventListener("afterprint", () => {
     document.documentElement.classList.remove("paper");
+    for (const fold of opened) fold.open = false;
     redraw();
   });
 
-  // First the words are on the screen, then the charts are drawn one by one, from the top, with
-  // room for the reader's clicks in between. All that are not folded are drawn, seen or not, so
-  // that a screenshot of the whole page is whole. Not every place that shows a page paints frames: the timer is for
-  // those that do not.
+  // First the words are on the screen, then the charts. All that are not folded are drawn, seen or
+  // not, so that a screenshot of the whole page is whole. Not every place that shows a page paints
+  // frames: the timer is for those that do not.
   let begun = false;
   async function begin() {
     if (begun) return;
@@ -129,10 +147,7 @@
       for (const plot of plots) plot.textContent = `The charts cannot be drawn here: ${error}`;
       return;
     }
-    for (const plot of plots) {
-      if (!plot.drawn && !folded(plot)) await draw(plot);
-      await new Promise((resume) => setTimeout(resume));
-    }
+    await drawNew();
     document.documentElement.classList.add("drawn");
   }
   requestAnimationFrame(() => requestAnimationFrame(begin));

@@ -7,13 +7,14 @@
 use crate::flat::flatten;
 use crate::number;
 use crate::page::{
-    Axis, Block, Chart, Color, Figure, Headline, Page, Panel, Scale, Section, Series, Shape, Tone,
-    Verdict, Xs,
+    Axis, Block, Chart, Color, Figure, Fold, Headline, Page, Panel, Scale, Section, Series, Shape,
+    Tone, Verdict, Xs,
+};
+use crate::sections::comparisons::{
+    comparison_table, interval_words, multiplicity, ratio_words, verdict_words,
 };
 use crate::sections::effective;
-use crate::sections::results::{
-    comparison_table, interval_words, metric_name, multiplicity, ratio_words, verdict_words,
-};
+use crate::sections::results::metric_name;
 use crate::sections::setup::difference_table;
 use crate::summary::{ALL, Point, bound_labels, place, points, variant_name};
 use crate::view::RunView;
@@ -29,15 +30,25 @@ pub fn compare(baseline: &RunView, contender: &RunView) -> Page {
     let (left, right) = (points(baseline), points(contender));
     let matched = matched(&left, &right);
     let (comparisons, many) = comparisons(&matched);
-    let sections = [
-        Some(results(baseline, contender, &matched, &comparisons)),
-        Some(unmatched(&left, &right, &matched)),
-        Some(differences(baseline, contender)),
+    let is_said = |section: &Section| !section.blocks.is_empty();
+    let compared = [
+        results(baseline, contender, &matched, &comparisons),
+        unmatched(&left, &right, &matched),
+    ];
+    let differs = differences(baseline, contender);
+    let folds = [
+        Fold::of(
+            "compared",
+            "Evidence",
+            true,
+            compared.map(|part| Some(part).filter(is_said)),
+        ),
+        Fold::of("differs", "Set-up", true, [Some(differs).filter(is_said)]),
     ];
     Page {
         title: format!("{} against {}", contender.name, baseline.name),
         headline: headline(baseline, contender, &matched, &comparisons, many.as_ref()),
-        sections: sections.into_iter().flatten().filter(|s| !s.blocks.is_empty()).collect(),
+        folds: folds.into_iter().flatten().collect(),
         data: json!({
             "format": store::record::FORMAT,
             "baseline": baseline.name,

@@ -8,8 +8,8 @@ use crate::escape::escape;
 use crate::figure::figure;
 use crate::lead;
 use crate::page::{
-    Align, Block, Card, Cell, Chart, Column, Figure, Headline, Mark, Page, Row, Section, Table,
-    Tone, Verdict,
+    Align, Block, Card, Cell, Chart, Column, Figure, Fold, Headline, Mark, Page, Row, Section,
+    Table, Tone, Verdict,
 };
 use crate::picture;
 use base64::Engine;
@@ -120,20 +120,35 @@ fn body(page: &Page) -> String {
     let mut out = String::from("<body>\n<main>\n");
     headline(&mut out, &page.headline);
     out.push_str("<nav aria-label=\"Contents\">");
-    for section in &page.sections {
-        let _ = write!(
-            out,
-            "<a href=\"#{}\">{}</a>",
-            section.id,
-            escape(&section.title)
-        );
-    }
+    page.folds.iter().for_each(|fold| link(&mut out, fold.id, &fold.title));
     out.push_str("</nav>\n");
-    for part in &page.sections {
-        section(&mut out, part);
-    }
+    page.folds.iter().for_each(|f| fold(&mut out, f));
     out.push_str("</main>\n");
     out
+}
+
+fn link(out: &mut String, id: &str, title: &str) {
+    let _ = write!(out, "<a href=\"#{id}\">{}</a>", escape(title));
+}
+
+/// Sections behind a summary that names them; open, it begins with links to them.
+fn fold(out: &mut String, fold: &Fold) {
+    let titles: Vec<&str> = fold.sections.iter().map(|part| part.title.as_str()).collect();
+    let _ = write!(
+        out,
+        "<details class=\"fold\" id=\"{}\"{}>\n<summary><h2>{}</h2> <span>{}</span></summary>\n",
+        fold.id,
+        if fold.is_open { " open" } else { "" },
+        escape(&fold.title),
+        escape(&titles.join(" · "))
+    );
+    if titles.len() > 1 {
+        out.push_str("<p class=\"links\">");
+        fold.sections.iter().for_each(|part| link(out, part.id, &part.title));
+        out.push_str("</p>\n");
+    }
+    fold.sections.iter().for_each(|part| section(out, part));
+    out.push_str("</details>\n");
 }
 
 fn headline(out: &mut String, headline: &Headline) {
@@ -158,12 +173,16 @@ fn headline(out: &mut String, headline: &Headline) {
         sentences(out, more);
         out.push_str("</details>");
     }
-    out.push_str("</div>\n<div class=\"figures\">");
-    headline.figures.iter().for_each(|f| tile(out, f));
+    out.push_str("</div>\n");
+    if !headline.figures.is_empty() {
+        out.push_str("<div class=\"figures\">");
+        headline.figures.iter().for_each(|f| tile(out, f));
+        out.push_str("</div>\n");
+    }
     let tone = class(headline.verdict.tone());
     let _ = write!(
         out,
-        "</div>\n<div class=\"verdict {tone}\"><p><strong class=\"badge {tone}\">{} {}</strong> \
+        "<div class=\"verdict {tone}\"><p><strong class=\"badge {tone}\">{} {}</strong> \
          {}</p>",
         symbol(headline.verdict),
         headline.verdict.name(),
@@ -173,9 +192,7 @@ fn headline(out: &mut String, headline: &Headline) {
     if headline.short_reasons.is_empty() {
         items(out, &headline.reasons);
     } else {
-        out.push_str("<details><summary>Every reason with its numbers</summary>");
-        items(out, &headline.reasons);
-        out.push_str("</details>");
+        out.push_str("<p><a href=\"#verdict\">Every reason with its numbers</a></p>");
     }
     out.push_str("</div>\n<dl class=\"about\">");
     for (name, value) in &headline.facts {
@@ -239,7 +256,7 @@ fn swatch(variant: Option<usize>) -> String {
 fn section(out: &mut String, section: &Section) {
     let _ = write!(
         out,
-        "<section id=\"{}\">\n<h2>{}</h2>\n",
+        "<section id=\"{}\">\n<h3>{}</h3>\n",
         section.id,
         escape(&section.title)
     );
@@ -292,20 +309,20 @@ fn card(out: &mut String, card: &Card) {
     let tone = class(card.tone);
     let _ = write!(
         out,
-        "<article class=\"card {tone}\"><h3>{} <strong class=\"badge {tone}\">{}</strong>",
+        "<article class=\"card {tone}\"><h4>{} <strong class=\"badge {tone}\">{}</strong>",
         escape(&card.title),
         escape(&card.verdict)
     );
     if !card.detail.is_empty() {
         let _ = write!(out, "<small>{}</small>", escape(&card.detail));
     }
-    out.push_str("</h3>\n");
+    out.push_str("</h4>\n");
     card.blocks.iter().for_each(|b| block(out, b));
     out.push_str("</article>\n");
 }
 
 fn list(out: &mut String, heading: &str, items: &[String]) {
-    let _ = write!(out, "<h3>{}</h3>\n<ul class=\"list\">", escape(heading));
+    let _ = write!(out, "<h4>{}</h4>\n<ul class=\"list\">", escape(heading));
     for item in items {
         let _ = write!(out, "<li>{}</li>", prose(item));
     }
@@ -340,7 +357,16 @@ fn class(tone: Tone) -> &'static str {
 
 fn table(out: &mut String, table: &Table) {
     // Focusable, so that a wide table can be scrolled from the keyboard.
-    out.push_str("<div class=\"table\" tabindex=\"0\"><table>");
+    let label = if table.caption.is_empty() {
+        "Table"
+    } else {
+        &table.caption
+    };
+    let _ = write!(
+        out,
+        "<div class=\"table\" role=\"region\" aria-label=\"{}\" tabindex=\"0\"><table>",
+        escape(label)
+    );
     if !table.caption.is_empty() {
         let _ = write!(out, "<caption>{}</caption>", escape(&table.caption));
     }
@@ -376,16 +402,24 @@ fn align(align: Align) -> &'static str {
 
 fn row(out: &mut String, row: &Row, columns: &[Column]) {
     let _ = write!(out, "<tr class=\"{}\">", class(row.tone));
-    for (cell, column) in row.cells.iter().zip(columns) {
-        table_cell(out, cell, column);
+    for (at, (cell, column)) in row.cells.iter().zip(columns).enumerate() {
+        // What a row is of stands first; a number there is no name.
+        let is_name = at == 0 && column.align == Align::Left;
+        table_cell(
+            out,
+            cell,
+            column,
+            if is_name { "th scope=\"row\"" } else { "td" },
+        );
     }
     out.push_str("</tr>\n");
 }
 
-fn table_cell(out: &mut String, cell: &Cell, column: &Column) {
+/// A cell; `element` with its attributes says whether it names its row.
+fn table_cell(out: &mut String, cell: &Cell, column: &Column, element: &str) {
     let _ = write!(
         out,
-        "<td class=\"{} {}\"",
+        "<{element} class=\"{} {}\"",
         align(column.align),
         class(cell.tone)
     );
@@ -396,13 +430,13 @@ fn table_cell(out: &mut String, cell: &Cell, column: &Column) {
     if !cell.detail.is_empty() {
         let _ = write!(out, "<small>{}</small>", prose(&cell.detail));
     }
-    out.push_str("</td>");
+    let _ = write!(out, "</{}>", &element[..2]);
 }
 
 fn chart(out: &mut String, chart: &Chart) {
     out.push_str("<figure>");
     if !chart.title.is_empty() {
-        let _ = write!(out, "<h3>{}</h3>", escape(&chart.title));
+        let _ = write!(out, "<h4>{}</h4>", escape(&chart.title));
     }
     plot(out, chart.height_px);
     data(out, chart);
@@ -422,7 +456,7 @@ fn choice(out: &mut String, label: &str, charts: &[(String, Chart)]) {
         }
         out.push_str("</select></label>");
     } else {
-        let _ = write!(out, "<h3>{}</h3>", escape(&charts[0].0));
+        let _ = write!(out, "<h4>{}</h4>", escape(&charts[0].0));
     }
     plot(out, first.height_px);
     charts.iter().for_each(|(_, chart)| data(out, chart));

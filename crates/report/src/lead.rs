@@ -5,6 +5,7 @@
 
 mod axis;
 mod curve;
+mod names;
 mod rows;
 
 use crate::escape::escape;
@@ -21,6 +22,8 @@ const NARROW_PX: f64 = 390.0;
 const CURVE_PX: [f64; 2] = [300.0, 230.0];
 /// Between two plots.
 const GAP_PX: f64 = 28.0;
+/// From one line of text to the next.
+const LINE_PX: f64 = TEXT_PX + 3.0;
 /// Advance of an average letter, in font sizes: no browser is asked.
 const LETTER: f64 = 0.56;
 /// Font size of all text in the figure.
@@ -42,12 +45,14 @@ pub fn figure(out: &mut String, lead: &LeadFigure) {
         "<figure class=\"glance\"><h2>{}</h2>",
         escape(&lead.title)
     );
+    let names = names::legend(&lead.plots);
     for (class, width) in [("wide", WIDE_PX), ("narrow", NARROW_PX)] {
-        drawing(out, lead, class, width);
+        drawing(out, lead, class, width, names.is_empty());
     }
-    if !lead.legend.is_empty() {
-        out.push_str("<figcaption><ul class=\"keys\">");
-        for (paint, label) in &lead.legend {
+    out.push_str("<figcaption>");
+    if !lead.legend.is_empty() || !names.is_empty() {
+        out.push_str("<ul class=\"keys\">");
+        for (paint, label) in names.iter().chain(&lead.legend) {
             let _ = write!(
                 out,
                 "<li><svg aria-hidden=\"true\" width=\"14\" height=\"14\"><circle class=\"{}\" \
@@ -56,26 +61,30 @@ pub fn figure(out: &mut String, lead: &LeadFigure) {
                 escape(label)
             );
         }
-        out.push_str("</ul></figcaption>");
+        out.push_str("</ul>");
     }
-    out.push_str("</figure>\n");
+    if !lead.says.is_empty() {
+        let _ = write!(out, "<p class=\"says\">{}</p>", escape(&lead.says));
+    }
+    out.push_str("</figcaption></figure>\n");
 }
 
-/// One drawing of all plots.
-fn drawing(out: &mut String, lead: &LeadFigure, class: &str, width: f64) {
+/// One drawing of all plots, with the names of lines at their ends or without them.
+fn drawing(out: &mut String, lead: &LeadFigure, class: &str, width: f64, has_names: bool) {
     let is_wide = class == "wide";
     let areas = areas(&lead.plots, width, is_wide);
     let height = areas.iter().map(|area| area.y + area.height).fold(0.0, f64::max);
     let _ = write!(
         out,
-        "<svg class=\"{class}\" role=\"img\" aria-label=\"{}. {}\" viewBox=\"0 0 {width} \
-         {height:.0}\">",
+        "<svg class=\"{class}\" role=\"img\" aria-labelledby=\"{class}-title {class}-what\" \
+         viewBox=\"0 0 {width} {height:.0}\"><title id=\"{class}-title\">{}</title>\
+         <desc id=\"{class}-what\">{}</desc>",
         escape(&lead.title),
         escape(&lead.what)
     );
     for (plot, area) in lead.plots.iter().zip(areas) {
         match plot {
-            Plot::Curve(plot) => curve::draw(out, plot, area),
+            Plot::Curve(plot) => curve::draw(out, plot, area, has_names),
             Plot::Rows(plot) => rows::draw(out, plot, area),
         }
     }
@@ -87,7 +96,7 @@ fn drawing(out: &mut String, lead: &LeadFigure, class: &str, width: f64) {
 fn areas(plots: &[Plot], width: f64, is_wide: bool) -> Vec<Area> {
     let columns = if is_wide { plots.len().clamp(1, 2) } else { 1 };
     let column_px = (width - GAP_PX * (columns - 1) as f64) / columns as f64;
-    let heights: Vec<f64> = plots.iter().map(|plot| height_of(plot, is_wide)).collect();
+    let heights: Vec<f64> = plots.iter().map(|p| height_of(p, is_wide, column_px)).collect();
     let mut y = 0.0;
     let mut areas = Vec::new();
     for row in heights.chunks(columns) {
@@ -106,10 +115,13 @@ fn areas(plots: &[Plot], width: f64, is_wide: bool) -> Vec<Area> {
     areas
 }
 
-fn height_of(plot: &Plot, is_wide: bool) -> f64 {
+fn height_of(plot: &Plot, is_wide: bool, width: f64) -> f64 {
     match plot {
-        Plot::Curve(_) => CURVE_PX[usize::from(!is_wide)],
-        Plot::Rows(plot) => rows::height(plot),
+        Plot::Curve(plot) => {
+            let said = lines(&plot.says, width).len();
+            CURVE_PX[usize::from(!is_wide)] + LINE_PX * said as f64
+        }
+        Plot::Rows(plot) => rows::height(plot, width),
     }
 }
 
@@ -139,9 +151,22 @@ fn width_of(said: &str) -> f64 {
     said.chars().count() as f64 * LETTER * TEXT_PX
 }
 
+/// Sentences as lines that fit into a width.
+fn lines(said: &str, width: f64) -> Vec<String> {
+    if said.is_empty() {
+        return Vec::new();
+    }
+    crate::text::wrap(said, letters(width))
+}
+
+/// How many average letters have room in a width.
+fn letters(width: f64) -> usize {
+    (width / LETTER / TEXT_PX).floor().max(1.0) as usize
+}
+
 /// A text that is cut to a width, with an ellipsis.
 fn cut(said: &str, width: f64) -> String {
-    let most = (width / LETTER / TEXT_PX).floor().max(1.0) as usize;
+    let most = letters(width);
     if said.chars().count() <= most {
         return said.to_owned();
     }

@@ -36,8 +36,8 @@ pub use json::json;
 pub use junit::junit;
 pub use markdown::markdown;
 pub use page::{
-    Align, Axis, Band, Block, Card, Cell, Chart, Color, Column, Dash, Figure, Headline, Mark, Nest,
-    Page, Panel, Part, Picture, Row, Scale, Section, Series, Shape, Style, Table, Tile, Tone,
+    Align, Axis, Band, Block, Card, Cell, Chart, Color, Column, Dash, Figure, Fold, Headline, Mark,
+    Nest, Page, Panel, Part, Picture, Row, Scale, Section, Series, Shape, Style, Table, Tile, Tone,
     Verdict, Xs,
 };
 pub use run::page;

@@ -7,7 +7,13 @@
 use crate::page::{Align, Block, Cell, Page, Table, Verdict};
 
 /// Sections that are shown, by their anchors.
-const SHOWN: [&str; 4] = ["requirements", "results", "faults", "history"];
+const SHOWN: [&str; 5] = [
+    "requirements",
+    "comparisons",
+    "faults",
+    "results",
+    "history",
+];
 
 /// Renders a page; `link` is where its report is.
 pub fn markdown(page: &Page, link: Option<&str>) -> String {
@@ -28,7 +34,7 @@ pub fn markdown(page: &Page, link: Option<&str>) -> String {
         .answer
         .iter()
         .for_each(|sentence| out += &format!("- {}\n", prose(sentence)));
-    for section in page.sections.iter().filter(|s| SHOWN.contains(&s.id)) {
+    for section in page.sections().filter(|s| SHOWN.contains(&s.id)) {
         let mut body = String::new();
         section.blocks.iter().for_each(|what| block(&mut body, what));
         if !body.is_empty() {

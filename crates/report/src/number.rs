@@ -59,6 +59,15 @@ pub fn ratio(value: f64) -> String {
     }
 }
 
+/// From the least to the most, in three digits; once where both are the same.
+pub fn range([least, most]: [f64; 2]) -> String {
+    if least < most {
+        format!("{} to {}", short(least, 3), short(most, 3))
+    } else {
+        short(least, 3)
+    }
+}
+
 /// A share of one, in percent.
 pub fn percent(share: f64) -> String {
     format!("{} %", significant(share * 100.0, 3))

@@ -4,10 +4,12 @@
 //! already formatted; numbers in charts are not.
 
 mod columns;
+mod headline;
 mod lead;
 mod picture;
 
 pub use columns::TableBuilder;
+pub use headline::{Figure, Headline};
 pub use lead::{
     CurvePlot, LeadFigure, Mark as LeadMark, Paint, Plot, PlotAxis, RowsPlot, ValueRow,
 };
@@ -23,49 +25,47 @@ pub struct Page {
     /// What stands above everything else.
     pub headline: Headline,
     /// The rest, in reading order.
-    pub sections: Vec<Section>,
+    pub folds: Vec<Fold>,
     /// What `--json` prints.
     pub data: serde_json::Value,
 }
 
-/// Question, answer and verdict.
-#[derive(Clone, Debug)]
-pub struct Headline {
-    /// Name of the study or of the comparison.
-    pub study: String,
-    /// Which run, when, how long, at which scale.
-    pub facts: Vec<(String, String)>,
-    /// The question, in the user's words.
-    pub question: String,
-    /// What answers it at a glance; none of a run that has measured nothing.
-    pub lead: Option<LeadFigure>,
-    /// The answer, one sentence each.
-    pub answer: Vec<String>,
-    /// Whether it may be believed.
-    pub verdict: Verdict,
-    /// What the verdict means, in one sentence.
-    pub meaning: String,
-    /// Why it is not `valid`, in few words each: the causes first.
-    pub short_reasons: Vec<String>,
-    /// The same with all numbers, one sentence each.
-    pub reasons: Vec<String>,
-    /// The few numbers to remember.
-    pub figures: Vec<Figure>,
+impl Page {
+    /// All sections, in reading order.
+    pub fn sections(&self) -> impl Iterator<Item = &Section> {
+        self.folds.iter().flat_map(|fold| &fold.sections)
+    }
 }
 
-/// One number to remember.
+/// Sections that answer one question of the reader, opened and closed together.
 #[derive(Clone, Debug)]
-pub struct Figure {
-    /// What it is.
-    pub label: String,
-    /// The number.
-    pub value: String,
-    /// Its unit.
-    pub unit: String,
-    /// Its error and what else belongs to it.
-    pub detail: String,
-    /// Index of the variant, for its colour.
-    pub variant: Option<usize>,
+pub struct Fold {
+    /// Anchor: lower case letters and hyphens.
+    pub id: &'static str,
+    /// What its sections are about, in a word or two.
+    pub title: String,
+    /// Whether it is open at first.
+    pub is_open: bool,
+    /// What is in it, in reading order; not empty.
+    pub sections: Vec<Section>,
+}
+
+impl Fold {
+    /// One of those sections that there are; none of none.
+    pub fn of(
+        id: &'static str,
+        title: &str,
+        is_open: bool,
+        sections: impl IntoIterator<Item = Option<Section>>,
+    ) -> Option<Fold> {
+        let sections: Vec<Section> = sections.into_iter().flatten().collect();
+        (!sections.is_empty()).then(|| Fold {
+            id,
+            title: title.to_owned(),
+            is_open,
+            sections,
+        })
+    }
 }
 
 measure::word_enum! {

@@ -1,52 +1,86 @@
-//! The page of one run, in reading order: answer, numbers, distribution, course, trust, set-up.
+//! The page of one run, in reading order: the answer; then question, evidence, trust and set-up, a
+//! fold each.
 
-use crate::page::Page;
-use crate::page::Verdict;
+use crate::page::{Fold, Page, Verdict};
 use crate::sections::{
-    cluster, curves, data, effective, effects, endurance, faults, grid, growth, headline,
-    host_settings, instrument, latency, machines, panels, price_performance, published,
+    asked, cluster, comparisons, curves, data, effective, effects, endurance, faults, grid, growth,
+    headline, host_settings, instrument, latency, machines, panels, price_performance, published,
     requirements, results, rules, scale_up, screen, search, setup, spread, time,
 };
-use crate::summary::points;
+use crate::summary::{Point, points};
 use crate::view::RunView;
 
 /// Makes the page of a run. Parts that the run has no records for are left out.
 pub fn page(view: &RunView) -> Page {
     let points = points(view);
-    let sections = [
-        requirements::section(view),
-        rules::section(view),
-        search::section(view),
-        endurance::section(view),
-        faults::section(view),
-        effects::section(view),
-        screen::section(view),
-        results::section(view, &points),
-        grid::section(view),
-        growth::section(view),
-        published::section(view),
-        curves::section(view, &points),
-        scale_up::section(view),
-        price_performance::section(view),
-        latency::section(view, &points),
-        time::section(view),
-        panels::section(view),
-        spread::section(view),
-        instrument::section(view, &points),
-        data::section(view),
-        crate::history::section(&view.history),
-        cluster::section(view),
-        machines::section(view),
-        host_settings::section(view),
-        effective::section(view),
-        setup::configuration(view),
-        setup::rerun(view),
-        setup::reading(),
+    let folds = [
+        question(view),
+        evidence(view, &points),
+        trust(view, &points),
+        setup(view),
     ];
     Page {
         title: format!("{}: {}", view.plan.study, Verdict::of(view.verdict)),
         headline: headline::headline(view, &points),
-        sections: sections.into_iter().flatten().collect(),
+        folds: folds.into_iter().flatten().collect(),
         data: crate::json::run(view, &points),
     }
+}
+
+/// What was asked, and what came of that.
+fn question(view: &RunView) -> Option<Fold> {
+    let sections = [
+        asked::section(view),
+        requirements::section(view),
+        comparisons::section(view),
+        published::section(view),
+        price_performance::section(view),
+    ];
+    Fold::of("question", "Question", false, sections)
+}
+
+/// What was measured: what the procedure made of it first, then all of it.
+fn evidence(view: &RunView, points: &[Point<'_>]) -> Option<Fold> {
+    let sections = [
+        search::section(view),
+        endurance::section(view),
+        faults::section(view),
+        scale_up::section(view),
+        effects::section(view),
+        screen::section(view),
+        results::section(view, points),
+        grid::section(view),
+        growth::section(view),
+        curves::section(view, points),
+        latency::section(view, points),
+        time::section(view),
+        panels::section(view),
+        spread::section(view),
+    ];
+    Fold::of("evidence", "Evidence", false, sections)
+}
+
+/// Why the numbers may be believed, or not.
+fn trust(view: &RunView, points: &[Point<'_>]) -> Option<Fold> {
+    let sections = [
+        rules::section(view),
+        instrument::section(view, points),
+        data::section(view),
+        host_settings::section(view),
+        crate::history::section(&view.history),
+    ];
+    Fold::of("trust", "Trust", false, sections)
+}
+
+/// What it ran on, and how to run it again.
+fn setup(view: &RunView) -> Option<Fold> {
+    let sections = [
+        setup::configuration(view),
+        effective::section(view),
+        cluster::section(view),
+        machines::section(view),
+        setup::rerun(view),
+        setup::reading(),
+    ];
+    Fold::of("setup", "Set-up", false, sections)
 }

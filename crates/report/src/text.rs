@@ -15,7 +15,7 @@ const TEXT_COLUMN_MIN: usize = 16;
 pub fn text(page: &Page) -> String {
     let mut out = String::new();
     headline(&mut out, &page.headline);
-    for part in &page.sections {
+    for part in page.sections() {
         section(&mut out, part);
     }
     out
@@ -36,7 +36,7 @@ fn width(text: &str) -> usize {
 }
 
 /// Breaks text at spaces into lines of at most `limit` columns; longer words are cut.
-fn wrap(text: &str, limit: usize) -> Vec<String> {
+pub(crate) fn wrap(text: &str, limit: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut current = String::new();
     for word in clean(text).split(' ').filter(|w| !w.is_empty()) {

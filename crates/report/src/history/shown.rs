@@ -3,8 +3,8 @@
 use super::{Change, History, Kind, Line};
 use crate::number;
 use crate::page::{
-    Axis, Block, Cell, Chart, Color, Dash, Headline, Page, Panel, Scale, Section, Series, Shape,
-    Table, Tone, Verdict, Xs,
+    Axis, Block, Cell, Chart, Color, Dash, Fold, Headline, Page, Panel, Scale, Section, Series,
+    Shape, Table, Tone, Verdict, Xs,
 };
 use crate::summary::place;
 use analysis::history::{CONFIRMED_BY, RUNS_MIN};
@@ -43,7 +43,7 @@ pub fn history(history: &History) -> Page {
                 .collect(),
             figures: Vec::new(),
         },
-        sections: section.into_iter().collect(),
+        folds: Fold::of("runs", "Runs", true, [section]).into_iter().collect(),
         data: history.json(),
     }
 }

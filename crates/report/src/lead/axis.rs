@@ -44,7 +44,8 @@ impl Axis {
         axis
     }
 
-    fn holds(&self, value: f64) -> bool {
+    /// Whether a value is between its ends.
+    pub(super) fn holds(&self, value: f64) -> bool {
         let slack = (self.ends[1] - self.ends[0]).abs() * 1e-9;
         value >= self.ends[0] - slack && value <= self.ends[1] + slack
     }

@@ -1,7 +1,7 @@
 //! Marks over two axes of numbers.
 
 use super::axis::Axis;
-use super::{Area, TEXT_PX, class_of, cut, text, width_of};
+use super::{Area, LINE_PX, TEXT_PX, class_of, cut, lines, names, text};
 use crate::escape::escape;
 use crate::page::{CurvePlot, LeadMark, Paint};
 use std::fmt::Write;
@@ -17,13 +17,16 @@ const RIGHT_PX: f64 = 14.0;
 /// Half the width of the ends of an interval.
 const WHISKER_PX: f64 = 4.0;
 
-/// Draws a plot.
-pub(super) fn draw(out: &mut String, plot: &CurvePlot, area: Area) {
+/// Draws a plot, with the names of lines at their ends or without them.
+pub(super) fn draw(out: &mut String, plot: &CurvePlot, area: Area, has_names: bool) {
+    let right = if has_names { names::room(plot) } else { 0.0 };
+    let said = lines(&plot.says, area.width);
+    let top = TOP_PX + LINE_PX * said.len() as f64;
     let inner = Area {
         x: area.x + LEFT_PX,
-        y: area.y + TOP_PX,
-        width: area.width - LEFT_PX - RIGHT_PX,
-        height: area.height - TOP_PX - BOTTOM_PX,
+        y: area.y + top,
+        width: area.width - LEFT_PX - right.max(RIGHT_PX),
+        height: area.height - top - BOTTOM_PX,
     };
     let (xs, ys) = values(&plot.marks);
     let x = Axis::new(&plot.x, &xs, [inner.x, inner.x + inner.width]);
@@ -34,9 +37,17 @@ pub(super) fn draw(out: &mut String, plot: &CurvePlot, area: Area) {
         [area.x, area.y + TEXT_PX + 2.0],
         &cut(&plot.y.title, area.width),
     );
+    for (number, line) in said.iter().enumerate() {
+        let y = area.y + TEXT_PX + 2.0 + LINE_PX * (number + 1) as f64;
+        text(out, "start", [area.x, y], line);
+    }
     grid(out, plot, [&x, &y], inner);
     for mark in &plot.marks {
         draw_mark(out, mark, [&x, &y], inner);
+    }
+    names::at_top(out, plot, &x, inner);
+    if has_names {
+        names::at_ends(out, plot, [&x, &y], inner);
     }
 }
 
@@ -99,15 +110,10 @@ fn draw_mark(out: &mut String, mark: &LeadMark, axes: [&Axis; 2], inner: Area) {
             points,
             paint,
             is_dashed,
-            label,
+            ..
         } => {
             let what = if *is_dashed { "line dashed" } else { "line" };
             drawn(out, &class_of(*paint, what), &path(points, axes));
-            let last = points.iter().rev().find_map(|(at, value)| Some([*at, (*value)?]));
-            if let Some([at, value]) = last.filter(|_| !label.is_empty()) {
-                let place = [x.at(at) - 6.0, y.at(value) - 8.0];
-                text(out, &class_of(*paint, "name end"), place, label);
-            }
         }
         LeadMark::Dot {
             x: at,
@@ -131,25 +137,15 @@ fn draw_mark(out: &mut String, mark: &LeadMark, axes: [&Axis; 2], inner: Area) {
             text(out, &class_of(*paint, "name start"), place, label);
         }
         LeadMark::Upright {
-            x: value,
-            label,
-            paint,
+            x: value, paint, ..
         } => {
             let at = x.at(*value);
             let line = format!("M{at:.1} {:.1}v{:.1}", inner.y, inner.height);
             drawn(out, &class_of(*paint, "limit"), &line);
-            beside(out, label, *paint, at, inner);
         }
         LeadMark::Band {
-            from,
-            to,
-            label,
-            paint,
-        } => {
-            let ends = [x.at(*from), x.at(*to)];
-            band(out, ends, *paint, inner);
-            beside(out, label, *paint, f64::midpoint(ends[0], ends[1]), inner);
-        }
+            from, to, paint, ..
+        } => band(out, [x.at(*from), x.at(*to)], *paint, inner),
     }
 }
 
@@ -197,32 +193,6 @@ fn dot(out: &mut String, [x, y]: [f64; 2], ends: Option<[f64; 2]>, paint: Paint,
         out,
         "<circle class=\"{class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4.5\"/></g>"
     );
-}
-
-/// A name at the top, at the side of a place on which there is room.
-fn beside(out: &mut String, said: &str, paint: Paint, x: f64, inner: Area) {
-    if said.is_empty() {
-        return;
-    }
-    let y = inner.y + TEXT_PX;
-    let class = class_of(paint, "name");
-    let room_right = inner.x + inner.width - x;
-    let room_left = x - inner.x;
-    if room_right >= width_of(said) + 6.0 || room_right >= room_left {
-        text(
-            out,
-            &format!("{class} start"),
-            [x + 5.0, y],
-            &cut(said, room_right - 5.0),
-        );
-    } else {
-        text(
-            out,
-            &format!("{class} end"),
-            [x - 5.0, y],
-            &cut(said, room_left - 5.0),
-        );
-    }
 }
 
 fn path(points: &[(f64, Option<f64>)], [x, y]: [&Axis; 2]) -> String {

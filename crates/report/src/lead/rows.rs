@@ -1,7 +1,7 @@
 //! A value with its interval for each name, below each other: a forest plot.
 
 use super::axis::Axis;
-use super::{Area, TEXT_PX, class_of, cut, text, width_of};
+use super::{Area, LINE_PX, TEXT_PX, class_of, cut, text, width_of};
 use crate::escape::escape;
 use crate::page::{PlotAxis, RowsPlot, ValueRow};
 use std::fmt::Write;
@@ -9,27 +9,49 @@ use std::fmt::Write;
 const TITLE_PX: f64 = 26.0;
 const ROW_PX: f64 = 30.0;
 const TICKS_PX: f64 = 26.0;
-/// Names take at most this share of the width.
+/// Names beside their values take at most this share of the width; longer ones stand above them.
 const NAMES_SHARE: f64 = 0.3;
 /// An interval is shown as far as so many times the span of the values, so that one that says
 /// nothing does not hide the others.
 const INTERVAL_SPANS_MAX: f64 = 3.0;
 
-/// How high a plot is.
-pub(super) fn height(plot: &RowsPlot) -> f64 {
-    TITLE_PX + ROW_PX * plot.rows.len() as f64 + TICKS_PX
+/// How high a plot of a width is.
+pub(super) fn height(plot: &RowsPlot, width: f64) -> f64 {
+    TITLE_PX + row_px(plot, width) * plot.rows.len() as f64 + TICKS_PX
+}
+
+fn row_px(plot: &RowsPlot, width: f64) -> f64 {
+    if are_above(plot, width) {
+        ROW_PX + LINE_PX
+    } else {
+        ROW_PX
+    }
+}
+
+/// Whether names stand above their values.
+fn are_above(plot: &RowsPlot, width: f64) -> bool {
+    widest(plot, |row| &row.label) > width * NAMES_SHARE
+}
+
+fn widest(plot: &RowsPlot, text: impl Fn(&ValueRow) -> &str) -> f64 {
+    plot.rows.iter().map(|row| width_of(text(row))).fold(0.0, f64::max)
 }
 
 /// Draws a plot.
 pub(super) fn draw(out: &mut String, plot: &RowsPlot, area: Area) {
-    let widest = plot.rows.iter().map(|row| width_of(&row.label)).fold(0.0, f64::max);
-    let names = widest.min(area.width * NAMES_SHARE);
-    let texts = plot.rows.iter().map(|row| width_of(&row.text)).fold(0.0, f64::max);
+    let are_above = are_above(plot, area.width);
+    let row_px = row_px(plot, area.width);
+    let names = if are_above {
+        0.0
+    } else {
+        widest(plot, |row| &row.label) + 14.0
+    };
+    let texts = widest(plot, |row| &row.text);
     let inner = Area {
-        x: area.x + names + 14.0,
+        x: area.x + names,
         y: area.y + TITLE_PX,
-        width: (area.width - names - texts - 30.0).max(60.0),
-        height: ROW_PX * plot.rows.len() as f64,
+        width: (area.width - names - texts - 16.0).max(60.0),
+        height: row_px * plot.rows.len() as f64,
     };
     let spec = PlotAxis {
         is_log: plot.is_log,
@@ -66,13 +88,14 @@ pub(super) fn draw(out: &mut String, plot: &RowsPlot, area: Area) {
         );
     }
     for (number, row) in plot.rows.iter().enumerate() {
-        let middle = inner.y + ROW_PX * (number as f64 + 0.5);
-        text(
-            out,
-            "name start",
-            [area.x, middle + 4.0],
-            &cut(&row.label, names + 8.0),
-        );
+        let bottom = inner.y + row_px * (number + 1) as f64;
+        let middle = bottom - ROW_PX / 2.0;
+        let (name_y, room) = if are_above {
+            (bottom - ROW_PX, area.width)
+        } else {
+            (middle + 4.0, names)
+        };
+        text(out, "name start", [area.x, name_y], &cut(&row.label, room));
         draw_row(out, row, &axis, middle);
         let right = area.x + area.width;
         text(
@@ -124,14 +147,17 @@ fn draw_row(out: &mut String, row: &ValueRow, axis: &Axis, y: f64) {
             y + 6.0
         );
     }
-    if let Some([low, high]) = row.ci95.map(|ends| ends.map(|end| axis.at(end))) {
+    if let Some(ends) = row.ci95 {
+        let [low, high] = ends.map(|end| axis.at(end));
+        let class = class_of(row.paint, "whisker");
         let _ = write!(
             out,
-            "<path class=\"{}\" d=\"M{low:.1} {y:.1}H{high:.1}M{low:.1} {top:.1}v8M{high:.1} \
-             {top:.1}v8\"/>",
-            class_of(row.paint, "whisker"),
-            top = y - 4.0
+            "<path class=\"{class}\" d=\"M{low:.1} {y:.1}H{high:.1}"
         );
+        for (end, inwards) in ends.into_iter().zip([5.0, -5.0]) {
+            end_mark(out, axis, end, y, inwards);
+        }
+        out.push_str("\"/>");
     }
     if let Some(value) = row.value {
         let class = class_of(row.paint, "dot");
@@ -142,4 +168,61 @@ fn draw_row(out: &mut String, row: &ValueRow, axis: &Axis, y: f64) {
         );
     }
     out.push_str("</g>");
+}
+
+/// The end of an interval: a stroke across, or the tip of an arrow where it is beyond the axis.
+fn end_mark(out: &mut String, axis: &Axis, end: f64, y: f64, inwards: f64) {
+    let (x, top) = (axis.at(end), y - 4.0);
+    let _ = if axis.holds(end) {
+        write!(out, "M{x:.1} {top:.1}v8")
+    } else {
+        write!(
+            out,
+            "M{:.1} {top:.1}L{x:.1} {y:.1}l{inwards} 4",
+            x + inwards
+        )
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drawn(rows: &[(&str, f64, [f64; 2])], width: f64) -> String {
+        let row = |(label, value, ends): &(&str, f64, [f64; 2])| ValueRow {
+            label: (*label).to_owned(),
+            value: Some(*value),
+            ci95: Some(*ends),
+            ..ValueRow::default()
+        };
+        let plot = RowsPlot {
+            rows: rows.iter().map(row).collect(),
+            ..RowsPlot::default()
+        };
+        let mut out = String::new();
+        let area = Area {
+            x: 0.0,
+            y: 0.0,
+            width,
+            height: height(&plot, width),
+        };
+        draw(&mut out, &plot, area);
+        out
+    }
+
+    #[test]
+    fn an_interval_that_goes_on_beyond_the_axis_ends_in_an_arrow() {
+        let whole = drawn(&[("a", 1.0, [0.9, 1.1])], 400.0);
+        assert_eq!(whole.matches("v8").count(), 2, "{whole}");
+        let cut = drawn(&[("a", 1.0, [0.9, 49_000.0])], 400.0);
+        assert_eq!(cut.matches("v8").count(), 1, "{cut}");
+        assert_eq!(cut.matches("l-5 4").count(), 1, "{cut}");
+    }
+
+    #[test]
+    fn a_name_that_is_too_long_for_the_side_stands_whole_above_its_row() {
+        let long = "mean latency with the smaller heap over the larger";
+        let svg = drawn(&[(long, 1.0, [0.9, 1.1])], 400.0);
+        assert!(svg.contains(&format!(">{long}</text>")), "{svg}");
+    }
 }

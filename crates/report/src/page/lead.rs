@@ -12,6 +12,8 @@ pub struct LeadFigure {
     pub plots: Vec<Plot>,
     /// What colours mean, where names beside the marks do not say it.
     pub legend: Vec<(Paint, String)>,
+    /// What is said once of all plots, below them; may be empty.
+    pub says: String,
 }
 
 /// One plot.
@@ -30,6 +32,8 @@ pub struct CurvePlot {
     pub x: PlotAxis,
     /// The vertical axis, whose title stands above the plot.
     pub y: PlotAxis,
+    /// What it comes to, in sentences below that title; may be empty.
+    pub says: String,
     /// What is drawn, the lowest first.
     pub marks: Vec<Mark>,
 }

@@ -4,7 +4,8 @@ use crate::number;
 use crate::page::{
     Axis, Band, Block, Chart, Color, Panel, Scale, Section, Series, Shape, Table, Tone, Xs,
 };
-use crate::sections::results::{metric_name, verdict_words};
+use crate::sections::comparisons::verdict_words;
+use crate::sections::results::metric_name;
 use crate::summary::place;
 use crate::view::RunView;
 use analysis::effects::Interaction;

@@ -127,7 +127,8 @@ pub fn bands(view: &RunView, trial: usize) -> impl Iterator<Item = Band> {
     faults.flat_map(of_fault)
 }
 
-fn of_fault(fault: &FaultRecord) -> Vec<Band> {
+/// The same of one fault.
+pub fn of_fault(fault: &FaultRecord) -> Vec<Band> {
     let recovery = fault.recovery.as_ref();
     let Some(from) = fault.injected_s else {
         return Vec::new();

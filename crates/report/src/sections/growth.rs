@@ -5,7 +5,8 @@ use crate::number;
 use crate::page::{
     Axis, Block, Cell, Chart, Color, Panel, Scale, Section, Series, Shape, Table, Xs,
 };
-use crate::sections::results::{metric_name, verdict_words};
+use crate::sections::comparisons::verdict_words;
+use crate::sections::results::metric_name;
 use crate::summary::{place, variant_name};
 use crate::view::RunView;
 use store::record::{ComparisonRecord, LooksHow, LooksRecord};

@@ -4,12 +4,13 @@ mod reasons;
 
 use crate::number;
 use crate::page::{Figure, Headline, Verdict};
+use crate::sections::comparisons::{interval_words, ratio_words, verdict_words};
 use crate::sections::lead;
-use crate::sections::results::{interval_words, metric_name, ratio_words, verdict_words};
+use crate::sections::results::metric_name;
 use crate::summary::{ALL, Point, best, variant_name, variants};
 use crate::view::RunView;
 use store::record::RequirementOutcome as Outcome;
-use store::record::{ComparisonRecord, Finding, left_out_words, outcome_of};
+use store::record::{ComparisonRecord, Finding, outcome_of};
 
 /// What stands above everything else.
 pub fn headline(view: &RunView, points: &[Point<'_>]) -> Headline {
@@ -51,10 +52,10 @@ fn facts(view: &RunView) -> Vec<(String, String)> {
     }
     let done = view.findings.trials.len();
     let planned = view.plan.trials.len();
-    let trials = match left_out_words(&view.journal) {
-        Some(left_out) => format!("{done} of {planned}, {left_out}"),
-        None if done == planned => number::count(done as u64),
-        None => format!("{done} of {planned}"),
+    let trials = if done == planned {
+        number::count(done as u64)
+    } else {
+        format!("{done} of {planned}")
     };
     facts.push(("Trials".into(), trials));
     if let Some(outcome) = outcome_of(&view.findings.requirements) {
@@ -149,20 +150,31 @@ fn short_metric(metric: &str) -> &str {
 /// A relative error above this says only that nothing is known: it is no number to remember.
 const ERROR_SHOWN_MAX: f64 = 0.5;
 
-/// What each variant came to, and the ratio of the strongest comparison.
+/// Cards that a first screen has room for: more are no longer "a few numbers".
+const CARDS_MAX: usize = 4;
+
+/// What each variant came to, and the ratio of the strongest comparison. Of more variants than
+/// there is room for, those that ran first answer nothing: the ratios that others have published
+/// do, or the best of all.
 fn figures(view: &RunView, points: &[Point<'_>]) -> Vec<Figure> {
     let names = variants(view);
-    // More than four tiles are no longer "a few numbers"; the table has all of them.
-    let mut figures: Vec<Figure> = (0..names.len().min(4))
-        .filter_map(|index| best(view, points, index))
-        .map(|point| {
-            if is_kept_up(view, point) {
-                latency_tile(view, point)
-            } else {
-                rate_tile(view, point)
-            }
-        })
-        .collect();
+    let bests = (0..names.len()).filter_map(|index| best(view, points, index));
+    let tile = |point: &Point<'_>| {
+        if is_kept_up(view, point) {
+            latency_tile(view, point)
+        } else {
+            rate_tile(view, point)
+        }
+    };
+    let mut figures: Vec<Figure> = if names.len() <= CARDS_MAX {
+        bests.map(tile).collect()
+    } else {
+        let ratios = published_tiles(view);
+        if !ratios.is_empty() {
+            return ratios;
+        }
+        best_tile(view, &bests.collect::<Vec<_>>()).into_iter().collect()
+    };
     figures.extend(strongest(view).map(|c| Figure {
         label: format!(
             "{} ÷ {}, {}",
@@ -183,6 +195,38 @@ fn figures(view: &RunView, points: &[Point<'_>]) -> Vec<Figure> {
         variant: None,
     }));
     figures
+}
+
+/// The best of many variants: by throughput, or by latency where all kept up with what was offered.
+fn best_tile(view: &RunView, bests: &[&Point<'_>]) -> Option<Figure> {
+    let count = bests.len();
+    let p99 = |point: &Point<'_>| point.latency(view, ALL).map_or(f64::MAX, |l| l.p99.least());
+    let (mut tile, which) = if bests.iter().all(|point| is_kept_up(view, point)) {
+        let lowest = bests.iter().min_by(|a, b| p99(a).total_cmp(&p99(b)))?;
+        (latency_tile(view, lowest), "the lowest")
+    } else {
+        let most = bests.iter().max_by(|a, b| a.ops_per_s().total_cmp(&b.ops_per_s()))?;
+        (rate_tile(view, most), "the most")
+    };
+    tile.detail = format!("{which} of {count} variants · {}", tile.detail);
+    Some(tile)
+}
+
+/// Our ratios that stand beside published ones.
+fn published_tiles(view: &RunView) -> Vec<Figure> {
+    let ratios = view.findings.published.iter().flat_map(|published| &published.ratios);
+    let tile = |ratio: &store::record::PublishedRatioRecord| {
+        let ours = ratio.ci95.map(|ci95| format!("95 %: {}", number::range(ci95)));
+        let theirs = Some(format!("published: {}", number::range(ratio.published)));
+        Some(Figure {
+            label: ratio.what.clone(),
+            value: number::short(ratio.ours?, 3),
+            unit: "×".into(),
+            detail: [ours, theirs].into_iter().flatten().collect::<Vec<_>>().join(" · "),
+            variant: None,
+        })
+    };
+    ratios.filter_map(tile).take(CARDS_MAX + 1).collect()
 }
 
 /// Whether what was done is what was offered: that number says nothing of the target, unless it was

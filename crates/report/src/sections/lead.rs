@@ -5,13 +5,14 @@
 mod compared;
 mod course;
 mod effects;
+mod fault_words;
 mod faults;
 mod load;
 mod published;
 mod scale_up;
 mod search;
 
-use crate::page::{LeadFigure, Plot};
+use crate::page::{LeadFigure, Plot, RowsPlot};
 use crate::summary::Point;
 use crate::view::RunView;
 
@@ -27,14 +28,22 @@ pub fn figure(view: &RunView, points: &[Point<'_>]) -> Option<LeadFigure> {
         .or_else(|| compared::figure(view, points))
         .or_else(|| course::of_one_trial(view));
     if let Some(ratios) = published::rows(view) {
-        let figure = figure.get_or_insert_with(LeadFigure::default);
-        if figure.title.is_empty() {
-            figure.title = "Ratios beside the published ones".into();
-        }
-        // Two beside each other; the published ratios are the question of a study that has them.
-        figure.plots.truncate(1);
-        figure.plots.push(Plot::Rows(ratios));
-        figure.what += " Beside it the published ratios (diamonds) and ours.";
+        beside(figure.get_or_insert_with(LeadFigure::default), ratios);
     }
     figure
+}
+
+/// Puts published ratios beside the first plot: after a curve, which shows where they come from,
+/// and before rows, whose question they answer.
+fn beside(figure: &mut LeadFigure, ratios: RowsPlot) {
+    figure.plots.truncate(1);
+    figure.title = if figure.plots.is_empty() {
+        "Ratios beside the published ones".into()
+    } else {
+        "What was measured, and its ratios beside the published ones".into()
+    };
+    let said = ratios.rows.iter().map(|row| format!("{}: {}", row.label, row.text));
+    figure.what = said.collect::<Vec<_>>().join("; ");
+    let is_curve = matches!(figure.plots.first(), Some(Plot::Curve(_)));
+    figure.plots.insert(usize::from(is_curve), Plot::Rows(ratios));
 }

@@ -1,5 +1,7 @@
 //! The parts of a run's page, one file each, in reading order.
 
+pub mod asked;
+pub mod comparisons;
 pub mod curves;
 pub mod effects;
 pub mod endurance;

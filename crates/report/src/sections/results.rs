@@ -1,16 +1,12 @@
 //! The numbers: one row per point, the same as charts, and what the comparisons say.
 
 use crate::number;
-use crate::page::{Block, Cell, Section, Table, TableBuilder, Tone, Verdict};
+use crate::page::{Block, Cell, Section, Table, Tone, Verdict};
 use crate::sections::sweep::{throughput_chart, tradeoff_chart};
-use crate::sections::verdict_tone;
-use crate::summary::{ALL, Point, axis_value, place, trial_table, variant_name};
+use crate::summary::{ALL, Point, axis_value, trial_table, variant_name};
 use crate::view::RunView;
-use analysis::TENFOLD;
 use analysis::series::{FEW_INCIDENTS, SHORT_WINDOW_S};
-use store::record::{
-    Bound, ComparisonRecord, Finding, MultiplicityRecord, QuantilesRecord, TrialFinding,
-};
+use store::record::{QuantilesRecord, TrialFinding};
 
 /// Tables and charts of all points; none before the first trial has finished.
 pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
@@ -20,9 +16,6 @@ pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
     let mut blocks = vec![Block::Table(points_table(view, points))];
     blocks.extend(throughput_chart(view, points).map(Block::Chart));
     blocks.extend(tradeoff_chart(view, points).map(Block::Chart));
-    blocks.extend(comparisons(view).map(Block::Table));
-    let many = multiplicity(view.findings.multiplicity.as_ref());
-    blocks.extend(many.map(Block::Text));
     blocks.extend(
         kinds_table(view, points)
             .map(|table| Block::Details("By kind of operation".into(), vec![Block::Table(table)])),
@@ -284,137 +277,6 @@ fn blocks_table(view: &RunView) -> Option<Table> {
         })
         .tone(|(trial, _)| row_tone(verdict(trial)));
     Some(table.build())
-}
-
-fn comparisons(view: &RunView) -> Option<Table> {
-    let records = &view.findings.comparisons;
-    (!records.is_empty()).then(|| {
-        comparison_table(records, "Comparisons", |table| {
-            table
-                .text("Baseline", |c| variant_name(&c.baseline, view))
-                .text("Contender", |c| variant_name(&c.contender, view))
-        })
-    })
-}
-
-/// Comparisons as a table; `sides` adds the columns of what was compared.
-pub fn comparison_table<'a>(
-    records: &'a [ComparisonRecord],
-    caption: &str,
-    sides: impl FnOnce(TableBuilder<&'a ComparisonRecord>) -> TableBuilder<&'a ComparisonRecord>,
-) -> Table {
-    let rank = |c: &ComparisonRecord| match (c.primary, &c.looks) {
-        (true, _) => "primary",
-        (false, Some(_)) => "secondary",
-        (false, None) => "",
-    };
-    let compared = Table::of(caption, records)
-        .text("Metric", |c| {
-            Cell::new(metric_name(&c.metric)).detail(rank(c))
-        })
-        .text("Point", |c| place(c.point));
-    sides(compared)
-        .number("Ratio", "to baseline", |c| {
-            Cell::new(ratio_words(c)).detail(beside(c)).tone(Tone::Strong)
-        })
-        .number("95 % interval", "", |c| {
-            interval_words(c).map_or_else(Cell::absent, Cell::new)
-        })
-        .wide_number("p adjusted", "", |c| {
-            c.p_adjusted.map_or_else(Cell::absent, |p| number::significant(p, 2).into())
-        })
-        // Not in grey: a terminal would show its asterisk instead of what would settle it.
-        .text("Verdict", |c| {
-            Cell::new(verdict_words(c.verdict)).detail(undecided(c)).tone(verdict_tone(c))
-        })
-        .foot(format!(
-            "“Inconclusive” means that it cannot be told; “equivalent” that the whole interval is \
-             narrow and holds 1. A difference is called where p is at most {} %, of what is not \
-             primary after an adjustment for the number of comparisons (Holm); so an interval may \
-             lie beside 1 and decide nothing. “Sees” is the smallest difference that four of five \
-             such studies would find.",
-            analysis::DIFFERENCE_LEVEL * 100.0
-        ))
-        .build()
-}
-
-/// What stands beside a ratio of which one block differs from the others.
-fn beside(c: &ComparisonRecord) -> String {
-    let beside = c.robust.as_ref();
-    beside.map_or_else(String::new, |beside| {
-        format!(
-            "({} without the weight of block {}, which differs)",
-            number::ratio(beside.ratio),
-            beside.block
-        )
-    })
-}
-
-/// A ratio for people: `≥ 1.82` where it is a bound.
-pub fn ratio_words(c: &ComparisonRecord) -> String {
-    format!("{}{}", bound_sign(c), number::ratio(c.ratio))
-}
-
-/// The 95 % interval of a ratio; of one that is a bound, its known end. None with one block a side.
-pub fn interval_words(c: &ComparisonRecord) -> Option<String> {
-    match (c.ci95, c.ci95_end) {
-        (Some([low, high]), _) => {
-            Some(format!("{} to {}", number::ratio(low), number::ratio(high)))
-        }
-        (None, end) => Some(format!("{}{}", bound_sign(c), number::ratio(end?))),
-    }
-}
-
-fn bound_sign(c: &ComparisonRecord) -> &'static str {
-    match c.bound {
-        Some(Bound::AtLeast) => "≥ ",
-        Some(Bound::AtMost) => "≤ ",
-        None => "",
-    }
-}
-
-/// A verdict of the records for people.
-pub fn verdict_words(verdict: Finding) -> String {
-    verdict.name().replace('_', " ")
-}
-
-/// What a verdict that is not decided could have seen, and what would settle it; empty of others.
-fn undecided(c: &ComparisonRecord) -> String {
-    if !matches!(c.verdict, Finding::Inconclusive | Finding::LooksDifferent) {
-        return String::new();
-    }
-    if c.bound.is_some() {
-        return "(a side is only a lower bound)".into();
-    }
-    let Some(share) = c.could_see else {
-        if c.blocks > 1 {
-            return "(too few blocks for an interval)".into();
-        }
-        return "(one block: begin with 5)".into();
-    };
-    let sees = if share < TENFOLD {
-        format!("sees {}", number::percent(share))
-    } else {
-        "sees nothing below tenfold".to_owned()
-    };
-    match (c.blocks_to_settle, c.between_runs) {
-        (_, Some(_)) => format!("({sees}; interleave it)"),
-        (Some(blocks), None) => format!("({sees}; {blocks} blocks settle it)"),
-        (None, None) => format!("({sees}; no number of blocks settles it)"),
-    }
-}
-
-/// How many false findings to expect, in a sentence; none of one or no comparison.
-pub fn multiplicity(many: Option<&MultiplicityRecord>) -> Option<String> {
-    let many = many?;
-    Some(format!(
-        "{} comparisons, {} of them primary. If nothing differed, {} would be called different by \
-         chance one by one; as they are judged here, at most {}.",
-        many.comparisons,
-        many.primary,
-        number::significant(many.false_findings_one_by_one, 2),
-        number::significant(many.false_findings_expected, 2)
-    ))
 }
 
 /// A metric's name for people, without the unit, which a ratio has none of: `latency_ms.p999` is

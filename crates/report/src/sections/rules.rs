@@ -33,11 +33,12 @@ pub fn section(view: &RunView) -> Option<Section> {
     let marks = judged.iter().map(|rule| mark(view, rule)).collect();
     let table = table(view, &judged);
     let mut blocks = vec![Block::Marks(marks)];
-    blocks.extend(trials_that_are_not_valid(view).map(Block::Table));
-    blocks.push(Block::Details(
-        "Every rule with its numbers".into(),
-        vec![Block::Table(table)],
-    ));
+    blocks.extend(reasons(view).map(Block::Table));
+    let fold = |title: &str, table| Block::Details(title.into(), vec![Block::Table(table)]);
+    blocks.extend(
+        trials_that_are_not_valid(view).map(|table| fold("Every trial that is not valid", table)),
+    );
+    blocks.push(fold("Every rule with its numbers", table));
     Some(Section {
         id: "verdict",
         title: "Can these numbers be trusted?".into(),
@@ -124,12 +125,74 @@ fn table(view: &RunView, rules: &[&str]) -> Table {
         .build()
 }
 
-/// Which trials are not valid, and why.
+/// Why trials are not valid: what is said of several by the same rule stands once, as of the first
+/// of the worst of them.
+fn reasons(view: &RunView) -> Option<Table> {
+    let mut reasons: Vec<Reason<'_>> = Vec::new();
+    for trial in &view.findings.trials {
+        for words in &trial.reasons {
+            let about = about(words);
+            let of_rule = reasons.iter_mut().find(|known| known.about == about);
+            match of_rule {
+                Some(known) if known.worst.verdict < trial.verdict => {
+                    (known.words, known.worst) = (words, trial);
+                    known.trials.push(trial.index);
+                }
+                Some(known) => known.trials.push(trial.index),
+                None => reasons.push(Reason {
+                    about,
+                    words,
+                    worst: trial,
+                    trials: vec![trial.index],
+                }),
+            }
+        }
+    }
+    reasons.sort_by_key(|reason| std::cmp::Reverse(reason.trials.len()));
+    Table::of("Why trials are not valid", &reasons)
+        .text("Trials", |reason| {
+            Cell::new(measure::number::counted(reason.trials.len(), "trial"))
+                .hint(reason.trials.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))
+        })
+        .text("At worst", |reason| {
+            let verdict = Verdict::of(Some(reason.worst.verdict));
+            Cell::new(verdict.name()).tone(verdict.tone())
+        })
+        .text("Why", |reason| {
+            let also = if reason.trials.len() > 1 {
+                format!("as of trial {}", reason.worst.index)
+            } else {
+                format!("trial {}", reason.worst.index)
+            };
+            Cell::new(reason.words).detail(also)
+        })
+        .unless_empty()
+}
+
+/// A reason that several trials may share.
+struct Reason<'a> {
+    /// The rule, or the whole sentence of what is no rule's.
+    about: &'a str,
+    /// The sentence of the worst of its trials.
+    words: &'a str,
+    worst: &'a TrialFinding,
+    trials: Vec<usize>,
+}
+
+/// What a reason is about: `V18` of `V18: others used 33 %`.
+fn about(words: &str) -> &str {
+    match words.split_once(": ") {
+        Some((rule, _)) if analysis::rules::title(rule).is_some() => rule,
+        _ => words,
+    }
+}
+
+/// Which trials are not valid, and why, a row each.
 fn trials_that_are_not_valid(view: &RunView) -> Option<Table> {
     let trials = view.findings.trials.iter();
     let judged = trials.map(|trial| (trial, Verdict::of(Some(trial.verdict))));
     let not_valid = judged.filter(|(_, verdict)| *verdict != Verdict::Valid);
-    trial_table(view, "Trials that are not valid", not_valid)
+    trial_table(view, "", not_valid)
         .wide_number("Block", "", |(trial, _)| (trial.block + 1).to_string())
         .text("Verdict", |(_, verdict)| {
             Cell::new(verdict.name()).tone(verdict.tone())

@@ -9,12 +9,11 @@ use crate::view::RunView;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What to know, what differs, how requests are sent, the nodes and the machine, then the whole
+/// What to know, how requests are sent, the nodes and the machine, then the whole
 /// resolved study.
 pub fn configuration(view: &RunView) -> Option<Section> {
     let mut blocks = Vec::new();
     blocks.extend(notes(view));
-    blocks.extend(what_varies(view).map(Block::Table));
     blocks.extend(requests::blocks(view));
     if !view.facts.is_empty() {
         blocks.push(Block::Facts(view.facts.clone()));
@@ -82,7 +81,7 @@ fn resolved(view: &RunView) -> Vec<(String, String)> {
 }
 
 /// Settings in which variants differ, one column per variant; none with one variant.
-fn what_varies(view: &RunView) -> Option<Table> {
+pub fn what_varies(view: &RunView) -> Option<Table> {
     let names = variants(view);
     if names.len() < 2 {
         return None;

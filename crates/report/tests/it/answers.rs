@@ -84,7 +84,7 @@ fn effects() -> EffectsRecord {
 
 fn charts(view: &RunView, section: &str) -> Vec<Chart> {
     let page = page(view);
-    let section = page.sections.into_iter().find(|s| s.id == section).expect("the section");
+    let section = page.sections().find(|s| s.id == section).cloned().expect("the section");
     let charts = section.blocks.into_iter().flat_map(|block| match block {
         Block::Chart(chart) => vec![chart],
         Block::Choice(_, charts) => charts.into_iter().map(|(_, chart)| chart).collect(),

@@ -107,7 +107,7 @@ fn hours_have_their_course_and_say_what_drifts_grows_and_coincides() {
     ] {
         assert!(said.contains(part), "{part} is not in\n{said}");
     }
-    let section = page.sections.iter().find(|section| section.id == "endurance");
+    let section = page.sections().find(|section| section.id == "endurance");
     let blocks = &section.expect("the section").blocks;
     let chart = blocks
         .iter()
@@ -155,7 +155,7 @@ fn combinations_stand_in_rows_and_columns_with_a_table_for_what_is_left() {
         point("c", 8.0, 4567.0),
     ];
     let page = page(&view);
-    let section = page.sections.iter().find(|section| section.id == "combinations");
+    let section = page.sections().find(|section| section.id == "combinations");
     let tables: Vec<_> = section.expect("the section").blocks.iter().collect();
     let cells = |number: usize| match tables[number] {
         Block::Table(table) => {

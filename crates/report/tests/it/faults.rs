@@ -182,7 +182,7 @@ fn view(faults: Vec<FaultRecord>) -> report::RunView {
 }
 
 fn bands(page: &Page, section: &str) -> Vec<Band> {
-    let section = page.sections.iter().find(|one| one.id == section);
+    let section = page.sections().find(|one| one.id == section);
     let Some(Block::Choice(_, charts)) = section.expect("the section").blocks.first() else {
         panic!("a chart for each trial")
     };
@@ -254,6 +254,64 @@ fn a_fault_has_a_card_with_what_it_did_and_a_band_on_every_course() {
     assert!(!short.contains("knows its process"), "{short}");
 }
 
+/// What the figure of the first screen says.
+fn said_in_figure(view: &report::RunView) -> String {
+    let html = report::html(&page(view));
+    let begin = html.find("class=\"glance\"").expect("a figure");
+    html[begin..begin + html[begin..].find("</figure>").expect("its end")].to_owned()
+}
+
+#[test]
+fn the_first_screen_says_what_a_fault_cost_and_whether_anything_was_lost() {
+    let mut broken = view(vec![killed()]);
+    let said = said_in_figure(&broken);
+    assert_says(
+        &said,
+        &[
+            "node-kill of node2, broken for 44.3 s",
+            "62 % less throughput at worst, below normal for 29.0 s, 81,300 operations short.",
+            "38 of 1,120,000 operations failed.",
+            "Throughput was as before 21.8 s after the healing; p99 was not as before within",
+            "class=\"band bad\"",
+            "class=\"band warn\"",
+            "Whether anything acknowledged was lost was not read back.",
+        ],
+    );
+    for (lost, unread, expected) in [
+        (
+            0,
+            0,
+            "Nothing acknowledged was lost: all 5,000 rows were read back.",
+        ),
+        (
+            0,
+            7,
+            "what could be read back and judged: 7 of 5,000 rows could not.",
+        ),
+        (3, 0, "3 of 5,000 rows were not as they were acknowledged."),
+    ] {
+        broken.findings.trials[0].read_back = Some(ReadBackRecord {
+            rows: 5_000,
+            lost,
+            unread,
+            ..ReadBackRecord::default()
+        });
+        assert_says(&said_in_figure(&broken), &[expected]);
+    }
+    // What one of two trials has read back is no word for both.
+    let mut second = broken.findings.trials[0].clone();
+    second.read_back = None;
+    second.verify.lost = 2;
+    broken.findings.trials.push(second);
+    assert_says(
+        &said_in_figure(&broken),
+        &[
+            "2 reads did not find a row whose write was acknowledged.",
+            "That was read back after 1 of 2 trials with faults.",
+        ],
+    );
+}
+
 #[test]
 fn what_is_not_known_of_a_fault_is_not_told() {
     // Of a run of an earlier version, one whose begin was not seen, one never healed.
@@ -317,7 +375,7 @@ fn published_claims_stand_beside_ours_and_are_never_confirmed() {
     });
     let page = page(&view);
     golden::keep("faults-published", &page);
-    let Some(section) = page.sections.iter().find(|one| one.id == "faults") else {
+    let Some(section) = page.sections().find(|one| one.id == "faults") else {
         panic!("faults")
     };
     let Some(Block::Table(table)) = section.blocks.first() else {

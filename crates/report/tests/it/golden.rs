@@ -15,7 +15,8 @@ fn digest(html: &str) -> String {
         let (tag, text) = part.split_once('>').unwrap_or((part, ""));
         let name = tag.split([' ', '/']).next().unwrap_or("");
         match name {
-            "h1" | "h2" | "h3" | "summary" | "option" | "caption" | "th" | "strong" => {
+            "th" if !tag.contains("scope=\"col\"") => {}
+            "h1" | "h2" | "h3" | "h4" | "summary" | "option" | "caption" | "th" | "strong" => {
                 lines.push(format!("{name} {}", text.trim()));
             }
             "section" => lines.push(tag.to_string()),

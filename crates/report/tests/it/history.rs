@@ -188,11 +188,11 @@ fn the_page_of_a_run_shows_its_past_and_not_what_came_after() {
     }
     let view = report::RunView::read(&Run::open(&runs[11]).unwrap()).unwrap();
     let page = report::page(&view);
-    assert!(page.sections.iter().any(|section| section.id == "history"));
+    assert!(page.sections().any(|section| section.id == "history"));
     let view = report::RunView::read(&Run::open(&runs[0]).unwrap()).unwrap();
     let page = report::page(&view);
     assert!(
-        !page.sections.iter().any(|section| section.id == "history"),
+        !page.sections().any(|section| section.id == "history"),
         "it has no past"
     );
 }

@@ -44,6 +44,6 @@ fn a_run_that_looked_at_no_host_has_no_section() {
         trial.nodes.as_mut().expect("nodes").host_settings.clear();
     }
     let page = page(&run);
-    assert!(page.sections.iter().all(|one| one.id != "host-settings"));
+    assert!(page.sections().all(|one| one.id != "host-settings"));
     assert!(page.data.get("host_settings").is_none());
 }

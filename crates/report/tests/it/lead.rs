@@ -112,11 +112,67 @@ fn a_search_shows_its_limit_what_was_found_and_how_each_trial_came_out() {
     }
 }
 
+/// Of four types of machine the trials of one answered nothing.
+#[test]
+fn what_was_found_for_many_variants_stands_below_each_other() {
+    use store::record::SearchOutcome;
+    let mut view = searched();
+    let first = view.findings.searches[0].clone();
+    let of = |name: &str, outcome, rate| {
+        let mut search = first.clone();
+        search.variant = name.into();
+        search.outcome = outcome;
+        search.at = Some(store::record::Point::Rate(rate));
+        search
+    };
+    view.findings.searches = vec![
+        of("small", SearchOutcome::Held, 8_000),
+        of("small", SearchOutcome::Held, 9_000),
+        of("large", SearchOutcome::NotReached, 20_000),
+        of("odd", SearchOutcome::Nowhere, 1_000),
+    ];
+    let html = html(&page(&view));
+    let begin = html.find("class=\"glance\"").expect("a figure");
+    let svg = &html[begin..begin + html[begin..].find("</svg>").expect("its end")];
+    for part in [">8,000 to 9,000 op/s</text>", ">≥ 20,000 op/s</text>"] {
+        assert!(svg.contains(part), "{part} is not in\n{svg}");
+    }
+    assert!(!svg.contains("1,000 op/s"), "{svg}");
+}
+
+/// Reads of nothing were told on the first screen as data that had changed, which is an accusation.
+#[test]
+fn only_reads_that_differed_are_said_to_have_returned_other_data() {
+    use store::record::{Outcome, VerifyRecord};
+    let mut view = fixture::run(1);
+    for trial in &mut view.findings.trials {
+        for rule in &mut trial.rules {
+            rule.result = Outcome::Pass;
+        }
+    }
+    for index in [2, 5] {
+        let rules = &mut view.findings.trials[index].rules;
+        rules.iter_mut().find(|one| one.rule == "V14").expect("V14").result = Outcome::Warn;
+    }
+    let reasons = |view: &RunView| page(view).headline.short_reasons;
+    for trial in &mut view.findings.trials {
+        trial.verify = VerifyRecord {
+            checked: 100,
+            ..VerifyRecord::default()
+        };
+    }
+    let nothing = ["Reads found no row, or could not be compared (2 of 12 trials)."];
+    assert_eq!(reasons(&view), nothing);
+    view.findings.trials[5].verify.stale = 1;
+    let differed = ["Reads returned other data than was written (1 of 12 trials)."];
+    assert_eq!(reasons(&view), differed);
+}
+
 #[test]
 fn reasons_of_the_first_screen_are_few_and_say_in_how_many_trials() {
     let html = html(&page(&fixture::run(1)));
     let begin = html.find("<div class=\"verdict").expect("a verdict");
-    let verdict = &html[begin..begin + html[begin..].find("<details>").expect("a fold")];
+    let verdict = &html[begin..begin + html[begin..].find("</div>").expect("its end")];
     let reasons: Vec<&str> = verdict.split("<li>").skip(1).collect();
     assert!((1..=3).contains(&reasons.len()), "{reasons:?}");
     for reason in reasons {

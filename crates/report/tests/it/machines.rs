@@ -381,6 +381,6 @@ fn a_run_without_machines_has_no_section() {
     let mut run = fixture::run(1);
     run.trials[0].nodes = Some(serde_json::from_str(record).expect("an old record"));
     let page = page(&run);
-    assert!(page.sections.iter().all(|one| one.id != "machines"));
+    assert!(page.sections().all(|one| one.id != "machines"));
     assert!(page.data.get("machines").is_none());
 }

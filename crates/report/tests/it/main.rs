@@ -4,9 +4,11 @@
 //! To look at the pages: `CASSAY_REPORT_OUT=/tmp/pages cargo test -p report`.
 
 mod answers;
+mod colours;
 mod endurance;
 mod faults;
 mod fixture;
+mod folds;
 mod golden;
 mod history;
 mod host_settings;

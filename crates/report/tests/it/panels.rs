@@ -5,7 +5,7 @@ use expect_test::expect_file;
 use report::{Block, Chart, Page, ProbeSeries, RunView, Section, compare, html, page, text};
 
 fn section<'a>(page: &'a Page, id: &str) -> &'a Section {
-    let found = page.sections.iter().find(|s| s.id == id);
+    let found = page.sections().find(|s| s.id == id);
     found.unwrap_or_else(|| panic!("no section {id}"))
 }
 
@@ -227,7 +227,7 @@ fn an_older_run_without_nodes_and_probes_has_a_page_without_these_parts() {
     }
     let page = page(&run);
     for id in ["panels", "spread", "cluster", "effective"] {
-        assert!(page.sections.iter().all(|s| s.id != id), "{id}");
+        assert!(page.sections().all(|s| s.id != id), "{id}");
     }
     assert!(html(&page).contains("Cassandra&#39;s own settings"));
 }

@@ -2,10 +2,56 @@
 //! themselves.
 
 use crate::fixture;
-use report::{page, text};
+use report::{html, page, text};
 use store::record::{
     PublishedFailureRecord, PublishedFigureRecord, PublishedRatioRecord, PublishedRecord,
 };
+
+/// Of ten variants the four that ran first answer nothing; the ratios do.
+#[test]
+fn ratios_that_are_published_are_the_figure_and_the_cards_of_a_study_of_many_variants() {
+    let mut view = fixture::run(1);
+    for (index, trial) in view.findings.trials.iter_mut().enumerate() {
+        trial.variant = format!("variant-{index}").into();
+    }
+    view.findings.published = Some(PublishedRecord {
+        ratios: vec![PublishedRatioRecord {
+            what: "A: throughput, NVMe over hard disks".into(),
+            metric: "ops_per_s".into(),
+            published: [2.0, 31.0],
+            ours: Some(3.2),
+            ci95: Some([2.5, 4.1]),
+            ..PublishedRatioRecord::default()
+        }],
+        ..PublishedRecord::default()
+    });
+    let page = page(&view);
+    let cards: Vec<String> = page
+        .headline
+        .figures
+        .iter()
+        .map(|card| {
+            format!(
+                "{} {} {}, {}",
+                card.label, card.value, card.unit, card.detail
+            )
+        })
+        .collect();
+    assert_eq!(
+        cards,
+        ["A: throughput, NVMe over hard disks 3.2 ×, 95 %: 2.5 to 4.1 · published: 2 to 31"]
+    );
+    let html = html(&page);
+    let begin = html.find("class=\"glance\"").expect("a figure");
+    let svg = &html[begin..begin + html[begin..].find("</svg>").expect("its end")];
+    for part in [
+        "hard disks</text>",
+        ">3.2 (published 2 to 31)</text>",
+        "class=\"other\"",
+    ] {
+        assert!(svg.contains(part), "{part} is not in\n{svg}");
+    }
+}
 
 #[test]
 fn a_published_ratio_lies_inside_or_outside_our_interval_and_is_never_confirmed() {

@@ -135,8 +135,8 @@ fn a_long_run_has_the_page_that_its_lines_would_have() {
     assert_eq!(p99(&long), p99(&lines));
     assert_eq!(long.trials[0].probes[2].in_window, Some((30, 30.0 * 19.5)));
     let titles = |view: &RunView| {
-        let sections = page(view).sections;
-        sections.into_iter().map(|s| s.title).collect::<Vec<_>>()
+        let page = page(view);
+        page.sections().map(|s| s.title.clone()).collect::<Vec<_>>()
     };
     assert_eq!(titles(&long), titles(&lines));
     let made = html(&page(&long));

@@ -53,7 +53,7 @@ fn run(off: Value, on: Value) -> RunView {
 }
 
 fn blocks(page: &Page) -> Vec<&Block> {
-    page.sections.iter().flat_map(|s| &s.blocks).collect()
+    page.sections().flat_map(|s| &s.blocks).collect()
 }
 
 fn table<'a>(page: &'a Page, caption: &str) -> &'a Table {

@@ -177,7 +177,7 @@ fn run(arms: Vec<ScaleUpRecord>) -> RunView {
 
 fn charts(view: &RunView) -> Vec<Chart> {
     let page = page(view);
-    let section = page.sections.into_iter().find(|s| s.id == "scale-up");
+    let section = page.sections().find(|s| s.id == "scale-up").cloned();
     let blocks = section.expect("the section").blocks.into_iter();
     let charts = blocks.filter_map(|block| match block {
         Block::Chart(chart) => Some(chart),
@@ -274,7 +274,7 @@ fn loads_are_apart_and_sockets_that_are_unevenly_full_have_their_own_line() {
 #[test]
 fn a_run_without_units_has_no_section_and_a_run_with_them_has_all_of_it_as_json() {
     let none = page(&fixture::run(1));
-    assert!(none.sections.iter().all(|section| section.id != "scale-up"));
+    assert!(none.sections().all(|section| section.id != "scale-up"));
     assert!(none.data.get("scale_ups").is_none());
     let printed: serde_json::Value =
         serde_json::from_str(&json(&page(&run(vec![planned(), usual()])))).expect("JSON");

@@ -2,7 +2,7 @@
 
 use crate::number;
 use crate::page::{Cell, Table, Tone};
-use crate::sections::results::{interval_words, ratio_words};
+use crate::sections::comparisons::{interval_words, ratio_words};
 use crate::sections::verdict_tone;
 use crate::summary::place;
 use crate::view::RunView;

@@ -30,21 +30,45 @@ const CAUSES_FIRST: [(&str, &str); 20] = [
     ("V16", "How much of the data fits in memory is not stated"),
 ];
 
+/// What is said of V14 where nothing that was read differed: most of what it then judges are reads
+/// of nothing. It must not sound as if data had been lost.
+const NOTHING_READ: &str = "Reads found no row, or could not be compared";
+
 /// At most three reasons, each with the number of trials that it is of.
 pub(super) fn short(view: &RunView) -> Vec<String> {
     let trials = &view.findings.trials;
+    let of_all = measure::number::counted(trials.len(), "trial");
     let reason = |(rule, words): &(&str, &str)| {
-        let of = trials.iter().filter(|trial| is_against(trial, rule));
-        let count = of.clone().count();
-        let more = if *rule == "V18" {
-            others(of)
-        } else {
-            String::new()
-        };
-        let of_all = measure::number::counted(trials.len(), "trial");
-        (count > 0).then(|| format!("{words}{more} ({count} of {of_all})."))
+        let mut of: Vec<&TrialFinding> =
+            trials.iter().filter(|trial| is_against(trial, rule)).collect();
+        let mut words = (*words).to_owned();
+        if *rule == "V14" {
+            let differed: Vec<&TrialFinding> =
+                of.iter().copied().filter(|trial| has_other_data(trial)).collect();
+            if differed.is_empty() {
+                words = NOTHING_READ.to_owned();
+            } else {
+                of = differed;
+            }
+        }
+        if *rule == "V18" {
+            words += &others(&of);
+        }
+        (!of.is_empty()).then(|| format!("{words} ({} of {of_all}).", of.len()))
     };
     CAUSES_FIRST.iter().filter_map(reason).take(REASONS_MAX).collect()
+}
+
+/// Whether anything that was read was not what had been written.
+fn has_other_data(trial: &TrialFinding) -> bool {
+    let reads = &trial.verify;
+    let differed = reads.missing + reads.stale + reads.wrong + reads.resurrected > 0;
+    let rows = trial
+        .read_back
+        .as_ref()
+        .is_some_and(|found| found.missed() + found.wrong + found.too_high > 0);
+    let registers = trial.registers.as_ref().is_some_and(|found| found.violated > 0);
+    differed || rows || registers
 }
 
 fn is_against(trial: &TrialFinding, rule: &str) -> bool {
@@ -53,8 +77,8 @@ fn is_against(trial: &TrialFinding, rule: &str) -> bool {
 }
 
 /// `: up to 33 % of its CPU`.
-fn others<'a>(trials: impl Iterator<Item = &'a TrialFinding>) -> String {
-    let shares = trials.filter_map(|trial| trial.machine.as_ref()?.cpu_others);
+fn others(trials: &[&TrialFinding]) -> String {
+    let shares = trials.iter().filter_map(|trial| trial.machine.as_ref()?.cpu_others);
     shares.reduce(f64::max).map_or_else(String::new, |most| {
         format!(": up to {:.0} % of its CPU", most * 100.0)
     })

@@ -23,10 +23,12 @@ pub(super) fn figure(view: &RunView, points: &[Point<'_>]) -> Option<LeadFigure>
     }
     let at = shown[0].at.filter(|at| shown.iter().all(|point| point.at == Some(*at)));
     let at = at.map_or(String::new(), |at| format!(", at {}", place(Some(at))));
-    let row = |point: &&Point<'_>, value: Option<f64>, ci95, text: String| ValueRow {
+    // An interval from the spread between blocks may go below zero, which no value can.
+    let possible = |ends: [f64; 2]| ends.map(|end| end.max(0.0));
+    let row = |point: &&Point<'_>, value: Option<f64>, ci95: Option<[f64; 2]>, text| ValueRow {
         label: variant_name(point.variant, view).to_owned(),
         value,
-        ci95,
+        ci95: ci95.map(possible),
         other: None,
         text,
         paint: paint(point),
@@ -63,7 +65,7 @@ pub(super) fn figure(view: &RunView, points: &[Point<'_>]) -> Option<LeadFigure>
             plot("op/s (more is better)", rates.collect()),
             plot("p99 latency, ms (less is better)", latencies.collect()),
         ],
-        legend: Vec::new(),
+        ..LeadFigure::default()
     })
 }
 

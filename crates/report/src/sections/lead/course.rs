@@ -67,6 +67,7 @@ fn of_trial(view: &RunView, finding: &TrialFinding) -> Option<LeadFigure> {
                 is_dashed: false,
                 label: String::new(),
             }],
+            ..CurvePlot::default()
         })
     };
     Some(LeadFigure {
@@ -78,7 +79,7 @@ fn of_trial(view: &RunView, finding: &TrialFinding) -> Option<LeadFigure> {
             curve("op/s", false, rates),
             curve("p99 latency, ms", true, latencies(trial, [from, to])),
         ],
-        legend: Vec::new(),
+        ..LeadFigure::default()
     })
 }
 

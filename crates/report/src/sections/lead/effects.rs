@@ -38,8 +38,8 @@ pub(super) fn of_matrix(view: &RunView) -> Option<LeadFigure> {
         }
     };
     forest(
-        format!(
-            "What each setting changes: {} at {}",
+        &format!(
+            "{} at {}",
             metric_name(&effects.metric),
             place(effects.point)
         ),
@@ -65,13 +65,11 @@ pub(super) fn of_screening(view: &RunView) -> Option<LeadFigure> {
             Paint::Text
         },
     };
-    forest(
-        format!("What each setting changes: {}", metric_name(&screen.metric)),
-        settings.map(row).collect(),
-    )
+    forest(&metric_name(&screen.metric), settings.map(row).collect())
 }
 
-fn forest(title: String, mut rows: Vec<ValueRow>) -> Option<LeadFigure> {
+/// A forest plot of what settings change of something.
+fn forest(of: &str, mut rows: Vec<ValueRow>) -> Option<LeadFigure> {
     if rows.is_empty() {
         return None;
     }
@@ -81,14 +79,14 @@ fn forest(title: String, mut rows: Vec<ValueRow>) -> Option<LeadFigure> {
     let in_words = rows.iter().map(|row| format!("{} {}", row.label, row.text));
     let what = in_words.collect::<Vec<_>>().join("; ");
     Some(LeadFigure {
-        title,
+        title: format!("What each setting changes: {of}"),
         what,
         plots: vec![Plot::Rows(RowsPlot {
-            title: "change, % (95 % interval)".into(),
+            title: format!("change of {of}, % (95 % interval)"),
             baseline: Some(0.0),
             is_log: false,
             rows,
         })],
-        legend: Vec::new(),
+        ..LeadFigure::default()
     })
 }

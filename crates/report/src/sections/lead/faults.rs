@@ -1,8 +1,9 @@
-//! Faults: throughput over the time of each, the outage shaded, and what it cost.
+//! Faults: throughput over the time of each, the outage shaded, what it cost, and whether anything
+//! that was acknowledged was lost.
 
-use super::course;
-use crate::number;
-use crate::page::{CurvePlot, LeadFigure, LeadMark, Paint, Plot, PlotAxis};
+use super::{course, fault_words};
+use crate::page::{CurvePlot, LeadFigure, LeadMark, Paint, Plot, PlotAxis, Tone};
+use crate::sections::faults::of_fault;
 use crate::view::RunView;
 use store::record::FaultRecord;
 
@@ -22,48 +23,52 @@ pub(super) fn figure(view: &RunView) -> Option<LeadFigure> {
     if plots.is_empty() {
         return None;
     }
-    let left_out = faults.len().saturating_sub(STRIPS_MAX);
-    let more = if left_out > 0 {
-        format!(" ({left_out} more below)")
-    } else {
-        String::new()
+    let more = match faults.len().saturating_sub(STRIPS_MAX) {
+        0 => String::new(),
+        left_out => format!(" ({left_out} more below)"),
+    };
+    let what = |fault: &&FaultRecord| {
+        format!(
+            "{}. {}",
+            fault_words::title(fault),
+            fault_words::effect(fault)
+        )
     };
     Some(LeadFigure {
-        title: format!("Throughput around each fault{more}"),
-        what: faults.iter().map(|one| words(one)).collect::<Vec<_>>().join(" "),
+        title: format!("Throughput around each fault, op/s{more}"),
+        what: faults.iter().map(what).collect::<Vec<_>>().join(" "),
         plots,
         legend: vec![
             (Paint::Bad, "broken".into()),
-            (Paint::Warn, "until throughput was as before".into()),
+            (Paint::Warn, "whole, and not yet as before".into()),
         ],
+        says: fault_words::losses(view),
     })
 }
 
 fn strip(view: &RunView, fault: &FaultRecord) -> Option<Plot> {
     let trial = view.trials.iter().find(|trial| Some(trial.index) == fault.trial)?;
     let injected = fault.injected_s?;
-    let whole = fault.whole_s.or(fault.healing_s).unwrap_or(injected);
-    let back = whole + fault.recover_s.unwrap_or(0.0).max(0.0);
-    let around = ((back - injected) * AROUND).max(AROUND_MIN_S);
-    let shown = [injected - around, back + around];
-    let rates = course::rates(trial, shown);
+    let bands = of_fault(fault);
+    let end = bands.iter().map(|band| band.to).fold(injected, f64::max);
+    let around = ((end - injected) * AROUND).max(AROUND_MIN_S);
+    let rates = course::rates(trial, [injected - around, end + around]);
     if rates.is_empty() {
         return None;
     }
-    let mut marks = vec![LeadMark::Band {
-        from: injected,
-        to: whole,
-        label: String::new(),
-        paint: Paint::Bad,
-    }];
-    if back > whole {
-        marks.push(LeadMark::Band {
-            from: whole,
-            to: back,
+    let mut marks: Vec<LeadMark> = bands
+        .iter()
+        .map(|band| LeadMark::Band {
+            from: band.from,
+            to: band.to,
             label: String::new(),
-            paint: Paint::Warn,
-        });
-    }
+            paint: if band.tone == Tone::Bad {
+                Paint::Bad
+            } else {
+                Paint::Warn
+            },
+        })
+        .collect();
     marks.push(LeadMark::Line {
         points: rates,
         paint: Paint::Category(0),
@@ -73,7 +78,7 @@ fn strip(view: &RunView, fault: &FaultRecord) -> Option<Plot> {
     let before = fault.recovery.as_ref().and_then(|recovery| recovery.ops_per_s);
     marks.extend(before.map(|before| LeadMark::Across {
         y: before.middle,
-        label: String::new(),
+        label: "before".into(),
         paint: Paint::Muted,
     }));
     Some(Plot::Curve(CurvePlot {
@@ -82,47 +87,11 @@ fn strip(view: &RunView, fault: &FaultRecord) -> Option<Plot> {
             ..PlotAxis::default()
         },
         y: PlotAxis {
-            title: words(fault),
+            title: fault_words::title(fault),
             from_zero: true,
             ..PlotAxis::default()
         },
+        says: fault_words::effect(fault),
         marks,
     }))
-}
-
-/// `node-kill of node2: 50 % less for 13 s, 3 errors`.
-fn words(fault: &FaultRecord) -> String {
-    let mut parts = Vec::new();
-    let recovery = fault.recovery.as_ref();
-    if let Some(dip) = recovery.and_then(|recovery| recovery.dip).filter(|dip| dip.depth > 0.0) {
-        parts.push(format!(
-            "{:.0} % less, for {}",
-            dip.depth * 100.0,
-            number::duration(dip.seconds)
-        ));
-    } else {
-        parts.push("throughput held".to_owned());
-    }
-    let failed = recovery.map_or(0, failed);
-    parts.push(match failed {
-        0 => "no errors".to_owned(),
-        count => measure::number::counted(count, "error"),
-    });
-    format!("{}: {}", fault.name(), parts.join(", "))
-}
-
-/// Operations that failed from the injection on.
-fn failed(recovery: &store::record::RecoveryRecord) -> u64 {
-    let stretches = [&recovery.during, &recovery.after];
-    stretches
-        .into_iter()
-        .flatten()
-        .map(|stretch| {
-            stretch
-                .errors
-                .values()
-                .flat_map(std::collections::BTreeMap::values)
-                .sum::<u64>()
-        })
-        .sum()
 }

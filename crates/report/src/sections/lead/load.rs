@@ -58,6 +58,7 @@ pub(super) fn figure(view: &RunView, points: &[Point<'_>]) -> Option<LeadFigure>
         } else {
             Vec::new()
         },
+        ..LeadFigure::default()
     })
 }
 
@@ -81,6 +82,7 @@ fn plot(axis: &str, points: &[Point<'_>], (y, is_log): (&str, bool), marks: Vec<
             ..PlotAxis::default()
         },
         marks,
+        ..CurvePlot::default()
     })
 }
 

@@ -13,25 +13,20 @@ pub(super) fn rows(view: &RunView) -> Option<RowsPlot> {
     let ours = published.ratios.iter().filter(|ratio| ratio.ours.is_some()).take(ROWS_MAX);
     let rows: Vec<ValueRow> = ours
         .map(|ratio| {
-            let [least, most] = ratio.published;
-            let theirs = if least < most {
-                format!("{} to {}", number::short(least, 3), number::short(most, 3))
-            } else {
-                number::short(least, 3)
-            };
+            let theirs = number::range(ratio.published);
             let value = ratio.ours.unwrap_or(1.0);
             ValueRow {
                 label: ratio.what.clone(),
                 value: Some(value),
                 ci95: ratio.ci95,
                 other: Some(ratio.published),
-                text: format!("{} × (published {theirs})", number::short(value, 3)),
+                text: format!("{} (published {theirs})", number::short(value, 3)),
                 paint: Paint::Category(0),
             }
         })
         .collect();
     (!rows.is_empty()).then(|| RowsPlot {
-        title: "Ours (point, 95 %) beside the published ratio (diamond)".into(),
+        title: "times: ours (point, 95 %), published (diamond)".into(),
         baseline: Some(1.0),
         is_log: true,
         rows,

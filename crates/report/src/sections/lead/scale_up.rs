@@ -35,8 +35,9 @@ pub(super) fn figure(view: &RunView) -> Option<LeadFigure> {
                 ..PlotAxis::default()
             },
             marks,
+            ..CurvePlot::default()
         })],
-        legend: Vec::new(),
+        ..LeadFigure::default()
     })
 }
 

@@ -1,34 +1,107 @@
 //! A search: the percentile over the load, with its limit and what was found.
 
 use crate::number;
-use crate::page::{CurvePlot, LeadFigure, LeadMark, Paint, Plot, PlotAxis};
-use crate::summary::{axis_value, variant_name};
+use crate::page::{CurvePlot, LeadFigure, LeadMark, Paint, Plot, PlotAxis, RowsPlot, ValueRow};
+use crate::summary::{axis_value, variant_name, variants};
 use crate::view::RunView;
 use analysis::procedure::Point;
+use measure::Known;
 use store::record::{SearchOutcome, SearchRecord, SearchResult, SearchStepRecord};
 
-/// Of so many searches at most are the steps drawn; two beside each other.
+/// Of so many variants at most are the steps drawn, beside each other; of more is what was found.
 const SEARCHES_MAX: usize = 2;
+/// Variants that a first screen has room for.
+const ROWS_MAX: usize = 10;
 
 /// The figure; none where nothing was searched for.
 pub(super) fn figure(view: &RunView) -> Option<LeadFigure> {
     let searches = &view.findings.searches;
     let first = searches.first()?;
     let by_variant = |at: usize| searches[..at].iter().all(|s| s.variant != searches[at].variant);
-    let firsts = (0..searches.len()).filter(|at| by_variant(*at)).take(SEARCHES_MAX);
-    let plots: Vec<Plot> = firsts.filter_map(|at| plot(view, &searches[at])).collect();
+    let firsts: Vec<usize> = (0..searches.len()).filter(|at| by_variant(*at)).collect();
+    let left_out = firsts.len().saturating_sub(SEARCHES_MAX);
+    if left_out > 0
+        && let Some(figure) = of_many(view, &firsts)
+    {
+        return Some(figure);
+    }
+    let shown = firsts.iter().take(SEARCHES_MAX);
+    let plots: Vec<Plot> = shown.filter_map(|at| plot(view, &searches[*at])).collect();
     if plots.is_empty() {
         return None;
     }
+    let more = match left_out {
+        0 => String::new(),
+        left_out => format!(" ({left_out} more below)"),
+    };
+    let is_band = first.within_ms.iter().all(Option::is_some);
     Some(LeadFigure {
-        title: format!("Every trial of the search for {}", first.goal),
+        title: format!("Every trial of the search for {}{more}", first.goal),
         what: searches.iter().map(|search| search.words.clone()).collect::<Vec<_>>().join(" "),
         plots,
         legend: vec![
-            (Paint::Good, "within the limit".into()),
-            (Paint::Bad, "beyond it".into()),
+            (
+                Paint::Good,
+                if is_band {
+                    "between the limits"
+                } else {
+                    "within the limit"
+                }
+                .into(),
+            ),
+            (
+                Paint::Bad,
+                if is_band {
+                    "not between them"
+                } else {
+                    "beyond it"
+                }
+                .into(),
+            ),
             (Paint::Muted, "no answer".into()),
         ],
+        ..LeadFigure::default()
+    })
+}
+
+/// What was found for each of many variants; none where nothing was found for any.
+fn of_many(view: &RunView, firsts: &[usize]) -> Option<LeadFigure> {
+    let searches = &view.findings.searches;
+    let names = variants(view);
+    let row = |at: &usize| {
+        let of_variant = || searches.iter().filter(|s| s.variant == searches[*at].variant);
+        let rates: Vec<Known> = of_variant().filter_map(SearchRecord::found_ops_per_s).collect();
+        let values = || rates.iter().map(|rate| rate.least());
+        let ends = [values().reduce(f64::min)?, values().reduce(f64::max)?];
+        let sign = if rates.iter().any(|rate| rate.is_at_least()) {
+            "≥ "
+        } else {
+            ""
+        };
+        Some(ValueRow {
+            label: variant_name(&searches[*at].variant, view).to_owned(),
+            value: Some(values().sum::<f64>() / rates.len() as f64),
+            ci95: None,
+            other: (ends[0] < ends[1]).then_some(ends),
+            text: format!("{sign}{} op/s", number::range(ends)),
+            paint: Paint::Category(
+                names.iter().position(|n| **n == searches[*at].variant).unwrap_or(0),
+            ),
+        })
+    };
+    let rows: Vec<ValueRow> = firsts.iter().filter_map(row).take(ROWS_MAX).collect();
+    let found = rows.iter().map(|row| format!("{}: {}", row.label, row.text));
+    let what = found.collect::<Vec<_>>().join("; ");
+    let goal = &searches.first()?.goal;
+    (!rows.is_empty()).then(|| LeadFigure {
+        title: format!("The most that each variant did with {goal}"),
+        what,
+        plots: vec![Plot::Rows(RowsPlot {
+            title: "op/s; a bar is from the least to the most of several searches".into(),
+            rows,
+            ..RowsPlot::default()
+        })],
+        ..LeadFigure::default()
     })
 }
 
@@ -36,6 +109,9 @@ pub(super) fn figure(view: &RunView) -> Option<LeadFigure> {
 fn plot(view: &RunView, first: &SearchRecord) -> Option<Plot> {
     let of_variant = || view.findings.searches.iter().filter(|s| s.variant == first.variant);
     let steps = || of_variant().flat_map(|search| &search.steps);
+    let mut tried: Vec<f64> = steps().filter_map(|step| Some(step.point?.value())).collect();
+    tried.sort_by(f64::total_cmp);
+    tried.dedup();
     let is_rate = steps().any(|step| matches!(step.point, Some(Point::Rate(_))));
     let mut marks: Vec<LeadMark> = found(&of_variant().collect::<Vec<_>>()).into_iter().collect();
     let limits = first.within_ms.iter().flatten();
@@ -58,6 +134,7 @@ fn plot(view: &RunView, first: &SearchRecord) -> Option<Plot> {
         x: PlotAxis {
             title: if is_rate { "op/s" } else { "threads" }.into(),
             is_log: true,
+            ticks: tried,
             ..PlotAxis::default()
         },
         y: PlotAxis {
@@ -66,6 +143,7 @@ fn plot(view: &RunView, first: &SearchRecord) -> Option<Plot> {
             ..PlotAxis::default()
         },
         marks,
+        ..CurvePlot::default()
     }))
 }
 

@@ -1,0 +1,234 @@
+//! Where the names of lines, limits and stretches stand, so that none is written over another.
+
+use super::axis::Axis;
+use super::{Area, LINE_PX, NARROW_PX, TEXT_PX, class_of, cut, text, width_of};
+use crate::page::{CurvePlot, LeadMark, Paint, Plot};
+use std::fmt::Write;
+
+/// Lines of a plot that have their names at their ends; more have them in the legend.
+const LINES_MAX: usize = 7;
+/// A name at the end of a line takes at most this share of the narrow drawing.
+const NAME_SHARE: f64 = 0.26;
+/// Between the plot and the names at its right, for a leader from a line's end to its name.
+const LEADER_PX: f64 = 22.0;
+
+/// The names of all lines for a legend, if there is no room for them at the lines' ends.
+pub(super) fn legend(plots: &[Plot]) -> Vec<(Paint, String)> {
+    let curves = || plots.iter().filter_map(curve);
+    if curves().all(fit_at_ends) {
+        return Vec::new();
+    }
+    let mut names: Vec<(Paint, String)> = Vec::new();
+    for (paint, label) in curves().flat_map(lines) {
+        if !names.iter().any(|(known, name)| *known == paint && name == label) {
+            names.push((paint, label.to_owned()));
+        }
+    }
+    names
+}
+
+fn curve(plot: &Plot) -> Option<&CurvePlot> {
+    match plot {
+        Plot::Curve(plot) => Some(plot),
+        Plot::Rows(_) => None,
+    }
+}
+
+/// The lines that have a name.
+fn lines(plot: &CurvePlot) -> impl Iterator<Item = (Paint, &str)> {
+    plot.marks.iter().filter_map(|mark| match mark {
+        LeadMark::Line { paint, label, .. } if !label.is_empty() => Some((*paint, label.as_str())),
+        _ => None,
+    })
+}
+
+fn fit_at_ends(plot: &CurvePlot) -> bool {
+    let widest = lines(plot).map(|(_, label)| width_of(label)).fold(0.0, f64::max);
+    lines(plot).count() <= LINES_MAX && widest <= NARROW_PX * NAME_SHARE
+}
+
+/// How much room the names at the ends of lines need at the right of the plot.
+pub(super) fn room(plot: &CurvePlot) -> f64 {
+    let widest = lines(plot).map(|(_, label)| width_of(label)).reduce(f64::max);
+    widest.map_or(0.0, |widest| widest + LEADER_PX)
+}
+
+/// Writes the name of each line at the right of the plot, beside its end or as near as the others
+/// let it. The leader from one to the other has the line's colour: a name in it could be too pale.
+pub(super) fn at_ends(out: &mut String, plot: &CurvePlot, [x, y]: [&Axis; 2], inner: Area) {
+    let ends: Vec<(Paint, &str, [f64; 2])> = plot.marks.iter().filter_map(end_of).collect();
+    let wanted: Vec<f64> = ends.iter().map(|(.., [_, value])| y.at(*value)).collect();
+    let within = [inner.y + TEXT_PX / 2.0, inner.y + inner.height];
+    let right = inner.x + inner.width;
+    for ((paint, label, [at, value]), place) in ends.iter().zip(apart(&wanted, LINE_PX, within)) {
+        let [end_x, end_y] = [x.at(*at), y.at(*value)];
+        let _ = write!(
+            out,
+            "<path class=\"{}\" d=\"M{:.1} {end_y:.1}L{right:.1} {place:.1}h{:.1}\"/>",
+            class_of(*paint, "leader"),
+            (end_x + 6.0).min(right),
+            LEADER_PX - 10.0
+        );
+        let beside = [right + LEADER_PX - 6.0, place + 4.0];
+        text(out, &class_of(*paint, "name start"), beside, label);
+    }
+}
+
+/// The name of a line with its last point.
+fn end_of(mark: &LeadMark) -> Option<(Paint, &str, [f64; 2])> {
+    let LeadMark::Line {
+        points,
+        paint,
+        label,
+        ..
+    } = mark
+    else {
+        return None;
+    };
+    let last = points.iter().rev().find_map(|(at, value)| Some([*at, (*value)?]))?;
+    (!label.is_empty()).then_some((*paint, label.as_str(), last))
+}
+
+/// Writes the names of limits and stretches at the top of the plot, on the side of each that has
+/// room, and lower where another is in the way.
+pub(super) fn at_top(out: &mut String, plot: &CurvePlot, x: &Axis, inner: Area) {
+    let mut named: Vec<(Paint, &str, f64)> = plot
+        .marks
+        .iter()
+        .filter_map(|mark| match mark {
+            LeadMark::Upright {
+                x: value,
+                label,
+                paint,
+            } => Some((*paint, label.as_str(), x.at(*value))),
+            LeadMark::Band {
+                from,
+                to,
+                label,
+                paint,
+            } => Some((*paint, label.as_str(), x.at(f64::midpoint(*from, *to)))),
+            _ => None,
+        })
+        .filter(|(_, label, _)| !label.is_empty())
+        .collect();
+    named.sort_by(|a, b| a.2.total_cmp(&b.2));
+    let right = inner.x + inner.width;
+    let leans_left =
+        |label: &str, at: f64| right - at < width_of(label) + 6.0 && right - at < at - inner.x;
+    let span = |(_, label, at): &(Paint, &str, f64)| {
+        if leans_left(label, *at) {
+            [at - 5.0 - width_of(label), at - 5.0]
+        } else {
+            [at + 5.0, at + 5.0 + width_of(label)]
+        }
+    };
+    let spans: Vec<[f64; 2]> = named.iter().map(span).collect();
+    for ((paint, label, at), row) in named.iter().zip(rows(&spans)) {
+        let y = inner.y + TEXT_PX + LINE_PX * row as f64;
+        let (side, from, room) = if leans_left(label, *at) {
+            ("end", at - 5.0, at - inner.x)
+        } else {
+            ("start", at + 5.0, right - at)
+        };
+        let class = format!("{} {side}", class_of(*paint, "name"));
+        text(out, &class, [from, y], &cut(label, room - 5.0));
+    }
+}
+
+/// Places as near to the wanted ones as they can be with at least `gap` from each to the next,
+/// between two ends: those that crowd stand around the mean of what they want (isotonic
+/// regression, by pooling neighbours). Where there is no room for all, they go beyond the second.
+fn apart(wanted: &[f64], gap: f64, [first, last]: [f64; 2]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..wanted.len()).collect();
+    order.sort_by(|a, b| wanted[*a].total_cmp(&wanted[*b]));
+    let mut pools: Vec<(f64, usize)> = Vec::new();
+    for (rank, index) in order.iter().enumerate() {
+        let (mut sum, mut count) = (wanted[*index] - gap * rank as f64, 1);
+        while let Some((before, many)) =
+            pools.pop_if(|(before, many)| *before / *many as f64 >= sum / count as f64)
+        {
+            sum += before;
+            count += many;
+        }
+        pools.push((sum, count));
+    }
+    let most = (last - gap * wanted.len().saturating_sub(1) as f64).max(first);
+    let means = pools
+        .iter()
+        .flat_map(|(sum, count)| std::iter::repeat_n(sum / *count as f64, *count));
+    let mut places = vec![0.0; wanted.len()];
+    for ((rank, index), mean) in order.iter().enumerate().zip(means) {
+        places[*index] = mean.clamp(first, most) + gap * rank as f64;
+    }
+    places
+}
+
+/// The row of each stretch, so that none overlaps another of its row: the first that is free.
+fn rows(spans: &[[f64; 2]]) -> Vec<usize> {
+    let mut taken: Vec<Vec<[f64; 2]>> = Vec::new();
+    let mut rows = Vec::new();
+    for span in spans {
+        let is_free =
+            |row: &Vec<[f64; 2]>| row.iter().all(|other| span[1] < other[0] || other[1] < span[0]);
+        let row = taken.iter().position(is_free).unwrap_or(taken.len());
+        taken.resize_with(taken.len().max(row + 1), Vec::new);
+        taken[row].push(*span);
+        rows.push(row);
+    }
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_where_they_are_wanted_unless_they_would_touch() {
+        for (wanted, expected) in [
+            (vec![], vec![]),
+            (vec![20.0, 60.0], vec![20.0, 60.0]),
+            (vec![60.0, 20.0], vec![60.0, 20.0]),
+            (vec![50.0, 50.0], vec![45.0, 55.0]),
+            (vec![50.0, 52.0, 80.0], vec![46.0, 56.0, 80.0]),
+            // Two that were moved apart reach a third, and all three give way.
+            (vec![50.0, 50.0, 58.0], vec![42.666, 52.666, 62.666]),
+            (vec![0.0, 1.0], vec![0.0, 10.0]),
+            (vec![99.0, 100.0], vec![90.0, 100.0]),
+        ] {
+            let places = apart(&wanted, 10.0, [0.0, 100.0]);
+            let is_near = |(a, b): (&f64, &f64)| (a - b).abs() < 0.01;
+            assert!(
+                places.len() == expected.len() && places.iter().zip(&expected).all(is_near),
+                "{wanted:?}: {places:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn names_at_the_top_that_would_overlap_stand_below_each_other() {
+        let spans = [[0.0, 50.0], [40.0, 90.0], [45.0, 60.0], [60.0, 99.0]];
+        assert_eq!(rows(&spans), [0, 1, 2, 0]);
+    }
+
+    #[test]
+    fn long_or_many_names_are_in_the_legend_once() {
+        let line = |label: &str, index| LeadMark::Line {
+            points: vec![(1.0, Some(1.0))],
+            paint: Paint::Category(index),
+            is_dashed: false,
+            label: label.to_owned(),
+        };
+        let plot = |labels: &[&str]| {
+            let marks = labels.iter().enumerate().map(|(index, label)| line(label, index));
+            Plot::Curve(CurvePlot {
+                marks: marks.collect(),
+                ..CurvePlot::default()
+            })
+        };
+        assert!(legend(&[plot(&["off", "on"])]).is_empty());
+        let long = ["off", "one virtual socket per virtual CPU"];
+        let names = legend(&[plot(&long), plot(&long)]);
+        assert_eq!(names.len(), 2, "{names:?}");
+        assert_eq!(legend(&[plot(&["a"; LINES_MAX + 1])]).len(), LINES_MAX + 1);
+    }
+}

@@ -1,0 +1,21 @@
+//! What was asked: how the variants differ, and which trials were not needed.
+
+use crate::page::{Block, Section};
+use crate::sections::setup;
+use crate::view::RunView;
+use store::record::left_out_words;
+
+/// How variants differ and what was left out; none of a study of one variant that ran whole.
+pub fn section(view: &RunView) -> Option<Section> {
+    let mut blocks: Vec<Block> = setup::what_varies(view).map(Block::Table).into_iter().collect();
+    blocks.extend(left_out_words(&view.journal).map(|words| {
+        let planned = view.plan.trials.len();
+        Block::Text(format!("Of {planned} trials that were planned, {words}."))
+    }));
+    (!blocks.is_empty()).then(|| Section {
+        id: "asked",
+        title: "What was asked".into(),
+        lead: String::new(),
+        blocks,
+    })
+}

@@ -1,0 +1,150 @@
+//! What the comparisons say: each ratio with its interval and what may be concluded from it.
+
+use crate::number;
+use crate::page::{Block, Cell, Section, Table, TableBuilder, Tone};
+use crate::sections::results::metric_name;
+use crate::sections::verdict_tone;
+use crate::summary::{place, variant_name};
+use crate::view::RunView;
+use analysis::TENFOLD;
+use store::record::{Bound, ComparisonRecord, Finding, MultiplicityRecord};
+
+/// All comparisons of the run; none of a study that compares nothing.
+pub fn section(view: &RunView) -> Option<Section> {
+    let records = &view.findings.comparisons;
+    if records.is_empty() {
+        return None;
+    }
+    let table = comparison_table(records, "", |table| {
+        table
+            .text("Baseline", |c| variant_name(&c.baseline, view))
+            .text("Contender", |c| variant_name(&c.contender, view))
+    });
+    let many = multiplicity(view.findings.multiplicity.as_ref());
+    Some(Section {
+        id: "comparisons",
+        title: "Comparisons".into(),
+        lead: String::new(),
+        blocks: std::iter::once(Block::Table(table)).chain(many.map(Block::Text)).collect(),
+    })
+}
+
+/// Comparisons as a table; `sides` adds the columns of what was compared.
+pub fn comparison_table<'a>(
+    records: &'a [ComparisonRecord],
+    caption: &str,
+    sides: impl FnOnce(TableBuilder<&'a ComparisonRecord>) -> TableBuilder<&'a ComparisonRecord>,
+) -> Table {
+    let rank = |c: &ComparisonRecord| match (c.primary, &c.looks) {
+        (true, _) => "primary",
+        (false, Some(_)) => "secondary",
+        (false, None) => "",
+    };
+    let compared = Table::of(caption, records)
+        .text("Metric", |c| {
+            Cell::new(metric_name(&c.metric)).detail(rank(c))
+        })
+        .text("Point", |c| place(c.point));
+    sides(compared)
+        .number("Ratio", "to baseline", |c| {
+            Cell::new(ratio_words(c)).detail(beside(c)).tone(Tone::Strong)
+        })
+        .number("95 % interval", "", |c| {
+            interval_words(c).map_or_else(Cell::absent, Cell::new)
+        })
+        .wide_number("p adjusted", "", |c| {
+            c.p_adjusted.map_or_else(Cell::absent, |p| number::significant(p, 2).into())
+        })
+        // Not in grey: a terminal would show its asterisk instead of what would settle it.
+        .text("Verdict", |c| {
+            Cell::new(verdict_words(c.verdict)).detail(undecided(c)).tone(verdict_tone(c))
+        })
+        .foot(format!(
+            "“Inconclusive” means that it cannot be told; “equivalent” that the whole interval is \
+             narrow and holds 1. A difference is called where p is at most {} %, of what is not \
+             primary after an adjustment for the number of comparisons (Holm); so an interval may \
+             lie beside 1 and decide nothing. “Sees” is the smallest difference that four of five \
+             such studies would find.",
+            analysis::DIFFERENCE_LEVEL * 100.0
+        ))
+        .build()
+}
+
+/// What stands beside a ratio of which one block differs from the others.
+fn beside(c: &ComparisonRecord) -> String {
+    let beside = c.robust.as_ref();
+    beside.map_or_else(String::new, |beside| {
+        format!(
+            "({} without the weight of block {}, which differs)",
+            number::ratio(beside.ratio),
+            beside.block
+        )
+    })
+}
+
+/// A ratio for people: `≥ 1.82` where it is a bound.
+pub fn ratio_words(c: &ComparisonRecord) -> String {
+    format!("{}{}", bound_sign(c), number::ratio(c.ratio))
+}
+
+/// The 95 % interval of a ratio; of one that is a bound, its known end. None with one block a side.
+pub fn interval_words(c: &ComparisonRecord) -> Option<String> {
+    match (c.ci95, c.ci95_end) {
+        (Some([low, high]), _) => {
+            Some(format!("{} to {}", number::ratio(low), number::ratio(high)))
+        }
+        (None, end) => Some(format!("{}{}", bound_sign(c), number::ratio(end?))),
+    }
+}
+
+fn bound_sign(c: &ComparisonRecord) -> &'static str {
+    match c.bound {
+        Some(Bound::AtLeast) => "≥ ",
+        Some(Bound::AtMost) => "≤ ",
+        None => "",
+    }
+}
+
+/// A verdict of the records for people.
+pub fn verdict_words(verdict: Finding) -> String {
+    verdict.name().replace('_', " ")
+}
+
+/// What a verdict that is not decided could have seen, and what would settle it; empty of others.
+fn undecided(c: &ComparisonRecord) -> String {
+    if !matches!(c.verdict, Finding::Inconclusive | Finding::LooksDifferent) {
+        return String::new();
+    }
+    if c.bound.is_some() {
+        return "(a side is only a lower bound)".into();
+    }
+    let Some(share) = c.could_see else {
+        if c.blocks > 1 {
+            return "(too few blocks for an interval)".into();
+        }
+        return "(one block: begin with 5)".into();
+    };
+    let sees = if share < TENFOLD {
+        format!("sees {}", number::percent(share))
+    } else {
+        "sees nothing below tenfold".to_owned()
+    };
+    match (c.blocks_to_settle, c.between_runs) {
+        (_, Some(_)) => format!("({sees}; interleave it)"),
+        (Some(blocks), None) => format!("({sees}; {blocks} blocks settle it)"),
+        (None, None) => format!("({sees}; no number of blocks settles it)"),
+    }
+}
+
+/// How many false findings to expect, in a sentence; none of one or no comparison.
+pub fn multiplicity(many: Option<&MultiplicityRecord>) -> Option<String> {
+    let many = many?;
+    Some(format!(
+        "{} comparisons, {} of them primary. If nothing differed, {} would be called different by \
+         chance one by one; as they are judged here, at most {}.",
+        many.comparisons,
+        many.primary,
+        number::significant(many.false_findings_one_by_one, 2),
+        number::significant(many.false_findings_expected, 2)
+    ))
+}

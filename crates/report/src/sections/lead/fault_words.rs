@@ -1,0 +1,145 @@
+//! What a fault cost, in few words: how long it was broken, what throughput lost, what failed, when
+//! all was as before; and once for all, whether anything that was acknowledged was lost.
+
+use crate::number;
+use crate::view::RunView;
+use store::record::{
+    FaultRecord, ReadBackRecord, RecoveryRecord, ReturnsRecord, StretchRecord, TrialFinding,
+};
+
+/// `node-kill of node2, broken for 45.0 s`.
+pub(super) fn title(fault: &FaultRecord) -> String {
+    let ends = fault.injected_s.zip(fault.whole_s.or(fault.healing_s));
+    match ends {
+        Some((from, to)) => {
+            let seconds = number::duration(to - from);
+            format!("{}, broken for {seconds}", fault.name())
+        }
+        None => format!("{}, not healed", fault.name()),
+    }
+}
+
+/// What it did to the load; nothing where that was not measured.
+pub(super) fn effect(fault: &FaultRecord) -> String {
+    let Some(found) = &fault.recovery else {
+        return String::new();
+    };
+    let said = [throughput(found), errors(found), as_before(found)];
+    said.into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+/// `62 % less throughput at worst, below normal for 29.0 s, 81,300 operations short.`
+fn throughput(found: &RecoveryRecord) -> Option<String> {
+    let dip = found.dip?;
+    if dip.depth == 0.0 {
+        return Some("Throughput stayed as before.".into());
+    }
+    let worst = if dip.lowest_ops_per_s == 0.0 {
+        "No throughput at worst".to_owned()
+    } else {
+        format!("{:.0} % less throughput at worst", dip.depth * 100.0)
+    };
+    let short = match dip.lost_ops.round() as u64 {
+        0 => String::new(),
+        lost => format!(", {} operations short", number::count(lost)),
+    };
+    let seconds = number::duration(dip.seconds);
+    Some(format!("{worst}, below normal for {seconds}{short}."))
+}
+
+/// `38 of 1,120,000 operations failed.`
+fn errors(found: &RecoveryRecord) -> Option<String> {
+    let stretches = || [&found.during, &found.after].into_iter().flatten();
+    stretches().next()?;
+    let failed: u64 = stretches().map(StretchRecord::failed).sum();
+    let all = failed + stretches().map(|stretch| stretch.ops).sum::<u64>();
+    Some(match failed {
+        0 => "No operation failed.".into(),
+        failed => format!(
+            "{} of {} operations failed.",
+            number::count(failed),
+            number::count(number::round(all as f64, 3) as u64)
+        ),
+    })
+}
+
+/// `As before 21.8 s after the healing; p99 not within 1 min 30 s of it.`
+fn as_before(found: &RecoveryRecord) -> Option<String> {
+    let said: Vec<String> = [("throughput", &found.throughput), ("p99", &found.p99)]
+        .into_iter()
+        .filter_map(|(what, returns)| returned(what, returns.as_ref()?))
+        .collect();
+    let (first, others) = said.split_first()?;
+    let first = first[..1].to_uppercase() + &first[1..];
+    Some(
+        std::iter::once(first)
+            .chain(others.iter().cloned())
+            .collect::<Vec<_>>()
+            .join("; ")
+            + ".",
+    )
+}
+
+/// When one of them was as before; nothing where it never was otherwise.
+fn returned(what: &str, returns: &ReturnsRecord) -> Option<String> {
+    let (back, from) = match &returns.healed {
+        Some(healed) => (healed, "healing"),
+        None => (&returns.injected, "injection"),
+    };
+    match (back.left_s, back.back_s) {
+        (None, Some(0.0)) => None,
+        (_, Some(back_s)) => {
+            let seconds = number::duration(back_s);
+            Some(format!("{what} was as before {seconds} after the {from}"))
+        }
+        (_, None) => {
+            let seconds = number::duration(back.watched_s);
+            Some(format!(
+                "{what} was not as before within {seconds} of the {from}"
+            ))
+        }
+    }
+}
+
+/// What became of all that was acknowledged in trials in which something was broken. That nothing
+/// was lost is said only of rows that were read back and could be judged.
+pub(super) fn losses(view: &RunView) -> String {
+    let trials = &view.findings.trials;
+    let broken: Vec<&TrialFinding> = trials.iter().filter(|t| !t.faults.is_empty()).collect();
+    let read: Vec<&ReadBackRecord> = broken.iter().filter_map(|t| t.read_back.as_ref()).collect();
+    let missed: u64 = broken.iter().map(|trial| trial.verify.lost).sum();
+    let not_found = (missed > 0).then(|| {
+        let reads = measure::number::counted(missed, "read");
+        format!("{reads} did not find a row whose write was acknowledged.")
+    });
+    let unread = match (read.len(), broken.len()) {
+        (0, _) => Some("Whether anything acknowledged was lost was not read back.".to_owned()),
+        (some, all) if some < all => Some(format!(
+            "That was read back after {some} of {all} trials with faults."
+        )),
+        _ => None,
+    };
+    let said = [not_found, rows_read_back(&read), unread];
+    said.into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+/// What reading rows back has found; nothing where none were.
+fn rows_read_back(read: &[&ReadBackRecord]) -> Option<String> {
+    read.first()?;
+    let sum = |of: fn(&ReadBackRecord) -> u64| read.iter().map(|record| of(record)).sum::<u64>();
+    let rows = number::count(sum(|record| record.rows));
+    let unknown = sum(|record| record.unread + record.unjudged);
+    let wrong = sum(|record| record.missed() + record.wrong + record.too_high);
+    Some(match (wrong, unknown) {
+        (0, 0) => format!("Nothing acknowledged was lost: all {rows} rows were read back."),
+        (0, unknown) => format!(
+            "Nothing acknowledged was lost in what could be read back and judged: {} of {rows} \
+             rows could not.",
+            number::count(unknown)
+        ),
+        (wrong, _) => format!(
+            "{} of {rows} rows were not as they were acknowledged.",
+            number::count(wrong)
+        ),
+    })
+}

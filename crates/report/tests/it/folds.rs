@@ -1,0 +1,76 @@
+//! What is below the first screen: everything, behind folds that say what is in them.
+
+use crate::{fixture, lab};
+use report::{Block, Page, html, page};
+use std::collections::BTreeSet;
+
+fn titles(page: &Page) -> Vec<&str> {
+    page.folds.iter().map(|fold| fold.title.as_str()).collect()
+}
+
+#[test]
+fn a_run_is_told_as_question_evidence_trust_and_set_up() {
+    for view in [fixture::run(1), fixture::run(3), lab::run()] {
+        let page = page(&view);
+        assert_eq!(titles(&page), ["Question", "Evidence", "Trust", "Set-up"]);
+        assert!(page.folds.iter().all(|fold| !fold.is_open));
+        let html = html(&page);
+        for fold in &page.folds {
+            let named: Vec<&str> = fold.sections.iter().map(|part| part.title.as_str()).collect();
+            let summary = format!("<h2>{}</h2> <span>{}</span>", fold.title, named.join(" · "));
+            assert!(html.contains(&summary), "{summary}");
+        }
+        let folds = page.folds.iter().map(|fold| fold.id);
+        let ids: Vec<&str> = folds.chain(page.sections().map(|part| part.id)).collect();
+        let different: BTreeSet<&str> = ids.iter().copied().collect();
+        assert_eq!(different.len(), ids.len(), "an anchor leads to one place");
+    }
+}
+
+/// One sentence per trial of a busy machine was a table of five screens.
+#[test]
+fn a_rule_that_several_trials_broke_is_said_once_with_their_number() {
+    let mut view = fixture::run(1);
+    let count = view.findings.trials.len();
+    for trial in &mut view.findings.trials {
+        trial.verdict = store::record::Verdict::Suspect;
+        trial.reasons = vec![format!("V18: others used {} % of 2 CPUs", 11 + trial.index)];
+    }
+    view.findings.trials[4].verdict = store::record::Verdict::Invalid;
+    view.findings.trials[7].reasons.push("the trial failed: no room".into());
+    let page = page(&view);
+    let section = page.sections().find(|one| one.id == "verdict").expect("the verdict");
+    let table = section.blocks.iter().find_map(|block| match block {
+        Block::Table(table) => Some(table),
+        _ => None,
+    });
+    let said: Vec<Vec<String>> = table
+        .expect("a table")
+        .rows
+        .iter()
+        .map(|row| row.cells.iter().map(|c| format!("{} {}", c.text, c.detail)).collect())
+        .collect();
+    assert_eq!(
+        said,
+        [
+            [
+                format!("{count} trials "),
+                "invalid ".into(),
+                "V18: others used 15 % of 2 CPUs as of trial 4".into()
+            ],
+            [
+                "1 trial ".to_owned(),
+                "suspect ".into(),
+                "the trial failed: no room trial 7".into()
+            ],
+        ]
+    );
+    let folded = section.blocks.iter().any(|block| match block {
+        Block::Details(_, blocks) => blocks.iter().any(|inner| match inner {
+            Block::Table(table) => table.rows.len() == count,
+            _ => false,
+        }),
+        _ => false,
+    });
+    assert!(folded, "each trial with its own sentence is behind a fold");
+}
