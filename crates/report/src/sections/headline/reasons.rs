@@ -30,7 +30,8 @@ const CAUSES_FIRST: [(&str, &str); 20] = [
     ("V16", "How much of the data fits in memory is not stated"),
 ];
 
-/// At most three reasons, each with the number of trials that it is of.
+/// At most three reasons: what is true of the whole run, and then those of its trials, each with
+/// the number of trials that it is of.
 pub(super) fn short(view: &RunView) -> Vec<String> {
     let trials = &view.findings.trials;
     let reason = |(rule, words): &(&str, &str)| {
@@ -44,7 +45,21 @@ pub(super) fn short(view: &RunView) -> Vec<String> {
         let of_all = measure::number::counted(trials.len(), "trial");
         (count > 0).then(|| format!("{words}{more} ({count} of {of_all})."))
     };
-    CAUSES_FIRST.iter().filter_map(reason).take(REASONS_MAX).collect()
+    let whole = of_the_whole(view).cloned();
+    whole.chain(CAUSES_FIRST.iter().filter_map(reason)).take(REASONS_MAX).collect()
+}
+
+/// Reasons that no trial has: that the run was stopped, that no trial was finished.
+fn of_the_whole(view: &RunView) -> impl Iterator<Item = &String> {
+    let of_trials = || view.findings.trials.iter().flat_map(|trial| &trial.reasons);
+    let reasons = view.findings.reasons.iter();
+    reasons.filter(move |reason| !of_trials().any(|of_one| reason.ends_with(of_one.as_str())))
+}
+
+/// What is most likely the cause of a trial's verdict, in few words; none of a valid one.
+pub fn cause(trial: &TrialFinding) -> Option<&'static str> {
+    let cause = CAUSES_FIRST.iter().find(|(rule, _)| is_against(trial, rule));
+    cause.map(|(_, words)| *words)
 }
 
 fn is_against(trial: &TrialFinding, rule: &str) -> bool {
