@@ -149,8 +149,15 @@ pub struct ShownArgs {
 /// How a run is shown while it goes on.
 #[derive(Clone, Copy, Debug, Default, ClapArgs)]
 pub struct ViewArgs {
-    /// How the run is shown while it goes on. Without a terminal it is always plain.
-    #[arg(long, value_name = "HOW", value_enum, default_value = "auto")]
+    /// How the run is shown while it goes on: full (a screen), line (one that moves), plain (lines
+    /// that stay) or auto; plain where there is no terminal.
+    #[arg(
+        long,
+        value_name = "HOW",
+        value_enum,
+        default_value = "auto",
+        hide_possible_values = true
+    )]
     pub view: ViewMode,
 }
 
