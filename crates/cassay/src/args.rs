@@ -8,7 +8,7 @@ pub use topology::{
     ApplyArgs, ExportArgs, MachineArgs, PlacementArgs, PlacingArgs, ReadArgs, TopologyCommand,
 };
 
-use clap::{Args as ClapArgs, Parser, Subcommand};
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use study::settings::Granted;
@@ -65,7 +65,7 @@ pub enum Command {
     /// List all runs.
     List,
     /// Show a run.
-    Show(RunName),
+    Show(ShowArgs),
     /// Show a study over its runs: where it has changed, and what changed with it.
     History(HistoryArgs),
     /// Compare two runs, point by point.
@@ -134,7 +134,45 @@ pub struct RunArgs {
     #[command(flatten)]
     pub study: StudyArgs,
     #[command(flatten)]
+    pub shown: ShownArgs,
+}
+
+/// How a run is shown while it goes on, and what it writes for pipelines.
+#[derive(Clone, Debug, Default, ClapArgs)]
+pub struct ShownArgs {
+    #[command(flatten)]
+    pub view: ViewArgs,
+    #[command(flatten)]
     pub summaries: SummaryArgs,
+}
+
+/// How a run is shown while it goes on.
+#[derive(Clone, Copy, Debug, Default, ClapArgs)]
+pub struct ViewArgs {
+    /// How the run is shown while it goes on: full (a screen), line (one that moves), plain (lines
+    /// that stay) or auto; plain where there is no terminal.
+    #[arg(
+        long,
+        value_name = "HOW",
+        value_enum,
+        default_value = "auto",
+        hide_possible_values = true
+    )]
+    pub view: ViewMode,
+}
+
+/// How a run is shown while it goes on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum ViewMode {
+    /// A full screen where there is one of at least 60 columns and 16 rows, and CI is not set.
+    #[default]
+    Auto,
+    /// A full screen.
+    Full,
+    /// One line that moves.
+    Line,
+    /// Lines that stay, as where nobody looks.
+    Plain,
 }
 
 /// What pipelines read, beside the report.
@@ -219,7 +257,7 @@ pub struct ResumeArgs {
     #[command(flatten)]
     pub trust: TrustArgs,
     #[command(flatten)]
-    pub summaries: SummaryArgs,
+    pub shown: ShownArgs,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -232,7 +270,7 @@ pub struct ConfirmArgs {
     #[command(flatten)]
     pub trust: TrustArgs,
     #[command(flatten)]
-    pub summaries: SummaryArgs,
+    pub shown: ShownArgs,
 }
 
 /// A command line of another tool. Our own options may stand anywhere in it.
@@ -268,6 +306,17 @@ pub struct ImportOptions {
     pub seed: Option<u64>,
     #[command(flatten)]
     pub allow: AllowArgs,
+    #[command(flatten)]
+    pub view: ViewArgs,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct ShowArgs {
+    #[command(flatten)]
+    pub name: RunName,
+    /// Show every trial with its figures and all reasons of its verdict, and nothing else.
+    #[arg(long)]
+    pub trials: bool,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -46,7 +46,7 @@ impl Compat {
     pub fn event(&mut self, event: &Event) {
         match event {
             Event::Said(text) => terminal::say(text),
-            Event::TrialFailed { name, reason } => terminal::say(&format!("{name}: {reason}")),
+            Event::TrialFailed { name, reason, .. } => terminal::say(&format!("{name}: {reason}")),
             _ => {}
         }
         match self {

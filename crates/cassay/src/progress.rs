@@ -1,47 +1,83 @@
-//! What a run says while it goes on: one line that moves on a terminal, plain lines elsewhere.
+//! What a run says while it goes on: a full screen or a line that moves on a terminal, plain lines
+//! elsewhere.
+//!
+//! The run's own thread only takes note of what happens. The screen is painted by a thread of its
+//! own, a few times a second, so that no terminal delays a run.
 
-use crate::terminal::{self, Moving};
-use engine::{Event, Progress};
+mod course;
+mod lines;
+mod state;
+#[cfg(test)]
+mod tests;
+mod view;
+
+use crate::args::ViewMode;
+use crate::terminal::{self, Line, Screen};
+use engine::Event;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+pub use lines::{FigureColumns, tone_of};
+use lines::{begun, finished, going, moving};
 use measure::clock;
-use measure::number::{significant, whole};
+use state::RunState;
+pub use state::TrialFigures;
 use std::path::PathBuf;
-use store::record::TrialFinding;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
 use study::human;
+use view::Now;
 
 /// Between two plain lines of the same phase: enough to see that it lives, few enough to read.
 const PLAIN_EVERY_S: f64 = 10.0;
+/// Between two pictures of a screen: often enough for a key to be obeyed at once.
+const PAINT_EVERY: Duration = Duration::from_millis(200);
+
+/// How a run is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Manner {
+    /// A full screen.
+    Screen,
+    /// A line that moves.
+    Moving,
+    /// A line for each phase, and some while it goes on.
+    Plain,
+}
 
 /// Shows the events of a run.
 pub struct Show {
-    /// None where nobody looks: lines instead.
-    bar: Option<Moving>,
+    shared: Arc<Shared>,
+    manner: Manner,
+    painter: Option<JoinHandle<()>>,
     /// The folder of the run.
     path: Option<PathBuf>,
-    /// What a line begins with: `3/12 writes, 28 threads`.
-    trial: String,
-    phase: &'static str,
-    phase_s: f64,
-    phase_after_s: f64,
-    phase_begin_ns: u64,
-    /// Expected length of the trials after this one, seconds.
-    rest_s: f64,
     plain_last_s: f64,
     /// What was said of the last trial that was left out.
     left_out: String,
 }
 
+/// What the run's thread and the painter have in common.
+struct Shared {
+    state: Mutex<RunState>,
+    /// Whether the painter is to end.
+    is_over: AtomicBool,
+    /// Whether the run was asked to end.
+    interrupt: Arc<AtomicBool>,
+}
+
 impl Show {
-    /// Nothing shown yet.
-    pub fn new() -> Show {
+    /// Nothing shown yet; `interrupt` tells when the run was asked to end.
+    pub fn new(mode: ViewMode, interrupt: Arc<AtomicBool>) -> Show {
         Show {
-            bar: Moving::new(),
+            shared: Arc::new(Shared {
+                state: Mutex::default(),
+                is_over: AtomicBool::new(false),
+                interrupt,
+            }),
+            manner: manner(mode),
+            painter: None,
             path: None,
-            trial: String::new(),
-            phase: "",
-            phase_s: 0.0,
-            phase_after_s: 0.0,
-            phase_begin_ns: clock::now_ns(),
-            rest_s: 0.0,
             plain_last_s: 0.0,
             left_out: String::new(),
         }
@@ -49,184 +85,175 @@ impl Show {
 
     /// Shows one event.
     pub fn event(&mut self, event: Event) {
+        let now_ns = clock::now_ns();
+        self.shared.state().event(&event, now_ns);
         match event {
             Event::RunStarted {
                 path,
                 left,
                 finished,
                 seconds,
+                ..
             } => {
-                self.path = Some(path.clone());
-                let done = match finished {
+                let done = match finished.len() {
                     0 => String::new(),
                     finished => format!(" ({finished} done before)"),
                 };
                 let trials = human::trials(left.0, left.1);
                 let about = human::seconds_between(seconds.0, seconds.1);
-                self.line(&format!(
+                terminal::say(&format!(
                     "{trials}{done}, about {about}: {}",
                     path.display()
                 ));
+                self.path = Some(path);
+                // Not before: what ends a run before it begins is said on lines.
+                if self.manner == Manner::Screen {
+                    self.painter = Screen::take().and_then(|screen| paint(screen, &self.shared));
+                }
             }
             Event::Said(text) => self.said(&text),
-            Event::TrialStarted {
-                index,
-                trials,
-                name,
-                seconds_after,
-            } => {
-                self.trial = format!("{}/{trials} {name}", index + 1);
-                self.rest_s = seconds_after;
-            }
-            Event::PhaseStarted {
-                phase,
-                what,
-                seconds,
-                seconds_after,
-            } => self.phase(phase, &what, seconds, seconds_after),
+            Event::PhaseStarted { .. } => self.phase(now_ns),
             Event::Interval {
                 progress, phase, ..
-            } => self.interval(phase, progress),
-            Event::TrialFinished { name, finding } => self.line(&finished(&name, &finding)),
-            Event::TrialFailed { name, reason } => {
-                self.line(&format!("  {name}: failed: {reason}"));
+            } => match self.manner() {
+                Manner::Screen => {}
+                Manner::Moving => self.shared.move_line(now_ns),
+                Manner::Plain if progress.seconds - self.plain_last_s >= PLAIN_EVERY_S => {
+                    self.plain_last_s = progress.seconds;
+                    terminal::say(&going(&self.shared.state(), phase, progress, now_ns));
+                }
+                Manner::Plain => {}
+            },
+            Event::TrialFinished { name, finding, .. } => match self.manner() {
+                Manner::Plain => terminal::say(&finished(&name, &finding)),
+                Manner::Moving | Manner::Screen => {
+                    let names = self.shared.state().trials.clone();
+                    let names = names.iter().map(|trial| trial.name.as_str());
+                    let columns = FigureColumns::of_lines(terminal::size().columns, names);
+                    terminal::say_line(&columns.finished(&name, &TrialFigures::of(&finding)));
+                }
+            },
+            Event::TrialFailed { name, reason, .. } => {
+                terminal::say(&format!("  {name}: failed: {reason}"));
             }
-            Event::TrialSkipped { name, reason } => {
+            Event::TrialSkipped { name, reason, .. } => {
                 let line = format!("  {name}: left out: {reason}");
                 // A search that has ended leaves out all its other points alike.
                 if self.left_out != line {
-                    self.line(&line);
+                    terminal::say(&line);
                     self.left_out = line;
                 }
             }
+            _ => {}
         }
     }
 
-    /// Takes the moving line away; the folder of the run, if it came to have one.
-    pub fn done(self) -> Option<PathBuf> {
-        if let Some(bar) = self.bar {
-            bar.end();
-        }
-        self.path
+    /// Gives the terminal back; the folder of the run, if it came to have one.
+    pub fn done(mut self) -> Option<PathBuf> {
+        self.path.take()
     }
 
-    fn phase(&mut self, phase: &'static str, what: &str, seconds: f64, after: f64) {
-        self.phase = phase;
-        self.phase_s = seconds;
-        self.phase_after_s = after;
-        self.phase_begin_ns = clock::now_ns();
+    /// How it is shown now: without its screen, one that was to have it is a line that moves.
+    fn manner(&self) -> Manner {
+        match self.manner {
+            Manner::Screen if !terminal::is_full() => Manner::Moving,
+            manner => manner,
+        }
+    }
+
+    fn phase(&mut self, now_ns: u64) {
         self.plain_last_s = 0.0;
-        let left = self.left(Progress::default());
-        let text = format!("{} · {phase}: {what} · {left} left", self.trial);
-        match &self.bar {
-            Some(bar) => bar.show(&text),
-            None => terminal::say(&text),
+        match self.manner() {
+            Manner::Screen => {}
+            Manner::Moving => self.shared.move_line(now_ns),
+            Manner::Plain => terminal::say(&begun(&self.shared.state(), now_ns)),
         }
     }
 
-    fn said(&mut self, text: &str) {
-        match &self.bar {
-            Some(bar) => bar.show(&format!("{} · {}: {text}", self.trial, self.phase)),
-            None => terminal::say(&format!("    {text}")),
-        }
-    }
-
-    fn interval(&mut self, phase: &str, progress: Progress) {
-        let text = self.going(phase, progress);
-        match &self.bar {
-            Some(bar) => bar.show(&text),
-            None if progress.seconds - self.plain_last_s >= PLAIN_EVERY_S => {
-                self.plain_last_s = progress.seconds;
-                terminal::say(&text);
+    fn said(&self, text: &str) {
+        match self.manner() {
+            Manner::Screen => {}
+            Manner::Moving => {
+                let state = self.shared.state();
+                let (place, name) = state.current().unwrap_or_default();
+                let phase = state.phase.name;
+                terminal::show_moving(&Line::of(&format!("{place} {name} · {phase}: {text}")));
             }
-            None => {}
-        }
-    }
-
-    /// The line of an interval, by the phase that it belongs to.
-    fn going(&self, phase: &str, progress: Progress) -> String {
-        format!(
-            "{} · {phase} {:.0} s · {} left · {} op/s · p99 {} ms · {} errors",
-            self.trial,
-            progress.seconds,
-            self.left(progress),
-            whole(progress.ops_per_s),
-            significant(progress.p99_ms, 3),
-            progress.errors,
-        )
-    }
-
-    /// What is left of the run, in words. The phase's own time runs down; what it takes longer
-    /// than expected is not made up for, unless its progress tells how long it will be.
-    fn left(&self, progress: Progress) -> String {
-        let gone_s = (clock::now_ns() - self.phase_begin_ns) as f64 / 1e9;
-        let planned_s = (self.phase_s - gone_s).max(0.0);
-        let phase_s = progress.left_s().unwrap_or(planned_s);
-        human::seconds_for_people(phase_s + self.phase_after_s + self.rest_s)
-    }
-
-    /// A line that stays.
-    fn line(&self, text: &str) {
-        match &self.bar {
-            Some(bar) => bar.say(text),
-            None => terminal::say(text),
+            Manner::Plain => terminal::say(&format!("    {text}")),
         }
     }
 }
 
-/// One line for a finished trial.
-fn finished(name: &str, finding: &TrialFinding) -> String {
-    let [p50, p99] = [finding.all.latency_ms.p50, finding.all.latency_ms.p99];
-    let errors: u64 = finding.errors.values().sum();
-    let mut line = format!(
-        "  {name}: {} op/s · p50 {}{} ms · p99 {}{} ms · {errors} errors · {}",
-        whole(finding.all.ops_per_s),
-        p50.sign(),
-        significant(p50.least(), 3),
-        p99.sign(),
-        significant(p99.least(), 3),
-        finding.verdict,
-    );
-    if let Some(reason) = finding.reasons.first() {
-        line += &format!(" ({reason})");
+impl Drop for Show {
+    fn drop(&mut self) {
+        self.shared.is_over.store(true, Ordering::Relaxed);
+        if let Some(painter) = self.painter.take() {
+            // What it panicked of was said.
+            let _ = painter.join();
+        }
+        terminal::end_moving();
     }
-    line
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use store::record::Verdict;
-
-    #[test]
-    fn what_is_left_of_a_load_is_told_by_how_it_went() {
-        let mut show = Show::new();
-        (show.phase_s, show.rest_s) = (2.0, 60.0);
-        let progress = Progress {
-            seconds: 10.0,
-            operations: 1_000,
-            of: Some(4_000),
-            ..Progress::default()
-        };
-        let line = show.going("load", progress);
-        assert!(line.contains("1 min 30 s left"), "{line}");
+impl Shared {
+    /// Half an event is better than none: whoever panicked has said so.
+    fn state(&self) -> MutexGuard<'_, RunState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    #[test]
-    fn a_finished_trial_is_one_line() {
-        let mut finding = TrialFinding {
-            verdict: Verdict::Suspect,
-            reasons: vec!["V12: drift".into(), "V3: near the ceiling".into()],
-            ..TrialFinding::default()
-        };
-        finding.all.ops_per_s = 53_210.4;
-        finding.all.latency_ms.p50 = 1.234.into();
-        finding.all.latency_ms.p99 = measure::Known::AtLeast(12.34);
-        finding.errors.insert("overloaded".into(), 3);
-        assert_eq!(
-            finished("writes, 8 threads", &finding),
-            "  writes, 8 threads: 53,210 op/s · p50 1.23 ms · p99 ≥ 12.3 ms · 3 errors · suspect \
-             (V12: drift)"
-        );
+    fn move_line(&self, now_ns: u64) {
+        let columns = terminal::size().columns.saturating_sub(1);
+        let line = moving(&self.state(), columns, now_ns);
+        terminal::show_moving(&line);
     }
+}
+
+/// How a run is shown: as was asked for, as far as the terminal can.
+fn manner(mode: ViewMode) -> Manner {
+    let is_ours = terminal::has_reader() && !terminal::is_dumb();
+    let is_large = || {
+        let size = terminal::size();
+        size.columns >= view::LEAST.columns && size.rows >= view::LEAST.rows
+    };
+    let is_watched = || std::env::var_os("CI").is_none_or(|value| value.is_empty());
+    match mode {
+        _ if !is_ours => Manner::Plain,
+        ViewMode::Plain => Manner::Plain,
+        ViewMode::Line => Manner::Moving,
+        ViewMode::Full => Manner::Screen,
+        ViewMode::Auto if is_large() && is_watched() => Manner::Screen,
+        ViewMode::Auto => Manner::Moving,
+    }
+}
+
+/// Starts the painter; none, and lines instead, where no thread can be had.
+fn paint(mut screen: Screen, shared: &Arc<Shared>) -> Option<JoinHandle<()>> {
+    let shared = Arc::clone(shared);
+    let paint = move || {
+        let mut has_help = false;
+        while !shared.is_over.load(Ordering::Relaxed) {
+            let size = terminal::size();
+            let now = Now {
+                ns: clock::now_ns(),
+                local: local_time(),
+                is_ending: shared.interrupt.load(Ordering::Relaxed),
+                has_help,
+            };
+            let lines = view::view(&shared.state(), size, &now);
+            screen.paint(&lines, size);
+            match screen.key(PAINT_EVERY) {
+                Some('q') => break,
+                Some('?') => has_help = !has_help,
+                _ => {}
+            }
+        }
+    };
+    let painter = std::thread::Builder::new().name("screen".to_owned()).spawn(paint);
+    painter.ok()
+}
+
+/// Now by the user's clock.
+fn local_time() -> jiff::Zoned {
+    let now = Timestamp::from_nanosecond(i128::from(clock::unix_ns())).unwrap_or_default();
+    now.to_zoned(TimeZone::system())
 }

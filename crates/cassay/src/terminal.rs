@@ -6,11 +6,24 @@
 //!
 //! What is said holds names, questions and servers' words, which may come from anybody: nothing in
 //! them may move the cursor, set a title or turn the order of the text round. So every text goes
-//! through [`shown`] here, and nothing else in the program writes to the terminal.
+//! through [`shown()`] here or in a [`Line`], and nothing else in the program writes to the
+//! terminal.
+
+mod abilities;
+mod line;
+mod screen;
+mod shown;
+mod stage;
+
+use abilities::wants_colour;
+pub use abilities::{columns, has_colour, has_reader, is_dumb};
+pub use line::{Line, Tone, shortened};
+pub use screen::{Screen, Size, give_back, is_full, size};
+use shown::is_command;
+pub use shown::{shown, shown_in_place};
+pub use stage::{end_moving, show_moving};
 
 use crate::exit::Exit;
-use indicatif::{ProgressBar, ProgressStyle};
-use std::borrow::Cow;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::os::fd::BorrowedFd;
 use std::sync::OnceLock;
@@ -39,68 +52,38 @@ static LOOK: extern "C" fn() = {
     look
 };
 
-/// Columns where nobody knows how many there are: a pipe, or a terminal that does not say.
-const COLUMNS: usize = 80;
-
-/// How many columns stdout has.
-pub fn columns() -> usize {
-    let size = rustix::termios::tcgetwinsize(rustix::stdio::stdout()).ok();
-    let columns = size.map(|size| usize::from(size.ws_col));
-    columns.filter(|columns| *columns > 0).unwrap_or(COLUMNS)
+/// Writes data. Whether it arrived is said by [`end`].
+pub fn data(text: &str) {
+    write_data(&shown(text));
 }
 
-/// A text as a terminal may have it: control characters but line breaks and tabs, and those that
-/// change the direction of writing, are spelled out.
-pub fn shown(text: &str) -> Cow<'_, str> {
-    if !text.contains(is_command) {
-        return Cow::Borrowed(text);
-    }
-    let mut out = String::with_capacity(text.len() + 16);
-    for c in text.chars() {
-        if is_command(c) {
-            out.extend(c.escape_unicode())
-        } else {
-            out.push(c)
-        }
-    }
-    Cow::Owned(out)
-}
-
-/// A character as a terminal may have it, in as many bytes: for texts whose places are counted in
-/// bytes. Those of one byte have a picture in the renderer of such texts, and stay.
-pub fn shown_in_place(c: char) -> char {
-    match (is_command(c), c.len_utf8()) {
-        // A middle dot, and the replacement character.
-        (true, 2) => '\u{b7}',
-        (true, 3) => '\u{fffd}',
-        _ => c,
-    }
-}
-
-/// Whether a terminal obeys a character instead of showing it.
-fn is_command(c: char) -> bool {
-    let turns = matches!(
-        c,
-        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
-    );
-    (c.is_control() && !matches!(c, '\n' | '\t')) || turns
-}
-
-/// Writes data: the one way to stdout. Whether it arrived is said by [`end`].
+/// The one way to stdout.
 #[expect(
     clippy::disallowed_methods,
     reason = "this is where data is written; nobody else does"
 )]
-pub fn data(text: &str) {
+fn write_data(text: &str) {
     let mut out = io::stdout().lock();
     let why = if WAS_CLOSED.load(Ordering::Relaxed) {
         Some("it is closed".to_owned())
     } else {
-        write(&mut out, &shown(text))
+        write(&mut out, text)
     };
     if let Some(why) = why {
         let _ = UNWRITTEN.set(why);
     }
+}
+
+/// Writes lines of data; with their tones, if a person looks at them.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "only asked whether it is a terminal"
+)]
+pub fn data_lines(lines: &[Line]) {
+    let has_colour = io::stdout().is_terminal() && wants_colour();
+    let text: String = lines.iter().map(|line| line.ansi(has_colour) + "\n").collect();
+    // Every line has taken its texts through `shown`.
+    write_data(&text);
 }
 
 /// Writes a text and a line break; why not, unless the reader has gone.
@@ -158,41 +141,15 @@ pub fn say(text: &str) {
     styled(&shown(text));
 }
 
+/// Writes a line of conversation with its tones.
+pub fn say_line(line: &Line) {
+    styled(&line.ansi(has_colour()));
+}
+
 /// Writes a line of conversation as it is: it has colours of our own, and whoever made it has put
 /// all else through [`shown`].
 pub fn styled(text: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "{text}");
-}
-
-/// A line that moves: shown to whoever looks, and rewritten in place.
-pub struct Moving(ProgressBar);
-
-impl Moving {
-    /// None where nobody looks.
-    pub fn new() -> Option<Moving> {
-        has_reader().then(|| {
-            let bar = ProgressBar::new_spinner();
-            let style = ProgressStyle::with_template("{spinner} {wide_msg}");
-            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
-            Moving(bar)
-        })
-    }
-
-    /// Shows another text.
-    pub fn show(&self, text: &str) {
-        self.0.set_message(shown(text).into_owned());
-        self.0.tick();
-    }
-
-    /// Writes a line of conversation above it.
-    pub fn say(&self, text: &str) {
-        self.0.suspend(|| say(text));
-    }
-
-    /// Takes it away.
-    pub fn end(self) {
-        self.0.finish_and_clear();
-    }
+    stage::stay(text);
 }
 
 /// Lines of a table: columns as wide as their widest cell, two spaces apart, numbers to the right
@@ -217,16 +174,6 @@ pub fn table(rows: &[Vec<String>], is_right: &[bool]) -> String {
         text.push('\n');
     }
     text
-}
-
-/// Whether a person looks at stderr.
-pub fn has_reader() -> bool {
-    std::io::stderr().is_terminal()
-}
-
-/// Whether stderr shows colours: a terminal that does not forbid them.
-pub fn has_colour() -> bool {
-    has_reader() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
 /// Says an error, whole, once.

@@ -18,13 +18,29 @@ pub enum Event {
         /// Trials that are left, at least and at most: where a procedure decides, or an answer ends
         /// the study, not all of the plan may come.
         left: (usize, usize),
-        /// Trials that an earlier attempt finished.
-        finished: usize,
+        /// Name of the study.
+        study: String,
+        /// The name of each trial of the plan, as far as it is known before it begins.
+        names: Vec<String>,
+        /// Numbers of the trials that an earlier attempt finished.
+        finished: Vec<usize>,
         /// Expected length of the rest, seconds, at least and at most.
         seconds: (f64, f64),
     },
     /// What a part of the run says of its work.
     Said(String),
+    /// The target is there: the names of its nodes.
+    TargetReady(Vec<String>),
+    /// The target is stopped.
+    TargetStopped,
+    /// Nodes have ended that were not taken away on purpose: their names.
+    NodesDied(Vec<String>),
+    /// What the CPUs of this machine were used for in the last second.
+    CpuUsed(CpuShares),
+    /// What will be broken on purpose while this phase measures, by number; none in most phases.
+    FaultsPlanned(Vec<PlannedFault>),
+    /// A fault of the phase, by its number, has come so far.
+    FaultReached(usize, FaultStage),
     /// A trial begins.
     TrialStarted {
         /// Its number, from 0.
@@ -58,6 +74,8 @@ pub enum Event {
     },
     /// A trial has its finding.
     TrialFinished {
+        /// Its number, from 0.
+        index: usize,
         /// Its name.
         name: String,
         /// What it found.
@@ -65,6 +83,8 @@ pub enum Event {
     },
     /// A trial could not be done; the others go on unless `RunFinished` says otherwise.
     TrialFailed {
+        /// Its number, from 0.
+        index: usize,
         /// Its name.
         name: String,
         /// Why, with the way out.
@@ -72,11 +92,55 @@ pub enum Event {
     },
     /// A trial is left out, with the reason.
     TrialSkipped {
+        /// Its number, from 0.
+        index: usize,
         /// Its name.
         name: String,
         /// Why it is left out.
         reason: String,
     },
+}
+
+/// Shares of all CPUs that the client may use, in percent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CpuShares {
+    /// Used by the nodes.
+    pub nodes: f64,
+    /// Used by the client.
+    pub client: f64,
+    /// Used by other programs.
+    pub others: f64,
+}
+
+/// Something that will be broken on purpose.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlannedFault {
+    /// Its kind, as a study names it.
+    pub kind: String,
+    /// What it hits, in words.
+    pub place: String,
+    /// When, seconds after the begin of the measured window.
+    pub at_s: f64,
+    /// For how long, seconds.
+    pub for_s: f64,
+    /// The nodes that are away meanwhile.
+    pub takes_away: Vec<String>,
+}
+
+measure::word_enum! {
+    /// How far a fault has come.
+    pub enum FaultStage {
+        /// It is being brought about.
+        Injecting = "being brought about",
+        /// It is there.
+        Holding = "broken",
+        /// It is being healed.
+        Healing = "being healed",
+        /// All is whole again, or will not be.
+        Over = "over",
+        /// It was left out: there was no time left for it.
+        Omitted = "left out",
+    }
 }
 
 /// One interval, for people.

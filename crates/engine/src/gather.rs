@@ -6,6 +6,7 @@
 
 mod kept;
 
+use super::event::CpuShares;
 use super::running::Running;
 use super::series::import::Scrape;
 use super::trial::endured::Watched;
@@ -46,6 +47,8 @@ pub struct Gather {
     kept: JudgedReadings,
     /// What an endurance's long trial keeps of its window.
     watched: Option<Watched>,
+    /// What the machine's CPUs were used for, when it was last looked.
+    cpu_shares: Option<CpuShares>,
 }
 
 impl Gather {
@@ -122,6 +125,11 @@ impl Gather {
         self.watched.iter_mut().for_each(|watched| watched.end(at_ns));
     }
 
+    /// What the machine's CPUs were used for, when it was last looked.
+    pub fn cpu_shares(&self) -> Option<CpuShares> {
+        self.cpu_shares
+    }
+
     /// What a long window has shown.
     pub fn watched(&self) -> Option<&Watched> {
         self.watched.as_ref()
@@ -140,6 +148,7 @@ impl Gather {
             readings.iter().for_each(|reading| watched.push(reading));
         }
         readings.iter().for_each(|reading| self.kept.push(reading));
+        self.cpu_shares = cpu_shares(&readings).or(self.cpu_shares);
         Ok(())
     }
 
@@ -214,6 +223,20 @@ fn sample(reading: &Reading, start_ns: u64) -> SampleRecord {
         unit: reading.unit.to_string(),
         value: reading.value,
     }
+}
+
+/// What the probe [`OTHERS`] saw last of the machine's CPUs, if it has looked.
+fn cpu_shares(readings: &[Reading]) -> Option<CpuShares> {
+    let last = |name: &str| {
+        let mut newest = readings.iter().rev();
+        let found = newest.find(|one| one.probe == OTHERS && *one.name == *name);
+        found.map(|reading| reading.value)
+    };
+    Some(CpuShares {
+        nodes: last("cpu.nodes")?,
+        client: last("cpu.client")?,
+        others: last("cpu.others")?,
+    })
 }
 
 fn named<'a>(

@@ -38,7 +38,7 @@ mod trial;
 
 pub use confirm::confirming;
 pub use describe::{Definition, Described, describe};
-pub use event::{Event, Progress};
+pub use event::{CpuShares, Event, FaultStage, PlannedFault, Progress};
 pub use expected::expected;
 pub use offer::workers_auto;
 pub use prepare::{Prepared, prepare};
@@ -257,7 +257,9 @@ impl<'a> Engine<'a> {
         (self.events)(Event::RunStarted {
             path: self.writer.path().to_owned(),
             left: (certain.0, most.0),
-            finished: self.findings.len(),
+            study: self.study.name.clone(),
+            names: all.iter().map(|turn| trial_name(self.study, turn)).collect(),
+            finished: self.findings.keys().copied().collect(),
             seconds: if self.findings.is_empty() {
                 (estimate.seconds_least, estimate.seconds)
             } else {
@@ -417,6 +419,10 @@ impl<'a> Engine<'a> {
             nodes: nodes::at_start(&running),
         };
         self.writer.journal(Some(trial.index), ready)?;
+        let nodes = running.cluster.nodes().iter();
+        (self.events)(Event::TargetReady(
+            nodes.map(|node| node.name.clone()).collect(),
+        ));
         self.running = Some(running);
         Ok(())
     }
@@ -428,6 +434,7 @@ impl<'a> Engine<'a> {
         };
         self.too_much = false;
         self.writer.journal(None, JournalEvent::TargetStopped)?;
+        (self.events)(Event::TargetStopped);
         let Some(slug) = slug else {
             return running.stop(None);
         };
@@ -470,19 +477,10 @@ impl<'a> Engine<'a> {
         self.too_much = self.histories.note(trial, Some(&finding));
         self.findings.insert(trial.index, finding.clone());
         (self.events)(Event::TrialFinished {
+            index: trial.index,
             name,
             finding: Box::new(finding),
         });
-        Ok(())
-    }
-
-    fn fail(&mut self, trial: &Trial, name: String, found: TrialFinding, why: &str) -> Result<()> {
-        let reason = why.to_owned();
-        self.writer.journal(Some(trial.index), JournalEvent::TrialFailed { reason })?;
-        self.histories.note(trial, None);
-        self.failed.insert(trial.index, found);
-        let reason = why.to_owned();
-        (self.events)(Event::TrialFailed { name, reason });
         Ok(())
     }
 
@@ -492,7 +490,11 @@ impl<'a> Engine<'a> {
         let name = further.unwrap_or_else(|| trial_name(self.study, turn));
         let skipped = JournalEvent::TrialSkipped(reason.clone());
         self.writer.journal(Some(turn.index), skipped)?;
-        (self.events)(Event::TrialSkipped { name, reason });
+        (self.events)(Event::TrialSkipped {
+            index: turn.index,
+            name,
+            reason,
+        });
         Ok(())
     }
 }

@@ -6,7 +6,7 @@ use super::schema_check::OtherTypes;
 use super::{End, Engine, Event};
 use anyhow::Result;
 use load::LoadError;
-use store::record::FaultRecord;
+use store::record::{FaultRecord, JournalEvent, TrialFinding};
 use study::plan::{Trial, Turn};
 use target::Target;
 
@@ -37,6 +37,26 @@ impl Engine<'_> {
         }
         let is_same = self.hopeless.contains(&turn.variant);
         is_same.then(|| "it would fail as an earlier trial of the same did".to_owned())
+    }
+
+    /// Puts down a trial that could not be done, with what it found and why it ended.
+    pub(super) fn fail(
+        &mut self,
+        trial: &Trial,
+        name: String,
+        found: TrialFinding,
+        why: &str,
+    ) -> Result<()> {
+        let reason = why.to_owned();
+        self.writer.journal(Some(trial.index), JournalEvent::TrialFailed { reason })?;
+        self.histories.note(trial, None);
+        self.failed.insert(trial.index, found);
+        (self.events)(Event::TrialFailed {
+            index: trial.index,
+            name,
+            reason: why.to_owned(),
+        });
+        Ok(())
     }
 
     /// Starts the next trial's nodes anew where this one's faults were not seen to heal; the end of

@@ -41,5 +41,6 @@ pub use page::{
     Verdict, Xs,
 };
 pub use run::page;
+pub use sections::headline::cause;
 pub use text::text;
 pub use view::{Curve, FileView, NodeView, PointView, ProbeSeries, RunView, TrialView};

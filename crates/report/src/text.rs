@@ -11,6 +11,17 @@ const WIDTH: usize = 100;
 /// A column of text is never squeezed below this.
 const TEXT_COLUMN_MIN: usize = 16;
 
+impl Headline {
+    /// Why it is not `valid`, in as few words as there are.
+    pub fn main_reasons(&self) -> &[String] {
+        if self.short_reasons.is_empty() {
+            &self.reasons
+        } else {
+            &self.short_reasons
+        }
+    }
+}
+
 /// Renders a page.
 pub fn text(page: &Page) -> String {
     let mut out = String::new();
@@ -80,7 +91,7 @@ fn headline(out: &mut String, headline: &Headline) {
     out.push('\n');
     let verdict = format!("verdict: {}. {}", headline.verdict.name(), headline.meaning);
     paragraph(out, &verdict, "");
-    for reason in &headline.reasons {
+    for reason in headline.main_reasons() {
         hanging(out, reason, "  - ", "    ");
     }
     let facts: Vec<String> = headline

@@ -10,7 +10,7 @@ mod words;
 use super::run::run_study;
 use super::say_notes;
 use super::workload::{samples_json, samples_text};
-use crate::args::{AllowArgs, Common, ImportArgs, ImportOptions, SummaryArgs};
+use crate::args::{AllowArgs, Common, ImportArgs, ImportOptions, ShownArgs, SummaryArgs, ViewMode};
 use crate::compat::Compat;
 use crate::exit::Exit;
 use crate::{diagnostics, terminal};
@@ -94,7 +94,11 @@ pub fn run(tool: Tool, args: &ImportArgs, common: &Common) -> Result<Exit> {
     } else {
         None
     };
-    run_study(&study, common, compat, &SummaryArgs::default())
+    let shown = ShownArgs {
+        view: options.view,
+        summaries: SummaryArgs::default(),
+    };
+    run_study(&study, common, compat, &shown)
 }
 
 /// What our options change; the words may name files anywhere.
@@ -141,6 +145,11 @@ fn both(before: &ImportOptions, among: ImportOptions) -> ImportOptions {
         seed: before.seed.or(among.seed),
         check: before.check || among.check,
         sample: before.sample.or(among.sample),
+        view: if among.view.view == ViewMode::Auto {
+            before.view
+        } else {
+            among.view
+        },
         allow: AllowArgs {
             allow: [before.allow.allow.clone(), among.allow.allow].concat(),
         },

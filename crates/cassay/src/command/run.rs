@@ -1,14 +1,17 @@
 //! `cassay run` and `cassay resume`: from a study, or the rest of a run, to a report.
 
 use super::{dirs, read_study};
-use crate::args::{Common, ConfirmArgs, ResumeArgs, RunArgs, SummaryArgs, VERSION};
+use crate::args::{
+    Common, ConfirmArgs, ResumeArgs, RunArgs, ShownArgs, SummaryArgs, VERSION, ViewMode,
+};
 use crate::compat::Compat;
 use crate::exit::Exit;
-use crate::progress::Show;
+use crate::progress::{Show, tone_of};
+use crate::terminal::Line;
 use crate::{interrupt, terminal};
 use anyhow::{Context, Error, Result, anyhow};
 use engine::{Interrupted, Options, Outcome, needs};
-use report::{Page, RunView};
+use report::{Headline, Page, RunView};
 use serde_json::json;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -27,7 +30,7 @@ pub fn run(args: &RunArgs, common: &Common) -> Result<Exit> {
         Ok(study) => study,
         Err(end) => return end,
     };
-    run_study(&study, common, None, &args.summaries)
+    run_study(&study, common, None, &args.shown)
 }
 
 /// Runs a study that was resolved; `compat` speaks for another tool, instead of us.
@@ -35,7 +38,7 @@ pub fn run_study(
     study: &Study,
     common: &Common,
     mut compat: Option<Compat>,
-    summaries: &SummaryArgs,
+    shown: &ShownArgs,
 ) -> Result<Exit> {
     let plan = plan::plan(study)?;
     if compat.is_none() {
@@ -44,7 +47,7 @@ pub fn run_study(
     let end = End {
         common,
         is_compat: compat.is_some(),
-        summaries,
+        shown,
     };
     let exit = with_options(&end, |options, show| {
         engine::run(study, &plan, options, &mut |event| match &mut compat {
@@ -65,7 +68,7 @@ pub fn confirm(args: &ConfirmArgs, common: &Common) -> Result<Exit> {
     if args.plan {
         super::plan::show(&study, common)
     } else {
-        run_study(&study, common, None, &args.summaries)
+        run_study(&study, common, None, &args.shown)
     }
 }
 
@@ -80,8 +83,8 @@ pub fn resume(args: &ResumeArgs, common: &Common) -> Result<Exit> {
     if interrupted.is_done() {
         // The disk may have been full when it was to be written.
         if found.run.report().is_none() {
-            let report = write_report(path, &args.summaries)?;
-            terminal::say(&format!("report: {}", report.display()));
+            let report = write_report(path, &args.shown.summaries)?;
+            terminal::say(&format!("report: {}", report.path.display()));
         }
         terminal::say(&format!(
             "every trial of {} is finished; nothing is left to do",
@@ -95,7 +98,7 @@ pub fn resume(args: &ResumeArgs, common: &Common) -> Result<Exit> {
     let end = End {
         common,
         is_compat: false,
-        summaries: &args.summaries,
+        shown: &args.shown,
     };
     with_options(&end, |options, show| {
         interrupted.resume(options, &mut |event| show.event(event))
@@ -107,7 +110,7 @@ struct End<'a> {
     common: &'a Common,
     /// Whether another tool speaks instead of us.
     is_compat: bool,
-    summaries: &'a SummaryArgs,
+    shown: &'a ShownArgs,
 }
 
 fn with_options(
@@ -124,7 +127,13 @@ fn with_options(
         version: VERSION,
         shared_machine: shared_machine(),
     };
-    let mut show = Show::new();
+    // What another tool would print is all that is shown.
+    let mode = if end.is_compat {
+        ViewMode::Plain
+    } else {
+        end.shown.view.view
+    };
+    let mut show = Show::new(mode, Arc::clone(&interrupt));
     let outcome = work(&options, &mut show);
     let path = show.done();
     let ended = outcome.and_then(|outcome| end.finish(&outcome));
@@ -179,19 +188,25 @@ impl End<'_> {
             ));
             return Ok(Exit::Interrupted);
         };
-        let report = write_report(path, self.summaries)?;
+        let report = write_report(path, &self.shown.summaries)?;
         if self.common.json {
             let mut value = serde_json::to_value(findings).context("encode the findings")?;
             value["cassay"] = json!(VERSION);
             value["run"] = json!(path);
-            value["report"] = json!(report);
+            value["report"] = json!(report.path);
             terminal::json(&value);
         } else if self.is_compat {
-            terminal::say(&answer(findings));
+            answer(&report.headline).iter().for_each(terminal::say_line);
         } else {
-            terminal::data(&answer(findings));
+            terminal::data_lines(&answer(&report.headline));
         }
-        terminal::say(&format!("report: {}", report.display()));
+        if !findings.reasons.is_empty() {
+            let run = path.display();
+            terminal::say(&format!(
+                "each trial with its reasons: cassay show --trials {run}"
+            ));
+        }
+        terminal::say(&format!("report: {}", report.path.display()));
         Ok(exit_of(findings))
     }
 }
@@ -215,13 +230,24 @@ fn exit_of(findings: &FindingsRecord) -> Exit {
     }
 }
 
+/// A report that was written.
+pub struct Written {
+    /// Its file.
+    pub path: PathBuf,
+    /// What stands above everything else in it.
+    pub headline: Headline,
+}
+
 /// Writes `report.html` from what stands on disk, and what pipelines read.
-pub fn write_report(path: &Path, summaries: &SummaryArgs) -> Result<PathBuf> {
+pub fn write_report(path: &Path, summaries: &SummaryArgs) -> Result<Written> {
     let view = RunView::read(&Run::open(path)?)?;
     let page = report::page(&view);
     let to = RunWriter::reopen(path)?.write_report(&report::html(&page))?;
     write_summaries(&view, &page, &to, summaries)?;
-    Ok(to)
+    Ok(Written {
+        path: to,
+        headline: page.headline,
+    })
 }
 
 /// Writes what pipelines read.
@@ -243,13 +269,14 @@ pub fn write_summaries(
     Ok(())
 }
 
-fn answer(findings: &FindingsRecord) -> String {
-    let mut text = format!("{}: {}\n", findings.study, findings.verdict);
-    for sentence in &findings.answer {
-        text += &format!("  {sentence}\n");
-    }
-    for reason in &findings.reasons {
-        text += &format!("  ! {reason}\n");
-    }
-    text
+/// The verdict, the answer and the main reasons against it, as at the head of the report.
+fn answer(headline: &Headline) -> Vec<Line> {
+    let verdict = headline.verdict;
+    let mut lines =
+        vec![Line::of(&format!("{}: ", headline.study)).with(tone_of(verdict), verdict.name())];
+    let answer = headline.answer.iter();
+    lines.extend(answer.map(|sentence| Line::of(&format!("  {sentence}"))));
+    let reasons = headline.main_reasons().iter();
+    lines.extend(reasons.map(|reason| Line::of(&format!("  ! {reason}"))));
+    lines
 }

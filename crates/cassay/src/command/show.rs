@@ -1,20 +1,59 @@
 //! `cassay show`, `compare` and `report`: runs as they stand on disk.
 
-use crate::args::{Common, CompareArgs, ImportFileArgs, ReportArgs, RunName, SummaryArgs};
+use crate::args::{Common, CompareArgs, ImportFileArgs, ReportArgs, ShowArgs, SummaryArgs};
 use crate::command::run::{write_report, write_summaries};
 use crate::exit::Exit;
-use crate::terminal;
-use anyhow::Result;
+use crate::progress::{FigureColumns, TrialFigures};
+use crate::terminal::{self, Line};
+use anyhow::{Context, Result};
 use report::{Page, RunView};
 use serde_json::json;
 use store::Run;
+use store::record::TrialFinding;
 
-/// Shows one run.
-pub fn show(args: &RunName, common: &Common) -> Result<Exit> {
-    let run = store::find(&common.out, &args.run)?;
+/// Shows one run, or what came of each of its trials.
+pub fn show(args: &ShowArgs, common: &Common) -> Result<Exit> {
+    let run = store::find(&common.out, &args.name.run)?;
     let exit = say_notes(&run);
-    print(&report::page(&RunView::read(&run)?), common);
+    let view = RunView::read(&run)?;
+    if args.trials {
+        print_trials(&view.findings.trials, common)?;
+    } else {
+        print(&report::page(&view), common);
+    }
     Ok(exit)
+}
+
+/// Each trial on a line, with all reasons of its verdict below it.
+fn print_trials(trials: &[TrialFinding], common: &Common) -> Result<()> {
+    if common.json {
+        terminal::json(&serde_json::to_value(trials).context("encode the trials")?);
+        return Ok(());
+    }
+    let has_blocks = trials.iter().any(|trial| trial.block > 0);
+    let names: Vec<String> = trials.iter().map(|trial| name_of(trial, has_blocks)).collect();
+    // Whole names and causes: nothing is cut in data.
+    let columns = FigureColumns::of_lines(usize::MAX, names.iter().map(String::as_str));
+    let mut lines = Vec::new();
+    for (trial, name) in trials.iter().zip(&names) {
+        lines.push(columns.finished(name, &TrialFigures::of(trial)));
+        lines.extend(trial.reasons.iter().map(|reason| Line::of(&format!("    {reason}"))));
+    }
+    terminal::data_lines(&lines);
+    Ok(())
+}
+
+/// `writes, 28 threads, block 2`.
+fn name_of(trial: &TrialFinding, has_blocks: bool) -> String {
+    let variant = trial.variant.named().map(str::to_owned);
+    let point = trial.point.map(|point| engine::point_words(Some(point)));
+    let block = has_blocks.then(|| format!("block {}", trial.block + 1));
+    let parts: Vec<String> = variant.into_iter().chain(point).chain(block).collect();
+    if parts.is_empty() {
+        "trial".to_owned()
+    } else {
+        parts.join(", ")
+    }
 }
 
 /// Compares two runs.
@@ -39,7 +78,7 @@ pub fn report(args: &ReportArgs, common: &Common) -> Result<Exit> {
     let run = store::find(&common.out, &args.name.run)?;
     let exit = say_notes(&run);
     let path = match &args.to {
-        None => write_report(&run.path, &args.summaries)?,
+        None => write_report(&run.path, &args.summaries)?.path,
         Some(to) => {
             let view = RunView::read(&run)?;
             let page = report::page(&view);
@@ -61,7 +100,7 @@ pub fn import(args: &ImportFileArgs, common: &Common) -> Result<Exit> {
     let run = store::find(&common.out, &args.run)?;
     let exit = say_notes(&run);
     let said = engine::import_file(&run, &args.file, &args.column)?;
-    let path = write_report(&run.path, &SummaryArgs::default())?;
+    let path = write_report(&run.path, &SummaryArgs::default())?.path;
     if common.json {
         terminal::json(&json!({"imported": said, "report": path}));
     } else {

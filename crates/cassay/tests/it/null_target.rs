@@ -13,6 +13,7 @@ mod imports;
 mod interruption;
 mod record;
 mod requests;
+mod screen;
 mod screening;
 mod searches;
 mod verdicts;

@@ -3,6 +3,7 @@
 
 use super::State;
 use crate::conduct::{Breaking, Happened};
+use crate::event::PlannedFault;
 use crate::running::Running;
 use analysis::rules;
 use anyhow::{Context, Result};
@@ -89,6 +90,19 @@ impl<'a> Faults<'a> {
             },
         };
         planned.map(breaking).collect()
+    }
+
+    /// What whoever watches is told of them beforehand.
+    pub fn outlook(&self) -> Vec<PlannedFault> {
+        let planned = self.planned.iter().zip(&self.places).zip(self.planned());
+        let outlook = planned.map(|((fault, place), breaking)| PlannedFault {
+            kind: fault.kind.name.to_string(),
+            place: place.name.clone(),
+            at_s: fault.at_ns as f64 / 1e9,
+            for_s: fault.for_ns as f64 / 1e9,
+            takes_away: breaking.takes_away,
+        });
+        outlook.collect()
     }
 
     /// The nodes that are away because they are broken: what is known of their ends is not asked

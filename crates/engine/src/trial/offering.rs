@@ -6,7 +6,7 @@
 use super::faults::Faults;
 use super::{State, TrialEnd, TrialRun};
 use crate::conduct::{Act, Conduct, Cut, Decision, Died, Happened, World};
-use crate::event::Event;
+use crate::event::{Event, FaultStage};
 use crate::guard::{self, Watch};
 use crate::offer::{self, Offer, Offered};
 use crate::preflight;
@@ -63,31 +63,66 @@ impl World for Offering<'_, '_> {
             }
             Act::Begin(kind, at_ns) => self.run.begin_phase_at(kind, at_ns, state)?,
             Act::Steer(flow) => self.load.steer(flow),
-            Act::KeepReadings => state.gather.write(&mut state.writer)?,
+            Act::KeepReadings => {
+                state.gather.write(&mut state.writer)?;
+                if let Some(shares) = state.gather.cpu_shares() {
+                    (self.run.events)(Event::CpuUsed(shares));
+                }
+            }
             Act::Inject(number) => {
                 let event = self.faults.injecting(number);
                 self.run.writer.journal(Some(self.run.trial.index), event)?;
                 self.faults.inject(number, &self.running.cluster)?;
+                self.reached(number, FaultStage::Injecting);
             }
             Act::Heal(number) => {
                 let event = self.faults.healing(number);
                 self.run.writer.journal(Some(self.run.trial.index), event)?;
                 self.faults.heal(number);
+                self.reached(number, FaultStage::Healing);
             }
-            Act::Omit(number) => self.faults.omit(number, state),
-            Act::LookAtFaults => return self.faults.look(self.running, state),
-            Act::LookAtNodes => {
-                let died = self.running.cluster.died(&self.faults.away()).into_iter();
-                let died: Vec<Died> = died
-                    .map(|died| Died {
-                        how: died.to_string(),
-                        node: died.name,
-                    })
-                    .collect();
-                return Ok((!died.is_empty()).then_some(Happened::Died(died)));
+            Act::Omit(number) => {
+                self.faults.omit(number, state);
+                self.reached(number, FaultStage::Omitted);
             }
+            Act::LookAtFaults => {
+                let happened = self.faults.look(self.running, state)?;
+                match happened {
+                    Some(Happened::FaultHolds(number, _)) => {
+                        self.reached(number, FaultStage::Holding);
+                    }
+                    Some(Happened::FaultOver(number)) => self.reached(number, FaultStage::Over),
+                    _ => {}
+                }
+                return Ok(happened);
+            }
+            Act::LookAtNodes => return Ok(self.look_at_nodes()),
         }
         Ok(None)
+    }
+}
+
+impl Offering<'_, '_> {
+    /// Looks whether nodes are gone that were not taken away, and tells whoever watches.
+    fn look_at_nodes(&mut self) -> Option<Happened> {
+        let died = self.running.cluster.died(&self.faults.away()).into_iter();
+        let died: Vec<Died> = died
+            .map(|died| Died {
+                how: died.to_string(),
+                node: died.name,
+            })
+            .collect();
+        if died.is_empty() {
+            return None;
+        }
+        let names = died.iter().map(|died| died.node.clone()).collect();
+        (self.run.events)(Event::NodesDied(names));
+        Some(Happened::Died(died))
+    }
+
+    /// Tells whoever watches how far a fault has come.
+    fn reached(&mut self, number: usize, stage: FaultStage) {
+        (self.run.events)(Event::FaultReached(number, stage));
     }
 }
 
@@ -134,6 +169,7 @@ impl TrialRun<'_> {
         let kinds = self.program.kinds().iter();
         let tally = Tally::new(&kinds.map(|kind| kind.is_write).collect::<Vec<_>>());
         let faults = Faults::new(offer.faults, running, &self.program)?;
+        (self.events)(Event::FaultsPlanned(faults.outlook()));
         let load = Load::start(&config).context("offer load")?;
         let start_ns = load.start_ns();
         let mut conduct = Conduct::new(start_ns, tally, faults.planned(), decide);

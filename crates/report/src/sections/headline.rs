@@ -2,6 +2,8 @@
 
 mod reasons;
 
+pub use reasons::cause;
+
 use crate::number;
 use crate::page::{Figure, Headline, Verdict};
 use crate::sections::comparisons::{interval_words, ratio_words, verdict_words};

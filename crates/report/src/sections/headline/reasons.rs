@@ -1,7 +1,7 @@
 //! Why a run is not valid, in few words each: causes before what follows from them, each once.
 
 use crate::view::RunView;
-use store::record::{Outcome, TrialFinding};
+use store::record::{CauseKind, Outcome, TrialFinding};
 
 /// Reasons that a first screen has room for.
 const REASONS_MAX: usize = 3;
@@ -34,7 +34,9 @@ const CAUSES_FIRST: [(&str, &str); 20] = [
 /// of nothing. It must not sound as if data had been lost.
 const NOTHING_READ: &str = "Reads found no row, or could not be compared";
 
-/// At most three reasons, each with the number of trials that it is of.
+/// At most three reasons: what is true of the whole run, what its trials show together, and then
+/// the rules that speak against them which that does not explain, each with the number of trials
+/// that it is of.
 pub(super) fn short(view: &RunView) -> Vec<String> {
     let trials = &view.findings.trials;
     let of_all = measure::number::counted(trials.len(), "trial");
@@ -56,7 +58,36 @@ pub(super) fn short(view: &RunView) -> Vec<String> {
         }
         (!of.is_empty()).then(|| format!("{words} ({} of {of_all}).", of.len()))
     };
-    CAUSES_FIRST.iter().filter_map(reason).take(REASONS_MAX).collect()
+    let whole = of_the_whole(view).cloned();
+    let causes = &view.findings.causes;
+    let is_explained = |rule: &str| causes.iter().any(|cause| explains(cause.kind) == Some(rule));
+    let rules = CAUSES_FIRST.iter().filter(|(rule, _)| !is_explained(rule)).filter_map(reason);
+    let across = causes.iter().map(|cause| cause.says.clone());
+    whole.chain(across).chain(rules).take(REASONS_MAX).collect()
+}
+
+/// The rule that speaks against single trials for what a cause says of all of them.
+fn explains(cause: CauseKind) -> Option<&'static str> {
+    match cause {
+        CauseKind::Others => Some("V18"),
+        CauseKind::Client => Some("V3"),
+        CauseKind::Warming | CauseKind::Slowing => Some("V12"),
+        CauseKind::Backlog => Some("V10"),
+        CauseKind::Collections | CauseKind::OddBlock => None,
+    }
+}
+
+/// Reasons that no trial has: that the run was stopped, that no trial was finished.
+fn of_the_whole(view: &RunView) -> impl Iterator<Item = &String> {
+    let of_trials = || view.findings.trials.iter().flat_map(|trial| &trial.reasons);
+    let reasons = view.findings.reasons.iter();
+    reasons.filter(move |reason| !of_trials().any(|of_one| reason.ends_with(of_one.as_str())))
+}
+
+/// What is most likely the cause of a trial's verdict, in few words; none of a valid one.
+pub fn cause(trial: &TrialFinding) -> Option<&'static str> {
+    let cause = CAUSES_FIRST.iter().find(|(rule, _)| is_against(trial, rule));
+    cause.map(|(_, words)| *words)
 }
 
 /// Whether anything that was read was not what had been written.
@@ -82,4 +113,21 @@ fn others(trials: &[&TrialFinding]) -> String {
     shares.reduce(f64::max).map_or_else(String::new, |most| {
         format!(": up to {:.0} % of its CPU", most * 100.0)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rule_has_few_words() {
+        let mut rules: Vec<&str> = CAUSES_FIRST.iter().map(|(rule, _)| *rule).collect();
+        let mut names: Vec<&str> = analysis::rules::names().collect();
+        rules.sort_unstable();
+        names.sort_unstable();
+        assert_eq!(rules, names);
+        for (rule, words) in CAUSES_FIRST {
+            assert!(words.split(' ').count() <= 10, "{rule}");
+        }
+    }
 }

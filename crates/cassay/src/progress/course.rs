@@ -1,0 +1,126 @@
+//! The course of a figure over the last seconds, in braille: two seconds and four steps a
+//! character, from 0 up, with its axis in numbers.
+
+use super::state::Second;
+use crate::terminal::{Line, Tone};
+use measure::number::{count, short};
+use std::collections::VecDeque;
+
+/// Columns of the axis' numbers, with the space behind them.
+const AXIS: usize = 8;
+/// Dots of a braille character, from below: on its left, and on its right.
+const DOTS: [[u32; 4]; 2] = [[0x40, 0x04, 0x02, 0x01], [0x80, 0x20, 0x10, 0x08]];
+/// Braille without dots.
+const EMPTY: u32 = 0x2800;
+
+/// What of a second is drawn.
+pub struct Curve {
+    /// What it is, with its unit.
+    pub title: &'static str,
+    /// Its value.
+    pub value: fn(&Second) -> f64,
+    /// Its value as it is written.
+    pub written: fn(f64) -> String,
+}
+
+/// Lines of `columns` columns: a title, `height` lines of the curve, and the axis of time.
+pub fn course(
+    curve: &Curve,
+    seconds: &VecDeque<Second>,
+    (columns, height): (usize, usize),
+) -> Vec<Line> {
+    let cells = columns.saturating_sub(AXIS + 1);
+    let shown = (cells * 2).min(seconds.len());
+    let values: Vec<f64> = seconds.iter().skip(seconds.len() - shown).map(curve.value).collect();
+    let top = round_up(values.iter().copied().fold(0.0, f64::max));
+    let now = values.last().map_or(String::new(), |value| {
+        format!("  {} now", (curve.written)(*value))
+    });
+    let title = Line::default().with(Tone::Strong, curve.title).with(Tone::Plain, &now);
+    let mut lines = vec![title.fitted(columns)];
+    let steps: Vec<usize> = values
+        .iter()
+        .map(|value| ((value / top * (height * 4) as f64).ceil() as usize).min(height * 4))
+        .collect();
+    for row in (0..height).rev() {
+        let label = match row {
+            _ if values.is_empty() => String::new(),
+            row if row + 1 == height => figure(top),
+            0 => "0".to_owned(),
+            _ => String::new(),
+        };
+        let line = Line::default()
+            .with(Tone::Faint, &format!("{label:>width$} ", width = AXIS - 1))
+            .with(Tone::Curve, &cells_of(&steps, cells, row));
+        lines.push(line.fitted(columns));
+    }
+    lines.push(time_axis(cells, columns));
+    lines
+}
+
+/// One line of the curve: the newest second is the rightmost.
+fn cells_of(steps: &[usize], cells: usize, row: usize) -> String {
+    let empty = (cells * 2).saturating_sub(steps.len());
+    let step_at = |dot: usize| dot.checked_sub(empty).map_or(0, |index| steps[index]);
+    let cell = |cell: usize| {
+        let mut bits = EMPTY;
+        for (side, dots) in DOTS.iter().enumerate() {
+            let filled = step_at(cell * 2 + side).saturating_sub(row * 4).min(4);
+            bits |= dots[..filled].iter().sum::<u32>();
+        }
+        char::from_u32(bits).unwrap_or(' ')
+    };
+    (0..cells).map(cell).collect()
+}
+
+fn time_axis(cells: usize, columns: usize) -> Line {
+    let from = format!("-{} s", cells * 2);
+    let gap = cells.saturating_sub(from.len() + "now".len());
+    let text = format!("{}{from}{}now", " ".repeat(AXIS), " ".repeat(gap));
+    Line::default().with(Tone::Faint, &text).fitted(columns)
+}
+
+/// The next number of the series 1, 2, 5, 10, … that is not below; 1 for nothing.
+fn round_up(value: f64) -> f64 {
+    if value <= 0.0 {
+        return 1.0;
+    }
+    let power = 10f64.powf(value.log10().floor());
+    let steps = [1.0, 2.0, 5.0, 10.0];
+    let step = steps.into_iter().find(|step| step * power >= value * 0.999_999);
+    step.unwrap_or(10.0) * power
+}
+
+/// A round number of the axis.
+fn figure(value: f64) -> String {
+    if value >= 100.0 {
+        count(value.round() as u64)
+    } else {
+        short(value, 3)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_axis_ends_with_a_round_number_that_holds_all() {
+        for (value, top) in [
+            (0.0, 1.0),
+            (0.7, 1.0),
+            (1.0, 1.0),
+            (33_608.0, 50_000.0),
+            (5.1, 10.0),
+        ] {
+            assert_eq!(round_up(value), top, "{value}");
+        }
+    }
+
+    #[test]
+    fn the_newest_second_stands_right_and_fills_its_column_from_below() {
+        let [empty, right, both] = ['\u{2800}', '\u{28b8}', '\u{28ff}'];
+        assert_eq!(cells_of(&[4], 2, 0), format!("{empty}{right}"));
+        assert_eq!(cells_of(&[8, 8], 2, 1), format!("{empty}{both}"));
+    }
+}

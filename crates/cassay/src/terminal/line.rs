@@ -1,0 +1,176 @@
+//! A line of text with tones, as wide as a terminal shows it.
+//!
+//! What must hold: a text enters a line through [`shown()`], on one line, so that whoever writes a
+//! line writes no command but our own colours. Widths are columns, not characters or bytes.
+
+use super::shown::shown;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// Stands where a text was cut.
+const CUT: &str = "…";
+
+/// How a piece of text is meant. A colour is never its only sign: the words say the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tone {
+    /// As any text.
+    Plain,
+    /// To be seen first.
+    Strong,
+    /// Beside the point.
+    Faint,
+    /// As it should be.
+    Good,
+    /// To be read with care.
+    Warn,
+    /// Broken, or not to be believed.
+    Bad,
+    /// A curve.
+    Curve,
+}
+
+impl Tone {
+    /// The terminal's command for it.
+    fn code(self) -> Option<&'static str> {
+        match self {
+            Tone::Plain => None,
+            Tone::Strong => Some("1"),
+            Tone::Faint => Some("2"),
+            Tone::Good => Some("32"),
+            Tone::Warn => Some("33"),
+            Tone::Bad => Some("1;31"),
+            Tone::Curve => Some("36"),
+        }
+    }
+}
+
+/// A line of text with tones.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Line(Vec<(Tone, String)>);
+
+impl Line {
+    /// A line of plain text.
+    pub fn of(text: &str) -> Line {
+        Line::default().with(Tone::Plain, text)
+    }
+
+    /// The same line with more text behind it.
+    #[must_use]
+    pub fn with(mut self, tone: Tone, text: &str) -> Line {
+        let one_line = text.replace(['\n', '\t'], " ");
+        self.0.push((tone, shown(&one_line).into_owned()));
+        self
+    }
+
+    /// The same line with another one behind it.
+    #[must_use]
+    pub fn then(mut self, other: Line) -> Line {
+        self.0.extend(other.0);
+        self
+    }
+
+    /// Its width in columns.
+    pub fn width(&self) -> usize {
+        self.0.iter().map(|(_, text)| text.width()).sum()
+    }
+
+    /// The same line with spaces up to a width, or cut to it.
+    #[must_use]
+    pub fn fitted(self, columns: usize) -> Line {
+        let width = self.width();
+        if width <= columns {
+            return self.with(Tone::Plain, &" ".repeat(columns - width));
+        }
+        let mut left = columns;
+        let mut cut = Line::default();
+        for (tone, text) in self.0 {
+            let shorter = if text.width() < left {
+                text
+            } else {
+                // Something follows, or it is too long itself: the sign of the cut ends the line.
+                cut_at(&text, left)
+            };
+            left -= shorter.width();
+            cut.0.push((tone, shorter));
+            if left == 0 {
+                break;
+            }
+        }
+        cut.with(Tone::Plain, &" ".repeat(left))
+    }
+
+    /// Its text without tones.
+    pub fn plain(&self) -> String {
+        self.0.iter().map(|(_, text)| text.as_str()).collect()
+    }
+
+    /// Its text as a terminal gets it.
+    pub fn ansi(&self, has_colour: bool) -> String {
+        let piece = |(tone, text): &(Tone, String)| match tone.code() {
+            Some(code) if has_colour => format!("\x1b[{code}m{text}\x1b[0m"),
+            _ => text.clone(),
+        };
+        self.0.iter().map(piece).collect()
+    }
+}
+
+/// A text in at most so many columns: cut, with a sign of it, if it is longer.
+pub fn shortened(text: &str, columns: usize) -> String {
+    if text.width() <= columns {
+        text.to_owned()
+    } else {
+        cut_at(text, columns)
+    }
+}
+
+/// The beginning of a text with the sign of a cut, in at most so many columns.
+fn cut_at(text: &str, columns: usize) -> String {
+    let mut left = columns.saturating_sub(1);
+    let fits = |c: &char| {
+        let width = c.width().unwrap_or(0);
+        let fits = width <= left;
+        left = left.saturating_sub(width);
+        fits
+    };
+    let begin: String = text.chars().take_while(fits).collect();
+    let sign = if columns == 0 { "" } else { CUT };
+    begin.trim_end().to_owned() + sign
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_as_wide_as_it_is_asked_to_be() {
+        for (text, columns, expected) in [
+            ("abc", 5, "abc  "),
+            ("abcdef", 4, "abc…"),
+            ("表表表", 4, "表… "),
+            ("abc", 0, ""),
+        ] {
+            let line = Line::of(text).fitted(columns);
+            assert_eq!(line.plain(), expected);
+            assert_eq!(line.width(), columns, "{text}");
+        }
+        let two = Line::of("ab").with(Tone::Bad, "cdef").fitted(4);
+        assert_eq!(two.plain(), "abc…");
+        assert_eq!(
+            Line::of("ab").with(Tone::Bad, "cd").fitted(4).plain(),
+            "abcd"
+        );
+    }
+
+    #[test]
+    fn no_text_of_others_commands_the_terminal_or_breaks_the_line() {
+        let line = Line::of("a\x1b[2Jb\nc");
+        assert_eq!(line.ansi(true), "a\\u{1b}[2Jb c");
+        assert_eq!(line.width(), 13);
+    }
+
+    #[test]
+    fn colours_are_left_out_where_they_are_not_wanted() {
+        let line = Line::of("it is ").with(Tone::Warn, "suspect");
+        assert_eq!(line.ansi(true), "it is \x1b[33msuspect\x1b[0m");
+        assert_eq!(line.ansi(false), "it is suspect");
+    }
+}

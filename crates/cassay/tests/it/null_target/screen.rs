@@ -1,0 +1,176 @@
+//! The full screen in a terminal of its own: taken while a run goes on, and given back however it
+//! ends.
+//!
+//! `script` (util-linux) makes the terminal and a shell is in it, which asks `stty` how the
+//! keyboard is set before and after.
+
+use crate::program::{Lab, command, skip, wait_until};
+use std::io::{Read, Write};
+use std::process::{Child, ChildStdin, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+
+const STUDY: &str = "\
+study: screen
+question: Is the terminal given back?
+target: {null: {}}
+workload: {use: standard1, mix: {write: 1}}
+procedure: {sweep: {threads: [1, 2]}}
+window: {warmup: 0s, measure: 2s}
+";
+
+/// Two trials that nobody waits for.
+const ENDLESS: &str = "window.measure=10m";
+
+/// What takes the screen, and what gives it back.
+const TAKEN: &str = "\x1b[?1049h";
+const GIVEN_BACK: &str = "\x1b[?1049l";
+
+/// The shell's part: it outlives Ctrl-C, and says how all ended.
+const SHELL: &str = r#"trap : INT
+before=$(stty -g)
+sh -c 'echo $$ > pid; exec "$CASSAY" run study.yaml --set "$WINDOW"'
+echo "ended with $?"
+[ "$before" = "$(stty -g)" ] && echo "the keyboard is as it was"
+"#;
+
+/// The program in a terminal.
+struct Terminal {
+    child: Child,
+    keyboard: ChildStdin,
+    shown: Arc<Mutex<String>>,
+    reader: JoinHandle<()>,
+}
+
+impl Terminal {
+    /// Runs the study with a window of such a length.
+    fn start(lab: &Lab, window: &str) -> Terminal {
+        let mut script = command("script");
+        script
+            .args(["--quiet", "--flush", "--command", "sh run.sh", "/dev/null"])
+            .current_dir(lab.path())
+            .env("CASSAY", env!("CARGO_BIN_EXE_cassay"))
+            .env("WINDOW", window)
+            .env("CASSAY_DATA", "data")
+            .env("CASSAY_SHARED_MACHINE", "1")
+            .env("TERM", "xterm-256color")
+            .env_remove("CI")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
+        lab.write("run.sh", SHELL);
+        let mut child = script.spawn().unwrap();
+        let keyboard = child.stdin.take().unwrap();
+        let mut output = child.stdout.take().unwrap();
+        let shown = Arc::new(Mutex::new(String::new()));
+        let to = Arc::clone(&shown);
+        let reader = std::thread::spawn(move || {
+            let mut bytes = [0; 4096];
+            let mut whole = Vec::new();
+            // A terminal that is closed is read with an error.
+            while let Ok(count @ 1..) = output.read(&mut bytes) {
+                whole.extend_from_slice(&bytes[..count]);
+                *to.lock().unwrap() = String::from_utf8_lossy(&whole).into_owned();
+            }
+        });
+        Terminal {
+            child,
+            keyboard,
+            shown,
+            reader,
+        }
+    }
+
+    fn wait_for(&self, text: &str) {
+        wait_until(text, || self.shown.lock().unwrap().contains(text));
+    }
+
+    fn press(&mut self, keys: &str) {
+        self.keyboard.write_all(keys.as_bytes()).unwrap();
+        self.keyboard.flush().unwrap();
+    }
+
+    /// What stands in the terminal when all has ended: what was said after the screen was left.
+    fn end(mut self) -> String {
+        self.wait_for("ended with");
+        drop(self.keyboard);
+        self.child.wait().unwrap();
+        self.reader.join().unwrap();
+        let shown = self.shown.lock().unwrap().clone();
+        let (screen, after) = shown.rsplit_once(GIVEN_BACK).expect("the screen is given back");
+        assert!(screen.contains(TAKEN), "{shown}");
+        assert!(screen.ends_with("\x1b[?7h\x1b[?25h"), "{screen:?}");
+        assert!(after.contains("the keyboard is as it was"), "{after}");
+        after.to_owned()
+    }
+}
+
+/// Whether there is something to make a terminal with.
+fn has_script() -> bool {
+    let is_there = command("script").arg("--version").output().is_ok();
+    if !is_there {
+        skip("`script` of util-linux is not installed");
+    }
+    is_there
+}
+
+#[test]
+fn ctrl_c_gives_the_terminal_back_and_says_how_to_go_on() {
+    if !has_script() {
+        return;
+    }
+    let lab = Lab::with(STUDY);
+    let mut terminal = Terminal::start(&lab, ENDLESS);
+    terminal.wait_for("op/s · p99");
+    terminal.press("\x03");
+    let after = terminal.end();
+    assert!(after.contains("To go on: cassay resume"), "{after}");
+    assert!(after.contains("ended with 130"), "{after}");
+}
+
+#[test]
+fn sigterm_gives_the_terminal_back_the_first_time_and_the_second() {
+    if !has_script() {
+        return;
+    }
+    let lab = Lab::with(STUDY);
+    let terminal = Terminal::start(&lab, ENDLESS);
+    terminal.wait_for("op/s · p99");
+    let pid = std::fs::read_to_string(lab.path().join("pid")).unwrap();
+    let pid = rustix::process::Pid::from_raw(pid.trim().parse().unwrap()).unwrap();
+    for _ in 0..2 {
+        // The first may have ended it already.
+        let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+    }
+    let after = terminal.end();
+    // By its own code, or by the signal.
+    assert!(["130", "143"].iter().any(|code| after.contains(&format!("ended with {code}"))));
+}
+
+#[test]
+fn a_key_leaves_the_screen_and_the_run_goes_on_to_its_end() {
+    if !has_script() {
+        return;
+    }
+    let lab = Lab::with(STUDY);
+    let mut terminal = Terminal::start(&lab, "window.measure=2s");
+    terminal.wait_for("Trials, 0 of 2");
+    terminal.press("q");
+    let after = terminal.end();
+    assert_eq!(after.matches(" op/s  p50").count(), 2, "{after}");
+    assert!(after.contains("report: results/screen/"), "{after}");
+    assert!(lab.run().findings.is_some());
+}
+
+#[test]
+fn finished_trials_and_the_answer_stand_in_the_terminal_after_the_screen() {
+    if !has_script() {
+        return;
+    }
+    let lab = Lab::with(STUDY);
+    let after = Terminal::start(&lab, "window.measure=1s").end();
+    assert_eq!(after.matches(" op/s  p50").count(), 2, "{after}");
+    assert!(
+        after.contains("screen: ") && after.contains("report: "),
+        "{after}"
+    );
+}
