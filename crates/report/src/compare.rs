@@ -216,6 +216,7 @@ fn headline(
     Headline {
         lead: None,
         short_reasons: Vec::new(),
+        next: None,
         study: format!("{} and {}", baseline.plan.study, contender.plan.study),
         facts: vec![
             ("Baseline".into(), baseline.name.clone()),

@@ -194,6 +194,14 @@ fn headline(out: &mut String, headline: &Headline) {
     } else {
         out.push_str("<p><a href=\"#verdict\">Every reason with its numbers</a></p>");
     }
+    if let Some(next) = &headline.next {
+        let _ = write!(
+            out,
+            "<p class=\"next\">Next: {}<br><code>{}</code></p>",
+            prose(&next.says),
+            escape(&next.command)
+        );
+    }
     out.push_str("</div>\n<dl class=\"about\">");
     for (name, value) in &headline.facts {
         let _ = write!(

@@ -51,6 +51,13 @@ pub fn markdown(page: &Page, link: Option<&str>) -> String {
         }
         out += "\n</details>\n";
     }
+    if let Some(next) = &headline.next {
+        out += &format!(
+            "\nNext: {}: `{}`\n",
+            prose(&next.says),
+            next.command.replace('`', "'")
+        );
+    }
     let facts = headline
         .facts
         .iter()

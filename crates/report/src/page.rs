@@ -9,7 +9,7 @@ mod lead;
 mod picture;
 
 pub use columns::TableBuilder;
-pub use headline::{Figure, Headline};
+pub use headline::{Figure, Headline, NextStep};
 pub use lead::{
     CurvePlot, LeadFigure, Mark as LeadMark, Paint, Plot, PlotAxis, RowsPlot, ValueRow,
 };

@@ -94,6 +94,10 @@ fn headline(out: &mut String, headline: &Headline) {
     for reason in headline.main_reasons() {
         hanging(out, reason, "  - ", "    ");
     }
+    if let Some(next) = &headline.next {
+        paragraph(out, &format!("next: {}", next.says), "");
+        line(out, &format!("  {}", clean(&next.command)));
+    }
     let facts: Vec<String> = headline
         .facts
         .iter()

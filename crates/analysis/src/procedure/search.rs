@@ -110,15 +110,38 @@ impl Search {
         self.first().checked_shr(self.downs_max).unwrap_or(0).max(1)
     }
 
+    /// What a disturbed trial can have done at the most without others, where that is less than was
+    /// offered: what it did in its best second, and a little more.
+    fn saturated(&self, trial: &SeenTrial) -> Option<u64> {
+        let offered = trial.point.value();
+        match self.bound.told_despite(trial.found.as_ref()) {
+            Despite::Saturated(done) if done * SATURATED_MARGIN < offered => {
+                Some((done * SATURATED_MARGIN).ceil() as u64)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether a trial kept to the bound; of a disturbed one as far as that can be told.
+    fn judge(&self, trial: &SeenTrial) -> BoundCheck {
+        match self.bound.judge(trial.found.as_ref()) {
+            BoundCheck::Untold(_) if self.saturated(trial).is_some() => {
+                BoundCheck::No("far less was done than was offered".to_owned())
+            }
+            check => check,
+        }
+    }
+
     /// How far the trials have brought it; the answer if they have ended it.
     fn walk(&self, seen: &[SeenTrial]) -> Result<Path, Answer> {
         let mut path = Path::default();
         for trial in seen {
             let value = trial.point.value() as u64;
-            let kept = self.bound.judge(trial.found.as_ref());
+            let kept = self.judge(trial);
             if matches!(kept, BoundCheck::Yes | BoundCheck::No(_)) {
                 path.trials.push((value, matches!(kept, BoundCheck::Yes)));
             }
+            path.saturated = path.saturated.max(self.saturated(trial));
             match (kept, trial.role) {
                 (BoundCheck::Client(why), _) => return Err(self.client(&path, value, why)),
                 (BoundCheck::Untold(why), _) => {
@@ -324,17 +347,10 @@ impl Path {
 
     /// Takes what a trial at `value` tells that gave no answer.
     fn despite(&mut self, value: u64, told: Despite) {
-        match told {
-            Despite::Kept => self.trials.push((value, true)),
-            // Undisturbed it may have done more; what it did for a second it can do.
-            Despite::Saturated(done) if done * SATURATED_MARGIN < value as f64 => {
-                self.saturated = self.saturated.max(Some((done * SATURATED_MARGIN).ceil() as u64));
-            }
-            Despite::Saturated(_) | Despite::Nothing => {
-                if self.above().is_some() {
-                    self.given_up = Some(self.given_up.map_or(value, |known| known.min(value)));
-                }
-            }
+        if told == Despite::Kept {
+            self.trials.push((value, true));
+        } else if self.above().is_some() {
+            self.given_up = Some(self.given_up.map_or(value, |known| known.min(value)));
         }
     }
 
@@ -400,7 +416,7 @@ impl Decide for Search {
 
     fn step(&self, seen: &SeenTrial) -> Option<Step> {
         let near = seen.found.as_ref().is_some_and(|one| self.bound.is_near(one));
-        Some(match self.bound.judge(seen.found.as_ref()) {
+        Some(match self.judge(seen) {
             BoundCheck::Yes => Step::new(SearchResult::Pass, near, String::new()),
             BoundCheck::No(why) => Step::new(SearchResult::Fail, near, why),
             BoundCheck::NotOffered(why) => Step::new(SearchResult::Fail, false, why),

@@ -5,6 +5,7 @@ use crate::blocks::VALUES_ABOVE_MIN;
 use crate::steady::SteadyState;
 use measure::ClientCount;
 use measure::Outcome as Ended;
+use measure::number::count;
 
 type Judged = (Outcome, String);
 
@@ -57,15 +58,18 @@ pub(super) fn schedule(evidence: &Evidence, limits: &Limits) -> Judged {
     } else {
         Outcome::Fail
     };
-    let mut detail = sent_words(
-        window,
-        (due - after.min(due), offered.operations),
-        in_time,
-        limits,
-    );
-    if in_time + chance < least && is_held_back {
-        detail += ": the target did not keep up with the rate";
-    }
+    let detail = if in_time + chance < least && is_held_back {
+        format!(
+            "the target did not keep up with the rate: {} of {} requests were sent in the window \
+             (at least {})",
+            percent(in_time),
+            count(offered.operations.round() as u64),
+            percent(least)
+        )
+    } else {
+        let due = (due - after.min(due), offered.operations);
+        sent_words(window, due, in_time, limits)
+    };
     (outcome, detail)
 }
 
@@ -82,8 +86,9 @@ fn sent_words(
     let few = in_time < limits.achieved_share;
     let is_late = late >= limits.late_share[0];
     let in_window = format!(
-        "{} of the {scheduled:.0} scheduled requests were sent in the window (at least {})",
+        "{} of the {} scheduled requests were sent in the window (at least {})",
         percent(in_time),
+        count(scheduled.round() as u64),
         percent(limits.achieved_share),
     );
     let too_late = format!(
@@ -98,8 +103,9 @@ fn sent_words(
     };
     if limited > 0 {
         parts.push(format!(
-            "{limited} waited for a free in-flight slot, which is in their latency \
-             (`client.in_flight_max`)"
+            "{} waited for a free in-flight slot, which is in their latency \
+             (`client.in_flight_max`)",
+            count(limited)
         ));
     }
     let others = [
@@ -108,9 +114,9 @@ fn sent_words(
         (client(ClientCount::DueNeverSent), "never sent"),
     ];
     let some = others.iter().filter(|(count, _)| *count > 0);
-    parts.extend(some.map(|(count, what)| format!("{count} were {what}")));
+    parts.extend(some.map(|(number, what)| format!("{} were {what}", count(*number))));
     if parts.len() == 2 && !few && !is_late {
-        parts.push(format!("{sent} in all"));
+        parts.push(format!("{} in all", count(sent)));
     }
     parts.join(", ")
 }
@@ -246,7 +252,14 @@ pub(super) fn window(evidence: &Evidence, limits: &Limits) -> Judged {
     );
     let needed = VALUES_ABOVE_MIN * 100.0;
     let few = (window.ok as f64) < needed;
-    note(few, format!("{} values (p99 needs {needed:.0})", window.ok));
+    note(
+        few,
+        format!(
+            "{} values (p99 needs {})",
+            count(window.ok),
+            count(needed as u64)
+        ),
+    );
     match evidence.warmup {
         Some(SteadyState::Detected) => note(false, "steady before the window began".to_owned()),
         Some(_) => note(

@@ -385,7 +385,7 @@ fn few_operations_make_the_p99_suspect() {
         };
         let judgement = judge(&evidence, &Limits::default());
         assert_eq!(judgement.verdict, expected, "{:?}", judgement.reasons);
-        let said = judgement.reasons.iter().any(|r| r.starts_with("V12: 9990 values"));
+        let said = judgement.reasons.iter().any(|r| r.starts_with("V12: 9,990 values"));
         assert_eq!(
             said,
             expected == Verdict::Suspect,

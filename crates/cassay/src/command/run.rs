@@ -278,5 +278,9 @@ fn answer(headline: &Headline) -> Vec<Line> {
     lines.extend(answer.map(|sentence| Line::of(&format!("  {sentence}"))));
     let reasons = headline.main_reasons().iter();
     lines.extend(reasons.map(|reason| Line::of(&format!("  ! {reason}"))));
+    if let Some(next) = &headline.next {
+        lines.push(Line::of(&format!("  next: {}:", next.says)));
+        lines.push(Line::of(&format!("    {}", next.command)));
+    }
     lines
 }

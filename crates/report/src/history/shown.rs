@@ -30,6 +30,7 @@ pub fn history(history: &History) -> Page {
         headline: Headline {
             lead: None,
             short_reasons: Vec::new(),
+            next: None,
             study: history.study.clone(),
             facts: facts(history),
             question: format!("How has {} changed over its runs?", history.study),

@@ -25,6 +25,17 @@ pub struct Headline {
     pub reasons: Vec<String>,
     /// The few numbers to remember.
     pub figures: Vec<Figure>,
+    /// What to run next; none where the question has its answer.
+    pub next: Option<NextStep>,
+}
+
+/// What to run next.
+#[derive(Clone, Debug)]
+pub struct NextStep {
+    /// What for, and how long it takes: `With a warm-up of 1 min (about 8 min)`.
+    pub says: String,
+    /// The command.
+    pub command: String,
 }
 
 /// One number to remember.

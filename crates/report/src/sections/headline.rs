@@ -5,14 +5,16 @@ mod reasons;
 pub use reasons::cause;
 
 use crate::number;
-use crate::page::{Figure, Headline, Verdict};
+use crate::page::{Figure, Headline, NextStep, Verdict};
 use crate::sections::comparisons::{interval_words, ratio_words, verdict_words};
 use crate::sections::lead;
 use crate::sections::results::metric_name;
-use crate::summary::{ALL, Point, best, variant_name, variants};
+use crate::summary::{ALL, Point, axis_value, best, variant_name, variants};
 use crate::view::RunView;
 use store::record::RequirementOutcome as Outcome;
-use store::record::{ComparisonRecord, Finding, outcome_of};
+use store::record::{
+    ComparisonRecord, Finding, NextStepRecord, SearchRangeRecord, SearchRecord, outcome_of,
+};
 
 /// What stands above everything else.
 pub fn headline(view: &RunView, points: &[Point<'_>]) -> Headline {
@@ -33,6 +35,17 @@ pub fn headline(view: &RunView, points: &[Point<'_>]) -> Headline {
         short_reasons: reasons::short(view),
         reasons: view.findings.reasons.clone(),
         figures: figures(view, points),
+        next: view.findings.next.as_ref().map(next_step),
+    }
+}
+
+fn next_step(next: &NextStepRecord) -> NextStep {
+    let about = next.seconds.map_or(String::new(), |seconds| {
+        format!(" (about {})", number::duration(seconds))
+    });
+    NextStep {
+        says: format!("{}{about}", next.says),
+        command: next.command.clone(),
     }
 }
 
@@ -168,7 +181,16 @@ fn figures(view: &RunView, points: &[Point<'_>]) -> Vec<Figure> {
             rate_tile(view, point)
         }
     };
-    let mut figures: Vec<Figure> = if names.len() <= CARDS_MAX {
+    let ranges: Vec<Figure> = view
+        .findings
+        .searches
+        .iter()
+        .filter_map(|search| Some(range_tile(view, search, search.range?)))
+        .take(CARDS_MAX)
+        .collect();
+    let mut figures: Vec<Figure> = if !ranges.is_empty() {
+        ranges
+    } else if names.len() <= CARDS_MAX {
         bests.map(tile).collect()
     } else {
         let ratios = published_tiles(view);
@@ -197,6 +219,27 @@ fn figures(view: &RunView, points: &[Point<'_>]) -> Vec<Figure> {
         variant: None,
     }));
     figures
+}
+
+/// Between which loads the most is, where a search found no load for certain.
+fn range_tile(view: &RunView, search: &SearchRecord, range: SearchRangeRecord) -> Figure {
+    let ends = [range.at_least, range.below].map(|end| end.map(|end| axis_value(end.value())));
+    let unit = match range.at_least.or(range.below) {
+        Some(analysis::procedure::Point::Threads(_)) => "threads",
+        _ => "op/s",
+    };
+    Figure {
+        label: format!("{}, {}", variant_name(&search.variant, view), search.goal),
+        value: match ends {
+            [Some(low), Some(high)] => format!("{low} to {high}"),
+            [Some(low), None] => format!("≥ {low}"),
+            [None, Some(high)] => format!("< {high}"),
+            [None, None] => number::ABSENT.into(),
+        },
+        unit: unit.into(),
+        detail: format!("{} of {} trials had it", range.kept, range.trials),
+        variant: variants(view).iter().position(|name| **name == search.variant),
+    }
 }
 
 /// The best of many variants: by throughput, or by latency where all kept up with what was offered.

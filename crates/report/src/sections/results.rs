@@ -24,6 +24,11 @@ pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
         .extend(blocks_table(view).map(|table| {
             Block::Details("Every trial by itself".into(), vec![Block::Table(table)])
         }));
+    if points.iter().any(did_more_than_offered) {
+        let why = "More was done than was offered where operations that had been due before the \
+                   window ended within it.";
+        blocks.push(Block::Text(why.to_owned()));
+    }
     Some(Section {
         id: "results",
         title: "Results".into(),
@@ -34,6 +39,19 @@ pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
             .into(),
         blocks,
     })
+}
+
+/// Beyond this share more than a rate was done than what a window's ends explain.
+const MORE_THAN_OFFERED: f64 = 1.01;
+
+/// Whether a point shows a greater throughput than the rate that was offered.
+fn did_more_than_offered(point: &Point<'_>) -> bool {
+    match point.at {
+        Some(analysis::procedure::Point::Rate(rate)) => {
+            point.ops_per_s() > rate as f64 * MORE_THAN_OFFERED
+        }
+        _ => false,
+    }
 }
 
 /// Cell of a quantile: greyed, with the count, when too few values lie above it.

@@ -6,7 +6,9 @@ use crate::summary::{axis_value, variant_name, variants};
 use crate::view::RunView;
 use analysis::procedure::Point;
 use measure::Known;
-use store::record::{SearchOutcome, SearchRecord, SearchResult, SearchStepRecord};
+use store::record::{
+    SearchOutcome, SearchRangeRecord, SearchRecord, SearchResult, SearchStepRecord,
+};
 
 /// Of so many variants at most are the steps drawn, beside each other; of more is what was found.
 const SEARCHES_MAX: usize = 2;
@@ -149,6 +151,21 @@ fn plot(view: &RunView, first: &SearchRecord) -> Option<Plot> {
 
 /// What was found: one load, or from the least to the most of several searches.
 fn found(searches: &[&SearchRecord]) -> Option<LeadMark> {
+    let range = searches.iter().find_map(|search| search.range);
+    if let Some(SearchRangeRecord {
+        at_least: Some(low),
+        below: Some(high),
+        ..
+    }) = range
+    {
+        let [from, to] = [low, high].map(Point::value);
+        return Some(LeadMark::Band {
+            from,
+            to,
+            label: format!("between {} and {}", axis_value(from), axis_value(to)),
+            paint: Paint::Good,
+        });
+    }
     let is_found = |search: &&&SearchRecord| {
         matches!(search.outcome, SearchOutcome::Held | SearchOutcome::Found)
     };
