@@ -191,13 +191,16 @@ pub(super) fn errors_in_budget(evidence: &Evidence, limits: &Limits) -> Judged {
         return (Outcome::Fail, "no operation ended in the window".to_owned());
     }
     if failed == 0 {
-        return (Outcome::Pass, format!("none of {ended} operations failed"));
+        return (
+            Outcome::Pass,
+            format!("none of {} operations failed", count(ended)),
+        );
     }
     let share = failed as f64 / ended as f64;
     let names: Vec<String> = window
         .errors
         .iter()
-        .map(|(how, count)| format!("{count} {}", how.name()))
+        .map(|(how, number)| format!("{} {}", count(*number), how.name()))
         .collect();
     let timed_out = limits.timeout_fails && window.errors_of(Ended::ClientTimeout) > 0;
     // What fails while something is broken on purpose is what was asked.
@@ -216,7 +219,9 @@ pub(super) fn errors_in_budget(evidence: &Evidence, limits: &Limits) -> Judged {
         (false, false) => format!("{}; limit {}", percent(share), percent(limits.errors_share)),
     };
     let detail = format!(
-        "{failed} of {ended} operations failed ({rule}): {}",
+        "{} of {} operations failed ({rule}): {}",
+        count(failed),
+        count(ended),
         names.join(", ")
     );
     // What a client is answered is the last thing that went wrong, not the first.

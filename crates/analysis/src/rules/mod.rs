@@ -303,6 +303,6 @@ fn percent(share: f64) -> String {
         p if p == 0.0 || p >= 10.0 => format!("{percent:.0} %"),
         p if p >= 1.0 => format!("{percent:.1} %"),
         p if p >= 0.01 => format!("{percent:.2} %"),
-        _ => format!("{percent:.1e} %"),
+        _ => "under 0.01 %".to_owned(),
     }
 }

@@ -75,13 +75,12 @@ fn facts(view: &RunView) -> Vec<(String, String)> {
     facts.push(("Trials".into(), trials));
     if let Some(outcome) = outcome_of(&view.findings.requirements) {
         let word = match outcome {
-            Outcome::Untold => "not to be told",
+            Outcome::Untold => "cannot be told",
             outcome => outcome.name(),
         };
         facts.push(("Requirements".into(), word.into()));
     }
-    let scale = view.plan.scale.as_deref().unwrap_or("as written");
-    facts.push(("Scale".into(), scale.into()));
+    facts.extend(view.plan.scale.clone().map(|scale| ("Scale".into(), scale)));
     facts.push(("cassay".into(), view.plan.cassay.clone()));
     facts
 }

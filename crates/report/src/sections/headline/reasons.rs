@@ -27,7 +27,7 @@ const CAUSES_FIRST: [(&str, &str); 20] = [
     ("V2", "Latency and service time disagree"),
     ("V6", "Histograms do not hold every operation"),
     ("V15", "The run cannot be repeated from its record"),
-    ("V16", "How much of the data fits in memory is not stated"),
+    ("V16", "How much data fits in memory is not stated"),
 ];
 
 /// What is said of V14 where nothing that was read differed: most of what it then judges are reads
