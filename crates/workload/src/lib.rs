@@ -10,6 +10,7 @@
 
 mod bijection;
 mod compile;
+mod compressible;
 mod counters;
 pub mod curve;
 pub mod decimal;
