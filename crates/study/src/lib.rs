@@ -12,6 +12,7 @@ pub mod estimate;
 pub mod format;
 mod grid;
 pub mod human;
+mod incompressible;
 pub mod inputs;
 pub mod matrix;
 pub mod merge;

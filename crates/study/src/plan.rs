@@ -13,6 +13,7 @@ mod words;
 use crate::data_state::DataState;
 use crate::estimate::{self, Estimate};
 use crate::human;
+use crate::incompressible;
 use crate::inputs::Inputs;
 use crate::read_back;
 use crate::settings::{Load, Reset, Sample, Settings, Settle, Study, Variant, Warmup};
@@ -196,7 +197,8 @@ pub fn plan(study: &Study) -> Result<Plan, PlanError> {
     only_data(study, &works)?;
     let trials = turns(study, &works, &outlooks(study));
     let estimate = estimate::of_run(study, &works, &trials);
-    let warnings = estimate::warnings(study, &works);
+    let mut warnings = estimate::warnings(study, &works);
+    warnings.extend(incompressible::warning(study, &works));
     Ok(Plan {
         trials,
         works,
