@@ -13,10 +13,10 @@ mod words;
 use crate::data_state::DataState;
 use crate::estimate::{self, Estimate};
 use crate::human;
-use crate::incompressible;
 use crate::inputs::Inputs;
 use crate::read_back;
 use crate::settings::{Load, Reset, Sample, Settings, Settle, Study, Variant, Warmup};
+use crate::storage_warnings;
 use crate::targets;
 use crate::work::{self, Work};
 use analysis::procedure::{Ask, Outlook, Point, Role};
@@ -198,7 +198,8 @@ pub fn plan(study: &Study) -> Result<Plan, PlanError> {
     let trials = turns(study, &works, &outlooks(study));
     let estimate = estimate::of_run(study, &works, &trials);
     let mut warnings = estimate::warnings(study, &works);
-    warnings.extend(incompressible::warning(study, &works));
+    let programs: Vec<Arc<Program>> = works.iter().map(|w| Arc::clone(&w.program)).collect();
+    warnings.extend(storage_warnings::warnings(study, &programs));
     Ok(Plan {
         trials,
         works,
