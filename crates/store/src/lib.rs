@@ -13,6 +13,7 @@
 mod accounts;
 mod added;
 pub mod convert;
+mod cost;
 mod counts;
 mod curves;
 mod effects;

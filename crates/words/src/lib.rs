@@ -2,6 +2,7 @@
 //! one file per subject.
 
 pub mod comparison;
+pub mod cost;
 pub mod curve;
 pub mod effects;
 pub mod endurance;

@@ -10,10 +10,10 @@
 //! | 24..32 | length of the whole value |
 //! | 32.. | splitmix64 sequence that begins at the checksum, little-endian, cut to the length |
 //!
-//! Where a share of the contents is to be compressible, a filler stands in place of that share of the
-//! sequence. So a value can be judged alone, from the seed and the row, whichever operation wrote it last:
-//! the checksum ties the header to the row, and the contents follow from the checksum. Sizes and
-//! mixes may change between epochs; a different seed makes every value wrong.
+//! Where a share of the contents is to be compressible, a filler stands in place of that share of
+//! the sequence. So a value can be judged alone, from the seed and the row, whichever operation
+//! wrote it last: the checksum ties the header to the row, and the contents follow from the
+//! checksum. Sizes and mixes may change between epochs; a different seed makes every value wrong.
 
 use std::cmp::Ordering;
 
@@ -192,6 +192,10 @@ impl source::RowFunction for Kv {
     #[inline]
     fn token(cursor: &RowKey) -> i64 {
         murmur3(&cursor.key[..cursor.key_bytes])
+    }
+
+    fn deletes_nothing(&self) -> bool {
+        !self.deletes
     }
 
     fn row_bytes_estimate(&self) -> u64 {

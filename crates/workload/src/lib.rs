@@ -33,6 +33,7 @@ mod program;
 pub mod random;
 mod registers;
 mod sample;
+mod sampled;
 pub mod schema;
 mod source;
 mod spec;

@@ -14,8 +14,8 @@ const ROWS_MEANING: &str = "how the main stage chooses rows: uniform, sequence, 
     first, as in uniform(0..999). latest follows the inserts of a mix, window by window; the \
     others choose from the loaded rows";
 
-const COMPRESSIBLE_MEANING: &str = "the share of the values' bytes that compresses away, 0 to 1: of 0, \
-    random bytes, no compressor leaves less; of 0.7 it leaves about a third";
+const COMPRESSIBLE_MEANING: &str = "the share of the values' bytes that compresses away, 0 to 1: \
+    of 0, random bytes, no compressor leaves less; of 0.7 it leaves about a third";
 
 /// A parameter: name, default, meaning.
 type Param = (&'static str, &'static str, &'static str);

@@ -5,13 +5,13 @@ use super::{points, searched};
 use analysis::VariantName;
 use analysis::procedure::Point;
 use store::record::{
-    CapacityRecord, CurveRecord, EffectsRecord, EnduredRecord, PEAK, PointRecord, PriceRecord,
-    ScaleUpRecord, ScreenRecord, SearchRecord, SweepRecord, TrialFinding,
+    CapacityRecord, CostComparisonRecord, CurveRecord, EffectsRecord, EnduredRecord, PEAK,
+    PointRecord, PriceRecord, ScaleUpRecord, ScreenRecord, SearchRecord, SweepRecord, TrialFinding,
 };
 use study::settings::Study;
 use words::{
-    comparison, curve, effects, endurance, fault, ladder, price_performance, scale_up, screen,
-    search, trials,
+    comparison, cost, curve, effects, endurance, fault, ladder, price_performance, scale_up,
+    screen, search, trials,
 };
 
 /// What the sentences are made of.
@@ -22,6 +22,7 @@ pub struct Facts<'a> {
     pub endured: &'a [EnduredRecord],
     pub points: &'a [PointRecord],
     pub compared: &'a Comparisons,
+    pub costs: &'a [CostComparisonRecord],
     pub effects: &'a [EffectsRecord],
     pub curves: &'a [CurveRecord],
     pub scale_ups: &'a [ScaleUpRecord],
@@ -62,6 +63,7 @@ impl Facts<'_> {
             (Vec::new(), compared)
         };
         sentences.extend(first);
+        sentences.extend(self.cost_sentences());
         let (ladders, sweeps) = self.ladders();
         sentences.extend(ladders);
         sentences.extend(curve::sentences(self.curves));
@@ -128,6 +130,21 @@ impl Facts<'_> {
                 .map(|u| comparison::incomparable((&u.baseline, &u.contender), u.metric, u.place)),
         );
         sentences
+    }
+
+    /// What variants cost beside each other, where the question is about them. A matrix tells what
+    /// its axes do, and a cell against its first one mixes several.
+    fn cost_sentences(&self) -> Vec<String> {
+        if !self.effects.is_empty() || self.study.screen.is_some() {
+            return Vec::new();
+        }
+        let is_primary = |one: &&CostComparisonRecord| {
+            let compared = self.compared.records.iter();
+            let mut primary = compared.filter(|comparison| comparison.primary);
+            primary.any(|c| c.contender == one.contender && c.point == one.point)
+        };
+        let asked: Vec<&CostComparisonRecord> = self.costs.iter().filter(is_primary).collect();
+        cost::sentences(&asked, self.points)
     }
 
     /// The answer of each endurance: what throughput did, what drifts, what grows.

@@ -4,7 +4,8 @@ use crate::checks::{check, row, written};
 use crate::{program, spec_with};
 use workload::{Check, Stage};
 
-/// LZ4 leaves the random share, and up to eight bytes per pattern of 64 for where it begins and ends.
+/// LZ4 leaves the random share, and up to eight bytes per pattern of 64 for where it begins and
+/// ends.
 #[test]
 fn what_is_asked_to_compress_away_does() {
     for (use_, size) in [("kv", "value_size"), ("standard1", "column_size")] {
@@ -20,6 +21,24 @@ fn what_is_asked_to_compress_away_does() {
             assert!((least..=most).contains(&left), "{use_} {share}: {left}");
         }
     }
+}
+
+/// A write of kv binds a key of 16 bytes and a value; a deletion the key alone.
+#[test]
+fn what_a_write_writes_is_counted_without_the_lengths_before_it() {
+    let bytes =
+        |mix: &[(&str, f64)]| program(&spec_with("kv", &[], mix)).written_bytes(Stage::Main);
+    assert_eq!(bytes(&[("write", 1.0), ("read", 9.0)]), Some(116.0));
+    assert_eq!(bytes(&[("delete", 1.0)]), Some(16.0));
+    assert_eq!(bytes(&[("read", 1.0)]), None);
+}
+
+#[test]
+fn rows_stay_those_that_were_loaded_unless_the_mix_adds_or_deletes() {
+    let keeps = |use_: &str, mix: &[(&str, f64)]| program(&spec_with(use_, &[], mix)).keeps_rows();
+    assert!(keeps("kv", &[("write", 1.0), ("read", 1.0)]) && keeps("standard1", &[]));
+    assert!(!keeps("kv", &[("insert", 1.0)]) && !keeps("kv", &[("read", 9.0), ("delete", 1.0)]));
+    assert!(!keeps("cql-iot", &[]), "each cycle is a row");
 }
 
 /// Half of 34 bytes is less than half of a pattern.
