@@ -4,6 +4,8 @@
 //! Runs were not interleaved, so the machine may have changed between them: intervals allow for
 //! that, nothing more is said than that two look different, and the page says so.
 
+mod costs;
+
 use crate::flat::flatten;
 use crate::number;
 use crate::page::{
@@ -29,8 +31,10 @@ pub fn compare(baseline: &RunView, contender: &RunView) -> Page {
     let (left, right) = (points(baseline), points(contender));
     let matched = matched(&left, &right);
     let (comparisons, many) = comparisons(&matched);
+    let cost_comparisons = costs::compared(&matched);
     let sections = [
         Some(results(baseline, contender, &matched, &comparisons)),
+        Some(costs::section(baseline, &cost_comparisons)),
         Some(unmatched(&left, &right, &matched)),
         Some(differences(baseline, contender)),
     ];
@@ -43,6 +47,7 @@ pub fn compare(baseline: &RunView, contender: &RunView) -> Page {
             "baseline": baseline.name,
             "contender": contender.name,
             "comparisons": comparisons,
+            "cost_comparisons": cost_comparisons,
             "multiplicity": many,
             "differences": difference_maps(baseline, contender),
         }),

@@ -3,7 +3,7 @@
 use crate::page::Page;
 use crate::page::Verdict;
 use crate::sections::{
-    cluster, curves, data, effective, effects, endurance, faults, grid, growth, headline,
+    cluster, cost, curves, data, effective, effects, endurance, faults, grid, growth, headline,
     host_settings, instrument, latency, machines, panels, price_performance, published,
     requirements, results, rules, scale_up, screen, search, setup, spread, time,
 };
@@ -22,6 +22,7 @@ pub fn page(view: &RunView) -> Page {
         effects::section(view),
         screen::section(view),
         results::section(view, &points),
+        cost::section(view),
         grid::section(view),
         growth::section(view),
         published::section(view),

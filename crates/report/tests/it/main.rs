@@ -4,6 +4,7 @@
 //! To look at the pages: `CASSAY_REPORT_OUT=/tmp/pages cargo test -p report`.
 
 mod answers;
+mod costs;
 mod endurance;
 mod faults;
 mod fixture;
