@@ -3,25 +3,28 @@
 use crate::fixture;
 use analysis::procedure::Point;
 use report::{RunView, compare, page, text};
-use store::record::{CostComparisonRecord, CostKind, CostRecord};
+use store::record::{CostComparisonRecord, CostKind, CostRecord, PointRecord};
 
 /// The fixture of three blocks with two costs at 8 threads, and what they say.
 fn view() -> RunView {
     let mut view = fixture::run(3);
     let at = Some(Point::Threads(8));
-    let points = view.findings.points.iter_mut().filter(|point| point.point == at);
-    for point in points {
-        let cost = |cost, mean: f64| CostRecord {
-            cost,
-            mean,
-            ci95: Some([mean * 0.9, mean * 1.1]),
-            blocks: 3,
-        };
-        point.costs = vec![
+    let cost = |cost, mean: f64| CostRecord {
+        cost,
+        mean,
+        ci95: Some([mean * 0.9, mean * 1.1]),
+        blocks: 3,
+    };
+    let point = |variant: &str| PointRecord {
+        variant: variant.into(),
+        point: at,
+        costs: vec![
             cost(CostKind::ServerCpu, 0.25),
             cost(CostKind::DiskSpace, 4096.0),
-        ];
-    }
+        ],
+        ..PointRecord::default()
+    };
+    view.findings.points = ["off", "on"].map(point).into();
     view.findings.cost_comparisons = vec![CostComparisonRecord {
         cost: CostKind::DiskSpace,
         point: at,
@@ -38,10 +41,10 @@ fn view() -> RunView {
 #[test]
 fn costs_stand_at_their_points_and_beside_each_other() {
     let shown = text(&page(&view()));
-    let from = shown.find("What it costs").expect("the section");
+    let from = shown.find("WHAT IT COSTS").expect("the section");
     let shown = &shown[from..];
     for words in [
-        "Server CPU per operation",
+        "Server CPU per  ",
         "0.250 ms",
         "4 KiB",
         "± 10 %",
@@ -59,7 +62,7 @@ fn costs_stand_at_their_points_and_beside_each_other() {
 
 #[test]
 fn a_run_whose_target_shows_nothing_has_no_section_of_costs() {
-    assert!(!text(&page(&fixture::run(3))).contains("What it costs"));
+    assert!(!text(&page(&fixture::run(3))).contains("WHAT IT COSTS"));
 }
 
 #[test]
