@@ -97,9 +97,9 @@ mod tests {
     /// Two compressors in four blocks: the second takes half of the disk, and CPU time that differs
     /// by less than it scatters; nothing was read from a disk in one block.
     fn compressors() -> (Study, Vec<TrialFinding>) {
-        let text = "study: s\nquestion: q?\nprocedure: {fixed: {threads: 4}}\nworkload: {use: \
-                    kv}\ndata: {load: {operations: 10}}\nrepeat: {blocks: 4}\nvariants: {lz4: {}, \
-                    zstd: {workload: {mix: {read: 1}}}}\n";
+        let text = "study: s\nquestion: q?\ntarget: {null: {}}\nprocedure: {fixed: {threads: 4}}\n\
+                    workload: {use: kv}\ndata: {load: {operations: 10}}\nrepeat: {blocks: 4}\n\
+                    variants: {lz4: {}, zstd: {workload: {mix: {read: 1}}}}\n";
         let study = resolve("s", text, &Overrides::default()).expect("a study");
         let mut trials = made::trials(&study, |_| (1000.0, 5.0.into()));
         for trial in &mut trials {
