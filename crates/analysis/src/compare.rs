@@ -56,6 +56,15 @@ impl Metric {
         grid: 0.0,
     };
 
+    /// What operations cost: ±5 %. From run to run it scatters as latency does, at most: nobody has
+    /// published how much.
+    pub const COST: Metric = Metric {
+        higher_is_better: false,
+        margin: 0.05,
+        between_runs: 0.12,
+        grid: 0.0,
+    };
+
     /// The same of what was found on a grid whose points lie so many times apart.
     pub fn on_grid(self, step: f64) -> Metric {
         Metric {
@@ -348,6 +357,11 @@ impl Comparison {
             return Some(0.0);
         }
         p(distance / error.standard_error)
+    }
+
+    /// Whether the ratio is further from 1 than the margin of its metric.
+    pub fn is_beyond_margin(&self) -> bool {
+        self.ratio.ln().abs() > self.metric.margin.ln_1p()
     }
 
     /// What it says, given `p`: its own, or one adjusted for the others.

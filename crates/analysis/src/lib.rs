@@ -4,18 +4,17 @@
 //! Pure functions of measurements: no I/O, no clock, no chance. A number that cannot be supported
 //! is `None`, never a guess; a rule without its input is [`rules::Outcome::Unknown`], never a pass.
 //! [`series`] has the error of a mean, [`blocks`] that of percentiles, [`mod@trend`] says where a
-//! series goes, [`run_course`] where the trials of a run go, [`steady`] when warm-up is over, [`mod@compare`] tells two variants apart,
-//! whose names [`variant`] holds,
-//! [`sequential`] lets their blocks be looked at as they come, [`robust`] says what one odd block
-//! does, [`mod@effects`] says what each axis of a matrix does, [`multiple`] keeps many comparisons
-//! honest, [`require`] says whether a requirement is met, [`procedure`] where to measure next,
-//! [`sweep`] reads a ladder of loads, [`curves`] draws a curve through it, [`mod@scale_up`] says
-//! what a machine makes of more of its units, [`least_squares`] fits the curves of both, [`screen`]
-//! finds the settings that matter, [`capacity`] says what a throughput is worth, [`history`] finds
-//! where a series of runs has changed, [`endurance`] reads hours under one load, [`mod@recovery`]
-//! says what a fault did to it, [`durability`] what a configuration promises of acknowledged
-//! writes, [`linear`] whether registers were one register to all, and [`rules`] decides whether a
-//! trial may be believed.
+//! series goes, [`run_course`] where the trials of a run go, [`steady`] when warm-up is over,
+//! [`mod@compare`] tells two variants apart, whose names [`variant`] holds, [`sequential`] lets
+//! their blocks be looked at as they come, [`robust`] says what one odd block does, [`mod@effects`]
+//! says what each axis of a matrix does, [`multiple`] keeps many comparisons honest, [`require`]
+//! says whether a requirement is met, [`procedure`] where to measure next, [`sweep`] reads a ladder
+//! of loads, [`curves`] draws a curve through it, [`mod@scale_up`] says what a machine makes of
+//! more of its units, [`least_squares`] fits the curves of both, [`screen`] finds the settings that
+//! matter, [`capacity`] says what a throughput is worth, [`history`] finds where a series of runs
+//! has changed, [`endurance`] reads hours under one load, [`mod@recovery`] says what a fault did to
+//! it, [`durability`] what a configuration promises of acknowledged writes, [`linear`] whether
+//! registers were one register to all, and [`rules`] decides whether a trial may be believed.
 
 pub mod blocks;
 pub mod capacity;

@@ -77,6 +77,14 @@ pub fn judge_all(comparisons: &[(Comparison, bool)]) -> (Vec<Judged>, FalseFindi
     (judged.collect(), chances)
 }
 
+/// Of each of some comparisons that describe, whether it differs by more than its margin, and by
+/// more than chance would make of any of them.
+pub fn differing(comparisons: &[Comparison]) -> Vec<bool> {
+    let p: Vec<f64> = comparisons.iter().map(|one| one.p().unwrap_or(1.0)).collect();
+    let judged = comparisons.iter().zip(holm(&p));
+    judged.map(|(one, p)| p <= DIFFERENCE_LEVEL && one.is_beyond_margin()).collect()
+}
+
 /// Holm's adjusted p values, in the order given.
 pub fn holm(p: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p.len()).collect();

@@ -5,8 +5,8 @@
 //! load), so that neither what a variant does nor what a load does is taken for a course. The test
 //! is Kendall's, summed over the configurations (Hirsch, Slack and Smith 1982, "Techniques of trend
 //! analysis for monthly water quality data", who sum it over months), with the exact distribution
-//! of the sum, since a run has few trials of each: of two configurations with three trials each, all
-//! rising is chance in 1 of 36.
+//! of the sum, since a run has few trials of each: of two configurations with three trials each,
+//! all rising is chance in 1 of 36.
 
 use crate::series;
 
@@ -143,14 +143,16 @@ fn arrived_s(groups: &[Vec<RunStep>], first_s: f64, is_rising: bool) -> Option<f
         short > ARRIVED
     };
     // Of each configuration the trials up to the last one that is still away.
-    let arrivals = groups.iter().map(|group| {
+    let arrival_s = |group: &Vec<RunStep>| {
         let end = group.last()?;
-        let away = group.iter().rposition(|step| is_away(step, end))?;
+        let Some(away) = group.iter().rposition(|step| is_away(step, end)) else {
+            return Some(0.0);
+        };
         // That only the last one is there tells nothing: it is compared with itself.
         (away + 2 < group.len()).then(|| group[away + 1].at_s - first_s)
-    });
-    let arrivals: Option<Vec<f64>> = arrivals.collect();
-    arrivals?.into_iter().reduce(f64::max)
+    };
+    let all_s: Option<Vec<f64>> = groups.iter().map(arrival_s).collect();
+    all_s?.into_iter().reduce(f64::max)
 }
 
 #[cfg(test)]

@@ -37,6 +37,7 @@ mod snapshot;
 mod statement_change;
 mod status;
 mod supply;
+mod table_storage;
 mod views;
 
 pub use abilities::{abilities_of, abilities_there};
@@ -64,6 +65,7 @@ pub use snapshot::{
     Fingerprint, NodeSnapshot, RestoreHow, Restored, Snapshot, SstableIdentity, TableLayout,
 };
 pub use status::{NodeState, Overview};
+pub use table_storage::TableStorage;
 use target::{AttachSpec, Target};
 pub use views::{DataFile, Row, View};
 

@@ -78,6 +78,11 @@ thread_local! {
     static SNAPPY: RefCell<snap::raw::Encoder> = RefCell::new(snap::raw::Encoder::new());
 }
 
+/// How many bytes one LZ4 block of `bytes` has.
+pub fn lz4_block_bytes(bytes: &[u8]) -> usize {
+    block::compress(bytes).len()
+}
+
 /// Compresses the uncompressed frame at `out[start..]` in place: sets the flag and the new length.
 /// A body that does not get shorter stays as it is, without the flag, which the protocol allows
 /// for every frame by itself. `scratch` is work space to reuse; it grows to the largest body once.

@@ -5,6 +5,7 @@
 //! the files go on.
 
 mod kept;
+mod resource_use;
 
 use super::event::CpuShares;
 use super::running::Running;
@@ -12,9 +13,10 @@ use super::series::import::Scrape;
 use super::trial::endured::Watched;
 use analysis::rules::{CpuUse, Evidence, Machine, Pressure, Spell};
 use anyhow::{Context, Result};
+use cluster::Cluster;
 use cluster::probe::{ProbeCost, ProbeSpec, Probes, Reading};
 use host::probe::{Sampler, Task};
-use kept::{InWindow, JudgedReadings, share};
+use kept::{InWindow, KeptReadings, OTHERS, PENDING, STEAL, STILL, share};
 use measure::clock;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -22,13 +24,8 @@ use store::TrialWriter;
 use store::record::{ProbeRecord, SampleRecord};
 use study::settings::{Import, Settings};
 
-/// Series of which the rules judge the measured window.
-const PENDING: &str = "compactions.pending";
-const STEAL: &str = "mpstat.%steal";
-/// Series with readings only while a node does not run, in which nothing answers.
-const STILL: [&str; 2] = [host::probe::STOPPED, host::probe::BLOCKED];
-/// The probe that watches who else uses the machine, in every trial.
-const OTHERS: &str = "others";
+pub use resource_use::ResourceUse;
+
 /// How often: a window of a few seconds must have some looks.
 const OTHERS_PERIOD: Duration = Duration::from_secs(1);
 
@@ -44,7 +41,7 @@ pub struct Gather {
     /// How long those that have ended ran, ns.
     ran_ns: u64,
     costs: Vec<ProbeCost>,
-    kept: JudgedReadings,
+    kept: KeptReadings,
     /// What an endurance's long trial keeps of its window.
     watched: Option<Watched>,
     /// What the machine's CPUs were used for, when it was last looked.
@@ -133,6 +130,17 @@ impl Gather {
     /// What a long window has shown.
     pub fn watched(&self) -> Option<&Watched> {
         self.watched.as_ref()
+    }
+
+    /// What the nodes of a cluster used in the window between two times of the monotonic clock.
+    /// Nothing is known of nodes that are not ours.
+    pub fn used(&self, window_ns: (u64, u64), cluster: &Cluster) -> ResourceUse {
+        let has_hosts = match cluster.isolation() {
+            "hosts" => true,
+            "loopback" => false,
+            _ => return ResourceUse::default(),
+        };
+        ResourceUse::of(&self.kept.within(window_ns), cluster.nodes(), has_hosts)
     }
 
     fn keep(&mut self, files: &mut TrialWriter, readings: Vec<Reading>) -> Result<()> {
@@ -247,7 +255,7 @@ fn named<'a>(
 }
 
 /// From when to when a series has readings, seconds since the window began at `window_ns`.
-fn spell(series: &InWindow<'_>, kept: &JudgedReadings, window_ns: u64) -> Spell {
+fn spell(series: &InWindow<'_>, kept: &KeptReadings, window_ns: u64) -> Spell {
     let began_s = kept.since_s(window_ns);
     let bins = series.stretches.iter().map(|(_, bin)| bin);
     Spell {
@@ -327,10 +335,10 @@ fn scrapers(settings: &Settings) -> Result<Vec<Sampler>> {
 mod tests {
     use super::*;
 
-    fn kept(readings: &[Reading]) -> JudgedReadings {
-        let mut kept = JudgedReadings {
+    fn kept(readings: &[Reading]) -> KeptReadings {
+        let mut kept = KeptReadings {
             base_ns: Some(0),
-            ..JudgedReadings::default()
+            ..KeptReadings::default()
         };
         readings.iter().for_each(|reading| kept.push(reading));
         kept

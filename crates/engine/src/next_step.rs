@@ -3,7 +3,8 @@
 use crate::record::rerun;
 use std::path::Path;
 use store::record::{
-    CauseKind, Finding, FindingsRecord, NextStepRecord, SearchOutcome, TrialFinding, Verdict,
+    CauseKind, ComparisonRecord, Finding, FindingsRecord, NextStepRecord, SearchOutcome,
+    TrialFinding, Verdict,
 };
 use study::human;
 use study::settings::Study;
@@ -17,8 +18,8 @@ const BLOCKS_TO_BEGIN_WITH: usize = 5;
 
 /// What to run next; none where nothing is open.
 pub fn of(study: &Study, found: &FindingsRecord, run: &Path) -> Option<NextStepRecord> {
-    let open = found.comparisons.iter().filter(|one| one.primary);
-    let open: Vec<_> = open.filter(|one| one.verdict == Finding::Inconclusive).collect();
+    let is_open = |one: &&ComparisonRecord| one.primary && one.verdict == Finding::Inconclusive;
+    let open: Vec<_> = found.comparisons.iter().filter(is_open).collect();
     let is_searching = found.searches.iter().any(|search| {
         let outcome = search.outcome;
         matches!(outcome, SearchOutcome::Nowhere | SearchOutcome::Untold)
@@ -99,7 +100,7 @@ fn seconds_of(trial: &TrialFinding) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use store::record::{CauseRecord, ComparisonRecord, WarmupRecord};
+    use store::record::{CauseRecord, WarmupRecord};
     use study::resolve::resolve;
     use study::settings::Overrides;
 

@@ -3,6 +3,7 @@
 mod answer;
 mod causes;
 mod compared;
+mod costs;
 mod curves;
 mod effects;
 mod endured;
@@ -29,7 +30,7 @@ pub use without_faults::lay_beside;
 use analysis::procedure::{Point, Role};
 use analysis::rules::Verdict;
 use answer::Facts;
-use store::record::{FORMAT, FaultRecord, FindingsRecord, TrialFinding};
+use store::record::{FORMAT, FaultRecord, FindingsRecord, SearchRecord, TrialFinding};
 use study::plan::Trial;
 use study::settings::Study;
 use words::place::point_words;
@@ -45,13 +46,12 @@ pub fn findings(
     stopped: Option<&str>,
 ) -> FindingsRecord {
     let searches = searched::searches(study, &trials);
-    let beyond = searched::beyond(&searches);
-    let believed = trials.iter().filter(|trial| !beyond.contains(&trial.index));
-    let (verdict, reasons) = verdict_and_reasons(&believed.collect::<Vec<_>>(), &trials, stopped);
+    let (verdict, reasons) = verdict_and_reasons(&searches, &trials, stopped);
     let once = used::once_each(&trials);
     let points = points::points(&study.names(), &once, merge);
     let blocks = compared::blocks_of(study, &trials);
     let compared = compared::comparisons(study, &once, &searches, blocks);
+    let costs = costs::comparisons(study, &once);
     let effects = effects::effects(study, &once, &searches, blocks);
     let curves = curves::curves(study, &once);
     let endured = endured::endured(study, &trials);
@@ -66,6 +66,7 @@ pub fn findings(
         endured: &endured,
         points: &points,
         compared: &compared,
+        costs: &costs,
         effects: &effects,
         curves: &curves,
         scale_ups: &scale_ups,
@@ -73,22 +74,14 @@ pub fn findings(
         prices: &prices,
         capacities: &capacities,
     };
-    let (mut answer, sweeps) = known.answer();
-    let requirements = required::requirements(&required::RequirementFacts {
-        study,
-        trials: &trials,
-        points: &points,
-        sweeps: &sweeps,
-        searches: &searches,
-        comparisons: &compared.records,
-    });
-    answer.splice(0..0, requirement::sentence(&requirements));
+    let (answer, sweeps) = known.answer();
+    let requirements = required::requirements(&known.required(&sweeps));
     FindingsRecord {
         format: FORMAT,
         study: study.name.clone(),
         verdict,
         reasons,
-        answer,
+        answer: requirement::sentence(&requirements).into_iter().chain(answer).collect(),
         causes: causes::causes(&trials),
         faults: faults_of(&trials),
         published: published::published(study, &trials, &points, &searches),
@@ -99,6 +92,7 @@ pub fn findings(
         sweeps,
         comparisons: compared.records,
         multiplicity: compared.multiplicity,
+        cost_comparisons: costs,
         prices,
         capacities,
         screens,
@@ -117,10 +111,13 @@ fn faults_of(trials: &[TrialFinding]) -> Vec<FaultRecord> {
 
 /// Whether the run may be believed, by the trials that it stands on, and why not.
 fn verdict_and_reasons(
-    believed: &[&TrialFinding],
+    searches: &[SearchRecord],
     trials: &[TrialFinding],
     stopped: Option<&str>,
 ) -> (Verdict, Vec<String>) {
+    let beyond = searched::beyond(searches);
+    let believed: Vec<&TrialFinding> =
+        trials.iter().filter(|trial| !beyond.contains(&trial.index)).collect();
     let verdict = match stopped {
         Some(_) => Verdict::Invalid,
         None => Verdict::worst(believed.iter().map(|trial| trial.verdict)),
@@ -129,7 +126,7 @@ fn verdict_and_reasons(
         .map(|why| format!("the run stopped before its plan did: {why}"))
         .into_iter()
         .collect();
-    reasons.extend(all::reasons(believed));
+    reasons.extend(all::reasons(&believed));
     if trials.is_empty() {
         reasons.push("no trial was finished".to_owned());
     }

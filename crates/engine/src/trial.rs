@@ -1,5 +1,6 @@
 //! One trial on a running target: prepare the data, offer load, verify, judge.
 
+mod cost;
 mod count;
 pub mod data;
 pub mod endured;
@@ -24,7 +25,7 @@ use super::timeline::Timeline;
 use analysis::procedure::Role;
 use analysis::rules::{Environment, Evidence};
 use anyhow::{Error, Result};
-use cluster::LogMarks;
+use cluster::{LogMarks, TableStorage};
 use count::Counting;
 use endured::Courses;
 use imports::Step;
@@ -91,6 +92,7 @@ struct State {
     writer: TrialWriter,
     answered: Answered,
     counting: Counting,
+    storage: Storage,
     gather: Gather,
     /// What an endurance's long trial shows from second to second; none of others.
     courses: Option<Courses>,
@@ -107,6 +109,15 @@ struct State {
     pids: Vec<(String, Option<u32>)>,
     /// How far their logs went then.
     log_marks: LogMarks,
+}
+
+/// What the tables had on disk before load was offered and after it.
+#[derive(Debug, Default)]
+struct Storage {
+    before: Option<TableStorage>,
+    after: Option<TableStorage>,
+    /// Writes that had been answered before.
+    writes_before: u64,
 }
 
 /// An error behind what the nodes say of themselves: one that is full, or was killed, answers with
@@ -137,10 +148,10 @@ impl TrialRun<'_> {
     /// Runs the trial.
     ///
     /// 1. Bring the nodes to their configuration and the data to its state.
-    /// 2. Write down what the nodes are; read the server's counts.
+    /// 2. Write down what the nodes are; read the server's counts, and what is on its disks.
     /// 3. Warm up and measure, in one run of the engine, without a gap in between.
     /// 4. Read rows back and compare.
-    /// 5. Read the server's counts again, judge.
+    /// 5. Read the server's counts again, and what is on its disks; judge.
     pub fn run(mut self, running: &mut Running) -> Result<TrialEnd> {
         let mut state = self.begin()?;
         let looked = self.looked();
@@ -173,6 +184,7 @@ impl TrialRun<'_> {
             writer,
             answered: Answered::default(),
             counting: Counting::default(),
+            storage: Storage::default(),
             gather: Gather::default(),
             courses: None,
             tally: Tally::default(),
@@ -205,6 +217,7 @@ impl TrialRun<'_> {
         }
         self.note_nodes(running, state)?;
         self.begin_count(running, state)?;
+        self.begin_costs(running, state);
         let end = match self.step {
             Some(step) => self.measure_step(step, running, state)?,
             None => self.measure(running, state)?,
@@ -217,6 +230,7 @@ impl TrialRun<'_> {
         }
         state.timeline.end();
         self.end_count(running, state)?;
+        self.end_costs(running, state);
         Ok(None)
     }
 

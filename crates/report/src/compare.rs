@@ -4,6 +4,8 @@
 //! Runs were not interleaved, so the machine may have changed between them: intervals allow for
 //! that, nothing more is said than that two look different, and the page says so.
 
+mod costs;
+
 use crate::flat::flatten;
 use crate::number;
 use crate::page::{
@@ -31,8 +33,10 @@ pub fn compare(baseline: &RunView, contender: &RunView) -> Page {
     let matched = matched(&left, &right);
     let (comparisons, many) = comparisons(&matched);
     let is_said = |section: &Section| !section.blocks.is_empty();
+    let cost_comparisons = costs::compared(&matched);
     let compared = [
         results(baseline, contender, &matched, &comparisons),
+        costs::section(baseline, &cost_comparisons),
         unmatched(&left, &right, &matched),
     ];
     let differs = differences(baseline, contender);
@@ -54,6 +58,7 @@ pub fn compare(baseline: &RunView, contender: &RunView) -> Page {
             "baseline": baseline.name,
             "contender": contender.name,
             "comparisons": comparisons,
+            "cost_comparisons": cost_comparisons,
             "multiplicity": many,
             "differences": difference_maps(baseline, contender),
         }),

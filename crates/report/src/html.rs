@@ -4,23 +4,19 @@
 //! there before any script runs; charts are drawn when they come into view. All text from the
 //! model is escaped here, at the one place where it becomes HTML.
 
+mod headline;
+
 use crate::escape::escape;
 use crate::figure::figure;
-use crate::lead;
 use crate::page::{
-    Align, Block, Card, Cell, Chart, Column, Figure, Fold, Headline, Mark, Page, Row, Section,
-    Table, Tone, Verdict,
+    Align, Block, Card, Cell, Chart, Column, Fold, Mark, Page, Row, Section, Table, Tone,
 };
 use crate::picture;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use measure::number::counted;
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use std::sync::LazyLock;
-
-/// Sentences of an answer on the first screen; more are behind a fold.
-const SENTENCES_FIRST: usize = 2;
 
 const STYLE: &str = include_str!("../assets/report.css");
 const SCRIPT: &str = include_str!("../assets/report.js");
@@ -118,7 +114,7 @@ fn escape_json(json: &str) -> String {
 
 fn body(page: &Page) -> String {
     let mut out = String::from("<body>\n<main>\n");
-    headline(&mut out, &page.headline);
+    headline::headline(&mut out, &page.headline);
     out.push_str("<nav aria-label=\"Contents\">");
     page.folds.iter().for_each(|fold| link(&mut out, fold.id, &fold.title));
     out.push_str("</nav>\n");
@@ -149,108 +145,6 @@ fn fold(out: &mut String, fold: &Fold) {
     }
     fold.sections.iter().for_each(|part| section(out, part));
     out.push_str("</details>\n");
-}
-
-fn headline(out: &mut String, headline: &Headline) {
-    let _ = write!(
-        out,
-        "<header>\n<p class=\"study\">{}</p>\n<h1>{}</h1>\n",
-        escape(&headline.study),
-        escape(&headline.question)
-    );
-    if let Some(figure) = &headline.lead {
-        lead::figure(out, figure);
-    }
-    out.push_str("<div class=\"answer\">");
-    let (first, more) = headline.answer.split_at(headline.answer.len().min(SENTENCES_FIRST));
-    sentences(out, first);
-    if !more.is_empty() {
-        let _ = write!(
-            out,
-            "<details><summary>{} more</summary>",
-            counted(more.len(), "sentence")
-        );
-        sentences(out, more);
-        out.push_str("</details>");
-    }
-    out.push_str("</div>\n");
-    if !headline.figures.is_empty() {
-        out.push_str("<div class=\"figures\">");
-        headline.figures.iter().for_each(|f| tile(out, f));
-        out.push_str("</div>\n");
-    }
-    let tone = class(headline.verdict.tone());
-    let _ = write!(
-        out,
-        "<div class=\"verdict {tone}\"><p><strong class=\"badge {tone}\">{} {}</strong> \
-         {}</p>",
-        symbol(headline.verdict),
-        headline.verdict.name(),
-        prose(&headline.meaning)
-    );
-    items(out, &headline.short_reasons);
-    if headline.short_reasons.is_empty() {
-        items(out, &headline.reasons);
-    } else {
-        out.push_str("<p><a href=\"#verdict\">Every reason with its numbers</a></p>");
-    }
-    if let Some(next) = &headline.next {
-        let _ = write!(
-            out,
-            "<p class=\"next\">Next: {}<br><code>{}</code></p>",
-            prose(&next.says),
-            escape(&next.command)
-        );
-    }
-    out.push_str("</div>\n<dl class=\"about\">");
-    for (name, value) in &headline.facts {
-        let _ = write!(
-            out,
-            "<div><dt>{}</dt><dd>{}</dd></div>",
-            escape(name),
-            escape(value)
-        );
-    }
-    out.push_str("</dl>\n</header>\n");
-}
-
-fn sentences(out: &mut String, sentences: &[String]) {
-    for sentence in sentences {
-        let _ = write!(out, "<p>{}</p>", prose(sentence));
-    }
-}
-
-fn items(out: &mut String, items: &[String]) {
-    if items.is_empty() {
-        return;
-    }
-    out.push_str("<ul>");
-    for item in items {
-        let _ = write!(out, "<li>{}</li>", prose(item));
-    }
-    out.push_str("</ul>");
-}
-
-fn symbol(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Valid => "✓",
-        Verdict::Suspect => "!",
-        Verdict::Invalid => "✕",
-        Verdict::Unknown => "?",
-    }
-}
-
-fn tile(out: &mut String, figure: &Figure) {
-    let _ = write!(
-        out,
-        "<div class=\"figure\"><p class=\"label\">{}{}</p><p class=\"value\">{} \
-         <span>{}</span></p><p class=\"detail\">{}</p></div>",
-        swatch(figure.variant),
-        escape(&figure.label),
-        escape(&figure.value),
-        escape(&figure.unit),
-        escape(&figure.detail)
-    );
 }
 
 /// A small square in a variant's colour, to find it again in the charts.

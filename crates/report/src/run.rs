@@ -3,9 +3,9 @@
 
 use crate::page::{Fold, Page, Verdict};
 use crate::sections::{
-    asked, cluster, comparisons, curves, data, effective, effects, endurance, faults, grid, growth,
-    headline, host_settings, instrument, latency, machines, panels, price_performance, published,
-    requirements, results, rules, scale_up, screen, search, setup, spread, time,
+    asked, cluster, comparisons, cost, curves, data, effective, effects, endurance, faults, grid,
+    growth, headline, host_settings, instrument, latency, machines, panels, price_performance,
+    published, requirements, results, rules, scale_up, screen, search, setup, spread, time,
 };
 use crate::summary::{Point, points};
 use crate::view::RunView;
@@ -49,6 +49,7 @@ fn evidence(view: &RunView, points: &[Point<'_>]) -> Option<Fold> {
         effects::section(view),
         screen::section(view),
         results::section(view, points),
+        cost::section(view),
         grid::section(view),
         growth::section(view),
         curves::section(view, points),

@@ -14,6 +14,7 @@ mod accounts;
 mod added;
 mod cause;
 pub mod convert;
+mod cost;
 mod counts;
 mod curves;
 mod effects;

@@ -10,6 +10,7 @@ pub use crate::accounts::{
 };
 pub use crate::added::AddedRecord;
 pub use crate::cause::{CauseKind, CauseRecord, NextStepRecord};
+pub use crate::cost::{CostComparisonRecord, CostKind, CostRecord, Costs};
 pub use crate::curves::{CurveRecord, PeakRecord, WithoutPeak};
 pub use crate::effects::{
     AxisRecord, CellRecord, EffectKind, EffectRecord, EffectVerdict, EffectsRecord, LevelRecord,
@@ -286,6 +287,9 @@ pub struct FindingsRecord {
     /// How many false findings to expect of them; none of one or no comparison.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub multiplicity: Option<MultiplicityRecord>,
+    /// What variants cost beside each other: no part of `comparisons`, nor of their adjustment.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cost_comparisons: Vec<CostComparisonRecord>,
     /// What variants do for their price.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub prices: Vec<PriceRecord>,
@@ -445,6 +449,9 @@ pub struct TrialFinding {
     /// Who used the machine that the client runs on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<MachineRecord>,
+    /// What the operations cost the target; what is not known is absent.
+    #[serde(default, skip_serializing_if = "Costs::is_empty")]
+    pub costs: Costs,
     /// Verified reads.
     pub verify: VerifyRecord,
     /// What became of every acknowledged write, where all rows were read back.
@@ -812,6 +819,9 @@ pub struct PointRecord {
     pub few_incidents: bool,
     /// Of all operations of all blocks together; never a mean of percentiles.
     pub latency_ms: QuantilesRecord,
+    /// What the operations cost the target.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub costs: Vec<CostRecord>,
 }
 
 measure::word_enum! {

@@ -26,6 +26,7 @@ pub mod scale_up;
 mod screen;
 pub mod settings;
 mod sizes;
+mod storage_warnings;
 pub mod targets;
 pub mod timeline;
 pub mod tree;

@@ -16,6 +16,7 @@ use crate::human;
 use crate::inputs::Inputs;
 use crate::read_back;
 use crate::settings::{Load, Reset, Sample, Settings, Settle, Study, Variant, Warmup};
+use crate::storage_warnings;
 use crate::targets;
 use crate::work::{self, Work};
 use analysis::procedure::{Ask, Outlook, Point, Role};
@@ -196,7 +197,9 @@ pub fn plan(study: &Study) -> Result<Plan, PlanError> {
     only_data(study, &works)?;
     let trials = turns(study, &works, &outlooks(study));
     let estimate = estimate::of_run(study, &works, &trials);
-    let warnings = estimate::warnings(study, &works);
+    let mut warnings = estimate::warnings(study, &works);
+    let programs: Vec<Arc<Program>> = works.iter().map(|w| Arc::clone(&w.program)).collect();
+    warnings.extend(storage_warnings::warnings(study, &programs));
     Ok(Plan {
         trials,
         works,

@@ -14,8 +14,8 @@ pub fn sentences(
     trials: &[TrialFinding],
 ) -> Vec<String> {
     let who = variant_before(variant);
-    let said = found.and_then(|found| of(found, trials));
-    let said = said.unwrap_or_else(|| vec!["No long trial may be believed.".to_owned()]);
+    let unbelieved = || vec!["No long trial may be believed.".to_owned()];
+    let said = found.and_then(|found| of(found, trials)).unwrap_or_else(unbelieved);
     said.into_iter().map(|sentence| format!("{who}{sentence}")).collect()
 }
 

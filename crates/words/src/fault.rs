@@ -160,7 +160,8 @@ fn durability(trials: &[TrialFinding]) -> Option<String> {
     (!read.is_empty()).then(|| match (missed, unread) {
         (0, 0) => format!("Nothing acknowledged was lost: all {rows} rows were read back."),
         (0, unread) => format!(
-            "Nothing acknowledged was lost in what could be read back: {} of {rows} rows could not.",
+            "Nothing acknowledged was lost in what could be read back: {} of {rows} rows could \
+             not.",
             count(unread)
         ),
         (missed, _) => format!(
@@ -215,11 +216,11 @@ mod tests {
         assert_eq!(
             few,
             [
-                "“node-kill” of node2: 62 % less throughput at worst, below normal for 29 s, normal \
-                 21.8 s after the healing; 38 operations failed.",
+                "“node-kill” of node2: 62 % less throughput at worst, below normal for 29 s, \
+                 normal 21.8 s after the healing; 38 operations failed.",
                 "“node-kill” of node2 did not lower throughput; no operation failed.",
-                "“node-kill” of node2: 50 % less throughput at worst, below normal for 29 s, and \
-                 not seen normal again; one operation failed.",
+                "“node-kill” of node2: 50 % less throughput at worst, below normal for 29 s, \
+                 and not seen normal again; one operation failed.",
             ]
         );
         let mut faults = vec![fault(0.3, Some(4.0), 2); 4];
@@ -227,9 +228,9 @@ mod tests {
         assert_eq!(
             said(faults),
             [
-                "Of 5 faults each lowered throughput, for 29 s, by 90 % at worst; 1,008 \
-                 operations failed (1,000 by “node-kill” of node2); after 4 all was normal, 4 s \
-                 after the healing at the latest; after 1 that was not seen."
+                "Of 5 faults each lowered throughput, for 29 s, by 90 % at worst; 1,008 operations \
+                 failed (1,000 by “node-kill” of node2); after 4 all was normal, 4 s after the \
+                 healing at the latest; after 1 that was not seen."
             ]
         );
         assert_eq!(said(vec![FaultRecord::default()]), Vec::<String>::new());

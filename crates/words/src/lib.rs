@@ -3,6 +3,7 @@
 
 pub mod cause;
 pub mod comparison;
+pub mod cost;
 pub mod curve;
 pub mod effects;
 pub mod endurance;

@@ -49,8 +49,8 @@ pub fn variant_words(variant: &VariantName) -> String {
     }
 }
 
-/// A clause about a variant as a sentence: behind its name, or with a capital where a study has only
-/// one. A clause that begins with a name or a number stays.
+/// A clause about a variant as a sentence: behind its name, or with a capital where a study has
+/// only one. A clause that begins with a name or a number stays.
 pub fn sentence_of(variant: &VariantName, clause: &str) -> String {
     let first: String = clause.chars().take_while(|c| c.is_alphanumeric()).collect();
     let is_word = first.chars().all(char::is_alphabetic);

@@ -10,12 +10,14 @@
 //! | 24..32 | length of the whole value |
 //! | 32.. | splitmix64 sequence that begins at the checksum, little-endian, cut to the length |
 //!
-//! So a value can be judged alone, from the seed and the row, whichever operation wrote it last:
-//! the checksum ties the header to the row, and the contents follow from the checksum. Sizes and
-//! mixes may change between epochs; a different seed makes every value wrong.
+//! Where a share of the contents is to be compressible, a filler stands in place of that share of
+//! the sequence. So a value can be judged alone, from the seed and the row, whichever operation
+//! wrote it last: the checksum ties the header to the row, and the contents follow from the
+//! checksum. Sizes and mixes may change between epochs; a different seed makes every value wrong.
 
 use std::cmp::Ordering;
 
+use crate::compressible::{PATTERN_BYTES, Pattern};
 use crate::distribution::{Sampler, Shape, Written};
 use crate::generator::{Check, Operation};
 use crate::named::{self, Draft, OneTable};
@@ -59,6 +61,7 @@ pub(crate) struct Kv {
     sizes: Sampler,
     sizes_seed: u64,
     contents_seed: u64,
+    pattern: Pattern,
 }
 
 /// The current row and its key.
@@ -90,6 +93,7 @@ pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
         params.problem(&["params", "key_type"], message, None);
     }
     let sizes = sizes(params);
+    let pattern = Pattern::new(params.share("compressible"));
     let distribution = params.rows_distribution("distribution", rows);
     let popular = lane(spec.seed, lanes::POPULAR);
     let table = draft.qualified(TABLE);
@@ -122,6 +126,7 @@ pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
             sizes,
             sizes_seed: lane(lane(spec.seed, lanes::SIZES), spec.epoch),
             contents_seed: lane(spec.seed, lanes::CONTENTS),
+            pattern,
         },
     };
     draft.program(params, parts)
@@ -187,6 +192,10 @@ impl source::RowFunction for Kv {
     #[inline]
     fn token(cursor: &RowKey) -> i64 {
         murmur3(&cursor.key[..cursor.key_bytes])
+    }
+
+    fn deletes_nothing(&self) -> bool {
+        !self.deletes
     }
 
     fn row_bytes_estimate(&self) -> u64 {
@@ -288,14 +297,8 @@ impl Kv {
         for (bytes, number) in head.chunks_exact_mut(8).zip(numbers) {
             bytes.copy_from_slice(&number.to_be_bytes());
         }
-        let (words, tail) = contents.as_chunks_mut::<8>();
-        let mut counter = checksum;
-        for word in words {
-            counter = counter.wrapping_add(GOLDEN);
-            *word = mix(counter).to_le_bytes();
-        }
-        let last = mix(counter.wrapping_add(GOLDEN)).to_le_bytes();
-        tail.copy_from_slice(&last[..tail.len()]);
+        write_random(checksum, contents);
+        self.pattern.apply(contents);
     }
 
     #[inline]
@@ -321,12 +324,28 @@ impl Kv {
             return None;
         }
         let mut counter = checksum;
-        let same = contents.chunks(8).all(|bytes| {
-            counter = counter.wrapping_add(GOLDEN);
-            bytes == &mix(counter).to_le_bytes()[..bytes.len()]
+        let same = contents.chunks(PATTERN_BYTES).all(|bytes| {
+            let mut buffer = [0; PATTERN_BYTES];
+            let expected = &mut buffer[..bytes.len()];
+            counter = write_random(counter, expected);
+            self.pattern.apply(expected);
+            bytes == expected
         });
         same.then_some(header)
     }
+}
+
+/// Writes the splitmix64 sequence behind `counter`; the counter behind the last whole word.
+#[inline]
+fn write_random(mut counter: u64, out: &mut [u8]) -> u64 {
+    let (words, tail) = out.as_chunks_mut::<8>();
+    for word in words {
+        counter = counter.wrapping_add(GOLDEN);
+        *word = mix(counter).to_le_bytes();
+    }
+    let last = mix(counter.wrapping_add(GOLDEN)).to_le_bytes();
+    tail.copy_from_slice(&last[..tail.len()]);
+    counter
 }
 
 /// 16 lower-case hexadecimal digits.

@@ -10,6 +10,7 @@
 
 mod bijection;
 mod compile;
+mod compressible;
 mod counters;
 pub mod curve;
 pub mod decimal;
@@ -32,6 +33,7 @@ mod program;
 pub mod random;
 mod registers;
 mod sample;
+mod sampled;
 pub mod schema;
 mod source;
 mod spec;

@@ -14,6 +14,9 @@ const ROWS_MEANING: &str = "how the main stage chooses rows: uniform, sequence, 
     first, as in uniform(0..999). latest follows the inserts of a mix, window by window; the \
     others choose from the loaded rows";
 
+const COMPRESSIBLE_MEANING: &str = "the share of the values' bytes that compresses away, 0 to 1: \
+    of 0, random bytes, no compressor leaves less; of 0.7 it leaves about a third";
+
 /// A parameter: name, default, meaning.
 type Param = (&'static str, &'static str, &'static str);
 
@@ -71,6 +74,7 @@ static NAMES: [Named; 8] = [
                 "10",
                 "bytes of the key (cassandra-stress: keysize=)",
             ),
+            ("compressible", "0", COMPRESSIBLE_MEANING),
             ("distribution", "uniform", ROWS_MEANING),
         ],
     },
@@ -149,6 +153,7 @@ static NAMES: [Named; 8] = [
                 "bytes per value, at least 32: a number, or a distribution with a range, as in \
                  uniform(100..2000)",
             ),
+            ("compressible", "0", COMPRESSIBLE_MEANING),
             ("distribution", "uniform", ROWS_MEANING),
         ],
     },

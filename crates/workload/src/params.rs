@@ -83,6 +83,25 @@ impl<'a> Params<'a> {
         }
     }
 
+    /// A share of 1; 0 when the study does not set it.
+    pub(crate) fn share(&mut self, name: &str) -> f64 {
+        let parsed = match self.spec.params.get(name) {
+            None => return 0.0,
+            Some(ParamValue::Int(value)) => Some(*value as f64),
+            Some(ParamValue::Float(value)) => Some(*value),
+            Some(ParamValue::Text(text)) => text.trim().parse().ok(),
+        };
+        let in_limits = parsed.filter(|share| (0.0..=1.0).contains(share));
+        in_limits.unwrap_or_else(|| {
+            let written = self.written(name);
+            self.wrong(
+                name,
+                format!("{name} is {written}; it must be a number from 0 to 1"),
+            );
+            0.0
+        })
+    }
+
     /// A text; `None` when the study does not set it.
     pub(crate) fn text(&mut self, name: &str) -> Option<&'a str> {
         match self.spec.params.get(name)? {

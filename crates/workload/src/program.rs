@@ -322,6 +322,11 @@ impl Program {
         (0..self.kinds.len()).map(of).collect()
     }
 
+    /// Whether the rows are those of the load stage whatever is asked in the main stage.
+    pub fn keeps_rows(&self) -> bool {
+        self.source.keeps_rows()
+    }
+
     /// Whether a stage asks for nothing but writes.
     pub fn only_writes(&self, stage: Stage) -> bool {
         self.reads(stage).is_empty()
@@ -386,6 +391,12 @@ impl Choices {
             Stage::Main => self.mix.has(kind),
             Stage::Verify | Stage::ReadBack => kind == usize::from(self.verify.0),
         }
+    }
+
+    /// Whether the main stage stays within the `loaded` rows.
+    pub(crate) fn adds_nothing(&self, loaded: u64) -> bool {
+        let inserts = self.insert_kind.is_some_and(|kind| self.mix.has(usize::from(kind)));
+        !inserts && self.rows.range().1 < loaded
     }
 
     /// Operation `n` of a stage. `rows` is the generator's copy of the distribution of rows.

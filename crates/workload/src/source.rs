@@ -24,6 +24,12 @@ pub trait OperationSource: Debug + Send + Sync {
     fn may_ask(&self, _stage: Stage, _kind: usize) -> bool {
         true
     }
+
+    /// Whether the main stage leaves the rows that the load stage wrote, and no others. Where it
+    /// cannot be told, it does not.
+    fn keeps_rows(&self) -> bool {
+        false
+    }
 }
 
 /// Turns operation numbers into bytes; one per worker.
@@ -135,6 +141,11 @@ pub(crate) trait RowFunction: Debug + Send + Sync + 'static {
         None
     }
 
+    /// Whether no operation of the mix deletes a row.
+    fn deletes_nothing(&self) -> bool {
+        true
+    }
+
     fn row_bytes_estimate(&self) -> u64;
 
     fn values_bytes_max(&self) -> usize;
@@ -175,6 +186,10 @@ impl<T: RowFunction> OperationSource for Chosen<T> {
 
     fn may_ask(&self, stage: Stage, kind: usize) -> bool {
         self.choices.may_ask(stage, kind)
+    }
+
+    fn keeps_rows(&self) -> bool {
+        self.choices.adds_nothing(self.rows) && self.table.deletes_nothing()
     }
 }
 

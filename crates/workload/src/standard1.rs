@@ -6,8 +6,10 @@
 //! nothing but the row: an overwrite writes the same bytes, and an older epoch cannot be told.
 //!
 //! Differences from the original's text: tables carry their keyspace, compression is switched
-//! off in the words of Cassandra 5, whose empty map means its default instead.
+//! off in the words of Cassandra 5, whose empty map means its default instead. Columns of which a
+//! share is to be compressible have the original's bytes but for that share.
 
+use crate::compressible::Pattern;
 use crate::distribution::Sampler;
 use crate::generator::{Check, Operation};
 use crate::java::{Faster, Random};
@@ -48,6 +50,7 @@ pub(crate) struct Standard1 {
     column_bytes: usize,
     /// One per column, in bind order.
     column_salts: Vec<u64>,
+    pattern: Pattern,
 }
 
 /// The key of the current row.
@@ -109,6 +112,7 @@ pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
     let columns = params.number("columns", 5, (1, COLUMNS_MAX));
     let column_size = params.number("column_size", 34, (1, COLUMN_BYTES_MAX));
     let key_size = params.number("key_size", 10, (1, KEY_BYTES_MAX));
+    let pattern = Pattern::new(params.share("compressible"));
     let distribution = params.rows_distribution("distribution", rows);
     if columns * column_size > ROW_BYTES_MAX {
         let message = format!(
@@ -134,7 +138,10 @@ pub(crate) fn program(params: &mut Params, draft: Draft) -> Program {
         insert_kind: None,
         load: 0,
         verify: READ,
-        table: Standard1::new(columns, column_size as usize, key_size as usize),
+        table: Standard1 {
+            pattern,
+            ..Standard1::new(columns, column_size as usize, key_size as usize)
+        },
     };
     draft.program(params, parts)
 }
@@ -197,7 +204,7 @@ impl source::RowFunction for Standard1 {
             for (salt, value) in self.column_salts.iter().zip(columns) {
                 let (head, bytes) = value.split_at_mut(4);
                 head.copy_from_slice(&length);
-                column(cursor.columns_seed, *salt, bytes);
+                self.write_column(cursor.columns_seed, *salt, bytes);
             }
         }
         append_value(out, key);
@@ -222,7 +229,7 @@ impl source::RowFunction for Standard1 {
         }
         let mut cells = row.cells();
         for salt in &self.column_salts {
-            column(cursor.columns_seed, *salt, &mut cursor.expected);
+            self.write_column(cursor.columns_seed, *salt, &mut cursor.expected);
             if cells.next() != Some(Some(&cursor.expected[..])) {
                 return Check::Wrong;
             }
@@ -242,7 +249,14 @@ impl Standard1 {
             key_salt: salt("key"),
             column_bytes,
             column_salts: column_names(columns).iter().map(|name| salt(name)).collect(),
+            pattern: Pattern::RANDOM,
         }
+    }
+
+    #[inline]
+    fn write_column(&self, columns_seed: u64, salt: u64, out: &mut [u8]) {
+        column(columns_seed, salt, out);
+        self.pattern.apply(out);
     }
 }
 
@@ -253,7 +267,7 @@ impl RowKey {
     }
 }
 
-/// The bytes of one column.
+/// The bytes of one column, as cassandra-stress has them.
 #[inline]
 fn column(columns_seed: u64, salt: u64, out: &mut [u8]) {
     let seed = Random::new(columns_seed ^ salt).identity();

@@ -241,7 +241,7 @@ pub(super) enum Despite {
     Kept,
     /// Far less was done than was offered: in its best second so much, op/s.
     Saturated(f64),
-    /// Nothing.
+    /// It tells nothing more.
     Nothing,
 }
 

@@ -3,7 +3,6 @@
 //! Every field covers the measured window unless it says otherwise. `None` means that nobody
 //! looked; the rule is then unknown. The default is a trial of which nothing is known.
 
-use super::Limits;
 use crate::durability::Promise;
 use crate::steady::SteadyState;
 use crate::trend::{self, Trend};
@@ -369,19 +368,19 @@ impl Window {
         self.counts.add(&all.counts);
     }
 
-    /// How throughput went over the window: at most a few hundred means of neighbours are looked at,
-    /// since the test takes time with the square.
+    /// How throughput went over the window: at most a few hundred means of neighbours are looked
+    /// at, since the test takes time with the square.
     pub fn trend(&self) -> Trend {
         let size = self.ops_per_s.len().div_ceil(TREND_VALUES_MAX).max(1);
         let means: Vec<f64> = self.ops_per_s.chunks(size).map(crate::series::mean).collect();
         trend::trend_of_correlated(&means)
     }
 
-    /// Change of throughput over the window, as a share; none where it is within what V12 allows,
+    /// Change of throughput over the window, as a share; none where it is no more than `allowed`,
     /// or chance.
-    pub fn drift(&self, limits: &Limits) -> Option<f64> {
+    pub fn drift(&self, allowed: f64) -> Option<f64> {
         let trend = self.trend();
-        trend.matters(limits.drift_share).then_some(trend.drift)
+        trend.matters(allowed).then_some(trend.drift)
     }
 
     /// Operations per second that ended well within the window's time. 0 without a window.

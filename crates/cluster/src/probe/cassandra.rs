@@ -386,6 +386,8 @@ fn of_table(list: &mut List, keyspace: &str, table: &str) {
         ("pending_flushes", "count", "PendingFlushes", "Count"),
         ("live_disk_space", "bytes", "LiveDiskSpaceUsed", "Count"),
         ("total_disk_space", "bytes", "TotalDiskSpaceUsed", "Count"),
+        // Compressed ÷ uncompressed, as the server has it; below 0 where nothing is compressed.
+        ("compression_ratio", "ratio", "CompressionRatio", "Value"),
         (
             "memtable_live_data",
             "bytes",

@@ -1,30 +1,49 @@
-//! The readings that the rules judge, in constant memory: there are a million of them a day.
+//! The readings that the rules judge and that costs are made of, in constant memory: there are a
+//! million of them a day.
 
-use super::{OTHERS, PENDING, STEAL, STILL};
 use cluster::probe::Reading;
 use measure::{Bin, Bins};
 use std::collections::BTreeMap;
 
+/// Series of which the rules judge the measured window.
+pub const PENDING: &str = "compactions.pending";
+pub const STEAL: &str = "mpstat.%steal";
+/// Series with readings only while a node does not run, in which nothing answers.
+pub const STILL: [&str; 2] = [host::probe::STOPPED, host::probe::BLOCKED];
+/// The probe that watches who else uses the machine, in every trial.
+pub const OTHERS: &str = "others";
+/// CPU of a process, in percent of one CPU.
+pub const CPU: &str = "pidstat.%CPU";
+pub const MEMORY: &str = "pidstat.RSS";
+/// Time of the pauses of one collector.
+pub const COLLECTOR: &str = "jvm.gc.";
+pub const PAUSED: &str = ".paused_ms/s";
+pub const RECEIVED: &str = "sar.rxkB/s";
+pub const SENT: &str = "sar.txkB/s";
+pub const DISK_READS: &str = "iostat.r/s";
+pub const DISK_WRITES: &str = "iostat.w/s";
 /// Stretches that a series is kept in: those of a trial of an hour are a second each, so that each
 /// holds one reading.
 pub const STRETCHES_MAX: usize = 4096;
 
-/// Readings of [`PENDING`], of [`STEAL`], of [`STILL`], and of the probe [`OTHERS`].
+/// Readings of [`PENDING`], of [`STEAL`], of [`STILL`], of what the nodes use of their machines,
+/// and of the probe [`OTHERS`].
 #[derive(Default)]
-pub struct JudgedReadings {
+pub struct KeptReadings {
     /// What their times count from.
     pub(super) base_ns: Option<u64>,
     /// By probe, name and place.
     pub(super) series: BTreeMap<(String, String, String), Bins>,
 }
 
-impl JudgedReadings {
-    /// Takes a reading, if the rules judge it.
+impl KeptReadings {
+    /// Takes a reading, if it is one of those.
     pub fn push(&mut self, reading: &Reading) {
-        let is_judged = reading.probe == OTHERS
+        let is_kept = reading.probe == OTHERS
             || matches!(&*reading.name, PENDING | STEAL)
-            || STILL.contains(&&*reading.name);
-        if !is_judged {
+            || STILL.contains(&&*reading.name)
+            || is_of_use(&reading.name);
+        if !is_kept {
             return;
         }
         // The first comes at the trial's begin; one from before it is of the first stretch.
@@ -87,4 +106,17 @@ pub fn share<'a>(series: impl Iterator<Item = &'a InWindow<'a>>) -> Option<f64> 
         |(count, sum): (u64, f64), (_, bin): &(usize, Bin)| (count + bin.count, sum + bin.sum);
     let (count, sum) = bins.fold((0, 0.0), add);
     (count > 0).then(|| sum / count as f64 / 100.0)
+}
+
+/// Whether a series tells what the nodes use of their machines.
+fn is_of_use(name: &str) -> bool {
+    matches!(
+        name,
+        CPU | MEMORY | RECEIVED | SENT | DISK_READS | DISK_WRITES
+    ) || is_pause(name)
+}
+
+/// Whether a series is the time of the pauses of one collector.
+pub fn is_pause(name: &str) -> bool {
+    name.starts_with(COLLECTOR) && name.ends_with(PAUSED)
 }

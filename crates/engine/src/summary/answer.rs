@@ -1,19 +1,21 @@
 //! The answer to the study's question, a sentence at a time.
 
 use super::compared::{COMPARED, Comparisons, is_search, metric_of};
+use super::required::RequirementFacts;
 use super::used::usable;
 use super::{points, searched};
 use analysis::VariantName;
 use analysis::procedure::Point;
 use store::record::{
-    CapacityRecord, ComparisonRecord, CurveRecord, EffectsRecord, EnduredRecord, Finding, PEAK,
-    PointRecord, PriceRecord, ScaleUpRecord, ScreenRecord, SearchRecord, SweepRecord, TrialFinding,
+    CapacityRecord, ComparisonRecord, CostComparisonRecord, CurveRecord, EffectsRecord,
+    EnduredRecord, Finding, PEAK, PointRecord, PriceRecord, ScaleUpRecord, ScreenRecord,
+    SearchRecord, SweepRecord, TrialFinding,
 };
 use study::settings::Study;
 use words::comparison::Scatter;
 use words::{
-    comparison, curve, effects, endurance, fault, ladder, price_performance, scale_up, screen,
-    search, trials,
+    comparison, cost, curve, effects, endurance, fault, ladder, price_performance, scale_up,
+    screen, search, trials,
 };
 
 /// What the sentences are made of.
@@ -24,6 +26,7 @@ pub struct Facts<'a> {
     pub endured: &'a [EnduredRecord],
     pub points: &'a [PointRecord],
     pub compared: &'a Comparisons,
+    pub costs: &'a [CostComparisonRecord],
     pub effects: &'a [EffectsRecord],
     pub curves: &'a [CurveRecord],
     pub scale_ups: &'a [ScaleUpRecord],
@@ -60,6 +63,7 @@ impl Facts<'_> {
         // alone supports it.
         let (compared, not_judged) = self.comparisons();
         sentences.extend(compared);
+        sentences.extend(self.cost_sentences());
         let (ladders, sweeps) = self.ladders();
         sentences.extend(ladders);
         sentences.extend(curve::sentences(self.curves));
@@ -72,6 +76,18 @@ impl Facts<'_> {
         sentences.extend(trials::generations(self.trials));
         sentences.extend(trials::besides(self.trials));
         (sentences, sweeps)
+    }
+
+    /// What requirements are judged by.
+    pub fn required<'a>(&'a self, sweeps: &'a [SweepRecord]) -> RequirementFacts<'a> {
+        RequirementFacts {
+            study: self.study,
+            trials: self.trials,
+            points: self.points,
+            sweeps,
+            searches: self.searches,
+            comparisons: &self.compared.records,
+        }
     }
 
     /// What each ladder came to, in sentences and as it is read.
@@ -101,8 +117,8 @@ impl Facts<'_> {
         (sentences, sweeps)
     }
 
-    /// Whether all trials of points kept up with their rate while something was broken in them: what
-    /// that did is told.
+    /// Whether all trials of points kept up with their rate while something was broken in them:
+    /// what that did is told.
     fn is_only_broken(&self, points: &[&PointRecord]) -> bool {
         let is_kept_up =
             |point: &&PointRecord| point.point.is_some_and(Point::is_rate) && !point.saturated;
@@ -171,6 +187,21 @@ impl Facts<'_> {
                 .map(|u| comparison::incomparable((&u.baseline, &u.contender), u.metric, u.place)),
         );
         (sentences, comparison::one_block(&of_one_block))
+    }
+
+    /// What variants cost beside each other, where the question is about them. A matrix tells what
+    /// its axes do, and a cell against its first one mixes several.
+    fn cost_sentences(&self) -> Vec<String> {
+        if !self.effects.is_empty() || self.study.screen.is_some() {
+            return Vec::new();
+        }
+        let is_primary = |one: &&CostComparisonRecord| {
+            let compared = self.compared.records.iter();
+            let mut primary = compared.filter(|comparison| comparison.primary);
+            primary.any(|c| c.contender == one.contender && c.point == one.point)
+        };
+        let asked: Vec<&CostComparisonRecord> = self.costs.iter().filter(is_primary).collect();
+        cost::sentences(&asked, self.points)
     }
 
     /// The answer of each endurance: what throughput did, what drifts, what grows.

@@ -78,8 +78,8 @@ fn is_plain(trial: &TrialFinding) -> bool {
     trial.faults.is_empty() && trial.endurance.is_none() && trial.all.ops_per_s > 0.0
 }
 
-/// What becomes better as a target becomes faster: throughput in a closed loop, and at a rate, which
-/// is kept up with, the inverse of the median.
+/// What becomes better as a target becomes faster: throughput in a closed loop, and at a rate,
+/// which is kept up with, the inverse of the median.
 fn speed(trial: &TrialFinding) -> f64 {
     match trial.point {
         Some(Point::Rate(_)) => 1.0 / trial.all.latency_ms.p50.least(),

@@ -12,7 +12,8 @@ use analysis::sweep::{Knee, Reading, Rung, State, read_sweep};
 use anyhow::Result;
 use std::path::Path;
 use store::record::{
-    Outcome, PointRecord, QuantilesRecord, SweepRecord, TrialFinding, WithoutKnee,
+    CostKind, CostRecord, Outcome, PointRecord, QuantilesRecord, SweepRecord, TrialFinding,
+    WithoutKnee,
 };
 use store::{HistogramKind, Run, WindowHistograms};
 
@@ -135,7 +136,23 @@ fn point(
         short_window: used.iter().any(|trial| trial.short_window),
         few_incidents: matches!(used.as_slice(), [one] if one.all.few_incidents),
         latency_ms,
+        costs: costs_of(&used),
     })
+}
+
+/// The costs of a point, whose trials these are.
+pub fn costs_of(trials: &[&TrialFinding]) -> Vec<CostRecord> {
+    let of = |cost: CostKind| {
+        let values: Vec<f64> =
+            trials.iter().filter_map(|trial| trial.costs.get(&cost).copied()).collect();
+        (!values.is_empty()).then(|| CostRecord {
+            cost,
+            mean: analysis::series::mean(&values),
+            ci95: analysis::series::mean_of_blocks_ci95(&values),
+            blocks: values.len(),
+        })
+    };
+    CostKind::ALL.into_iter().filter_map(of).collect()
 }
 
 /// The places of a variant's trials, in rising order of their values.

@@ -48,6 +48,7 @@ impl TrialRun<'_> {
     /// Ends evidence and finding. The target is none where it is lost.
     pub(super) fn judge(&self, running: Option<&Running>, state: &mut State) -> TrialFinding {
         let tally = std::mem::take(&mut state.tally);
+        let costs = self.costs(running, state, &tally);
         let mut evidence = self.evidence(running, state, &tally);
         let limits = Limits {
             shared_machine: self.shared_machine,
@@ -70,6 +71,7 @@ impl TrialRun<'_> {
             started_unix_ns: state.writer.start_unix_ns(),
             client: client(&evidence, &tally, &known.client),
             machine: evidence.machine.take().map(|machine| machine_record(&machine)),
+            costs,
             verify: convert::verify(&evidence.checks),
             pending_compactions: pending_at_end(&evidence),
             server: evidence.server.and_then(Result::ok).map(server_record),
@@ -80,7 +82,7 @@ impl TrialRun<'_> {
         };
         judged(
             TrialFinding {
-                drift: tally.window.drift(&limits),
+                drift: tally.window.drift(limits.drift_share),
                 best_ops_per_s: tally.window.ops_per_s.iter().copied().reduce(f64::max),
                 ..with_figures(finding, evidence.offered, &tally, &self.program)
             },

@@ -2,6 +2,7 @@
 
 pub mod asked;
 pub mod comparisons;
+pub mod cost;
 pub mod curves;
 pub mod effects;
 pub mod endurance;
@@ -49,4 +50,12 @@ pub fn verdict_tone(c: &ComparisonRecord) -> Tone {
         Finding::Equivalent => Tone::Strong,
         Finding::Inconclusive => Tone::Plain,
     }
+}
+
+/// A text that begins with a capital letter.
+pub fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| {
+        first.to_uppercase().chain(letters).collect()
+    })
 }

@@ -6,6 +6,7 @@ mod models;
 
 use crate::number;
 use crate::page::{Block, Cell, Section, Table, TableBuilder, Tone, Verdict};
+use crate::sections::capital;
 use crate::view::RunView;
 use store::record::{EfficiencyOf, EfficiencyRecord, Fills, ScaleRatioRecord, ScaleUpRecord};
 
@@ -150,13 +151,6 @@ fn efficiencies(record: &ScaleUpRecord) -> Vec<String> {
     };
     let told = record.efficiencies.iter().filter_map(sentence);
     told.map(|sentence| capital(&sentence)).collect()
-}
-
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| {
-        first.to_uppercase().chain(letters).collect()
-    })
 }
 
 /// Whether a column has to say which arm it is.

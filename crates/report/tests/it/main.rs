@@ -5,6 +5,7 @@
 
 mod answers;
 mod colours;
+mod costs;
 mod endurance;
 mod faults;
 mod fixture;

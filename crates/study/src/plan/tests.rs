@@ -351,3 +351,46 @@ fn blocks_that_may_come_are_not_certain_and_added_ones_move_none() {
         "other operations than before"
     );
 }
+
+/// A comparison of compressors over random bytes was planned without a word.
+#[test]
+fn what_keeps_a_question_about_storage_from_its_answer_is_warned_of() {
+    let warnings = |rest: &str| {
+        let text = format!(
+            "study: s\nquestion: q\ntarget: {{local: {{}}}}\nprocedure: {{fixed: {{threads: 1}}}}\n\
+             data: {{load: {{operations: 1k}}}}\nwindow: {{measure: 60s}}\n{rest}"
+        );
+        let study = resolve("s", &text, &Overrides::default()).expect("a study");
+        plan(&study).expect("a plan").warnings.join("\n")
+    };
+    let compressors = "variants: {a: {keyspace: {compression: {class: LZ4Compressor}}}, b: \
+         {keyspace: {compression: {class: SnappyCompressor}}}}\n";
+    let said = warnings(&format!("workload: {{use: kv}}\n{compressors}"));
+    assert!(
+        said.starts_with(
+            "variants differ in `keyspace.compression`, and the rows of kv hardly compress (LZ4 \
+             leaves 77 %"
+        ) && said.ends_with("`workload: {params: {compressible: 0.7}}` leaves about a third"),
+        "{said}"
+    );
+    let compressible = "workload: {use: kv, params: {compressible: 0.7}}\n";
+    assert_eq!(warnings(&format!("{compressible}{compressors}")), "");
+    // Both have the same ratio on disk unless flushes use what the table has.
+    let zstd = compressors.replace("Snappy", "Zstd");
+    let said = warnings(&format!("{compressible}{zstd}"));
+    assert!(said.starts_with("Cassandra flushes with LZ4 where a table has ZstdCompressor"));
+    let table = zstd.replace(
+        "b: {",
+        "b: {target: {local: {yaml: {flush_compression: table}}}, ",
+    );
+    assert_eq!(warnings(&format!("{compressible}{table}")), "");
+    // Of variants that store the same in the same way, nothing is to be said.
+    let consistency = "variants: {a: {}, b: {workload: {consistency: {read: ONE}}}}\n";
+    assert_eq!(
+        warnings(&format!("workload: {{use: kv}}\n{consistency}")),
+        ""
+    );
+    let sizes =
+        "workload: {use: kv}\nvariants: {a: {}, b: {workload: {params: {value_size: 900}}}}\n";
+    assert!(warnings(sizes).contains("differ in `workload.params`"));
+}

@@ -334,6 +334,9 @@ impl<'a> File<'a, '_> {
                 rows_seed,
             },
             rows,
+            deletes: named.iter().zip(weights).any(|(named, weight)| {
+                *weight > 0.0 && named.parts.iter().any(|part| part.verb == Verb::Delete)
+            }),
             values_bytes_max: bytes.max().unwrap_or(0) as usize,
             groups: built.groups.clone(),
             group_of: built.group_of.clone(),

@@ -3,7 +3,8 @@
 use super::expr::{Argument, Expr, Form, Wrong};
 use super::literal;
 use super::range::{from_zero, least, signed};
-use super::value::{As, Gen, Number, random_bytes};
+use super::value::{As, Gen, Number};
+use crate::compressible::random_bytes;
 use crate::distribution::{self, Sampler, Shape, Written};
 use crate::params::whole_number;
 use cql::value::{CqlType, fixed_bytes};

@@ -69,6 +69,8 @@ pub(super) struct FileSource {
     pub(super) groups: Vec<Group>,
     /// Per statement, its group.
     pub(super) group_of: Vec<usize>,
+    /// Whether the mix deletes anything.
+    pub(super) deletes: bool,
     pub(super) expected: Option<Expected>,
     pub(super) row_bytes: u64,
     pub(super) values_bytes_max: usize,
@@ -107,6 +109,10 @@ impl OperationSource for FileSource {
 
     fn may_ask(&self, stage: Stage, kind: usize) -> bool {
         self.choices.may_ask(stage, kind)
+    }
+
+    fn keeps_rows(&self) -> bool {
+        self.choices.adds_nothing(self.rows) && !self.deletes
     }
 }
 

@@ -1,15 +1,11 @@
 //! Generators of single values: a seed and a number in, the bytes of a cell out. Pure; nothing is
 //! kept from one value to the next.
 
+use crate::compressible::{FILLER, PATTERN_BYTES};
 use crate::distribution::Sampler;
 use crate::random::{Draws, GOLDEN, lane, mix};
 use cql::value::{append_varint, time_uuid, uuid_ticks};
 
-/// Bytes of the pattern that `compressible` divides into random and repeated ones: well above the
-/// shortest match of LZ4 (4 bytes), well below its window.
-const PATTERN_BYTES: usize = 64;
-/// What fills the compressible part.
-const FILLER: u8 = b'-';
 /// The characters of random texts: 64, so that 6 bits choose one.
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.";
 
@@ -106,11 +102,6 @@ pub(super) enum Gen {
         count: u32,
         is_fixed: bool,
     },
-}
-
-/// How many of [`PATTERN_BYTES`] are random when `share` of the bytes is compressible.
-pub(super) fn random_bytes(share: f64) -> usize {
-    ((1.0 - share) * PATTERN_BYTES as f64).round() as usize
 }
 
 impl Number {

@@ -35,7 +35,7 @@ pub(crate) fn body(rows: &[Cells]) -> Vec<u8> {
     body
 }
 
-fn check(generator: &mut Generator, operation: Operation, rows: &[Cells]) -> Check {
+pub(crate) fn check(generator: &mut Generator, operation: Operation, rows: &[Cells]) -> Check {
     let body = body(rows);
     generator.check(
         operation,
@@ -44,7 +44,7 @@ fn check(generator: &mut Generator, operation: Operation, rows: &[Cells]) -> Che
 }
 
 /// The values that a stage's operation `n` writes.
-fn written(program: &Arc<Program>, stage: Stage, n: u64) -> Vec<Vec<u8>> {
+pub(crate) fn written(program: &Arc<Program>, stage: Stage, n: u64) -> Vec<Vec<u8>> {
     let mut generator = program.generator(stage);
     let operation = generator.begin(n);
     assert!(program.kinds()[usize::from(operation.kind)].is_write);
@@ -58,7 +58,7 @@ fn some(values: &[Vec<u8>]) -> Cells {
 }
 
 /// The row as `SELECT` returns it, for the values that an operation writes.
-fn row(program: &Program, values: &[Vec<u8>]) -> Cells {
+pub(crate) fn row(program: &Program, values: &[Vec<u8>]) -> Cells {
     match program.name() {
         "standard1" => some(&values[..values.len() - 1]),
         "cql-iot" | "cql-timeseries" => {

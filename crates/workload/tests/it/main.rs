@@ -5,6 +5,7 @@ mod allocations;
 #[path = "../../../cql/tests/it/allocator.rs"]
 mod allocator;
 mod checks;
+mod compressible;
 mod fingerprints;
 mod operations;
 mod specs;

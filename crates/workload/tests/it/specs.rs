@@ -48,7 +48,7 @@ fn all_mistakes_are_reported_together() {
         &spec,
         expect![[r#"
             params.colums: standard1 has no parameter "colums"; it has columns, column_size,
-                key_size, distribution (did you mean columns?)
+                key_size, compressible, distribution (did you mean columns?)
             keyspace: keyspace "no spaces" is no name; it may have 1 to 48 letters, digits
                 and underscores
             replication: replication factor 0; it must be at least 1
@@ -112,6 +112,8 @@ fn kv_states_its_limits() {
         ("value_size", "10"),
         ("value_size", "uniform(100..20M)"),
         ("value_size", "latest(100..200)"),
+        ("compressible", "1.5"),
+        ("compressible", "half"),
         ("key_type", "uuid"),
         ("distribution", "uniform(0..1000)"),
         ("distribution", "zipf(-1)"),
@@ -136,6 +138,8 @@ fn kv_states_its_limits() {
             16000000 (write a number, or a distribution with a range: uniform(100..2000))
         params.value_size: value_size cannot follow the latest row (write a number, or a
             distribution with a range: uniform(100..2000))
+        params.compressible: compressible is "1.5"; it must be a number from 0 to 1
+        params.compressible: compressible is "half"; it must be a number from 0 to 1
         params.key_type: key_type is "uuid"; it must be text or bigint
         params.distribution: distribution reaches row 1000; the rows are 0 to 999
         params.distribution: "zipf(-1)": theta is -1, it must be at least 0

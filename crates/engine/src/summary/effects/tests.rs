@@ -41,6 +41,7 @@ fn says(found: &FindingsRecord, expect: Expect) {
         .join("\n")
         .replace("; ", ";\n  ")
         .replace(" interact: ", " interact:\n  ")
+        .replace("could be shown: ", "could be shown:\n  ")
         .replace(" (", "\n  (");
     expect.assert_eq(&format!("{said}\n"));
 }

@@ -3,6 +3,7 @@
 use super::arm_table;
 use crate::number;
 use crate::page::{Cell, Table, Tone};
+use crate::sections::capital;
 use analysis::scale_up::models::symbol;
 use store::record::{CoefficientRecord, ScaleFitRecord, ScaleUpRecord, WithoutPeak};
 
@@ -15,7 +16,7 @@ pub fn table(arms: &[&ScaleUpRecord]) -> Table {
     };
     let caption = "Curves through the points, with 95 % intervals";
     arm_table(arms, caption, |arm| &arm.fits)
-        .text("Curve", |(_, fit)| super::capital(fit.model.title()))
+        .text("Curve", |(_, fit)| capital(fit.model.title()))
         .number("x1", "op/s", |(_, fit)| fit.x1.map(number::rate))
         .text("Coefficients", |(_, fit)| coefficients(&fit.coefficients))
         .number("Off the curve", "%", |(_, fit)| share(fit.off))

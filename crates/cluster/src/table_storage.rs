@@ -1,0 +1,141 @@
+//! What tables have on the disks of the nodes, and what was written there, as Cassandra counts it.
+
+use crate::cluster::Cluster;
+use crate::jolokia::Jolokia;
+use crate::mbeans;
+use crate::node::NodeInfo;
+use anyhow::{Context, Result};
+use serde_json::Value;
+
+/// Some tables on all nodes together.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TableStorage {
+    /// SSTables that are live.
+    pub sstables: u64,
+    /// Their bytes, with indexes and filters.
+    pub live_bytes: u64,
+    /// Bytes that they would have if nothing were compressed, at the ratio of each table.
+    pub uncompressed_bytes: f64,
+    /// Bytes written by flushes since the nodes started, before compression.
+    pub flushed_bytes: u64,
+    /// Bytes written by compactions that have ended since then, after compression.
+    pub compacted_bytes: u64,
+}
+
+/// What is asked of each table: metric and attribute.
+const ASKED: [(&str, &str); 5] = [
+    ("LiveSSTableCount", "Value"),
+    ("LiveDiskSpaceUsed", "Count"),
+    ("CompressionRatio", "Value"),
+    ("BytesFlushed", "Count"),
+    ("CompactionBytesWritten", "Count"),
+];
+
+impl Cluster {
+    /// Flushes tables of nodes of ours and reads what they have on disk; none of other nodes, which
+    /// nobody has asked us to flush.
+    ///
+    /// # Errors
+    /// A node does not answer, or does not count.
+    pub fn flushed_storage(&self, keyspace: &str, tables: &[&str]) -> Result<Option<TableStorage>> {
+        if self.local().is_none() {
+            return Ok(None);
+        }
+        for node in self.nodes() {
+            mbeans::flush(self.agent_of(node)?, keyspace, tables)?;
+        }
+        self.storage(keyspace, tables).map(Some)
+    }
+
+    /// What tables of nodes of ours have on disk now: what is in memory is not counted. None of
+    /// other nodes.
+    ///
+    /// # Errors
+    /// As [`Cluster::flushed_storage`].
+    pub fn table_storage(&self, keyspace: &str, tables: &[&str]) -> Result<Option<TableStorage>> {
+        self.local().map(|_| self.storage(keyspace, tables)).transpose()
+    }
+
+    fn storage(&self, keyspace: &str, tables: &[&str]) -> Result<TableStorage> {
+        let mut sum = TableStorage::default();
+        for node in self.nodes() {
+            let agent = self.agent_of(node)?;
+            for table in tables {
+                let read = read(agent, keyspace, table);
+                sum.add(&read.with_context(|| format!("ask {} for {table}", node.name))?);
+            }
+        }
+        Ok(sum)
+    }
+
+    fn agent_of(&self, node: &NodeInfo) -> Result<&Jolokia> {
+        self.agent(&node.name).map_err(anyhow::Error::msg)
+    }
+}
+
+impl TableStorage {
+    fn add(&mut self, other: &TableStorage) {
+        self.sstables += other.sstables;
+        self.live_bytes += other.live_bytes;
+        self.uncompressed_bytes += other.uncompressed_bytes;
+        self.flushed_bytes += other.flushed_bytes;
+        self.compacted_bytes += other.compacted_bytes;
+    }
+
+    /// Of the answers to [`ASKED`].
+    fn of(answers: &[Option<Value>]) -> Option<TableStorage> {
+        let answer = |index: usize| answers.get(index)?.as_ref();
+        let count = |index: usize| answer(index)?.as_u64();
+        let live_bytes = count(1)?;
+        // Compressed ÷ uncompressed; below 0 where no SSTable is compressed.
+        let ratio = answer(2)?.as_f64().filter(|ratio| *ratio > 0.0).unwrap_or(1.0);
+        Some(TableStorage {
+            sstables: count(0)?,
+            live_bytes,
+            uncompressed_bytes: live_bytes as f64 / ratio,
+            flushed_bytes: count(3)?,
+            compacted_bytes: count(4)?,
+        })
+    }
+}
+
+fn read(agent: &Jolokia, keyspace: &str, table: &str) -> Result<TableStorage> {
+    let mbean = |(metric, attribute): (&str, &'static str)| {
+        let table = format!("type=Table,keyspace={keyspace},scope={table}");
+        (
+            format!("org.apache.cassandra.metrics:{table},name={metric}"),
+            attribute,
+        )
+    };
+    let asked = ASKED.map(mbean);
+    let attributes = asked.each_ref().map(|(mbean, attribute)| (mbean.as_str(), *attribute));
+    let answers = agent.read(&attributes)?;
+    TableStorage::of(&answers)
+        .with_context(|| format!("the node does not count what {keyspace}.{table} has on disk"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn tables_that_are_compressed_and_those_that_are_not_are_added() {
+        let of = |sstables: u64, live: u64, ratio: f64| {
+            let answers = [
+                json!(sstables),
+                json!(live),
+                json!(ratio),
+                json!(7),
+                json!(5),
+            ];
+            TableStorage::of(&answers.map(Some)).expect("all answers")
+        };
+        let mut sum = of(2, 500, 0.5);
+        assert_eq!(sum.uncompressed_bytes, 1000.0);
+        sum.add(&of(1, 100, -1.0));
+        assert_eq!((sum.live_bytes, sum.uncompressed_bytes), (600, 1100.0));
+        assert_eq!((sum.flushed_bytes, sum.compacted_bytes), (14, 10));
+        assert_eq!(TableStorage::of(&[Some(json!(1)), None]), None);
+    }
+}

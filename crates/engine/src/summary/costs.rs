@@ -1,0 +1,158 @@
+//! What the operations of a contender cost beside those of its baseline.
+//!
+//! Costs describe. They are no part of the comparisons of throughput and latency, so that none of
+//! those pays for their number; among themselves, those of two variants at one point are adjusted.
+
+use super::compared::{COMPARED, is_search, used};
+use super::points::places_of;
+use crate::generation;
+use analysis::multiple::differing;
+use analysis::procedure::Point;
+use analysis::{Comparison, Metric, compare_paired, compare_unpaired};
+use store::record::{CostComparisonRecord, CostKind, TrialFinding};
+use study::settings::{Study, Variant};
+
+/// Every contender with the first variant of its step, at every point that both have. As of
+/// throughput, of searches nothing is compared.
+pub fn comparisons(study: &Study, trials: &[TrialFinding]) -> Vec<CostComparisonRecord> {
+    let mut records = Vec::new();
+    let contenders = study.variants.iter().enumerate();
+    for (index, contender) in contenders.filter(|(_, variant)| !variant.is_added) {
+        let same = |variant: &&Variant| variant.step == contender.step;
+        let Some(baseline) = study.variants[..index].iter().find(same) else {
+            continue;
+        };
+        if is_search(baseline) || is_search(contender) {
+            continue;
+        }
+        for place in places_of(trials, &baseline.name) {
+            records.extend(at_place(study, trials, [baseline, contender], place));
+        }
+    }
+    records
+}
+
+fn at_place(
+    study: &Study,
+    trials: &[TrialFinding],
+    variants: [&Variant; 2],
+    place: Option<Point>,
+) -> Vec<CostComparisonRecord> {
+    let [throughput, ..] = &COMPARED;
+    let sides = variants.map(|variant| used(study, trials, &variant.name, place, throughput));
+    let compared = CostKind::ALL
+        .into_iter()
+        .filter_map(|cost| Some((cost, compared(&sides, cost, study.repeat.interleaved)?)));
+    let (costs, comparisons): (Vec<CostKind>, Vec<Comparison>) = compared.unzip();
+    let differ = differing(&comparisons);
+    let [baseline, contender] = variants;
+    let all = costs.into_iter().zip(&comparisons).zip(differ);
+    all.map(|((cost, comparison), differs)| CostComparisonRecord {
+        cost,
+        point: place,
+        baseline: baseline.name.clone(),
+        contender: contender.name.clone(),
+        ratio: comparison.ratio,
+        ci95: comparison.ci95(),
+        blocks: comparison.blocks,
+        differs,
+    })
+    .collect()
+}
+
+/// None where a side does not know the cost, and where it was nothing in some block: then there is
+/// no ratio, and one of the other blocks would be of those that were chosen by their result.
+fn compared(
+    sides: &[Vec<Option<&TrialFinding>>; 2],
+    cost: CostKind,
+    is_interleaved: bool,
+) -> Option<Comparison> {
+    let value = |trial: &TrialFinding| trial.costs.get(&cost).copied();
+    let known = sides.iter().flatten().flatten().filter_map(|trial| value(trial));
+    if known.clone().any(|value| value <= 0.0) {
+        return None;
+    }
+    if !is_interleaved {
+        let of = |side: &Vec<Option<&TrialFinding>>| -> Vec<f64> {
+            side.iter().flatten().filter_map(|trial| value(trial)).collect()
+        };
+        return compare_unpaired(&of(&sides[0]), &of(&sides[1]), Metric::COST).ok();
+    }
+    let both = sides[0].iter().zip(&sides[1]).filter_map(|(a, b)| (*a).zip(*b));
+    let pairs: Vec<(f64, f64)> = both
+        .filter(|(a, b)| generation::is_same(a, b))
+        .filter_map(|(a, b)| value(a).zip(value(b)))
+        .collect();
+    compare_paired(&pairs, Metric::COST).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::made;
+    use super::super::points::costs_of;
+    use super::*;
+    use study::resolve::resolve;
+    use study::settings::Overrides;
+
+    /// Two compressors in four blocks: the second takes half of the disk, and CPU time that differs
+    /// by less than it scatters; nothing was read from a disk in one block.
+    fn compressors() -> (Study, Vec<TrialFinding>) {
+        let text = "study: s\nquestion: q?\ntarget: {null: {}}\nprocedure: {fixed: {threads: 4}}\n\
+                    workload: {use: kv}\ndata: {load: {operations: 10}}\nrepeat: {blocks: 4}\n\
+                    variants: {lz4: {}, zstd: {workload: {mix: {read: 1}}}}\n";
+        let study = resolve("s", text, &Overrides::default()).expect("a study");
+        let mut trials = made::trials(&study, |_| (1000.0, 5.0.into()));
+        for trial in &mut trials {
+            let is_first = trial.variant == study.variants[0].name;
+            let scatter = 1.0 + 0.01 * trial.block as f64;
+            let cpu = [0.30, 0.33, 0.29, 0.34][(trial.block + usize::from(is_first)) % 4];
+            trial.costs = [
+                (CostKind::ServerCpu, cpu),
+                (
+                    CostKind::DiskSpace,
+                    if is_first { 80.0 } else { 40.0 * scatter },
+                ),
+                (CostKind::DiskReads, trial.block as f64),
+            ]
+            .into();
+        }
+        (study, trials)
+    }
+
+    #[test]
+    fn costs_of_blocks_have_a_mean_and_an_interval() {
+        let (study, trials) = compressors();
+        let of = |variant: usize| {
+            let name = &study.variants[variant].name;
+            costs_of(&trials.iter().filter(|t| t.variant == *name).collect::<Vec<_>>())
+        };
+        let [cpu, disk, reads] = &of(0)[..] else {
+            panic!("three costs are known");
+        };
+        assert_eq!(
+            (disk.mean, disk.ci95, disk.blocks),
+            (80.0, Some([80.0, 80.0]), 4)
+        );
+        assert!((cpu.mean - 0.315).abs() < 1e-9 && cpu.ci95.is_some());
+        assert_eq!(reads.mean, 1.5);
+        assert_eq!(costs_of(&[&TrialFinding::default()]), []);
+    }
+
+    #[test]
+    fn what_differs_by_more_than_chance_is_said_to() {
+        let (study, trials) = compressors();
+        let found = comparisons(&study, &trials);
+        let costs: Vec<CostKind> = found.iter().map(|one| one.cost).collect();
+        // Of reads that there were none of there is no ratio.
+        assert_eq!(costs, [CostKind::ServerCpu, CostKind::DiskSpace]);
+        assert!(!found[0].differs && found[1].differs);
+        let ([low, high], ratio) = (found[1].ci95.expect("four blocks"), found[1].ratio);
+        assert!(
+            low < ratio && ratio < high && (0.5..0.52).contains(&ratio),
+            "{ratio}"
+        );
+        let once: Vec<TrialFinding> = trials.into_iter().filter(|t| t.block == 0).collect();
+        let found = comparisons(&study, &once);
+        assert!(found.iter().all(|one| one.ci95.is_none() && !one.differs));
+    }
+}

@@ -1,0 +1,64 @@
+//! What the operations of two runs cost, beside each other.
+
+use super::Matched;
+use crate::page::{Block, Section, Verdict};
+use crate::sections::cost::comparison_table;
+use crate::summary::{Point, variant_name};
+use crate::view::RunView;
+use analysis::multiple::differing;
+use analysis::{Comparison, Metric, compare_unpaired};
+use store::record::{CostComparisonRecord, CostKind};
+
+/// Every cost that both runs know at a point. One that was nothing has no ratio.
+pub fn compared(matched: &Matched<'_, '_>) -> Vec<CostComparisonRecord> {
+    let is_usable = |point: &Point<'_>| point.verdict != Verdict::Invalid;
+    let usable = matched.iter().filter(|(a, b)| is_usable(a) && is_usable(b));
+    usable.flat_map(|(a, b)| at_point(a, b)).collect()
+}
+
+fn at_point(baseline: &Point<'_>, contender: &Point<'_>) -> Vec<CostComparisonRecord> {
+    let compared = CostKind::ALL.into_iter().filter_map(|cost| {
+        let values = [baseline, contender].map(|point| {
+            let known = point.used.iter().filter_map(|trial| trial.costs.get(&cost).copied());
+            known.collect::<Vec<f64>>()
+        });
+        if values.iter().flatten().any(|value| *value <= 0.0) {
+            return None;
+        }
+        Some((
+            cost,
+            compare_unpaired(&values[0], &values[1], Metric::COST).ok()?,
+        ))
+    });
+    let (costs, comparisons): (Vec<CostKind>, Vec<Comparison>) = compared.unzip();
+    let differ = differing(&comparisons);
+    let all = costs.into_iter().zip(&comparisons).zip(differ);
+    all.map(|((cost, comparison), differs)| CostComparisonRecord {
+        cost,
+        point: baseline.at,
+        baseline: baseline.variant.clone(),
+        contender: baseline.variant.clone(),
+        ratio: comparison.ratio,
+        ci95: comparison.ci95(),
+        blocks: comparison.blocks,
+        differs,
+    })
+    .collect()
+}
+
+/// The costs as a table; the section is empty where a run knows none.
+pub fn section(baseline: &RunView, records: &[CostComparisonRecord]) -> Section {
+    let table = (!records.is_empty()).then(|| {
+        comparison_table(
+            "Costs of the contender against the baseline",
+            records,
+            |table| table.text("Variant", |c| variant_name(&c.baseline, baseline)),
+        )
+    });
+    Section {
+        id: "costs",
+        title: "What it costs".into(),
+        lead: String::new(),
+        blocks: table.map(Block::Table).into_iter().collect(),
+    }
+}

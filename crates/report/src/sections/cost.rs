@@ -1,0 +1,107 @@
+//! What operations cost the target: at each point, and of a variant beside another.
+
+use crate::number;
+use crate::page::{Block, Cell, Section, Table, TableBuilder, Tone};
+use crate::sections::capital;
+use crate::summary::{place, variant_name};
+use crate::view::RunView;
+use measure::number::counted;
+use store::record::{CostComparisonRecord, CostKind, CostRecord, PointRecord};
+
+/// None of a run whose target shows nothing of what it uses.
+pub fn section(view: &RunView) -> Option<Section> {
+    let points: Vec<&PointRecord> =
+        view.findings.points.iter().filter(|point| !point.costs.is_empty()).collect();
+    if points.is_empty() {
+        return None;
+    }
+    let mut blocks = vec![Block::Table(points_table(view, &points))];
+    let compared = &view.findings.cost_comparisons;
+    if !compared.is_empty() {
+        let table = comparison_table("Costs beside each other", compared, |table| {
+            table
+                .text("Baseline", |c| variant_name(&c.baseline, view))
+                .text("Contender", |c| variant_name(&c.contender, view))
+        });
+        blocks.push(Block::Table(table));
+    }
+    Some(Section {
+        id: "costs",
+        title: "What it costs".into(),
+        lead: "All nodes together. CPU, collections, network, disk requests and memory are means \
+               over the measured window; what is on disk was looked at after the trial, behind a \
+               flush. What nobody can see of a target is absent."
+            .into(),
+        blocks,
+    })
+}
+
+/// The kinds of cost that are known somewhere, in order.
+fn known<'a>(costs: impl Iterator<Item = &'a CostRecord>) -> Vec<CostKind> {
+    let known: Vec<CostKind> = costs.map(|cost| cost.cost).collect();
+    CostKind::ALL.into_iter().filter(|cost| known.contains(cost)).collect()
+}
+
+fn points_table(view: &RunView, points: &[&PointRecord]) -> Table {
+    let costs = known(points.iter().flat_map(|point| &point.costs));
+    let cell = |point: &PointRecord, cost: CostKind| {
+        let found = point.costs.iter().find(|one| one.cost == cost);
+        found.map_or_else(Cell::absent, mean_cell)
+    };
+    Table::of("Costs at each point", points.iter().copied())
+        .text("Variant", |point| variant_name(&point.variant, view))
+        .text("Point", |point| place(point.point))
+        .each(costs, |table, cost| {
+            table.wide_number(&capital(cost.words()), "", |point| cell(point, cost))
+        })
+        .foot("Behind a mean: half the width of its 95 % interval, of three blocks or more.")
+        .build()
+}
+
+fn mean_cell(cost: &CostRecord) -> Cell {
+    let hint = cost.ci95.map(|ends| {
+        let [low, high] = ends.map(|end| cost.cost.written(end));
+        format!(
+            "95 % interval {low} to {high}; {}",
+            counted(cost.blocks as u64, "block")
+        )
+    });
+    Cell::new(cost.cost.written(cost.mean))
+        .detail(number::relative_error(cost.mean, cost.ci95))
+        .hint(hint.unwrap_or_default())
+}
+
+/// A table of them to which columns are being added.
+type CostTable<'a> = TableBuilder<&'a CostComparisonRecord>;
+
+/// Costs beside each other as a table; `sides` adds the columns of what was compared.
+pub fn comparison_table<'a>(
+    caption: &str,
+    records: &'a [CostComparisonRecord],
+    sides: impl FnOnce(CostTable<'a>) -> CostTable<'a>,
+) -> Table {
+    let compared = Table::of(caption, records)
+        .text("Cost", |c| capital(c.cost.words()))
+        .text("Point", |c| place(c.point));
+    sides(compared)
+        .number("Ratio", "to baseline", |c| {
+            let tone = if c.differs { Tone::Strong } else { Tone::Plain };
+            Cell::new(number::ratio(c.ratio)).tone(tone)
+        })
+        .number("95 % interval", "", |c| {
+            let ends = c.ci95.map(|ends| ends.map(number::ratio));
+            ends.map_or_else(Cell::absent, |[low, high]| {
+                format!("{low} to {high}").into()
+            })
+        })
+        .number("Blocks", "", |c| c.blocks.to_string())
+        .text("Differs", |c| if c.differs { "yes" } else { "not told" })
+        .foot(format!(
+            "Ratios describe: each interval is for its cost alone, and none of them counts among \
+             the comparisons of throughput and latency. A cost differs where p is at most {} % \
+             after an adjustment for the costs of the two at the point (Holm), by more than 5 %. \
+             Where a cost was nothing there is no ratio.",
+            analysis::DIFFERENCE_LEVEL * 100.0
+        ))
+        .build()
+}

@@ -1,0 +1,92 @@
+//! What operations cost: on the page of a run, and of two runs beside each other.
+
+use crate::fixture;
+use analysis::procedure::Point;
+use report::{RunView, compare, page, text};
+use store::record::{CostComparisonRecord, CostKind, CostRecord, PointRecord};
+
+/// The fixture of three blocks with two costs at 8 threads, and what they say.
+fn view() -> RunView {
+    let mut view = fixture::run(3);
+    let at = Some(Point::Threads(8));
+    let cost = |cost, mean: f64| CostRecord {
+        cost,
+        mean,
+        ci95: Some([mean * 0.9, mean * 1.1]),
+        blocks: 3,
+    };
+    let point = |variant: &str| PointRecord {
+        variant: variant.into(),
+        point: at,
+        costs: vec![
+            cost(CostKind::ServerCpu, 0.25),
+            cost(CostKind::DiskSpace, 4096.0),
+        ],
+        ..PointRecord::default()
+    };
+    view.findings.points = ["off", "on"].map(point).into();
+    view.findings.cost_comparisons = vec![CostComparisonRecord {
+        cost: CostKind::DiskSpace,
+        point: at,
+        baseline: "off".into(),
+        contender: "on".into(),
+        ratio: 0.62,
+        ci95: Some([0.61, 0.63]),
+        blocks: 3,
+        differs: true,
+    }];
+    view
+}
+
+#[test]
+fn costs_stand_at_their_points_and_beside_each_other() {
+    let shown = text(&page(&view()));
+    let from = shown.find("WHAT IT COSTS").expect("the section");
+    let shown = &shown[from..];
+    for words in [
+        "Server CPU per  ",
+        "0.250 ms",
+        "4 KiB",
+        "± 10 %",
+        "0.620",
+        "0.610 to 0.630",
+        "yes",
+    ] {
+        assert!(shown.contains(words), "{words}: {shown}");
+    }
+    assert!(
+        shown.lines().all(|line| line.chars().count() <= 100),
+        "{shown}"
+    );
+}
+
+#[test]
+fn a_run_whose_target_shows_nothing_has_no_section_of_costs() {
+    assert!(!text(&page(&fixture::run(3))).contains("WHAT IT COSTS"));
+}
+
+#[test]
+fn two_runs_are_compared_by_what_both_know() {
+    let run = |factor: f64| {
+        let mut view = fixture::run(3);
+        for trial in &mut view.findings.trials {
+            let block = trial.block as f64;
+            trial.costs = [
+                (CostKind::Memory, (1e9 + block * 1e6) * factor),
+                (CostKind::DiskReads, block),
+            ]
+            .into();
+        }
+        view
+    };
+    let compared = compare(&run(1.0), &run(3.0));
+    let records = compared.data["cost_comparisons"].as_array().expect("a list");
+    assert!(!records.is_empty());
+    for record in records {
+        // Nothing was read from a disk in the first block: there is no ratio of that.
+        assert_eq!(record["cost"], "memory_bytes");
+        assert!((record["ratio"].as_f64().expect("a number") - 3.0).abs() < 1e-6);
+        assert_eq!(record["differs"], true);
+    }
+    assert!(text(&compared).contains("Costs of the contender against the baseline"));
+}

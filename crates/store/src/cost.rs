@@ -1,0 +1,120 @@
+//! What operations cost their target, in `findings.json`: of a trial, of a point, and of a variant
+//! beside another. What is not known is absent.
+
+use analysis::VariantName;
+use analysis::procedure::Point;
+use measure::number::{bytes, significant};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+measure::word_enum! {
+    /// A kind of cost; all nodes of the target together.
+    #[derive(PartialOrd, Ord)]
+    pub enum CostKind {
+        /// CPU time of the nodes' processes per operation, ms.
+        ServerCpu = "server_cpu_ms_per_op",
+        /// Bytes of live SSTables per row, all copies of it together.
+        DiskSpace = "disk_bytes_per_row",
+        /// Size of the data in SSTables before compression ÷ after it.
+        Compression = "compression_ratio",
+        /// Bytes flushed and compacted per byte that operations wrote.
+        Amplification = "write_amplification",
+        /// Time in which a collection stopped a node, as a share.
+        Collections = "collections_share",
+        /// Bytes that the nodes received and sent per operation.
+        Network = "network_bytes_per_op",
+        /// Reads that disks did per operation.
+        DiskReads = "disk_reads_per_op",
+        /// Writes that disks did per operation.
+        DiskWrites = "disk_writes_per_op",
+        /// Resident memory of the nodes' processes, bytes.
+        Memory = "memory_bytes",
+    }
+}
+
+/// How the values of a cost are written.
+#[derive(Clone, Copy)]
+enum Unit {
+    Number,
+    Milliseconds,
+    Bytes,
+    Share,
+}
+
+impl CostKind {
+    const fn row(self) -> (&'static str, Unit) {
+        match self {
+            CostKind::ServerCpu => ("server CPU per operation", Unit::Milliseconds),
+            CostKind::DiskSpace => ("disk space per row", Unit::Bytes),
+            CostKind::Compression => ("compression ratio", Unit::Number),
+            CostKind::Amplification => ("write amplification", Unit::Number),
+            CostKind::Collections => ("time in collections", Unit::Share),
+            CostKind::Network => ("network traffic per operation", Unit::Bytes),
+            CostKind::DiskReads => ("disk reads per operation", Unit::Number),
+            CostKind::DiskWrites => ("disk writes per operation", Unit::Number),
+            CostKind::Memory => ("resident memory", Unit::Bytes),
+        }
+    }
+
+    /// What it is for people.
+    pub const fn words(self) -> &'static str {
+        self.row().0
+    }
+
+    /// A value of it for people, with its unit.
+    pub fn written(self, value: f64) -> String {
+        let digits = significant(value, 3);
+        match self.row().1 {
+            Unit::Number => digits,
+            Unit::Milliseconds => format!("{digits} ms"),
+            Unit::Bytes if value >= KIB => bytes(value.round() as u64),
+            Unit::Bytes => format!("{digits} B"),
+            Unit::Share => format!("{} %", significant(value * 100.0, 3)),
+        }
+    }
+}
+
+/// From where on bytes have a larger unit.
+const KIB: f64 = 1024.0;
+
+/// The costs of a trial, in the unit of each.
+pub type Costs = BTreeMap<CostKind, f64>;
+
+/// A cost at a point.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CostRecord {
+    /// Its kind.
+    pub cost: CostKind,
+    /// Arithmetic mean over the blocks in which it is known.
+    pub mean: f64,
+    /// Its 95 % confidence interval, from the spread between the blocks; none of fewer than three.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ci95: Option<[f64; 2]>,
+    /// In how many blocks it is known.
+    pub blocks: usize,
+}
+
+/// A cost of a variant beside that of another.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CostComparisonRecord {
+    /// Its kind.
+    pub cost: CostKind,
+    /// Where on the axes.
+    #[serde(default, with = "crate::point")]
+    pub point: Option<Point>,
+    /// Name of the baseline variant.
+    pub baseline: VariantName,
+    /// Name of the contender variant.
+    pub contender: VariantName,
+    /// Contender ÷ baseline (ratio of geometric means over blocks).
+    pub ratio: f64,
+    /// 95 % confidence interval of the ratio, for it alone; none of one block.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ci95: Option<[f64; 2]>,
+    /// Pairs, or blocks of the smaller side.
+    pub blocks: usize,
+    /// Whether it differs by more than 5 %, and more than by chance among all costs of the two
+    /// variants at the point.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub differs: bool,
+}

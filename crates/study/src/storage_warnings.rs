@@ -1,0 +1,119 @@
+//! What stands in the way of questions about how data is stored: rows that no compressor makes
+//! smaller, and a compressor that flushes do not use.
+
+use crate::settings::{Settings, Study, Workload};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use target::Target;
+use workload::{Program, names};
+
+/// Rows that LZ4 leaves larger than this share of their size hardly compress. Random values of 100
+/// bytes are left with three quarters, for the keys compress; values of real tables with a half or
+/// less.
+const COMPRESSED_SHARE_MAX: f64 = 0.66;
+
+/// Compressors that a flush does not use unless `flush_compression` says so: Cassandra takes them
+/// for too slow while memtables wait, and flushes with LZ4.
+const SLOW: [&str; 2] = ["ZstdCompressor", "DeflateCompressor"];
+
+/// A sentence each, given the program of each variant.
+pub fn warnings(study: &Study, programs: &[Arc<Program>]) -> Vec<String> {
+    let keys = differing(study, programs);
+    let said = [
+        incompressible(study, programs, &keys),
+        flushed_otherwise(study, &keys),
+    ];
+    said.into_iter().flatten().collect()
+}
+
+/// Says that a variant's compressor is not that of its flushes, where compressors are compared.
+fn flushed_otherwise(study: &Study, differing: &BTreeSet<&'static str>) -> Option<String> {
+    if !differing.contains("keyspace.compression") {
+        return None;
+    }
+    let slow = |settings: &Settings| {
+        let local = settings.target.local()?;
+        let compression = &settings.keyspace.compression;
+        let (_, class) = compression.iter().find(|(key, _)| key == "class")?;
+        let slow = SLOW.into_iter().find(|slow| class.ends_with(slow));
+        slow.filter(|_| !local.yaml.contains_key("flush_compression"))
+    };
+    let class = study.variants.iter().find_map(|variant| slow(&variant.settings))?;
+    Some(format!(
+        "Cassandra flushes with LZ4 where a table has {class}, and uses that only when it \
+         compacts: what a short run leaves on disk was compressed by LZ4; `target: {{local: \
+         {{yaml: {{flush_compression: table}}}}}}` flushes with {class}"
+    ))
+}
+
+/// Says that variants differ in how much they store, or how, while rows hardly compress; none: they
+/// do not, or all rows do.
+fn incompressible(
+    study: &Study,
+    programs: &[Arc<Program>],
+    differing: &BTreeSet<&'static str>,
+) -> Option<String> {
+    if differing.is_empty() {
+        return None;
+    }
+    let mut variants = study.variants.iter().zip(programs);
+    let (workload, share) = variants.find_map(|(variant, program)| {
+        let workload = &variant.settings.workload;
+        // What an import writes is what its command line says; a null target stores nothing.
+        let is_null = matches!(variant.settings.target, Target::Null(_));
+        let is_asked = workload.import.is_none() && !is_null;
+        let share = is_asked.then(|| program.compressed_share())?;
+        (share > COMPRESSED_SHARE_MAX).then_some((workload, share.min(1.0)))
+    })?;
+    let keys: Vec<String> = differing.iter().map(|key| format!("`{key}`")).collect();
+    Some(format!(
+        "variants differ in {}, and the rows of {} hardly compress (LZ4 leaves {:.0} % of them): \
+         what is found of disk space and of compressors holds for random bytes; {}",
+        keys.join(", "),
+        workload.file.as_ref().unwrap_or(&workload.name),
+        share * 100.0,
+        remedy(workload)
+    ))
+}
+
+/// Keys in which variants differ and that decide about bytes on disk.
+fn differing(study: &Study, programs: &[Arc<Program>]) -> BTreeSet<&'static str> {
+    let all = || study.variants.iter().map(|variant| &variant.settings).zip(programs);
+    let Some((first, first_program)) = all().next() else {
+        return BTreeSet::new();
+    };
+    let keys = |(settings, program): (&Settings, &Arc<Program>)| {
+        let [one, other] = [&first.keyspace, &settings.keyspace];
+        let is_same_workload = first.workload.name == settings.workload.name;
+        let row_bytes = [first_program, program].map(|program| program.row_bytes_estimate());
+        [
+            ("keyspace.compression", one.compression != other.compression),
+            ("keyspace.compaction", one.compaction != other.compaction),
+            ("data.load", first.data.load != settings.data.load),
+            (
+                "workload.params",
+                is_same_workload && row_bytes[0] != row_bytes[1],
+            ),
+        ]
+    };
+    all()
+        .flat_map(keys)
+        .filter(|(_, differs)| *differs)
+        .map(|(key, _)| key)
+        .collect()
+}
+
+/// What makes rows that compress.
+fn remedy(workload: &Workload) -> &'static str {
+    let has_parameter = |name: &str| {
+        let known = names().iter().find(|named| named.name == name);
+        known.is_some_and(|named| named.params.iter().any(|(param, _, _)| *param == "compressible"))
+    };
+    if workload.file.is_some() {
+        "`compressible=0.7` in its texts and blobs leaves about a third"
+    } else if has_parameter(&workload.name) {
+        "`workload: {params: {compressible: 0.7}}` leaves about a third"
+    } else {
+        "`kv` and `standard1` have a parameter `compressible`"
+    }
+}

@@ -1,0 +1,56 @@
+//! What is learnt of a program by generating some of its operations: how far its rows compress, and
+//! how much a write writes.
+
+use crate::program::{Program, Stage};
+use cql::compression::lz4_block_bytes;
+use std::sync::Arc;
+
+/// Operations that a mean is taken of: enough to be right within a few percent where sizes scatter.
+const OPERATIONS: u64 = 10_000;
+/// Length in front of each bound value.
+const LENGTH_BYTES: usize = 4;
+/// What is compressed to see how far rows compress: a chunk of Cassandra's tables by default.
+const CHUNK_BYTES: usize = 16 << 10;
+
+impl Program {
+    /// Size of the first rows when compressed by LZ4 ÷ their own, as the load stage binds them. A
+    /// table adds timestamps and lengths, which compress well.
+    pub fn compressed_share(self: &Arc<Self>) -> f64 {
+        let mut generator = self.generator(Stage::Load);
+        let mut bytes = Vec::with_capacity(CHUNK_BYTES + generator.values_bytes_max());
+        for n in 0..self.rows().min(OPERATIONS) {
+            if bytes.len() >= CHUNK_BYTES {
+                break;
+            }
+            generator.begin(n);
+            for entry in 0..generator.entries() {
+                generator.append_entry_values(entry, &mut bytes);
+            }
+        }
+        lz4_block_bytes(&bytes) as f64 / bytes.len().max(1) as f64
+    }
+
+    /// Bytes of keys and values that an operation of a stage binds if it writes, on average; none
+    /// if no operation does.
+    pub fn written_bytes(self: &Arc<Self>, stage: Stage) -> Option<f64> {
+        let mut generator = self.generator(stage);
+        let mut bytes = Vec::with_capacity(generator.values_bytes_max());
+        let (mut count, mut sum) = (0, 0);
+        for n in 0..OPERATIONS {
+            let operation = generator.begin(n);
+            let kind = self.kinds().get(usize::from(operation.kind));
+            if kind.is_some_and(|kind| !kind.is_write) {
+                continue;
+            }
+            count += 1;
+            for entry in 0..generator.entries() {
+                let statement = usize::from(generator.entry_statement(entry));
+                let lengths = LENGTH_BYTES * usize::from(self.statements()[statement].values_count);
+                bytes.clear();
+                generator.append_entry_values(entry, &mut bytes);
+                sum += bytes.len().saturating_sub(lengths);
+            }
+        }
+        (count > 0).then(|| sum as f64 / f64::from(count))
+    }
+}

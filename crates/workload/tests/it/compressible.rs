@@ -1,0 +1,71 @@
+//! Values of which a share compresses away: how far LZ4 takes them, and that they are verified.
+
+use crate::checks::{check, row, written};
+use crate::{program, spec_with};
+use workload::{Check, Stage};
+
+/// LZ4 leaves the random share, and up to eight bytes per pattern of 64 for where it begins and
+/// ends.
+#[test]
+fn what_is_asked_to_compress_away_does() {
+    for (use_, size) in [("kv", "value_size"), ("standard1", "column_size")] {
+        for (share, least, most) in [
+            ("0", 0.98, 1.01),
+            ("0.3", 0.70, 0.82),
+            ("0.5", 0.50, 0.62),
+            ("0.7", 0.30, 0.42),
+            ("1", 0.0, 0.12),
+        ] {
+            let params = [(size, "2000"), ("compressible", share)];
+            let left = program(&spec_with(use_, &params, &[])).compressed_share();
+            assert!((least..=most).contains(&left), "{use_} {share}: {left}");
+        }
+    }
+}
+
+/// A write of kv binds a key of 16 bytes and a value; a deletion the key alone.
+#[test]
+fn what_a_write_writes_is_counted_without_the_lengths_before_it() {
+    let bytes =
+        |mix: &[(&str, f64)]| program(&spec_with("kv", &[], mix)).written_bytes(Stage::Main);
+    assert_eq!(bytes(&[("write", 1.0), ("read", 9.0)]), Some(116.0));
+    assert_eq!(bytes(&[("delete", 1.0)]), Some(16.0));
+    assert_eq!(bytes(&[("read", 1.0)]), None);
+}
+
+#[test]
+fn rows_stay_those_that_were_loaded_unless_the_mix_adds_or_deletes() {
+    let keeps = |use_: &str, mix: &[(&str, f64)]| program(&spec_with(use_, &[], mix)).keeps_rows();
+    assert!(keeps("kv", &[("write", 1.0), ("read", 1.0)]) && keeps("standard1", &[]));
+    assert!(!keeps("kv", &[("insert", 1.0)]) && !keeps("kv", &[("read", 9.0), ("delete", 1.0)]));
+    assert!(!keeps("cql-iot", &[]), "each cycle is a row");
+}
+
+/// Half of 34 bytes is less than half of a pattern.
+#[test]
+fn small_values_compress_too() {
+    let share = |compressible| {
+        let params = [("compressible", compressible)];
+        program(&spec_with("standard1", &params, &[])).compressed_share()
+    };
+    let [random, half] = ["0", "0.5"].map(share);
+    assert!(random > 0.95 && half < 0.75, "{random} {half}");
+}
+
+#[test]
+fn compressible_values_are_verified_as_random_ones_are() {
+    for use_ in ["kv", "standard1"] {
+        let program = program(&spec_with(use_, &[("compressible", "0.6")], &[]));
+        let mut verify = program.generator(Stage::Verify);
+        for n in 0..100 {
+            let operation = verify.begin(n);
+            let right = row(&program, &written(&program, Stage::Load, operation.key));
+            let mut broken = right.clone();
+            // The last byte is one of those that compress.
+            let last = broken.last_mut().and_then(Option::as_mut).and_then(|cell| cell.last_mut());
+            *last.expect("a value") ^= 1;
+            assert_eq!(check(&mut verify, operation, &[right]), Check::Right);
+            assert_eq!(check(&mut verify, operation, &[broken]), Check::Wrong);
+        }
+    }
+}
