@@ -42,6 +42,7 @@ fn says(found: &FindingsRecord, expect: Expect) {
         .replace("; ", ";\n  ")
         .replace(" interact: ", " interact:\n  ")
         .replace("could be shown: ", "could be shown:\n  ")
+        .replace(": no effect", ":\n  no effect")
         .replace(" (", "\n  (");
     expect.assert_eq(&format!("{said}\n"));
 }
@@ -135,9 +136,13 @@ fn what_noise_hides_is_not_resolved() {
     says(
         &found,
         expect![[r#"
-            At 32 threads, heap: no effect of “large” instead of “small” on throughput could be shown: +10.4 %, anything from -13.1 to +40.3 %, on average over sync;
+            At 32 threads, heap:
+              no effect of “large” instead of “small” on throughput could be shown:
+              +10.4 %, anything from -13.1 to +40.3 %, on average over sync;
               29 blocks would settle it.
-            sync: no effect of “batch” instead of “periodic” on throughput could be shown: -5.1 %, anything from -13.6 to +4.3 %, on average over heap;
+            sync:
+              no effect of “batch” instead of “periodic” on throughput could be shown:
+              -5.1 %, anything from -13.6 to +4.3 %, on average over heap;
               19 blocks would settle it.
             Whether these interact is not resolved: heap “large” with sync “batch”, -0.7 %
               (95 %: -33.4 to +48.0 %).
