@@ -18,7 +18,11 @@ use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use std::sync::LazyLock;
 
-const STYLE: &str = include_str!("../assets/report.css");
+/// The figure's own style first: it is that of its file too.
+const STYLE: &str = concat!(
+    include_str!("../assets/figure.css"),
+    include_str!("../assets/report.css")
+);
 const SCRIPT: &str = include_str!("../assets/report.js");
 /// plotly.js, packed by gzip: `assets/plotly/README.md` says which and whence.
 const CHARTS: &[u8] = include_bytes!("../assets/plotly/plotly-basic.min.js.gz");

@@ -69,11 +69,87 @@ pub fn figure(out: &mut String, lead: &LeadFigure) {
     out.push_str("</figcaption></figure>\n");
 }
 
+/// Above the plots of a file: its heading.
+const TITLE_PX: f64 = 30.0;
+/// Around a drawing that stands alone.
+const MARGIN_PX: f64 = 16.0;
+
+/// The wide drawing as a file that stands alone, with its heading and its legend: for a slide, a
+/// mail or a pull request.
+pub fn file(lead: &LeadFigure) -> String {
+    let names = names::legend(&lead.plots);
+    let mut plots = String::new();
+    drawing(&mut plots, lead, "wide", WIDE_PX, names.is_empty());
+    let height = height_of_all(&areas(&lead.plots, WIDE_PX, true)) + TITLE_PX;
+    let keys: Vec<&(Paint, String)> = names.iter().chain(&lead.legend).collect();
+    let rows = key_rows(&keys);
+    let full = height + LINE_PX * 1.5 * rows.len() as f64;
+    let mut out = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"glance\" viewBox=\"{} {} {} {:.0}\" \
+         font-family=\"system-ui, sans-serif\"><style>{}</style>\
+         <rect x=\"{0}\" y=\"{1}\" width=\"{2}\" height=\"{3:.0}\" fill=\"var(--bg)\"/>\
+         <text class=\"what\" x=\"0\" y=\"14\">{}</text>\
+         <svg y=\"{TITLE_PX}\" width=\"{WIDE_PX}\" height=\"{:.0}\" overflow=\"visible\">{plots}</svg>",
+        -MARGIN_PX,
+        -MARGIN_PX,
+        WIDE_PX + 2.0 * MARGIN_PX,
+        full + 2.0 * MARGIN_PX,
+        include_str!("../assets/figure.css"),
+        escape(&lead.title),
+        height - TITLE_PX,
+    );
+    for (row, keys) in rows.iter().enumerate() {
+        let y = height + LINE_PX * (1.5 * row as f64 + 1.0);
+        let mut x = 0.0;
+        for (paint, label) in keys {
+            let class = class_of(*paint, "dot");
+            let _ = write!(
+                out,
+                "<circle class=\"{class}\" cx=\"{:.0}\" cy=\"{:.0}\" r=\"5\"/><text x=\"{:.0}\" \
+                 y=\"{y:.0}\">{}</text>",
+                x + 7.0,
+                y - 4.0,
+                x + 18.0,
+                escape(label)
+            );
+            x += key_px(label);
+        }
+    }
+    out + "</svg>\n"
+}
+
+/// Width of an entry of the legend, with the room before the next.
+fn key_px(label: &str) -> f64 {
+    label.chars().count() as f64 * LETTER * TEXT_PX + 42.0
+}
+
+/// The entries of a legend in rows that fit.
+fn key_rows<'a>(keys: &[&'a (Paint, String)]) -> Vec<Vec<&'a (Paint, String)>> {
+    let mut rows: Vec<Vec<&(Paint, String)>> = Vec::new();
+    let mut used = f64::INFINITY;
+    for key in keys {
+        let width = key_px(&key.1);
+        if used + width > WIDE_PX {
+            rows.push(Vec::new());
+            used = 0.0;
+        }
+        used += width;
+        if let Some(row) = rows.last_mut() {
+            row.push(key);
+        }
+    }
+    rows
+}
+
+fn height_of_all(areas: &[Area]) -> f64 {
+    areas.iter().map(|area| area.y + area.height).fold(0.0, f64::max)
+}
+
 /// One drawing of all plots, with the names of lines at their ends or without them.
 fn drawing(out: &mut String, lead: &LeadFigure, class: &str, width: f64, has_names: bool) {
     let is_wide = class == "wide";
     let areas = areas(&lead.plots, width, is_wide);
-    let height = areas.iter().map(|area| area.y + area.height).fold(0.0, f64::max);
+    let height = height_of_all(&areas);
     let _ = write!(
         out,
         "<svg class=\"{class}\" role=\"img\" aria-labelledby=\"{class}-title {class}-what\" \

@@ -35,6 +35,12 @@ pub use html::html;
 pub use json::json;
 pub use junit::junit;
 pub use markdown::markdown;
+
+/// The figure that a page begins with, as an SVG file that stands alone; none of a run that has
+/// measured nothing.
+pub fn figure_file(page: &Page) -> Option<String> {
+    page.headline.lead.as_ref().map(lead::file)
+}
 pub use page::{
     Align, Axis, Band, Block, Card, Cell, Chart, Color, Column, Dash, Figure, Fold, Headline, Mark,
     Nest, Page, Panel, Part, Picture, Row, Scale, Section, Series, Shape, Style, Table, Tile, Tone,

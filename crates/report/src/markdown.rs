@@ -15,8 +15,8 @@ const SHOWN: [&str; 5] = [
     "history",
 ];
 
-/// Renders a page; `link` is where its report is.
-pub fn markdown(page: &Page, link: Option<&str>) -> String {
+/// Renders a page; `link` is where its report is, `figure` where the file of its figure is.
+pub fn markdown(page: &Page, link: Option<&str>, figure: Option<&str>) -> String {
     let headline = &page.headline;
     let mark = match headline.verdict {
         Verdict::Valid => "✅",
@@ -30,6 +30,9 @@ pub fn markdown(page: &Page, link: Option<&str>) -> String {
         headline.verdict.name(),
         text(&headline.question)
     );
+    if let (Some(lead), Some(file)) = (&headline.lead, figure) {
+        out += &format!("![{}]({})\n\n", text(&lead.title), target(file));
+    }
     headline
         .answer
         .iter()

@@ -58,7 +58,7 @@ pub use run::{HistogramKind, Run, RunState, Salvaged, Trial};
 pub use sums::{Damage, Damaged, FileSum, Sums};
 pub use trial::TrialWriter;
 pub use window::WindowHistograms;
-pub use write::{RunWriter, write_whole};
+pub use write::{RunWriter, figure_of, write_report, write_whole};
 
 /// The names of the files of a run: one place, so that writer and reader cannot differ.
 mod file {
@@ -67,6 +67,7 @@ mod file {
     pub const JOURNAL: &str = "journal.ndjson";
     pub const FINDINGS: &str = "findings.json";
     pub const REPORT: &str = "report.html";
+    pub const FIGURE: &str = "report.svg";
     pub const TRIALS: &str = "trials";
     pub const TRIAL: &str = "trial.json";
     pub const FINDING: &str = "finding.json";

@@ -120,7 +120,7 @@ fn a_finished_run_gives_back_what_was_written() {
     write_trial(&mut writer, 0);
     let finding = TrialFinding::default();
     writer.finish_trial(0, &trial(0).slug, &finding).unwrap();
-    writer.write_report("<html>").unwrap();
+    writer.write_report("<html>", Some("<svg>")).unwrap();
     writer.finish(&findings(Verdict::Valid), "0.1.0", None).unwrap();
 
     let run = Run::open(writer.path()).unwrap();

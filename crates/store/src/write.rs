@@ -81,7 +81,7 @@ impl RunWriter {
         if !lines.is_empty() {
             writer.journal(None, JournalEvent::JournalDamaged { lines })?;
         }
-        for old in [file::FINDINGS, file::REPORT] {
+        for old in [file::FINDINGS, file::REPORT, file::FIGURE] {
             set_aside(&path.join(old))?;
         }
         Ok(writer)
@@ -272,12 +272,26 @@ impl RunWriter {
         Ok(Name::new("trial", slug)?.in_folder(&self.path.join(file::TRIALS)))
     }
 
-    /// Writes `report.html`, whole; returns its path.
-    pub fn write_report(&self, html: &str) -> Result<PathBuf> {
+    /// Writes `report.html`, and its figure beside it; returns the path of the report.
+    pub fn write_report(&self, html: &str, figure: Option<&str>) -> Result<PathBuf> {
         let path = self.path.join(file::REPORT);
-        write_whole(&path, html.as_bytes())?;
+        write_report(&path, html, figure)?;
         Ok(path)
     }
+}
+
+/// Writes a report, whole, and its figure beside it with the same name (`report.svg`).
+pub fn write_report(path: &Path, html: &str, figure: Option<&str>) -> Result<()> {
+    write_whole(path, html.as_bytes())?;
+    match figure {
+        Some(svg) => write_whole(&figure_of(path), svg.as_bytes()),
+        None => Ok(()),
+    }
+}
+
+/// The file of a report's figure.
+pub fn figure_of(report: &Path) -> PathBuf {
+    report.with_extension("svg")
 }
 
 /// Puts `bytes` at `path` whole: a temporary file beside it, synced, then renamed.

@@ -35,13 +35,9 @@ pub fn sentence(cause: &CauseRecord) -> String {
             None => format!("Compactions piled up{}", trials(cause)),
         },
         CauseKind::Collections => format!(
-            "Garbage collections stopped the nodes{}{}",
+            "Garbage collections stopped the nodes{} of the time{}",
             share(" for up to "),
-            if cause.share.is_some() {
-                " of the time"
-            } else {
-                ""
-            }
+            trials(cause)
         ),
         CauseKind::OddBlock => {
             let block = cause.block.unwrap_or_default();

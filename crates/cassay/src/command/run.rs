@@ -242,7 +242,8 @@ pub struct Written {
 pub fn write_report(path: &Path, summaries: &SummaryArgs) -> Result<Written> {
     let view = RunView::read(&Run::open(path)?)?;
     let page = report::page(&view);
-    let to = RunWriter::reopen(path)?.write_report(&report::html(&page))?;
+    let figure = report::figure_file(&page);
+    let to = RunWriter::reopen(path)?.write_report(&report::html(&page), figure.as_deref())?;
     write_summaries(&view, &page, &to, summaries)?;
     Ok(Written {
         path: to,
@@ -263,7 +264,9 @@ pub fn write_summaries(
     }
     if let Some(to) = &summaries.markdown {
         let link = report.display().to_string();
-        store::write_whole(to, report::markdown(page, Some(&link)).as_bytes())?;
+        let figure = store::figure_of(report).display().to_string();
+        let text = report::markdown(page, Some(&link), Some(&figure));
+        store::write_whole(to, text.as_bytes())?;
         terminal::say(&format!("Markdown: {}", to.display()));
     }
     Ok(())

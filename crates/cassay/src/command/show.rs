@@ -82,7 +82,8 @@ pub fn report(args: &ReportArgs, common: &Common) -> Result<Exit> {
         Some(to) => {
             let view = RunView::read(&run)?;
             let page = report::page(&view);
-            store::write_whole(to, report::html(&page).as_bytes())?;
+            let figure = report::figure_file(&page);
+            store::write_report(to, &report::html(&page), figure.as_deref())?;
             write_summaries(&view, &page, to, &args.summaries)?;
             to.clone()
         }

@@ -6,7 +6,7 @@
 
 use analysis::procedure::Point;
 use analysis::{RunCourse, RunStep, VariantName, series};
-use store::record::{CauseKind, CauseRecord, Outcome, TrialFinding};
+use store::record::{CauseKind, CauseRecord, CostKind, Outcome, TrialFinding};
 
 /// Throughput that rises or falls within so many windows is a course of the run, if no more than a
 /// quarter as many go the other way: of five that may go either way, all alike is 6 %.
@@ -14,6 +14,9 @@ const WINDOWS_MIN: usize = 3;
 /// Compactions that are pending at the end of a run, on all nodes, below which none have piled up:
 /// two nodes with four compactors each are busy with eight.
 const BACKLOG_MIN: f64 = 16.0;
+/// Time in collections, as a share, from which on they are a cause: what is left of a throughput
+/// beside them differs by as much as V12 allows.
+const COLLECTIONS_MIN: f64 = 0.10;
 /// Blocks that it takes to say that one differs, and by which share it does.
 const BLOCKS_MIN: usize = 4;
 const BLOCK_DIFFERS: f64 = 0.10;
@@ -33,6 +36,7 @@ pub fn causes(trials: &[TrialFinding]) -> Vec<CauseRecord> {
         client(&trials),
         course(&trials),
         backlog(&trials),
+        collections(&trials),
         odd_block(&trials),
     ];
     let mut causes: Vec<CauseRecord> = found.into_iter().flatten().collect();
@@ -173,6 +177,21 @@ fn backlog(trials: &[&TrialFinding]) -> Option<CauseRecord> {
         trials: against,
         metric: grew.then(|| "pending_compactions".to_owned()),
         ends: grew.then_some([first, last]),
+        ..CauseRecord::default()
+    })
+}
+
+/// Collections that stopped nodes for much of the time.
+fn collections(trials: &[&TrialFinding]) -> Option<CauseRecord> {
+    let share = |trial: &&&TrialFinding| {
+        let share = trial.costs.get(&CostKind::Collections).copied();
+        share.filter(|share| *share >= COLLECTIONS_MIN)
+    };
+    let shares: Vec<f64> = trials.iter().filter_map(|trial| share(&trial)).collect();
+    Some(CauseRecord {
+        kind: CauseKind::Collections,
+        trials: shares.len(),
+        share: Some(shares.into_iter().reduce(f64::max)?),
         ..CauseRecord::default()
     })
 }
@@ -323,6 +342,20 @@ mod tests {
                 "Other programs used the machine: up to 33 % of its CPU (1 of 6 trials).",
                 "Block 4 differs from all others.",
             ]
+        );
+    }
+
+    #[test]
+    fn collections_that_stop_nodes_for_much_of_the_time_are_a_cause() {
+        let of = |share: f64| {
+            let mut one = trial("a", 0, 1_000.0);
+            one.costs.insert(CostKind::Collections, share);
+            one
+        };
+        assert_eq!(said(vec![of(0.02), of(0.06)]), Vec::<String>::new());
+        assert_eq!(
+            said(vec![of(0.02), of(0.234)]),
+            ["Garbage collections stopped the nodes for up to 23 % of the time (1 of 2 trials)."]
         );
     }
 

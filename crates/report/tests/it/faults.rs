@@ -242,7 +242,7 @@ fn a_fault_has_a_card_with_what_it_did_and_a_band_on_every_course() {
             "@broken",
         ],
     );
-    let short = markdown(&page, None);
+    let short = markdown(&page, None, None);
     assert_says(
         &short,
         &[

@@ -115,7 +115,11 @@ fn no_text_of_a_run_breaks_junit() {
 #[test]
 fn markdown_has_the_answer_the_requirements_and_the_report() {
     let page = report::page(&view());
-    let text = report::markdown(&page, Some("results/a b/report.html"));
+    let text = report::markdown(
+        &page,
+        Some("results/a b/report.html"),
+        Some("results/a b/figure.svg"),
+    );
     for part in [
         "## ❌ vtopology: invalid",
         "**Is &lt;a&gt; &amp; b   better?**",

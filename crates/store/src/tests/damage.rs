@@ -88,7 +88,7 @@ fn make(results: &Path, is_finished: bool) -> RunWriter {
         all.trials = vec![finding(0), finding(1)];
         all.answer = vec!["It did 200.5 op/s.".to_owned()];
         run.finish(&all, "0.1.0", None).unwrap();
-        run.write_report("<html>200.5</html>").unwrap();
+        run.write_report("<html>200.5</html>", None).unwrap();
     }
     run
 }
