@@ -211,28 +211,29 @@ impl Shared {
 /// How a run is shown: as was asked for, as far as the terminal can.
 fn manner(mode: ViewMode) -> Manner {
     let is_ours = terminal::has_reader() && !terminal::is_dumb();
-    let is_large = || {
-        let size = terminal::size();
-        size.columns >= view::LEAST.columns && size.rows >= view::LEAST.rows
-    };
     let is_watched = || std::env::var_os("CI").is_none_or(|value| value.is_empty());
     match mode {
         _ if !is_ours => Manner::Plain,
         ViewMode::Plain => Manner::Plain,
         ViewMode::Line => Manner::Moving,
-        ViewMode::Full => Manner::Screen,
-        ViewMode::Auto if is_large() && is_watched() => Manner::Screen,
+        ViewMode::Full if view::has_room(terminal::size()) => Manner::Screen,
+        ViewMode::Full => Manner::Moving,
+        ViewMode::Auto if view::has_room(terminal::size()) && is_watched() => Manner::Screen,
         ViewMode::Auto => Manner::Moving,
     }
 }
 
-/// Starts the painter; none, and lines instead, where no thread can be had.
+/// Starts the painter, which leaves the screen for lines once that is too small; none, and lines
+/// from the begin, where no thread can be had.
 fn paint(mut screen: Screen, shared: &Arc<Shared>) -> Option<JoinHandle<()>> {
     let shared = Arc::clone(shared);
     let paint = move || {
         let mut has_help = false;
         while !shared.is_over.load(Ordering::Relaxed) {
             let size = terminal::size();
+            if !view::has_room(size) {
+                break;
+            }
             let now = Now {
                 ns: clock::now_ns(),
                 local: local_time(),

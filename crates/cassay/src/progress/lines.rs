@@ -1,7 +1,7 @@
 //! A run as lines: one that moves, plain ones where nobody looks, and one for each finished trial.
 
 use super::state::{RunState, TrialFigures};
-use crate::terminal::{Line, Tone, shortened};
+use crate::terminal::{Line, Tone, shortened_name};
 use engine::Progress;
 use measure::Known;
 use measure::number::{count, counted, significant, whole};
@@ -75,7 +75,7 @@ pub fn moving(state: &RunState, columns: usize, now_ns: u64) -> Line {
     };
     Line::of(&format!(
         "{place} {}{phase}{figures}",
-        shortened(name, room)
+        shortened_name(name, room)
     ))
 }
 
@@ -140,7 +140,8 @@ impl FigureColumns {
 
     /// A name in its column.
     pub fn name(&self, name: &str, tone: Tone) -> Line {
-        Line::of(INDENT).then(Line::default().with(tone, name).fitted(self.name))
+        Line::of(INDENT)
+            .then(Line::default().with(tone, &shortened_name(name, self.name)).fitted(self.name))
     }
 
     /// The head of a table, with a heading of its first column.

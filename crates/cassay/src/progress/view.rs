@@ -15,7 +15,7 @@ use measure::number::{count, significant, whole};
 use study::human;
 
 /// Below this, lines say more than a screen.
-pub const LEAST: Size = Size {
+const LEAST: Size = Size {
     columns: 60,
     rows: 16,
 };
@@ -51,6 +51,11 @@ pub struct Now {
     pub is_ending: bool,
     /// Whether the keys are explained.
     pub has_help: bool,
+}
+
+/// Whether a screen of this size says more than lines.
+pub fn has_room(size: Size) -> bool {
+    size.columns >= LEAST.columns && size.rows >= LEAST.rows
 }
 
 /// As many lines as the screen has rows, each as wide as the screen.

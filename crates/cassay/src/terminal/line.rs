@@ -122,6 +122,24 @@ pub fn shortened(text: &str, columns: usize) -> String {
     }
 }
 
+/// A name in at most so many columns: cut in the middle if it is longer, since names of one run begin
+/// alike (a variant) and end alike (a block).
+pub fn shortened_name(name: &str, columns: usize) -> String {
+    if name.width() <= columns {
+        return name.to_owned();
+    }
+    let mut left = columns.saturating_sub(1) / 2;
+    let begin = cut_at(name, columns - left);
+    let fits = |c: &char| {
+        let width = c.width().unwrap_or(0);
+        let fits = width <= left;
+        left = left.saturating_sub(width);
+        fits
+    };
+    let end: Vec<char> = name.chars().rev().take_while(fits).collect();
+    begin + &end.into_iter().rev().collect::<String>()
+}
+
 /// The beginning of a text with the sign of a cut, in at most so many columns.
 fn cut_at(text: &str, columns: usize) -> String {
     let mut left = columns.saturating_sub(1);
@@ -139,6 +157,16 @@ fn cut_at(text: &str, columns: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_is_cut_in_its_middle() {
+        let name = "one-socket-per-vcpu, 112 threads, block 3";
+        assert_eq!(shortened_name(name, 60), name);
+        assert_eq!(shortened_name(name, 24), "one-socket-…ads, block 3");
+        assert_eq!(shortened_name(name, 24).width(), 24);
+        assert_eq!(shortened_name("名前名前名前", 7).width(), 6);
+        assert_eq!(shortened_name(name, 0), "");
+    }
 
     #[test]
     fn a_line_is_as_wide_as_it_is_asked_to_be() {
