@@ -17,7 +17,7 @@ mod stage;
 
 use abilities::wants_colour;
 pub use abilities::{columns, has_colour, has_reader, is_dumb};
-pub use line::{Line, Tone, shortened};
+pub use line::{Line, Tone, shortened, shortened_name};
 pub use screen::{Screen, Size, give_back, is_full, size};
 use shown::is_command;
 pub use shown::{shown, shown_in_place};

@@ -122,8 +122,8 @@ pub fn shortened(text: &str, columns: usize) -> String {
     }
 }
 
-/// A name in at most so many columns: cut in the middle if it is longer, since names of one run begin
-/// alike (a variant) and end alike (a block).
+/// A name in at most so many columns: cut in the middle if it is longer, since names of one run
+/// differ at their begin (a variant) and at their end (a block).
 pub fn shortened_name(name: &str, columns: usize) -> String {
     if name.width() <= columns {
         return name.to_owned();
