@@ -59,13 +59,15 @@ pub(super) fn schedule(evidence: &Evidence, limits: &Limits) -> Judged {
         Outcome::Fail
     };
     let detail = if in_time + chance < least && is_held_back {
-        format!(
+        let kept = format!(
             "the target did not keep up with the rate: {} of {} requests were sent in the window \
              (at least {})",
             percent(in_time),
             count(offered.operations.round() as u64),
             percent(least)
-        )
+        );
+        let parts = std::iter::once(kept).chain(not_sent_in_time(window));
+        parts.collect::<Vec<_>>().join(", ")
     } else {
         let due = (due - after.min(due), offered.operations);
         sent_words(window, due, in_time, limits)
@@ -108,17 +110,24 @@ fn sent_words(
             count(limited)
         ));
     }
-    let others = [
-        (client(ClientCount::SentInDrain), "sent after the window"),
-        (client(ClientCount::Dropped), "dropped"),
-        (client(ClientCount::DueNeverSent), "never sent"),
-    ];
-    let some = others.iter().filter(|(count, _)| *count > 0);
-    parts.extend(some.map(|(number, what)| format!("{} were {what}", count(*number))));
+    parts.extend(not_sent_in_time(window));
     if parts.len() == 2 && !few && !is_late {
         parts.push(format!("{} in all", count(sent)));
     }
     parts.join(", ")
+}
+
+/// What was due in the window and not sent in it, in words.
+fn not_sent_in_time(window: &Window) -> impl Iterator<Item = String> {
+    [
+        (ClientCount::SentInDrain, "sent after the window"),
+        (ClientCount::Dropped, "dropped"),
+        (ClientCount::DueNeverSent, "never sent"),
+    ]
+    .into_iter()
+    .map(|(of, what)| (window.client[of], what))
+    .filter(|(number, _)| *number > 0)
+    .map(|(number, what)| format!("{} were {what}", count(number)))
 }
 
 /// V2: latency from the intended start and service time from the send, for the same operations.

@@ -26,8 +26,10 @@ fn endured(drift: &str) -> (Value, String) {
         shown.contains("Drift from the window's begin to its end"),
         "{shown}"
     );
-    let first = findings["answer"][0].as_str().expect("an answer").to_owned();
-    (findings, first)
+    let answer = findings["answer"].as_array().expect("an answer");
+    let sentences: Vec<&str> = answer.iter().filter_map(Value::as_str).collect();
+    let answer = sentences.join(" ");
+    (findings, answer)
 }
 
 fn rate(findings: &Value) -> &Value {
@@ -61,13 +63,10 @@ fn a_capacity_that_falls_is_found_to_fall() {
     let (findings, answer) = endured(", drift: {to: 30%, over: 30s}");
     let rate = rate(&findings);
     if !is_open(rate, "falling") {
-        assert!(
-            answer.starts_with("Throughput did not hold for 24 s"),
-            "{answer}"
-        );
+        assert!(answer.starts_with("Throughput fell by"), "{answer}");
     }
     assert!(
-        answer.ends_with("whether anything grows was not seen."),
+        answer.ends_with("Whether anything grows was not seen."),
         "{answer}"
     );
 }
@@ -78,6 +77,7 @@ fn a_capacity_that_stays_is_found_to_stay() {
     let rate = rate(&findings);
     is_open(rate, "steady");
     assert!(!answer.starts_with("Throughput did not hold"), "{answer}");
+    assert!(!answer.starts_with("Throughput fell"), "{answer}");
     let endured = &findings["endured"][0];
     assert_eq!(
         endured["turns"].as_array().map(Vec::len),

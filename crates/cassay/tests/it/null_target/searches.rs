@@ -43,7 +43,7 @@ fn what_a_search_asks_for_is_measured_and_told() {
     );
     let first = findings["answer"][0].as_str().unwrap();
     assert!(
-        first.starts_with("the limit was not reached: 4 threads"),
+        first.starts_with("The limit was not reached: 4 threads"),
         "{first}"
     );
     let shown = lab.cassay(&["show"]).stdout;

@@ -35,7 +35,7 @@ fn a_rate_that_ends_by_its_count_is_scheduled_as_many_operations_as_it_has() {
     let rule = rule(&findings["trials"][0], "V1");
     let detail = rule["detail"].as_str().unwrap();
     assert!(
-        detail.starts_with("600 of 600 scheduled operations"),
+        detail.starts_with("100 % of the 600 scheduled requests"),
         "{detail}"
     );
 }
