@@ -348,12 +348,9 @@ impl Answer {
         match self {
             Answer::Complete => "every point has been measured".to_owned(),
             Answer::Searched(ending) => ending.words(None),
-            Answer::Ended { at, until } => format!(
-                "the ladder ended at {} {}: {}",
-                at.value(),
-                at.axis(),
-                until.words()
-            ),
+            Answer::Ended { at, until } => {
+                format!("the ladder ended at {}: {}", at.words(), until.words())
+            }
         }
     }
 }

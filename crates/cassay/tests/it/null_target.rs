@@ -153,20 +153,21 @@ client: {timeout: 20ms}
 ";
     let lab = Lab::with(study);
     let run = lab.cassay(&["run", "study.yaml", "--json"]).ended_with(3);
-    run.says(&["the ladder ended at 1 threads"]);
+    run.says(&["the ladder ended at 1 thread"]);
     let findings = run.json();
     assert_eq!(findings["verdict"], "invalid");
     assert_eq!(findings["trials"].as_array().map(Vec::len), Some(1));
     assert!(findings["trials"][0]["errors"]["client_timeout"].as_u64() > Some(0));
     let report = lab.run().report().expect("an invalid run is kept");
     // It looked as if two trials were still to come.
-    let ended = "1 of 3, 2 left out: the ladder ended at 1 threads: a request times out";
+    let ended = "Of 3 trials that were planned, 2 left out: the ladder ended at 1 thread: a request \
+                 times out";
     let page = std::fs::read_to_string(report).unwrap();
     assert!(page.contains(ended), "{}", &page[..page.len().min(4000)]);
     let report = lab.cassay(&["show", "latest", "--json"]).ended_with(0).json();
     assert_eq!(report["summary"]["trials_left_out"], 2);
     let listed = lab.cassay(&["list"]).ended_with(0);
-    let ended = "1/3 trials, 2 left out: the ladder ended at 1 threads";
+    let ended = "1/3 trials, 2 left out: the ladder ended at 1 thread";
     assert!(listed.stdout.contains(ended), "{listed}");
 }
 
