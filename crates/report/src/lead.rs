@@ -89,7 +89,8 @@ pub fn file(lead: &LeadFigure) -> String {
          font-family=\"system-ui, sans-serif\"><style>{}</style>\
          <rect x=\"{0}\" y=\"{1}\" width=\"{2}\" height=\"{3:.0}\" fill=\"var(--bg)\"/>\
          <text class=\"what\" x=\"0\" y=\"14\">{}</text>\
-         <svg y=\"{TITLE_PX}\" width=\"{WIDE_PX}\" height=\"{:.0}\" overflow=\"visible\">{plots}</svg>",
+         <svg y=\"{TITLE_PX}\" width=\"{WIDE_PX}\" height=\"{:.0}\" overflow=\"visible\">\
+         {plots}</svg>",
         -MARGIN_PX,
         -MARGIN_PX,
         WIDE_PX + 2.0 * MARGIN_PX,

@@ -297,9 +297,10 @@ fn drift_words(window: &Window, limits: &Limits, is_fixed: bool) -> (bool, Strin
     let (drift, limit) = (percent(trend.drift.abs()), percent(limits.drift_share));
     let went = if trend.drift < 0.0 { "fell" } else { "rose" };
     if trend.matters(limits.drift_share) {
-        let advice = match is_fixed {
-            true if trend.drift > 0.0 => "; `window.warmup: auto` waits for a steady state",
-            _ => "",
+        let advice = if is_fixed && trend.drift > 0.0 {
+            "; `window.warmup: auto` waits for a steady state"
+        } else {
+            ""
         };
         let said = format!("throughput {went} by {drift} over the window (limit {limit}){advice}");
         (true, said)
