@@ -73,8 +73,8 @@ fn name_of(trial: &TrialFinding) -> String {
     format!("{variant} at {}", point_words(trial.point))
 }
 
-/// What the times of all trials do not tell: operations that were tried again or twice, or whose
-/// condition did not hold, by kind. None if there were none.
+/// What the times of all trials do not tell: requests that were never sent, operations that were
+/// tried again or twice, or whose condition did not hold, by kind. None if there were none.
 pub fn besides(trials: &[TrialFinding]) -> Option<String> {
     let mut kinds: BTreeMap<&str, KindCounts> = BTreeMap::new();
     for (kind, counts) in trials.iter().flat_map(|trial| &trial.counts) {
@@ -87,7 +87,9 @@ pub fn besides(trials: &[TrialFinding]) -> Option<String> {
             .collect();
         (!said.is_empty()).then(|| format!("{what}: {}", said.join(", ")))
     };
+    let never_sent: u64 = trials.iter().map(|trial| trial.due_never_sent).sum();
     let parts: Vec<String> = [
+        (never_sent > 0).then(|| format!("{} requests were never sent", count(never_sent))),
         by_kind("retries", &|sum| {
             (sum[KindCount::Retries] > 0).then(|| count(sum[KindCount::Retries]))
         }),

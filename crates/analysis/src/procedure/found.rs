@@ -219,6 +219,9 @@ const SHORTFALL_MAX: f64 = 0.01;
 /// was too much whoever disturbed it: a pause at its end costs a short window some percent.
 const SATURATED_SHORTFALL: f64 = 0.25;
 
+/// A median so many times the limit is no doing of others: they delay some requests, not most.
+const FAR_BEYOND: f64 = 4.0;
+
 /// Whether a load kept to a bound.
 #[derive(Clone, Debug, PartialEq)]
 pub enum BoundCheck {
@@ -239,6 +242,8 @@ pub enum BoundCheck {
 pub(super) enum Despite {
     /// The bound was kept.
     Kept,
+    /// Not even the median was near the limit.
+    FarBeyond,
     /// Far less was done than was offered: in its best second so much, op/s.
     Saturated(f64),
     /// It tells nothing more.
@@ -267,11 +272,14 @@ impl Bound {
     }
 
     /// What a trial tells that gave no answer, since it was disturbed: what was kept all the same
-    /// can be kept, and more than was done when more was offered cannot be had beside so many
-    /// others.
+    /// can be kept, what not even the median kept is too much, and more than was done when far more
+    /// was offered cannot be had.
     pub(super) fn told_despite(&self, found: Option<&TrialOutcome>) -> Despite {
         match found {
             Some(found) if self.broken(found).is_none() => Despite::Kept,
+            Some(found) if found.latency_ms.p50.value.least() >= FAR_BEYOND * self.ms => {
+                Despite::FarBeyond
+            }
             Some(found) if found.shortfall >= SATURATED_SHORTFALL => {
                 Despite::Saturated(found.ops_per_s.max(found.best_ops_per_s))
             }

@@ -122,11 +122,18 @@ impl Search {
         }
     }
 
+    fn is_far_beyond(&self, trial: &SeenTrial) -> bool {
+        self.bound.told_despite(trial.found.as_ref()) == Despite::FarBeyond
+    }
+
     /// Whether a trial kept to the bound; of a disturbed one as far as that can be told.
     fn judge(&self, trial: &SeenTrial) -> BoundCheck {
         match self.bound.judge(trial.found.as_ref()) {
             BoundCheck::Untold(_) if self.saturated(trial).is_some() => {
                 BoundCheck::No("far less was done than was offered".to_owned())
+            }
+            BoundCheck::Untold(_) if self.is_far_beyond(trial) => {
+                BoundCheck::No("most requests took longer by far".to_owned())
             }
             check => check,
         }

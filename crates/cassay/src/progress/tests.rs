@@ -270,8 +270,8 @@ fn the_line_that_moves_shortens_the_name_first_and_cuts_no_figure() {
             160,
             "2/3 zstd with chunks of 64 KiB, 32 threads, block 3 · measure 80 s · ",
         ),
-        (100, "2/3 zstd with chunks of 64… · measure 80 s · "),
-        (79, "2/3 zstd with chunks… · "),
+        (100, "2/3 zstd with c…ds, block 3 · measure 80 s · "),
+        (79, "2/3 zstd wit… block 3 · "),
     ] {
         let line = moving(&state, columns, 180 * SECOND_NS);
         assert!(line.width() <= columns);
@@ -307,7 +307,7 @@ fn finished_trials_stand_below_each_other() {
     };
     assert_eq!(
         shown(80),
-        "  mixed reads and wr…   53,210 op/s  p50  1.23  p99 ≥ 12.3 ms  3 errors  invalid"
+        "  mixed rea…8 threads   53,210 op/s  p50  1.23  p99 ≥ 12.3 ms  3 errors  invalid"
     );
     assert_eq!(
         shown(130),

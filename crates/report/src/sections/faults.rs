@@ -107,13 +107,13 @@ fn returned(returns: &ReturnsRecord) -> (String, Tone) {
 fn back(back: &BackRecord, from: &str) -> (String, Tone) {
     let watched = number::duration(back.watched_s);
     match (back.left_s, back.back_s) {
-        (None, Some(0.0)) => (format!("as before from the {from} on"), Tone::Good),
+        (None, Some(0.0)) => (format!("normal from the {from} on"), Tone::Good),
         (_, Some(back_s)) => {
             let back = number::duration(back_s);
             (format!("{back} after the {from}"), Tone::Plain)
         }
         (_, None) => (
-            format!("not seen within {watched} of the {from}"),
+            format!("not back within {watched} of the {from}"),
             Tone::Warn,
         ),
     }

@@ -148,7 +148,10 @@ fn what_was_due_and_never_sent_stands_in_every_output() {
         .filter_map(|line| line["client"]["due_never_sent"].as_u64())
         .sum();
     assert_eq!(written, never_sent);
-    let said = format!("{} were never sent", measure::number::count(never_sent));
+    let said = format!(
+        "{} requests were never sent",
+        measure::number::count(never_sent)
+    );
     let text = lab
         .cassay(&["show", "latest"])
         .ended_with(0)

@@ -73,20 +73,16 @@ fn times(fault: &FaultRecord) -> String {
 fn of(fault: &FaultRecord, found: &RecoveryRecord) -> Vec<(String, String)> {
     let mut facts: Vec<(&str, String)> = vec![("Noticed", noticed(fault, found))];
     if let Some(dip) = found.dip {
-        facts.push(("Throughput", dip_of(&dip, found)));
+        facts.push(("Throughput", dip_of(&dip)));
     }
     if let Some(returns) = &found.throughput {
-        facts.push(("Throughput as before", both(returns)));
+        facts.push(("Throughput back to normal", both(returns)));
     }
     if let Some(returns) = &found.p99 {
-        let before = found.p99_ms.unwrap_or_default();
-        let level = format!(
-            "{} ms before, one second within {} of it is as usual",
-            number::ms(before.middle),
-            number::percent(before.within)
-        );
-        facts.push(("p99 as before", format!("{} · {level}", both(returns))));
+        facts.push(("p99 back to normal", both(returns)));
     }
+    facts.push(("Normal", normal(found)));
+    facts.retain(|(_, said)| !said.is_empty());
     facts.extend(found.hints.map(|hints| ("Hints", hints_of(&hints))));
     let streamed = found.streamed_bytes.filter(|bytes| *bytes > 0.0);
     facts.extend(streamed.map(|bytes| ("Streamed to nodes", number::bytes(bytes as u64))));
@@ -137,26 +133,48 @@ fn noticed(fault: &FaultRecord, found: &RecoveryRecord) -> String {
     all.join(" · ")
 }
 
-fn dip_of(dip: &DipRecord, found: &RecoveryRecord) -> String {
-    let before = found.ops_per_s.unwrap_or_default();
-    let level = format!(
-        "{} op/s before ({} s, one second within {} of it is as usual)",
-        number::rate(before.middle),
-        before.intervals,
-        number::percent(before.within)
-    );
+/// `50 % less at worst (150 op/s, 4.97 s after the injection), below normal for 13 s, 79 requests
+/// short`.
+fn dip_of(dip: &DipRecord) -> String {
     if dip.depth == 0.0 {
-        return format!("{level} · never below the usual");
+        return "never below normal".to_owned();
     }
     format!(
-        "{level} · at worst {} op/s ({} less), {} after the injection · below the usual for {} · \
-         {} operations not done",
-        number::rate(dip.lowest_ops_per_s),
+        "{} less at worst ({} op/s, {} after the injection), below normal for {}, {} requests \
+         short",
         number::percent(dip.depth),
+        number::rate(dip.lowest_ops_per_s),
         number::duration(dip.lowest_at_s),
         number::duration(dip.seconds),
         whole(dip.lost_ops)
     )
+}
+
+/// What a second was before the fault, and how far from it one still counts as normal.
+fn normal(found: &RecoveryRecord) -> String {
+    let within = |share: f64| number::percent(share);
+    let rate = found.ops_per_s.map(|before| {
+        format!(
+            "{} op/s within {}",
+            number::rate(before.middle),
+            within(before.within)
+        )
+    });
+    let p99 = found.p99_ms.map(|before| {
+        format!(
+            "a p99 of {} ms within {}",
+            number::ms(before.middle),
+            within(before.within)
+        )
+    });
+    let seconds = found.ops_per_s.map(|before| before.intervals);
+    let said: Vec<String> = [rate, p99].into_iter().flatten().collect();
+    match seconds {
+        Some(seconds) if !said.is_empty() => {
+            format!("{}, by the {seconds} s before it", said.join(", "))
+        }
+        _ => said.join(", "),
+    }
 }
 
 /// From the healing, and from the injection.

@@ -59,7 +59,7 @@ pub fn table(view: &RunView) -> Table {
         .number("After", "op/s", |of| {
             Some(number::rate(of.recovery()?.after.as_ref()?.ops_per_s))
         })
-        .text("Throughput as before", |of| {
+        .text("Throughput back to normal", |of| {
             let (said, tone) = returned(of.recovery()?.throughput.as_ref()?);
             Some(Cell::new(said).tone(tone))
         })
@@ -80,8 +80,8 @@ pub fn table(view: &RunView) -> Table {
         })
         .foot(format!(
             "Before: the median of the seconds before it. Lowest: the worst second, from the \
-             injection until throughput was as before. After: the mean of all seconds since it was \
-             seen whole. Errors: from the injection on.{title}"
+             injection until throughput was back to normal. After: the mean of all seconds since \
+             it was seen whole. Errors: from the injection on.{title}"
         ))
         .build()
 }

@@ -63,7 +63,7 @@ fn errors(found: &RecoveryRecord) -> Option<String> {
     })
 }
 
-/// `As before 21.8 s after the healing; p99 not within 1 min 30 s of it.`
+/// `Throughput was back to normal 21.8 s after the healing; p99 was not within 1 min 30 s of it.`
 fn as_before(found: &RecoveryRecord) -> Option<String> {
     let said: Vec<String> = [("throughput", &found.throughput), ("p99", &found.p99)]
         .into_iter()
@@ -90,12 +90,14 @@ fn returned(what: &str, returns: &ReturnsRecord) -> Option<String> {
         (None, Some(0.0)) => None,
         (_, Some(back_s)) => {
             let seconds = number::duration(back_s);
-            Some(format!("{what} was as before {seconds} after the {from}"))
+            Some(format!(
+                "{what} was back to normal {seconds} after the {from}"
+            ))
         }
         (_, None) => {
             let seconds = number::duration(back.watched_s);
             Some(format!(
-                "{what} was not as before within {seconds} of the {from}"
+                "{what} was not back to normal within {seconds} of the {from}"
             ))
         }
     }
