@@ -12,7 +12,7 @@ use analysis::procedure;
 use analysis::series;
 use measure::Known;
 use std::collections::BTreeMap;
-use store::record::{PointRecord, QuantilesRecord, TrialFinding};
+use store::record::{CostComparisonRecord, PointRecord, QuantilesRecord, TrialFinding};
 
 /// Name of all kinds together.
 pub const ALL: &str = "all";
@@ -233,6 +233,24 @@ pub fn only_axis(points: &[Point<'_>]) -> Option<&'static str> {
     let axis = points.first()?.at?.axis();
     let same = |p: &Point<'_>| p.at.is_some_and(|at| at.axis() == axis);
     points.iter().all(same).then_some(axis)
+}
+
+/// Whether what was done is what was offered: that number says nothing of the target, unless it was
+/// searched for.
+pub fn is_kept_up(view: &RunView, point: &Point<'_>) -> bool {
+    let is_rate = matches!(point.at, Some(procedure::Point::Rate(_)));
+    is_rate && !point.saturated && !is_searched(view, point)
+}
+
+/// Whether its variant was searched for a load.
+pub fn is_searched(view: &RunView, point: &Point<'_>) -> bool {
+    view.findings.searches.iter().any(|search| search.variant == *point.variant)
+}
+
+/// The comparison of the cost that differs most, of those that differ at all.
+pub fn most_different_cost(view: &RunView) -> Option<&CostComparisonRecord> {
+    let differing = view.findings.cost_comparisons.iter().filter(|one| one.differs);
+    differing.max_by(|a, b| a.ratio.ln().abs().total_cmp(&b.ratio.ln().abs()))
 }
 
 /// A value on an axis: as given, with thousands separators.

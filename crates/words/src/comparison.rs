@@ -30,6 +30,13 @@ pub fn sentence(comparison: &ComparisonRecord, scatter: Option<&Scatter<'_>>) ->
     let change = change_words(comparison);
     let left_open = undecided(comparison, scatter);
     let says = match comparison.verdict {
+        Finding::Inconclusive if is_chance_among_many(comparison) => {
+            return format!(
+                "{at}, “{contender}” and “{baseline}” may differ ({change}): among all that is \
+                 compared here it may be chance{}.",
+                settle(comparison)
+            );
+        }
         Finding::Inconclusive => {
             return format!(
                 "{at}, no winner between “{contender}” and “{baseline}” ({}){left_open}.",
@@ -43,6 +50,21 @@ pub fn sentence(comparison: &ComparisonRecord, scatter: Option<&Scatter<'_>>) ->
         }
     };
     format!("{at}, {says}: {change}{left_open}.")
+}
+
+/// Whether a difference that is not called has an interval of its own without room for none.
+fn is_chance_among_many(comparison: &ComparisonRecord) -> bool {
+    let (blocks, planned) = (comparison.blocks, comparison.blocks_planned);
+    let is_beside = comparison.ci95.is_some_and(|[low, high]| low > 1.0 || high < 1.0);
+    is_beside && !too_few_blocks(blocks, planned, comparison.looks_in())
+}
+
+/// `; 6 blocks would settle it`, if that is a number that anybody adds.
+fn settle(comparison: &ComparisonRecord) -> String {
+    let blocks = comparison.blocks_to_settle.filter(|blocks| *blocks <= BLOCKS_ADDED_MAX);
+    blocks.map_or(String::new(), |blocks| {
+        format!("; {blocks} blocks would settle it")
+    })
 }
 
 /// Between which values a metric went in trials of one variant at one load, which should be alike.
@@ -172,17 +194,6 @@ fn undecided(comparison: &ComparisonRecord, scatter: Option<&Scatter<'_>>) -> St
                     could_see(comparison, scatter, &percent)
                 },
             );
-            if (comparison.ci95).is_some_and(|[low, high]| low > 1.0 || high < 1.0) {
-                // An interval beside 1 is not enough.
-                parts.insert(
-                    0,
-                    format!(
-                        "the interval leaves out 0, but a difference is called at {:.0} %, after \
-                         an adjustment for the number of comparisons",
-                        (1.0 - analysis::DIFFERENCE_LEVEL) * 100.0
-                    ),
-                );
-            }
         }
         Finding::LooksDifferent => {}
         Finding::Faster | Finding::Slower | Finding::Equivalent => return String::new(),

@@ -9,7 +9,10 @@ use crate::page::{Figure, Headline, NextStep, Verdict};
 use crate::sections::comparisons::{interval_words, ratio_words, verdict_words};
 use crate::sections::lead;
 use crate::sections::results::metric_name;
-use crate::summary::{ALL, Point, axis_value, best, variant_name, variants};
+use crate::summary::{
+    ALL, Point, axis_value, best, is_kept_up, is_searched, most_different_cost, variant_name,
+    variants,
+};
 use crate::view::RunView;
 use store::record::RequirementOutcome as Outcome;
 use store::record::{
@@ -198,26 +201,56 @@ fn figures(view: &RunView, points: &[Point<'_>]) -> Vec<Figure> {
         }
         best_tile(view, &bests.collect::<Vec<_>>()).into_iter().collect()
     };
-    figures.extend(strongest(view).map(|c| Figure {
+    figures.extend(
+        strongest(view).filter(|c| says_something(c)).map(|c| Figure {
+            label: format!(
+                "{} ÷ {}, {}",
+                variant_name(&c.contender, view),
+                variant_name(&c.baseline, view),
+                short_metric(&c.metric)
+            ),
+            value: ratio_words(c),
+            unit: "×".into(),
+            detail: match interval_words(c) {
+                Some(interval) => format!(
+                    "95 % interval {interval} · {} · {}",
+                    crate::summary::place(c.point),
+                    verdict_words(c.verdict)
+                ),
+                None => crate::summary::place(c.point),
+            },
+            variant: None,
+        }),
+    );
+    figures.extend(cost_tile(view));
+    figures
+}
+
+/// Whether the interval of a ratio leaves so little open that its number means anything: within
+/// tenfold, either way.
+fn says_something(comparison: &ComparisonRecord) -> bool {
+    let tenfold = 1.0 + analysis::TENFOLD;
+    comparison
+        .ci95
+        .is_none_or(|[low, high]| low >= 1.0 / tenfold && high <= tenfold)
+}
+
+/// The cost in which two variants differ most.
+fn cost_tile(view: &RunView) -> Option<Figure> {
+    let cost = most_different_cost(view)?;
+    let interval = cost.ci95.map(|ends| format!("95 % interval {}", number::range(ends)));
+    Some(Figure {
         label: format!(
             "{} ÷ {}, {}",
-            variant_name(&c.contender, view),
-            variant_name(&c.baseline, view),
-            short_metric(&c.metric)
+            variant_name(&cost.contender, view),
+            variant_name(&cost.baseline, view),
+            cost.cost.words()
         ),
-        value: ratio_words(c),
+        value: number::short(cost.ratio, 3),
         unit: "×".into(),
-        detail: match interval_words(c) {
-            Some(interval) => format!(
-                "95 % interval {interval} · {} · {}",
-                crate::summary::place(c.point),
-                verdict_words(c.verdict)
-            ),
-            None => crate::summary::place(c.point),
-        },
+        detail: interval.unwrap_or_default(),
         variant: None,
-    }));
-    figures
+    })
 }
 
 /// Between which loads the most is, where a search found no load for certain.
@@ -271,18 +304,6 @@ fn published_tiles(view: &RunView) -> Vec<Figure> {
         })
     };
     ratios.filter_map(tile).take(CARDS_MAX + 1).collect()
-}
-
-/// Whether what was done is what was offered: that number says nothing of the target, unless it was
-/// searched for.
-fn is_kept_up(view: &RunView, point: &Point<'_>) -> bool {
-    let is_rate = matches!(point.at, Some(analysis::procedure::Point::Rate(_)));
-    is_rate && !point.saturated && !is_searched(view, point)
-}
-
-/// Whether its variant was searched for a load.
-fn is_searched(view: &RunView, point: &Point<'_>) -> bool {
-    view.findings.searches.iter().any(|search| search.variant == *point.variant)
 }
 
 /// The latency of a variant that kept up with a rate.

@@ -1,9 +1,14 @@
-//! Variants beside each other: throughput and p99 of each, with intervals.
+//! Variants beside each other: throughput and p99 of each, with intervals; at a rate that all kept
+//! up with the cost that differs most, or the median, and p99.
 
 use crate::number;
 use crate::page::{LeadFigure, Paint, Plot, RowsPlot, ValueRow, Verdict};
-use crate::summary::{ALL, Point, best, place, variant_name, variants};
+use crate::summary::{
+    ALL, Point, best, is_kept_up, most_different_cost, place, variant_name, variants,
+};
 use crate::view::RunView;
+use measure::Known;
+use store::record::{CostKind, CostRecord, QuantilesRecord};
 
 /// Rows that a first screen has room for.
 const ROWS_MAX: usize = 10;
@@ -23,50 +28,90 @@ pub(super) fn figure(view: &RunView, points: &[Point<'_>]) -> Option<LeadFigure>
     }
     let at = shown[0].at.filter(|at| shown.iter().all(|point| point.at == Some(*at)));
     let at = at.map_or(String::new(), |at| format!(", at {}", place(Some(at))));
-    // An interval from the spread between blocks may go below zero, which no value can.
-    let possible = |ends: [f64; 2]| ends.map(|end| end.max(0.0));
-    let row = |point: &&Point<'_>, value: Option<f64>, ci95: Option<[f64; 2]>, text| ValueRow {
-        label: variant_name(point.variant, view).to_owned(),
-        value,
-        ci95: ci95.map(possible),
-        other: None,
-        text,
-        paint: paint(point),
-    };
-    let rates = shown.iter().map(|point| {
-        let value = point.ops_per_s();
-        row(
-            point,
-            Some(value),
-            point.ops_per_s_ci95(),
-            number::rate(value),
-        )
-    });
-    let latencies = shown.iter().map(|point| {
-        let known = point.latency(view, ALL);
-        let ci95 = known.and_then(|known| known.ci95.get("p99").copied());
-        let value = known.map(|known| known.p99);
-        let text = value.map_or_else(|| number::ABSENT.into(), number::known_ms);
-        row(point, value.map(measure::Known::least), ci95, text)
-    });
-    let plot = |title: &str, rows: Vec<ValueRow>| {
-        Plot::Rows(RowsPlot {
-            title: title.into(),
-            rows,
-            ..RowsPlot::default()
-        })
-    };
+    let first = first(view, &shown);
+    let second = latencies(view, &shown, "p99", |known| known.p99);
+    let what = format!(
+        "Left: {}. Right: {}. With 95 % intervals.",
+        first.title, second.title
+    );
     Some(LeadFigure {
-        title: format!("Throughput and p99 latency of each variant{at}"),
-        what: "Left: operations per second, more is better. Right: p99 latency in milliseconds, \
-               less is better. With 95 % intervals."
-            .into(),
-        plots: vec![
-            plot("op/s (more is better)", rates.collect()),
-            plot("p99 latency, ms (less is better)", latencies.collect()),
-        ],
+        title: format!("What each variant did{at}"),
+        what,
+        plots: vec![Plot::Rows(first), Plot::Rows(second)],
         ..LeadFigure::default()
     })
+}
+
+/// What is compared beside p99. That a rate was kept up with is no throughput that anybody asked
+/// for.
+fn first(view: &RunView, shown: &[&Point<'_>]) -> RowsPlot {
+    if !shown.iter().all(|point| is_kept_up(view, point)) {
+        return rows("op/s (more is better)".into(), view, shown, |point| {
+            let value = point.ops_per_s();
+            (Some(value), point.ops_per_s_ci95(), number::rate(value))
+        });
+    }
+    let Some(cost) = most_different_cost(view).map(|one| one.cost) else {
+        return latencies(view, shown, "p50", |known| known.p50);
+    };
+    rows(cost.words().into(), view, shown, |point| {
+        let known = cost_of(view, point, cost);
+        let text = known.map_or_else(|| number::ABSENT.into(), |c| cost.written(c.mean));
+        (known.map(|c| c.mean), known.and_then(|c| c.ci95), text)
+    })
+}
+
+/// A percentile of each variant.
+fn latencies(
+    view: &RunView,
+    shown: &[&Point<'_>],
+    name: &str,
+    of: fn(&QuantilesRecord) -> Known,
+) -> RowsPlot {
+    let title = format!("{name} latency, ms (less is better)");
+    rows(title, view, shown, |point| {
+        let known = point.latency(view, ALL);
+        let ci95 = known.and_then(|known| known.ci95.get(name).copied());
+        let value = known.map(of);
+        let text = value.map_or_else(|| number::ABSENT.into(), number::known_ms);
+        (value.map(Known::least), ci95, text)
+    })
+}
+
+/// A value with its interval, and how it is written.
+type Value = (Option<f64>, Option<[f64; 2]>, String);
+
+/// A row for each variant.
+fn rows(
+    title: String,
+    view: &RunView,
+    shown: &[&Point<'_>],
+    of: impl Fn(&Point<'_>) -> Value,
+) -> RowsPlot {
+    let row = |point: &&Point<'_>| {
+        let (value, ci95, text) = of(point);
+        ValueRow {
+            label: variant_name(point.variant, view).to_owned(),
+            value,
+            // An interval from the spread between blocks may go below zero, which no value can.
+            ci95: ci95.map(|ends| ends.map(|end| end.max(0.0))),
+            other: None,
+            text,
+            paint: paint(point),
+        }
+    };
+    RowsPlot {
+        title,
+        rows: shown.iter().map(row).collect(),
+        ..RowsPlot::default()
+    }
+}
+
+/// A cost of a point.
+fn cost_of<'v>(view: &'v RunView, point: &Point<'_>, cost: CostKind) -> Option<&'v CostRecord> {
+    let mut points = view.findings.points.iter();
+    let of = points.find(|one| one.variant == *point.variant && one.point == point.at)?;
+    of.costs.iter().find(|one| one.cost == cost)
 }
 
 /// The point of a variant that the question is about, or its best.
