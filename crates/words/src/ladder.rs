@@ -59,13 +59,22 @@ pub fn unbelieved(variants: &[&VariantName]) -> Option<String> {
     })
 }
 
+/// A relative error above this, in percent, says only that nothing is known.
+const ERROR_SAID_MAX: f64 = 50.0;
+
 /// The error of a throughput, and what it rests on: ` (± 1.2 %, mean of 3 blocks)`.
 fn error(point: &PointRecord) -> String {
     let half = point.ops_per_s_ci95.map(|[low, high]| (high - low) / 2.0);
     let share = half.map(|half| half / point.ops_per_s * 100.0);
     let share = share.filter(|share| share.is_finite() && *share > 0.0);
     let parts: Vec<String> = [
-        share.map(|share| format!("± {} %", significant(share, 3))),
+        share.map(|share| {
+            if share > ERROR_SAID_MAX {
+                "scatters too much for an error".to_owned()
+            } else {
+                format!("± {} %", significant(share, 3))
+            }
+        }),
         (point.blocks > 1).then(|| format!("mean of {} blocks", point.blocks)),
         (share.is_some() && point.short_window).then(|| "short window".to_owned()),
         (share.is_some() && point.few_incidents).then(|| "few incidents".to_owned()),
