@@ -8,11 +8,10 @@ use store::record::{
 };
 use study::human;
 use study::settings::Study;
+use words::comparison::BLOCKS_ADDED_MAX;
 
 /// Lengths that a warm-up is proposed with, s.
 const WARMUPS_S: [f64; 7] = [10.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0];
-/// Blocks that a run may be given more at once, as by `cassay resume --more`.
-const MORE_MAX: usize = 50;
 /// Blocks from which on a difference may be judged, to begin with.
 const BLOCKS_TO_BEGIN_WITH: usize = 5;
 
@@ -44,7 +43,7 @@ pub fn of(study: &Study, found: &FindingsRecord, run: &Path) -> Option<NextStepR
     }
     let judged = open.iter().filter(|one| one.blocks > 1);
     let more = judged.filter_map(|one| Some(one.blocks_to_settle?.saturating_sub(one.blocks)));
-    if let Some(more) = more.max().filter(|more| (1..=MORE_MAX).contains(more)) {
+    if let Some(more) = more.max().filter(|more| (1..=BLOCKS_ADDED_MAX).contains(more)) {
         let blocks = 1 + found.trials.iter().map(|trial| trial.block).max().unwrap_or(0);
         return Some(NextStepRecord {
             says: format!(

@@ -3,6 +3,7 @@
 use crate::record::is_zero;
 use analysis::durability::Promised;
 use measure::Missed;
+use measure::number::count;
 use serde::{Deserialize, Serialize};
 
 /// All rows, read back after a trial: what became of every acknowledged write. `rows` is the sum of
@@ -88,6 +89,28 @@ impl ReadBackRecord {
     pub fn missed(&self) -> u64 {
         self.lost + self.stale + self.resurrected + self.too_low
     }
+}
+
+/// What reading rows back has found, of several trials together; none where none were. Lost, stale
+/// and never right alike are not as they were acknowledged.
+pub fn read_back_words(read: &[&ReadBackRecord]) -> Option<String> {
+    read.first()?;
+    let sum = |of: fn(&ReadBackRecord) -> u64| read.iter().map(|record| of(record)).sum::<u64>();
+    let rows = count(sum(|record| record.rows));
+    let unknown = sum(|record| record.unread + record.unjudged);
+    let wrong = sum(|record| record.missed() + record.wrong + record.too_high);
+    Some(match (wrong, unknown) {
+        (0, 0) => format!("Nothing acknowledged was lost: all {rows} rows were read back."),
+        (0, unknown) => format!(
+            "Nothing acknowledged was lost in what could be read back and judged: {} of {rows} \
+             rows could not.",
+            count(unknown)
+        ),
+        (wrong, _) => format!(
+            "{} of {rows} rows were not as they were acknowledged.",
+            count(wrong)
+        ),
+    })
 }
 
 /// The histories of registers: whether each was one register to all.

@@ -7,6 +7,7 @@
 
 pub use crate::accounts::{
     HistoryRecord, MissedRowRecord, ReadBackRecord, RegistersRecord, ViolationRecord,
+    read_back_words,
 };
 pub use crate::added::AddedRecord;
 pub use crate::cause::{CauseKind, CauseRecord, NextStepRecord};

@@ -12,7 +12,7 @@ use store::record::{
 };
 
 /// Blocks beyond which nobody adds any: as many as may be added at once.
-pub(crate) const BLOCKS_ADDED_MAX: usize = 50;
+pub const BLOCKS_ADDED_MAX: usize = 50;
 
 /// Where only a difference above this would have been seen, that number helps nobody: the trials
 /// scatter.
@@ -34,7 +34,7 @@ pub fn sentence(comparison: &ComparisonRecord, scatter: Option<&Scatter<'_>>) ->
             return format!(
                 "{at}, “{contender}” and “{baseline}” may differ ({change}): among all that is \
                  compared here it may be chance{}.",
-                settle(comparison)
+                settle(comparison.blocks_to_settle)
             );
         }
         Finding::Inconclusive => {
@@ -60,8 +60,8 @@ fn is_chance_among_many(comparison: &ComparisonRecord) -> bool {
 }
 
 /// `; 6 blocks would settle it`, if that is a number that anybody adds.
-fn settle(comparison: &ComparisonRecord) -> String {
-    let blocks = comparison.blocks_to_settle.filter(|blocks| *blocks <= BLOCKS_ADDED_MAX);
+pub(crate) fn settle(blocks: Option<usize>) -> String {
+    let blocks = blocks.filter(|blocks| *blocks <= BLOCKS_ADDED_MAX);
     blocks.map_or(String::new(), |blocks| {
         format!("; {blocks} blocks would settle it")
     })

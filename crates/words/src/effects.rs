@@ -3,7 +3,7 @@
 //! Where two axes interact, what one does on average over the other is true of no
 //! configuration. So that they do is said first, with what each does where the other stands.
 
-use crate::comparison::BLOCKS_ADDED_MAX;
+use crate::comparison::settle;
 use crate::interval::{Ratio, percent};
 use crate::place::{metric_words, where_words};
 use analysis::effects::Interaction;
@@ -161,12 +161,12 @@ impl Words<'_> {
                 "{axis}: {what} changes {metric} by {change}, {average}, if this is the only \
                  question; among the {} that are asked here it may be chance{}.",
                 self.effects.effects.len(),
-                settle(effect)
+                settle(effect.blocks_to_settle)
             ),
             _ => format!(
                 "{axis}: no effect of {what} on {metric} could be shown: {}, {average}{}.",
                 open_change(effect),
-                settle(effect)
+                settle(effect.blocks_to_settle)
             ),
         }
     }
@@ -299,10 +299,4 @@ fn open_change(effect: &EffectRecord) -> String {
         Some(open) => change + &open,
         None => self::change(effect),
     }
-}
-
-fn settle(effect: &EffectRecord) -> String {
-    // Beyond this number nobody adds any.
-    let blocks = effect.blocks_to_settle.filter(|blocks| *blocks <= BLOCKS_ADDED_MAX);
-    blocks.map_or_else(String::new, |n| format!("; {n} blocks would settle it"))
 }

@@ -2,7 +2,7 @@
 //! anything acknowledged was lost.
 
 use measure::number::{count, short};
-use store::record::{FaultRecord, ReadBackRecord, RecoveryRecord, StretchRecord, TrialFinding};
+use store::record::{FaultRecord, RecoveryRecord, StretchRecord, TrialFinding, read_back_words};
 
 /// Faults from which on one sentence stands for all.
 const MANY: usize = 4;
@@ -16,7 +16,9 @@ pub fn sentences(trials: &[TrialFinding]) -> Vec<String> {
         few if few < MANY => told.iter().map(FaultEffect::sentence).collect(),
         _ => vec![many(&told)],
     };
-    said.extend(durability(trials));
+    let broken = trials.iter().filter(|trial| !trial.faults.is_empty());
+    let read: Vec<_> = broken.filter_map(|trial| trial.read_back.as_ref()).collect();
+    said.extend(read_back_words(&read));
     said
 }
 
@@ -143,32 +145,6 @@ fn between(least: f64, most: f64) -> String {
     } else {
         format!("{least} to {most}")
     }
-}
-
-/// What became of all that was acknowledged in trials in which something was broken; none where it
-/// was not read back.
-fn durability(trials: &[TrialFinding]) -> Option<String> {
-    let broken = trials.iter().filter(|trial| !trial.faults.is_empty());
-    let read: Vec<&ReadBackRecord> = broken.filter_map(|trial| trial.read_back.as_ref()).collect();
-    let sum = |of: fn(&ReadBackRecord) -> u64| read.iter().map(|one| of(one)).sum::<u64>();
-    let (rows, missed, unread) = (
-        sum(|one| one.rows),
-        sum(ReadBackRecord::missed),
-        sum(|one| one.unread),
-    );
-    let rows = count(rows);
-    (!read.is_empty()).then(|| match (missed, unread) {
-        (0, 0) => format!("Nothing acknowledged was lost: all {rows} rows were read back."),
-        (0, unread) => format!(
-            "Nothing acknowledged was lost in what could be read back: {} of {rows} rows could \
-             not.",
-            count(unread)
-        ),
-        (missed, _) => format!(
-            "{} of {rows} rows were not as they were acknowledged.",
-            count(missed)
-        ),
-    })
 }
 
 #[cfg(test)]

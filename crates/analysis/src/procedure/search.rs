@@ -110,7 +110,7 @@ impl Search {
         self.first().checked_shr(self.downs_max).unwrap_or(0).max(1)
     }
 
-    /// What a disturbed trial can have done at the most without others, where that is less than was
+    /// What a trial can have done at the most without others, where that is less than was
     /// offered: what it did in its best second, and a little more.
     fn saturated(&self, trial: &SeenTrial) -> Option<u64> {
         let offered = trial.point.value();
@@ -322,7 +322,7 @@ struct Path {
     untold: u32,
     /// Where too many trials had given no answer, and why the last of them did not.
     gave_up: Option<(u64, String)>,
-    /// What disturbed trials did that did far less than was offered: the most of them.
+    /// What trials can have done that did far less than was offered: the most of them.
     saturated: Option<u64>,
     /// The least load that a disturbed trial did not keep for whatever reason, below one that is
     /// known to be too much.

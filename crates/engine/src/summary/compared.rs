@@ -210,19 +210,26 @@ fn record(
     }
 }
 
+/// Each contender behind the variant that it is compared with. Of imports, a step is compared with
+/// the same step of the first variant.
+pub fn baselines_and_contenders(study: &Study) -> impl Iterator<Item = [&Variant; 2]> {
+    let contenders = study.variants.iter().enumerate();
+    contenders
+        .filter(|(_, variant)| !variant.is_added)
+        .filter_map(|(index, contender)| {
+            let same = |variant: &&Variant| variant.step == contender.step;
+            let baseline = study.variants[..index].iter().find(same)?;
+            Some([baseline, contender])
+        })
+}
+
 fn pairings<'a>(
     study: &'a Study,
     trials: &[TrialFinding],
     searches: &[SearchRecord],
 ) -> (Vec<Pairing<'a>>, Vec<Untold>) {
     let (mut pairings, mut untold) = (Vec::new(), Vec::new());
-    let contenders = study.variants.iter().enumerate();
-    for (index, contender) in contenders.filter(|(_, variant)| !variant.is_added) {
-        // Of imports, a step is compared with the same step of the first variant.
-        let same = |variant: &&Variant| variant.step == contender.step;
-        let Some(baseline) = study.variants[..index].iter().find(same) else {
-            continue;
-        };
+    for [baseline, contender] in baselines_and_contenders(study) {
         if is_search(baseline) || is_search(contender) {
             if is_search(baseline) && is_search(contender) {
                 let (pairs, how, comparison) = peaks(study, searches, [baseline, contender]);

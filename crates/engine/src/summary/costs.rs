@@ -3,7 +3,7 @@
 //! Costs describe. They are no part of the comparisons of throughput and latency, so that none of
 //! those pays for their number; among themselves, those of two variants at one point are adjusted.
 
-use super::compared::{COMPARED, is_search, used};
+use super::compared::{COMPARED, baselines_and_contenders, is_search, used};
 use super::points::places_of;
 use crate::generation;
 use analysis::multiple::differing;
@@ -16,12 +16,7 @@ use study::settings::{Study, Variant};
 /// throughput, of searches nothing is compared.
 pub fn comparisons(study: &Study, trials: &[TrialFinding]) -> Vec<CostComparisonRecord> {
     let mut records = Vec::new();
-    let contenders = study.variants.iter().enumerate();
-    for (index, contender) in contenders.filter(|(_, variant)| !variant.is_added) {
-        let same = |variant: &&Variant| variant.step == contender.step;
-        let Some(baseline) = study.variants[..index].iter().find(same) else {
-            continue;
-        };
+    for [baseline, contender] in baselines_and_contenders(study) {
         if is_search(baseline) || is_search(contender) {
             continue;
         }

@@ -5,6 +5,7 @@ use crate::number;
 use crate::view::RunView;
 use store::record::{
     FaultRecord, ReadBackRecord, RecoveryRecord, ReturnsRecord, StretchRecord, TrialFinding,
+    read_back_words,
 };
 
 /// `node-kill of node2, broken for 45.0 s`.
@@ -121,27 +122,6 @@ pub(super) fn losses(view: &RunView) -> String {
         )),
         _ => None,
     };
-    let said = [not_found, rows_read_back(&read), unread];
+    let said = [not_found, read_back_words(&read), unread];
     said.into_iter().flatten().collect::<Vec<_>>().join(" ")
-}
-
-/// What reading rows back has found; nothing where none were.
-fn rows_read_back(read: &[&ReadBackRecord]) -> Option<String> {
-    read.first()?;
-    let sum = |of: fn(&ReadBackRecord) -> u64| read.iter().map(|record| of(record)).sum::<u64>();
-    let rows = number::count(sum(|record| record.rows));
-    let unknown = sum(|record| record.unread + record.unjudged);
-    let wrong = sum(|record| record.missed() + record.wrong + record.too_high);
-    Some(match (wrong, unknown) {
-        (0, 0) => format!("Nothing acknowledged was lost: all {rows} rows were read back."),
-        (0, unknown) => format!(
-            "Nothing acknowledged was lost in what could be read back and judged: {} of {rows} \
-             rows could not.",
-            number::count(unknown)
-        ),
-        (wrong, _) => format!(
-            "{} of {rows} rows were not as they were acknowledged.",
-            number::count(wrong)
-        ),
-    })
 }
