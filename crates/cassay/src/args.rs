@@ -765,6 +765,12 @@ pub enum WorkloadCommand {
     /// schema is made in a keyspace of its own (cassay_check_ and a number), which is dropped when
     /// the check ends, however it does; that takes a user who may create keyspaces.
     Check(CheckArgs),
+    /// Write a workload file that makes a table like one that is there.
+    ///
+    /// The table's schema and the first rows of some of its partitions are read from the target,
+    /// and nothing is changed there. The file has the same columns, partitions of the same sizes,
+    /// and values as long that compress as far; it has no value of the table itself.
+    Twin(TwinArgs),
     /// Print the first rows that a workload would write.
     Sample {
         /// A named workload, or a workload file.
@@ -776,6 +782,38 @@ pub enum WorkloadCommand {
         #[arg(long, default_value_t = 1)]
         seed: u64,
     },
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct TwinArgs {
+    /// The table, as keyspace.table; names with capital letters are quoted: '"Shop"."Users"'.
+    pub table: String,
+    /// The cluster that has it: attach:HOST[:PORT].
+    #[arg(long, value_name = "TARGET", value_parser = attached)]
+    pub target: String,
+    /// The workload file to write; it is not overwritten. Without it the file goes to stdout.
+    #[arg(long, value_name = "FILE")]
+    pub to: Option<PathBuf>,
+    /// Partitions that are looked at.
+    #[arg(long, value_name = "COUNT", default_value_t = 10_000,
+          value_parser = clap::value_parser!(u64).range(1..=200_000))]
+    pub keys: u64,
+    /// Partitions that are asked for in a second, at most.
+    #[arg(long, value_name = "PER SECOND", default_value_t = 1_000,
+          value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub rate: u64,
+    /// A setting of the target as in a study, as target.attach.user=me; may be given again.
+    #[arg(long, value_name = "target.PATH=VALUE", value_parser = target_setting)]
+    pub set: Vec<String>,
+    /// Where the secret is that a setting has a name for: NAME=file:PATH or NAME=env:VARIABLE; may
+    /// be given again.
+    #[arg(long, value_name = "NAME=WHERE", value_parser = secret)]
+    pub secret: Vec<(String, SecretSource)>,
+}
+
+/// A cluster that is there.
+fn attached(text: &str) -> Result<String, String> {
+    contact_point(text).map(|_| text.to_owned())
 }
 
 #[derive(Debug, ClapArgs)]

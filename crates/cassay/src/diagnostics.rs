@@ -1,5 +1,6 @@
 //! Mistakes in a study as a compiler shows them: the line, a caret, what to do.
 
+use crate::exit::Exit;
 use crate::terminal;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use yaml::{Diagnostic, Diagnostics};
@@ -7,6 +8,15 @@ use yaml::{Diagnostic, Diagnostics};
 /// Says all mistakes.
 pub fn say(diagnostics: &Diagnostics) {
     terminal::styled(&render(&plain(diagnostics)));
+}
+
+/// Says all mistakes, as data too where that is asked for, and how a command ends that has them.
+pub fn refuse(diagnostics: &Diagnostics, json: bool) -> Exit {
+    if json {
+        terminal::json(&to_json(diagnostics));
+    }
+    say(diagnostics);
+    Exit::Usage
 }
 
 /// The same mistakes, where no text commands the terminal. Within the lines of a source the

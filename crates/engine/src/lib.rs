@@ -1,9 +1,8 @@
 //! The only crate that knows how a plan is run: trials in order on a target that is kept as long as
 //! it fits, findings, resuming.
 //!
-//! What must hold: the journal says what is about to happen before it happens; whoever starts a
-//! target stops it, on every way out; a trial that fails does not hide the others; an interrupted
-//! run can be taken up again where it was.
+//! What must hold: the journal says what happens before it happens; whoever starts a target stops
+//! it, on every way out; a trial that fails hides no other; a run can be taken up where it was.
 
 mod asked;
 mod ceiling;
@@ -21,6 +20,7 @@ pub mod needs;
 mod next_step;
 mod nodes;
 mod offer;
+pub mod own_table;
 pub mod preflight;
 mod prepare;
 pub mod record;

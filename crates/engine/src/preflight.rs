@@ -14,6 +14,7 @@ use study::data_state::{DataState, Preparation};
 use study::human;
 use study::plan::Plan;
 use study::settings::{Load, Settings, Study};
+use study::work;
 use target::Target;
 use workload::{Program, Stage};
 
@@ -86,6 +87,9 @@ pub fn preflight(study: &Study, plan: &Plan, dirs: &Dirs, run: &str) -> Result<P
 /// # Errors
 /// All that is not allowed, or why the cluster cannot be asked.
 pub fn check(study: &Study, plan: &Plan, dirs: &Dirs, run: &str) -> Result<Vec<String>> {
+    if let Some((table, _)) = work::unread_tables(study).first() {
+        bail!("the table {} was not read before the run", table.name);
+    }
     let found = preflight(study, plan, dirs, run)?;
     if found.refusals.is_empty() {
         Ok(found.says)

@@ -112,7 +112,7 @@ fn of(settings: &Settings) -> Vec<(usize, String)> {
         add(2, nodes(local));
     }
     if !matches!(settings.target, Target::Null(_)) {
-        add(3, tables(&settings.keyspace));
+        add(3, tables(settings, &settings.keyspace));
         add(4, data(settings));
         add(5, loading(settings));
     }
@@ -268,7 +268,14 @@ pub(crate) fn yaml_words(key: &str, value: &serde_json::Value) -> String {
     }
 }
 
-fn tables(keyspace: &Keyspace) -> Vec<String> {
+fn tables(settings: &Settings, keyspace: &Keyspace) -> Vec<String> {
+    if settings.takes_as_it_is() {
+        let table = settings.workload.table.as_ref().map(|table| table.name.clone());
+        let mut parts: Vec<String> = table.into_iter().collect();
+        parts.push("taken as it is".to_owned());
+        parts.extend(keyspace.table_options());
+        return parts;
+    }
     let replicas = match &keyspace.replication {
         Replication::Simple { factor } => factor.to_string(),
         Replication::NetworkTopology(all) => {
@@ -329,8 +336,8 @@ fn loading(settings: &Settings) -> Vec<String> {
         add(limits(local), &limits(usual));
     }
     add(
-        tables(settings.load_keyspace()),
-        &tables(&settings.keyspace),
+        tables(settings, settings.load_keyspace()),
+        &tables(settings, &settings.keyspace),
     );
     if parts.is_empty() && settings.load_phase.is_some() {
         // It only leaves out what the rest of the trial has.

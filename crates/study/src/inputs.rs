@@ -45,6 +45,11 @@ impl<'a> Inputs<'a> {
         Ok(text)
     }
 
+    /// The text of a file that is on record, and of no other.
+    pub fn recorded_text(&self, name: &str) -> Option<String> {
+        self.read.borrow().get(name).cloned()
+    }
+
     /// Keeps a password out of what is kept with the run: files of properties may hold it.
     pub fn hide(&self, password: &str) {
         for text in self.read.borrow_mut().values_mut() {
@@ -132,7 +137,11 @@ fn locate(folder: &Folder, name: &str) -> Result<PathBuf, String> {
     ))
 }
 
-fn read_below(folder: &Folder, name: &str) -> Result<String, String> {
+/// The text of a file of a folder; the error is a sentence with the way out.
+///
+/// # Errors
+/// It cannot be read, is too large, or is not inside the folder.
+pub fn read_below(folder: &Folder, name: &str) -> Result<String, String> {
     let path = locate(folder, name)?;
     let failed = |error: std::io::Error| format!("cannot read {}: {error}", path.display());
     let bytes = std::fs::metadata(&path).map_err(failed)?.len();

@@ -325,7 +325,7 @@ impl<'a> PlannedState<'a> {
             self.add(
                 PhaseKind::Schema,
                 settings,
-                schema_words(preparation, program),
+                schema_words(settings, preparation, program),
             );
             if data.load != Load::None {
                 self.add(PhaseKind::Load, settings, load_words(settings));
@@ -383,7 +383,12 @@ impl<'a> PlannedState<'a> {
             Sample::Rows(0) => {}
             Sample::Rows(rows) => {
                 let rows = human::format_count(rows);
-                let what = format!("read {rows} rows and compare");
+                let compares = program.statements().iter().any(|statement| statement.verifies);
+                let what = if compares {
+                    format!("read {rows} rows and compare")
+                } else {
+                    format!("read {rows} rows")
+                };
                 self.add(PhaseKind::Verify, settings, what);
             }
             Sample::All => {

@@ -369,6 +369,7 @@ impl Resolver<'_> {
         let seed = tree.at("seed").and_then(Tree::count).unwrap_or_default();
         let Steps { steps, notes } = if is_right {
             work::estimate_rows(&mut settings, seed, self.inputs);
+            work::take_own_rows(&mut settings, seed, self.inputs);
             work::steps(adapt(settings), seed, self.inputs).unwrap_or_default()
         } else {
             Steps {

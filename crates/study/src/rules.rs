@@ -7,6 +7,7 @@ mod data;
 mod faults;
 mod hosts;
 mod options;
+mod own_table;
 mod probes;
 mod procedure;
 mod repeat;
@@ -42,6 +43,7 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     repeat::check(subject, out);
     procedure::check(subject, out);
     imported(subject, out);
+    own_table::check(subject, out);
     whole_seconds(subject, out);
 }
 

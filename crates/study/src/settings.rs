@@ -10,6 +10,7 @@ mod faults;
 mod fill;
 mod guard;
 mod keyspace;
+mod own_table;
 mod probes;
 mod published;
 mod require;
@@ -22,6 +23,7 @@ pub use faults::Fault;
 pub(crate) use faults::{FAULTS_MAX, FaultDraft, FaultTargets, FaultWhere};
 pub use guard::{Guard, GuardLimits, Guarded};
 pub use keyspace::{Keyspace, Replication};
+pub use own_table::{KEYS_DEFAULT, KEYS_MAX, KEYS_PER_S_DEFAULT, OwnTable};
 pub use probes::{Import, PERIOD_NS, Probes};
 pub use published::{Failure, Figure, Published, Ratio};
 pub use require::{Require, Untold, Where};
@@ -283,6 +285,8 @@ pub struct Workload {
     pub file: Option<String>,
     /// Command lines of another tool.
     pub import: Option<Imported>,
+    /// A table that is there, and read as it is.
+    pub table: Option<OwnTable>,
 }
 
 /// Command lines of another tool, one after the other, and which of their steps.

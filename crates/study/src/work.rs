@@ -1,17 +1,21 @@
 //! From a study's settings to a program of `workload`, and its problems back to their places.
 
+mod file;
 mod imported;
+mod own_table;
 
 pub use imported::{Steps, import, steps};
+pub use own_table::unread_tables;
 
 use crate::estimate;
 use crate::inputs::Inputs;
-use crate::settings::{self, Data, Draft, FaultDraft, FaultWhere, Keyspace, Settings};
+use crate::settings::{self, Data, Draft, FaultDraft, FaultWhere, Keyspace, Settings, Settle};
 use crate::tree::Tree;
+use file::{Failed, compiled};
 use imports::Step;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use workload::{ParamValue, Problem, Program, Spec};
+use workload::{ParamValue, Problem, Program, Spec, Stage};
 use yaml::{Diagnostics, Node, Raw};
 
 // The names of workloads are part of what a study may say: faces list them from here.
@@ -92,14 +96,12 @@ pub fn estimate_rows(settings: &mut Settings, seed: u64, inputs: &Inputs<'_>) ->
     Some(())
 }
 
-enum Failed {
-    Problems(Vec<Problem>),
-    Mistakes(Diagnostics),
-}
-
 /// The program of a workload that is no import, not yet tuned.
 fn program(parts: &Parts<'_>, seed: u64, inputs: &Inputs<'_>) -> Result<Program, Failed> {
     let spec = spec(parts, seed);
+    if let Some(table) = &parts.workload.table {
+        return own_table::program(table, &spec, inputs);
+    }
     let Some(file) = &parts.workload.file else {
         return workload::compile(&spec).map_err(Failed::Problems);
     };
@@ -110,7 +112,31 @@ fn program(parts: &Parts<'_>, seed: u64, inputs: &Inputs<'_>) -> Result<Program,
             hint: None,
         }])
     })?;
-    workload::compile_file(file, &text, &spec).map_err(Failed::Mistakes)
+    compiled(file, &text, &spec, inputs)
+}
+
+/// Takes over the rows that a workload has of its own: the records of a CSV, the keys of a table
+/// that is read as it is. Nothing for others, nor for a workload that does not compile: that was
+/// said where resolving checks it.
+pub fn take_own_rows(settings: &mut Settings, seed: u64, inputs: &Inputs<'_>) {
+    let Ok(work) = compile(settings, seed, inputs) else {
+        return;
+    };
+    let is_own = has_own_rows(&settings.workload, &settings.data, &work.program);
+    if !is_own {
+        return;
+    }
+    settings.data.rows = work.program.rows();
+    if work.program.writes(Stage::Load).is_empty() {
+        settings.data.has_rows = true;
+        settings.data.settle = Settle::None;
+    }
+}
+
+/// Whether a workload says itself how many rows there are. Others have as many as they were asked
+/// for.
+fn has_own_rows(workload: &settings::Workload, data: &Data, program: &Program) -> bool {
+    workload.table.is_some() || workload.file.is_some() && program.rows() != data.rows
 }
 
 fn tune(program: &Program, workload: &settings::Workload) -> Result<Program, Vec<Problem>> {
@@ -172,6 +198,7 @@ pub fn check(node: &Node, tree: &Tree, inputs: &Inputs<'_>, out: &mut Diagnostic
             if let Err(problems) = tune(&program, &work) {
                 say(problems, out);
             }
+            loads(node, tree, &parts, &program, out);
             reads_without_rows(node, tree, &parts, &program, out);
             let can_be_read = program.statements().iter().any(|s| s.verifies);
             unreadable(node, tree, can_be_read, out);
@@ -212,6 +239,29 @@ fn unreadable(node: &Node, tree: &Tree, can_be_read: bool, out: &mut Diagnostics
     }
 }
 
+/// What is loaded must be written by something, and be as many rows as the workload has.
+fn loads(node: &Node, tree: &Tree, parts: &Parts<'_>, program: &Program, out: &mut Diagnostics) {
+    let path = "data.load";
+    let Some(file) = parts.workload.file.as_ref().filter(|_| tree.at(path).is_some()) else {
+        return;
+    };
+    let (message, hint) = if program.writes(Stage::Load).is_empty() {
+        let message = format!("`{path}` writes rows, and {file} does not say which statement does");
+        let hint = "add `load: write` to it, or say `present` if the rows are there";
+        (message, hint.to_owned())
+    } else if program.rows() != parts.data.rows {
+        let message = format!(
+            "`{path}` asks for {} rows, and the CSV of {file} has {} records, which are its rows",
+            parts.data.rows,
+            program.rows()
+        );
+        (message, format!("say `operations: {}`", program.rows()))
+    } else {
+        return;
+    };
+    out.add(&node.nearest(path).place, message, Some(hint));
+}
+
 /// Reading an empty table measures how fast nothing is found.
 fn reads_without_rows(
     node: &Node,
@@ -220,7 +270,8 @@ fn reads_without_rows(
     program: &Program,
     out: &mut Diagnostics,
 ) {
-    if parts.data.has_rows || tree.at("target.null").is_some() {
+    let has_own = has_own_rows(parts.workload, parts.data, program);
+    if parts.data.has_rows || has_own || tree.at("target.null").is_some() {
         return;
     }
     let named = workload::names().iter().find(|named| named.name == program.name());

@@ -7,20 +7,26 @@
 
 mod assemble;
 mod checked;
+mod csv;
 mod expr;
 mod grammar;
+mod groups;
 mod literal;
+mod made_from;
+mod named_value;
 mod options;
 mod place;
 mod range;
 mod resolve;
 mod sections;
+mod sizes;
 mod source;
 mod statement;
 #[cfg(test)]
 mod tests;
 mod value;
 mod verify;
+mod words;
 
 pub use checked::{Checked, Placed};
 
@@ -31,8 +37,9 @@ use crate::spec::{ParamValue, Spec};
 use yaml::{Diagnostics, Limits, Node, Place, SourceText, did_you_mean};
 
 /// Every key of the file.
-const KEYS: [&str; 8] = [
+const KEYS: [&str; 9] = [
     "keyspace",
+    "csv",
     "schema",
     "values",
     "statements",
@@ -44,20 +51,42 @@ const KEYS: [&str; 8] = [
 /// The keyspace when neither the file nor the study names one.
 const KEYSPACE_DEFAULT: &str = "workload";
 
+/// Gives the text of a file that a workload file names; the error is a sentence with the way out.
+pub type ReadFile<'a> = &'a dyn Fn(&str) -> Result<String, String>;
+
+/// For a workload that names no other file.
+///
+/// # Errors
+/// Always: the sentence names the file.
+pub fn no_files(name: &str) -> Result<String, String> {
+    Err(format!("{name} cannot be read here"))
+}
+
 /// Compiles the workload file `name`, whose contents are `text`. The spec's mix replaces the
-/// file's; its parameters replace values of the same name, and `rows`.
+/// file's; its parameters replace values of the same name, and `rows`. `read` gives the text of the
+/// CSV that it names.
 ///
 /// # Errors
 /// Every mistake in the file, and in what the spec says about it, with its place.
-pub fn compile_file(name: &str, text: &str, spec: &Spec) -> Result<Program, Diagnostics> {
-    check_file(name, text, spec).map(Checked::into_program)
+pub fn compile_file(
+    name: &str,
+    text: &str,
+    spec: &Spec,
+    read: ReadFile<'_>,
+) -> Result<Program, Diagnostics> {
+    check_file(name, text, spec, read).map(Checked::into_program)
 }
 
 /// As [`compile_file`], with the places of what a server has a say in.
 ///
 /// # Errors
 /// As [`compile_file`].
-pub fn check_file(name: &str, text: &str, spec: &Spec) -> Result<Checked, Diagnostics> {
+pub fn check_file(
+    name: &str,
+    text: &str,
+    spec: &Spec,
+    read: ReadFile<'_>,
+) -> Result<Checked, Diagnostics> {
     let sources = vec![SourceText {
         name: name.to_owned(),
         text: text.to_owned(),
@@ -68,6 +97,7 @@ pub fn check_file(name: &str, text: &str, spec: &Spec) -> Result<Checked, Diagno
         let mut file = File {
             spec,
             text,
+            read,
             root: &root,
             out: &mut out,
         };
@@ -83,6 +113,7 @@ pub fn check_file(name: &str, text: &str, spec: &Spec) -> Result<Checked, Diagno
 struct File<'a, 'd> {
     spec: &'a Spec,
     text: &'a str,
+    read: ReadFile<'a>,
     root: &'a Node,
     out: &'d mut Diagnostics,
 }

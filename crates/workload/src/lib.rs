@@ -38,6 +38,7 @@ pub mod schema;
 mod source;
 mod spec;
 mod standard1;
+mod table_sample;
 mod tabular;
 mod tune;
 pub mod virtdata;
@@ -48,7 +49,7 @@ pub use source::{OperationEncoder, OperationSource};
 
 pub use compile::compile;
 pub use expectation::{Definitions, Expectation, is_taken, table_of};
-pub use file::{Checked, Placed, check_file, compile_file};
+pub use file::{Checked, Placed, ReadFile, check_file, compile_file, no_files};
 pub use generator::{Check, Generator, Operation, RegisterRequest};
 pub use hottest::hottest_token;
 pub use named::{Named, is_identifier};
@@ -56,4 +57,8 @@ pub use names::names;
 pub use program::{BatchKind, Kind, Policy, Program, Schema, Stage, Statement};
 pub use sample::{Sample, sample};
 pub use spec::{ParamValue, Problem, Replication, Spec};
+pub use table_sample::{
+    ColumnRole, KeySource, OUTLINE_KINDS, SampledColumn, SampledPartition, TableSample, Twin,
+    csv_columns, table_outline,
+};
 pub use tune::{ALL_KINDS, Tuning, tune};

@@ -6,6 +6,7 @@ pub mod history;
 pub mod import;
 pub mod list;
 pub mod null;
+mod own_table;
 pub mod plan;
 mod reach;
 pub mod run;
@@ -53,13 +54,7 @@ fn read_study(args: &StudyArgs, json: bool) -> Result<Study, Result<Exit>> {
             say_notes(&study);
             Ok(study)
         }
-        Err(StudyError::Mistakes(mistakes)) => {
-            if json {
-                terminal::json(&diagnostics::to_json(&mistakes));
-            }
-            diagnostics::say(&mistakes);
-            Err(Ok(Exit::Usage))
-        }
+        Err(StudyError::Mistakes(mistakes)) => Err(Ok(diagnostics::refuse(&mistakes, json))),
         Err(error @ StudyError::Unreadable { .. }) => Err(Err(error.into())),
     }
 }

@@ -1,6 +1,6 @@
 //! `cassay plan`: every trial of a study and what it will take.
 
-use super::read_study;
+use super::{own_table, read_study};
 use crate::args::{Common, StudyArgs, VERSION};
 use crate::exit::Exit;
 use crate::terminal;
@@ -21,7 +21,10 @@ pub fn run(args: &StudyArgs, common: &Common) -> Result<Exit> {
         Ok(study) => study,
         Err(end) => return end,
     };
-    show(&study, common)
+    match own_table::to_plan(study, common.json) {
+        Ok(study) => show(&study, common),
+        Err(end) => end,
+    }
 }
 
 /// Shows what a study that was resolved comes to.

@@ -1,6 +1,6 @@
 //! `cassay run` and `cassay resume`: from a study, or the rest of a run, to a report.
 
-use super::{dirs, read_study};
+use super::{dirs, own_table, read_study};
 use crate::args::{
     Common, ConfirmArgs, ResumeArgs, RunArgs, ShownArgs, SummaryArgs, VERSION, ViewMode,
 };
@@ -26,7 +26,8 @@ use study::settings::Study;
 /// 1. Read and plan it: mistakes end here, before anything starts. 2. Clear what a killed run has
 ///    left. 3. Run. 4. Write the report. 5. Say the answer.
 pub fn run(args: &RunArgs, common: &Common) -> Result<Exit> {
-    let study = match read_study(&args.study, common.json) {
+    let read = read_study(&args.study, common.json);
+    let study = match read.and_then(|study| own_table::to_run(study, common.json)) {
         Ok(study) => study,
         Err(end) => return end,
     };

@@ -1,13 +1,16 @@
-//! `cassay workload list|show|check|sample`: the named workloads, and files of one's own.
+//! `cassay workload list|show|check|twin|sample`: the named workloads, and files of one's own.
 
 mod check;
+mod twin;
 
 use crate::args::{Common, WorkloadCommand};
 use crate::exit::Exit;
 use crate::{diagnostics, terminal};
 use anyhow::{Context, Result, anyhow, bail};
 use serde_json::{Value, json};
+use std::path::Path;
 use std::sync::Arc;
+use study::settings::Folder;
 use study::work::Named;
 use workload::{Program, Sample, Spec, Stage};
 use yaml::Diagnostics;
@@ -36,6 +39,7 @@ pub fn run(command: &WorkloadCommand, common: &Common) -> Result<Exit> {
             }
         }
         WorkloadCommand::Check(args) => return check::run(args, common),
+        WorkloadCommand::Twin(args) => return twin::run(args, common),
         WorkloadCommand::Sample { name, rows, seed } => {
             return print_samples(name, *rows, *seed, common);
         }
@@ -47,7 +51,7 @@ pub fn run(command: &WorkloadCommand, common: &Common) -> Result<Exit> {
 fn print_samples(name: &str, rows: u64, seed: u64, common: &Common) -> Result<Exit> {
     let program = match program(name, seed)? {
         Ok(program) => Arc::new(program),
-        Err(mistakes) => return Ok(show(&mistakes, common)),
+        Err(mistakes) => return Ok(diagnostics::refuse(&mistakes, common.json)),
     };
     let samples = workload::sample(&program, Stage::Load, 0, rows);
     if common.json {
@@ -100,20 +104,21 @@ fn program(name: &str, seed: u64) -> Result<Result<Program, Diagnostics>> {
     let text = std::fs::read_to_string(name).with_context(|| {
         format!("{name} is neither a named workload nor a file that can be read")
     })?;
-    Ok(workload::compile_file(name, &text, &spec))
+    Ok(workload::compile_file(name, &text, &spec, &beside(name)))
+}
+
+/// Reads the files that a workload file names: they are beside it.
+fn beside(name: &str) -> impl Fn(&str) -> Result<String, String> {
+    let folder = Folder {
+        path: Path::new(name).parent().map(Path::to_owned).unwrap_or_default(),
+        open: true,
+    };
+    move |file| study::inputs::read_below(&folder, file)
 }
 
 /// What there is to say of a workload without a study.
 fn spec(name: &str, seed: u64) -> Spec {
     Spec::new(name, study::settings::ROWS_UNLOADED, seed)
-}
-
-fn show(mistakes: &Diagnostics, common: &Common) -> Exit {
-    if common.json {
-        terminal::json(&diagnostics::to_json(mistakes));
-    }
-    diagnostics::say(mistakes);
-    Exit::Usage
 }
 
 fn text(named: &Named) -> String {

@@ -282,14 +282,22 @@ workload: {use: standard1}
 procedure: {grid: {consistency: [ONE, QUORUM], payload: [170B, 340B], threads: [1, 2]}}
 ";
 
+/// What stands between a workload file and its CSV.
+const CSV_MARK: &str = "\n%%%\n";
+
 fn workload_files() -> Texts {
-    shipped!("workloads/inbox.yaml", "workloads/orders.yaml")
+    let mut texts = shipped!("workloads/inbox.yaml", "workloads/orders.yaml");
+    let keyed = include_str!("keyed-workload.txt");
+    texts.push(("keys of a CSV", keyed.as_bytes().to_vec()));
+    texts
 }
 
 fn read_workload_file(bytes: &[u8]) {
     let spec = Spec::new("", 1000, 1);
     let text = String::from_utf8_lossy(bytes);
-    if let Ok(program) = workload::compile_file("workload.yaml", &text, &spec) {
+    let (text, csv) = text.split_once(CSV_MARK).unwrap_or((&text, ""));
+    let read = |_: &str| Ok(csv.to_owned());
+    if let Ok(program) = workload::compile_file("workload.yaml", text, &spec, &read) {
         let program = Arc::new(program);
         for stage in [Stage::Load, Stage::Main] {
             drop(workload::sample(&program, stage, 0, 3));

@@ -4,7 +4,7 @@
 use super::*;
 use study::resolve;
 use study::settings::Overrides;
-use workload::{Spec, check_file};
+use workload::{Spec, check_file, no_files};
 
 const FILE: &str = "\
 keyspace: shop
@@ -21,7 +21,7 @@ load: [write, other]
 
 fn checked() -> Checked {
     let spec = Spec::new("", 100, 1);
-    check_file("w.yaml", FILE, &spec).unwrap_or_else(|mistakes| panic!("{mistakes}"))
+    check_file("w.yaml", FILE, &spec, &no_files).unwrap_or_else(|mistakes| panic!("{mistakes}"))
 }
 
 fn null() -> Running {

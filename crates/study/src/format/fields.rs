@@ -7,8 +7,8 @@ pub use row::LOCAL_NODES_MAX;
 use crate::format::field::{Field, Type};
 use crate::settings::draft::Series;
 use crate::settings::{
-    Capacity, Load, PageCache, Priority, ROWS_UNLOADED, Reset, RestoreMethod, SAMPLED_NTH, Sample,
-    Settle,
+    Capacity, KEYS_MAX, Load, PageCache, Priority, ROWS_UNLOADED, Reset, RestoreMethod,
+    SAMPLED_NTH, Sample, Settle,
 };
 use cql::Compression;
 use imports::Tool;
@@ -164,6 +164,51 @@ const SECTIONS: &[Field] = &[
         }),
         "A workload file of your own, beside or below the study; docs/workload-file.md says what \
          is in it.",
+    ),
+    optional(
+        "workload.table",
+        Type::Text(|d, text| {
+            d.workload.name = text.into();
+            d.own_table().name = text.into();
+        }),
+        "A table that the attached cluster has, as `keyspace.table`: it is read as it is and \
+         nothing of it is changed. Its columns come from its schema, its keys from itself \
+         (`workload.keys`). Kinds of operations: `row` (by the whole primary key), `partition`, \
+         `page` (the first 100 rows of a partition); `mix` weighs them, and is `{row: 1}` by \
+         default.",
+    ),
+    optional(
+        "workload.keys",
+        SECTION,
+        "Where the keys of `workload.table` come from. Without it: partitions after random places \
+         of the token ring, each with one of its rows.",
+    ),
+    optional(
+        "workload.keys.count",
+        Type::Count(1, KEYS_MAX, |d, n| d.own_table().keys = n),
+        "Partitions that are taken from the ring; of small tables fewer are found. They are kept \
+         with the run. Default: 10k.",
+    ),
+    optional(
+        "workload.keys.rate",
+        Type::Count(1, 1_000_000, |d, n| d.own_table().keys_per_s = n),
+        "Partitions that are asked for in a second meanwhile, at most; of each the first rows, at \
+         most 4, are read. Default: 1k.",
+    ),
+    optional(
+        "workload.keys.file",
+        Type::Text(|d, text| d.own_table().file = Some(text.into())),
+        "A CSV beside or below the study that has the keys, one record for each, with the names of \
+         the columns in its first line. Without the clustering columns there is no `row`.",
+    ),
+    optional(
+        "workload.keys.columns",
+        Type::Map(&Type::Text(|d, text| {
+            let column = d.key.clone();
+            d.own_table().columns.push((column, text.into()));
+        })),
+        "Which column of the CSV has which column of the key: `{id: user_id}`. Default: the one of \
+         the same name.",
     ),
     optional(
         "workload.stress",

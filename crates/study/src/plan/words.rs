@@ -40,8 +40,13 @@ pub(super) fn step_words(settings: &Settings, step: &Step, point: Option<Point>)
     }
 }
 
-pub(super) fn schema_words(preparation: Preparation, program: &Program) -> String {
+pub(super) fn schema_words(
+    settings: &Settings,
+    preparation: Preparation,
+    program: &Program,
+) -> String {
     let what = match preparation {
+        _ if settings.takes_as_it_is() => "look for rows of",
         Preparation::Replace => "drop and create",
         Preparation::Truncate => "empty",
         Preparation::Nothing | Preparation::Fill => "create",

@@ -5,8 +5,8 @@
 
 use super::{
     Capacity, Client, Data, FaultDraft, Guard, Import, Imported, Keyspace, LADDER_POINTS_MAX, Load,
-    Phase, Price, Primary, PrimaryMetric, Probes, ROWS_UNLOADED, Repeat, Require, ScaleUp,
-    Settings, Verify, Window, Workload,
+    OwnTable, Phase, Price, Primary, PrimaryMetric, Probes, ROWS_UNLOADED, Repeat, Require,
+    ScaleUp, Settings, Verify, Window, Workload,
 };
 use analysis::procedure::{
     Band, Bound, Endurance, Fixed, Percentile, Point, Procedure, Search, Sweep, Until,
@@ -211,6 +211,11 @@ impl Draft {
         };
         let import = self.workload.import.get_or_insert(none);
         import.commands.push(command.to_owned());
+    }
+
+    /// The table that is read as it is.
+    pub(crate) fn own_table(&mut self) -> &mut OwnTable {
+        self.workload.table.get_or_insert_default()
     }
 
     /// Changes the kind at hand, or all of them.

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use super::checked::StatementPlaces;
-use super::resolve::{Numbers, sampler};
+use super::csv::Csv;
+use super::resolve::Numbers;
 use super::sections::{Named, Tables};
+use super::sizes::sampler;
 use super::source::{FileSource, Group, Part};
 use super::statement::{Context, Verb};
 use super::{File, KEYS, param_text};
@@ -36,7 +38,8 @@ impl<'a> File<'a, '_> {
     pub(super) fn program(&mut self, name: &str) -> Option<(Program, StatementPlaces)> {
         self.check_keys(self.root, &KEYS, "a workload file");
         self.root.entries()?;
-        let rows = self.row_count();
+        let csv = self.csv()?;
+        let rows = self.row_count(csv.as_ref());
         let (keyspace, keyspaces) = self.keyspace();
         let before = self.out.list.len();
         let tables = self.tables(&keyspace);
@@ -50,7 +53,10 @@ impl<'a> File<'a, '_> {
             written: self.root.at("values"),
             has_lost_values: self.is_misspelt("values"),
             keyspace: &keyspace,
-            rows: Numbers { last },
+            rows: Numbers {
+                last,
+                csv: csv.as_ref(),
+            },
             text: self.text,
         });
         for second in named.iter().filter(|named| named.options.adds_rows).skip(1) {
@@ -67,19 +73,18 @@ impl<'a> File<'a, '_> {
         }
         let (weights, sizes) = (weights?, sizes?);
         let mut built = self.build(&named, &sizes, verify.as_ref().map(|(index, _)| *index));
-        let load_lead = built.load(&named, &load);
         let verify_kind = match &verify {
             Some((index, _)) => *index,
             // Without a checked read, the verify stage reads what there is to read.
             None => named.iter().position(|named| named.parts[0].verb == Verb::Select)?,
         };
+        let load_lead = built.load(&named, &load, verify_kind);
         let source = self.source(
             &built,
             &named,
-            &load,
-            load_lead,
+            (&load, load_lead),
             verify_kind,
-            chosen,
+            (chosen, rows),
             &weights,
         );
         let expected = verify.map(|(index, cells)| super::source::Expected {
@@ -99,8 +104,27 @@ impl<'a> File<'a, '_> {
         Some((program, StatementPlaces::of(tables.places, &named)))
     }
 
-    /// How many rows the study asks for.
-    fn row_count(&mut self) -> u64 {
+    /// The CSV that the file names; no other file of somebody else's is read.
+    fn csv(&mut self) -> Option<Option<Csv>> {
+        let Some(node) = self.root.at("csv") else {
+            return Some(None);
+        };
+        let name = self.text_of(node, "csv")?;
+        let csv = (self.read)(name).and_then(|text| Csv::read(name, &text));
+        match csv {
+            Ok(csv) => Some(Some(csv)),
+            Err(message) => {
+                self.say(&node.place, message);
+                None
+            }
+        }
+    }
+
+    /// How many rows the study asks for; those of a CSV are its records.
+    fn row_count(&mut self, csv: Option<&Csv>) -> u64 {
+        if let Some(csv) = csv {
+            return csv.rows();
+        }
         let rows = self.spec.rows;
         if rows == 0 || rows > ROWS_MAX {
             let place = self.study_place("rows", &rows.to_string());
@@ -118,7 +142,7 @@ impl<'a> File<'a, '_> {
 
     /// Which statements the load stage executes.
     fn load(&mut self, named: &[Named]) -> Vec<usize> {
-        let Some(node) = self.needed("load", "write") else {
+        let Some(node) = self.root.at("load") else {
             return Vec::new();
         };
         let items = match &node.raw {
@@ -300,18 +324,15 @@ impl<'a> File<'a, '_> {
         built
     }
 
-    #[expect(clippy::too_many_arguments, reason = "each is one section of the file")]
     fn source(
         &self,
         built: &Built,
         named: &[Named],
-        load: &[usize],
-        load_lead: u16,
+        (load, load_lead): (&[usize], u16),
         verify_kind: usize,
-        chosen: Written,
+        (chosen, rows): (Written, u64),
         weights: &[f64],
     ) -> FileSource {
-        let rows = self.spec.rows;
         let (sample, rows_seed) = Choices::sample(self.spec.seed, rows);
         let popular = lane(self.spec.seed, lanes::POPULAR);
         let parts = built.groups.iter().flat_map(|group| &group.parts);
@@ -328,7 +349,10 @@ impl<'a> File<'a, '_> {
                     .position(|named| named.options.adds_rows)
                     .map(|kind| kind as u8),
                 main_statements: built.leads.clone(),
-                load: (load[0] as u8, load_lead),
+                load: (
+                    load.first().copied().unwrap_or(verify_kind) as u8,
+                    load_lead,
+                ),
                 verify: (verify_kind as u8, built.leads[verify_kind]),
                 sample,
                 rows_seed,
@@ -349,9 +373,10 @@ impl<'a> File<'a, '_> {
 impl Built {
     /// The first statement of the load stage. Several follow on each other, as copies: in the main
     /// stage each is alone.
-    fn load(&mut self, named: &[Named], load: &[usize]) -> u16 {
+    fn load(&mut self, named: &[Named], load: &[usize], verify_kind: usize) -> u16 {
         let [_, _, ..] = load else {
-            return self.leads[load[0]];
+            // What loads nothing reads, if it is asked to load.
+            return self.leads[load.first().copied().unwrap_or(verify_kind)];
         };
         let first = self.statements.len() as u16;
         for (place, &index) in load.iter().enumerate() {
@@ -386,7 +411,7 @@ fn statement(named: &Named, part: &super::statement::Read, kind: u8, checked: bo
         idempotent: options.idempotent.unwrap_or(idempotent),
         returns_rows: part.verb == Verb::Select,
         verifies: checked,
-        finds: checked,
+        finds: checked || part.is_by_csv(),
         page_size: options.page_size,
         pages_max: options.pages_max,
         serial_consistency: options.serial,

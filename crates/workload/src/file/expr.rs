@@ -1,6 +1,8 @@
 //! The language of values: `uniform(1..100)`, `text(gaussian(10..200), compressible=0.5)`,
 //! `list(uuid, 3)`. Reads the text only; what it can be used for depends on the column.
 
+use yaml::did_you_mean;
+
 /// Nesting beyond this is no value that anybody meant, and reading recurses.
 const DEPTH_MAX: usize = 16;
 
@@ -90,6 +92,33 @@ pub(super) fn parse(text: &str) -> Result<Expr, Wrong> {
         ));
     }
     Ok(expr)
+}
+
+/// The named arguments of a call, of which only `known` are allowed; the others by position.
+pub(super) fn split<'a>(
+    expr: &'a Expr,
+    known: &[&str],
+) -> Result<(Vec<&'a Expr>, Vec<Option<&'a Expr>>), Wrong> {
+    let mut positional = Vec::new();
+    let mut named = vec![None; known.len()];
+    for argument in expr.arguments() {
+        let Some(name) = &argument.name else {
+            positional.push(&argument.value);
+            continue;
+        };
+        let Some(index) = known.iter().position(|known| known == name) else {
+            let message = format!("{} has no argument `{name}`", expr.name());
+            return Err(Wrong {
+                hint: did_you_mean(name, known.iter().copied()),
+                ..Wrong::new(argument.value.at, message)
+            });
+        };
+        if named[index].replace(&argument.value).is_some() {
+            let message = format!("`{name}` is given twice");
+            return Err(Wrong::new(argument.value.at, message));
+        }
+    }
+    Ok((positional, named))
 }
 
 struct Reader<'a> {

@@ -17,6 +17,19 @@ fn text_of(expr: &Expr) -> Option<&str> {
     }
 }
 
+/// The bytes of a cell of a CSV as a value of a type. Any type may be written as its bytes: `0x`
+/// and pairs of hexadecimal digits; a text that begins so is meant by its letters.
+pub(super) fn cell(text: &str, typ: &CqlType) -> Option<Vec<u8>> {
+    if !matches!(typ, CqlType::Text | CqlType::Ascii)
+        && let Some(bytes) = blob(text)
+    {
+        return cql::value::decode(typ, Some(&bytes)).ok().map(|_| bytes);
+    }
+    let mut bytes = Vec::new();
+    value(text, typ)?.append(&mut bytes);
+    Some(bytes)
+}
+
 /// The bytes of a constant of a type.
 pub(super) fn bytes(expr: &Expr, typ: &CqlType) -> Result<Vec<u8>, Wrong> {
     let found = text_of(expr).and_then(|text| value(text, typ));
@@ -148,7 +161,9 @@ fn instant_ms(text: &str) -> Option<i64> {
         return None;
     }
     let days = days_since_1970(year.into(), month.into(), day.into())?;
-    let time = time.strip_suffix('Z').unwrap_or(time);
+    // As cqlsh writes UTC, and as everybody else does.
+    let zones = ["Z", "+0000", "+00:00"];
+    let time = zones.into_iter().find_map(|zone| time.strip_suffix(zone)).unwrap_or(time);
     let ms = if time.is_empty() {
         0
     } else {
@@ -163,7 +178,12 @@ fn time_of_day_ms(text: &str) -> Option<i64> {
     let mut parts = clock.split(':').map(|part| part.parse::<u32>().ok());
     let (hour, minute) = (parts.next()??, parts.next()??);
     let second = parts.next().unwrap_or(Some(0))?;
-    if parts.next().is_some() || hour > 23 || minute > 59 || second > 59 || fraction.len() > 3 {
+    if parts.next().is_some() || hour > 23 || minute > 59 || second > 59 {
+        return None;
+    }
+    // What is finer than a millisecond must be nothing: cqlsh writes three digits more.
+    let (fraction, finer) = fraction.split_at_checked(3).unwrap_or((fraction, ""));
+    if !finer.bytes().all(|digit| digit == b'0') {
         return None;
     }
     let ms: u32 = format!("{fraction:0<3}").parse().ok()?;

@@ -1,13 +1,16 @@
 //! An expression and a CQL type make a generator, or a message that says why they do not fit.
 
-use super::expr::{Argument, Expr, Form, Wrong};
+use super::csv::Csv;
+use super::expr::{Argument, Expr, Form, Wrong, split};
 use super::literal;
 use super::range::{from_zero, least, signed};
+use super::sizes::{Sizes, sampler};
 use super::value::{As, Gen, Number};
+use super::words::words;
 use crate::compressible::random_bytes;
-use crate::distribution::{self, Sampler, Shape, Written};
 use crate::params::whole_number;
 use cql::value::{CqlType, fixed_bytes};
+use std::sync::Arc;
 use yaml::did_you_mean;
 
 /// What Cassandra's commit log takes with its default segment size, less the rest of the row.
@@ -18,7 +21,7 @@ const ELEMENTS_MAX: u64 = 65_535;
 const START_MS_DEFAULT: i64 = 1_704_067_200_000;
 
 /// Every function of values.
-pub(super) const FUNCTIONS: [&str; 22] = [
+pub(super) const FUNCTIONS: [&str; 23] = [
     "row",
     "hash",
     "sequence",
@@ -41,17 +44,20 @@ pub(super) const FUNCTIONS: [&str; 22] = [
     "map",
     "tuple",
     "vector",
+    "column",
 ];
 
 /// What the number that a value is made from can be.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Numbers {
+pub(super) struct Numbers<'a> {
     /// The largest one; `None`: there is no bound (operations, rows that are added).
     pub(super) last: Option<u64>,
+    /// The CSV whose records the rows are.
+    pub(super) csv: Option<&'a Csv>,
 }
 
 /// The generator of an expression for values of a type.
-pub(super) fn resolve(expr: &Expr, typ: &CqlType, numbers: Numbers) -> Result<Gen, Wrong> {
+pub(super) fn resolve(expr: &Expr, typ: &CqlType, numbers: Numbers<'_>) -> Result<Gen, Wrong> {
     match &expr.form {
         Form::Number | Form::Text(_) => constant(expr, typ),
         Form::Call { name, .. } => call(expr, name, typ, numbers),
@@ -66,7 +72,7 @@ fn constant(expr: &Expr, typ: &CqlType) -> Result<Gen, Wrong> {
     literal::bytes(expr, typ).map(Gen::Fixed)
 }
 
-fn call(expr: &Expr, name: &str, typ: &CqlType, numbers: Numbers) -> Result<Gen, Wrong> {
+fn call(expr: &Expr, name: &str, typ: &CqlType, numbers: Numbers<'_>) -> Result<Gen, Wrong> {
     match name {
         "true" | "false" => constant(expr, typ),
         "fixed" => match expr.arguments() {
@@ -91,6 +97,7 @@ fn call(expr: &Expr, name: &str, typ: &CqlType, numbers: Numbers) -> Result<Gen,
             Ok(Gen::Blob { size, random })
         }
         "words" => words(expr, typ),
+        "column" => column(expr, typ, numbers),
         "uuid" => {
             allowed(expr, typ, matches!(typ, CqlType::Uuid))?;
             no_arguments(expr, Gen::Uuid)
@@ -171,61 +178,6 @@ fn no_arguments(expr: &Expr, made: Gen) -> Result<Gen, Wrong> {
     }
 }
 
-/// The named arguments of a call, of which only `known` are allowed; the others by position.
-fn split<'a>(
-    expr: &'a Expr,
-    known: &[&str],
-) -> Result<(Vec<&'a Expr>, Vec<Option<&'a Expr>>), Wrong> {
-    let mut positional = Vec::new();
-    let mut named = vec![None; known.len()];
-    for argument in expr.arguments() {
-        let Some(name) = &argument.name else {
-            positional.push(&argument.value);
-            continue;
-        };
-        let Some(index) = known.iter().position(|known| known == name) else {
-            let message = format!("{} has no argument `{name}`", expr.name());
-            return Err(Wrong {
-                hint: did_you_mean(name, known.iter().copied()),
-                ..Wrong::new(argument.value.at, message)
-            });
-        };
-        if named[index].replace(&argument.value).is_some() {
-            let message = format!("`{name}` is given twice");
-            return Err(Wrong::new(argument.value.at, message));
-        }
-    }
-    Ok((positional, named))
-}
-
-/// A distribution with a range.
-pub(super) fn sampler(expr: &Expr, limits: (u64, u64)) -> Result<Sampler, Wrong> {
-    // A range alone is meant to be uniform.
-    let text = if matches!(expr.form, Form::Number) && expr.text.contains("..") {
-        format!("uniform({})", expr.text)
-    } else {
-        expr.text.clone()
-    };
-    let written: Written =
-        distribution::parse(&text).map_err(|message| Wrong::new(expr.at, message))?;
-    let Some((first, last)) = written.range else {
-        let message = format!("`{}` needs a range, as in uniform(1..100)", expr.text);
-        return Err(Wrong::new(expr.at, message));
-    };
-    if matches!(written.shape, Shape::Latest { .. }) {
-        let message = "latest is for choosing rows, not for values";
-        return Err(Wrong::new(expr.at, message).hint("zipf(1..100, 0.99)"));
-    }
-    if first < limits.0 || last > limits.1 {
-        let message = format!(
-            "`{}` goes from {first} to {last}; allowed are {} to {}",
-            expr.text, limits.0, limits.1
-        );
-        return Err(Wrong::new(expr.at, message));
-    }
-    Ok(Sampler::new(written, (first, last), None))
-}
-
 fn number_of(expr: &Expr) -> Result<u64, Wrong> {
     whole_number(&expr.text).ok_or_else(|| {
         let message = format!("`{}` is no whole number from 0 on", expr.text);
@@ -233,7 +185,7 @@ fn number_of(expr: &Expr) -> Result<u64, Wrong> {
     })
 }
 
-fn number(expr: &Expr, typ: &CqlType, numbers: Numbers) -> Result<Gen, Wrong> {
+fn number(expr: &Expr, typ: &CqlType, numbers: Numbers<'_>) -> Result<Gen, Wrong> {
     let (number, last) = match expr.name() {
         "row" => row(expr, numbers)?,
         "hash" => {
@@ -284,7 +236,7 @@ fn number(expr: &Expr, typ: &CqlType, numbers: Numbers) -> Result<Gen, Wrong> {
 }
 
 /// `row(from=0, divide=1, modulo=n)` and its largest value.
-fn row(expr: &Expr, numbers: Numbers) -> Result<(Number, Option<u64>), Wrong> {
+fn row(expr: &Expr, numbers: Numbers<'_>) -> Result<(Number, Option<u64>), Wrong> {
     let (positional, named) = split(expr, &["from", "divide", "modulo"])?;
     if let Some(extra) = positional.first() {
         let message = "row takes from, divide and modulo, by name";
@@ -339,7 +291,7 @@ fn real(expr: &Expr, typ: &CqlType) -> Result<Gen, Wrong> {
 }
 
 /// The size and the random part of a text or blob.
-fn sized(expr: &Expr) -> Result<(Sampler, usize), Wrong> {
+fn sized(expr: &Expr) -> Result<(Sizes, usize), Wrong> {
     let (positional, named) = split(expr, &["compressible", "size"])?;
     let size = match (positional[..].first(), named[1], positional.len()) {
         (Some(size), None, 1) => size,
@@ -353,7 +305,7 @@ fn sized(expr: &Expr) -> Result<(Sampler, usize), Wrong> {
         None => 0.0,
         Some(share) => fraction(share)?,
     };
-    Ok((sampler(size, (0, BYTES_MAX))?, random_bytes(share)))
+    Ok((Sizes::read(size, (0, BYTES_MAX))?, random_bytes(share)))
 }
 
 fn fraction(expr: &Expr) -> Result<f64, Wrong> {
@@ -375,35 +327,26 @@ fn boolean(expr: &Expr, typ: &CqlType) -> Result<Gen, Wrong> {
     }
 }
 
-/// `words(a, 'b c', by=zipf)`: constants of the column's type.
-fn words(expr: &Expr, typ: &CqlType) -> Result<Gen, Wrong> {
-    let (positional, named) = split(expr, &["by"])?;
-    let words = positional
-        .iter()
-        .map(|word| literal::bytes(word, typ))
-        .collect::<Result<Vec<_>, _>>()?;
-    if words.is_empty() {
-        return Err(Wrong::new(expr.at, "there are no words to choose from"));
-    }
-    let pick = choice(named[0], words.len() as u64)?;
-    Ok(Gen::Words { words, pick })
-}
-
-/// How one of `count` is chosen.
-fn choice(by: Option<&Expr>, count: u64) -> Result<Sampler, Wrong> {
-    let written = match by {
-        None => Written {
-            shape: Shape::Uniform,
-            range: None,
-        },
-        Some(by) => distribution::parse(&by.text).map_err(|message| Wrong::new(by.at, message))?,
+/// `column(user_id)`: the cells of a column of the file's CSV.
+fn column(expr: &Expr, typ: &CqlType, numbers: Numbers<'_>) -> Result<Gen, Wrong> {
+    let Some(csv) = numbers.csv else {
+        let message = "column takes its values from a CSV, and here is none";
+        let hint = "name it above: `csv: keys.csv`; within a collection there are no columns";
+        return Err(Wrong::new(expr.at, message).hint(hint));
     };
-    if written.range.is_some() || matches!(written.shape, Shape::Latest { .. }) {
-        let at = by.map_or(0, |by| by.at);
-        let message = "words are chosen by a distribution without a range";
-        return Err(Wrong::new(at, message).hint("uniform, zipf, zipf(1.2) or sequence"));
-    }
-    Ok(Sampler::new(written, (0, count - 1), None))
+    let [Argument { name: None, value }] = expr.arguments() else {
+        let message = "column takes the name of one column of the CSV";
+        return Err(Wrong::new(expr.at, message).hint("column(user_id), column('User id')"));
+    };
+    let name = match &value.form {
+        Form::Text(text) => text,
+        _ => &value.text,
+    };
+    let cells = csv.cells(name, typ).map_err(|message| Wrong {
+        hint: did_you_mean(name, csv.names()),
+        ..Wrong::new(value.at, message)
+    })?;
+    Ok(Gen::Cell(Arc::new(cells)))
 }
 
 /// `start` and `step` in milliseconds.
@@ -418,12 +361,13 @@ fn times(expr: &Expr) -> Result<(i64, i64), Wrong> {
     Ok((start, step))
 }
 
-fn collection(expr: &Expr, name: &str, typ: &CqlType, numbers: Numbers) -> Result<Gen, Wrong> {
+fn collection(expr: &Expr, name: &str, typ: &CqlType, numbers: Numbers<'_>) -> Result<Gen, Wrong> {
     let (positional, _) = split(expr, &[])?;
-    let size = |expr: &Expr| sampler(expr, (0, ELEMENTS_MAX));
+    let size = |expr: &Expr| Sizes::read(expr, (0, ELEMENTS_MAX));
     // Within a collection values are made from the place of the element.
     let places = Numbers {
         last: Some(ELEMENTS_MAX),
+        csv: None,
     };
     let inner = |expr: &Expr, typ: &CqlType| resolve(expr, typ, places).map(Box::new);
     let made = match (name, typ, &positional[..]) {

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use super::checked::strange_keyspace;
 use super::expr::{self, Argument, Expr, Form, Wrong};
+use super::named_value::{MadeFrom, Value};
 use super::place::place_in;
 use super::source::Per;
-use super::statement::{self, Context, Value};
+use super::statement::{self, Context};
 use super::{File, param_text};
-use crate::params::whole_number;
 use crate::program::{BatchKind, lanes};
 use crate::random::lane;
 use crate::schema::{self, Defined, Kind, Table};
@@ -27,6 +27,9 @@ const STATEMENT_KEYS: [&str; 10] = [
     "timestamps",
     "batch",
     "rows",
+];
+const VALUE_KEYS: [&str; 10] = [
+    "is", "words", "by", "per", "type", "divide", "modulo", "groups", "within", "missing",
 ];
 /// Kinds that the engine counts apart at most.
 const STATEMENTS_MAX: usize = crate::mix::KINDS_MAX;
@@ -194,12 +197,12 @@ impl<'a> File<'a, '_> {
 
     fn value(&mut self, entry: &'a Entry, types: &[UdtType]) -> Option<Value> {
         let mut per = Per::Row;
-        let (mut typ, mut every) = (None, None);
+        let (mut typ, mut made_from, mut missing) = (None, MadeFrom::Itself, 0.0);
         let mut node = &entry.value;
         if node.entries().is_some() {
-            let known = ["is", "words", "by", "per", "type", "divide", "modulo"];
-            self.check_keys(&entry.value, &known, "a value");
-            every = self.every(&entry.value)?;
+            self.check_keys(&entry.value, &VALUE_KEYS, "a value");
+            made_from = self.made_from(&entry.value)?;
+            missing = self.missing(&entry.value)?;
             per = match entry.value.at("per").and_then(Node::text) {
                 Some("operation") => Per::Operation,
                 None if entry.value.at("per").is_none() => Per::Row,
@@ -219,8 +222,15 @@ impl<'a> File<'a, '_> {
                     let by = entry.value.at("by");
                     let expr = self.words(words, by)?;
                     let place = words.place.clone();
-                    let value = made(entry, expr, (per, every), typ, place, self.spec.seed);
-                    return Some(value);
+                    return Some(Value {
+                        expr,
+                        per,
+                        typ,
+                        place,
+                        seed: seed_of(entry, self.spec.seed),
+                        made_from,
+                        missing,
+                    });
                 }
                 _ => {
                     self.say(&entry.place, "a value has either `is` or `words`");
@@ -231,34 +241,20 @@ impl<'a> File<'a, '_> {
         let text = self.text_of(node, "a value")?;
         let place = self.inside(node);
         match expr::parse(text) {
-            Ok(expr) => {
-                let seed = self.spec.seed;
-                Some(made(entry, expr, (per, every), typ, place, seed))
-            }
+            Ok(expr) => Some(Value {
+                expr,
+                per,
+                typ,
+                place,
+                seed: seed_of(entry, self.spec.seed),
+                made_from,
+                missing,
+            }),
             Err(wrong) => {
                 self.wrong(&place, wrong);
                 None
             }
         }
-    }
-
-    /// `divide` and `modulo` of a value; `None` is a mistake that is said.
-    fn every(&mut self, node: &'a Node) -> Option<Option<(u64, Option<u64>)>> {
-        let mut read = |key: &str| match node.at(key) {
-            None => Some(None),
-            Some(number) => {
-                let found = number.text().and_then(whole_number).filter(|n| *n > 0);
-                if found.is_none() {
-                    let message = format!("{key} is a whole number from 1");
-                    self.say(&number.place, message);
-                }
-                found.map(Some)
-            }
-        };
-        Some(match (read("divide")?, read("modulo")?) {
-            (None, None) => None,
-            (divide, modulo) => Some((divide.unwrap_or(1), modulo)),
-        })
     }
 
     /// Where a scalar's text stands, without its quotes.
@@ -413,24 +409,9 @@ fn if_not_exists(cql: &str) -> String {
     format!("{} IF NOT EXISTS{}", &cql[..end], &cql[end..])
 }
 
-/// A value whose draws depend on its name, not on its place in the file.
-fn made(
-    entry: &Entry,
-    expr: Expr,
-    (per, every): (Per, Option<(u64, Option<u64>)>),
-    typ: Option<CqlType>,
-    place: Place,
-    seed: u64,
-) -> Value {
-    let seed = entry.key.bytes().fold(lane(seed, lanes::CONTENTS), |seed, byte| {
+/// The seed of a value: its draws depend on its name, not on its place in the file.
+fn seed_of(entry: &Entry, seed: u64) -> u64 {
+    entry.key.bytes().fold(lane(seed, lanes::CONTENTS), |seed, byte| {
         lane(seed, u64::from(byte))
-    });
-    Value {
-        expr,
-        per,
-        typ,
-        place,
-        seed,
-        every,
-    }
+    })
 }

@@ -4,44 +4,16 @@
 use std::collections::BTreeMap;
 
 use super::checked::strange_keyspace;
-use super::expr::{Expr, Wrong};
 use super::grammar;
+use super::named_value::Value;
 use super::place::place_in;
-use super::resolve::{Numbers, resolve};
+use super::resolve::Numbers;
 use super::source::{Bound, Per};
 use super::value::Gen;
 use crate::random::lane;
 use crate::schema::{self, Kind, Marker, Table, Token};
 use cql::value::CqlType;
 use yaml::{Node, Place};
-
-/// A value of the file.
-#[derive(Clone, Debug)]
-pub(super) struct Value {
-    pub(super) expr: Expr,
-    pub(super) per: Per,
-    /// Stated by the file, where the text of a statement does not say it.
-    pub(super) typ: Option<CqlType>,
-    /// Where the expression begins.
-    pub(super) place: Place,
-    pub(super) seed: u64,
-    /// `divide` and `modulo`, as [`Gen::Every`] has them.
-    pub(super) every: Option<(u64, Option<u64>)>,
-}
-
-impl Value {
-    /// Its generator for values of a type, made from such numbers.
-    fn generator(&self, typ: &CqlType, numbers: Numbers) -> Result<Gen, Wrong> {
-        let Some((divide, modulo)) = self.every else {
-            return resolve(&self.expr, typ, numbers);
-        };
-        let step = numbers.last.map(|last| last / divide);
-        let most = modulo.map(|modulo| modulo - 1);
-        let last = step.into_iter().chain(most).min();
-        let of = Box::new(resolve(&self.expr, typ, Numbers { last })?);
-        Ok(Gen::Every { of, divide, modulo })
-    }
-}
 
 /// What statements are read with.
 pub(super) struct Context<'a> {
@@ -54,7 +26,7 @@ pub(super) struct Context<'a> {
     /// Whether that section is there under a wrong name.
     pub(super) has_lost_values: bool,
     pub(super) keyspace: &'a str,
-    pub(super) rows: Numbers,
+    pub(super) rows: Numbers<'a>,
     /// The whole text of the file.
     pub(super) text: &'a str,
 }
@@ -100,6 +72,14 @@ pub(super) struct Read {
     pub(super) writes: Vec<String>,
     /// Names between SELECT and FROM; `None`: not only names.
     pub(super) selected: Option<Vec<String>>,
+}
+
+impl Read {
+    /// Whether it reads a partition that a CSV names: somebody has said that it is there.
+    pub(super) fn is_by_csv(&self) -> bool {
+        let is_cell = |&at: &usize| matches!(self.bound[at].generate, Gen::Cell(_));
+        self.verb == Verb::Select && !self.key.is_empty() && self.key.iter().all(is_cell)
+    }
 }
 
 /// A mistake in a statement, at an offset of its text.
@@ -395,9 +375,16 @@ impl Binder<'_> {
         };
         let rows = match value.per {
             Per::Row => self.context.rows,
-            Per::Operation => Numbers { last: None },
+            Per::Operation => Numbers {
+                last: None,
+                ..self.context.rows
+            },
         };
         match value.generator(&typ, rows) {
+            Ok(generate) if generate.may_be_missing() && self.is_of_key(marker) => {
+                let message = format!("no column of the primary key may be missing, as :{name} is");
+                self.wrong(at, message, Some("remove `missing`".to_owned()));
+            }
             Ok(generate) => {
                 let column = match marker {
                     Marker::Column(column) => Some(column.clone()),
@@ -433,6 +420,13 @@ impl Binder<'_> {
                 });
             }
         }
+    }
+
+    fn is_of_key(&self, marker: &Marker) -> bool {
+        let Marker::Column(name) = marker else {
+            return false;
+        };
+        self.table.column(name).is_some_and(|column| self.table.is_key(column))
     }
 
     fn add(&mut self, bind: Bind, value: &Value, generate: Gen) {

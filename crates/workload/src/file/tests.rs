@@ -2,10 +2,11 @@
 //!
 //! Long because each mistake is a line of one table.
 
+mod keyed;
 mod shared;
 use std::sync::Arc;
 
-use super::compile_file;
+use super::{compile_file, no_files};
 use crate::program::{BatchKind, Program, Stage};
 use crate::spec::{ParamValue, Spec};
 use cql::token::murmur3;
@@ -31,7 +32,7 @@ fn spec() -> Spec {
 }
 
 fn program(text: &str) -> Arc<Program> {
-    let made = compile_file("w.yaml", text, &spec());
+    let made = compile_file("w.yaml", text, &spec(), &no_files);
     Arc::new(made.unwrap_or_else(|mistakes| panic!("{mistakes}")))
 }
 
@@ -119,7 +120,7 @@ fn a_logged_batch_writes_one_order_to_both_tables() {
 #[test]
 fn the_same_seed_makes_the_same_work_and_another_seed_other_work() {
     let of = |seed: u64| {
-        let made = compile_file("w.yaml", ORDERS, &Spec { seed, ..spec() }).unwrap();
+        let made = compile_file("w.yaml", ORDERS, &Spec { seed, ..spec() }, &no_files).unwrap();
         Arc::new(made).fingerprint(200)
     };
     assert_eq!(of(1), of(1));
@@ -205,7 +206,7 @@ fn the_study_replaces_keyspace_mix_values_and_rows() {
     spec.mix = vec![("write".to_owned(), 1.0)];
     spec.params.insert("v".to_owned(), ParamValue::Text("text(3)".to_owned()));
     spec.params.insert("rows".to_owned(), ParamValue::Text("fixed(4)".to_owned()));
-    let program = Arc::new(compile_file("w.yaml", SMALL, &spec).unwrap());
+    let program = Arc::new(compile_file("w.yaml", SMALL, &spec, &no_files).unwrap());
     assert_eq!(program.keyspace(), "other");
     for n in 0..10 {
         let cells = values(&program, Stage::Main, n).remove(0);
@@ -216,7 +217,7 @@ fn the_study_replaces_keyspace_mix_values_and_rows() {
     }
     spec.params.insert("w".to_owned(), ParamValue::Int(3));
     spec.mix = vec![("wirte".to_owned(), 1.0)];
-    let mistakes = compile_file("w.yaml", SMALL, &spec).unwrap_err().to_string();
+    let mistakes = compile_file("w.yaml", SMALL, &spec, &no_files).unwrap_err().to_string();
     assert!(
         mistakes.contains("the study's mix:1:1: there is no statement `wirte`"),
         "{mistakes}"
@@ -227,7 +228,7 @@ fn the_study_replaces_keyspace_mix_values_and_rows() {
 /// Changes the small file, and says where what is wrong with it must be found.
 fn mistakes(from: &str, to: &str) -> String {
     assert!(SMALL.contains(from), "{from}");
-    let made = compile_file("w.yaml", &SMALL.replacen(from, to, 1), &spec());
+    let made = compile_file("w.yaml", &SMALL.replacen(from, to, 1), &spec(), &no_files);
     made.map_or_else(|mistakes| mistakes.to_string(), |_| "nothing".to_owned())
 }
 
@@ -360,7 +361,11 @@ const MISTAKES: [(&str, &str, &str); 38] = [
         "load: read",
         "10:7: read: the load stage writes, and this one reads",
     ),
-    ("load: write\n", "", "1:1: the file has no `load`"),
+    (
+        "load: write\n",
+        "",
+        "10:9: what is read is compared with what `load` writes, and there is no `load`",
+    ),
     (
         "verify: read",
         "verify: raed",
@@ -413,7 +418,7 @@ fn of_a_misspelt_section_only_its_name_is_said() {
         ("values:", "vaules:"),
         ("load:", "laod:"),
     ] {
-        let made = compile_file("w.yaml", &SMALL.replacen(from, to, 1), &spec());
+        let made = compile_file("w.yaml", &SMALL.replacen(from, to, 1), &spec(), &no_files);
         let mistakes = made.expect_err(to);
         assert_eq!(mistakes.list.len(), 1, "{mistakes}");
         assert!(
@@ -437,7 +442,7 @@ fn counters_are_in_batches_of_their_own() {
                 &format!("statements:\n  s: {{cql: [{parts}], {batch}}}\n"),
             )
             .replace("verify: read\n", "");
-        let made = compile_file("w.yaml", &text, &spec());
+        let made = compile_file("w.yaml", &text, &spec(), &no_files);
         made.map_or_else(|mistakes| mistakes.to_string(), |_| "nothing".to_owned())
     };
     let counts = "\"UPDATE c SET n = n + :b WHERE a = :a\"";

@@ -1,10 +1,17 @@
 //! Generators of single values: a seed and a number in, the bytes of a cell out. Pure; nothing is
 //! kept from one value to the next.
 
+use super::csv::Cells;
+use super::groups::Groups;
+use super::sizes::Sizes;
 use crate::compressible::{FILLER, PATTERN_BYTES};
 use crate::distribution::Sampler;
 use crate::random::{Draws, GOLDEN, lane, mix};
 use cql::value::{append_varint, time_uuid, uuid_ticks};
+use std::sync::Arc;
+
+/// What stands for the length of a value that is not bound at all.
+const UNSET: i32 = -2;
 
 /// The characters of random texts: 64, so that 6 bits choose one.
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.";
@@ -55,11 +62,11 @@ pub(super) enum Gen {
         written: As,
     },
     Text {
-        size: Sampler,
+        size: Sizes,
         random: usize,
     },
     Blob {
-        size: Sampler,
+        size: Sizes,
         random: usize,
     },
     Words {
@@ -84,15 +91,28 @@ pub(super) enum Gen {
         divide: u64,
         modulo: Option<u64>,
     },
+    /// The value of the number of a group, or of a place in it.
+    Grouped {
+        of: Box<Gen>,
+        groups: Arc<Groups>,
+        by: GroupedBy,
+    },
+    /// The cells of a column of a CSV, one after the other.
+    Cell(Arc<Cells>),
+    /// Nothing, in a share of all numbers; else the value.
+    Sometimes {
+        of: Box<Gen>,
+        missing: f64,
+    },
     /// Lists and sets.
     List {
         of: Box<Gen>,
-        size: Sampler,
+        size: Sizes,
     },
     Map {
         keys: Box<Gen>,
         values: Box<Gen>,
-        size: Sampler,
+        size: Sizes,
     },
     /// Tuples and user-defined types.
     Tuple(Vec<Gen>),
@@ -102,6 +122,15 @@ pub(super) enum Gen {
         count: u32,
         is_fixed: bool,
     },
+}
+
+/// What of a group a value is made from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum GroupedBy {
+    /// Its number: all rows of a group share the value.
+    Group,
+    /// The place in it, from 0.
+    Place,
 }
 
 impl Number {
@@ -133,6 +162,9 @@ impl Gen {
     /// Appends the value as `[int length][bytes]`.
     #[inline]
     pub(super) fn append_cell(&self, seed: u64, n: u64, out: &mut Vec<u8>) {
+        if self.is_missing(seed, n) {
+            return out.extend_from_slice(&UNSET.to_be_bytes());
+        }
         let start = out.len();
         out.extend_from_slice(&[0; 4]);
         self.append(seed, n, out);
@@ -149,8 +181,8 @@ impl Gen {
                 let real = from + (to - from) * draws().unit();
                 append_real(real, *written, out);
             }
-            Gen::Text { size, random } => fill(out, *size, *random, seed, n, true),
-            Gen::Blob { size, random } => fill(out, *size, *random, seed, n, false),
+            Gen::Text { size, random } => fill(out, size, *random, seed, n, true),
+            Gen::Blob { size, random } => fill(out, size, *random, seed, n, false),
             Gen::Words { words, pick } => {
                 let mut pick = *pick;
                 let word = pick.draw(n, 0, &mut draws()) as usize;
@@ -179,15 +211,37 @@ impl Gen {
                 let step = n / divide;
                 of.append(seed, modulo.map_or(step, |modulo| step % modulo), out);
             }
+            Gen::Grouped { of, groups, by } => {
+                let (group, place) = groups.of(n);
+                let number = if *by == GroupedBy::Group {
+                    group
+                } else {
+                    place
+                };
+                of.append(seed, number, out);
+            }
+            Gen::Cell(cells) => out.extend_from_slice(cells.at(n)),
+            Gen::Sometimes { of, .. } => of.append(seed, n, out),
             _ => self.append_collection(seed, n, out),
         }
     }
 
+    /// Whether the number has no value at all.
+    fn is_missing(&self, seed: u64, n: u64) -> bool {
+        match self {
+            // Under a seed of its own: the value's draws begin with its size.
+            Gen::Sometimes { missing, .. } => Draws::new(lane(seed, 0), n).unit() < *missing,
+            _ => false,
+        }
+    }
+
+    /// Whether some numbers have no value.
+    pub(super) fn may_be_missing(&self) -> bool {
+        matches!(self, Gen::Sometimes { .. })
+    }
+
     fn append_collection(&self, seed: u64, n: u64, out: &mut Vec<u8>) {
-        let count = |size: &Sampler| {
-            let mut size = *size;
-            size.draw(n, 0, &mut Draws::new(lane(seed, 0), n))
-        };
+        let count = |size: &Sizes| size.draw(n, &mut Draws::new(lane(seed, 0), n));
         // Elements draw under seeds of their own: by place in the value and by number.
         let element = |place: u64| lane(seed, 1 + place) ^ mix(n.wrapping_mul(GOLDEN));
         match self {
@@ -228,7 +282,7 @@ impl Gen {
 
     /// Whether different numbers are sure, or as good as sure, to have different values.
     pub(super) fn is_unique(&self) -> bool {
-        let long = |size: &Sampler, random: usize| {
+        let long = |size: &Sizes, random: usize| {
             // 16 random characters hold 96 bits.
             size.range().0 >= 16 && random >= 16
         };
@@ -245,6 +299,28 @@ impl Gen {
             Gen::Uuid | Gen::Timeuuid { .. } => true,
             Gen::Text { size, random } | Gen::Blob { size, random } => long(size, *random),
             Gen::Tuple(fields) => fields.iter().any(Gen::is_unique),
+            Gen::Cell(cells) => cells.is_unique(),
+            _ => false,
+        }
+    }
+
+    /// The groups whose numbers, or places in which, all have different values.
+    pub(super) fn grouped(&self) -> Option<(&Groups, GroupedBy)> {
+        match self {
+            Gen::Grouped { of, groups, by } => of.is_unique().then_some((&**groups, *by)),
+            _ => None,
+        }
+    }
+
+    /// Whether all rows of these groups share the value.
+    pub(super) fn is_same_in_group(&self, groups: &Groups) -> bool {
+        match self {
+            Gen::Fixed(_) => true,
+            Gen::Grouped {
+                groups: own,
+                by: GroupedBy::Group,
+                ..
+            } => **own == *groups,
             _ => false,
         }
     }
@@ -284,7 +360,7 @@ impl Gen {
 
     /// Bytes of its largest value, without its length.
     pub(super) fn bytes_max(&self) -> u64 {
-        let of = |size: &Sampler, each: u64| size.range().1.saturating_mul(each).saturating_add(4);
+        let of = |size: &Sizes, each: u64| size.range().1.saturating_mul(each).saturating_add(4);
         match self {
             Gen::Number(..) | Gen::Real { .. } => 24,
             Gen::Text { size, .. } | Gen::Blob { size, .. } => size.range().1,
@@ -293,7 +369,10 @@ impl Gen {
             Gen::Boolean { .. } => 1,
             Gen::Inet => 4,
             Gen::Fixed(bytes) => bytes.len() as u64,
-            Gen::Every { of, .. } => of.bytes_max(),
+            Gen::Every { of, .. } | Gen::Grouped { of, .. } | Gen::Sometimes { of, .. } => {
+                of.bytes_max()
+            }
+            Gen::Cell(cells) => cells.bytes_max(),
             Gen::List { of: element, size } => of(size, 4 + element.bytes_max()),
             Gen::Map { keys, values, size } => of(size, 8 + keys.bytes_max() + values.bytes_max()),
             Gen::Tuple(fields) => fields.iter().map(|field| 4 + field.bytes_max()).sum(),
@@ -370,9 +449,9 @@ fn append_timeuuid(ms: i64, bits: u64, out: &mut Vec<u8>) {
     out.extend_from_slice(&time_uuid(uuid_ticks(ms), low));
 }
 
-fn fill(out: &mut Vec<u8>, mut size: Sampler, random: usize, seed: u64, n: u64, is_text: bool) {
+fn fill(out: &mut Vec<u8>, size: &Sizes, random: usize, seed: u64, n: u64, is_text: bool) {
     let mut draws = Draws::new(seed, n);
-    let size = size.draw(n, 0, &mut draws) as usize;
+    let size = size.draw(n, &mut draws) as usize;
     out.reserve(size);
     let end = out.len() + size;
     while out.len() < end {

@@ -2,10 +2,11 @@
 //! the workload writes the same function of the row as the load stage does.
 
 use super::File;
+use super::groups::Groups;
 use super::sections::{Named, Tables};
 use super::source::{Bound, Per};
 use super::statement::{Bind, Read, Verb};
-use super::value::Gen;
+use super::value::{Gen, GroupedBy};
 use crate::schema::Table;
 use cql::value::CqlType;
 use yaml::Place;
@@ -34,6 +35,13 @@ impl<'a> File<'a, '_> {
         };
         let index = self.name_of(node, named, "verify")?;
         let read = &named[index].parts[0];
+        if self.root.at("load").is_none() && !self.is_misspelt("load") {
+            let message =
+                "what is read is compared with what `load` writes, and there is no `load`";
+            let hint = "add `load: write`, or leave `verify` out: then nothing is checked";
+            self.out.add(&node.place, message, Some(hint.to_owned()));
+            return None;
+        }
         if !self.out.is_empty() {
             // What is wrong already would only be said again in other words.
             return None;
@@ -110,6 +118,10 @@ fn expected(read: &Read, table: &Table, named: &[Named], load: &[usize]) -> Resu
             Some(_) => {}
         }
         match value {
+            Some((bind, bound)) if bound.generate.may_be_missing() => Err(format!(
+                "{name} is {}, which some rows do not have",
+                bind.value
+            )),
             Some((_, bound)) if bound.per == Per::Row => Ok((bound.generate.clone(), bound.seed)),
             Some((bind, _)) => Err(format!("{name} is {}, which is per operation", bind.value)),
             None => Err(format!("the load stage binds nothing to {name}")),
@@ -133,8 +145,19 @@ fn shared(
         .map(|(_, bound)| &bound.generate)
         .collect();
     let divided = keys.iter().find_map(|key| key.divided());
-    if are_unique(&keys) || value.is_some_and(|(_, of)| of.generate.is_same_within(divided)) {
+    let groups = keys.iter().find_map(|key| key.grouped());
+    let is_shared = |generate: &Gen| {
+        generate.is_same_within(divided)
+            || groups.is_some_and(|(groups, _)| generate.is_same_in_group(groups))
+    };
+    if are_unique(&keys) || value.is_some_and(|(_, of)| is_shared(&of.generate)) {
         return Ok(());
+    }
+    if groups.is_some() {
+        return Err(format!(
+            "{name} is static, and rows of one partition write it differently; give its value the \
+             `groups` of the partition key, so that they share it"
+        ));
     }
     let divide = divided.map_or("n".to_owned(), |divide| divide.to_string());
     Err(format!(
@@ -147,9 +170,16 @@ fn shared(
 fn are_unique(keys: &[&Gen]) -> bool {
     let divided = keys.iter().filter_map(|key| key.divided());
     let mut rests = keys.iter().filter_map(|key| key.modulo());
+    let grouped: Vec<(&Groups, GroupedBy)> = keys.iter().filter_map(|key| key.grouped()).collect();
+    let has_place = |groups: &Groups| {
+        let mut others = grouped.iter();
+        others.any(|(other, by)| *by == GroupedBy::Place && *other == groups)
+    };
+    let mut groups = grouped.iter().filter(|(_, by)| *by == GroupedBy::Group);
     // Rows of the same quotient are fewer than the divisor and follow on each other.
     keys.iter().any(|key| key.is_unique())
         || divided.min().is_some_and(|divide| rests.any(|modulo| modulo >= divide))
+        || groups.any(|(groups, _)| has_place(groups))
 }
 
 /// The marker that a statement has for a column.

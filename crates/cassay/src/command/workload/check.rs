@@ -1,10 +1,10 @@
 //! `cassay workload check`: what a workload file would do, and what a server says of it.
 
-use super::{program, show, spec};
+use super::{beside, program, spec};
 use crate::args::{CheckArgs, Common};
 use crate::command::{dirs, reach};
 use crate::exit::Exit;
-use crate::{interrupt, terminal};
+use crate::{diagnostics, interrupt, terminal};
 use anyhow::{Context, Result, bail};
 use engine::Prepared;
 use serde_json::{Value, json};
@@ -20,16 +20,16 @@ pub fn run(args: &CheckArgs, common: &Common) -> Result<Exit> {
     let Some(target) = &args.target else {
         return match program(&name, 1)? {
             Ok(program) => Ok(tell(&Arc::new(program), None, common)),
-            Err(mistakes) => Ok(show(&mistakes, common)),
+            Err(mistakes) => Ok(diagnostics::refuse(&mistakes, common.json)),
         };
     };
     let prepared = match prepared(args, &name, target)? {
         Ok(prepared) => prepared,
-        Err(mistakes) => return Ok(show(&mistakes, common)),
+        Err(mistakes) => return Ok(diagnostics::refuse(&mistakes, common.json)),
     };
     let (program, prepared) = prepared;
     if !prepared.mistakes.is_empty() {
-        return Ok(show(&prepared.mistakes, common));
+        return Ok(diagnostics::refuse(&prepared.mistakes, common.json));
     }
     if prepared.is_interrupted {
         terminal::say("interrupted; the target is as it was before");
@@ -66,7 +66,7 @@ fn prepared(
         Err(mistakes) => return Ok(Err(mistakes)),
     };
     let text = std::fs::read_to_string(name).with_context(|| format!("read {name}"))?;
-    let checked = match workload::check_file(name, &text, &spec(name, 1)) {
+    let checked = match workload::check_file(name, &text, &spec(name, 1), &beside(name)) {
         Ok(checked) => checked,
         Err(mistakes) => return Ok(Err(mistakes)),
     };

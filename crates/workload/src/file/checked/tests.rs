@@ -1,7 +1,7 @@
 //! Statements in another keyspace, and what a server says of them at their places.
 
 use super::*;
-use crate::file::{check_file, compile_file};
+use crate::file::{check_file, compile_file, no_files};
 use crate::spec::Spec;
 
 const FILE: &str = "\
@@ -27,7 +27,7 @@ fn spec() -> Spec {
 
 fn checked() -> Checked {
     let text = FILE.replace("  write:\n", "  write:\n    cql:\n");
-    check_file("w.yaml", &text, &spec()).unwrap_or_else(|mistakes| panic!("{mistakes}"))
+    check_file("w.yaml", &text, &spec(), &no_files).unwrap_or_else(|mistakes| panic!("{mistakes}"))
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn a_file_that_names_a_keyspace_of_others_is_refused_where_it_does() {
         ("TYPE place", "TYPE live.place", "3:17"),
     ] {
         let text = FILE.replace("  write:\n", "  write:\n    cql:\n").replace(from, to);
-        let said = compile_file("w.yaml", &text, &spec()).expect_err(to).to_string();
+        let said = compile_file("w.yaml", &text, &spec(), &no_files).expect_err(to).to_string();
         let expected = format!("w.yaml:{line}: `live` is not the keyspace of this workload");
         assert!(said.contains(&expected), "{to}: {said}");
     }
@@ -76,7 +76,7 @@ fn what_would_outlive_the_keyspace_is_no_schema() {
         let text = FILE
             .replace("  - CREATE INDEX i ON t (b)", &format!("  - \"{cql}\""))
             .replace("  write:\n", "  write:\n    cql:\n");
-        let said = compile_file("w.yaml", &text, &spec()).expect_err(cql).to_string();
+        let said = compile_file("w.yaml", &text, &spec(), &no_files).expect_err(cql).to_string();
         assert!(said.contains("w.yaml:5:"), "{cql}: {said}");
         assert!(said.contains("belongs here"), "{cql}: {said}");
     }

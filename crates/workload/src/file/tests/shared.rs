@@ -2,7 +2,7 @@
 //! design would accuse a server that did nothing wrong.
 
 use super::{mistakes, program, spec, values};
-use crate::file::compile_file;
+use crate::file::{compile_file, no_files};
 use crate::program::{Program, Stage};
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ verify: read
 
 fn said(from: &str, to: &str) -> String {
     assert!(SHARED.contains(from), "{from}");
-    let made = compile_file("w.yaml", &SHARED.replacen(from, to, 1), &spec());
+    let made = compile_file("w.yaml", &SHARED.replacen(from, to, 1), &spec(), &no_files);
     made.map_or_else(|mistakes| mistakes.to_string(), |_| "nothing".to_owned())
 }
 
@@ -129,7 +129,7 @@ fn ranges_may_begin_below_0_where_the_type_does() {
             .replace("v text,", &format!("v {typ},"))
             .replace("v: text(20)", &format!("v: {expression}"))
             .replace("verify: read\n", "");
-        compile_file("w.yaml", &text, &spec()).map(Arc::new)
+        compile_file("w.yaml", &text, &spec(), &no_files).map(Arc::new)
     };
     for (typ, range, bytes) in [("tinyint", -4..=4, 1), ("bigint", -2000..=-1000, 8)] {
         let (from, to) = (range.start(), range.end());

@@ -1,0 +1,64 @@
+//! Tables of a study that are read as they are: asked for before the study can run.
+
+use super::dirs;
+use crate::exit::Exit;
+use crate::{diagnostics, interrupt, terminal};
+use anyhow::Result;
+use engine::own_table::TableReader;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use study::resolve;
+use study::settings::{KEYS_MAX, Study};
+use study::work;
+
+/// Keys that are taken to plan: enough to see that there are some.
+const KEYS_TO_PLAN: u64 = 20;
+
+/// The study with the workloads of its tables, ready to run.
+///
+/// # Errors
+/// A table cannot be read. `Err(Ok(exit))`: what was made of it does not fit the study, which was
+/// shown.
+pub fn to_run(study: Study, json: bool) -> Result<Study, Result<Exit>> {
+    with_tables(study, KEYS_MAX, json)
+}
+
+/// The same, to be shown: a few keys are enough, and a cluster that cannot be asked is said.
+pub fn to_plan(study: Study, json: bool) -> Result<Study, Result<Exit>> {
+    let outline = study.clone();
+    match with_tables(study, KEYS_TO_PLAN, json) {
+        Err(Err(why)) => {
+            terminal::say(&format!("note: a table could not be read: {why:#}"));
+            Ok(outline)
+        }
+        found => found,
+    }
+}
+
+fn with_tables(study: Study, keys_max: u64, json: bool) -> Result<Study, Result<Exit>> {
+    if work::unread_tables(&study).is_empty() {
+        return Ok(study);
+    }
+    let files = read(&study, keys_max).map_err(Err)?;
+    let mut overrides = study.overrides.clone();
+    overrides.inputs.extend(files);
+    match resolve::resolve(&study.source, &study.text, &overrides) {
+        Ok(read) => Ok(Study {
+            notes: study.notes,
+            ..read
+        }),
+        Err(mistakes) => Err(Ok(diagnostics::refuse(&mistakes, json))),
+    }
+}
+
+fn read(study: &Study, keys_max: u64) -> Result<BTreeMap<String, String>> {
+    let stop = interrupt::flag()?;
+    host::process::heed(Arc::clone(&stop));
+    let dirs = dirs()?;
+    let reader = TableReader {
+        dirs: &dirs,
+        seed: study.seed,
+        stop: &stop,
+    };
+    reader.files(study, keys_max, &mut |text| terminal::say(text))
+}

@@ -1,0 +1,107 @@
+//! `cassay workload twin`: a workload file that makes a table like one that is there.
+
+use crate::args::{Common, TwinArgs};
+use crate::command::{dirs, reach};
+use crate::exit::Exit;
+use crate::{diagnostics, interrupt, terminal};
+use anyhow::{Context, Result, anyhow, bail};
+use engine::own_table::TableReader;
+use serde_json::json;
+use std::path::PathBuf;
+use std::sync::Arc;
+use study::settings::{Folder, Granted, Overrides, OwnTable};
+use workload::Twin;
+
+/// Reads a table and writes the workload file of its twin.
+pub fn run(args: &TwinArgs, common: &Common) -> Result<Exit> {
+    if let Some(to) = args.to.as_ref().filter(|to| to.exists()) {
+        bail!(
+            "{} is there already\nhint: name another file, or remove it first",
+            to.display()
+        );
+    }
+    let overrides = Overrides {
+        target: Some(args.target.clone()),
+        set: args.set.clone(),
+        granted: Granted {
+            secrets: args.secret.iter().cloned().collect(),
+            ..Granted::default()
+        },
+        // What the command line names is the user's own.
+        files: Some(Folder {
+            path: PathBuf::new(),
+            open: true,
+        }),
+        ..Overrides::default()
+    };
+    let target = match reach::target("{null: {}}", &overrides) {
+        Ok(target) => target,
+        Err(mistakes) => return Ok(diagnostics::refuse(&mistakes, common.json)),
+    };
+    let table = OwnTable {
+        name: args.table.clone(),
+        keys: args.keys,
+        keys_per_s: args.rate,
+        ..OwnTable::default()
+    };
+    let stop = interrupt::flag()?;
+    host::process::heed(Arc::clone(&stop));
+    let dirs = dirs()?;
+    let reader = TableReader {
+        dirs: &dirs,
+        seed: 1,
+        stop: &stop,
+    };
+    let sample = reader.read(&target, &table, &mut |text| terminal::say(text))?;
+    let twin = sample.twin().map_err(|why| anyhow!("{why}"))?;
+    write(args, &twin, common)?;
+    Ok(Exit::Done)
+}
+
+/// Writes the file, and says how near the twin is.
+fn write(args: &TwinArgs, twin: &Twin, common: &Common) -> Result<()> {
+    if let Some(to) = &args.to {
+        std::fs::write(to, &twin.text).with_context(|| format!("write {}", to.display()))?;
+    }
+    if common.json {
+        terminal::json(&json!({
+            "file": args.to,
+            "workload": twin.text,
+            "row_bytes": pair(twin.row_bytes),
+            "compressed_share": pair(twin.compressed),
+            "partition_rows": pair(twin.partition_rows),
+            "columns_without_values": twin.without,
+        }));
+    } else if args.to.is_none() {
+        terminal::data(&twin.text);
+    }
+    let [rows, twin_rows] = twin.partition_rows;
+    let [bytes, twin_bytes] = twin.row_bytes;
+    let [left, twin_left] = twin.compressed.map(|share| share * 100.0);
+    for line in [
+        format!("rows of a partition  {rows:.1} in the table, {twin_rows:.1} in its twin"),
+        format!("bytes of a row       {bytes:.0} in the table, {twin_bytes:.0} in its twin"),
+        format!("left by LZ4          {left:.0} % in the table, {twin_left:.0} % in its twin"),
+    ] {
+        terminal::say(&line);
+    }
+    if !twin.without.is_empty() {
+        terminal::say(&format!(
+            "note: the twin has no values in {}: none were seen, or their type is not known",
+            twin.without.join(", ")
+        ));
+    }
+    if let Some(to) = &args.to {
+        terminal::say(&format!(
+            "{} is written; in a study: workload: {{file: {}}}, with the rows to load under \
+             data: {{load: {{operations: 1M}}}}",
+            to.display(),
+            to.file_name().unwrap_or_default().to_string_lossy()
+        ));
+    }
+    Ok(())
+}
+
+fn pair([table, twin]: [f64; 2]) -> serde_json::Value {
+    json!({"table": table, "twin": twin})
+}

@@ -1,0 +1,273 @@
+//! Keys from places all over a token ring, with the first rows of each partition, and how many rows
+//! partitions have.
+//!
+//! A place is a random token; the partition that follows on it is taken. How large a partition is
+//! has nothing to do with how much of the ring lies before it, so that large ones are found as
+//! often as small ones. One that is found twice counts once.
+
+use anyhow::{Result, bail};
+use cluster::Session;
+use cql::text::quoted_name;
+use cql::value::Value;
+use measure::clock;
+use measure::number::counted;
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use workload::random::mix;
+use workload::{ColumnRole, SampledPartition, TableSample};
+
+/// Rows that are read of a partition: with 10,000 keys of a table of 100 million rows, and those
+/// that are counted, less than a thousandth of it.
+const ROWS_READ: usize = 4;
+/// Rows that are counted, for each key that is taken.
+const ROWS_COUNTED: u64 = 5;
+/// A partition is counted up to here.
+const PARTITION_ROWS_MAX: u64 = 10_000;
+/// After so many partitions in a row that were there before, the table is so small that hardly any
+/// other is left: had a tenth of them not been found yet, one run in forty would end here.
+const SEEN_AGAIN_MAX: u32 = 35;
+/// Between two sentences of how far it is.
+const SAID_EVERY_NS: u64 = 5 * clock::SECOND_NS;
+
+/// How keys are taken.
+pub(super) struct Sampling<'a> {
+    /// So many places are looked at.
+    pub(super) keys: u64,
+    /// At most so many in a second.
+    pub(super) keys_per_s: u64,
+    /// Which they are.
+    pub(super) seed: u64,
+    /// Ends it.
+    pub(super) stop: &'a AtomicBool,
+}
+
+impl Sampling<'_> {
+    /// Fills in the partitions of a table.
+    ///
+    /// # Errors
+    /// The table is empty or cannot be read, or it was interrupted.
+    pub(super) fn take(
+        &self,
+        session: &mut Session,
+        sample: &mut TableSample,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<()> {
+        let mut taker = Taker::new(self, session, sample);
+        taker.partitions(say)?;
+        taker.count()?;
+        let (partitions, rows_read) = (taker.partitions, taker.rows_read);
+        let seconds = (clock::now_ns() - taker.begin_ns) as f64 / 1e9;
+        let name = format!("{}.{}", sample.keyspace, sample.table);
+        if partitions.is_empty() {
+            bail!(
+                "{name} has no row: nothing was found at {} places of its ring\n\
+                 hint: name a table that has rows, or the keys in a CSV",
+                self.keys
+            );
+        }
+        say(&format!(
+            "{name}: took the keys of {} from its ring, reading {} in {seconds:.1} s",
+            counted(partitions.len() as u64, "partition"),
+            counted(rows_read, "row"),
+        ));
+        sample.partitions = partitions;
+        Ok(())
+    }
+}
+
+/// Keys while they are taken.
+struct Taker<'a> {
+    sampling: &'a Sampling<'a>,
+    session: &'a mut Session,
+    /// `SELECT … FROM … WHERE token(…) >= `.
+    after: String,
+    table: String,
+    /// `token(…)` of its partition key.
+    token: String,
+    name: String,
+    partition_key: Vec<String>,
+    clustering: Vec<String>,
+    partitions: Vec<SampledPartition>,
+    /// Of `partitions`, those that have more rows than were read, with their tokens.
+    longer: Vec<(usize, i64)>,
+    rows_read: u64,
+    asked: u64,
+    begin_ns: u64,
+}
+
+impl<'a> Taker<'a> {
+    fn new(
+        sampling: &'a Sampling<'a>,
+        session: &'a mut Session,
+        sample: &TableSample,
+    ) -> Taker<'a> {
+        let all: Vec<String> =
+            sample.columns.iter().map(|column| quoted_name(&column.name)).collect();
+        let roles = || sample.columns.iter().zip(&all);
+        let partition_key: Vec<String> = roles()
+            .filter(|(column, _)| column.role == ColumnRole::Partition)
+            .map(|(_, name)| name.clone())
+            .collect();
+        let clustering = roles()
+            .filter(|(column, _)| matches!(column.role, ColumnRole::Clustering { .. }))
+            .map(|(_, name)| name.clone())
+            .collect();
+        let table = format!(
+            "{}.{}",
+            quoted_name(&sample.keyspace),
+            quoted_name(&sample.table)
+        );
+        let token = format!("token({})", partition_key.join(", "));
+        let after = format!(
+            "SELECT {}, {token} FROM {table} WHERE {token} >= ",
+            all.join(", ")
+        );
+        Taker {
+            sampling,
+            session,
+            after,
+            table,
+            token,
+            name: format!("{}.{}", sample.keyspace, sample.table),
+            partition_key,
+            clustering,
+            partitions: Vec::new(),
+            longer: Vec::new(),
+            rows_read: 0,
+            asked: 0,
+            begin_ns: clock::now_ns(),
+        }
+    }
+
+    /// Waits until the next partition may be asked for.
+    fn pace(&mut self) -> Result<()> {
+        if self.sampling.stop.load(Ordering::Relaxed) {
+            bail!("interrupted while the keys of {} were taken", self.name);
+        }
+        let due_ns = self.asked.saturating_mul(clock::SECOND_NS) / self.sampling.keys_per_s;
+        let passed_ns = clock::now_ns() - self.begin_ns;
+        clock::sleep(Duration::from_nanos(due_ns.saturating_sub(passed_ns)));
+        self.asked += 1;
+        Ok(())
+    }
+
+    fn partitions(&mut self, say: &mut dyn FnMut(&str)) -> Result<()> {
+        let mut seen = HashSet::new();
+        let mut again = 0;
+        let mut said_ns = clock::now_ns();
+        for number in 0..self.sampling.keys {
+            self.pace()?;
+            let token = mix(mix(self.sampling.seed) ^ number) as i64;
+            let mut rows = self.rows_from(token)?;
+            if rows.is_empty() {
+                // Behind the last partition comes the first.
+                rows = self.rows_from(i64::MIN)?;
+            }
+            if rows.is_empty() {
+                return Ok(());
+            }
+            let keys = self.partition_key.len();
+            let count = rows.iter().take_while(|row| row[..keys] == rows[0][..keys]).count();
+            rows.truncate(count);
+            // The token stands behind the columns.
+            let found = rows[0].last().and_then(Value::as_i64);
+            rows.iter_mut().for_each(|row| drop(row.pop()));
+            let is_new = seen.insert(bytes_of(&rows[0][..keys]));
+            again = if is_new { 0 } else { again + 1 };
+            if let Some(token) = found.filter(|_| is_new) {
+                self.add(token, rows);
+            }
+            if again == SEEN_AGAIN_MAX {
+                return Ok(());
+            }
+            if clock::now_ns() - said_ns > SAID_EVERY_NS {
+                said_ns = clock::now_ns();
+                say(&format!(
+                    "{}: looked at {} of {} places of its ring",
+                    self.name,
+                    number + 1,
+                    self.sampling.keys
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// The first rows from a token on, of whatever partitions.
+    fn rows_from(&mut self, token: i64) -> Result<Vec<Vec<Value>>> {
+        let found = self.session.query(&format!("{}{token} LIMIT {ROWS_READ}", self.after))?;
+        self.rows_read += found.rows.len() as u64;
+        Ok(found.rows)
+    }
+
+    /// Adds a partition by its first rows. One of nothing but static columns has no row.
+    fn add(&mut self, token: i64, rows: Vec<Vec<Value>>) {
+        let keys = self.partition_key.len() + self.clustering.len();
+        if rows[0][..keys].iter().any(Value::is_null) {
+            return;
+        }
+        let number = self.partitions.len();
+        let place = (mix(number as u64) % rows.len() as u64) as usize;
+        let key = rows[place][..keys].to_vec();
+        if !self.clustering.is_empty() && rows.len() == ROWS_READ {
+            self.longer.push((number, token));
+        }
+        self.partitions.push(SampledPartition {
+            rows_count: rows.len() as u64,
+            rows,
+            key,
+        });
+    }
+
+    /// Counts the rows of partitions that have more than were read, as far as there is room for it,
+    /// and chooses the row that is read among them all. Others have as many as those on average.
+    fn count(&mut self) -> Result<()> {
+        let mut room = self.sampling.keys.saturating_mul(ROWS_COUNTED);
+        let (mut counted, mut sum) = (0, 0u64);
+        let longer = std::mem::take(&mut self.longer);
+        for &(number, token) in &longer {
+            if room == 0 {
+                break;
+            }
+            self.pace()?;
+            let query = format!(
+                "SELECT {} FROM {} WHERE {} = {token} LIMIT {}",
+                self.clustering.join(", "),
+                self.table,
+                self.token,
+                PARTITION_ROWS_MAX.min(room)
+            );
+            let rows = self.session.query(&query)?.rows;
+            let is_whole = (rows.len() as u64) < PARTITION_ROWS_MAX.min(room);
+            room = room.saturating_sub(rows.len() as u64);
+            self.rows_read += rows.len() as u64;
+            if !is_whole && room == 0 {
+                break;
+            }
+            counted += 1;
+            sum += rows.len() as u64;
+            let keys = self.partition_key.len();
+            let partition = &mut self.partitions[number];
+            partition.rows_count = partition.rows_count.max(rows.len() as u64);
+            let place = mix(number as u64 ^ self.sampling.seed) % (rows.len() as u64).max(1);
+            if let Some(row) = rows.into_iter().nth(place as usize) {
+                partition.key.truncate(keys);
+                partition.key.extend(row);
+            }
+        }
+        if let Some(mean) = sum.checked_div(counted) {
+            for &(number, _) in longer.iter().skip(counted as usize) {
+                let partition = &mut self.partitions[number];
+                partition.rows_count = partition.rows_count.max(mean);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn bytes_of(values: &[Value]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    values.iter().for_each(|value| value.append_cell(&mut bytes));
+    bytes
+}

@@ -1,0 +1,191 @@
+//! What a cluster's schema says of a table.
+
+use anyhow::{Result, bail};
+use cluster::{QueryResult, Session};
+use cql::text::{Kind, literal, quoted_name, tokens};
+use cql::value::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use workload::{ColumnRole, SampledColumn, TableSample};
+
+/// Options of a table that decide how it is stored.
+const STORED_BY: [&str; 2] = ["compaction", "compression"];
+/// How the ring's places are found: others have no order that can be asked for by a number.
+const PARTITIONER: &str = "Murmur3Partitioner";
+
+/// The table, with no partition of it yet.
+///
+/// # Errors
+/// There is none of this name; the hint has those there are.
+pub(super) fn read(session: &mut Session, names: &(String, String)) -> Result<TableSample> {
+    let (keyspace, table) = names;
+    let of_table = format!(
+        "keyspace_name = {} AND table_name = {}",
+        literal(keyspace),
+        literal(table)
+    );
+    let columns = columns(&session.query(&format!(
+        "SELECT column_name, kind, position, type, clustering_order FROM system_schema.columns \
+         WHERE {of_table}"
+    ))?);
+    if columns.is_empty() {
+        return missing(session, keyspace, table);
+    }
+    partitioner(session)?;
+    let options = session.query(&format!(
+        "SELECT {} FROM system_schema.tables WHERE {of_table}",
+        STORED_BY.join(", ")
+    ))?;
+    Ok(TableSample {
+        types: types(session, keyspace, &columns)?,
+        keyspace: keyspace.clone(),
+        table: table.clone(),
+        options: stored_by(&options),
+        columns,
+        partitions: Vec::new(),
+    })
+}
+
+fn partitioner(session: &mut Session) -> Result<()> {
+    let found = session.query("SELECT partitioner FROM system.local")?;
+    let name = found.rows.first().and_then(|row| row.first()?.as_str()).unwrap_or_default();
+    if !name.ends_with(PARTITIONER) {
+        bail!(
+            "{} places partitions by {name}; keys can be taken from a ring of {PARTITIONER} only\n\
+             hint: give the keys in a CSV: `workload: {{keys: {{file: keys.csv}}}}`",
+            session.node()
+        );
+    }
+    Ok(())
+}
+
+fn missing(session: &mut Session, keyspace: &str, table: &str) -> Result<TableSample> {
+    let node = session.node();
+    let found = session.query(&format!(
+        "SELECT table_name FROM system_schema.tables WHERE keyspace_name = {}",
+        literal(keyspace)
+    ))?;
+    let names: Vec<&str> = found.rows.iter().filter_map(|row| row.first()?.as_str()).collect();
+    if names.is_empty() {
+        let found = session.query("SELECT keyspace_name FROM system_schema.keyspaces")?;
+        let all: Vec<&str> = found
+            .rows
+            .iter()
+            .filter_map(|row| row.first()?.as_str())
+            .filter(|name| !name.starts_with("system"))
+            .collect();
+        bail!(
+            "{node} has no keyspace {keyspace} with tables\nhint: its keyspaces are {}",
+            all.join(", ")
+        );
+    }
+    let near = yaml::did_you_mean(table, names.iter().copied());
+    bail!(
+        "{node} has no table {table} in the keyspace {keyspace}\nhint: {}",
+        near.unwrap_or_else(|| format!("its tables are {}", names.join(", ")))
+    )
+}
+
+/// The partition key, the clustering columns, then the others by their names.
+fn columns(found: &QueryResult) -> Vec<SampledColumn> {
+    let column = |row: &Vec<Value>| {
+        let [name, kind, position, typ, order] = &row[..] else {
+            return None;
+        };
+        let (rank, role) = match kind.as_str()? {
+            "partition_key" => (0, ColumnRole::Partition),
+            "clustering" => {
+                let is_descending = order.as_str() == Some("desc");
+                (1, ColumnRole::Clustering { is_descending })
+            }
+            "static" => (2, ColumnRole::Static),
+            _ => (3, ColumnRole::Regular),
+        };
+        let column = SampledColumn {
+            name: name.as_str()?.to_owned(),
+            typ: typ.as_str()?.to_owned(),
+            role,
+        };
+        Some(((rank, position.as_i64()?, column.name.clone()), column))
+    };
+    let sorted: BTreeMap<_, SampledColumn> = found.rows.iter().filter_map(column).collect();
+    sorted.into_values().collect()
+}
+
+/// The types that the columns have, each after those that it uses.
+fn types(session: &mut Session, keyspace: &str, columns: &[SampledColumn]) -> Result<Vec<String>> {
+    let found = session.query(&format!(
+        "SELECT type_name, field_names, field_types FROM system_schema.types WHERE \
+         keyspace_name = {}",
+        literal(keyspace)
+    ))?;
+    let texts = |cell: &Value| -> Vec<String> {
+        let items = match cell {
+            Value::List(items) => items.as_slice(),
+            _ => &[],
+        };
+        items.iter().filter_map(Value::as_str).map(str::to_owned).collect()
+    };
+    let mut known: BTreeMap<String, Vec<(String, String)>> = BTreeMap::new();
+    for row in &found.rows {
+        let [Value::Text(name), fields, types] = &row[..] else {
+            continue;
+        };
+        known.insert(
+            name.clone(),
+            texts(fields).into_iter().zip(texts(types)).collect(),
+        );
+    }
+    let mut made = BTreeSet::new();
+    let mut statements = Vec::new();
+    for column in columns {
+        make(&column.typ, &known, &mut made, &mut statements);
+    }
+    Ok(statements)
+}
+
+/// Makes the types that a type names, with all that those name before them.
+fn make(
+    typ: &str,
+    known: &BTreeMap<String, Vec<(String, String)>>,
+    made: &mut BTreeSet<String>,
+    statements: &mut Vec<String>,
+) {
+    for token in tokens(typ).unwrap_or_default() {
+        let is_name = matches!(token.kind, Kind::Word | Kind::Quoted);
+        let Some(fields) = known.get(&token.text).filter(|_| is_name) else {
+            continue;
+        };
+        if !made.insert(token.text.clone()) {
+            continue;
+        }
+        fields.iter().for_each(|(_, typ)| make(typ, known, made, statements));
+        let fields = fields.iter().map(|(name, typ)| format!("{} {typ}", quoted_name(name)));
+        statements.push(format!(
+            "CREATE TYPE {} ({})",
+            quoted_name(&token.text),
+            fields.collect::<Vec<_>>().join(", ")
+        ));
+    }
+}
+
+/// Options as `CREATE TABLE` has them.
+fn stored_by(found: &QueryResult) -> Vec<(String, String)> {
+    let Some(row) = found.rows.first() else {
+        return Vec::new();
+    };
+    let option = |(name, value): (&str, &Value)| {
+        let Value::Map(entries) = value else {
+            return None;
+        };
+        let entry = |(key, value): &(Value, Value)| {
+            Some(format!(
+                "{}: {}",
+                literal(key.as_str()?),
+                literal(value.as_str()?)
+            ))
+        };
+        let entries: Option<Vec<String>> = entries.iter().map(entry).collect();
+        Some((name.to_owned(), format!("{{{}}}", entries?.join(", "))))
+    };
+    STORED_BY.into_iter().zip(row).filter_map(option).collect()
+}

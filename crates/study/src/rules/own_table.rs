@@ -1,0 +1,78 @@
+//! A table that is read as it is: it must be somebody's, and nothing may be said of making it.
+
+use super::subject::Subject;
+use crate::settings::Draft;
+use ::yaml::Diagnostics;
+
+const TABLE: &str = "workload.table";
+
+/// What makes, fills or changes tables.
+const MAKES: [&str; 6] = [
+    "keyspace",
+    "data.load",
+    "data.present",
+    "data.reset",
+    "workload.params",
+    "phases",
+];
+
+/// Applies the rules.
+pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
+    if !subject.wrote(TABLE) {
+        if subject.wrote("workload.keys") {
+            let message = "`workload.keys` says which keys of `workload.table` are read, and there \
+                           is no such table";
+            let hint = "name it: `table: keyspace.table`";
+            subject.say("workload.keys", message.to_owned(), Some(hint), out);
+        }
+        return;
+    }
+    target(subject, out);
+    names(subject, out);
+    keys(subject, out);
+    for path in MAKES.into_iter().filter(|path| subject.wrote(path)) {
+        let message = format!("`{path}` does not apply to `{TABLE}`, which is read as it is");
+        subject.say(path, message, Some("remove it"), out);
+    }
+}
+
+fn target(subject: &Subject<'_>, out: &mut Diagnostics) {
+    if subject.has("target.attach") {
+        return;
+    }
+    let message = if subject.has("target.null") {
+        format!("`{TABLE}` is a table of a cluster, and the null target has none")
+    } else {
+        format!("`{TABLE}` is a table that is there, and a cluster that cassay starts has none yet")
+    };
+    let hint = "attach to the cluster that has it: `--target attach:HOST`; or make one like it \
+                elsewhere: `cassay workload twin`";
+    subject.say(TABLE, message, Some(hint), out);
+}
+
+fn names(subject: &Subject<'_>, out: &mut Diagnostics) {
+    let workload = Draft::of(subject.tree).workload();
+    let is_named = workload.table.is_some_and(|table| table.names().is_some());
+    if subject.has(TABLE) && !is_named {
+        let written = subject.text(TABLE).unwrap_or_default();
+        let message = format!("`{TABLE}` is `{written}`, which is not keyspace.table");
+        let hint = "for example shop.users; names with capital letters are quoted: \
+                    '\"Shop\".\"Users\"'";
+        subject.say(TABLE, message, Some(hint), out);
+    }
+}
+
+fn keys(subject: &Subject<'_>, out: &mut Diagnostics) {
+    let has_file = subject.wrote("workload.keys.file");
+    if subject.wrote("workload.keys.columns") && !has_file {
+        let path = "workload.keys.columns";
+        let message = format!("`{path}` are columns of a CSV, and there is none");
+        subject.say(path, message, Some("add `file: keys.csv`"), out);
+    }
+    for path in ["workload.keys.count", "workload.keys.rate"] {
+        if has_file && subject.wrote(path) {
+            let message = format!("`{path}` is of the ring, and the keys come from a file");
+            subject.say(path, message, Some("remove it"), out);
+        }
+    }
+}

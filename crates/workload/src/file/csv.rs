@@ -1,0 +1,113 @@
+//! The CSV that a workload file names: keys that somebody has, one record for each row.
+
+use super::literal;
+use cql::value::CqlType;
+use std::collections::HashSet;
+
+/// A CSV with a line of names above its records.
+#[derive(Debug)]
+pub(super) struct Csv {
+    /// The file, as the workload names it.
+    pub(super) file: String,
+    /// The names of its columns.
+    names: Vec<String>,
+    records: Vec<csv::StringRecord>,
+}
+
+impl Csv {
+    /// Reads a CSV (RFC 4180: commas, quotes where needed).
+    ///
+    /// # Errors
+    /// It has no names, no record, or one of another number of cells: a sentence with the line.
+    pub(super) fn read(file: &str, text: &str) -> Result<Csv, String> {
+        let mut reader = csv::ReaderBuilder::new().from_reader(text.as_bytes());
+        let names = reader.headers().map_err(|error| format!("{file}: {error}"))?;
+        let names: Vec<String> = names.iter().map(|name| name.trim().to_owned()).collect();
+        let records = reader.records().collect::<Result<Vec<_>, _>>().map_err(|error| {
+            // The library names the line.
+            format!("{file}: {error}")
+        })?;
+        if records.is_empty() {
+            return Err(format!(
+                "{file} has no record below the line with the names of its columns"
+            ));
+        }
+        Ok(Csv {
+            file: file.to_owned(),
+            names,
+            records,
+        })
+    }
+
+    /// How many records it has; at least one.
+    pub(super) fn rows(&self) -> u64 {
+        self.records.len() as u64
+    }
+
+    /// The names of its columns.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.names.iter().map(String::as_str)
+    }
+
+    /// The values of a column, as a type has them.
+    ///
+    /// # Errors
+    /// There is no such column, or a cell is no value of the type: a sentence with the line.
+    pub(super) fn cells(&self, name: &str, typ: &CqlType) -> Result<Cells, String> {
+        let Some(column) = self.names.iter().position(|known| known == name) else {
+            return Err(format!(
+                "{} has no column \"{name}\"; it has {}",
+                self.file,
+                self.names.join(", ")
+            ));
+        };
+        let mut cells = Cells::default();
+        for record in &self.records {
+            let text = record.get(column).unwrap_or_default();
+            let Some(bytes) = literal::cell(text, typ) else {
+                let line = record.position().map_or(0, csv::Position::line);
+                let shown: String = text.chars().take(40).collect();
+                return Err(format!(
+                    "{} line {line}: \"{shown}\" in column {name} is no value of type {typ}",
+                    self.file
+                ));
+            };
+            cells.push(&bytes);
+        }
+        Ok(cells)
+    }
+}
+
+/// The cells of a column as bytes of a type.
+#[derive(Debug, Default)]
+pub(super) struct Cells {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Cells {
+    fn push(&mut self, cell: &[u8]) {
+        self.bytes.extend_from_slice(cell);
+        self.ends.push(self.bytes.len());
+    }
+
+    /// The cell of row n; after the last one comes the first.
+    #[inline]
+    pub(super) fn at(&self, n: u64) -> &[u8] {
+        let place = (n % self.ends.len() as u64) as usize;
+        let begin = if place == 0 { 0 } else { self.ends[place - 1] };
+        &self.bytes[begin..self.ends[place]]
+    }
+
+    /// Whether no two are the same.
+    pub(super) fn is_unique(&self) -> bool {
+        let mut seen = HashSet::with_capacity(self.ends.len());
+        (0..self.ends.len() as u64).all(|n| seen.insert(self.at(n)))
+    }
+
+    /// Bytes of the longest.
+    pub(super) fn bytes_max(&self) -> u64 {
+        let all = (0..self.ends.len() as u64).map(|n| self.at(n).len());
+        all.max().unwrap_or(0) as u64
+    }
+}

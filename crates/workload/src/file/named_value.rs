@@ -1,0 +1,80 @@
+//! A value of a workload file, before it is known for which column it is made.
+
+use super::expr::{Expr, Wrong};
+use super::groups::Groups;
+use super::resolve::{Numbers, resolve};
+use super::source::Per;
+use super::value::{Gen, GroupedBy};
+use cql::value::CqlType;
+use std::sync::Arc;
+use yaml::Place;
+
+/// A value of the file.
+#[derive(Clone, Debug)]
+pub(super) struct Value {
+    pub(super) expr: Expr,
+    pub(super) per: Per,
+    /// Stated by the file, where the text of a statement does not say it.
+    pub(super) typ: Option<CqlType>,
+    /// Where the expression begins.
+    pub(super) place: Place,
+    pub(super) seed: u64,
+    /// Which number it is made from, if not that of its row or operation.
+    pub(super) made_from: MadeFrom,
+    /// Share of the numbers that have no value.
+    pub(super) missing: f64,
+}
+
+/// Which number a value is made from.
+#[derive(Clone, Debug)]
+pub(super) enum MadeFrom {
+    /// Its row's or operation's own.
+    Itself,
+    /// Divided, and then modulo, as [`Gen::Every`] has them.
+    Every(u64, Option<u64>),
+    /// That of its group, or the place in it.
+    Group(Arc<Groups>, GroupedBy),
+}
+
+impl Value {
+    /// Its generator for values of a type, made from such numbers.
+    pub(super) fn generator(&self, typ: &CqlType, numbers: Numbers<'_>) -> Result<Gen, Wrong> {
+        let made = self.whole_generator(typ, numbers)?;
+        if self.missing == 0.0 {
+            return Ok(made);
+        }
+        Ok(Gen::Sometimes {
+            of: Box::new(made),
+            missing: self.missing,
+        })
+    }
+
+    /// As [`Value::generator`], of those numbers that have a value.
+    fn whole_generator(&self, typ: &CqlType, numbers: Numbers<'_>) -> Result<Gen, Wrong> {
+        let up_to = |last: Option<u64>| {
+            let numbers = Numbers { last, ..numbers };
+            resolve(&self.expr, typ, numbers).map(Box::new)
+        };
+        Ok(match &self.made_from {
+            MadeFrom::Itself => return resolve(&self.expr, typ, numbers),
+            MadeFrom::Every(divide, modulo) => {
+                let (divide, modulo) = (*divide, *modulo);
+                let step = numbers.last.map(|last| last / divide);
+                let most = modulo.map(|modulo| modulo - 1);
+                let of = up_to(step.into_iter().chain(most).min())?;
+                Gen::Every { of, divide, modulo }
+            }
+            MadeFrom::Group(groups, by) => {
+                let last = match by {
+                    GroupedBy::Group => numbers.last.map(|last| groups.of(last).0),
+                    GroupedBy::Place => Some(groups.place_max()),
+                };
+                Gen::Grouped {
+                    of: up_to(last)?,
+                    groups: Arc::clone(groups),
+                    by: *by,
+                }
+            }
+        })
+    }
+}

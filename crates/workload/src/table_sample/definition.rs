@@ -1,0 +1,216 @@
+//! The workload file that reads a table as it is.
+
+use super::yaml_text::{block, quoted, word};
+use super::{ColumnRole, TableSample};
+use cql::text::quoted_name;
+use cql::value::Value;
+
+/// Kinds of operations on a table that is there: a row by its whole primary key, a partition, the
+/// first page of one. Of a table without clustering columns a partition is a row.
+pub const OUTLINE_KINDS: [&str; 3] = ["row", "partition", "page"];
+
+/// Rows that are fetched at once of a whole partition: the default of drivers.
+const PARTITION_PAGE_ROWS: u32 = 5000;
+/// Rows of a page that is read by itself, as a list on a screen is.
+const PAGE_ROWS: u32 = 100;
+
+/// Columns of the table by their index, each with the column of a CSV that has its values.
+type CsvColumns = Vec<(usize, String)>;
+
+/// Where the keys come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeySource<'a> {
+    /// Those of the sample, in a file of this name, which [`TableSample::keys_csv`] writes.
+    Sample {
+        /// The file.
+        file: &'a str,
+    },
+    /// Those of a CSV that somebody has.
+    Csv {
+        /// The file.
+        file: &'a str,
+        /// Its columns, by the table's; others have the table's names.
+        columns: &'a [(String, String)],
+        /// The names of all of its columns.
+        names: &'a [String],
+    },
+}
+
+impl TableSample {
+    /// A workload file that reads the table, by its keys.
+    ///
+    /// # Errors
+    /// A CSV lacks a column of the partition key: a sentence with the way out.
+    pub fn definition(&self, keys: KeySource<'_>) -> Result<String, String> {
+        let (file, columns) = self.keyed_columns(keys)?;
+        let markers = self.markers();
+        let mut text = format!(
+            "# Reads {}.{} as it is; nothing is written. cassay made it of the table's schema.\n\
+             keyspace: {}\ncsv: {}\nschema:\n",
+            self.keyspace,
+            self.table,
+            quoted(&self.keyspace),
+            quoted(file)
+        );
+        for create in &self.types {
+            text += &format!("  - {}\n", block(create, 4));
+        }
+        text += &format!("  - {}\n", block(&self.create_table(false), 4));
+        text += "values:\n";
+        for (at, column) in &columns {
+            let expression = format!("column({})", word(column));
+            text += &format!("  {}: {}\n", markers[*at], quoted(&expression));
+        }
+        let is_there = |at: &usize| columns.iter().any(|(column, _)| column == at);
+        let mut whole = self.partition_key();
+        whole.extend(self.clustering());
+        text += "statements:\n";
+        if whole.iter().all(is_there) {
+            text += &format!("  row: {}\n", block(&self.select(&whole, &markers), 4));
+        }
+        let partition = block(&self.select(&self.partition_key(), &markers), 6);
+        text +=
+            &format!("  partition:\n    cql: {partition}\n    page_size: {PARTITION_PAGE_ROWS}\n");
+        text += &format!(
+            "  page:\n    cql: {partition}\n    page_size: {PAGE_ROWS}\n    pages_max: 1\n"
+        );
+        let usual = if whole.iter().all(is_there) {
+            "row"
+        } else {
+            "page"
+        };
+        Ok(text + &format!("mix: {{{usual}: 1}}\n"))
+    }
+
+    /// The file of the keys, and which of its columns each column of the primary key has, as far as
+    /// it has one.
+    fn keyed_columns<'a>(&self, keys: KeySource<'a>) -> Result<(&'a str, CsvColumns), String> {
+        let mut all = self.partition_key();
+        all.extend(self.clustering());
+        let own = |at: usize| (at, self.columns[at].name.clone());
+        let (file, columns, names) = match keys {
+            KeySource::Sample { file } => return Ok((file, all.into_iter().map(own).collect())),
+            KeySource::Csv {
+                file,
+                columns,
+                names,
+            } => (file, columns, names),
+        };
+        let known = |name: &str| self.columns.iter().any(|column| column.name == name);
+        if let Some((strange, _)) = columns.iter().find(|(name, _)| !known(name)) {
+            return Err(format!(
+                "the table {}.{} has no column {strange}; its primary key has {}",
+                self.keyspace,
+                self.table,
+                self.key_names().join(", ")
+            ));
+        }
+        let mut found = Vec::new();
+        for at in all {
+            let name = &self.columns[at].name;
+            let stated = columns.iter().find(|(column, _)| column == name);
+            let wanted = stated.map_or(name, |(_, of_csv)| of_csv);
+            if names.contains(wanted) {
+                found.push((at, wanted.clone()));
+            } else if stated.is_some() || self.columns[at].role == ColumnRole::Partition {
+                return Err(format!(
+                    "{file} has no column {wanted}, which is to hold the {name} of {}.{}; it has \
+                     {}",
+                    self.keyspace,
+                    self.table,
+                    names.join(", ")
+                ));
+            }
+        }
+        Ok((file, found))
+    }
+
+    fn key_names(&self) -> Vec<&str> {
+        let mut key = self.partition_key();
+        key.extend(self.clustering());
+        key.into_iter().map(|at| self.columns[at].name.as_str()).collect()
+    }
+
+    /// `SELECT` of all columns by some.
+    pub(super) fn select(&self, by: &[usize], markers: &[String]) -> String {
+        let all: Vec<usize> = (0..self.columns.len()).collect();
+        self.select_columns(&all, by, markers)
+    }
+
+    /// `SELECT` of some columns by some.
+    pub(super) fn select_columns(
+        &self,
+        columns: &[usize],
+        by: &[usize],
+        markers: &[String],
+    ) -> String {
+        let names: Vec<String> =
+            columns.iter().map(|at| quoted_name(&self.columns[*at].name)).collect();
+        format!(
+            "SELECT {} FROM {} WHERE {}",
+            names.join(", "),
+            quoted_name(&self.table),
+            self.equal(by, markers)
+        )
+    }
+
+    /// `"a" = :a AND "b" = :b`.
+    pub(super) fn equal(&self, columns: &[usize], markers: &[String]) -> String {
+        let one = |at: &usize| {
+            format!(
+                "{} = :{}",
+                quoted_name(&self.columns[*at].name),
+                markers[*at]
+            )
+        };
+        columns.iter().map(one).collect::<Vec<_>>().join(" AND ")
+    }
+
+    /// The keys of the sample as a CSV: one record for each partition, with the row that is read.
+    ///
+    /// # Panics
+    /// Never: what is written to memory can be.
+    pub fn keys_csv(&self) -> String {
+        let mut key = self.partition_key();
+        key.extend(self.clustering());
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        let mut write = |cells: Vec<String>| {
+            writer
+                .write_record(&cells)
+                .expect("memory takes all records of the same length");
+        };
+        write(key.iter().map(|at| self.columns[*at].name.clone()).collect());
+        for partition in &self.partitions {
+            write(partition.key.iter().map(cell_text).collect());
+        }
+        let bytes = writer.into_inner().expect("memory needs no flush");
+        String::from_utf8(bytes).expect("cells are texts")
+    }
+}
+
+/// The names of the columns of a CSV.
+///
+/// # Errors
+/// It has none: a sentence with the file.
+pub fn csv_columns(file: &str, text: &str) -> Result<Vec<String>, String> {
+    let mut reader = csv::ReaderBuilder::new().from_reader(text.as_bytes());
+    let names = reader.headers().map_err(|error| format!("{file}: {error}"))?;
+    Ok(names.iter().map(|name| name.trim().to_owned()).collect())
+}
+
+/// A value as a cell of a CSV that a workload file reads: texts, whole numbers and UUIDs as people
+/// write them, all others by their bytes.
+fn cell_text(value: &Value) -> String {
+    match value {
+        Value::Text(text) => text.clone(),
+        Value::Int(_) | Value::Bigint(_) | Value::Smallint(_) | Value::Tinyint(_) => {
+            value.to_string()
+        }
+        Value::Uuid(_) | Value::Timeuuid(_) | Value::Boolean(_) => value.to_string(),
+        other => {
+            let mut bytes = Vec::new();
+            other.append(&mut bytes);
+            bytes.iter().fold("0x".to_owned(), |text, byte| text + &format!("{byte:02x}"))
+        }
+    }
+}

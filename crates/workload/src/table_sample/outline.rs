@@ -1,0 +1,104 @@
+//! A table that is read as it is, before anybody has asked it for its columns and keys: what kinds
+//! of operations there will be, and nothing that could be sent.
+
+use super::definition::OUTLINE_KINDS;
+use crate::generator::{Check, Operation};
+use crate::program::{Kind, Program, Schema, Stage};
+use crate::source::{OperationEncoder, OperationSource};
+use crate::spec::Problem;
+use cql::response::RawRows;
+use std::sync::Arc;
+
+/// The program of a table of which only the name is known. It has no statement: whoever runs it
+/// must have read the table before.
+///
+/// # Errors
+/// The mix weighs kinds that there are not.
+pub fn table_outline(
+    keyspace: &str,
+    table: &str,
+    mix: &[(String, f64)],
+    rows: u64,
+) -> Result<Program, Vec<Problem>> {
+    let strange = mix.iter().filter(|(kind, _)| !OUTLINE_KINDS.contains(&kind.as_str()));
+    let problems: Vec<Problem> = strange
+        .map(|(kind, _)| Problem {
+            path: vec!["mix".to_owned(), kind.clone()],
+            message: format!(
+                "a table that is read as it is has no kind of operation \"{kind}\"; it has {}",
+                OUTLINE_KINDS.join(", ")
+            ),
+            hint: yaml::did_you_mean(kind, OUTLINE_KINDS),
+        })
+        .collect();
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    let kinds = OUTLINE_KINDS.iter().map(|name| Kind::new(*name, false)).collect();
+    let schema = Schema {
+        create_keyspace: String::new(),
+        is_replication_stated: false,
+        create_tables: Vec::new(),
+        truncate: Vec::new(),
+        drop_keyspace: String::new(),
+    };
+    let name = format!("{keyspace}.{table}");
+    let tables = (keyspace.to_owned(), vec![table.to_owned()]);
+    let program = Program::of_source(kinds, Vec::new(), Arc::new(Unread));
+    Ok(program.with_tables(&name, tables, schema, rows))
+}
+
+/// The operations of a table that nobody has read.
+#[derive(Debug)]
+struct Unread;
+
+impl OperationSource for Unread {
+    fn cursor(self: Arc<Self>, _stage: Stage) -> Box<dyn OperationEncoder> {
+        Box::new(Unread)
+    }
+
+    fn row_bytes_estimate(&self) -> u64 {
+        0
+    }
+
+    fn may_ask(&self, _stage: Stage, _kind: usize) -> bool {
+        true
+    }
+
+    fn keeps_rows(&self) -> bool {
+        true
+    }
+}
+
+impl OperationEncoder for Unread {
+    fn begin(&mut self, n: u64) -> Operation {
+        Operation {
+            number: n,
+            ..Operation::default()
+        }
+    }
+
+    fn seek(&mut self, _operation: Operation) {}
+
+    fn token(&self) -> Option<i64> {
+        None
+    }
+
+    fn entries(&self) -> usize {
+        0
+    }
+
+    fn entry_statement(&self, _entry: usize) -> u16 {
+        0
+    }
+
+    fn append_values(&mut self, _entry: usize, _out: &mut Vec<u8>) {}
+
+    fn check(&mut self, _rows: &RawRows) -> Check {
+        Check::Unknown
+    }
+
+    fn values_bytes_max(&self) -> usize {
+        0
+    }
+}

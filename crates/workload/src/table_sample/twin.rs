@@ -1,0 +1,460 @@
+//! The workload file that makes a table like another: the same columns, partitions of the same
+//! sizes, values as long that compress as far, and none of the other table's own.
+
+use super::bins::{bins, whole};
+use super::shape::expression;
+use super::twin_keys::{by_place, unique, value};
+use super::yaml_text::{block, quoted};
+use super::{ColumnRole, SampledPartition, TableSample};
+use crate::file::{compile_file, no_files};
+use crate::program::{Program, Stage};
+use crate::random::mix;
+use crate::spec::Spec;
+use cql::compression::lz4_block_bytes;
+use cql::text::quoted_name;
+use cql::value::{CqlType, Value};
+use std::sync::Arc;
+
+/// So many sizes of partitions stand for all: the largest is the mean of the largest fiftieth.
+const PARTITION_SIZES: usize = 50;
+/// What is compressed at once: a chunk of Cassandra's tables by default.
+const CHUNK_BYTES: usize = 16 << 10;
+/// Chunks whose mean is taken.
+const CHUNKS_MAX: usize = 16;
+/// Halvings after which the part that does not compress is known to a thousandth.
+const HALVINGS: usize = 12;
+/// How much more of texts and blobs may have to be random than they are by themselves, since other
+/// columns of the twin may compress better than the table's.
+const SQUEEZE_MAX: f64 = 3.0;
+/// A column that has a value nearly always has it always.
+const MISSING_MIN: f64 = 0.002;
+
+/// A workload file that makes a table like another, and what it was made to be like.
+#[derive(Clone, Debug)]
+pub struct Twin {
+    /// The file.
+    pub text: String,
+    /// Mean bytes of keys and values in a row, of the table and of its twin.
+    pub row_bytes: [f64; 2],
+    /// What LZ4 leaves of the values beside the key, as a share, of the table and of its twin.
+    pub compressed: [f64; 2],
+    /// Mean rows of a partition, as far as they were counted, and of its twin.
+    pub partition_rows: [f64; 2],
+    /// Columns that the twin has without values: nobody knows how to make their types.
+    pub without: Vec<String>,
+}
+
+impl TableSample {
+    /// The workload file of a twin.
+    ///
+    /// # Errors
+    /// A type cannot be read, or the file that was made does not compile, which is a mistake of
+    /// ours: a sentence.
+    pub fn twin(&self) -> Result<Twin, String> {
+        let types = self.column_types()?;
+        let builder = Builder {
+            sample: self,
+            types: &types,
+            markers: self.markers(),
+            groups: self.groups(),
+        };
+        let rows = self.partitions.iter().flat_map(|partition| &partition.rows);
+        let key_columns = self.partition_key().len() + self.clustering().len();
+        let table = Chunks::of(rows.map(|row| row_bytes(row)), key_columns);
+        let (text, program) = builder.like(table.compressed)?;
+        let twin = chunks_of(&program, key_columns);
+        let sizes = builder.groups.as_deref().unwrap_or(&[1]);
+        let counted = self.partitions.iter().map(|partition| partition.rows_count);
+        Ok(Twin {
+            text,
+            row_bytes: [self.row_bytes(), program_row_bytes(&program)],
+            compressed: [table.compressed, twin.compressed],
+            partition_rows: [
+                counted.sum::<u64>() as f64 / self.partitions.len().max(1) as f64,
+                sizes.iter().sum::<u64>() as f64 / sizes.len() as f64,
+            ],
+            without: builder.without(),
+        })
+    }
+
+    /// Sizes of partitions that come one after the other; none where each has one row.
+    fn groups(&self) -> Option<Vec<u64>> {
+        if self.clustering().is_empty() {
+            return None;
+        }
+        let sizes = self.partitions.iter().map(|one| (one.rows_count.max(1) as f64, 1.0));
+        let sizes = bins(&sizes.collect::<Vec<_>>(), PARTITION_SIZES);
+        let mut sizes = whole(&sizes, 1);
+        // Large ones are not neighbours: whoever loads a part of the rows has some of each.
+        let mut keyed: Vec<(u64, u64)> =
+            sizes.drain(..).enumerate().map(|(at, size)| (mix(at as u64), size)).collect();
+        keyed.sort_unstable();
+        let sizes: Vec<u64> = keyed.into_iter().map(|(_, size)| size).collect();
+        sizes.iter().any(|size| *size > 1).then_some(sizes)
+    }
+
+    /// Mean bytes of keys and values in a row: rows of large partitions count for those that were
+    /// not read.
+    fn row_bytes(&self) -> f64 {
+        let (mut bytes, mut rows) = (0.0, 0.0);
+        for partition in &self.partitions {
+            for row in &partition.rows {
+                let weight = partition.weight();
+                bytes += weight * row.iter().map(cell_bytes).sum::<usize>() as f64;
+                rows += weight;
+            }
+        }
+        bytes / f64::max(rows, 1.0)
+    }
+}
+
+impl SampledPartition {
+    /// For how many rows each that was read stands.
+    fn weight(&self) -> f64 {
+        self.rows_count.max(1) as f64 / self.rows.len().max(1) as f64
+    }
+}
+
+fn cell_bytes(value: &Value) -> usize {
+    let mut bytes = Vec::new();
+    value.append(&mut bytes);
+    bytes.len()
+}
+
+struct Builder<'a> {
+    sample: &'a TableSample,
+    types: &'a [CqlType],
+    markers: Vec<String>,
+    groups: Option<Vec<u64>>,
+}
+
+impl Builder<'_> {
+    /// The file whose values compress to such a share, and its program.
+    fn like(&self, compressed: f64) -> Result<(String, Arc<Program>), String> {
+        let key_columns = self.sample.partition_key().len() + self.sample.clustering().len();
+        let made = |squeeze: f64| self.compiled(squeeze);
+        let share = |program: &Arc<Program>| chunks_of(program, key_columns).compressed;
+        let (mut low, mut high) = (0.0, SQUEEZE_MAX);
+        let [least, most] = [made(low)?, made(high)?];
+        // Where no text or blob can be squeezed, all are the same.
+        if share(&most.1) - share(&least.1) < 0.01 {
+            return made(1.0);
+        }
+        for _ in 0..HALVINGS {
+            let middle = (low + high) / 2.0;
+            if share(&made(middle)?.1) < compressed {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        made((low + high) / 2.0)
+    }
+
+    /// The file, with a read that is checked if there can be one, and its program.
+    fn compiled(&self, squeeze: f64) -> Result<(String, Arc<Program>), String> {
+        let compile =
+            |text: &str| compile_file("twin", text, &Spec::new("", 100_000, 1), &no_files);
+        let text = self.text(squeeze, true);
+        if let Ok(program) = compile(&text) {
+            return Ok((text, Arc::new(program)));
+        }
+        let text = self.text(squeeze, false);
+        match compile(&text) {
+            Ok(program) => Ok((text, Arc::new(program))),
+            Err(mistakes) => Err(format!(
+                "the twin of {}.{} does not compile: {mistakes}",
+                self.sample.keyspace, self.sample.table
+            )),
+        }
+    }
+
+    fn text(&self, squeeze: f64, is_checked: bool) -> String {
+        let sample = self.sample;
+        let mut text = format!(
+            "# Makes a table like {}.{}: its columns, sizes of partitions and values, how far\n\
+             # they compress; none of its values. cassay made it of a sample.\n\
+             keyspace: {}\nschema:\n",
+            sample.keyspace,
+            sample.table,
+            quoted(&sample.keyspace)
+        );
+        for create in &sample.types {
+            text += &format!("  - {}\n", block(create, 4));
+        }
+        text += &format!("  - {}\n", block(&sample.create_table(true), 4));
+        text += "values:\n";
+        let values: Vec<Option<String>> =
+            (0..sample.columns.len()).map(|at| self.value(at, squeeze)).collect();
+        for (at, value) in values.iter().enumerate() {
+            if let Some(value) = value {
+                text += &format!("  {}: {value}\n", self.markers[at]);
+            }
+        }
+        let written: Vec<usize> = (0..values.len()).filter(|at| values[*at].is_some()).collect();
+        text + &self.statements(&written, is_checked)
+    }
+
+    fn statements(&self, written: &[usize], is_checked: bool) -> String {
+        let sample = self.sample;
+        let mut key = sample.partition_key();
+        let partition = sample.select(&key, &self.markers);
+        key.extend(sample.clustering());
+        let row = sample.select(&key, &self.markers);
+        let checked: Vec<usize> =
+            written.iter().copied().filter(|at| self.can_be_checked(*at)).collect();
+        let mut text = format!(
+            "statements:\n  write: {}\n  row: {}\n",
+            block(&self.write(written, &key), 4),
+            block(&row, 4)
+        );
+        if !sample.clustering().is_empty() {
+            text += &format!(
+                "  partition:\n    cql: {0}\n    page_size: 5000\n  page:\n    cql: {0}\n    \
+                 page_size: 100\n    pages_max: 1\n",
+                block(&partition, 6)
+            );
+        }
+        let verify = if checked.len() == sample.columns.len() {
+            "row"
+        } else {
+            "check"
+        };
+        if is_checked && verify == "check" {
+            let check = sample.select_columns(&checked, &key, &self.markers);
+            text += &format!("  check: {}\n", block(&check, 4));
+        }
+        text += "mix: {row: 1}\nload: write\n";
+        if is_checked {
+            text += &format!("verify: {verify}\n");
+        }
+        text
+    }
+
+    fn write(&self, written: &[usize], key: &[usize]) -> String {
+        let sample = self.sample;
+        let table = quoted_name(&sample.table);
+        let names: Vec<String> =
+            written.iter().map(|at| quoted_name(&sample.columns[*at].name)).collect();
+        if !sample.counts() {
+            let markers: Vec<String> =
+                written.iter().map(|at| format!(":{}", self.markers[*at])).collect();
+            return format!(
+                "INSERT INTO {table} ({}) VALUES ({})",
+                names.join(", "),
+                markers.join(", ")
+            );
+        }
+        let counters = written.iter().zip(&names).filter(|(at, _)| !key.contains(at));
+        let added: Vec<String> = counters
+            .map(|(at, name)| format!("{name} = {name} + :{}", self.markers[*at]))
+            .collect();
+        format!(
+            "UPDATE {table} SET {} WHERE {}",
+            added.join(", "),
+            sample.equal(key, &self.markers)
+        )
+    }
+
+    /// Whether what was written to a column can be compared with what is read.
+    fn can_be_checked(&self, at: usize) -> bool {
+        let is_ordered_by_server = matches!(
+            self.types[at],
+            CqlType::Set(_) | CqlType::Map(..) | CqlType::Counter
+        );
+        !is_ordered_by_server
+            && self.sample.columns[at].role != ColumnRole::Static
+            && self.missing(at) < MISSING_MIN
+    }
+
+    /// Columns that get no values.
+    fn without(&self) -> Vec<String> {
+        let columns = self.sample.columns.iter().enumerate();
+        let without = columns.filter(|(at, _)| self.value(*at, 1.0).is_none());
+        without.map(|(_, column)| column.name.clone()).collect()
+    }
+
+    /// How a column is made; none if nobody knows how, or if it never has a value.
+    fn value(&self, at: usize, squeeze: f64) -> Option<String> {
+        let cells = self.cells(at);
+        let typ = &self.types[at];
+        let natural = || expression(&cells, typ, squeeze);
+        let groups = |key: &'static str| -> Vec<(&'static str, String)> {
+            let sizes = self.groups.iter().map(|sizes| {
+                let sizes: Vec<String> = sizes.iter().map(u64::to_string).collect();
+                (key, format!("[{}]", sizes.join(", ")))
+            });
+            sizes.collect()
+        };
+        match self.sample.columns[at].role {
+            ColumnRole::Partition => {
+                let made = unique(&cells, typ).filter(|_| self.is_carrier(at));
+                Some(value(&made.or_else(natural)?, &groups("groups")))
+            }
+            ColumnRole::Clustering { .. } if self.places() == Some(at) => {
+                let by_row = unique(&cells, typ).filter(|_| is_scattered(typ, &cells));
+                match by_row {
+                    Some(made) => Some(value(&made, &[])),
+                    None => Some(value(&by_place(&cells, typ)?, &groups("within"))),
+                }
+            }
+            ColumnRole::Clustering { .. } => Some(value(&natural()?, &[])),
+            ColumnRole::Static => {
+                let made = (!cells.is_empty()).then(natural)??;
+                let mut more = groups("groups");
+                more.extend(self.missing_key(at));
+                Some(value(&made, &more))
+            }
+            ColumnRole::Regular if matches!(typ, CqlType::Counter) => {
+                Some(value("uniform(1..9)", &[]))
+            }
+            ColumnRole::Regular => {
+                let made = (!cells.is_empty()).then(natural)??;
+                Some(value(&made, &self.missing_key(at)))
+            }
+        }
+    }
+
+    /// Whether a column is the one that makes all partitions different: the first that can.
+    fn is_carrier(&self, at: usize) -> bool {
+        let key = self.sample.partition_key();
+        let can = |column: &&usize| unique(&self.cells(**column), &self.types[**column]).is_some();
+        key.iter().find(can) == Some(&at)
+    }
+
+    /// The clustering column that makes all rows of a partition different: the last that can.
+    fn places(&self) -> Option<usize> {
+        self.groups.as_ref()?;
+        let can = |at: &usize| by_place(&self.cells(*at), &self.types[*at]).is_some();
+        self.sample.clustering().into_iter().rfind(can)
+    }
+
+    /// The values of a column that were seen, each with the rows that it stands for. Those of a
+    /// whole partition stand for one.
+    fn cells(&self, at: usize) -> Vec<(&Value, f64)> {
+        let role = self.sample.columns[at].role;
+        let is_shared = matches!(role, ColumnRole::Partition | ColumnRole::Static);
+        let of = |partition: &'_ SampledPartition| {
+            if is_shared {
+                (1, 1.0)
+            } else {
+                (partition.rows.len(), partition.weight())
+            }
+        };
+        let all = self.sample.partitions.iter().flat_map(|partition| {
+            let (count, weight) = of(partition);
+            partition.rows.iter().take(count).map(move |row| (&row[at], weight))
+        });
+        all.filter(|(value, _)| !value.is_null()).collect()
+    }
+
+    /// The share of rows without a value of a column.
+    fn missing(&self, at: usize) -> f64 {
+        let (mut missing, mut all) = (0.0, 0.0);
+        for partition in &self.sample.partitions {
+            for row in &partition.rows {
+                all += partition.weight();
+                if row[at].is_null() {
+                    missing += partition.weight();
+                }
+            }
+        }
+        missing / f64::max(all, 1.0)
+    }
+
+    fn missing_key(&self, at: usize) -> Vec<(&'static str, String)> {
+        let share = self.missing(at);
+        let is_worth_it = share >= MISSING_MIN;
+        is_worth_it.then(|| ("missing", format!("{share:.3}"))).into_iter().collect()
+    }
+}
+
+/// Whether values of a clustering column differ by their row rather than by their place: those that
+/// are nowhere the same in real tables.
+fn is_scattered(typ: &CqlType, cells: &[(&Value, f64)]) -> bool {
+    match typ {
+        CqlType::Uuid | CqlType::Timeuuid | CqlType::Timestamp => true,
+        CqlType::Text | CqlType::Ascii | CqlType::Blob => {
+            unique(cells, typ).is_some_and(|made| !made.starts_with("row"))
+        }
+        _ => false,
+    }
+}
+
+/// Bytes of rows, chunk by chunk.
+struct Chunks {
+    /// What LZ4 leaves of them, as a share.
+    compressed: f64,
+}
+
+impl Chunks {
+    /// Of rows whose cells are `[int length][bytes]`, without so many first ones.
+    fn of(rows: impl Iterator<Item = Vec<u8>>, without: usize) -> Chunks {
+        let mut chunk = Vec::with_capacity(CHUNK_BYTES * 2);
+        let (mut before, mut after, mut count) = (0, 0, 0);
+        for row in rows {
+            chunk.extend_from_slice(behind(&row, without));
+            if chunk.len() >= CHUNK_BYTES {
+                before += chunk.len();
+                after += lz4_block_bytes(&chunk);
+                chunk.clear();
+                count += 1;
+            }
+            if count >= CHUNKS_MAX {
+                break;
+            }
+        }
+        if count == 0 {
+            (before, after) = (chunk.len(), lz4_block_bytes(&chunk));
+        }
+        Chunks {
+            compressed: after as f64 / before.max(1) as f64,
+        }
+    }
+}
+
+/// The bytes behind so many cells.
+fn behind(mut row: &[u8], cells: usize) -> &[u8] {
+    for _ in 0..cells {
+        let Some((length, rest)) = row.split_first_chunk::<4>() else {
+            break;
+        };
+        let length = usize::try_from(i32::from_be_bytes(*length)).unwrap_or(0);
+        row = rest.get(length..).unwrap_or_default();
+    }
+    row
+}
+
+fn row_bytes(row: &[Value]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    row.iter().for_each(|value| value.append_cell(&mut bytes));
+    bytes
+}
+
+fn chunks_of(program: &Arc<Program>, key_columns: usize) -> Chunks {
+    let mut generator = program.generator(Stage::Load);
+    let rows = (0..program.rows()).map(|n| {
+        let mut bytes = Vec::new();
+        generator.begin(n);
+        generator.append_entry_values(0, &mut bytes);
+        bytes
+    });
+    Chunks::of(rows, key_columns)
+}
+
+/// Mean bytes of keys and values in the first rows.
+fn program_row_bytes(program: &Arc<Program>) -> f64 {
+    const ROWS: u64 = 5000;
+    let mut generator = program.generator(Stage::Load);
+    let mut total = 0;
+    let mut bytes = Vec::new();
+    for n in 0..ROWS {
+        bytes.clear();
+        generator.begin(n);
+        generator.append_entry_values(0, &mut bytes);
+        let statement = usize::from(generator.entry_statement(0));
+        let lengths = 4 * usize::from(program.statements()[statement].values_count);
+        total += bytes.len().saturating_sub(lengths);
+    }
+    total as f64 / ROWS as f64
+}

@@ -1,0 +1,93 @@
+//! Primary keys of a table like another: partitions that are all different, rows that are in each,
+//! as many as the other table has them.
+
+use super::shape::{Cells, expression, fields_at, range};
+use super::yaml_text::quoted;
+use cql::value::CqlType;
+
+/// Milliseconds between rows where nothing is known.
+const STEP_MS: i64 = 1000;
+/// Where times begin where nothing is known: 2024-01-01.
+const START_MS: i64 = 1_704_067_200_000;
+/// A random text of this many characters is as good as sure to be another for each number.
+const UNIQUE_CHARACTERS: f64 = 16.0;
+
+/// A value for each number, all different, like those of a column; if the type can have them.
+pub(super) fn unique(cells: &Cells<'_>, typ: &CqlType) -> Option<String> {
+    let length = mean_length(cells);
+    Some(match typ {
+        CqlType::Uuid => "uuid".to_owned(),
+        CqlType::Timeuuid => format!("timeuuid(start={START_MS}, step={STEP_MS}ms)"),
+        CqlType::Timestamp => times(cells),
+        CqlType::Text | CqlType::Ascii if length >= UNIQUE_CHARACTERS => {
+            format!("text({})", length.round())
+        }
+        // Digits, as many as the texts have characters, where they leave room for many rows.
+        CqlType::Text | CqlType::Ascii => digits(length),
+        CqlType::Blob if length >= UNIQUE_CHARACTERS => format!("blob({})", length.round()),
+        CqlType::Blob | CqlType::Varint => "row".to_owned(),
+        CqlType::Bigint => "hash".to_owned(),
+        CqlType::Int | CqlType::Decimal | CqlType::Date => "row".to_owned(),
+        CqlType::Tuple(types) => tuple(cells, types.iter())?,
+        CqlType::Udt(udt) => tuple(cells, udt.fields.iter().map(|(_, typ)| typ))?,
+        _ => return None,
+    })
+}
+
+/// A value for each place in a partition, from 0, all different.
+pub(super) fn by_place(cells: &Cells<'_>, typ: &CqlType) -> Option<String> {
+    let from = range(cells).map_or(0, |(from, _)| from.max(0));
+    Some(match typ {
+        CqlType::Int | CqlType::Smallint | CqlType::Tinyint => "row".to_owned(),
+        CqlType::Bigint | CqlType::Varint => format!("row(from={})", from.min(1 << 62)),
+        CqlType::Date => "row".to_owned(),
+        other => return unique(cells, other),
+    })
+}
+
+/// Field by field: the first that can be different is.
+fn tuple<'t>(cells: &Cells<'_>, types: impl Iterator<Item = &'t CqlType>) -> Option<String> {
+    let mut is_unique = false;
+    let mut fields = Vec::new();
+    for (place, typ) in types.enumerate() {
+        let own = fields_at(cells, place);
+        match unique(&own, typ).filter(|_| !is_unique) {
+            Some(made) => {
+                is_unique = true;
+                fields.push(made);
+            }
+            None => fields.push(expression(&own, typ, 1.0)?),
+        }
+    }
+    is_unique.then(|| format!("tuple({})", fields.join(", ")))
+}
+
+fn mean_length(cells: &Cells<'_>) -> f64 {
+    let mut bytes = Vec::new();
+    cells.iter().for_each(|(value, _)| value.append(&mut bytes));
+    bytes.len() as f64 / cells.len().max(1) as f64
+}
+
+/// `row(from=10000000)`: numbers of so many digits.
+fn digits(length: f64) -> String {
+    // Nine digits are the least: a billion rows must not run into the next length.
+    let places = (length.round() as u32).clamp(9, 18);
+    format!("row(from={})", 10u64.pow(places - 1))
+}
+
+/// Times from the first that was seen on.
+fn times(cells: &Cells<'_>) -> String {
+    let first = range(cells).map_or(START_MS, |(from, _)| from);
+    // What a workload file takes: 1970 to 9999.
+    let start = first.clamp(0, 253_402_300_799_999);
+    format!("timestamp(start={start}, step={STEP_MS}ms)")
+}
+
+/// A value of a workload file, with the keys that go with its expression.
+pub(super) fn value(expression: &str, more: &[(&str, String)]) -> String {
+    if more.is_empty() {
+        return quoted(expression);
+    }
+    let more: Vec<String> = more.iter().map(|(key, value)| format!("{key}: {value}")).collect();
+    format!("{{is: {}, {}}}", quoted(expression), more.join(", "))
+}
