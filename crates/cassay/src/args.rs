@@ -72,6 +72,8 @@ pub enum Command {
     Compare(CompareArgs),
     /// Write the report of a run as one HTML file.
     Report(ReportArgs),
+    /// Write the tables of a run for other programs (docs/tables.md says what each holds).
+    Export(ExportRunArgs),
     /// Lay a file of another tool beside a run that has ended, by the time of the wall: what
     /// `esxtop -b` has written, or samples in Prometheus's text format.
     Import(ImportFileArgs),
@@ -361,6 +363,25 @@ pub struct ReportArgs {
     pub to: Option<PathBuf>,
     #[command(flatten)]
     pub summaries: SummaryArgs,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(group = clap::ArgGroup::new("what").required(true).multiple(true))]
+pub struct ExportRunArgs {
+    #[command(flatten)]
+    pub name: RunName,
+    /// The folder that the files go into, instead of `export` in the run's.
+    #[arg(long, value_name = "FOLDER")]
+    pub to: Option<PathBuf>,
+    /// Write the tables as comma-separated values.
+    #[arg(long, group = "what")]
+    pub csv: bool,
+    /// Write the tables as Apache Parquet.
+    #[arg(long, group = "what")]
+    pub parquet: bool,
+    /// Write every reading of the probes of a long run too, which otherwise are stretches of time.
+    #[arg(long)]
+    pub every_reading: bool,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -1,6 +1,7 @@
 //! The commands, one file each: what they do between arguments and exit code.
 
 pub mod doctor;
+pub mod export;
 pub mod fault;
 pub mod history;
 pub mod import;

@@ -111,7 +111,7 @@ pub fn import(args: &ImportFileArgs, common: &Common) -> Result<Exit> {
 }
 
 /// Says what was left out in reading a run, and what could not be verified; whether that is damage.
-fn say_notes(run: &Run) -> Exit {
+pub(super) fn say_notes(run: &Run) -> Exit {
     for note in &run.notes {
         terminal::say(&format!("note: {note}"));
     }
