@@ -68,7 +68,7 @@ pub enum Command {
     Show(ShowArgs),
     /// Show a study over its runs: where it has changed, and what changed with it.
     History(HistoryArgs),
-    /// Compare two runs, point by point.
+    /// Compare runs with the first of them, point by point.
     Compare(CompareArgs),
     /// Write the report of a run as one HTML file.
     Report(ReportArgs),
@@ -335,6 +335,9 @@ pub struct HistoryArgs {
     /// Exit with 4 if a change for the worse still holds.
     #[arg(long)]
     pub fail_on_regression: bool,
+    /// Write it as a page to this file, and its figure beside it as SVG.
+    #[arg(long, value_name = "FILE")]
+    pub to: Option<PathBuf>,
     /// Only a change since the run with this stamp: earlier ones are known.
     #[arg(long, value_name = "STAMP", requires = "fail_on_regression")]
     pub since: Option<String>,
@@ -347,9 +350,13 @@ pub struct HistoryArgs {
 pub struct CompareArgs {
     /// The run to compare with.
     pub baseline: String,
-    /// The run that is compared.
-    pub contender: String,
-    /// Exit with 4 if the contender looks slower at any point.
+    /// The runs that are compared with it.
+    #[arg(required = true, value_name = "CONTENDER")]
+    pub contenders: Vec<String>,
+    /// Write it as a page to this file, and its figure beside it as SVG.
+    #[arg(long, value_name = "FILE")]
+    pub to: Option<PathBuf>,
+    /// Exit with 4 if a contender looks slower at any point.
     #[arg(long)]
     pub require_not_slower: bool,
 }

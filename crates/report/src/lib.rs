@@ -29,7 +29,7 @@ mod text;
 mod thin;
 mod view;
 
-pub use compare::compare;
+pub use compare::{Side, compare, compare_all};
 pub use history::{History, history, otava};
 pub use html::html;
 pub use json::json;

@@ -251,6 +251,8 @@ pub struct Cell {
     pub hint: String,
     /// Index of the variant, for its colour.
     pub variant: Option<usize>,
+    /// A file that it leads to, relative to the page; empty for none.
+    pub link: String,
 }
 
 impl Cell {
@@ -271,6 +273,12 @@ impl Cell {
     /// The same with something smaller behind it.
     pub fn detail(mut self, detail: impl Into<String>) -> Cell {
         self.detail = detail.into();
+        self
+    }
+
+    /// The same, leading to a file beside the page.
+    pub fn link(mut self, path: impl Into<String>) -> Cell {
+        self.link = path.into();
         self
     }
 

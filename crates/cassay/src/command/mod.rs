@@ -7,6 +7,7 @@ pub mod history;
 pub mod import;
 pub mod list;
 pub mod null;
+mod page_file;
 pub mod plan;
 mod reach;
 pub mod run;
