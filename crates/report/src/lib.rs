@@ -10,6 +10,7 @@ mod compare;
 pub mod compat;
 mod escape;
 mod figure;
+mod figures;
 mod flat;
 mod history;
 mod html;
@@ -20,6 +21,8 @@ mod markdown;
 mod number;
 mod page;
 mod picture;
+#[cfg(feature = "png")]
+mod png;
 mod probed;
 mod read;
 mod run;
@@ -30,6 +33,7 @@ mod thin;
 mod view;
 
 pub use compare::{Side, compare, compare_all};
+pub use figures::{FigureFile, figures};
 pub use history::{History, history, otava};
 pub use html::html;
 pub use json::json;
@@ -46,6 +50,8 @@ pub use page::{
     Nest, Page, Panel, Part, Picture, Row, Scale, Section, Series, Shape, Style, Table, Tile, Tone,
     Verdict, Xs,
 };
+#[cfg(feature = "png")]
+pub use png::Png;
 pub use run::page;
 pub use sections::headline::cause;
 pub use text::text;

@@ -1,12 +1,16 @@
 //! `cassay export`: a run as files that other programs read.
 
 use super::show::say_notes;
-use crate::args::{Common, ExportRunArgs};
+use crate::args::{Common, ExportRunArgs, FigureFormat};
 use crate::exit::Exit;
 use crate::terminal;
-use anyhow::{Result, bail};
-use serde_json::json;
-use tables::{Format, Wanted, Written};
+use anyhow::{Context, Result, bail};
+use report::RunView;
+use serde_json::{Value, json};
+use std::fs;
+use std::path::{Path, PathBuf};
+use store::Run;
+use tables::{Exported, Format, Wanted, Written};
 
 /// The folder in a run's that files go into, if no other is named.
 const FOLDER: &str = "export";
@@ -21,23 +25,31 @@ pub fn run(args: &ExportRunArgs, common: &Common) -> Result<Exit> {
         formats,
         every_reading: args.every_reading,
     };
-    let exported = tables::export(&run, &folder, &wanted)?;
+    let exported = if wanted.formats.is_empty() {
+        Exported::default()
+    } else {
+        tables::export(&run, &folder, &wanted)?
+    };
+    let figures = figures(&run, &folder, &args.figures)?;
     for note in &exported.notes {
         terminal::say(&format!("note: {note}"));
     }
     if common.json {
+        let files = exported.files.iter().map(file_json);
         terminal::json(&json!({
             "folder": folder,
-            "files": exported.files.iter().map(file_json).collect::<Vec<_>>(),
+            "files": files.chain(figures.iter().map(figure_json)).collect::<Vec<Value>>(),
             "notes": exported.notes,
         }));
     } else {
-        let lines: Vec<String> = exported.files.iter().map(file_line).collect();
-        terminal::data(&lines.join("\n"));
+        let lines = exported.files.iter().map(file_line);
+        let paths = figures.iter().map(|(path, _)| path.display().to_string());
+        terminal::data(&lines.chain(paths).collect::<Vec<String>>().join("\n"));
     }
     Ok(exit)
 }
 
+/// The formats of tables that are asked for; refused if this build lacks what is asked.
 fn formats(args: &ExportRunArgs) -> Result<Vec<Format>> {
     let asked = [(args.csv, Format::Csv), (args.parquet, Format::Parquet)];
     let formats: Vec<Format> = asked
@@ -45,22 +57,60 @@ fn formats(args: &ExportRunArgs) -> Result<Vec<Format>> {
         .filter(|(is_asked, _)| *is_asked)
         .map(|(_, format)| format)
         .collect();
-    if let Some(format) = formats.iter().find(|format| !tables::is_built(**format)) {
-        bail!(
-            "this cassay was built without {format}\nhint: `cargo build -p cassay --features \
-             {format}` builds it with; `--csv` works in every build"
-        );
-    }
-    Ok(formats)
+    let lacks = if formats.iter().any(|format| !tables::is_built(*format)) {
+        "parquet"
+    } else if args.figures.contains(&FigureFormat::Png) && !cfg!(feature = "png") {
+        "png"
+    } else {
+        return Ok(formats);
+    };
+    bail!(
+        "this cassay was built without {lacks}\nhint: `cargo build -p cassay --features {lacks}` \
+         builds it with; `--csv` and `--figures svg` work in every build"
+    )
 }
 
-fn file_json(file: &Written) -> serde_json::Value {
+/// Writes the figures; the path and the format of each.
+fn figures(
+    run: &Run,
+    folder: &Path,
+    formats: &[FigureFormat],
+) -> Result<Vec<(PathBuf, &'static str)>> {
+    if formats.is_empty() {
+        return Ok(Vec::new());
+    }
+    fs::create_dir_all(folder).with_context(|| format!("make {}", folder.display()))?;
+    let view = RunView::read(run)?;
+    let mut written = Vec::new();
+    #[cfg(feature = "png")]
+    let png = report::Png::default();
+    for figure in report::figures(&view, &report::page(&view)) {
+        if formats.contains(&FigureFormat::Svg) {
+            let path = folder.join(format!("{}.svg", figure.name));
+            store::write_whole(&path, figure.svg.as_bytes())?;
+            written.push((path, "svg"));
+        }
+        #[cfg(feature = "png")]
+        if formats.contains(&FigureFormat::Png) {
+            let path = folder.join(format!("{}.png", figure.name));
+            store::write_whole(&path, &png.draw(&figure.svg)?)?;
+            written.push((path, "png"));
+        }
+    }
+    Ok(written)
+}
+
+fn file_json(file: &Written) -> Value {
     json!({
         "table": file.table,
         "format": file.format,
         "path": file.path,
         "rows": file.rows,
     })
+}
+
+fn figure_json((path, format): &(PathBuf, &str)) -> Value {
+    json!({"format": format, "path": path})
 }
 
 /// `results/…/export/trials.csv: 4 rows`.
