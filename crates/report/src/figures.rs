@@ -39,7 +39,7 @@ pub fn figures(view: &RunView, page: &Page) -> Vec<FigureFile> {
     for trial in &view.findings.trials {
         let slug = view.plan.trials.iter().find(|planned| planned.index == trial.index);
         let name = slug.map_or_else(|| trial.index.to_string(), |planned| planned.slug.clone());
-        let figure = course_of(view, trial).map(|figure| LeadFigure {
+        let figure = course_of(view, trial).filter(is_course).map(|figure| LeadFigure {
             title: format!("{} ({name})", figure.title),
             ..figure
         });
@@ -50,6 +50,18 @@ pub fn figures(view: &RunView, page: &Page) -> Vec<FigureFile> {
         svg: lead::plain_file(&figure),
     };
     all.into_iter().map(file).collect()
+}
+
+/// Whether a line of it has at least two places: a second by itself is no course.
+fn is_course(figure: &LeadFigure) -> bool {
+    let has_line = |plot: &Plot| match plot {
+        Plot::Curve(plot) => plot
+            .marks
+            .iter()
+            .any(|mark| matches!(mark, LeadMark::Line { points, .. } if points.len() > 1)),
+        Plot::Rows(_) => false,
+    };
+    figure.plots.iter().any(has_line)
 }
 
 /// A name as a part of a file's: whatever a study calls its variants, it stays one plain name.

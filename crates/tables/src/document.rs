@@ -6,7 +6,7 @@ use std::fmt::Write;
 const HEAD: &str = "\
 # Tables of a run
 
-Written by `cargo xtask docs` from the tables themselves; not edited by hand.
+Written by `UPDATE_EXPECT=1 cargo test -p tables` from the tables themselves; not edited by hand.
 
 `cassay export RUN --csv` and `--parquet` write a file for each table below, into `export/` in the
 run's folder or where `--to` says. [The notebook](notebook.md) reads them. Both formats hold the same
