@@ -72,8 +72,8 @@ pub enum Command {
     Compare(CompareArgs),
     /// Write the report of a run as one HTML file.
     Report(ReportArgs),
-    /// Write the tables and figures of a run for other programs (docs/tables.md says what each table
-    /// holds).
+    /// Write the tables and figures of a run for other programs; docs/tables.md says what each
+    /// table holds.
     Export(ExportRunArgs),
     /// Lay a file of another tool beside a run that has ended, by the time of the wall: what
     /// `esxtop -b` has written, or samples in Prometheus's text format.
@@ -387,14 +387,15 @@ pub struct ExportRunArgs {
     /// Write the tables as Apache Parquet.
     #[arg(long, group = "what")]
     pub parquet: bool,
-    /// Write the figures as SVG or PNG: the first screen's, by load, distributions, and each trial's
-    /// course.
+    /// Write the figures as svg or png, or both with a comma: the first screen's, by load,
+    /// distributions, and each trial's course.
     #[arg(
         long,
         group = "what",
         value_name = "FORMATS",
         value_enum,
-        value_delimiter = ','
+        value_delimiter = ',',
+        hide_possible_values = true
     )]
     pub figures: Vec<FigureFormat>,
     /// Write every reading of the probes of a long run too, which otherwise are stretches of time.

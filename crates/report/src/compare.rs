@@ -9,6 +9,9 @@ mod differs;
 mod figure;
 mod pairs;
 mod results;
+mod side;
+
+pub use side::Side;
 
 use crate::number;
 use crate::page::{Figure, Fold, Headline, Page, Section, Verdict};
@@ -21,15 +24,6 @@ use pairs::Pair;
 use serde_json::{Value, json};
 use store::record::{ComparisonRecord, Finding, MultiplicityRecord};
 
-/// A run that is compared.
-#[derive(Clone, Debug)]
-pub struct Side<'a> {
-    /// The run.
-    pub run: &'a RunView,
-    /// Where its report is, from where the page is; none where no way leads there.
-    pub link: Option<String>,
-}
-
 /// Makes the page that compares `contender` with `baseline`.
 pub fn compare(baseline: &RunView, contender: &RunView) -> Page {
     let side = |run| Side { run, link: None };
@@ -40,7 +34,10 @@ pub fn compare(baseline: &RunView, contender: &RunView) -> Page {
 pub fn compare_all(sides: &[Side<'_>]) -> Page {
     let runs: Vec<&RunView> = sides.iter().map(|side| side.run).collect();
     let all: Vec<Vec<Point<'_>>> = runs.iter().map(|run| points(run)).collect();
-    let (pairs, many) = pairs::pairs(&runs, &all);
+    let (mut pairs, many) = pairs::pairs(&runs, &all);
+    for pair in &mut pairs {
+        pair.costs = costs::compared(&pair.matched);
+    }
     let is_said = |section: &Section| !section.blocks.is_empty();
     let compared = [
         results::results(sides, &all[0], &pairs),
@@ -135,13 +132,6 @@ fn headline(
         };
         reasons.extend(run.findings.reasons.iter().map(|r| format!("{which}: {r}")));
     }
-    let mut facts = vec![("Baseline".to_owned(), baseline.name.clone())];
-    facts.extend(pairs.iter().map(|pair| ("Contender".to_owned(), pair.run.name.clone())));
-    let common = |pair: &Pair<'_, '_>| pair.matched.len().to_string();
-    facts.push((
-        "Points in common".into(),
-        pairs.iter().map(common).collect::<Vec<_>>().join(", "),
-    ));
     let mut studies: Vec<&str> = runs.iter().map(|run| run.plan.study.as_str()).collect();
     if runs.len() > 2 {
         studies.dedup();
@@ -152,7 +142,7 @@ fn headline(
         short_reasons: Vec::new(),
         next: None,
         study: studies.join(" and "),
-        facts,
+        facts: facts(baseline, pairs),
         question: if names.len() == 1 {
             format!("How does {} differ from {}?", names[0], baseline.name)
         } else {
@@ -177,6 +167,17 @@ fn headline(
             _ => Vec::new(),
         },
     }
+}
+
+fn facts(baseline: &RunView, pairs: &[Pair<'_, '_>]) -> Vec<(String, String)> {
+    let mut facts = vec![("Baseline".to_owned(), baseline.name.clone())];
+    facts.extend(pairs.iter().map(|pair| ("Contender".to_owned(), pair.run.name.clone())));
+    let common = |pair: &Pair<'_, '_>| pair.matched.len().to_string();
+    facts.push((
+        "Points in common".into(),
+        pairs.iter().map(common).collect::<Vec<_>>().join(", "),
+    ));
+    facts
 }
 
 /// What came of a contender; with its name where there are several.

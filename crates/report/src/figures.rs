@@ -1,7 +1,7 @@
 //! The figures of a run as files: what people put on slides and into pull requests.
 //!
-//! Each is drawn by the same code as the figure of a page's first screen, on a light ground, with its
-//! legend, and needs nothing beside it.
+//! Each is drawn by the same code as the figure of a page's first screen, on a light ground, with
+//! its legend, and needs nothing beside it.
 
 use crate::lead;
 use crate::page::{CurvePlot, LeadFigure, LeadMark, Page, Paint, Plot, PlotAxis, Verdict};

@@ -5,11 +5,11 @@
 //! out. History notifies: what it calls changed is to be confirmed by one study with both sides.
 
 mod export;
-mod figure;
+pub(crate) mod figure;
 mod shown;
 
 pub use export::otava;
-pub use shown::{history, section};
+pub use shown::section;
 
 use crate::flat::flatten;
 use analysis::VariantName;

@@ -34,7 +34,8 @@ mod view;
 
 pub use compare::{Side, compare, compare_all};
 pub use figures::{FigureFile, figures};
-pub use history::{History, history, otava};
+pub use history::figure::history;
+pub use history::{History, otava};
 pub use html::html;
 pub use json::json;
 pub use junit::junit;

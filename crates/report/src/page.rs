@@ -276,12 +276,6 @@ impl Cell {
         self
     }
 
-    /// The same, leading to a file beside the page.
-    pub fn link(mut self, path: impl Into<String>) -> Cell {
-        self.link = path.into();
-        self
-    }
-
     /// The same with an explanation.
     pub fn hint(mut self, hint: impl Into<String>) -> Cell {
         self.hint = hint.into();

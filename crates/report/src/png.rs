@@ -41,8 +41,8 @@ impl Png {
     /// The drawing is none that can be drawn.
     pub fn draw(&self, svg: &str) -> Result<Vec<u8>> {
         let tree = Tree::from_str(svg, &self.options).context("read a figure as SVG")?;
-        let size = tree.size().to_int_size();
-        let size = size.scale_by(SCALE).context("find the size of a figure")?;
+        let size =
+            tree.size().to_int_size().scale_by(SCALE).context("find the size of a figure")?;
         let mut picture = Pixmap::new(size.width(), size.height()).context("make a picture")?;
         let scale = Transform::from_scale(SCALE, SCALE);
         resvg::render(&tree, scale, &mut picture.as_mut());

@@ -9,8 +9,8 @@ mod v2;
 
 pub(crate) use v2::V2Room;
 
+use crate::buckets::Buckets;
 use crate::open;
-use crate::together::Buckets;
 use anyhow::{Context, Result, anyhow, bail};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;

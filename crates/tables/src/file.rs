@@ -3,9 +3,10 @@
 
 use crate::column::{Cell, Table};
 use crate::csv_file::CsvFile;
+use crate::format::{Format, Written};
 #[cfg(feature = "parquet")]
 use crate::parquet_file::ParquetFile;
-use crate::{Format, Written};
+
 use anyhow::{Context, Result};
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::PermissionsExt;

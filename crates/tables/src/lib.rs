@@ -1,14 +1,16 @@
 //! The only crate that knows how a run leaves as tables: what each holds, CSV and Parquet.
 //!
-//! [`export`] reads a run as the store opens it and writes a file for each table and format. A table
-//! is defined once, a line for each column: name, unit, what it says, and where its value comes from.
-//! Both formats and the documents ([`document`]) are made of that. What must hold: rows are written
-//! as they are read, whatever the length of the run; what is not known is empty, never 0.
+//! [`export`] reads a run as the store opens it and writes a file for each table and format. A
+//! table is defined once, a line for each column: name, unit, what it says, and where its value
+//! comes from. Both formats and the documents ([`document`]) are made of that. What must hold: rows
+//! are written as they are read, whatever the length of the run; what is not known is empty, never
+//! 0.
 
 mod column;
 mod csv_file;
 mod document;
 mod file;
+mod format;
 mod head;
 #[cfg(feature = "parquet")]
 mod parquet_file;
@@ -17,50 +19,13 @@ mod tables;
 
 pub use column::{ColumnWords, Kind, TableWords};
 pub use document::document;
+pub use format::{ExportRequest, Format, Written, is_built};
 pub use tables::described;
 
 use anyhow::Result;
 use file::Folder;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use store::{Run, RunState};
-
-measure::word_enum! {
-    /// How a table is written.
-    pub enum Format {
-        /// Comma-separated values, quoted by RFC 4180, with a line of names.
-        Csv = "csv",
-        /// Apache Parquet, packed with Snappy.
-        Parquet = "parquet",
-    }
-}
-
-/// Whether this build can write a format.
-pub fn is_built(format: Format) -> bool {
-    format == Format::Csv || cfg!(feature = "parquet")
-}
-
-/// What is wanted of a run.
-#[derive(Clone, Debug)]
-pub struct Wanted {
-    /// The formats; a file of each table in each.
-    pub formats: Vec<Format>,
-    /// Every reading of the probes also of a long run, whose probes otherwise leave as stretches of
-    /// time.
-    pub every_reading: bool,
-}
-
-/// A file that was written.
-#[derive(Clone, Debug)]
-pub struct Written {
-    /// Name of the table.
-    pub table: &'static str,
-    /// Its format.
-    pub format: Format,
-    /// Where it is.
-    pub path: PathBuf,
-    /// Its rows.
-    pub rows: u64,
-}
 
 /// What came of it.
 #[derive(Clone, Debug, Default)]
@@ -76,7 +41,7 @@ pub struct Exported {
 ///
 /// # Errors
 /// A file of the run is damaged, or one cannot be written.
-pub fn export(run: &Run, folder: &Path, wanted: &Wanted) -> Result<Exported> {
+pub fn export(run: &Run, folder: &Path, wanted: &ExportRequest) -> Result<Exported> {
     let out = Folder::open(folder, &wanted.formats)?;
     let mut exported = Exported {
         files: tables::write(run, &out, wanted.every_reading)?,
@@ -95,8 +60,8 @@ pub fn export(run: &Run, folder: &Path, wanted: &Wanted) -> Result<Exported> {
     }
     if run.is_long && !wanted.every_reading {
         exported.notes.push(
-            "the run is long: its probes are there as stretches of time, at most 512 of each series \
-             (`--every-reading` writes all readings)"
+            "the run is long: its probes are there as stretches of time, at most 512 of each \
+             series (`--every-reading` writes all readings)"
                 .to_owned(),
         );
     }

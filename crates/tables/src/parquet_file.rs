@@ -20,12 +20,12 @@ const NULL: i16 = 0;
 /// Writes one table.
 pub(crate) struct ParquetFile<W: Write + Send> {
     writer: SerializedFileWriter<W>,
-    columns: Vec<Gathered>,
+    columns: Vec<ColumnValues>,
     rows: usize,
 }
 
 /// The values of a column in the group under way.
-struct Gathered {
+struct ColumnValues {
     values: Values,
     levels: Vec<i16>,
 }
@@ -52,7 +52,7 @@ impl<W: Write + Send> ParquetFile<W> {
             Kind::Number => Values::Number(Vec::new()),
             Kind::Truth => Values::Truth(Vec::new()),
         };
-        let gathered = |kind: Kind| Gathered {
+        let gathered = |kind: Kind| ColumnValues {
             values: values(kind),
             levels: Vec::new(),
         };
@@ -116,7 +116,7 @@ fn field(name: &str, kind: Kind) -> Result<Arc<Type>> {
     Ok(Arc::new(made))
 }
 
-impl Gathered {
+impl ColumnValues {
     fn add(&mut self, cell: Cell<'_>) {
         let is_there = match (&mut self.values, cell) {
             (Values::Text(all), Cell::Text(text)) => {

@@ -7,31 +7,15 @@ mod percentiles;
 mod points;
 mod probes;
 mod seconds;
+mod source;
 mod trials;
 
-use crate::Written;
 use crate::column::TableWords;
 use crate::file::Folder;
-use crate::head::Head;
+use crate::format::Written;
 use anyhow::Result;
-use std::collections::BTreeMap;
-use store::record::TrialFinding;
-use store::{Run, Trial};
-
-/// What all tables are made of.
-struct Source<'a> {
-    run: &'a Run,
-    /// Those that have left records, in the plan's order.
-    trials: &'a [Trial],
-    /// What those found that have ended, by number.
-    findings: &'a BTreeMap<usize, TrialFinding>,
-}
-
-impl Source<'_> {
-    fn head(&self, trial: &Trial) -> Result<Head> {
-        Head::of_trial(trial, self.findings.get(&trial.record.index))
-    }
-}
+use source::Source;
+use store::Run;
 
 /// What every table is, in the order in which they are written.
 pub fn described() -> Vec<TableWords> {

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
 use store::Run;
-use tables::{Exported, Format, Wanted, Written};
+use tables::{ExportRequest, Exported, Format, Written};
 
 /// The folder in a run's that files go into, if no other is named.
 const FOLDER: &str = "export";
@@ -21,7 +21,7 @@ pub fn run(args: &ExportRunArgs, common: &Common) -> Result<Exit> {
     let run = store::find(&common.out, &args.name.run)?;
     let exit = say_notes(&run);
     let folder = args.to.clone().unwrap_or_else(|| run.path.join(FOLDER));
-    let wanted = Wanted {
+    let wanted = ExportRequest {
         formats,
         every_reading: args.every_reading,
     };

@@ -1,7 +1,7 @@
 //! What stands in one run only, and what differs in how the runs were made.
 
-use super::Side;
 use super::pairs::Pair;
+use super::side::Side;
 use crate::flat::flatten;
 use crate::page::{Block, Cell, Section, Table, Tone, Verdict};
 use crate::sections::effective;

@@ -1,9 +1,9 @@
 //! The figure of the first screen: the runs over each other, and what they come to beside the
 //! baseline.
 
-use super::Side;
 use super::pairs::{Pair, metric_of, primary};
 use super::results::{Row, labels, rows};
+use super::side::Side;
 use crate::page::{
     CurvePlot, LeadFigure, LeadMark, Paint, Plot, PlotAxis, RowsPlot, ValueRow, Verdict,
 };
@@ -27,8 +27,10 @@ pub(super) fn figure(
     pairs: &[Pair<'_, '_>],
 ) -> Option<LeadFigure> {
     let rows = rows(left, pairs);
-    let asked = pairs.iter().find_map(|pair| Some(pair.matched[primary(&pair.matched)?].0));
-    let asked = asked.or_else(|| rows.first().and_then(|row| row[0]))?;
+    let asked = pairs
+        .iter()
+        .find_map(|pair| Some(pair.matched[primary(&pair.matched)?].0))
+        .or_else(|| rows.first().and_then(|row| row[0]))?;
     let of_variant: Vec<&Row<'_, '_>> = rows
         .iter()
         .filter(|row| row[0].is_some_and(|point| point.variant == asked.variant))

@@ -1,6 +1,5 @@
 //! Which points two runs have in common, and how they compare.
 
-use super::costs;
 use crate::page::Verdict;
 use crate::summary::Point;
 use crate::view::RunView;
@@ -16,6 +15,7 @@ pub(super) struct Pair<'p, 'a> {
     pub(super) points: &'p [Point<'a>],
     pub(super) matched: Matched<'p, 'a>,
     pub(super) comparisons: Vec<ComparisonRecord>,
+    /// What operations cost beside the baseline's; filled in by who knows costs.
     pub(super) costs: Vec<CostComparisonRecord>,
 }
 
@@ -37,7 +37,7 @@ pub(super) fn pairs<'p, 'a>(
             run,
             index,
             points: own,
-            costs: costs::compared(&matched),
+            costs: Vec::new(),
             matched,
             comparisons: Vec::new(),
         });
@@ -71,7 +71,7 @@ const METRICS: [Compared; 4] = [
 ];
 
 /// A comparison before it is judged beside the others.
-struct Seen {
+struct SeenComparison {
     /// Number of the pair.
     pair: usize,
     metric: &'static str,
@@ -83,7 +83,7 @@ struct Seen {
 
 /// One block is one observation; the blocks of two runs do not belong together in pairs. Latency of
 /// a saturated point is that of its length; what is a lower bound in both runs has no ratio.
-fn seen(pair: usize, matched: &Matched<'_, '_>) -> Vec<Seen> {
+fn seen(pair: usize, matched: &Matched<'_, '_>) -> Vec<SeenComparison> {
     let primary = primary(matched);
     let mut found = Vec::new();
     for (index, (a, b)) in matched.iter().enumerate() {
@@ -100,7 +100,7 @@ fn seen(pair: usize, matched: &Matched<'_, '_>) -> Vec<Seen> {
             }
             let of = |p: &Point<'_>| p.used.iter().map(|t| value(t)).collect::<Vec<Known>>();
             let compared = analysis::compare_unpaired(&of(a), &of(b), how);
-            found.extend(compared.map(|compared| Seen {
+            found.extend(compared.map(|compared| SeenComparison {
                 pair,
                 metric,
                 variant: a.variant.clone(),
@@ -116,7 +116,8 @@ fn seen(pair: usize, matched: &Matched<'_, '_>) -> Vec<Seen> {
 /// Judges the comparisons of all pairs together. How many false findings to expect of them.
 fn judge(pairs: &mut [Pair<'_, '_>]) -> Option<MultiplicityRecord> {
     let each = pairs.iter().enumerate();
-    let found: Vec<Seen> = each.flat_map(|(pair, one)| seen(pair, &one.matched)).collect();
+    let found: Vec<SeenComparison> =
+        each.flat_map(|(pair, one)| seen(pair, &one.matched)).collect();
     let flagged: Vec<(Comparison, bool)> =
         found.iter().map(|one| (one.compared.clone(), one.is_primary)).collect();
     let (judged, chances) = analysis::judge_all(&flagged);

@@ -1,8 +1,8 @@
 //! The comparisons as tables, throughput of all runs as bars, and their latency distributions over
 //! each other.
 
-use super::Side;
 use super::pairs::Pair;
+use super::side::Side;
 use crate::number;
 use crate::page::{Axis, Block, Chart, Color, Panel, Scale, Section, Series, Shape, Verdict, Xs};
 use crate::sections::comparisons::comparison_table;

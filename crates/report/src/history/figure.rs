@@ -1,35 +1,48 @@
 //! The figure of the first screen: what a point came to, run after run, and where it has changed.
 
-use super::shown::name;
+use super::shown::{self, name};
 use super::{Change, History, Kind, Line};
-use crate::page::{CurvePlot, LeadFigure, LeadMark, Paint, Plot, PlotAxis};
+use crate::page::{CurvePlot, Headline, LeadFigure, LeadMark, Page, Paint, Plot, PlotAxis};
 
 /// Plots that a first screen has room for.
 const PLOTS_MAX: usize = 2;
 
+/// The page of a study's history, which begins with the figure.
+pub fn history(history: &History) -> Page {
+    let page = shown::history(history);
+    let lead = figure(history);
+    Page {
+        headline: Headline {
+            lead,
+            ..page.headline
+        },
+        ..page
+    }
+}
+
 /// The figure; none of fewer than two runs.
-pub(super) fn figure(history: &History) -> Option<LeadFigure> {
-    let shown = shown(history);
-    if shown.is_empty() {
+fn figure(history: &History) -> Option<LeadFigure> {
+    let lines = lines(history);
+    if lines.is_empty() {
         return None;
     }
     let first = history.runs.first()?;
     let last = history.runs.last()?;
-    let what: Vec<String> = shown.iter().map(|line| name(history, line)).collect();
+    let what: Vec<String> = lines.iter().map(|line| name(history, line)).collect();
     Some(LeadFigure {
         title: format!("Run after run, from {} to {}", first.stamp, last.stamp),
         what: format!(
             "{}: a point for each run with its 95 % interval; dashed, the mean between changes.",
             what.join("; ")
         ),
-        plots: shown.into_iter().map(|line| Plot::Curve(plot(history, line))).collect(),
+        plots: lines.into_iter().map(|line| Plot::Curve(plot(history, line))).collect(),
         legend: legend(history),
         ..LeadFigure::default()
     })
 }
 
 /// The lines that have changed, the last first; else the first ones.
-fn shown(history: &History) -> Vec<&Line> {
+fn lines(history: &History) -> Vec<&Line> {
     let mut lines: Vec<&Line> = history.lines.iter().filter(|line| line.values.len() > 1).collect();
     let changed = |line: &&Line| {
         let told = line.changes.iter().filter(|change| change.kind != Kind::Unconfirmed);

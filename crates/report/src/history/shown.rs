@@ -22,13 +22,13 @@ const SENTENCES_MAX: usize = 6;
 /// Differences that a cell names.
 const DIFFERS_MAX: usize = 6;
 
-/// The page of a study's history.
-pub fn history(history: &History) -> Page {
+/// The page of a study's history, without its figure.
+pub(super) fn history(history: &History) -> Page {
     let section = section(history);
     Page {
         title: format!("{}: history", history.study),
         headline: Headline {
-            lead: figure::figure(history),
+            lead: None,
             short_reasons: Vec::new(),
             next: None,
             study: history.study.clone(),

@@ -1,5 +1,6 @@
-//! A figure as a file for programs that are no browsers: slides, word processors, rasterizers. Few of
-//! them know variables of a style sheet or a dark mode, so each colour is written where it is used.
+//! A figure as a file for programs that are no browsers: slides, word processors, rasterizers. Few
+//! of them know variables of a style sheet or a dark mode, so each colour is written where it is
+//! used.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

@@ -1,11 +1,11 @@
 //! The encoding of a histogram in a log (HdrHistogram's V2, packed by zlib), read bucket by bucket.
 //!
-//! The layout is that of HdrHistogram's `EncodableHistogram`: a cookie and a length, then, packed, a
-//! header of 40 bytes and the counts as zigzag numbers of seven bits a byte, where a negative one is
-//! so many empty buckets. Whatever is not laid out so, or has other bounds than ours, is left to the
-//! library.
+//! The layout is HdrHistogram's: a cookie and a length, then, packed,
+//! a header of 40 bytes and the counts as zigzag numbers of seven bits a byte, where a negative one
+//! is so many empty buckets. Whatever is not laid out so, or has other bounds than ours, is left to
+//! the library.
 
-use crate::together::Buckets;
+use crate::buckets::Buckets;
 use flate2::{Decompress, FlushDecompress, Status};
 
 /// Cookie of a packed histogram, and that of what is in it.

@@ -203,8 +203,9 @@ impl Trial {
         HlogReader::open(&self.log_path(which))
     }
 
-    /// All kinds of each interval together, one interval at a time: from the intended start or, with
-    /// `service`, from the send. `parts` are kinds that are parts of operations of other kinds.
+    /// All kinds of each interval together, one interval at a time: from the intended start or,
+    /// with `service`, from the send. `parts` are kinds that are parts of operations of other
+    /// kinds.
     pub fn together(&self, service: bool, parts: &[String]) -> Result<Together> {
         let (all, censored) = logs_of(service);
         Ok(Together::new(self.log(all)?, self.log(censored)?, parts))

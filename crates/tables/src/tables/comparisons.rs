@@ -1,9 +1,9 @@
 //! `comparisons`: variants beside each other, as `findings.json` has them.
 
-use super::Source;
-use crate::Written;
+use super::source::Source;
 use crate::column::Table;
 use crate::file::Folder;
+use crate::format::Written;
 use anyhow::Result;
 use store::record::{Bound, ComparisonRecord, Point};
 
@@ -64,6 +64,11 @@ pub(super) fn table<'r>() -> Table<'r, &'r ComparisonRecord> {
             "Whether it is what the question is about.",
             |row| Some(row.primary),
         );
+    sure(table)
+}
+
+/// How sure it is.
+fn sure<'r>(table: Table<'r, &'r ComparisonRecord>) -> Table<'r, &'r ComparisonRecord> {
     table
         .whole(
             "blocks",

@@ -1,9 +1,9 @@
 //! `point_costs` and `costs`: what operations cost the target, of points and of trials.
 
-use super::Source;
-use crate::Written;
+use super::source::Source;
 use crate::column::Table;
 use crate::file::Folder;
+use crate::format::Written;
 use crate::head::{self, Head};
 use anyhow::Result;
 use store::record::{CostKind, CostRecord, PointRecord};

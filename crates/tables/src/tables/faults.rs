@@ -1,9 +1,9 @@
 //! `faults`: what was broken on purpose, when, and what it did.
 
-use super::Source;
-use crate::Written;
+use super::source::Source;
 use crate::column::Table;
 use crate::file::Folder;
+use crate::format::Written;
 use crate::head::{self, Head};
 use anyhow::Result;
 use store::record::FaultRecord;
@@ -39,6 +39,29 @@ pub(super) fn table<'r>() -> Table<'r, FaultRow<'r>> {
         .text("evidence", "What was seen.", |row| {
             Some(&row.fault.evidence)
         });
+    moments(table)
+        .number(
+            "detect_s",
+            "s",
+            "Until the client noticed, from the injection.",
+            |row| row.fault.detect_s,
+        )
+        .number(
+            "dip",
+            "share",
+            "Share of the throughput that was lost at the worst.",
+            |row| row.fault.dip,
+        )
+        .number(
+            "recover_s",
+            "s",
+            "Until throughput was back, from the healing.",
+            |row| row.fault.recover_s,
+        )
+}
+
+/// When what of it happened.
+fn moments<'r>(table: Table<'r, FaultRow<'r>>) -> Table<'r, FaultRow<'r>> {
     let at = |row: &FaultRow<'_>, t_s: Option<f64>| t_s.and_then(|t_s| row.head.at(t_s));
     let since = |row: &FaultRow<'_>, t_s: Option<f64>| t_s.and_then(|t_s| row.head.in_window(t_s));
     table
@@ -77,24 +100,6 @@ pub(super) fn table<'r>() -> Table<'r, FaultRow<'r>> {
             "s",
             "`whole_at` since the window began.",
             move |row| since(row, row.fault.whole_s),
-        )
-        .number(
-            "detect_s",
-            "s",
-            "Until the client noticed, from the injection.",
-            |row| row.fault.detect_s,
-        )
-        .number(
-            "dip",
-            "share",
-            "Share of the throughput that was lost at the worst.",
-            |row| row.fault.dip,
-        )
-        .number(
-            "recover_s",
-            "s",
-            "Until throughput was back, from the healing.",
-            |row| row.fault.recover_s,
         )
 }
 

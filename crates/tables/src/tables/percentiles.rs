@@ -1,10 +1,10 @@
 //! `percentiles`: the distributions of the measured windows.
 
-use super::Source;
 use super::seconds::ALL;
-use crate::Written;
+use super::source::Source;
 use crate::column::Table;
 use crate::file::{Files, Folder};
+use crate::format::Written;
 use crate::head::{self, Head};
 use anyhow::Result;
 use measure::Times;

@@ -1,9 +1,9 @@
 //! `points`: the blocks of each variant at each point together, as `findings.json` has them.
 
-use super::Source;
-use crate::Written;
+use super::source::Source;
 use crate::column::Table;
 use crate::file::Folder;
+use crate::format::Written;
 use crate::head;
 use crate::quantiles::{self, Clock};
 use anyhow::Result;

@@ -1,12 +1,12 @@
 //! `probes`: what hosts, processes, JVMs and the database reported, a reading a row.
 //!
-//! A day of three nodes has fifty million readings. Of a long run a row is a stretch of time instead,
-//! as the run keeps them for its page: its mean, its smallest and its largest value.
+//! A day of three nodes has fifty million readings. Of a long run a row is a stretch of time
+//! instead, as the run keeps them for its page: its mean, its smallest and its largest value.
 
-use super::Source;
-use crate::Written;
+use super::source::Source;
 use crate::column::Table;
 use crate::file::{Files, Folder};
+use crate::format::Written;
 use crate::head::{self, Head};
 use anyhow::Result;
 use std::rc::Rc;

@@ -4,10 +4,10 @@
 //! The figures of each kind stand in the lines of intervals. Those of all kinds together come from
 //! the histogram logs, which are read beside the lines by a thread for each of the two clocks.
 
-use super::Source;
-use crate::Written;
+use super::source::Source;
 use crate::column::Table;
 use crate::file::{Files, Folder};
+use crate::format::Written;
 use crate::head::{self, Head};
 use crate::quantiles::{self, Clock};
 use anyhow::Result;
@@ -144,6 +144,11 @@ pub(super) fn client_table<'r>() -> Table<'r, ClientRow> {
             "Longest time in which answers were awaited in vain.",
             |row| Some(row.client.quiet_ms),
         );
+    counts(table)
+}
+
+/// What happened to operations before they were sent, and to connections.
+fn counts<'r>(table: Table<'r, ClientRow>) -> Table<'r, ClientRow> {
     let count = |row: &ClientRow, which: ClientCount| Some(row.client.counts[which]);
     let ops = "operations";
     table

@@ -1,10 +1,10 @@
 //! `trials`, `kinds` and `errors`: what each trial found, of all operations, of each kind, and what
 //! failed.
 
-use super::Source;
-use crate::Written;
+use super::source::Source;
 use crate::column::Table;
 use crate::file::Folder;
+use crate::format::Written;
 use crate::head::{self, Head};
 use crate::quantiles::{self, Clock};
 use anyhow::Result;

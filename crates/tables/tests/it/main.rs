@@ -8,14 +8,14 @@ use run::{KINDS, Made, interrupted, made};
 use std::collections::BTreeMap;
 use std::path::Path;
 use store::Run;
-use tables::{Exported, Format, Wanted, document, export};
+use tables::{ExportRequest, Exported, Format, document, export};
 
 /// Rows of a table, each by the names of its columns; what is empty is not there.
 type Rows = Vec<BTreeMap<String, String>>;
 
 fn exported(run: &Path, formats: &[Format]) -> Exported {
     let run = Run::open(run).expect("a whole run");
-    let wanted = Wanted {
+    let wanted = ExportRequest {
         formats: formats.to_vec(),
         every_reading: false,
     };
