@@ -1,6 +1,6 @@
 //! The history as a page, and as a section of the newest run's.
 
-use super::{Change, History, Kind, Line, figure};
+use super::{Change, History, Kind, Line};
 use crate::number;
 use crate::page::{
     Axis, Block, Cell, Chart, Color, Dash, Fold, Headline, Page, Panel, Scale, Section, Series,
