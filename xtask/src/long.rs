@@ -60,7 +60,7 @@ const MADE: [Made; 3] = [
         name: "day",
         study: "procedure: {fixed: {rate: 8200}}\nwindow: {warmup: 0s, measure: 24h}\n",
         shape: ["86400", "3", "1"],
-        commands: &[("report", 2.0), ("show", 2.0)],
+        commands: &[("report", 2.0), ("show", 2.0), ("export", 5.0)],
         most_mb: [300.0, 6.0],
     },
 ];
@@ -132,6 +132,7 @@ fn measure(options: &Options, folder: &Path) -> Result<Vec<String>> {
         for (command, may) in made.commands {
             let words: &[&str] = match *command {
                 "report" => &["report", &study, "--to", &to, "--out", &results],
+                "export" => &["export", &study, "--csv", "--parquet", "--out", &results],
                 command => &[command, &study, "--out", &results],
             };
             let taken = Taken::of(options.rounds, words)?;

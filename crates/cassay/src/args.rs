@@ -68,10 +68,13 @@ pub enum Command {
     Show(ShowArgs),
     /// Show a study over its runs: where it has changed, and what changed with it.
     History(HistoryArgs),
-    /// Compare two runs, point by point.
+    /// Compare runs with the first of them, point by point.
     Compare(CompareArgs),
     /// Write the report of a run as one HTML file.
     Report(ReportArgs),
+    /// Write the tables and figures of a run for other programs; docs/tables.md says what each
+    /// table holds.
+    Export(ExportRunArgs),
     /// Lay a file of another tool beside a run that has ended, by the time of the wall: what
     /// `esxtop -b` has written, or samples in Prometheus's text format.
     Import(ImportFileArgs),
@@ -333,6 +336,9 @@ pub struct HistoryArgs {
     /// Exit with 4 if a change for the worse still holds.
     #[arg(long)]
     pub fail_on_regression: bool,
+    /// Write it as a page to this file, and its figure beside it as SVG.
+    #[arg(long, value_name = "FILE")]
+    pub to: Option<PathBuf>,
     /// Only a change since the run with this stamp: earlier ones are known.
     #[arg(long, value_name = "STAMP", requires = "fail_on_regression")]
     pub since: Option<String>,
@@ -345,9 +351,13 @@ pub struct HistoryArgs {
 pub struct CompareArgs {
     /// The run to compare with.
     pub baseline: String,
-    /// The run that is compared.
-    pub contender: String,
-    /// Exit with 4 if the contender looks slower at any point.
+    /// The runs that are compared with it.
+    #[arg(required = true, value_name = "CONTENDER")]
+    pub contenders: Vec<String>,
+    /// Write it as a page to this file, and its figure beside it as SVG.
+    #[arg(long, value_name = "FILE")]
+    pub to: Option<PathBuf>,
+    /// Exit with 4 if a contender looks slower at any point.
     #[arg(long)]
     pub require_not_slower: bool,
 }
@@ -361,6 +371,45 @@ pub struct ReportArgs {
     pub to: Option<PathBuf>,
     #[command(flatten)]
     pub summaries: SummaryArgs,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(group = clap::ArgGroup::new("what").required(true).multiple(true))]
+pub struct ExportRunArgs {
+    #[command(flatten)]
+    pub name: RunName,
+    /// The folder that the files go into, instead of `export` in the run's.
+    #[arg(long, value_name = "FOLDER")]
+    pub to: Option<PathBuf>,
+    /// Write the tables as comma-separated values.
+    #[arg(long, group = "what")]
+    pub csv: bool,
+    /// Write the tables as Apache Parquet.
+    #[arg(long, group = "what")]
+    pub parquet: bool,
+    /// Write the figures as svg or png, or both with a comma: the first screen's, by load,
+    /// distributions, and each trial's course.
+    #[arg(
+        long,
+        group = "what",
+        value_name = "FORMATS",
+        value_enum,
+        value_delimiter = ',',
+        hide_possible_values = true
+    )]
+    pub figures: Vec<FigureFormat>,
+    /// Write every reading of the probes of a long run too, which otherwise are stretches of time.
+    #[arg(long)]
+    pub every_reading: bool,
+}
+
+/// How a figure is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FigureFormat {
+    /// A drawing that stands alone, on a light ground.
+    Svg,
+    /// A picture of it, with two pixels for each of the drawing.
+    Png,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -43,6 +43,7 @@ fn main() -> std::process::ExitCode {
         Command::Compare(compare) => command::show::compare(compare, &args.common),
         Command::Import(import) => command::show::import(import, &args.common),
         Command::Report(report) => command::show::report(report, &args.common),
+        Command::Export(export) => command::export::run(export, &args.common),
         Command::Target(target) => command::target::run(target, &args.common),
         Command::Snapshot(snapshot) => command::snapshot::run(snapshot, &args.common),
         Command::Fault(fault) => command::fault::run(fault, &args.common),

@@ -5,10 +5,11 @@
 //! out. History notifies: what it calls changed is to be confirmed by one study with both sides.
 
 mod export;
+pub(crate) mod figure;
 mod shown;
 
 pub use export::otava;
-pub use shown::{history, section};
+pub use shown::section;
 
 use crate::flat::flatten;
 use analysis::VariantName;
@@ -17,6 +18,7 @@ use analysis::procedure;
 use measure::Known;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 use store::record::{self, JournalEvent, PointRecord};
 use store::{Past, Run, RunState};
 
@@ -55,6 +57,11 @@ pub struct History {
 #[derive(Clone, Debug)]
 pub(crate) struct UsedRun {
     pub(crate) stamp: String,
+    /// Its folder.
+    pub(crate) path: PathBuf,
+    pub(crate) verdict: Option<record::Verdict>,
+    /// Where its report is, from where the page is; none where no way leads there.
+    pub(crate) link: Option<String>,
     pub(crate) cassay: String,
     pub(crate) cassandra: String,
     machine: BTreeMap<String, String>,
@@ -71,6 +78,8 @@ pub(crate) struct Line {
     pub(crate) metric: Followed,
     /// Index of the run, and what it came to.
     pub(crate) values: Vec<(usize, f64)>,
+    /// The 95 % intervals of these values.
+    pub(crate) ci95: Vec<Option<[f64; 2]>>,
     pub(crate) changes: Vec<Change>,
 }
 
@@ -134,7 +143,25 @@ impl Followed {
     }
 }
 
+impl Followed {
+    /// The 95 % interval of what a point came to, if it has one.
+    fn ci95(&self, point: &PointRecord) -> Option<[f64; 2]> {
+        match self.key.strip_suffix("_ms") {
+            None => point.ops_per_s_ci95,
+            Some(name) => point.latency_ms.ci95.get(name).copied(),
+        }
+    }
+}
+
 impl History {
+    /// Says of every run where its report is, from where the page is: `way` gets the folder of the
+    /// run; none where no way leads there.
+    pub fn link(&mut self, way: impl Fn(&Path) -> Option<String>) {
+        for run in &mut self.runs {
+            run.link = way(&run.path);
+        }
+    }
+
     /// The history that the newest run which may be used is the end of.
     pub fn new(study: &str, past: Vec<Past>) -> History {
         let mut history = History {
@@ -201,9 +228,10 @@ impl History {
         let here = |p: &&PointRecord| p.variant == *variant && p.point == at;
         let value = |(index, run): (usize, &UsedRun)| {
             let point = run.points.iter().find(here)?;
-            Some((index, metric.of(point)?))
+            Some(((index, metric.of(point)?), metric.ci95(point)))
         };
-        let values: Vec<(usize, f64)> = self.runs.iter().enumerate().filter_map(value).collect();
+        let (values, ci95): (Vec<(usize, f64)>, Vec<_>) =
+            self.runs.iter().enumerate().filter_map(value).unzip();
         let numbers: Vec<f64> = values.iter().map(|(_, value)| *value).collect();
         let found = if numbers.len() >= RUNS_MIN {
             shifts(&numbers, Limits::of_magnitude(metric.magnitude_min))
@@ -235,6 +263,7 @@ impl History {
             metric,
             changes: found.into_iter().map(change).collect(),
             values,
+            ci95,
         }
     }
 
@@ -336,6 +365,9 @@ impl UsedRun {
         UsedRun {
             settings: resolved.variants.iter().map(flat).collect(),
             stamp: run.stamp,
+            path: run.path,
+            verdict: run.findings.as_ref().map(|findings| findings.verdict),
+            link: None,
             cassay: run.plan.cassay,
             cassandra: cassandra.into_iter().collect::<Vec<_>>().join(", "),
             machine,

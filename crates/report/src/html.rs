@@ -321,6 +321,19 @@ fn row(out: &mut String, row: &Row, columns: &[Column]) {
     out.push_str("</tr>\n");
 }
 
+/// The address of a file: whatever its name holds, it is a path and nothing that a browser runs.
+fn escape_path(path: &str) -> String {
+    let mut out = String::from(if path.starts_with('.') { "" } else { "./" });
+    for byte in path.bytes() {
+        if byte.is_ascii_alphanumeric() || b"/-_.~+=".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            let _ = write!(out, "%{byte:02X}");
+        }
+    }
+    out
+}
+
 /// A cell; `element` with its attributes says whether it names its row.
 fn table_cell(out: &mut String, cell: &Cell, column: &Column, element: &str) {
     let _ = write!(
@@ -332,7 +345,13 @@ fn table_cell(out: &mut String, cell: &Cell, column: &Column, element: &str) {
     if !cell.hint.is_empty() {
         let _ = write!(out, " title=\"{}\"", escape(&cell.hint));
     }
-    let _ = write!(out, ">{}{}", swatch(cell.variant), prose(&cell.text));
+    let _ = write!(out, ">{}", swatch(cell.variant));
+    if cell.link.is_empty() {
+        out.push_str(&prose(&cell.text));
+    } else {
+        let (path, text) = (escape_path(&cell.link), prose(&cell.text));
+        let _ = write!(out, "<a href=\"{path}\">{text}</a>");
+    }
     if !cell.detail.is_empty() {
         let _ = write!(out, "<small>{}</small>", prose(&cell.detail));
     }

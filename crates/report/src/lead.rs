@@ -6,6 +6,7 @@
 mod axis;
 mod curve;
 mod names;
+mod plain;
 mod rows;
 
 use crate::escape::escape;
@@ -117,6 +118,11 @@ pub fn file(lead: &LeadFigure) -> String {
         }
     }
     out + "</svg>\n"
+}
+
+/// The same for programs that are no browsers: the colours of the light page, and no variables.
+pub fn plain_file(lead: &LeadFigure) -> String {
+    plain::plain(&file(lead))
 }
 
 /// Width of an entry of the legend, with the room before the next.

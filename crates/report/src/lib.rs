@@ -10,6 +10,7 @@ mod compare;
 pub mod compat;
 mod escape;
 mod figure;
+mod figures;
 mod flat;
 mod history;
 mod html;
@@ -20,6 +21,8 @@ mod markdown;
 mod number;
 mod page;
 mod picture;
+#[cfg(feature = "png")]
+mod png;
 mod probed;
 mod read;
 mod run;
@@ -29,8 +32,10 @@ mod text;
 mod thin;
 mod view;
 
-pub use compare::compare;
-pub use history::{History, history, otava};
+pub use compare::{Side, compare, compare_all};
+pub use figures::{FigureFile, figures};
+pub use history::figure::history;
+pub use history::{History, otava};
 pub use html::html;
 pub use json::json;
 pub use junit::junit;
@@ -46,6 +51,8 @@ pub use page::{
     Nest, Page, Panel, Part, Picture, Row, Scale, Section, Series, Shape, Style, Table, Tile, Tone,
     Verdict, Xs,
 };
+#[cfg(feature = "png")]
+pub use png::Png;
 pub use run::page;
 pub use sections::headline::cause;
 pub use text::text;

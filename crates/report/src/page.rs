@@ -251,6 +251,8 @@ pub struct Cell {
     pub hint: String,
     /// Index of the variant, for its colour.
     pub variant: Option<usize>,
+    /// A file that it leads to, relative to the page; empty for none.
+    pub link: String,
 }
 
 impl Cell {

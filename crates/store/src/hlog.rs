@@ -5,6 +5,11 @@
 //! milliseconds. A line's start is in seconds since the base time of the header. What must hold:
 //! the histograms of a tag, added, are the tag's histogram over the whole trial.
 
+mod v2;
+
+pub(crate) use v2::V2Room;
+
+use crate::buckets::Buckets;
 use crate::open;
 use anyhow::{Context, Result, anyhow, bail};
 use base64::Engine as _;
@@ -116,12 +121,23 @@ impl Entry {
     }
 
     fn decode(&self) -> Result<Hdr<u64>> {
-        let bytes = BASE64
-            .decode(&self.encoded)
-            .with_context(|| format!("{}: the histogram is not base64", self.place))?;
+        let bytes = self.bytes()?;
         Deserializer::new()
             .deserialize(&mut bytes.as_slice())
             .map_err(|e| anyhow!("{}: the histogram does not decode: {e}", self.place))
+    }
+
+    /// The line's buckets that hold a value: a fiftieth of the work where the bounds are ours.
+    pub(crate) fn buckets(&self, room: &mut V2Room) -> Result<Buckets> {
+        match room.buckets(&self.bytes()?) {
+            Some(buckets) => Ok(buckets),
+            None => self.histogram().map(|values| Buckets::of_histogram(&values)),
+        }
+    }
+
+    fn bytes(&self) -> Result<Vec<u8>> {
+        let decoded = BASE64.decode(&self.encoded);
+        decoded.with_context(|| format!("{}: the histogram is not base64", self.place))
     }
 }
 
@@ -131,6 +147,7 @@ pub struct HlogReader {
     reader: Option<BufReader<File>>,
     path: PathBuf,
     line_number: usize,
+    base_unix_s: Option<f64>,
 }
 
 impl HlogReader {
@@ -145,7 +162,14 @@ impl HlogReader {
             reader,
             path: path.to_owned(),
             line_number: 0,
+            base_unix_s: None,
         })
+    }
+
+    /// The time that the seconds of the lines count from, in seconds since 1970; known from the
+    /// first line on.
+    pub fn base_unix_s(&self) -> Option<f64> {
+        self.base_unix_s
     }
 
     fn read_entry(&mut self) -> Result<Option<Entry>> {
@@ -163,6 +187,7 @@ impl HlogReader {
             };
             let whole = whole.trim_end_matches('\r');
             if whole.is_empty() || whole.starts_with(['#', '"']) {
+                self.base_unix_s = self.base_unix_s.or_else(|| base_time(whole));
                 continue;
             }
             return parse(whole, place).map(Some);
@@ -180,6 +205,13 @@ impl Iterator for HlogReader {
         }
         entry
     }
+}
+
+/// The time of a comment line `#[BaseTime: 1766000000.250 (seconds since epoch)]`.
+fn base_time(line: &str) -> Option<f64> {
+    let words = line.strip_prefix("#[BaseTime: ")?;
+    let seconds: f64 = words.split(' ').next()?.parse().ok()?;
+    (seconds.is_finite() && seconds >= 0.0).then_some(seconds)
 }
 
 fn parse(line: &str, place: String) -> Result<Entry> {

@@ -12,6 +12,7 @@
 
 mod accounts;
 mod added;
+mod buckets;
 mod cause;
 pub mod convert;
 mod cost;
@@ -46,6 +47,7 @@ mod stamp;
 mod sums;
 #[cfg(test)]
 mod tests;
+mod together;
 mod trial;
 mod window;
 mod write;
@@ -56,6 +58,7 @@ pub use name::Name;
 pub use overview::{OverviewRecord, Place, Places, SeriesOverviewRecord, SeriesPlacesRecord};
 pub use run::{HistogramKind, Run, RunState, Salvaged, Trial};
 pub use sums::{Damage, Damaged, FileSum, Sums};
+pub use together::Together;
 pub use trial::TrialWriter;
 pub use window::WindowHistograms;
 pub use write::{RunWriter, figure_of, write_report, write_whole};

@@ -1,6 +1,7 @@
 //! `cassay history`: a study over its runs, where it has changed, and what changed with it.
 
 use crate::args::{Common, HistoryArgs};
+use crate::command::page_file;
 use crate::exit::Exit;
 use crate::terminal;
 use anyhow::{Context, Result, bail};
@@ -18,9 +19,12 @@ pub fn run(args: &HistoryArgs, common: &Common) -> Result<Exit> {
             common.out.display()
         );
     }
-    let history = History::new(&args.study, past);
+    let mut history = History::new(&args.study, past);
+    history.link(|run| page_file::way(args.to.as_deref(), run));
     let page = report::history(&history);
-    if common.json {
+    if let Some(to) = &args.to {
+        page_file::write(to, &page, common)?;
+    } else if common.json {
         terminal::data(&report::json(&page));
     } else {
         terminal::data(&report::text(&page));

@@ -1,12 +1,14 @@
 //! The commands, one file each: what they do between arguments and exit code.
 
 pub mod doctor;
+pub mod export;
 pub mod fault;
 pub mod history;
 pub mod import;
 pub mod list;
 pub mod null;
 mod own_table;
+mod page_file;
 pub mod plan;
 mod reach;
 pub mod run;

@@ -1,6 +1,7 @@
 //! `cassay show`, `compare` and `report`: runs as they stand on disk.
 
 use crate::args::{Common, CompareArgs, ImportFileArgs, ReportArgs, ShowArgs, SummaryArgs};
+use crate::command::page_file;
 use crate::command::run::{write_report, write_summaries};
 use crate::exit::Exit;
 use crate::progress::{FigureColumns, TrialFigures};
@@ -56,13 +57,22 @@ fn name_of(trial: &TrialFinding, has_blocks: bool) -> String {
     }
 }
 
-/// Compares two runs.
+/// Compares runs with the first of them.
 pub fn compare(args: &CompareArgs, common: &Common) -> Result<Exit> {
-    let open = |name: &str| store::find(&common.out, name);
-    let (baseline, contender) = (open(&args.baseline)?, open(&args.contender)?);
-    let exits = [say_notes(&baseline), say_notes(&contender)];
-    let page = report::compare(&RunView::read(&baseline)?, &RunView::read(&contender)?);
-    print(&page, common);
+    let names = std::iter::once(&args.baseline).chain(&args.contenders);
+    let runs: Vec<Run> = names.map(|name| store::find(&common.out, name)).collect::<Result<_>>()?;
+    let exits: Vec<Exit> = runs.iter().map(say_notes).collect();
+    let views: Vec<RunView> = runs.iter().map(RunView::read).collect::<Result<_>>()?;
+    let side = |(run, view): (&Run, _)| report::Side {
+        run: view,
+        link: page_file::way(args.to.as_deref(), &run.path),
+    };
+    let sides: Vec<report::Side<'_>> = runs.iter().zip(&views).map(side).collect();
+    let page = report::compare_all(&sides);
+    match &args.to {
+        Some(to) => page_file::write(to, &page, common)?,
+        None => print(&page, common),
+    }
     if exits.contains(&Exit::Damaged) {
         return Ok(Exit::Damaged);
     }
@@ -111,7 +121,7 @@ pub fn import(args: &ImportFileArgs, common: &Common) -> Result<Exit> {
 }
 
 /// Says what was left out in reading a run, and what could not be verified; whether that is damage.
-fn say_notes(run: &Run) -> Exit {
+pub(super) fn say_notes(run: &Run) -> Exit {
     for note in &run.notes {
         terminal::say(&format!("note: {note}"));
     }

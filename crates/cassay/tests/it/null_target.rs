@@ -11,6 +11,7 @@ mod endurance;
 mod grids;
 mod imports;
 mod interruption;
+mod leaving;
 mod record;
 mod requests;
 mod screen;

@@ -1,6 +1,6 @@
 //! What the operations of two runs cost, beside each other.
 
-use super::Matched;
+use super::pairs::{Matched, Pair};
 use crate::page::{Block, Section, Verdict};
 use crate::sections::cost::comparison_table;
 use crate::summary::{Point, variant_name};
@@ -46,19 +46,22 @@ fn at_point(baseline: &Point<'_>, contender: &Point<'_>) -> Vec<CostComparisonRe
     .collect()
 }
 
-/// The costs as a table; the section is empty where a run knows none.
-pub fn section(baseline: &RunView, records: &[CostComparisonRecord]) -> Section {
-    let table = (!records.is_empty()).then(|| {
-        comparison_table(
-            "Costs of the contender against the baseline",
-            records,
-            |table| table.text("Variant", |c| variant_name(&c.baseline, baseline)),
-        )
-    });
+/// The costs as a table for each contender; the section is empty where no two runs know one.
+pub fn section(baseline: &RunView, pairs: &[Pair<'_, '_>]) -> Section {
+    let table = |pair: &Pair<'_, '_>| {
+        let caption = match pairs.len() {
+            1 => "Costs of the contender against the baseline".to_owned(),
+            _ => format!("Costs of {} against the baseline", pair.run.name),
+        };
+        Block::Table(comparison_table(&caption, &pair.costs, |table| {
+            table.text("Variant", |c| variant_name(&c.baseline, baseline))
+        }))
+    };
+    let known = pairs.iter().filter(|pair| !pair.costs.is_empty());
     Section {
         id: "costs",
         title: "What it costs".into(),
         lead: String::new(),
-        blocks: table.map(Block::Table).into_iter().collect(),
+        blocks: known.map(table).collect(),
     }
 }

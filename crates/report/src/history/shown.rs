@@ -22,8 +22,8 @@ const SENTENCES_MAX: usize = 6;
 /// Differences that a cell names.
 const DIFFERS_MAX: usize = 6;
 
-/// The page of a study's history.
-pub fn history(history: &History) -> Page {
+/// The page of a study's history, without its figure.
+pub(super) fn history(history: &History) -> Page {
     let section = section(history);
     Page {
         title: format!("{}: history", history.study),
@@ -44,7 +44,7 @@ pub fn history(history: &History) -> Page {
                 .collect(),
             figures: Vec::new(),
         },
-        folds: Fold::of("runs", "Runs", true, [section]).into_iter().collect(),
+        folds: Fold::of("runs", "Runs", true, [section, runs(history)]).into_iter().collect(),
         data: history.json(),
     }
 }
@@ -77,6 +77,27 @@ pub fn section(history: &History) -> Option<Section> {
              2 of 100 series of 30 runs show one. It notifies: one study with both sides decides."
         ),
         blocks,
+    })
+}
+
+/// The runs that are used, newest first, each with the way to its report.
+fn runs(history: &History) -> Option<Section> {
+    let table = Table::of("", history.runs.iter().rev())
+        .text("Run", |run| {
+            Cell::new(&run.stamp).link(run.link.clone().unwrap_or_default())
+        })
+        .text("Verdict", |run| {
+            let verdict = Verdict::of(run.verdict);
+            Cell::new(verdict.name()).tone(verdict.tone())
+        })
+        .text("cassay", |run| &run.cassay)
+        .text("Cassandra", |run| &run.cassandra)
+        .unless_empty()?;
+    Some(Section {
+        id: "used",
+        title: "The runs".into(),
+        lead: String::new(),
+        blocks: vec![Block::Table(table)],
     })
 }
 
@@ -188,7 +209,7 @@ fn variant<'a>(history: &'a History, line: &'a Line) -> &'a str {
     line.variant.named().unwrap_or(&history.study)
 }
 
-fn name(history: &History, line: &Line) -> String {
+pub(super) fn name(history: &History, line: &Line) -> String {
     let words = line.metric.words;
     format!(
         "{words} of “{}” at {}",
@@ -272,6 +293,7 @@ fn chart(history: &History, line: &Line) -> Chart {
         color: Color::Category(0),
         x: Xs::Names(names.clone()),
         y: line.values.iter().map(|(_, value)| Some(*value)).collect(),
+        y_ci: line.ci95.clone(),
         unit: line.metric.unit.to_owned(),
         ..Series::default()
     };
@@ -281,6 +303,7 @@ fn chart(history: &History, line: &Line) -> Chart {
         color: Color::Neutral,
         dash: Dash::Dash,
         y: levels.collect(),
+        y_ci: Vec::new(),
         ..values.clone()
     };
     let has_changes = !line.changes.is_empty();

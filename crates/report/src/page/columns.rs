@@ -172,3 +172,11 @@ mod tests {
         assert!(Table::of("", &none).unless_empty().is_none());
     }
 }
+
+impl Cell {
+    /// The same, leading to a file beside the page.
+    pub fn link(mut self, path: impl Into<String>) -> Cell {
+        self.link = path.into();
+        self
+    }
+}

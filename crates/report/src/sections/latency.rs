@@ -110,7 +110,7 @@ fn chart(view: &RunView, points: &[&Point<'_>], kind: &str, clock: Clock) -> Opt
 
 /// The curve up to the last quantile with 100 values above it, and dotted from there to the last
 /// value; both share the point where they meet.
-fn curve_series(curve: &Curve, label: &str, color: Color) -> Vec<Series> {
+pub fn curve_series(curve: &Curve, label: &str, color: Color) -> Vec<Series> {
     let count = curve.quantiles.count as f64;
     let (mut sure, mut unsure) = (Vec::new(), Vec::new());
     for &(quantile, ms) in &curve.values {

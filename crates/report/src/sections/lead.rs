@@ -16,6 +16,9 @@ use crate::page::{LeadFigure, Plot, RowsPlot};
 use crate::summary::Point;
 use crate::view::RunView;
 
+pub use course::of_trial as course_of;
+pub use load::figure as load_figure;
+
 /// The figure; none of a run that has measured nothing.
 pub fn figure(view: &RunView, points: &[Point<'_>]) -> Option<LeadFigure> {
     let mut figure = scale_up::figure(view)

@@ -17,6 +17,7 @@ mod hostile;
 mod lab;
 mod lead;
 mod machines;
+mod pages;
 mod panels;
 mod pipeline;
 mod published;

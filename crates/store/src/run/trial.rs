@@ -8,6 +8,7 @@ use crate::name::Name;
 use crate::overview::{OverviewBuilder, OverviewRecord, SeriesPlacesRecord};
 use crate::record::{IntervalRecord, NodesRecord, SampleRecord, TrialRecord};
 use crate::sums::{self, Damaged, Depth, FileSum};
+use crate::together::Together;
 use crate::trial::tag_of;
 use anyhow::Result;
 use measure::{Histogram, Times};
@@ -185,11 +186,7 @@ impl Trial {
     /// Latencies of `kind` over the whole of `phase`, from the intended start or, with `service`,
     /// from the send. Runs of earlier versions have no lower bounds.
     pub fn times(&self, service: bool, phase: &str, kind: &str) -> Result<Times> {
-        let (all, censored) = if service {
-            (HistogramKind::Service, HistogramKind::ServiceCensored)
-        } else {
-            (HistogramKind::Latency, HistogramKind::LatencyCensored)
-        };
+        let (all, censored) = logs_of(service);
         Ok(Times::from_logs(
             self.histogram(all, phase, kind)?,
             self.histogram(censored, phase, kind)?,
@@ -206,8 +203,33 @@ impl Trial {
         HlogReader::open(&self.log_path(which))
     }
 
+    /// All kinds of each interval together, one interval at a time: from the intended start or,
+    /// with `service`, from the send. `parts` are kinds that are parts of operations of other
+    /// kinds.
+    pub fn together(&self, service: bool, parts: &[String]) -> Result<Together> {
+        let (all, censored) = logs_of(service);
+        Ok(Together::new(self.log(all)?, self.log(censored)?, parts))
+    }
+
+    /// The start line as the histogram logs say it, in nanoseconds since 1970, to the millisecond;
+    /// none where nothing was recorded yet.
+    pub fn start_unix_ns(&self) -> Result<Option<u64>> {
+        let mut log = self.log(HistogramKind::Latency)?;
+        log.next().transpose()?;
+        Ok(log.base_unix_s().map(|seconds| (seconds * 1e3).round() as u64 * 1_000_000))
+    }
+
     /// Folder of the nodes' log files.
     pub fn logs_dir(&self) -> PathBuf {
         self.path.join(file::LOGS)
+    }
+}
+
+/// The log of all values, and that of those that are lower bounds.
+fn logs_of(service: bool) -> (HistogramKind, HistogramKind) {
+    if service {
+        (HistogramKind::Service, HistogramKind::ServiceCensored)
+    } else {
+        (HistogramKind::Latency, HistogramKind::LatencyCensored)
     }
 }

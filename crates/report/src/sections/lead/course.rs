@@ -42,7 +42,8 @@ pub(super) fn of_one_trial(view: &RunView) -> Option<LeadFigure> {
     of_trial(view, used.or(trials.first())?)
 }
 
-fn of_trial(view: &RunView, finding: &TrialFinding) -> Option<LeadFigure> {
+/// Throughput and p99 of a trial over its window; none without intervals.
+pub fn of_trial(view: &RunView, finding: &TrialFinding) -> Option<LeadFigure> {
     let trial = view.trials.iter().find(|trial| trial.index == finding.index)?;
     let [from, to] = window_of(finding);
     let rates = rates(trial, [from, to]);

@@ -11,7 +11,7 @@ const PLACES_MIN: usize = 3;
 const VARIANTS_MAX: usize = 6;
 
 /// The figure; none where fewer than three loads were tried, or by more than one axis.
-pub(super) fn figure(view: &RunView, points: &[Point<'_>]) -> Option<LeadFigure> {
+pub fn figure(view: &RunView, points: &[Point<'_>]) -> Option<LeadFigure> {
     let axis = only_axis(points)?;
     let names = variants(view);
     let places = |index: usize| points.iter().filter(|p| p.variant_index == index).count();

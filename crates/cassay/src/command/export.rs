@@ -1,0 +1,124 @@
+//! `cassay export`: a run as files that other programs read.
+
+use super::show::say_notes;
+use crate::args::{Common, ExportRunArgs, FigureFormat};
+use crate::exit::Exit;
+use crate::terminal;
+use anyhow::{Context, Result, bail};
+use report::RunView;
+use serde_json::{Value, json};
+use std::fs;
+use std::path::{Path, PathBuf};
+use store::Run;
+use tables::{ExportRequest, Exported, Format, Written};
+
+/// The folder in a run's that files go into, if no other is named.
+const FOLDER: &str = "export";
+
+/// Writes what is asked of a run, and says what was written.
+pub fn run(args: &ExportRunArgs, common: &Common) -> Result<Exit> {
+    let formats = formats(args)?;
+    let run = store::find(&common.out, &args.name.run)?;
+    let exit = say_notes(&run);
+    let folder = args.to.clone().unwrap_or_else(|| run.path.join(FOLDER));
+    let wanted = ExportRequest {
+        formats,
+        every_reading: args.every_reading,
+    };
+    let exported = if wanted.formats.is_empty() {
+        Exported::default()
+    } else {
+        tables::export(&run, &folder, &wanted)?
+    };
+    let figures = figures(&run, &folder, &args.figures)?;
+    for note in &exported.notes {
+        terminal::say(&format!("note: {note}"));
+    }
+    if common.json {
+        let files = exported.files.iter().map(file_json);
+        terminal::json(&json!({
+            "folder": folder,
+            "files": files.chain(figures.iter().map(figure_json)).collect::<Vec<Value>>(),
+            "notes": exported.notes,
+        }));
+    } else {
+        let lines = exported.files.iter().map(file_line);
+        let paths = figures.iter().map(|(path, _)| path.display().to_string());
+        terminal::data(&lines.chain(paths).collect::<Vec<String>>().join("\n"));
+    }
+    Ok(exit)
+}
+
+/// The formats of tables that are asked for; refused if this build lacks what is asked.
+fn formats(args: &ExportRunArgs) -> Result<Vec<Format>> {
+    let asked = [(args.csv, Format::Csv), (args.parquet, Format::Parquet)];
+    let formats: Vec<Format> = asked
+        .into_iter()
+        .filter(|(is_asked, _)| *is_asked)
+        .map(|(_, format)| format)
+        .collect();
+    let lacks = if formats.iter().any(|format| !tables::is_built(*format)) {
+        "parquet"
+    } else if args.figures.contains(&FigureFormat::Png) && !cfg!(feature = "png") {
+        "png"
+    } else {
+        return Ok(formats);
+    };
+    bail!(
+        "this cassay was built without {lacks}\nhint: `cargo build -p cassay --features {lacks}` \
+         builds it with; `--csv` and `--figures svg` work in every build"
+    )
+}
+
+/// Writes the figures; the path and the format of each.
+fn figures(
+    run: &Run,
+    folder: &Path,
+    formats: &[FigureFormat],
+) -> Result<Vec<(PathBuf, &'static str)>> {
+    if formats.is_empty() {
+        return Ok(Vec::new());
+    }
+    fs::create_dir_all(folder).with_context(|| format!("make {}", folder.display()))?;
+    let view = RunView::read(run)?;
+    let mut written = Vec::new();
+    #[cfg(feature = "png")]
+    let png = report::Png::default();
+    for figure in report::figures(&view, &report::page(&view)) {
+        if formats.contains(&FigureFormat::Svg) {
+            let path = folder.join(format!("{}.svg", figure.name));
+            store::write_whole(&path, figure.svg.as_bytes())?;
+            written.push((path, "svg"));
+        }
+        #[cfg(feature = "png")]
+        if formats.contains(&FigureFormat::Png) {
+            let path = folder.join(format!("{}.png", figure.name));
+            store::write_whole(&path, &png.draw(&figure.svg)?)?;
+            written.push((path, "png"));
+        }
+    }
+    Ok(written)
+}
+
+fn file_json(file: &Written) -> Value {
+    json!({
+        "table": file.table,
+        "format": file.format,
+        "path": file.path,
+        "rows": file.rows,
+    })
+}
+
+fn figure_json((path, format): &(PathBuf, &str)) -> Value {
+    json!({"format": format, "path": path})
+}
+
+/// `results/…/export/trials.csv: 4 rows`.
+fn file_line(file: &Written) -> String {
+    let rows = if file.rows == 1 { "row" } else { "rows" };
+    format!(
+        "{}: {} {rows}",
+        file.path.display(),
+        measure::number::count(file.rows)
+    )
+}

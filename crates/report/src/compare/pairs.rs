@@ -1,0 +1,177 @@
+//! Which points two runs have in common, and how they compare.
+
+use crate::page::Verdict;
+use crate::summary::Point;
+use crate::view::RunView;
+use analysis::{Comparison, Metric, procedure};
+use measure::Known;
+use store::record::{ComparisonRecord, CostComparisonRecord, MultiplicityRecord, TrialFinding};
+
+/// A contender beside the baseline.
+pub(super) struct Pair<'p, 'a> {
+    pub(super) run: &'a RunView,
+    /// Number of the run on the page: the baseline is 0.
+    pub(super) index: usize,
+    pub(super) points: &'p [Point<'a>],
+    pub(super) matched: Matched<'p, 'a>,
+    pub(super) comparisons: Vec<ComparisonRecord>,
+    /// What operations cost beside the baseline's; filled in by who knows costs.
+    pub(super) costs: Vec<CostComparisonRecord>,
+}
+
+/// Every contender beside the baseline, which is the first of the runs; and how many false findings
+/// to expect of all comparisons together.
+pub(super) fn pairs<'p, 'a>(
+    runs: &[&'a RunView],
+    points: &'p [Vec<Point<'a>>],
+) -> (Vec<Pair<'p, 'a>>, Option<MultiplicityRecord>) {
+    let (Some(baseline), contenders) =
+        (points.first(), points.iter().zip(runs).enumerate().skip(1))
+    else {
+        return (Vec::new(), None);
+    };
+    let mut pairs = Vec::new();
+    for (index, (own, run)) in contenders {
+        let matched = matched(baseline, own);
+        pairs.push(Pair {
+            run,
+            index,
+            points: own,
+            costs: Vec::new(),
+            matched,
+            comparisons: Vec::new(),
+        });
+    }
+    let many = judge(&mut pairs);
+    (pairs, many)
+}
+
+/// The same variant at the same point in both runs.
+pub(super) type Matched<'p, 'a> = Vec<(&'p Point<'a>, &'p Point<'a>)>;
+
+fn matched<'p, 'a>(left: &'p [Point<'a>], right: &'p [Point<'a>]) -> Matched<'p, 'a> {
+    let same = |a: &Point<'_>, b: &Point<'_>| a.variant == b.variant && a.at == b.at;
+    let pair = |a: &'p Point<'a>| Some((a, right.iter().find(|b| same(a, b))?));
+    left.iter().filter_map(pair).collect()
+}
+
+/// One metric: its name in records, how it is judged, and where it stands.
+type Compared = (&'static str, Metric, fn(&TrialFinding) -> Known);
+
+/// What is compared at each point.
+const METRICS: [Compared; 4] = [
+    ("ops_per_s", Metric::THROUGHPUT, |t| {
+        Known::Exactly(t.all.ops_per_s)
+    }),
+    ("latency_ms.p50", Metric::LATENCY, |t| t.all.latency_ms.p50),
+    ("latency_ms.p99", Metric::LATENCY, |t| t.all.latency_ms.p99),
+    ("latency_ms.p999", Metric::LATENCY, |t| {
+        t.all.latency_ms.p999
+    }),
+];
+
+/// A comparison before it is judged beside the others.
+struct SeenComparison {
+    /// Number of the pair.
+    pair: usize,
+    metric: &'static str,
+    variant: analysis::VariantName,
+    at: Option<procedure::Point>,
+    compared: Comparison,
+    is_primary: bool,
+}
+
+/// One block is one observation; the blocks of two runs do not belong together in pairs. Latency of
+/// a saturated point is that of its length; what is a lower bound in both runs has no ratio.
+fn seen(pair: usize, matched: &Matched<'_, '_>) -> Vec<SeenComparison> {
+    let primary = primary(matched);
+    let mut found = Vec::new();
+    for (index, (a, b)) in matched.iter().enumerate() {
+        if a.verdict == Verdict::Invalid || b.verdict == Verdict::Invalid {
+            continue;
+        }
+        for (metric, how, value) in METRICS {
+            let is_saturated = a.saturated || b.saturated;
+            // What both kept up with is what was offered: it says nothing of either.
+            let is_as_offered = a.at.is_some_and(procedure::Point::is_rate) && !is_saturated;
+            let is_throughput = metric == "ops_per_s";
+            if (is_saturated && !is_throughput) || (is_as_offered && is_throughput) {
+                continue;
+            }
+            let of = |p: &Point<'_>| p.used.iter().map(|t| value(t)).collect::<Vec<Known>>();
+            let compared = analysis::compare_unpaired(&of(a), &of(b), how);
+            found.extend(compared.map(|compared| SeenComparison {
+                pair,
+                metric,
+                variant: a.variant.clone(),
+                at: a.at,
+                compared,
+                is_primary: primary == Some(index) && metric == metric_of(a),
+            }));
+        }
+    }
+    found
+}
+
+/// Judges the comparisons of all pairs together. How many false findings to expect of them.
+fn judge(pairs: &mut [Pair<'_, '_>]) -> Option<MultiplicityRecord> {
+    let each = pairs.iter().enumerate();
+    let found: Vec<SeenComparison> =
+        each.flat_map(|(pair, one)| seen(pair, &one.matched)).collect();
+    let flagged: Vec<(Comparison, bool)> =
+        found.iter().map(|one| (one.compared.clone(), one.is_primary)).collect();
+    let (judged, chances) = analysis::judge_all(&flagged);
+    for (one, judged) in found.into_iter().zip(judged) {
+        let compared = one.compared;
+        pairs[one.pair].comparisons.push(ComparisonRecord {
+            metric: one.metric.into(),
+            point: one.at,
+            baseline: one.variant.clone(),
+            contender: one.variant,
+            ratio: compared.ratio,
+            bound: compared.bound,
+            ci95: compared.ci95(),
+            ci95_end: compared.ci95_end(),
+            verdict: judged.finding,
+            primary: one.is_primary,
+            blocks: compared.blocks,
+            blocks_planned: compared.blocks,
+            p: judged.p,
+            p_adjusted: judged.p_adjusted,
+            could_see: judged.could_see,
+            blocks_to_settle: judged.blocks_to_settle,
+            between_runs: compared.between_runs,
+            ..ComparisonRecord::default()
+        });
+    }
+    (chances.compared > 1).then_some(MultiplicityRecord {
+        comparisons: chances.compared,
+        primary: chances.primary,
+        false_findings_one_by_one: chances.one_by_one,
+        false_findings_expected: chances.expected,
+    })
+}
+
+/// What the question is about at a point: at a rate how long it took, else what was done.
+pub(super) fn metric_of(point: &Point<'_>) -> &'static str {
+    if point.at.is_some_and(procedure::Point::is_rate) {
+        "latency_ms.p99"
+    } else {
+        "ops_per_s"
+    }
+}
+
+/// Where both runs together did most, of what both kept up with: their sum says nothing about their
+/// difference, so that choosing by it favours no side.
+pub(super) fn primary(matched: &Matched<'_, '_>) -> Option<usize> {
+    let fits = |(a, b): &(&Point<'_>, &Point<'_>)| {
+        let usable = |p: &Point<'_>| p.verdict != Verdict::Invalid && !p.saturated;
+        usable(a) && usable(b)
+    };
+    let together = |index: usize| {
+        let (a, b) = matched[index];
+        a.ops_per_s().ln() + b.ops_per_s().ln()
+    };
+    let candidates = (0..matched.len()).filter(|index| fits(&matched[*index]));
+    candidates.max_by(|a, b| together(*a).total_cmp(&together(*b)))
+}

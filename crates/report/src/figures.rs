@@ -1,0 +1,119 @@
+//! The figures of a run as files: what people put on slides and into pull requests.
+//!
+//! Each is drawn by the same code as the figure of a page's first screen, on a light ground, with
+//! its legend, and needs nothing beside it.
+
+use crate::lead;
+use crate::page::{CurvePlot, LeadFigure, LeadMark, Page, Paint, Plot, PlotAxis, Verdict};
+use crate::sections::lead::{course_of, load_figure};
+use crate::summary::{ALL, Point, points, variant_name, variants};
+use crate::view::RunView;
+
+/// Values that must be above a place of a curve for it to be drawn.
+const ABOVE_MIN: f64 = 10.0;
+
+/// A figure as a file.
+#[derive(Clone, Debug)]
+pub struct FigureFile {
+    /// Its name without an ending, of letters, digits and `-_.+=`.
+    pub name: String,
+    /// The drawing, as SVG that stands alone.
+    pub svg: String,
+}
+
+/// All figures that a run has: the first screen's, throughput and p99 by load, the distribution of
+/// latency of each variant, and the course of each trial.
+pub fn figures(view: &RunView, page: &Page) -> Vec<FigureFile> {
+    let points = points(view);
+    let mut all: Vec<(String, LeadFigure)> = Vec::new();
+    all.extend(page.headline.lead.clone().map(|figure| ("answer".to_owned(), figure)));
+    all.extend(load_figure(view, &points).map(|figure| ("load".to_owned(), figure)));
+    for (index, variant) in variants(view).into_iter().enumerate() {
+        let name = match variant.named() {
+            Some(name) => format!("latency-{}", plain_name(name)),
+            None => "latency".to_owned(),
+        };
+        let of: Vec<&Point<'_>> = points.iter().filter(|p| p.variant_index == index).collect();
+        all.extend(distributions(view, &of).map(|figure| (name, figure)));
+    }
+    for trial in &view.findings.trials {
+        let slug = view.plan.trials.iter().find(|planned| planned.index == trial.index);
+        let name = slug.map_or_else(|| trial.index.to_string(), |planned| planned.slug.clone());
+        let figure = course_of(view, trial).filter(is_course).map(|figure| LeadFigure {
+            title: format!("{} ({name})", figure.title),
+            ..figure
+        });
+        all.extend(figure.map(|figure| (format!("course-{name}"), figure)));
+    }
+    let file = |(name, figure): (String, LeadFigure)| FigureFile {
+        name,
+        svg: lead::plain_file(&figure),
+    };
+    all.into_iter().map(file).collect()
+}
+
+/// Whether a line of it has at least two places: a second by itself is no course.
+fn is_course(figure: &LeadFigure) -> bool {
+    let has_line = |plot: &Plot| match plot {
+        Plot::Curve(plot) => plot
+            .marks
+            .iter()
+            .any(|mark| matches!(mark, LeadMark::Line { points, .. } if points.len() > 1)),
+        Plot::Rows(_) => false,
+    };
+    figure.plots.iter().any(has_line)
+}
+
+/// A name as a part of a file's: whatever a study calls its variants, it stays one plain name.
+fn plain_name(name: &str) -> String {
+    let plain = |c: char| {
+        if c.is_alphanumeric() || "-_.+=".contains(c) {
+            c
+        } else {
+            '_'
+        }
+    };
+    name.chars().map(plain).collect()
+}
+
+/// The distributions of latency at all points of a variant.
+fn distributions(view: &RunView, points: &[&Point<'_>]) -> Option<LeadFigure> {
+    let usable = points.iter().filter(|point| point.verdict != Verdict::Invalid);
+    let (mut marks, mut legend) = (Vec::new(), Vec::new());
+    for (index, point) in usable.enumerate() {
+        let Some(found) = point.curves(view, ALL) else {
+            continue;
+        };
+        let count = found.latency.quantiles.count as f64;
+        let values = found.latency.values.iter().map(|(q, ms)| (1.0 / (1.0 - q), *ms));
+        let shown = values.filter(|(x, ms)| *x <= count / ABOVE_MIN && *ms > 0.0);
+        marks.push(LeadMark::Line {
+            points: shown.map(|(x, ms)| (x, Some(ms))).collect(),
+            paint: Paint::Category(index),
+            is_dashed: false,
+            label: String::new(),
+        });
+        legend.push((Paint::Category(index), point.label()));
+    }
+    let first = points.first()?;
+    (!marks.is_empty()).then(|| LeadFigure {
+        title: format!("Latency of {}", variant_name(first.variant, view)),
+        what: "Latency from the intended start: one operation of so many takes longer.".into(),
+        plots: vec![Plot::Curve(CurvePlot {
+            x: PlotAxis {
+                title: "one operation of so many takes longer (100: p99)".into(),
+                is_log: true,
+                ..PlotAxis::default()
+            },
+            y: PlotAxis {
+                title: "latency, ms".into(),
+                is_log: true,
+                ..PlotAxis::default()
+            },
+            marks,
+            ..CurvePlot::default()
+        })],
+        legend,
+        ..LeadFigure::default()
+    })
+}

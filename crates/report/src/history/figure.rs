@@ -1,0 +1,151 @@
+//! The figure of the first screen: what a point came to, run after run, and where it has changed.
+
+use super::shown::{self, name};
+use super::{Change, History, Kind, Line};
+use crate::page::{CurvePlot, Headline, LeadFigure, LeadMark, Page, Paint, Plot, PlotAxis};
+
+/// Plots that a first screen has room for.
+const PLOTS_MAX: usize = 2;
+
+/// The page of a study's history, which begins with the figure.
+pub fn history(history: &History) -> Page {
+    let page = shown::history(history);
+    let lead = figure(history);
+    Page {
+        headline: Headline {
+            lead,
+            ..page.headline
+        },
+        ..page
+    }
+}
+
+/// The figure; none of fewer than two runs.
+fn figure(history: &History) -> Option<LeadFigure> {
+    let lines = lines(history);
+    if lines.is_empty() {
+        return None;
+    }
+    let first = history.runs.first()?;
+    let last = history.runs.last()?;
+    let what: Vec<String> = lines.iter().map(|line| name(history, line)).collect();
+    Some(LeadFigure {
+        title: format!("Run after run, from {} to {}", first.stamp, last.stamp),
+        what: format!(
+            "{}: a point for each run with its 95 % interval; dashed, the mean between changes.",
+            what.join("; ")
+        ),
+        plots: lines.into_iter().map(|line| Plot::Curve(plot(history, line))).collect(),
+        legend: legend(history),
+        ..LeadFigure::default()
+    })
+}
+
+/// The lines that have changed, the last first; else the first ones.
+fn lines(history: &History) -> Vec<&Line> {
+    let mut lines: Vec<&Line> = history.lines.iter().filter(|line| line.values.len() > 1).collect();
+    let changed = |line: &&Line| {
+        let told = line.changes.iter().filter(|change| change.kind != Kind::Unconfirmed);
+        std::cmp::Reverse(told.map(|change| change.run).max())
+    };
+    lines.sort_by_key(changed);
+    // Of a point that has changed, the other metric beside it says more than another point.
+    if let Some(first) = lines.first().copied() {
+        let is_other = |line: &&Line| line.variant != first.variant || line.point != first.point;
+        lines.sort_by_key(is_other);
+    }
+    let metrics = |line: &&Line| matches!(line.metric.key, "ops_per_s" | "p99_ms");
+    let mut known: Vec<&Line> = lines.iter().copied().filter(metrics).collect();
+    if known.is_empty() {
+        known = lines;
+    }
+    known.truncate(PLOTS_MAX);
+    known
+}
+
+fn plot(history: &History, line: &Line) -> CurvePlot {
+    let number = |run: usize| (run + 1) as f64;
+    let mut marks: Vec<LeadMark> = line.changes.iter().map(|change| upright(change)).collect();
+    if !line.changes.is_empty() {
+        marks.push(levels(line));
+    }
+    let values = line.values.iter().zip(&line.ci95);
+    marks.push(LeadMark::Line {
+        points: line.values.iter().map(|(run, value)| (number(*run), Some(*value))).collect(),
+        paint: Paint::Category(0),
+        is_dashed: false,
+        label: String::new(),
+    });
+    marks.extend(values.map(|((run, value), ci95)| LeadMark::Dot {
+        x: number(*run),
+        y: *value,
+        ci95: *ci95,
+        paint: Paint::Category(0),
+        hint: history.runs[*run].stamp.clone(),
+    }));
+    CurvePlot {
+        x: PlotAxis {
+            title: "run, the oldest is 1".into(),
+            ticks: ticks(history.runs.len()),
+            ..PlotAxis::default()
+        },
+        y: PlotAxis {
+            title: format!("{}, {}", name(history, line), line.metric.unit),
+            from_zero: true,
+            ..PlotAxis::default()
+        },
+        marks,
+        ..CurvePlot::default()
+    }
+}
+
+/// Whole numbers, of which there are few.
+fn ticks(runs: usize) -> Vec<f64> {
+    let step = runs.div_ceil(10).max(1);
+    (1..=runs).step_by(step).map(|run| run as f64).collect()
+}
+
+fn upright(change: &Change) -> LeadMark {
+    LeadMark::Upright {
+        x: (change.run + 1) as f64 - 0.5,
+        label: change.kind.name().to_owned(),
+        paint: paint(change.kind),
+    }
+}
+
+fn paint(kind: Kind) -> Paint {
+    match kind {
+        Kind::Worse => Paint::Bad,
+        Kind::Better => Paint::Good,
+        Kind::Unconfirmed | Kind::OtherMachine => Paint::Warn,
+    }
+}
+
+/// The mean between two changes.
+fn levels(line: &Line) -> LeadMark {
+    let mut points = Vec::new();
+    let first = line.changes.first().map(|change| change.shift.before);
+    for (at, (run, _)) in line.values.iter().enumerate() {
+        let last = line.changes.iter().rfind(|change| change.shift.at <= at);
+        if last.is_some_and(|change| change.shift.at == at) {
+            // A gap between two levels.
+            points.push(((run + 1) as f64 - 0.5, None));
+        }
+        let level = last.map(|change| change.shift.after).or(first);
+        points.push(((run + 1) as f64, level));
+    }
+    LeadMark::Line {
+        points,
+        paint: Paint::Text,
+        is_dashed: true,
+        label: String::new(),
+    }
+}
+
+fn legend(history: &History) -> Vec<(Paint, String)> {
+    let has = |kind: Kind| history.lines.iter().flat_map(|l| &l.changes).any(|c| c.kind == kind);
+    let mut keys = vec![(Paint::Category(0), "a run".to_owned())];
+    let kinds = Kind::ALL.into_iter().filter(|kind| has(*kind));
+    keys.extend(kinds.map(|kind| (paint(kind), kind.name().to_owned())));
+    keys
+}

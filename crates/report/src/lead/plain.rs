@@ -1,0 +1,131 @@
+//! A figure as a file for programs that are no browsers: slides, word processors, rasterizers. Few
+//! of them know variables of a style sheet or a dark mode, so each colour is written where it is
+//! used.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// The style sheet that pages and figures share.
+const STYLE: &str = include_str!("../../assets/figure.css");
+/// The colour of a mark, which its class sets.
+const PAINT: &str = "var(--paint";
+
+/// The same drawing with the colours of the light page, none of them a variable.
+pub(super) fn plain(svg: &str) -> String {
+    let colors = colors();
+    let svg = svg.replace(STYLE, &style(&colors));
+    substitute(&svg, &colors, "")
+}
+
+/// Names and values of the variables: those of the light page stand first.
+fn colors() -> BTreeMap<&'static str, &'static str> {
+    let block = STYLE.split_once(":root {").and_then(|(_, rest)| rest.split_once('}'));
+    let lines = block.map_or("", |(inner, _)| inner).split(';');
+    let named = lines.filter_map(|line| line.trim().split_once(':'));
+    named.map(|(name, value)| (name.trim(), value.trim())).collect()
+}
+
+/// The rules of figures, one for each colour where they depend on one.
+fn style(colors: &BTreeMap<&str, &str>) -> String {
+    let text = colors.get("--text").copied().unwrap_or("black");
+    let rules: Vec<(&str, &str)> = rules().collect();
+    let paints: Vec<(&str, String)> = rules
+        .iter()
+        .filter_map(|(selector, body)| {
+            let value = body.trim().strip_prefix("--paint:")?;
+            let class = selector.rsplit('.').next()?;
+            Some((
+                class,
+                substitute(value.trim_end_matches(';').trim(), colors, text),
+            ))
+        })
+        .collect();
+    let mut out = String::new();
+    for (selector, body) in rules.iter().filter(|(_, body)| !body.contains("--paint:")) {
+        // Writing to a String cannot fail.
+        let _ = write!(out, "{selector}{{{}}}", substitute(body, colors, text));
+        let of_color: Vec<&str> = body.split(';').filter(|one| one.contains(PAINT)).collect();
+        if of_color.is_empty() {
+            continue;
+        }
+        for (class, color) in &paints {
+            let is_own = selector.ends_with(&format!(".{class}"));
+            let is_of_another = paints.iter().any(|(c, _)| selector.ends_with(&format!(".{c}")));
+            if is_own || !is_of_another {
+                let more = if is_own {
+                    String::new()
+                } else {
+                    format!(".{class}")
+                };
+                let body = substitute(&of_color.join(";"), colors, color);
+                let _ = write!(out, "{selector}{more}{{{body}}}");
+            }
+        }
+    }
+    out
+}
+
+/// Selector and declarations of every rule of figures; a rule of several selectors once for each.
+fn rules() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let from = STYLE.find(".glance").unwrap_or(STYLE.len());
+    STYLE[from..].split('}').filter_map(|rule| rule.split_once('{')).flat_map(
+        |(selectors, body)| {
+            selectors.split(',').map(move |selector| (selector.trim(), body.trim()))
+        },
+    )
+}
+
+/// A text with values in the place of variables.
+fn substitute(text: &str, colors: &BTreeMap<&str, &str>, paint: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("var(") {
+        out.push_str(before);
+        let (inner, behind) = end_of(after);
+        let name = inner.split(',').next().unwrap_or_default().trim();
+        let known = colors.get(name).copied();
+        out.push_str(known.unwrap_or(if name == "--paint" { paint } else { inner }));
+        rest = behind;
+    }
+    out.push_str(rest);
+    out
+}
+
+/// What stands up to the bracket that closes, and what is behind it.
+fn end_of(text: &str) -> (&str, &str) {
+    let mut open = 1;
+    for (at, letter) in text.char_indices() {
+        match letter {
+            '(' => open += 1,
+            ')' => open -= 1,
+            _ => {}
+        }
+        if open == 0 {
+            return (&text[..at], &text[at + 1..]);
+        }
+    }
+    (text, "")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_variable_and_no_second_mode_is_left_and_every_mark_has_its_colour() {
+        let svg = format!("<svg><style>{STYLE}</style><rect fill=\"var(--bg)\"/></svg>");
+        let plain = plain(&svg);
+        for gone in ["var(", "--paint", "@media", ":root"] {
+            assert!(!plain.contains(gone), "{gone} is left: {plain}");
+        }
+        for there in [
+            "fill=\"#ffffff\"",
+            ".glance .dot{fill: #1c2024; stroke: #ffffff; stroke-width: 1.2;}",
+            ".glance .dot.p1{fill: #d55e00}",
+            ".glance text.bad{fill: #a8261c}",
+        ] {
+            assert!(plain.contains(there), "{there} is not there: {plain}");
+        }
+        assert!(!plain.contains("text.bad.p1") && !plain.contains("text.bad.warn"));
+    }
+}

@@ -1,0 +1,79 @@
+//! Pages of several runs, and figures as files.
+
+use crate::fixture;
+use report::{RunView, Side, compare_all, figures, html, page, text};
+
+fn named(name: &str) -> RunView {
+    RunView {
+        name: name.to_owned(),
+        ..fixture::run(2)
+    }
+}
+
+#[test]
+fn several_runs_stand_beside_the_first_each_with_the_way_to_its_report() {
+    let (a, mut b, mut c) = (named("s/a"), named("s/b"), named("s/c"));
+    for trial in &mut b.findings.trials {
+        trial.all.ops_per_s *= 1.5;
+    }
+    c.facts[3].1 = "another kernel".into();
+    let side = |run, link: Option<&str>| Side {
+        run,
+        link: link.map(str::to_owned),
+    };
+    let odd = "../s/a b\"<c>/report.html";
+    let sides = [
+        side(&a, Some("s/a/report.html")),
+        side(&b, Some(odd)),
+        side(&c, None),
+    ];
+    let page = compare_all(&sides);
+    let contenders = page.data["contenders"].as_array().expect("a list");
+    assert_eq!(contenders.len(), 2);
+    let ratio = |at: usize| contenders[at]["comparisons"][0]["ratio"].as_f64().expect("a ratio");
+    assert!((ratio(0) - 1.5).abs() < 1e-9 && (ratio(1) - 1.0).abs() < 1e-9);
+    let lead = page.headline.lead.as_ref().expect("a figure");
+    assert_eq!(lead.legend.len(), 3, "a colour for each run");
+    let html = html(&page);
+    assert!(html.contains("<a href=\"./s/a/report.html\">s/a</a>"));
+    assert!(html.contains("<a href=\"../s/a%20b%22%3Cc%3E/report.html\">s/b</a>"));
+    assert!(html.contains(">s/c</th>"), "a name and no link");
+    let text = text(&page);
+    for part in ["s/b against s/a", "s/c against s/a", "another kernel"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+#[test]
+fn the_figures_of_a_run_stand_alone_with_plain_colours() {
+    let run = fixture::run(1);
+    let figures = figures(&run, &page(&run));
+    let names: Vec<&str> = figures.iter().map(|figure| figure.name.as_str()).collect();
+    for name in ["answer", "load", "latency-off", "latency-on"] {
+        assert!(names.contains(&name), "{name} of {names:?}");
+    }
+    let courses = names.iter().filter(|name| name.starts_with("course-")).count();
+    assert_eq!(courses, run.findings.trials.len());
+    for figure in &figures {
+        assert!(!figure.svg.contains("var("), "{}", figure.name);
+        assert!(!figure.svg.contains("href"), "{}", figure.name);
+    }
+}
+
+/// Whatever fonts the machine has: letters are drawn, and not left out.
+#[cfg(feature = "png")]
+#[test]
+fn a_picture_has_the_letters_of_its_drawing() {
+    let drawing = |text: &str| {
+        format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 90 20\" \
+             font-family=\"system-ui, sans-serif\"><text y=\"15\">{text}</text></svg>"
+        )
+    };
+    let png = report::Png::default();
+    let draw = |text: &str| png.draw(&drawing(text)).expect("a picture");
+    assert!(draw("p99, ms").starts_with(b"\x89PNG\r\n"));
+    assert_ne!(draw("p99, ms"), draw(""));
+    assert_ne!(draw("p99"), draw("p95"));
+    assert!(png.draw("<svg").is_err());
+}

@@ -1,0 +1,106 @@
+//! The encoding of a histogram in a log (HdrHistogram's V2, packed by zlib), read bucket by bucket.
+//!
+//! The layout is HdrHistogram's: a cookie and a length, then, packed,
+//! a header of 40 bytes and the counts as zigzag numbers of seven bits a byte, where a negative one
+//! is so many empty buckets. Whatever is not laid out so, or has other bounds than ours, is left to
+//! the library.
+
+use crate::buckets::Buckets;
+use flate2::{Decompress, FlushDecompress, Status};
+
+/// Cookie of a packed histogram, and that of what is in it.
+const PACKED: u32 = 0x1c84_9314;
+const PLAIN: u32 = 0x1c84_9313;
+/// Bytes before what is packed.
+const OUTER_BYTES: usize = 8;
+/// Cookie, length, offset, digits, lowest and highest value, ratio.
+const HEADER_BYTES: usize = 40;
+/// More bytes than a histogram of ours has, however full: 45,056 buckets of at most 9 bytes.
+const BYTES_MAX: usize = 1 << 19;
+/// More buckets than a histogram of 64-bit values has at three digits.
+const BUCKETS_MAX: u64 = 64 << 10;
+
+/// What unpacking needs again and again.
+pub struct V2Room {
+    inflate: Decompress,
+    bytes: Vec<u8>,
+}
+
+impl Default for V2Room {
+    fn default() -> V2Room {
+        V2Room {
+            inflate: Decompress::new(true),
+            bytes: Vec::with_capacity(BYTES_MAX),
+        }
+    }
+}
+
+impl V2Room {
+    /// The buckets of an encoded histogram; none if the library has to read it.
+    pub(super) fn buckets(&mut self, encoded: &[u8]) -> Option<Buckets> {
+        let (outer, packed) = encoded.split_at_checked(OUTER_BYTES)?;
+        if number(outer, 0)? != PACKED {
+            return None;
+        }
+        self.inflate.reset(true);
+        self.bytes.clear();
+        let done = self.inflate.decompress_vec(packed, &mut self.bytes, FlushDecompress::Finish);
+        if !matches!(done, Ok(Status::StreamEnd)) {
+            return None;
+        }
+        let (header, counts) = self.bytes.split_at_checked(HEADER_BYTES)?;
+        let is_ours = number(header, 0)? == PLAIN
+            && number(header, 4)? as usize == counts.len()
+            && number(header, 8)? == 0
+            && number(header, 12)? == u32::from(measure::histogram::SIGNIFICANT_DIGITS)
+            && [number(header, 16)?, number(header, 20)?] == [0, 1];
+        if is_ours { counted(counts) } else { None }
+    }
+}
+
+/// The big-endian number at a place.
+fn number(bytes: &[u8], at: usize) -> Option<u32> {
+    let four = bytes.get(at..)?.first_chunk::<4>()?;
+    Some(u32::from_be_bytes(*four))
+}
+
+fn counted(bytes: &[u8]) -> Option<Buckets> {
+    let mut held = Vec::with_capacity(bytes.len());
+    let (mut bucket, mut total, mut bytes) = (0u64, 0u64, bytes.iter());
+    while let Some(value) = zigzag(&mut bytes)? {
+        if value < 0 {
+            bucket = bucket.checked_add(value.unsigned_abs())?;
+            continue;
+        }
+        if bucket >= BUCKETS_MAX {
+            return None;
+        }
+        if value > 0 {
+            total = total.checked_add(value.unsigned_abs())?;
+            held.push((bucket as u32, value.unsigned_abs()));
+        }
+        bucket += 1;
+    }
+    // Sums over kinds must hold too.
+    (total < u64::MAX / 1024).then(|| Buckets::of(held))
+}
+
+/// The next number; none at the end. The outer none: it is cut off.
+
+fn zigzag(bytes: &mut std::slice::Iter<'_, u8>) -> Option<Option<i64>> {
+    let Some(first) = bytes.next() else {
+        return Some(None);
+    };
+    let (mut value, mut byte, mut shift) = (u64::from(first & 0x7f), *first, 7);
+    while byte & 0x80 != 0 {
+        byte = *bytes.next()?;
+        // The ninth byte has eight bits of its own.
+        if shift == 56 {
+            value |= u64::from(byte) << shift;
+            break;
+        }
+        value |= u64::from(byte & 0x7f) << shift;
+        shift += 7;
+    }
+    Some(Some((value >> 1) as i64 ^ -((value & 1) as i64)))
+}

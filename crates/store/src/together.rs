@@ -1,0 +1,169 @@
+//! All kinds of operations of an interval together, read from the histogram logs one interval at a
+//! time.
+//!
+//! The lines of intervals have the percentiles of each kind by itself, and percentiles of kinds do
+//! not add. A day has half a million histograms of 290 kB: so a line is not made a histogram, but
+//! the list of its buckets that hold a value ([`Buckets`]). What must hold: the figures are those
+//! that [`convert::times_ms`](crate::convert::times_ms) has of the same histograms, added.
+
+use crate::buckets::Buckets;
+use crate::hlog::{Entry, HlogReader, V2Room};
+use crate::record::QuantilesRecord;
+use anyhow::Result;
+use std::iter::Peekable;
+
+/// What stands before the kind in the tag of what is no part of the measured population.
+const PHASES: [&str; 5] = ["warmup.", "drain.", "load.", "verify.", "measure."];
+/// Lines whose begins differ by less, in seconds, are of one interval: they have three digits.
+const SAME_S: f64 = 0.0011;
+
+/// The intervals of a log, all kinds of each together.
+pub struct Together {
+    all: Peekable<HlogReader>,
+    censored: Peekable<HlogReader>,
+    parts: Vec<String>,
+    room: V2Room,
+}
+
+impl Together {
+    /// Of the log of all values and the log of those that are lower bounds; kinds in `parts` are
+    /// left out, since they are parts of operations of other kinds.
+    pub(crate) fn new(all: HlogReader, censored: HlogReader, parts: &[String]) -> Together {
+        Together {
+            all: all.peekable(),
+            censored: censored.peekable(),
+            parts: parts.to_vec(),
+            room: V2Room::default(),
+        }
+    }
+
+    fn read(&mut self) -> Result<Option<(f64, QuantilesRecord)>> {
+        loop {
+            let Some(first) = self.all.next().transpose()? else {
+                return Ok(None);
+            };
+            let start_s = first.start_s;
+            let mut all = Buckets::default();
+            let mut next = Some(first);
+            while let Some(entry) = next {
+                if !self.is_part(&entry) {
+                    all = all.with(entry.buckets(&mut self.room)?);
+                }
+                next = next_of(&mut self.all, start_s)?;
+            }
+            let mut censored = Buckets::default();
+            while let Some(entry) = next_of(&mut self.censored, start_s)? {
+                if !self.is_part(&entry) {
+                    censored = censored.with(entry.buckets(&mut self.room)?);
+                }
+            }
+            if all.count() > 0 {
+                return Ok(Some((start_s, all.quantiles_ms(&censored))));
+            }
+        }
+    }
+
+    fn is_part(&self, entry: &Entry) -> bool {
+        let kind = PHASES
+            .iter()
+            .find_map(|phase| entry.tag.strip_prefix(*phase))
+            .unwrap_or(&entry.tag);
+        self.parts.iter().any(|part| part == kind || *part == entry.tag)
+    }
+}
+
+/// The next line, if it is of the interval that begins at `start_s`. One that is damaged is of any.
+fn next_of(log: &mut Peekable<HlogReader>, start_s: f64) -> Result<Option<Entry>> {
+    let is_of_it = |entry: &Result<Entry>| match entry {
+        Ok(entry) => entry.start_s < start_s + SAME_S,
+        Err(_) => true,
+    };
+    log.next_if(is_of_it).transpose()
+}
+
+impl Iterator for Together {
+    /// Begin of an interval in seconds since the trial's start line, to three digits, and the
+    /// figures of all kinds together. Intervals without a value are left out.
+    type Item = Result<(f64, QuantilesRecord)>;
+
+    fn next(&mut self) -> Option<Result<(f64, QuantilesRecord)>> {
+        self.read().transpose()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::convert::times_ms;
+    use crate::hlog::HlogWriter;
+    use measure::{Histogram, Times};
+    use proptest::prelude::*;
+
+    fn histogram(values: &[u64]) -> Histogram {
+        let mut histogram = Histogram::new();
+        values.iter().for_each(|value| histogram.record(*value));
+        histogram
+    }
+
+    /// What is in the logs of one interval: a kind each.
+    fn read(kinds: &[(&str, Histogram, Histogram)], parts: &[&str]) -> Vec<(f64, QuantilesRecord)> {
+        let folder = tempfile::tempdir().unwrap();
+        let [all, some] = ["all.hlog", "some.hlog"].map(|name| folder.path().join(name));
+        let (mut log, mut bounds) = (
+            HlogWriter::create(&all, "test", 0).unwrap(),
+            HlogWriter::create(&some, "test", 0).unwrap(),
+        );
+        for second in [0.0, 1.000_4] {
+            for (tag, known, censored) in kinds {
+                let mut both = known.clone();
+                both.add(censored);
+                log.append(tag, second, 1.0, &both).unwrap();
+                bounds.append(tag, second, 1.0, censored).unwrap();
+            }
+        }
+        let open = |path| HlogReader::open(path).unwrap();
+        let parts: Vec<String> = parts.iter().map(|part| (*part).to_owned()).collect();
+        let together = Together::new(open(&all), open(&some), &parts);
+        together.map(Result::unwrap).collect()
+    }
+
+    #[test]
+    fn parts_are_left_out_in_every_phase_and_seconds_are_kept_apart() {
+        let none = Histogram::new;
+        let kinds = [
+            ("change", histogram(&[5_000]), none()),
+            ("read", histogram(&[1_000, 2_000]), none()),
+            ("warmup.read", histogram(&[9_000]), none()),
+            ("warmup.write", histogram(&[7_000_000]), none()),
+        ];
+        let seen = read(&kinds, &["read"]);
+        let starts: Vec<f64> = seen.iter().map(|(start_s, _)| *start_s).collect();
+        assert_eq!(starts, [0.0, 1.0]);
+        let expected = times_ms(&Times::from_logs(histogram(&[5_000, 7_000_000]), none()));
+        assert_eq!(seen[1].1.count, 2);
+        assert_eq!(seen[1].1.p99, expected.p99);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(40))]
+        #[test]
+        fn the_figures_are_those_of_the_histograms_added(
+            a in prop::collection::vec(1u64..measure::histogram::HIGHEST_NS, 1..60),
+            b in prop::collection::vec(1u64..5_000, 0..60),
+            bounds in prop::collection::vec(1u64..10_000_000_000, 0..6)) {
+            let (a, b, bounds) = (histogram(&a), histogram(&b), histogram(&bounds));
+            let mut times = Times::default();
+            times.add(&a, &Histogram::new());
+            times.add(&b, &bounds);
+            let expected = times_ms(&times);
+            let seen = read(&[("a", a, Histogram::new()), ("b", b, bounds)], &[]);
+            prop_assert_eq!(seen.len(), 2);
+            for (_, seen) in seen {
+                prop_assert_eq!(
+                    serde_json::to_value(&seen).unwrap(),
+                    serde_json::to_value(&expected).unwrap()
+                );
+            }
+        }
+    }
+}

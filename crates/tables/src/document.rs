@@ -1,0 +1,28 @@
+//! The document that says what every table holds, made of the tables themselves.
+
+use crate::tables::described;
+use std::fmt::Write;
+
+const HEAD: &str = include_str!("document.head.txt");
+
+/// The document.
+pub fn document() -> String {
+    let mut page = String::from(HEAD);
+    for table in described() {
+        // Writing to a String cannot fail.
+        let _ = write!(
+            page,
+            "\n## {}\n\nA row: {}\n\n| column | what it is | unit | what it says |\n\
+             | --- | --- | --- | --- |\n",
+            table.name, table.row
+        );
+        for column in &table.columns {
+            let _ = writeln!(
+                page,
+                "| `{}` | {} | {} | {} |",
+                column.name, column.kind, column.unit, column.says
+            );
+        }
+    }
+    page
+}

@@ -1,0 +1,162 @@
+//! What every row of a trial begins with, and its clock.
+
+use crate::column::Table;
+use analysis::VariantName;
+use anyhow::Result;
+use store::Trial;
+use store::record::{Point, TrialFinding, TrialRecord};
+
+/// Nanoseconds of a microsecond.
+const US_NS: u64 = 1_000;
+
+/// Which trial it is, and when its clock began.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Head {
+    pub(crate) trial: usize,
+    variant: VariantName,
+    point: Option<Point>,
+    block: usize,
+    /// The start line, in microseconds since 1970.
+    start_us: Option<i64>,
+    /// Begin of the measured window, in seconds since the start line.
+    window_from_s: Option<f64>,
+    /// Kinds that are parts of operations of other kinds.
+    pub(crate) parts: Vec<String>,
+}
+
+impl Head {
+    /// Of a trial that has ended.
+    pub(crate) fn of_finding(finding: &TrialFinding) -> Head {
+        let measured = finding.phases.iter().find(|phase| phase.name == "measure");
+        Head {
+            trial: finding.index,
+            variant: finding.variant.clone(),
+            point: finding.point,
+            block: finding.block,
+            start_us: us_of(finding.started_unix_ns),
+            window_from_s: measured.map(|phase| phase.from_s),
+            parts: finding.parts.clone(),
+        }
+    }
+
+    /// Of a trial that has left records, ended or not.
+    ///
+    /// # Errors
+    /// Its records are damaged.
+    pub(crate) fn of_trial(trial: &Trial, finding: Option<&TrialFinding>) -> Result<Head> {
+        let record: &TrialRecord = &trial.record;
+        let mut head = finding.map_or_else(Head::default, Head::of_finding);
+        head.trial = record.index;
+        head.variant = record.variant.clone();
+        head.point = record.point;
+        head.block = record.block;
+        if head.start_us.is_none() {
+            head.start_us = trial.start_unix_ns()?.and_then(us_of);
+        }
+        if head.window_from_s.is_none() {
+            for line in trial.intervals()? {
+                let line = line?;
+                if line.phase == "measure" {
+                    head.window_from_s = Some(line.t_s);
+                    break;
+                }
+            }
+        }
+        Ok(head)
+    }
+
+    /// The moment of a time since the start line, in microseconds since 1970.
+    pub(crate) fn at(&self, t_s: f64) -> Option<i64> {
+        let us = t_s * 1e6;
+        // Whatever stands in a record: a moment is within ten thousand years.
+        let is_near = us.is_finite() && us.abs() < 3e17;
+        self.start_us.filter(|_| is_near).map(|start| start + us.round() as i64)
+    }
+
+    /// A time since the start line as one since the begin of the window.
+    pub(crate) fn in_window(&self, t_s: f64) -> Option<f64> {
+        // To the microsecond, as it stands in records.
+        self.window_from_s.map(|from_s| ((t_s - from_s) * 1e6).round() / 1e6)
+    }
+
+    /// The moment at which the window began.
+    pub(crate) fn window_at(&self) -> Option<i64> {
+        self.window_from_s.and_then(|from_s| self.at(from_s))
+    }
+}
+
+fn us_of(unix_ns: u64) -> Option<i64> {
+    let us = i64::try_from(unix_ns / US_NS).ok();
+    us.filter(|us| *us > 0)
+}
+
+/// The columns of where a point is.
+pub(crate) fn place<'r, R: 'r>(
+    table: Table<'r, R>,
+    variant: impl for<'a> Fn(&'a R) -> &'a VariantName + 'r,
+    point: impl Fn(&R) -> Option<Point> + Copy + 'r,
+) -> Table<'r, R> {
+    table
+        .text(
+            "variant",
+            "Name of the variant, `-` in a study without variants.",
+            move |row| Some(variant(row).as_str()),
+        )
+        .whole(
+            "threads",
+            "operations",
+            "Operations in flight, of a closed loop.",
+            move |row| match point(row) {
+                Some(Point::Threads(threads)) => Some(threads.into()),
+                _ => None,
+            },
+        )
+        .whole(
+            "rate_per_s",
+            "op/s",
+            "Operations offered per second, of an open loop.",
+            move |row| match point(row) {
+                Some(Point::Rate(rate)) => Some(rate),
+                _ => None,
+            },
+        )
+}
+
+/// The columns that say which trial it is.
+pub(crate) fn columns<'r, R: 'r>(
+    table: Table<'r, R>,
+    head: impl for<'a> Fn(&'a R) -> &'a Head + Copy + 'r,
+) -> Table<'r, R> {
+    let table = table.whole("trial", "", "Number of the trial, from 0.", move |row| {
+        Some(head(row).trial as u64)
+    });
+    place(
+        table,
+        move |row| &head(row).variant,
+        move |row| head(row).point,
+    )
+    .whole(
+        "block",
+        "",
+        "Number of the block (repetition), from 0.",
+        move |row| Some(head(row).block as u64),
+    )
+}
+
+/// The columns of a time since the start line.
+pub(crate) fn times<'r, R: 'r>(
+    table: Table<'r, R>,
+    head: impl for<'a> Fn(&'a R) -> &'a Head + Copy + 'r,
+    t_s: impl Fn(&R) -> f64 + Copy + 'r,
+) -> Table<'r, R> {
+    table
+        .time("at", "When it began, by the wall clock.", move |row| {
+            head(row).at(t_s(row))
+        })
+        .number(
+            "window_s",
+            "s",
+            "The same, since the measured window of its trial began; negative before it.",
+            move |row| head(row).in_window(t_s(row)),
+        )
+}

@@ -1,0 +1,69 @@
+//! The only crate that knows how a run leaves as tables: what each holds, CSV and Parquet.
+//!
+//! [`export`] reads a run as the store opens it and writes a file for each table and format. A
+//! table is defined once, a line for each column: name, unit, what it says, and where its value
+//! comes from. Both formats and the documents ([`document`]) are made of that. What must hold: rows
+//! are written as they are read, whatever the length of the run; what is not known is empty, never
+//! 0.
+
+mod column;
+mod csv_file;
+mod document;
+mod file;
+mod format;
+mod head;
+#[cfg(feature = "parquet")]
+mod parquet_file;
+mod quantiles;
+mod tables;
+
+pub use column::{ColumnWords, Kind, TableWords};
+pub use document::document;
+pub use format::{ExportRequest, Format, Written, is_built};
+pub use tables::described;
+
+use anyhow::Result;
+use file::Folder;
+use std::path::Path;
+use store::{Run, RunState};
+
+/// What came of it.
+#[derive(Clone, Debug, Default)]
+pub struct Exported {
+    /// The files, in the order of the tables.
+    pub files: Vec<Written>,
+    /// What is to be known of them, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// Writes the tables of a run into a folder, which is made if it is not there. Files of the same
+/// names are replaced; others stay.
+///
+/// # Errors
+/// A file of the run is damaged, or one cannot be written.
+pub fn export(run: &Run, folder: &Path, wanted: &ExportRequest) -> Result<Exported> {
+    let out = Folder::open(folder, &wanted.formats)?;
+    let mut exported = Exported {
+        files: tables::write(run, &out, wanted.every_reading)?,
+        notes: Vec::new(),
+    };
+    match run.state {
+        RunState::Finished => {}
+        RunState::Interrupted => exported.notes.push(
+            "the run was interrupted: what its trials have left is there; it has no points and no \
+             comparisons (`cassay resume` takes it up again)"
+                .to_owned(),
+        ),
+        RunState::Running => exported
+            .notes
+            .push("the run is still going on: what was written so far is there".to_owned()),
+    }
+    if run.is_long && !wanted.every_reading {
+        exported.notes.push(
+            "the run is long: its probes are there as stretches of time, at most 512 of each \
+             series (`--every-reading` writes all readings)"
+                .to_owned(),
+        );
+    }
+    Ok(exported)
+}

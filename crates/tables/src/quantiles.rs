@@ -1,0 +1,98 @@
+//! The columns of a mean and its percentiles.
+
+use crate::column::Table;
+use measure::Known;
+use store::record::QuantilesRecord;
+
+/// Name in columns, name in records, in words.
+const FIGURES: [(&str, &str, &str); 6] = [
+    ("mean", "mean", "Arithmetic mean"),
+    ("p50", "p50", "Median"),
+    ("p95", "p95", "95th percentile"),
+    ("p99", "p99", "99th percentile"),
+    ("p999", "p999", "99.9th percentile"),
+    ("max", "max", "Largest value"),
+];
+
+/// Of which of the two clocks.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Clock {
+    /// From the intended start.
+    Latency,
+    /// From the send.
+    Service,
+}
+
+impl Clock {
+    /// What its columns begin with.
+    fn prefix(self) -> &'static str {
+        match self {
+            Clock::Latency => "",
+            Clock::Service => "service_",
+        }
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Clock::Latency => "latency, from the intended start",
+            Clock::Service => "service time, from the send",
+        }
+    }
+}
+
+/// Whether there were values: runs of earlier versions do not count them.
+fn has_values(record: &QuantilesRecord) -> bool {
+    record.count > 0 || record.max.least() > 0.0
+}
+
+/// A column for each figure of a clock.
+pub(crate) fn columns<'r, R: 'r>(
+    table: Table<'r, R>,
+    clock: Clock,
+    of: impl for<'a> Fn(&'a R) -> Option<&'a QuantilesRecord> + Copy + 'r,
+) -> Table<'r, R> {
+    FIGURES.iter().fold(table, |table, (name, record, words)| {
+        table.number(
+            format!("{}{name}_ms", clock.prefix()),
+            "ms",
+            format!("{words} of the {}.", clock.words()),
+            move |row| {
+                let record_of = of(row).filter(|record| has_values(record))?;
+                record_of.figure(record).map(Known::least)
+            },
+        )
+    })
+}
+
+/// The columns of the intervals of the percentiles that have one.
+pub(crate) fn intervals<'r, R: 'r>(
+    table: Table<'r, R>,
+    of: impl for<'a> Fn(&'a R) -> Option<&'a QuantilesRecord> + Copy + 'r,
+) -> Table<'r, R> {
+    ["p50", "p99", "p999"].into_iter().fold(table, |table, name| {
+        table.interval(&format!("{name}_ms"), "ms", move |row| {
+            of(row)?.ci95.get(name).copied()
+        })
+    })
+}
+
+/// The column that names those figures of a row that are lower bounds.
+pub(crate) fn bounds<'r, R: 'r>(
+    table: Table<'r, R>,
+    of: impl for<'a> Fn(&'a R) -> [Option<&'a QuantilesRecord>; 2] + 'r,
+) -> Table<'r, R> {
+    table.words(
+        "lower_bounds",
+        "Columns of this row whose values are lower bounds, since some operations were not \
+         followed to their end, with spaces between them; empty if none is.",
+        move |row| {
+            let mut names = Vec::new();
+            for (clock, record) in [Clock::Latency, Clock::Service].into_iter().zip(of(row)) {
+                let bounds = record.map(QuantilesRecord::at_least).unwrap_or_default();
+                let named = bounds.iter().map(|name| format!("{}{name}_ms", clock.prefix()));
+                names.extend(named);
+            }
+            names.join(" ")
+        },
+    )
+}

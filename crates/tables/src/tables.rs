@@ -1,0 +1,57 @@
+//! Which tables there are, and in which order they are written.
+
+mod comparisons;
+mod costs;
+mod faults;
+mod percentiles;
+mod points;
+mod probes;
+mod seconds;
+mod source;
+mod trials;
+
+use crate::column::TableWords;
+use crate::file::Folder;
+use crate::format::Written;
+use anyhow::Result;
+use source::Source;
+use store::Run;
+
+/// What every table is, in the order in which they are written.
+pub fn described() -> Vec<TableWords> {
+    vec![
+        points::table().described(),
+        comparisons::table().described(),
+        trials::table().described(),
+        trials::kinds_table().described(),
+        trials::errors_table().described(),
+        costs::points_table().described(),
+        costs::table().described(),
+        faults::table().described(),
+        percentiles::table().described(),
+        seconds::table().described(),
+        seconds::client_table().described(),
+        probes::table().described(),
+    ]
+}
+
+/// Writes all of them.
+pub fn write(run: &Run, out: &Folder, every_reading: bool) -> Result<Vec<Written>> {
+    let trials = run.trials()?;
+    let findings = run.trial_findings().into_iter().map(|found| (found.index, found)).collect();
+    let source = Source {
+        run,
+        trials: &trials,
+        findings: &findings,
+    };
+    let mut files = Vec::new();
+    files.extend(points::write(&source, out)?);
+    files.extend(comparisons::write(&source, out)?);
+    files.extend(trials::write(&source, out)?);
+    files.extend(costs::write(&source, out)?);
+    files.extend(faults::write(&source, out)?);
+    files.extend(percentiles::write(&source, out)?);
+    files.extend(seconds::write(&source, out)?);
+    files.extend(probes::write(&source, out, every_reading)?);
+    Ok(files)
+}

@@ -1,0 +1,75 @@
+//! `point_costs` and `costs`: what operations cost the target, of points and of trials.
+
+use super::source::Source;
+use crate::column::Table;
+use crate::file::Folder;
+use crate::format::Written;
+use crate::head::{self, Head};
+use anyhow::Result;
+use store::record::{CostKind, CostRecord, PointRecord};
+
+/// A cost of a trial.
+pub(super) struct CostRow {
+    head: Head,
+    cost: CostKind,
+    value: f64,
+}
+
+/// A cost of a point.
+pub(super) struct PointCostRow<'r> {
+    point: &'r PointRecord,
+    cost: &'r CostRecord,
+}
+
+/// What the column of the name says: the unit of the value stands in it.
+const NAME: &str = "Which cost, with its unit: `server_cpu_ms_per_op`, `disk_bytes_per_row`, ….";
+
+pub(super) fn table<'r>() -> Table<'r, CostRow> {
+    let table = Table::new("costs", "A cost of a trial, all nodes together.");
+    head::columns(table, |row: &CostRow| &row.head)
+        .text("cost", NAME, |row| Some(row.cost.name()))
+        .number("value", "as named", "What it was.", |row| Some(row.value))
+}
+
+pub(super) fn points_table<'r>() -> Table<'r, PointCostRow<'r>> {
+    let table = Table::new(
+        "point_costs",
+        "A cost of a variant at a point, over its blocks.",
+    );
+    head::place(
+        table,
+        |row: &PointCostRow<'_>| &row.point.variant,
+        |row| row.point.point,
+    )
+    .text("cost", NAME, |row| Some(row.cost.cost.name()))
+    .number(
+        "mean",
+        "as named",
+        "Mean of the blocks in which it is known.",
+        |row| Some(row.cost.mean),
+    )
+    .interval("mean", "as named", |row| row.cost.ci95)
+    .whole("blocks", "blocks", "In how many it is known.", |row| {
+        Some(row.cost.blocks as u64)
+    })
+}
+
+pub(super) fn write(source: &Source<'_>, out: &Folder) -> Result<Vec<Written>> {
+    let mut points = out.begin(points_table())?;
+    for point in source.run.findings.iter().flat_map(|findings| &findings.points) {
+        for cost in &point.costs {
+            points.row(&PointCostRow { point, cost })?;
+        }
+    }
+    let mut trials = out.begin(table())?;
+    for found in source.findings.values() {
+        for (cost, value) in &found.costs {
+            trials.row(&CostRow {
+                head: Head::of_finding(found),
+                cost: *cost,
+                value: *value,
+            })?;
+        }
+    }
+    Ok([points.end()?, trials.end()?].concat())
+}

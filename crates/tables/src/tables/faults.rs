@@ -1,0 +1,117 @@
+//! `faults`: what was broken on purpose, when, and what it did.
+
+use super::source::Source;
+use crate::column::Table;
+use crate::file::Folder;
+use crate::format::Written;
+use crate::head::{self, Head};
+use anyhow::Result;
+use store::record::FaultRecord;
+
+/// A fault of a trial.
+pub(super) struct FaultRow<'r> {
+    head: Head,
+    fault: &'r FaultRecord,
+}
+
+pub(super) fn table<'r>() -> Table<'r, FaultRow<'r>> {
+    let table = Table::new("faults", "A fault of a trial.");
+    let table = head::columns(table, |row: &FaultRow<'_>| &row.head)
+        .whole(
+            "number",
+            "",
+            "Its number in the study's list, from 0.",
+            |row| row.fault.number.map(|number| number as u64),
+        )
+        .text("kind", "As in the study: `node-stop`, ….", |row| {
+            Some(&row.fault.kind)
+        })
+        .text(
+            "place",
+            "What was broken: a node, a host, two sides of a network.",
+            |row| row.fault.place.as_deref(),
+        )
+        .text(
+            "verdict",
+            "`confirmed`, `mismatch` or `inconclusive`.",
+            |row| Some(row.fault.verdict.name()),
+        )
+        .text("evidence", "What was seen.", |row| {
+            Some(&row.fault.evidence)
+        });
+    moments(table)
+        .number(
+            "detect_s",
+            "s",
+            "Until the client noticed, from the injection.",
+            |row| row.fault.detect_s,
+        )
+        .number(
+            "dip",
+            "share",
+            "Share of the throughput that was lost at the worst.",
+            |row| row.fault.dip,
+        )
+        .number(
+            "recover_s",
+            "s",
+            "Until throughput was back, from the healing.",
+            |row| row.fault.recover_s,
+        )
+}
+
+/// When what of it happened.
+fn moments<'r>(table: Table<'r, FaultRow<'r>>) -> Table<'r, FaultRow<'r>> {
+    let at = |row: &FaultRow<'_>, t_s: Option<f64>| t_s.and_then(|t_s| row.head.at(t_s));
+    let since = |row: &FaultRow<'_>, t_s: Option<f64>| t_s.and_then(|t_s| row.head.in_window(t_s));
+    table
+        .time("injected_at", "When it was injected.", move |row| {
+            at(row, row.fault.injected_s)
+        })
+        .time("seen_at", "When its effect was seen.", move |row| {
+            at(row, row.fault.seen_s)
+        })
+        .time("healing_at", "When healing began.", move |row| {
+            at(row, row.fault.healing_s)
+        })
+        .time("whole_at", "When it was seen whole again.", move |row| {
+            at(row, row.fault.whole_s)
+        })
+        .number(
+            "injected_window_s",
+            "s",
+            "`injected_at` since the window began.",
+            move |row| since(row, row.fault.injected_s),
+        )
+        .number(
+            "seen_window_s",
+            "s",
+            "`seen_at` since the window began.",
+            move |row| since(row, row.fault.seen_s),
+        )
+        .number(
+            "healing_window_s",
+            "s",
+            "`healing_at` since the window began.",
+            move |row| since(row, row.fault.healing_s),
+        )
+        .number(
+            "whole_window_s",
+            "s",
+            "`whole_at` since the window began.",
+            move |row| since(row, row.fault.whole_s),
+        )
+}
+
+pub(super) fn write(source: &Source<'_>, out: &Folder) -> Result<Vec<Written>> {
+    let mut files = out.begin(table())?;
+    for found in source.findings.values() {
+        for fault in &found.faults {
+            files.row(&FaultRow {
+                head: Head::of_finding(found),
+                fault,
+            })?;
+        }
+    }
+    files.end()
+}

@@ -1,0 +1,106 @@
+//! `percentiles`: the distributions of the measured windows.
+
+use super::seconds::ALL;
+use super::source::Source;
+use crate::column::Table;
+use crate::file::{Files, Folder};
+use crate::format::Written;
+use crate::head::{self, Head};
+use anyhow::Result;
+use measure::Times;
+use store::record::TrialFinding;
+use store::{HistogramKind, Trial, WindowHistograms};
+
+/// Values per halving of the distance to 1: about a hundred for a million operations.
+const TICKS: u32 = 5;
+/// Nanoseconds of a millisecond.
+const MS_NS: f64 = 1e6;
+
+/// A point of a curve.
+pub(super) struct PercentileRow {
+    head: Head,
+    kind: String,
+    clock: &'static str,
+    quantile: f64,
+    value_ms: f64,
+    /// Whether it is only known to be at least so long.
+    is_bound: bool,
+}
+
+pub(super) fn table<'r>() -> Table<'r, PercentileRow> {
+    let table = Table::new(
+        "percentiles",
+        "A point of the percentile curve of a trial's measured window.",
+    );
+    head::columns(table, |row: &PercentileRow| &row.head)
+        .text(
+            "kind",
+            "Kind of operation; `all` for all together.",
+            |row| Some(&row.kind),
+        )
+        .text(
+            "clock",
+            "`latency`: from the intended start; `service`: from the send.",
+            |row| Some(row.clock),
+        )
+        .number(
+            "percentile",
+            "%",
+            "So many of 100 operations are at most so long.",
+            |row| Some(row.quantile * 100.0),
+        )
+        .number("value_ms", "ms", "The value at this percentile.", |row| {
+            Some(row.value_ms)
+        })
+        .truth(
+            "is_lower_bound",
+            "Whether it is only known to be at least so long.",
+            |row| Some(row.is_bound),
+        )
+}
+
+pub(super) fn write(source: &Source<'_>, out: &Folder) -> Result<Vec<Written>> {
+    let mut files = out.begin(table())?;
+    for trial in source.trials {
+        if let Some(found) = source.findings.get(&trial.record.index) {
+            let clocks = [
+                ("latency", HistogramKind::Latency),
+                ("service", HistogramKind::Service),
+            ];
+            for (clock, which) in clocks {
+                of_clock(&mut files, trial, found, (clock, which))?;
+            }
+        }
+    }
+    files.end()
+}
+
+fn of_clock(
+    files: &mut Files<'_, PercentileRow>,
+    trial: &Trial,
+    found: &TrialFinding,
+    (clock, which): (&'static str, HistogramKind),
+) -> Result<()> {
+    let mut window = WindowHistograms::default();
+    window.add(trial, which, found)?;
+    let all = [(ALL, &window.all)];
+    let kinds = window.kinds.iter().map(|(kind, times)| (kind.as_str(), times));
+    let curves = all.into_iter().chain(kinds);
+    for (kind, times) in curves.filter(|(_, times)| !times.all().is_empty()) {
+        for (quantile, value_ns) in times.all().curve(TICKS) {
+            files.row(&PercentileRow {
+                head: Head::of_finding(found),
+                kind: kind.to_owned(),
+                clock,
+                quantile,
+                value_ms: value_ns as f64 / MS_NS,
+                is_bound: is_bound(times, quantile),
+            })?;
+        }
+    }
+    Ok(())
+}
+
+fn is_bound(times: &Times, quantile: f64) -> bool {
+    !times.censored().is_empty() && times.quantile_ns(quantile).is_at_least()
+}

@@ -1,0 +1,164 @@
+//! `probes`: what hosts, processes, JVMs and the database reported, a reading a row.
+//!
+//! A day of three nodes has fifty million readings. Of a long run a row is a stretch of time
+//! instead, as the run keeps them for its page: its mean, its smallest and its largest value.
+
+use super::source::Source;
+use crate::column::Table;
+use crate::file::{Files, Folder};
+use crate::format::Written;
+use crate::head::{self, Head};
+use anyhow::Result;
+use std::rc::Rc;
+use store::record::SampleRecord;
+use store::{SeriesPlacesRecord, Trial};
+
+/// A reading, or the readings of a stretch of time.
+pub(super) struct ProbeRow {
+    head: Rc<Head>,
+    t_s: f64,
+    /// How long the stretch is; none of a reading.
+    length_s: Option<f64>,
+    /// What it is of, shared by all rows of a series.
+    series: Rc<Series>,
+    readings: u64,
+    mean: f64,
+    ends: [f64; 2],
+}
+
+#[derive(Debug, Default, PartialEq)]
+struct Series {
+    probe: String,
+    name: String,
+    place: String,
+    unit: String,
+}
+
+pub(super) fn table<'r>() -> Table<'r, ProbeRow> {
+    let table = Table::new(
+        "probes",
+        "A reading of a probe; of a long run all readings of a series in a stretch of time.",
+    );
+    let table = head::columns(table, |row: &ProbeRow| &*row.head);
+    head::times(table, |row| &row.head, |row| row.t_s)
+        .number(
+            "length_s",
+            "s",
+            "How long the stretch is; empty of a reading.",
+            |row| row.length_s,
+        )
+        .text(
+            "place",
+            "Node or host, or a part of it; empty of the client.",
+            |row| Some(&row.series.place),
+        )
+        .text("probe", "Which probe it was.", |row| {
+            Some(&row.series.probe)
+        })
+        .text(
+            "series",
+            "What was read: `mpstat.%usr`, `jvm.heap_used`, ….",
+            |row| Some(&row.series.name),
+        )
+        .text("unit", "Unit of the value.", |row| Some(&row.series.unit))
+        .number(
+            "value",
+            "`unit`",
+            "What was read; the mean of a stretch.",
+            |row| Some(row.mean),
+        )
+        .number(
+            "value_min",
+            "`unit`",
+            "The smallest of the stretch.",
+            |row| Some(row.ends[0]),
+        )
+        .number(
+            "value_max",
+            "`unit`",
+            "The largest of the stretch.",
+            |row| Some(row.ends[1]),
+        )
+        .whole(
+            "readings",
+            "readings",
+            "How many readings the row stands for.",
+            |row| Some(row.readings),
+        )
+}
+
+pub(super) fn write(source: &Source<'_>, out: &Folder, every: bool) -> Result<Vec<Written>> {
+    let mut files = out.begin(table())?;
+    for trial in source.trials {
+        let head = Rc::new(source.head(trial)?);
+        match trial.overview()? {
+            Some(_) if source.run.is_long && !every => {
+                for series in trial.series()? {
+                    stretches(&mut files, &head, series?)?;
+                }
+            }
+            None if source.run.is_long && !every => {
+                for series in trial.gather(None, None)?.1 {
+                    stretches(&mut files, &head, series)?;
+                }
+            }
+            _ => readings(&mut files, &head, trial)?,
+        }
+    }
+    files.end()
+}
+
+fn stretches(
+    files: &mut Files<'_, ProbeRow>,
+    head: &Rc<Head>,
+    record: SeriesPlacesRecord,
+) -> Result<()> {
+    let places = record.unpacked(0.0)?;
+    let series = Rc::new(Series {
+        probe: record.probe,
+        name: record.name,
+        place: record.place,
+        unit: record.unit,
+    });
+    for (slot, place) in places.places.iter().enumerate().filter(|(_, place)| place.count > 0) {
+        files.row(&ProbeRow {
+            head: Rc::clone(head),
+            t_s: slot as f64 * places.width_s,
+            length_s: Some(places.width_s),
+            series: Rc::clone(&series),
+            readings: place.count,
+            mean: place.mean,
+            ends: [place.min(), place.max()],
+        })?;
+    }
+    Ok(())
+}
+
+fn readings(files: &mut Files<'_, ProbeRow>, head: &Rc<Head>, trial: &Trial) -> Result<()> {
+    for probe in trial.probes()? {
+        for sample in trial.samples(&probe)? {
+            let SampleRecord {
+                t_s,
+                name,
+                place,
+                unit,
+                value,
+            } = sample?;
+            files.row(&ProbeRow {
+                head: Rc::clone(head),
+                t_s,
+                length_s: None,
+                series: Rc::new(Series {
+                    probe: probe.clone(),
+                    name,
+                    place,
+                    unit,
+                }),
+                readings: 1,
+                mean: value,
+                ends: [value, value],
+            })?;
+        }
+    }
+    Ok(())
+}

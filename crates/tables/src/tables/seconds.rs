@@ -1,0 +1,294 @@
+//! `seconds` and `client`: the course of every trial, an interval (a second) at a time, and the
+//! instrument beside it.
+//!
+//! The figures of each kind stand in the lines of intervals. Those of all kinds together come from
+//! the histogram logs, which are read beside the lines by a thread for each of the two clocks.
+
+use super::source::Source;
+use crate::column::Table;
+use crate::file::{Files, Folder};
+use crate::format::Written;
+use crate::head::{self, Head};
+use crate::quantiles::{self, Clock};
+use anyhow::Result;
+use measure::ClientCount;
+use std::iter::Peekable;
+use std::rc::Rc;
+use std::sync::mpsc::sync_channel;
+use std::thread;
+use store::Trial;
+use store::record::{ClientIntervalRecord, QuantilesRecord};
+
+/// The name of all kinds together.
+pub(super) const ALL: &str = "all";
+/// Intervals that a log may be read ahead of the lines.
+const AHEAD: usize = 256;
+/// Begins of an interval in its two files differ by less, in seconds: one has three digits.
+const SAME_S: f64 = 0.0011;
+
+/// When it was.
+#[derive(Clone, Debug)]
+struct When {
+    head: Rc<Head>,
+    t_s: f64,
+    seconds: f64,
+    phase: String,
+}
+
+/// An interval of a kind, or of all.
+pub(super) struct SecondRow {
+    when: When,
+    kind: String,
+    ok: u64,
+    failed: u64,
+    latency: Option<QuantilesRecord>,
+    service: Option<QuantilesRecord>,
+}
+
+/// An interval of the instrument.
+pub(super) struct ClientRow {
+    when: When,
+    client: ClientIntervalRecord,
+}
+
+/// The columns that both tables have.
+fn interval<'r, R: 'r>(
+    table: Table<'r, R>,
+    when: impl for<'a> Fn(&'a R) -> &'a When + Copy + 'r,
+) -> Table<'r, R> {
+    let table = head::columns(table, move |row| &when(row).head);
+    head::times(table, move |row| &when(row).head, move |row| when(row).t_s)
+        .number("length_s", "s", "How long the interval is.", move |row| {
+            Some(when(row).seconds)
+        })
+        .text(
+            "phase",
+            "`load`, `warmup`, `measure`, `drain` or `verify`.",
+            move |row| Some(&when(row).phase),
+        )
+}
+
+pub(super) fn table<'r>() -> Table<'r, SecondRow> {
+    let table = Table::new(
+        "seconds",
+        "A kind of operation in an interval of about a second, and all kinds together.",
+    );
+    let table = interval(table, |row: &SecondRow| &row.when)
+        .text(
+            "kind",
+            "Kind of operation; `all` for all together.",
+            |row| Some(&row.kind),
+        )
+        .whole(
+            "ok",
+            "operations",
+            "Successful operations that ended in it.",
+            |row| Some(row.ok),
+        )
+        .whole(
+            "failed",
+            "operations",
+            "Failed operations that ended in it.",
+            |row| Some(row.failed),
+        )
+        .number("ops_per_s", "op/s", "`ok` per second.", |row| {
+            Some(row.ok as f64 / row.when.seconds)
+        });
+    let table = quantiles::columns(table, Clock::Latency, |row| row.latency.as_ref());
+    let table = quantiles::columns(table, Clock::Service, |row| row.service.as_ref());
+    quantiles::bounds(table, |row| [row.latency.as_ref(), row.service.as_ref()])
+}
+
+pub(super) fn client_table<'r>() -> Table<'r, ClientRow> {
+    let table = Table::new(
+        "client",
+        "The client itself in an interval of about a second.",
+    );
+    let table = interval(table, |row: &ClientRow| &row.when)
+        .number("cpu_us_per_op", "µs", "CPU time per operation.", |row| {
+            Some(row.client.cpu_us_per_op)
+        })
+        .number("cpu", "cores", "CPU used, of one core.", |row| {
+            Some(row.client.cpu_share)
+        })
+        .number(
+            "lag_p50_us",
+            "µs",
+            "Median of how late operations were sent.",
+            |row| Some(row.client.lag_us_p50),
+        )
+        .number("lag_p99_us", "µs", "99th percentile of the same.", |row| {
+            Some(row.client.lag_us_p99)
+        })
+        .number(
+            "hiccup_p99_ms",
+            "ms",
+            "How late timers were: 99th percentile.",
+            |row| row.client.hiccup_ms_p99,
+        )
+        .number("hiccup_max_ms", "ms", "The same, the largest.", |row| {
+            row.client.hiccup_ms_max
+        })
+        .number("stalled_ms", "ms", "Time in stalls.", |row| {
+            Some(row.client.stalled_ms)
+        })
+        .number(
+            "wait",
+            "cores",
+            "Time in which workers waited for a CPU, of one core.",
+            |row| row.client.wait_share,
+        )
+        .number(
+            "quiet_ms",
+            "ms",
+            "Longest time in which answers were awaited in vain.",
+            |row| Some(row.client.quiet_ms),
+        );
+    counts(table)
+}
+
+/// What happened to operations before they were sent, and to connections.
+fn counts<'r>(table: Table<'r, ClientRow>) -> Table<'r, ClientRow> {
+    let count = |row: &ClientRow, which: ClientCount| Some(row.client.counts[which]);
+    let ops = "operations";
+    table
+        .whole("late", ops, "Sent more than 1 ms late.", move |row| {
+            count(row, ClientCount::Late)
+        })
+        .whole(
+            "limited",
+            ops,
+            "Had to wait for one in flight to end.",
+            move |row| count(row, ClientCount::Limited),
+        )
+        .whole(
+            "dropped",
+            ops,
+            "Given up before they were sent.",
+            move |row| count(row, ClientCount::Dropped),
+        )
+        .whole("in_flight", ops, "In flight at its end.", move |row| {
+            count(row, ClientCount::InFlight)
+        })
+        .whole(
+            "connections",
+            "connections",
+            "Open at its end.",
+            move |row| count(row, ClientCount::Connections),
+        )
+        .whole(
+            "connections_lost",
+            "connections",
+            "Lost in it.",
+            move |row| count(row, ClientCount::ConnectionsLost),
+        )
+}
+
+pub(super) fn write(source: &Source<'_>, out: &Folder) -> Result<Vec<Written>> {
+    let mut course = Course {
+        seconds: out.begin(table())?,
+        client: out.begin(client_table())?,
+    };
+    for trial in source.trials {
+        let head = source.head(trial)?;
+        thread::scope(|threads| {
+            let read = |service: bool| {
+                let (to, from) = sync_channel(AHEAD);
+                let together = trial.together(service, &head.parts)?;
+                threads.spawn(move || {
+                    // Nobody listens any more when writing has failed.
+                    let mut sent = together.map_while(|one| to.send(one).ok());
+                    while sent.next().is_some() {}
+                });
+                Ok::<_, anyhow::Error>(Sums(from.into_iter().peekable()))
+            };
+            let mut clocks = [read(false)?, read(true)?];
+            course.of_trial(trial, &Rc::new(head.clone()), &mut clocks)
+        })?;
+    }
+    Ok([course.seconds.end()?, course.client.end()?].concat())
+}
+
+/// The figures of all kinds together, in order of time.
+struct Sums(Peekable<std::sync::mpsc::IntoIter<Result<(f64, QuantilesRecord)>>>);
+
+impl Sums {
+    /// Those of the interval that begins then; none where the log has none.
+    fn at(&mut self, t_s: f64) -> Result<Option<QuantilesRecord>> {
+        loop {
+            let reached = |next: &Result<(f64, QuantilesRecord)>| match next {
+                Ok((start_s, _)) => *start_s < t_s + SAME_S,
+                Err(_) => true,
+            };
+            let Some((start_s, record)) = self.0.next_if(reached).transpose()? else {
+                return Ok(None);
+            };
+            if start_s > t_s - SAME_S {
+                return Ok(Some(record));
+            }
+        }
+    }
+}
+
+/// The two tables, a row at a time.
+struct Course {
+    seconds: Files<'static, SecondRow>,
+    client: Files<'static, ClientRow>,
+}
+
+impl Course {
+    /// A row for each line, and one for all kinds of an interval behind those.
+    fn of_trial(&mut self, trial: &Trial, head: &Rc<Head>, clocks: &mut [Sums; 2]) -> Result<()> {
+        let mut sum: Option<SecondRow> = None;
+        for line in trial.intervals()? {
+            let line = line?;
+            let is_same =
+                |sum: &SecondRow| sum.when.t_s == line.t_s && sum.when.phase == line.phase;
+            if !sum.as_ref().is_some_and(is_same) {
+                self.end(sum.take(), clocks)?;
+            }
+            let when = When {
+                head: Rc::clone(head),
+                t_s: line.t_s,
+                seconds: line.seconds,
+                phase: line.phase,
+            };
+            if let Some(client) = line.client {
+                self.client.row(&ClientRow { when, client })?;
+                continue;
+            }
+            let failed = line.errors.values().sum();
+            let all = sum.get_or_insert_with(|| SecondRow {
+                when: when.clone(),
+                kind: ALL.to_owned(),
+                ok: 0,
+                failed: 0,
+                latency: None,
+                service: None,
+            });
+            if !head.parts.contains(&line.kind) {
+                all.ok += line.ok;
+                all.failed += failed;
+            }
+            self.seconds.row(&SecondRow {
+                when,
+                kind: line.kind,
+                ok: line.ok,
+                failed,
+                latency: line.latency_ms,
+                service: line.service_ms,
+            })?;
+        }
+        self.end(sum, clocks)
+    }
+
+    fn end(&mut self, sum: Option<SecondRow>, clocks: &mut [Sums; 2]) -> Result<()> {
+        let Some(mut row) = sum else {
+            return Ok(());
+        };
+        let [latency, service] = clocks;
+        row.latency = latency.at(row.when.t_s)?;
+        row.service = service.at(row.when.t_s)?;
+        self.seconds.row(&row)
+    }
+}

@@ -1,0 +1,247 @@
+//! `trials`, `kinds` and `errors`: what each trial found, of all operations, of each kind, and what
+//! failed.
+
+use super::source::Source;
+use crate::column::Table;
+use crate::file::Folder;
+use crate::format::Written;
+use crate::head::{self, Head};
+use crate::quantiles::{self, Clock};
+use anyhow::Result;
+use store::record::{SeriesRecord, TrialFinding};
+
+/// A trial that has ended.
+pub(super) struct TrialRow<'r> {
+    head: Head,
+    found: &'r TrialFinding,
+}
+
+/// A kind of operation of it.
+pub(super) struct KindRow<'r> {
+    head: Head,
+    found: &'r TrialFinding,
+    kind: &'r str,
+    series: &'r SeriesRecord,
+}
+
+/// A way of failing.
+pub(super) struct ErrorRow<'r> {
+    head: Head,
+    outcome: &'r str,
+    count: u64,
+}
+
+pub(super) fn table<'r>() -> Table<'r, TrialRow<'r>> {
+    let table = Table::new("trials", "A trial that has ended.");
+    let table = head::columns(table, |row: &TrialRow<'_>| &row.head);
+    let table = asked(table)
+        .number(
+            "ops_per_s",
+            "op/s",
+            "Successful operations per second.",
+            |row| Some(row.found.all.ops_per_s),
+        )
+        .interval("ops_per_s", "op/s", |row| row.found.all.ops_per_s_ci95);
+    let table = quantiles::columns(table, Clock::Latency, |row| Some(&row.found.all.latency_ms));
+    let table = quantiles::columns(table, Clock::Service, |row| Some(&row.found.all.service_ms));
+    let table = quantiles::intervals(table, |row| Some(&row.found.all.latency_ms));
+    let table = quantiles::bounds(table, |row| {
+        let all = &row.found.all;
+        [Some(&all.latency_ms), Some(&all.service_ms)]
+    });
+    client(counted(table))
+}
+
+/// What it was for, what came of it, and when it was.
+fn asked<'r>(table: Table<'r, TrialRow<'r>>) -> Table<'r, TrialRow<'r>> {
+    table
+        .words(
+            "role",
+            "`probe`, `hold`, `expected`, `beside-…` or `endurance`.",
+            |row| row.found.role.name(),
+        )
+        .text("verdict", "`valid`, `suspect` or `invalid`.", |row| {
+            Some(row.found.verdict.name())
+        })
+        .words("reasons", "Why, a sentence each.", |row| {
+            row.found.reasons.join(" ")
+        })
+        .time(
+            "start_at",
+            "The start line: when its first phase under load began.",
+            |row| row.head.at(0.0),
+        )
+        .time("window_at", "When its measured window began.", |row| {
+            row.head.window_at()
+        })
+        .number(
+            "window_length_s",
+            "s",
+            "Length of the measured window.",
+            |row| Some(row.found.seconds),
+        )
+        .number("warmup_s", "s", "Length of the warm-up before it.", |row| {
+            Some(row.found.warmup.seconds)
+        })
+}
+
+/// What operations came to besides time.
+fn counted<'r>(table: Table<'r, TrialRow<'r>>) -> Table<'r, TrialRow<'r>> {
+    let ops = "operations";
+    table
+        .whole(
+            "ended",
+            ops,
+            "Operations that ended in the window, whatever came of them.",
+            |row| Some(row.found.ops_total),
+        )
+        .whole("ok", ops, "Those that succeeded.", |row| {
+            Some(row.found.all.ops)
+        })
+        .whole(
+            "failed",
+            ops,
+            "Failed operations that were due in the window.",
+            |row| Some(row.found.errors.values().sum()),
+        )
+        .whole("late", ops, "Sent more than 1 ms late.", |row| {
+            Some(row.found.late)
+        })
+        .whole("dropped", ops, "Given up before they were sent.", |row| {
+            Some(row.found.dropped)
+        })
+        .whole(
+            "due_never_sent",
+            ops,
+            "Due in the window and never sent.",
+            |row| Some(row.found.due_never_sent),
+        )
+        .whole(
+            "rows_checked",
+            "rows",
+            "Rows that were compared with what they must be.",
+            |row| Some(row.found.verify.checked),
+        )
+        .whole("rows_missing", "rows", "No row where one must be.", |row| {
+            Some(row.found.verify.missing)
+        })
+        .whole(
+            "rows_stale",
+            "rows",
+            "Rows that should have been overwritten.",
+            |row| Some(row.found.verify.stale),
+        )
+        .whole("rows_wrong", "rows", "Rows that were never right.", |row| {
+            Some(row.found.verify.wrong)
+        })
+        .number(
+            "pending_compactions",
+            "",
+            "At the end of the window, all nodes.",
+            |row| row.found.pending_compactions,
+        )
+}
+
+/// The instrument.
+fn client<'r>(table: Table<'r, TrialRow<'r>>) -> Table<'r, TrialRow<'r>> {
+    table
+        .number(
+            "client_cpu_us_per_op",
+            "µs",
+            "CPU time of the client per operation.",
+            |row| Some(row.found.client.cpu_us_per_op),
+        )
+        .number(
+            "client_cpu",
+            "share",
+            "CPU of the client, of the cores that it had.",
+            |row| Some(row.found.client.cpu_share),
+        )
+        .number(
+            "client_ceiling_per_s",
+            "op/s",
+            "What the same program reaches on the null target.",
+            |row| Some(row.found.client.ceiling_ops_per_s).filter(|ceiling| *ceiling > 0.0),
+        )
+        .number(
+            "client_stall_longest_ms",
+            "ms",
+            "The longest stall of the client.",
+            |row| row.found.client.stall_ms_longest,
+        )
+        .number(
+            "client_lag_p99_us",
+            "µs",
+            "99th percentile of how late operations were sent.",
+            |row| Some(row.found.client.lag_us.p99),
+        )
+}
+
+pub(super) fn kinds_table<'r>() -> Table<'r, KindRow<'r>> {
+    let table = Table::new("kinds", "A kind of operation of a trial that has ended.");
+    let table = head::columns(table, |row: &KindRow<'_>| &row.head)
+        .text("kind", "Kind of operation.", |row| Some(row.kind))
+        .truth(
+            "is_part",
+            "Whether such operations are parts of others, and so in no sum over kinds.",
+            |row| Some(row.found.parts.iter().any(|part| part == row.kind)),
+        )
+        .whole(
+            "ok",
+            "operations",
+            "Successful operations in the window.",
+            |row| Some(row.series.ops),
+        )
+        .number("ops_per_s", "op/s", "The same, per second.", |row| {
+            Some(row.series.ops_per_s)
+        })
+        .interval("ops_per_s", "op/s", |row| row.series.ops_per_s_ci95);
+    let table = quantiles::columns(table, Clock::Latency, |row| Some(&row.series.latency_ms));
+    let table = quantiles::columns(table, Clock::Service, |row| Some(&row.series.service_ms));
+    let table = quantiles::intervals(table, |row| Some(&row.series.latency_ms));
+    quantiles::bounds(table, |row| {
+        [Some(&row.series.latency_ms), Some(&row.series.service_ms)]
+    })
+}
+
+pub(super) fn errors_table<'r>() -> Table<'r, ErrorRow<'r>> {
+    let table = Table::new("errors", "A way in which operations of a trial failed.");
+    head::columns(table, |row: &ErrorRow<'_>| &row.head)
+        .text(
+            "outcome",
+            "How they failed: `client_timeout`, `overloaded`, ….",
+            |row| Some(row.outcome),
+        )
+        .whole(
+            "failed",
+            "operations",
+            "How many, of those that were due in the window.",
+            |row| Some(row.count),
+        )
+}
+
+pub(super) fn write(source: &Source<'_>, out: &Folder) -> Result<Vec<Written>> {
+    let mut trials = out.begin(table())?;
+    let mut kinds = out.begin(kinds_table())?;
+    let mut errors = out.begin(errors_table())?;
+    for found in source.findings.values() {
+        let head = Head::of_finding(found);
+        for (kind, series) in &found.kinds {
+            kinds.row(&KindRow {
+                head: head.clone(),
+                found,
+                kind,
+                series,
+            })?;
+        }
+        for (outcome, count) in &found.errors {
+            errors.row(&ErrorRow {
+                head: head.clone(),
+                outcome,
+                count: *count,
+            })?;
+        }
+        trials.row(&TrialRow { head, found })?;
+    }
+    Ok([trials.end()?, kinds.end()?, errors.end()?].concat())
+}
