@@ -11,15 +11,8 @@ use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
 use syn::{Attribute, Ident, Item, LitStr, Token, Visibility, braced};
 
-/// Where types of records are, the first before the others where a name stands twice.
+/// Where types of records are.
 const CRATES: [&str; 3] = ["store", "analysis", "measure"];
-
-/// Names by which a type is known in records and nowhere else: in which file it is, and as what.
-const ALIASES: [(&str, &str, &str); 1] = [(
-    "RequirementOutcome",
-    "crates/analysis/src/require.rs",
-    "Outcome",
-)];
 
 /// A type of which files are made.
 pub enum Type {
@@ -52,9 +45,11 @@ pub struct Word {
     pub names: Vec<String>,
 }
 
-/// All types, by name and file.
+/// All types, by file and name.
 pub struct Records {
-    types: BTreeMap<String, Vec<(String, Type)>>,
+    types: BTreeMap<(String, String), Type>,
+    /// What files name that is elsewhere: by file and name, its path and what it is called there.
+    uses: BTreeMap<(String, String), (Vec<String>, String)>,
 }
 
 impl Records {
@@ -62,6 +57,7 @@ impl Records {
     pub fn read() -> Result<Records> {
         let mut records = Records {
             types: BTreeMap::new(),
+            uses: BTreeMap::new(),
         };
         for name in CRATES {
             records.read_folder(&format!("crates/{name}/src"))?;
@@ -95,6 +91,10 @@ impl Records {
                 Item::Struct(item) => (item.ident.to_string(), Type::Struct(item)),
                 Item::Enum(item) => (item.ident.to_string(), Type::Enum(item)),
                 Item::Type(item) => (item.ident.to_string(), Type::Alias(*item.ty)),
+                Item::Use(item) => {
+                    self.read_use(path, &item.tree, &[]);
+                    continue;
+                }
                 Item::Macro(item) if item.mac.path.is_ident("counters") => {
                     let counters: Counters = item.mac.parse_body()?;
                     (counters.name, Type::Counters(counters.of))
@@ -109,19 +109,65 @@ impl Records {
                 }
                 _ => continue,
             };
-            self.types.entry(name).or_default().push((path.to_owned(), typ));
+            self.types.insert((path.to_owned(), name), typ);
         }
         Ok(())
     }
 
-    /// The type of a name, as the file that uses it means it.
-    pub fn find(&self, name: &str, user: &str) -> Option<(&str, &Type)> {
-        let alias = ALIASES.iter().find(|(alias, ..)| *alias == name);
-        let (name, file) = alias.map_or((name, user), |(_, file, name)| (*name, *file));
-        let all = self.types.get(name)?;
-        let own = all.iter().find(|(path, _)| path == file);
-        own.or(all.first()).map(|(path, typ)| (path.as_str(), typ))
+    fn read_use(&mut self, file: &str, used: &syn::UseTree, above: &[String]) {
+        let mut add = |here: String, there: String| {
+            self.uses.insert((file.to_owned(), here), (above.to_vec(), there));
+        };
+        match used {
+            syn::UseTree::Name(name) => add(name.ident.to_string(), name.ident.to_string()),
+            syn::UseTree::Rename(name) => add(name.rename.to_string(), name.ident.to_string()),
+            syn::UseTree::Path(path) => {
+                let above = [above, &[path.ident.to_string()]].concat();
+                self.read_use(file, &path.tree, &above);
+            }
+            syn::UseTree::Group(group) => {
+                group.items.iter().for_each(|item| self.read_use(file, item, above));
+            }
+            syn::UseTree::Glob(_) => {}
+        }
     }
+
+    /// The type of a name, as the file that uses it means it, and the file that it is in.
+    pub fn find(&self, name: &str, file: &str) -> Option<(&str, &Type)> {
+        let here = (file.to_owned(), name.to_owned());
+        if let Some(((file, _), typ)) = self.types.get_key_value(&here) {
+            return Some((file, typ));
+        }
+        let (path, name) = self.uses.get(&here)?;
+        modules(path, file).iter().find_map(|file| self.find(name, file))
+    }
+}
+
+/// The files that a path of a `use` may mean.
+fn modules(path: &[String], user: &str) -> Vec<String> {
+    let own = user.split('/').nth(1).unwrap_or_default();
+    let rest = |at: usize| path.get(at..).unwrap_or_default().join("/");
+    let (of, below) = match path.first().map(String::as_str) {
+        Some("crate") => (own, rest(1)),
+        Some(first) if CRATES.contains(&first) => (first, rest(1)),
+        // A module beside the file that names it, or below it.
+        _ => {
+            let folder = user.trim_end_matches(".rs").trim_end_matches("/lib");
+            let folder = folder.trim_end_matches("/mod");
+            return vec![
+                format!("{folder}/{}.rs", rest(0)),
+                format!("{folder}/{}/mod.rs", rest(0)),
+            ];
+        }
+    };
+    let folder = format!("crates/{of}/src");
+    if below.is_empty() {
+        return vec![format!("{folder}/lib.rs")];
+    }
+    vec![
+        format!("{folder}/{below}.rs"),
+        format!("{folder}/{below}/mod.rs"),
+    ]
 }
 
 struct Counters {

@@ -6,6 +6,7 @@
 use super::records::{Records, Type, Word};
 use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 use syn::{Attribute, Expr, Fields, GenericArgument, Lit, Meta, PathArguments};
 
 /// The schemas: file, type and what it is called.
@@ -27,6 +28,9 @@ const SCHEMAS: [(&str, &str, &str); 3] = [
 const EXPECTED: &str = "Of `cassay plan --json`: what the comparison will be able to tell, from \
                         the study's last run; one sentence each.";
 
+/// What a word is that is none.
+const EMPTY: &str = "In files of earlier versions: none of these.";
+
 /// Every schema with the path of its file.
 pub fn all() -> Result<Vec<(&'static str, String)>> {
     let records = Records::read()?;
@@ -40,6 +44,7 @@ fn schema(records: &Records, root: &str, title: &str) -> Result<String> {
     let mut maker = Maker {
         records,
         defs: Map::new(),
+        files: BTreeMap::new(),
     };
     maker.named(root, "crates/store/src/record.rs")?;
     let Some(Value::Object(of_root)) = maker.defs.remove(root) else {
@@ -63,20 +68,26 @@ struct Maker<'a> {
     records: &'a Records,
     /// What was made, by the name of its type.
     defs: Map<String, Value>,
+    /// Where each is.
+    files: BTreeMap<String, String>,
 }
 
 impl Maker<'_> {
     /// The form of a named type, which is made if it was not yet.
     fn named(&mut self, name: &str, user: &str) -> Result<Value> {
-        let reference = json!({"$ref": format!("#/$defs/{name}")});
-        if self.defs.contains_key(name) {
-            return Ok(reference);
-        }
         let Some((file, typ)) = self.records.find(name, user) else {
             bail!("{user}: nobody knows the type {name}");
         };
+        let known = self.files.entry(name.to_owned()).or_insert_with(|| file.to_owned());
+        // Another of this name has the name of its file before it.
+        let of_file = || format!("{}.{name}", stem(file));
+        let key = if known == file { name.to_owned() } else { of_file() };
+        let reference = json!({"$ref": format!("#/$defs/{key}")});
+        if self.defs.contains_key(&key) {
+            return Ok(reference);
+        }
         // First of all, for types that hold themselves.
-        self.defs.insert(name.to_owned(), Value::Null);
+        self.defs.insert(key.clone(), Value::Null);
         let made = match typ {
             Type::Struct(item) => self.structure(item, file),
             Type::Enum(item) => self.either(item, file),
@@ -85,7 +96,7 @@ impl Maker<'_> {
             Type::Counters(of) => self.counters(of, file),
         };
         let made = made.with_context(|| format!("{file}: {name}"))?;
-        self.defs.insert(name.to_owned(), made);
+        self.defs.insert(key, made);
         Ok(reference)
     }
 
@@ -95,7 +106,13 @@ impl Maker<'_> {
         }
         match &item.fields {
             Fields::Named(fields) => {
-                let made = self.fields(fields, None, file)?;
+                let mut made = self.fields(fields, None, file)?;
+                // Of such a one everything has a default.
+                if serde_has(&item.attrs, "default")
+                    && let Some(made) = made.as_object_mut()
+                {
+                    made.remove("required");
+                }
                 Ok(described(&item.attrs, made))
             }
             Fields::Unnamed(fields) if fields.unnamed.len() == 1 => {
@@ -154,6 +171,12 @@ impl Maker<'_> {
                 Some("crate::point") => self.named("Point", file)?,
                 Some(other) => bail!("{name} is written with {other}"),
                 None => self.form(&field.ty, file)?,
+            };
+            let form = match serde_text(&field.attrs, "deserialize_with").as_deref() {
+                Some("measure::word_or_default" | "measure::word_or_none") => {
+                    json!({"anyOf": [form, {"const": "", "description": EMPTY}]})
+                }
+                _ => form,
             };
             let elsewhere = comments.into_iter().flat_map(|item| &item.fields);
             let mut elsewhere = elsewhere.filter(|other| other.ident == field.ident);
@@ -276,6 +299,12 @@ impl Maker<'_> {
         }
         Ok(made)
     }
+}
+
+/// The name of a file's module.
+fn stem(file: &str) -> &str {
+    let path = file.trim_end_matches(".rs").trim_end_matches("/mod");
+    path.rsplit('/').next().unwrap_or(path)
 }
 
 /// One of some words, each with what it means.

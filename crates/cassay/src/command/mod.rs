@@ -1,14 +1,18 @@
 //! The commands, one file each: what they do between arguments and exit code.
 
 pub mod doctor;
+pub mod explain;
 pub mod fault;
 pub mod history;
 pub mod import;
 pub mod list;
+pub mod new;
 pub mod null;
 pub mod plan;
 mod reach;
 pub mod run;
+pub mod schema;
+pub mod shell;
 pub mod show;
 pub mod snapshot;
 pub mod target;

@@ -25,6 +25,7 @@ mod shipped;
 mod tls;
 mod topology;
 mod trust;
+mod written;
 
 /// Runs before `main`, as the binary does it in its first line: targets that a test starts by
 /// itself have this program as their agents.
