@@ -81,7 +81,11 @@ impl Maker<'_> {
         let known = self.files.entry(name.to_owned()).or_insert_with(|| file.to_owned());
         // Another of this name has the name of its file before it.
         let of_file = || format!("{}.{name}", stem(file));
-        let key = if known == file { name.to_owned() } else { of_file() };
+        let key = if known == file {
+            name.to_owned()
+        } else {
+            of_file()
+        };
         let reference = json!({"$ref": format!("#/$defs/{key}")});
         if self.defs.contains_key(&key) {
             return Ok(reference);

@@ -18,6 +18,7 @@ mod doctor;
 mod engine;
 mod faults;
 mod growth;
+mod how_to;
 mod null_target;
 mod program;
 mod required;

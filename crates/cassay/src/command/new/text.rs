@@ -110,7 +110,7 @@ pub fn filled(template: &Template, place: &Place, answers: &BTreeMap<&str, Strin
     let mut text = String::new();
     for line in template.text.lines() {
         match line {
-            "<target>" => text += &place.section(template.name),
+            "<target>" => text += &format!("{}\n", place.section(template.name)),
             "<keyspace>" => text += &place.keyspace(template.name),
             _ => {
                 if let Some(line) = of_place(line, place) {
