@@ -88,8 +88,10 @@ fn exclusion(group: &Exclusive) -> Value {
 /// What must be there below a path where it is spelled out; forms are said by the keys themselves.
 fn whole(path: &str) -> Value {
     let mut must = Map::new();
-    let required = format::children(path).filter(|(_, field)| field.required);
-    let required: Vec<_> = required.map(|(key, _)| key).collect();
+    let required: Vec<_> = format::children(path)
+        .filter(|(_, field)| field.required)
+        .map(|(key, _)| key)
+        .collect();
     if !required.is_empty() {
         must.insert("required".to_owned(), json!(required));
     }
@@ -116,9 +118,9 @@ fn whole(path: &str) -> Value {
             && below != json!({"additionalProperties": {}});
         says_something.then(|| (key.to_owned(), below))
     });
-    let below: Map<_, _> = below.collect();
-    if !below.is_empty() {
-        must.insert("properties".to_owned(), below.into());
+    let properties: Map<_, _> = below.collect();
+    if !properties.is_empty() {
+        must.insert("properties".to_owned(), properties.into());
     }
     must.into()
 }

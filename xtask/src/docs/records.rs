@@ -1,7 +1,7 @@
 //! The types of records, read from their sources: what the schemas of files are made of.
 //!
-//! From the sources, so that neither the program nor its build carries anything for it: what a field
-//! means stands once, as the comment above it.
+//! From the sources, so that neither the program nor its build carries anything for it: what a
+//! field means stands once, as the comment above it.
 
 use crate::tree;
 use anyhow::{Context, Result};
@@ -152,8 +152,8 @@ fn modules(path: &[String], user: &str) -> Vec<String> {
         Some(first) if CRATES.contains(&first) => (first, rest(1)),
         // A module beside the file that names it, or below it.
         _ => {
-            let folder = user.trim_end_matches(".rs").trim_end_matches("/lib");
-            let folder = folder.trim_end_matches("/mod");
+            let folder =
+                user.trim_end_matches(".rs").trim_end_matches("/lib").trim_end_matches("/mod");
             return vec![
                 format!("{folder}/{}.rs", rest(0)),
                 format!("{folder}/{}/mod.rs", rest(0)),

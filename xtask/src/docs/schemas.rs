@@ -5,6 +5,8 @@
 
 use super::records::{Records, Type, Word};
 use anyhow::{Context, Result, bail};
+use serde::Serialize;
+use serde_json::ser::{PrettyFormatter, Serializer};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use syn::{Attribute, Expr, Fields, GenericArgument, Lit, Meta, PathArguments};
@@ -61,7 +63,11 @@ fn schema(records: &Records, root: &str, title: &str) -> Result<String> {
     }
     maker.defs.sort_keys();
     whole.insert("$defs".to_owned(), maker.defs.into());
-    Ok(serde_json::to_string_pretty(&whole)? + "\n")
+    // A space for each level: a file of the tree is small.
+    let mut text = Vec::new();
+    let lines = PrettyFormatter::with_indent(b" ");
+    Value::from(whole).serialize(&mut Serializer::with_formatter(&mut text, lines))?;
+    Ok(String::from_utf8(text)? + "\n")
 }
 
 struct Maker<'a> {
@@ -153,8 +159,8 @@ impl Maker<'_> {
     ) -> Result<Value> {
         let (mut properties, mut required) = (Map::new(), Vec::new());
         for field in &fields.named {
-            let name = field.ident.as_ref().context("a field without a name")?.to_string();
-            let name = name.trim_start_matches("r#").to_owned();
+            let ident = field.ident.as_ref().context("a field without a name")?;
+            let name = ident.to_string().trim_start_matches("r#").to_owned();
             if serde_has(&field.attrs, "skip") {
                 continue;
             }

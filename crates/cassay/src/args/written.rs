@@ -71,7 +71,7 @@ pub enum Shell {
     Bash,
     /// Z shell.
     Zsh,
-    /// fish.
+    /// The fish shell.
     Fish,
 }
 

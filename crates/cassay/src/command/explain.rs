@@ -3,6 +3,7 @@
 //! What must hold: nothing is described here. Texts are those of the tables that the program works
 //! by, of its records, and of the pages that define the numbers.
 
+mod meaning;
 mod pages;
 mod tables;
 
@@ -10,75 +11,11 @@ use crate::args::{Common, ExplainArgs};
 use crate::exit::Exit;
 use crate::terminal;
 use anyhow::{Result, bail};
-use serde_json::{Value, json};
+use meaning::{Meaning, indented};
 use yaml::did_you_mean;
 
 /// More than these are listed by name: one of them was meant.
 const SHOWN_MAX: usize = 12;
-
-measure::word_enum! {
-    /// What it is that has a meaning.
-    #[derive(PartialOrd, Ord)]
-    enum About {
-        /// A rule by which a trial is judged.
-        Rule = "rule",
-        /// A key of a study.
-        Key = "key",
-        /// A figure in files and reports.
-        Figure = "figure",
-        /// A word that is used throughout.
-        Word = "word",
-        /// A kind of fault.
-        Fault = "fault",
-        /// How a command ended.
-        Exit = "exit code",
-    }
-}
-
-/// One meaning of one name.
-#[derive(Clone, Debug, PartialEq)]
-struct Meaning {
-    about: About,
-    /// As it is written where it stands.
-    name: String,
-    /// What else finds it.
-    also: Vec<String>,
-    /// What it means.
-    text: String,
-    /// More of it, each with what it is.
-    more: Vec<(String, String)>,
-}
-
-impl Meaning {
-    fn new(about: About, name: impl Into<String>, text: impl Into<String>) -> Meaning {
-        Meaning {
-            about,
-            name: name.into(),
-            also: Vec::new(),
-            text: text.into(),
-            more: Vec::new(),
-        }
-    }
-
-    fn to_json(&self) -> Value {
-        let more = self.more.iter().map(|(what, text)| (what.clone(), json!(text)));
-        json!({
-            "about": self.about.name(),
-            "name": self.name,
-            "text": self.text,
-            "more": more.collect::<serde_json::Map<_, _>>(),
-        })
-    }
-
-    fn lines(&self) -> String {
-        let mut lines = format!("{} ({})\n", self.name, self.about);
-        lines += &indented(&self.text, 2);
-        for (what, text) in &self.more {
-            lines += &indented(&format!("{what}: {text}"), 2);
-        }
-        lines
-    }
-}
 
 /// Explains one thing, or lists all.
 pub fn run(args: &ExplainArgs, common: &Common) -> Result<Exit> {
@@ -156,25 +93,6 @@ fn list(all: &[Meaning], common: &Common) {
         text += &format!("{}:\n{}", alike[0].about, indented(&names.join(", "), 2));
     }
     terminal::data(&text);
-}
-
-/// A text in lines that fit the terminal, each so far in.
-fn indented(text: &str, columns: usize) -> String {
-    // Longer lines are hard to read, however wide the terminal.
-    let width = terminal::columns().clamp(40, 100);
-    let (mut lines, mut line) = (String::new(), String::new());
-    for word in text.split_whitespace() {
-        let is_full = columns + line.chars().count() + 1 + word.chars().count() > width;
-        if is_full && !line.is_empty() {
-            lines += &format!("{:columns$}{line}\n", "");
-            line.clear();
-        }
-        if !line.is_empty() {
-            line.push(' ');
-        }
-        line += word;
-    }
-    lines + &format!("{:columns$}{line}\n", "")
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! The pages of `docs/how-to/` and `SKILL.md`: their studies are planned, those that need no cluster
-//! are run, and the command lines in them are understood.
+//! The pages of `docs/how-to/` and `SKILL.md`: their studies are planned, those that need no
+//! cluster are run, and the command lines in them are understood.
 
 use crate::program::Lab;
 use std::path::{Path, PathBuf};
@@ -62,12 +62,7 @@ fn is_as_it_says(example: &Example) {
     }
     let mut arguments = vec!["run", "study.yaml", "--json"];
     let is_imported = example.study.contains("stress:");
-    let settings: &[&str] = if example.study.contains("endurance:") {
-        &[
-            "procedure.endurance.for=20s",
-            "procedure.endurance.beside=[1s]",
-        ]
-    } else if is_imported {
+    let settings: &[&str] = if is_imported {
         &[]
     } else {
         &["window.measure=1s", "window.warmup=0s", "repeat.blocks=1"]

@@ -199,8 +199,8 @@ fn scale() -> Value {
             (field.path.to_owned(), value)
         })
         .collect();
-    let free = format::fields().filter(|field| has_free_keys(&field.typ));
-    let free: Map<_, _> = free
+    let free: Map<_, _> = format::fields()
+        .filter(|field| has_free_keys(&field.typ))
         .map(|field| (format!("^{}\\.", field.path.replace('.', "\\.")), json!({})))
         .collect();
     json!({

@@ -3,7 +3,7 @@
 //! Their tables and the begins of their paragraphs are read, so that the page stays the one place
 //! where a number is defined.
 
-use super::{About, Meaning};
+use super::meaning::{About, Meaning};
 use store::record::{rule_names, rule_title};
 
 /// What every number means.
@@ -52,9 +52,11 @@ pub(super) fn figures() -> Vec<Meaning> {
         for name in names.iter().filter(|name| !name.starts_with('-')) {
             let mut meaning = Meaning::new(About::Figure, *name, text.join("; "));
             // "release lag: sent − intended" is what `lag_us` is called.
-            let called = text.first().and_then(|text| text.split_once(": ")).map(|(word, _)| word);
-            let called = called.filter(|word| word.len() < 24 && !word.contains('`'));
-            meaning.also.extend(called.map(str::to_owned));
+            let called = text.first().and_then(|text| text.split_once(": "));
+            let is_name = |word: &&str| word.len() < 24 && !word.contains('`');
+            meaning
+                .also
+                .extend(called.map(|(word, _)| word).filter(is_name).map(str::to_owned));
             meaning.more.push(("defined in".to_owned(), PAGE.to_owned()));
             found.push(meaning);
         }
@@ -65,8 +67,8 @@ pub(super) fn figures() -> Vec<Meaning> {
 /// The words of the vocabulary, and those that the page defines where they stand first.
 pub(super) fn words() -> Vec<Meaning> {
     let mut found = Vec::new();
-    let table = VOCABULARY.split("## Vocabulary").nth(1).unwrap_or_default();
-    let table = table.split("\n## ").next().unwrap_or_default();
+    let from_there = VOCABULARY.split("## Vocabulary").nth(1).unwrap_or_default();
+    let table = from_there.split("\n## ").next().unwrap_or_default();
     for row in table.lines().filter_map(cells) {
         if let [word, meaning] = row[..]
             && word != "word"

@@ -1,6 +1,6 @@
 //! Meanings from the tables that the program works by, and from its records.
 
-use super::{About, Meaning};
+use super::meaning::{About, Meaning};
 use crate::command::schema;
 use crate::exit::Exit;
 use anyhow::Result;

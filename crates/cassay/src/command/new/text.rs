@@ -42,14 +42,14 @@ impl Place {
     fn section(&self, name: &str) -> String {
         match self {
             Place::Null if name == "fault" => "\
-# A server inside cassay that answers at once, but for 2 s of every 40 s: a fault that is known. Real
-# nodes are broken with `--target local`.
+# A server inside cassay that answers at once, but for 2 s of every 40 s: a fault that is known.
+# Real nodes are broken with `--target local`.
 target: {null: {latency: 200us, stall: {every: 40s, length: 2s}}}
 "
             .to_owned(),
             Place::Null => "\
 # A server inside cassay that answers at once: it measures the instrument, and shows what a study
-# does before a cluster is there. `--target local` and `--target attach:HOST` run the same elsewhere.
+# does before a cluster is there. `--target local` and `--target attach:HOST` run it elsewhere.
 target: {null: {}}
 "
             .to_owned(),
