@@ -68,21 +68,22 @@ fn variant() -> Value {
     })
 }
 
-/// That keys which exclude each other do not stand together.
+/// That keys which exclude each other do not stand together. As conditions, since editors then mark
+/// the later key, where they would only say of a `not` that it is not allowed.
 fn exclusions(path: &str) -> Vec<Value> {
     let groups = format::EXCLUSIVE.iter().filter(|group| group.path == path);
-    groups.map(exclusion).collect()
+    groups.flat_map(exclusion).collect()
 }
 
-fn exclusion(group: &Exclusive) -> Value {
-    let keys = group.keys;
-    let pairs = keys.iter().enumerate().flat_map(|(at, one)| {
-        keys[at + 1..].iter().map(move |other| json!({"required": [one, other]}))
-    });
-    json!({
-        "not": {"anyOf": pairs.collect::<Vec<_>>()},
-        "errorMessage": format!("keep one of `{}`", keys.join("`, `")),
-    })
+fn exclusion(group: &'static Exclusive) -> impl Iterator<Item = Value> {
+    let others = |at: usize| {
+        let others = group.keys[at + 1..].iter().map(|key| ((*key).to_owned(), json!(false)));
+        Value::from(others.collect::<Map<_, _>>())
+    };
+    let last = group.keys.len().saturating_sub(1);
+    group.keys[..last].iter().enumerate().map(
+        move |(at, key)| json!({"if": {"required": [key]}, "then": {"properties": others(at)}}),
+    )
 }
 
 /// What must be there below a path where it is spelled out; forms are said by the keys themselves.

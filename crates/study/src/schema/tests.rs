@@ -188,6 +188,12 @@ fn the_schema_finds_the_mistakes_that_people_make() {
         ("{use: standard1", "{file: w.yaml, use: standard1"),
         ("workload: {use: standard1", "workload: {timeout: 1s"),
         ("{threads: [4, 8]}", "{}"),
+        ("target: {local", "target: {locla: {}, local"),
+        (
+            "target: {local: {nodes: 2, heap: 1GiB}}",
+            "target: {locla: {}}",
+        ),
+        ("target: {local", "target: {null: {}, local"),
         // What must be there and is not.
         ("study: s\n", ""),
         ("target: {local: {nodes: 2, heap: 1GiB}}\n", ""),

@@ -135,8 +135,15 @@ fn section(path: &str) -> Value {
     let mut form = json!({
         "type": ["object", "null"],
         "properties": properties(path),
-        "additionalProperties": false,
     });
+    // A key `null` without quotes is no text to editors, which know it among those that must be
+    // there and not among those that may. One key has to stand there, which is as strict.
+    let has_null = format::children(path).any(|(key, _)| key == "null");
+    if has_null {
+        form["maxProperties"] = json!(1);
+    } else {
+        form["additionalProperties"] = json!(false);
+    }
     let excluded = exclusions(path);
     if !excluded.is_empty() {
         form["allOf"] = excluded.into();
