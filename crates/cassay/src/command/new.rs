@@ -80,6 +80,9 @@ pub fn run(args: &NewArgs, common: &Common) -> Result<Exit> {
     let study = match resolve::resolve(&path.display().to_string(), &text, &Overrides::default()) {
         Ok(study) => study,
         Err(mistakes) => {
+            if common.json {
+                terminal::json(&diagnostics::to_json(&mistakes));
+            }
             diagnostics::say(&mistakes);
             return Ok(Exit::Usage);
         }
