@@ -19,7 +19,7 @@ const TEMPLATES: [&str; 7] = [
 ];
 
 /// Runs what `new` has written on the null target, every window a second long, all measured once.
-fn runs(template: &str) -> Value {
+fn runs(template: &str) {
     let lab = Lab::new();
     let new = lab.cassay(&["new", template, "--json"]).ended_with(0).json();
     let file = new["file"].as_str().unwrap();
@@ -43,11 +43,9 @@ fn runs(template: &str) -> Value {
     let run = lab.run();
     let file = std::fs::read_to_string(run.path.join("findings.json")).unwrap();
     assert_valid("findings", &serde_json::from_str(&file).unwrap());
-    for (number, line) in intervals(&run.path).iter().enumerate().step_by(7) {
+    for line in intervals(&run.path).iter().step_by(7) {
         assert_valid("interval", line);
-        assert!(number < 100_000);
     }
-    findings
 }
 
 /// Lines of the first trial.
@@ -75,9 +73,10 @@ fn assert_valid(schema: &str, value: &Value) {
 /// `new`, `plan`, `run`: nothing else has to be read.
 #[test]
 fn every_template_runs_as_it_was_written() {
+    // They wait more than they work.
     std::thread::scope(|scope| {
-        for some in TEMPLATES.chunks(3) {
-            scope.spawn(|| some.iter().for_each(|template| drop(runs(template))));
+        for template in TEMPLATES {
+            scope.spawn(|| runs(template));
         }
     });
 }
