@@ -1,6 +1,9 @@
 //! Generated documents: written by `cargo xtask docs`, compared by the gate, so that a reference
 //! cannot drift from the program. They are in git, so that they can be read without building.
 
+mod records;
+mod schemas;
+
 use crate::{process, tree};
 use anyhow::{Context, Result, bail};
 use std::fmt::Write;
@@ -21,20 +24,34 @@ pub fn run(options: &Options) -> Result<()> {
     if options.check {
         return check();
     }
-    let path = tree::root().join(COMMAND_LINE);
-    std::fs::write(&path, command_line()?).with_context(|| format!("write {}", path.display()))?;
-    println!("docs: wrote {COMMAND_LINE}");
+    // First: the program has them in it.
+    for (path, text) in schemas::all()? {
+        write(path, &text)?;
+    }
+    write(COMMAND_LINE, &command_line()?)
+}
+
+fn write(name: &str, text: &str) -> Result<()> {
+    let path = tree::root().join(name);
+    std::fs::write(&path, text).with_context(|| format!("write {}", path.display()))?;
+    println!("docs: wrote {name}");
     Ok(())
 }
 
 /// Fails when a document is not what would be written.
 pub fn check() -> Result<()> {
-    let path = tree::root().join(COMMAND_LINE);
-    let written = std::fs::read_to_string(&path).unwrap_or_default();
-    if written != command_line()? {
-        bail!("{COMMAND_LINE} does not match the program; hint: `cargo xtask docs` writes it");
+    for (path, text) in schemas::all()? {
+        compare(path, &text)?;
     }
-    println!("docs: {COMMAND_LINE} is fresh");
+    compare(COMMAND_LINE, &command_line()?)
+}
+
+fn compare(name: &str, text: &str) -> Result<()> {
+    let written = std::fs::read_to_string(tree::root().join(name)).unwrap_or_default();
+    if written != text {
+        bail!("{name} does not match the program; hint: `cargo xtask docs` writes it");
+    }
+    println!("docs: {name} is fresh");
     Ok(())
 }
 

@@ -2,11 +2,16 @@
 //!
 //! Long because every command and its options stand side by side, as the help shows them.
 
+mod examples;
 mod topology;
+mod written;
 
+pub use examples::command;
 pub use topology::{
     ApplyArgs, ExportArgs, MachineArgs, PlacementArgs, PlacingArgs, ReadArgs, TopologyCommand,
 };
+
+pub use written::{CompletionsArgs, ExplainArgs, ManArgs, NewArgs, SchemaArgs, SchemaOf, Shell};
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use std::num::NonZeroUsize;
@@ -21,18 +26,21 @@ const ABOUT: &str =
 pub const VERSION: &str = env!("CASSAY_VERSION");
 
 const AFTER: &str = "\
-Exit codes: 0 done, 1 error, 2 usage or mistakes in the study, 3 the run is invalid, \
-4 a stated requirement was missed, 5 files of a run are damaged, 130 interrupted.
-
 Folders: CASSAY_CACHE for jars (default ~/.cache/cassay), CASSAY_DATA for clusters that run \
 (default ~/.local/state/cassay).
 
 CASSAY_SHARED_MACHINE=1 says that others use this machine too: what they do to a trial (rules V4 \
 and V18) makes it suspect, and no more invalid.";
 
+/// What the help ends with.
+fn after() -> String {
+    let codes = crate::exit::Exit::ALL.map(|exit| format!("{} {}", exit.code(), exit.what()));
+    format!("Exit codes: {}.\n\n{AFTER}", codes.join(", "))
+}
+
 /// A performance laboratory for Apache Cassandra.
 #[derive(Debug, Parser)]
-#[command(name = "cassay", version = VERSION, about = ABOUT, after_help = AFTER)]
+#[command(name = "cassay", version = VERSION, about = ABOUT, after_help = after())]
 pub struct Args {
     #[command(flatten)]
     pub common: Common,
@@ -53,6 +61,8 @@ pub struct Common {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Write a study from a template: a few questions, and a file with comments.
+    New(NewArgs),
     /// Show every trial of a study and what it will take; start nothing.
     Plan(StudyArgs),
     /// Run a study.
@@ -97,6 +107,14 @@ pub enum Command {
     /// carries them out.
     #[command(subcommand)]
     Topology(TopologyCommand),
+    /// Say what a rule, a key of a study, a figure, a word, a kind of fault or an exit code means.
+    Explain(ExplainArgs),
+    /// Print the JSON Schema of studies, findings, plans or intervals.
+    Schema(SchemaArgs),
+    /// Print the completions of a shell.
+    Completions(CompletionsArgs),
+    /// Write the manual pages.
+    Man(ManArgs),
     /// Serve CQL and answer at once, until Ctrl-C: measures a client.
     Null(NullArgs),
     /// List, show, check and sample workloads.

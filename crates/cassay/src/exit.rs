@@ -22,6 +22,30 @@ pub enum Exit {
 }
 
 impl Exit {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [Exit; 7] = [
+        Exit::Done,
+        Exit::Error,
+        Exit::Usage,
+        Exit::Invalid,
+        Exit::Missed,
+        Exit::Damaged,
+        Exit::Interrupted,
+    ];
+
+    /// What it says to who reads the number.
+    pub fn what(self) -> &'static str {
+        match self {
+            Exit::Done => "done",
+            Exit::Error => "error",
+            Exit::Usage => "usage or mistakes in the study",
+            Exit::Invalid => "the run is invalid",
+            Exit::Missed => "a stated requirement was missed",
+            Exit::Damaged => "files of a run are damaged",
+            Exit::Interrupted => "interrupted",
+        }
+    }
+
     /// The number that a shell sees.
     pub fn code(self) -> u8 {
         match self {

@@ -15,7 +15,7 @@ mod progress;
 mod terminal;
 
 use args::{Args, Command};
-use clap::Parser;
+use clap::FromArgMatches;
 use imports::Tool;
 
 fn main() -> std::process::ExitCode {
@@ -27,12 +27,14 @@ fn main() -> std::process::ExitCode {
         let exit = left.map_or_else(|error| terminal::error(&error), |()| exit::Exit::Done);
         return terminal::end(exit).into();
     }
-    let args = match Args::try_parse() {
+    let parsed = args::command().try_get_matches();
+    let args = match parsed.and_then(|matches| Args::from_arg_matches(&matches)) {
         Ok(args) => args,
         Err(usage) => return terminal::end(terminal::usage(&usage)).into(),
     };
     command::clear_leftovers();
     let result = match &args.command {
+        Command::New(new) => command::new::run(new, &args.common),
         Command::Plan(plan) => command::plan::run(plan, &args.common),
         Command::Run(run) => command::run::run(run, &args.common),
         Command::Resume(resume) => command::run::resume(resume, &args.common),
@@ -49,6 +51,10 @@ fn main() -> std::process::ExitCode {
         Command::Fault(fault) => command::fault::run(fault, &args.common),
         Command::Topology(topology) => command::topology::run(topology, &args.common),
         Command::Doctor(doctor) => command::doctor::run(doctor, &args.common),
+        Command::Explain(explain) => command::explain::run(explain, &args.common),
+        Command::Schema(schema) => command::schema::run(schema, &args.common),
+        Command::Completions(shell) => command::shell::completions(shell),
+        Command::Man(man) => command::shell::man(man, &args.common),
         Command::Null(null) => command::null::run(null, &args.common),
         Command::Workload(workload) => command::workload::run(workload, &args.common),
         Command::Stress(words) => command::import::run(Tool::Stress, words, &args.common),

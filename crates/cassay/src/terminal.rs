@@ -10,6 +10,7 @@
 //! terminal.
 
 mod abilities;
+mod ask;
 mod line;
 mod screen;
 mod shown;
@@ -17,6 +18,7 @@ mod stage;
 
 use abilities::wants_colour;
 pub use abilities::{columns, has_colour, has_reader, is_dumb};
+pub use ask::{ask, has_asker};
 pub use line::{Line, Tone, shortened, shortened_name};
 pub use screen::{Screen, Size, give_back, is_full, size};
 use shown::is_command;

@@ -56,7 +56,7 @@ pub use analysis::durability::Promised;
 pub use analysis::procedure::{Point, Role, SearchOutcome, SearchProcedure, SearchResult};
 pub use analysis::recovery::{FaultStep, FaultVerdict};
 pub use analysis::require::{Outcome as RequirementOutcome, RequiredMetric};
-pub use analysis::rules::{Outcome, Verdict};
+pub use analysis::rules::{Outcome, Verdict, names as rule_names, title as rule_title};
 pub use analysis::scale_up::{EfficiencyOf, Fills};
 use measure::{ClientCounts, KindCounts};
 use serde::{Deserialize, Serialize};

@@ -420,7 +420,7 @@ pub fn words(typ: &Type) -> String {
     }
 }
 
-fn example(typ: &Type) -> Option<String> {
+pub(crate) fn example(typ: &Type) -> Option<String> {
     let example = match typ {
         Type::Count(..) => "write a whole number such as 250, 10k or 2M",
         Type::Share(..) => "write a share such as 5% or 0.05",

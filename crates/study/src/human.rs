@@ -3,6 +3,8 @@
 //! What is written by a `format_…` function is read back by the `parse_…` function beside it to
 //! the same value (property tested), because `plan.json` is made of these texts.
 
+pub(crate) mod pattern;
+
 use measure::clock::{MILLISECOND_NS, SECOND_NS};
 
 /// Decimal multipliers of counts and rates.

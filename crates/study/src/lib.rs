@@ -23,6 +23,7 @@ pub mod reference;
 pub mod resolve;
 pub mod rules;
 pub mod scale_up;
+pub mod schema;
 mod screen;
 pub mod settings;
 mod sizes;

@@ -146,7 +146,8 @@ fn table(page: &mut String, path: &str) {
     }
 }
 
-fn value_words(typ: &Type) -> String {
+/// What a value may be, in words, with its limits.
+pub fn value_words(typ: &Type) -> String {
     let between = |words: &str, min: String, max: String| format!("{words}, {min} to {max}");
     match typ {
         Type::Count(0, u64::MAX, _) => "a whole number".to_owned(),

@@ -109,6 +109,9 @@ pub fn resolve(name: &str, text: &str, overrides: &Overrides) -> Result<Study, D
     );
     resolver.other_scales(&mut out);
     out.clone().into_result()?;
+    // Whatever test resolves a study: what is accepted here must be accepted by editors as well.
+    #[cfg(test)]
+    crate::schema::tests::must_accept(&root, overrides);
     Ok(Study {
         published,
         inputs: inputs.into_read(),

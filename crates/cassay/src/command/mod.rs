@@ -2,16 +2,20 @@
 
 pub mod doctor;
 pub mod export;
+pub mod explain;
 pub mod fault;
 pub mod history;
 pub mod import;
 pub mod list;
+pub mod new;
 pub mod null;
 mod own_table;
 mod page_file;
 pub mod plan;
 mod reach;
 pub mod run;
+pub mod schema;
+pub mod shell;
 pub mod show;
 pub mod snapshot;
 pub mod target;

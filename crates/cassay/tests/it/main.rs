@@ -18,6 +18,7 @@ mod doctor;
 mod engine;
 mod faults;
 mod growth;
+mod how_to;
 mod null_target;
 mod program;
 mod required;
@@ -25,6 +26,7 @@ mod shipped;
 mod tls;
 mod topology;
 mod trust;
+mod written;
 
 /// Runs before `main`, as the binary does it in its first line: targets that a test starts by
 /// itself have this program as their agents.

@@ -1,0 +1,75 @@
+//! Each kind of thing is found by what a user reads of it, and its text is the one of its table.
+
+use super::*;
+
+fn texts(wanted: &str) -> String {
+    let all = all().unwrap();
+    // Not in lines: where they break depends on the terminal.
+    let text = |one: &&Meaning| {
+        let more = one.more.iter().map(|(what, text)| format!("{what}: {text}"));
+        format!(
+            "{} {} {}\n",
+            one.name,
+            one.text,
+            more.collect::<Vec<_>>().join(" ")
+        )
+    };
+    find(&all, wanted).iter().map(text).collect()
+}
+
+#[test]
+fn what_a_user_reads_is_found_by_its_name() {
+    for (wanted, part) in [
+        ("V12", "shorter than 5 s"),
+        ("v12", "Theil"),
+        ("Nobody set the clock", "V20"),
+        ("window.warmup", "Time before the measured window"),
+        ("warmup_max", "Limit of an `auto` warm-up"),
+        ("procedure", "keys: sweep, band, peak"),
+        ("p99_ms", "require.p99_ms"),
+        ("ops_total", "Operations that ended in the measured window"),
+        ("latency_ms", "findings.json"),
+        ("server_cpu_ms_per_op", "pidstat"),
+        ("due_never_sent", "not sent when the"),
+        ("rows_missing", "Reads that ended without a row"),
+        ("release lag", "from the intended start to the send"),
+        ("lag_us", "release lag: sent"),
+        ("service time", "ended − sent"),
+        ("suspect", "A rule warned"),
+        ("Closed loop", "in flight, always"),
+        ("net-loss", "packets"),
+        ("3", "the run is invalid"),
+    ] {
+        let texts = texts(wanted);
+        assert!(texts.contains(part), "{wanted}: {texts}");
+    }
+    assert_eq!(texts("no such thing"), "");
+}
+
+#[test]
+fn every_rule_says_what_it_asks_and_when_it_warns_or_fails() {
+    for rule in pages::rules() {
+        let heads: Vec<&str> = rule.more.iter().map(|(head, _)| head.as_str()).collect();
+        assert!(
+            heads.contains(&"asks"),
+            "{} is no row of the page",
+            rule.name
+        );
+        let judges = heads.contains(&"warns") || heads.contains(&"fails");
+        // One client process has one clock; and what is not declared is only unknown.
+        let is_lenient = ["V5", "V16"].contains(&rule.name.as_str());
+        assert!(judges || is_lenient, "{}: {heads:?}", rule.name);
+    }
+}
+
+/// A field without a comment would be missing here, and in the schema.
+#[test]
+fn every_figure_of_the_records_has_a_meaning() {
+    let schema = crate::command::schema::parsed(crate::command::schema::FINDINGS).unwrap();
+    let forms = schema["$defs"].as_object().unwrap().values().chain([&schema]);
+    for (name, field) in forms.flat_map(|form| form["properties"].as_object()).flatten() {
+        // As an older form is read: `at_least` stands in the description of its whole.
+        let is_said = field["description"].is_string() || name == "at_least";
+        assert!(is_said, "{name} has no comment");
+    }
+}

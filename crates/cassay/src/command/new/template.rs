@@ -1,0 +1,187 @@
+//! The templates of studies, as data: their texts, and what is asked of who wants one.
+
+/// A study with gaps.
+#[derive(Debug)]
+pub struct Template {
+    /// Its name, which the study has too.
+    pub name: &'static str,
+    /// What it answers.
+    pub what: &'static str,
+    /// Its text. `<key>` is the answer to the question about that key. A line that begins with
+    /// `null|`, `local|`, `attach|` or several of them is only of these targets.
+    pub text: &'static str,
+    /// What is asked, beside the target.
+    pub questions: &'static [Question],
+}
+
+/// One question.
+#[derive(Debug)]
+pub struct Question {
+    /// The key of the study that it is about.
+    pub key: &'static str,
+    /// What is asked.
+    pub asks: &'static str,
+    /// The answer of who gives none.
+    pub default: &'static str,
+}
+
+const fn ask(key: &'static str, asks: &'static str, default: &'static str) -> Question {
+    Question { key, asks, default }
+}
+
+const ROWS: Question = ask(
+    "data.load.operations",
+    "How many rows are there to be?",
+    "100k",
+);
+const MIX: Question = ask(
+    "workload.mix",
+    "How many writes for how many reads?",
+    "{write: 1, read: 1}",
+);
+
+/// All of them.
+pub const TEMPLATES: &[Template] = &[
+    Template {
+        name: "peak",
+        what: "the most operations per second within a latency",
+        text: include_str!("templates/peak.yaml"),
+        questions: &[
+            ask(
+                "procedure.peak.p99_ms",
+                "Which p99 of latency may it have at most, in ms?",
+                "10",
+            ),
+            MIX,
+            ROWS,
+        ],
+    },
+    Template {
+        name: "compare",
+        what: "two sides that take turns: settings, collectors, compression",
+        text: include_str!("templates/compare.yaml"),
+        questions: &[
+            ask(
+                "variants.contender.keyspace.compression.class",
+                "Which compressor is compared with LZ4Compressor?",
+                "ZstdCompressor",
+            ),
+            ask(
+                "procedure.fixed.threads",
+                "How many operations are to be in flight?",
+                "32",
+            ),
+            ask("repeat.blocks", "How often is each side measured?", "4"),
+            ROWS,
+        ],
+    },
+    Template {
+        name: "sweep",
+        what: "throughput and latency at several loads",
+        text: include_str!("templates/sweep.yaml"),
+        questions: &[
+            ask(
+                "procedure.sweep.threads",
+                "With how many operations in flight?",
+                "[4, 16, 64]",
+            ),
+            MIX,
+            ROWS,
+            ask("repeat.blocks", "How often is each point measured?", "1"),
+        ],
+    },
+    Template {
+        name: "fault",
+        what: "what a client sees while something is broken, and after it",
+        text: include_str!("templates/fault.yaml"),
+        questions: &[
+            ask(
+                "faults.kind",
+                "What is broken? (`cassay fault list`)",
+                "node-kill",
+            ),
+            ask("faults.for", "For how long?", "30s"),
+            ask(
+                "procedure.fixed.rate",
+                "How many operations per second?",
+                "1k",
+            ),
+            ROWS,
+        ],
+    },
+    Template {
+        name: "upgrade",
+        what: "the same before and after an upgrade of the cluster",
+        text: include_str!("templates/upgrade.yaml"),
+        questions: &[
+            ask(
+                "procedure.sweep.rate",
+                "At which operations per second?",
+                "[1k, 2k, 4k]",
+            ),
+            MIX,
+            ROWS,
+            ask("repeat.blocks", "How often is each rate measured?", "3"),
+        ],
+    },
+    Template {
+        name: "own-table",
+        what: "reads of a table that is there",
+        text: include_str!("templates/own-table.yaml"),
+        questions: &[
+            ask(
+                "workload.table",
+                "Which table, with its keyspace?",
+                "shop.users",
+            ),
+            ask(
+                "workload.keys.count",
+                "How many of its rows are asked for?",
+                "10k",
+            ),
+            ask(
+                "procedure.fixed.rate",
+                "How many operations per second?",
+                "1k",
+            ),
+        ],
+    },
+    Template {
+        name: "endurance",
+        what: "one load for hours: what drifts, changes and grows",
+        text: include_str!("templates/endurance.yaml"),
+        questions: &[
+            ask("procedure.endurance.for", "For how long?", "1h"),
+            ask(
+                "procedure.endurance.rate",
+                "How many operations per second?",
+                "2k",
+            ),
+            MIX,
+            ROWS,
+        ],
+    },
+    Template {
+        name: "capacity",
+        what: "how many nodes a demand takes",
+        text: include_str!("templates/capacity.yaml"),
+        questions: &[
+            ask(
+                "capacity.ops_per_s",
+                "How many operations per second are demanded?",
+                "50k",
+            ),
+            ask(
+                "capacity.p99_ms",
+                "Which p99 of latency may they have at most, in ms?",
+                "20",
+            ),
+            ask(
+                "procedure.sweep.rate",
+                "At which rates is it measured, lowest first?",
+                "[1k, 2k, 4k, 8k]",
+            ),
+            ROWS,
+        ],
+    },
+];

@@ -1,0 +1,45 @@
+//! `cassay schema`: the JSON Schemas of what a study may be and of what cassay writes.
+
+use crate::args::{Common, SchemaArgs, SchemaOf};
+use crate::exit::Exit;
+use crate::terminal;
+use anyhow::{Context, Result};
+use serde_json::{Value, json};
+
+/// Of `findings.json`, as `cargo xtask docs` makes it of the records.
+pub const FINDINGS: &str = include_str!("../../../../docs/schema/findings.schema.json");
+
+/// Of `plan.json`, likewise.
+const PLAN: &str = include_str!("../../../../docs/schema/plan.schema.json");
+
+/// Of a line of `intervals.ndjson`, likewise.
+pub const INTERVAL: &str = include_str!("../../../../docs/schema/interval.schema.json");
+
+/// Prints or writes one.
+pub fn run(args: &SchemaArgs, common: &Common) -> Result<Exit> {
+    let schema = match args.of {
+        SchemaOf::Study => study::schema::study(),
+        SchemaOf::Findings => parsed(FINDINGS)?,
+        SchemaOf::Plan => parsed(PLAN)?,
+        SchemaOf::Interval => parsed(INTERVAL)?,
+    };
+    let Some(path) = &args.to else {
+        terminal::json(&schema);
+        return Ok(Exit::Done);
+    };
+    store::write_whole(path, format!("{schema:#}\n").as_bytes())?;
+    if common.json {
+        terminal::json(&json!({"schema": path}));
+    }
+    terminal::say(&format!(
+        "{} is the schema. In a study: # yaml-language-server: $schema={}",
+        path.display(),
+        path.display()
+    ));
+    Ok(Exit::Done)
+}
+
+/// One that is in the program.
+pub fn parsed(text: &str) -> Result<Value> {
+    serde_json::from_str(text).context("read a schema of this program")
+}

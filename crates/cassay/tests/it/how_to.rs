@@ -1,0 +1,151 @@
+//! The pages of `docs/how-to/` and `SKILL.md`: their studies are planned, those that need no
+//! cluster are run, and the command lines in them are understood.
+
+use crate::program::Lab;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+/// What needs another part of the program first.
+const UNTIL_MERGED: [&str; 1] = ["own-table.md"];
+
+struct Example {
+    page: String,
+    study: String,
+    is_run: bool,
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The pages, with their names.
+fn pages() -> Vec<(String, String)> {
+    let mut pages = vec![("SKILL.md".to_owned(), root().join("SKILL.md"))];
+    for entry in std::fs::read_dir(root().join("docs/how-to")).unwrap() {
+        let entry = entry.unwrap();
+        pages.push((entry.file_name().into_string().unwrap(), entry.path()));
+    }
+    let read = |path: PathBuf| std::fs::read_to_string(path).unwrap();
+    pages.into_iter().map(|(name, path)| (name, read(path))).collect()
+}
+
+/// The studies of all pages.
+fn examples() -> Vec<Example> {
+    let mut found = Vec::new();
+    for (page, text) in pages() {
+        let mut before = "";
+        for (at, part) in text.split("```").enumerate() {
+            if let Some(study) = part.strip_prefix("yaml\n").filter(|_| at % 2 == 1) {
+                found.push(Example {
+                    page: page.clone(),
+                    study: study.to_owned(),
+                    is_run: before.trim_end().ends_with("<!-- run -->"),
+                });
+            }
+            before = part;
+        }
+    }
+    found
+}
+
+/// Plans it, and runs it with windows of a second if it says so.
+fn is_as_it_says(example: &Example) {
+    let page = &example.page;
+    let lab = Lab::with(&example.study);
+    let plan = lab.cassay(&["plan", "study.yaml", "--json"]).ended_with(0).json();
+    assert!(
+        !plan["trials"].as_array().unwrap().is_empty(),
+        "{page}: {plan}"
+    );
+    if !example.is_run {
+        return;
+    }
+    let mut arguments = vec!["run", "study.yaml", "--json"];
+    let is_imported = example.study.contains("stress:");
+    let settings: &[&str] = if is_imported {
+        &[]
+    } else {
+        &["window.measure=1s", "window.warmup=0s", "repeat.blocks=1"]
+    };
+    arguments.extend(settings.iter().flat_map(|setting| ["--set", setting]));
+    let said = lab.cassay(&arguments);
+    // A limit of latency is missed where the machine has no time; that is no fault of the page.
+    let said = if said.code == Some(4) {
+        said
+    } else {
+        said.measured(&lab)
+    };
+    assert!(
+        !said.json()["trials"].as_array().unwrap().is_empty(),
+        "{page}: {said}"
+    );
+}
+
+fn all_of(examples: Vec<Example>) {
+    let left = Mutex::new(examples);
+    let next = || left.lock().expect("no panic holds it").pop();
+    // They wait more than they work.
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                while let Some(example) = next() {
+                    is_as_it_says(&example);
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn every_study_of_the_how_to_pages_is_planned_and_those_without_a_cluster_run() {
+    let (_, examples): (Vec<_>, Vec<_>) = examples()
+        .into_iter()
+        .partition(|example| UNTIL_MERGED.contains(&example.page.as_str()));
+    assert!(examples.len() >= 10 && examples.iter().filter(|one| one.is_run).count() >= 6);
+    all_of(examples);
+}
+
+#[test]
+#[ignore = "until own tables are merged"]
+fn the_study_of_own_tables_is_planned() {
+    let of_own = examples().into_iter().filter(|one| UNTIL_MERGED.contains(&one.page.as_str()));
+    all_of(of_own.collect());
+}
+
+/// The lines of blocks that show commands, and of code between backticks.
+fn commands(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for (at, part) in text.split("```").enumerate() {
+        if at % 2 == 1 {
+            found.extend(part.lines().map(str::to_owned));
+        } else {
+            let joined = part.replace('\n', " ");
+            found.extend(joined.split('`').skip(1).step_by(2).map(str::to_owned));
+        }
+    }
+    let is_command = |line: &String| line.starts_with("cassay ");
+    // What a shell does with what is printed is not ours.
+    let ours = |line: String| line.split(" > ").next().unwrap_or_default().to_owned();
+    found.into_iter().filter(is_command).map(ours).collect()
+}
+
+/// `--help` is put behind each: who does not understand what stands before it ends with 2.
+#[test]
+fn every_command_of_the_how_to_pages_and_of_the_skill_is_understood() {
+    let lab = Lab::new();
+    let mut count = 0;
+    for (page, text) in pages() {
+        for line in commands(&text) {
+            let words = shlex::split(&line).unwrap_or_else(|| panic!("{page}: {line}"));
+            let words: Vec<&str> = words.iter().skip(1).map(String::as_str).collect();
+            // Words of another tool take whatever comes.
+            if ["stress", "nb", "ycsb", "easy"].contains(&words[0]) {
+                continue;
+            }
+            let said = lab.cassay(&[&words[..], &["--help"]].concat());
+            assert_eq!(said.code, Some(0), "{page}: {line}: {said}");
+            count += 1;
+        }
+    }
+    assert!(count > 30, "{count}");
+}

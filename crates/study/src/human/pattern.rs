@@ -1,0 +1,34 @@
+//! What is read here, as regular expressions: for the schemas that editors check by.
+//!
+//! They say the form and not the limits. Whatever a `parse_…` function takes, they match.
+
+use super::{BIT_RATE_UNITS, BYTE_UNITS, DURATION_UNITS};
+
+/// A whole number: `250`, `10k`, `1.5M`.
+pub(crate) const COUNT: &str = r"^\s*[0-9][0-9._]*\s*[GMkK]?\s*$";
+/// A number with a fraction: `0.5`, `12`, `10k`, `1e3`.
+pub(crate) const NUMBER: &str =
+    r"^\s*([0-9][0-9._]*\s*[GMkK]?|\+?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?)\s*$";
+/// A share: `5%`, `0.05`.
+pub(crate) const SHARE: &str =
+    r"^\s*([0-9][0-9._]*\s*[GMkK]?|\+?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?)\s*%?\s*$";
+
+/// A length of time: `10s`, `1m30s`.
+pub(crate) fn duration() -> String {
+    format!(r"^\s*([0-9][0-9._]*\s*({})\s*)+$", units(DURATION_UNITS))
+}
+
+/// A size: `1GiB`.
+pub(crate) fn bytes() -> String {
+    format!(r"^\s*[0-9][0-9._]*\s*({})\s*$", units(BYTE_UNITS))
+}
+
+/// A bit rate: `1Gbit`, `100Mbit/s`.
+pub(crate) fn bit_rate() -> String {
+    format!(r"^\s*[0-9][0-9._]*\s*({})(/s)?\s*$", units(BIT_RATE_UNITS))
+}
+
+fn units(units: &[(&str, u64)]) -> String {
+    let names: Vec<&str> = units.iter().map(|(name, _)| *name).collect();
+    names.join("|")
+}

@@ -1,0 +1,150 @@
+//! The JSON Schema of a study, made of the table in [`crate::format`]: `cassay schema study`.
+//!
+//! For editors, which complete and check by it while a study is written. It uses no keyword that
+//! means something else in draft-07, which is what many editors know. It must accept whatever
+//! [`crate::resolve`] accepts; it need not refuse all that is refused: what holds of several keys
+//! together, and limits of values with a unit, are found by `cassay plan`.
+//!
+//! A key's form and what must be there are two parts: variants may bring what the study lacks.
+
+mod value;
+
+use crate::format::{self, Exclusive, Type};
+use imports::Tool;
+use serde_json::{Map, Value, json};
+
+/// What the schema says of itself.
+const WHAT: &str = "A study: one question to an Apache Cassandra cluster, for cassay. Made of the \
+                    program's own table; docs/study-file.md has the same as a page.";
+
+/// The keys of a study by whose sides it is spelled out.
+const SIDES: [&str; 3] = ["variants", "matrix", "screen"];
+
+/// The whole schema.
+pub fn study() -> Value {
+    let sides: Vec<Value> = SIDES.iter().map(|key| json!({"required": [key]})).collect();
+    let mut rules = exclusions("");
+    rules.push(json!({"if": {"anyOf": sides}, "else": whole("")}));
+    let mut defs = Map::new();
+    for field in format::fields() {
+        defs.insert(field.path.to_owned(), value::of_field(field));
+    }
+    defs.insert(value::VARIANT.to_owned(), variant());
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "cassay study",
+        "description": WHAT,
+        "type": "object",
+        "properties": properties(""),
+        "required": ["study", "question"],
+        "additionalProperties": false,
+        "allOf": rules,
+        "$defs": defs,
+    })
+}
+
+/// The keys directly below a path, each with where its form is.
+fn properties(path: &str) -> Value {
+    let keys = format::children(path);
+    keys.map(|(key, field)| (key.to_owned(), reference(field.path)))
+        .collect::<Map<_, _>>()
+        .into()
+}
+
+/// Where the form of a key is.
+fn reference(path: &str) -> Value {
+    json!({"$ref": format!("#/$defs/{path}")})
+}
+
+/// What a variant may change, whether or not it would be a study by itself.
+fn variant() -> Value {
+    let keys = format::VARIANT_SECTIONS.iter();
+    let properties: Map<_, _> = keys.map(|key| ((*key).to_owned(), reference(key))).collect();
+    json!({
+        "description": "What differs from the study.",
+        "type": ["object", "null"],
+        "properties": properties,
+        "additionalProperties": false,
+    })
+}
+
+/// That keys which exclude each other do not stand together. As conditions, since editors then mark
+/// the later key, where they would only say of a `not` that it is not allowed.
+fn exclusions(path: &str) -> Vec<Value> {
+    let groups = format::EXCLUSIVE.iter().filter(|group| group.path == path);
+    groups.flat_map(exclusion).collect()
+}
+
+fn exclusion(group: &'static Exclusive) -> impl Iterator<Item = Value> {
+    let others = |at: usize| {
+        let others = group.keys[at + 1..].iter().map(|key| ((*key).to_owned(), json!(false)));
+        Value::from(others.collect::<Map<_, _>>())
+    };
+    let last = group.keys.len().saturating_sub(1);
+    group.keys[..last].iter().enumerate().map(
+        move |(at, key)| json!({"if": {"required": [key]}, "then": {"properties": others(at)}}),
+    )
+}
+
+/// What must be there below a path where it is spelled out; forms are said by the keys themselves.
+fn whole(path: &str) -> Value {
+    let mut must = Map::new();
+    let required: Vec<_> = format::children(path)
+        .filter(|(_, field)| field.required)
+        .map(|(key, _)| key)
+        .collect();
+    if !required.is_empty() {
+        must.insert("required".to_owned(), json!(required));
+    }
+    let mut rules: Vec<Value> = Vec::new();
+    for group in format::EXCLUSIVE.iter().filter(|group| group.path == path && group.needed) {
+        let one = group.keys.iter().map(|key| json!({"required": [key]}));
+        rules.push(json!({"anyOf": one.collect::<Vec<_>>()}));
+    }
+    if path.is_empty() {
+        rules.push(procedure_or_import());
+    }
+    if !rules.is_empty() {
+        must.insert("allOf".to_owned(), rules.into());
+    }
+    let below = format::children(path).filter_map(|(key, field)| {
+        let below = match field.typ {
+            // Their items are whole wherever they stand.
+            Type::List(_) => return None,
+            Type::Map(_) => json!({"additionalProperties": whole(field.path)}),
+            Type::Section(_) => in_section(whole(field.path)),
+            _ => whole(field.path),
+        };
+        let says_something = below.as_object().is_some_and(|must| !must.is_empty())
+            && below != json!({"additionalProperties": {}});
+        says_something.then(|| (key.to_owned(), below))
+    });
+    let properties: Map<_, _> = below.collect();
+    if !properties.is_empty() {
+        must.insert("properties".to_owned(), properties.into());
+    }
+    must.into()
+}
+
+/// What must be there of a section: then the section itself must.
+fn in_section(mut must: Value) -> Value {
+    if must.get("required").or(must.get("allOf")).is_some() {
+        must["type"] = json!("object");
+    }
+    must
+}
+
+/// An imported command line says itself which points are measured.
+fn procedure_or_import() -> Value {
+    let imported = Tool::ALL.map(|tool| json!({"required": [tool.name()]}));
+    json!({
+        "if": {
+            "required": ["workload"],
+            "properties": {"workload": {"anyOf": imported}},
+        },
+        "else": {"required": ["procedure"]},
+    })
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

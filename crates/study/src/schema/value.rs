@@ -1,0 +1,229 @@
+//! The schema of what one key of a study may be.
+
+use super::{exclusions, properties, reference, whole};
+use crate::check;
+use crate::format::{self, Field, Type};
+use crate::human;
+use serde_json::{Map, Value, json};
+
+/// Where the form of a variant is; no key of a study is called so.
+pub(super) const VARIANT: &str = "a-variant";
+
+/// A name, as [`check`] takes it.
+const NAME: &str = "^[A-Za-z0-9_][A-Za-z0-9._-]{0,63}$";
+
+/// The form of a row's value, with what the row says of it.
+pub(super) fn of_field(field: &Field) -> Value {
+    let mut form = object(form(field.path, &field.typ));
+    if field.path == "study" {
+        form.insert("not".to_owned(), json!({"enum": check::RESERVED_NAMES}));
+    }
+    let mut said = Map::new();
+    said.insert("description".to_owned(), json!(field.what));
+    if let Some(default) = field.default.filter(|default| *default != "{}") {
+        let plain = serde_json::from_str(default).unwrap_or_else(|_| json!(default));
+        said.insert("default".to_owned(), plain);
+    }
+    said.extend(form);
+    said.into()
+}
+
+fn object(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(map) => map,
+        // A form is always a mapping of keywords.
+        _ => Map::new(),
+    }
+}
+
+fn form(path: &str, typ: &Type) -> Value {
+    match typ {
+        Type::Text(_) => json!({"type": ["string", "number", "boolean"], "pattern": "\\S"}),
+        // A version such as 5.0 is a number to an editor.
+        Type::Name(_) => {
+            json!({"type": ["string", "number", "boolean"], "pattern": NAME, "minimum": 0})
+        }
+        Type::CqlName(_) => json!({"type": "string", "pattern": "^[A-Za-z][A-Za-z0-9_]{0,47}$"}),
+        Type::Bool(_) => json!({"type": ["boolean", "string"], "pattern": "^(true|false)$"}),
+        Type::Count(min, max, _) => number("integer", *min, *max, human::pattern::COUNT, typ),
+        Type::Number(min, max, _) => number("number", *min, *max, human::pattern::NUMBER, typ),
+        Type::Share(min, max, _) => number("number", *min, *max, human::pattern::SHARE, typ),
+        Type::Duration(..) => quantity(&human::pattern::duration(), typ),
+        Type::Bytes(..) => quantity(&human::pattern::bytes(), typ),
+        Type::BitRate(..) => quantity(&human::pattern::bit_rate(), typ),
+        Type::Choice(_) | Type::Level(..) => choice(&typ.words()),
+        // Programs of the owner of an attached target have names of their own.
+        Type::Fault(_) => json!({"anyOf": [
+            {"enum": typ.words()},
+            {"type": "string", "pattern": NAME},
+        ]}),
+        Type::List(item) => list(path, item),
+        Type::Map(item) => {
+            json!({"type": ["object", "null"], "additionalProperties": form(path, item)})
+        }
+        Type::Any(_) => json!({}),
+        Type::WordOr(_, other) => {
+            json!({"anyOf": [{"enum": words(&typ.words())}, form(path, other)]})
+        }
+        Type::Either(one, other) => json!({"anyOf": [form(path, one), form(path, other)]}),
+        Type::Section(_) => section(path),
+        Type::Secret(_) => secret(),
+        Type::Variants => named(&reference(VARIANT)),
+        Type::Matrix => {
+            let mut values = named(&reference(VARIANT));
+            values["minProperties"] = json!(1);
+            named(&values)
+        }
+        Type::Phase => phase(""),
+        Type::Scales => named(&scale()),
+    }
+}
+
+/// A number, or a text as people write it.
+fn number<N: Into<Value>>(kind: &str, min: N, max: N, pattern: &str, typ: &Type) -> Value {
+    json!({
+        "type": [kind, "string"],
+        "minimum": min.into(),
+        "maximum": max.into(),
+        "pattern": pattern,
+        "errorMessage": message(typ),
+    })
+}
+
+/// A number with its unit.
+fn quantity(pattern: &str, typ: &Type) -> Value {
+    json!({"type": "string", "pattern": pattern, "errorMessage": message(typ)})
+}
+
+/// What an editor says of a value that is none.
+fn message(typ: &Type) -> String {
+    check::example(typ).unwrap_or_else(|| format!("it must be {}", check::words(typ)))
+}
+
+/// Words in small and capital letters alike; an editor offers them as they are in the table.
+fn choice(known: &[&str]) -> Value {
+    let either = |c: char| {
+        if c.is_ascii_alphabetic() {
+            format!("[{}{}]", c.to_ascii_uppercase(), c.to_ascii_lowercase())
+        } else {
+            c.to_string()
+        }
+    };
+    let alike: Vec<String> = known.iter().map(|word| word.chars().map(either).collect()).collect();
+    let pattern = format!("^({})$", alike.join("|"));
+    json!({"anyOf": [{"enum": known}, {"type": "string", "pattern": pattern}]})
+}
+
+/// Words; those that an editor takes for more than words, as what it takes them for as well.
+fn words(known: &[&str]) -> Vec<Value> {
+    let more = known.iter().filter_map(|word| word.parse::<bool>().ok()).map(Value::from);
+    known.iter().map(|word| json!(word)).chain(more).collect()
+}
+
+/// Some of one type. One without brackets is a list of one, but for a section.
+fn list(path: &str, item: &Type) -> Value {
+    let one = form(path, item);
+    if matches!(item, Type::Section(_)) {
+        let items = json!({"allOf": [one, whole(path)]});
+        return json!({"type": "array", "items": items, "minItems": 1});
+    }
+    let list = json!({"type": "array", "items": one.clone(), "minItems": 1});
+    json!({"anyOf": [one, list]})
+}
+
+fn section(path: &str) -> Value {
+    let mut form = json!({
+        "type": ["object", "null"],
+        "properties": properties(path),
+    });
+    // A key `null` without quotes is no text to editors, which know it among those that must be
+    // there and not among those that may. One key has to stand there, which is as strict.
+    let has_null = format::children(path).any(|(key, _)| key == "null");
+    if has_null {
+        form["maxProperties"] = json!(1);
+    } else {
+        form["additionalProperties"] = json!(false);
+    }
+    let excluded = exclusions(path);
+    if !excluded.is_empty() {
+        form["allOf"] = excluded.into();
+    }
+    form
+}
+
+fn secret() -> Value {
+    let text = json!({"type": ["string", "number", "boolean"], "pattern": "\\S"});
+    json!({
+        "type": "object",
+        "properties": {"secret": text, "file": text, "env": text},
+        "additionalProperties": false,
+        "minProperties": 1,
+        "maxProperties": 1,
+    })
+}
+
+/// A mapping of names.
+fn named(one: &Value) -> Value {
+    json!({
+        "type": "object",
+        "patternProperties": {NAME: one},
+        "additionalProperties": false,
+    })
+}
+
+/// What a phase may have of its own, below a path.
+fn phase(path: &str) -> Value {
+    let mut properties = Map::new();
+    for (key, field) in format::children(path) {
+        let below = format!("{}.", field.path);
+        if format::PHASE_PATHS.contains(&field.path) {
+            properties.insert(key.to_owned(), reference(field.path));
+        } else if format::PHASE_PATHS.iter().any(|known| known.starts_with(&below)) {
+            properties.insert(key.to_owned(), phase(field.path));
+        }
+    }
+    json!({
+        "type": ["object", "null"],
+        "properties": properties,
+        "additionalProperties": false,
+    })
+}
+
+/// Dotted keys with values. What stands in lists has no such key.
+fn scale() -> Value {
+    let in_list = |path: &str| {
+        let lists = format::fields().filter(|field| matches!(field.typ, Type::List(_)));
+        lists.into_iter().any(|list| path.starts_with(&format!("{}.", list.path)))
+    };
+    let known = format::fields().filter(|field| !in_list(field.path));
+    let keys: Map<_, _> = known
+        .map(|field| {
+            let value = match field.typ {
+                // Of these a scale may leave some out, with the word `none`.
+                Type::Variants | Type::Matrix => json!({}),
+                _ => reference(field.path),
+            };
+            (field.path.to_owned(), value)
+        })
+        .collect();
+    let free: Map<_, _> = format::fields()
+        .filter(|field| has_free_keys(&field.typ))
+        .map(|field| (format!("^{}\\.", field.path.replace('.', "\\.")), json!({})))
+        .collect();
+    json!({
+        "type": "object",
+        "properties": keys,
+        "patternProperties": free,
+        "additionalProperties": false,
+    })
+}
+
+/// Whether keys below it are not rows of the table.
+fn has_free_keys(typ: &Type) -> bool {
+    match typ {
+        Type::Map(_) | Type::Any(_) | Type::Secret(_) => true,
+        Type::Variants | Type::Matrix | Type::Phase | Type::Scales => true,
+        Type::Either(_, mapping) => has_free_keys(mapping),
+        _ => false,
+    }
+}

@@ -1,0 +1,413 @@
+//! The JSON Schemas of what cassay writes: made of the types of its records and their comments.
+//!
+//! They are open: a field may be added in a later version, and none is renamed or removed. What
+//! older versions did not write is not required.
+
+use super::records::{Records, Type, Word};
+use anyhow::{Context, Result, bail};
+use serde::Serialize;
+use serde_json::ser::{PrettyFormatter, Serializer};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+use syn::{Attribute, Expr, Fields, GenericArgument, Lit, Meta, PathArguments};
+
+/// The schemas: file, type and what it is called.
+const SCHEMAS: [(&str, &str, &str); 3] = [
+    (
+        "docs/schema/findings.schema.json",
+        "FindingsFileRecord",
+        "cassay findings",
+    ),
+    ("docs/schema/plan.schema.json", "PlanRecord", "cassay plan"),
+    (
+        "docs/schema/interval.schema.json",
+        "IntervalRecord",
+        "cassay interval",
+    ),
+];
+
+/// What `cassay plan --json` says beside what is in `plan.json`.
+const EXPECTED: &str = "Of `cassay plan --json`: what the comparison will be able to tell, from \
+                        the study's last run; one sentence each.";
+
+/// What a word is that is none.
+const EMPTY: &str = "In files of earlier versions: none of these.";
+
+/// Every schema with the path of its file.
+pub fn all() -> Result<Vec<(&'static str, String)>> {
+    let records = Records::read()?;
+    SCHEMAS
+        .iter()
+        .map(|(path, root, title)| Ok((*path, schema(&records, root, title)?)))
+        .collect()
+}
+
+fn schema(records: &Records, root: &str, title: &str) -> Result<String> {
+    let mut maker = Maker {
+        records,
+        defs: Map::new(),
+        files: BTreeMap::new(),
+    };
+    maker.named(root, "crates/store/src/record.rs")?;
+    let Some(Value::Object(of_root)) = maker.defs.remove(root) else {
+        bail!("{root} is no record");
+    };
+    let mut whole = Map::new();
+    let draft = "https://json-schema.org/draft/2020-12/schema";
+    whole.insert("$schema".to_owned(), draft.into());
+    whole.insert("title".to_owned(), title.into());
+    whole.extend(of_root);
+    if root == "PlanRecord" {
+        whole["properties"]["expected"] =
+            json!({"description": EXPECTED, "type": "array", "items": {"type": "string"}});
+    }
+    maker.defs.sort_keys();
+    whole.insert("$defs".to_owned(), maker.defs.into());
+    // A space for each level: a file of the tree is small.
+    let mut text = Vec::new();
+    let lines = PrettyFormatter::with_indent(b" ");
+    Value::from(whole).serialize(&mut Serializer::with_formatter(&mut text, lines))?;
+    Ok(String::from_utf8(text)? + "\n")
+}
+
+struct Maker<'a> {
+    records: &'a Records,
+    /// What was made, by the name of its type.
+    defs: Map<String, Value>,
+    /// Where each is.
+    files: BTreeMap<String, String>,
+}
+
+impl Maker<'_> {
+    /// The form of a named type, which is made if it was not yet.
+    fn named(&mut self, name: &str, user: &str) -> Result<Value> {
+        let Some((file, typ)) = self.records.find(name, user) else {
+            bail!("{user}: nobody knows the type {name}");
+        };
+        let known = self.files.entry(name.to_owned()).or_insert_with(|| file.to_owned());
+        // Another of this name has the name of its file before it.
+        let of_file = || format!("{}.{name}", stem(file));
+        let key = if known == file {
+            name.to_owned()
+        } else {
+            of_file()
+        };
+        let reference = json!({"$ref": format!("#/$defs/{key}")});
+        if self.defs.contains_key(&key) {
+            return Ok(reference);
+        }
+        // First of all, for types that hold themselves.
+        self.defs.insert(key.clone(), Value::Null);
+        let made = match typ {
+            Type::Struct(item) => self.structure(item, file),
+            Type::Enum(item) => self.either(item, file),
+            Type::Words(set) => Ok(described(&set.attributes, words(&set.words))),
+            Type::Alias(typ) => self.form(typ, file),
+            Type::Counters(of) => self.counters(of, file),
+        };
+        let made = made.with_context(|| format!("{file}: {name}"))?;
+        self.defs.insert(key, made);
+        Ok(reference)
+    }
+
+    fn structure(&mut self, item: &syn::ItemStruct, file: &str) -> Result<Value> {
+        if let Some(into) = serde_text(&item.attrs, "into") {
+            return self.written_as(&item.attrs, &into, Some(item), file);
+        }
+        match &item.fields {
+            Fields::Named(fields) => {
+                let mut made = self.fields(fields, None, file)?;
+                // Of such a one everything has a default.
+                if serde_has(&item.attrs, "default")
+                    && let Some(made) = made.as_object_mut()
+                {
+                    made.remove("required");
+                }
+                Ok(described(&item.attrs, made))
+            }
+            Fields::Unnamed(fields) if fields.unnamed.len() == 1 => {
+                let made = self.form(&fields.unnamed[0].ty, file)?;
+                Ok(described(&item.attrs, made))
+            }
+            _ => bail!("a tuple of several"),
+        }
+    }
+
+    /// What is written as another type; what the fields mean stands at the first.
+    fn written_as(
+        &mut self,
+        said: &[Attribute],
+        into: &str,
+        comments: Option<&syn::ItemStruct>,
+        file: &str,
+    ) -> Result<Value> {
+        let typ: syn::Type = syn::parse_str(into)?;
+        if let Some((at, Type::Struct(item))) = self.records.find(into, file)
+            && let Fields::Named(fields) = &item.fields
+        {
+            let made = self.fields(fields, comments, at)?;
+            return Ok(described(said, made));
+        }
+        Ok(described(said, self.form(&typ, file)?))
+    }
+
+    fn fields(
+        &mut self,
+        fields: &syn::FieldsNamed,
+        comments: Option<&syn::ItemStruct>,
+        file: &str,
+    ) -> Result<Value> {
+        let (mut properties, mut required) = (Map::new(), Vec::new());
+        for field in &fields.named {
+            let ident = field.ident.as_ref().context("a field without a name")?;
+            let name = ident.to_string().trim_start_matches("r#").to_owned();
+            if serde_has(&field.attrs, "skip") {
+                continue;
+            }
+            if serde_has(&field.attrs, "flatten") {
+                let form = self.form(&field.ty, file)?;
+                let below = self.followed(form);
+                let Value::Object(below) = below else {
+                    bail!("{name} cannot be flattened")
+                };
+                if let Some(Value::Object(more)) = below.get("properties") {
+                    properties.extend(more.clone());
+                }
+                let more = below.get("required").and_then(Value::as_array);
+                required.extend(more.into_iter().flatten().cloned());
+                continue;
+            }
+            let form = match serde_text(&field.attrs, "with").as_deref() {
+                Some("crate::point") => self.named("Point", file)?,
+                Some(other) => bail!("{name} is written with {other}"),
+                None => self.form(&field.ty, file)?,
+            };
+            let form = match serde_text(&field.attrs, "deserialize_with").as_deref() {
+                Some("measure::word_or_default" | "measure::word_or_none") => {
+                    json!({"anyOf": [form, {"const": "", "description": EMPTY}]})
+                }
+                _ => form,
+            };
+            let elsewhere = comments.into_iter().flat_map(|item| &item.fields);
+            let mut elsewhere = elsewhere.filter(|other| other.ident == field.ident);
+            let said = elsewhere.next().map_or(&field.attrs, |other| &other.attrs);
+            properties.insert(name.clone(), described(said, form));
+            let may_be_absent = serde_has(&field.attrs, "default")
+                || serde_has(&field.attrs, "skip_serializing_if");
+            if !may_be_absent {
+                required.push(json!(name));
+            }
+        }
+        let mut made = json!({"type": "object", "properties": properties});
+        if !required.is_empty() {
+            made["required"] = required.into();
+        }
+        Ok(made)
+    }
+
+    /// The definition behind a reference.
+    fn followed(&self, form: Value) -> Value {
+        let name = form["$ref"].as_str().and_then(|path| path.rsplit('/').next());
+        name.and_then(|name| self.defs.get(name)).cloned().unwrap_or(form)
+    }
+
+    fn either(&mut self, item: &syn::ItemEnum, file: &str) -> Result<Value> {
+        if let Some(into) = serde_text(&item.attrs, "into") {
+            return self.written_as(&item.attrs, &into, None, file);
+        }
+        if !serde_has(&item.attrs, "untagged") {
+            bail!("an enum that is no word_enum, nor untagged");
+        }
+        let mut forms = Vec::new();
+        for variant in &item.variants {
+            let field = variant.fields.iter().next().context("an empty variant")?;
+            forms.push(described(&variant.attrs, self.form(&field.ty, file)?));
+        }
+        Ok(described(&item.attrs, json!({"anyOf": forms})))
+    }
+
+    fn counters(&mut self, of: &str, file: &str) -> Result<Value> {
+        let Some((_, Type::Words(set))) = self.records.find(of, file) else {
+            bail!("{of} is no set of words");
+        };
+        let count = json!({"type": "integer", "minimum": 0});
+        let properties: Map<_, _> = set
+            .words
+            .iter()
+            .map(|word| {
+                (
+                    word.names[0].clone(),
+                    described(&word.attributes, count.clone()),
+                )
+            })
+            .collect();
+        Ok(json!({"type": "object", "properties": properties}))
+    }
+
+    /// The form of any type of Rust that stands in records.
+    fn form(&mut self, typ: &syn::Type, file: &str) -> Result<Value> {
+        let path = match typ {
+            syn::Type::Array(array) => {
+                let items = self.form(&array.elem, file)?;
+                return Ok(json!({"type": "array", "items": items}));
+            }
+            syn::Type::Tuple(_) => return Ok(json!({"type": "array"})),
+            syn::Type::Path(path) => path.path.segments.last().context("an empty path")?,
+            _ => bail!("a type that no record may have"),
+        };
+        let name = path.ident.to_string();
+        let mut inner = Vec::new();
+        if let PathArguments::AngleBracketed(arguments) = &path.arguments {
+            for argument in &arguments.args {
+                if let GenericArgument::Type(typ) = argument {
+                    inner.push(typ);
+                }
+            }
+        }
+        Ok(match (name.as_str(), &inner[..]) {
+            ("String" | "PathBuf", _) => json!({"type": "string"}),
+            ("bool", _) => json!({"type": "boolean"}),
+            // What is not finite is written as nothing.
+            ("f64" | "f32" | "Known", _) => json!({"type": ["number", "null"]}),
+            ("u8" | "u16" | "u32" | "u64" | "u128" | "usize", _) => {
+                json!({"type": "integer", "minimum": 0})
+            }
+            ("i8" | "i16" | "i32" | "i64" | "isize", _) => json!({"type": "integer"}),
+            ("Value", _) => json!({}),
+            ("Map", _) => json!({"type": "object"}),
+            ("Option", [of]) => {
+                let form = self.form(of, file)?;
+                json!({"anyOf": [form, {"type": "null"}]})
+            }
+            ("Box", [of]) => self.form(of, file)?,
+            ("Vec" | "VecDeque" | "BTreeSet", [of]) => {
+                let items = self.form(of, file)?;
+                json!({"type": "array", "items": items})
+            }
+            ("BTreeMap" | "IndexMap", [key, value]) => self.map(key, value, file)?,
+            (_, []) => self.named(&name, file)?,
+            _ => bail!("{name} of something"),
+        })
+    }
+
+    /// A mapping; of words, each with what it is.
+    fn map(&mut self, key: &syn::Type, value: &syn::Type, file: &str) -> Result<Value> {
+        let form = self.form(value, file)?;
+        let mut made = json!({"type": "object", "additionalProperties": form});
+        if let syn::Type::Path(path) = key
+            && let Some(name) = path.path.get_ident()
+            && let Some((_, Type::Words(set))) = self.records.find(&name.to_string(), file)
+        {
+            let words = set.words.iter();
+            let known = words.map(|word| {
+                (
+                    word.names[0].clone(),
+                    described(&word.attributes, form.clone()),
+                )
+            });
+            made["properties"] = known.collect::<Map<_, _>>().into();
+        }
+        Ok(made)
+    }
+}
+
+/// The name of a file's module.
+fn stem(file: &str) -> &str {
+    let path = file.trim_end_matches(".rs").trim_end_matches("/mod");
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// One of some words, each with what it means.
+fn words(words: &[Word]) -> Value {
+    let all = words.iter().flat_map(|word| {
+        word.names
+            .iter()
+            .map(|name| described(&word.attributes, json!({"const": name})))
+    });
+    json!({"oneOf": all.collect::<Vec<_>>()})
+}
+
+/// A form with its comment before it.
+fn described(said: &[Attribute], form: Value) -> Value {
+    let lines: Vec<String> = said.iter().filter_map(comment).collect();
+    let text = lines.join(" ");
+    let paragraph = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    // Names of constants and types mean nothing to who reads a file.
+    let plain = paragraph.replace("[`", "`").replace("`]", "`");
+    if plain.is_empty() {
+        return form;
+    }
+    let mut made = Map::new();
+    made.insert("description".to_owned(), plain.into());
+    if let Value::Object(form) = form {
+        made.extend(form);
+    }
+    made.into()
+}
+
+/// The text of a line of a comment.
+fn comment(attribute: &Attribute) -> Option<String> {
+    match &attribute.meta {
+        Meta::NameValue(pair) if pair.path.is_ident("doc") => match &pair.value {
+            Expr::Lit(text) => match &text.lit {
+                Lit::Str(text) => Some(text.value()),
+                _ => None,
+            },
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Whether serde is told this of a field or a type.
+fn serde_has(attributes: &[Attribute], word: &str) -> bool {
+    serde_words(attributes).iter().any(|(name, _)| name == word)
+}
+
+/// What serde is told of it.
+fn serde_text(attributes: &[Attribute], word: &str) -> Option<String> {
+    serde_words(attributes).into_iter().find(|(name, _)| name == word)?.1
+}
+
+fn serde_words(attributes: &[Attribute]) -> Vec<(String, Option<String>)> {
+    let mut words = Vec::new();
+    for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("serde")) {
+        // What is not understood says nothing: a type that needs it is not in a record.
+        let _ = attribute.parse_nested_meta(|meta| {
+            let name = meta.path.get_ident().map(ToString::to_string).unwrap_or_default();
+            let text = if meta.input.peek(syn::Token![=]) {
+                Some(meta.value()?.parse::<syn::LitStr>()?.value())
+            } else {
+                None
+            };
+            words.push((name, text));
+            Ok(())
+        });
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each of them would go unnoticed as a form that takes anything.
+    #[test]
+    fn schemas_say_what_words_counters_points_and_figures_are() {
+        let all = all().unwrap();
+        let (path, text) = &all[0];
+        assert_eq!(*path, "docs/schema/findings.schema.json");
+        let findings: Value = serde_json::from_str(text).unwrap();
+        let at = |pointer: &str| findings.pointer(pointer).unwrap_or_else(|| panic!("{pointer}"));
+        assert_eq!(at("/$defs/Verdict/oneOf/0/const"), "valid");
+        assert_eq!(
+            at("/$defs/QuantilesRecord/properties/p99/description"),
+            "99th percentile."
+        );
+        assert_eq!(at("/$defs/Point/type"), "object");
+        let costs = at("/$defs/Costs/properties/server_cpu_ms_per_op/description");
+        assert!(costs.as_str().unwrap().contains("CPU time"), "{costs}");
+        let required = at("/required").as_array().unwrap();
+        assert!(required.contains(&json!("verdict")) && !required.contains(&json!("causes")));
+    }
+}
