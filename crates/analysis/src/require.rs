@@ -30,6 +30,8 @@ measure::word_enum! {
         OpsPerS = "ops_per_s",
         /// How good a variant is beside its baseline.
         Ratio = "ratio",
+        /// How good a run is beside an earlier one.
+        NotWorseThan = "not_worse_than",
     }
 }
 

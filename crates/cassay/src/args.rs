@@ -74,6 +74,8 @@ pub enum Command {
     Confirm(ConfirmArgs),
     /// List all runs.
     List,
+    /// Give a run a name, to compare later ones with; without a name, list the names that there are.
+    Tag(TagArgs),
     /// Show a run.
     Show(ShowArgs),
     /// Show a study over its runs: where it has changed, and what changed with it.
@@ -849,6 +851,18 @@ pub enum WorkloadCommand {
         #[arg(long, default_value_t = 1)]
         seed: u64,
     },
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct TagArgs {
+    /// The name: letters, digits, `-`, `_` and `.`. A run that had it has it no more.
+    pub name: Option<String>,
+    /// The run: a path, latest, a study (its newest run), study/stamp, or the beginning of one.
+    #[arg(default_value = "latest", requires = "name")]
+    pub run: String,
+    /// Take the name away.
+    #[arg(long, requires = "name")]
+    pub remove: bool,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -40,6 +40,7 @@ fn main() -> std::process::ExitCode {
         Command::Resume(resume) => command::run::resume(resume, &args.common),
         Command::Confirm(confirm) => command::run::confirm(confirm, &args.common),
         Command::List => command::list::run(&args.common),
+        Command::Tag(tag) => command::tag::run(tag, &args.common),
         Command::Show(show) => command::show::show(show, &args.common),
         Command::History(history) => command::history::run(history, &args.common),
         Command::Compare(compare) => command::show::compare(compare, &args.common),

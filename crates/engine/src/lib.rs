@@ -90,8 +90,7 @@ pub struct Outcome {
 /// Runs a plan from its begin.
 ///
 /// # Errors
-/// The study needs what cannot be had here, or the run could not be recorded. What goes wrong on
-/// the target is in the findings.
+/// It needs what cannot be had, or cannot be recorded. What fails on the target is in the findings.
 pub fn run(
     study: &Study,
     plan: &Plan,
@@ -99,7 +98,9 @@ pub fn run(
     events: &mut dyn FnMut(Event),
 ) -> Result<Outcome> {
     needs::check(study, plan, &options.dirs)?;
-    let said = preflight::check(study, plan, &options.dirs, "")?;
+    summary::look_for_earlier(study, &options.results)?;
+    let mut said = preflight::check(study, plan, &options.dirs, "")?;
+    said.extend(summary::without_earlier(study, &options.results));
     said.into_iter().for_each(|said| events(Event::Said(said)));
     let record = record::plan_record(study, plan, options.version);
     let writer = RunWriter::create(&options.results, &study.text, &record)?;

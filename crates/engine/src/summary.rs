@@ -25,16 +25,29 @@ mod without_faults;
 pub use compared::noise;
 pub use looked::{Ended, look};
 pub use points::{Merge, is_saturated, read_back};
-pub use without_faults::lay_beside;
+pub use required::{look_for_earlier, without_earlier};
 
 use analysis::procedure::{Point, Role};
 use analysis::rules::Verdict;
 use answer::Facts;
+use anyhow::Result;
+use std::path::Path;
 use store::record::{FORMAT, FaultRecord, FindingsRecord, SearchRecord, TrialFinding};
 use study::plan::Trial;
 use study::settings::Study;
 use words::place::point_words;
 use words::{requirement, trials as all};
+
+/// Adds to the findings of the run at `path` what is found beside others: trials without faults, an
+/// earlier run.
+///
+/// # Errors
+/// One of them cannot be read; nothing is added of it then.
+pub fn lay_beside(study: &Study, found: &mut FindingsRecord, path: &Path) -> Result<()> {
+    let results = path.parent().and_then(Path::parent).unwrap_or(Path::new("."));
+    without_faults::lay_beside(study, found, path)?;
+    required::lay_earlier_beside(study, found, results)
+}
 
 /// The findings of a run. Trials that a search went beyond what it found in are its evidence that
 /// this was too much, and no reason to believe it less. `merge` gives the latency of several trials

@@ -3,7 +3,7 @@
 use crate::name::{self, Name};
 use crate::record::{RequirementOutcome, Verdict, left_out_words, outcome_of};
 use crate::run::{Run, RunState, Salvaged, names_in};
-use crate::{file, stamp};
+use crate::{file, stamp, tags};
 use anyhow::{Result, bail};
 use std::path::{Path, PathBuf};
 
@@ -67,8 +67,8 @@ fn listed(path: PathBuf) -> Listed {
     line
 }
 
-/// The run that `name` means: a path; `latest`; `study` (its newest run); `study/stamp`; a stamp;
-/// or the beginning of one of the last two.
+/// The run that `name` means: a path; `latest`; a tag; `study` (its newest run); `study/stamp`; a
+/// stamp; or the beginning of one of the last two.
 ///
 /// # Errors
 /// There is none, or more than one; or as [`Run::open`].
@@ -79,12 +79,23 @@ pub fn find(results: &Path, name: &str) -> Result<Run> {
 /// The newest run of a study that has findings, as a list reads it: what cannot be read is passed
 /// over. Cheap: of the files that a list does not show, the length is compared.
 pub fn last_finished(results: &Path, study: &str) -> Option<Run> {
+    last(results, study, |run| run.findings.is_some())
+}
+
+/// As [`last_finished`], of those whose findings may be believed.
+pub fn last_believed(results: &Path, study: &str) -> Option<Run> {
+    last(results, study, |run| {
+        run.findings.as_ref().is_some_and(|found| found.verdict != Verdict::Invalid)
+    })
+}
+
+fn last(results: &Path, study: &str, is_it: impl Fn(&Run) -> bool) -> Option<Run> {
     let folder = Name::of_study(study).ok()?.in_folder(results);
     let mut stamps = names_in(&folder).ok()?;
     stamps.sort_by_cached_key(|stamp| stamp::order_key(stamp));
     let runs = stamps.iter().rev();
     let mut runs = runs.filter_map(|stamp| Run::look(&folder.join(stamp)).ok());
-    runs.find(|run| run.findings.is_some())
+    runs.find(is_it)
 }
 
 /// The run that `name` means, to go on with.
@@ -146,7 +157,8 @@ fn place(results: &Path, name: &str) -> Result<PathBuf> {
     if name == file::LATEST {
         return Ok(latest(results, &all));
     }
-    let wanted = name.trim_matches('/');
+    let tags = tags::tags(results)?;
+    let wanted = tags.get(name).map_or(name.trim_matches('/'), String::as_str);
     let ids: Vec<String> = all.iter().map(|path| id(path)).collect();
     let pick = |fits: &dyn Fn(&str) -> bool| -> Vec<usize> {
         (0..all.len()).filter(|&i| fits(&ids[i])).collect()

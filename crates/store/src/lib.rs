@@ -45,6 +45,7 @@ mod screen;
 mod search;
 mod stamp;
 mod sums;
+mod tags;
 #[cfg(test)]
 mod tests;
 mod together;
@@ -52,12 +53,13 @@ mod trial;
 mod window;
 mod write;
 
-pub use find::{Listed, Past, find, last_finished, list, past, past_of, salvage};
+pub use find::{Listed, Past, find, last_believed, last_finished, list, past, past_of, salvage};
 pub use lines::Lines;
 pub use name::Name;
 pub use overview::{OverviewRecord, Place, Places, SeriesOverviewRecord, SeriesPlacesRecord};
 pub use run::{HistogramKind, Run, RunState, Salvaged, Trial};
 pub use sums::{Damage, Damaged, FileSum, Sums};
+pub use tags::{tag, tags, untag};
 pub use together::Together;
 pub use trial::TrialWriter;
 pub use window::WindowHistograms;
@@ -84,4 +86,6 @@ mod file {
     pub const HISTORY: &str = "history.ndjson";
     pub const LOGS: &str = "logs";
     pub const LATEST: &str = "latest";
+    /// Names of runs that somebody has given.
+    pub const TAGS: &str = "tags.json";
 }

@@ -138,6 +138,29 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     (
+        "tag",
+        &[
+            (
+                "cassay tag release-5.0 nightly/20261120T232909Z",
+                "For `require: {not_worse_than: release-5.0}`.",
+            ),
+            ("cassay tag", "The names that there are."),
+        ],
+    ),
+    (
+        "export",
+        &[
+            (
+                "cassay export latest --csv",
+                "The tables of the last run, as CSV.",
+            ),
+            (
+                "cassay export nightly --parquet --figures svg,png --to tables",
+                "For pandas or DuckDB, and for slides.",
+            ),
+        ],
+    ),
+    (
         "compare",
         &[(
             "cassay compare upgrade/20261120T232909Z latest --require-not-slower",
@@ -363,6 +386,13 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         &[(
             "cassay workload check workloads/orders.yaml",
             "A workload file, without a server.",
+        )],
+    ),
+    (
+        "workload twin",
+        &[(
+            "cassay workload twin shop.users --target attach:10.0.0.1 --to twin.yaml",
+            "A table of a cluster that is there, to be made elsewhere with other values.",
         )],
     ),
     (

@@ -1,8 +1,8 @@
 //! The commands, one file each: what they do between arguments and exit code.
 
 pub mod doctor;
-pub mod export;
 pub mod explain;
+pub mod export;
 pub mod fault;
 pub mod history;
 pub mod import;
@@ -18,6 +18,7 @@ pub mod schema;
 pub mod shell;
 pub mod show;
 pub mod snapshot;
+pub mod tag;
 pub mod target;
 pub mod topology;
 pub mod workload;

@@ -60,9 +60,17 @@ pub fn run(args: &NewArgs, common: &Common) -> Result<Exit> {
     let asks = !args.yes && terminal::has_asker();
     let place = match &args.target {
         Some(place) => place.clone(),
-        None if asks => ask_place(),
-        None => Place::Null,
+        None if asks => ask_place(template),
+        None => template.usual_place(),
     };
+    if !template.takes(&place) {
+        bail!(
+            "`{}` reads a table that is there, and {} has none\nhint: name the cluster that has it: \
+             --target attach:HOST[:PORT]",
+            template.name,
+            place.word()
+        );
+    }
     for question in template.questions {
         let is_asked = text::filled(template, &place, &Answers::new())
             .contains(&format!("<{}>", question.key));
@@ -80,11 +88,7 @@ pub fn run(args: &NewArgs, common: &Common) -> Result<Exit> {
     let study = match resolve::resolve(&path.display().to_string(), &text, &Overrides::default()) {
         Ok(study) => study,
         Err(mistakes) => {
-            if common.json {
-                terminal::json(&diagnostics::to_json(&mistakes));
-            }
-            diagnostics::say(&mistakes);
-            return Ok(Exit::Usage);
+            return Ok(diagnostics::refuse(&mistakes, common.json));
         }
     };
     write(&path, &text)?;
@@ -137,12 +141,22 @@ fn set(template: &Template, set: &[String]) -> Result<Answers> {
     Ok(answers)
 }
 
-fn ask_place() -> Place {
+fn ask_place(template: &Template) -> Place {
+    let (asks, usual) = match template.usual_place() {
+        Place::Attach(address) => (
+            "Which cluster has it? attach:HOST[:PORT]",
+            format!("attach:{address}"),
+        ),
+        _ => (
+            "Of what? null (no cluster), local (one on this machine), attach:HOST[:PORT]",
+            "null".to_owned(),
+        ),
+    };
     loop {
-        let asks = "Of what? null (no cluster), local (one on this machine), attach:HOST[:PORT]";
-        let answer = terminal::ask(asks, "null");
+        let answer = terminal::ask(asks, &usual);
         match Place::parse(&answer) {
-            Ok(place) => return place,
+            Ok(place) if template.takes(&place) => return place,
+            Ok(_) => terminal::say("the table is on a cluster that is there: attach:HOST[:PORT]"),
             Err(why) => terminal::say(&why),
         }
     }

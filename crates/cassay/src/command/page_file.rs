@@ -28,14 +28,19 @@ pub fn write(to: &Path, page: &Page, common: &Common) -> Result<()> {
 /// The way from the file of a page to the report of a run; none without such a file, or where it
 /// has none or lies elsewhere.
 pub fn way(page: Option<&Path>, run: &Path) -> Option<String> {
-    let report = Run::look(run).ok()?.report()?;
-    let folder = match page?.parent() {
+    way_to(page?, &Run::look(run).ok()?.report()?)
+}
+
+/// The way from the file of a page to another file; none where it is not there, or where the two
+/// have nothing in common but the root.
+pub fn way_to(page: &Path, file: &Path) -> Option<String> {
+    let folder = match page.parent() {
         Some(folder) if folder != Path::new("") => folder,
         _ => Path::new("."),
     };
     between(
         &fs::canonicalize(folder).ok()?,
-        &fs::canonicalize(report).ok()?,
+        &fs::canonicalize(file).ok()?,
     )
 }
 

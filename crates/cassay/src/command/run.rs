@@ -1,6 +1,6 @@
 //! `cassay run` and `cassay resume`: from a study, or the rest of a run, to a report.
 
-use super::{dirs, own_table, read_study};
+use super::{dirs, own_table, page_file, read_study};
 use crate::args::{
     Common, ConfirmArgs, ResumeArgs, RunArgs, ShownArgs, SummaryArgs, VERSION, ViewMode,
 };
@@ -264,9 +264,10 @@ pub fn write_summaries(
         terminal::say(&format!("JUnit XML: {}", to.display()));
     }
     if let Some(to) = &summaries.markdown {
-        let link = report.display().to_string();
-        let figure = store::figure_of(report).display().to_string();
-        let text = report::markdown(page, Some(&link), Some(&figure));
+        // As they are from the summary: whoever carries its folder away has the links too.
+        let link = page_file::way_to(to, report);
+        let figure = page_file::way_to(to, &store::figure_of(report));
+        let text = report::markdown(page, link.as_deref(), figure.as_deref());
         store::write_whole(to, text.as_bytes())?;
         terminal::say(&format!("Markdown: {}", to.display()));
     }

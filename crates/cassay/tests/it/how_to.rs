@@ -5,9 +5,6 @@ use crate::program::Lab;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-/// What needs another part of the program first.
-const UNTIL_MERGED: [&str; 1] = ["own-table.md"];
-
 struct Example {
     page: String,
     study: String,
@@ -98,18 +95,9 @@ fn all_of(examples: Vec<Example>) {
 
 #[test]
 fn every_study_of_the_how_to_pages_is_planned_and_those_without_a_cluster_run() {
-    let (_, examples): (Vec<_>, Vec<_>) = examples()
-        .into_iter()
-        .partition(|example| UNTIL_MERGED.contains(&example.page.as_str()));
+    let examples = examples();
     assert!(examples.len() >= 10 && examples.iter().filter(|one| one.is_run).count() >= 6);
     all_of(examples);
-}
-
-#[test]
-#[ignore = "until own tables are merged"]
-fn the_study_of_own_tables_is_planned() {
-    let of_own = examples().into_iter().filter(|one| UNTIL_MERGED.contains(&one.page.as_str()));
-    all_of(of_own.collect());
 }
 
 /// The lines of blocks that show commands, and of code between backticks.

@@ -1,6 +1,10 @@
 //! What the study requires, and what came of it: a record for each requirement, in the order of
 //! the study.
 
+mod earlier;
+
+pub use earlier::{lay_earlier_beside, look_for_earlier, without_earlier};
+
 use super::points::places_of;
 use analysis::VariantName;
 use analysis::procedure::Point;

@@ -60,6 +60,7 @@ pub fn words(one: &RequirementRecord) -> String {
         RequiredMetric::ErrorRate => "error rate",
         RequiredMetric::OpsPerS => "throughput",
         RequiredMetric::Ratio => "ratio to the baseline",
+        RequiredMetric::NotWorseThan => "ratio to an earlier run",
     };
     let sign = match one.bound {
         Bound::AtLeast => "≥",
@@ -79,7 +80,7 @@ fn amount(one: &RequirementRecord, value: f64) -> String {
     match one.metric {
         RequiredMetric::ErrorRate => number::percent(value),
         RequiredMetric::OpsPerS => format!("{} op/s", number::rate(value)),
-        RequiredMetric::Ratio => number::ms(value),
+        RequiredMetric::Ratio | RequiredMetric::NotWorseThan => number::ms(value),
         _ => format!("{} ms", number::ms(value)),
     }
 }

@@ -29,7 +29,8 @@ fn mistakes(variant: &Variant, variants_count: usize) -> Vec<Mistake> {
     let require = &variant.settings.require;
     let outlook = variant.settings.procedure.outlook();
     let mut found = Vec::new();
-    let says_nothing = !require.has_limits() && require.ratio.is_none();
+    let is_relative = require.ratio.is_some() || require.not_worse_than.is_some();
+    let says_nothing = !require.has_limits() && !is_relative;
     if variant.tree.at("require").is_some() && says_nothing {
         let message = "`require` requires nothing".to_owned();
         let hint = "for example: require: {p99_ms: 10, error_rate: 0.1%}".to_owned();

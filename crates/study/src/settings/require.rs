@@ -1,7 +1,7 @@
 //! What is required of a variant.
 
 /// What is required of a variant; nothing by default.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Require {
     /// Most latency of all operations, ms: median.
     pub p50_ms: Option<f64>,
@@ -18,10 +18,36 @@ pub struct Require {
     /// How good a contender is at least beside the baseline, in the primary comparison: 0.97 is at
     /// most 3 % worse, be it throughput or latency.
     pub ratio: Option<f64>,
+    /// The run that it may not be worse than, by name: `latest`, a tag, or a study and stamp.
+    pub not_worse_than: Option<String>,
+    /// By which share it may be worse.
+    pub worse_by: f64,
     /// Where it holds.
     pub at: Where,
     /// What counts as missed of what cannot be told.
     pub untold: Untold,
+}
+
+/// By which share a run may be worse than an earlier one unless a study says so: what runs of one
+/// machine differ by without a reason.
+pub const WORSE_BY_DEFAULT: f64 = 0.05;
+
+impl Default for Require {
+    fn default() -> Require {
+        Require {
+            p50_ms: None,
+            p95_ms: None,
+            p99_ms: None,
+            p999_ms: None,
+            error_rate: None,
+            ops_per_s: None,
+            ratio: None,
+            not_worse_than: None,
+            worse_by: WORSE_BY_DEFAULT,
+            at: Where::default(),
+            untold: Untold::default(),
+        }
+    }
 }
 
 /// What comes of a requirement that its interval neither meets nor misses.

@@ -1,5 +1,7 @@
 //! The templates of studies, as data: their texts, and what is asked of who wants one.
 
+use super::text::Place;
+
 /// A study with gaps.
 #[derive(Debug)]
 pub struct Template {
@@ -12,6 +14,22 @@ pub struct Template {
     pub text: &'static str,
     /// What is asked, beside the target.
     pub questions: &'static [Question],
+}
+
+impl Template {
+    /// Whether it can be asked of a target: a table that is there is on a cluster that is there.
+    pub fn takes(&self, place: &Place) -> bool {
+        !self.text.contains("table:") || matches!(place, Place::Attach(_))
+    }
+
+    /// The target of who names none.
+    pub fn usual_place(&self) -> Place {
+        if self.takes(&Place::Null) {
+            Place::Null
+        } else {
+            Place::Attach("127.0.0.1:9042".to_owned())
+        }
+    }
 }
 
 /// One question.

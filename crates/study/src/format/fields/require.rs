@@ -55,6 +55,19 @@ pub const FIELDS: &[Field] = &[
          baseline ÷ contender.",
     ),
     optional(
+        "require.not_worse_than",
+        Type::Text(|d, text| d.require.not_worse_than = Some(text.into())),
+        "An earlier run that this one may not be worse than: `latest` (the last run of this study \
+         that may be believed; the first has none, and passes), a tag (`cassay tag`), or \
+         `study/stamp`. Of each point that both have: throughput where it was not offered as a \
+         rate, p99 where the rate was kept up with or none was offered.",
+    ),
+    optional(
+        "require.worse_by",
+        Type::Share(0.0, 0.9, |d, n| d.require.worse_by = n),
+        "By how much it may be worse than `require.not_worse_than`. Default: `5%`.",
+    ),
+    optional(
         "require.at",
         Type::WordOr(
             &[

@@ -1,0 +1,36 @@
+//! `cassay tag`: names for runs, to compare later ones with.
+
+use crate::args::{Common, TagArgs};
+use crate::exit::Exit;
+use crate::terminal;
+use anyhow::{Result, bail};
+use serde_json::json;
+
+/// Gives or takes a name, or lists all.
+pub fn run(args: &TagArgs, common: &Common) -> Result<Exit> {
+    let results = &common.out;
+    match &args.name {
+        None => {}
+        Some(name) if args.remove => {
+            if !store::untag(results, name)? {
+                bail!(
+                    "no run in {} is called {name:?}; `cassay tag` lists the names",
+                    results.display()
+                );
+            }
+        }
+        Some(name) => {
+            let run = store::find(results, &args.run)?;
+            store::tag(results, name, &run)?;
+            terminal::say(&format!("{name} is {}/{} now", run.plan.study, run.stamp));
+        }
+    }
+    let all = store::tags(results)?;
+    if common.json {
+        terminal::json(&json!(all));
+    } else if args.name.is_none() {
+        let lines = all.iter().map(|(name, run)| format!("{name}  {run}\n"));
+        terminal::data(&lines.collect::<String>());
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,56 @@
+//! Names that somebody gives to runs, to compare later ones with: `results/tags.json`.
+
+use crate::file;
+use crate::name::Name;
+use crate::run::Run;
+use crate::write::write_whole;
+use anyhow::{Context, Result, bail};
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::path::Path;
+
+/// The tags of a results folder, each with the study and stamp of its run; none where there is no
+/// such file.
+///
+/// # Errors
+/// The file is there and cannot be read.
+pub fn tags(results: &Path) -> Result<BTreeMap<String, String>> {
+    let path = results.join(file::TAGS);
+    let text = match std::fs::read_to_string(&path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(BTreeMap::new()),
+        text => text.with_context(|| format!("read {}", path.display()))?,
+    };
+    serde_json::from_str(&text).with_context(|| format!("read {}", path.display()))
+}
+
+/// Gives a run a name, in place of the run that had it.
+///
+/// # Errors
+/// It is no name, one that means something else already, or the file cannot be written.
+pub fn tag(results: &Path, name: &str, run: &Run) -> Result<()> {
+    Name::new("tag", name)?;
+    if name == file::LATEST || results.join(name).exists() {
+        bail!("{name:?} means runs already: the last one, or those of a study; choose another tag");
+    }
+    let mut all = tags(results)?;
+    all.insert(name.to_owned(), format!("{}/{}", run.plan.study, run.stamp));
+    write(results, &all)
+}
+
+/// Takes a name away; whether it was there.
+///
+/// # Errors
+/// The file cannot be read or written.
+pub fn untag(results: &Path, name: &str) -> Result<bool> {
+    let mut all = tags(results)?;
+    let was_there = all.remove(name).is_some();
+    if was_there {
+        write(results, &all)?;
+    }
+    Ok(was_there)
+}
+
+fn write(results: &Path, all: &BTreeMap<String, String>) -> Result<()> {
+    let text = serde_json::to_string_pretty(all).context("encode the tags")?;
+    write_whole(&results.join(file::TAGS), format!("{text}\n").as_bytes())
+}
