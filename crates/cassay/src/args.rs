@@ -765,6 +765,11 @@ pub enum WorkloadCommand {
     /// schema is made in a keyspace of its own (cassay_check_ and a number), which is dropped when
     /// the check ends, however it does; that takes a user who may create keyspaces.
     Check(CheckArgs),
+    /// Say what Cassandra has recorded in query logs, and what of it can be offered again.
+    ///
+    /// Full query logs (`nodetool enablefullquerylog`) and audit logs are read, binary and text. A
+    /// study offers what is shown with `workload: {recorded: {files: [FOLDER], speed: 1}}`.
+    Recorded(RecordedArgs),
     /// Print the first rows that a workload would write.
     Sample {
         /// A named workload, or a workload file.
@@ -776,6 +781,13 @@ pub enum WorkloadCommand {
         #[arg(long, default_value_t = 1)]
         seed: u64,
     },
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct RecordedArgs {
+    /// Folders or files of logs, one for each node; a folder of folders has those of several.
+    #[arg(required = true, value_name = "FOLDER")]
+    pub files: Vec<PathBuf>,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -12,6 +12,7 @@ mod guard;
 mod keyspace;
 mod probes;
 mod published;
+mod recorded;
 mod require;
 mod secrets;
 
@@ -24,6 +25,7 @@ pub use guard::{Guard, GuardLimits, Guarded};
 pub use keyspace::{Keyspace, Replication};
 pub use probes::{Import, PERIOD_NS, Probes};
 pub use published::{Failure, Figure, Published, Ratio};
+pub use recorded::{Recorded, Recordings};
 pub use require::{Require, Untold, Where};
 pub(crate) use secrets::{secret_kind, secret_of};
 
@@ -75,8 +77,11 @@ pub struct Study {
     pub overrides: Overrides,
     /// What was adapted, and what imports do differently here: a sentence each.
     pub notes: Vec<String>,
-    /// The files that its workloads name, with their contents as they were read.
+    /// The files that its workloads name, with their contents as they were read; of recorded
+    /// traffic a digest.
     pub inputs: BTreeMap<String, String>,
+    /// The recorded traffic that its workloads name.
+    pub recordings: Recordings,
 }
 
 impl Study {
@@ -283,6 +288,8 @@ pub struct Workload {
     pub file: Option<String>,
     /// Command lines of another tool.
     pub import: Option<Imported>,
+    /// Traffic that Cassandra has recorded.
+    pub recorded: Option<Recorded>,
 }
 
 /// Command lines of another tool, one after the other, and which of their steps.

@@ -1,6 +1,7 @@
 //! From a study's settings to a program of `workload`, and its problems back to their places.
 
 mod imported;
+mod recorded;
 
 pub use imported::{Steps, import, steps};
 
@@ -99,6 +100,9 @@ enum Failed {
 
 /// The program of a workload that is no import, not yet tuned.
 fn program(parts: &Parts<'_>, seed: u64, inputs: &Inputs<'_>) -> Result<Program, Failed> {
+    if let Some(recorded) = &parts.workload.recorded {
+        return recorded::program(recorded, inputs);
+    }
     let spec = spec(parts, seed);
     let Some(file) = &parts.workload.file else {
         return workload::compile(&spec).map_err(Failed::Problems);

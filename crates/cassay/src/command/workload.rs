@@ -1,6 +1,8 @@
-//! `cassay workload list|show|check|sample`: the named workloads, and files of one's own.
+//! `cassay workload list|show|check|recorded|sample`: the named workloads, files of one's own, and
+//! what Cassandra has recorded.
 
 mod check;
+mod recorded;
 
 use crate::args::{Common, WorkloadCommand};
 use crate::exit::Exit;
@@ -36,6 +38,7 @@ pub fn run(command: &WorkloadCommand, common: &Common) -> Result<Exit> {
             }
         }
         WorkloadCommand::Check(args) => return check::run(args, common),
+        WorkloadCommand::Recorded(args) => return recorded::run(args, common),
         WorkloadCommand::Sample { name, rows, seed } => {
             return print_samples(name, *rows, *seed, common);
         }

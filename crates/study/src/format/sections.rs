@@ -63,7 +63,10 @@ const fn one_of(path: &'static str, keys: &'static [&'static str]) -> Exclusive 
 pub const EXCLUSIVE: &[Exclusive] = &[
     one_of("target", &["local", "attach", "null"]),
     one_of("target.null.latency", &["fixed", "exponential", "uniform"]),
-    one_of("workload", &["use", "file", "stress", "nb", "ycsb", "easy"]),
+    one_of(
+        "workload",
+        &["use", "file", "stress", "nb", "ycsb", "easy", "recorded"],
+    ),
     one_of(
         "procedure",
         &[

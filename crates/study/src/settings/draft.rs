@@ -5,8 +5,8 @@
 
 use super::{
     Capacity, Client, Data, FaultDraft, Guard, Import, Imported, Keyspace, LADDER_POINTS_MAX, Load,
-    Phase, Price, Primary, PrimaryMetric, Probes, ROWS_UNLOADED, Repeat, Require, ScaleUp,
-    Settings, Verify, Window, Workload,
+    Phase, Price, Primary, PrimaryMetric, Probes, ROWS_UNLOADED, Recorded, Repeat, Require,
+    ScaleUp, Settings, Verify, Window, Workload,
 };
 use analysis::procedure::{
     Band, Bound, Endurance, Fixed, Percentile, Point, Procedure, Search, Sweep, Until,
@@ -211,6 +211,11 @@ impl Draft {
         };
         let import = self.workload.import.get_or_insert(none);
         import.commands.push(command.to_owned());
+    }
+
+    pub(crate) fn recorded(&mut self) -> &mut Recorded {
+        "recorded".clone_into(&mut self.workload.name);
+        self.workload.recorded.get_or_insert_default()
     }
 
     /// Changes the kind at hand, or all of them.

@@ -21,6 +21,9 @@ pub struct Steps {
 
 /// The settings of every step of an import; other settings as they are.
 pub fn steps(settings: Settings, seed: u64, inputs: &Inputs<'_>) -> Result<Steps, Diagnostics> {
+    if let Some(recorded) = settings.workload.recorded.clone() {
+        return super::recorded::steps(settings, &recorded, inputs);
+    }
     let Some(imported) = &settings.workload.import else {
         return Ok(Steps {
             steps: vec![(None, settings)],
