@@ -302,8 +302,8 @@ fn check(config: &Config) -> Result<(), LoadError> {
             if config.program.course().is_none() || !(1e-6..=1e6).contains(&speed) =>
         {
             refuse(format!(
-                "recorded arrivals at {speed} times their speed: the workload must be recorded, and \
-                 the speed 1e-6 to 1e6"
+                "recorded arrivals at {speed} times their speed: the workload must be recorded, \
+                 and the speed 1e-6 to 1e6"
             ))
         }
         _ => Ok(()),

@@ -369,6 +369,40 @@ mod tests {
         assert!(poisson.next_ns() >= 100 * second_ns);
     }
 
+    #[test]
+    fn what_was_recorded_comes_when_it_came_at_any_speed_and_goes_round() {
+        let course = Arc::new(Course::new(vec![0, 100, 100, 700], 1000));
+        for (speed, workers) in [(1.0, 1), (1.0, 3), (2.0, 2), (0.5, 1)] {
+            let mut at: Vec<u64> = (0..workers)
+                .flat_map(|worker| {
+                    let asked = (Arc::clone(&course), speed);
+                    let mut one = Arrivals::recorded(asked, AT_ONCE, 0, worker, workers);
+                    let mut skipped = one.clone();
+                    assert_eq!(
+                        skipped.skip_until(2_000),
+                        (0..)
+                            .map_while(|_| {
+                                let is_before = one.next_ns() < 2_000;
+                                is_before.then(|| one.advance())
+                            })
+                            .count() as u64
+                    );
+                    assert_eq!(skipped.next_ns(), one.next_ns());
+                    let asked = (Arc::clone(&course), speed);
+                    let mut one = Arrivals::recorded(asked, AT_ONCE, 0, worker, workers);
+                    (0..12).map(move |_| {
+                        let at_ns = one.next_ns();
+                        one.advance();
+                        at_ns
+                    })
+                })
+                .collect();
+            at.sort_unstable();
+            let expected = [0.0, 100.0, 100.0, 700.0, 1000.0, 1100.0].map(|ns| (ns / speed) as u64);
+            assert_eq!(at[..6], expected, "{speed} {workers}");
+        }
+    }
+
     /// A cluster that others use is not hit at once by all that it is to bear.
     #[test]
     fn a_rate_that_rises_offers_the_area_below_its_line_and_is_itself_from_then_on() {

@@ -124,6 +124,10 @@ impl Builder {
                     found
                 }
             }?;
+            let keyspaces = &self.choice.keyspaces;
+            if !keyspaces.is_empty() && !keyspaces.contains(&found.table.0) {
+                return Err(Why::OtherKeyspace);
+            }
             if !self.choice.only.takes(found.verb.is_write()) {
                 return Err(Why::NotChosen);
             }

@@ -55,6 +55,8 @@ pub enum Why {
     NoRoom,
     /// It is a write, and only reads were chosen, or the other way round.
     NotChosen,
+    /// It is about a keyspace that was not chosen.
+    OtherKeyspace,
     /// It is outside of the stretch of time that was chosen.
     OutsideOfTime,
 }
@@ -79,6 +81,7 @@ impl Why {
             Why::TooManyStatements => "there were too many different statements before them",
             Why::NoRoom => "there was no room for them in memory",
             Why::NotChosen => "the other kind was chosen (only reads, or only writes)",
+            Why::OtherKeyspace => "they are about keyspaces that were not chosen",
             Why::OutsideOfTime => "they are outside of the time that was chosen",
         }
     }
@@ -102,6 +105,7 @@ impl Why {
             Why::TooManyStatements => "too_many_statements",
             Why::NoRoom => "no_room",
             Why::NotChosen => "not_chosen",
+            Why::OtherKeyspace => "other_keyspace",
             Why::OutsideOfTime => "outside_of_time",
         }
     }

@@ -42,10 +42,12 @@ impl Only {
 }
 
 /// What of a recording is wanted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Choice {
     /// Reads, writes or both.
     pub only: Only,
+    /// Of which keyspaces; empty: of all.
+    pub keyspaces: Vec<String>,
     /// From how long after the first record on, ms.
     pub from_ms: u64,
     /// For how long, ms; none: to the end.
@@ -58,6 +60,7 @@ impl Default for Choice {
     fn default() -> Choice {
         Choice {
             only: Only::All,
+            keyspaces: Vec::new(),
             from_ms: 0,
             for_ms: None,
             memory_bytes: MEMORY_BYTES,

@@ -66,7 +66,8 @@ impl<'a> Inputs<'a> {
         };
         let place = |name: &String| locate(folder, name).map(|path| (name.clone(), path));
         let places = asked.files.iter().map(place).collect::<Result<Vec<_>, _>>()?;
-        let recording = recorded::read(&places, key.1).map_err(|error| error.to_string())?;
+        let recording =
+            recorded::read(&places, asked.choice()).map_err(|error| error.to_string())?;
         let mut read = self.read.borrow_mut();
         let digest = read.entry(asked.name()).or_insert_with(|| recording.digest.clone());
         if *digest != recording.digest {

@@ -101,7 +101,8 @@ enum Failed {
 /// The program of a workload that is no import, not yet tuned.
 fn program(parts: &Parts<'_>, seed: u64, inputs: &Inputs<'_>) -> Result<Program, Failed> {
     if let Some(recorded) = &parts.workload.recorded {
-        return recorded::program(recorded, inputs);
+        let program = recorded::program(recorded, inputs);
+        return program.map_err(|problem| Failed::Problems(vec![problem]));
     }
     let spec = spec(parts, seed);
     let Some(file) = &parts.workload.file else {

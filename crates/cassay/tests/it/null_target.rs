@@ -12,6 +12,7 @@ mod grids;
 mod imports;
 mod interruption;
 mod record;
+mod recorded;
 mod requests;
 mod screen;
 mod screening;

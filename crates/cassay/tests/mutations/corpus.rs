@@ -1,15 +1,13 @@
 //! What is mutated, and how each kind is read: as the program reads it.
 
+use crate::query_log;
 use crate::read;
 use cql::request::{self, QueryParams};
 use cql::response::{ColumnSpec, ErrorCode, ErrorDetail, Prepared};
 use cql::value::{CqlType, Value};
 use cql::{Consistency, reply};
-use flate2::read::GzDecoder;
 use imports::Tool;
-use recorded::queue::Queue;
 use report::RunView;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use store::Run;
@@ -77,7 +75,7 @@ pub fn kinds() -> Vec<Kind> {
         Kind::new("ycsb-words", 20, ycsb_words, read_ycsb_words),
         Kind::new("easy-words", 20, easy_words, read_easy_words),
         Kind::new("import", 10, imports, read::import),
-        Kind::new("query-log", 10, query_logs, read_query_log),
+        Kind::new("query-log", 10, query_log::texts, query_log::read),
         Kind::new("machine", 10, machines, read_machine),
         Kind::new("placement", 10, placements, read_placement),
         Kind::of_run("hlog", 10, "trials/00-threads-4/latency.hlog", read::hlog),
@@ -402,44 +400,6 @@ fn easy_words() -> Texts {
 
 fn read_easy_words(bytes: &[u8]) {
     read::imported(Tool::Easy, &String::from_utf8_lossy(bytes), "");
-}
-
-/// The last records of a query log, each by itself; and the head of its file.
-fn query_logs() -> Texts {
-    let packed = include_bytes!("../../../recorded/fixtures/full-query-log.cq4.gz");
-    let mut log = Vec::new();
-    GzDecoder::new(&packed[..]).read_to_end(&mut log).expect("a whole fixture");
-    let mut queue = Queue::open(&log[..]).expect("a queue");
-    let mut texts = vec![("head", log[..200].to_vec())];
-    while let Ok(Some(document)) = queue.next_document() {
-        let name = if document.windows(7).any(|part| part == b"queries") {
-            "batch"
-        } else {
-            "single"
-        };
-        texts.push((name, document.to_vec()));
-    }
-    texts.push((
-        "audit",
-        b"user:a|timestamp:1|type:SELECT|ks:k|operation:SELECT * FROM t".to_vec(),
-    ));
-    texts.split_off(texts.len() - 40)
-}
-
-fn read_query_log(bytes: &[u8]) {
-    let mut builder = recorded::Builder::new(recorded::Choice::default());
-    if let Ok(entry) = recorded::entry::read(bytes) {
-        builder.push(entry);
-    }
-    if let Ok(mut queue) = Queue::open(bytes) {
-        while let Ok(Some(document)) = queue.next_document() {
-            drop(recorded::entry::read(document));
-        }
-    }
-    if let Ok(recording) = builder.finish(Vec::new()) {
-        let program = Arc::new(recorded::program(&Arc::new(recording), "log", &[]));
-        program.fingerprint_of(Stage::Main, 2);
-    }
 }
 
 /// A machine as each source gives it.

@@ -41,6 +41,9 @@ pub(super) fn step_words(settings: &Settings, step: &Step, point: Option<Point>)
 }
 
 pub(super) fn schema_words(preparation: Preparation, program: &Program) -> String {
+    if program.schema().create_keyspace.is_empty() {
+        return "make nothing: the tables of recorded traffic are there".to_owned();
+    }
     let what = match preparation {
         Preparation::Replace => "drop and create",
         Preparation::Truncate => "empty",

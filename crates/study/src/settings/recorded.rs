@@ -14,6 +14,8 @@ pub struct Recorded {
     pub speed: Option<f64>,
     /// Reads, writes or both.
     pub only: Only,
+    /// Of which keyspaces; empty: of all.
+    pub keyspaces: Vec<String>,
     /// From how long after the first record on, ns.
     pub from_ns: u64,
     /// For how long, ns; none: to the end.
@@ -30,6 +32,7 @@ impl Default for Recorded {
             files: Vec::new(),
             speed: None,
             only: Only::All,
+            keyspaces: Vec::new(),
             from_ns: 0,
             for_ns: None,
             memory_bytes: MEMORY_BYTES,
@@ -45,6 +48,7 @@ impl Recorded {
     pub fn choice(&self) -> Choice {
         Choice {
             only: self.only,
+            keyspaces: self.keyspaces.clone(),
             from_ms: self.from_ns / MS_NS,
             for_ms: self.for_ns.map(|ns| ns / MS_NS),
             memory_bytes: self.memory_bytes,
@@ -57,6 +61,9 @@ impl Recorded {
         let mut name = format!("recorded traffic of {}", self.files.join(", "));
         if self.only != Only::All {
             name += &format!(", only {}", self.only.name());
+        }
+        if !self.keyspaces.is_empty() {
+            name += &format!(", of {}", self.keyspaces.join(" and "));
         }
         if (choice.from_ms, choice.for_ms) != (0, None) {
             name += &format!(", from {} ms", choice.from_ms);

@@ -1,23 +1,19 @@
 //! Recorded traffic as the workload of a study.
 
-use super::{Failed, Steps};
 use crate::inputs::Inputs;
-use crate::settings::{Data, Load, Recorded, Settings, Warmup, Window};
+use crate::settings::{Data, Load, Recorded, Sample, Settings, Warmup, Window};
 use ::recorded::{Recording, left_out};
 use analysis::procedure::{Fixed, Point};
 use measure::clock::SECOND_NS;
 use target::Target;
 use workload::{Problem, Program};
-use yaml::Diagnostics;
 
 /// The program of recorded traffic.
-pub(super) fn program(recorded: &Recorded, inputs: &Inputs<'_>) -> Result<Program, Failed> {
-    let problem = |key: &str, message: String| {
-        Failed::Problems(vec![Problem {
-            path: vec!["recorded".to_owned(), key.to_owned()],
-            message,
-            hint: None,
-        }])
+pub(super) fn program(recorded: &Recorded, inputs: &Inputs<'_>) -> Result<Program, Problem> {
+    let problem = |key: &str, message: String| Problem {
+        path: vec!["recorded".to_owned(), key.to_owned()],
+        message,
+        hint: None,
     };
     let recording = inputs.recording(recorded).map_err(|why| problem("files", why))?;
     let mut schema = Vec::new();
@@ -34,18 +30,15 @@ pub(super) fn program(recorded: &Recorded, inputs: &Inputs<'_>) -> Result<Progra
     Ok(::recorded::program(&recording, &recorded.name(), &schema))
 }
 
-/// The settings with what a recording says of them, and what is to be said of it.
-pub(super) fn steps(
-    mut settings: Settings,
+/// Changes the settings by what a recording says of them; what is to be said of it, a sentence
+/// each. What is wrong with it was said where resolving checks it.
+pub(super) fn apply(
+    settings: &mut Settings,
     recorded: &Recorded,
     inputs: &Inputs<'_>,
-) -> Result<Steps, Diagnostics> {
-    // What is wrong with it was said where resolving checks it.
+) -> Vec<String> {
     let Ok(recording) = inputs.recording(recorded) else {
-        return Ok(Steps {
-            steps: vec![(None, settings)],
-            notes: Vec::new(),
-        });
+        return Vec::new();
     };
     if recorded.schema.is_none() && matches!(settings.target, Target::Attach(_)) {
         // Its tables are taken as they are.
@@ -56,7 +49,7 @@ pub(super) fn steps(
     }
     // Nobody has recorded what was answered.
     settings.verify.every_nth = None;
-    settings.verify.sample = crate::settings::Sample::Rows(0);
+    settings.verify.sample = Sample::Rows(0);
     if let Some(speed) = recorded.speed {
         let rate = (recording.ops_per_s() * speed).floor().max(1.0);
         settings.procedure = Fixed(Point::Rate(rate as u64)).into();
@@ -67,10 +60,7 @@ pub(super) fn steps(
             measure_ns: seconds as u64 * SECOND_NS,
         };
     }
-    Ok(Steps {
-        notes: notes(&recording, &settings),
-        steps: vec![(None, settings)],
-    })
+    notes(&recording, settings)
 }
 
 /// What is to be said of a recording: a sentence each.

@@ -32,8 +32,8 @@ fn hint(error: &recorded::ReadError) -> &'static str {
 }
 
 fn began(recording: &Recording) -> String {
-    let at = i64::try_from(recording.began_ms).ok();
-    let at = at.and_then(|ms| Timestamp::from_millisecond(ms).ok());
+    let ms = i64::try_from(recording.began_ms).ok();
+    let at = ms.and_then(|ms| Timestamp::from_millisecond(ms).ok());
     at.map_or_else(String::new, |at| format!("{at:.3}"))
 }
 
@@ -100,7 +100,13 @@ fn to_json(recording: &Recording) -> Value {
             "statements": kind.statements,
         })
     };
-    let left = |(why, count): (&Why, &u64)| json!({"why": why.name(), "operations": count, "words": why.words()});
+    let left = |(why, count): (&Why, &u64)| {
+        json!({
+            "why": why.name(),
+            "operations": count,
+            "words": why.words(),
+        })
+    };
     let log = |log: &LogRead| {
         json!({
             "name": log.name,

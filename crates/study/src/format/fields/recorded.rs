@@ -23,9 +23,10 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "workload.recorded.speed",
         Type::Number(0.001, 1000.0, |d, n| d.recorded().speed = Some(n)),
-        "Operations come when they came then, so many times as fast: 1 is the recorded course of the \
-         rate. The whole recording is measured, and `procedure` and `window` do not apply. Without \
-         it `procedure` says how much is asked, and only order and shares are those of the log.",
+        "Operations come when they came then, so many times as fast: 1 is the recorded course of \
+         the rate. The whole recording is measured, and `procedure` and `window` do not apply. \
+         Without it `procedure` says how much is asked, and only order and shares are those of the \
+         log.",
     ),
     with(
         "workload.recorded.only",
@@ -34,6 +35,14 @@ pub(super) const FIELDS: &[Field] = &[
         "all",
         "Which operations are offered. What is written is written: on a cluster that cassay did \
          not start, `--allow` has to name it.",
+    ),
+    optional(
+        "workload.recorded.keyspaces",
+        Type::List(&Type::Text(|d, text| {
+            d.recorded().keyspaces.push(text.into())
+        })),
+        "Only operations on these keyspaces. Default: all but the server's own; writes to more \
+         than one need `--trust`.",
     ),
     with(
         "workload.recorded.from",
