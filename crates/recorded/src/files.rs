@@ -108,7 +108,12 @@ fn logs_of(name: &str, path: &Path) -> Result<Vec<Log>, ReadError> {
     }
     let (mut files, mut folders) = (Vec::new(), Vec::new());
     for entry in path.read_dir().map_err(unreadable(name))? {
-        let path = entry.map_err(unreadable(name))?.path();
+        let entry = entry.map_err(unreadable(name))?;
+        let path = entry.path();
+        // A link may lead out of the folder that a study may read.
+        if entry.file_type().map_err(unreadable(name))?.is_symlink() {
+            continue;
+        }
         if path.is_dir() {
             folders.push(path);
         } else if is_log(&path).map_err(unreadable(name))? {

@@ -241,6 +241,48 @@ fn what_memory_has_no_room_for_is_left_out_and_counted() {
 }
 
 #[test]
+fn a_part_of_the_time_and_some_keyspaces_can_be_chosen() {
+    let bytes = fixture("full-query-log.cq4.gz");
+    let all = read(&[("a.cq4", &bytes)], Choice::default());
+    let part = |from_ms, for_ms| {
+        let choice = Choice {
+            from_ms,
+            for_ms,
+            ..Choice::default()
+        };
+        let (_held, path) = folder(&[("a.cq4", &bytes)]);
+        let found = files::read(&[("log".to_owned(), path)], choice);
+        found.map_or(0, |recording| recording.operations())
+    };
+    // Connecting and making tables came first, and took less than a minute.
+    let mut counts = vec![];
+    for from_ms in [0, 500, 1500] {
+        let for_ms = (from_ms < 1500).then_some(if from_ms == 0 { 500 } else { 1000 });
+        counts.push(part(from_ms, for_ms));
+    }
+    assert_eq!(counts.iter().sum::<u64>(), all.operations(), "{counts:?}");
+    assert!(counts.iter().any(|count| *count < all.operations()));
+    let choice = Choice {
+        keyspaces: vec!["Other".to_owned()],
+        ..Choice::default()
+    };
+    let other = read(&[("a.cq4", &bytes)], choice);
+    assert_eq!(
+        (other.operations(), other.left_out[&Why::OtherKeyspace]),
+        (2, 71)
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_in_a_folder_of_logs_leads_nowhere() {
+    let (_held, path) = folder(&[("inner/a.txt", b"x"), ("a.cq4", &fixture("audit.cq4.gz"))]);
+    std::os::unix::fs::symlink("../a.cq4", path.join("inner/b.cq4")).expect("a link");
+    let found = files::read(&[("log".to_owned(), path.join("inner"))], Choice::default());
+    assert!(found.expect_err("no log").to_string().contains("has no query log"));
+}
+
+#[test]
 fn a_log_that_was_cut_says_so_and_keeps_what_is_whole() {
     let bytes = fixture("full-query-log.cq4.gz");
     let cut = read(

@@ -165,4 +165,10 @@ fn what_a_node_has_recorded_is_offered_to_it_again() {
         "{after:?}\n{written:?}"
     );
     assert!(after.iter().any(|row| row.contains("a; b")), "{after:?}");
+    // Where its table is not, that is said before anything is done.
+    session.execute_schema("DROP TABLE taped.users").expect("no table");
+    let said = lab
+        .cassay(&["plan", "again.yaml", "--allow", "write=taped.users"])
+        .ended_with(2);
+    said.says(&["no table taped.users", "workload.recorded.schema"]);
 }
