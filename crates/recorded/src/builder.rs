@@ -42,11 +42,16 @@ pub struct Builder {
     tables: IndexMap<(String, String), u64>,
     left_out: BTreeMap<Why, u64>,
     without_level: u64,
+    /// Bytes of the texts that are remembered, and of those that are offered.
+    known_bytes: usize,
+    forms_bytes: usize,
     is_full: bool,
 }
 
 /// Texts whose reading is remembered: those that come again do so soon.
 const KNOWN_MAX: usize = 2 * STATEMENTS_MAX;
+/// Bytes of all texts that are remembered: a log may have long ones.
+const KNOWN_BYTES_MAX: usize = 64 << 20;
 
 impl Builder {
     /// Nothing yet.
@@ -66,6 +71,8 @@ impl Builder {
             tables: IndexMap::new(),
             left_out: BTreeMap::new(),
             without_level: 0,
+            known_bytes: 0,
+            forms_bytes: 0,
             is_full: false,
         }
     }
@@ -90,12 +97,8 @@ impl Builder {
         let first_ms = *self.first_ms.get_or_insert(request.at_ms);
         let since_ms = request.at_ms.saturating_sub(first_ms);
         let from_ms = self.choice.from_ms;
-        let is_before = since_ms < from_ms;
-        let is_after = self
-            .choice
-            .for_ms
-            .is_some_and(|for_ms| since_ms - from_ms.min(since_ms) >= for_ms);
-        if is_before || is_after {
+        let is_after = |for_ms| since_ms >= from_ms.saturating_add(for_ms);
+        if since_ms < from_ms || self.choice.for_ms.is_some_and(is_after) {
             return Err(Why::OutsideOfTime);
         }
         if request.continues {
@@ -118,7 +121,8 @@ impl Builder {
                 Some(found) => found.clone(),
                 None => {
                     let found = known(&bound.cql, request.keyspace.as_deref());
-                    if self.known.len() < KNOWN_MAX {
+                    self.known_bytes += bound.cql.len();
+                    if self.known.len() < KNOWN_MAX && self.known_bytes < KNOWN_BYTES_MAX {
                         self.known.insert(key, found.clone());
                     }
                     found
@@ -150,7 +154,7 @@ impl Builder {
         let values: usize = request.statements.iter().map(|bound| bound.values.len()).sum();
         let parts = (self.parts.len() + request.statements.len()) as u64;
         let operations = self.operations.len() as u64 + 1;
-        let bytes = self.values.len() as u64 + values as u64;
+        let bytes = (self.values.len() + values + self.forms_bytes) as u64;
         let all = bytes + parts * PART_BYTES + operations * OPERATION_BYTES;
         all <= self.choice.memory_bytes && parts < u64::from(u32::MAX)
     }
@@ -170,7 +174,9 @@ impl Builder {
         }
         let first = self.parts.len() as u32;
         for (form, bound) in forms.into_iter().zip(&request.statements) {
-            let (index, _) = self.forms.insert_full(form);
+            let bytes = form.cql.len();
+            let (index, is_new) = self.forms.insert_full(form);
+            self.forms_bytes += if is_new { bytes } else { 0 };
             self.parts.push(Part {
                 at: self.values.len() as u64,
                 bytes: bound.values.len() as u32,

@@ -136,6 +136,11 @@ impl fmt::Display for Offer {
         if self.is_poisson && matches!(self.at, Some(Point::Rate(_))) {
             f.write_str(", Poisson arrivals")?;
         }
+        match self.recorded_speed {
+            Some(1.0) => f.write_str(" on average, when they were recorded")?,
+            Some(speed) => write!(f, " on average, {speed} times as fast as recorded")?,
+            None => {}
+        }
         let duration = human::format_duration_ns;
         match &self.length {
             OfferLength::For(ns) => write!(f, ", {}", duration(*ns)),
