@@ -108,3 +108,23 @@ fn mistakes_about_recorded_traffic_are_shown_where_they_stand() {
     // Another keyspace than that of most operations is written to.
     lab.cassay(&["plan", "study.yaml"]).ended_with(2).says(&["Other", "--trust"]);
 }
+
+/// A run keeps a digest, and its folder may be a stranger's.
+#[test]
+fn a_run_is_taken_up_again_with_the_same_recording_or_not_at_all() {
+    let lab = lab(STUDY);
+    lab.cassay(&["run", "study.yaml", "--trust"]).measured(&lab);
+    let path = lab.run().path;
+    let path = path.to_str().expect("a path of letters");
+    lab.cassay(&["resume", path])
+        .ended_with(2)
+        .says(&["recorded traffic", "--trust"]);
+    lab.cassay(&["resume", path, "--trust"]).measured(&lab);
+    std::fs::remove_file(lab.path().join("log/20261126-13.cq4")).expect("a log");
+    lab.write(
+        "log/audit.log",
+        "user:a|timestamp:1|type:SELECT|ks:k|operation:SELECT * FROM t\n",
+    );
+    let changed = lab.cassay(&["resume", path, "--trust"]).ended_with(2);
+    changed.says(&["has changed since the run began"]);
+}
