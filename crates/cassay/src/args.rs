@@ -840,6 +840,11 @@ pub enum WorkloadCommand {
     /// and nothing is changed there. The file has the same columns, partitions of the same sizes,
     /// and values as long that compress as far; it has no value of the table itself.
     Twin(TwinArgs),
+    /// Say what Cassandra has recorded in query logs, and what of it can be offered again.
+    ///
+    /// Full query logs (`nodetool enablefullquerylog`) and audit logs are read, binary and text. A
+    /// study offers what is shown with `workload: {recorded: {files: [FOLDER], speed: 1}}`.
+    Recorded(RecordedArgs),
     /// Print the first rows that a workload would write.
     Sample {
         /// A named workload, or a workload file.
@@ -895,6 +900,13 @@ pub struct TwinArgs {
 /// A cluster that is there.
 fn attached(text: &str) -> Result<String, String> {
     contact_point(text).map(|_| text.to_owned())
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct RecordedArgs {
+    /// Folders or files of logs, one for each node; a folder of folders has those of several.
+    #[arg(required = true, value_name = "FOLDER")]
+    pub files: Vec<PathBuf>,
 }
 
 #[derive(Debug, ClapArgs)]

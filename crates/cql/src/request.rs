@@ -67,7 +67,7 @@ impl Default for QueryParams<'_> {
 }
 
 /// How a batch is applied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum BatchKind {
     /// Through the batch log: all or, after some time, all.

@@ -83,6 +83,14 @@ pub fn closed(in_flight: u32, operations: u64) -> Schedule {
     }
 }
 
+/// The schedule of a point with the arrivals that a variant asks for.
+pub fn arrivals(point: Point, settings: &Settings) -> Schedule {
+    match settings.workload.recorded.as_ref().and_then(|one| one.speed) {
+        Some(speed) => Schedule::Recorded { speed },
+        None => schedule(point, settings.poisson),
+    }
+}
+
 /// The schedule of a point.
 pub fn schedule(point: Point, poisson: bool) -> Schedule {
     match point {

@@ -273,6 +273,9 @@ pub fn may_write(running: &Running, program: &Program, stage: Stage) -> Result<(
 /// A table is missing or empty.
 pub fn look_for_rows(session: &mut Session, program: &Program) -> Result<()> {
     let keyspace = program.keyspace();
+    if program.course().is_some() {
+        return look_for_tables(session, program);
+    }
     for table in program.tables() {
         let query = format!("SELECT * FROM \"{keyspace}\".\"{table}\" LIMIT 1");
         let found = session.query(&query).with_context(|| {
@@ -282,6 +285,33 @@ pub fn look_for_rows(session: &mut Session, program: &Program) -> Result<()> {
             bail!(
                 "{} has no row in {keyspace}.{table}, and `data.present` says that rows are there\n\
                  hint: name the keyspace and table that have them, or load rows with `data.load`",
+                session.node()
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Sees that the tables of recorded traffic are there. They may be empty: what was written before
+/// the recording is not in it.
+fn look_for_tables(session: &mut Session, program: &Program) -> Result<()> {
+    let mut known = BTreeSet::new();
+    for statement in program.statements() {
+        let Some(name) = statement.table().filter(|name| known.insert(name.clone())) else {
+            continue;
+        };
+        let (keyspace, table) = name.split_once('.').unwrap_or(("", &name));
+        let found = session.query(&format!(
+            "SELECT table_name FROM system_schema.tables WHERE keyspace_name = {} AND table_name = \
+             {}",
+            cql::text::literal(keyspace),
+            cql::text::literal(table)
+        ))?;
+        if found.rows.is_empty() {
+            bail!(
+                "{} has no table {keyspace}.{table}, which recorded traffic asks for\n\
+                 hint: make it first, or name the statements that make it: \
+                 `workload.recorded.schema: FILE`",
                 session.node()
             );
         }

@@ -285,7 +285,7 @@ impl TrialRun<'_> {
     fn measure(&mut self, running: &mut Running, state: &mut State) -> Result<Option<TrialEnd>> {
         let mut course = Course::new(self.settings, guard::rise(self.guard.as_ref()));
         self.begin_written(running);
-        let schedule = offer::schedule(self.trial.point, self.settings.poisson);
+        let schedule = offer::arrivals(self.trial.point, self.settings);
         let offer = Offer {
             window: course.window(),
             measures_for: Some(course.measured()),

@@ -151,6 +151,14 @@ fn number_end(config: &Config) -> u64 {
 fn source(config: &Config, index: u64, in_flight: u32) -> DueTimes {
     let (workers, rise) = (config.workers as u64, config.rise);
     let seed = config.first_operation;
+    if let (Schedule::Recorded { speed }, Some(course)) = (config.schedule, config.program.course())
+    {
+        let arrivals = Arrivals::recorded((course, speed), rise, seed, index, workers);
+        return DueTimes::Open {
+            arrivals,
+            start_ns: 0,
+        };
+    }
     match Arrivals::new(config.schedule, rise, index, workers, seed) {
         Some(arrivals) => DueTimes::Open {
             arrivals,

@@ -298,6 +298,14 @@ fn check(config: &Config) -> Result<(), LoadError> {
                 "{ops_per_s} operations per second: must be 0.001 to 1e9"
             ))
         }
+        Schedule::Recorded { speed }
+            if config.program.course().is_none() || !(1e-6..=1e6).contains(&speed) =>
+        {
+            refuse(format!(
+                "recorded arrivals at {speed} times their speed: the workload must be recorded, \
+                 and the speed 1e-6 to 1e6"
+            ))
+        }
         _ => Ok(()),
     }
 }

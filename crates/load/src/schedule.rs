@@ -3,7 +3,9 @@
 //! The schedule belongs to the run, not to a connection: worker `w` of `W` takes the operations
 //! `w, w + W, w + 2W, …`, and the union over all workers is the schedule that was asked for.
 
+use std::sync::Arc;
 use std::time::Duration;
+use workload::Course;
 use workload::random::{Draws, mix};
 
 /// When operations are due.
@@ -24,6 +26,11 @@ pub enum Schedule {
     Poisson {
         /// Mean operations per second over all workers.
         ops_per_s: f64,
+    },
+    /// When the program's operations were recorded, so many times as fast.
+    Recorded {
+        /// 1: as they were.
+        speed: f64,
     },
 }
 
@@ -58,6 +65,15 @@ enum Even {
         mean_ns: f64,
         draws: Draws,
     },
+    Recorded {
+        course: Arc<Course>,
+        /// When the first operation of all workers was due, ns of the course.
+        from_ns: u64,
+        /// Number of the next operation.
+        n: u64,
+        step: u64,
+        speed: f64,
+    },
 }
 
 /// Rates are kept in thousandths of an operation per second, so that a fixed rate is exact.
@@ -77,6 +93,26 @@ impl Arrivals {
             even: Even::new(schedule, worker, workers, seed)?,
             rise_ns: rise.as_nanos() as u64,
         })
+    }
+
+    /// As [`Arrivals::new`], as operations were recorded from number `first` on.
+    pub fn recorded(
+        (course, speed): (Arc<Course>, f64),
+        rise: Duration,
+        first: u64,
+        worker: u64,
+        workers: u64,
+    ) -> Arrivals {
+        Arrivals {
+            even: Even::Recorded {
+                from_ns: course.at_ns(first),
+                course,
+                n: first + worker,
+                step: workers,
+                speed,
+            },
+            rise_ns: rise.as_nanos() as u64,
+        }
     }
 
     /// When the next operation is due, in ns since the start line.
@@ -129,7 +165,8 @@ fn even_ns(until_ns: u64, rise_ns: u64) -> u64 {
 impl Even {
     fn new(schedule: Schedule, worker: u64, workers: u64, seed: u64) -> Option<Even> {
         match schedule {
-            Schedule::Closed { .. } => None,
+            // What was recorded has its times from the program: see `Arrivals::recorded`.
+            Schedule::Closed { .. } | Schedule::Recorded { .. } => None,
             Schedule::Fixed { ops_per_s } => {
                 let divisor = (ops_per_s * RATE_UNITS).round().max(1.0) as u128;
                 let period = |ops: u64| u128::from(ops) * (RATE_UNITS * 1e9) as u128;
@@ -160,6 +197,13 @@ impl Even {
         match *self {
             Even::Fixed { next_ns, .. } => next_ns,
             Even::Poisson { next_ns, .. } => next_ns as u64,
+            Even::Recorded {
+                ref course,
+                from_ns,
+                n,
+                speed,
+                ..
+            } => ((course.at_ns(n) - from_ns) as f64 / speed) as u64,
         }
     }
 
@@ -185,6 +229,7 @@ impl Even {
                 mean_ns,
                 draws,
             } => *next_ns += -draws.unit().ln() * *mean_ns,
+            Even::Recorded { n, step, .. } => *n += *step,
         }
     }
 
@@ -214,6 +259,21 @@ impl Even {
                 let count = ((until_ns as f64 - *next_ns) / *mean_ns).floor() + 1.0;
                 *next_ns += count * *mean_ns;
                 count as u64
+            }
+            Even::Recorded {
+                course,
+                from_ns,
+                n,
+                step,
+                speed,
+            } => {
+                // A little less than all, whichever way the quotient is rounded.
+                let until = (until_ns as f64 * *speed) as u64;
+                let until = until.saturating_sub(1 + speed.ceil() as u64);
+                let end = course.count_before(from_ns.saturating_add(until));
+                let count = end.saturating_sub(*n).div_ceil(*step);
+                *n += count * *step;
+                count
             }
         }
     }
@@ -307,6 +367,40 @@ mod tests {
         let skipped = poisson.skip_until(100 * second_ns) as f64;
         assert!((skipped / 5e10 - 1.0).abs() < 1e-6, "{skipped}");
         assert!(poisson.next_ns() >= 100 * second_ns);
+    }
+
+    #[test]
+    fn what_was_recorded_comes_when_it_came_at_any_speed_and_goes_round() {
+        let course = Arc::new(Course::new(vec![0, 100, 100, 700], 1000));
+        for (speed, workers) in [(1.0, 1), (1.0, 3), (2.0, 2), (0.5, 1)] {
+            let mut at: Vec<u64> = (0..workers)
+                .flat_map(|worker| {
+                    let asked = (Arc::clone(&course), speed);
+                    let mut one = Arrivals::recorded(asked, AT_ONCE, 0, worker, workers);
+                    let mut skipped = one.clone();
+                    assert_eq!(
+                        skipped.skip_until(2_000),
+                        (0..)
+                            .map_while(|_| {
+                                let is_before = one.next_ns() < 2_000;
+                                is_before.then(|| one.advance())
+                            })
+                            .count() as u64
+                    );
+                    assert_eq!(skipped.next_ns(), one.next_ns());
+                    let asked = (Arc::clone(&course), speed);
+                    let mut one = Arrivals::recorded(asked, AT_ONCE, 0, worker, workers);
+                    (0..12).map(move |_| {
+                        let at_ns = one.next_ns();
+                        one.advance();
+                        at_ns
+                    })
+                })
+                .collect();
+            at.sort_unstable();
+            let expected = [0.0, 100.0, 100.0, 700.0, 1000.0, 1100.0].map(|ns| (ns / speed) as u64);
+            assert_eq!(at[..6], expected, "{speed} {workers}");
+        }
     }
 
     /// A cluster that others use is not hit at once by all that it is to bear.

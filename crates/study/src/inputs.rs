@@ -1,10 +1,12 @@
 //! The files that a study's workloads name. Each is read once and kept with the run, so that a run
 //! can be taken up again, and shown to others, without them.
 
-use crate::settings::{Folder, Overrides};
+use crate::settings::{Folder, Overrides, Recorded, Recordings};
+use recorded::Recording;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 /// A larger file is no workload.
 const FILE_BYTES_MAX: u64 = 32 << 20;
@@ -13,6 +15,7 @@ const FILE_BYTES_MAX: u64 = 32 << 20;
 pub struct Inputs<'a> {
     folder: Option<&'a Folder>,
     read: RefCell<BTreeMap<String, String>>,
+    recordings: RefCell<Recordings>,
 }
 
 impl<'a> Inputs<'a> {
@@ -21,6 +24,7 @@ impl<'a> Inputs<'a> {
         Inputs {
             folder: overrides.files.as_ref(),
             read: RefCell::new(overrides.inputs.clone()),
+            recordings: RefCell::default(),
         }
     }
 
@@ -29,7 +33,52 @@ impl<'a> Inputs<'a> {
         Inputs {
             folder: None,
             read: RefCell::new(inputs.clone()),
+            recordings: RefCell::default(),
         }
+    }
+
+    /// With recorded traffic that was read before.
+    pub fn with_recordings(self, recordings: &Recordings) -> Inputs<'a> {
+        Inputs {
+            recordings: RefCell::new(recordings.clone()),
+            ..self
+        }
+    }
+
+    /// The recorded traffic that was read.
+    pub fn recordings(&self) -> Recordings {
+        self.recordings.borrow().clone()
+    }
+
+    /// Recorded traffic; the error is a sentence with the way out. It is too large to be kept with
+    /// a run, which keeps a digest: what has changed since is refused.
+    pub fn recording(&self, asked: &Recorded) -> Result<Arc<Recording>, String> {
+        let key = (asked.files.clone(), asked.choice());
+        if let Some(known) = self.recordings.borrow().0.get(&key) {
+            return Ok(Arc::clone(known));
+        }
+        let Some(folder) = self.folder else {
+            return Err(
+                "recorded traffic is not kept with a run; with --trust it is read again from where \
+                 it was"
+                    .to_owned(),
+            );
+        };
+        let place = |name: &String| locate(folder, name).map(|path| (name.clone(), path));
+        let places = asked.files.iter().map(place).collect::<Result<Vec<_>, _>>()?;
+        let recording =
+            recorded::read(&places, asked.choice()).map_err(|error| error.to_string())?;
+        let mut read = self.read.borrow_mut();
+        let digest = read.entry(asked.name()).or_insert_with(|| recording.digest.clone());
+        if *digest != recording.digest {
+            return Err(format!(
+                "the {} has changed since the run began",
+                asked.name()
+            ));
+        }
+        let recording = Arc::new(recording);
+        self.recordings.borrow_mut().0.insert(key, Arc::clone(&recording));
+        Ok(recording)
     }
 
     /// The text of a file; the error is a sentence with the way out.

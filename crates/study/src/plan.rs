@@ -183,7 +183,7 @@ impl<P> Trial<P> {
 /// A workload that resolving accepted does not compile with the study's seed, or has statements
 /// that only trust allows.
 pub fn plan(study: &Study) -> Result<Plan, PlanError> {
-    let inputs = Inputs::recorded(&study.inputs);
+    let inputs = Inputs::recorded(&study.inputs).with_recordings(&study.recordings);
     let compile = |variant: &Variant| {
         work::compile(&variant.settings, study.seed, &inputs)
             .map_err(|why| format!("variant {}: {why}", variant.name))
@@ -234,6 +234,8 @@ fn turns(study: &Study, works: &[Work], outlooks: &[Outlook]) -> Vec<Turn> {
             block: cell.block,
             first_operation: match &work.step {
                 Some(step) => step.first_operation,
+                // Every trial begins where the recording does.
+                None if settings.workload.recorded.is_some() => 0,
                 None => cell_number as u64 * OPERATIONS_PER_CELL,
             },
             phases: stage.phases(settings, program, work.step.as_ref(), (point, role)),

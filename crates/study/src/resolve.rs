@@ -21,8 +21,8 @@ use crate::screen;
 use crate::settings::Axis;
 use crate::settings::Published;
 use crate::settings::{
-    Draft, Folder, Load, Overrides, PageCache, Phase, Probes, Reset, Sample, Settings, Settle,
-    Study, Variant, Warmup,
+    Draft, Folder, Load, Overrides, PageCache, Phase, Probes, Recordings, Reset, Sample, Settings,
+    Settle, Study, Variant, Warmup,
 };
 use crate::sizes;
 use crate::tree::Tree;
@@ -114,6 +114,7 @@ pub fn resolve(name: &str, text: &str, overrides: &Overrides) -> Result<Study, D
     crate::schema::tests::must_accept(&root, overrides);
     Ok(Study {
         published,
+        recordings: inputs.recordings(),
         inputs: inputs.into_read(),
         ..study(&out.sources[0], overrides, resolved)
     })
@@ -471,6 +472,7 @@ fn study(source: &SourceText, overrides: &Overrides, resolved: Resolved) -> Stud
         text: source.text.clone(),
         overrides: overrides.clone(),
         inputs: BTreeMap::new(),
+        recordings: Recordings::default(),
     }
 }
 

@@ -10,6 +10,7 @@ mod options;
 mod own_table;
 mod probes;
 mod procedure;
+mod recorded;
 mod repeat;
 pub(crate) mod statements;
 mod subject;
@@ -44,6 +45,7 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     procedure::check(subject, out);
     imported(subject, out);
     own_table::check(subject, out);
+    recorded::check(subject, out);
     whole_seconds(subject, out);
 }
 
@@ -62,7 +64,8 @@ fn imported(subject: &Subject<'_>, out: &mut Diagnostics) {
     let tools = imports::Tool::ALL.into_iter().map(imports::Tool::name);
     let import = tools.map(|tool| format!("workload.{tool}")).find(|path| subject.wrote(path));
     let Some(import) = import else {
-        if subject.node.entries().is_some() && !subject.wrote("procedure") {
+        let says_it = ["procedure", recorded::SPEED].iter().any(|path| subject.wrote(path));
+        if subject.node.entries().is_some() && !says_it {
             let message = "`procedure` is missing".to_owned();
             let hint = "for example: procedure: {fixed: {threads: 16}}";
             subject.say("procedure", message, Some(hint), out);

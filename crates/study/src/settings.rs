@@ -13,6 +13,7 @@ mod keyspace;
 mod own_table;
 mod probes;
 mod published;
+mod recorded;
 mod require;
 mod secrets;
 
@@ -26,6 +27,7 @@ pub use keyspace::{Keyspace, Replication};
 pub use own_table::{KEYS_DEFAULT, KEYS_MAX, KEYS_PER_S_DEFAULT, OwnTable};
 pub use probes::{Import, PERIOD_NS, Probes};
 pub use published::{Failure, Figure, Published, Ratio};
+pub use recorded::{Recorded, Recordings};
 pub use require::{Require, Untold, Where};
 pub(crate) use secrets::{secret_kind, secret_of};
 
@@ -77,8 +79,11 @@ pub struct Study {
     pub overrides: Overrides,
     /// What was adapted, and what imports do differently here: a sentence each.
     pub notes: Vec<String>,
-    /// The files that its workloads name, with their contents as they were read.
+    /// The files that its workloads name, with their contents as they were read; of recorded
+    /// traffic a digest.
     pub inputs: BTreeMap<String, String>,
+    /// The recorded traffic that its workloads name.
+    pub recordings: Recordings,
 }
 
 impl Study {
@@ -287,6 +292,8 @@ pub struct Workload {
     pub import: Option<Imported>,
     /// A table that is there, and read as it is.
     pub table: Option<OwnTable>,
+    /// Traffic that Cassandra has recorded.
+    pub recorded: Option<Recorded>,
 }
 
 /// Command lines of another tool, one after the other, and which of their steps.

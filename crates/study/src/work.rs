@@ -3,6 +3,7 @@
 mod file;
 mod imported;
 mod own_table;
+mod recorded;
 
 pub use imported::{Steps, import, steps};
 pub use own_table::unread_tables;
@@ -98,6 +99,10 @@ pub fn estimate_rows(settings: &mut Settings, seed: u64, inputs: &Inputs<'_>) ->
 
 /// The program of a workload that is no import, not yet tuned.
 fn program(parts: &Parts<'_>, seed: u64, inputs: &Inputs<'_>) -> Result<Program, Failed> {
+    if let Some(recorded) = &parts.workload.recorded {
+        let program = recorded::program(recorded, inputs);
+        return program.map_err(|problem| Failed::Problems(vec![problem]));
+    }
     let spec = spec(parts, seed);
     if let Some(table) = &parts.workload.table {
         return own_table::program(table, &spec, inputs);

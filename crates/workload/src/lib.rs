@@ -12,6 +12,7 @@ mod bijection;
 mod compile;
 mod compressible;
 mod counters;
+mod course;
 pub mod curve;
 pub mod decimal;
 mod distribution;
@@ -48,6 +49,7 @@ mod zipf;
 pub use source::{OperationEncoder, OperationSource};
 
 pub use compile::compile;
+pub use course::Course;
 pub use expectation::{Definitions, Expectation, is_taken, table_of};
 pub use file::{Checked, Placed, ReadFile, check_file, compile_file, no_files};
 pub use generator::{Check, Generator, Operation, RegisterRequest};

@@ -6,6 +6,7 @@ use core::time::Duration;
 use std::sync::Arc;
 
 use crate::bijection::Bijection;
+use crate::course::Course;
 use crate::distribution::Sampler;
 use crate::generator::{Generator, Operation};
 use crate::mix::Mix;
@@ -325,6 +326,11 @@ impl Program {
     /// Whether the rows are those of the load stage whatever is asked in the main stage.
     pub fn keeps_rows(&self) -> bool {
         self.source.keeps_rows()
+    }
+
+    /// When its operations were asked for, if they were recorded.
+    pub fn course(&self) -> Option<Arc<Course>> {
+        self.source.course()
     }
 
     /// Whether a stage asks for nothing but writes.

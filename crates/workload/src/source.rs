@@ -7,6 +7,7 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use crate::course::Course;
 use crate::distribution::Sampler;
 use crate::generator::{Check, Operation, RegisterRequest};
 use crate::program::{Choices, Stage};
@@ -29,6 +30,11 @@ pub trait OperationSource: Debug + Send + Sync {
     /// cannot be told, it does not.
     fn keeps_rows(&self) -> bool {
         false
+    }
+
+    /// When operations of the main stage were asked for, if they were recorded.
+    fn course(&self) -> Option<Arc<Course>> {
+        None
     }
 }
 

@@ -1,6 +1,8 @@
-//! `cassay workload list|show|check|twin|sample`: the named workloads, and files of one's own.
+//! `cassay workload list|show|check|twin|recorded|sample`: the named workloads, files of one's own, and
+//! what Cassandra has recorded.
 
 mod check;
+mod recorded;
 mod twin;
 
 use crate::args::{Common, WorkloadCommand};
@@ -40,6 +42,7 @@ pub fn run(command: &WorkloadCommand, common: &Common) -> Result<Exit> {
         }
         WorkloadCommand::Check(args) => return check::run(args, common),
         WorkloadCommand::Twin(args) => return twin::run(args, common),
+        WorkloadCommand::Recorded(args) => return recorded::run(args, common),
         WorkloadCommand::Sample { name, rows, seed } => {
             return print_samples(name, *rows, *seed, common);
         }

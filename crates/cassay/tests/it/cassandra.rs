@@ -6,6 +6,7 @@
 //! says; whatever way a run ends, no JVM and no folder is left.
 
 mod accounts;
+mod agent;
 mod attached;
 mod attached_kinds;
 mod authentication;
@@ -18,6 +19,7 @@ mod one_node;
 mod placed;
 mod power;
 mod probes;
+mod recorded;
 mod refusals;
 mod snapshots;
 mod status;

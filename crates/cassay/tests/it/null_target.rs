@@ -13,6 +13,7 @@ mod imports;
 mod interruption;
 mod leaving;
 mod record;
+mod recorded;
 mod requests;
 mod screen;
 mod screening;

@@ -12,6 +12,7 @@ mod allocator;
 mod amplifier;
 mod corpus;
 mod mutator;
+mod query_log;
 #[path = "../../../../fuzz/read.rs"]
 mod read;
 

@@ -211,7 +211,9 @@ impl TrialRun<'_> {
                 let drop = &schema.drop_keyspace;
                 session.execute_schema(drop).context("drop the keyspace")?;
             }
-            session.execute_schema(&schema.create_keyspace).context("create the keyspace")?;
+            if !schema.create_keyspace.is_empty() {
+                session.execute_schema(&schema.create_keyspace).context("create the keyspace")?;
+            }
             for table in &schema.create_tables {
                 session.execute_schema(table).context("create a table")?;
             }

@@ -137,6 +137,16 @@ impl TrialRun<'_> {
         }
     }
 
+    /// What is due in a window from the start line on, where operations come as they were recorded.
+    fn recorded_due(&self, span_s: f64) -> Option<Offered> {
+        let speed = self.settings.workload.recorded.as_ref()?.speed?;
+        let until_ns = (span_s * speed * 1e9).round() as u64;
+        Some(Offered {
+            operations: self.program.course()?.count_before(until_ns) as f64,
+            is_random: false,
+        })
+    }
+
     fn evidence(&self, running: Option<&Running>, state: &mut State, tally: &Tally) -> Evidence {
         let window = &tally.window;
         let server = self.server(state);
@@ -151,6 +161,9 @@ impl TrialRun<'_> {
             faults: faults::evidence(&state.finding.faults),
             offered: match self.trial.point {
                 Point::Threads(_) => None,
+                Point::Rate(_) if self.recorded_due(window.span_s()).is_some() => {
+                    self.recorded_due(window.span_s())
+                }
                 Point::Rate(rate) => {
                     let count = self.step.and_then(|step| step.limit.operations());
                     let span_s = window.span_s();

@@ -48,6 +48,7 @@ macro_rules! probe {
 mod faults;
 mod guard;
 mod procedure;
+mod recorded;
 mod repeat;
 mod require;
 mod row;
@@ -55,11 +56,12 @@ mod target;
 mod topology;
 
 /// The format.
-pub const FIELDS: [&[Field]; 11] = [
+pub const FIELDS: [&[Field]; 12] = [
     STUDY,
     target::FIELDS,
     topology::FIELDS,
     SECTIONS,
+    recorded::FIELDS,
     procedure::FIELDS,
     WINDOW,
     repeat::FIELDS,

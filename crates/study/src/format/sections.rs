@@ -65,7 +65,9 @@ pub const EXCLUSIVE: &[Exclusive] = &[
     one_of("target.null.latency", &["fixed", "exponential", "uniform"]),
     one_of(
         "workload",
-        &["use", "file", "table", "stress", "nb", "ycsb", "easy"],
+        &[
+            "use", "file", "table", "stress", "nb", "ycsb", "easy", "recorded",
+        ],
     ),
     one_of(
         "procedure",

@@ -29,6 +29,7 @@ impl PhaseWork {
         PhaseWork::Offer(Offer {
             at,
             is_poisson: settings.poisson,
+            recorded_speed: settings.workload.recorded.as_ref().and_then(|one| one.speed),
             length,
         })
     }
@@ -41,6 +42,8 @@ pub struct Offer {
     pub at: Option<Point>,
     /// Whether operations come like those of independent users, where they come at a rate.
     pub is_poisson: bool,
+    /// How many times as fast as they were recorded operations come; none: evenly or by chance.
+    pub recorded_speed: Option<f64>,
     /// For how long.
     pub length: OfferLength,
 }

@@ -45,6 +45,9 @@ pub(super) fn schema_words(
     preparation: Preparation,
     program: &Program,
 ) -> String {
+    if program.schema().create_keyspace.is_empty() && !settings.takes_as_it_is() {
+        return "make nothing: the tables of recorded traffic are there".to_owned();
+    }
     let what = match preparation {
         _ if settings.takes_as_it_is() => "look for rows of",
         Preparation::Replace => "drop and create",
@@ -137,6 +140,11 @@ impl fmt::Display for Offer {
         }
         if self.is_poisson && matches!(self.at, Some(Point::Rate(_))) {
             f.write_str(", Poisson arrivals")?;
+        }
+        match self.recorded_speed {
+            Some(1.0) => f.write_str(" on average, when they were recorded")?,
+            Some(speed) => write!(f, " on average, {speed} times as fast as recorded")?,
+            None => {}
         }
         let duration = human::format_duration_ns;
         match &self.length {

@@ -5,8 +5,8 @@
 
 use super::{
     Capacity, Client, Data, FaultDraft, Guard, Import, Imported, Keyspace, LADDER_POINTS_MAX, Load,
-    OwnTable, Phase, Price, Primary, PrimaryMetric, Probes, ROWS_UNLOADED, Repeat, Require,
-    ScaleUp, Settings, Verify, Window, Workload,
+    OwnTable, Phase, Price, Primary, PrimaryMetric, Probes, ROWS_UNLOADED, Recorded, Repeat,
+    Require, ScaleUp, Settings, Verify, Window, Workload,
 };
 use analysis::procedure::{
     Band, Bound, Endurance, Fixed, Percentile, Point, Procedure, Search, Sweep, Until,
@@ -216,6 +216,11 @@ impl Draft {
     /// The table that is read as it is.
     pub(crate) fn own_table(&mut self) -> &mut OwnTable {
         self.workload.table.get_or_insert_default()
+    }
+
+    pub(crate) fn recorded(&mut self) -> &mut Recorded {
+        "recorded".clone_into(&mut self.workload.name);
+        self.workload.recorded.get_or_insert_default()
     }
 
     /// Changes the kind at hand, or all of them.

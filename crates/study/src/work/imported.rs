@@ -22,9 +22,12 @@ pub struct Steps {
 /// The settings of every step of an import; other settings as they are.
 pub fn steps(settings: Settings, seed: u64, inputs: &Inputs<'_>) -> Result<Steps, Diagnostics> {
     let Some(imported) = &settings.workload.import else {
+        let mut settings = settings;
+        let recorded = settings.workload.recorded.clone();
+        let notes = recorded.map(|one| super::recorded::apply(&mut settings, &one, inputs));
         return Ok(Steps {
             steps: vec![(None, settings)],
-            notes: Vec::new(),
+            notes: notes.unwrap_or_default(),
         });
     };
     let import = import(imported, seed, inputs)?;

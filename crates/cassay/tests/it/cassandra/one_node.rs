@@ -7,12 +7,17 @@
 use super::{dirs_with, patient};
 use cluster::Cluster;
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock};
 use target::Target;
 
 /// Below cargo's folder for tests; `xtask/src/ci.rs` knows it too.
 const FOLDER: &str = "one-node";
+
+/// The folder of its cluster's folder.
+pub fn clusters() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(FOLDER).join("clusters")
+}
 
 /// Where it answers CQL.
 pub fn address() -> SocketAddr {

@@ -1,8 +1,7 @@
 //! How nodes are, and who owns what, against the server's own arithmetic.
 
-use super::{Kept, authentication, dirs, small};
+use super::{Kept, agent, authentication, dirs, small};
 use crate::program::{HANG_LIMIT, Lab, wait_until};
-use base64::Engine;
 use cluster::{Access, Cluster, Session, kept};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -38,30 +37,9 @@ fn make_keyspaces(node: SocketAddr, access: &Access) {
 
 /// What the server says that each address owns, by the agent of node 1.
 fn owned_by_server(lab: &Lab, keyspace: &str) -> BTreeMap<String, f64> {
-    let folders = std::fs::read_dir(lab.clusters()).expect("the folder of clusters");
-    let cluster = folders.filter_map(Result::ok).next().expect("a cluster").path();
-    let path = cluster.join("node1/conf/jolokia.properties");
-    let text = std::fs::read_to_string(path).expect("the agent's settings");
-    let of = |name: &str| {
-        let lines = text.lines().filter_map(|line| line.split_once('='));
-        let mut found = lines.filter(|(key, _)| *key == name);
-        found.next().expect("a setting").1.to_owned()
-    };
-    let plain = format!("{}:{}", of("user"), of("password"));
-    let token = base64::engine::general_purpose::STANDARD.encode(plain);
-    let request = json!({
-        "type": "exec",
-        "mbean": "org.apache.cassandra.db:type=StorageService",
-        "operation": "effectiveOwnership(java.lang.String)",
-        "arguments": [keyspace],
-    });
-    let url = format!("http://{}:{}/jolokia/", of("host"), of("port"));
-    let config = ureq::Agent::config_builder().proxy(None).build();
-    let agent: ureq::Agent = config.into();
-    let sent = agent.post(&url).header("Authorization", format!("Basic {token}"));
-    let mut answer = sent.send_json(&request).expect("an answer");
-    let answer: Value = answer.body_mut().read_json().expect("JSON");
-    let owned = answer["value"].as_object().expect("shares");
+    let operation = "effectiveOwnership(java.lang.String)";
+    let answer = agent::told(&lab.clusters(), operation, &[json!(keyspace)]);
+    let owned = answer.as_object().expect("shares");
     let share = |(address, share): (&String, &Value)| {
         // Java prints an address as name/address.
         let address = address.rsplit('/').next().unwrap_or_default();

@@ -1,0 +1,135 @@
+//! `cassay workload recorded`: what query logs hold, and what of it can be offered again.
+
+use crate::args::{Common, RecordedArgs};
+use crate::exit::Exit;
+use crate::terminal;
+use anyhow::{Result, anyhow};
+use jiff::Timestamp;
+use measure::number;
+use recorded::{Choice, KindCount, LogRead, Recording, Why};
+use serde_json::{Value, json};
+
+/// Says what was recorded.
+pub fn run(args: &RecordedArgs, common: &Common) -> Result<Exit> {
+    let named = args.files.iter().map(|path| (path.display().to_string(), path.clone()));
+    let recording = recorded::read(&named.collect::<Vec<_>>(), Choice::default())
+        .map_err(|error| anyhow!("{error}\nhint: {}", hint(&error)))?;
+    if common.json {
+        terminal::json(&to_json(&recording));
+    } else {
+        terminal::data(&text(&recording));
+    }
+    Ok(Exit::Done)
+}
+
+fn hint(error: &recorded::ReadError) -> &'static str {
+    match error {
+        recorded::ReadError::Nothing(_) => {
+            "a full query log has values (nodetool enablefullquerylog), an audit log has none"
+        }
+        _ => "name the folder that `nodetool enablefullquerylog --path` or `audit_logs_dir` named",
+    }
+}
+
+fn began(recording: &Recording) -> String {
+    let ms = i64::try_from(recording.began_ms).ok();
+    let at = ms.and_then(|ms| Timestamp::from_millisecond(ms).ok());
+    at.map_or_else(String::new, |at| format!("{at:.3}"))
+}
+
+fn text(recording: &Recording) -> String {
+    let mut text = format!(
+        "{} in {} from {}: {} op/s on average, at most {} in a second; {}\n",
+        number::counted(recording.operations(), "operation"),
+        study::human::seconds_for_people(recording.seconds()),
+        began(recording),
+        number::significant(recording.ops_per_s(), 4),
+        number::count(recording.peak_per_s()),
+        number::counted(recording.statements(), "different statement"),
+    );
+    text += &terminal::table(&kinds(recording), &[false, true, true, true]);
+    let of = |(name, count): (String, u64)| format!("{name} {}", number::count(count));
+    let keyspaces = recording.keyspaces.iter().map(|(name, count)| (name.clone(), *count));
+    text += &format!(
+        "keyspaces: {}\n",
+        keyspaces.map(of).collect::<Vec<_>>().join(", ")
+    );
+    let mut levels: Vec<String> = recording
+        .levels
+        .iter()
+        .map(|(level, count)| of((level.to_string(), *count)))
+        .collect();
+    if recording.without_level > 0 {
+        levels.push(of(("not in the log".to_owned(), recording.without_level)));
+    }
+    text += &format!("consistency: {}\n", levels.join(", "));
+    for (why, count) in &recording.left_out {
+        text += &format!("{}\n", recorded::left_out(*why, *count));
+    }
+    for log in &recording.logs {
+        let files = number::counted(log.files as u64, "file");
+        let records = number::counted(log.records, "record");
+        text += &format!("{}: {files}, {records}\n", log.name);
+        for note in &log.notes {
+            text += &format!("  {note}\n");
+        }
+    }
+    text
+}
+
+fn kinds(recording: &Recording) -> Vec<Vec<String>> {
+    let all = recording.operations() as f64;
+    let row = |kind: &KindCount| {
+        vec![
+            kind.name.clone(),
+            number::count(kind.operations),
+            format!("{:.2} %", kind.operations as f64 / all * 100.0),
+            number::counted(kind.statements, "statement"),
+        ]
+    };
+    recording.kinds.iter().map(row).collect()
+}
+
+fn to_json(recording: &Recording) -> Value {
+    let kind = |kind: &KindCount| {
+        json!({
+            "name": kind.name,
+            "is_write": kind.is_write,
+            "operations": kind.operations,
+            "share": kind.operations as f64 / recording.operations() as f64,
+            "statements": kind.statements,
+        })
+    };
+    let left = |(why, count): (&Why, &u64)| {
+        json!({
+            "why": why.name(),
+            "operations": count,
+            "words": why.words(),
+        })
+    };
+    let log = |log: &LogRead| {
+        json!({
+            "name": log.name,
+            "files": log.files,
+            "records": log.records,
+            "notes": log.notes,
+        })
+    };
+    let levels = recording.levels.iter().map(|(level, count)| (level.to_string(), json!(count)));
+    let keyspaces = recording.keyspaces.iter().map(|(name, count)| (name.clone(), json!(count)));
+    json!({
+        "began": began(recording),
+        "seconds": recording.seconds(),
+        "operations": recording.operations(),
+        "ops_per_s": recording.ops_per_s(),
+        "peak_ops_per_s": recording.peak_per_s(),
+        "statements": recording.statements(),
+        "kinds": recording.kinds.iter().map(kind).collect::<Vec<_>>(),
+        "keyspaces": keyspaces.collect::<serde_json::Map<_, _>>(),
+        "consistency": levels.collect::<serde_json::Map<_, _>>(),
+        "without_consistency": recording.without_level,
+        "left_out": recording.left_out.iter().map(left).collect::<Vec<_>>(),
+        "logs": recording.logs.iter().map(log).collect::<Vec<_>>(),
+        "digest": recording.digest,
+    })
+}

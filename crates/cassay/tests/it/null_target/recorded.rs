@@ -1,0 +1,130 @@
+//! Recorded traffic from a log to results, on the null target.
+
+use crate::program::Lab;
+use flate2::read::GzDecoder;
+use serde_json::Value;
+use std::io::Read;
+
+const STUDY: &str = "\
+study: again
+question: Is what was recorded offered again?
+target: {null: {}}
+workload: {recorded: {files: [log], speed: 0.25}}
+";
+
+/// A full query log of a real node: 73 operations in half a second.
+const LOG: &[u8] = include_bytes!("../../../../recorded/fixtures/full-query-log.cq4.gz");
+
+/// A lab with the study and a folder with the log.
+fn lab(study: &str) -> Lab {
+    let lab = Lab::with(study);
+    let mut bytes = Vec::new();
+    GzDecoder::new(LOG).read_to_end(&mut bytes).expect("a whole log");
+    lab.write("log/metadata.cq4t", "the queue's own");
+    std::fs::write(lab.path().join("log/20261126-13.cq4"), bytes).expect("a log");
+    lab
+}
+
+fn counts(trial: &Value) -> Vec<(String, u64)> {
+    let kinds = trial["kinds"].as_object().expect("kinds");
+    let one = |(name, kind): (&String, &Value)| (name.clone(), kind["ops"].as_u64().unwrap_or(0));
+    kinds.iter().map(one).collect()
+}
+
+#[test]
+fn a_recording_is_offered_when_it_was_and_as_often() {
+    let lab = lab(STUDY);
+    let said = lab.cassay(&["run", "study.yaml", "--trust", "--json"]).measured(&lab);
+    let trial = said.json()["trials"][0].clone();
+    assert_eq!(trial["errors"], serde_json::json!({}), "{trial:#}");
+    // Of 1.96 s the first: what came in the first quarter of a second then, insertions above all.
+    let counts = counts(&trial);
+    let of = |name: &str| counts.iter().find(|(kind, _)| kind == name).map_or(0, |kind| kind.1);
+    assert_eq!(
+        (of("insert-shop.users"), of("update-shop.users")),
+        (20, 5),
+        "{counts:?}"
+    );
+    let total: u64 = counts.iter().map(|(_, count)| count).sum();
+    assert!((26..73).contains(&total), "{counts:?}");
+}
+
+#[test]
+fn any_procedure_keeps_the_shares_of_a_recording() {
+    let study = STUDY.replace(", speed: 0.25", ", keyspaces: [shop]");
+    let more = "procedure: {fixed: {rate: 710}}\nwindow: {warmup: 0s, measure: 2s}\n";
+    let lab = lab(&(study + more));
+    let said = lab.cassay(&["run", "study.yaml", "--json"]).measured(&lab);
+    let trial = said.json()["trials"][0].clone();
+    // 71 operations on one keyspace, twenty times.
+    let counts = counts(&trial);
+    for (name, count) in [("insert-shop.users", 23), ("select-shop.users", 32)] {
+        let found = counts.iter().find(|(kind, _)| kind == name).map(|kind| kind.1);
+        assert_eq!(found, Some(20 * count), "{counts:?}");
+    }
+}
+
+#[test]
+fn what_a_log_holds_is_said_before_a_study_is_made_of_it() {
+    let lab = lab(STUDY);
+    let said = lab.cassay(&["workload", "recorded", "log"]).ended_with(0);
+    for part in [
+        "73 operations",
+        "select-shop.users",
+        "43.84 %",
+        "further page",
+    ] {
+        assert!(said.stdout.contains(part), "{part}: {said}");
+    }
+    let said = lab.cassay(&["workload", "recorded", "log", "--json"]).ended_with(0).json();
+    assert_eq!(
+        (&said["operations"], &said["consistency"]["LOCAL_QUORUM"]),
+        (&73.into(), &20.into())
+    );
+    lab.cassay(&["workload", "recorded", "."]).ended_with(0);
+    lab.cassay(&["workload", "recorded", "results"])
+        .ended_with(1)
+        .says(&["cannot be read"]);
+}
+
+#[test]
+fn mistakes_about_recorded_traffic_are_shown_where_they_stand() {
+    let lab = lab(STUDY);
+    let refused = |set: &str, says: &str| {
+        let words = ["plan", "study.yaml", "--trust", "--set", set];
+        lab.cassay(&words).ended_with(2).says(&[says]);
+    };
+    refused(
+        "procedure={fixed: {threads: 1}}",
+        "both say how much is asked",
+    );
+    refused("workload.mix={a: 1}", "does not apply to recorded traffic");
+    refused("workload.recorded.files=[absent]", "absent");
+    refused(
+        "workload.recorded.files=[../log]",
+        "leads out of the study's folder",
+    );
+    refused("target={local: {}}", "has no tables for recorded traffic");
+    // Another keyspace than that of most operations is written to.
+    lab.cassay(&["plan", "study.yaml"]).ended_with(2).says(&["Other", "--trust"]);
+}
+
+/// A run keeps a digest, and its folder may be a stranger's.
+#[test]
+fn a_run_is_taken_up_again_with_the_same_recording_or_not_at_all() {
+    let lab = lab(STUDY);
+    lab.cassay(&["run", "study.yaml", "--trust"]).measured(&lab);
+    let path = lab.run().path;
+    let path = path.to_str().expect("a path of letters");
+    lab.cassay(&["resume", path])
+        .ended_with(2)
+        .says(&["recorded traffic", "--trust"]);
+    lab.cassay(&["resume", path, "--trust"]).measured(&lab);
+    std::fs::remove_file(lab.path().join("log/20261126-13.cq4")).expect("a log");
+    lab.write(
+        "log/audit.log",
+        "user:a|timestamp:1|type:SELECT|ks:k|operation:SELECT * FROM t\n",
+    );
+    let changed = lab.cassay(&["resume", path, "--trust"]).ended_with(2);
+    changed.says(&["has changed since the run began"]);
+}

@@ -1,0 +1,295 @@
+//! The files of logs: which there are in a folder, and their records in the order of their times.
+//!
+//! What must hold: a file is read once, from its begin to its end, and never as a whole into
+//! memory; logs of several nodes are merged while they are read, so that what memory has room for
+//! is the first part of all of them and not all of the first.
+
+use crate::audit::{self, Lines};
+use crate::builder::{Builder, Nothing};
+use crate::entry::{self, Entry, Why};
+use crate::queue::{Queue, QueueEnd, QueueError};
+use crate::recording::{Choice, LogRead, Recording};
+use std::collections::{BTreeMap, VecDeque};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+/// How much of a text file is looked at to see whether it is an audit log.
+const HEAD_BYTES: u64 = 16 << 10;
+/// Bytes that are asked of the system at a time.
+const BUFFER_BYTES: usize = 1 << 20;
+
+/// Why there is no recording.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// A file or folder cannot be read.
+    #[error("{name} cannot be read: {error}")]
+    Unreadable {
+        /// Its name, as it was given.
+        name: String,
+        /// The system's answer.
+        error: io::Error,
+    },
+    /// There is no log in it.
+    #[error(
+        "{0} has no query log: neither files `*.cq4` of a full query log or a binary audit log, \
+         nor a text file of an audit log"
+    )]
+    NoLog(String),
+    /// A file is neither.
+    #[error("{name} is no query log: {why}")]
+    OtherFile {
+        /// Its name.
+        name: String,
+        /// What it lacks.
+        why: String,
+    },
+    /// Nothing of it can be offered.
+    #[error("nothing of the log can be offered again{}", said(.0))]
+    Nothing(Nothing),
+}
+
+fn said(nothing: &Nothing) -> String {
+    let all: Vec<String> =
+        nothing.left_out.iter().map(|(why, count)| left_out(*why, *count)).collect();
+    match all.as_slice() {
+        [] => ": it has no record".to_owned(),
+        all => format!(": {}", all.join("; ")),
+    }
+}
+
+/// What was left out and why, in words.
+pub fn left_out(why: Why, count: u64) -> String {
+    format!("{count} left out: {}", why.words())
+}
+
+/// Reads logs: each of the files or folders, under the name that it was given by, is the log of one
+/// node, and a folder of folders has those of several.
+///
+/// # Errors
+/// One cannot be read or has no log, or there is nothing to offer.
+pub fn read(paths: &[(String, PathBuf)], choice: Choice) -> Result<Recording, ReadError> {
+    let mut logs = Vec::new();
+    for (name, path) in paths {
+        logs.extend(logs_of(name, path)?);
+    }
+    let mut builder = Builder::new(choice);
+    merge(&mut logs, &mut builder)?;
+    let logs = logs.into_iter().map(|log| log.read).collect();
+    builder.finish(logs).map_err(ReadError::Nothing)
+}
+
+/// One node's log.
+struct Log {
+    read: LogRead,
+    files: VecDeque<PathBuf>,
+    open: Option<(PathBuf, Opened)>,
+}
+
+enum Opened {
+    Queue(Queue<BufReader<File>>),
+    Text {
+        input: BufReader<File>,
+        lines: Lines,
+    },
+}
+
+fn unreadable(name: &str) -> impl Fn(io::Error) -> ReadError + '_ {
+    |error| ReadError::Unreadable {
+        name: name.to_owned(),
+        error,
+    }
+}
+
+/// The logs of a file or folder.
+fn logs_of(name: &str, path: &Path) -> Result<Vec<Log>, ReadError> {
+    if !path.is_dir() {
+        return Ok(vec![log(name, vec![path.to_owned()])]);
+    }
+    let (mut files, mut folders) = (Vec::new(), Vec::new());
+    for entry in path.read_dir().map_err(unreadable(name))? {
+        let entry = entry.map_err(unreadable(name))?;
+        let path = entry.path();
+        // A link may lead out of the folder that a study may read.
+        if entry.file_type().map_err(unreadable(name))?.is_symlink() {
+            continue;
+        }
+        if path.is_dir() {
+            folders.push(path);
+        } else if is_log(&path).map_err(unreadable(name))? {
+            files.push(path);
+        }
+    }
+    if !files.is_empty() {
+        // The names of a queue's files are their times; those of text files grow with their age.
+        files.sort();
+        if files.iter().all(|file| !is_queue(file)) {
+            files.reverse();
+        }
+        return Ok(vec![log(name, files)]);
+    }
+    folders.sort();
+    let mut logs = Vec::new();
+    for folder in folders {
+        let inner = folder.file_name().unwrap_or_default().to_string_lossy();
+        match logs_of(&format!("{name}/{inner}"), &folder) {
+            Err(ReadError::NoLog(_)) => {}
+            found => logs.extend(found?),
+        }
+    }
+    if logs.is_empty() {
+        return Err(ReadError::NoLog(name.to_owned()));
+    }
+    Ok(logs)
+}
+
+fn log(name: &str, files: Vec<PathBuf>) -> Log {
+    Log {
+        read: LogRead {
+            name: name.to_owned(),
+            ..LogRead::default()
+        },
+        files: files.into(),
+        open: None,
+    }
+}
+
+fn is_queue(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "cq4")
+}
+
+/// Whether a file of a folder is a log's. The queue's own table (`metadata.cq4t`) is none.
+fn is_log(path: &Path) -> io::Result<bool> {
+    if is_queue(path) {
+        return Ok(true);
+    }
+    if path.extension().is_some_and(|extension| extension == "cq4t") {
+        return Ok(false);
+    }
+    Ok(audit::is_log(&head(path)?))
+}
+
+fn head(path: &Path) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(HEAD_BYTES).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Gives all records to a builder, in about the order of their times.
+fn merge(logs: &mut [Log], builder: &mut Builder) -> Result<(), ReadError> {
+    let mut heads: BTreeMap<(u64, usize), Entry> = BTreeMap::new();
+    for (index, log) in logs.iter_mut().enumerate() {
+        if let Some(entry) = log.next(builder)? {
+            heads.insert((at_ms(&entry), index), entry);
+        }
+    }
+    while let Some(((_, index), entry)) = heads.pop_first() {
+        builder.push(entry);
+        if let Some(entry) = logs[index].next(builder)? {
+            heads.insert((at_ms(&entry), index), entry);
+        }
+    }
+    Ok(())
+}
+
+fn at_ms(entry: &Entry) -> u64 {
+    match entry {
+        Entry::Request(request) => request.at_ms,
+        Entry::Other(_, at_ms) => *at_ms,
+    }
+}
+
+impl Log {
+    /// The next record; what cannot be read is noted, and passed over.
+    fn next(&mut self, builder: &mut Builder) -> Result<Option<Entry>, ReadError> {
+        loop {
+            let Some((path, opened)) = &mut self.open else {
+                let Some(path) = self.files.pop_front() else {
+                    return Ok(None);
+                };
+                let opened = open(&path)?;
+                self.read.files += 1;
+                self.open = Some((path, opened));
+                continue;
+            };
+            let name = path.display().to_string();
+            match next_of(opened, &name)? {
+                Step::Entry(entry) => {
+                    self.read.records += 1;
+                    return Ok(Some(entry));
+                }
+                Step::Unreadable(why) => {
+                    self.read.records += 1;
+                    builder.left_out(Why::Unreadable, 1);
+                    // One such sentence tells what the others would.
+                    if self.read.notes.is_empty() {
+                        self.read.notes.push(format!("{name}: a record cannot be read: {why}"));
+                    }
+                }
+                Step::End(bytes, note) => {
+                    self.read.bytes += bytes;
+                    self.read.notes.extend(note.map(|note| format!("{name} {note}")));
+                    self.open = None;
+                }
+            }
+        }
+    }
+}
+
+fn open(path: &Path) -> Result<Opened, ReadError> {
+    let name = path.display().to_string();
+    let file = File::open(path).map_err(unreadable(&name))?;
+    let input = BufReader::with_capacity(BUFFER_BYTES, file);
+    if !is_queue(path) && audit::is_log(&head(path).map_err(unreadable(&name))?) {
+        let lines = Lines::default();
+        return Ok(Opened::Text { input, lines });
+    }
+    Queue::open(input).map(Opened::Queue).map_err(|why| of_queue(name, why))
+}
+
+fn of_queue(name: String, error: QueueError) -> ReadError {
+    match error {
+        QueueError::Unreadable(error) => ReadError::Unreadable { name, error },
+        other => ReadError::OtherFile {
+            name,
+            why: other.to_string(),
+        },
+    }
+}
+
+enum Step {
+    Entry(Entry),
+    Unreadable(String),
+    End(u64, Option<&'static str>),
+}
+
+fn next_of(opened: &mut Opened, name: &str) -> Result<Step, ReadError> {
+    match opened {
+        Opened::Queue(queue) => {
+            let document = queue.next_document().map_err(|why| of_queue(name.to_owned(), why))?;
+            if let Some(document) = document {
+                let read = entry::read(document);
+                return Ok(read.map_or_else(|why| Step::Unreadable(why.to_string()), Step::Entry));
+            }
+            let is_cut = queue.end() == Some(QueueEnd::InDocument);
+            let note = "ends in the middle of a record: it was still being written, or was cut";
+            Ok(Step::End(queue.bytes(), is_cut.then_some(note)))
+        }
+        Opened::Text { input, lines } => {
+            let mut line = Vec::new();
+            loop {
+                line.clear();
+                let got = input.read_until(b'\n', &mut line).map_err(unreadable(name))?;
+                if got == 0 {
+                    let last = lines.finish();
+                    let end = Step::End(0, None);
+                    return Ok(last.map_or(end, |event| Step::Entry(audit::read(&event))));
+                }
+                let text = String::from_utf8_lossy(&line);
+                if let Some(event) = lines.take(text.trim_end_matches(['\n', '\r'])) {
+                    return Ok(Step::Entry(audit::read(&event)));
+                }
+            }
+        }
+    }
+}

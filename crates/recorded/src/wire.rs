@@ -1,0 +1,261 @@
+//! The values of one document of a Chronicle queue: field names, numbers, texts and bytes, each
+//! behind a code of one byte.
+//!
+//! Only the codes that Cassandra's logs have, or that the library may choose for the same values,
+//! are known. What must hold: every length is compared with the bytes that are left, and whatever
+//! is not known is an error with its place and never a guess.
+
+use std::borrow::Cow;
+
+/// Why a document cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what} at byte {at} of the record")]
+pub struct Malformed {
+    /// What is wrong there.
+    pub what: &'static str,
+    /// Offset in the document.
+    pub at: usize,
+}
+
+/// A value, or the name of the field whose value comes next.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Item<'a> {
+    Field(Cow<'a, str>),
+    Number(i64),
+    Text(Cow<'a, str>),
+    Bytes(&'a [u8]),
+    Null,
+}
+
+/// Codes of what has a length of its own in front.
+mod code {
+    pub const BYTES_8: u8 = 0x80;
+    pub const BYTES_16: u8 = 0x81;
+    pub const BYTES_32: u8 = 0x82;
+    pub const U8_ARRAY: u8 = 0x8A;
+    pub const PADDING_32: u8 = 0x8E;
+    pub const PADDING: u8 = 0x8F;
+    pub const FLOAT_32: u8 = 0x90;
+    pub const FLOAT_64: u8 = 0x91;
+    pub const UINT_8: u8 = 0xA1;
+    pub const UINT_16: u8 = 0xA2;
+    pub const UINT_32: u8 = 0xA3;
+    pub const INT_8: u8 = 0xA4;
+    pub const INT_16: u8 = 0xA5;
+    pub const INT_32: u8 = 0xA6;
+    pub const INT_64: u8 = 0xA7;
+    pub const INT_64_HEX: u8 = 0xAF;
+    pub const FALSE: u8 = 0xB0;
+    pub const TRUE: u8 = 0xB1;
+    pub const TYPE_PREFIX: u8 = 0xB6;
+    pub const FIELD_ANY: u8 = 0xB7;
+    pub const TEXT_ANY: u8 = 0xB8;
+    pub const EVENT: u8 = 0xB9;
+    pub const NULL: u8 = 0xBB;
+    pub const COMMENT: u8 = 0xBE;
+    pub const FIELD_0: u8 = 0xC0;
+    pub const TEXT_0: u8 = 0xE0;
+}
+
+/// A cursor over a document.
+#[derive(Clone, Debug)]
+pub(crate) struct Items<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Items<'a> {
+    pub fn new(bytes: &'a [u8]) -> Items<'a> {
+        Items { bytes, at: 0 }
+    }
+
+    /// An error at the place that was read last.
+    pub fn wrong(&self, what: &'static str) -> Malformed {
+        Malformed { what, at: self.at }
+    }
+
+    fn take(&mut self, count: usize) -> Result<&'a [u8], Malformed> {
+        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        let Some((taken, _)) = rest.split_at_checked(count) else {
+            return Err(self.wrong("a value is longer than the record"));
+        };
+        self.at += count;
+        Ok(taken)
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], Malformed> {
+        let mut array = [0; N];
+        array.copy_from_slice(self.take(N)?);
+        Ok(array)
+    }
+
+    fn byte(&mut self) -> Result<u8, Malformed> {
+        Ok(self.array::<1>()?[0])
+    }
+
+    /// A number of seven bits a byte, the lowest first.
+    fn stop_bit(&mut self) -> Result<usize, Malformed> {
+        let mut number = 0_u64;
+        for shift in (0..35).step_by(7) {
+            let byte = self.byte()?;
+            number |= u64::from(byte & 0x7F) << shift;
+            if byte & 0x80 == 0 {
+                return usize::try_from(number).map_err(|_| self.wrong("a length is too large"));
+            }
+        }
+        Err(self.wrong("a length does not end"))
+    }
+
+    fn text(&mut self, length: usize) -> Result<Cow<'a, str>, Malformed> {
+        Ok(text_of(self.take(length)?))
+    }
+
+    /// The bytes of a length; those of an array say so in front of their first.
+    fn block(&mut self, length: usize) -> Result<Item<'a>, Malformed> {
+        let all = self.take(length)?;
+        Ok(Item::Bytes(match all {
+            [code::U8_ARRAY, rest @ ..] => rest,
+            other => other,
+        }))
+    }
+
+    /// The next item; none at the end of the document.
+    pub fn next(&mut self) -> Result<Option<Item<'a>>, Malformed> {
+        while self.at < self.bytes.len() {
+            let at = self.at;
+            let first = self.byte()?;
+            let number = |number: i64| Ok(Some(Item::Number(number)));
+            return match first {
+                0..=0x7F => number(i64::from(first)),
+                code::PADDING => continue,
+                code::PADDING_32 => {
+                    let length = u32::from_le_bytes(self.array()?);
+                    self.take(length as usize)?;
+                    continue;
+                }
+                code::COMMENT | code::TYPE_PREFIX => {
+                    let length = self.stop_bit()?;
+                    self.take(length)?;
+                    continue;
+                }
+                code::BYTES_8 => {
+                    let length = usize::from(self.byte()?);
+                    self.block(length).map(Some)
+                }
+                code::BYTES_16 => {
+                    let length = usize::from(u16::from_le_bytes(self.array()?));
+                    self.block(length).map(Some)
+                }
+                code::BYTES_32 => {
+                    let length = u32::from_le_bytes(self.array()?);
+                    self.block(length as usize).map(Some)
+                }
+                code::UINT_8 => number(i64::from(self.byte()?)),
+                code::UINT_16 => number(i64::from(u16::from_le_bytes(self.array()?))),
+                code::UINT_32 => number(i64::from(u32::from_le_bytes(self.array()?))),
+                code::INT_8 => number(i64::from(i8::from_le_bytes(self.array()?))),
+                code::INT_16 => number(i64::from(i16::from_le_bytes(self.array()?))),
+                code::INT_32 => number(i64::from(i32::from_le_bytes(self.array()?))),
+                code::INT_64 | code::INT_64_HEX => number(i64::from_le_bytes(self.array()?)),
+                // Whole numbers that a float of fewer bytes holds exactly may be written as one.
+                code::FLOAT_32 => number(f32::from_le_bytes(self.array()?) as i64),
+                code::FLOAT_64 => number(f64::from_le_bytes(self.array()?) as i64),
+                code::FALSE => number(0),
+                code::TRUE => number(1),
+                code::NULL => Ok(Some(Item::Null)),
+                code::FIELD_ANY | code::EVENT => {
+                    let length = self.stop_bit()?;
+                    Ok(Some(Item::Field(self.text(length)?)))
+                }
+                code::TEXT_ANY => {
+                    let length = self.stop_bit()?;
+                    Ok(Some(Item::Text(self.text(length)?)))
+                }
+                code::FIELD_0..=0xDF => {
+                    let name = self.text(usize::from(first - code::FIELD_0))?;
+                    Ok(Some(Item::Field(name)))
+                }
+                code::TEXT_0..=0xFF => Ok(Some(Item::Text(
+                    self.text(usize::from(first - code::TEXT_0))?,
+                ))),
+                _ => {
+                    self.at = at;
+                    Err(self.wrong("a value of a kind that is not known here stands"))
+                }
+            };
+        }
+        Ok(None)
+    }
+
+    /// Goes on to the value of a field.
+    pub fn field(&mut self, name: &str) -> Result<(), Malformed> {
+        while let Some(item) = self.next()? {
+            if matches!(&item, Item::Field(found) if found == name) {
+                return Ok(());
+            }
+        }
+        Err(self.wrong("a field is missing"))
+    }
+
+    pub fn number(&mut self) -> Result<i64, Malformed> {
+        match self.next()? {
+            Some(Item::Number(number)) => Ok(number),
+            _ => Err(self.wrong("no number stands before the place")),
+        }
+    }
+
+    /// How many things follow of which each takes a byte at least.
+    pub fn count(&mut self) -> Result<usize, Malformed> {
+        let count = usize::try_from(self.number()?).unwrap_or(usize::MAX);
+        if count > self.bytes.len() - self.at {
+            return Err(self.wrong("there are fewer things than their count says"));
+        }
+        Ok(count)
+    }
+
+    pub fn words(&mut self) -> Result<Option<Cow<'a, str>>, Malformed> {
+        match self.next()? {
+            Some(Item::Text(text)) => Ok(Some(text)),
+            Some(Item::Null) => Ok(None),
+            _ => Err(self.wrong("no text stands before the place")),
+        }
+    }
+
+    /// Bytes, as they stand; none: null.
+    pub fn bytes(&mut self) -> Result<Option<&'a [u8]>, Malformed> {
+        match self.next()? {
+            Some(Item::Bytes(bytes)) => Ok(Some(bytes)),
+            Some(Item::Null) => Ok(None),
+            _ => Err(self.wrong("no bytes stand before the place")),
+        }
+    }
+}
+
+/// A text as the library writes it: each half of a surrogate pair by itself, so that a character
+/// beyond the first 65,536 takes six bytes instead of four.
+fn text_of(bytes: &[u8]) -> Cow<'_, str> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => Cow::Owned(of_halves(bytes)),
+    }
+}
+
+fn of_halves(bytes: &[u8]) -> String {
+    let mut units: Vec<u16> = Vec::with_capacity(bytes.len());
+    let mut rest = bytes;
+    while let [first, behind @ ..] = rest {
+        let low = |byte: u8| u16::from(byte & 0x3F);
+        let (unit, taken) = match (first, behind) {
+            (0..=0x7F, _) => (u16::from(*first), 1),
+            (0xC0..=0xDF, [second, ..]) => (u16::from(first & 0x1F) << 6 | low(*second), 2),
+            (0xE0..=0xEF, [second, third, ..]) => {
+                let high = u16::from(first & 0x0F) << 12;
+                (high | low(*second) << 6 | low(*third), 3)
+            }
+            _ => (0xFFFD, 1),
+        };
+        units.push(unit);
+        rest = &rest[taken..];
+    }
+    String::from_utf16_lossy(&units)
+}

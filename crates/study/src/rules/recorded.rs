@@ -1,0 +1,46 @@
+//! What recorded traffic says itself, and what it needs of its target.
+
+use super::Subject;
+use crate::settings::Draft;
+use yaml::Diagnostics;
+
+/// Where a study says that its speed is to be that of the recording.
+pub(super) const SPEED: &str = "workload.recorded.speed";
+
+/// Keys that contradict a recording; and tables that nobody would make.
+pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
+    if !subject.wrote("workload.recorded") {
+        return;
+    }
+    for path in ["workload.mix", "workload.params", "data.load", "keyspace"] {
+        if subject.wrote(path) {
+            let message = format!("`{path}` does not apply to recorded traffic, which says it");
+            let hint = "leave it out; `workload.recorded.only` chooses reads or writes, and \
+                        `workload.recorded.schema` makes keyspace and tables";
+            subject.say(path, message, Some(hint), out);
+        }
+    }
+    for path in ["procedure", "window"] {
+        if subject.wrote(SPEED) && subject.wrote(path) {
+            let message =
+                format!("`{path}` and `{SPEED}` both say how much is asked, and for how long");
+            let hint = "leave one of them out: without `speed` the order and shares of operations \
+                        stay as they were recorded, at the rate of `procedure`";
+            subject.say(path, message, Some(hint), out);
+        }
+    }
+    let is_local = subject.tree.at("target.local").is_some();
+    if is_local && !subject.wrote("workload.recorded.schema") {
+        let message = "a node that is started has no tables for recorded traffic".to_owned();
+        let hint = "add `schema: FILE` with what cqlsh says to DESCRIBE KEYSPACE, or attach to a \
+                    cluster that has them";
+        subject.say("workload.recorded", message, Some(hint), out);
+    }
+    let draft = Draft::of(subject.tree);
+    let recorded = draft.workload().recorded.unwrap_or_default();
+    let mut names = recorded.files.iter().chain(&recorded.schema);
+    if names.any(String::is_empty) {
+        let message = "a file of recorded traffic has no name".to_owned();
+        subject.say("workload.recorded.files", message, None, out);
+    }
+}

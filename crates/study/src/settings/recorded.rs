@@ -1,0 +1,86 @@
+//! Traffic that Cassandra has recorded, as a study asks for it, and as it was read.
+
+use recorded::{Choice, MEMORY_BYTES, Only, Recording};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+/// Recorded traffic as a workload.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recorded {
+    /// Folders or files of logs, one for each node.
+    pub files: Vec<String>,
+    /// The recorded course of the rate so many times as fast; none: `procedure` says the rate.
+    pub speed: Option<f64>,
+    /// Reads, writes or both.
+    pub only: Only,
+    /// Of which keyspaces; empty: of all.
+    pub keyspaces: Vec<String>,
+    /// From how long after the first record on, ns.
+    pub from_ns: u64,
+    /// For how long, ns; none: to the end.
+    pub for_ns: Option<u64>,
+    /// Memory for operations and values, bytes.
+    pub memory_bytes: u64,
+    /// A file of the statements that make keyspace and tables; none: they are there.
+    pub schema: Option<String>,
+}
+
+impl Default for Recorded {
+    fn default() -> Recorded {
+        Recorded {
+            files: Vec::new(),
+            speed: None,
+            only: Only::All,
+            keyspaces: Vec::new(),
+            from_ns: 0,
+            for_ns: None,
+            memory_bytes: MEMORY_BYTES,
+            schema: None,
+        }
+    }
+}
+
+const MS_NS: u64 = 1_000_000;
+
+impl Recorded {
+    /// What of the logs is wanted.
+    pub fn choice(&self) -> Choice {
+        Choice {
+            only: self.only,
+            keyspaces: self.keyspaces.clone(),
+            from_ms: self.from_ns / MS_NS,
+            for_ms: self.for_ns.map(|ns| ns / MS_NS),
+            memory_bytes: self.memory_bytes,
+        }
+    }
+
+    /// What it is called among the files of a run.
+    pub fn name(&self) -> String {
+        let choice = self.choice();
+        let mut name = format!("recorded traffic of {}", self.files.join(", "));
+        if self.only != Only::All {
+            name += &format!(", only {}", self.only.name());
+        }
+        if !self.keyspaces.is_empty() {
+            name += &format!(", of {}", self.keyspaces.join(" and "));
+        }
+        if (choice.from_ms, choice.for_ms) != (0, None) {
+            name += &format!(", from {} ms", choice.from_ms);
+        }
+        if let Some(for_ms) = choice.for_ms {
+            name += &format!(" for {for_ms} ms");
+        }
+        name
+    }
+}
+
+/// Recorded traffic that was read, by what was asked for. Each is read once.
+#[derive(Clone, Default)]
+pub struct Recordings(pub(crate) BTreeMap<(Vec<String>, Choice), Arc<Recording>>);
+
+impl fmt::Debug for Recordings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.0.keys()).finish()
+    }
+}

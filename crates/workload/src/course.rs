@@ -1,0 +1,74 @@
+//! When the operations of a recording were asked for: a course of the rate that no formula says.
+
+/// The due times of operations that come again and again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Course {
+    /// Of each operation, ns since the first; ascending.
+    due_ns: Vec<u64>,
+    /// After which the first comes again, ns; at least the last.
+    period_ns: u64,
+}
+
+impl Course {
+    /// A course of ascending times, at least one, which begins again after `period_ns`.
+    pub fn new(mut due_ns: Vec<u64>, period_ns: u64) -> Course {
+        due_ns.sort_unstable();
+        if due_ns.is_empty() {
+            due_ns.push(0);
+        }
+        let last_ns = due_ns[due_ns.len() - 1];
+        Course {
+            due_ns,
+            period_ns: period_ns.max(last_ns).max(1),
+        }
+    }
+
+    /// The times of one round, ns since its first.
+    pub fn due_ns(&self) -> &[u64] {
+        &self.due_ns
+    }
+
+    /// How long a round is, ns.
+    pub fn period_ns(&self) -> u64 {
+        self.period_ns
+    }
+
+    /// Operations per second over a round.
+    pub fn ops_per_s(&self) -> f64 {
+        self.due_ns.len() as f64 * 1e9 / self.period_ns as f64
+    }
+
+    /// When operation `n` is due, counted over all rounds, ns since the first of the first.
+    #[inline]
+    pub fn at_ns(&self, n: u64) -> u64 {
+        let count = self.due_ns.len() as u64;
+        (n / count)
+            .saturating_mul(self.period_ns)
+            .saturating_add(self.due_ns[(n % count) as usize])
+    }
+
+    /// Operations that are due before a time.
+    pub fn count_before(&self, ns: u64) -> u64 {
+        let rounds = ns / self.period_ns;
+        let within = self.due_ns.partition_point(|due| *due < ns % self.period_ns) as u64;
+        rounds * self.due_ns.len() as u64 + within
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_due_before_a_time_is_counted_over_all_rounds() {
+        let course = Course::new(vec![0, 5, 5, 9], 10);
+        let at: Vec<u64> = (0..9).map(|n| course.at_ns(n)).collect();
+        assert_eq!(at, [0, 5, 5, 9, 10, 15, 15, 19, 20]);
+        for ns in 0..40 {
+            let counted = (0..20).filter(|n| course.at_ns(*n) < ns).count() as u64;
+            assert_eq!(course.count_before(ns), counted, "{ns}");
+        }
+        assert_eq!(course.ops_per_s(), 4e8);
+        assert_eq!(Course::new(Vec::new(), 0).count_before(1), 1);
+    }
+}
