@@ -98,10 +98,9 @@ pub fn run(
     events: &mut dyn FnMut(Event),
 ) -> Result<Outcome> {
     needs::check(study, plan, &options.dirs)?;
-    summary::look_for_earlier(study, &options.results)?;
-    let mut said = preflight::check(study, plan, &options.dirs, "")?;
-    said.extend(summary::without_earlier(study, &options.results));
-    said.into_iter().for_each(|said| events(Event::Said(said)));
+    let earlier = summary::look_for_earlier(study, &options.results)?;
+    let said = preflight::check(study, plan, &options.dirs, "")?.into_iter().chain(earlier);
+    said.for_each(|said| events(Event::Said(said)));
     let record = record::plan_record(study, plan, options.version);
     let writer = RunWriter::create(&options.results, &study.text, &record)?;
     Engine::new(study, plan, options, events, writer, BTreeMap::new()).run()

@@ -25,7 +25,7 @@ mod without_faults;
 pub use compared::noise;
 pub use looked::{Ended, look};
 pub use points::{Merge, is_saturated, read_back};
-pub use required::{look_for_earlier, without_earlier};
+pub use required::look_for_earlier;
 
 use analysis::procedure::{Point, Role};
 use analysis::rules::Verdict;

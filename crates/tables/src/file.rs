@@ -37,7 +37,7 @@ struct OneFile {
 }
 
 enum Writer {
-    Csv(CsvFile<File>),
+    Csv(Box<CsvFile<File>>),
     #[cfg(feature = "parquet")]
     Parquet(Box<ParquetFile<File>>),
 }
@@ -63,7 +63,7 @@ impl Folder {
                 .tempfile_in(&self.path)?;
             let to = temporary.reopen()?;
             let writer = match format {
-                Format::Csv => Writer::Csv(CsvFile::begin(to, &words)?),
+                Format::Csv => Writer::Csv(Box::new(CsvFile::begin(to, &words)?)),
                 #[cfg(feature = "parquet")]
                 Format::Parquet => Writer::Parquet(Box::new(ParquetFile::begin(to, &words)?)),
                 #[cfg(not(feature = "parquet"))]

@@ -65,8 +65,8 @@ pub fn run(args: &NewArgs, common: &Common) -> Result<Exit> {
     };
     if !template.takes(&place) {
         bail!(
-            "`{}` reads a table that is there, and {} has none\nhint: name the cluster that has it: \
-             --target attach:HOST[:PORT]",
+            "`{}` reads a table that is there, and {} has none\nhint: name the cluster that has \
+             it: --target attach:HOST[:PORT]",
             template.name,
             place.word()
         );

@@ -1,5 +1,5 @@
-//! `cassay workload list|show|check|twin|recorded|sample`: the named workloads, files of one's own, and
-//! what Cassandra has recorded.
+//! `cassay workload list|show|check|twin|recorded|sample`: the named workloads, files of one's own,
+//! tables that are there, and what Cassandra has recorded.
 
 mod check;
 mod recorded;

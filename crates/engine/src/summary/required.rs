@@ -3,7 +3,7 @@
 
 mod earlier;
 
-pub use earlier::{lay_earlier_beside, look_for_earlier, without_earlier};
+pub use earlier::{lay_earlier_beside, look_for_earlier};
 
 use super::points::places_of;
 use analysis::VariantName;

@@ -65,7 +65,7 @@ fn lines(history: &History) -> Vec<&Line> {
 
 fn plot(history: &History, line: &Line) -> CurvePlot {
     let number = |run: usize| (run + 1) as f64;
-    let mut marks: Vec<LeadMark> = line.changes.iter().map(|change| upright(change)).collect();
+    let mut marks: Vec<LeadMark> = line.changes.iter().map(upright).collect();
     if !line.changes.is_empty() {
         marks.push(levels(line));
     }

@@ -86,7 +86,6 @@ fn counted(bytes: &[u8]) -> Option<Buckets> {
 }
 
 /// The next number; none at the end. The outer none: it is cut off.
-
 fn zigzag(bytes: &mut std::slice::Iter<'_, u8>) -> Option<Option<i64>> {
     let Some(first) = bytes.next() else {
         return Some(None);

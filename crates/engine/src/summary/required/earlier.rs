@@ -1,7 +1,7 @@
 //! `require.not_worse_than`: the points of a run beside those of an earlier one.
 //!
-//! Runs do not take turns, so their interval is wider than that of variants of one run: the variance
-//! between runs is part of it.
+//! Runs do not take turns, so their interval is wider than that of variants of one run: the
+//! variance between runs is part of it.
 
 use super::{Number, Required};
 use analysis::procedure::Point;
@@ -28,16 +28,17 @@ const P99: Watched = ("p99 latency", Metric::LATENCY, |trial| {
     trial.all.latency_ms.p99
 });
 
-/// Sees that the run is there which a study names.
+/// Sees that the run is there which a study names; what is to be said where it asks for `latest`
+/// and there is none yet, which is fine.
 ///
 /// # Errors
-/// There is none of this name, or it has no findings. That there is no `latest` yet is fine.
-pub fn look_for_earlier(study: &Study, results: &Path) -> Result<()> {
+/// There is none of this name, or it has no findings.
+pub fn look_for_earlier(study: &Study, results: &Path) -> Result<Option<String>> {
     let names = study.variants.iter().filter_map(named);
     for name in names.filter(|name| *name != LATEST) {
         earlier(study, name, results)?;
     }
-    Ok(())
+    Ok(without_earlier(study, results))
 }
 
 fn named(variant: &Variant) -> Option<&str> {
@@ -195,7 +196,7 @@ fn undecided(why: &'static str) -> Number {
 }
 
 /// What a study without an earlier run is told.
-pub fn without_earlier(study: &Study, results: &Path) -> Option<String> {
+fn without_earlier(study: &Study, results: &Path) -> Option<String> {
     let asks = study.variants.iter().any(|variant| named(variant) == Some(LATEST));
     let has_none = asks && store::last_believed(results, &study.name).is_none();
     has_none.then(|| {
