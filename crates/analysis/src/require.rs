@@ -30,8 +30,10 @@ measure::word_enum! {
         OpsPerS = "ops_per_s",
         /// How good a variant is beside its baseline.
         Ratio = "ratio",
-        /// How good a run is beside an earlier one.
-        NotWorseThan = "not_worse_than",
+        /// How good a run's throughput is beside that of an earlier one.
+        NotWorseOpsPerS = "not_worse_than.ops_per_s",
+        /// How good its p99 is beside that of an earlier one.
+        NotWorseP99Ms = "not_worse_than.p99_ms",
     }
 }
 

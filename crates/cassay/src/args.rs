@@ -75,7 +75,7 @@ pub enum Command {
     Confirm(ConfirmArgs),
     /// List all runs.
     List,
-    /// Give a run a name, to compare later ones with; without a name, list the names that there are.
+    /// Give a run a name, to compare later ones with; without one, list all names.
     Tag(TagArgs),
     /// Show a run.
     Show(ShowArgs),

@@ -396,6 +396,13 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         )],
     ),
     (
+        "workload recorded",
+        &[(
+            "cassay workload recorded /var/log/cassandra/fql",
+            "What a full query log holds, and what of it can be offered again.",
+        )],
+    ),
+    (
         "workload sample",
         &[(
             "cassay workload sample kv --rows 3",

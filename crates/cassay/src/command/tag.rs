@@ -5,25 +5,13 @@ use crate::exit::Exit;
 use crate::terminal;
 use anyhow::{Result, bail};
 use serde_json::json;
+use std::path::Path;
 
 /// Gives or takes a name, or lists all.
 pub fn run(args: &TagArgs, common: &Common) -> Result<Exit> {
     let results = &common.out;
-    match &args.name {
-        None => {}
-        Some(name) if args.remove => {
-            if !store::untag(results, name)? {
-                bail!(
-                    "no run in {} is called {name:?}; `cassay tag` lists the names",
-                    results.display()
-                );
-            }
-        }
-        Some(name) => {
-            let run = store::find(results, &args.run)?;
-            store::tag(results, name, &run)?;
-            terminal::say(&format!("{name} is {}/{} now", run.plan.study, run.stamp));
-        }
+    if let Some(name) = &args.name {
+        change(name, args, results)?;
     }
     let all = store::tags(results)?;
     if common.json {
@@ -33,4 +21,18 @@ pub fn run(args: &TagArgs, common: &Common) -> Result<Exit> {
         terminal::data(&lines.collect::<String>());
     }
     Ok(Exit::Done)
+}
+
+fn change(name: &str, args: &TagArgs, results: &Path) -> Result<()> {
+    if !args.remove {
+        let run = store::find(results, &args.run)?;
+        store::tag(results, name, &run)?;
+        terminal::say(&format!("{name} is {}/{} now", run.plan.study, run.stamp));
+    } else if !store::untag(results, name)? {
+        bail!(
+            "no run in {} is called {name:?}; `cassay tag` lists the names",
+            results.display()
+        );
+    }
+    Ok(())
 }

@@ -16,6 +16,7 @@ mod faults;
 pub(crate) mod hosts;
 mod imports;
 mod one_node;
+mod own_table;
 mod placed;
 mod power;
 mod probes;

@@ -20,6 +20,7 @@ mod faults;
 mod growth;
 mod how_to;
 mod null_target;
+mod pipelines;
 mod program;
 mod required;
 mod shipped;

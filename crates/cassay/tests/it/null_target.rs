@@ -13,7 +13,7 @@ mod imports;
 mod interruption;
 mod leaving;
 mod record;
-mod recorded;
+pub(crate) mod recorded;
 mod requests;
 mod screen;
 mod screening;

@@ -60,7 +60,8 @@ pub fn words(one: &RequirementRecord) -> String {
         RequiredMetric::ErrorRate => "error rate",
         RequiredMetric::OpsPerS => "throughput",
         RequiredMetric::Ratio => "ratio to the baseline",
-        RequiredMetric::NotWorseThan => "ratio to an earlier run",
+        RequiredMetric::NotWorseOpsPerS => "throughput beside an earlier run",
+        RequiredMetric::NotWorseP99Ms => "p99 beside an earlier run",
     };
     let sign = match one.bound {
         Bound::AtLeast => "≥",
@@ -80,7 +81,9 @@ fn amount(one: &RequirementRecord, value: f64) -> String {
     match one.metric {
         RequiredMetric::ErrorRate => number::percent(value),
         RequiredMetric::OpsPerS => format!("{} op/s", number::rate(value)),
-        RequiredMetric::Ratio | RequiredMetric::NotWorseThan => number::ms(value),
+        RequiredMetric::Ratio | RequiredMetric::NotWorseOpsPerS | RequiredMetric::NotWorseP99Ms => {
+            number::ms(value)
+        }
         _ => format!("{} ms", number::ms(value)),
     }
 }

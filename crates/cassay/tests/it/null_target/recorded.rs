@@ -18,11 +18,16 @@ const LOG: &[u8] = include_bytes!("../../../../recorded/fixtures/full-query-log.
 /// A lab with the study and a folder with the log.
 fn lab(study: &str) -> Lab {
     let lab = Lab::with(study);
+    lay_log(&lab);
+    lab
+}
+
+/// Lays a log of a real node into the folder `log` of a lab.
+pub(crate) fn lay_log(lab: &Lab) {
     let mut bytes = Vec::new();
     GzDecoder::new(LOG).read_to_end(&mut bytes).expect("a whole log");
     lab.write("log/metadata.cq4t", "the queue's own");
     std::fs::write(lab.path().join("log/20261126-13.cq4"), bytes).expect("a log");
-    lab
 }
 
 fn counts(trial: &Value) -> Vec<(String, u64)> {

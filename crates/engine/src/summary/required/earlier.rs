@@ -13,7 +13,7 @@ use measure::number::round;
 use std::path::Path;
 use store::Run;
 use store::record::{Bound, FindingsRecord, PointRecord, RequirementRecord, TrialFinding, Verdict};
-use study::settings::{Study, Variant, Where};
+use study::settings::{Study, Untold, Variant, Where};
 
 /// How the last run of the same study is called.
 const LATEST: &str = "latest";
@@ -136,17 +136,6 @@ impl Beside<'_> {
         point: &PointRecord,
         before: Option<&PointRecord>,
     ) -> RequirementRecord {
-        let require = &self.variant.settings.require;
-        let required = Required {
-            metric: RequiredMetric::NotWorseThan,
-            words: format!("{words} beside {}", self.name),
-            unit: "",
-            variant: &self.variant.name,
-            baseline: None,
-            place: point.point,
-            limit: Limit::AtLeast(round(1.0 - require.worse_by, 9)),
-            untold: require.untold,
-        };
         let of = |findings: &FindingsRecord, point: &PointRecord| -> Vec<Known> {
             let used = findings.trials.iter().filter(|one| point.trials.contains(&one.index));
             used.map(value).collect()
@@ -161,6 +150,27 @@ impl Beside<'_> {
             (_, Some(compared)) => number(&compared, is_latency),
             (None, None) => undecided("the earlier run has no such point"),
             (Some(_), None) => undecided("one of the two has no trial there that may be believed"),
+        };
+        // Where there is an interval, the number by itself decides nothing: of two runs that are
+        // alike every other one is the slower.
+        let require = &self.variant.settings.require;
+        let untold = match require.untold {
+            Untold::Estimate if number.ci95.is_some() => Untold::Pass,
+            other => other,
+        };
+        let required = Required {
+            metric: if is_latency {
+                RequiredMetric::NotWorseP99Ms
+            } else {
+                RequiredMetric::NotWorseOpsPerS
+            },
+            words: format!("{words} beside {}", self.name),
+            unit: "",
+            variant: &self.variant.name,
+            baseline: None,
+            place: point.point,
+            limit: Limit::AtLeast(round(1.0 - require.worse_by, 9)),
+            untold,
         };
         required.judged(Some(number))
     }

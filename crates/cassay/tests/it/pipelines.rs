@@ -1,0 +1,116 @@
+//! The files for pipelines: what they run is run here, in a folder that has nothing else.
+
+use crate::program::{Lab, Said, command};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const STUDY: &str = "\
+study: gate
+question: Is it no slower than before?
+target: {null: {latency: 2ms}}
+workload: {use: standard1, mix: {write: 1}}
+procedure: {fixed: {threads: 8}}
+window: {warmup: 0s, measure: 2s}
+repeat: {blocks: 2}
+require: {not_worse_than: latest, worse_by: 30%}
+";
+
+fn pipelines() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../pipelines")
+}
+
+/// Runs the gate in a folder with the study and the script, and no variable of ours.
+fn gate(lab: &Lab, more: &[&str]) -> Said {
+    let script = lab.path().join("gate.sh");
+    fs::copy(pipelines().join("gate"), &script).expect("the script");
+    let mut command = command("sh");
+    command
+        .current_dir(lab.path())
+        .env_clear()
+        .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+        .env("HOME", lab.path())
+        .env("CASSAY", env!("CARGO_BIN_EXE_cassay"))
+        .env("CASSAY_SHARED_MACHINE", "1")
+        .arg(&script)
+        .args(["study.yaml", "kept"])
+        .args(more);
+    Said::of(command.output().expect("sh"))
+}
+
+/// Where the links and pictures of a Markdown text lead.
+fn targets(text: &str) -> Vec<&str> {
+    let links = text.split("](").skip(1);
+    links.filter_map(|rest| rest.split(')').next()).collect()
+}
+
+#[test]
+fn a_pipeline_fails_with_a_picture_where_a_study_is_slower_than_before() {
+    let lab = Lab::with(STUDY);
+    let first = gate(&lab, &[]);
+    // A busy machine makes a run invalid, which no pipeline may take for a regression.
+    if first.code == Some(3) {
+        return;
+    }
+    let first = first.ended_with(0);
+    first.says(&["has no earlier run in kept/results"]);
+    let second = gate(&lab, &["--set", "target.null.latency=8ms"]);
+    if second.code == Some(3) {
+        return;
+    }
+    second
+        .ended_with(4)
+        .says(&["a requirement was missed: throughput beside gate/"]);
+    let folder = lab.path().join("kept");
+    let summary = fs::read_to_string(folder.join("summary.md")).expect("a summary");
+    assert!(summary.contains("missed"), "{summary}");
+    let targets = targets(&summary);
+    assert!(targets.contains(&"compare.svg"), "{summary}");
+    for target in targets.iter().filter(|target| !target.starts_with("http")) {
+        assert!(
+            !target.starts_with('/'),
+            "{target} is a path of this machine"
+        );
+        assert!(
+            folder.join(target).exists(),
+            "{target} is not in the folder"
+        );
+    }
+    let junit = fs::read_to_string(folder.join("junit.xml")).expect("JUnit XML");
+    assert!(junit.contains("<failure"), "{junit}");
+    // A run that is no worse than the one that was no worse passes: by its tag.
+    let tagged = ["tag", "good", "gate", "--out", "kept/results"];
+    lab.cassay(&tagged).ended_with(0);
+    let listed = lab.cassay(&["tag", "--json", "--out", "kept/results"]).ended_with(0).json();
+    assert!(
+        listed["good"].as_str().is_some_and(|run| run.starts_with("gate/")),
+        "{listed}"
+    );
+}
+
+#[test]
+fn a_run_or_tag_that_is_not_there_ends_a_study_before_it_begins() {
+    let lab = Lab::with(&STUDY.replace("latest", "release-5.0"));
+    let said = lab.cassay(&["run", "study.yaml"]).ended_with(1);
+    said.says(&["require.not_worse_than: release-5.0"]);
+    assert!(!lab.path().join("results").exists(), "nothing was run");
+    let lab = Lab::with(&STUDY.replace("latest", "../elsewhere"));
+    lab.cassay(&["run", "study.yaml"]).ended_with(1).says(&["is a path"]);
+}
+
+/// GitHub and GitLab read YAML; what they run is the script.
+#[test]
+fn the_files_for_pipelines_are_yaml_and_run_the_gate() {
+    for file in ["github/action.yml", "gitlab/cassay.gitlab-ci.yml"] {
+        let text = fs::read_to_string(pipelines().join(file)).expect("the file");
+        let mut mistakes = yaml::Diagnostics::new(vec![yaml::SourceText {
+            name: file.to_owned(),
+            text: text.clone(),
+        }]);
+        let root = yaml::parse(0, &text, yaml::Limits::STUDY, &mut mistakes);
+        assert!(root.is_some() && mistakes.is_empty(), "{file}: {mistakes}");
+        assert!(
+            text.contains("gate\" \"$STUDY\"") || text.contains("gate \"$STUDY\""),
+            "{file}"
+        );
+    }
+}
