@@ -136,6 +136,14 @@ impl<T: Into<Cell>> From<Option<T>> for Cell {
     }
 }
 
+impl Cell {
+    /// The same, leading to a file beside the page.
+    pub fn link(mut self, path: impl Into<String>) -> Cell {
+        self.link = path.into();
+        self
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -170,13 +178,5 @@ mod tests {
         assert_eq!(table.rows[1].tone, Tone::Muted);
         let none: [(&str, u32); 0] = [];
         assert!(Table::of("", &none).unless_empty().is_none());
-    }
-}
-
-impl Cell {
-    /// The same, leading to a file beside the page.
-    pub fn link(mut self, path: impl Into<String>) -> Cell {
-        self.link = path.into();
-        self
     }
 }

@@ -53,9 +53,18 @@ fn notes(view: &RunView) -> Option<Block> {
 /// Bytes that are shown of a file: four such files are a small part of a page of 6 MB.
 const INPUT_BYTES_MAX: usize = 64 << 10;
 
+/// How the names of files end that hold data rather than words of the study.
+const DATA_FILE: &str = ".csv";
+
 /// The files that the study names, as they were read.
 fn input_files(view: &RunView) -> Vec<Block> {
     let file = |(name, text): (&String, &String)| {
+        if name.ends_with(DATA_FILE) {
+            // Keys of somebody's table are no part of a page that is passed on.
+            let lines = measure::number::counted(text.lines().count() as u64, "line");
+            let said = format!("{lines}, which are not shown; plan.json has them.");
+            return Block::Details(format!("The file {name}"), vec![Block::Text(said)]);
+        }
         let shown = text.floor_char_boundary(INPUT_BYTES_MAX);
         let mut blocks = vec![Block::Code(text[..shown].to_owned())];
         if shown < text.len() {

@@ -253,6 +253,18 @@ fn files_of_a_study_keep_their_lines_and_a_long_one_is_cut() {
     assert!(html.contains("overrides.seed") && !html.contains("overrides.inputs"));
 }
 
+/// Keys of somebody's table are kept with a run, and are no part of a page that is passed on.
+#[test]
+fn keys_of_a_table_are_not_on_the_page() {
+    let mut view = fixture::run(1);
+    let inputs = json!({"shop.users.keys.csv": "id\nsomebody@example.org\nelse\n"});
+    view.plan.resolved.overrides =
+        serde_json::from_value(json!({"inputs": inputs})).expect("overrides");
+    let html = html(&page(&view));
+    assert!(html.contains("3 lines, which are not shown"));
+    assert!(!html.contains("somebody@example.org"));
+}
+
 #[test]
 fn only_counts_that_are_not_all_zero_have_a_column_and_an_explanation() {
     const CAPTION: &str = "What operations came to besides time";

@@ -71,7 +71,7 @@ fn orders() -> TableSample {
         column("never", "blob", ColumnRole::Regular),
     ];
     let partition = |p: u64| {
-        let rows_count = if p % 20 == 0 { 200 } else { 1 + p % 5 };
+        let rows_count = if p.is_multiple_of(20) { 200 } else { 1 + p % 5 };
         let row = |r: u64| {
             let n = p * 1000 + r;
             vec![
@@ -87,14 +87,14 @@ fn orders() -> TableSample {
                     scale: 2,
                 },
                 Value::Float((mix(n) % 1000) as f32 / 7.0),
-                Value::Boolean(mix(n) % 4 == 0),
+                Value::Boolean(mix(n).is_multiple_of(4)),
                 Value::Set((0..mix(n) % 4).map(|i| prose(n + i, 6)).collect()),
                 Value::Udt(vec![
                     ("street".into(), prose(n, 15)),
                     ("zip".into(), Value::Int((mix(n) % 90_000) as i32)),
                 ]),
                 Value::Vector((0..3).map(|i| Value::Float((mix(n + i) % 100) as f32)).collect()),
-                if mix(n) % 3 == 0 {
+                if mix(n).is_multiple_of(3) {
                     Value::Null
                 } else {
                     Value::Inet(IpAddr::from([192, 168, 0, (n % 250) as u8]))

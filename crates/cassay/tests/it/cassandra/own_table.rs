@@ -31,13 +31,17 @@ fn fill(session: &mut Session) {
     }
     for partition in 0..60_u32 {
         let key = format!("5752fae6-9d16-43da-b20f-5500dd{partition:06}, 'eu'");
-        for row in 0..if partition % 10 == 0 {
+        for row in 0..if partition.is_multiple_of(10) {
             40
         } else {
             1 + partition % 4
         } {
             let note = "as it was said ".repeat(1 + (partition + row) as usize % 9);
-            let ip = if row % 2 == 0 { "null" } else { "'10.0.0.1'" };
+            let ip = if row.is_multiple_of(2) {
+                "null"
+            } else {
+                "'10.0.0.1'"
+            };
             session
                 .query(&format!(
                     "INSERT INTO \"Shop\".\"Orders\" (customer, region, at, line, since, state, \
