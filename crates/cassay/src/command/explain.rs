@@ -15,7 +15,7 @@ use meaning::{Meaning, indented};
 use yaml::did_you_mean;
 
 /// More than these are listed by name: one of them was meant.
-const SHOWN_MAX: usize = 12;
+const SHOWN_MAX: usize = 14;
 
 /// Explains one thing, or lists all.
 pub fn run(args: &ExplainArgs, common: &Common) -> Result<Exit> {

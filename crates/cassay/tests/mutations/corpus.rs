@@ -75,7 +75,7 @@ pub fn kinds() -> Vec<Kind> {
         Kind::new("ycsb-words", 20, ycsb_words, read_ycsb_words),
         Kind::new("easy-words", 20, easy_words, read_easy_words),
         Kind::new("import", 10, imports, read::import),
-        Kind::new("query-log", 10, query_log::texts, query_log::read),
+        Kind::new("query-log", 2, query_log::texts, query_log::read),
         Kind::new("machine", 10, machines, read_machine),
         Kind::new("placement", 10, placements, read_placement),
         Kind::of_run("hlog", 10, "trials/00-threads-4/latency.hlog", read::hlog),
