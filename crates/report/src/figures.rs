@@ -4,7 +4,7 @@
 //! its legend, and needs nothing beside it.
 
 use crate::lead;
-use crate::page::{CurvePlot, LeadFigure, LeadMark, Page, Paint, Plot, PlotAxis, Verdict};
+use crate::page::{CurvePlot, LeadFigure, LeadMark, Page, Paint, Plot, Verdict};
 use crate::sections::lead::{course_of, load_figure};
 use crate::summary::{ALL, Point, points, variant_name, variants};
 use crate::view::RunView;
@@ -99,20 +99,7 @@ fn distributions(view: &RunView, points: &[&Point<'_>]) -> Option<LeadFigure> {
     (!marks.is_empty()).then(|| LeadFigure {
         title: format!("Latency of {}", variant_name(first.variant, view)),
         what: "Latency from the intended start: one operation of so many takes longer.".into(),
-        plots: vec![Plot::Curve(CurvePlot {
-            x: PlotAxis {
-                title: "one operation of so many takes longer (100: p99)".into(),
-                is_log: true,
-                ..PlotAxis::default()
-            },
-            y: PlotAxis {
-                title: "latency, ms".into(),
-                is_log: true,
-                ..PlotAxis::default()
-            },
-            marks,
-            ..CurvePlot::default()
-        })],
+        plots: vec![Plot::Curve(CurvePlot::of_percentiles(marks))],
         legend,
         ..LeadFigure::default()
     })

@@ -62,7 +62,7 @@ pub fn run(tool: Tool, args: &ImportArgs, common: &Common) -> Result<Exit> {
     let (import, inputs) = compiled;
     let import = match import {
         Ok(import) => import,
-        Err(mistakes) => return Ok(show(&defined.told(mistakes), common)),
+        Err(mistakes) => return Ok(diagnostics::refuse(&defined.told(mistakes), common.json)),
     };
     if let Some(count) = options.sample {
         print_samples(&import, count, common);
@@ -80,7 +80,7 @@ pub fn run(tool: Tool, args: &ImportArgs, common: &Common) -> Result<Exit> {
         Ok(study) => study,
         Err(mistakes) => {
             let mistakes = words::in_words(&mistakes, &command_line(&shown));
-            return Ok(show(&mistakes, common));
+            return Ok(diagnostics::refuse(&mistakes, common.json));
         }
     };
     study.notes.extend(defined.notes);
@@ -154,15 +154,6 @@ fn both(before: &ImportOptions, among: ImportOptions) -> ImportOptions {
             allow: [before.allow.allow.clone(), among.allow.allow].concat(),
         },
     }
-}
-
-/// Shows mistakes, as those of a study.
-fn show(mistakes: &yaml::Diagnostics, common: &Common) -> Exit {
-    if common.json {
-        terminal::json(&diagnostics::to_json(mistakes));
-    }
-    diagnostics::say(mistakes);
-    Exit::Usage
 }
 
 /// Our own options among the tool's words: those with two dashes that we know.

@@ -327,20 +327,26 @@ fn ratio(comparison: &ComparisonRecord) -> Number {
         (None, None) => None,
     };
     let is_latency = comparison.metric.starts_with("latency_ms");
-    let better = |ratio: f64| if is_latency { 1.0 / ratio } else { ratio };
     let (used, planned) = (comparison.blocks, comparison.blocks_planned);
     let is_thin = too_few_blocks(used, planned, comparison.looks_in());
     let few = "too few blocks have two trials that may be used";
     Number {
-        value: Some(Known::Exactly(better(comparison.ratio))),
-        ci95: ends.map(|[low, high]| {
-            if is_latency {
-                [better(high), better(low)]
-            } else {
-                [low, high]
-            }
-        }),
         decided: is_thin.then_some((Outcome::Untold, few)),
+        ..how_good(comparison.ratio, ends, is_latency)
+    }
+}
+
+/// A ratio contender ÷ baseline as how good the contender is: more is better, of latency too.
+fn how_good(ratio: f64, ci95: Option<[f64; 2]>, is_latency: bool) -> Number {
+    let (value, ci95) = if is_latency {
+        (1.0 / ratio, ci95.map(|[low, high]| [1.0 / high, 1.0 / low]))
+    } else {
+        (ratio, ci95)
+    };
+    Number {
+        value: Some(Known::Exactly(value)),
+        ci95,
+        decided: None,
     }
 }
 

@@ -160,23 +160,10 @@ fn distributions(
     }
     let is_drawn =
         |mark: &LeadMark| matches!(mark, LeadMark::Line { points, .. } if !points.is_empty());
-    marks.iter().any(is_drawn).then(|| {
-        let plot = CurvePlot {
-            x: PlotAxis {
-                title: "one operation of so many takes longer (100: p99)".into(),
-                is_log: true,
-                ..PlotAxis::default()
-            },
-            y: PlotAxis {
-                title: "latency, ms".into(),
-                is_log: true,
-                ..PlotAxis::default()
-            },
-            marks,
-            ..CurvePlot::default()
-        };
-        (plot, "Latency")
-    })
+    marks
+        .iter()
+        .any(is_drawn)
+        .then(|| (CurvePlot::of_percentiles(marks), "Latency"))
 }
 
 fn unnamed_line(points: Vec<(f64, Option<f64>)>, index: usize) -> LeadMark {

@@ -38,6 +38,23 @@ pub struct CurvePlot {
     pub marks: Vec<Mark>,
 }
 
+impl CurvePlot {
+    /// Marks over one in how many operations takes longer, and its latency.
+    pub fn of_percentiles(marks: Vec<Mark>) -> CurvePlot {
+        let axis = |title: &str| PlotAxis {
+            title: title.to_owned(),
+            is_log: true,
+            ..PlotAxis::default()
+        };
+        CurvePlot {
+            x: axis("one operation of so many takes longer (100: p99)"),
+            y: axis("latency, ms"),
+            marks,
+            ..CurvePlot::default()
+        }
+    }
+}
+
 /// An axis of numbers.
 #[derive(Clone, Debug, Default)]
 pub struct PlotAxis {

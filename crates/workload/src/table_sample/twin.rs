@@ -60,15 +60,15 @@ impl TableSample {
         };
         let rows = self.partitions.iter().flat_map(|partition| &partition.rows);
         let key_columns = self.partition_key().len() + self.clustering().len();
-        let table = Chunks::of(rows.map(|row| row_bytes(row)), key_columns);
-        let (text, program) = builder.like(table.compressed)?;
-        let twin = chunks_of(&program, key_columns);
+        let table = compressed_share(rows.map(|row| row_bytes(row)), key_columns);
+        let (text, program) = builder.like(table)?;
+        let twin = program_compressed_share(&program, key_columns);
         let sizes = builder.groups.as_deref().unwrap_or(&[1]);
         let counted = self.partitions.iter().map(|partition| partition.rows_count);
         Ok(Twin {
             text,
             row_bytes: [self.row_bytes(), program_row_bytes(&program)],
-            compressed: [table.compressed, twin.compressed],
+            compressed: [table, twin],
             partition_rows: [
                 counted.sum::<u64>() as f64 / self.partitions.len().max(1) as f64,
                 sizes.iter().sum::<u64>() as f64 / sizes.len() as f64,
@@ -133,7 +133,7 @@ impl Builder<'_> {
     fn like(&self, compressed: f64) -> Result<(String, Arc<Program>), String> {
         let key_columns = self.sample.partition_key().len() + self.sample.clustering().len();
         let made = |squeeze: f64| self.compiled(squeeze);
-        let share = |program: &Arc<Program>| chunks_of(program, key_columns).compressed;
+        let share = |program: &Arc<Program>| program_compressed_share(program, key_columns);
         let (mut low, mut high) = (0.0, SQUEEZE_MAX);
         let [least, most] = [made(low)?, made(high)?];
         // Where no text or blob can be squeezed, all are the same.
@@ -381,36 +381,27 @@ fn is_scattered(typ: &CqlType, cells: &[(&Value, f64)]) -> bool {
     }
 }
 
-/// Bytes of rows, chunk by chunk.
-struct Chunks {
-    /// What LZ4 leaves of them, as a share.
-    compressed: f64,
-}
-
-impl Chunks {
-    /// Of rows whose cells are `[int length][bytes]`, without so many first ones.
-    fn of(rows: impl Iterator<Item = Vec<u8>>, without: usize) -> Chunks {
-        let mut chunk = Vec::with_capacity(CHUNK_BYTES * 2);
-        let (mut before, mut after, mut count) = (0, 0, 0);
-        for row in rows {
-            chunk.extend_from_slice(behind(&row, without));
-            if chunk.len() >= CHUNK_BYTES {
-                before += chunk.len();
-                after += lz4_block_bytes(&chunk);
-                chunk.clear();
-                count += 1;
-            }
-            if count >= CHUNKS_MAX {
-                break;
-            }
+/// What LZ4 leaves of chunks of rows, as a share. Cells of a row are `[int length][bytes]`; so many
+/// first ones are left out.
+fn compressed_share(rows: impl Iterator<Item = Vec<u8>>, without: usize) -> f64 {
+    let mut chunk = Vec::with_capacity(CHUNK_BYTES * 2);
+    let (mut before, mut after, mut count) = (0, 0, 0);
+    for row in rows {
+        chunk.extend_from_slice(behind(&row, without));
+        if chunk.len() >= CHUNK_BYTES {
+            before += chunk.len();
+            after += lz4_block_bytes(&chunk);
+            chunk.clear();
+            count += 1;
         }
-        if count == 0 {
-            (before, after) = (chunk.len(), lz4_block_bytes(&chunk));
-        }
-        Chunks {
-            compressed: after as f64 / before.max(1) as f64,
+        if count >= CHUNKS_MAX {
+            break;
         }
     }
+    if count == 0 {
+        (before, after) = (chunk.len(), lz4_block_bytes(&chunk));
+    }
+    after as f64 / before.max(1) as f64
 }
 
 /// The bytes behind so many cells.
@@ -431,7 +422,8 @@ fn row_bytes(row: &[Value]) -> Vec<u8> {
     bytes
 }
 
-fn chunks_of(program: &Arc<Program>, key_columns: usize) -> Chunks {
+/// As [`compressed_share`], of the rows of a program.
+fn program_compressed_share(program: &Arc<Program>, key_columns: usize) -> f64 {
     let mut generator = program.generator(Stage::Load);
     let rows = (0..program.rows()).map(|n| {
         let mut bytes = Vec::new();
@@ -439,7 +431,7 @@ fn chunks_of(program: &Arc<Program>, key_columns: usize) -> Chunks {
         generator.append_entry_values(0, &mut bytes);
         bytes
     });
-    Chunks::of(rows, key_columns)
+    compressed_share(rows, key_columns)
 }
 
 /// Mean bytes of keys and values in the first rows.

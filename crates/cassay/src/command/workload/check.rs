@@ -8,9 +8,7 @@ use crate::{diagnostics, interrupt, terminal};
 use anyhow::{Context, Result, bail};
 use engine::Prepared;
 use serde_json::{Value, json};
-use std::path::PathBuf;
 use std::sync::Arc;
-use study::settings::{Folder, Granted, Overrides};
 use workload::{Program, Stage};
 use yaml::Diagnostics;
 
@@ -47,21 +45,7 @@ fn prepared(
     if study::work::names().iter().any(|named| named.name == name) {
         bail!("{name} is a named workload; --target is for workload files");
     }
-    let overrides = Overrides {
-        target: Some(target.to_owned()),
-        set: args.set.clone(),
-        granted: Granted {
-            secrets: args.secret.iter().cloned().collect(),
-            ..Granted::default()
-        },
-        // What the command line names is the user's own.
-        files: Some(Folder {
-            path: PathBuf::new(),
-            open: true,
-        }),
-        ..Overrides::default()
-    };
-    let target = match reach::target("{null: {}}", &overrides) {
+    let target = match reach::named(target, &args.set, &args.secret) {
         Ok(target) => target,
         Err(mistakes) => return Ok(Err(mistakes)),
     };

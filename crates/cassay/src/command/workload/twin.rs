@@ -7,9 +7,8 @@ use crate::{diagnostics, interrupt, terminal};
 use anyhow::{Context, Result, anyhow, bail};
 use engine::own_table::TableReader;
 use serde_json::json;
-use std::path::PathBuf;
 use std::sync::Arc;
-use study::settings::{Folder, Granted, Overrides, OwnTable};
+use study::settings::OwnTable;
 use workload::Twin;
 
 /// Reads a table and writes the workload file of its twin.
@@ -20,21 +19,7 @@ pub fn run(args: &TwinArgs, common: &Common) -> Result<Exit> {
             to.display()
         );
     }
-    let overrides = Overrides {
-        target: Some(args.target.clone()),
-        set: args.set.clone(),
-        granted: Granted {
-            secrets: args.secret.iter().cloned().collect(),
-            ..Granted::default()
-        },
-        // What the command line names is the user's own.
-        files: Some(Folder {
-            path: PathBuf::new(),
-            open: true,
-        }),
-        ..Overrides::default()
-    };
-    let target = match reach::target("{null: {}}", &overrides) {
+    let target = match reach::named(&args.target, &args.set, &args.secret) {
         Ok(target) => target,
         Err(mistakes) => return Ok(diagnostics::refuse(&mistakes, common.json)),
     };

@@ -3,7 +3,7 @@
 //! Runs do not take turns, so their interval is wider than that of variants of one run: the
 //! variance between runs is part of it.
 
-use super::{Number, Required};
+use super::{Number, Required, how_good};
 use analysis::procedure::Point;
 use analysis::require::{Limit, Outcome, RequiredMetric};
 use analysis::{Comparison, Metric};
@@ -178,22 +178,13 @@ impl Beside<'_> {
 
 /// How good it is beside the earlier run: more is better, whatever the metric.
 fn number(compared: &Comparison, is_latency: bool) -> Number {
-    let better = |ratio: f64| if is_latency { 1.0 / ratio } else { ratio };
-    let ends = compared.ci95().map(|[low, high]| {
-        if is_latency {
-            [better(high), better(low)]
-        } else {
-            [low, high]
-        }
-    });
     let bounded = "one of the two is only known to be beyond a bound";
     Number {
-        value: Some(Known::Exactly(better(compared.ratio))),
-        ci95: ends,
         decided: compared
             .bound
             .is_some_and(|bound| matches!(bound, Bound::AtLeast | Bound::AtMost))
             .then_some((Outcome::Untold, bounded)),
+        ..how_good(compared.ratio, compared.ci95(), is_latency)
     }
 }
 
