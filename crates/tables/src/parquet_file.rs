@@ -120,7 +120,10 @@ impl ColumnValues {
     fn add(&mut self, cell: Cell<'_>) {
         let is_there = match (&mut self.values, cell) {
             (Values::Text(all), Cell::Text(text)) => {
-                all.push(ByteArray::from(text.as_bytes().to_vec()));
+                // What stood in the row before is the same bytes, not a copy of them.
+                let before = all.last().filter(|before| before.data() == text.as_bytes());
+                let same = before.cloned();
+                all.push(same.unwrap_or_else(|| ByteArray::from(text.as_bytes().to_vec())));
                 true
             }
             (Values::Whole(all), Cell::Whole(value) | Cell::Time(value)) => {

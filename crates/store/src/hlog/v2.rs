@@ -30,7 +30,7 @@ impl Default for V2Room {
     fn default() -> V2Room {
         V2Room {
             inflate: Decompress::new(true),
-            bytes: Vec::with_capacity(BYTES_MAX),
+            bytes: vec![0; BYTES_MAX],
         }
     }
 }
@@ -43,12 +43,13 @@ impl V2Room {
             return None;
         }
         self.inflate.reset(true);
-        self.bytes.clear();
-        let done = self.inflate.decompress_vec(packed, &mut self.bytes, FlushDecompress::Finish);
+        // Into a slice: a vector's spare room would be zeroed anew for every histogram.
+        let done = self.inflate.decompress(packed, &mut self.bytes, FlushDecompress::Finish);
         if !matches!(done, Ok(Status::StreamEnd)) {
             return None;
         }
-        let (header, counts) = self.bytes.split_at_checked(HEADER_BYTES)?;
+        let unpacked = self.bytes.get(..usize::try_from(self.inflate.total_out()).ok()?)?;
+        let (header, counts) = unpacked.split_at_checked(HEADER_BYTES)?;
         let is_ours = number(header, 0)? == PLAIN
             && number(header, 4)? as usize == counts.len()
             && number(header, 8)? == 0
