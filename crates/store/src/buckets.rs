@@ -1,11 +1,10 @@
-//! A histogram as the list of its buckets that hold a value: some hundred numbers where the whole
-//! has 290 kB.
-//!
-//! The buckets are those of HdrHistogram at three digits from 1 on, and the figures are read from
-//! them as it reads them.
+//! Histograms of an interval, added: the counts of HdrHistogram's buckets at three digits from 1 on,
+//! of which only those between the lowest and the highest value are looked at: some thousand where
+//! the whole has 290 kB. The figures are read from them as HdrHistogram reads them.
 
 use crate::record::QuantilesRecord;
 use measure::{Histogram, Known};
+use std::ops::Range;
 
 /// Values below this have a bucket each: HdrHistogram keeps 2 × 10^3 values apart, rounded up to a
 /// power of two.
@@ -13,25 +12,55 @@ const SINGLE: u64 = 2048;
 /// Buckets of each further power of two.
 const HALF_BITS: u32 = 10;
 const HALF: u64 = 1 << HALF_BITS;
-/// The buckets of a histogram that hold a value, by number, with how many each holds.
+/// The quantiles of which figures are given.
+const QUANTILES: [f64; 4] = [0.5, 0.95, 0.99, 0.999];
+
+/// A bucket's number, and how many values it holds.
+pub(crate) type Held = (u32, u64);
+
+/// The sum of histograms.
 #[derive(Debug, Default)]
 pub(crate) struct Buckets {
-    held: Vec<(u32, u64)>,
+    /// By number; all outside of `held` are 0.
+    counts: Vec<u64>,
+    held: Range<usize>,
     count: u64,
 }
 
+/// The buckets of a histogram with whatever bounds that hold a value, in ascending order.
+pub(crate) fn of_histogram(values: &Histogram) -> Vec<Held> {
+    let recorded = values.hdr().iter_recorded();
+    recorded
+        .map(|b| (bucket_of(b.value_iterated_to()), b.count_at_value()))
+        .collect()
+}
+
 impl Buckets {
-    /// Buckets in ascending order.
-    pub(crate) fn of(held: Vec<(u32, u64)>) -> Buckets {
-        let count = held.iter().map(|(_, count)| count).sum();
-        Buckets { held, count }
+    /// Makes it the sum of nothing.
+    pub(crate) fn clear(&mut self) {
+        self.counts[self.held.clone()].fill(0);
+        self.held = 0..0;
+        self.count = 0;
     }
 
-    /// The same of a histogram with whatever bounds.
-    pub(crate) fn of_histogram(values: &Histogram) -> Buckets {
-        let recorded = values.hdr().iter_recorded();
-        let held = recorded.map(|b| (bucket_of(b.value_iterated_to()), b.count_at_value()));
-        Buckets::of(held.collect())
+    /// Adds a histogram's buckets, in ascending order.
+    pub(crate) fn add(&mut self, histogram: &[Held]) {
+        let ([(first, _), ..], [.., (last, _)]) = (histogram, histogram) else {
+            return;
+        };
+        let (first, end) = (*first as usize, *last as usize + 1);
+        self.held = if self.held.is_empty() {
+            first..end
+        } else {
+            self.held.start.min(first)..self.held.end.max(end)
+        };
+        if self.counts.len() < end {
+            self.counts.resize(end, 0);
+        }
+        for (bucket, count) in histogram {
+            self.counts[*bucket as usize] += count;
+            self.count += count;
+        }
     }
 
     /// How many values they hold.
@@ -39,41 +68,28 @@ impl Buckets {
         self.count
     }
 
-    /// Both together. Which of two lists has the next bucket is as good as random: a branch on it
-    /// would be guessed wrong every other time, so there is none.
-    pub(crate) fn with(self, other: Buckets) -> Buckets {
-        if self.count == 0 {
-            return other;
-        }
-        let mut held = Vec::with_capacity(self.held.len() + other.held.len());
-        let (mine, others) = (self.held.as_slice(), other.held.as_slice());
-        let (mut at, mut at_other) = (0, 0);
-        while let (Some(a), Some(b)) = (mine.get(at), others.get(at_other)) {
-            let (is_mine, is_other) = (a.0 <= b.0, b.0 <= a.0);
-            let count = a.1 * u64::from(is_mine) + b.1 * u64::from(is_other);
-            held.push((a.0.min(b.0), count));
-            at += usize::from(is_mine);
-            at_other += usize::from(is_other);
-        }
-        held.extend_from_slice(&mine[at..]);
-        held.extend_from_slice(&others[at_other..]);
-        Buckets {
-            held,
-            count: self.count + other.count,
-        }
+    /// The buckets that hold a value, in ascending order.
+    fn held(&self) -> impl Iterator<Item = Held> {
+        let counts = self.held.clone().zip(&self.counts[self.held.clone()]);
+        let held = counts.filter(|(_, count)| **count > 0);
+        held.map(|(bucket, count)| (bucket as u32, *count))
     }
 
-    /// The value at a quantile, in ns.
-    fn at(&self, quantile: f64) -> u64 {
-        let rank = self.rank(quantile);
-        let mut seen = 0;
-        for (bucket, count) in &self.held {
+    /// The values at [`QUANTILES`] and the mean, in ns.
+    fn values(&self) -> ([u64; QUANTILES.len()], f64) {
+        let ranks = QUANTILES.map(|quantile| self.rank(quantile));
+        let total = self.count as f64;
+        let mut values = [0; QUANTILES.len()];
+        let (mut mean, mut seen, mut reached) = (0.0, 0, 0);
+        for (bucket, count) in self.held() {
+            mean += count as f64 * middle_of(bucket) / total;
             seen += count;
-            if seen >= rank {
-                return highest_of(*bucket);
+            while reached < ranks.len() && seen >= ranks[reached] {
+                values[reached] = highest_of(bucket);
+                reached += 1;
             }
         }
-        0
+        (values, mean)
     }
 
     /// The rank that HdrHistogram gives to a quantile.
@@ -84,16 +100,10 @@ impl Buckets {
     /// How many are at most so long.
     fn at_most(&self, value_ns: u64) -> u64 {
         let last = bucket_of(value_ns);
-        let held = self.held.iter().take_while(|(bucket, _)| *bucket <= last);
-        held.map(|(_, count)| count).sum()
-    }
-
-    fn mean(&self) -> f64 {
-        let total = self.count as f64;
-        let held = self.held.iter();
-        held.fold(0.0, |sum, (bucket, count)| {
-            sum + *count as f64 * middle_of(*bucket) / total
-        })
+        self.held()
+            .take_while(|(bucket, _)| *bucket <= last)
+            .map(|(_, count)| count)
+            .sum()
     }
 
     /// The figures in ms, of which those that `censored` could move are lower bounds.
@@ -106,19 +116,24 @@ impl Buckets {
                 Known::Exactly(ns / 1e6)
             }
         };
-        let figure = |quantile: f64| {
-            let ns = self.at(quantile);
+        let (values, mean) = self.values();
+        let figure = |which: usize| {
+            let ns = values[which];
             let seen = || self.at_most(ns) - censored.at_most(ns).min(self.at_most(ns));
-            known(any && seen() < self.rank(quantile), ns as f64)
+            known(any && seen() < self.rank(QUANTILES[which]), ns as f64)
         };
-        let max = self.held.last().map_or(0, |(bucket, _)| highest_of(*bucket));
+        let max = if self.held.is_empty() {
+            0
+        } else {
+            highest_of(self.held.end as u32 - 1)
+        };
         QuantilesRecord {
             count: self.count,
-            mean: known(any, self.mean()),
-            p50: figure(0.5),
-            p95: figure(0.95),
-            p99: figure(0.99),
-            p999: figure(0.999),
+            mean: known(any, mean),
+            p50: figure(0),
+            p95: figure(1),
+            p99: figure(2),
+            p999: figure(3),
             max: known(any, max as f64),
             censored: censored.count,
             ..QuantilesRecord::default()

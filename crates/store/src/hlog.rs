@@ -9,7 +9,7 @@ mod v2;
 
 pub(crate) use v2::V2Room;
 
-use crate::buckets::Buckets;
+use crate::buckets::{self, Buckets};
 use crate::open;
 use anyhow::{Context, Result, anyhow, bail};
 use base64::Engine as _;
@@ -127,12 +127,13 @@ impl Entry {
             .map_err(|e| anyhow!("{}: the histogram does not decode: {e}", self.place))
     }
 
-    /// The line's buckets that hold a value: a fiftieth of the work where the bounds are ours.
-    pub(crate) fn buckets(&self, room: &mut V2Room) -> Result<Buckets> {
+    /// Adds the line's histogram to others: a fiftieth of the work where the bounds are ours.
+    pub(crate) fn add_to(&self, sum: &mut Buckets, room: &mut V2Room) -> Result<()> {
         match room.buckets(&self.bytes()?) {
-            Some(buckets) => Ok(buckets),
-            None => self.histogram().map(|values| Buckets::of_histogram(&values)),
+            Some(held) => sum.add(held),
+            None => sum.add(&buckets::of_histogram(&self.histogram()?)),
         }
+        Ok(())
     }
 
     fn bytes(&self) -> Result<Vec<u8>> {

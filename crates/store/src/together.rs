@@ -3,7 +3,7 @@
 //!
 //! The lines of intervals have the percentiles of each kind by itself, and percentiles of kinds do
 //! not add. A day has half a million histograms of 290 kB: so a line is not made a histogram, but
-//! the list of its buckets that hold a value ([`Buckets`]). What must hold: the figures are those
+//! added to the counts of an interval ([`Buckets`]). What must hold: the figures are those
 //! that [`convert::times_ms`](crate::convert::times_ms) has of the same histograms, added.
 
 use crate::buckets::Buckets;
@@ -23,6 +23,8 @@ pub struct Together {
     censored: Peekable<HlogReader>,
     parts: Vec<String>,
     room: V2Room,
+    /// Of the interval under way: all values, and those that are lower bounds.
+    sums: [Buckets; 2],
 }
 
 impl Together {
@@ -34,6 +36,7 @@ impl Together {
             censored: censored.peekable(),
             parts: parts.to_vec(),
             room: V2Room::default(),
+            sums: Default::default(),
         }
     }
 
@@ -43,24 +46,27 @@ impl Together {
                 return Ok(None);
             };
             let start_s = first.start_s;
-            let mut all = Buckets::default();
+            self.sums.iter_mut().for_each(Buckets::clear);
             let mut next = Some(first);
             while let Some(entry) = next {
-                if !self.is_part(&entry) {
-                    all = all.with(entry.buckets(&mut self.room)?);
-                }
+                self.add(0, &entry)?;
                 next = next_of(&mut self.all, start_s)?;
             }
-            let mut censored = Buckets::default();
             while let Some(entry) = next_of(&mut self.censored, start_s)? {
-                if !self.is_part(&entry) {
-                    censored = censored.with(entry.buckets(&mut self.room)?);
-                }
+                self.add(1, &entry)?;
             }
+            let [all, censored] = &self.sums;
             if all.count() > 0 {
-                return Ok(Some((start_s, all.quantiles_ms(&censored))));
+                return Ok(Some((start_s, all.quantiles_ms(censored))));
             }
         }
+    }
+
+    fn add(&mut self, which: usize, entry: &Entry) -> Result<()> {
+        if self.is_part(entry) {
+            return Ok(());
+        }
+        entry.add_to(&mut self.sums[which], &mut self.room)
     }
 
     fn is_part(&self, entry: &Entry) -> bool {

@@ -5,7 +5,7 @@
 //! is so many empty buckets. Whatever is not laid out so, or has other bounds than ours, is left to
 //! the library.
 
-use crate::buckets::Buckets;
+use crate::buckets::Held;
 use flate2::{Decompress, FlushDecompress, Status};
 
 /// Cookie of a packed histogram, and that of what is in it.
@@ -24,6 +24,7 @@ const BUCKETS_MAX: u64 = 64 << 10;
 pub struct V2Room {
     inflate: Decompress,
     bytes: Vec<u8>,
+    held: Vec<Held>,
 }
 
 impl Default for V2Room {
@@ -31,13 +32,15 @@ impl Default for V2Room {
         V2Room {
             inflate: Decompress::new(true),
             bytes: vec![0; BYTES_MAX],
+            held: Vec::new(),
         }
     }
 }
 
 impl V2Room {
-    /// The buckets of an encoded histogram; none if the library has to read it.
-    pub(super) fn buckets(&mut self, encoded: &[u8]) -> Option<Buckets> {
+    /// The buckets of an encoded histogram that hold a value, in ascending order; none if the library
+    /// has to read it.
+    pub(super) fn buckets(&mut self, encoded: &[u8]) -> Option<&[Held]> {
         let (outer, packed) = encoded.split_at_checked(OUTER_BYTES)?;
         if number(outer, 0)? != PACKED {
             return None;
@@ -55,7 +58,11 @@ impl V2Room {
             && number(header, 8)? == 0
             && number(header, 12)? == u32::from(measure::histogram::SIGNIFICANT_DIGITS)
             && [number(header, 16)?, number(header, 20)?] == [0, 1];
-        if is_ours { counted(counts) } else { None }
+        if !is_ours {
+            return None;
+        }
+        counted(counts, &mut self.held)?;
+        Some(&self.held)
     }
 }
 
@@ -65,8 +72,9 @@ fn number(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_be_bytes(*four))
 }
 
-fn counted(bytes: &[u8]) -> Option<Buckets> {
-    let mut held = Vec::with_capacity(bytes.len());
+fn counted(bytes: &[u8], held: &mut Vec<Held>) -> Option<()> {
+    held.clear();
+    held.reserve(bytes.len());
     let (mut bucket, mut total, mut bytes) = (0u64, 0u64, bytes.iter());
     while let Some(value) = zigzag(&mut bytes)? {
         if value < 0 {
@@ -83,7 +91,7 @@ fn counted(bytes: &[u8]) -> Option<Buckets> {
         bucket += 1;
     }
     // Sums over kinds must hold too.
-    (total < u64::MAX / 1024).then(|| Buckets::of(held))
+    (total < u64::MAX / 1024).then_some(())
 }
 
 /// The next number; none at the end. The outer none: it is cut off.
