@@ -34,13 +34,13 @@ pub fn begun(state: &RunState, now_ns: u64) -> String {
 /// The line of an interval, by the phase that it belongs to.
 pub fn going(state: &RunState, phase: &str, progress: Progress, now_ns: u64) -> String {
     format!(
-        "{} · {phase} {:.0} s · {} left · {} op/s · p99 {} ms · {} errors",
+        "{} · {phase} {:.0} s · {} left · {} op/s · p99 {} ms · {}",
         place_and_name(state),
         progress.seconds,
         left(state, now_ns),
         whole(progress.ops_per_s),
         significant(progress.p99_ms, 3),
-        progress.errors,
+        counted(progress.errors, "error"),
     )
 }
 
@@ -61,10 +61,10 @@ pub fn moving(state: &RunState, columns: usize, now_ns: u64) -> Line {
         return Line::of(&begun(state, now_ns));
     };
     let figures = format!(
-        " · {} op/s · p99 {} ms · {} errors · {} left",
+        " · {} op/s · p99 {} ms · {} · {} left",
         whole(progress.ops_per_s),
         significant(progress.p99_ms, 3),
-        progress.errors,
+        counted(progress.errors, "error"),
         left(state, now_ns),
     );
     let phase = format!(" · {} {:.0} s", state.phase.name, progress.seconds);
@@ -83,11 +83,11 @@ pub fn moving(state: &RunState, columns: usize, now_ns: u64) -> Line {
 pub fn finished(name: &str, finding: &TrialFinding) -> String {
     let figures = TrialFigures::of(finding);
     let mut line = format!(
-        "{INDENT}{name}: {} op/s · p50 {} ms · p99 {} ms · {} errors · {}",
+        "{INDENT}{name}: {} op/s · p50 {} ms · p99 {} ms · {} · {}",
         whole(figures.ops_per_s),
         known(figures.p50_ms),
         known(figures.p99_ms),
-        figures.errors,
+        counted(figures.errors, "error"),
         figures.verdict,
     );
     if let Some(reason) = finding.reasons.first() {

@@ -9,6 +9,7 @@ use crate::sections::setup::difference_table;
 use crate::summary::Point;
 use crate::view::RunView;
 use serde_json::json;
+use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Points that stand in one of two runs only.
@@ -22,7 +23,10 @@ pub(super) fn unmatched(sides: &[Side<'_>], left: &[Point<'_>], pairs: &[Pair<'_
             let names: Vec<String> = points
                 .iter()
                 .filter(|p| !known(p))
-                .map(|p| format!("{} at {}", p.variant, p.label()))
+                .map(|p| match p.variant.named() {
+                    Some(variant) => format!("{variant} at {}", p.label()),
+                    None => p.label(),
+                })
                 .collect();
             (!names.is_empty()).then(|| {
                 Block::Note(
@@ -48,9 +52,22 @@ pub(super) fn unmatched(sides: &[Side<'_>], left: &[Point<'_>], pairs: &[Pair<'_
     }
 }
 
+/// The study as it was resolved. Of a file that it names only how long it is and what its text
+/// hashes to: keys of somebody's table are no part of a page that is passed on.
+fn study(run: &RunView) -> BTreeMap<String, String> {
+    let mut resolved = run.plan.resolved.clone();
+    for text in resolved.overrides.inputs.values_mut() {
+        let digest = Sha256::digest(text.as_bytes());
+        let begin: String = digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
+        let lines = measure::number::counted(text.lines().count(), "line");
+        *text = format!("{lines}, SHA-256 {begin}…");
+    }
+    flatten(&json!(resolved))
+}
+
 /// Everything about a run that can be told apart by a name.
 fn properties(run: &RunView) -> BTreeMap<String, String> {
-    let mut all: BTreeMap<String, String> = flatten(&json!(run.plan.resolved))
+    let mut all: BTreeMap<String, String> = study(run)
         .into_iter()
         .map(|(key, value)| (format!("study: {key}"), value))
         .collect();

@@ -2,7 +2,7 @@
 
 use crate::fixture::{self, Shape};
 use measure::{KindCount, KindCounts};
-use report::{Block, Page, RunView, Table, Tone, html, page, text};
+use report::{Block, Page, RunView, Table, Tone, compare, html, page, text};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -263,6 +263,10 @@ fn keys_of_a_table_are_not_on_the_page() {
     let html = html(&page(&view));
     assert!(html.contains("3 lines, which are not shown"));
     assert!(!html.contains("somebody@example.org"));
+    let beside = text(&compare(&fixture::run(1), &view));
+    let said = "study: overrides.inputs.shop.users.keys.csv";
+    assert!(beside.contains(said) && beside.contains("3 lines, SHA-256 "));
+    assert!(!beside.contains("somebody@example.org"), "{beside}");
 }
 
 #[test]
