@@ -1,10 +1,9 @@
 //! Histograms of an interval, added: the counts of HdrHistogram's buckets at three digits from 1 on,
-//! of which only those between the lowest and the highest value are looked at: some thousand where
-//! the whole has 290 kB. The figures are read from them as HdrHistogram reads them.
+//! of which only those that hold a value are looked at: some hundred where the whole has 290 kB. The
+//! figures are read from them as HdrHistogram reads them.
 
 use crate::record::QuantilesRecord;
 use measure::{Histogram, Known};
-use std::ops::Range;
 
 /// Values below this have a bucket each: HdrHistogram keeps 2 × 10^3 values apart, rounded up to a
 /// power of two.
@@ -15,15 +14,19 @@ const HALF: u64 = 1 << HALF_BITS;
 /// The quantiles of which figures are given.
 const QUANTILES: [f64; 4] = [0.5, 0.95, 0.99, 0.999];
 
+/// Bits of a word.
+const WORD: usize = u64::BITS as usize;
+
 /// A bucket's number, and how many values it holds.
 pub(crate) type Held = (u32, u64);
 
 /// The sum of histograms.
 #[derive(Debug, Default)]
 pub(crate) struct Buckets {
-    /// By number; all outside of `held` are 0.
+    /// How many values each bucket holds, by its number.
     counts: Vec<u64>,
-    held: Range<usize>,
+    /// A bit for each bucket that holds a value.
+    held: Vec<u64>,
     count: u64,
 }
 
@@ -38,27 +41,27 @@ pub(crate) fn of_histogram(values: &Histogram) -> Vec<Held> {
 impl Buckets {
     /// Makes it the sum of nothing.
     pub(crate) fn clear(&mut self) {
-        self.counts[self.held.clone()].fill(0);
-        self.held = 0..0;
+        for bucket in bits(&self.held) {
+            self.counts[bucket] = 0;
+        }
+        self.held.fill(0);
         self.count = 0;
     }
 
     /// Adds a histogram's buckets, in ascending order.
     pub(crate) fn add(&mut self, histogram: &[Held]) {
-        let ([(first, _), ..], [.., (last, _)]) = (histogram, histogram) else {
+        let Some((last, _)) = histogram.last() else {
             return;
         };
-        let (first, end) = (*first as usize, *last as usize + 1);
-        self.held = if self.held.is_empty() {
-            first..end
-        } else {
-            self.held.start.min(first)..self.held.end.max(end)
-        };
-        if self.counts.len() < end {
-            self.counts.resize(end, 0);
+        let words = *last as usize / WORD + 1;
+        if self.held.len() < words {
+            self.held.resize(words, 0);
+            self.counts.resize(words * WORD, 0);
         }
         for (bucket, count) in histogram {
-            self.counts[*bucket as usize] += count;
+            let bucket = *bucket as usize;
+            self.held[bucket / WORD] |= 1 << (bucket % WORD);
+            self.counts[bucket] += count;
             self.count += count;
         }
     }
@@ -70,26 +73,27 @@ impl Buckets {
 
     /// The buckets that hold a value, in ascending order.
     fn held(&self) -> impl Iterator<Item = Held> {
-        let counts = self.held.clone().zip(&self.counts[self.held.clone()]);
-        let held = counts.filter(|(_, count)| **count > 0);
-        held.map(|(bucket, count)| (bucket as u32, *count))
+        bits(&self.held).map(|bucket| (bucket as u32, self.counts[bucket]))
     }
 
-    /// The values at [`QUANTILES`] and the mean, in ns.
-    fn values(&self) -> ([u64; QUANTILES.len()], f64) {
-        let ranks = QUANTILES.map(|quantile| self.rank(quantile));
+    /// The values at [`QUANTILES`], the mean and the largest, in ns.
+    fn values(&self) -> ([u64; QUANTILES.len()], f64, u64) {
+        let mut ranks = QUANTILES.map(|quantile| self.rank(quantile)).into_iter().enumerate();
+        let mut next = ranks.next();
         let total = self.count as f64;
         let mut values = [0; QUANTILES.len()];
-        let (mut mean, mut seen, mut reached) = (0.0, 0, 0);
+        let (mut mean, mut seen, mut last) = (0.0, 0, 0);
         for (bucket, count) in self.held() {
             mean += count as f64 * middle_of(bucket) / total;
             seen += count;
-            while reached < ranks.len() && seen >= ranks[reached] {
-                values[reached] = highest_of(bucket);
-                reached += 1;
+            last = bucket;
+            while let Some((which, _)) = next.filter(|(_, rank)| seen >= *rank) {
+                values[which] = highest_of(bucket);
+                next = ranks.next();
             }
         }
-        (values, mean)
+        let max = if self.count == 0 { 0 } else { highest_of(last) };
+        (values, mean, max)
     }
 
     /// The rank that HdrHistogram gives to a quantile.
@@ -116,16 +120,11 @@ impl Buckets {
                 Known::Exactly(ns / 1e6)
             }
         };
-        let (values, mean) = self.values();
+        let (values, mean, max) = self.values();
         let figure = |which: usize| {
             let ns = values[which];
             let seen = || self.at_most(ns) - censored.at_most(ns).min(self.at_most(ns));
             known(any && seen() < self.rank(QUANTILES[which]), ns as f64)
-        };
-        let max = if self.held.is_empty() {
-            0
-        } else {
-            highest_of(self.held.end as u32 - 1)
         };
         QuantilesRecord {
             count: self.count,
@@ -139,6 +138,15 @@ impl Buckets {
             ..QuantilesRecord::default()
         }
     }
+}
+
+/// The numbers of the bits that are set, in ascending order.
+fn bits(words: &[u64]) -> impl Iterator<Item = usize> {
+    words.iter().enumerate().flat_map(|(at, word)| {
+        let left = |word: &u64| Some(word & (word - 1)).filter(|left| *left != 0);
+        let set = Some(*word).filter(|word| *word != 0);
+        std::iter::successors(set, left).map(move |word| at * WORD + word.trailing_zeros() as usize)
+    })
 }
 
 /// The number of the bucket that holds a value in ns.
