@@ -55,6 +55,37 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     (
+        "demo",
+        &[
+            (
+                "cassay demo",
+                "One Cassandra on this machine, from nothing to a report.",
+            ),
+            (
+                "cassay demo --target null",
+                "The same in a minute without Java: a look at cassay, not at Cassandra.",
+            ),
+        ],
+    ),
+    (
+        "studies",
+        &[("cassay studies list", "What is in the program.")],
+    ),
+    (
+        "studies list",
+        &[("cassay studies list --json", "For programs.")],
+    ),
+    (
+        "studies copy",
+        &[
+            ("cassay studies copy first-look", "Writes first-look.yaml."),
+            (
+                "cassay studies copy dse-vsan --to mine",
+                "A folder of studies, with the figures that were published.",
+            ),
+        ],
+    ),
+    (
         "plan",
         &[
             (
@@ -276,6 +307,38 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
             "cassay fault run net-loss --loss 10% --host 2 --for 1m",
             "Breaks it for a minute.",
         )],
+    ),
+    (
+        "supply",
+        &[("cassay supply list", "What nodes would be started from.")],
+    ),
+    (
+        "supply list",
+        &[("cassay supply list --json", "For programs.")],
+    ),
+    (
+        "supply fetch",
+        &[
+            (
+                "cassay supply fetch",
+                "The jars of the version that is pinned.",
+            ),
+            (
+                "cassay supply fetch --repository https://maven.example.org/central",
+                "From a mirror.",
+            ),
+        ],
+    ),
+    (
+        "supply export",
+        &[(
+            "cassay supply export cassandra.tar",
+            "One file for a machine without a network.",
+        )],
+    ),
+    (
+        "supply import",
+        &[("cassay supply import cassandra.tar", "There.")],
     ),
     (
         "doctor",
