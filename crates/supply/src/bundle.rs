@@ -17,8 +17,9 @@ use reach::process::is_interrupted;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::io::{BufReader, BufWriter, Read, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path};
 
 /// The first file of a bundle.
@@ -84,8 +85,11 @@ pub fn export(cache: &Path, version: &str, to: &Path, voice: &mut Voice<'_>) -> 
     let folder = recipe.folder_in(cache);
     let (lock, _) = filled(&folder, &recipe, None, voice)?;
     let beside = to.parent().filter(|parent| !parent.as_os_str().is_empty());
-    let fresh =
-        tempfile::NamedTempFile::new_in(beside.unwrap_or(Path::new("."))).with_context(what)?;
+    // As other files that somebody makes: it is to be carried away.
+    let fresh = tempfile::Builder::new()
+        .permissions(Permissions::from_mode(0o666))
+        .tempfile_in(beside.unwrap_or(Path::new(".")))
+        .with_context(what)?;
     let mut hashing = Hashing::of(BufWriter::with_capacity(BUFFER_BYTES, fresh));
     write(&mut hashing, &folder, version, &lock).with_context(what)?;
     hashing.flush().with_context(what)?;
@@ -253,8 +257,8 @@ fn read_list<R: Read>(entry: &mut tar::Entry<'_, R>) -> Result<List> {
     Ok(list)
 }
 
-/// The lock that a bundle's files must fit: the program's own, or, where it has none of the version,
-/// the bundle's, if the user has its digest from somebody (`is_vouched`).
+/// The lock that a bundle's files must fit: the program's own, or, where it has none of the
+/// version, the bundle's, if the user has its digest from somebody (`is_vouched`).
 fn trusted(recipe: &Recipe, list: &List, is_vouched: bool) -> Result<Lock> {
     let listed: Lock =
         list.files.iter().map(|file| (file.name.clone(), file.sha256.clone())).collect();

@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::files::digest_of;
 use crate::lock::Pinned;
 use crate::repository::{Answer, Repository};
-use crate::voice::{Progress, Said, Voice};
+use crate::voice::{Message, Progress, Voice};
 use measure::clock::Deadline;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
@@ -80,7 +80,7 @@ pub(crate) fn fetch(
         let bytes = shared.bytes.load(Ordering::Relaxed).max(0) as u64;
         progress.bytes = before.bytes + bytes;
         if said.passed() {
-            voice(Said::Progress(progress));
+            voice(Message::Progress(progress));
             said = Deadline::after(LOOK);
         }
     };

@@ -13,7 +13,7 @@ use crate::maven;
 use crate::recipe::Recipe;
 use crate::repository::chosen;
 use crate::settings::Settings;
-use crate::voice::{Progress, Said, Voice};
+use crate::voice::{Message, Progress, Voice};
 use anyhow::{Context, Result, bail};
 use flate2::bufread::DeflateDecoder;
 use measure::number;
@@ -67,7 +67,7 @@ fn with(
         return of_maven(folder, recipe, voice);
     };
     for note in &settings.notes {
-        voice(Said::Line(&format!("note: {note}")));
+        voice(Message::Line(&format!("note: {note}")));
     }
     let work = cache.join(format!("{FETCHING}{}", recipe.short()));
     let jars = work.join(JARS);
@@ -82,7 +82,7 @@ fn with(
     let by = match from_repository(recipe, here, &jars, repository, settings, voice) {
         Ok(by) => by,
         Err(failure) if failure.is_of_the_way && repository.is_none() && maven::is_installed() => {
-            voice(Said::Line(&format!("note: {:#}", failure.error)));
+            voice(Message::Line(&format!("note: {:#}", failure.error)));
             let lock = of_maven(folder, recipe, voice)?;
             let _ = std::fs::remove_dir_all(&work);
             return Ok(lock);
@@ -90,7 +90,7 @@ fn with(
         Err(failure) => return Err(failure.error),
     };
     unpack(pinned, &jars)?;
-    voice(Said::Line(&format!(
+    voice(Message::Line(&format!(
         "checking {} files against supply.lock",
         pinned.len()
     )));
@@ -103,7 +103,7 @@ fn with(
 }
 
 /// What is missing, and what is there.
-struct Here {
+struct Nearby {
     missing: Vec<Pinned>,
     progress: Progress,
 }
@@ -114,7 +114,7 @@ fn nearby(
     jars: &Path,
     settings: &Settings,
     voice: &mut Voice<'_>,
-) -> Result<Here> {
+) -> Result<Nearby> {
     let usual = || std::env::home_dir().map(|home| home.join(".m2/repository"));
     let maven = settings.local.clone().or_else(usual).filter(|folder| folder.is_dir());
     let is_right = |path: &Path, file: &Pinned| {
@@ -127,8 +127,10 @@ fn nearby(
     for file in pinned.iter().filter(|file| file.member.is_none()) {
         let own = jars.join(&file.name);
         let is_here = is_right(&own, file);
-        let theirs = maven.as_ref().map(|maven| maven.join(&file.path));
-        let theirs = theirs.filter(|path| !is_here && is_right(path, file));
+        let theirs = maven
+            .as_ref()
+            .map(|maven| maven.join(&file.path))
+            .filter(|path| !is_here && is_right(path, file));
         if let Some(theirs) = &theirs {
             std::fs::copy(theirs, &own).with_context(|| format!("write {}", own.display()))?;
             copied += 1;
@@ -143,13 +145,13 @@ fn nearby(
         progress.bytes_wanted += file.bytes;
     }
     if let Some(maven) = maven.filter(|_| copied > 0) {
-        voice(Said::Line(&format!(
+        voice(Message::Line(&format!(
             "{copied} of {} jars are in Maven's cache, {}",
             progress.files_wanted,
             maven.display()
         )));
     }
-    Ok(Here { missing, progress })
+    Ok(Nearby { missing, progress })
 }
 
 /// Why a repository did not bring what was wanted.
@@ -171,7 +173,7 @@ impl From<anyhow::Error> for NotBrought {
 /// Brings what is missing by HTTPS. Who has brought what is there, for messages.
 fn from_repository(
     recipe: &Recipe,
-    here: Here,
+    here: Nearby,
     jars: &Path,
     repository: Option<&str>,
     settings: &Settings,
@@ -182,7 +184,7 @@ fn from_repository(
     }
     let repository = chosen(repository, settings.mirror.as_deref())?;
     let bytes: u64 = here.missing.iter().map(|file| file.bytes).sum();
-    voice(Said::Line(&format!(
+    voice(Message::Line(&format!(
         "fetching {} of Cassandra {} ({}) from {}, once",
         number::counted(here.missing.len(), "jar"),
         recipe.version,
@@ -240,7 +242,7 @@ fn alone(work: &Path, voice: &mut Voice<'_>) -> Result<File> {
     match file.try_lock() {
         Ok(()) => return Ok(file),
         Err(TryLockError::WouldBlock) => {
-            voice(Said::Line(
+            voice(Message::Line(
                 "another cassay fetches the same; waiting for it",
             ));
         }
@@ -267,7 +269,7 @@ fn of_maven(folder: &Path, recipe: &Recipe, voice: &mut Voice<'_>) -> Result<Loc
     let lock = match &recipe.pinned {
         Some(pinned) => {
             let lock = crate::lock::lock_of(pinned);
-            voice(Said::Line(&format!(
+            voice(Message::Line(&format!(
                 "checking {} files against supply.lock",
                 lock.len()
             )));

@@ -3,11 +3,11 @@
 //!
 //! `maven/pom.xml` and `maven/supply.lock` are part of the program, so that an installed binary
 //! needs no checkout. Jars come from the cache, from Maven's own cache, from a Maven repository by
-//! HTTPS, by Maven itself, or from a bundle ([`export`], [`import`]); whatever the way, every one of
-//! them is compared with its SHA-256 before it is used. The lock is of one version. Of another 5.0.x,
-//! Maven must find every jar to have the checksum that the repository has for it; what it brings is
-//! written down as the lock of that folder, and jars that the checked-in lock knows by name must be
-//! those. Nothing here prints: what is said goes to a [`Voice`].
+//! HTTPS, by Maven itself, or from a bundle ([`export`], [`import`]); whatever the way, every one
+//! of them is compared with its SHA-256 before it is used. The lock is of one version. Of another
+//! 5.0.x, Maven must find every jar to have the checksum that the repository has for it; what it
+//! brings is written down as the lock of that folder, and jars that the checked-in lock knows by
+//! name must be those. Nothing here prints: what is said goes to a [`Voice`].
 
 mod bundle;
 mod failure;
@@ -29,7 +29,7 @@ pub use bundle::{Bundle, export, import};
 pub use files::{boot_id, digest_of, digest_of_texts, identity_of, write_whole};
 pub use listing::{Cached, State, absent, list};
 pub use repository::REPOSITORY_VARIABLE;
-pub use voice::{Progress, Said, Voice, plainly};
+pub use voice::{Message, Progress, Voice, plainly};
 
 use anyhow::{Context, Result, bail};
 use files::name_of;
@@ -67,8 +67,8 @@ pub struct Fetched {
 /// Makes the jars of `version` available in `cache`, or uses the distribution at `home`.
 ///
 /// # Errors
-/// A version that is not 5.0.x is asked for; nobody brings a jar; one is missing, unknown or differs
-/// from the lock; the distribution is of another version.
+/// A version that is not 5.0.x is asked for; nobody brings a jar; one is missing, unknown or
+/// differs from the lock; the distribution is of another version.
 pub fn resolve(
     cache: &Path,
     version: &str,
@@ -77,7 +77,7 @@ pub fn resolve(
 ) -> Result<Supply> {
     if let Some(home) = home {
         let supply = of_distribution(home, version, cached_jolokia(cache))?;
-        voice(Said::Line(&format!(
+        voice(Message::Line(&format!(
             "Cassandra {version} from CASSANDRA_HOME={}",
             home.display()
         )));
@@ -87,7 +87,7 @@ pub fn resolve(
     let folder = recipe.folder_in(cache);
     let (lock, _) = filled(&folder, &recipe, None, voice)?;
     if recipe.pinned.is_none() {
-        voice(Said::Line(&format!(
+        voice(Message::Line(&format!(
             "Cassandra {version} is not pinned as {CASSANDRA_VERSION} is: its jars are those whose \
              checksums Maven found right when they were fetched"
         )));
@@ -137,7 +137,7 @@ fn filled(
     };
     if let Some(why) = why {
         let folder = folder.display();
-        voice(Said::Line(&format!(
+        voice(Message::Line(&format!(
             "{folder}: {why}; all jars are fetched anew"
         )));
     }
@@ -283,7 +283,7 @@ mod tests {
     #[test]
     fn another_version_needs_a_distribution_of_just_that_version() {
         let cache = tempfile::tempdir().unwrap();
-        let error = resolve(cache.path(), "4.1.9", None, &mut |_: Said<'_>| ())
+        let error = resolve(cache.path(), "4.1.9", None, &mut |_: Message<'_>| ())
             .unwrap_err()
             .to_string();
         assert!(error.contains("written for 5.0.x"), "{error}");
@@ -293,16 +293,22 @@ mod tests {
         for name in ["apache-cassandra-5.0.7.jar", "jamm-0.4.0.jar", "NOTES"] {
             std::fs::write(lib.join(name), "").unwrap();
         }
-        let supply = resolve(cache.path(), "5.0.7", Some(home.path()), &mut |_: Said<
-            '_,
-        >| ())
+        let supply = resolve(
+            cache.path(),
+            "5.0.7",
+            Some(home.path()),
+            &mut |_: Message<'_>| (),
+        )
         .unwrap();
         assert_eq!(supply.jamm, lib.join("jamm-0.4.0.jar"));
         assert_eq!(supply.jolokia, None);
         assert!(!supply.classpath.contains("NOTES"));
-        let error = resolve(cache.path(), "5.0.8", Some(home.path()), &mut |_: Said<
-            '_,
-        >| ())
+        let error = resolve(
+            cache.path(),
+            "5.0.8",
+            Some(home.path()),
+            &mut |_: Message<'_>| (),
+        )
         .unwrap_err();
         assert!(error.to_string().contains("is Cassandra 5.0.7"), "{error}");
     }

@@ -1,8 +1,8 @@
 //! Which files a version has, by their digests; of the version that is pinned also where each of
 //! them is in a Maven repository, and how large it is.
 //!
-//! `maven/supply.lock` has a line for each file: SHA-256, bytes, path in the repository. A path with
-//! `!/` is that of a file within a jar. What comes of a version that nothing is pinned for is
+//! `maven/supply.lock` has a line for each file: SHA-256, bytes, path in the repository. A path
+//! with `!/` is that of a file within a jar. What comes of a version that nothing is pinned for is
 //! written down in its folder, as lines of SHA-256 and name.
 
 use crate::files::digest_of;

@@ -1,8 +1,8 @@
-//! Maven, which brings the jars of versions that are not pinned, and those that we are refused. What
-//! it says is passed on a jar at a time.
+//! Maven, which brings the jars of versions that are not pinned, and those that we are refused.
+//! What it says is passed on a jar at a time.
 
 use crate::java::program_in;
-use crate::voice::{Said, Voice};
+use crate::voice::{Message, Voice};
 use anyhow::{Context, Result, bail};
 use reach::process::{self, Life};
 use std::io::{BufRead, BufReader, Read};
@@ -51,7 +51,7 @@ pub(crate) fn run(
     voice: &mut Voice<'_>,
 ) -> Result<()> {
     let program = program().with_context(|| missing(version))?;
-    voice(Said::Line(&format!(
+    voice(Message::Line(&format!(
         "fetching the jars of Cassandra {version} with Maven, once (about 70 MB)"
     )));
     let mut command = process::command(&program);
@@ -75,7 +75,7 @@ pub(crate) fn run(
     let stdout = child.stdout.take().context("read what Maven says")?;
     for line in BufReader::new(stdout).lines().map_while(Result::ok) {
         if let Some(name) = downloaded(&line) {
-            voice(Said::Line(&format!("Maven: {name}")));
+            voice(Message::Line(&format!("Maven: {name}")));
         } else if line.contains("[ERROR]") {
             failures.push(line.trim_start_matches("[ERROR]").trim().to_string());
         }

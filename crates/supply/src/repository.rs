@@ -30,6 +30,8 @@ pub(crate) struct Repository {
     address: String,
     /// The header that says who asks.
     authorization: Option<String>,
+    /// Whether it is asked through a proxy.
+    is_behind_proxy: bool,
     agent: ureq::Agent,
 }
 
@@ -68,6 +70,7 @@ impl Repository {
             Some(at) => (Some(&rest[..at]), &rest[at + 1..]),
             None => (None, rest),
         };
+        let is_behind_proxy = proxy.is_some();
         let config = ureq::Agent::config_builder()
             .proxy(proxy)
             // A refusal has its own sentence.
@@ -79,6 +82,7 @@ impl Repository {
         Ok(Repository {
             address: format!("{scheme}://{}", place.trim_end_matches('/')),
             authorization: who.map(|who| format!("Basic {}", STANDARD.encode(who))),
+            is_behind_proxy,
             agent: config.into(),
         })
     }
@@ -105,7 +109,7 @@ impl Repository {
         }
         let response = request.call().map_err(|error| Failure::Unreachable {
             url: url.clone(),
-            why: said(&error),
+            why: said(&error) + self.way(),
         })?;
         let status = response.status();
         let begins = match status {
@@ -123,6 +127,15 @@ impl Repository {
                 url,
                 status: status.as_u16(),
             }),
+        }
+    }
+
+    /// What stands between us and the repository, for messages.
+    fn way(&self) -> &'static str {
+        if self.is_behind_proxy {
+            " (asked through the proxy of the environment)"
+        } else {
+            ""
         }
     }
 

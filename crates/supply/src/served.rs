@@ -1,5 +1,5 @@
-//! For tests: a repository of a few small files on loopback, which may answer as real ones and those
-//! between them and us do on bad days.
+//! For tests: a repository of a few small files on loopback, which may answer as real ones and
+//! those between them and us do on bad days.
 
 use crate::files::hex;
 use crate::lock::Pinned;
@@ -123,7 +123,7 @@ fn answer(
         "application/java-archive"
     };
     let head = format!(
-        "HTTP/1.1 {status} Said\r\ncontent-type: {kind}\r\n{range}content-length: {}\r\n\
+        "HTTP/1.1 {status} Message\r\ncontent-type: {kind}\r\n{range}content-length: {}\r\n\
          connection: close\r\n\r\n",
         body.len()
     );

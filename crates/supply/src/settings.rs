@@ -1,5 +1,5 @@
-//! What Maven is set to, as far as it says where jars are: the folder of its own cache, and a mirror
-//! in the place of Maven Central.
+//! What Maven is set to, as far as it says where jars are: the folder of its own cache, and a
+//! mirror in the place of Maven Central.
 //!
 //! Read from the user's `settings.xml`, then from the machine's, as Maven does. What else stands
 //! there (proxies, passwords, profiles) stays Maven's own: it is asked when we are refused.

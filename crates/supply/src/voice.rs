@@ -35,7 +35,7 @@ impl Progress {
 
 /// Something that is said.
 #[derive(Clone, Copy, Debug)]
-pub enum Said<'a> {
+pub enum Message<'a> {
     /// A sentence.
     Line(&'a str),
     /// How far it is; often, and soon out of date.
@@ -43,14 +43,14 @@ pub enum Said<'a> {
 }
 
 /// Whoever hears what is said.
-pub type Voice<'a> = dyn FnMut(Said<'_>) + 'a;
+pub type Voice<'a> = dyn FnMut(Message<'_>) + 'a;
 
 /// A voice for lines that stay: each sentence, and a line for each quarter that has come.
-pub fn plainly<'a>(say: &'a mut dyn FnMut(&str)) -> impl FnMut(Said<'_>) + 'a {
+pub fn plainly<'a>(say: &'a mut dyn FnMut(&str)) -> impl FnMut(Message<'_>) + 'a {
     let mut quarters = 0;
     move |said| match said {
-        Said::Line(line) => say(line),
-        Said::Progress(progress) => {
+        Message::Line(line) => say(line),
+        Message::Progress(progress) => {
             let now = progress.quarters();
             // The last one is said by what comes next.
             if now > quarters && now < 4 {
@@ -71,13 +71,13 @@ mod tests {
         let mut say = |line: &str| lines.push(line.to_string());
         let mut voice = plainly(&mut say);
         for bytes in [0, 10, 30, 31, 60, 80, 99, 100] {
-            voice(Said::Progress(Progress {
+            voice(Message::Progress(Progress {
                 bytes,
                 bytes_wanted: 100,
                 ..Progress::default()
             }));
         }
-        voice(Said::Line("done"));
+        voice(Message::Line("done"));
         drop(voice);
         assert_eq!(lines.len(), 4, "{lines:?}");
         assert!(lines[0].contains("30 B of 100 B"), "{lines:?}");

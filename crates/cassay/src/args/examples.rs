@@ -1,5 +1,7 @@
 //! Examples of every command, as data: what its help ends with, and the reference shows.
 //!
+//! Long because every command has some.
+//!
 //! Each is parsed by a test, so that none is wrong.
 
 use super::Args;

@@ -16,9 +16,9 @@ pub enum StudiesCommand {
 pub struct CopyArgs {
     /// Its name, as `studies list` shows it, or the folder of several.
     pub name: String,
-    /// The folder that it is written into; it is made.
-    #[arg(long, value_name = "FOLDER", default_value = ".")]
-    pub to: PathBuf,
+    /// The folder that it is written into, instead of the one that you are in; it is made.
+    #[arg(long, value_name = "FOLDER")]
+    pub to: Option<PathBuf>,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -12,13 +12,14 @@ use std::path::Path;
 const STUDY: &str = "first-look";
 
 /// What a null target is not.
-const NO_CASSANDRA: &str = "the null target is no Cassandra: a server in cassay that answers at once and stores nothing. \
-     What is measured is cassay on this machine";
+const NO_CASSANDRA: &str = "\
+the null target is no Cassandra: a server in cassay that answers at once and stores nothing. What \
+is measured is cassay on this machine; `cassay demo` measures a Cassandra";
 
 /// Runs it.
 ///
-/// 1. Without Java say what can be done instead. 2. Write the study as a file. 3. Run it, which ends
-///    by naming the report.
+/// 1. Without Java say what can be done instead. 2. Write the study as a file. 3. Run it, which
+///    ends by naming the report.
 pub fn run(args: &DemoArgs, common: &Common) -> Result<Exit> {
     let (target, scale) = match args.target {
         DemoTarget::Local => {
@@ -35,7 +36,7 @@ pub fn run(args: &DemoArgs, common: &Common) -> Result<Exit> {
     };
     let study = studies::as_file(STUDY)?;
     say_command(&study, target.as_deref(), scale);
-    let exit = run::run(
+    run::run(
         &RunArgs {
             study: StudyArgs {
                 study,
@@ -48,11 +49,7 @@ pub fn run(args: &DemoArgs, common: &Common) -> Result<Exit> {
             shown: args.shown.clone(),
         },
         common,
-    )?;
-    if args.target == DemoTarget::Null {
-        terminal::say(&format!("{NO_CASSANDRA}. With one: cassay demo"));
-    }
-    Ok(exit)
+    )
 }
 
 /// What does the same again.

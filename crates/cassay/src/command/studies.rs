@@ -1,7 +1,7 @@
 //! `cassay studies list|copy`: the studies and workload files that are in the program.
 //!
-//! What must hold: what is written is what is shipped, with the files that it names; and a file that
-//! is there is never written over.
+//! What must hold: what is written is what is shipped, with the files that it names; and a file
+//! that is there is never written over.
 
 use crate::args::{Common, CopyArgs, StudiesCommand};
 use crate::exit::Exit;
@@ -144,16 +144,18 @@ fn copy(args: &CopyArgs, common: &Common) -> Result<()> {
         None => vec![found.file],
     };
     let mut written = Vec::new();
+    // Without a folder they are named as they are.
+    let to = args.to.as_deref().unwrap_or(Path::new(""));
     for file in &files {
-        let path = args.to.join(file.path());
+        let path = to.join(file.path());
         refuse_other(&path, file.contents())?;
     }
     for file in files {
-        let path = args.to.join(file.path());
+        let path = to.join(file.path());
         place(&path, file.contents())?;
         written.push(path);
     }
-    tell(found, &args.to.join(found.file.path()), &written, common);
+    tell(found, &to.join(found.file.path()), &written, common);
     Ok(())
 }
 
@@ -189,7 +191,7 @@ fn refuse_other(path: &Path, contents: &[u8]) -> Result<()> {
 /// Writes a file that is not there.
 fn place(path: &Path, contents: &[u8]) -> Result<()> {
     let what = || format!("write {}", path.display());
-    if let Some(folder) = path.parent() {
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         std::fs::create_dir_all(folder).with_context(what)?;
     }
     match std::fs::File::create_new(path) {
@@ -211,8 +213,8 @@ pub fn hint(path: &Path) -> Option<String> {
     ))
 }
 
-/// A shipped study as a file in the current folder: the one that is there already, as in a checkout,
-/// or a new one.
+/// A shipped study as a file in the current folder: the one that is there already, as in a
+/// checkout, or a new one.
 ///
 /// # Errors
 /// There is another file of that name.
@@ -297,7 +299,7 @@ mod tests {
         for name in ["dse-peak", "dse-vsan", "first-look", "orders"] {
             let args = CopyArgs {
                 name: name.to_owned(),
-                to: to.path().join("into"),
+                to: Some(to.path().join("into")),
             };
             copy(&args, &common).unwrap();
         }
@@ -314,7 +316,7 @@ mod tests {
         std::fs::remove_file(into.join("dse-vsan/dse-cpus.yaml")).unwrap();
         let args = CopyArgs {
             name: "dse-cpus".to_owned(),
-            to: into.clone(),
+            to: Some(into.clone()),
         };
         let error = copy(&args, &common).unwrap_err().to_string();
         assert!(
@@ -324,7 +326,7 @@ mod tests {
         assert!(!into.join("dse-vsan/dse-cpus.yaml").exists(), "all or none");
         let args = CopyArgs {
             name: "first-lok".to_owned(),
-            to: into,
+            to: Some(into),
         };
         let error = copy(&args, &common).unwrap_err().to_string();
         assert!(error.contains("first-look"), "{error}");

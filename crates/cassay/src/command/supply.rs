@@ -5,7 +5,7 @@ use crate::args::{Common, FetchArgs, SupplyCommand, SupplyExportArgs, SupplyImpo
 use crate::exit::Exit;
 use crate::terminal::{Line, end_moving, show_moving};
 use crate::{interrupt, terminal};
-use ::supply::{Cached, Fetched, Said, State, java};
+use ::supply::{Cached, Fetched, Message, State, java};
 use anyhow::Result;
 use measure::number;
 use serde_json::{Value, json};
@@ -157,8 +157,8 @@ fn heard<T>(work: impl FnOnce(&mut ::supply::Voice<'_>) -> Result<T>) -> Result<
         return work(&mut ::supply::plainly(&mut |text| terminal::say(text)));
     }
     let done = work(&mut |said| match said {
-        Said::Line(line) => terminal::say(line),
-        Said::Progress(progress) => show_moving(&Line::of(&progress.words())),
+        Message::Line(line) => terminal::say(line),
+        Message::Progress(progress) => show_moving(&Line::of(&progress.words())),
     });
     end_moving();
     done

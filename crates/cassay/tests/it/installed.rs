@@ -34,7 +34,7 @@ fn a_study_that_is_shipped_is_one_command_away_and_can_be_planned() {
     let names: Vec<_> = listed.as_array().unwrap().iter().map(|one| &one["name"]).collect();
     assert!(names.iter().any(|name| *name == "first-look"), "{names:?}");
     let copied = lab.cassay(&["studies", "copy", "first-look", "--json"]).ended_with(0);
-    assert_eq!(copied.json()["file"], "./first-look.yaml");
+    assert_eq!(copied.json()["file"], "first-look.yaml");
     lab.cassay(&["studies", "copy", "first-look"]).ended_with(0);
     lab.cassay(&["plan", "first-look.yaml", "--target", "null"]).ended_with(0);
 }

@@ -171,7 +171,7 @@ fn many_files_come_beside_each_other_and_the_last_progress_has_all_of_them() {
         folder.path(),
         before,
         &mut |said| {
-            if let Said::Progress(progress) = said {
+            if let Message::Progress(progress) = said {
                 last = progress;
             }
         },

@@ -40,7 +40,7 @@ fn fill_from(
     let mut lines = Vec::new();
     let folder = recipe.folder_in(cache.path());
     let filled = with(&folder, recipe, Some(address), settings, &mut |said| {
-        if let Said::Line(line) = said {
+        if let Message::Line(line) = said {
             lines.push(line.to_string());
         }
     });
