@@ -11,7 +11,7 @@ use crate::files::{digest_of, name_of};
 use crate::lock::{HINTS, Lock, Pinned, check, check_known};
 use crate::maven;
 use crate::recipe::Recipe;
-use crate::repository::chosen;
+use crate::repository::{chosen, named_by_environment};
 use crate::settings::Settings;
 use crate::voice::{Message, Progress, Voice};
 use anyhow::{Context, Result, bail};
@@ -48,8 +48,8 @@ pub(crate) fn fill(
     repository: Option<&str>,
     voice: &mut Voice<'_>,
 ) -> Result<Lock> {
-    let settings = Settings::here();
-    with(folder, recipe, repository, &settings, voice)
+    let named = repository.map(str::to_owned).or_else(named_by_environment);
+    with(folder, recipe, named.as_deref(), &Settings::here(), voice)
 }
 
 fn with(

@@ -28,7 +28,6 @@ mod voice;
 pub use bundle::{Bundle, export, import};
 pub use files::{boot_id, digest_of, digest_of_texts, identity_of, write_whole};
 pub use listing::{Cached, State, absent, list};
-pub use repository::REPOSITORY_VARIABLE;
 pub use voice::{Message, Progress, Voice, plainly};
 
 use anyhow::{Context, Result, bail};

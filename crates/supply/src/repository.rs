@@ -15,7 +15,7 @@ use ureq::{Body, BodyReader};
 pub(crate) const CENTRAL: &str = "https://repo.maven.apache.org/maven2";
 
 /// The variable that names another repository.
-pub const REPOSITORY_VARIABLE: &str = "CASSAY_MAVEN_REPOSITORY";
+const REPOSITORY_VARIABLE: &str = "CASSAY_MAVEN_REPOSITORY";
 
 /// How long a connection may take: a firewall that drops packets says nothing.
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
@@ -206,15 +206,18 @@ fn tls() -> Result<TlsConfig> {
         .build())
 }
 
-/// The repository that is meant: what somebody has said, or Maven's mirror, or Maven Central.
-pub(crate) fn chosen(said: Option<&str>, mirror: Option<&str>) -> Result<Repository> {
-    let set = std::env::var(REPOSITORY_VARIABLE).ok().filter(|value| !value.is_empty());
-    let address = said.or(set.as_deref()).or(mirror).unwrap_or(CENTRAL);
-    Repository::new(address).with_context(|| match (said, &set, mirror) {
-        (Some(_), ..) => "--repository",
-        (None, Some(_), _) => REPOSITORY_VARIABLE,
-        (None, None, Some(_)) => "the mirror of Maven's settings.xml",
-        (None, None, None) => "Maven Central",
+/// The address that the environment names.
+pub(crate) fn named_by_environment() -> Option<String> {
+    std::env::var(REPOSITORY_VARIABLE).ok().filter(|value| !value.is_empty())
+}
+
+/// The repository that is meant: what somebody has named, or Maven's mirror, or Maven Central.
+pub(crate) fn chosen(named: Option<&str>, mirror: Option<&str>) -> Result<Repository> {
+    let address = named.or(mirror).unwrap_or(CENTRAL);
+    Repository::new(address).with_context(|| match (named, mirror) {
+        (Some(_), _) => "the repository that is named",
+        (None, Some(_)) => "the mirror of Maven's settings.xml",
+        (None, None) => "Maven Central",
     })
 }
 

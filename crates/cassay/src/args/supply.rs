@@ -27,13 +27,9 @@ pub struct FetchArgs {
     #[command(flatten)]
     pub version: VersionArgs,
     /// The Maven repository that is asked; Maven Central, or the mirror in Maven's settings.xml,
-    /// when absent. https://USER:PASSWORD@HOST/… says who asks.
-    #[arg(
-        long,
-        value_name = "URL",
-        env = supply::REPOSITORY_VARIABLE,
-        hide_env_values = true
-    )]
+    /// when absent. https://USER:PASSWORD@HOST/… says who asks. CASSAY_MAVEN_REPOSITORY names it
+    /// for runs too.
+    #[arg(long, value_name = "URL")]
     pub repository: Option<String>,
 }
 
