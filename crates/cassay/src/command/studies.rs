@@ -126,6 +126,22 @@ fn written_as(one: &Shipped) -> PathBuf {
 }
 
 fn copy(args: &CopyArgs, common: &Common) -> Result<()> {
+    let copied = written(args)?;
+    tell(&copied, common);
+    Ok(())
+}
+
+/// Something shipped that was written.
+struct CopiedFiles {
+    kind: Kind,
+    /// The file of the study or workload itself.
+    path: PathBuf,
+    /// That and those that it needs.
+    files: Vec<PathBuf>,
+}
+
+/// Writes what is asked for: all of its files, or none.
+fn written(args: &CopyArgs) -> Result<CopiedFiles> {
     let all = shipped();
     let of_folder = |one: &&Shipped| {
         let folder = one.folder.and_then(|folder| folder.path().to_str());
@@ -155,20 +171,24 @@ fn copy(args: &CopyArgs, common: &Common) -> Result<()> {
         place(&path, file.contents())?;
         written.push(path);
     }
-    tell(found, &to.join(found.file.path()), &written, common);
-    Ok(())
+    Ok(CopiedFiles {
+        kind: found.kind,
+        path: to.join(found.file.path()),
+        files: written,
+    })
 }
 
-fn tell(found: &Shipped, path: &Path, written: &[PathBuf], common: &Common) {
+fn tell(copied: &CopiedFiles, common: &Common) {
+    let CopiedFiles { kind, path, files } = copied;
     let file = quoted(&path.display().to_string());
-    let next = match found.kind {
+    let next = match kind {
         Kind::Study => vec![format!("cassay plan {file}"), format!("cassay run {file}")],
         Kind::Workload => vec![format!("cassay workload check {file}")],
     };
     if common.json {
-        terminal::json(&json!({"file": path, "files": written, "next": next}));
+        terminal::json(&json!({"file": path, "files": files, "next": next}));
     } else {
-        let lines = written.iter().map(|path| format!("{}\n", path.display()));
+        let lines = files.iter().map(|path| format!("{}\n", path.display()));
         terminal::data(&lines.collect::<String>());
     }
     terminal::say(&format!("next: {}", next.join("\n      ")));
@@ -292,16 +312,12 @@ mod tests {
     #[test]
     fn a_study_is_written_with_the_files_that_it_names_and_never_over_another_one() {
         let to = tempfile::tempdir().unwrap();
-        let common = Common {
-            json: true,
-            out: "results".into(),
-        };
         for name in ["dse-peak", "dse-vsan", "first-look", "orders"] {
             let args = CopyArgs {
                 name: name.to_owned(),
                 to: Some(to.path().join("into")),
             };
-            copy(&args, &common).unwrap();
+            written(&args).unwrap();
         }
         let into = to.path().join("into");
         for file in [
@@ -318,7 +334,7 @@ mod tests {
             name: "dse-cpus".to_owned(),
             to: Some(into.clone()),
         };
-        let error = copy(&args, &common).unwrap_err().to_string();
+        let error = written(&args).err().unwrap().to_string();
         assert!(
             error.contains("is there already") && error.contains("hint: --to"),
             "{error}"
@@ -328,7 +344,7 @@ mod tests {
             name: "first-lok".to_owned(),
             to: Some(into),
         };
-        let error = copy(&args, &common).unwrap_err().to_string();
+        let error = written(&args).err().unwrap().to_string();
         assert!(error.contains("first-look"), "{error}");
     }
 
