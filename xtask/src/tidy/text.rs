@@ -330,6 +330,14 @@ mod tests {
     }
 
     #[test]
+    fn one_file_may_name_a_registry_and_nothing_else_that_is_left() {
+        let text = format!("{} {}", HOSTS[2], MACHINE_PATHS[0]);
+        let found = leftovers(&Tree::of(&[(HOSTS_FILE, &text), ("a.rs", &text)]));
+        let of = |path: &str| found.iter().filter(|one| one.path == path).count();
+        assert_eq!((of(HOSTS_FILE), of("a.rs")), (1, 2));
+    }
+
+    #[test]
     fn a_large_file_is_found_unless_it_is_expected() {
         let text = "a".repeat(FILE_BYTES_MAX + 1);
         let found = file_sizes(&Tree::of(&[("a.bin", &text), ("Cargo.lock", &text)]));
