@@ -9,6 +9,6 @@ demo:
 # Without Java 17 and Maven the last are left out, and that is said; CI does not allow it.
 test:
 	@scripts/prerequisites rust
-	@if scripts/prerequisites java; then cargo xtask ci; \
+	@if scripts/prerequisites java maven; then cargo xtask ci; \
 	elif [ -n "$${CI:-}" ]; then exit 1; \
 	else cargo xtask ci --without-cassandra; fi

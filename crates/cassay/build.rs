@@ -13,6 +13,8 @@ fn main() {
     for path in [
         "build.rs",
         "../../crates",
+        "../../studies",
+        "../../workloads",
         "../../Cargo.toml",
         "../../Cargo.lock",
     ] {

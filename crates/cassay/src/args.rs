@@ -3,11 +3,15 @@
 //! Long because every command and its options stand side by side, as the help shows them.
 
 mod examples;
+mod studies;
+mod supply;
 mod topology;
 mod workload;
 mod written;
 
 pub use examples::command;
+pub use studies::{CopyArgs, DemoArgs, DemoTarget, StudiesCommand};
+pub use supply::{FetchArgs, SupplyCommand, SupplyExportArgs, SupplyImportArgs};
 pub use topology::{
     ApplyArgs, ExportArgs, MachineArgs, PlacementArgs, PlacingArgs, ReadArgs, TopologyCommand,
 };
@@ -62,8 +66,16 @@ pub struct Common {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Run a first look of one Cassandra on this machine, and say where its report is.
+    ///
+    /// The study is written as first-look.yaml, results go to `results`. It takes Java 17 and a few
+    /// minutes; with --target null neither.
+    Demo(DemoArgs),
     /// Write a study from a template: a few questions, and a file with comments.
     New(NewArgs),
+    /// List the studies and workload files that are in the program, and write them as files.
+    #[command(subcommand)]
+    Studies(StudiesCommand),
     /// Show every trial of a study and what it will take; start nothing.
     Plan(StudyArgs),
     /// Run a study.
@@ -100,6 +112,10 @@ pub enum Command {
     /// Break something of a kept cluster, see that it is broken, and make it whole.
     #[command(subcommand)]
     Fault(FaultCommand),
+    /// Fetch the jars that nodes are started from, carry them to machines without a network, and
+    /// say what is there.
+    #[command(subcommand)]
+    Supply(SupplyCommand),
     /// Look at the settings of hosts that Cassandra depends on, each with what is wanted, why, and
     /// the command that sets it so. Changes nothing.
     ///
@@ -212,7 +228,7 @@ pub struct SummaryArgs {
 
 /// What a study is trusted with. By itself it is data: it runs no program and reads no file outside
 /// its folder.
-#[derive(Debug, ClapArgs)]
+#[derive(Debug, Default, ClapArgs)]
 pub struct TrustArgs {
     /// Let the study run programs, load code, read other files and ask other addresses: only for
     /// studies whose author you trust.

@@ -34,7 +34,9 @@ fn main() -> std::process::ExitCode {
     };
     command::clear_leftovers();
     let result = match &args.command {
+        Command::Demo(demo) => command::demo::run(demo, &args.common),
         Command::New(new) => command::new::run(new, &args.common),
+        Command::Studies(studies) => command::studies::run(studies, &args.common),
         Command::Plan(plan) => command::plan::run(plan, &args.common),
         Command::Run(run) => command::run::run(run, &args.common),
         Command::Resume(resume) => command::run::resume(resume, &args.common),
@@ -51,6 +53,7 @@ fn main() -> std::process::ExitCode {
         Command::Snapshot(snapshot) => command::snapshot::run(snapshot, &args.common),
         Command::Fault(fault) => command::fault::run(fault, &args.common),
         Command::Topology(topology) => command::topology::run(topology, &args.common),
+        Command::Supply(supply) => command::supply::run(supply, &args.common),
         Command::Doctor(doctor) => command::doctor::run(doctor, &args.common),
         Command::Explain(explain) => command::explain::run(explain, &args.common),
         Command::Schema(schema) => command::schema::run(schema, &args.common),

@@ -1,5 +1,5 @@
-//! The only crate that knows Cassandra as processes on hosts: supply, provisioning, nodes, control,
-//! probes; attached targets.
+//! The only crate that knows Cassandra as processes on hosts: provisioning, nodes, control, probes;
+//! attached targets.
 //!
 //! [`start`] turns a [`Target`] into a [`Cluster`], whose drop stops all that it started. What a
 //! cluster cannot do is in its [`Cluster::capabilities`], so that a plan that asks for more is
@@ -18,7 +18,6 @@ pub mod decommission;
 mod dirs;
 mod door;
 mod handle;
-mod java;
 mod jolokia;
 pub mod kept;
 pub mod leftovers;
@@ -36,7 +35,6 @@ mod settle;
 mod snapshot;
 mod statement_change;
 mod status;
-mod supply;
 mod table_storage;
 mod views;
 

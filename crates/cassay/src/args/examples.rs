@@ -1,5 +1,7 @@
 //! Examples of every command, as data: what its help ends with, and the reference shows.
 //!
+//! Long because every command has some.
+//!
 //! Each is parsed by a test, so that none is wrong.
 
 use super::Args;
@@ -51,6 +53,37 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
             (
                 "cassay new upgrade --target attach:10.0.0.1 --to before.yaml",
                 "Of a cluster that is there.",
+            ),
+        ],
+    ),
+    (
+        "demo",
+        &[
+            (
+                "cassay demo",
+                "One Cassandra on this machine, from nothing to a report.",
+            ),
+            (
+                "cassay demo --target null",
+                "The same in a minute without Java: a look at cassay, not at Cassandra.",
+            ),
+        ],
+    ),
+    (
+        "studies",
+        &[("cassay studies list", "What is in the program.")],
+    ),
+    (
+        "studies list",
+        &[("cassay studies list --json", "For programs.")],
+    ),
+    (
+        "studies copy",
+        &[
+            ("cassay studies copy first-look", "Writes first-look.yaml."),
+            (
+                "cassay studies copy dse-vsan --to mine",
+                "A folder of studies, with the figures that were published.",
             ),
         ],
     ),
@@ -276,6 +309,38 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
             "cassay fault run net-loss --loss 10% --host 2 --for 1m",
             "Breaks it for a minute.",
         )],
+    ),
+    (
+        "supply",
+        &[("cassay supply list", "What nodes would be started from.")],
+    ),
+    (
+        "supply list",
+        &[("cassay supply list --json", "For programs.")],
+    ),
+    (
+        "supply fetch",
+        &[
+            (
+                "cassay supply fetch",
+                "The jars of the version that is pinned.",
+            ),
+            (
+                "cassay supply fetch --repository https://maven.example.org/central",
+                "From a mirror.",
+            ),
+        ],
+    ),
+    (
+        "supply export",
+        &[(
+            "cassay supply export cassandra.tar",
+            "One file for a machine without a network.",
+        )],
+    ),
+    (
+        "supply import",
+        &[("cassay supply import cassandra.tar", "There.")],
     ),
     (
         "doctor",

@@ -1,5 +1,6 @@
 //! The commands, one file each: what they do between arguments and exit code.
 
+pub mod demo;
 pub mod doctor;
 pub mod explain;
 pub mod export;
@@ -18,6 +19,8 @@ pub mod schema;
 pub mod shell;
 pub mod show;
 pub mod snapshot;
+pub mod studies;
+pub mod supply;
 pub mod tag;
 pub mod target;
 pub mod topology;
@@ -28,7 +31,7 @@ use crate::exit::Exit;
 use crate::{diagnostics, terminal};
 use ::cluster::Dirs;
 use ::target::{Capability, HostSpec, HostsSpec, LocalSpec, Target};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use engine::needs;
 use std::path::PathBuf;
 use study::resolve::{self, StudyError};
@@ -62,7 +65,10 @@ fn read_study(args: &StudyArgs, json: bool) -> Result<Study, Result<Exit>> {
             Ok(study)
         }
         Err(StudyError::Mistakes(mistakes)) => Err(Ok(diagnostics::refuse(&mistakes, json))),
-        Err(error @ StudyError::Unreadable { .. }) => Err(Err(error.into())),
+        Err(error @ StudyError::Unreadable { .. }) => Err(Err(match studies::hint(&args.study) {
+            Some(hint) if !args.study.exists() => anyhow!("{error}\n{hint}"),
+            _ => error.into(),
+        })),
     }
 }
 

@@ -54,6 +54,7 @@ pub fn show(study: &Study, common: &Common) -> Result<Exit> {
             "note: `cassay run` will refuse it on this machine: {why}"
         ));
     }
+    super::supply::say_absent(study)?;
     match preflight::preflight(study, &plan, &super::dirs()?, "") {
         Ok(found) => Ok(clusters(&found)),
         // As above: whoever plans may be elsewhere.

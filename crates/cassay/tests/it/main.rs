@@ -19,6 +19,7 @@ mod engine;
 mod faults;
 mod growth;
 mod how_to;
+mod installed;
 mod null_target;
 mod pipelines;
 mod program;

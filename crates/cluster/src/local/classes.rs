@@ -10,7 +10,6 @@
 
 use super::nodes::Nodes;
 use super::program::{Classes, Program};
-use crate::supply;
 use anyhow::{Context, Result, bail};
 use measure::clock;
 use std::os::unix::fs::MetadataExt;
@@ -115,10 +114,7 @@ fn is_checked(archive: &Path) -> bool {
 
 fn stamp_of(archive: &Path, digest: &str) -> Result<String> {
     let identity = supply::identity_of(archive)?;
-    Ok(format!(
-        "{digest}\n{}\n{identity}\n",
-        super::state::boot_id()
-    ))
+    Ok(format!("{digest}\n{}\n{identity}\n", supply::boot_id()))
 }
 
 /// Starts a node that writes down its classes, lets it come up as every node does, and ends it.

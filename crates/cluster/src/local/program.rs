@@ -1,10 +1,10 @@
 //! What every node is started with: a Java, the jars of a version, and where its classes come from.
 
 use crate::dirs::Dirs;
-use crate::java::{self, Java};
-use crate::supply::{self, Supply};
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
+use supply::java::{self, Java};
+use supply::{Supply, plainly};
 
 /// What every node is started with.
 #[derive(Clone, Debug)]
@@ -48,10 +48,13 @@ impl Program {
         say: &mut dyn FnMut(&str),
     ) -> Result<Program> {
         let java = java::find()?;
+        if let Some(why) = &java.passed_over {
+            say(&format!("note: {why}"));
+        }
         let cache = made_absolute(&dirs.cache)?;
         Ok(Program {
             java,
-            supply: supply::resolve(&cache, version, home, say)?,
+            supply: supply::resolve(&cache, version, home, &mut plainly(say))?,
             classes: Classes::Loaded,
             cache,
         })

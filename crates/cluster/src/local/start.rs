@@ -10,7 +10,6 @@ use super::record::SpecState;
 use super::state::{self, NodeState, State};
 use super::{classes, jvm, place, ready, roles, room, settings};
 use crate::dirs::Dirs;
-use crate::supply;
 use anyhow::{Context, Result, bail};
 use host::{Agent, Hosts, HostsState};
 use measure::clock::{self, Deadline};

@@ -3,9 +3,8 @@
 
 use super::{room, state};
 use crate::dirs::Dirs;
-use crate::java;
-use crate::supply;
 use std::path::{Path, PathBuf};
+use supply::java;
 use target::LocalSpec;
 
 /// All reasons why the nodes could not be started here now: Java, jars, memory, disk. Nothing is

@@ -20,6 +20,7 @@ use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use supply::boot_id;
 
 /// Format number of `state.json`: 2 has what the cluster was started as, and its hosts; 3 has
 /// agents.
@@ -246,12 +247,6 @@ pub(crate) fn remove(folder: &Path, state: &State) -> Result<usize> {
         }
         _ => Ok(processes.len()),
     }
-}
-
-/// Changes with every boot of the machine; empty when it cannot be read.
-pub(crate) fn boot_id() -> String {
-    let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id");
-    text.map(|text| text.trim().to_string()).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -1,11 +1,14 @@
-//! Maven, which brings the jars. What it says is passed on a jar at a time.
+//! Maven, which brings the jars of versions that are not pinned, and those that we are refused.
+//! What it says is passed on a jar at a time.
 
 use crate::java::program_in;
+use crate::voice::{Message, Voice};
 use anyhow::{Context, Result, bail};
-use host::process::{self, Life};
+use reach::process::{self, Life};
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use target::CASSANDRA_VERSION;
 
 /// The plug-in's goal that copies what a pom resolves to; its version is pinned in the pom.
 const COPY_GOAL: &str = "dependency:copy-dependencies";
@@ -13,20 +16,25 @@ const COPY_GOAL: &str = "dependency:copy-dependencies";
 /// The goal that unpacks the compiler's hints out of the server's jar, as the pom describes it.
 const UNPACK_GOAL: &str = "dependency:unpack@hints";
 
-/// The Maven that fetches the jars of a version.
-///
-/// # Errors
-/// There is none.
-pub(super) fn find(version: &str) -> Result<PathBuf> {
+/// Whether there is a Maven in `PATH`.
+pub(crate) fn is_installed() -> bool {
+    program().is_some()
+}
+
+fn program() -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let Some(program) = program_in(std::env::split_paths(&path), "mvn") else {
-        bail!(
-            "the jars of Cassandra {version} are not in the cache, and Maven, which \
-             fetches them, is not installed: no mvn in PATH\nhint: apt install maven (or any \
-             Maven 3.6 or later), or set CASSANDRA_HOME to an unpacked distribution"
-        );
-    };
-    Ok(program)
+    program_in(std::env::split_paths(&path), "mvn")
+}
+
+/// What is said where only Maven could bring the jars of a version, and there is none.
+pub(crate) fn missing(version: &str) -> String {
+    format!(
+        "the jars of Cassandra {version} are not in the cache, and only Maven can tell which they \
+         are, since {CASSANDRA_VERSION} alone is pinned: no mvn in PATH\nhint: install Maven 3.6 \
+         or later, or `cassay supply import FILE` what `cassay supply export FILE --cassandra \
+         {version}` wrote on a machine with Maven, or set CASSANDRA_HOME to an unpacked \
+         distribution"
+    )
 }
 
 /// Runs Maven on the pom in `work`, so that all jars come to `jars`, and the compiler's hints to a
@@ -35,17 +43,17 @@ pub(super) fn find(version: &str) -> Result<PathBuf> {
 ///
 /// # Errors
 /// Maven is missing or fails.
-pub(super) fn run(
+pub(crate) fn run(
     work: &Path,
     jars: &Path,
     version: &str,
     is_pinned: bool,
-    say: &mut dyn FnMut(&str),
+    voice: &mut Voice<'_>,
 ) -> Result<()> {
-    let program = find(version)?;
-    say(&format!(
+    let program = program().with_context(|| missing(version))?;
+    voice(Message::Line(&format!(
         "fetching the jars of Cassandra {version} with Maven, once (about 70 MB)"
-    ));
+    )));
     let mut command = process::command(&program);
     command.arg("-B").arg("-f").arg(work.join("pom.xml")).arg(COPY_GOAL);
     command.arg(UNPACK_GOAL).arg(format!("-Dcassay.hints={}", jars.display()));
@@ -67,7 +75,7 @@ pub(super) fn run(
     let stdout = child.stdout.take().context("read what Maven says")?;
     for line in BufReader::new(stdout).lines().map_while(Result::ok) {
         if let Some(name) = downloaded(&line) {
-            say(&format!("Maven: {name}"));
+            voice(Message::Line(&format!("Maven: {name}")));
         } else if line.contains("[ERROR]") {
             failures.push(line.trim_start_matches("[ERROR]").trim().to_string());
         }

@@ -1,0 +1,62 @@
+//! `cassay demo`: the study that is a first look, from a folder with nothing in it to its report.
+
+use super::{run, studies};
+use crate::args::{Common, DemoArgs, DemoTarget, RunArgs, StudyArgs, TrustArgs};
+use crate::exit::Exit;
+use crate::terminal;
+use ::supply::java;
+use anyhow::{Context, Result};
+use std::path::Path;
+
+/// The study.
+const STUDY: &str = "first-look";
+
+/// What a null target is not.
+const NO_CASSANDRA: &str = "\
+the null target is no Cassandra: a server in cassay that answers at once and stores nothing. What \
+is measured is cassay on this machine; `cassay demo` measures a Cassandra";
+
+/// Runs it.
+///
+/// 1. Without Java say what can be done instead. 2. Write the study as a file. 3. Run it, which
+///    ends by naming the report.
+pub fn run(args: &DemoArgs, common: &Common) -> Result<Exit> {
+    let (target, scale) = match args.target {
+        DemoTarget::Local => {
+            java::find().context(
+                "a demo on a real Cassandra; without Java, `cassay demo --target null` shows the \
+                 same on a server in cassay",
+            )?;
+            (None, "laptop")
+        }
+        DemoTarget::Null => {
+            terminal::say(&format!("note: {NO_CASSANDRA}"));
+            (Some("null".to_owned()), "ci")
+        }
+    };
+    let study = studies::as_file(STUDY)?;
+    say_command(&study, target.as_deref(), scale);
+    run::run(
+        &RunArgs {
+            study: StudyArgs {
+                study,
+                target,
+                scale: Some(scale.to_owned()),
+                set: Vec::new(),
+                seed: None,
+                trust: TrustArgs::default(),
+            },
+            shown: args.shown.clone(),
+        },
+        common,
+    )
+}
+
+/// What does the same again.
+fn say_command(study: &Path, target: Option<&str>, scale: &str) {
+    let target = target.map(|target| format!(" --target {target}")).unwrap_or_default();
+    let study = study.display();
+    terminal::say(&format!(
+        "this is: cassay run {study}{target} --scale {scale}"
+    ));
+}

@@ -1,0 +1,180 @@
+//! `cassay supply list|fetch|export|import`: the jars and the Java that nodes are started with.
+
+use super::dirs;
+use crate::args::{Common, FetchArgs, SupplyCommand, SupplyExportArgs, SupplyImportArgs};
+use crate::exit::Exit;
+use crate::terminal::{Line, end_moving, show_moving};
+use crate::{interrupt, terminal};
+use ::supply::{Cached, Fetched, Message, State, java};
+use anyhow::Result;
+use measure::number;
+use serde_json::{Value, json};
+use study::settings::Study;
+
+/// Does the command.
+pub fn run(command: &SupplyCommand, common: &Common) -> Result<Exit> {
+    host::process::heed(interrupt::flag()?);
+    let done = match command {
+        SupplyCommand::List => list(common),
+        SupplyCommand::Fetch(args) => fetch(args, common),
+        SupplyCommand::Export(args) => export(args, common),
+        SupplyCommand::Import(args) => import(args, common),
+    };
+    end_moving();
+    match done {
+        Err(error) if host::process::is_interrupted() => {
+            terminal::error(&error);
+            Ok(Exit::Interrupted)
+        }
+        done => done.map(|()| Exit::Done),
+    }
+}
+
+fn list(common: &Common) -> Result<()> {
+    let cache = dirs()?.cache;
+    let jars = ::supply::list(&cache)?;
+    let java = java::find();
+    if common.json {
+        terminal::json(&json!({
+            "cache": cache,
+            "jars": jars.iter().map(to_json).collect::<Vec<_>>(),
+            "java": java.as_ref().ok().map(|java| {
+                json!({"program": java.program, "version": java.version})
+            }),
+            "java_missing": java.as_ref().err().map(|why| format!("{why:#}")),
+        }));
+        return Ok(());
+    }
+    let row = |one: &Cached| {
+        let state = one.state.name().to_owned();
+        let folder = one.folder.display().to_string();
+        let size = number::bytes(one.bytes);
+        vec![format!("Cassandra {}", one.version), state, size, folder]
+    };
+    let rows: Vec<_> = jars.iter().map(row).collect();
+    terminal::data(&terminal::table(&rows, &[false, false, true, false]));
+    for one in &jars {
+        if let State::Changed(why) = &one.state {
+            terminal::say(&format!("note: {why}"));
+        }
+    }
+    match java {
+        Ok(java) => {
+            let program = java.program.display();
+            terminal::data(&format!("  Java {}  {program}", java.version));
+            if let Some(why) = java.passed_over {
+                terminal::say(&format!("note: {why}"));
+            }
+        }
+        Err(why) => terminal::say(&format!("note: {why:#}")),
+    }
+    if jars.first().is_some_and(|pinned| pinned.state != State::Whole) {
+        terminal::say("next: cassay supply fetch");
+    }
+    Ok(())
+}
+
+fn to_json(one: &Cached) -> Value {
+    let why = match &one.state {
+        State::Changed(why) => Some(why),
+        _ => None,
+    };
+    json!({
+        "cassandra": one.version,
+        "state": one.state.name(),
+        "why": why,
+        "bytes": one.bytes,
+        "folder": one.folder,
+    })
+}
+
+fn fetch(args: &FetchArgs, common: &Common) -> Result<()> {
+    let (version, repository) = (&args.version.cassandra, args.repository.as_deref());
+    let cache = dirs()?.cache;
+    let fetched = heard(|voice| ::supply::fetch(&cache, version, repository, voice))?;
+    tell(version, &fetched, common);
+    Ok(())
+}
+
+/// Says where the jars are.
+fn tell(version: &str, fetched: &Fetched, common: &Common) {
+    let Fetched {
+        folder,
+        files,
+        was_there,
+    } = fetched;
+    if common.json {
+        terminal::json(&json!({
+            "cassandra": version,
+            "folder": folder,
+            "files": files,
+            "was_there": was_there,
+        }));
+        return;
+    }
+    let there = if *was_there { " already" } else { "" };
+    terminal::say(&format!(
+        "Cassandra {version} is in the cache{there}: {files} files, each with its digest"
+    ));
+    terminal::data(&folder.display().to_string());
+}
+
+fn export(args: &SupplyExportArgs, common: &Common) -> Result<()> {
+    let (version, file) = (&args.version.cassandra, &args.file);
+    let cache = dirs()?.cache;
+    let bundle = heard(|voice| ::supply::export(&cache, version, file, voice))?;
+    if common.json {
+        terminal::json(&json!({
+            "cassandra": version,
+            "file": file,
+            "files": bundle.files,
+            "bytes": bundle.bytes,
+            "sha256": bundle.sha256,
+        }));
+        return Ok(());
+    }
+    terminal::data(&format!("{}  {}", bundle.sha256, file.display()));
+    terminal::say(&format!(
+        "{} files of Cassandra {version}, {}. On the other machine: cassay supply import {}",
+        bundle.files,
+        number::bytes(bundle.bytes),
+        study::human::quoted(&file.display().to_string())
+    ));
+    Ok(())
+}
+
+fn import(args: &SupplyImportArgs, common: &Common) -> Result<()> {
+    let cache = dirs()?.cache;
+    let (version, fetched) = ::supply::import(&cache, &args.file, args.sha256.as_deref())?;
+    tell(&version, &fetched, common);
+    Ok(())
+}
+
+/// Does what takes a while: how far it is stands in a line that moves, or, where nobody looks, in
+/// one for each quarter.
+fn heard<T>(work: impl FnOnce(&mut ::supply::Voice<'_>) -> Result<T>) -> Result<T> {
+    if !terminal::has_reader() || terminal::is_dumb() {
+        return work(&mut ::supply::plainly(&mut |text| terminal::say(text)));
+    }
+    let done = work(&mut |said| match said {
+        Message::Line(line) => terminal::say(line),
+        Message::Progress(progress) => show_moving(&Line::of(&progress.words())),
+    });
+    end_moving();
+    done
+}
+
+/// Says which jars a study's nodes need that are not there, and what brings them.
+pub fn say_absent(study: &Study) -> Result<()> {
+    let cache = dirs()?.cache;
+    let mut said: Vec<String> = Vec::new();
+    for variant in &study.variants {
+        let local = variant.settings.target.local();
+        let absent = local.and_then(|local| ::supply::absent(&cache, &local.version));
+        if let Some(absent) = absent.filter(|absent| !said.contains(absent)) {
+            terminal::say(&format!("note: {absent}"));
+            said.push(absent);
+        }
+    }
+    Ok(())
+}

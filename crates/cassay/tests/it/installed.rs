@@ -1,0 +1,95 @@
+//! The program from an installation: what it brings with it, and what it fetches.
+
+use crate::program::{Lab, Said};
+
+/// The program where nothing has been fetched, no Maven has a cache, and no proxy is set.
+fn fresh(lab: &Lab, arguments: &[&str]) -> Said {
+    let mut command = lab.command(arguments);
+    command
+        .env("CASSAY_CACHE", "cache")
+        .env("HOME", lab.path())
+        .env("PATH", "/nonexistent");
+    for name in [
+        "ALL_PROXY",
+        "HTTPS_PROXY",
+        "HTTP_PROXY",
+        "MAVEN_OPTS",
+        "MAVEN_ARGS",
+        "CASSANDRA_HOME",
+    ] {
+        command.env_remove(name).env_remove(name.to_lowercase());
+    }
+    Said::of(command.output().expect("the program runs"))
+}
+
+#[test]
+fn a_study_that_is_shipped_is_one_command_away_and_can_be_planned() {
+    let lab = Lab::new();
+    let said = lab.cassay(&["run", "first-look"]).ended_with(1);
+    said.says(&[
+        "first-look",
+        "hint: it is in the program: `cassay studies copy first-look`",
+    ]);
+    let listed = lab.cassay(&["studies", "list", "--json"]).ended_with(0).json();
+    let names: Vec<_> = listed.as_array().unwrap().iter().map(|one| &one["name"]).collect();
+    assert!(names.iter().any(|name| *name == "first-look"), "{names:?}");
+    let copied = lab.cassay(&["studies", "copy", "first-look", "--json"]).ended_with(0);
+    assert_eq!(copied.json()["file"], "first-look.yaml");
+    lab.cassay(&["studies", "copy", "first-look"]).ended_with(0);
+    lab.cassay(&["plan", "first-look.yaml", "--target", "null"]).ended_with(0);
+}
+
+#[test]
+fn a_demo_writes_over_no_study() {
+    let lab = Lab::new();
+    let mine = lab.write("first-look.yaml", "mine");
+    let said = lab.cassay(&["demo", "--target", "null"]).ended_with(1);
+    said.says(&[
+        "no Cassandra",
+        "first-look.yaml is there already",
+        "empty folder",
+    ]);
+    assert_eq!(std::fs::read_to_string(mine).unwrap(), "mine");
+}
+
+#[test]
+fn a_plan_says_which_jars_are_missing_and_a_fetch_that_fails_what_to_do() {
+    let lab = Lab::new();
+    fresh(&lab, &["studies", "copy", "first-look"]).ended_with(0);
+    let said = fresh(&lab, &["plan", "first-look.yaml"]).ended_with(0);
+    said.says(&["are not in the cache", "`cassay supply fetch` does it now"]);
+    let listed = fresh(&lab, &["supply", "list", "--json"]).ended_with(0).json();
+    assert_eq!(listed["jars"][0]["state"], "absent");
+    // Nobody listens there.
+    let nobody = [
+        "supply",
+        "fetch",
+        "--repository",
+        "http://127.0.0.1:1/maven",
+    ];
+    let said = fresh(&lab, &nobody).ended_with(1);
+    said.says(&[
+        "fetching 101 jars",
+        "cannot be reached",
+        "cassay supply import FILE",
+    ]);
+    let other = ["supply", "fetch", "--cassandra", "5.0.6"];
+    let said = fresh(&lab, &other).ended_with(1);
+    said.says(&[
+        "no mvn in PATH",
+        "cassay supply export FILE --cassandra 5.0.6",
+    ]);
+}
+
+#[test]
+fn what_is_no_bundle_is_refused_with_what_it_must_be() {
+    let lab = Lab::with("a study");
+    let said = fresh(&lab, &["supply", "import", "study.yaml"]).ended_with(1);
+    said.says(&[
+        "import study.yaml",
+        "it is not a tar",
+        "`cassay supply export` wrote",
+    ]);
+    let said = fresh(&lab, &["supply", "export", "study.yaml"]).ended_with(1);
+    said.says(&["study.yaml is there already, and is kept"]);
+}

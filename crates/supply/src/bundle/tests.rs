@@ -1,0 +1,230 @@
+//! Tests of bundles: what is written comes back, and what a stranger may have changed is refused.
+
+use super::*;
+use crate::lock::Pinned;
+use crate::served::pinned;
+use tar::EntryType;
+
+const SERVER: &str = "the server";
+const AGENT: &str = "an agent";
+
+fn files() -> Vec<Pinned> {
+    vec![pinned("a.jar", SERVER), pinned("b.jar", AGENT)]
+}
+
+fn list_of(files: &[Pinned], version: &str) -> String {
+    let listed = |file: &Pinned| Listed {
+        name: file.name.clone(),
+        bytes: file.bytes,
+        sha256: file.sha256.clone(),
+    };
+    let list = List {
+        format: FORMAT,
+        cassandra: version.to_string(),
+        files: files.iter().map(listed).collect(),
+    };
+    serde_json::to_string(&list).unwrap()
+}
+
+/// A tar of entries with types and names, as a stranger may write them.
+fn tar_of(entries: &[(EntryType, &str, &str)]) -> Vec<u8> {
+    let mut tar = tar::Builder::new(Vec::new());
+    for (kind, name, text) in entries {
+        let mut header = tar::Header::new_gnu();
+        header.set_entry_type(*kind);
+        header.set_size(text.len() as u64);
+        // The library refuses to write what it should be tried with.
+        header.as_old_mut().name[..name.len()].copy_from_slice(name.as_bytes());
+        header.set_cksum();
+        tar.append(&header, text.as_bytes()).unwrap();
+    }
+    tar.into_inner().unwrap()
+}
+
+/// Imports a tar of entries for a recipe of [`files`]; the error, whole.
+fn refused(entries: &[(EntryType, &str, &str)]) -> String {
+    refused_bytes(&tar_of(entries))
+}
+
+fn refused_bytes(bytes: &[u8]) -> String {
+    let cache = tempfile::tempdir().unwrap();
+    let recipe = |_: &str| Ok(Recipe::pinned(files()));
+    let error = read(cache.path(), Hashing::of(bytes), None, &recipe).unwrap_err();
+    let left = std::fs::read_dir(cache.path()).unwrap().count();
+    assert_eq!(left, 0, "nothing is left of what was refused");
+    format!("{error:#}")
+}
+
+const FILE: EntryType = EntryType::Regular;
+
+#[test]
+fn what_is_written_comes_back_and_twice_the_same_is_the_same_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in [("a.jar", SERVER), ("b.jar", AGENT)] {
+        std::fs::write(folder.path().join(name), text).unwrap();
+    }
+    let recipe = |_: &str| Ok(Recipe::pinned(files()));
+    let written = || {
+        let mut bytes = Vec::new();
+        let version = target::CASSANDRA_VERSION;
+        write(&mut bytes, folder.path(), version, &lock_of(&files())).unwrap();
+        bytes
+    };
+    let bytes = written();
+    assert_eq!(bytes, written());
+    let cache = tempfile::tempdir().unwrap();
+    let imported = || read(cache.path(), Hashing::of(bytes.as_slice()), None, &recipe).unwrap();
+    let (version, fetched) = imported();
+    assert_eq!(version, target::CASSANDRA_VERSION);
+    assert!(!fetched.was_there);
+    let lock = Recipe::pinned(files()).checked(&fetched.folder).unwrap();
+    assert_eq!(lock, lock_of(&files()));
+    assert!(imported().1.was_there);
+}
+
+#[test]
+fn what_is_no_bundle_is_said_to_be_none() {
+    let list = list_of(&files(), "5.0.8");
+    for (bytes, says) in [
+        (b"".to_vec(), "it is not a tar"),
+        (b"\x1f\x8b\x08 a gzip".repeat(60), "it is not a tar"),
+        (tar_of(&[(FILE, "other", "{}")]), "it begins with \"other\""),
+        (tar_of(&[(FILE, LIST, "no json")]), "read its list"),
+        (
+            tar_of(&[(FILE, LIST, "{\"format\": 2}")]),
+            "its format is 2, this program reads 1",
+        ),
+        (tar_of(&[(FILE, LIST, "{\"format\": 1}")]), "read its list"),
+        (
+            tar_of(&[(FILE, LIST, &list)]),
+            "a.jar is in its list, but not in it",
+        ),
+    ] {
+        let text = refused_bytes(&bytes);
+        assert!(text.contains(says), "{text}");
+    }
+    let mut cut = tar_of(&[
+        (FILE, LIST, &list),
+        (FILE, "a.jar", SERVER),
+        (FILE, "b.jar", AGENT),
+    ]);
+    cut.truncate(2 * 512 + 512 + 3);
+    let text = refused_bytes(&cut);
+    assert!(text.contains("a.jar"), "{text}");
+}
+
+#[test]
+fn a_file_that_is_not_what_the_lock_says_is_refused_with_its_name() {
+    let list = list_of(&files(), "5.0.8");
+    let a = (FILE, "a.jar", SERVER);
+    for (second, says) in [
+        (
+            (FILE, "b.jar", "AN AGENT"),
+            "b.jar is not what the list says: 8 bytes",
+        ),
+        (
+            (FILE, "b.jar", "an agent and more"),
+            "b.jar is not what the list says: 9 bytes",
+        ),
+        (
+            (FILE, "b.jar", "an"),
+            "b.jar is not what the list says: 2 bytes",
+        ),
+        (
+            (FILE, "c.jar", AGENT),
+            "c.jar is in it, which its list does not have",
+        ),
+        (
+            (FILE, "a.jar", SERVER),
+            "a.jar is in it, which its list does not have, or for a second",
+        ),
+        (
+            (FILE, "../b.jar", AGENT),
+            "\"../b.jar\" leads out of the folder",
+        ),
+        (
+            (FILE, "/b.jar", AGENT),
+            "\"/b.jar\" leads out of the folder",
+        ),
+        (
+            (FILE, "./b.jar", AGENT),
+            "\"./b.jar\" leads out of the folder",
+        ),
+        ((EntryType::Symlink, "b.jar", ""), "\"b.jar\" is no file"),
+        ((EntryType::Link, "b.jar", ""), "\"b.jar\" is no file"),
+        ((EntryType::Directory, "b.jar", ""), "\"b.jar\" is no file"),
+    ] {
+        let text = refused(&[(FILE, LIST, &list), a, second]);
+        assert!(text.contains(says), "{text}");
+    }
+}
+
+#[test]
+fn a_list_that_differs_from_the_lock_is_refused_before_anything_is_taken() {
+    let with = |change: &dyn Fn(&mut Vec<Pinned>)| {
+        let mut files = files();
+        change(&mut files);
+        refused(&[(FILE, LIST, &list_of(&files, "5.0.8"))])
+    };
+    let text = with(&|files| files[1] = pinned("b.jar", "another agent"));
+    assert!(
+        text.contains("b.jar is not the file of supply.lock: its SHA-256 is"),
+        "{text}"
+    );
+    let text = with(&|files| drop(files.pop()));
+    assert!(text.contains("b.jar is not in it"), "{text}");
+    let text = with(&|files| files.push(pinned("c.jar", "")));
+    assert!(
+        text.contains("\"c.jar\" is in it, which supply.lock does not list"),
+        "{text}"
+    );
+    let text = with(&|files| files.push(pinned("a:b.jar", "")));
+    assert!(text.contains("which is no name of a jar"), "{text}");
+    let text = with(&|files| files[0].bytes = FILE_BYTES_MAX + 1);
+    assert!(text.contains("limit"), "{text}");
+}
+
+#[test]
+fn a_version_that_is_not_pinned_needs_the_digest_of_the_bundle() {
+    let files = [
+        pinned("cassandra-all-5.0.6.jar", SERVER),
+        pinned("jamm-9.jar", AGENT),
+        pinned("jolokia-agent-jvm-9.jar", AGENT),
+        pinned(HINTS, "hints"),
+    ];
+    let list = list_of(&files, "5.0.6");
+    let texts = [SERVER, AGENT, AGENT, "hints"];
+    let mut entries = vec![(FILE, LIST, list.as_str())];
+    entries.extend(files.iter().zip(texts).map(|(file, text)| (FILE, file.name.as_str(), text)));
+    let bytes = tar_of(&entries);
+    let cache = tempfile::tempdir().unwrap();
+    let import = |sha256: Option<&str>| {
+        read(
+            cache.path(),
+            Hashing::of(bytes.as_slice()),
+            sha256,
+            &crate::recipe,
+        )
+    };
+    let text = format!("{:#}", import(None).unwrap_err());
+    assert!(
+        text.contains("5.0.6 is not pinned") && text.contains("--sha256"),
+        "{text}"
+    );
+    let wrong = "0".repeat(64);
+    let text = format!("{:#}", import(Some(&wrong)).unwrap_err());
+    assert!(
+        text.contains("it is another bundle, or was changed"),
+        "{text}"
+    );
+    let (_, digest, _) = {
+        let mut hashing = Hashing::of(bytes.as_slice());
+        std::io::copy(&mut hashing, &mut std::io::sink()).unwrap();
+        hashing.end()
+    };
+    let (version, fetched) = import(Some(&digest.to_uppercase())).unwrap();
+    assert_eq!((version.as_str(), fetched.files), ("5.0.6", 4));
+    assert!(crate::recipe("5.0.6").unwrap().checked(&fetched.folder).is_ok());
+    let text = format!("{:#}", refused(&[(FILE, LIST, &list_of(&files, "4.1.9"))]));
+    assert!(!text.is_empty());
+}

@@ -1,0 +1,140 @@
+//! Why a file did not come, each a sentence with a hint.
+
+use std::io::ErrorKind;
+use std::path::PathBuf;
+
+/// Why a file did not come.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    /// Nobody answers there.
+    #[error(
+        "{url} cannot be reached: {why}\nhint: is the network there? HTTPS_PROXY names a proxy, \
+         SSL_CERT_FILE a company's own certificates, CASSAY_MAVEN_REPOSITORY a mirror; without a \
+         network `cassay supply import FILE` takes what `cassay supply export FILE` wrote elsewhere"
+    )]
+    Unreachable { url: String, why: String },
+    /// Somebody wants to know who asks.
+    #[error(
+        "{url} is not given to us (HTTP {status})\nhint: does the repository or the proxy want a \
+         user? https://USER:PASSWORD@HOST/… in CASSAY_MAVEN_REPOSITORY, http://USER:PASSWORD@HOST \
+         in HTTPS_PROXY"
+    )]
+    Refused { url: String, status: u16 },
+    /// It is not there.
+    #[error(
+        "{url} is not there (HTTP {status})\nhint: is {repository} the address of a Maven \
+         repository that has what Maven Central has?"
+    )]
+    NotThere {
+        url: String,
+        status: u16,
+        repository: String,
+    },
+    /// Another status.
+    #[error("{url} was answered with HTTP {status}\nhint: try again later, or from a mirror")]
+    Status { url: String, status: u16 },
+    /// A page for people.
+    #[error(
+        "{url} was answered with a page of HTML instead of a jar\nhint: a proxy or a log-in page \
+         answers in the repository's place: open the address in a browser, or set HTTPS_PROXY"
+    )]
+    Page { url: String },
+    /// The connection ended, or nothing came any more.
+    #[error(
+        "{url} broke off after {got} of {wanted} bytes: {why}\nhint: the same command goes on \
+         where it was"
+    )]
+    BrokenOff {
+        url: String,
+        got: u64,
+        wanted: u64,
+        why: String,
+    },
+    /// It is another file.
+    #[error(
+        "{name} from {url} is not the file of supply.lock: its SHA-256 is {got}, the lock says \
+         {expected}\nhint: try another repository; if it stays different, somebody has changed it \
+         on the way"
+    )]
+    Changed {
+        name: String,
+        url: String,
+        expected: String,
+        got: String,
+    },
+    /// It is another file: its size says so.
+    #[error(
+        "{name} from {url} is not the file of supply.lock: it has {got} bytes, the lock says \
+         {expected}\nhint: try another repository; if it stays different, somebody has changed it \
+         on the way"
+    )]
+    Resized {
+        name: String,
+        url: String,
+        expected: u64,
+        got: u64,
+    },
+    /// It could not be written.
+    #[error("{} cannot be written: {error}\nhint: {}", path.display(), disk_hint(error))]
+    Unwritten {
+        path: PathBuf,
+        error: std::io::Error,
+    },
+    /// The user wants no more.
+    #[error("interrupted; what has come is kept, and the same command goes on from there")]
+    Interrupted,
+}
+
+impl Failure {
+    /// Whether somebody else may bring the file: it is not us, nor is it a file that was changed.
+    pub fn is_of_the_way(&self) -> bool {
+        match self {
+            Failure::Unreachable { .. }
+            | Failure::Refused { .. }
+            | Failure::NotThere { .. }
+            | Failure::Status { .. }
+            | Failure::Page { .. }
+            | Failure::BrokenOff { .. } => true,
+            Failure::Changed { .. }
+            | Failure::Resized { .. }
+            | Failure::Unwritten { .. }
+            | Failure::Interrupted => false,
+        }
+    }
+
+    /// A failure of writing to a file.
+    pub fn unwritten(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Failure {
+        let path = path.into();
+        move |error| Failure::Unwritten { path, error }
+    }
+}
+
+fn disk_hint(error: &std::io::Error) -> &'static str {
+    match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+            "make room, or set CASSAY_CACHE to a folder on another disk; what has come is kept"
+        }
+        _ => "CASSAY_CACHE names another folder for the jars",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_says_so_and_that_nothing_is_lost() {
+        let full = std::io::Error::from(ErrorKind::StorageFull);
+        let failure = Failure::unwritten("/cache/a.jar.part")(full);
+        let text = failure.to_string();
+        assert!(
+            text.starts_with("/cache/a.jar.part cannot be written: "),
+            "{text}"
+        );
+        assert!(
+            text.contains("make room") && text.contains("is kept"),
+            "{text}"
+        );
+        assert!(!failure.is_of_the_way());
+    }
+}

@@ -1,0 +1,364 @@
+//! Filling a folder of the cache, from the nearest place that has what is missing.
+//!
+//! Of the version that is pinned: what an interrupted fetch has left, then Maven's own cache, then
+//! the repository, by HTTPS; Maven itself is asked where that refuses us and Maven is installed,
+//! which knows passwords and proxies of its own. Of another version: Maven, which alone can tell
+//! which jars it needs. Whatever the way, the folder is put in its place as a whole, after every
+//! digest in it was compared with the lock.
+
+use crate::fetch::fetch;
+use crate::files::{digest_of, name_of};
+use crate::lock::{HINTS, Lock, Pinned, check, check_known};
+use crate::maven;
+use crate::recipe::Recipe;
+use crate::repository::{chosen, named_by_environment};
+use crate::settings::Settings;
+use crate::voice::{Message, Progress, Voice};
+use anyhow::{Context, Result, bail};
+use flate2::bufread::DeflateDecoder;
+use measure::number;
+use rawzip::CompressionMethod;
+use std::fs::{File, TryLockError};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Where the compiler's hints are in the server's jar.
+const HINTS_FOLDER: &str = "META-INF";
+
+/// Begin of the name of a folder that is being filled by somebody who takes minutes.
+const FILLING: &str = "filling-";
+
+/// Begin of the name of a folder that is being filled, and gone on with.
+const FETCHING: &str = "fetching-";
+
+/// How long after its last change such a folder has been abandoned.
+const ABANDONED: [(&str, Duration); 2] = [
+    (FILLING, Duration::from_secs(3600)),
+    (FETCHING, Duration::from_secs(30 * 86400)),
+];
+
+/// Below the folder that is being filled: what will be put in place.
+const JARS: &str = "jars";
+
+/// Fills the folder of a recipe. The lock that its files fit.
+pub(crate) fn fill(
+    folder: &Path,
+    recipe: &Recipe,
+    repository: Option<&str>,
+    voice: &mut Voice<'_>,
+) -> Result<Lock> {
+    let named = repository.map(str::to_owned).or_else(named_by_environment);
+    with(folder, recipe, named.as_deref(), &Settings::here(), voice)
+}
+
+fn with(
+    folder: &Path,
+    recipe: &Recipe,
+    repository: Option<&str>,
+    settings: &Settings,
+    voice: &mut Voice<'_>,
+) -> Result<Lock> {
+    let cache = folder.parent().context("the cache folder has no parent")?;
+    std::fs::create_dir_all(cache)
+        .with_context(|| format!("make the cache folder {}", cache.display()))?;
+    remove_abandoned(cache);
+    let Some(pinned) = &recipe.pinned else {
+        return of_maven(folder, recipe, voice);
+    };
+    for note in &settings.notes {
+        voice(Message::Line(&format!("note: {note}")));
+    }
+    let work = cache.join(format!("{FETCHING}{}", recipe.short()));
+    let jars = work.join(JARS);
+    std::fs::create_dir_all(&jars).with_context(|| format!("make {}", jars.display()))?;
+    let _alone = alone(&work, voice)?;
+    // Whoever was waited for has done it.
+    if let Ok(lock) = recipe.checked(folder) {
+        let _ = std::fs::remove_dir_all(&work);
+        return Ok(lock);
+    }
+    let here = nearby(pinned, &jars, settings, voice)?;
+    let by = match from_repository(recipe, here, &jars, repository, settings, voice) {
+        Ok(by) => by,
+        Err(failure) if failure.is_of_the_way && repository.is_none() && maven::is_installed() => {
+            voice(Message::Line(&format!("note: {:#}", failure.error)));
+            let lock = of_maven(folder, recipe, voice)?;
+            let _ = std::fs::remove_dir_all(&work);
+            return Ok(lock);
+        }
+        Err(failure) => return Err(failure.error),
+    };
+    unpack(pinned, &jars)?;
+    voice(Message::Line(&format!(
+        "checking {} files against supply.lock",
+        pinned.len()
+    )));
+    let lock = crate::lock::lock_of(pinned);
+    check(&jars, &lock, &by)?;
+    place(&jars, folder, recipe, lock).inspect(|_| {
+        // What is left is an empty folder and the file that kept others waiting.
+        let _ = std::fs::remove_dir_all(&work);
+    })
+}
+
+/// What is missing, and what is there.
+struct Nearby {
+    missing: Vec<Pinned>,
+    progress: Progress,
+}
+
+/// Takes what is there already: of an earlier fetch, and in Maven's own cache.
+fn nearby(
+    pinned: &[Pinned],
+    jars: &Path,
+    settings: &Settings,
+    voice: &mut Voice<'_>,
+) -> Result<Nearby> {
+    let usual = || std::env::home_dir().map(|home| home.join(".m2/repository"));
+    let maven = settings.local.clone().or_else(usual).filter(|folder| folder.is_dir());
+    let is_right = |path: &Path, file: &Pinned| {
+        let is_as_large = path.metadata().is_ok_and(|meta| meta.len() == file.bytes);
+        is_as_large && digest_of(path).is_ok_and(|digest| digest == file.sha256)
+    };
+    let mut copied = 0;
+    let mut missing = Vec::new();
+    let mut progress = Progress::default();
+    for file in pinned.iter().filter(|file| file.member.is_none()) {
+        let own = jars.join(&file.name);
+        let is_here = is_right(&own, file);
+        let theirs = maven
+            .as_ref()
+            .map(|maven| maven.join(&file.path))
+            .filter(|path| !is_here && is_right(path, file));
+        if let Some(theirs) = &theirs {
+            std::fs::copy(theirs, &own).with_context(|| format!("write {}", own.display()))?;
+            copied += 1;
+        }
+        if is_here || theirs.is_some() {
+            progress.files += 1;
+            progress.bytes += file.bytes;
+        } else {
+            missing.push(file.clone());
+        }
+        progress.files_wanted += 1;
+        progress.bytes_wanted += file.bytes;
+    }
+    if let Some(maven) = maven.filter(|_| copied > 0) {
+        voice(Message::Line(&format!(
+            "{copied} of {} jars are in Maven's cache, {}",
+            progress.files_wanted,
+            maven.display()
+        )));
+    }
+    Ok(Nearby { missing, progress })
+}
+
+/// Why a repository did not bring what was wanted.
+struct NotBrought {
+    error: anyhow::Error,
+    /// Whether Maven may know another way.
+    is_of_the_way: bool,
+}
+
+impl From<anyhow::Error> for NotBrought {
+    fn from(error: anyhow::Error) -> NotBrought {
+        NotBrought {
+            error,
+            is_of_the_way: false,
+        }
+    }
+}
+
+/// Brings what is missing by HTTPS. Who has brought what is there, for messages.
+fn from_repository(
+    recipe: &Recipe,
+    here: Nearby,
+    jars: &Path,
+    repository: Option<&str>,
+    settings: &Settings,
+    voice: &mut Voice<'_>,
+) -> Result<String, NotBrought> {
+    if here.missing.is_empty() {
+        return Ok("Maven's cache".to_string());
+    }
+    let repository = chosen(repository, settings.mirror.as_deref())?;
+    let bytes: u64 = here.missing.iter().map(|file| file.bytes).sum();
+    voice(Message::Line(&format!(
+        "fetching {} of Cassandra {} ({}) from {}, once",
+        number::counted(here.missing.len(), "jar"),
+        recipe.version,
+        number::bytes(bytes),
+        repository.address()
+    )));
+    match fetch(&repository, here.missing, jars, here.progress, voice) {
+        Ok(()) => Ok(repository.address().to_string()),
+        Err(failure) => Err(NotBrought {
+            is_of_the_way: failure.is_of_the_way(),
+            error: failure.into(),
+        }),
+    }
+}
+
+/// Takes those files out of jars that are within one.
+fn unpack(pinned: &[Pinned], jars: &Path) -> Result<()> {
+    for file in pinned {
+        let Some(member) = &file.member else { continue };
+        let jar = jars.join(file.path.rsplit('/').next().unwrap_or_default());
+        let what = || format!("take {member} out of {}", jar.display());
+        let bytes = std::fs::read(&jar).with_context(what)?;
+        let text = member_of(&bytes, member, file.bytes).with_context(what)?;
+        std::fs::write(jars.join(&file.name), text).with_context(what)?;
+    }
+    Ok(())
+}
+
+/// A file within a jar, which is a zip; cut off behind `bytes_max`.
+fn member_of(jar: &[u8], member: &str, bytes_max: u64) -> Result<Vec<u8>> {
+    let archive = rawzip::ZipArchive::from_slice(jar)?;
+    let mut entries = archive.entries();
+    while let Some(entry) = entries.next_entry()? {
+        if entry.file_path().as_bytes() != member.as_bytes() {
+            continue;
+        }
+        let found = archive.get_entry(entry.wayfinder())?;
+        let packed: Box<dyn Read> = match entry.compression_method() {
+            CompressionMethod::STORE => Box::new(found.data()),
+            CompressionMethod::DEFLATE => Box::new(DeflateDecoder::new(found.data())),
+            other => bail!("it is packed in a way that is not known: {other:?}"),
+        };
+        let mut text = Vec::new();
+        packed.take(bytes_max).read_to_end(&mut text)?;
+        return Ok(text);
+    }
+    bail!("it is not in there")
+}
+
+/// Waits until nobody else fills this folder; others wait as long as what is returned is there.
+fn alone(work: &Path, voice: &mut Voice<'_>) -> Result<File> {
+    let path = work.join("lock");
+    let what = || format!("lock {}", path.display());
+    let file = File::create(&path).with_context(what)?;
+    match file.try_lock() {
+        Ok(()) => return Ok(file),
+        Err(TryLockError::WouldBlock) => {
+            voice(Message::Line(
+                "another cassay fetches the same; waiting for it",
+            ));
+        }
+        Err(TryLockError::Error(error)) => return Err(error).with_context(what),
+    }
+    file.lock().with_context(what)?;
+    // Whoever has done it has taken the folder away.
+    std::fs::create_dir_all(work.join(JARS)).with_context(what)?;
+    Ok(file)
+}
+
+/// Runs Maven into a new folder, checks what it brought, then puts that in its place.
+fn of_maven(folder: &Path, recipe: &Recipe, voice: &mut Voice<'_>) -> Result<Lock> {
+    let fresh = fresh(folder)?;
+    let jars = fresh.path().join(JARS);
+    std::fs::create_dir(&jars).with_context(|| format!("make {}", jars.display()))?;
+    std::fs::write(fresh.path().join("pom.xml"), &recipe.pom).context("write the pom for Maven")?;
+    let is_pinned = recipe.pinned.is_some();
+    maven::run(fresh.path(), &jars, &recipe.version, is_pinned, voice)?;
+    let unpacked = jars.join(HINTS_FOLDER);
+    std::fs::rename(unpacked.join(HINTS), jars.join(HINTS))
+        .and_then(|()| std::fs::remove_dir_all(&unpacked))
+        .context("find the compiler's hints in the server's jar")?;
+    let lock = match &recipe.pinned {
+        Some(pinned) => {
+            let lock = crate::lock::lock_of(pinned);
+            voice(Message::Line(&format!(
+                "checking {} files against supply.lock",
+                lock.len()
+            )));
+            check(&jars, &lock, "Maven")?;
+            lock
+        }
+        None => digests(&jars, &recipe.version)?,
+    };
+    place(&jars, folder, recipe, lock)
+}
+
+/// A new folder beside the one that it is for, which goes away unless it is put in its place.
+pub(crate) fn fresh(folder: &Path) -> Result<tempfile::TempDir> {
+    let cache = folder.parent().context("the cache folder has no parent")?;
+    std::fs::create_dir_all(cache)
+        .with_context(|| format!("make the cache folder {}", cache.display()))?;
+    tempfile::Builder::new()
+        .prefix(FILLING)
+        .tempdir_in(cache)
+        .with_context(|| format!("make a folder in {}", cache.display()))
+}
+
+/// What Maven has brought of a version that no lock is checked in for.
+fn digests(jars: &Path, version: &str) -> Result<Lock> {
+    let mut lock = Lock::new();
+    let entries = std::fs::read_dir(jars).with_context(|| format!("read {}", jars.display()))?;
+    for entry in entries {
+        let path = entry.context("read the folder of jars")?.path();
+        let digest = digest_of(&path).with_context(|| format!("read {}", path.display()))?;
+        if let Some(name) = name_of(&path) {
+            lock.insert(name.to_string(), digest);
+        }
+    }
+    check_known(&lock, version)?;
+    Ok(lock)
+}
+
+/// Puts a folder whose files were compared with `lock` in its place.
+pub(crate) fn place(jars: &Path, folder: &Path, recipe: &Recipe, lock: Lock) -> Result<Lock> {
+    recipe.seal(jars, &lock)?;
+    if folder.exists() {
+        std::fs::remove_dir_all(folder)
+            .with_context(|| format!("remove the incomplete {}", folder.display()))?;
+    }
+    match std::fs::rename(jars, folder) {
+        Ok(()) => Ok(lock),
+        // Another cassay may have been quicker; what it put there was checked as well.
+        Err(error) => recipe
+            .checked(folder)
+            .map_err(|_| error)
+            .with_context(|| format!("put {} in place", folder.display())),
+    }
+}
+
+/// Removes what those who were killed have left: 70 MB each time.
+fn remove_abandoned(cache: &Path) {
+    let is_abandoned = |path: &Path| -> Option<bool> {
+        let age = path.metadata().ok()?.modified().ok()?.elapsed().ok()?;
+        let name = name_of(path)?;
+        Some(ABANDONED.iter().any(|(begin, limit)| name.starts_with(begin) && age > *limit))
+    };
+    for path in folders(cache).into_iter().filter(|path| is_abandoned(path) == Some(true)) {
+        // What cannot be removed now will be tried again; it is in nobody's way.
+        let _ = std::fs::remove_dir_all(&path);
+    }
+}
+
+/// What is in a folder; nothing where it is not there.
+pub(crate) fn folders(cache: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(cache).into_iter().flatten();
+    let mut all: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    all.sort();
+    all
+}
+
+/// How many bytes an interrupted fetch of a recipe has left.
+pub(crate) fn left_over(cache: &Path, recipe: &Recipe) -> u64 {
+    let jars = cache.join(format!("{FETCHING}{}", recipe.short())).join(JARS);
+    let sizes = folders(&jars).into_iter().filter_map(|path| Some(path.metadata().ok()?.len()));
+    sizes.sum()
+}
+
+/// Refuses what nothing could bring.
+pub(crate) fn could_be_filled(recipe: &Recipe) -> Result<()> {
+    if recipe.pinned.is_none() && !maven::is_installed() {
+        bail!(maven::missing(&recipe.version));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

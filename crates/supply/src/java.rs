@@ -1,0 +1,297 @@
+//! Finding a Java that Cassandra 5.0 runs on, among those that are installed.
+
+mod packages;
+
+use anyhow::{Context, Result, bail};
+use packages::hint;
+use reach::process::{self, Life};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+/// The Java that our JVM options are written for; Cassandra 5.0 supports 11 and 17.
+pub const JAVA_MAJOR: u32 = 17;
+
+/// Folders with a Java in each folder below, as packages and people unpack them.
+const HOMES: [&str; 5] = [
+    "/usr/lib/jvm",
+    "/usr/java",
+    "/opt/java",
+    "/opt",
+    "/usr/local",
+];
+
+/// The same below the user's own folder: SDKMAN's, and those of editors.
+const HOMES_OF_USER: [&str; 2] = [".sdkman/candidates/java", ".jdks"];
+
+/// A Java runtime.
+#[derive(Clone, Debug)]
+pub struct Java {
+    /// Its `bin/java`.
+    pub program: PathBuf,
+    /// What it says of itself: `17.0.15`.
+    pub version: String,
+    /// All that it says of itself, which tells one build of a version from another.
+    pub build: String,
+    /// That the one which was named, or comes first, was passed over: a sentence.
+    pub passed_over: Option<String>,
+}
+
+/// The Java of `JAVA_HOME`, else of `PATH`, else one of those that are installed: the first of
+/// version [`JAVA_MAJOR`].
+///
+/// # Errors
+/// There is none; the message says which others there are, and how to get one here.
+pub fn find() -> Result<Java> {
+    let home = std::env::var_os("JAVA_HOME").filter(|home| !home.is_empty());
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let user = std::env::home_dir();
+    let of_user = HOMES_OF_USER.iter().filter_map(|below| Some(user.as_ref()?.join(below)));
+    let folders: Vec<PathBuf> = HOMES.iter().map(PathBuf::from).chain(of_user).collect();
+    find_in(
+        home.as_deref().map(Path::new),
+        std::env::split_paths(&path),
+        &folders,
+    )
+}
+
+fn find_in(
+    home: Option<&Path>,
+    path: impl Iterator<Item = PathBuf>,
+    folders: &[PathBuf],
+) -> Result<Java> {
+    // What does not fit, a few words each.
+    let mut others = Vec::new();
+    let first = match home {
+        Some(home) => Some((home.join("bin/java"), "JAVA_HOME")),
+        None => program_in(path, "java").map(|program| (program, "PATH")),
+    };
+    if let Some((program, place)) = first {
+        let found = if program.is_file() {
+            version_of(&program)
+        } else {
+            Err(anyhow::anyhow!("there is no bin/java in it"))
+        };
+        match found {
+            Ok((version, build)) if major(&version) == Some(JAVA_MAJOR) => {
+                return Ok(Java {
+                    program,
+                    version,
+                    build,
+                    passed_over: None,
+                });
+            }
+            Ok((version, _)) => {
+                others.push(format!(
+                    "{} of {place} is Java {version}",
+                    program.display()
+                ));
+            }
+            Err(why) => others.push(format!("{} of {place}: {why:#}", program.display())),
+        }
+    }
+    for home in installed(folders) {
+        let Some(version) = version_at(&home) else {
+            continue;
+        };
+        let program = home.join("bin/java");
+        if major(&version) != Some(JAVA_MAJOR) {
+            others.push(format!("{} is Java {version}", home.display()));
+            continue;
+        }
+        // What its folder says may be wrong, or it may not run here.
+        match version_of(&program) {
+            Ok((version, build)) if major(&version) == Some(JAVA_MAJOR) => {
+                let shown = format!("Java {version} of {} is used", home.display());
+                return Ok(Java {
+                    program,
+                    version,
+                    build,
+                    passed_over: others.first().map(|why| format!("{why}; {shown}")),
+                });
+            }
+            Ok((version, _)) => others.push(format!("{} is Java {version}", home.display())),
+            Err(why) => others.push(format!("{}: {why:#}", home.display())),
+        }
+    }
+    let none = if others.is_empty() {
+        "no Java is here: not in JAVA_HOME, not in PATH, nor where it is usually put".to_string()
+    } else {
+        others.join(", ")
+    };
+    bail!("Cassandra needs Java {JAVA_MAJOR}; {none}\n{}", hint());
+}
+
+/// The folders of Javas that are installed, each once.
+fn installed(folders: &[PathBuf]) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = Vec::new();
+    let mut known: Vec<PathBuf> = Vec::new();
+    for folder in folders {
+        let entries = std::fs::read_dir(folder).into_iter().flatten();
+        let mut homes: Vec<PathBuf> =
+            entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+        homes.sort();
+        for home in homes.into_iter().filter(|home| home.join("bin/java").is_file()) {
+            let whole = home.canonicalize().unwrap_or_else(|_| home.clone());
+            if !known.contains(&whole) {
+                known.push(whole);
+                found.push(home);
+            }
+        }
+    }
+    found
+}
+
+/// What the folder of a Java says of its version; where it does not, what the Java says.
+fn version_at(home: &Path) -> Option<String> {
+    let release = std::fs::read_to_string(home.join("release")).unwrap_or_default();
+    let said = release.lines().find_map(|line| line.strip_prefix("JAVA_VERSION="));
+    match said {
+        Some(version) => Some(version.trim().trim_matches('"').to_string()),
+        None => Some(version_of(&home.join("bin/java")).ok()?.0),
+    }
+}
+
+/// The first executable called `name` in the folders of a search path.
+pub(crate) fn program_in(mut path: impl Iterator<Item = PathBuf>, name: &str) -> Option<PathBuf> {
+    path.find_map(|folder| Some(folder.join(name)).filter(|program| program.is_file()))
+}
+
+/// Asks a java for its version; with all that it answers.
+fn version_of(program: &Path) -> Result<(String, String)> {
+    let mut command = process::command(program);
+    command.arg("-version").stdout(Stdio::null());
+    command.stderr(Stdio::piped());
+    let output = process::spawn(command, Life::Ours)?
+        .wait_with_output()
+        .with_context(|| format!("run {} -version", program.display()))?;
+    let text = String::from_utf8_lossy(&output.stderr);
+    match parse_version(&text) {
+        Some(version) => Ok((version.to_string(), text.trim().to_string())),
+        None => bail!(
+            "{} -version ended with {} and said no version: {}",
+            program.display(),
+            output.status,
+            text.lines().next().unwrap_or("nothing at all")
+        ),
+    }
+}
+
+/// The quoted version in the first line of `java -version`.
+fn parse_version(text: &str) -> Option<&str> {
+    text.lines().find(|line| line.contains(" version \""))?.split('"').nth(1)
+}
+
+/// The major number: 17 of `17.0.15`, 8 of `1.8.0_412`, 21 of `21-ea`.
+fn major(version: &str) -> Option<u32> {
+    let mut numbers = version.split(|c: char| !c.is_ascii_digit());
+    let first = numbers.next()?.parse().ok()?;
+    if first == 1 {
+        return numbers.next()?.parse().ok();
+    }
+    Some(first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn versions_of_all_ages_are_read() {
+        let says = |line: &str| parse_version(line).and_then(major);
+        assert_eq!(
+            says("openjdk version \"17.0.15\" 2025-04-15\nmore"),
+            Some(17)
+        );
+        assert_eq!(says("java version \"1.8.0_412\""), Some(8));
+        assert_eq!(says("openjdk version \"21-ea\" 2023-09-19"), Some(21));
+        assert_eq!(
+            says("Picked up _JAVA_OPTIONS: -Xmx1g\nopenjdk version \"11.0.2\""),
+            Some(11)
+        );
+        assert_eq!(says("command not found"), None);
+    }
+
+    /// A `JAVA_HOME` whose java says `version`.
+    fn java_home(version: &str) -> tempfile::TempDir {
+        let home = tempfile::tempdir().unwrap();
+        let bin = home.path().join("bin");
+        std::fs::create_dir(&bin).unwrap();
+        let program = bin.join("java");
+        let script = format!("#!/bin/sh\necho 'openjdk version \"{version}\" 2020-01-01' >&2\n");
+        std::fs::write(&program, script).unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        home
+    }
+
+    #[test]
+    fn the_wrong_java_is_named_with_its_place_and_version() {
+        let home = java_home("11.0.2");
+        let error = find_in(Some(home.path()), std::iter::empty(), &[]).unwrap_err();
+        let text = error.to_string();
+        assert!(text.contains("of JAVA_HOME is Java 11.0.2"), "{text}");
+        assert!(text.contains(&home.path().display().to_string()), "{text}");
+        assert!(
+            text.contains("needs Java 17") && text.contains("hint: "),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn java_home_goes_before_path() {
+        let (right, wrong) = (java_home("17.0.1"), java_home("8"));
+        let path = [wrong.path().join("bin")];
+        let java = find_in(Some(right.path()), path.clone().into_iter(), &[]).unwrap();
+        assert_eq!(java.version, "17.0.1");
+        assert_eq!(java.passed_over, None);
+        let error = find_in(None, path.into_iter(), &[]).unwrap_err();
+        assert!(error.to_string().contains("of PATH is Java 8"), "{error}");
+    }
+
+    #[test]
+    fn of_those_that_are_installed_the_first_that_fits_is_taken_and_the_one_before_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let into = |name: &str, version: &str| {
+            let home = java_home(version).keep();
+            std::fs::rename(&home, folder.path().join(name)).unwrap();
+        };
+        into("a-21", "21.0.1");
+        into("b-17", "17.0.2");
+        into("c-17", "17.0.3");
+        // Its folder says another version than it does itself.
+        std::fs::write(
+            folder.path().join("a-21/release"),
+            "JAVA_VERSION=\"17.0.9\"\n",
+        )
+        .unwrap();
+        std::fs::create_dir(folder.path().join("no-java")).unwrap();
+        std::os::unix::fs::symlink(folder.path().join("c-17"), folder.path().join("d")).unwrap();
+        let folders = [folder.path().to_owned()];
+        assert_eq!(installed(&folders).len(), 3);
+        let java = find_in(None, std::iter::empty(), &folders).unwrap();
+        assert_eq!(java.version, "17.0.2");
+        let told = java.passed_over.unwrap();
+        assert!(
+            told.contains("a-21 is Java 21.0.1; Java 17.0.2 of "),
+            "{told}"
+        );
+        let gone = folder.path().join("gone");
+        let java = find_in(Some(&gone), std::iter::empty(), &folders).unwrap();
+        let told = java.passed_over.unwrap();
+        assert!(
+            told.contains("of JAVA_HOME: there is no bin/java in it"),
+            "{told}"
+        );
+    }
+
+    #[test]
+    fn no_java_at_all_says_how_to_get_one() {
+        let empty = tempfile::tempdir().unwrap();
+        let path = std::iter::once(empty.path().to_path_buf());
+        let error = find_in(None, path, &[]).unwrap_err().to_string();
+        assert!(
+            error.contains("no Java is here") && error.contains("hint: "),
+            "{error}"
+        );
+    }
+}

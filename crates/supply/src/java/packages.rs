@@ -1,0 +1,90 @@
+//! How a Java is had on this system: one line for the distribution that it is.
+
+use super::JAVA_MAJOR;
+
+/// Names of distributions, as `/etc/os-release` has them, and what each is told to install.
+const PACKAGES: [(&[&str], &str); 5] = [
+    (
+        &["debian", "ubuntu"],
+        "apt-get install openjdk-17-jre-headless",
+    ),
+    (
+        &["fedora", "rhel", "centos"],
+        "dnf install java-17-openjdk-headless",
+    ),
+    (&["alpine"], "apk add openjdk17-jre-headless"),
+    (&["arch"], "pacman -S jre17-openjdk-headless"),
+    (
+        &["opensuse", "suse", "sles"],
+        "zypper install java-17-openjdk-headless",
+    ),
+];
+
+/// On macOS, which has no such file.
+const HOMEBREW: &str = "brew install openjdk@17";
+
+/// Where there is one for every system: newer releases of distributions have left 17 out.
+const ANYWHERE: &str =
+    "Temurin 17 of https://adoptium.net, unpacked below /opt or named by JAVA_HOME";
+
+/// What to do about a missing Java.
+pub(super) fn hint() -> String {
+    let texts = ["/etc/os-release", "/usr/lib/os-release"];
+    let release = texts.iter().find_map(|path| std::fs::read_to_string(path).ok());
+    let command = match std::env::consts::OS {
+        "macos" => Some(HOMEBREW),
+        _ => command_of(&release.unwrap_or_default()),
+    };
+    debug_assert_eq!(JAVA_MAJOR, 17, "the names of packages are of that one");
+    match command {
+        Some(command) => format!("hint: {command}; where there is no such package, {ANYWHERE}"),
+        None => format!("hint: {ANYWHERE}"),
+    }
+}
+
+/// What the distribution of an `os-release` is told to install: by its own name, then by those of
+/// the distributions that it is made from.
+fn command_of(release: &str) -> Option<&'static str> {
+    let value = |key: &str| {
+        let line = release.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
+        line.unwrap_or_default().trim_matches(['"', '\'']).to_owned()
+    };
+    let (own, like) = (value("ID"), value("ID_LIKE"));
+    let mut names = std::iter::once(own.as_str()).chain(like.split_whitespace());
+    names.find_map(|name| {
+        // openSUSE's have a second word each: opensuse-leap, opensuse-tumbleweed.
+        let begin = name.split('-').next().unwrap_or_default();
+        let row = PACKAGES.iter().find(|(names, _)| names.contains(&begin));
+        row.map(|(_, command)| *command)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_distribution_is_told_its_own_package() {
+        for (release, command) in [
+            ("ID=debian\nVERSION_ID=\"12\"", Some("apt-get")),
+            (
+                "NAME=x\nID=linuxmint\nID_LIKE=\"ubuntu debian\"",
+                Some("apt-get"),
+            ),
+            ("ID=\"rocky\"\nID_LIKE=\"rhel centos fedora\"", Some("dnf")),
+            ("ID=fedora", Some("dnf")),
+            ("ID=alpine", Some("apk")),
+            ("ID=arch", Some("pacman")),
+            (
+                "ID=\"opensuse-leap\"\nID_LIKE=\"suse opensuse\"",
+                Some("zypper"),
+            ),
+            ("ID=nixos", None),
+            ("", None),
+        ] {
+            let found = command_of(release).and_then(|command| command.split(' ').next());
+            assert_eq!(found, command, "{release}");
+        }
+        assert!(hint().starts_with("hint: ") && hint().contains("Temurin 17"));
+    }
+}

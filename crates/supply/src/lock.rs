@@ -1,0 +1,231 @@
+//! Which files a version has, by their digests; of the version that is pinned also where each of
+//! them is in a Maven repository, and how large it is.
+//!
+//! `maven/supply.lock` has a line for each file: SHA-256, bytes, path in the repository. A path
+//! with `!/` is that of a file within a jar. What comes of a version that nothing is pinned for is
+//! written down in its folder, as lines of SHA-256 and name.
+
+use crate::files::digest_of;
+use anyhow::{Context, Result, bail};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// The lock of the version that is pinned.
+pub(crate) const LOCK: &str = include_str!("../maven/supply.lock");
+
+/// The compiler's hints as a file of our folder; Apache's scripts use the same file.
+pub(crate) const HINTS: &str = "hotspot_compiler";
+
+/// Digits of a SHA-256.
+const DIGITS: usize = 64;
+
+/// Names of files with the SHA-256 of each, in lower-case hexadecimal digits.
+pub(crate) type Lock = BTreeMap<String, String>;
+
+/// A file of the version that is pinned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Pinned {
+    /// What it is called in our folder.
+    pub name: String,
+    /// Its SHA-256 in lower-case hexadecimal digits.
+    pub sha256: String,
+    /// Its size.
+    pub bytes: u64,
+    /// Where it is below the address of a Maven repository, or the jar that it is in.
+    pub path: String,
+    /// Its name within that jar; none: it is the file itself.
+    pub member: Option<String>,
+}
+
+/// The files of a lock with places.
+pub(crate) fn parse_pinned(text: &str) -> Result<Vec<Pinned>> {
+    let line = |line: &str| -> Option<Pinned> {
+        let mut words = line.split("  ");
+        let (digest, bytes, place) = (words.next()?, words.next()?, words.next()?);
+        let (path, member) = match place.split_once("!/") {
+            Some((path, member)) => (path, Some(member.to_string())),
+            None => (place, None),
+        };
+        let name = place.rsplit('/').next()?;
+        (digest.len() == DIGITS && words.next().is_none()).then_some(Pinned {
+            name: name.to_string(),
+            sha256: digest.to_string(),
+            bytes: bytes.parse().ok()?,
+            path: path.to_string(),
+            member,
+        })
+    };
+    let numbered = text.lines().enumerate();
+    numbered
+        .map(|(index, text)| {
+            line(text).with_context(|| format!("supply.lock line {}: {text:?}", index + 1))
+        })
+        .collect()
+}
+
+/// The digests of files by their names.
+pub(crate) fn lock_of(pinned: &[Pinned]) -> Lock {
+    pinned.iter().map(|file| (file.name.clone(), file.sha256.clone())).collect()
+}
+
+/// Reads what was written down of a version that is not pinned.
+pub(crate) fn parse_lock(text: &str) -> Result<Lock> {
+    let line = |line: &str| -> Option<(String, String)> {
+        let (digest, name) = line.split_once("  ")?;
+        (digest.len() == DIGITS).then(|| (name.to_string(), digest.to_string()))
+    };
+    let numbered = text.lines().enumerate();
+    numbered
+        .map(|(index, text)| {
+            line(text).with_context(|| format!("supply.lock line {}: {text:?}", index + 1))
+        })
+        .collect()
+}
+
+/// The lines of names and digests, in the order of the names.
+pub(crate) fn lock_text(lock: &Lock) -> String {
+    let line = |(name, digest): (&String, &String)| format!("{digest}  {name}\n");
+    lock.iter().map(line).collect()
+}
+
+/// Whether a lock that we have not made by hand can be one: the server of the version and its
+/// agents are there, and what the checked-in lock knows is what it says.
+pub(crate) fn check_known(lock: &Lock, version: &str) -> Result<()> {
+    for Pinned { name, sha256, .. } in parse_pinned(LOCK)? {
+        // The hints are of the server, and have its version in no name.
+        let found = lock.get(&name).filter(|_| name.ends_with(".jar"));
+        if let Some(found) = found.filter(|found| **found != sha256) {
+            bail!(
+                "{name} is not the jar of supply.lock: its SHA-256 is {found}, the lock says \
+                 {sha256}\nhint: remove it from Maven's repository (~/.m2) and try again"
+            );
+        }
+    }
+    let server = format!("cassandra-all-{version}.jar");
+    for start in [server.as_str(), "jamm-", "jolokia-agent-jvm-"] {
+        if !lock.keys().any(|name| name.starts_with(start)) {
+            bail!("no {start} is among the jars of Cassandra {version}");
+        }
+    }
+    Ok(())
+}
+
+/// Every file of the lock with its digest.
+pub(crate) fn check_digests(folder: &Path, lock: &Lock) -> Result<()> {
+    for (name, digest) in lock {
+        let path = folder.join(name);
+        let found = digest_of(&path).with_context(|| format!("read {}", path.display()))?;
+        if found != *digest {
+            bail!("{name} is not the jar that was checked: its SHA-256 is {found}, not {digest}");
+        }
+    }
+    Ok(())
+}
+
+/// In full: every file of the lock with its digest, and no other. `by` brought them.
+pub(crate) fn check(folder: &Path, lock: &Lock, by: &str) -> Result<()> {
+    for (name, digest) in lock {
+        let path = folder.join(name);
+        let found = match digest_of(&path) {
+            Ok(found) => found,
+            Err(error) => bail!("supply.lock lists {name}, which {by} did not bring: {error}"),
+        };
+        if found != *digest {
+            bail!(
+                "{name} is not the jar of supply.lock: its SHA-256 is {found}, the lock says \
+                 {digest}; {by} brought it\nhint: remove it there and try again; if it stays \
+                 different, somebody has changed it on the way"
+            );
+        }
+    }
+    let entries =
+        std::fs::read_dir(folder).with_context(|| format!("read {}", folder.display()))?;
+    for entry in entries {
+        let name = entry.context("read the folder of jars")?.file_name();
+        if !lock.contains_key(name.to_string_lossy().as_ref()) {
+            bail!(
+                "{by} brought {}, which supply.lock does not list",
+                name.display()
+            );
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::hex;
+    use sha2::{Digest, Sha256};
+    use target::CASSANDRA_VERSION;
+
+    #[test]
+    fn the_lock_that_is_checked_in_is_in_the_order_of_names_and_says_where_each_file_is() {
+        let pinned = parse_pinned(LOCK).unwrap();
+        let names: Vec<&str> = pinned.iter().map(|file| file.name.as_str()).collect();
+        assert!(names.is_sorted(), "{names:?}");
+        assert_eq!(lock_of(&pinned).len(), names.len(), "no name stands twice");
+        check_known(&lock_of(&pinned), CASSANDRA_VERSION).unwrap();
+        let within: Vec<_> = pinned.iter().filter(|file| file.member.is_some()).collect();
+        assert_eq!(within.len(), 1);
+        assert_eq!(within[0].name, HINTS);
+        let jar = pinned.iter().find(|file| file.path == within[0].path && file.member.is_none());
+        assert!(jar.is_some(), "the jar of the hints is in the lock as well");
+    }
+
+    #[test]
+    fn a_line_of_another_form_is_named() {
+        let digest = "0".repeat(64);
+        for bad in [
+            format!("{digest}  a.jar"),
+            format!("{digest}  many  g/a.jar"),
+            format!("{digest}  1  g/a.jar  more"),
+            "0  1  g/a.jar".to_string(),
+        ] {
+            let error = parse_pinned(&bad).unwrap_err().to_string();
+            assert!(error.starts_with("supply.lock line 1"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_changed_missing_or_unknown_jar_is_refused_by_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut lock = Lock::new();
+        for (name, text) in [("a.jar", "first"), ("b.jar", "second")] {
+            std::fs::write(folder.path().join(name), text).unwrap();
+            lock.insert(name.to_string(), hex(&Sha256::digest(text)));
+        }
+        let check = || check(folder.path(), &lock, "Maven");
+        check().unwrap();
+        std::fs::write(folder.path().join("b.jar"), "sEcond").unwrap();
+        let error = check().unwrap_err().to_string();
+        assert!(
+            error.starts_with("b.jar is not the jar of supply.lock"),
+            "{error}"
+        );
+        std::fs::remove_file(folder.path().join("b.jar")).unwrap();
+        let error = check().unwrap_err().to_string();
+        assert!(error.starts_with("supply.lock lists b.jar"), "{error}");
+        std::fs::write(folder.path().join("b.jar"), "second").unwrap();
+        std::fs::write(folder.path().join("c.jar"), "third").unwrap();
+        let error = check().unwrap_err().to_string();
+        assert!(
+            error.contains("c.jar, which supply.lock does not list"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn what_no_lock_is_checked_in_for_must_agree_with_the_lock_that_is() {
+        let mut lock = lock_of(&parse_pinned(LOCK).unwrap());
+        let error = check_known(&lock, "5.0.6").unwrap_err().to_string();
+        assert!(error.contains("no cassandra-all-5.0.6.jar"), "{error}");
+        lock.insert("cassandra-all-5.0.6.jar".into(), "0".repeat(64));
+        lock.insert(HINTS.into(), "0".repeat(64));
+        check_known(&lock, "5.0.6").unwrap();
+        let jamm = lock.keys().find(|name| name.starts_with("jamm-")).cloned();
+        lock.insert(jamm.unwrap(), "0".repeat(64));
+        let error = check_known(&lock, "5.0.6").unwrap_err().to_string();
+        assert!(error.contains("is not the jar of supply.lock"), "{error}");
+    }
+}

@@ -1,0 +1,226 @@
+//! Which files a version has, where they are put, and whether those that are there are they.
+//!
+//! A folder is only ever used after every file of the lock was there with its SHA-256. All digests
+//! are looked at again once in every boot of the machine, and as soon as a file is not the very one
+//! that was looked at: its inode, size and the times of its last changes are in the stamp. The
+//! kernel sets the time of the last change of an inode by itself, so that a jar of the same size
+//! with its old date is another one.
+
+use crate::files::{boot_id, digest_of_texts, identity_of, write_whole};
+use crate::lock::{
+    LOCK, Lock, Pinned, check_digests, lock_of, lock_text, parse_lock, parse_pinned,
+};
+use anyhow::Result;
+use std::path::{Path, PathBuf};
+use target::CASSANDRA_VERSION;
+
+const POM: &str = include_str!("../maven/pom.xml");
+
+/// The file that says which lock a folder was checked against, and what tells every file.
+const STAMP: &str = "checked";
+
+/// The lock of a folder whose version no lock is checked in for.
+const RECORD: &str = "supply.lock";
+
+/// Which files, and how they are known to be right.
+#[derive(Debug)]
+pub(crate) struct Recipe {
+    pub version: String,
+    /// What Maven resolves.
+    pub pom: String,
+    /// The files of the version that is pinned; none of another one.
+    pub pinned: Option<Vec<Pinned>>,
+    /// The lock that they make.
+    lock: Option<Lock>,
+}
+
+impl Recipe {
+    pub fn of(version: &str) -> Result<Recipe> {
+        let element = |version: &str| format!("<version>{version}</version>");
+        let pinned = match version {
+            CASSANDRA_VERSION => Some(parse_pinned(LOCK)?),
+            _ => None,
+        };
+        Ok(Recipe {
+            version: version.to_string(),
+            pom: POM.replace(&element(CASSANDRA_VERSION), &element(version)),
+            lock: pinned.as_deref().map(lock_of),
+            pinned,
+        })
+    }
+
+    /// The same of other files, which are pinned.
+    #[cfg(test)]
+    pub fn pinned(files: Vec<Pinned>) -> Recipe {
+        Recipe {
+            version: CASSANDRA_VERSION.to_string(),
+            pom: POM.to_string(),
+            lock: Some(lock_of(&files)),
+            pinned: Some(files),
+        }
+    }
+
+    /// The folder of the files: another pom or lock gets another folder.
+    pub fn folder_in(&self, cache: &Path) -> PathBuf {
+        let begin = if self.pinned.is_some() {
+            ""
+        } else {
+            "unpinned-"
+        };
+        cache.join(format!(
+            "cassandra-{}-{begin}{}",
+            self.version,
+            self.short()
+        ))
+    }
+
+    /// What tells it from other recipes, for names.
+    pub fn short(&self) -> String {
+        let lock = self.lock.as_ref().map_or_else(|| LOCK.to_string(), lock_text);
+        digest_of_texts(&[&self.pom, &lock])[..12].to_string()
+    }
+
+    /// What all files that are pinned have together.
+    pub fn bytes(&self) -> Option<u64> {
+        let pinned = self.pinned.as_ref()?;
+        Some(pinned.iter().filter(|file| file.member.is_none()).map(|file| file.bytes).sum())
+    }
+
+    /// The lock that the files in a folder must fit: ours, or what was written down when they came.
+    fn lock_in(&self, folder: &Path) -> Option<Lock> {
+        let record = || parse_lock(&std::fs::read_to_string(folder.join(RECORD)).ok()?).ok();
+        self.lock.clone().or_else(record)
+    }
+
+    /// The lock of a folder of which every file is what it says: as the stamp remembers it, or,
+    /// where it does not, as all digests show now. The error is a sentence about what is not as it
+    /// was; none where the folder was never filled.
+    pub fn checked(&self, folder: &Path) -> Result<Lock, Option<String>> {
+        let stamp = std::fs::read_to_string(folder.join(STAMP)).map_err(|_| None)?;
+        let lock = self.lock_in(folder).ok_or(None)?;
+        let said = |error: anyhow::Error| Some(format!("{error:#}"));
+        // What the digests are of is looked at first: a change after that shows in the next stamp.
+        let now = self.stamp_of(folder, &lock).map_err(said)?;
+        if now == stamp {
+            return Ok(lock);
+        }
+        // Its begin is the recipe's: a folder of another one is not looked at any further.
+        if now.lines().next() != stamp.lines().next() {
+            return Err(None);
+        }
+        check_digests(folder, &lock).map_err(said)?;
+        // A cache that cannot be written to is looked at in full every time.
+        let _ = write_whole(&folder.join(STAMP), &now);
+        Ok(lock)
+    }
+
+    /// Writes into a folder that all of its files have been compared with `lock`, and that lock if
+    /// the program does not have it.
+    pub fn seal(&self, folder: &Path, lock: &Lock) -> Result<()> {
+        if self.lock.is_none() {
+            write_whole(&folder.join(RECORD), &lock_text(lock))?;
+        }
+        write_whole(&folder.join(STAMP), &self.stamp_of(folder, lock)?)
+    }
+
+    /// The digest of pom and lock, the machine's boot, then what tells every file from another one.
+    fn stamp_of(&self, folder: &Path, lock: &Lock) -> Result<String> {
+        let boot = boot_id();
+        let recipe = digest_of_texts(&[&self.pom, &lock_text(lock)]);
+        let mut stamp = format!("{recipe}\nboot {boot}\n");
+        for name in lock.keys().map(String::as_str) {
+            let identity = identity_of(&folder.join(name))?;
+            stamp.push_str(&format!("{identity} {name}\n"));
+        }
+        Ok(stamp)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::hex;
+    use sha2::{Digest, Sha256};
+
+    /// A folder with two small jars, the recipe that pins them, and their lock.
+    fn folder() -> (tempfile::TempDir, Recipe, Lock) {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |(name, text): (&str, &str)| {
+            std::fs::write(folder.path().join(name), text).unwrap();
+            Pinned {
+                name: name.to_string(),
+                sha256: hex(&Sha256::digest(text)),
+                bytes: text.len() as u64,
+                path: format!("g/{name}"),
+                member: None,
+            }
+        };
+        let pinned: Vec<Pinned> = [("a.jar", "first"), ("b.jar", "second")].map(file).into();
+        let lock = lock_of(&pinned);
+        (folder, Recipe::pinned(pinned), lock)
+    }
+
+    #[test]
+    fn another_version_has_a_pom_and_a_folder_of_its_own() {
+        let recipe = Recipe::of("5.0.6").unwrap();
+        assert!(recipe.pom.contains("<version>5.0.6</version>"));
+        assert!(!recipe.pom.contains(&format!("<version>{CASSANDRA_VERSION}<")));
+        assert!(POM.contains(&format!("<version>{CASSANDRA_VERSION}</version>")));
+        assert_ne!(recipe.pom, POM);
+        let cache = Path::new("/cache");
+        let pinned = Recipe::of(CASSANDRA_VERSION).unwrap();
+        assert_ne!(recipe.folder_in(cache), pinned.folder_in(cache));
+        assert!(pinned.bytes() > Some(60 << 20));
+        assert_eq!(recipe.bytes(), None);
+    }
+
+    #[test]
+    fn a_folder_counts_as_checked_until_a_jar_is_another_one() {
+        let (folder, pinned, lock) = folder();
+        let unpinned = Recipe::of("5.0.6").unwrap();
+        assert_eq!(pinned.checked(folder.path()), Err(None), "no stamp yet");
+        for recipe in [&pinned, &unpinned] {
+            let stamp = recipe.stamp_of(folder.path(), &lock).unwrap();
+            std::fs::write(folder.path().join(STAMP), stamp).unwrap();
+            if recipe.lock.is_none() {
+                assert_eq!(recipe.checked(folder.path()), Err(None), "no record yet");
+            }
+            recipe.seal(folder.path(), &lock).unwrap();
+            assert_eq!(recipe.checked(folder.path()), Ok(lock.clone()));
+        }
+        assert_eq!(
+            pinned.checked(folder.path()),
+            Err(None),
+            "another recipe's stamp"
+        );
+        std::fs::write(folder.path().join("a.jar"), "firs").unwrap();
+        let why = unpinned.checked(folder.path()).unwrap_err().unwrap();
+        assert!(
+            why.starts_with("a.jar is not the jar that was checked"),
+            "{why}"
+        );
+    }
+
+    #[test]
+    fn a_jar_of_the_same_size_and_date_is_found_and_a_new_stamp_of_the_same_jars_is_written() {
+        let (folder, recipe, lock) = folder();
+        let (jar, stamp) = (folder.path().join("a.jar"), folder.path().join(STAMP));
+        let first = recipe.stamp_of(folder.path(), &lock).unwrap();
+        // As after another boot of the machine: everything is looked at, and that is remembered.
+        let begin = first.lines().next().unwrap();
+        let other = first.replacen("boot ", "boot x", 1);
+        assert!(other.starts_with(begin) && other != first);
+        std::fs::write(&stamp, other).unwrap();
+        assert_eq!(recipe.checked(folder.path()), Ok(lock.clone()));
+        assert_eq!(std::fs::read_to_string(&stamp).unwrap(), first);
+        let date = jar.metadata().unwrap().modified().unwrap();
+        std::fs::write(&jar, "FIRST").unwrap();
+        let file = std::fs::File::options().write(true).open(&jar).unwrap();
+        file.set_modified(date).unwrap();
+        let why = recipe.checked(folder.path()).unwrap_err().unwrap();
+        assert!(
+            why.starts_with("a.jar is not the jar that was checked"),
+            "{why}"
+        );
+    }
+}

@@ -1,0 +1,137 @@
+//! For tests: a repository of a few small files on loopback, which may answer as real ones and
+//! those between them and us do on bad days.
+
+use crate::files::hex;
+use crate::lock::Pinned;
+use crate::repository::Repository;
+use sha2::{Digest, Sha256};
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+
+/// How a file is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// As it should be, ranges as well.
+    Well,
+    /// Ranges are not known: always from the begin.
+    Whole,
+    /// Half of what is asked for, then the connection ends.
+    Halves,
+    /// A few bytes less than nothing: the connection ends after the head.
+    Nothing,
+    /// A page of HTML.
+    Page,
+    /// This status.
+    Status(u16),
+    /// Other bytes, as many.
+    Other,
+    /// More bytes.
+    More,
+}
+
+/// A file in the repository.
+pub(crate) fn pinned(name: &str, text: &str) -> Pinned {
+    Pinned {
+        name: name.to_string(),
+        sha256: hex(&Sha256::digest(text)),
+        bytes: text.len() as u64,
+        path: format!("g/{name}"),
+        member: None,
+    }
+}
+
+/// A repository that serves.
+pub(crate) struct Served {
+    /// Its address.
+    pub address: String,
+    /// What it was asked: the path, and the first byte of a range.
+    pub asked: Arc<Mutex<Vec<(String, u64)>>>,
+}
+
+impl Served {
+    /// Serves texts by their names, each in its way, until the test ends.
+    pub fn of(files: &[(&str, &str, Way)]) -> Served {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = format!("http://{}/maven", listener.local_addr().unwrap());
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let files: Vec<(String, String, Way)> = files
+            .iter()
+            .map(|(name, text, way)| (format!("/maven/g/{name}"), (*text).to_string(), *way))
+            .collect();
+        let seen = Arc::clone(&asked);
+        std::thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                let (files, seen) = (files.clone(), Arc::clone(&seen));
+                std::thread::spawn(move || answer(stream, &files, &seen));
+            }
+        });
+        Served { address, asked }
+    }
+
+    pub fn repository(&self) -> Repository {
+        Repository::through(&self.address, None).unwrap()
+    }
+}
+
+/// Answers one request, then ends the connection.
+fn answer(
+    mut stream: TcpStream,
+    files: &[(String, String, Way)],
+    seen: &Mutex<Vec<(String, u64)>>,
+) -> Option<()> {
+    let mut lines = BufReader::new(stream.try_clone().ok()?).lines();
+    let first = lines.next()?.ok()?;
+    let path = first.split(' ').nth(1)?.to_string();
+    let mut from = 0;
+    for line in lines.map_while(Result::ok).take_while(|line| !line.is_empty()) {
+        let line = line.to_ascii_lowercase();
+        if let Some(range) = line.strip_prefix("range: bytes=") {
+            from = range.trim_end_matches('-').parse().ok()?;
+        }
+    }
+    seen.lock().ok()?.push((path.clone(), from));
+    let found = files.iter().find(|(name, ..)| *name == path);
+    let (text, way) = found.map_or(("", Way::Status(404)), |(_, text, way)| {
+        (text.as_str(), *way)
+    });
+    let from = from.min(text.len() as u64) as usize;
+    let (status, kind, body) = match way {
+        Way::Well | Way::Halves | Way::Nothing if from > 0 => (206, "java-archive", &text[from..]),
+        Way::Well | Way::Halves | Way::Nothing | Way::Whole => (200, "java-archive", text),
+        Way::Page => (200, "html", "<html>Please log in"),
+        Way::Status(status) => (status, "html", "<html>No"),
+        Way::Other => (200, "java-archive", text),
+        Way::More => (200, "java-archive", text),
+    };
+    let body = match way {
+        Way::Other => body.to_uppercase(),
+        Way::More => format!("{body}!"),
+        _ => body.to_string(),
+    };
+    let range = match status {
+        206 => format!(
+            "content-range: bytes {from}-{}/{}\r\n",
+            text.len() - 1,
+            text.len()
+        ),
+        _ => String::new(),
+    };
+    let kind = if kind == "html" {
+        "text/html"
+    } else {
+        "application/java-archive"
+    };
+    let head = format!(
+        "HTTP/1.1 {status} Message\r\ncontent-type: {kind}\r\n{range}content-length: {}\r\n\
+         connection: close\r\n\r\n",
+        body.len()
+    );
+    stream.write_all(head.as_bytes()).ok()?;
+    let sent = match way {
+        Way::Halves => body.len().div_ceil(2),
+        Way::Nothing => 0,
+        _ => body.len(),
+    };
+    stream.write_all(&body.as_bytes()[..sent]).ok()
+}
