@@ -61,7 +61,7 @@ impl Architecture {
         }
     }
 
-    /// The C compiler for the one dependency that has C and assembly (ring).
+    /// The C compiler for the dependencies that have C and assembly (ring, mimalloc).
     fn compiler(self) -> Tool {
         match self {
             own if own.is_ours() => Tool {
