@@ -1,5 +1,7 @@
 //! Finds out which commit is built: `CASSAY_VERSION` is `0.1.0+1a2b3c4d5e6f`, with `.dirty` behind
-//! it if the sources were changed since, and `0.1.0+unknown` without git or out of a repository.
+//! it if the sources were changed since, and `0.1.0+unknown` without git or out of a repository;
+//! `CASSAY_DESCRIBED` says the same with what it is built for, as `0.1.0 (commit 1a2b3c4d5e6f,
+//! TARGET)`.
 //!
 //! Here, in the crate above all others, so that a commit builds nothing else anew.
 
@@ -10,6 +12,8 @@ fn main() {
     let version = env!("CARGO_PKG_VERSION");
     let commit = commit().unwrap_or_else(|| "unknown".to_owned());
     println!("cargo::rustc-env=CASSAY_VERSION={version}+{commit}");
+    let target = std::env::var("TARGET").expect("cargo sets TARGET");
+    println!("cargo::rustc-env=CASSAY_DESCRIBED={version} (commit {commit}, {target})");
     for path in [
         "build.rs",
         "../../crates",

@@ -12,6 +12,7 @@
 
 mod ci;
 mod deny;
+mod dist;
 mod docs;
 mod guest;
 mod kills;
@@ -49,6 +50,8 @@ enum Command {
     Audit(ci::AuditOptions),
     /// Dependencies, by cargo-deny where it is installed: licences, sources, duplicates, advisories
     Deny,
+    /// Static programs for both processors, packed with all that goes with them
+    Dist(dist::Options),
     /// Guests of several NUMA nodes under QEMU: what is read of a real kernel's /sys, and planned
     Guest(guest::Options),
     /// kill -9 of command, agent and guard at any moment of a study: nothing may remain
@@ -79,6 +82,7 @@ fn main() -> ExitCode {
         Command::Cassandra(options) => ci::cassandra(&options),
         Command::Audit(options) => ci::audit(&options),
         Command::Deny => deny::run(),
+        Command::Dist(options) => dist::run(&options),
         Command::Guest(options) => guest::run(&options),
         Command::Kills(options) => kills::run(&options),
         Command::Long(options) => long::run(&options),

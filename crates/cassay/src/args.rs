@@ -27,8 +27,11 @@ use target::{Allow, SecretSource};
 const ABOUT: &str =
     "A performance laboratory for Apache Cassandra: a study in one file, its answer in a report.";
 
-/// Version and commit: see `build.rs`.
+/// Version and commit, as records of runs and pages have it: see `build.rs`.
 pub const VERSION: &str = env!("CASSAY_VERSION");
+
+/// The same for people, with what it was built for.
+const DESCRIBED: &str = env!("CASSAY_DESCRIBED");
 
 const AFTER: &str = "\
 Folders: CASSAY_CACHE for jars (default ~/.cache/cassay), CASSAY_DATA for clusters that run \
@@ -45,7 +48,7 @@ fn after() -> String {
 
 /// A performance laboratory for Apache Cassandra.
 #[derive(Debug, Parser)]
-#[command(name = "cassay", version = VERSION, about = ABOUT, after_help = after())]
+#[command(name = "cassay", version = DESCRIBED, about = ABOUT, after_help = after())]
 pub struct Args {
     #[command(flatten)]
     pub common: Common,

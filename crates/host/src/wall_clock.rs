@@ -29,3 +29,17 @@ impl Restartable {
         Ok((self, file))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a library needs, and its own name, would stand in it.
+    #[test]
+    fn the_library_names_no_library_so_it_fits_every_c_library() {
+        assert!(LIBRARY.starts_with(b"\x7fELF"));
+        for name in [&b".so"[..], b"libc", b"GLIBC"] {
+            assert!(!LIBRARY.windows(name.len()).any(|part| part == name));
+        }
+    }
+}

@@ -27,11 +27,11 @@ fn go_before_others() -> bool {
 }
 
 fn schedule(thread: libc::pid_t, policy: libc::c_int, priority: libc::c_int) -> bool {
-    let param = libc::sched_param {
-        sched_priority: priority,
-    };
-    // SAFETY: the call reads `param`, which outlives it, and acts on one thread alone.
-    unsafe { libc::sched_setscheduler(thread, policy, &raw const param) == 0 }
+    // musl's function of this name refuses: for POSIX it would be of all threads of a process. All
+    // that is in the kernel's `sched_param` is the priority.
+    let call = libc::SYS_sched_setscheduler;
+    // SAFETY: the call reads `priority`, which outlives it, and acts on one thread alone.
+    unsafe { libc::syscall(call, thread, policy, &raw const priority) == 0 }
 }
 
 /// The turn of the thread that puts the workers' parts together: before programs that have no

@@ -10,6 +10,7 @@ pub mod call;
 mod clock;
 pub mod frame;
 mod link;
+pub mod names;
 pub mod process;
 pub mod serve;
 mod ssh;

@@ -49,11 +49,16 @@ fn help_and_version_are_data_and_end_with_0() {
     }
     let version = lab.cassay(&["--version"]).ended_with(0);
     // With the commit, or without one in a tree that has none.
-    let number = concat!("cassay ", env!("CARGO_PKG_VERSION"), "+");
-    let commit = version.stdout.strip_prefix(number).unwrap_or_default();
-    let hash = commit.trim().trim_end_matches(".dirty");
+    let number = concat!("cassay ", env!("CARGO_PKG_VERSION"), " (commit ");
+    let rest = version.stdout.trim_end().strip_prefix(number).unwrap_or_default();
+    let (commit, target) = rest.split_once(", ").unwrap_or_default();
+    let hash = commit.trim_end_matches(".dirty");
     let is_hash = hash.len() == 12 && hash.chars().all(|c| c.is_ascii_hexdigit());
     assert!(is_hash || hash == "unknown", "{version}");
+    assert!(
+        target.contains("-linux-") && target.ends_with(')'),
+        "{version}"
+    );
     assert_eq!((help.stderr, version.stderr), Default::default());
 }
 

@@ -1,7 +1,7 @@
 //! Contact points: by what a cluster is named that somebody else runs.
 
 use anyhow::{Context, Result, bail};
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::SocketAddr;
 
 /// The port of CQL where none is given.
 const CQL_PORT: u16 = 9042;
@@ -40,10 +40,8 @@ fn parse_contact_point(text: &str) -> Result<(String, u16)> {
 /// The host of a contact point, and its addresses.
 pub(super) fn addresses_of(point: &str) -> Result<(String, Vec<SocketAddr>)> {
     let (host, port) = parse_contact_point(point)?;
-    let found = (host.as_str(), port)
-        .to_socket_addrs()
-        .with_context(|| format!("find the address of {host}"))?;
-    Ok((host, found.collect()))
+    let addresses = host::names::addresses_of(&host, port)?;
+    Ok((host, addresses))
 }
 
 #[cfg(test)]

@@ -1,6 +1,9 @@
 //! A library that is loaded before all others by a process that is to have another wall clock: it
 //! answers for the C library's clock. Built by `build.rs`, and no part of this crate.
 //!
+//! The C library is the one that the process has, glibc or musl of any version: no library is named
+//! here, and the three functions that are taken from it are in all of them.
+//!
 //! Not moved: file times, and what waits until a date (`LockSupport.parkUntil`), which the kernel
 //! does by its own clock.
 

@@ -9,6 +9,8 @@ use anyhow::{Context, Result, ensure};
 use host::probe::{Last, Look, Out};
 use std::collections::HashMap;
 use std::time::Duration;
+use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
+use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
 
 /// The longest that one answer may take: the JMX exporter needs seconds for a large schema.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -49,7 +51,7 @@ impl Scrape {
             url: url.to_string(),
             place: place.to_string(),
             filter: Filter::new(metrics),
-            agent: config.into(),
+            agent: ureq::Agent::with_parts(config, DefaultConnector::new(), BySystem),
             last: Last::none(),
         })
     }
@@ -100,6 +102,27 @@ impl Scrape {
             }
         }
         Ok(())
+    }
+}
+
+/// Finds the addresses of a name as all of cassay does.
+#[derive(Debug)]
+struct BySystem;
+
+impl Resolver for BySystem {
+    fn resolve(
+        &self,
+        uri: &ureq::http::Uri,
+        _config: &ureq::config::Config,
+        _timeout: NextTimeout,
+    ) -> Result<ResolvedSocketAddrs, ureq::Error> {
+        let host = uri.host().unwrap_or_default().trim_matches(['[', ']']);
+        let found = host::names::addresses_of(host, uri.port_u16().unwrap_or(80))
+            .map_err(|error| ureq::Error::Io(std::io::Error::other(format!("{error:#}"))))?;
+        let mut addresses = self.empty();
+        // As many as there is room for.
+        found.into_iter().take(16).for_each(|address| addresses.push(address));
+        Ok(addresses)
     }
 }
 

@@ -1,0 +1,86 @@
+//! The addresses that a name has, as this machine resolves names.
+//!
+//! A program that is built with musl has no part of the system's name services (NSS): it would know
+//! of `/etc/hosts` and DNS alone, and not of LDAP, mDNS and whatever else `/etc/nsswitch.conf`
+//! names. So it asks `getent`, which glibc's systems all have; where that is missing or knows
+//! nothing, the C library that is built in.
+
+use crate::process::{self, Life};
+use anyhow::{Context, Result};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::path::Path;
+use std::process::Stdio;
+
+/// The addresses of a host, in the order in which they should be tried; a port is added to each.
+///
+/// # Errors
+/// Nobody knows the name.
+pub fn addresses_of(host: &str, port: u16) -> Result<Vec<SocketAddr>> {
+    let is_asked = cfg!(target_env = "musl") && host.parse::<IpAddr>().is_err();
+    if is_asked && let Some(found) = by_getent(host) {
+        return Ok(found.into_iter().map(|ip| SocketAddr::new(ip, port)).collect());
+    }
+    let found = (host, port)
+        .to_socket_addrs()
+        .with_context(|| format!("find the address of {host}"))?;
+    Ok(found.collect())
+}
+
+/// What the system's own program says; none if it is not there, or knows no such name.
+fn by_getent(host: &str) -> Option<Vec<IpAddr>> {
+    let mut command = process::command(Path::new("getent"));
+    // A name that looks like an option is one of no host.
+    command.args(["ahosts", "--", host]);
+    command.stdout(Stdio::piped()).stderr(Stdio::null());
+    let output = process::spawn(command, Life::Ours).ok()?.wait_with_output().ok()?;
+    let found = parse(&String::from_utf8_lossy(&output.stdout));
+    (output.status.success() && !found.is_empty()).then_some(found)
+}
+
+/// Of `getent ahosts`: an address and a kind of socket in each line, and the name in the first.
+fn parse(text: &str) -> Vec<IpAddr> {
+    let mut found = Vec::new();
+    for line in text.lines() {
+        let address = line.split_ascii_whitespace().next().and_then(|word| word.parse().ok());
+        if let Some(address) = address
+            && !found.contains(&address)
+        {
+            found.push(address);
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::Ipv4Addr;
+
+    #[test]
+    fn each_address_is_taken_once_and_in_order() {
+        let text = "2001:db8::7     STREAM db1.example.com\n2001:db8::7     DGRAM  \n\
+                    192.0.2.7       STREAM \n192.0.2.7       DGRAM  \nfe80::1%eth0    STREAM \n\n";
+        let found: Vec<String> = parse(text).iter().map(IpAddr::to_string).collect();
+        assert_eq!(found, ["2001:db8::7", "192.0.2.7"]);
+    }
+
+    #[test]
+    fn a_name_has_its_addresses_an_address_itself_and_no_name_none() {
+        let found = addresses_of("localhost", 9042).unwrap();
+        assert!(found.iter().all(|address| address.ip().is_loopback() && address.port() == 9042));
+        assert!(!found.is_empty());
+        let itself = SocketAddr::new(Ipv4Addr::new(192, 0, 2, 1).into(), 1);
+        assert_eq!(addresses_of("192.0.2.1", 1).unwrap(), [itself]);
+        let error = format!("{:#}", addresses_of("-h", 1).unwrap_err());
+        assert!(error.contains("find the address of -h"), "{error}");
+    }
+
+    /// Also of a build that asks the C library, so that both ways are tried.
+    #[test]
+    fn getent_says_the_same_where_it_is_there() {
+        if let Some(found) = by_getent("localhost") {
+            assert!(found.iter().all(IpAddr::is_loopback), "{found:?}");
+        }
+        assert_eq!(by_getent("no-such-host.invalid"), None);
+    }
+}

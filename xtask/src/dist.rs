@@ -1,0 +1,221 @@
+//! What is handed out: one static program for each kind of processor, packed with its manual pages,
+//! completions, schemas and licences, with digests of all and a bill of what it is made of.
+//!
+//! 1. What building takes is looked for, and all that is missing is said with what installs it.
+//! 2. The programs are built, and nothing of this machine's paths and time goes into them.
+//! 3. Each is stripped, shown to need no library, and tried: the other processor's by an emulator.
+//! 4. Each is packed; its bytes depend on the commit and the toolchain alone, which
+//!    `--check-reproducible` shows by building a clone of the commit in another folder.
+
+mod architecture;
+mod archive;
+mod bill;
+mod build;
+mod contents;
+mod debian;
+mod image;
+mod notices;
+mod parts;
+mod smoke;
+mod wheel;
+
+use crate::process;
+use crate::tree;
+use anyhow::{Context, Result, bail, ensure};
+use architecture::Architecture;
+use build::Build;
+use sha2::{Digest, Sha256};
+use std::path::{Path, PathBuf};
+
+/// Where a toolchain has what it can build for, from its root.
+const SYSROOT_TARGETS: &str = "lib/rustlib";
+
+/// Size that a program may have, bytes: what everybody downloads first, and what is sent to hosts.
+const PROGRAM_BYTES_MAX: usize = 20_000_000;
+
+/// What cassay is, in a line.
+const SUMMARY: &str = "A performance laboratory for Apache Cassandra";
+
+/// What to make.
+#[derive(clap::Args)]
+pub struct Options {
+    /// Only for these kinds of processors
+    #[arg(long, value_name = "KIND", num_args = 1..)]
+    only: Vec<Architecture>,
+    /// Build a clone of the commit in another folder as well, and compare every byte
+    #[arg(long)]
+    check_reproducible: bool,
+    /// Do not try the programs
+    #[arg(long)]
+    untried: bool,
+}
+
+/// One package that was made.
+struct Package {
+    name: String,
+    bytes: Vec<u8>,
+}
+
+/// Makes them in `target/packages`.
+pub fn run(options: &Options) -> Result<()> {
+    let architectures = match &options.only[..] {
+        [] => vec![Architecture::X86, Architecture::Arm],
+        only => only.to_vec(),
+    };
+    let sysroot = PathBuf::from(process::output("rustc", &["--print", "sysroot"])?.trim());
+    architecture::check(&architectures, &sysroot)?;
+    let build = Build::here()?;
+    let packages = make(&build, &architectures, &sysroot, options.untried)?;
+    let folder = build.target_folder.join("packages");
+    // What an earlier one left would look like a part of this.
+    if folder.exists() {
+        std::fs::remove_dir_all(&folder).with_context(|| format!("clear {}", folder.display()))?;
+    }
+    std::fs::create_dir_all(&folder).with_context(|| format!("make {}", folder.display()))?;
+    let mut sums = String::new();
+    for Package { name, bytes } in &packages {
+        let path = folder.join(name);
+        std::fs::write(&path, bytes).with_context(|| format!("write {}", path.display()))?;
+        println!("{:8.1} MB  {}", megabytes(bytes.len()), path.display());
+        sums += &format!("{}  {name}\n", sha256(bytes));
+    }
+    let path = folder.join("SHA256SUMS");
+    std::fs::write(&path, sums).with_context(|| format!("write {}", path.display()))?;
+    for one in &architectures {
+        check_size(&build.stripped(*one, &sysroot)?)?;
+    }
+    if options.check_reproducible {
+        check_reproducible(&build, &packages, &architectures, &sysroot)?;
+    }
+    Ok(())
+}
+
+/// The packages of some programs, which are built for it.
+fn make(
+    build: &Build,
+    architectures: &[Architecture],
+    sysroot: &Path,
+    is_untried: bool,
+) -> Result<Vec<Package>> {
+    build.run(architectures)?;
+    let mut packages = Vec::new();
+    for one in architectures {
+        let program = build.stripped(*one, sysroot)?;
+        let bytes =
+            std::fs::read(&program).with_context(|| format!("read {}", program.display()))?;
+        check_program(&program)?;
+        let runner = smoke::Runner::new(*one, &program)?;
+        let version = runner.version()?;
+        if !is_untried {
+            smoke::run(&runner).with_context(|| format!("try the program for {}", one.target()))?;
+        }
+        let parts = parts::of_others(one.target())?;
+        let (number, _) = version.split_once('+').unwrap_or((&version, ""));
+        let name = format!("cassay-{number}-{}", one.target());
+        let bill = bill::of(&parts, &version, &sha256(&bytes), &build.time);
+        let bill = format!("{bill:#}\n");
+        let contents = contents::of(&runner, bytes, &bill, &notices::of(&parts)?, sysroot)?;
+        let time = (build.epoch_s, build.time.as_str());
+        let archive = archive::packed(&contents, &name, build.epoch_s)?;
+        let made = [
+            (format!("{name}.tar.gz"), archive),
+            wheel::of(&contents, number, *one)?,
+            debian::of(&contents, number, *one, build.epoch_s)?,
+            image::of(&contents, number, *one, time)?,
+        ];
+        packages.extend(made.map(|(name, bytes)| Package { name, bytes }));
+        packages.push(Package {
+            name: format!("{name}.cdx.json"),
+            bytes: bill.into_bytes(),
+        });
+    }
+    Ok(packages)
+}
+
+/// It needs no library of the machine.
+fn check_program(program: &Path) -> Result<()> {
+    let path = program.display().to_string();
+    let said = process::output(
+        "readelf",
+        &["--wide", "--dynamic", "--program-headers", &path],
+    )?;
+    ensure!(
+        !said.contains("NEEDED") && !said.contains("INTERP"),
+        "{path} needs libraries of the machine:\n{said}"
+    );
+    Ok(())
+}
+
+/// It is as small as is promised.
+fn check_size(program: &Path) -> Result<()> {
+    let size = std::fs::metadata(program).context("look at the program")?.len() as usize;
+    ensure!(
+        size <= PROGRAM_BYTES_MAX,
+        "{} has {:.1} MB, more than the {:.0} that are promised; hint: docs/performance.md says \
+         what fills it",
+        program.display(),
+        megabytes(size),
+        megabytes(PROGRAM_BYTES_MAX)
+    );
+    Ok(())
+}
+
+/// Builds a clone of the commit below another folder, and compares what comes of it.
+fn check_reproducible(
+    build: &Build,
+    packages: &[Package],
+    architectures: &[Architecture],
+    sysroot: &Path,
+) -> Result<()> {
+    let clone = build.target_folder.join("reproduced/at-another-place");
+    let path = clone.display().to_string();
+    if clone.exists() {
+        std::fs::remove_dir_all(&clone).with_context(|| format!("clear {path}"))?;
+    }
+    let root = tree::root().display().to_string();
+    process::run("git", &["clone", "--quiet", "--shared", &root, &path])?;
+    process::run(
+        "git",
+        &[
+            "-C",
+            &path,
+            "checkout",
+            "--quiet",
+            "--detach",
+            &build.commit,
+        ],
+    )?;
+    let again = make(&build.elsewhere(&clone), architectures, sysroot, true)?;
+    let different: Vec<&str> = packages
+        .iter()
+        .zip(&again)
+        .filter(|(one, other)| one.bytes != other.bytes)
+        .map(|(one, _)| one.name.as_str())
+        .collect();
+    if !different.is_empty() {
+        bail!(
+            "two builds of {} differ in {}; the other one is in {path}{}",
+            build.commit,
+            different.join(", "),
+            if build.is_clean {
+                ""
+            } else {
+                "; hint: commit what was changed, which the clone lacks"
+            },
+        );
+    }
+    std::fs::remove_dir_all(&clone).with_context(|| format!("clear {path}"))?;
+    println!(
+        "built in two folders, all {} files are the same",
+        packages.len()
+    );
+    Ok(())
+}
+
+fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn megabytes(bytes: usize) -> f64 {
+    bytes as f64 / 1e6
+}

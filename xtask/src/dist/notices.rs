@@ -1,0 +1,128 @@
+//! The licences of what is in a program, as text: who asks to be named is named, with the words
+//! that must go with it.
+
+use super::parts::Part;
+use anyhow::{Context, Result};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+/// How names of files begin that are licences or name who made it.
+const BEGINNINGS: [&str; 6] = [
+    "LICENSE",
+    "LICENCE",
+    "COPYING",
+    "COPYRIGHT",
+    "NOTICE",
+    "UNLICENSE",
+];
+
+/// How deep they may lie: `third_party/fiat/LICENSE` of ring.
+const DEPTH_MAX: usize = 3;
+
+const HEAD: &str = "\
+What cassay is made of besides its own code, with the licence of each. The texts that they have
+stand below, each once. A part without one has only its name here; the licence that it names has its
+text below, of others. The standard library of Rust is in a file of its own.
+
+";
+
+/// All parts with their licences, then each text that they have, once.
+///
+/// # Errors
+/// A file cannot be read.
+pub fn of(parts: &[Part]) -> Result<String> {
+    let mut text = HEAD.to_owned();
+    let mut texts: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for part in parts {
+        let Part {
+            name,
+            version,
+            license,
+            source,
+            ..
+        } = part;
+        let _ = writeln!(text, "{name} {version}: {license}, {source}");
+        for path in licences_below(&part.folder, 0)? {
+            let bytes = std::fs::read(&path).with_context(|| format!("read {}", path.display()))?;
+            let words = String::from_utf8_lossy(&bytes).replace('\r', "").trim().to_owned();
+            texts.entry(words).or_default().insert(format!("{name} {version}"));
+        }
+    }
+    // By who has them, so that a new version of one crate does not move the others.
+    let mut by_owner: Vec<(Vec<String>, String)> = texts
+        .into_iter()
+        .map(|(words, owners)| (owners.into_iter().collect(), words))
+        .collect();
+    by_owner.sort();
+    for (owners, words) in by_owner {
+        let _ = write!(
+            text,
+            "\n{}\n{}:\n\n{words}\n",
+            "-".repeat(78),
+            owners.join(", ")
+        );
+    }
+    Ok(text)
+}
+
+fn licences_below(folder: &Path, depth: usize) -> Result<Vec<PathBuf>> {
+    let listed = || format!("list {}", folder.display());
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).with_context(listed)? {
+        let path = entry.with_context(listed)?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().to_uppercase();
+        if path.is_dir() && depth < DEPTH_MAX {
+            found.extend(licences_below(&path, depth + 1)?);
+        } else if path.is_file()
+            && !name.ends_with(".RS")
+            && BEGINNINGS.iter().any(|beginning| name.starts_with(beginning))
+        {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_that_two_have_stands_once_with_both_names() {
+        let root = std::env::temp_dir().join(format!("cassay-notices-{}", std::process::id()));
+        let part = |name: &str, file: &str, text: &str| {
+            let folder = root.join(name);
+            let path = folder.join(file);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(&path, text).unwrap();
+            std::fs::write(folder.join("license.rs"), "fn main() {}").unwrap();
+            Part {
+                name: name.to_owned(),
+                version: "1.0.0".to_owned(),
+                license: "MIT".to_owned(),
+                source: format!("https://example.com/{name}"),
+                sha256: None,
+                uses: Vec::new(),
+                folder,
+            }
+        };
+        let parts = [
+            part("one", "LICENSE-MIT", "Do as you like.\r\n"),
+            part("two", "third_party/x/license.txt", "Do as you like."),
+        ];
+        let text = of(&parts);
+        std::fs::remove_dir_all(&root).unwrap();
+        let text = text.unwrap();
+        assert!(
+            text.contains("\none 1.0.0, two 1.0.0:\n\nDo as you like.\n"),
+            "{text}"
+        );
+        assert!(
+            text.contains("two 1.0.0: MIT, https://example.com/two\n"),
+            "{text}"
+        );
+        assert!(!text.contains("fn main"), "{text}");
+    }
+}

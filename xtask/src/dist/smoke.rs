@@ -1,0 +1,106 @@
+//! Whether a program does what it is for: it says what it is, plans a study, runs one on the null
+//! target and makes a page of it.
+
+use super::architecture::Architecture;
+use crate::process;
+use anyhow::{Context, Result, ensure};
+use std::path::{Path, PathBuf};
+
+const STUDY: &str = "\
+study: smoke
+question: Does this program work?
+target: {null: {}}
+workload: {use: standard1, mix: {write: 3, read: 1}}
+data: {load: {operations: 2k}}
+procedure: {sweep: {threads: [2]}}
+window: {warmup: 0s, measure: 1s}
+";
+
+/// A program, and how it is run on this machine.
+pub struct Runner {
+    one: Architecture,
+    words: Vec<String>,
+    folder: PathBuf,
+}
+
+impl Runner {
+    /// The program for `one`; a folder beside it is for what it writes, and empty at first.
+    ///
+    /// # Errors
+    /// The folder cannot be made.
+    pub fn new(one: Architecture, program: &Path) -> Result<Runner> {
+        let folder = program.with_file_name("tried");
+        if folder.exists() {
+            std::fs::remove_dir_all(&folder).context("clear a folder")?;
+        }
+        std::fs::create_dir_all(&folder).context("make a folder")?;
+        let emulator = (!one.is_ours()).then(|| one.emulator().to_owned());
+        let words = emulator.into_iter().chain([program.display().to_string()]).collect();
+        Ok(Runner { one, words, folder })
+    }
+
+    /// For what it writes.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// What it writes to stdout.
+    ///
+    /// # Errors
+    /// It does not end with 0.
+    pub fn output(&self, arguments: &[&str]) -> Result<String> {
+        let (program, words) = self.line(arguments);
+        process::output(program, &words)
+    }
+
+    fn line<'a>(&'a self, arguments: &[&'a str]) -> (&'a str, Vec<&'a str>) {
+        let words = self.words[1..].iter().map(String::as_str);
+        (
+            &self.words[0],
+            words.chain(arguments.iter().copied()).collect(),
+        )
+    }
+
+    /// Its version and commit as records have them, `0.1.0+1a2b3c4d5e6f`.
+    ///
+    /// # Errors
+    /// It does not start, or is for something else.
+    pub fn version(&self) -> Result<String> {
+        let said = self.output(&["--version"])?;
+        let target = self.one.target();
+        let parsed = said
+            .trim()
+            .strip_prefix("cassay ")
+            .and_then(|rest| rest.split_once(" (commit "))
+            .and_then(|(number, rest)| Some((number, rest.split_once(", ")?)))
+            .filter(|(_, (_, made_for))| made_for.trim_end_matches(')') == target);
+        let (number, (commit, _)) =
+            parsed.with_context(|| format!("it says {said:?}, and should be for {target}"))?;
+        Ok(format!("{number}+{commit}"))
+    }
+}
+
+/// Tries it.
+///
+/// # Errors
+/// It does not do one of the things.
+pub fn run(runner: &Runner) -> Result<()> {
+    let folder = runner.folder();
+    let study = folder.join("study.yaml");
+    std::fs::write(&study, STUDY).context("write a study")?;
+    let results = folder.join("results");
+    let (study, out) = (study.display().to_string(), results.display().to_string());
+    let plan = runner.output(&["plan", &study])?;
+    ensure!(plan.contains("smoke"), "its plan is {plan:?}");
+    let (program, words) = runner.line(&["run", &study, "--out", &out]);
+    // A busy machine makes a run invalid, which a program does not answer for.
+    let (said, _) = process::said(program, &words, &[], false)?;
+    let has_findings = std::fs::read_dir(results.join("smoke")).is_ok_and(|mut runs| {
+        runs.any(|run| run.is_ok_and(|run| run.path().join("findings.json").exists()))
+    });
+    ensure!(has_findings, "it ran without findings:\n{said}");
+    let page = folder.join("page.html");
+    runner.output(&["report", "--out", &out, "--to", &page.display().to_string()])?;
+    ensure!(page.exists(), "it made no page of the run");
+    Ok(())
+}
