@@ -1,6 +1,6 @@
-//! Histograms of an interval, added: the counts of HdrHistogram's buckets at three digits from 1 on,
-//! of which only those that hold a value are looked at: some hundred where the whole has 290 kB. The
-//! figures are read from them as HdrHistogram reads them.
+//! Histograms of an interval, added: the counts of HdrHistogram's buckets at three digits from 1
+//! on, of which only those that hold a value are looked at: some hundred where the whole has
+//! 290 kB. The figures are read from them as HdrHistogram reads them.
 
 use crate::record::QuantilesRecord;
 use measure::{Histogram, Known};

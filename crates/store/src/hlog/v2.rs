@@ -38,8 +38,8 @@ impl Default for V2Room {
 }
 
 impl V2Room {
-    /// The buckets of an encoded histogram that hold a value, in ascending order; none if the library
-    /// has to read it.
+    /// The buckets of an encoded histogram that hold a value, in ascending order; none if the
+    /// library has to read it.
     pub(super) fn buckets(&mut self, encoded: &[u8]) -> Option<&[Held]> {
         let (outer, packed) = encoded.split_at_checked(OUTER_BYTES)?;
         if number(outer, 0)? != PACKED {
