@@ -26,7 +26,7 @@ pub fn abilities_there(agent: &host::Agent) -> anyhow::Result<Vec<Capability>> {
     Ok(all)
 }
 
-/// Whether the nodes of a local target will have agents: they come with the jars that Maven
+/// Whether the nodes of a local target will have agents: they come with the jars that cassay
 /// fetches; a distribution of the user's own has them only once those were fetched.
 fn local_mbeans() -> Answer {
     match std::env::var_os("CASSANDRA_HOME").filter(|home| !home.is_empty()) {
