@@ -60,12 +60,10 @@ fn find_in(
     folders: &[PathBuf],
 ) -> Result<Java> {
     // What does not fit, a few words each.
-    let mut others = Vec::new();
-    let first = match home {
-        Some(home) => Some((home.join("bin/java"), "JAVA_HOME")),
-        None => program_in(path, "java").map(|program| (program, "PATH")),
-    };
-    if let Some((program, place)) = first {
+    let mut others: Vec<String> = Vec::new();
+    let of_home = home.map(|home| (home.join("bin/java"), "JAVA_HOME"));
+    let of_path = program_in(path, "java").map(|program| (program, "PATH"));
+    for (program, place) in of_home.into_iter().chain(of_path) {
         let found = if program.is_file() {
             version_of(&program)
         } else {
@@ -73,11 +71,12 @@ fn find_in(
         };
         match found {
             Ok((version, build)) if major(&version) == Some(JAVA_MAJOR) => {
+                let shown = format!("Java {version} of {place} is used");
                 return Ok(Java {
                     program,
                     version,
                     build,
-                    passed_over: None,
+                    passed_over: others.first().map(|why| format!("{why}; {shown}")),
                 });
             }
             Ok((version, _)) => {
@@ -246,6 +245,12 @@ mod tests {
         assert_eq!(java.passed_over, None);
         let error = find_in(None, path.into_iter(), &[]).unwrap_err();
         assert!(error.to_string().contains("of PATH is Java 8"), "{error}");
+        let path = [right.path().join("bin")].into_iter();
+        let told = find_in(Some(wrong.path()), path, &[]).unwrap().passed_over.unwrap();
+        assert!(
+            told.ends_with("of JAVA_HOME is Java 8; Java 17.0.1 of PATH is used"),
+            "{told}"
+        );
     }
 
     #[test]
