@@ -70,14 +70,8 @@ fn find_in(
             Err(anyhow::anyhow!("there is no bin/java in it"))
         };
         match found {
-            Ok((version, build)) if major(&version) == Some(JAVA_MAJOR) => {
-                let shown = format!("Java {version} of {place} is used");
-                return Ok(Java {
-                    program,
-                    version,
-                    build,
-                    passed_over: others.first().map(|why| format!("{why}; {shown}")),
-                });
+            Ok(said) if major(&said.0) == Some(JAVA_MAJOR) => {
+                return Ok(taken(program, said, place, &others));
             }
             Ok((version, _)) => {
                 others.push(format!(
@@ -99,14 +93,8 @@ fn find_in(
         }
         // What its folder says may be wrong, or it may not run here.
         match version_of(&program) {
-            Ok((version, build)) if major(&version) == Some(JAVA_MAJOR) => {
-                let shown = format!("Java {version} of {} is used", home.display());
-                return Ok(Java {
-                    program,
-                    version,
-                    build,
-                    passed_over: others.first().map(|why| format!("{why}; {shown}")),
-                });
+            Ok(said) if major(&said.0) == Some(JAVA_MAJOR) => {
+                return Ok(taken(program, said, &home.display().to_string(), &others));
             }
             Ok((version, _)) => others.push(format!("{} is Java {version}", home.display())),
             Err(why) => others.push(format!("{}: {why:#}", home.display())),
@@ -118,6 +106,22 @@ fn find_in(
         others.join(", ")
     };
     bail!("Cassandra needs Java {JAVA_MAJOR}; {none}\n{}", hint());
+}
+
+/// A Java that fits, with what it says of itself, after `others` that do not.
+fn taken(
+    program: PathBuf,
+    (version, build): (String, String),
+    place: &str,
+    others: &[String],
+) -> Java {
+    let first = others.first();
+    Java {
+        passed_over: first.map(|why| format!("{why}; Java {version} of {place} is used")),
+        program,
+        version,
+        build,
+    }
 }
 
 /// The folders of Javas that are installed, each once.

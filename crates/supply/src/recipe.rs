@@ -139,21 +139,14 @@ impl Recipe {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::hex;
-    use sha2::{Digest, Sha256};
+    use crate::served;
 
     /// A folder with two small jars, the recipe that pins them, and their lock.
     fn folder() -> (tempfile::TempDir, Recipe, Lock) {
         let folder = tempfile::tempdir().unwrap();
         let file = |(name, text): (&str, &str)| {
             std::fs::write(folder.path().join(name), text).unwrap();
-            Pinned {
-                name: name.to_string(),
-                sha256: hex(&Sha256::digest(text)),
-                bytes: text.len() as u64,
-                path: format!("g/{name}"),
-                member: None,
-            }
+            served::pinned(name, text)
         };
         let pinned: Vec<Pinned> = [("a.jar", "first"), ("b.jar", "second")].map(file).into();
         let lock = lock_of(&pinned);
