@@ -8,8 +8,8 @@
 
 use crate::event::{JournalEvent, JournalRecord};
 use crate::journal::Journal;
-use crate::record::{PlanRecord, TrialFinding, TrialFindingRecord};
-use crate::run::read_json;
+use crate::record::{PlanRecord, TrialFinding};
+use crate::run::read_sealed;
 use crate::sums::{self, Damage, Depth, FileSum, Sums};
 use crate::{file, name};
 use anyhow::Result;
@@ -92,8 +92,8 @@ impl Ledger {
             None if !whole.is_file() => return Ok(()),
             None => {}
         }
-        let record: TrialFindingRecord = read_json(&whole)?;
-        self.summed |= !record.files.is_empty();
+        let (finding, seal): (TrialFinding, _) = read_sealed(&whole)?;
+        self.summed |= !seal.files.is_empty();
         // One that nobody vouches for is none, unless it is of a version that had no checksums.
         let is_vouched = self.sums.contains_key(&path);
         if !is_vouched && self.summed {
@@ -103,10 +103,10 @@ impl Ledger {
             ));
             return Ok(());
         }
-        let files = record.files.into_iter();
+        let files = seal.files.into_iter();
         self.sums
             .extend(files.map(|(inner, sum)| (format!("{}{inner}", prefix(slug)), sum)));
-        self.findings.insert(index, record.finding);
+        self.findings.insert(index, finding);
         Ok(())
     }
 }

@@ -17,7 +17,7 @@ use crate::journal::Journal;
 use crate::ledger::{self, Ledger};
 use crate::name::Name;
 use crate::open;
-use crate::record::{FORMAT, FindingsFileRecord, FindingsRecord, PlanRecord, TrialFinding};
+use crate::record::{FORMAT, FindingsRecord, PlanRecord, SealRecord, TrialFinding};
 use crate::sums::{self, Damage, Damaged, Depth, FileSum, Sums};
 use anyhow::{Context, Result, bail};
 use raw::Raw;
@@ -113,9 +113,9 @@ impl Run {
         let mut damages = Vec::new();
         let (findings, mut listed) = (read_findings(&path, &journal, &mut damages)?, Sums::new());
         let (findings, findings_by) = match findings {
-            Some(file) => {
-                listed = file.files;
-                (Some(file.findings), file.cassay)
+            Some((findings, seal)) => {
+                listed = seal.files;
+                (Some(findings), seal.cassay)
             }
             None => (None, String::new()),
         };
@@ -292,7 +292,7 @@ fn read_findings(
     run: &Path,
     journal: &Journal,
     damages: &mut Vec<Damage>,
-) -> Result<Option<FindingsFileRecord>> {
+) -> Result<Option<(FindingsRecord, SealRecord)>> {
     let path = run.join(file::FINDINGS);
     let vouched = ledger::vouched_findings(&journal.records);
     let damage = match &vouched {
@@ -306,7 +306,7 @@ fn read_findings(
         damages.push(damage);
         return Ok(None);
     }
-    path.exists().then(|| read_json(&path)).transpose()
+    path.exists().then(|| read_sealed(&path)).transpose()
 }
 
 fn unvouched() -> Damage {
@@ -379,6 +379,17 @@ fn is_locked(path: &Path) -> bool {
 
 /// Reads a whole JSON file, after looking at its format number.
 pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
+    parse(path, &read_known(path)?)
+}
+
+/// The same of a file that says what it is made of.
+pub(crate) fn read_sealed<T: DeserializeOwned>(path: &Path) -> Result<(T, SealRecord)> {
+    let bytes = read_known(path)?;
+    Ok((parse(path, &bytes)?, parse(path, &bytes)?))
+}
+
+/// A file of a format that this version reads.
+fn read_known(path: &Path) -> Result<Vec<u8>> {
     let bytes = open::read(path).with_context(|| format!("read {}", path.display()))?;
     let value: serde_json::Value =
         serde_json::from_slice(&bytes).with_context(|| format!("{} is damaged", path.display()))?;
@@ -396,8 +407,12 @@ pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
         Some(_) => {}
         None => bail!("{} is damaged: it has no format number", path.display()),
     }
-    // Parsed from the text once more, since errors of the text have a line and a column.
-    serde_json::from_slice(&bytes).with_context(|| {
+    Ok(bytes)
+}
+
+/// From the text and not from a value, since errors of the text have a line and a column.
+fn parse<T: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<T> {
+    serde_json::from_slice(bytes).with_context(|| {
         format!(
             "{} does not have the fields of format {FORMAT}",
             path.display()
