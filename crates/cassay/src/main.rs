@@ -17,11 +17,8 @@ mod terminal;
 use args::{Args, Command};
 use clap::FromArgMatches;
 use imports::Tool;
-
-/// musl's own gives pages back at every turn: a report took 1.7 times as long.
-#[cfg(target_env = "musl")]
-#[global_allocator]
-static MEMORY: mimalloc::MiMalloc = mimalloc::MiMalloc;
+// A static program allocates and copies by it.
+use memory as _;
 
 fn main() -> std::process::ExitCode {
     // First of all: a thread that runs already would stay outside of the agent's host.

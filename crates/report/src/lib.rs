@@ -52,7 +52,7 @@ pub use page::{
     Verdict, Xs,
 };
 #[cfg(feature = "png")]
-pub use png::Png;
+pub use png::png;
 pub use run::page;
 pub use sections::headline::cause;
 pub use text::text;

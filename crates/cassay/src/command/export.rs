@@ -82,8 +82,6 @@ fn figures(
     fs::create_dir_all(folder).with_context(|| format!("make {}", folder.display()))?;
     let view = RunView::read(run)?;
     let mut written = Vec::new();
-    #[cfg(feature = "png")]
-    let png = report::Png::default();
     for figure in report::figures(&view, &report::page(&view)) {
         if formats.contains(&FigureFormat::Svg) {
             let path = folder.join(format!("{}.svg", figure.name));
@@ -93,7 +91,7 @@ fn figures(
         #[cfg(feature = "png")]
         if formats.contains(&FigureFormat::Png) {
             let path = folder.join(format!("{}.png", figure.name));
-            store::write_whole(&path, &png.draw(&figure.svg)?)?;
+            store::write_whole(&path, &report::png(&figure.svg)?)?;
             written.push((path, "png"));
         }
     }

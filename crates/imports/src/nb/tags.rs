@@ -1,7 +1,7 @@
 //! Which operations a scenario line runs: `phase:main,type:read`, `block:main.*`,
 //! `any(block:a,block:b)`. A value is a regular expression of the whole tag.
 
-use regex::Regex;
+use regex_lite::Regex;
 
 /// A choice of operations by their tags.
 #[derive(Clone, Debug)]

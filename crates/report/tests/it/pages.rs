@@ -70,10 +70,9 @@ fn a_picture_has_the_letters_of_its_drawing() {
              font-family=\"system-ui, sans-serif\"><text y=\"15\">{text}</text></svg>"
         )
     };
-    let png = report::Png::default();
-    let draw = |text: &str| png.draw(&drawing(text)).expect("a picture");
+    let draw = |text: &str| report::png(&drawing(text)).expect("a picture");
     assert!(draw("p99, ms").starts_with(b"\x89PNG\r\n"));
     assert_ne!(draw("p99, ms"), draw(""));
     assert_ne!(draw("p99"), draw("p95"));
-    assert!(png.draw("<svg").is_err());
+    assert!(report::png("<svg").is_err());
 }
