@@ -16,6 +16,7 @@ mod debian;
 mod image;
 mod notices;
 mod parts;
+mod rpm;
 mod smoke;
 mod wheel;
 
@@ -64,6 +65,9 @@ pub fn run(options: &Options) -> Result<()> {
     };
     let sysroot = PathBuf::from(process::output("rustc", &["--print", "sysroot"])?.trim());
     architecture::check(&architectures, &sysroot)?;
+    if !rpm::is_possible() {
+        println!("no rpm is made: rpmbuild is not here; hint: apt-get install rpm");
+    }
     let build = Build::here()?;
     let packages = make(&build, &architectures, &sysroot, options.untried)?;
     let folder = build.target_folder.join("packages");
@@ -124,6 +128,11 @@ fn make(
             image::of(&contents, number, *one, time)?,
         ];
         packages.extend(made.map(|(name, bytes)| Package { name, bytes }));
+        if rpm::is_possible() {
+            let folder = build.target_folder.join("rpm");
+            let (name, bytes) = rpm::of(&contents, number, *one, build.epoch_s, &folder)?;
+            packages.push(Package { name, bytes });
+        }
         packages.push(Package {
             name: format!("{name}.cdx.json"),
             bytes: bill.into_bytes(),
