@@ -7,13 +7,16 @@
 //! 4. Each is packed; its bytes depend on the commit and the toolchain alone, which
 //!    `--check-reproducible` shows by building a clone of the commit in another folder.
 
+mod address;
 mod architecture;
 mod archive;
 mod bill;
 mod build;
 mod contents;
 mod debian;
+mod formula;
 mod image;
+mod installer;
 mod notices;
 mod parts;
 mod rpm;
@@ -22,10 +25,13 @@ mod wheel;
 
 use crate::process;
 use crate::tree;
+use address::Address;
 use anyhow::{Context, Result, bail, ensure};
 use architecture::Architecture;
 use build::Build;
+use installer::Archive;
 use sha2::{Digest, Sha256};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Where a toolchain has what it can build for, from its root.
@@ -49,6 +55,10 @@ pub struct Options {
     /// Do not try the programs
     #[arg(long)]
     untried: bool,
+    /// Where the files will be published: the installer then takes them from there, and a formula
+    /// of Homebrew is made
+    #[arg(long, value_name = "URL")]
+    from: Option<Address>,
 }
 
 /// One package that was made.
@@ -65,11 +75,10 @@ pub fn run(options: &Options) -> Result<()> {
     };
     let sysroot = PathBuf::from(process::output("rustc", &["--print", "sysroot"])?.trim());
     architecture::check(&architectures, &sysroot)?;
-    if !rpm::is_possible() {
-        println!("no rpm is made: rpmbuild is not here; hint: apt-get install rpm");
-    }
+    say_what_is_left_out(options);
     let build = Build::here()?;
-    let packages = make(&build, &architectures, &sysroot, options.untried)?;
+    let published = options.from.as_ref();
+    let packages = make(&build, &architectures, &sysroot, options.untried, published)?;
     let folder = build.target_folder.join("packages");
     // What an earlier one left would look like a part of this.
     if folder.exists() {
@@ -89,20 +98,34 @@ pub fn run(options: &Options) -> Result<()> {
         check_size(&build.stripped(*one, &sysroot)?)?;
     }
     if options.check_reproducible {
-        check_reproducible(&build, &packages, &architectures, &sysroot)?;
+        check_reproducible(&build, &packages, &architectures, &sysroot, published)?;
     }
     Ok(())
 }
 
-/// The packages of some programs, which are built for it.
+fn say_what_is_left_out(options: &Options) {
+    if !rpm::is_possible() {
+        println!("no rpm is made: rpmbuild is not here; hint: apt-get install rpm");
+    }
+    if options.from.is_none() {
+        println!(
+            "no formula of Homebrew is made, and the installer has no address: both take --from URL"
+        );
+    }
+}
+
+/// The packages of some programs, which are built for it, and what installs them.
 fn make(
     build: &Build,
     architectures: &[Architecture],
     sysroot: &Path,
     is_untried: bool,
+    published: Option<&Address>,
 ) -> Result<Vec<Package>> {
     build.run(architectures)?;
     let mut packages = Vec::new();
+    let mut archives = Vec::new();
+    let mut numbers = BTreeSet::new();
     for one in architectures {
         let program = build.stripped(*one, sysroot)?;
         let bytes =
@@ -121,6 +144,11 @@ fn make(
         let contents = contents::of(&runner, bytes, &bill, &notices::of(&parts)?, sysroot)?;
         let time = (build.epoch_s, build.time.as_str());
         let archive = archive::packed(&contents, &name, build.epoch_s)?;
+        archives.push(Archive {
+            one: *one,
+            sha256: sha256(&archive),
+        });
+        numbers.insert(number.to_owned());
         let made = [
             (format!("{name}.tar.gz"), archive),
             wheel::of(&contents, number, *one)?,
@@ -137,6 +165,23 @@ fn make(
             name: format!("{name}.cdx.json"),
             bytes: bill.into_bytes(),
         });
+    }
+    let numbers: Vec<String> = numbers.into_iter().collect();
+    let [number] = &numbers[..] else {
+        bail!("the programs are of versions {}", numbers.join(", "));
+    };
+    let mut add = |name: &str, text: String| {
+        packages.push(Package {
+            name: name.to_owned(),
+            bytes: text.into_bytes(),
+        });
+    };
+    add(
+        installer::NAME,
+        installer::of(number, &archives, published)?,
+    );
+    if let Some(published) = published {
+        add(formula::NAME, formula::of(number, &archives, published)?);
     }
     Ok(packages)
 }
@@ -175,6 +220,7 @@ fn check_reproducible(
     packages: &[Package],
     architectures: &[Architecture],
     sysroot: &Path,
+    published: Option<&Address>,
 ) -> Result<()> {
     let clone = build.target_folder.join("reproduced/at-another-place");
     let path = clone.display().to_string();
@@ -194,7 +240,13 @@ fn check_reproducible(
             &build.commit,
         ],
     )?;
-    let again = make(&build.elsewhere(&clone), architectures, sysroot, true)?;
+    let again = make(
+        &build.elsewhere(&clone),
+        architectures,
+        sysroot,
+        true,
+        published,
+    )?;
     let different: Vec<&str> = packages
         .iter()
         .zip(&again)
