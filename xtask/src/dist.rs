@@ -25,7 +25,7 @@ mod wheel;
 
 use crate::process;
 use crate::tree;
-use address::Address;
+pub use address::Address;
 use anyhow::{Context, Result, bail, ensure};
 use architecture::Architecture;
 use build::Build;
@@ -100,6 +100,20 @@ pub fn run(options: &Options) -> Result<()> {
     if options.check_reproducible {
         check_reproducible(&build, &packages, &architectures, &sysroot, published)?;
     }
+    Ok(())
+}
+
+/// Refuses to begin unless this machine can make all packages.
+///
+/// # Errors
+/// What is missing, with what installs it.
+pub fn check_tools() -> Result<()> {
+    let sysroot = PathBuf::from(process::output("rustc", &["--print", "sysroot"])?.trim());
+    architecture::check(&[Architecture::X86, Architecture::Arm], &sysroot)?;
+    ensure!(
+        rpm::is_possible(),
+        "missing here:\n  rpmbuild: apt-get install rpm"
+    );
     Ok(())
 }
 
