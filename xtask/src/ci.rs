@@ -319,6 +319,19 @@ impl Skips {
     }
 }
 
+/// Says that a test of ours is left out on this machine, for this reason.
+#[cfg(test)]
+pub fn skip(why: &str) {
+    use std::io::Write;
+    let thread = std::thread::current();
+    let test = thread.name().unwrap_or("a test");
+    eprintln!("SKIPPED: {test}: {why}");
+    if let Some(path) = std::env::var_os(SKIPS) {
+        let file = std::fs::OpenOptions::new().append(true).create(true).open(path);
+        writeln!(file.expect("the list of skips"), "{test}: {why}").expect("a line");
+    }
+}
+
 fn step(name: &str, work: impl FnOnce() -> Result<()>) -> Result<()> {
     println!("== {name}");
     let started = now();

@@ -7,24 +7,31 @@
 //! 4. Each is packed; its bytes depend on the commit and the toolchain alone, which
 //!    `--check-reproducible` shows by building a clone of the commit in another folder.
 
+mod address;
 mod architecture;
 mod archive;
 mod bill;
 mod build;
 mod contents;
 mod debian;
+mod formula;
 mod image;
+mod installer;
 mod notices;
 mod parts;
+mod rpm;
 mod smoke;
 mod wheel;
 
 use crate::process;
 use crate::tree;
+pub use address::Address;
 use anyhow::{Context, Result, bail, ensure};
 use architecture::Architecture;
 use build::Build;
+use installer::Archive;
 use sha2::{Digest, Sha256};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Where a toolchain has what it can build for, from its root.
@@ -48,6 +55,10 @@ pub struct Options {
     /// Do not try the programs
     #[arg(long)]
     untried: bool,
+    /// Where the files will be published: the installer then takes them from there, and a formula
+    /// of Homebrew is made
+    #[arg(long, value_name = "URL")]
+    from: Option<Address>,
 }
 
 /// One package that was made.
@@ -64,8 +75,10 @@ pub fn run(options: &Options) -> Result<()> {
     };
     let sysroot = PathBuf::from(process::output("rustc", &["--print", "sysroot"])?.trim());
     architecture::check(&architectures, &sysroot)?;
+    say_what_is_left_out(options);
     let build = Build::here()?;
-    let packages = make(&build, &architectures, &sysroot, options.untried)?;
+    let published = options.from.as_ref();
+    let packages = make(&build, &architectures, &sysroot, options.untried, published)?;
     let folder = build.target_folder.join("packages");
     // What an earlier one left would look like a part of this.
     if folder.exists() {
@@ -85,20 +98,48 @@ pub fn run(options: &Options) -> Result<()> {
         check_size(&build.stripped(*one, &sysroot)?)?;
     }
     if options.check_reproducible {
-        check_reproducible(&build, &packages, &architectures, &sysroot)?;
+        check_reproducible(&build, &packages, &architectures, &sysroot, published)?;
     }
     Ok(())
 }
 
-/// The packages of some programs, which are built for it.
+/// Refuses to begin unless this machine can make all packages.
+///
+/// # Errors
+/// What is missing, with what installs it.
+pub fn check_tools() -> Result<()> {
+    let sysroot = PathBuf::from(process::output("rustc", &["--print", "sysroot"])?.trim());
+    architecture::check(&[Architecture::X86, Architecture::Arm], &sysroot)?;
+    ensure!(
+        rpm::is_possible(),
+        "missing here:\n  rpmbuild: apt-get install rpm"
+    );
+    Ok(())
+}
+
+fn say_what_is_left_out(options: &Options) {
+    if !rpm::is_possible() {
+        println!("no rpm is made: rpmbuild is not here; hint: apt-get install rpm");
+    }
+    if options.from.is_none() {
+        println!(
+            "no formula of Homebrew is made, and the installer has no address: both take --from URL"
+        );
+    }
+}
+
+/// The packages of some programs, which are built for it, and what installs them.
 fn make(
     build: &Build,
     architectures: &[Architecture],
     sysroot: &Path,
     is_untried: bool,
+    published: Option<&Address>,
 ) -> Result<Vec<Package>> {
     build.run(architectures)?;
     let mut packages = Vec::new();
+    let mut archives = Vec::new();
+    let mut numbers = BTreeSet::new();
     for one in architectures {
         let program = build.stripped(*one, sysroot)?;
         let bytes =
@@ -117,6 +158,11 @@ fn make(
         let contents = contents::of(&runner, bytes, &bill, &notices::of(&parts)?, sysroot)?;
         let time = (build.epoch_s, build.time.as_str());
         let archive = archive::packed(&contents, &name, build.epoch_s)?;
+        archives.push(Archive {
+            one: *one,
+            sha256: sha256(&archive),
+        });
+        numbers.insert(number.to_owned());
         let made = [
             (format!("{name}.tar.gz"), archive),
             wheel::of(&contents, number, *one)?,
@@ -124,10 +170,32 @@ fn make(
             image::of(&contents, number, *one, time)?,
         ];
         packages.extend(made.map(|(name, bytes)| Package { name, bytes }));
+        if rpm::is_possible() {
+            let folder = build.target_folder.join("rpm");
+            let (name, bytes) = rpm::of(&contents, number, *one, build.epoch_s, &folder)?;
+            packages.push(Package { name, bytes });
+        }
         packages.push(Package {
             name: format!("{name}.cdx.json"),
             bytes: bill.into_bytes(),
         });
+    }
+    let numbers: Vec<String> = numbers.into_iter().collect();
+    let [number] = &numbers[..] else {
+        bail!("the programs are of versions {}", numbers.join(", "));
+    };
+    let mut add = |name: &str, text: String| {
+        packages.push(Package {
+            name: name.to_owned(),
+            bytes: text.into_bytes(),
+        });
+    };
+    add(
+        installer::NAME,
+        installer::of(number, &archives, published)?,
+    );
+    if let Some(published) = published {
+        add(formula::NAME, formula::of(number, &archives, published)?);
     }
     Ok(packages)
 }
@@ -166,6 +234,7 @@ fn check_reproducible(
     packages: &[Package],
     architectures: &[Architecture],
     sysroot: &Path,
+    published: Option<&Address>,
 ) -> Result<()> {
     let clone = build.target_folder.join("reproduced/at-another-place");
     let path = clone.display().to_string();
@@ -185,7 +254,13 @@ fn check_reproducible(
             &build.commit,
         ],
     )?;
-    let again = make(&build.elsewhere(&clone), architectures, sysroot, true)?;
+    let again = make(
+        &build.elsewhere(&clone),
+        architectures,
+        sysroot,
+        true,
+        published,
+    )?;
     let different: Vec<&str> = packages
         .iter()
         .zip(&again)

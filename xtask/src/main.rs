@@ -21,6 +21,7 @@ mod modules;
 mod mutate;
 mod peers;
 mod process;
+mod release;
 mod searches;
 mod simulate;
 mod sizes;
@@ -60,6 +61,8 @@ enum Command {
     Long(long::Options),
     /// The mutation run of the gate, many times over and with another seed
     Mutate(mutate::Options),
+    /// A release: version, date, all checks, all packages, commit and tag; nothing is sent
+    Release(release::Options),
     /// Searches on a null target whose peak is known: how near they come
     Searches(searches::Options),
     /// The load worker against a scripted wire and clock, by seeds
@@ -87,6 +90,7 @@ fn main() -> ExitCode {
         Command::Kills(options) => kills::run(&options),
         Command::Long(options) => long::run(&options),
         Command::Mutate(options) => mutate::run(&options),
+        Command::Release(options) => release::run(&options),
         Command::Searches(options) => searches::run(&options),
         Command::Simulate(options) => simulate::run(&options),
         Command::Sizes(options) => sizes::run(&options),

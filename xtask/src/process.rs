@@ -2,7 +2,7 @@
 //! the guard that has started them.
 
 use crate::tree;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use std::io::BufRead;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -45,6 +45,27 @@ pub fn run_with(program: &str, arguments: &[&str], variables: &[(&str, String)])
     if !status.success() {
         bail!("`{line}` failed ({status})");
     }
+    Ok(())
+}
+
+/// As [`run_with`], in another folder.
+pub fn run_in(
+    folder: &Path,
+    program: &str,
+    arguments: &[&str],
+    variables: &[(&str, String)],
+) -> Result<()> {
+    let line = format!("{program} {}", arguments.join(" "));
+    let status = command(program, arguments)
+        .current_dir(folder)
+        .envs(variables.iter().map(|(name, value)| (name, value)))
+        .status()
+        .with_context(|| format!("start `{line}` in {}", folder.display()))?;
+    ensure!(
+        status.success(),
+        "`{line}` in {} failed ({status})",
+        folder.display()
+    );
     Ok(())
 }
 

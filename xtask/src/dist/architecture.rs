@@ -48,6 +48,14 @@ impl Architecture {
         }
     }
 
+    /// As formulas of Homebrew call it.
+    pub fn homebrew(self) -> &'static str {
+        match self {
+            Architecture::X86 => "intel",
+            Architecture::Arm => "arm",
+        }
+    }
+
     /// Whether this machine runs its programs itself.
     pub fn is_ours(self) -> bool {
         self.name() == std::env::consts::ARCH

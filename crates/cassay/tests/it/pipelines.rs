@@ -97,6 +97,43 @@ fn a_run_or_tag_that_is_not_there_ends_a_study_before_it_begins() {
     lab.cassay(&["run", "study.yaml"]).ended_with(1).says(&["is a path"]);
 }
 
+/// Runs `pipelines/install` in a folder that has a release of version 1.2.3 with one program.
+fn install(lab: &Lab, variables: &[(&str, &str)]) -> Said {
+    let name = format!("cassay-1.2.3-{}-unknown-linux-musl", std::env::consts::ARCH);
+    let made = format!(
+        "mkdir -p {name}/bin release && printf '#!/bin/sh\necho it runs\n' > {name}/bin/cassay && \
+         chmod +x {name}/bin/cassay && tar -czf release/{name}.tar.gz {name} && \
+         (cd release && sha256sum *.tar.gz > SHA256SUMS)"
+    );
+    let made = command("sh").current_dir(lab.path()).args(["-c", &made]).output();
+    Said::of(made.expect("sh")).ended_with(0);
+    let mut command = command(pipelines().join("install"));
+    command
+        .current_dir(lab.path())
+        .env("CASSAY_FROM", "release")
+        .env("CASSAY_VERSION", "1.2.3")
+        .envs(variables.iter().copied())
+        .arg("programs");
+    Said::of(command.output().expect("the script"))
+}
+
+#[test]
+fn a_job_takes_the_program_of_a_release_only_with_the_digest_that_it_should_have() {
+    let lab = Lab::with(STUDY);
+    let said = install(&lab, &[]).ended_with(0);
+    let program = said.stdout.trim();
+    assert!(Path::new(program).is_absolute(), "{program}");
+    let run = command(program).output().expect("the program");
+    assert_eq!(String::from_utf8_lossy(&run.stdout), "it runs\n");
+    let digest = "0".repeat(64);
+    let other = install(&lab, &[("CASSAY_SHA256", &digest)]).ended_with(1);
+    other.says(&["should have 0000", "damaged or another one"]);
+    let version = install(&lab, &[("CASSAY_VERSION", "1.2.3; echo")]).ended_with(1);
+    version.says(&["CASSAY_VERSION is 1.2.3; echo"]);
+    let gone = install(&lab, &[("CASSAY_VERSION", "9.9.9")]).ended_with(1);
+    gone.says(&["is not in release"]);
+}
+
 /// GitHub and GitLab read YAML; what they run is the script.
 #[test]
 fn the_files_for_pipelines_are_yaml_and_run_the_gate() {
@@ -111,6 +148,16 @@ fn the_files_for_pipelines_are_yaml_and_run_the_gate() {
         assert!(
             text.contains("gate\" \"$STUDY\"") || text.contains("gate \"$STUDY\""),
             "{file}"
+        );
+        // What others write comes by the environment, and is never part of a script.
+        let mut scripts = text.split("run: |").skip(1).map(|rest| rest.split("\n    - ").next());
+        assert!(
+            scripts.all(|script| script.is_some_and(|script| !script.contains("${{"))),
+            "{file} has an input in the text of a script"
+        );
+        assert!(
+            text.contains("install"),
+            "{file} cannot take the program of a release"
         );
     }
 }

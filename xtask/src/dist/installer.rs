@@ -1,0 +1,60 @@
+//! A script that installs one of the archives beside it, or from where the release is published: it
+//! knows their digests.
+
+use super::address::Address;
+use super::architecture::Architecture;
+use anyhow::{Result, ensure};
+
+/// How it is called beside the packages.
+pub const NAME: &str = "install.sh";
+
+/// The script, with places for what is known when it is made.
+const TEMPLATE: &str = include_str!("install.sh");
+
+/// An archive: what it is for, and its digest (SHA-256).
+pub struct Archive {
+    /// Whose program is in it.
+    pub one: Architecture,
+    /// Its digest, SHA-256.
+    pub sha256: String,
+}
+
+impl Archive {
+    /// How it is called.
+    pub fn name(&self, number: &str) -> String {
+        format!("cassay-{number}-{}.tar.gz", self.one.target())
+    }
+}
+
+/// The script for the program `number`.
+///
+/// # Errors
+/// A place of the template is gone.
+pub fn of(number: &str, archives: &[Archive], published: Option<&Address>) -> Result<String> {
+    let digest = |one: Architecture| {
+        let archive = archives.iter().find(|archive| archive.one == one);
+        archive.map(|archive| archive.sha256.clone()).unwrap_or_default()
+    };
+    let places = [
+        ("@VERSION@", number.to_owned()),
+        (
+            "@PUBLISHED@",
+            published.map(ToString::to_string).unwrap_or_default(),
+        ),
+        ("@SHA256_X86_64@", digest(Architecture::X86)),
+        ("@SHA256_AARCH64@", digest(Architecture::Arm)),
+    ];
+    let mut text = TEMPLATE.to_owned();
+    for (place, value) in places {
+        let quoted = format!("'{place}'");
+        ensure!(
+            text.matches(&quoted).count() == 1,
+            "{NAME} has not one {quoted}"
+        );
+        text = text.replace(&quoted, &format!("'{value}'"));
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests;

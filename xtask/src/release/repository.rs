@@ -1,0 +1,194 @@
+//! The developer's repository, and the clone of it in which a release is made: what git is asked.
+
+use super::version::Version;
+use crate::process;
+use anyhow::{Context, Result, bail, ensure};
+use std::path::{Path, PathBuf};
+
+/// The branch of the clone that the release is made on.
+const BRANCH: &str = "release";
+
+/// Who commits, and how it is signed.
+const SETTINGS: [&str; 6] = [
+    "user.name",
+    "user.email",
+    "user.signingKey",
+    "gpg.format",
+    "commit.gpgSign",
+    "tag.gpgSign",
+];
+
+/// A working copy.
+pub struct Repository {
+    /// Its root.
+    pub folder: PathBuf,
+}
+
+/// Where the developer's repository is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Base {
+    /// The commit.
+    pub commit: String,
+    /// The branch, or `HEAD` where there is none.
+    pub branch: String,
+    /// What is changed and not committed, one file in each line; empty where nothing is.
+    pub changes: String,
+}
+
+impl Repository {
+    /// The working copy with this root.
+    pub fn at(folder: &Path) -> Repository {
+        Repository {
+            folder: folder.to_owned(),
+        }
+    }
+
+    /// What git says, without the end of the last line.
+    ///
+    /// # Errors
+    /// It fails.
+    pub fn git(&self, arguments: &[&str]) -> Result<String> {
+        let folder = self.folder.display().to_string();
+        let said = process::output("git", &[&["-C", &folder], arguments].concat())?;
+        Ok(said.trim_end().to_owned())
+    }
+
+    /// Commit, branch and changes.
+    ///
+    /// # Errors
+    /// It is no repository, or has no commit.
+    pub fn base(&self) -> Result<Base> {
+        Ok(Base {
+            commit: self.git(&["rev-parse", "HEAD"])?,
+            branch: self.git(&["rev-parse", "--abbrev-ref", "HEAD"])?,
+            changes: self.git(&["status", "--porcelain"])?,
+        })
+    }
+
+    /// The releases that the commit comes after.
+    ///
+    /// # Errors
+    /// Git fails.
+    pub fn released(&self) -> Result<Vec<Version>> {
+        let tags = self.git(&["tag", "--merged", "HEAD", "--list", "v*"])?;
+        let version = |tag: &str| tag.strip_prefix('v')?.parse().ok();
+        Ok(tags.lines().filter_map(version).collect())
+    }
+
+    /// Whether there is a tag.
+    ///
+    /// # Errors
+    /// Git fails.
+    pub fn has_tag(&self, tag: &str) -> Result<bool> {
+        Ok(!self.git(&["tag", "--list", tag])?.is_empty())
+    }
+
+    /// A clone of it in a folder, at its commit. One that is there already is taken: what was built
+    /// there is built.
+    ///
+    /// # Errors
+    /// Git fails.
+    pub fn cloned(&self, base: &Base, folder: &Path) -> Result<Repository> {
+        let clone = Repository::at(folder);
+        if !folder.join(".git").exists() {
+            let (from, to) = (
+                self.folder.display().to_string(),
+                folder.display().to_string(),
+            );
+            process::run(
+                "git",
+                &["clone", "--quiet", "--shared", "--no-checkout", &from, &to],
+            )?;
+        }
+        let checkout = ["checkout", "--quiet", "--force", "--detach", &base.commit];
+        let said = || format!("hint: remove {} and begin again", folder.display());
+        clone.git(&checkout).with_context(said)?;
+        clone.git(&["clean", "--quiet", "-d", "--force"])?;
+        // Settings of the developer's repository alone are not in a clone.
+        for key in SETTINGS {
+            if let Ok(value) = self.git(&["config", key]) {
+                clone.git(&["config", key, &value])?;
+            }
+        }
+        Ok(clone)
+    }
+
+    /// Commits all files of a clone. The commit of an earlier attempt is taken if it is the same,
+    /// so that what was checked of it stays checked.
+    ///
+    /// # Errors
+    /// Git fails.
+    pub fn commit(&self, base: &Base, version: Version) -> Result<String> {
+        self.git(&["add", "--all"])?;
+        let files = self.git(&["write-tree"])?;
+        let is_same = |commit: &str| -> Result<bool> {
+            let has = self.git(&["show", "--no-patch", "--format=%T %P %s", commit])?;
+            Ok(has == format!("{files} {} {}", base.commit, message(version)))
+        };
+        let earlier = self.git(&["rev-parse", "--verify", "--quiet", BRANCH]);
+        match earlier {
+            Ok(earlier) if is_same(&earlier)? => {
+                self.git(&["checkout", "--quiet", "--force", BRANCH])?;
+            }
+            _ => {
+                self.git(&["checkout", "--quiet", "-B", BRANCH])?;
+                self.git(&["commit", "--quiet", "--message", &message(version)])?;
+            }
+        }
+        self.git(&["rev-parse", "HEAD"])
+    }
+
+    /// Takes commit and tag from the clone, and moves the branch there.
+    ///
+    /// # Errors
+    /// The repository is not where it was: then it stays as it is.
+    pub fn take(&self, base: &Base, clone: &Repository, version: Version) -> Result<()> {
+        let now = self.base()?;
+        ensure!(
+            now == *base,
+            "the tree has changed meanwhile: it was at {} of {}, and is at {} of {}{}; hint: begin \
+             again",
+            base.commit,
+            base.branch,
+            now.commit,
+            now.branch,
+            if now.changes.is_empty() {
+                ""
+            } else {
+                " with changes"
+            }
+        );
+        let tag = version.tag();
+        let commit = clone.git(&["rev-parse", BRANCH])?;
+        let title = format!("cassay {version}");
+        clone.git(&[
+            "tag",
+            "--annotate",
+            "--force",
+            "--message",
+            &title,
+            &tag,
+            &commit,
+        ])?;
+        let (from, named) = (
+            clone.folder.display().to_string(),
+            format!("refs/tags/{tag}"),
+        );
+        self.git(&[
+            "fetch",
+            "--quiet",
+            "--no-tags",
+            &from,
+            &format!("{named}:{named}"),
+        ])?;
+        if let Err(error) = self.git(&["merge", "--quiet", "--ff-only", &commit]) {
+            self.git(&["tag", "--delete", &tag])?;
+            bail!("{error:#}");
+        }
+        Ok(())
+    }
+}
+
+fn message(version: Version) -> String {
+    format!("Release {version}")
+}

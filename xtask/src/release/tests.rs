@@ -1,0 +1,180 @@
+//! Releases of repositories of four files, without what cargo does in between.
+
+use super::*;
+
+const MANIFEST: &str =
+    "[workspace]\n\n[workspace.package]\nversion = \"0.1.0\"\nedition = \"2024\"\n";
+const LOCK: &str = "version = 4\n\n[[package]]\nname = \"cassay\"\nversion = \"0.1.0\"\n";
+const CHANGELOG: &str = "# Changelog\n\n## 0.1.0, unreleased\n\n- New.\n";
+
+/// A repository with one commit, and room for a clone. It is removed when it is dropped.
+struct Lab {
+    root: PathBuf,
+    here: Repository,
+}
+
+impl Lab {
+    fn new(name: &str) -> Lab {
+        let root = std::env::temp_dir().join(format!("cassay-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&root);
+        let folder = root.join("here");
+        std::fs::create_dir_all(folder.join("fuzz")).unwrap();
+        let lab = Lab {
+            here: Repository::at(&folder),
+            root,
+        };
+        lab.git(&["init", "--quiet", "--initial-branch", "main"]);
+        for (key, value) in [
+            ("user.name", "Somebody"),
+            ("user.email", "somebody@example.com"),
+            ("commit.gpgsign", "false"),
+            ("tag.gpgsign", "false"),
+        ] {
+            lab.git(&["config", key, value]);
+        }
+        lab.write("Cargo.toml", MANIFEST);
+        lab.write("CHANGELOG.md", CHANGELOG);
+        for lock in LOCKS {
+            lab.write(lock, LOCK);
+        }
+        lab.commit();
+        lab
+    }
+
+    fn git(&self, arguments: &[&str]) -> String {
+        self.here.git(arguments).unwrap()
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.here.folder.join(name), text).unwrap();
+    }
+
+    fn commit(&self) {
+        self.git(&["add", "--all"]);
+        self.git(&["commit", "--quiet", "--message", "Change something"]);
+    }
+
+    /// All that a release could have touched.
+    fn state(&self) -> [String; 4] {
+        [
+            self.git(&["rev-parse", "HEAD"]),
+            self.git(&["for-each-ref"]),
+            self.git(&["status", "--porcelain"]),
+            self.git(&["diff"]),
+        ]
+    }
+
+    fn refusal(&self, version: &str) -> String {
+        let before = self.state();
+        let error = ready(&self.here, version.parse().unwrap()).unwrap_err();
+        assert_eq!(self.state(), before);
+        error.to_string()
+    }
+
+    /// A release in the clone, as far as it goes without cargo.
+    fn prepared(&self, version: Version) -> (Base, Repository, String) {
+        let base = ready(&self.here, version).unwrap();
+        let clone = self.here.cloned(&base, &self.root.join("clone")).unwrap();
+        write_version(&clone, version, "2026-11-26").unwrap();
+        let commit = clone.commit(&base, version).unwrap();
+        (base, clone, commit)
+    }
+}
+
+impl Drop for Lab {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.root);
+    }
+}
+
+#[test]
+fn all_that_speaks_against_a_release_is_said_at_once_and_nothing_is_touched() {
+    let lab = Lab::new("refused");
+    lab.git(&["tag", "v0.2.0"]);
+    lab.write("Cargo.toml", &MANIFEST.replace("0.1.0", "0.3.0"));
+    lab.write(
+        "CHANGELOG.md",
+        &CHANGELOG.replace(", unreleased", ", 2026-01-01"),
+    );
+    lab.commit();
+    lab.write("new.rs", "");
+    lab.git(&["checkout", "--quiet", "--detach"]);
+    let said = lab.refusal("0.1.9");
+    for expected in [
+        "0.1.9 cannot be released:",
+        "not committed",
+        "?? new.rs",
+        "no branch",
+        "0.1.9 is less than 0.2.0, which is released",
+        "0.1.9 is less than 0.3.0, which Cargo.toml says",
+        "`## 0.1.0, 2026-01-01`",
+    ] {
+        assert!(said.contains(expected), "{said}");
+    }
+    assert!(lab.refusal("0.2.0").contains("there is a tag v0.2.0"));
+}
+
+#[test]
+fn a_release_comes_out_of_its_clone_as_one_commit_with_a_tag() {
+    let lab = Lab::new("released");
+    let version = "0.1.0".parse().unwrap();
+    let before = lab.state();
+    let (base, clone, commit) = lab.prepared(version);
+    assert_eq!(lab.state(), before, "nothing is touched before it is taken");
+    // Begun again, it is the same commit: what was checked of it stays checked.
+    assert_eq!(lab.prepared(version).2, commit);
+    lab.here.take(&base, &clone, version).unwrap();
+    assert_eq!(
+        lab.git(&["rev-parse", "main", "v0.1.0^{commit}"]),
+        format!("{commit}\n{commit}")
+    );
+    assert_eq!(lab.git(&["cat-file", "-t", "v0.1.0"]), "tag");
+    assert_eq!(
+        lab.git(&["log", "-1", "--format=%s, %an, %P"]),
+        format!("Release 0.1.0, Somebody, {}", base.commit)
+    );
+    assert_eq!(lab.git(&["status", "--porcelain"]), "");
+    let text = std::fs::read_to_string(lab.here.folder.join("CHANGELOG.md")).unwrap();
+    assert!(text.contains("## 0.1.0, 2026-11-26\n"), "{text}");
+    // The next one needs a section of its own.
+    assert!(lab.refusal("0.2.0").contains("write what is new"));
+    lab.write(
+        "CHANGELOG.md",
+        &text.replace("## 0.1.0", "## 0.2.0, unreleased\n\n- More.\n\n## 0.1.0"),
+    );
+    lab.commit();
+    let version = "0.2.0".parse().unwrap();
+    let (base, clone, _) = lab.prepared(version);
+    lab.here.take(&base, &clone, version).unwrap();
+    for (name, part) in [
+        ("Cargo.toml", "[workspace.package]\n"),
+        (LOCKS[1], "name = \"cassay\"\n"),
+    ] {
+        let text = lab.git(&["show", &format!("v0.2.0:{name}")]);
+        assert!(
+            text.contains(&format!("{part}version = \"0.2.0\"")),
+            "{name}: {text}"
+        );
+    }
+}
+
+#[test]
+fn a_tree_that_moved_on_meanwhile_stays_as_it_is() {
+    let lab = Lab::new("moved");
+    let version = "0.1.0".parse().unwrap();
+    let (base, clone, _) = lab.prepared(version);
+    lab.write("CHANGELOG.md", &CHANGELOG.replace("New", "Newer"));
+    let refused = |what: &str| {
+        let before = lab.state();
+        let error = lab.here.take(&base, &clone, version).unwrap_err().to_string();
+        assert!(error.contains("has changed meanwhile"), "{what}: {error}");
+        assert_eq!(lab.state(), before, "{what}");
+    };
+    refused("a change");
+    lab.commit();
+    refused("a commit");
+    // Begun again, it is a release of that.
+    let (base, clone, _) = lab.prepared(version);
+    lab.here.take(&base, &clone, version).unwrap();
+    assert!(lab.git(&["show", "v0.1.0:CHANGELOG.md"]).contains("Newer"));
+}
