@@ -94,6 +94,12 @@ fn gate(without_cassandra: bool) -> Result<()> {
         process::run(&cargo(), &all)
     })?;
     step("generated documents", crate::docs::check)?;
+    step("static program", || {
+        if let Some(why) = crate::dist::try_static()? {
+            println!("== static program: left out, {why}");
+        }
+        Ok(())
+    })?;
     let skips = Skips::new()?;
     let slow = built_tests()?;
     if without_cassandra {

@@ -103,6 +103,31 @@ pub fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
+/// Builds a static program without optimisation, and tries it; or says why that is not possible
+/// here.
+///
+/// # Errors
+/// It does not compile, or does not do what it is for.
+pub fn try_static() -> Result<Option<String>> {
+    let sysroot = PathBuf::from(process::output("rustc", &["--print", "sysroot"])?.trim());
+    let Some(one) = [Architecture::X86, Architecture::Arm].into_iter().find(|one| one.is_ours())
+    else {
+        return Ok(Some(format!(
+            "no program is made for {}",
+            std::env::consts::ARCH
+        )));
+    };
+    if let Err(missing) = architecture::check(&[one], &sysroot) {
+        return Ok(Some(format!("{missing:#}")));
+    }
+    let program = build::quick(one)?;
+    check_program(&program)?;
+    let runner = smoke::Runner::new(one, &program)?;
+    runner.version()?;
+    smoke::run(&runner)?;
+    Ok(None)
+}
+
 /// Refuses to begin unless this machine can make all packages.
 ///
 /// # Errors

@@ -87,12 +87,9 @@ impl Architecture {
         }
     }
 
-    /// What cargo and build scripts are told for the processor that is not ours; ours they find.
-    /// rustc brings the linker and the start files, so that no C library has to be there for it.
+    /// What cargo and build scripts are told. rustc brings the linker and the start files, so that
+    /// no C library has to be there for it, and both programs are linked alike.
     pub fn variables(self) -> Vec<(String, String)> {
-        if self.is_ours() {
-            return Vec::new();
-        }
         let target = self.target().replace('-', "_");
         let linker = format!("CARGO_TARGET_{}_LINKER", target.to_uppercase());
         vec![

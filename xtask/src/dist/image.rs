@@ -63,7 +63,11 @@ pub fn of(
         "manifest.v1+json",
         manifest.to_string().into_bytes(),
     );
-    manifest["annotations"] = json!({"org.opencontainers.image.ref.name": number});
+    // The second is the name that containerd gives it, which takes no tag for one.
+    manifest["annotations"] = json!({
+        "org.opencontainers.image.ref.name": number,
+        "io.containerd.image.name": format!("localhost/cassay:{number}"),
+    });
     let index = json!({
         "schemaVersion": 2,
         "mediaType": "application/vnd.oci.image.index.v1+json",

@@ -31,7 +31,7 @@ pub fn run(args: &DemoArgs, common: &Common) -> Result<Exit> {
         }
         DemoTarget::Null => {
             terminal::say(&format!("note: {NO_CASSANDRA}"));
-            (Some("null".to_owned()), "ci")
+            (Some("null".to_owned()), "minute")
         }
     };
     let study = studies::as_file(STUDY)?;
