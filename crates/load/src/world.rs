@@ -12,12 +12,12 @@ use crate::connection::Link;
 use crate::hiccups::Waits;
 use crate::recorder::Part;
 use measure::clock;
+use measure::poller::Poller;
 use rustix::event::Timespec;
 use rustix::event::epoll::{self, Event, EventData, EventFlags};
 use std::io::{self, Read, Write};
 use std::mem::MaybeUninit;
 use std::net::TcpStream;
-use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel};
 
@@ -91,7 +91,7 @@ pub(crate) enum Watch {
 
 /// Sockets, an epoll, threads that open connections again, and channels to the collector.
 pub(crate) struct Net {
-    poller: OwnedFd,
+    poller: Poller,
     ready: Vec<Ready>,
     reconnector: Arc<Reconnector>,
     reopened: (Sender<Reopened>, Receiver<Reopened>),
@@ -113,7 +113,7 @@ impl Net {
     /// A world without connections.
     pub fn new(reconnector: Reconnector, parts: Parts) -> io::Result<Net> {
         Ok(Net {
-            poller: epoll::create(epoll::CreateFlags::CLOEXEC)?,
+            poller: Poller::new()?,
             ready: Vec::with_capacity(EVENTS_MAX),
             reconnector: Arc::new(reconnector),
             reopened: channel(),
@@ -160,8 +160,8 @@ impl World for Net {
         };
         self.ready.clear();
         let mut room = [MaybeUninit::<Event>::uninit(); EVENTS_MAX];
-        match epoll::wait(&self.poller, &mut room, Some(&timeout)) {
-            Ok((events, _)) => self.ready.extend(events.iter().map(ready)),
+        match self.poller.wait(&mut room, Some(&timeout)) {
+            Ok(events) => self.ready.extend(events.iter().map(ready)),
             Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }

@@ -13,6 +13,7 @@ pub mod interval;
 pub mod known;
 pub mod number;
 pub mod outcome;
+pub mod poller;
 pub mod times;
 mod word_enum;
 

@@ -16,12 +16,14 @@ use super::errors::{refuse, refuse_frame};
 use super::queue::{ConnectionId, Queue};
 use cql::frame::{HEADER_BYTES, Header};
 use measure::clock;
-use rustix::event::epoll::{self, EventData, EventFlags};
+use measure::poller::Poller;
+use rustix::event::epoll::{self, Event, EventData, EventFlags};
 use rustix::event::{EventfdFlags, Timespec, eventfd};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::{SocketFlags, accept_with, sockopt};
 use std::io;
+use std::mem::MaybeUninit;
 use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -105,7 +107,7 @@ impl Acceptor {
 pub struct EventLoop {
     /// How other threads reach it.
     pub door: Arc<Door>,
-    epoll: OwnedFd,
+    epoll: Poller,
     acceptor: Option<Acceptor>,
     engine: Engine,
     queue: Queue,
@@ -125,7 +127,7 @@ impl EventLoop {
         queue: Queue,
         spin: bool,
     ) -> io::Result<EventLoop> {
-        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        let epoll = Poller::new()?;
         epoll::add(&epoll, &door.wake, EventData::new_u64(WAKE), EventFlags::IN)?;
         if let Some(acceptor) = &acceptor {
             let data = EventData::new_u64(LISTENER);
@@ -148,17 +150,16 @@ impl EventLoop {
     pub fn run(mut self) {
         // Refused only by kernels that do not know it; then answers are up to 50 µs later.
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
-        let mut events = Vec::with_capacity(EVENTS_MAX);
+        let mut room = [MaybeUninit::uninit(); EVENTS_MAX];
         while !self.door.stop.load(Relaxed) {
-            events.clear();
             let timeout = self.timeout();
-            let buffer = rustix::buffer::spare_capacity(&mut events);
-            match epoll::wait(&self.epoll, buffer, timeout.as_ref()) {
-                Ok(_) | Err(Errno::INTR) => {}
+            let events: &[Event] = match self.epoll.wait(&mut room, timeout.as_ref()) {
+                Ok(events) => events,
+                Err(Errno::INTR) => &[],
                 // Only a closed or wrong descriptor is left as a cause, and ours are neither.
                 Err(error) => unreachable!("epoll_wait on our own descriptor: {error}"),
-            }
-            for event in &events {
+            };
+            for event in events {
                 let flags = event.flags;
                 match event.data.u64() {
                     LISTENER => self.accept(),

@@ -1,9 +1,10 @@
 //! Whether a program does what it is for: it says what it is, plans a study, runs one on the null
-//! target and makes a page of it.
+//! target, measures operations and makes a page of it.
 
 use super::architecture::Architecture;
 use crate::process;
 use anyhow::{Context, Result, ensure};
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 const STUDY: &str = "\
@@ -95,12 +96,22 @@ pub fn run(runner: &Runner) -> Result<()> {
     let (program, words) = runner.line(&["run", &study, "--out", &out]);
     // A busy machine makes a run invalid, which a program does not answer for.
     let (said, _) = process::said(program, &words, &[], false)?;
-    let has_findings = std::fs::read_dir(results.join("smoke")).is_ok_and(|mut runs| {
-        runs.any(|run| run.is_ok_and(|run| run.path().join("findings.json").exists()))
-    });
-    ensure!(has_findings, "it ran without findings:\n{said}");
+    let measured = measured(&results.join("smoke")).with_context(|| format!("it said:\n{said}"))?;
+    ensure!(measured > 0, "it measured no operation:\n{said}");
     let page = folder.join("page.html");
     runner.output(&["report", "--out", &out, "--to", &page.display().to_string()])?;
     ensure!(page.exists(), "it made no page of the run");
     Ok(())
+}
+
+/// Operations that were measured, over all trials of the run.
+fn measured(runs: &Path) -> Result<u64> {
+    let mut all = std::fs::read_dir(runs).context("list its runs")?;
+    let run = all
+        .find_map(|run| Some(run.ok()?.path().join("findings.json")).filter(|path| path.exists()))
+        .context("it has no findings")?;
+    let text = std::fs::read_to_string(&run).context("read its findings")?;
+    let findings: Value = serde_json::from_str(&text).context("understand its findings")?;
+    let trials = findings["trials"].as_array().context("its findings have no trials")?;
+    Ok(trials.iter().filter_map(|trial| trial["all"]["ops"].as_u64()).sum())
 }

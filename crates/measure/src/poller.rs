@@ -1,0 +1,134 @@
+//! Waiting for events or a time, to the nanosecond on every kernel.
+//!
+//! `epoll_pwait2`, which takes nanoseconds, came with Linux 5.11; systems that run for ten years
+//! have older kernels, emulators and sandboxes may not know it. There, `ppoll` waits for the set to
+//! have something, which takes nanoseconds on every kernel, and `epoll_wait` only fetches it: one
+//! system call more for each wait.
+
+use rustix::event::epoll::{self, Event};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+
+// What the kernel writes is the same for both.
+const _: () = assert!(size_of::<Event>() == size_of::<libc::epoll_event>());
+
+/// A set of descriptors that are watched for events.
+#[derive(Debug)]
+pub struct Poller {
+    set: OwnedFd,
+    /// Whether the kernel waits for nanoseconds at a set.
+    is_precise: bool,
+}
+
+impl Poller {
+    /// An empty set.
+    ///
+    /// # Errors
+    /// The process has no descriptor left.
+    pub fn new() -> rustix::io::Result<Poller> {
+        let set = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        let mut room = [MaybeUninit::<Event>::uninit(); 1];
+        // A sandbox that does not know it may answer with another error than "not there".
+        let is_precise = epoll::wait(&set, &mut room, Some(&Timespec::default())).is_ok();
+        Ok(Poller { set, is_precise })
+    }
+
+    /// What has come, as far as there is room for it: at once, or when the first of it comes, or
+    /// nothing when `timeout` is over. None: without limit.
+    ///
+    /// # Errors
+    /// A signal came before ([`Errno::INTR`]); there are no others but for a set that is closed.
+    #[inline]
+    pub fn wait<'room>(
+        &self,
+        room: &'room mut [MaybeUninit<Event>],
+        timeout: Option<&Timespec>,
+    ) -> rustix::io::Result<&'room mut [Event]> {
+        if self.is_precise {
+            return epoll::wait(&self.set, room, timeout).map(|(events, _)| events);
+        }
+        if timeout.is_none_or(|timeout| *timeout != Timespec::default()) {
+            poll(&mut [PollFd::new(&self.set, PollFlags::IN)], timeout)?;
+        }
+        self.fetch(room)
+    }
+
+    /// What is there, without waiting.
+    fn fetch<'room>(
+        &self,
+        room: &'room mut [MaybeUninit<Event>],
+    ) -> rustix::io::Result<&'room mut [Event]> {
+        let length = i32::try_from(room.len()).unwrap_or(i32::MAX);
+        // SAFETY: the kernel writes at most `length` events into room for so many, each laid out
+        // as ours.
+        let count =
+            unsafe { libc::epoll_wait(self.set.as_raw_fd(), room.as_mut_ptr().cast(), length, 0) };
+        let Ok(count) = usize::try_from(count) else {
+            let error = std::io::Error::last_os_error();
+            return Err(Errno::from_io_error(&error).unwrap_or(Errno::INVAL));
+        };
+        // SAFETY: it has written so many.
+        Ok(unsafe { room[..count].assume_init_mut() })
+    }
+}
+
+impl AsFd for Poller {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.set.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock;
+    use rustix::event::epoll::{EventData, EventFlags};
+    use std::io::Write;
+    use std::os::unix::net::UnixStream;
+
+    #[test]
+    fn old_and_new_kernels_wait_alike() {
+        for is_precise in [true, false] {
+            let poller = Poller {
+                is_precise,
+                ..Poller::new().unwrap()
+            };
+            let mut room = [MaybeUninit::uninit(); 4];
+            let (mut near, far) = UnixStream::pair().unwrap();
+            let data = EventData::new_u64(7);
+            epoll::add(&poller, &far, data, EventFlags::IN).unwrap();
+            let brief = Timespec {
+                tv_sec: 0,
+                tv_nsec: 30_000,
+            };
+            for timeout in [Timespec::default(), brief] {
+                let before_ns = clock::now_ns();
+                assert_eq!(poller.wait(&mut room, Some(&timeout)).unwrap().len(), 0);
+                let waited_ns = clock::now_ns() - before_ns;
+                assert!(
+                    waited_ns >= timeout.tv_nsec as u64,
+                    "{is_precise}: {waited_ns}"
+                );
+            }
+            near.write_all(b"x").unwrap();
+            for timeout in [None, Some(&brief), Some(&Timespec::default())] {
+                let events = poller.wait(&mut room, timeout).unwrap();
+                let seen: Vec<u64> = events.iter().map(|event| event.data.u64()).collect();
+                assert_eq!(seen, [7], "{is_precise}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_set_that_is_no_set_is_an_error() {
+        let poller = Poller {
+            set: std::fs::File::open("/dev/null").unwrap().into(),
+            is_precise: false,
+        };
+        let mut room = [MaybeUninit::uninit(); 1];
+        let error = poller.wait(&mut room, Some(&Timespec::default())).err();
+        assert_eq!(error, Some(Errno::INVAL));
+    }
+}
