@@ -55,7 +55,7 @@ impl fmt::Display for Violation {
 type Rule = fn(&Tree) -> Vec<Violation>;
 
 /// Every rule, with its name.
-const RULES: [(&str, Rule); 24] = [
+const RULES: [(&str, Rule); 25] = [
     (
         "crates and dependencies are those of ARCHITECTURE.md",
         manifests::dependencies,
@@ -71,6 +71,7 @@ const RULES: [(&str, Rule); 24] = [
     ("each source file opens with a header", code::headers),
     ("functions fit on a screen", code::function_lengths),
     ("unsafe says why it is sound", code::safety),
+    ("an error says its cause once", code::causes),
     (
         "the hot loop has no dyn, lock, hash map or async",
         code::hot_loop,

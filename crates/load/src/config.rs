@@ -237,12 +237,12 @@ pub enum LoadError {
         reason: String,
     },
     /// The operating system refused something that the engine needs.
-    #[error("{what}: {source}")]
+    #[error("{what}: {answer}")]
     System {
         /// What was tried.
         what: &'static str,
         /// The system's answer.
-        source: std::io::Error,
+        answer: std::io::Error,
     },
     /// A worker panicked: a bug of ours. The numbers of the run are worthless.
     #[error("load worker {0} panicked; this is a bug in cassay")]

@@ -76,9 +76,9 @@ impl Watch {
                     own(cpu, realtime);
                     look(period, &control, &shared);
                 })
-                .map_err(|source| LoadError::System {
+                .map_err(|answer| LoadError::System {
                     what: "start the thread that looks for hiccups",
-                    source,
+                    answer,
                 })?;
             watch.threads.push(thread);
         }

@@ -368,7 +368,7 @@ impl Workers {
         links: Vec<Link>,
         full: &SyncSender<Box<Part>>,
     ) -> Result<(), LoadError> {
-        let failed = |what| move |source| LoadError::System { what, source };
+        let failed = |what| move |answer| LoadError::System { what, answer };
         let kinds = config.program.kinds();
         let (empty_to, empty) = channel();
         for _ in 1..PARTS_PER_WORKER {
@@ -420,10 +420,10 @@ impl Workers {
         let mut summary = self.summary.clone();
         let (mut parts, mut histories, mut failures) = (Vec::new(), Vec::new(), Vec::new());
         for (index, handle) in std::mem::take(&mut self.handles).into_iter().enumerate() {
-            let end = handle.join().map_err(|_| LoadError::Panicked(index))?.map_err(|source| {
+            let end = handle.join().map_err(|_| LoadError::Panicked(index))?.map_err(|answer| {
                 LoadError::System {
                     what: "wait for answers",
-                    source,
+                    answer,
                 }
             })?;
             summary.realtime &= end.realtime;

@@ -68,8 +68,11 @@ impl Link {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        let child = process::spawn(command, Life::Ours);
-        let mut child = child.with_context(|| format!("start {}", ssh.display()))?;
+        let mut child = process::spawn(command, Life::Ours).map_err(|error| {
+            anyhow!(
+                "{error:#}\nhint: other machines are reached by it: apt-get install openssh-client"
+            )
+        })?;
         let (Some(mut writer), Some(mut reader)) = (child.stdin.take(), child.stdout.take()) else {
             bail!("ssh has no pipes");
         };

@@ -41,12 +41,12 @@ use yaml::{Node, Raw};
 #[derive(Debug, thiserror::Error)]
 pub enum StudyError {
     /// The file could not be read.
-    #[error("cannot read the study {path}: {source}")]
+    #[error("cannot read the study {path}: {answer}")]
     Unreadable {
         /// The file.
         path: String,
         /// The system's answer.
-        source: std::io::Error,
+        answer: std::io::Error,
     },
     /// The study has mistakes.
     #[error("{0}")]
@@ -65,7 +65,7 @@ pub fn read(path: &Path, overrides: &Overrides) -> Result<Study, StudyError> {
             });
             resolve(&name, &text, &overrides).map_err(StudyError::Mistakes)
         }
-        Err(source) => Err(StudyError::Unreadable { path: name, source }),
+        Err(answer) => Err(StudyError::Unreadable { path: name, answer }),
     }
 }
 

@@ -8,6 +8,8 @@ use syn::visit::{self, Visit};
 
 /// A function that fits on a screen is read at once; 70 lines is what a screen shows.
 const FUNCTION_LINES_MAX: usize = 70;
+/// What an error is caused by, in a format of its text.
+const SOURCE: &str = "{source";
 /// How far above an `unsafe` its reason may stand: a long comment before a wrapped statement.
 const SAFETY_LINES_MAX: usize = 8;
 /// The data plane: one file and the folder of its modules, so that the line between it and the
@@ -123,6 +125,20 @@ pub fn safety(tree: &Tree) -> Vec<Violation> {
                     line,
                     "`unsafe` without `SAFETY:` above",
                 ));
+            }
+        }
+    }
+    found
+}
+
+/// No error has its `source` in its own text: who prints a chain of errors says it once more.
+pub fn causes(tree: &Tree) -> Vec<Violation> {
+    let mut found = Vec::new();
+    for file in tree.with_extension("rs") {
+        for (at, line) in file.text().lines().enumerate() {
+            if line.trim_start().starts_with("#[error(") && line.contains(SOURCE) {
+                let what = "the chain of causes says `source` as well: call the field otherwise";
+                found.push(Violation::at(&file.path, at + 1, what));
             }
         }
     }
@@ -297,6 +313,13 @@ mod tests {
             fn c() {\n    let _ = \"unsafe\"; // unsafe\n    unsafe { b() }\n}\n";
         let found = safety(&Tree::of(&[("a.rs", source)]));
         assert_eq!(lines(&found), [(15, "`unsafe` without `SAFETY:` above")]);
+    }
+
+    #[test]
+    fn a_cause_in_the_text_of_an_error_is_found() {
+        let source = "//! H\n#[error(\"cannot read {path}: {source}\")]\n#[error(\"{answer}\")]\n";
+        let found = causes(&Tree::of(&[("a.rs", source)]));
+        assert_eq!(found.iter().map(|one| one.line).collect::<Vec<_>>(), [2]);
     }
 
     #[test]

@@ -218,6 +218,10 @@ fn place(path: &Path, contents: &[u8]) -> Result<()> {
         Ok(mut file) => std::io::Write::write_all(&mut file, contents).with_context(what),
         // It is the same: see above.
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => bail!(
+            "{}: {error}\nhint: do it in a folder that you may write to",
+            what()
+        ),
         Err(error) => Err(error).with_context(what),
     }
 }
