@@ -123,6 +123,9 @@ uninstall() {
   rm -f "$to/$list"
   remove_folders "$work/old"
   echo "removed cassay from $to"
+  for left in "${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}/cassay" "${XDG_STATE_HOME:-${HOME:-/nonexistent}/.local/state}/cassay"; do
+    [ ! -d "$left" ] || echo "what it had fetched and kept is in $left: rm -r removes it"
+  done
 }
 
 # The folders that are not there yet, outer ones first.
