@@ -4,7 +4,7 @@
 
 core::arch::global_asm!(include_str!("copy.s"), options(raw));
 
-/// Both are one: what overlaps is copied as if it did not.
+// Both are one: what overlaps is copied as if it did not.
 #[cfg(target_env = "musl")]
 core::arch::global_asm!(
     ".globl memcpy",

@@ -21,8 +21,8 @@ use std::time::Duration;
 /// shell starts.
 const ANSWER_LIMIT: Duration = Duration::from_secs(60);
 
-/// How long putting the program there may take: 5 MB over a line of a megabit a second.
-const PUT_LIMIT: Duration = Duration::from_secs(120);
+/// How long putting the program there may take: 20 MB over a line of a megabit a second take 160 s.
+const PUT_LIMIT: Duration = Duration::from_secs(300);
 
 /// What a line of ours begins with: a login shell may say something before.
 const MARK: &str = "cassay-agent:";

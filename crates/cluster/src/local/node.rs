@@ -165,6 +165,9 @@ fn explain(status: std::process::ExitStatus, log_tail: &str) -> String {
         "; one of the JVM options is unknown to this Java"
     } else if log_tail.contains("No space left on device") {
         "; its data volume is full"
+    } else if log_tail.contains("Unable check disk space in") {
+        "; Java finds no file system that its folders are on, as in a chroot whose root is no mount \
+         point: `mount --bind ROOT ROOT` before `chroot ROOT`"
     } else if log_tail.contains("ConfigurationException") {
         return match refused_setting(log_tail) {
             Some((key, why)) => format!("`{key}` of cassandra.yaml is refused: {why}; {status}"),
@@ -282,6 +285,8 @@ mod tests {
         use std::os::unix::process::ExitStatusExt;
         let status = std::process::ExitStatus::from_raw;
         assert!(explain(status(9), "").contains("for want of memory"));
+        let in_chroot = "x.ConfigurationException: Unable check disk space in '/data'. Perhaps";
+        assert!(explain(status(3 << 8), in_chroot).contains("mount --bind"));
         let text = explain(
             status(3 << 8),
             "java.lang.OutOfMemoryError: Java heap space",
