@@ -323,7 +323,8 @@ pub struct FindingsRecord {
 }
 
 /// `trials/NN-slug/finding.json`: the trial's entry of `findings.json`, written when it ends, so
-/// that an interrupted run has it too. Read as its entry and a [`SealRecord`].
+/// that an interrupted run has it too.
+// Read as its entry and a `SealRecord`.
 #[derive(Clone, Debug, Serialize)]
 pub struct TrialFindingRecord {
     /// [`FORMAT`].
@@ -331,22 +332,26 @@ pub struct TrialFindingRecord {
     /// The entry.
     #[serde(flatten)]
     pub finding: TrialFinding,
-    /// Every other file of the trial as it was then, by its path in the trial's folder.
-    #[serde(skip_serializing_if = "Sums::is_empty")]
+    /// Every other file of the trial as it was then, by its path in the trial's folder. Empty in
+    /// runs of earlier versions.
+    #[serde(default, skip_serializing_if = "Sums::is_empty")]
     pub files: Sums,
 }
 
 /// `findings.json` as it is written: the findings, by whom, and what the files are that they
-/// stand on. Read as [`FindingsRecord`] and a [`SealRecord`].
+/// stand on.
+// Read as `FindingsRecord` and a `SealRecord`.
 #[derive(Clone, Debug, Serialize)]
 pub struct FindingsFileRecord {
     /// The findings.
     #[serde(flatten)]
     pub findings: FindingsRecord,
-    /// Version of cassay that wrote them.
+    /// Version of cassay that wrote them; empty in runs of earlier versions.
+    #[serde(default)]
     pub cassay: String,
-    /// Every file of the run that has come to its end, by its path in the run's folder.
-    #[serde(skip_serializing_if = "Sums::is_empty")]
+    /// Every file of the run that has come to its end, by its path in the run's folder. Empty in
+    /// runs of earlier versions.
+    #[serde(default, skip_serializing_if = "Sums::is_empty")]
     pub files: Sums,
 }
 
