@@ -183,7 +183,7 @@ impl NodeHandle {
         Ok((write(after.into_bytes()), write(before)))
     }
 
-    /// As [`NodeHandle::restartable`], started so that it skips what of its commit log cannot be
+    /// As [`NodeHandle::restartable`], started so that it skips what of its files cannot be
     /// read. A segment whose head was not synced when the power went keeps a node from starting.
     ///
     /// # Errors

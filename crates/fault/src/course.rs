@@ -429,7 +429,7 @@ impl Revival {
         // What kept it from starting once will do so again.
         let forgiving = is_gone && self.restarts_count > 1;
         let how = if forgiving {
-            ", and told to skip what of its commit log cannot be read"
+            ", and told to skip what of its files cannot be read"
         } else {
             ""
         };

@@ -53,7 +53,7 @@ impl Nodes {
     pub(super) fn own(&self, node: &LocalNode) -> Result<OwnNode> {
         let start = self.command_for(node, None)?;
         let (mut forgiving, _) = self.command_for(node, None)?;
-        forgiving.env(jvm::OPTIONS_VARIABLE, jvm::IGNORE_REPLAY_ERRORS);
+        forgiving.env(jvm::OPTIONS_VARIABLE, jvm::SKIP_UNREADABLE);
         let anew = |how| Ok::<_, anyhow::Error>(self.command_for(node, Some(how))?.0);
         let mut claiming = anew(RestartMode::Joining)?;
         claiming.env(jvm::OPTIONS_VARIABLE, jvm::replacing(&node.layout));

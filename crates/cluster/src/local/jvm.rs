@@ -100,8 +100,12 @@ const JOINING_DELAY_MS: u32 = QUARANTINE_MS + 5_000;
 /// A variable whose options the JVM takes beside those of its command line.
 pub(super) const OPTIONS_VARIABLE: &str = "JDK_JAVA_OPTIONS";
 
-/// Lets a node start though a part of its commit log cannot be read.
-pub(super) const IGNORE_REPLAY_ERRORS: &str = "-Dcassandra.commitlog.ignorereplayerrors=true";
+/// Lets a node start though a part of its commit log or an SSTable cannot be read: after a loss of
+/// power, an SSTable of its last half minute may have an empty list of its components, which
+/// Cassandra does not sync.
+pub(super) const SKIP_UNREADABLE: &str = "-Dcassandra.commitlog.ignorereplayerrors=true \
+    -Dcassandra.config.allow_system_properties=true \
+    -Dcassandra.settings.disk_failure_policy=best_effort";
 
 /// Refuses two garbage collectors at once.
 ///

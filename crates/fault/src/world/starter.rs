@@ -33,7 +33,7 @@ pub trait Starter {
     fn newcomer(&self, host: usize) -> Result<Join>;
 
     /// Kills the process of a node, if it lives, and starts another one, in the way in which
-    /// healing has started it; `forgiving`, it skips what of its commit log cannot be read.
+    /// healing has started it; `forgiving`, it skips what of its files cannot be read.
     ///
     /// # Errors
     /// It cannot be done.
