@@ -11,6 +11,8 @@ use ttf_parser::{Face, GlyphId, OutlineBuilder};
 const REGULAR: &[u8] = include_bytes!("../../assets/font/Roboto-Regular.ttf");
 const BOLD: &[u8] = include_bytes!("../../assets/font/Roboto-Bold.ttf");
 
+/// The namespace of a drawing's elements.
+const SVG: &str = "http://www.w3.org/2000/svg";
 /// Size of a text that no rule gives one, px: SVG's own.
 const SIZE_PX: f32 = 12.0;
 /// The least weight that is drawn bold.
@@ -25,12 +27,8 @@ pub(super) fn as_paths(svg: &str) -> Result<String> {
     let sheets = document.descendants().filter(|node| node.has_tag_name((SVG, "style")));
     let sheet = sheets.filter_map(|node| node.text()).collect::<String>();
     let sheet = StyleSheet::parse(&sheet);
-    let faces = [REGULAR, BOLD].map(|face| Face::parse(face, 0));
-    let [regular, bold] = faces;
-    let (regular, bold) = (
-        regular.context("read the font")?,
-        bold.context("read the font")?,
-    );
+    let regular = Face::parse(REGULAR, 0).context("read the font")?;
+    let bold = Face::parse(BOLD, 0).context("read the font")?;
     let mut out = String::with_capacity(svg.len() * 2);
     let mut rest = 0;
     for node in document.descendants() {
@@ -52,8 +50,6 @@ pub(super) fn as_paths(svg: &str) -> Result<String> {
     out.push_str(&svg[rest..]);
     Ok(out)
 }
-
-const SVG: &str = "http://www.w3.org/2000/svg";
 
 /// How a text is set.
 struct Style {

@@ -161,11 +161,7 @@ fn counters_are_what_was_added_and_registers_are_linearizable() {
     // Transactions that meet on a busy machine end in time-outs, which histories have too.
     let trial = only_trial(&lab.cassay(&arguments));
     let found = &trial["registers"];
-    // With many of them at once there may be more orders than are searched: undecided, never wrong.
-    let count = |name: &str| found[name].as_u64().expect("a count");
-    assert_eq!(count("linearizable") + count("undecided"), 20, "{found:#}");
-    assert_eq!(count("violated"), 0, "{found:#}");
-    assert!(count("linearizable") > 10, "{found:#}");
+    assert_eq!(found["linearizable"], 20, "{found:#}");
     let operations = found["operations"].as_u64().expect("a count");
     assert!(operations > 2000, "{found:#}");
     let history = lab.run().path.join("trials/00-rate-200/history.ndjson");
