@@ -29,7 +29,6 @@ use guard::Guard;
 use host::calls::Begin;
 use host::undo::Undo;
 use reach::serve::{self, Ending, Outbox};
-use rustix::fs::{Mode, OFlags};
 use state::AgentState;
 use std::fs::{DirBuilder, File};
 use std::io::{IsTerminal, Read, Write};
@@ -55,6 +54,8 @@ pub fn answer() -> Option<u8> {
         std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let done = match words[..] {
+        // Those are of another crate.
+        [_, reach::ARGUMENT, name] if name.starts_with(reach::CLIENT) => return None,
         [_, reach::ARGUMENT, name] if is_asked_by_a_program() => run(name),
         [_, reach::ARGUMENT, _, guard::ARGUMENT] if is_asked_by_a_program() => guard::run(),
         [
@@ -87,7 +88,7 @@ fn is_asked_by_a_program() -> bool {
 fn run(name: &str) -> Result<()> {
     // SAFETY: no handler is installed, and no other thread runs yet.
     unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
-    let (mut input, output) = pipes()?;
+    let (mut input, output) = serve::pipes()?;
     let begun = begin(name, &mut input);
     let mut reader: Box<dyn Read + Send> = Box::new(input);
     let mut writer: Box<dyn Write + Send> = Box::new(output);
@@ -140,16 +141,4 @@ fn begin(name: &str, reader: &mut (impl Read + AsFd)) -> Result<Begun> {
     let outbox = Outbox::default();
     let here = AgentState::new(begin.folder, begin.files, undo, outbox.clone());
     Ok((here, guard, Duration::from_secs(begin.lease_s), outbox))
-}
-
-/// Our input and output, out of the way of whatever prints or reads besides us.
-fn pipes() -> Result<(File, File)> {
-    let copy = |fd| rustix::io::fcntl_dupfd_cloexec(fd, 3).context("copy a pipe");
-    let reader = File::from(copy(rustix::stdio::stdin())?);
-    let writer = File::from(copy(rustix::stdio::stdout())?);
-    let nothing = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
-        .context("open /dev/null")?;
-    rustix::stdio::dup2_stdin(&nothing).context("leave the input alone")?;
-    rustix::stdio::dup2_stdout(&nothing).context("leave the output alone")?;
-    Ok((reader, writer))
 }

@@ -1,6 +1,6 @@
 //! The only crate that knows the terminal: arguments, progress, exit codes, wiring.
 //!
-//! `main` is the sentence: be an agent if we were started as one, or tell a node to leave if an
+//! `main` is the sentence: be an agent or a client if we were started as one, or tell a node to leave if an
 //! agent started us for that; otherwise read the arguments, clear what a killed run left, do the
 //! command, say what went wrong once, exit with the code that says how it ended.
 //! stdout is data, stderr is conversation.
@@ -23,6 +23,9 @@ use memory as _;
 fn main() -> std::process::ExitCode {
     // First of all: a thread that runs already would stay outside of the agent's host.
     if let Some(code) = agent::answer() {
+        return code.into();
+    }
+    if let Some(code) = fleet::answer(&engine::StudyMaker) {
         return code.into();
     }
     if let Some(left) = cluster::decommission::answer() {

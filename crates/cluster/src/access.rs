@@ -3,6 +3,7 @@
 
 use crate::door::Door;
 use anyhow::{Context, Result, bail};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
 use target::{Secret, SecretSource};
@@ -51,6 +52,19 @@ pub struct Credentials {
 pub struct Tls {
     /// Trust, protocol versions, ciphers.
     pub config: Arc<rustls::ClientConfig>,
+    /// The name that the certificate must carry; the node's address when absent.
+    pub server_name: Option<String>,
+    /// What it was made of.
+    pub material: Arc<TlsMaterial>,
+}
+
+/// What TLS is made of, for another process that is to make the same of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TlsMaterial {
+    /// Certificates of authorities as PEM, and where they were read; none: the system's trust store.
+    pub roots: Option<(String, Vec<u8>)>,
+    /// Whether the server's certificate is verified.
+    pub verify: bool,
     /// The name that the certificate must carry; the node's address when absent.
     pub server_name: Option<String>,
 }

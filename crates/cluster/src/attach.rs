@@ -4,7 +4,7 @@
 mod contact_point;
 mod faults;
 
-use crate::access::{self, Access, Credentials, Tls};
+use crate::access::{self, Access, Credentials, Tls, TlsMaterial};
 use crate::capability;
 use crate::cluster::Cluster;
 use crate::jolokia::Jolokia;
@@ -16,6 +16,7 @@ use cql::value::Value;
 use faults::Agent;
 pub(crate) use faults::Attached;
 use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use target::{AttachSpec, Capability, JolokiaAccess, TlsSpec};
@@ -101,47 +102,75 @@ fn access_of(spec: &AttachSpec) -> Result<Access> {
     Ok(Access::of_others(credentials, tls))
 }
 
+/// What TLS is made of: the certificates are read from their file.
 fn tls_of(spec: &TlsSpec) -> Result<Tls> {
-    use rustls_platform_verifier::BuilderVerifierExt;
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let builder = rustls::ClientConfig::builder_with_provider(provider.clone())
-        .with_safe_default_protocol_versions()
-        .context("configure TLS")?;
-    let config = match (&spec.ca, spec.verify) {
-        (Some(path), true) => {
-            use rustls::pki_types::{CertificateDer, pem::PemObject};
-            let mut roots = rustls::RootCertStore::empty();
-            let read = || format!("read certificates of {}", path.display());
-            for certificate in CertificateDer::pem_file_iter(path).with_context(read)? {
-                let certificate = certificate.with_context(read)?;
-                roots.add(certificate).with_context(read)?;
-            }
-            if roots.is_empty() {
-                bail!(
-                    "{} has no certificate in it (PEM is expected)",
-                    path.display()
-                );
-            }
-            builder.with_root_certificates(roots).with_no_client_auth()
-        }
-        (None, true) => builder
-            .with_platform_verifier()
-            .context("use the system's trust store")?
-            .with_no_client_auth(),
-        (Some(path), false) => bail!(
+    if let (Some(path), false) = (&spec.ca, spec.verify) {
+        bail!(
             "TLS with `verify: false` does not look at certificates, so that `ca: {}` is for \
              nothing: leave out one of the two",
             path.display()
-        ),
-        (None, false) => builder
-            .dangerous()
-            .with_custom_certificate_verifier(Arc::new(NoVerification(provider)))
-            .with_no_client_auth(),
+        );
+    }
+    let read = |path: &PathBuf| {
+        let place = path.display().to_string();
+        let pem = std::fs::read(path);
+        Ok::<_, anyhow::Error>((
+            place.clone(),
+            pem.with_context(|| format!("read certificates of {place}"))?,
+        ))
     };
-    Ok(Tls {
-        config: Arc::new(config),
+    TlsMaterial {
+        roots: spec.ca.as_ref().map(read).transpose()?,
+        verify: spec.verify,
         server_name: spec.server_name.clone(),
-    })
+    }
+    .tls()
+}
+
+impl TlsMaterial {
+    /// Makes of it what a client uses.
+    ///
+    /// # Errors
+    /// There is no certificate in what should have some, or the system has no trust store.
+    pub fn tls(self) -> Result<Tls> {
+        use rustls_platform_verifier::BuilderVerifierExt;
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let builder = rustls::ClientConfig::builder_with_provider(provider.clone())
+            .with_safe_default_protocol_versions()
+            .context("configure TLS")?;
+        let config = match (&self.roots, self.verify) {
+            (Some((place, pem)), true) => {
+                builder.with_root_certificates(roots_of(place, pem)?).with_no_client_auth()
+            }
+            (None, true) => builder
+                .with_platform_verifier()
+                .context("use the system's trust store")?
+                .with_no_client_auth(),
+            (_, false) => builder
+                .dangerous()
+                .with_custom_certificate_verifier(Arc::new(NoVerification(provider)))
+                .with_no_client_auth(),
+        };
+        Ok(Tls {
+            config: Arc::new(config),
+            server_name: self.server_name.clone(),
+            material: Arc::new(self),
+        })
+    }
+}
+
+fn roots_of(place: &str, pem: &[u8]) -> Result<rustls::RootCertStore> {
+    use rustls::pki_types::{CertificateDer, pem::PemObject};
+    let mut roots = rustls::RootCertStore::empty();
+    let read = || format!("read certificates of {place}");
+    for certificate in CertificateDer::pem_slice_iter(pem) {
+        let certificate = certificate.with_context(read)?;
+        roots.add(certificate).with_context(read)?;
+    }
+    if roots.is_empty() {
+        bail!("{place} has no certificate in it (PEM is expected)");
+    }
+    Ok(roots)
 }
 
 /// Accepts any certificate: what `verify: false` asks for, for laboratories with self-made ones.

@@ -8,6 +8,7 @@ use super::offer::{self, Offer};
 use super::running::Running;
 use anyhow::{Context, Result};
 use cluster::Dirs;
+use fleet::Clients;
 use load::{Flow, Limit, Schedule};
 use measure::Interval;
 use std::sync::Arc;
@@ -29,11 +30,19 @@ const FIRST_COUNT: usize = 3;
 /// The latest that judge a trial: the machine is not what it was an hour ago.
 const LATEST_COUNT: usize = 5;
 
+/// What was measured once: op/s.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Ceiling {
+    /// Of all clients together.
+    pub ops_per_s: f64,
+    /// Of each of several.
+    pub clients: Vec<f64>,
+}
+
 /// The ceilings of one program, oldest first.
 #[derive(Clone, Debug, Default)]
 pub struct Ceilings {
-    /// op/s each.
-    measured: Vec<f64>,
+    measured: Vec<Ceiling>,
     /// Whether it was seen that it cannot be measured.
     is_refused: bool,
 }
@@ -56,7 +65,7 @@ impl Ceilings {
     pub fn measure(
         &mut self,
         times: usize,
-        measure: &dyn Fn() -> Result<Option<f64>>,
+        measure: &dyn Fn() -> Result<Option<Ceiling>>,
     ) -> Option<String> {
         for _ in 0..times {
             match measure() {
@@ -75,8 +84,8 @@ impl Ceilings {
         None
     }
 
-    /// Those that a trial is judged by, op/s.
-    pub fn latest(&self) -> Vec<f64> {
+    /// Those that a trial is judged by.
+    pub fn latest(&self) -> Vec<Ceiling> {
         let first = self.measured.len().saturating_sub(LATEST_COUNT);
         self.measured[first..].to_vec()
     }
@@ -111,6 +120,15 @@ impl Counted {
     fn ops_per_s(&self) -> Option<f64> {
         (self.seconds > 0.0).then(|| self.ended as f64 / self.seconds)
     }
+}
+
+/// Those of several clients, at the same time; `None` if a machine left one of them no time.
+pub fn of_clients(clients: &Clients) -> Result<Option<Ceiling>> {
+    let each: Option<Vec<f64>> = clients.ceilings()?.into_iter().collect();
+    Ok(each.map(|clients| Ceiling {
+        ops_per_s: clients.iter().sum(),
+        clients,
+    }))
 }
 
 /// Operations per second of `program` with the client of `settings` on a fresh null target; `None`
@@ -179,16 +197,23 @@ mod tests {
         assert_eq!(counted(&[second(0, 0), second(1, 0), drain(2)]), (3, None));
     }
 
+    fn alone(ops_per_s: f64) -> Ceiling {
+        Ceiling {
+            ops_per_s,
+            clients: Vec::new(),
+        }
+    }
+
     #[test]
     fn a_ceiling_is_measured_before_every_trial_and_the_latest_count() {
         let mut ceilings = Ceilings::default();
         assert_eq!((ceilings.due(false), ceilings.due(true)), (3, 3));
         for ops_per_s in 1..=7 {
-            let said = ceilings.measure(1, &|| Ok(Some(f64::from(ops_per_s))));
+            let said = ceilings.measure(1, &|| Ok(Some(alone(f64::from(ops_per_s)))));
             assert_eq!(said, None);
             assert_eq!((ceilings.due(false), ceilings.due(true)), (1, 0));
         }
-        assert_eq!(ceilings.latest(), [3.0, 4.0, 5.0, 6.0, 7.0]);
+        assert_eq!(ceilings.latest(), [3.0, 4.0, 5.0, 6.0, 7.0].map(alone));
     }
 
     #[test]

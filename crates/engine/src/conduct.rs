@@ -11,7 +11,8 @@ use super::event::Progress;
 use super::guard::Watch;
 use super::tally::Tally;
 use anyhow::Result;
-use load::{Flow, Next};
+use fleet::Next;
+use load::Flow;
 use measure::clock::{MILLISECOND_NS, SECOND_NS};
 use measure::{Interval, Summed};
 use std::collections::{BTreeSet, VecDeque};
@@ -36,6 +37,8 @@ pub enum Happened {
     Interval(Box<Summed>),
     /// The load has ended.
     Over,
+    /// A client of several is lost, as the words say.
+    ClientLost(String),
     /// Nodes are not there.
     Died(Vec<Died>),
     /// A fault, by its number, holds since a time of the monotonic clock: since it is injected, as
@@ -209,6 +212,8 @@ pub enum Cut {
     NodeDied(String),
     /// The load was too much for others who use the target.
     Guarded(String),
+    /// A client of several was lost: its name, how, and when.
+    ClientLost(String),
 }
 
 /// The load of one phase while it is offered: what it has come to, and what is due.
@@ -298,6 +303,7 @@ impl<'c> Conduct<'c> {
                 Next::Interval(interval) => {
                     happened.push_back(Happened::Interval(Box::new(Summed::new(interval))));
                 }
+                Next::Lost(why) => happened.push_back(Happened::ClientLost(why)),
                 Next::Time => {}
                 Next::Over => {
                     is_over = true;
@@ -349,6 +355,7 @@ impl<'c> Conduct<'c> {
                 let missed = died.find(|died| !self.is_away(&died.node));
                 missed.map_or(Vec::new(), |died| self.end(Cut::NodeDied(died.how)))
             }
+            Happened::ClientLost(why) => self.end(Cut::ClientLost(why)),
             Happened::Interrupted => self.end(Cut::Interrupted),
         }
     }

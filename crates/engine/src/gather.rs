@@ -49,7 +49,8 @@ pub struct Gather {
 }
 
 impl Gather {
-    /// Starts the probes that `settings` ask for, and the one that watches the machine for others.
+    /// Starts the probes that `settings` ask for, and the one that watches the machine for others
+    /// than the nodes and our processes, of which `clients` are some.
     ///
     /// # Errors
     /// A thread could not be started. What cannot be seen is no error: see `Cluster::unseen`.
@@ -58,10 +59,11 @@ impl Gather {
         running: &Running,
         settings: &Settings,
         what: &DatabaseProbes,
+        clients: &[u32],
     ) -> Result<()> {
         self.began_ns = clock::now_ns();
         let pids = running.pids();
-        let agents = running.cluster.host_agents();
+        let agents = [running.cluster.host_agents(), clients.to_vec()].concat();
         let ours = pids.iter().filter_map(|(name, pid)| Some((name.as_str(), (*pid)?)));
         let ours = host::probe::Ours {
             nodes: &ours.collect::<Vec<_>>(),

@@ -12,6 +12,7 @@ mod course;
 mod describe;
 mod event;
 mod expected;
+mod fleet_use;
 mod found;
 mod gather;
 mod generation;
@@ -23,6 +24,7 @@ mod offer;
 pub mod own_table;
 pub mod preflight;
 mod prepare;
+mod ready;
 pub mod record;
 mod recorded;
 mod resume;
@@ -40,6 +42,7 @@ pub use confirm::confirming;
 pub use describe::{Definition, Described, describe};
 pub use event::{CpuShares, Event, FaultStage, PlannedFault, Progress};
 pub use expected::expected;
+pub use fleet_use::StudyMaker;
 pub use offer::workers_auto;
 pub use prepare::{Prepared, prepare};
 pub use resume::Interrupted;
@@ -51,6 +54,7 @@ use anyhow::Result;
 use asked::{Histories, NextStep};
 use ceiling::Ceilings;
 use cluster::Dirs;
+use fleet_use::FleetUse;
 use running::Running;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -59,9 +63,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use store::RunWriter;
 use store::record::{FindingsRecord, JournalEvent, TrialFinding, TrialRecord};
 use study::inputs::Inputs;
-use study::plan::{PhaseKind, Plan, Trial, Turn};
+use study::plan::{Plan, Trial, Turn};
 use study::settings::Study;
-use target::{Change, Target};
+use target::Target;
 use trial::{TrialEnd, TrialRun};
 
 /// What a run needs beside its plan.
@@ -101,9 +105,11 @@ pub fn run(
     let earlier = summary::look_for_earlier(study, &options.results)?;
     let said = preflight::check(study, plan, &options.dirs, "")?.into_iter().chain(earlier);
     said.for_each(|said| events(Event::Said(said)));
+    let fleet = FleetUse::first_of(study)?;
     let record = record::plan_record(study, plan, options.version);
     let writer = RunWriter::create(&options.results, &study.text, &record)?;
-    Engine::new(study, plan, options, events, writer, BTreeMap::new()).run()
+    let engine = Engine::new(study, plan, options, events, writer, BTreeMap::new());
+    Engine { fleet, ..engine }.run()
 }
 
 /// Why the loop over the trials ended.
@@ -125,6 +131,8 @@ struct Engine<'a> {
     /// Trials that could not be done: shown, and done again by a resume.
     failed: BTreeMap<usize, TrialFinding>,
     running: Option<Running>,
+    /// The clients on other machines, if the trials want some.
+    fleet: Option<FleetUse>,
     /// Folder name of the last trial on the running target: its logs go there.
     logs: Option<String>,
     /// By the first variant with the same program; measured when first needed.
@@ -158,6 +166,7 @@ impl<'a> Engine<'a> {
             start: 1,
             failed: BTreeMap::new(),
             running: None,
+            fleet: None,
             logs: None,
             ceilings: vec![Ceilings::default(); plan.works.len()],
             histories: Histories::new(study),
@@ -350,7 +359,8 @@ impl<'a> Engine<'a> {
         let slug = trial.slug.clone();
         self.writer.journal(Some(trial.index), JournalEvent::TrialStarted { slug })?;
         self.ready_target(trial)?;
-        let ceilings_ops_per_s = self.ceilings(trial)?;
+        self.ready_clients(trial)?;
+        let ceilings = self.ceilings(trial)?;
         let running = self.running.as_mut().expect("ready_target has started it");
         self.logs = Some(trial.slug.clone());
         let inputs = Inputs::recorded(&self.study.inputs);
@@ -368,7 +378,9 @@ impl<'a> Engine<'a> {
                 .all(|earlier| earlier.variant != trial.variant),
             rows: self.plan.rows_before(trial, &settings),
             after_too_much: self.too_much,
-            ceilings_ops_per_s,
+            ceilings,
+            fleet: self.fleet.as_ref(),
+            study: self.study,
             shared_machine: self.options.shared_machine,
             writer: &mut self.writer,
             events: self.events,
@@ -376,98 +388,6 @@ impl<'a> Engine<'a> {
             guard: guard::of(&settings, running)?,
         };
         run.run(running)
-    }
-
-    /// Starts the trial's target, unless one runs that is the same but for restarts.
-    fn ready_target(&mut self, trial: &Trial) -> Result<()> {
-        let settings = &self.study.variants[trial.variant].settings;
-        let running = self.running.as_ref();
-        let change = running.map(|there| settings.target.change_from(&there.settings));
-        if change.is_some_and(|change| change != Change::Start) {
-            return Ok(());
-        }
-        self.stop_target()?;
-        // A new target has no data: what comes first is loading.
-        let target = match &self.plan.works[trial.variant].step {
-            Some(_) => &settings.target,
-            None => settings.load_target(),
-        };
-        let what = study::plan::target_words(target);
-        let starting = JournalEvent::TargetStarting {
-            kind: target.kind().to_owned(),
-            what: what.clone(),
-        };
-        self.writer.journal(Some(trial.index), starting)?;
-        let seconds = trial.seconds_of(PhaseKind::Target);
-        (self.events)(Event::PhaseStarted {
-            phase: "target",
-            what,
-            seconds,
-            seconds_after: (trial.seconds() - seconds).max(0.0),
-        });
-        let events = &mut *self.events;
-        let started = Running::start(target, &self.options.dirs, &mut |text| {
-            events(Event::Said(text.to_owned()));
-        });
-        if started.is_err() {
-            self.refused.push(settings.target.clone());
-        }
-        let running = started?;
-        preflight::let_in(&running, self.study, self.writer.stamp());
-        let ready = JournalEvent::TargetReady {
-            kind: running.settings.kind().to_owned(),
-            nodes: nodes::at_start(&running),
-        };
-        self.writer.journal(Some(trial.index), ready)?;
-        let nodes = running.cluster.nodes().iter();
-        (self.events)(Event::TargetReady(
-            nodes.map(|node| node.name.clone()).collect(),
-        ));
-        self.running = Some(running);
-        Ok(())
-    }
-
-    fn stop_target(&mut self) -> Result<()> {
-        let slug = self.logs.take();
-        let Some(running) = self.running.take() else {
-            return Ok(());
-        };
-        self.too_much = false;
-        self.writer.journal(None, JournalEvent::TargetStopped)?;
-        (self.events)(Event::TargetStopped);
-        let Some(slug) = slug else {
-            return running.stop(None);
-        };
-        let logs = self.writer.trial_folder(&slug)?.join("logs");
-        let stopped = running.stop(Some(&logs).filter(|folder| folder.is_dir()).map(|f| &**f));
-        // Logs that came before something failed are logs of the trial too.
-        let noted = self.writer.note_added(&slug);
-        stopped.and(noted)
-    }
-
-    /// The ceilings of the instrument for the trial's program, one or more of them measured now;
-    /// equal programs share theirs.
-    fn ceilings(&mut self, trial: &Trial) -> Result<Vec<f64>> {
-        let settings = &self.study.variants[trial.variant].settings;
-        let same = |index: &usize| {
-            let other = &self.study.variants[*index].settings;
-            other.workload == settings.workload && other.client == settings.client
-        };
-        let at = (0..self.ceilings.len()).find(same).unwrap_or(trial.variant);
-        let due = self.ceilings[at].due(matches!(settings.target, Target::Null(_)));
-        if due > 0 {
-            (self.events)(Event::PhaseStarted {
-                phase: "ceiling",
-                what: "measure the client itself on the null target".to_owned(),
-                seconds: due as f64 * study::estimate::CEILING_S,
-                seconds_after: trial.seconds() - trial.seconds_of(PhaseKind::Target),
-            });
-        }
-        let program = &self.plan.works[trial.variant].program;
-        let measure = || ceiling::measure(settings, program, &self.options.dirs);
-        let said = self.ceilings[at].measure(due, &measure);
-        (said.into_iter()).for_each(|text| (self.events)(Event::Said(text)));
-        Ok(self.ceilings[at].latest())
     }
 
     fn finish(&mut self, trial: &Trial, name: String, mut finding: TrialFinding) -> Result<()> {

@@ -254,7 +254,11 @@ pub fn rerun(study: &Study, more: &[String]) -> String {
     words.join(" ")
 }
 
-fn overrides_record(overrides: &Overrides, inputs: &BTreeMap<String, String>) -> OverridesRecord {
+/// What the command line has changed, and the files that the study names.
+pub fn overrides_record(
+    overrides: &Overrides,
+    inputs: &BTreeMap<String, String>,
+) -> OverridesRecord {
     OverridesRecord {
         target: overrides.target.clone(),
         scale: overrides.scale.clone(),
@@ -276,7 +280,11 @@ fn folder_of(folder: &Folder) -> Option<PathBuf> {
 /// be a stranger's, as a study may: it is trusted with nothing, its folder of files included,
 /// unless what is `granted` says so.
 pub fn overrides_of(plan: &PlanRecord, granted: Granted) -> Overrides {
-    let recorded = plan.resolved.overrides.clone();
+    overrides_recorded(plan.resolved.overrides.clone(), granted)
+}
+
+/// The same of what is on record by itself.
+pub fn overrides_recorded(recorded: OverridesRecord, granted: Granted) -> Overrides {
     let folder = recorded.folder.filter(|_| granted.trust);
     Overrides {
         target: recorded.target,

@@ -2,6 +2,7 @@
 
 use super::{Engine, Event, Options, Outcome};
 use crate::asked;
+use crate::fleet_use::FleetUse;
 use crate::needs;
 use crate::preflight;
 use crate::record;
@@ -153,6 +154,7 @@ impl Interrupted {
         let run = self.path.file_name().unwrap_or_default().to_string_lossy();
         let said = preflight::check(&self.study, &self.plan, &options.dirs, &run)?;
         said.into_iter().for_each(|said| events(Event::Said(said)));
+        let fleet = FleetUse::first_of(&self.study)?;
         let mut writer = RunWriter::resume(&self.path)?;
         if let Some(added) = &self.adding {
             writer.extend(added)?;
@@ -160,7 +162,12 @@ impl Interrupted {
         let finished = self.finished.clone();
         let engine = Engine::new(&self.study, &self.plan, options, events, writer, finished);
         let start = self.starts + 1;
-        Engine { start, ..engine }.run()
+        Engine {
+            start,
+            fleet,
+            ..engine
+        }
+        .run()
     }
 }
 

@@ -1,5 +1,6 @@
 //! One trial on a running target: prepare the data, offer load, verify, judge.
 
+mod clients;
 mod cost;
 mod count;
 pub mod data;
@@ -12,8 +13,10 @@ pub mod recovery;
 mod registers;
 mod step;
 
+use super::ceiling::Ceiling;
 use super::course::Course;
 use super::event::Event;
+use super::fleet_use::FleetUse;
 use super::gather::{DatabaseProbes, Gather};
 use super::guard;
 use super::nodes;
@@ -25,6 +28,7 @@ use super::timeline::Timeline;
 use analysis::procedure::Role;
 use analysis::rules::{Environment, Evidence};
 use anyhow::{Error, Result};
+use clients::ClientTallies;
 use cluster::{LogMarks, TableStorage};
 use count::Counting;
 use endured::Courses;
@@ -36,7 +40,7 @@ use store::record::{PartRecord, TrialFinding, TrialRecord};
 use store::{RunWriter, TrialWriter};
 use study::inputs::Inputs;
 use study::plan::{PhaseKind, RowsBefore, Trial};
-use study::settings::{Guard, Settings};
+use study::settings::{Guard, Settings, Study};
 use workload::{Program, Stage};
 
 /// What one trial needs.
@@ -61,8 +65,12 @@ pub struct TrialRun<'a> {
     pub rows: RowsBefore,
     /// Whether the trial before it was too much for the target.
     pub after_too_much: bool,
-    /// What the instrument can do, op/s, each time that it was measured.
-    pub ceilings_ops_per_s: Vec<f64>,
+    /// What the instrument can do, each time that it was measured.
+    pub ceilings: Vec<Ceiling>,
+    /// Its clients on several machines; none where this process offers the load.
+    pub fleet: Option<&'a FleetUse>,
+    /// Its study.
+    pub study: &'a Study,
     /// Whether the machine is said to be shared.
     pub shared_machine: bool,
     /// The run's files.
@@ -99,6 +107,8 @@ struct State {
     timeline: Timeline,
     /// The measured window.
     tally: Tally,
+    /// What each client of several saw of it.
+    clients: ClientTallies,
     evidence: Evidence,
     finding: TrialFinding,
     /// Of the writes of the main stage, where they are written down.
@@ -155,7 +165,7 @@ impl TrialRun<'_> {
     pub fn run(mut self, running: &mut Running) -> Result<TrialEnd> {
         let mut state = self.begin()?;
         let looked = self.looked();
-        state.gather.start(running, self.settings, &looked)?;
+        state.gather.start(running, self.settings, &looked, &self.own_pids())?;
         let end = self.phases(running, &mut state);
         // The probes' last readings are kept whatever happened, and hide no other error.
         let stopped = state.gather.stop(&mut state.writer);
@@ -188,6 +198,7 @@ impl TrialRun<'_> {
             gather: Gather::default(),
             courses: None,
             tally: Tally::default(),
+            clients: ClientTallies::default(),
             evidence: Evidence::default(),
             finding: finding::begun(self.trial, &self.record),
             outcomes: Outcomes::default(),

@@ -87,7 +87,7 @@ impl Agent {
         let number = clock::unix_ns() ^ u64::from(own.pid).rotate_left(40);
         let tree = PathBuf::from(format!("/tmp/cassay-{number:x}"));
         let begin = begin(MACHINE, &tree);
-        let link = Link::over_ssh(ssh, destination, &begin)?;
+        let link = Link::over_ssh(ssh, destination, MACHINE, &begin)?;
         Ok(Agent::of(link, begin, false))
     }
 

@@ -45,7 +45,7 @@ pub(crate) struct Shared {
     pub templates: Arc<[Template]>,
 }
 
-/// Worker number `index`, on `links`, node by node.
+/// Worker number `index` of this client, on `links`, node by node.
 pub(crate) fn build<W: World>(
     (config, shared): (&Config, &Shared),
     index: usize,
@@ -54,7 +54,9 @@ pub(crate) fn build<W: World>(
     sizes: Sizes,
 ) -> io::Result<Worker<W>> {
     let (facts, templates) = (&*shared.facts, &*shared.templates);
-    let (index, workers) = (index as u64, config.workers as u64);
+    // Its number among the workers of all clients, and how many those are.
+    let index = (config.others.before + index) as u64;
+    let workers = config.workers_of_all() as u64;
     let in_flight = in_flight_share(config, index, workers);
     let tries = in_flight as usize * if facts.has_speculation { 2 } else { 1 };
     let slots = (tries + sizes.orphans).min(SLOTS_MAX);
@@ -149,7 +151,7 @@ fn number_end(config: &Config) -> u64 {
 
 /// Where the operations of worker number `index` come from.
 fn source(config: &Config, index: u64, in_flight: u32) -> DueTimes {
-    let (workers, rise) = (config.workers as u64, config.rise);
+    let (workers, rise) = (config.workers_of_all() as u64, config.rise);
     let seed = config.first_operation;
     if let (Schedule::Recorded { speed }, Some(course)) = (config.schedule, config.program.course())
     {

@@ -38,7 +38,7 @@ pub struct Config {
     pub limit: Limit,
     /// Which operations are the measured population.
     pub window: Window,
-    /// Open schedules: most operations in flight over all workers. What is due beyond waits, on
+    /// Open schedules: most operations in flight over all workers of all clients. What is due beyond waits, on
     /// the clock, and is counted as limited.
     pub in_flight_max: u32,
     /// Open schedules: shortest time between two releases of one worker. What becomes due in
@@ -51,6 +51,8 @@ pub struct Config {
     pub retries_min: u8,
     /// Event loops; each has its own connections.
     pub workers: usize,
+    /// The workers of other clients that share the load.
+    pub others: Others,
     /// CPUs to pin the workers to, in turn; empty: no pinning.
     pub cpus: Vec<usize>,
     /// Whether the workers go before whatever else wants their CPUs, where the system allows it:
@@ -68,6 +70,23 @@ pub struct Config {
     /// What earlier runs have written: reads of this run that find no row, or not the last one,
     /// are judged by it.
     pub written: Option<Arc<Written>>,
+}
+
+impl Config {
+    /// The workers of all clients that share the load.
+    pub fn workers_of_all(&self) -> usize {
+        self.others.before + self.workers + self.others.after
+    }
+}
+
+/// The workers of other clients that share a load: schedule, operations in flight and the numbers
+/// of operations are those of all of them together, and each worker takes its share by its number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Others {
+    /// Those with lower numbers than ours.
+    pub before: usize,
+    /// Those with higher ones.
+    pub after: usize,
 }
 
 /// A node to send to.

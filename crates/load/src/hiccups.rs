@@ -114,7 +114,8 @@ impl Drop for Watch {
 /// One thread's body.
 fn look(period: Duration, control: &Control, shared: &Shared) {
     let is_over = || shared.ended.load(Ordering::Relaxed);
-    while control.start_ns() == 0 && !is_over() {
+    let begins = || (1..=clock::now_ns()).contains(&control.start_ns());
+    while !begins() && !is_over() {
         clock::sleep(period);
     }
     shared.ring().start_ns = control.start_ns();

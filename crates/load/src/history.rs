@@ -6,6 +6,8 @@
 //! operation that was sent is there, without an end where its outcome is not known; if not all are
 //! there, then all that were sent before a time that is told.
 
+mod pieces;
+
 use cql::response::RawRows;
 
 /// The most operations that a history has, over all workers: 32 MiB.
@@ -108,28 +110,28 @@ fn number_at(rows: &RawRows, cell: usize) -> Option<i64> {
 /// The history of a whole run.
 #[derive(Debug, Default)]
 pub struct History {
-    first: u64,
     parts: Vec<HistoryPart>,
 }
 
 impl History {
-    /// Puts the parts of all workers together; part `w` is worker `w`'s.
-    pub(crate) fn new(first: u64, parts: Vec<HistoryPart>) -> History {
-        History { first, parts }
+    /// Puts the parts of all workers together.
+    pub(crate) fn new(parts: Vec<HistoryPart>) -> History {
+        History { parts }
     }
 
     /// The operations that were sent, by their numbers; none that was sent at [`History::until_ns`]
     /// or later, and what was answered then has no end: nobody knows what it may have seen.
     pub fn operations(&self) -> impl Iterator<Item = (u64, Happened)> {
         let until_ns = self.until_ns().unwrap_or(u64::MAX);
-        let workers = self.parts.len() as u64;
         let length = self.parts.iter().map(|part| part.kept.len()).max();
-        let all = 0..length.unwrap_or(0) as u64 * workers;
-        all.filter_map(move |index| {
-            let part = &self.parts[(index % workers) as usize];
-            let kept = part.kept.get((index / workers) as usize)?;
-            let is_there = (1..until_ns).contains(&kept.sent_ns);
-            is_there.then(|| (self.first + index, kept.happened(until_ns)))
+        // By rounds, in each of which every worker has one: so they come by their numbers.
+        (0..length.unwrap_or(0)).flat_map(move |round| {
+            self.parts.iter().filter_map(move |part| {
+                let kept = part.kept.get(round)?;
+                let number = part.first + round as u64 * part.step;
+                let is_there = (1..until_ns).contains(&kept.sent_ns);
+                is_there.then(|| (number, kept.happened(until_ns)))
+            })
         })
     }
 
@@ -193,7 +195,7 @@ mod tests {
             let body = body(&cells);
             let rows = RawRows::parse(&body).expect("the body is well-formed");
             part.answered(3, &rows, is_conditional, 20);
-            let history = History::new(3, vec![part]);
+            let history = History::new(vec![part]);
             let (number, happened) = history.operations().next().expect("it was sent");
             let found = (
                 happened.answered_ns.is_some(),
@@ -216,7 +218,7 @@ mod tests {
         for (part, index, answered_ns) in [(0, 0, 150), (0, 1, 450), (1, 0, 250)] {
             parts[part].kept[index].answered_ns = answered_ns;
         }
-        let history = History::new(10, parts);
+        let history = History::new(parts);
         assert_eq!((history.until_ns(), history.beyond()), (Some(400), 1));
         let found: Vec<_> = history
             .operations()

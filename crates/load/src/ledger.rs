@@ -7,6 +7,8 @@
 //! said of a write that the server did not answer with success, and what the server did for a write
 //! lies between its times.
 
+mod pieces;
+
 /// Operations per chunk: 1 MiB, an allocation every few seconds at a million writes a second.
 const CHUNK_OPERATIONS: u64 = 1 << 22;
 /// The most operations that the ledger of a run keeps: 256 MiB. What is beyond is of unknown state.
@@ -201,21 +203,54 @@ impl LedgerPart {
     }
 }
 
+/// Which operations the workers of a run have: worker `w` of the client has the numbers
+/// `first + before + w`, `first + before + w + step`, ….
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Numbers {
+    /// The first operation of all.
+    pub first: u64,
+    /// Workers of all clients that share the load.
+    pub step: u64,
+    /// Workers of other clients before the first one here.
+    pub before: u64,
+}
+
+impl Numbers {
+    /// Of a client that has no other beside it.
+    #[cfg(test)]
+    pub fn alone(first: u64, workers: usize) -> Numbers {
+        Numbers {
+            first,
+            step: workers as u64,
+            before: 0,
+        }
+    }
+
+    /// Which of our workers has an operation, and which one of his it is; none: another client has
+    /// it, or it comes before the first.
+    pub fn place(self, number: u64) -> Option<(usize, u64)> {
+        let index = number.checked_sub(self.first)?;
+        let step = self.step.max(1);
+        let worker = (index % step).checked_sub(self.before)?;
+        Some((worker as usize, index / step))
+    }
+}
+
 /// The ledger of a whole run.
 #[derive(Debug)]
 pub struct Ledger {
-    first: u64,
+    numbers: Numbers,
     start_ns: u64,
-    /// By worker; worker `w` has the operations `first + w`, `first + w + workers`, ….
+    /// By worker.
     parts: Vec<LedgerPart>,
 }
 
 impl Ledger {
     /// Puts the parts of all workers together; part `w` is worker `w`'s.
-    pub(crate) fn new(first: u64, parts: Vec<LedgerPart>) -> Ledger {
+    pub(crate) fn new(numbers: Numbers, parts: Vec<LedgerPart>) -> Ledger {
         let start_ns = parts.iter().map(|part| part.start_ns).max().unwrap_or(0);
         Ledger {
-            first,
+            numbers,
             start_ns,
             parts,
         }
@@ -254,10 +289,8 @@ impl Ledger {
 
     /// Whose operation it is, and which one of his.
     fn part_of(&self, number: u64) -> Option<(&LedgerPart, u64)> {
-        let index = number.checked_sub(self.first)?;
-        let workers = self.parts.len().max(1) as u64;
-        let part = self.parts.get((index % workers) as usize)?;
-        Some((part, index / workers))
+        let (worker, index) = self.numbers.place(number)?;
+        Some((self.parts.get(worker)?, index))
     }
 
     /// Bytes that it takes.
@@ -298,7 +331,7 @@ mod tests {
                 parts[(index % workers) as usize].set(first + index, STATES[state]);
                 model.insert(first + index, STATES[state]);
             }
-            let ledger = Ledger::new(first, parts);
+            let ledger = Ledger::new(Numbers::alone(first, parts.len()), parts);
             for (&number, &state) in &model {
                 prop_assert_eq!(ledger.state(number), state);
                 for other in [number.wrapping_sub(1), number + 1] {
@@ -325,7 +358,7 @@ mod tests {
                 part.sent(number, start_ns + sent_ns);
                 part.acknowledged(number, start_ns + sent_ns + took_ns);
             }
-            let ledger = Ledger::new(0, parts);
+            let ledger = Ledger::new(Numbers::alone(0, parts.len()), parts);
             for (number, &(sent_ns, took_ns)) in (0u64..).zip(&writes) {
                 let sent_ns = start_ns + sent_ns;
                 let after_ns = ledger.sent_after_ns(number);
@@ -348,7 +381,7 @@ mod tests {
         }
         part.acknowledged(5, 3_000_000);
         part.acknowledged(7, 3_000_000);
-        let ledger = Ledger::new(5, vec![part]);
+        let ledger = Ledger::new(Numbers::alone(5, 1), vec![part]);
         assert_eq!(ledger.sent_after_ns(6), 2_000_000);
         assert_eq!(ledger.sent_after_ns(7), 1_000_000, "beyond its times");
         let done = [5, 6, 7].map(|number| ledger.done_before_ns(number));
@@ -360,7 +393,7 @@ mod tests {
         let mut part = LedgerPart::new(0, 1, 10, u64::MAX);
         part.set(9, WriteState::Acknowledged);
         part.set(10, WriteState::Acknowledged);
-        let ledger = Ledger::new(0, vec![part]);
+        let ledger = Ledger::new(Numbers::alone(0, 1), vec![part]);
         assert_eq!(ledger.state(9), WriteState::Acknowledged);
         assert_eq!(ledger.state(10), WriteState::Unknown);
         assert_eq!(ledger.bytes(), CHUNK_OPERATIONS / STATES_PER_BYTE);

@@ -18,6 +18,7 @@ pub mod failures;
 mod hiccups;
 mod history;
 mod inflight;
+mod kept;
 mod ledger;
 mod merge;
 mod own;
@@ -29,19 +30,21 @@ mod schedule;
 #[cfg(test)]
 mod sim;
 mod worker;
+mod workers;
 mod world;
 mod written;
 
 pub use config::{
-    Access, Config, Endpoint, FirstError, Flow, Limit, LoadError, RELEASE_QUANTUM, Summary, Tls,
-    VerifyReads, Window,
+    Access, Config, Endpoint, FirstError, Flow, Limit, LoadError, Others, RELEASE_QUANTUM, Summary,
+    Tls, VerifyReads, Window,
 };
 // What a caller needs to fill in [`Access`] without a dependency on the wire.
 pub use cql::Compression;
 pub use history::{HISTORY_OPERATIONS_MAX, Happened, History};
+pub use kept::{Kept, KeptOf, KeptPiece, KeptWhat, TheirTime};
 pub use ledger::{Keeps, LEDGER_OPERATIONS_MAX, Ledger, TIMED_OPERATIONS_MAX, WriteState};
 pub use measure::Missed;
 pub use room::{Connections, Room, stream_ids_refusal};
-pub use run::{Load, Next, run};
+pub use run::{Armed, Load, Next, Steering, run};
 pub use schedule::Schedule;
 pub use written::{Lost, MissedRow, Outcomes, Recorded, Written};

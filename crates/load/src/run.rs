@@ -1,28 +1,24 @@
 //! One run: connections opened, workers started on one line, their intervals given to the caller.
 
-use crate::build::{Shared, Sizes, build};
-use crate::config::{Config, Endpoint, FirstError, Flow, Limit, LoadError, Summary, Window};
-use crate::connect::{self, Reconnector};
+use crate::build::Shared;
+use crate::config::{Config, Endpoint, Flow, Limit, LoadError, Summary, Window};
+use crate::connect;
 use crate::connection::Link;
 use crate::control::Control;
 use crate::facts::Facts;
-use crate::failures;
 use crate::hiccups::Watch;
-use crate::history::History;
-use crate::ledger::{Keeps, LEDGER_OPERATIONS_MAX, Ledger};
+use crate::ledger::{Keeps, LEDGER_OPERATIONS_MAX};
 use crate::merge::Merger;
-use crate::own::{Turn, own};
-use crate::recorder::{PARTS_PER_WORKER, Part, Recorder};
+use crate::own::Turn;
+use crate::recorder::PARTS_PER_WORKER;
 use crate::room::{Connections, Room, stream_ids_refusal};
 use crate::schedule::Schedule;
-use crate::worker::WorkerEnd;
-use crate::world::{Net, Parts};
+use crate::workers::{WorkerSetup, Workers};
 use cql::template::Template;
 use measure::{Interval, clock};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
-use std::thread::JoinHandle;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::{RecvTimeoutError, channel, sync_channel};
 use std::time::Duration;
 
 /// How long an abandoned run waits for answers: those that come at all have come by then, and a
@@ -51,6 +47,46 @@ pub struct Load {
     shown_ns: u64,
     /// That of the caller's thread.
     _turn: Turn,
+}
+
+/// Load that waits for its start line. Dropping it ends its workers.
+pub struct Armed {
+    config: Config,
+    workers: Workers,
+    control: Arc<Control>,
+    watch: Watch,
+}
+
+impl Armed {
+    /// Connections that are open.
+    pub fn connections(&self) -> usize {
+        self.workers.summary.connections
+    }
+
+    /// Draws the start line at `start_ns` of the monotonic clock. What was due before now is sent
+    /// at once.
+    pub fn go(self, start_ns: u64) -> Load {
+        let Armed {
+            config,
+            mut workers,
+            control,
+            watch,
+        } = self;
+        draw_line(&config, &control, start_ns);
+        workers.summary.start_ns = start_ns;
+        for line in workers.lines.drain(..) {
+            let _ = line.send(start_ns);
+        }
+        Load {
+            workers,
+            control,
+            watch,
+            interval_ns: config.interval.as_nanos() as u64,
+            shown_ns: 0,
+            _turn: Turn::take(config.realtime),
+            merger: Merger::new(config.workers, config.program),
+        }
+    }
 }
 
 /// What waiting for load has brought.
@@ -82,15 +118,22 @@ pub fn run(
 }
 
 impl Load {
-    /// Begins to offer load.
+    /// Begins to offer load: [`Load::arm`], and [`Armed::go`] as soon as every worker can be there.
+    ///
+    /// # Errors
+    /// As [`Load::arm`].
+    pub fn start(config: &Config) -> Result<Load, LoadError> {
+        Ok(Load::arm(config)?.go(clock::now_ns() + START_AHEAD_NS))
+    }
+
+    /// Makes everything ready but the start line.
     ///
     /// 1. Opens every connection and prepares every statement, so that a refusal costs nothing.
     /// 2. Starts the workers, each pinned and with all its memory, and waits until they are ready.
-    /// 3. Draws the start line.
     ///
     /// # Errors
     /// The settings make no sense, a node refuses, or the system does.
-    pub fn start(config: &Config) -> Result<Load, LoadError> {
+    pub fn arm(config: &Config) -> Result<Armed, LoadError> {
         check(config)?;
         let facts = Facts::new(&config.program, config.timeout, config.retries_min)?;
         let (links, templates) = open_all(config)?;
@@ -112,6 +155,8 @@ impl Load {
             summary: Summary::at_first(config, links.iter().map(Vec::len).sum()),
             nodes: config.nodes.iter().map(|node| node.name.clone()).collect(),
             keeps_ledger: config.keeps != Keeps::Nothing,
+            step: config.workers_of_all() as u64,
+            before: config.others.before as u64,
         };
         for (index, links) in links.into_iter().enumerate() {
             let setup = WorkerSetup {
@@ -127,18 +172,11 @@ impl Load {
         if are_ready < config.workers {
             return Err(LoadError::Panicked(are_ready));
         }
-        workers.summary.start_ns = draw_line(config, &control);
-        for line in workers.lines.drain(..) {
-            let _ = line.send(workers.summary.start_ns);
-        }
-        Ok(Load {
+        Ok(Armed {
+            config: config.clone(),
             workers,
             control,
             watch,
-            merger: Merger::new(config.workers, Arc::clone(&config.program)),
-            interval_ns: config.interval.as_nanos() as u64,
-            shown_ns: 0,
-            _turn: Turn::take(config.realtime),
         })
     }
 
@@ -198,11 +236,13 @@ impl Load {
                 self.control.stop_at(from_ns + count * self.interval_ns);
             }
             Flow::StopNow => self.control.stop_at(soon_ns()),
-            Flow::Abandon => {
-                let now_ns = clock::now_ns();
-                self.control.abandon(now_ns, now_ns + HANG_UP_AFTER_NS);
-            }
+            Flow::Abandon => self.steering().abandon(),
         }
+    }
+
+    /// What steers it, for another thread than the one that waits for intervals.
+    pub fn steering(&self) -> Steering {
+        Steering(Arc::clone(&self.control))
     }
 
     /// The first end of an interval after `end_ns`, which is one, that is not before `soon_ns`.
@@ -226,6 +266,28 @@ impl Load {
     }
 }
 
+/// Steers load by times of the monotonic clock, from any thread.
+#[derive(Clone)]
+pub struct Steering(Arc<Control>);
+
+impl Steering {
+    /// Nothing becomes due from `at_ns` on. The first stop holds.
+    pub fn stop_at(&self, at_ns: u64) {
+        self.0.stop_at(at_ns);
+    }
+
+    /// The measured window begins at `from_ns`, the edge of an interval that has not begun yet.
+    pub fn measure_from(&self, from_ns: u64) {
+        self.0.measure_from(from_ns);
+    }
+
+    /// As [`Flow::Abandon`].
+    pub fn abandon(&self) {
+        let now_ns = clock::now_ns();
+        self.0.abandon(now_ns, now_ns + HANG_UP_AFTER_NS);
+    }
+}
+
 impl Drop for Load {
     fn drop(&mut self) {
         if !self.workers.handles.is_empty() {
@@ -237,8 +299,7 @@ impl Drop for Load {
 }
 
 /// Draws the start line for workers that wait for it.
-fn draw_line(config: &Config, control: &Control) -> u64 {
-    let start_ns = clock::now_ns() + START_AHEAD_NS;
+fn draw_line(config: &Config, control: &Control, start_ns: u64) {
     if let Limit::Duration(duration) = config.limit {
         control.stop_at(start_ns + duration.as_nanos() as u64);
     }
@@ -248,7 +309,6 @@ fn draw_line(config: &Config, control: &Control) -> u64 {
         Window::WhenTold => u64::MAX,
     });
     control.start_at(start_ns);
-    start_ns
 }
 
 fn check(config: &Config) -> Result<(), LoadError> {
@@ -273,13 +333,14 @@ fn check(config: &Config) -> Result<(), LoadError> {
     if in_flight == 0 {
         return refuse("operations in flight must be at least 1".to_owned());
     }
-    if let Some(why) = stream_ids_refusal(in_flight as usize, config.workers) {
+    let workers = config.workers_of_all();
+    if let Some(why) = stream_ids_refusal(in_flight as usize, workers) {
         return refuse(why);
     }
-    if (in_flight as usize) < config.workers {
+    if (in_flight as usize) < workers {
         return refuse(format!(
-            "{in_flight} in flight over {} workers leaves some without work; use fewer workers",
-            config.workers
+            "{in_flight} in flight over {workers} workers leaves some without work; use fewer \
+             workers"
         ));
     }
     if let Limit::Operations(count) = config.limit
@@ -335,134 +396,6 @@ fn open_all(config: &Config) -> Result<(Vec<Vec<Link>>, Vec<Template>), LoadErro
     Ok((all, templates.unwrap_or_default()))
 }
 
-/// A worker's place in the run.
-struct WorkerSetup {
-    index: usize,
-    shared: Shared,
-    is_ready: Sender<()>,
-    finished: Arc<AtomicBool>,
-}
-
-/// The workers as the caller sees them.
-struct Workers {
-    empties: Vec<Sender<Box<Part>>>,
-    /// None once they were joined.
-    handles: Vec<JoinHandle<std::io::Result<WorkerEnd>>>,
-    /// Where each waits for the start line. One that will not come ends it.
-    lines: Vec<SyncSender<u64>>,
-    parts: Receiver<Box<Part>>,
-    /// Tells reconnectors that nobody waits for them any more.
-    finished: Arc<AtomicBool>,
-    /// What is known from the start.
-    summary: Summary,
-    /// Names of the nodes.
-    nodes: Vec<String>,
-    keeps_ledger: bool,
-}
-
-impl Workers {
-    fn start(
-        &mut self,
-        config: &Config,
-        setup: WorkerSetup,
-        links: Vec<Link>,
-        full: &SyncSender<Box<Part>>,
-    ) -> Result<(), LoadError> {
-        let failed = |what| move |answer| LoadError::System { what, answer };
-        let kinds = config.program.kinds();
-        let (empty_to, empty) = channel();
-        for _ in 1..PARTS_PER_WORKER {
-            let _ = empty_to.send(Box::new(Part::new(setup.index, kinds)));
-        }
-        self.empties.push(empty_to);
-        let first = Box::new(Part::new(setup.index, kinds));
-        let recorder = Recorder::new(first, config.interval.as_nanos() as u64);
-        let reconnector = Reconnector {
-            nodes: config.nodes.clone(),
-            connections_per_node: config.connections_per_node,
-            access: config.access.clone(),
-            program: Arc::clone(&config.program),
-            finished: setup.finished,
-        };
-        let full = full.clone();
-        let parts = Parts { full, empty };
-        let cpu = (!config.cpus.is_empty()).then(|| config.cpus[setup.index % config.cpus.len()]);
-        let worker = Net::new(reconnector, parts)
-            .and_then(|net| {
-                let shared = (config, &setup.shared);
-                build(shared, setup.index, (net, links), recorder, Sizes::USUAL)
-            })
-            .map_err(failed("set up a load worker"))?;
-        let is_ready = setup.is_ready;
-        let (line, start_line) = sync_channel(1);
-        let wanted = config.realtime;
-        let body = move || {
-            let realtime = own(cpu, wanted);
-            let end = match await_line(is_ready, start_line) {
-                Some(start_ns) => worker.run(start_ns)?,
-                None => worker.end,
-            };
-            Ok(WorkerEnd { realtime, ..end })
-        };
-        let handle = std::thread::Builder::new()
-            .name("load-worker".into())
-            .spawn(body)
-            .map_err(failed("start a load worker"))?;
-        self.handles.push(handle);
-        self.lines.push(line);
-        Ok(())
-    }
-
-    /// Waits for them, and adds up what they tell.
-    fn stop(&mut self) -> Result<Summary, LoadError> {
-        self.finished.store(true, Ordering::Relaxed);
-        let workers = self.handles.len() as u64;
-        let mut summary = self.summary.clone();
-        let (mut parts, mut histories, mut failures) = (Vec::new(), Vec::new(), Vec::new());
-        for (index, handle) in std::mem::take(&mut self.handles).into_iter().enumerate() {
-            let end = handle.join().map_err(|_| LoadError::Panicked(index))?.map_err(|answer| {
-                LoadError::System {
-                    what: "wait for answers",
-                    answer,
-                }
-            })?;
-            summary.realtime &= end.realtime;
-            summary.operations_sent += end.sent;
-            summary.operations_ended += end.ended;
-            let before = end.next_operation.saturating_sub(workers - 1);
-            summary.next_operation = summary.next_operation.max(before);
-            parts.extend(end.ledger);
-            histories.extend(end.history);
-            failures::add(&mut failures, &end.failures);
-            for (outcome, node, message) in end.first_errors.iter() {
-                let known = &mut summary.first_errors;
-                if known.iter().all(|known| known.outcome != outcome) {
-                    known.push(FirstError {
-                        outcome,
-                        node: self.nodes[node].clone(),
-                        message: message.to_owned(),
-                    });
-                }
-            }
-        }
-        summary.failures = failures::named(&failures, &self.nodes);
-        let first = self.summary.next_operation;
-        summary.history = (!histories.is_empty()).then(|| Arc::new(History::new(first, histories)));
-        summary.ledger = self
-            .keeps_ledger
-            .then(|| Arc::new(Ledger::new(self.summary.next_operation, parts)));
-        Ok(summary)
-    }
-}
-
-/// Says that a worker is ready, and waits for the start line; none if another could not be started.
-fn await_line(is_ready: Sender<()>, start_line: Receiver<u64>) -> Option<u64> {
-    // Whoever listened has given up.
-    let _ = is_ready.send(());
-    drop(is_ready);
-    start_line.recv().ok()
-}
-
 /// A node of the target, for the one-line way of building it.
 impl Endpoint {
     /// A node at `address` whose tokens are not known.
@@ -472,26 +405,5 @@ impl Endpoint {
             name: address.to_string(),
             tokens: Vec::new(),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn workers_that_wait_for_the_line_go_when_one_could_not_be_started() {
-        let (is_ready, ready) = channel();
-        let (line, start_line) = sync_channel(1);
-        let waits = std::thread::spawn(move || await_line(is_ready, start_line));
-        assert_eq!(ready.iter().count(), 1, "and nobody else will be");
-        drop(line);
-        assert_eq!(waits.join().unwrap(), None);
-
-        let (is_ready, ready) = channel();
-        let (line, start_line) = sync_channel(1);
-        line.send(7).unwrap();
-        drop(ready);
-        assert_eq!(await_line(is_ready, start_line), Some(7));
     }
 }

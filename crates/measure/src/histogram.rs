@@ -34,6 +34,34 @@ fn with_bounds() -> Hdr<u64> {
         .expect("constant bounds are valid")
 }
 
+/// The bucket of a value is as wide as this power of two: 2,048 are in the range of a value.
+fn width_bits(value: u64) -> u32 {
+    (u64::BITS - value.leading_zeros()).saturating_sub(SUB_BUCKET_BITS)
+}
+
+/// Seven bits in each byte, the lowest first; the eighth says that more follow (LEB128).
+fn write_number(to: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        to.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    to.push(number as u8);
+}
+
+fn read_number(from: &mut &[u8]) -> Option<u64> {
+    let mut number = 0;
+    for shift in (0..u64::BITS).step_by(7) {
+        let (byte, rest) = from.split_first()?;
+        *from = rest;
+        let bits = u64::from(byte & 0x7f);
+        number |= bits << shift;
+        if *byte < 0x80 {
+            return (bits << shift >> shift == bits).then_some(number);
+        }
+    }
+    None
+}
+
 impl Histogram {
     /// An empty histogram with the workspace's bounds.
     pub fn new() -> Histogram {
@@ -69,8 +97,7 @@ impl Histogram {
     /// The lowest value that no histogram of ours tells from `value_ns`; 1 for 0, an hour for more.
     pub fn lowest_equivalent_ns(value_ns: u64) -> u64 {
         let value = value_ns.clamp(LOWEST_NS, HIGHEST_NS);
-        // A bucket is as wide as the power of two that keeps 2,048 of them in the range of a value.
-        let shift = (u64::BITS - value.leading_zeros()).saturating_sub(SUB_BUCKET_BITS);
+        let shift = width_bits(value);
         (value >> shift) << shift
     }
 
@@ -160,6 +187,38 @@ impl Histogram {
         self.hdr.get_or_insert_with(with_bounds)
     }
 
+    /// Appends all values in a form of our own, for another process of the same build: some two
+    /// bytes for each bucket that holds a value. [`Histogram::add_bytes`] reads it.
+    pub fn write_bytes(&self, to: &mut Vec<u8>) {
+        let buckets = self.hdr.iter().flat_map(Hdr::iter_recorded);
+        write_number(to, self.buckets_used() as u64);
+        write_number(to, self.clamped);
+        let mut before = 0;
+        for bucket in buckets {
+            let value = Histogram::lowest_equivalent_ns(bucket.value_iterated_to());
+            // Buckets are no wider below: what lies between is a whole number of the last width.
+            write_number(to, (value - before) >> width_bits(before));
+            write_number(to, bucket.count_since_last_iteration());
+            before = value;
+        }
+    }
+
+    /// Adds the values that [`Histogram::write_bytes`] has written at the begin of `from`, and moves
+    /// behind them. `None`: they are not all there, or something else is.
+    pub fn add_bytes(&mut self, from: &mut &[u8]) -> Option<()> {
+        let buckets = read_number(from)?;
+        self.clamped = self.clamped.checked_add(read_number(from)?)?;
+        let mut value = 0_u64;
+        for _ in 0..buckets {
+            let gap = read_number(from)?.checked_mul(1 << width_bits(value))?;
+            value = value.checked_add(gap)?;
+            let count = read_number(from)?;
+            self.count().checked_add(count)?;
+            self.hdr_mut().record_n(value.max(LOWEST_NS), count).ok()?;
+        }
+        Some(())
+    }
+
     /// Takes over a histogram read from a log; its values are added one bucket at a time, so that
     /// a log with other bounds is accepted too.
     pub fn from_hdr(other: &Hdr<u64>) -> Histogram {
@@ -207,6 +266,33 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn what_is_written_is_read_again_and_added(
+            values in prop::collection::vec((0u64..=HIGHEST_NS + 5, 1u64..1 << 40), 0..200),
+            more in prop::collection::vec(1u64..1 << 34, 0..20),
+        ) {
+            let (mut one, mut other, mut both) =
+                (Histogram::new(), Histogram::new(), Histogram::new());
+            for (value, count) in values { one.record_n(value, count); both.record_n(value, count); }
+            for value in more { other.record(value); both.record(value); }
+            let mut bytes = Vec::new();
+            one.write_bytes(&mut bytes);
+            bytes.push(7);
+            let mut from = &bytes[..];
+            prop_assert_eq!(other.add_bytes(&mut from), Some(()));
+            prop_assert_eq!(from, &[7][..]);
+            prop_assert_eq!(other.hdr(), both.hdr());
+            prop_assert_eq!(other.clamped_count(), both.clamped_count());
+            for length in 0..bytes.len() - 1 {
+                prop_assert_eq!(Histogram::new().add_bytes(&mut &bytes[..length]), None);
+            }
+        }
+
+        #[test]
+        fn any_bytes_are_read_without_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
+            let _ = Histogram::new().add_bytes(&mut &bytes[..]);
+        }
+
         #[test]
         fn merging_loses_nothing(a in prop::collection::vec(1u64..10_000_000_000, 0..200),
                                  b in prop::collection::vec(1u64..10_000_000_000, 0..200)) {

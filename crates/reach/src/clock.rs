@@ -45,6 +45,11 @@ impl Offset {
     pub fn ours(self, theirs_ns: u64) -> u64 {
         theirs_ns.saturating_add_signed(self.ahead_ns.saturating_neg())
     }
+
+    /// Their time at a time of ours.
+    pub fn theirs(self, ours_ns: u64) -> u64 {
+        ours_ns.saturating_add_signed(self.ahead_ns)
+    }
 }
 
 /// What is known of another machine's clock.
@@ -147,6 +152,7 @@ mod tests {
             bound_ns: 0,
         };
         assert_eq!((offset.ours(100), offset.ours(7)), (60, 0));
+        assert_eq!(offset.theirs(60), 100);
     }
 
     #[test]

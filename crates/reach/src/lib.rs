@@ -17,4 +17,4 @@ mod ssh;
 
 pub use call::{Call, Row, Serve};
 pub use clock::{Offset, ReadClock, TheirClock};
-pub use link::{ARGUMENT, Hello, Link, cpu_there_ns, name_build};
+pub use link::{ARGUMENT, CLIENT, Hello, Link, Listener, cpu_there_ns, name_build};

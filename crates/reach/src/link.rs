@@ -28,6 +28,9 @@ const HELLO_LIMIT: Duration = Duration::from_secs(60);
 /// The argument that makes this program an agent.
 pub const ARGUMENT: &str = "agent";
 
+/// How the names of agents begin that offer load and do nothing else.
+pub const CLIENT: &str = "client";
+
 /// The program that we are, also after its file was replaced by a newer one.
 pub(crate) const OURSELVES: &str = "/proc/self/exe";
 
@@ -113,11 +116,16 @@ pub fn cpu_there_ns() -> u64 {
     CPU_THERE_NS.get()
 }
 
+/// Hears what an agent says by itself, and at last, by `None`, that nothing more will be heard.
+pub type Listener = Box<dyn FnMut(Option<serde_json::Value>) + Send>;
+
 #[derive(Default)]
 struct Heard {
     last_id: u64,
     waiting: HashMap<u64, Sender<Answer>>,
     notes: Vec<serde_json::Value>,
+    /// Who hears them in place of the list.
+    listener: Option<Listener>,
     /// How ending what it began went.
     ended: Option<Result<(), String>>,
     /// Why nothing more will be heard.
@@ -281,6 +289,19 @@ impl Link {
         notes.into_iter().filter_map(read).collect()
     }
 
+    /// Has `listener` hear from now on what the agent says by itself, in the thread that reads: it
+    /// must not wait, nor call. What was said before, it hears first.
+    pub fn listen(&self, mut listener: Listener) {
+        let mut heard = lock(&self.shared.heard);
+        std::mem::take(&mut heard.notes)
+            .into_iter()
+            .for_each(|note| listener(Some(note)));
+        if heard.lost.is_some() {
+            listener(None);
+        }
+        heard.listener = Some(listener);
+    }
+
     /// Why nothing more will be heard; `None` as long as the agent is there.
     pub fn lost(&self) -> Option<String> {
         lock(&self.shared.heard).lost.clone()
@@ -376,7 +397,13 @@ fn hear(
             }
             Ok(Some(FromAgent::Refusal(why))) => break why,
             Ok(Some(FromAgent::Ended(ended))) => lock(&shared.heard).ended = Some(ended),
-            Ok(Some(FromAgent::Note(note))) => lock(&shared.heard).notes.push(note),
+            Ok(Some(FromAgent::Note(note))) => {
+                let mut heard = lock(&shared.heard);
+                match &mut heard.listener {
+                    Some(listener) => listener(Some(note)),
+                    None => heard.notes.push(note),
+                }
+            }
             Ok(None) => break "it hung up".to_owned(),
             Err(error) => break format!("{error:#}"),
         }
@@ -384,6 +411,7 @@ fn hear(
     let mut heard = lock(&shared.heard);
     heard.lost = Some(why);
     heard.waiting.clear();
+    heard.listener.iter_mut().for_each(|listener| listener(None));
     shared.news.notify_all();
     drop(heard);
     // Who waits for its first word need not wait for its end, which may be long in coming.

@@ -2,11 +2,13 @@
 
 use crate::call::{FromAgent, Row, ToAgent};
 use crate::{Hello, frame};
-use anyhow::{Result, anyhow};
+use anyhow::{Context, Result, anyhow};
 use measure::clock::{self, Deadline};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{Mode, OFlags};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::AsFd;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -62,6 +64,21 @@ impl Outbox {
     fn turn_to(&self, writer: Option<Box<dyn Write + Send>>) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = writer;
     }
+}
+
+/// The input and output of an agent, out of the way of whatever prints or reads besides it.
+///
+/// # Errors
+/// They cannot be copied.
+pub fn pipes() -> Result<(File, File)> {
+    let copy = |fd| rustix::io::fcntl_dupfd_cloexec(fd, 3).context("copy a pipe");
+    let reader = File::from(copy(rustix::stdio::stdin())?);
+    let writer = File::from(copy(rustix::stdio::stdout())?);
+    let nothing = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
+        .context("open /dev/null")?;
+    rustix::stdio::dup2_stdin(&nothing).context("leave the input alone")?;
+    rustix::stdio::dup2_stdout(&nothing).context("leave the output alone")?;
+    Ok((reader, writer))
 }
 
 /// Reads the first message of a conversation, before any thread is started: there is no lease yet,

@@ -46,13 +46,18 @@ fn script(name: &str, bytes: u64) -> String {
 }
 
 impl Link {
-    /// Starts an agent at `destination`, whatever the program `ssh` knows by that name. `begin` is
-    /// the first that it hears.
+    /// Starts the agent `name` at `destination`, whatever the program `ssh` knows by that name.
+    /// `begin` is the first that it hears.
     ///
     /// # Errors
     /// There is no way in, as `ssh` says it with what to do about it; the machine is of another
     /// kind than this one; or the agent does not say who it is.
-    pub fn over_ssh(ssh: &Path, destination: &str, begin: &impl Serialize) -> Result<Link> {
+    pub fn over_ssh(
+        ssh: &Path,
+        destination: &str,
+        name: &str,
+        begin: &impl Serialize,
+    ) -> Result<Link> {
         let is_plain = |c: char| c.is_ascii_graphic();
         ensure!(
             destination.starts_with(char::is_alphanumeric) && destination.chars().all(is_plain),
@@ -64,7 +69,7 @@ impl Link {
         command
             .args(["-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10"])
             .args(["-o", "ServerAliveInterval=5", "--", destination])
-            .arg(script("machine", bytes))
+            .arg(script(name, bytes))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
@@ -273,7 +278,7 @@ mod tests {
     fn a_destination_is_no_option_and_no_second_word() {
         for destination in ["", "-oProxyCommand=x", "a b", "a\nb", "host\u{e9}"] {
             let ssh = Path::new("/nonexistent");
-            let error = Link::over_ssh(ssh, destination, &()).unwrap_err();
+            let error = Link::over_ssh(ssh, destination, "machine", &()).unwrap_err();
             assert!(error.to_string().contains("is no destination"), "{error}");
         }
     }

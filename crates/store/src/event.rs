@@ -4,6 +4,7 @@
 //! with a default; none is renamed. Lines of earlier versions had fewer of them, and those of later
 //! ones may have events that are not known here: neither is a reason not to read a run.
 
+use crate::fleet::ClientMachineRecord;
 use crate::lab::{NodeRecord, ProofRecord};
 use crate::sums::{FileSum, Sums};
 use analysis::rules::Verdict;
@@ -59,6 +60,12 @@ pub enum JournalEvent {
         /// What the nodes are and how they are set.
         #[serde(default)]
         nodes: Vec<NodeRecord>,
+    },
+    /// Clients are there, on several machines.
+    ClientsReady {
+        /// Each of them.
+        #[serde(default)]
+        clients: Vec<ClientMachineRecord>,
     },
     /// It is about to be stopped.
     TargetStopped,

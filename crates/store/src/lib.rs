@@ -22,6 +22,7 @@ mod effects;
 mod endurance;
 mod event;
 mod find;
+mod fleet;
 pub mod hlog;
 mod journal;
 mod lab;
@@ -84,6 +85,8 @@ mod file {
     pub const WINDOW: &str = "window.hlog";
     pub const FAULTS: &str = "faults.ndjson";
     pub const HISTORY: &str = "history.ndjson";
+    pub const CLIENTS: &str = "clients.ndjson";
+    pub const CLOCKS: &str = "clocks.ndjson";
     pub const LOGS: &str = "logs";
     pub const LATEST: &str = "latest";
     /// Names of runs that somebody has given.

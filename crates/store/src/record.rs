@@ -22,6 +22,9 @@ pub use crate::endurance::{
     EnduredRecord, GrowthRecord, HappenedRecord, TurnRecord,
 };
 pub use crate::event::{JournalEvent, JournalRecord, MachineFacts, left_out, left_out_words};
+pub use crate::fleet::{
+    ClientEndRecord, ClientMachineRecord, ClientSecondRecord, ClockMovedRecord, ClockRecord,
+};
 pub use crate::lab::{
     DataRecord, DeviceRecord, DieRecord, HostRecord, HostSettingRecord, L3Record,
     MachineHostRecord, MachineTopologyRecord, NodeRecord, NodesRecord, NumaNodeRecord,
@@ -459,6 +462,9 @@ pub struct TrialFinding {
     pub counts: BTreeMap<String, KindCounts>,
     /// The instrument.
     pub client: ClientRecord,
+    /// Each client of several; empty where one process offered the load.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub clients: Vec<ClientEndRecord>,
     /// The part of their machine that nodes of ours had; absent where they had all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<PartRecord>,

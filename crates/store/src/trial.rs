@@ -6,7 +6,10 @@ use crate::hlog::HlogWriter;
 use crate::lines::LineWriter;
 use crate::name::Name;
 use crate::overview::OverviewBuilder;
-use crate::record::{FaultStepRecord, HistoryRecord, NodesRecord, SampleRecord, TrialFinding};
+use crate::record::{
+    ClientSecondRecord, ClockRecord, FaultStepRecord, HistoryRecord, NodesRecord, SampleRecord,
+    TrialFinding,
+};
 use crate::run::HistogramKind;
 use crate::window;
 use crate::write::{write_json, write_whole};
@@ -29,6 +32,7 @@ pub struct TrialWriter {
     gathered: OverviewBuilder,
     probes: BTreeMap<String, LineWriter>,
     faults: Option<LineWriter>,
+    clients: Option<LineWriter>,
 }
 
 impl TrialWriter {
@@ -57,6 +61,7 @@ impl TrialWriter {
             gathered: OverviewBuilder::default(),
             probes: BTreeMap::new(),
             faults: None,
+            clients: None,
             path,
         })
     }
@@ -169,6 +174,21 @@ impl TrialWriter {
             none => none.insert(LineWriter::open(&self.path.join(file::FAULTS))?),
         };
         lines.append(step)
+    }
+
+    /// Appends what a client of several saw in one interval.
+    pub fn write_client_second(&mut self, second: &ClientSecondRecord) -> Result<()> {
+        let lines = match &mut self.clients {
+            Some(lines) => lines,
+            none => none.insert(LineWriter::open(&self.path.join(file::CLIENTS))?),
+        };
+        lines.append(second)
+    }
+
+    /// Appends what was known of the clients' clocks.
+    pub fn write_clocks(&self, clocks: &[ClockRecord]) -> Result<()> {
+        let mut lines = LineWriter::open(&self.path.join(file::CLOCKS))?;
+        clocks.iter().try_for_each(|clock| lines.append(clock))
     }
 
     /// Writes all operations on registers to `history.ndjson`.

@@ -3,6 +3,7 @@
 //! Each rule looks at a checked tree that may have holes (a value with a mistake is absent), says
 //! what it finds, and leaves the rest to the others, so that all mistakes are found in one go.
 
+mod client;
 mod data;
 mod faults;
 mod hosts;
@@ -31,6 +32,7 @@ pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     hosts::check(subject, out);
     attach_credentials(subject, out);
     trust::check(subject, out);
+    client::check(subject, out);
     options::check(subject, out);
     self::yaml::check(subject, out);
     phases(subject, out);

@@ -394,6 +394,8 @@ pub struct Capacity {
 /// The instrument.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Client {
+    /// The machines with a client each; empty: this process offers the load.
+    pub machines: Vec<Machine>,
     /// Event loops; none: as the machine suggests.
     pub workers: Option<usize>,
     /// CPUs for them; empty: not pinned.
@@ -410,6 +412,24 @@ pub struct Client {
     pub release_quantum_ns: u64,
     /// How frames are compressed.
     pub compression: Option<cql::Compression>,
+}
+
+/// A machine that a client runs on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Machine {
+    /// As `ssh` knows it; none: this one.
+    pub ssh: Option<String>,
+    /// Event loops there; none: as [`Client::workers`] says.
+    pub workers: Option<usize>,
+    /// CPUs for them; empty: not pinned.
+    pub cpus: Vec<usize>,
+}
+
+impl Machine {
+    /// `here`, or as `ssh` knows it.
+    pub fn place(&self) -> &str {
+        self.ssh.as_deref().unwrap_or("here")
+    }
 }
 
 /// Whether the client's workers go before other programs that want their CPUs.

@@ -281,7 +281,7 @@ fn pressure_of_memory(machine: &Machine, limits: &Limits) -> Option<Judged> {
 }
 
 /// Where it was said that the machine is shared, what others do does not make a trial invalid.
-fn at_most_warned(outcome: Outcome, limits: &Limits) -> Outcome {
+pub(super) fn at_most_warned(outcome: Outcome, limits: &Limits) -> Outcome {
     if limits.shared_machine {
         outcome.min(Outcome::Warn)
     } else {

@@ -8,14 +8,15 @@
 mod client;
 mod data;
 mod evidence;
+mod fleet;
 mod machine;
 mod target;
 #[cfg(test)]
 mod tests;
 
 pub use evidence::{
-    ClockMove, CpuUse, Environment, Evidence, Fault, LostBy, Machine, Offered, PresentRows,
-    Pressure, ReadBack, Registers, ServerCounts, Settle, Spell, Window,
+    ClientSeen, ClockMove, CpuUse, Environment, Evidence, Fault, LostBy, Machine, Offered,
+    PresentRows, Pressure, ReadBack, Registers, ServerCounts, Settle, Spell, Window,
 };
 
 /// The limits of the rules. Shares are of 1.
@@ -45,6 +46,13 @@ pub struct Limits {
     pub silence_s_least: [f64; 2],
     /// V4: what that is at the most for one stall, s, however long the window.
     pub silence_s_most: [f64; 2],
+    /// V3: by how much a worker of one client may do less than one of another, in a closed loop.
+    pub clients_spread: f64,
+    /// V5: by how much a client may be told too late of the start line, s, to warn and to fail: an
+    /// interval, in which it then offers nothing.
+    pub start_late_s: [f64; 2],
+    /// V5: how well a client's clock must be known, s: its intervals are shifted by as much.
+    pub clock_bound_s: f64,
     /// V7: difference of the counts, to warn and to fail.
     pub counts_share: [f64; 2],
     /// V8: failed ÷ ended operations, above which the trial fails.
@@ -95,6 +103,9 @@ impl Default for Limits {
             silence_share: [0.01, 0.05],
             silence_s_least: [0.10, 0.25],
             silence_s_most: [0.50, 2.0],
+            clients_spread: 0.20,
+            start_late_s: [0.05, 1.0],
+            clock_bound_s: 0.005,
             counts_share: [0.001, 0.01],
             errors_share: 0.01,
             timeout_fails: true,
@@ -190,19 +201,18 @@ const RULES: [(&str, &str, Judge); 20] = [
     (
         "V3",
         "The client was not the limit",
-        machine::not_the_bottleneck,
+        fleet::not_the_bottleneck,
     ),
     (
         "V4",
         "Every client was there from start to end",
-        machine::present,
+        fleet::present,
     ),
-    ("V5", "Clients started together, clocks agree", |_, _| {
-        (
-            Outcome::Pass,
-            "one client process: one clock, no start skew".to_owned(),
-        )
-    }),
+    (
+        "V5",
+        "Clients started together, clocks agree",
+        fleet::together,
+    ),
     (
         "V6",
         "Histograms are merged and hold every operation",
@@ -241,13 +251,13 @@ const RULES: [(&str, &str, Judge); 20] = [
         target::caching(evidence)
     }),
     ("V17", "The cost of observing is known", target::probes),
-    ("V18", "Nobody else used the machine", machine::undisturbed),
+    ("V18", "Nobody else used the machine", fleet::undisturbed),
     (
         "V19",
         "The target answered all the time",
         machine::answering,
     ),
-    ("V20", "Nobody set the clock", machine::clock_unset),
+    ("V20", "Nobody set the clock", fleet::clock_unset),
 ];
 
 /// The names of all rules, in order.

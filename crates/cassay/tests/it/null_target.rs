@@ -8,6 +8,7 @@
 mod answered;
 mod damage;
 mod endurance;
+mod fleet;
 mod grids;
 mod imports;
 mod interruption;

@@ -228,6 +228,11 @@ impl Started {
         }
     }
 
+    /// Its process id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Reads the first line of its stdout.
     pub fn first_line(&mut self) -> String {
         let mut line = String::new();

@@ -169,7 +169,7 @@ impl TrialRun<'_> {
         running.reconfigure(target, restarts, &mut |text| {
             events(Event::Said(text.to_owned()))
         })?;
-        state.gather.start(running, self.settings, &self.looked())?;
+        state.gather.start(running, self.settings, &self.looked(), &self.own_pids())?;
         Ok(())
     }
 
@@ -431,7 +431,7 @@ impl TrialRun<'_> {
         let say = &mut |text: &str| events(Event::Said(text.to_owned()));
         let restored = running.restore(&name, how, say)?;
         if how == RestoreHow::Offline {
-            state.gather.start(running, self.settings, &self.looked())?;
+            state.gather.start(running, self.settings, &self.looked(), &self.own_pids())?;
         }
         let rows = self.program.rows();
         running.standing.prepared(self.settings, &self.program, rows);

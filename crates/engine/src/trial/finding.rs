@@ -55,6 +55,7 @@ impl TrialRun<'_> {
             ..Limits::default()
         };
         let judgement = rules::judge(&evidence, &limits);
+        let clients = self.client_records(state, &evidence.clients);
         let promise = evidence.promise.take();
         let endurance = self.endurance(running, state, &tally);
         let mut known = std::mem::take(&mut state.finding);
@@ -70,6 +71,7 @@ impl TrialRun<'_> {
         let finding = TrialFinding {
             started_unix_ns: state.writer.start_unix_ns(),
             client: client(&evidence, &tally, &known.client),
+            clients,
             machine: evidence.machine.take().map(|machine| machine_record(&machine)),
             costs,
             verify: convert::verify(&evidence.checks),
@@ -117,8 +119,8 @@ impl TrialRun<'_> {
             .and_then(|running| running.cluster.client_cpus())
             .filter(|_| client.cpus.is_empty() && client.workers.is_none());
         let share = kept.map_or(1.0, |cpus| cpus.len() as f64 / workers_auto() as f64);
-        let all = self.ceilings_ops_per_s.iter();
-        all.map(|ceiling| ceiling * share.min(1.0)).collect()
+        let all = self.ceilings.iter();
+        all.map(|ceiling| ceiling.ops_per_s * share.min(1.0)).collect()
     }
 
     /// What the server has counted, or why that cannot be compared; none where nobody read it.
@@ -180,6 +182,7 @@ impl TrialRun<'_> {
             client_cores: state.finding.client.workers as f64,
             shares_cores: running.is_some_and(|r| r.shares_cores(&self.settings.client)),
             ceilings_ops_per_s: self.ceilings(running),
+            clients: self.clients_seen(state),
             machine: known.machine.take().map(|machine| Machine {
                 has_strange_nodes: running.is_some_and(Running::has_strange_nodes),
                 ..machine

@@ -7,13 +7,15 @@ use super::faults::Faults;
 use super::{State, TrialEnd, TrialRun};
 use crate::conduct::{Act, Conduct, Cut, Decision, Died, Happened, World};
 use crate::event::{Event, FaultStage};
+use crate::fleet_use;
 use crate::guard::{self, Watch};
 use crate::offer::{self, Offer, Offered};
 use crate::preflight;
 use crate::running::Running;
 use crate::tally::Tally;
 use anyhow::{Context, Result};
-use load::{Limit, Load, Next, Window};
+use fleet::{Fleet, Next};
+use load::{Limit, Load, Window};
 use measure::{Summed, clock};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -21,7 +23,7 @@ use store::record::JournalEvent;
 use study::plan::PhaseKind;
 
 struct Offering<'o, 'a> {
-    load: Load,
+    load: Fleet,
     running: &'o mut Running,
     run: &'o mut TrialRun<'a>,
     state: &'o mut State,
@@ -51,6 +53,7 @@ impl World for Offering<'_, '_> {
             } => {
                 let kept = state.writer.write_interval(phase, &interval);
                 kept.context("keep an interval")?;
+                state.keep_clients(self.load.take_seconds(), &interval)?;
                 if interval.draining {
                     state.timeline.begin_drain(interval.start_ns);
                     state.gather.window_ends(interval.start_ns);
@@ -170,7 +173,8 @@ impl TrialRun<'_> {
         let tally = Tally::new(&kinds.map(|kind| kind.is_write).collect::<Vec<_>>());
         let faults = Faults::new(offer.faults, running, &self.program)?;
         (self.events)(Event::FaultsPlanned(faults.outlook()));
-        let load = Load::start(&config).context("offer load")?;
+        let load = self.start_load(running, &config, offer)?;
+        state.begin_clients(&load, offer);
         let start_ns = load.start_ns();
         let mut conduct = Conduct::new(start_ns, tally, faults.planned(), decide);
         conduct.guard = self.guard.map(|guard| Watch::new(guard.limits));
@@ -204,12 +208,31 @@ impl TrialRun<'_> {
         let healed = faults.end(running, state);
         conducted.and(healed)?;
         let summary = load.end().context("offer load")?;
+        state.end_clients(&summary)?;
         state.answered.add(&conduct.tally.answered);
         Ok(Offered {
-            summary,
+            summary: summary.all,
             cut: conduct.cut,
             tally: conduct.tally,
         })
+    }
+
+    /// Begins to offer: by the clients of the trial, if it has some and they share such a load.
+    fn start_load(
+        &self,
+        running: &Running,
+        config: &load::Config,
+        offer: &Offer<'_>,
+    ) -> Result<Fleet> {
+        let shared = self.fleet.filter(|_| fleet_use::is_shared(offer));
+        let Some(shared) = shared else {
+            return Ok(Fleet::Alone(Load::start(config).context("offer load")?));
+        };
+        let variant = self.trial.variant;
+        let sources = fleet_use::sources(self.study, variant, &self.program, Some(running))?;
+        let begun = shared.clients.prepare(&sources);
+        let begun = begun.and_then(|()| shared.clients.start(config));
+        begun.context("offer load by several clients")
     }
 
     /// Puts down what the measured window came to; what it makes of the trial if it was cut.
@@ -226,7 +249,7 @@ impl TrialRun<'_> {
     pub(super) fn cut(&mut self, cut: Option<Cut>, state: &mut State) -> Option<TrialEnd> {
         match cut? {
             Cut::Interrupted => Some(TrialEnd::Interrupted),
-            Cut::NodeDied(why) | Cut::Guarded(why) => {
+            Cut::NodeDied(why) | Cut::Guarded(why) | Cut::ClientLost(why) => {
                 state.evidence.aborted = Some(why.clone());
                 let finding = self.judge(None, state);
                 Some(TrialEnd::Stopped(Box::new(finding), why))

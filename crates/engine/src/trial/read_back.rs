@@ -4,6 +4,7 @@ use super::faults::Place;
 use super::{State, TrialEnd, TrialRun};
 use crate::conduct::Decision;
 use crate::event::Event;
+use crate::fleet_use::FleetUse;
 use crate::offer::{LOAD_RETRIES, Offer, Offered, closed};
 use crate::running::Running;
 use analysis::durability::{self, Blow, CommitLog, Configuration, DataLoss, Level, Promise, Sync};
@@ -62,9 +63,12 @@ impl TrialRun<'_> {
         });
     }
 
-    /// Whether writes get their times by clocks of other machines.
+    /// Whether writes get their times by clocks of other machines: those of the nodes, or of
+    /// clients.
     fn has_strange_clocks(&self) -> bool {
-        matches!(self.settings.target, Target::Attach(_)) && takes_nodes_times(&self.program)
+        let has_clients = self.fleet.is_some_and(FleetUse::has_others);
+        has_clients
+            || matches!(self.settings.target, Target::Attach(_)) && takes_nodes_times(&self.program)
     }
 
     /// Reads rows back and compares them with what the seed says.

@@ -1,7 +1,7 @@
 //! Planted losses on one row, and databases that keep their word, which must not be accused.
 
 use super::*;
-use crate::ledger::{Ledger, LedgerPart, WriteState};
+use crate::ledger::{Ledger, LedgerPart, Numbers, WriteState};
 use proptest::prelude::*;
 use std::sync::Arc;
 use workload::Program;
@@ -37,7 +37,7 @@ fn written(program: &Arc<Program>, made: &[Made], has_times: bool) -> Written {
             part.acknowledged(number, 7 + ms * MS);
         }
     }
-    let ledger = Arc::new(Ledger::new(0, vec![part]));
+    let ledger = Arc::new(Ledger::new(Numbers::alone(0, 1), vec![part]));
     let mut written = Written::by_loads(1);
     written.add_main(program, &ledger, 0..made.len() as u64);
     written

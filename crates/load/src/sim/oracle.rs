@@ -105,7 +105,8 @@ pub struct Oracle {
 impl Oracle {
     pub fn new(shape: &Shape, control: &Arc<Control>, recorded: Recorded) -> Oracle {
         let config = &shape.config;
-        let (worker, workers) = (shape.worker as u64, config.workers as u64);
+        let worker = (config.others.before + shape.worker) as u64;
+        let workers = config.workers_of_all() as u64;
         let share = u64::from(in_flight_of(config));
         let in_flight = share / workers + u64::from(worker < share % workers);
         let first = config.first_operation + worker;

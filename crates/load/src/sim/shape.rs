@@ -4,7 +4,7 @@
 use super::dice::Dice;
 use super::program;
 use crate::build::Sizes;
-use crate::config::{Access, Config, Endpoint, Limit, VerifyReads, Window};
+use crate::config::{Access, Config, Endpoint, Limit, Others, VerifyReads, Window};
 use crate::connection::Buffers;
 use crate::ledger::Keeps;
 use crate::schedule::Schedule;
@@ -125,6 +125,10 @@ impl Shape {
             timeout: Duration::from_nanos(timeout_ns),
             retries_min: dice.pick(&[0, 0, 0, 1]),
             workers,
+            others: Others {
+                before: dice.pick(&[0, 0, 1]) as usize * usize::from(in_flight > 3),
+                after: dice.pick(&[0, 0, 1]) as usize * usize::from(in_flight > 3),
+            },
             cpus: Vec::new(),
             realtime: false,
             connections_per_node: dice.between(1, 2) as usize,

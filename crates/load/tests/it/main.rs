@@ -38,6 +38,7 @@ fn config(nodes: &[&server::Server], program: Program, operations: u64) -> Confi
         timeout: Duration::from_secs(20),
         retries_min: 0,
         workers: 1,
+        others: Default::default(),
         cpus: Vec::new(),
         realtime: false,
         connections_per_node: 1,

@@ -5,7 +5,7 @@ use crate::page::{Block, Cell, Section, Table, Tone};
 use crate::sections::rules::rule_tone;
 use crate::summary::{Point, best, trial_table, variants};
 use crate::view::RunView;
-use store::record::TrialFinding;
+use store::record::{ClockMovedRecord, TrialFinding};
 
 /// What the client cost and how far it was from its ceiling.
 pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
@@ -13,6 +13,9 @@ pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
         return None;
     }
     let mut blocks = vec![Block::Table(table(view))];
+    if view.findings.trials.iter().any(|trial| !trial.clients.is_empty()) {
+        blocks.push(Block::Table(clients(view)));
+    }
     let busiest = variants(view)
         .iter()
         .enumerate()
@@ -117,6 +120,79 @@ fn table(view: &RunView) -> Table {
              none. The stall is the latest timer on the client's cores, whatever the loop. Others: \
              of all CPUs, neither the client nor nodes that it started. Silence: the longest time \
              without an answer while some were awaited.",
+        )
+        .build()
+}
+
+/// Each of several clients, so that one that was unlike the others is seen.
+fn clients(view: &RunView) -> Table {
+    let trials = view.findings.trials.iter();
+    let each = trials.flat_map(|trial| trial.clients.iter().map(move |client| (trial, client)));
+    let above_0 = |value: f64| Some(value).filter(|value| *value > 0.0);
+    let moved = |all: &[ClockMovedRecord]| {
+        let words = all.iter().map(|one| format!("{:+.3} s at {:.0} s", one.by_s, one.at_s));
+        words.collect::<Vec<_>>().join(", ")
+    };
+    trial_table(view, "Each client, trial by trial", each)
+        .text("Client", |(trial, client)| {
+            let cell = Cell::new(client.name.clone()).detail(client.place.clone());
+            match &client.lost {
+                Some(lost) => cell.tone(rule_tone(trial, "V4")).hint(lost),
+                None => cell,
+            }
+        })
+        .number("Throughput", "op/s", |(_, client)| number::rate(client.ops_per_s))
+        .number("Share", "", |(trial, client)| {
+            Cell::new(number::percent(client.share)).tone(rule_tone(trial, "V3"))
+        })
+        .number("p50", "ms", |(_, client)| number::small(client.latency_ms.p50.least()))
+        .number("p99", "ms", |(_, client)| number::small(client.latency_ms.p99.least()))
+        .number("CPU", "% of its cores", |(_, client)| {
+            number::percent(client.cpu_share)
+        })
+        .number("Ceiling", "op/s", |(_, client)| {
+            let lowest = client.ceilings_ops_per_s.iter().copied().min_by(f64::total_cmp);
+            known(lowest.map(number::rate), Tone::Plain, "the ceiling was not measured")
+        })
+        .wide_number("Lag p99", "µs", |(_, client)| {
+            known(above_0(client.lag_us.p99).map(number::small), Tone::Plain, "")
+        })
+        .number("Stall", "ms", |(trial, client)| {
+            let ms = client.stall_ms_longest.map(number::small);
+            known(ms, rule_tone(trial, "V4"), "nobody looked")
+        })
+        .number("Clock known to", "ms", |(trial, client)| {
+            let cell = Cell::new(number::small(client.clock_bound_ms));
+            let moved = moved(&client.clock_breaks);
+            if moved.is_empty() {
+                cell.tone(rule_tone(trial, "V5"))
+            } else {
+                cell.tone(rule_tone(trial, "V5")).detail(moved)
+            }
+        })
+        .wide_number("Told late", "ms", |(trial, client)| {
+            Cell::new(number::small(client.late_ms)).tone(rule_tone(trial, "V5"))
+        })
+        .wide_number("Waited for a CPU", "of the time", |(_, client)| {
+            let share = client.wait_share.map(number::percent);
+            known(share, Tone::Plain, "the kernel does not count it")
+        })
+        .wide_number("Throttled", "of the time", |(_, client)| {
+            let share = client.throttled_share.map(number::percent);
+            known(share, Tone::Plain, "its system does not count it")
+        })
+        .wide_number("Clock of the day set", "", |(_, client)| {
+            known(
+                Some(moved(&client.clock_set)).filter(|words| !words.is_empty()),
+                Tone::Plain,
+                "",
+            )
+        })
+        .wide_number("Workers", "", |(_, client)| number::count(client.workers as u64))
+        .foot(
+            "Percentiles of one client are its own: those of the trial are of all operations of all \
+             clients together. The ceiling is what it reaches by itself on a null target of its own \
+             machine.",
         )
         .build()
 }

@@ -7,7 +7,7 @@ pub use row::LOCAL_NODES_MAX;
 use crate::format::field::{Field, Type};
 use crate::settings::draft::Series;
 use crate::settings::{
-    Capacity, KEYS_MAX, Load, PageCache, Priority, ROWS_UNLOADED, Reset, RestoreMethod,
+    Capacity, KEYS_MAX, Load, Machine, PageCache, Priority, ROWS_UNLOADED, Reset, RestoreMethod,
     SAMPLED_NTH, Sample, Settle,
 };
 use cql::Compression;
@@ -528,6 +528,35 @@ const WINDOW: &[Field] = &[
 const INSTRUMENT: &[Field] = &[
     // Client.
     with("client", SECTION, "{}", "The instrument itself."),
+    optional(
+        "client.machines",
+        Type::List(&Type::Either(
+            &Type::Choice(&[("here", |d| d.client.machines.push(Machine::default()))]),
+            &Type::Section(|d| d.client.machines.push(Machine::default())),
+        )),
+        "Machines that offer the load together, a client on each: `here`, or `{ssh: HOST}`, which \
+         runs this program there by your own `ssh` and needs `--trust` in a study. Operations, \
+         their times and those in flight are shared by all their workers, as if they were one \
+         client's. Default: this process alone.",
+    ),
+    optional(
+        "client.machines.ssh",
+        Type::Text(|d, text| d.machine().ssh = Some(text.into())),
+        "HOST, USER@HOST or ssh://USER@HOST:PORT, or a name of your `~/.ssh/config`. Default: this \
+         machine.",
+    ),
+    optional(
+        "client.machines.workers",
+        Type::Count(1, 256, |d, n| d.machine().workers = Some(n as usize)),
+        "Event loops there. Default: `client.workers`, and half of its CPUs with `auto`.",
+    ),
+    optional(
+        "client.machines.cpus",
+        Type::List(&Type::Count(0, 4095, |d, n| {
+            d.machine().cpus.push(n as usize)
+        })),
+        "CPUs there that its workers are pinned to, in turn. Default: not pinned.",
+    ),
     with(
         "client.workers",
         Type::WordOr(
@@ -535,7 +564,8 @@ const INSTRUMENT: &[Field] = &[
             &Type::Count(1, 256, |d, n| d.client.workers = Some(n as usize)),
         ),
         "auto",
-        "Event loops; `auto`: half of the CPUs, at least one.",
+        "Event loops; `auto`: half of the CPUs, at least one. With `client.machines`: on each of \
+         them that does not say it itself.",
     ),
     optional(
         "client.cpus",

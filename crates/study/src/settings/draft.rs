@@ -5,8 +5,8 @@
 
 use super::{
     Capacity, Client, Data, FaultDraft, Guard, Import, Imported, Keyspace, LADDER_POINTS_MAX, Load,
-    OwnTable, Phase, Price, Primary, PrimaryMetric, Probes, ROWS_UNLOADED, Recorded, Repeat,
-    Require, ScaleUp, Settings, Verify, Window, Workload,
+    Machine, OwnTable, Phase, Price, Primary, PrimaryMetric, Probes, ROWS_UNLOADED, Recorded,
+    Repeat, Require, ScaleUp, Settings, Verify, Window, Workload,
 };
 use analysis::procedure::{
     Band, Bound, Endurance, Fixed, Percentile, Point, Procedure, Search, Sweep, Until,
@@ -192,6 +192,14 @@ impl Draft {
             ms,
             ..self.bound
         };
+    }
+
+    pub(crate) fn machine(&mut self) -> &mut Machine {
+        if self.client.machines.is_empty() {
+            self.client.machines.push(Machine::default());
+        }
+        let last = self.client.machines.len() - 1;
+        &mut self.client.machines[last]
     }
 
     pub(crate) fn series(&mut self) -> &mut Series {

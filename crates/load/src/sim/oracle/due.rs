@@ -24,7 +24,8 @@ impl Due {
     /// Of the worker of a shape.
     pub fn new(shape: &Shape) -> Due {
         let config = &shape.config;
-        let (worker, workers) = (shape.worker as u64, config.workers as u64);
+        let worker = (config.others.before + shape.worker) as u64;
+        let workers = config.workers_of_all() as u64;
         let (rise, seed) = (config.rise, config.first_operation);
         let rise_ns = rise.as_nanos() as u64;
         let arrivals = Arrivals::new(config.schedule, rise, worker, workers, seed);

@@ -1,0 +1,259 @@
+//! How clients on several machines come to a study's load: which there are, what each is told, and
+//! what it makes of that.
+//!
+//! A client resolves the study again, from the text and the files that are on record, and compiles
+//! the variant's program; what only the run knows (rows that were loaded, reads that cannot be
+//! judged, how to get in) is told beside it.
+
+use crate::ceiling;
+use crate::offer::Offer;
+use crate::record;
+use crate::recorded;
+use crate::running::Running;
+use anyhow::{Context, Result};
+use cluster::{Dirs, TlsMaterial};
+use fleet::{Clients, Made, Maker, Seat};
+use measure::number::counted;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+use std::sync::Arc;
+use store::record::{ClientMachineRecord, OverridesRecord};
+use study::inputs::Inputs;
+use study::resolve::resolve;
+use study::settings::{Client, Granted, Machine, Overrides, Study};
+use study::work;
+use target::SecretSource;
+use workload::{Program, Stage};
+
+/// The clients of a run, as long as its trials want the same ones.
+#[derive(Debug)]
+pub struct FleetUse {
+    machines: Vec<Machine>,
+    /// Whether the workers are told how many they are by the study: then a machine's number of
+    /// CPUs counts for nothing.
+    workers: Option<usize>,
+    /// The clients.
+    pub clients: Clients,
+    /// Whether the run has said which they are.
+    pub is_told: bool,
+}
+
+impl FleetUse {
+    /// Those that a trial wants, all reached at once; none where this process offers the load.
+    ///
+    /// # Errors
+    /// All that cannot be had, each with why.
+    pub fn open(client: &Client) -> Result<Option<FleetUse>> {
+        if client.machines.is_empty() {
+            return Ok(None);
+        }
+        let seats: Vec<Seat> = client.machines.iter().map(|one| seat(one, client)).collect();
+        let clients = Clients::open(&seats).context("reach the machines of `client.machines`")?;
+        Ok(Some(FleetUse {
+            machines: client.machines.clone(),
+            workers: client.workers,
+            clients,
+            is_told: false,
+        }))
+    }
+
+    /// Reaches all that the trials of a study want, before anything is started or made; those of its
+    /// first variant stay.
+    ///
+    /// # Errors
+    /// All that cannot be had, each with why.
+    pub fn first_of(study: &Study) -> Result<Option<FleetUse>> {
+        let mut first = None;
+        let mut reached: Vec<&[Machine]> = Vec::new();
+        for variant in &study.variants {
+            let client = &variant.settings.client;
+            if reached.contains(&&client.machines[..]) {
+                continue;
+            }
+            let opened = FleetUse::open(client)?;
+            if reached.is_empty() {
+                first = opened;
+            }
+            reached.push(&client.machines);
+        }
+        Ok(first)
+    }
+
+    /// Whether these are what another trial wants, and all are there.
+    pub fn serves(&self, client: &Client) -> bool {
+        self.machines == client.machines
+            && self.workers == client.workers
+            && self.clients.lost().is_none()
+    }
+
+    /// Each of them and its machine, for the record.
+    pub fn records(&self) -> Vec<ClientMachineRecord> {
+        let clients = self.clients.all().iter();
+        let record = |client: &fleet::Client| ClientMachineRecord {
+            name: client.name.clone(),
+            place: client.seat.place().to_owned(),
+            cpus: client.cpus,
+            machine: serde_json::from_value(client.machine.clone()).unwrap_or_default(),
+        };
+        clients.map(record).collect()
+    }
+
+    /// Which there are, in a sentence.
+    pub fn words(&self) -> String {
+        let all = self.clients.all();
+        let names: Vec<String> = all.iter().map(fleet::Client::words).collect();
+        format!(
+            "{} offer the load together: {}",
+            counted(all.len(), "client"),
+            names.join(", ")
+        )
+    }
+
+    /// Whether some run on other machines, whose clocks of the day are their own.
+    pub fn has_others(&self) -> bool {
+        self.machines.iter().any(|machine| machine.ssh.is_some())
+    }
+
+    /// Process ids of those on this machine.
+    pub fn pids_here(&self) -> Vec<u32> {
+        let here = self.clients.all().iter().filter(|one| one.seat.ssh.is_none());
+        here.map(fleet::Client::pid).collect()
+    }
+}
+
+fn seat(machine: &Machine, client: &Client) -> Seat {
+    Seat {
+        ssh: machine.ssh.clone(),
+        workers: machine.workers.or(client.workers),
+        cpus: machine.cpus.clone(),
+    }
+}
+
+/// Whether an offer is one of a fleet's: what is read back is read by this process.
+pub fn is_shared(offer: &Offer<'_>) -> bool {
+    matches!(offer.stage, Stage::Load | Stage::Main)
+}
+
+/// What a client is told, as text.
+#[derive(Debug, Serialize, Deserialize)]
+struct Sources {
+    /// What the study is called in messages.
+    source: String,
+    study: String,
+    overrides: OverridesRecord,
+    /// Names of the secrets that the study has: what they are, the access below says.
+    secrets: Vec<String>,
+    /// Number of the variant.
+    variant: usize,
+    /// Rows, where only loading could tell how many.
+    rows: u64,
+    /// By statement, whether its rows are judged.
+    judged: Vec<bool>,
+    credentials: Option<(String, String)>,
+    tls: Option<TlsMaterial>,
+}
+
+/// What the clients of a trial are told to make their load of.
+///
+/// # Errors
+/// It cannot be written down.
+pub fn sources(
+    study: &Study,
+    variant: usize,
+    program: &Program,
+    running: Option<&Running>,
+) -> Result<String> {
+    let access = running.map(|running| running.cluster.access());
+    let credentials = access.and_then(|access| access.credentials.as_ref());
+    let sources = Sources {
+        source: study.source.clone(),
+        study: study.text.clone(),
+        overrides: record::overrides_record(&study.overrides, &study.inputs),
+        secrets: study.overrides.granted.secrets.keys().cloned().collect(),
+        variant,
+        rows: program.rows(),
+        judged: program.statements().iter().map(|one| one.verifies).collect(),
+        credentials: credentials.map(|c| (c.user.clone(), c.password.reveal().to_owned())),
+        tls: access.and_then(|access| access.tls.as_ref()).map(|tls| (*tls.material).clone()),
+    };
+    serde_json::to_string(&sources).context("write down what clients make their load of")
+}
+
+/// How a client makes a load of a study's sources.
+pub struct StudyMaker;
+
+impl Sources {
+    /// The client's settings, and the program.
+    fn made(&self) -> Result<(study::settings::Settings, Arc<Program>)> {
+        let named = |name: &String| (name.clone(), SecretSource::Named(name.clone()));
+        let overrides = Overrides {
+            // It was checked where it was allowed, and nothing that it could do is done here.
+            granted: Granted {
+                trust: true,
+                secrets: self.secrets.iter().map(named).collect(),
+                ..Granted::default()
+            },
+            ..record::overrides_recorded(self.overrides.clone(), Granted::default())
+        };
+        let study = resolve(&self.source, &self.study, &overrides)
+            .map_err(|mistakes| anyhow::anyhow!("{mistakes}"))
+            .context("resolve the study again")?;
+        let variant = study.variants.get(self.variant).context("the study has no such variant")?;
+        let settings = variant.settings.clone();
+        let inputs = Inputs::recorded(&study.inputs);
+        let compile = |work: Result<work::Work, String>| work.map_err(anyhow::Error::msg);
+        let mut program = compile(work::compile(&settings, study.seed, &inputs))?.program;
+        if program.rows() != self.rows {
+            let with_rows = work::compile_with_rows(&settings, self.rows, study.seed, &inputs);
+            program = compile(with_rows)?.program;
+        }
+        let pairs = program.statements().iter().zip(&self.judged).enumerate();
+        let unjudged: Vec<usize> = pairs
+            .filter(|(_, (statement, judged))| statement.verifies && !**judged)
+            .map(|(at, _)| at)
+            .collect();
+        if !unjudged.is_empty() {
+            program = Arc::new(program.without_judging(&unjudged));
+        }
+        Ok((settings, program))
+    }
+}
+
+fn read(sources: &str) -> Result<Sources> {
+    serde_json::from_str(sources).context("understand what a load is to be made of")
+}
+
+impl Maker for StudyMaker {
+    fn make(&self, sources: &str) -> Result<Made> {
+        let sources = read(sources)?;
+        let (settings, program) = sources.made()?;
+        let tls = sources.tls.map(TlsMaterial::tls).transpose()?;
+        Ok(Made {
+            program,
+            access: load::Access {
+                credentials: sources.credentials,
+                tls: tls.map(|tls| load::Tls {
+                    config: tls.config,
+                    server_name: tls.server_name,
+                }),
+                compression: settings.client.compression,
+            },
+        })
+    }
+
+    fn ceiling(&self, sources: &str, workers: usize, cpus: &[usize]) -> Result<Option<f64>> {
+        let (mut settings, program) = read(sources)?.made()?;
+        settings.client.workers = Some(workers);
+        cpus.clone_into(&mut settings.client.cpus);
+        // A null target has no files.
+        let dirs = Dirs {
+            cache: PathBuf::new(),
+            data: PathBuf::new(),
+        };
+        ceiling::measure(&settings, &program, &dirs)
+    }
+
+    fn machine(&self) -> serde_json::Value {
+        serde_json::to_value(recorded::machine()).unwrap_or_default()
+    }
+}

@@ -1,0 +1,137 @@
+//! What a trial finds when it begins: its target, its clients, and what these can do by themselves.
+
+use super::{Engine, Event};
+use crate::ceiling::{self, Ceiling};
+use crate::fleet_use::{self, FleetUse};
+use crate::nodes;
+use crate::preflight;
+use crate::running::Running;
+use anyhow::Result;
+use store::record::JournalEvent;
+use study::plan::{PhaseKind, Trial};
+use target::{Change, Target};
+
+impl Engine<'_> {
+    /// Starts the trial's target, unless one runs that is the same but for restarts.
+    pub(super) fn ready_target(&mut self, trial: &Trial) -> Result<()> {
+        let settings = &self.study.variants[trial.variant].settings;
+        let running = self.running.as_ref();
+        let change = running.map(|there| settings.target.change_from(&there.settings));
+        if change.is_some_and(|change| change != Change::Start) {
+            return Ok(());
+        }
+        self.stop_target()?;
+        // A new target has no data: what comes first is loading.
+        let target = match &self.plan.works[trial.variant].step {
+            Some(_) => &settings.target,
+            None => settings.load_target(),
+        };
+        let what = study::plan::target_words(target);
+        let starting = JournalEvent::TargetStarting {
+            kind: target.kind().to_owned(),
+            what: what.clone(),
+        };
+        self.writer.journal(Some(trial.index), starting)?;
+        let seconds = trial.seconds_of(PhaseKind::Target);
+        (self.events)(Event::PhaseStarted {
+            phase: "target",
+            what,
+            seconds,
+            seconds_after: (trial.seconds() - seconds).max(0.0),
+        });
+        let events = &mut *self.events;
+        let started = Running::start(target, &self.options.dirs, &mut |text| {
+            events(Event::Said(text.to_owned()));
+        });
+        if started.is_err() {
+            self.refused.push(settings.target.clone());
+        }
+        let running = started?;
+        preflight::let_in(&running, self.study, self.writer.stamp());
+        let ready = JournalEvent::TargetReady {
+            kind: running.settings.kind().to_owned(),
+            nodes: nodes::at_start(&running),
+        };
+        self.writer.journal(Some(trial.index), ready)?;
+        let nodes = running.cluster.nodes().iter();
+        (self.events)(Event::TargetReady(
+            nodes.map(|node| node.name.clone()).collect(),
+        ));
+        self.running = Some(running);
+        Ok(())
+    }
+
+    pub(super) fn stop_target(&mut self) -> Result<()> {
+        let slug = self.logs.take();
+        let Some(running) = self.running.take() else {
+            return Ok(());
+        };
+        self.too_much = false;
+        self.writer.journal(None, JournalEvent::TargetStopped)?;
+        (self.events)(Event::TargetStopped);
+        let Some(slug) = slug else {
+            return running.stop(None);
+        };
+        let logs = self.writer.trial_folder(&slug)?.join("logs");
+        let stopped = running.stop(Some(&logs).filter(|folder| folder.is_dir()).map(|f| &**f));
+        // Logs that came before something failed are logs of the trial too.
+        let noted = self.writer.note_added(&slug);
+        stopped.and(noted)
+    }
+
+    /// Reaches the clients that the trial wants, unless they are there.
+    pub(super) fn ready_clients(&mut self, trial: &Trial) -> Result<()> {
+        let client = &self.study.variants[trial.variant].settings.client;
+        let serves = self.fleet.as_ref().is_some_and(|fleet| fleet.serves(client));
+        if !serves {
+            // Those that are not wanted any more end first.
+            self.fleet = None;
+            self.fleet = FleetUse::open(client)?;
+        }
+        if let Some(fleet) = self.fleet.as_mut().filter(|fleet| !fleet.is_told) {
+            fleet.is_told = true;
+            let clients = fleet.records();
+            (self.events)(Event::Said(fleet.words()));
+            self.writer.journal(Some(trial.index), JournalEvent::ClientsReady { clients })?;
+        }
+        Ok(())
+    }
+
+    /// The ceilings of the instrument for the trial's program, one or more of them measured now;
+    /// equal programs share theirs.
+    pub(super) fn ceilings(&mut self, trial: &Trial) -> Result<Vec<Ceiling>> {
+        let settings = &self.study.variants[trial.variant].settings;
+        let same = |index: &usize| {
+            let other = &self.study.variants[*index].settings;
+            other.workload == settings.workload && other.client == settings.client
+        };
+        let at = (0..self.ceilings.len()).find(same).unwrap_or(trial.variant);
+        let due = self.ceilings[at].due(matches!(settings.target, Target::Null(_)));
+        if due > 0 {
+            (self.events)(Event::PhaseStarted {
+                phase: "ceiling",
+                what: "measure the client itself on the null target".to_owned(),
+                seconds: due as f64 * study::estimate::CEILING_S,
+                seconds_after: trial.seconds() - trial.seconds_of(PhaseKind::Target),
+            });
+        }
+        let program = &self.plan.works[trial.variant].program;
+        let fleet = self.fleet.as_ref().filter(|_| due > 0);
+        if let Some(fleet) = fleet {
+            let sources = fleet_use::sources(self.study, trial.variant, program, None)?;
+            fleet.clients.prepare(&sources)?;
+        }
+        let measure = || match fleet {
+            Some(fleet) => ceiling::of_clients(&fleet.clients),
+            None => ceiling::measure(settings, program, &self.options.dirs).map(|ceiling| {
+                ceiling.map(|ops_per_s| Ceiling {
+                    ops_per_s,
+                    clients: Vec::new(),
+                })
+            }),
+        };
+        let said = self.ceilings[at].measure(due, &measure);
+        (said.into_iter()).for_each(|text| (self.events)(Event::Said(text)));
+        Ok(self.ceilings[at].latest())
+    }
+}

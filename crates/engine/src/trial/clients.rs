@@ -1,0 +1,241 @@
+//! What each client of several saw of a trial: kept second by second, summed up over the measured
+//! window, told to the rules and put down.
+
+use super::{State, TrialRun};
+use crate::offer::Offer;
+use analysis::rules::{ClientSeen, Window};
+use anyhow::{Context, Result};
+use fleet::{ClientEnd, ClientSecond, Fleet, FleetSummary};
+use measure::{ClientCount, Histogram, Interval, KindInterval, Outcome, Summed};
+use store::convert;
+use store::record::{
+    ClientEndRecord, ClientSecondRecord, ClockMovedRecord, ClockRecord, LagRecord,
+};
+use workload::Stage;
+
+/// The clients of a trial, while it is measured.
+#[derive(Debug, Default)]
+pub(super) struct ClientTallies {
+    /// Of the load that goes on: whether it is the one that is measured.
+    is_main: bool,
+    /// By their places in the fleet.
+    each: Vec<ClientTally>,
+}
+
+#[derive(Debug, Default)]
+struct ClientTally {
+    window: Window,
+    lag: Histogram,
+    end: ClientEnd,
+}
+
+impl State {
+    /// A load begins.
+    pub(super) fn begin_clients(&mut self, load: &Fleet, offer: &Offer<'_>) {
+        self.clients.is_main = offer.stage == Stage::Main;
+        if self.clients.is_main {
+            self.clients.each.clear();
+        }
+        let names = load.clients();
+        let ends = names.map(|(name, place)| ClientEnd {
+            name: name.to_owned(),
+            place: place.to_owned(),
+            ..ClientEnd::default()
+        });
+        // The names of those of a load phase are needed for what they see second by second.
+        for (number, end) in ends.enumerate() {
+            match self.clients.each.get_mut(number) {
+                Some(tally) => tally.end = end,
+                None => self.clients.each.push(ClientTally {
+                    end,
+                    ..ClientTally::default()
+                }),
+            }
+        }
+    }
+
+    /// Keeps what clients have seen up to an interval of all of them.
+    pub(super) fn keep_clients(
+        &mut self,
+        seconds: Vec<ClientSecond>,
+        interval: &Interval,
+    ) -> Result<()> {
+        let start_ns = self.writer.start_ns();
+        for second in seconds {
+            let Some(tally) = self.clients.each.get_mut(second.client) else {
+                continue;
+            };
+            let record = second_record(&second, &tally.end.name, start_ns);
+            let kept = self.writer.write_client_second(&record);
+            kept.context("keep what a client has seen")?;
+            if self.clients.is_main {
+                tally.push(second, interval.window_from_ns);
+            }
+        }
+        Ok(())
+    }
+
+    /// The load has ended.
+    pub(super) fn end_clients(&mut self, summary: &FleetSummary) -> Result<()> {
+        if summary.clients.is_empty() {
+            return Ok(());
+        }
+        let start_ns = self.writer.start_ns();
+        let clocks: Vec<ClockRecord> = summary
+            .clocks
+            .iter()
+            .map(|reading| ClockRecord {
+                t_s: seconds_since(start_ns, reading.at_ns),
+                client: summary.clients[reading.client].name.clone(),
+                ahead_ns: reading.ahead_ns,
+                bound_ns: reading.bound_ns,
+            })
+            .collect();
+        self.writer.write_clocks(&clocks).context("keep what is known of clocks")?;
+        for (tally, end) in self.clients.each.iter_mut().zip(&summary.clients) {
+            tally.end = end.clone();
+        }
+        Ok(())
+    }
+}
+
+impl ClientTally {
+    /// Adds a second of the load that is measured. Its operations have no latencies here: what the
+    /// rules ask of one client is its time.
+    fn push(&mut self, second: ClientSecond, window_from_ns: u64) {
+        let mut kind = KindInterval::default();
+        kind.outcomes = second.outcomes;
+        let interval = Interval {
+            index: second.index,
+            start_ns: second.start_ns,
+            end_ns: second.end_ns,
+            window_from_ns,
+            draining: second.draining,
+            kinds: vec![kind],
+            client: second.figures,
+        };
+        if interval.is_measured() {
+            self.lag.add(&interval.client.lag);
+        }
+        self.window.push(&Summed::new(interval.into()));
+    }
+}
+
+fn second_record(second: &ClientSecond, name: &str, start_ns: u64) -> ClientSecondRecord {
+    let figures = &second.figures;
+    let [p50_ms, p99_ms, max_ms] = second.latency_ns.map(|ns| ns as f64 / 1e6);
+    ClientSecondRecord {
+        t_s: seconds_since(start_ns, second.start_ns),
+        seconds: (second.end_ns - second.start_ns) as f64 / 1e9,
+        client: name.to_owned(),
+        draining: second.draining,
+        ok: second.outcomes.get(Outcome::Ok),
+        errors: second.outcomes.errors(),
+        p50_ms,
+        p99_ms,
+        max_ms,
+        lag_p99_us: figures.lag.quantile_ns(0.99) as f64 / 1e3,
+        cpu_ms: figures.cpu_ns as f64 / 1e6,
+        stalled_ms: figures.hiccups.stalled_ns as f64 / 1e6,
+        in_flight: figures.counts[ClientCount::InFlight],
+    }
+}
+
+fn seconds_since(start_ns: u64, ns: u64) -> f64 {
+    (ns as f64 - start_ns as f64) / 1e9
+}
+
+impl TrialRun<'_> {
+    /// Processes on this machine that are of the client.
+    pub(super) fn own_pids(&self) -> Vec<u32> {
+        self.fleet.map(|fleet| fleet.pids_here()).unwrap_or_default()
+    }
+
+    /// What the rules are told of each client.
+    pub(super) fn clients_seen(&self, state: &State) -> Vec<ClientSeen> {
+        let start_ns = state.writer.start_ns();
+        let moved = |all: &[(u64, i64)]| {
+            let moved = all
+                .iter()
+                .map(|(at_ns, by_ns)| (seconds_since(start_ns, *at_ns), *by_ns as f64 / 1e9));
+            moved.collect::<Vec<_>>()
+        };
+        let seen = |(number, tally): (usize, &ClientTally)| {
+            let end = &tally.end;
+            let name = format!("{} ({})", end.name, end.place);
+            let lost = end.lost.as_ref().map(|(why, at_ns)| {
+                format!("{name} {why}, at {:.1} s", seconds_since(start_ns, *at_ns))
+            });
+            ClientSeen {
+                is_here: end.place == "here",
+                name,
+                window: tally.window.clone(),
+                cores: end.workers as f64,
+                ceilings_ops_per_s: self.ceilings_of(number),
+                late_s: end.late_ns as f64 / 1e9,
+                clock_bound_s: end.bound_ns as f64 / 1e9,
+                clock_breaks: moved(&end.breaks),
+                clock_set: moved(&end.set),
+                throttled_s: end.throttled_ns.map(|ns| ns as f64 / 1e9),
+                lost,
+            }
+        };
+        let each = state.clients.each.iter().enumerate();
+        each.filter(|_| state.clients.is_main).map(seen).collect()
+    }
+
+    fn ceilings_of(&self, client: usize) -> Vec<f64> {
+        let all = self.ceilings.iter();
+        all.filter_map(|ceiling| ceiling.clients.get(client).copied()).collect()
+    }
+
+    /// What is put down of each client.
+    pub(super) fn client_records(
+        &self,
+        state: &State,
+        seen: &[ClientSeen],
+    ) -> Vec<ClientEndRecord> {
+        let all: f64 = seen.iter().map(|one| one.window.ops_per_s_mean()).sum();
+        let pairs = state.clients.each.iter().zip(seen);
+        pairs.map(|(tally, seen)| client_record(tally, seen, all)).collect()
+    }
+}
+
+fn client_record(tally: &ClientTally, seen: &ClientSeen, all_ops_per_s: f64) -> ClientEndRecord {
+    let (end, window) = (&tally.end, &seen.window);
+    let ops_per_s = window.ops_per_s_mean();
+    let seconds = window.seconds.max(1e-9);
+    let cores_s = seconds * seen.cores.max(1.0);
+    let of_cores = |ns: u64| ns as f64 / 1e9 / cores_s;
+    let lag_us = |q| tally.lag.quantile_ns(q) as f64 / 1e3;
+    let moved = |all: &[(f64, f64)]| {
+        let moved = all.iter().map(|(at_s, by_s)| ClockMovedRecord {
+            at_s: *at_s,
+            by_s: *by_s,
+        });
+        moved.collect()
+    };
+    ClientEndRecord {
+        name: end.name.clone(),
+        place: end.place.clone(),
+        workers: end.workers,
+        connections: end.connections,
+        ops_per_s,
+        share: ops_per_s / all_ops_per_s.max(1e-9),
+        latency_ms: convert::quantiles_ms(&end.latency),
+        lag_us: LagRecord {
+            p50: lag_us(0.5),
+            p99: lag_us(0.99),
+        },
+        cpu_share: of_cores(window.cpu_ns),
+        ceilings_ops_per_s: seen.ceilings_ops_per_s.clone(),
+        stall_ms_longest: window.stall_longest_s.map(|s| s * 1e3),
+        wait_share: window.wait_ns.map(of_cores),
+        throttled_share: seen.throttled_s.map(|throttled_s| throttled_s / seconds),
+        late_ms: seen.late_s * 1e3,
+        clock_bound_ms: seen.clock_bound_s * 1e3,
+        clock_breaks: moved(&seen.clock_breaks),
+        clock_set: moved(&seen.clock_set),
+        lost: seen.lost.clone(),
+    }
+}

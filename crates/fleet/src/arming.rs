@@ -1,0 +1,167 @@
+//! How a load is shared out to clients, and begun by all of them on one line.
+
+use crate::clients::{Client, Clients, LIMIT, WORK_LIMIT, all_or_failures, at_once};
+use crate::offering::{Fleet, Together};
+use crate::wire::{Arm, Asked, Go};
+use anyhow::{Context, Result, ensure};
+use load::{Config, Others, Schedule};
+use measure::clock;
+
+/// Operations that near and far side compare before they begin.
+const FINGERPRINT_OPERATIONS: u64 = 1000;
+
+/// The start line is so far ahead, and so many times the longest way to a client more: that each of
+/// them hears of it in time.
+const START_AHEAD_NS: u64 = clock::SECOND_NS;
+const WAYS_AHEAD: u64 = 10;
+
+impl Clients {
+    /// Shares out the load of `config`, whose number of workers counts for nothing here, and begins
+    /// it on one line. All clients must have been given its program's sources.
+    ///
+    /// # Errors
+    /// A client cannot get in, makes other operations of the sources than we do, or is gone: all
+    /// that went wrong, each with its client; nothing is offered then.
+    pub fn start(&self, config: &Config) -> Result<Fleet> {
+        let begun = self.begin(config);
+        if begun.is_err() {
+            self.disarm();
+        }
+        begun.map(|together| Fleet::Together(Box::new(together)))
+    }
+
+    fn begin(&self, config: &Config) -> Result<Together> {
+        let workers = shares(&self.asked(), in_flight_of(config) as usize);
+        let shares: Vec<(&Client, Asked)> = self.all().iter().zip(seated(config, &workers)).fold(
+            Vec::new(),
+            |mut all, (client, own)| {
+                if let Some(mut own) = own {
+                    own.cpus = cpus_of(client, config, own.others.before);
+                    all.push((client, Asked::of(&own)));
+                }
+                all
+            },
+        );
+        let expected = config.program.fingerprint_of(config.stage, FINGERPRINT_OPERATIONS);
+        let armed = at_once(&shares, |(client, asked)| {
+            let call = Arm {
+                asked: asked.clone(),
+                fingerprint_operations: FINGERPRINT_OPERATIONS,
+            };
+            let armed = client.link.call(&call, WORK_LIMIT)?;
+            ensure!(
+                armed.fingerprint == expected,
+                "it makes other operations of the same sources: this is a bug in cassay"
+            );
+            Ok(())
+        });
+        all_or_failures(armed.zip(&shares).map(|(one, (client, _))| (one, client.words())))?;
+        let clients: Vec<&Client> = shares.iter().map(|(client, _)| *client).collect();
+        let mut together = Together::new(config, &clients, workers.iter().sum());
+        let mut starts = Vec::new();
+        let mut way_ns = 0;
+        for client in &clients {
+            client.clock.begin();
+            let offset = client.clock.offset().context("its clock is not known")?;
+            way_ns = way_ns.max(offset.bound_ns);
+            starts.push(offset);
+        }
+        let start_ns = clock::now_ns() + START_AHEAD_NS + WAYS_AHEAD * way_ns;
+        let starts: Vec<(&Client, u64)> = clients
+            .iter()
+            .zip(starts)
+            .map(|(client, offset)| (*client, offset.theirs(start_ns)))
+            .collect();
+        let told = at_once(&starts, |(client, start_ns)| {
+            client.link.call(
+                &Go {
+                    start_ns: *start_ns,
+                },
+                LIMIT,
+            )
+        });
+        let told = all_or_failures(told.zip(&starts).map(|(one, (c, _))| (one, c.words())))?;
+        let late = told
+            .iter()
+            .zip(&starts)
+            .map(|(told, (_, start_ns))| (*start_ns, told.at_ns.saturating_sub(*start_ns)));
+        together.begin(start_ns, late.collect());
+        Ok(together)
+    }
+
+    /// The workers that each would have with enough to do.
+    fn asked(&self) -> Vec<usize> {
+        self.all().iter().map(Client::workers).collect()
+    }
+}
+
+/// The CPUs of a client: its own, or on this machine those that the load may have here, beginning
+/// with one that no client before it has begun with.
+fn cpus_of(client: &Client, config: &Config, before: usize) -> Vec<usize> {
+    if client.seat.ssh.is_some() || !client.seat.cpus.is_empty() || config.cpus.is_empty() {
+        return client.seat.cpus.clone();
+    }
+    let mut cpus = config.cpus.clone();
+    cpus.rotate_left(before % config.cpus.len());
+    cpus
+}
+
+fn in_flight_of(config: &Config) -> u32 {
+    match config.schedule {
+        Schedule::Closed { in_flight } => in_flight,
+        _ => config.in_flight_max,
+    }
+}
+
+/// The workers of each client, where each worker must have an operation in flight: as asked, or
+/// one after the other in turn until all are given away.
+fn shares(asked: &[usize], in_flight: usize) -> Vec<usize> {
+    let mut given = vec![0; asked.len()];
+    let mut left = in_flight;
+    for round in 1..=asked.iter().copied().max().unwrap_or(0) {
+        for (given, asked) in given.iter_mut().zip(asked) {
+            if round <= *asked && left > 0 {
+                *given += 1;
+                left -= 1;
+            }
+        }
+    }
+    given
+}
+
+/// The configuration of each client; none of one that has no worker.
+fn seated(config: &Config, workers: &[usize]) -> Vec<Option<Config>> {
+    let all: usize = workers.iter().sum();
+    let mut before = 0;
+    let mut seat = |own: usize| {
+        let others = Others {
+            before,
+            after: all - before - own,
+        };
+        before += own;
+        (own > 0).then(|| Config {
+            workers: own,
+            others,
+            ..config.clone()
+        })
+    };
+    workers.iter().map(|own| seat(*own)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_worker_has_an_operation_and_clients_have_as_many_as_they_can() {
+        for (asked, in_flight, expected) in [
+            (&[2, 2][..], 64, &[2, 2][..]),
+            (&[4, 1, 2], 64, &[4, 1, 2]),
+            (&[4, 4], 3, &[2, 1]),
+            (&[1, 8], 4, &[1, 3]),
+            (&[1, 1, 1], 2, &[1, 1, 0]),
+        ] {
+            assert_eq!(shares(asked, in_flight), expected, "{asked:?} {in_flight}");
+        }
+    }
+}

@@ -1,0 +1,325 @@
+//! The far side: a client that offers its share of a load, and says each second what came of it.
+//!
+//! What must hold: a client whose controller has gone, or is silent for longer than its lease,
+//! offers nothing more. It has nothing on its machine that would outlive it.
+
+use crate::codec::{pack_client, pack_kinds};
+use crate::health::throttled_ns;
+use crate::wire::{
+    Arm, Begin, Describe, Description, Disarm, EndNote, Go, IntervalNote, IsArmed, KeptNote,
+    MeasureCeiling, Note, PIECE_BYTES, Steer, TakeSources, Told,
+};
+use anyhow::{Context, Result, bail};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD_NO_PAD as BASE64;
+use flate2::Compression;
+use flate2::write::DeflateEncoder;
+use load::{Armed, KeptPiece, Load, Next, Steering, Summary};
+use measure::{Interval, clock};
+use reach::serve::{self, Outbox};
+use reach::{ReadClock, Row, Serve};
+use std::io::{IsTerminal, Write};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use workload::Program;
+
+/// How long a controller may take to say what is to be done.
+const BEGIN_LIMIT: Duration = Duration::from_secs(60);
+
+/// How long what is offered may take to end when the controller has gone.
+const END_LIMIT: Duration = Duration::from_secs(3);
+
+/// What a client has made of the sources that its controller had.
+#[derive(Clone)]
+pub struct Made {
+    /// What is asked.
+    pub program: Arc<Program>,
+    /// How to get in.
+    pub access: load::Access,
+}
+
+/// How sources become a load: what lies between a study and this crate. The near side hands them
+/// to [`Clients`](crate::Clients) as a text that only this knows.
+pub trait Maker: Sync {
+    /// Compiles the program, and reads how to get in.
+    ///
+    /// # Errors
+    /// The sources are not such as this build makes.
+    fn make(&self, sources: &str) -> Result<Made>;
+
+    /// Operations per second of the program on a null target here, with so many workers on these
+    /// CPUs (none: not pinned); none if the machine left it no time.
+    ///
+    /// # Errors
+    /// The null target does not take the program.
+    fn ceiling(&self, sources: &str, workers: usize, cpus: &[usize]) -> Result<Option<f64>>;
+
+    /// What the machine is, for records.
+    fn machine(&self) -> serde_json::Value;
+}
+
+/// Does what this program does if it was started as a client; `None` if it was not. The exit code.
+/// To be called before any other thread runs.
+pub fn answer(maker: &'static dyn Maker) -> Option<u8> {
+    let words: Vec<String> =
+        std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    let is_client = matches!(&words[..], [_, agent, name]
+        if agent == reach::ARGUMENT && name.starts_with(reach::CLIENT));
+    if !is_client || std::io::stdin().is_terminal() {
+        return None;
+    }
+    let Err(error) = run(maker) else {
+        return Some(0);
+    };
+    let _ = writeln!(std::io::stderr(), "error: {error:#}");
+    Some(2)
+}
+
+fn run(maker: &'static dyn Maker) -> Result<()> {
+    let (mut input, mut output) = serve::pipes()?;
+    let begin: Begin = match serve::first(&mut input, BEGIN_LIMIT) {
+        Ok(begin) => begin,
+        Err(error) => {
+            serve::refuse(&mut output, &error);
+            return Err(error);
+        }
+    };
+    let client = ClientState::new(maker);
+    let lease = Duration::from_secs(begin.lease_s);
+    let outbox = client.outbox.clone();
+    serve::serve(
+        CALLS,
+        &client,
+        &outbox,
+        Box::new(input),
+        Box::new(output),
+        lease,
+    );
+    client.end();
+    outbox.end(&Ok(()));
+    Ok(())
+}
+
+pub(crate) const CALLS: &[Row<ClientState>] = &[
+    Row::of::<ReadClock>(),
+    Row::of::<Describe>(),
+    Row::of::<TakeSources>(),
+    Row::of::<MeasureCeiling>(),
+    Row::of::<Arm>(),
+    Row::of::<Go>(),
+    Row::of::<Steer>(),
+    Row::of::<Disarm>(),
+];
+
+/// What a client has at a time.
+pub(crate) struct ClientState {
+    maker: &'static dyn Maker,
+    pub outbox: Outbox,
+    inner: Mutex<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    sources: String,
+    made: Option<Made>,
+    armed: Option<Armed>,
+    steering: Option<Steering>,
+    offering: Option<JoinHandle<()>>,
+}
+
+impl ClientState {
+    pub fn new(maker: &'static dyn Maker) -> ClientState {
+        ClientState {
+            maker,
+            outbox: Outbox::default(),
+            inner: Mutex::default(),
+        }
+    }
+
+    /// Nothing is left half-done under this lock.
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends what is offered, and waits for that, but not for long.
+    pub fn end(&self) {
+        let offering = {
+            let mut inner = self.inner();
+            inner.armed = None;
+            inner.steering.take().iter().for_each(Steering::abandon);
+            inner.offering.take()
+        };
+        let until = clock::Deadline::after(END_LIMIT);
+        while offering.as_ref().is_some_and(|thread| !thread.is_finished()) && !until.passed() {
+            clock::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+impl Serve<ClientState> for Describe {
+    fn serve(self, client: &ClientState) -> Result<Description> {
+        Ok(Description {
+            cpus: std::thread::available_parallelism().map_or(1, |cpus| cpus.get()),
+            machine: client.maker.machine(),
+        })
+    }
+}
+
+impl Serve<ClientState> for TakeSources {
+    fn serve(self, client: &ClientState) -> Result<()> {
+        let mut inner = client.inner();
+        if self.is_first {
+            inner.sources.clear();
+        }
+        inner.made = None;
+        inner.sources += &self.piece;
+        if self.is_last {
+            inner.made = Some(client.maker.make(&inner.sources)?);
+        }
+        Ok(())
+    }
+}
+
+impl Serve<ClientState> for MeasureCeiling {
+    fn serve(self, client: &ClientState) -> Result<Option<f64>> {
+        let sources = client.inner().sources.clone();
+        client.maker.ceiling(&sources, self.workers, &self.cpus)
+    }
+}
+
+impl Serve<ClientState> for Arm {
+    fn serve(self, client: &ClientState) -> Result<IsArmed> {
+        client.end();
+        let made = client.inner().made.clone().context("it has no program yet")?;
+        let program = Arc::clone(&made.program);
+        let config = self.asked.config(made.program, made.access)?;
+        let stage = config.stage;
+        let armed = Load::arm(&config)?;
+        let connections = armed.connections();
+        client.inner().armed = Some(armed);
+        Ok(IsArmed {
+            fingerprint: program.fingerprint_of(stage, self.fingerprint_operations),
+            connections,
+        })
+    }
+}
+
+impl Serve<ClientState> for Go {
+    fn serve(self, client: &ClientState) -> Result<Told> {
+        let at_ns = clock::now_ns();
+        let mut inner = client.inner();
+        let armed = inner.armed.take().context("it is not ready")?;
+        let outbox = client.outbox.clone();
+        let (sender, steering) = channel();
+        // The thread that takes intervals begins, since it is the one that goes before others.
+        let offering = std::thread::Builder::new().name("client-load".into());
+        let offering = offering
+            .spawn(move || {
+                let load = armed.go(self.start_ns);
+                let _ = sender.send(load.steering());
+                offer(load, &outbox);
+            })
+            .context("start the thread that takes intervals")?;
+        inner.offering = Some(offering);
+        inner.steering = Some(steering.recv().context("begin the load")?);
+        Ok(Told { at_ns })
+    }
+}
+
+impl Serve<ClientState> for Steer {
+    fn serve(self, client: &ClientState) -> Result<()> {
+        let inner = client.inner();
+        let Some(steering) = &inner.steering else {
+            bail!("it offers nothing");
+        };
+        match self {
+            Steer::StopAt(at_ns) => steering.stop_at(at_ns),
+            Steer::Measure { from_ns, until_ns } => {
+                steering.measure_from(from_ns);
+                steering.stop_at(until_ns);
+            }
+            Steer::Abandon => steering.abandon(),
+        }
+        Ok(())
+    }
+}
+
+impl Serve<ClientState> for Disarm {
+    fn serve(self, client: &ClientState) -> Result<()> {
+        client.end();
+        Ok(())
+    }
+}
+
+/// Takes intervals until the load has ended, and tells them.
+fn offer(mut load: Load, outbox: &Outbox) {
+    let start_ns = load.start_ns();
+    let throttled_before_ns = throttled_ns();
+    loop {
+        match load.next(u64::MAX) {
+            Next::Interval(interval) => tell(&interval, start_ns, outbox),
+            Next::Time => {}
+            Next::Over => break,
+        }
+    }
+    let throttled = throttled_before_ns
+        .zip(throttled_ns())
+        .map(|(before, after)| after.saturating_sub(before));
+    let ended = load.end().map_err(|error| error.to_string()).map(|summary| {
+        let pieces = summary.pieces(PIECE_BYTES);
+        pieces.for_each(|piece| outbox.note(&Note::Kept(kept_note(piece))));
+        end_note(summary, start_ns, throttled)
+    });
+    outbox.note(&Note::Ended(ended));
+}
+
+fn tell(interval: &Interval, start_ns: u64, outbox: &Outbox) {
+    let mut left = &interval.kinds[..];
+    while !left.is_empty() {
+        let (text, packed) = pack_kinds(left, PIECE_BYTES);
+        outbox.note(&Note::Kinds(text));
+        left = &left[packed..];
+    }
+    let since = |ns: u64| ns.saturating_sub(start_ns);
+    outbox.note(&Note::Interval(IntervalNote {
+        index: interval.index,
+        start_ns: since(interval.start_ns),
+        end_ns: since(interval.end_ns),
+        draining: interval.draining,
+        client: pack_client(&interval.client),
+        day_ns: clock::unix_ns() as i64 - clock::now_ns() as i64,
+    }));
+}
+
+fn kept_note(piece: KeptPiece) -> KeptNote {
+    let mut packed = DeflateEncoder::new(Vec::new(), Compression::fast());
+    packed.write_all(&piece.bytes).expect("writing to memory");
+    KeptNote {
+        what: piece.what,
+        first: piece.first,
+        chunk: piece.chunk,
+        at: piece.at,
+        bytes: BASE64.encode(packed.finish().expect("writing to memory")),
+    }
+}
+
+fn end_note(summary: Summary, start_ns: u64, throttled_ns: Option<u64>) -> EndNote {
+    let since = |ns: u64| ns.saturating_sub(start_ns);
+    let errors = summary.first_errors.into_iter();
+    let failures = summary.failures.into_iter();
+    EndNote {
+        operations_sent: summary.operations_sent,
+        operations_ended: summary.operations_ended,
+        next_operation: summary.next_operation,
+        workers: summary.workers,
+        realtime: summary.realtime,
+        connections: summary.connections,
+        first_errors: errors.map(|one| (one.outcome, one.node, one.message)).collect(),
+        failures: failures
+            .map(|one| (one.node, one.count, [one.first_ns, one.last_ns].map(since)))
+            .collect(),
+        throttled_ns,
+    }
+}

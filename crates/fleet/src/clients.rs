@@ -1,0 +1,370 @@
+//! The near side of clients: reached all at once, kept from load to load, their clocks watched.
+
+use crate::health::ClockReading;
+use crate::wire::{Begin, Describe, Description, Disarm, MeasureCeiling, PIECE_BYTES, TakeSources};
+use anyhow::{Context, Result, anyhow, bail};
+use measure::clock::{self, Deadline};
+use reach::{Link, Offset, TheirClock};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+/// How long a controller may be silent before a client stops its load, and a client before it
+/// counts as lost, in seconds: an interval is one, and a machine that is overloaded may hold one up
+/// for two.
+pub(crate) const SILENCE_S: u64 = 5;
+
+/// The mark by which a client on this machine can be found: its value is the run's process.
+const MARK: &str = "CASSAY_CLIENT";
+
+/// How long a call may take that only asks.
+pub(crate) const LIMIT: Duration = Duration::from_secs(30);
+
+/// How long compiling a program, opening connections or measuring a ceiling may take.
+pub(crate) const WORK_LIMIT: Duration = Duration::from_secs(180);
+
+/// So many are connected at a time: sshd refuses some of more than ten that have not logged in yet
+/// (its `MaxStartups` is 10:30:100).
+const CONNECTING_MAX: usize = 8;
+
+/// Exchanges about the clock at the begin: the shortest of so many was within 0.1 ms of the truth
+/// over ssh on a busy machine.
+const FIRST_EXCHANGES: usize = 64;
+
+/// How often a clock is asked for afterwards.
+const CLOCK_EVERY: Duration = Duration::from_millis(500);
+
+/// How often what is known of a clock is written down.
+const CLOCK_NOTED_EVERY_NS: u64 = 10 * clock::SECOND_NS;
+
+/// Where a client is to run, and with what.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Seat {
+    /// The machine as `ssh` knows it; none: this one.
+    pub ssh: Option<String>,
+    /// Its event loops; none: half of its CPUs.
+    pub workers: Option<usize>,
+    /// CPUs to pin them to; empty: no pinning.
+    pub cpus: Vec<usize>,
+}
+
+impl Seat {
+    /// Its machine in words: `here`, or as `ssh` knows it.
+    pub fn place(&self) -> &str {
+        self.ssh.as_deref().unwrap_or("here")
+    }
+}
+
+/// One client that is there.
+#[derive(Debug)]
+pub struct Client {
+    /// `client1`, ….
+    pub name: String,
+    /// Where it runs.
+    pub seat: Seat,
+    /// CPUs that its process may use.
+    pub cpus: usize,
+    /// What its machine is, as its maker says it.
+    pub machine: serde_json::Value,
+    pub(crate) link: Arc<Link>,
+    pub(crate) clock: Arc<ClientClock>,
+}
+
+/// What is known of a client's clock, kept up by a thread of its own.
+#[derive(Debug, Default)]
+pub(crate) struct ClientClock {
+    known: Mutex<KnownClock>,
+    /// When an answer came last, our monotonic clock.
+    heard_ns: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct KnownClock {
+    theirs: TheirClock,
+    breaks: Vec<(u64, i64)>,
+    /// What was known every few seconds: time of ours, and what.
+    noted: Vec<(u64, Offset)>,
+}
+
+impl ClientClock {
+    fn known(&self) -> MutexGuard<'_, KnownClock> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// When its last answer came, our monotonic clock.
+    pub fn heard_ns(&self) -> u64 {
+        self.heard_ns.load(Ordering::Relaxed)
+    }
+
+    /// How far it is ahead now.
+    pub fn offset(&self) -> Option<Offset> {
+        self.known().theirs.offset()
+    }
+
+    /// Forgets what was noted, for a load that begins.
+    pub fn begin(&self) {
+        let mut known = self.known();
+        known.breaks.clear();
+        known.noted.clear();
+    }
+
+    /// When it was set or stood still since then, and by how much.
+    pub fn breaks(&self) -> Vec<(u64, i64)> {
+        self.known().breaks.clone()
+    }
+
+    /// What was known of it since then.
+    pub fn readings(&self, client: usize) -> Vec<ClockReading> {
+        let reading = |(at_ns, offset): &(u64, Offset)| ClockReading {
+            client,
+            at_ns: *at_ns,
+            ahead_ns: offset.ahead_ns,
+            bound_ns: offset.bound_ns,
+        };
+        self.known().noted.iter().map(reading).collect()
+    }
+
+    fn ask(&self, link: &Link) -> Result<()> {
+        let mut theirs = self.known().theirs.clone();
+        let (breaks, before) = (theirs.breaks(), theirs.offset());
+        theirs.ask(link, LIMIT)?;
+        let now_ns = clock::now_ns();
+        self.heard_ns.store(now_ns, Ordering::Relaxed);
+        let mut known = self.known();
+        if let (true, Some(before), Some(after)) =
+            (theirs.breaks() > breaks, before, theirs.offset())
+        {
+            known.breaks.push((now_ns, after.ahead_ns - before.ahead_ns));
+        }
+        let is_due = |(at_ns, _): &(u64, Offset)| now_ns - at_ns >= CLOCK_NOTED_EVERY_NS;
+        if let Some(offset) = theirs.offset().filter(|_| known.noted.last().is_none_or(is_due)) {
+            known.noted.push((now_ns, offset));
+        }
+        known.theirs = theirs;
+        Ok(())
+    }
+}
+
+/// The clients of a run. Dropping them ends them.
+#[derive(Debug)]
+pub struct Clients {
+    all: Vec<Client>,
+    /// The sources that all of them have.
+    sources: Mutex<String>,
+}
+
+impl Clients {
+    /// Starts a client on every seat, all at once.
+    ///
+    /// # Errors
+    /// Those that cannot be had, all of them with why; none is left then.
+    pub fn open(seats: &[Seat]) -> Result<Clients> {
+        let numbered: Vec<(usize, &Seat)> = (1..).zip(seats).collect();
+        let mut all = Vec::new();
+        let mut failures = Vec::new();
+        for some in numbered.chunks(CONNECTING_MAX) {
+            for (opened, (_, seat)) in at_once(some, |(number, seat)| open(*number, seat)).zip(some)
+            {
+                match opened {
+                    Ok(client) => all.push(client),
+                    Err(error) if seat.ssh.is_some() => failures.push(format!("{error:#}")),
+                    Err(error) => failures.push(format!("here: {error:#}")),
+                }
+            }
+        }
+        if failures.is_empty() {
+            return Ok(Clients {
+                all,
+                sources: Mutex::default(),
+            });
+        }
+        let count = match (failures.len(), seats.len()) {
+            (failed, all) if failed == all => "no client can be had".to_owned(),
+            (failed, all) => format!("{failed} of {all} clients cannot be had"),
+        };
+        bail!("{count}:\n  {}", failures.join("\n  "))
+    }
+
+    /// All of them, in order.
+    pub fn all(&self) -> &[Client] {
+        &self.all
+    }
+
+    /// Why one is gone; none while all are there.
+    pub fn lost(&self) -> Option<String> {
+        self.all.iter().find_map(|client| {
+            let why = client.link.lost()?;
+            Some(format!("{} has ended: {why}", client.words()))
+        })
+    }
+
+    /// Gives all of them the sources of a program, if they do not have them.
+    ///
+    /// # Errors
+    /// One cannot make a program of them, or is gone.
+    pub fn prepare(&self, sources: &str) -> Result<()> {
+        let mut have = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
+        if *have == sources {
+            return Ok(());
+        }
+        have.clear();
+        self.each(|client| client.take(sources))?;
+        sources.clone_into(&mut have);
+        Ok(())
+    }
+
+    /// What each can do by itself, all at once: operations per second on a null target of its own;
+    /// none where its machine left it no time.
+    ///
+    /// # Errors
+    /// A null target does not take the program, or a client is gone.
+    pub fn ceilings(&self) -> Result<Vec<Option<f64>>> {
+        self.each(|client| {
+            let call = MeasureCeiling {
+                workers: client.workers(),
+                cpus: client.seat.cpus.clone(),
+            };
+            client.link.call(&call, WORK_LIMIT)
+        })
+    }
+
+    /// Does it with all of them at once.
+    ///
+    /// # Errors
+    /// All that went wrong, each with its client.
+    pub(crate) fn each<T: Send>(
+        &self,
+        with: impl Fn(&Client) -> Result<T> + Sync,
+    ) -> Result<Vec<T>> {
+        let done = at_once(&self.all, with);
+        all_or_failures(done.zip(&self.all).map(|(done, client)| (done, client.words())))
+    }
+
+    /// Ends what they offer. Who is gone offers nothing.
+    pub(crate) fn disarm(&self) {
+        at_once(&self.all, |client| client.link.call(&Disarm, LIMIT)).for_each(drop);
+    }
+}
+
+impl Client {
+    /// `client2 (db7)`.
+    pub fn words(&self) -> String {
+        format!("{} ({})", self.name, self.seat.place())
+    }
+
+    /// Its process, on its own machine.
+    pub fn pid(&self) -> u32 {
+        self.link.hello().process.pid
+    }
+
+    /// The workers that it has with enough to do.
+    pub(crate) fn workers(&self) -> usize {
+        self.seat.workers.unwrap_or((self.cpus / 2).max(1))
+    }
+
+    fn take(&self, sources: &str) -> Result<()> {
+        let mut left = sources;
+        let mut is_first = true;
+        while is_first || !left.is_empty() {
+            let (piece, rest) = left.split_at(left.floor_char_boundary(PIECE_BYTES));
+            let call = TakeSources {
+                piece: piece.to_owned(),
+                is_first,
+                is_last: rest.is_empty(),
+            };
+            self.link.call(&call, WORK_LIMIT)?;
+            (left, is_first) = (rest, false);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Clients {
+    fn drop(&mut self) {
+        // Who hears nothing more ends by itself; this is only so that it is over when we go on.
+        at_once(&self.all, |client| client.link.end(LIMIT)).for_each(drop);
+    }
+}
+
+fn open(number: usize, seat: &Seat) -> Result<Client> {
+    let name = format!("{}{number}", reach::CLIENT);
+    let begin = Begin { lease_s: SILENCE_S };
+    let link = match &seat.ssh {
+        None => Link::open(&name, &begin, (MARK, &std::process::id().to_string())),
+        Some(destination) => Link::over_ssh(Path::new("ssh"), destination, &name, &begin),
+    };
+    Client::over(Arc::new(link?), name, seat.clone())
+}
+
+impl Client {
+    /// With a conversation that is open: asks what the machine is, and what its clock shows.
+    pub(crate) fn over(link: Arc<Link>, name: String, seat: Seat) -> Result<Client> {
+        let Description { cpus, machine } = link.call(&Describe, LIMIT)?;
+        let clock = Arc::new(ClientClock::default());
+        for _ in 0..FIRST_EXCHANGES {
+            clock.ask(&link)?;
+        }
+        let (weak, watched) = (Arc::downgrade(&link), Arc::clone(&clock));
+        std::thread::Builder::new()
+            .name(format!("clock {name}"))
+            .spawn(move || watch(&weak, &watched))
+            .context("start a thread that watches a clock")?;
+        Ok(Client {
+            name,
+            seat,
+            cpus,
+            machine,
+            link,
+            clock,
+        })
+    }
+}
+
+/// Asks for a clock again and again, until the conversation ends.
+fn watch(link: &Weak<Link>, clock: &ClientClock) {
+    loop {
+        let next = Deadline::after(CLOCK_EVERY);
+        match link.upgrade() {
+            Some(link) if clock.ask(&link).is_ok() => {}
+            // One that is silent is asked again: whoever takes its intervals decides.
+            Some(link) if link.lost().is_none() => {}
+            _ => return,
+        }
+        clock::sleep(next.left());
+    }
+}
+
+/// Does it with all at once, a thread each; what came of it, in their order.
+pub(crate) fn at_once<'a, A: Sync, T: Send>(
+    all: &'a [A],
+    with: impl Fn(&'a A) -> Result<T> + Sync,
+) -> std::vec::IntoIter<Result<T>> {
+    let with = &with;
+    let done: Vec<Result<T>> = std::thread::scope(|scope| {
+        let each: Vec<_> = all.iter().map(|one| scope.spawn(move || with(one))).collect();
+        let ended = each.into_iter().map(|thread| match thread.join() {
+            Ok(done) => done,
+            Err(panic) => std::panic::resume_unwind(panic),
+        });
+        ended.collect()
+    });
+    done.into_iter()
+}
+
+/// All that was done, or all that was not, each with whose it is.
+pub(crate) fn all_or_failures<T>(
+    done: impl Iterator<Item = (Result<T>, String)>,
+) -> Result<Vec<T>> {
+    let (mut all, mut failures) = (Vec::new(), Vec::new());
+    for (one, whose) in done {
+        match one {
+            Ok(one) => all.push(one),
+            Err(error) => failures.push(format!("{whose}: {error:#}")),
+        }
+    }
+    match failures.is_empty() {
+        true => Ok(all),
+        false => Err(anyhow!(failures.join("\n"))),
+    }
+}

@@ -1,0 +1,79 @@
+//! How clients are: what each of them saw of itself, second by second and at the end.
+
+use measure::outcome::OutcomeCounts;
+use measure::{ClientInterval, Histogram};
+
+/// What one client's interval came to.
+#[derive(Clone, Debug)]
+pub struct ClientSecond {
+    /// Its place in the fleet, from 0.
+    pub client: usize,
+    /// Number of the interval.
+    pub index: u64,
+    /// Begin, by our monotonic clock.
+    pub start_ns: u64,
+    /// End, by our monotonic clock.
+    pub end_ns: u64,
+    /// Whether nothing became due any more.
+    pub draining: bool,
+    /// How its operations ended, early ones too.
+    pub outcomes: OutcomeCounts,
+    /// Latencies of its successes, early ones too: p50, p99 and the longest, in ns.
+    pub latency_ns: [u64; 3],
+    /// The instrument's own figures.
+    pub figures: ClientInterval,
+}
+
+/// What a client came to.
+#[derive(Clone, Debug, Default)]
+pub struct ClientEnd {
+    /// `client1`, ….
+    pub name: String,
+    /// Where it ran: `here`, or as `ssh` knows it.
+    pub place: String,
+    /// Its event loops.
+    pub workers: usize,
+    /// Its connections at the start line.
+    pub connections: usize,
+    /// Operations that it sent.
+    pub operations_sent: u64,
+    /// By how much it was told of the start line too late, in ns; 0: in time.
+    pub late_ns: u64,
+    /// Its clock was never further from what was thought than that, in ns.
+    pub bound_ns: u64,
+    /// When its monotonic clock, or ours, was set or stood still: our time, and by how much, in ns.
+    pub breaks: Vec<(u64, i64)>,
+    /// When its clock of the day was set: our time, and by how much, in ns.
+    pub set: Vec<(u64, i64)>,
+    /// Time for which the system kept it from its CPUs because of a quota, in ns; none where that
+    /// is not counted.
+    pub throttled_ns: Option<u64>,
+    /// Latencies of its successes of the population.
+    pub latency: Histogram,
+    /// Why it was lost, and when, by our monotonic clock; none if it was there to the end.
+    pub lost: Option<(String, u64)>,
+}
+
+/// What was known of a client's clock at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClockReading {
+    /// Its place in the fleet, from 0.
+    pub client: usize,
+    /// Our monotonic clock.
+    pub at_ns: u64,
+    /// How far its monotonic clock is ahead of ours.
+    pub ahead_ns: i64,
+    /// The truth is not further away than that.
+    pub bound_ns: u64,
+}
+
+/// Time for which the group of this process was kept from its CPUs by a quota, since its begin;
+/// none where the system does not count it (control groups of version 1, or none).
+pub(crate) fn throttled_ns() -> Option<u64> {
+    let groups = std::fs::read_to_string("/proc/self/cgroup").ok()?;
+    let own = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
+    let path = format!("/sys/fs/cgroup{own}/cpu.stat");
+    let text = std::fs::read_to_string(path).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("throttled_usec "))?;
+    Some(line.trim().parse::<u64>().ok()?.saturating_mul(1000))
+}

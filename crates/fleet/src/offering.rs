@@ -1,0 +1,419 @@
+//! Load that is being offered, by one client or by several, as its caller sees it.
+
+use crate::clients::{Client, ClientClock, LIMIT, SILENCE_S};
+use crate::health::{ClientEnd, ClientSecond, ClockReading};
+use crate::reading::{Merging, Said};
+use crate::wire::{Disarm, EndNote, Note, Steer, their_time};
+use anyhow::{Context, Result, bail};
+use load::failures::NodeFailures;
+use load::{Config, FirstError, Flow, Kept, KeptOf, Load, Summary, Window};
+use measure::{Interval, clock};
+use reach::Link;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Duration;
+
+/// How often it is looked whether a client is silent.
+const LOOK_EVERY_NS: u64 = 100 * clock::MILLISECOND_NS;
+
+/// What is steered lies so far ahead, and so many times the longest way to a client more: that each
+/// of them hears of it before it comes.
+const AHEAD_NS: u64 = 100 * clock::MILLISECOND_NS;
+const WAYS_AHEAD: u64 = 10;
+
+/// What waiting for load has brought.
+#[derive(Debug)]
+pub enum Next {
+    /// An interval has ended.
+    Interval(Arc<Interval>),
+    /// A client is lost, as the words say, and the others were told to stop.
+    Lost(String),
+    /// The time until which was to be waited has come.
+    Time,
+    /// Everything has ended, and every interval was given.
+    Over,
+}
+
+/// What a load came to.
+#[derive(Debug)]
+pub struct FleetSummary {
+    /// Of all clients together.
+    pub all: Summary,
+    /// Each of them; empty of a load of this process.
+    pub clients: Vec<ClientEnd>,
+    /// What was known of their clocks while it went on.
+    pub clocks: Vec<ClockReading>,
+}
+
+/// Load that is being offered. Dropping it ends it.
+pub enum Fleet {
+    /// By this process.
+    Alone(Load),
+    /// By clients.
+    Together(Box<Together>),
+}
+
+impl Fleet {
+    /// The start line, monotonic clock, ns.
+    pub fn start_ns(&self) -> u64 {
+        match self {
+            Fleet::Alone(load) => load.start_ns(),
+            Fleet::Together(together) => together.merging.start_ns,
+        }
+    }
+
+    /// Waits for the next interval, until `until_ns` of the monotonic clock at most.
+    pub fn next(&mut self, until_ns: u64) -> Next {
+        match self {
+            Fleet::Alone(load) => match load.next(until_ns) {
+                load::Next::Interval(interval) => Next::Interval(interval),
+                load::Next::Time => Next::Time,
+                load::Next::Over => Next::Over,
+            },
+            Fleet::Together(together) => together.next(until_ns),
+        }
+    }
+
+    /// Says how it goes on from here.
+    pub fn steer(&mut self, flow: Flow) {
+        match self {
+            Fleet::Alone(load) => load.steer(flow),
+            Fleet::Together(together) => together.steer(flow),
+        }
+    }
+
+    /// Names and places of its clients, in order; none of a load of this process.
+    pub fn clients(&self) -> impl Iterator<Item = (&str, &str)> {
+        let said = match self {
+            Fleet::Alone(_) => &[][..],
+            Fleet::Together(together) => &together.said,
+        };
+        said.iter().map(|said| (said.end.name.as_str(), said.end.place.as_str()))
+    }
+
+    /// What clients have seen since this was asked last; nothing of a load of this process.
+    pub fn take_seconds(&mut self) -> Vec<ClientSecond> {
+        match self {
+            Fleet::Alone(_) => Vec::new(),
+            Fleet::Together(together) => std::mem::take(&mut together.merging.seconds),
+        }
+    }
+
+    /// Waits until everything has ended, and adds up what all tell.
+    ///
+    /// # Errors
+    /// A worker could not wait for answers, or has panicked. A client that is lost is none.
+    pub fn end(self) -> Result<FleetSummary> {
+        match self {
+            Fleet::Alone(load) => Ok(FleetSummary {
+                all: load.end()?,
+                clients: Vec::new(),
+                clocks: Vec::new(),
+            }),
+            Fleet::Together(together) => together.end(),
+        }
+    }
+}
+
+/// What the thread that reads has heard of a client; none: it is gone.
+type Heard = (usize, Option<serde_json::Value>);
+
+/// Load that is offered by clients.
+pub struct Together {
+    links: Vec<Arc<Link>>,
+    clocks: Vec<Arc<ClientClock>>,
+    said: Vec<Said>,
+    heard: Receiver<Heard>,
+    pub(crate) merging: Merging,
+    kept: Kept,
+    keeps: KeptOf,
+    window: Window,
+    window_from_ns: u64,
+    interval_ns: u64,
+    shown_ns: u64,
+    /// What is lost and not told yet.
+    news: Vec<String>,
+    is_over: bool,
+    /// Why the numbers are worthless: a worker has failed.
+    failed: Option<String>,
+}
+
+impl Together {
+    pub(crate) fn new(config: &Config, clients: &[&Client], workers: usize) -> Together {
+        let (sender, heard) = channel();
+        for (number, client) in clients.iter().enumerate() {
+            let sender = sender.clone();
+            client.link.listen(Box::new(move |note| {
+                // Who does not listen any more has ended the load.
+                let _ = sender.send((number, note));
+            }));
+        }
+        let keeps = KeptOf {
+            first: config.first_operation,
+            workers: workers as u64,
+            start_ns: 0,
+            keeps: config.keeps,
+        };
+        Together {
+            links: clients.iter().map(|client| Arc::clone(&client.link)).collect(),
+            clocks: clients.iter().map(|client| Arc::clone(&client.clock)).collect(),
+            said: clients.iter().map(|one| Said::nothing(&one.name, one.seat.place())).collect(),
+            heard,
+            merging: Merging::new(),
+            kept: Kept::new(keeps),
+            keeps,
+            window: config.window,
+            window_from_ns: 0,
+            interval_ns: config.interval.as_nanos() as u64,
+            shown_ns: 0,
+            news: Vec::new(),
+            is_over: false,
+            failed: None,
+        }
+    }
+
+    /// The start line is drawn: by our clock at `start_ns`, by each client's at its own, of which it
+    /// has heard so many ns too late.
+    pub(crate) fn begin(&mut self, start_ns: u64, theirs: Vec<(u64, u64)>) {
+        self.merging.start_ns = start_ns;
+        self.keeps.start_ns = start_ns;
+        self.kept = Kept::new(self.keeps);
+        self.window_from_ns = match self.window {
+            Window::Whole => 0,
+            Window::After(warmup) => start_ns + warmup.as_nanos() as u64,
+            Window::WhenTold => u64::MAX,
+        };
+        for (said, (theirs_start_ns, late_ns)) in self.said.iter_mut().zip(theirs) {
+            said.theirs_start_ns = theirs_start_ns;
+            said.end.late_ns = late_ns;
+            said.heard_ns = start_ns;
+        }
+        self.shown_ns = start_ns;
+    }
+
+    fn next(&mut self, until_ns: u64) -> Next {
+        loop {
+            if let Some(lost) = self.news.pop() {
+                return Next::Lost(lost);
+            }
+            if let Some(mut interval) = self.merging.next(&self.said) {
+                interval.window_from_ns = self.window_from_ns;
+                self.shown_ns = interval.end_ns;
+                return Next::Interval(Arc::new(interval));
+            }
+            if self.said.iter().all(|said| said.next.is_none()) && self.merging.is_empty() {
+                self.is_over = true;
+                return Next::Over;
+            }
+            let now_ns = clock::now_ns();
+            if now_ns >= until_ns {
+                return Next::Time;
+            }
+            let wait_ns = (until_ns - now_ns).min(LOOK_EVERY_NS);
+            match self.heard.recv_timeout(Duration::from_nanos(wait_ns)) {
+                Ok((number, Some(note))) => self.hear(number, note),
+                Ok((number, None)) => {
+                    let why = self.links[number].lost().unwrap_or_default();
+                    self.lose(number, format!("has ended: {why}"));
+                }
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
+            }
+            self.look_for_silence();
+        }
+    }
+
+    fn hear(&mut self, number: usize, note: serde_json::Value) {
+        let now_ns = clock::now_ns();
+        let said = &mut self.said[number];
+        if said.next.is_none() {
+            return;
+        }
+        said.heard_ns = now_ns;
+        let note = serde_json::from_value::<Note>(note).context("understand what it says");
+        let took = note.and_then(|note| self.merging.take(number, said, note, now_ns));
+        let took = took.and_then(|piece| match piece {
+            Some(piece) => {
+                let offset = self.clocks[number].offset().context("its clock is not known")?;
+                let added = self.kept.add(&piece, their_time(offset));
+                added.context("it has written down operations that it was not asked for")
+            }
+            None => Ok(()),
+        });
+        if let Err(error) = took {
+            self.failed
+                .get_or_insert_with(|| format!("{}: {error:#}", self.said[number].end.name));
+            self.lose(number, format!("failed: {error:#}"));
+        }
+    }
+
+    /// Whoever has not been heard of for as long as it would wait for us is lost. What is frozen
+    /// with all its threads says nothing at all; what only waits for its CPUs tells of its clock.
+    fn look_for_silence(&mut self) {
+        let now_ns = clock::now_ns();
+        for number in 0..self.said.len() {
+            let said = &self.said[number];
+            let heard_ns = said.heard_ns.max(self.clocks[number].heard_ns());
+            let silent_ns = now_ns.saturating_sub(heard_ns.max(self.merging.start_ns));
+            if said.next.is_some() && silent_ns > SILENCE_S * clock::SECOND_NS {
+                let words = format!("was not heard of for {:.1} s", silent_ns as f64 / 1e9);
+                self.lose(number, words);
+            }
+        }
+    }
+
+    /// A client is lost: another load than was asked for is worth nothing, so all end.
+    fn lose(&mut self, number: usize, why: String) {
+        let now_ns = clock::now_ns();
+        let said = &mut self.said[number];
+        if said.next.take().is_none() {
+            return;
+        }
+        let at_s = now_ns.saturating_sub(self.merging.start_ns) as f64 / 1e9;
+        let words = format!("{} ({}) {why}", said.end.name, said.end.place);
+        said.end.lost = Some((why, now_ns));
+        self.news.push(format!("{words}, {at_s:.1} s after the load began"));
+        self.steer(Flow::Abandon);
+    }
+
+    fn soon_ns(&self) -> u64 {
+        let ways = self.clocks.iter().filter_map(|clock| clock.offset());
+        let way_ns = ways.map(|offset| offset.bound_ns).max().unwrap_or(0);
+        clock::now_ns() + AHEAD_NS + WAYS_AHEAD * way_ns
+    }
+
+    fn steer(&mut self, flow: Flow) {
+        match flow {
+            Flow::Continue => {}
+            Flow::StopAt(at_ns) => self.tell(|line| Steer::StopAt(line(at_ns))),
+            Flow::StopNow => {
+                let at_ns = self.soon_ns();
+                self.tell(|line| Steer::StopAt(line(at_ns)));
+            }
+            Flow::Measure(count) => {
+                let ahead_ns = self.soon_ns().saturating_sub(self.shown_ns).max(1);
+                let edge_ns = self.shown_ns + ahead_ns.next_multiple_of(self.interval_ns);
+                self.window_from_ns = edge_ns;
+                let until_ns = edge_ns + count * self.interval_ns;
+                self.tell(|line| Steer::Measure {
+                    from_ns: line(edge_ns),
+                    until_ns: line(until_ns),
+                });
+            }
+            Flow::Abandon => self.tell(|_| Steer::Abandon),
+        }
+    }
+
+    /// Tells all that are there, each by its own clock: what is so long after our start line is so
+    /// long after theirs.
+    fn tell(&self, what: impl Fn(&dyn Fn(u64) -> u64) -> Steer) {
+        std::thread::scope(|scope| {
+            let there = self.said.iter().zip(&self.links).filter(|(said, _)| said.next.is_some());
+            for (said, link) in there {
+                let since = |ns: u64| ns.saturating_sub(self.merging.start_ns);
+                let call = what(&|ns| said.theirs_start_ns + since(ns));
+                // One that does not hear it is missed as soon as it says nothing more.
+                scope.spawn(move || link.call(&call, Duration::from_secs(SILENCE_S)));
+            }
+        });
+    }
+
+    fn end(mut self) -> Result<FleetSummary> {
+        while !self.is_over {
+            self.next(u64::MAX);
+        }
+        if let Some(why) = self.failed.take() {
+            bail!(why);
+        }
+        let start_ns = self.merging.start_ns;
+        let kept = std::mem::replace(
+            &mut self.kept,
+            Kept::new(KeptOf {
+                keeps: Default::default(),
+                ..self.keeps
+            }),
+        );
+        let (ledger, history) = kept.finish();
+        let mut all = Summary {
+            start_ns,
+            operations_sent: 0,
+            operations_ended: 0,
+            next_operation: self.keeps.first,
+            workers: 0,
+            realtime: true,
+            connections: 0,
+            first_errors: Vec::new(),
+            failures: Vec::new(),
+            ledger,
+            history,
+        };
+        let ended = self.said.iter_mut().filter_map(|said| said.ended.take());
+        ended.for_each(|note| add(&mut all, note));
+        let readings = self.clocks.iter().enumerate();
+        let clocks: Vec<ClockReading> =
+            readings.flat_map(|(number, clock)| clock.readings(number)).collect();
+        let said = std::mem::take(&mut self.said);
+        let clients = said.into_iter().enumerate().map(|(number, said)| {
+            let clock = &self.clocks[number];
+            let bounds = clocks.iter().filter(|one| one.client == number);
+            let bounds =
+                bounds.map(|one| one.bound_ns).chain(clock.offset().map(|one| one.bound_ns));
+            ClientEnd {
+                bound_ns: bounds.max().unwrap_or(0),
+                breaks: clock.breaks(),
+                ..said.end
+            }
+        });
+        Ok(FleetSummary {
+            all,
+            clients: clients.collect(),
+            clocks,
+        })
+    }
+}
+
+/// Adds a client's summary.
+fn add(all: &mut Summary, note: EndNote) {
+    all.operations_sent += note.operations_sent;
+    all.operations_ended += note.operations_ended;
+    all.next_operation = all.next_operation.max(note.next_operation);
+    all.workers += note.workers;
+    all.realtime &= note.realtime;
+    all.connections += note.connections;
+    for (outcome, node, message) in note.first_errors {
+        if all.first_errors.iter().all(|known| known.outcome != outcome) {
+            all.first_errors.push(FirstError {
+                outcome,
+                node,
+                message,
+            });
+        }
+    }
+    for (node, count, since) in note.failures {
+        let [first_ns, last_ns] = since.map(|ns| all.start_ns + ns);
+        match all.failures.iter_mut().find(|known| known.node == node) {
+            Some(known) => {
+                known.count += count;
+                known.first_ns = known.first_ns.min(first_ns);
+                known.last_ns = known.last_ns.max(last_ns);
+            }
+            None => all.failures.push(NodeFailures {
+                node,
+                count,
+                first_ns,
+                last_ns,
+            }),
+        }
+    }
+}
+
+impl Drop for Together {
+    fn drop(&mut self) {
+        // Load that nobody takes is ended, and waited for, so that the next one finds all free.
+        let there = self.said.iter().zip(&self.links).filter(|(said, _)| said.next.is_some());
+        std::thread::scope(|scope| {
+            for (_, link) in there {
+                scope.spawn(move || link.call(&Disarm, LIMIT));
+            }
+        });
+    }
+}

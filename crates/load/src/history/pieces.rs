@@ -1,0 +1,90 @@
+//! A history on its way from the client that wrote it to the one that puts all together.
+
+use super::{HISTORY_OPERATIONS_MAX, History, HistoryPart, StoredEvent};
+use crate::kept::{KeptOf, KeptPiece, KeptWhat, TheirTime};
+
+/// Bytes of an operation: sent, answered, found, and what there is of it.
+const BYTES: usize = 8 + 8 + 8 + 1;
+/// The bit that says that a number was found; the lower ones are of the condition.
+const HAS_FOUND: u8 = 4;
+
+impl History {
+    /// What its parts hold, in pieces of at most `bytes_max`.
+    pub(crate) fn pieces(&self, bytes_max: usize) -> impl Iterator<Item = KeptPiece> + '_ {
+        let each = (bytes_max / BYTES).max(1);
+        self.parts.iter().flat_map(move |part| {
+            let piece = |what, chunk, bytes| KeptPiece {
+                what,
+                first: part.first,
+                chunk,
+                at: 0,
+                bytes,
+            };
+            let beyond = [part.full_ns, part.beyond].map(u64::to_le_bytes).concat();
+            let rest = (part.beyond > 0).then(|| piece(KeptWhat::Beyond, 0, beyond));
+            let sent = part.kept.iter().rposition(|event| event.sent_ns > 0);
+            let kept = part.kept[..sent.map_or(0, |last| last + 1)].chunks(each);
+            let kept = kept.enumerate().map(move |(number, events)| {
+                let bytes = events.iter().flat_map(StoredEvent::bytes).collect();
+                piece(KeptWhat::Operations, number * each, bytes)
+            });
+            kept.chain(rest)
+        })
+    }
+
+    /// One that holds nothing yet, for the pieces of all clients.
+    pub(crate) fn of_all(all: KeptOf) -> History {
+        let step = all.workers.max(1);
+        let room = HISTORY_OPERATIONS_MAX / step;
+        let part = |worker| HistoryPart::new(all.first + worker, step, room);
+        History::new((0..step).map(part).collect())
+    }
+
+    /// Puts a piece where it was cut out, with its times by our clock: an operation was sent no
+    /// later than that and answered no earlier. None: it belongs nowhere.
+    pub(crate) fn take_over(&mut self, piece: &KeptPiece, time: TheirTime) -> Option<()> {
+        let part = self.parts.iter_mut().find(|part| part.first == piece.first)?;
+        match piece.what {
+            KeptWhat::Operations => {
+                let (events, rest) = piece.bytes.as_chunks();
+                let room = part.kept.get_mut(piece.chunk..)?;
+                (rest.is_empty() && events.len() <= room.len()).then_some(())?;
+                for (to, bytes) in room.iter_mut().zip(events) {
+                    *to = StoredEvent::of_bytes(bytes, time);
+                }
+            }
+            KeptWhat::Beyond => {
+                let ([full_ns, beyond], []) = piece.bytes.as_chunks::<8>() else {
+                    return None;
+                };
+                part.full_ns = time.before(u64::from_le_bytes(*full_ns));
+                part.beyond = u64::from_le_bytes(*beyond);
+            }
+            KeptWhat::States | KeptWhat::Times => return None,
+        }
+        Some(())
+    }
+}
+
+impl StoredEvent {
+    fn bytes(&self) -> [u8; BYTES] {
+        let mut bytes = [0; BYTES];
+        bytes[..8].copy_from_slice(&self.sent_ns.to_le_bytes());
+        bytes[8..16].copy_from_slice(&self.answered_ns.to_le_bytes());
+        bytes[16..24].copy_from_slice(&self.found.to_le_bytes());
+        bytes[24] = self.applied | if self.has_found { HAS_FOUND } else { 0 };
+        bytes
+    }
+
+    fn of_bytes(bytes: &[u8; BYTES], time: TheirTime) -> StoredEvent {
+        let (words, _) = bytes.as_chunks::<8>();
+        let [sent, answered, found] = [0, 1, 2].map(|at| u64::from_le_bytes(words[at]));
+        StoredEvent {
+            sent_ns: time.before(sent),
+            answered_ns: time.after(answered),
+            found: found as i64,
+            has_found: bytes[24] & HAS_FOUND != 0,
+            applied: bytes[24] & (HAS_FOUND - 1),
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! The workers of a run as its caller sees them: started, and joined at the end.
+
+use crate::build::{Shared, Sizes, build};
+use crate::config::{Config, FirstError, LoadError, Summary};
+use crate::connect::Reconnector;
+use crate::connection::Link;
+use crate::failures;
+use crate::history::History;
+use crate::ledger::{Ledger, Numbers};
+use crate::own::own;
+use crate::recorder::{PARTS_PER_WORKER, Part, Recorder};
+use crate::worker::WorkerEnd;
+use crate::world::{Net, Parts};
+use measure::clock;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// A worker's place in the run.
+pub(crate) struct WorkerSetup {
+    pub index: usize,
+    pub shared: Shared,
+    pub is_ready: Sender<()>,
+    pub finished: Arc<AtomicBool>,
+}
+
+/// The workers as the caller sees them.
+pub(crate) struct Workers {
+    pub empties: Vec<Sender<Box<Part>>>,
+    /// None once they were joined.
+    pub handles: Vec<JoinHandle<std::io::Result<WorkerEnd>>>,
+    /// Where each waits for the start line. One that will not come ends it.
+    pub lines: Vec<SyncSender<u64>>,
+    pub parts: Receiver<Box<Part>>,
+    /// Tells reconnectors that nobody waits for them any more.
+    pub finished: Arc<AtomicBool>,
+    /// What is known from the start.
+    pub summary: Summary,
+    /// Names of the nodes.
+    pub nodes: Vec<String>,
+    pub keeps_ledger: bool,
+    /// Workers of all clients that share the load, and how many of them have lower numbers.
+    pub step: u64,
+    pub before: u64,
+}
+
+impl Workers {
+    pub fn start(
+        &mut self,
+        config: &Config,
+        setup: WorkerSetup,
+        links: Vec<Link>,
+        full: &SyncSender<Box<Part>>,
+    ) -> Result<(), LoadError> {
+        let failed = |what| move |answer| LoadError::System { what, answer };
+        let kinds = config.program.kinds();
+        let (empty_to, empty) = channel();
+        for _ in 1..PARTS_PER_WORKER {
+            let _ = empty_to.send(Box::new(Part::new(setup.index, kinds)));
+        }
+        self.empties.push(empty_to);
+        let first = Box::new(Part::new(setup.index, kinds));
+        let recorder = Recorder::new(first, config.interval.as_nanos() as u64);
+        let reconnector = Reconnector {
+            nodes: config.nodes.clone(),
+            connections_per_node: config.connections_per_node,
+            access: config.access.clone(),
+            program: Arc::clone(&config.program),
+            finished: setup.finished,
+        };
+        let full = full.clone();
+        let parts = Parts { full, empty };
+        let cpu = (!config.cpus.is_empty()).then(|| config.cpus[setup.index % config.cpus.len()]);
+        let worker = Net::new(reconnector, parts)
+            .and_then(|net| {
+                let shared = (config, &setup.shared);
+                build(shared, setup.index, (net, links), recorder, Sizes::USUAL)
+            })
+            .map_err(failed("set up a load worker"))?;
+        let is_ready = setup.is_ready;
+        let (line, start_line) = sync_channel(1);
+        let wanted = config.realtime;
+        let body = move || {
+            let realtime = own(cpu, wanted);
+            let end = match await_line(is_ready, start_line) {
+                Some(start_ns) => {
+                    come_near(start_ns);
+                    worker.run(start_ns)?
+                }
+                None => worker.end,
+            };
+            Ok(WorkerEnd { realtime, ..end })
+        };
+        let handle = std::thread::Builder::new()
+            .name("load-worker".into())
+            .spawn(body)
+            .map_err(failed("start a load worker"))?;
+        self.handles.push(handle);
+        self.lines.push(line);
+        Ok(())
+    }
+
+    /// Waits for them, and adds up what they tell.
+    pub fn stop(&mut self) -> Result<Summary, LoadError> {
+        self.finished.store(true, Ordering::Relaxed);
+        let mut summary = self.summary.clone();
+        let (mut parts, mut histories, mut failures) = (Vec::new(), Vec::new(), Vec::new());
+        for (index, handle) in std::mem::take(&mut self.handles).into_iter().enumerate() {
+            let end = handle.join().map_err(|_| LoadError::Panicked(index))?.map_err(|answer| {
+                LoadError::System {
+                    what: "wait for answers",
+                    answer,
+                }
+            })?;
+            summary.realtime &= end.realtime;
+            summary.operations_sent += end.sent;
+            summary.operations_ended += end.ended;
+            let before = end.next_operation.saturating_sub(self.step - 1);
+            summary.next_operation = summary.next_operation.max(before);
+            parts.extend(end.ledger);
+            histories.extend(end.history);
+            failures::add(&mut failures, &end.failures);
+            for (outcome, node, message) in end.first_errors.iter() {
+                let known = &mut summary.first_errors;
+                if known.iter().all(|known| known.outcome != outcome) {
+                    known.push(FirstError {
+                        outcome,
+                        node: self.nodes[node].clone(),
+                        message: message.to_owned(),
+                    });
+                }
+            }
+        }
+        summary.failures = failures::named(&failures, &self.nodes);
+        let numbers = Numbers {
+            first: self.summary.next_operation,
+            step: self.step,
+            before: self.before,
+        };
+        summary.history = (!histories.is_empty()).then(|| Arc::new(History::new(histories)));
+        summary.ledger = self.keeps_ledger.then(|| Arc::new(Ledger::new(numbers, parts)));
+        Ok(summary)
+    }
+}
+
+/// A worker spins through the last of the time before the start line, so that it is there on time.
+const SPINS_NS: u64 = clock::MILLISECOND_NS;
+
+/// Sleeps until the start line is near.
+fn come_near(start_ns: u64) {
+    let ahead_ns = start_ns.saturating_sub(clock::now_ns());
+    if ahead_ns > 2 * SPINS_NS {
+        clock::sleep(Duration::from_nanos(ahead_ns - SPINS_NS));
+    }
+}
+
+/// Says that a worker is ready, and waits for the start line; none if another could not be started.
+fn await_line(is_ready: Sender<()>, start_line: Receiver<u64>) -> Option<u64> {
+    // Whoever listened has given up.
+    let _ = is_ready.send(());
+    drop(is_ready);
+    start_line.recv().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn workers_that_wait_for_the_line_go_when_one_could_not_be_started() {
+        let (is_ready, ready) = channel();
+        let (line, start_line) = sync_channel(1);
+        let waits = std::thread::spawn(move || await_line(is_ready, start_line));
+        assert_eq!(ready.iter().count(), 1, "and nobody else will be");
+        drop(line);
+        assert_eq!(waits.join().unwrap(), None);
+
+        let (is_ready, ready) = channel();
+        let (line, start_line) = sync_channel(1);
+        line.send(7).unwrap();
+        drop(ready);
+        assert_eq!(await_line(is_ready, start_line), Some(7));
+    }
+}
