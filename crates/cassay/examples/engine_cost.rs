@@ -62,6 +62,7 @@ fn main() -> Result<()> {
         timeout: Duration::from_secs(5),
         retries_min: 0,
         workers: 1,
+        others: load::OtherWorkers::default(),
         cpus: vec![0],
         realtime: false,
         connections_per_node: 1,

@@ -1,8 +1,8 @@
 //! The only crate that knows the terminal: arguments, progress, exit codes, wiring.
 //!
-//! `main` is the sentence: be an agent or a client if we were started as one, or tell a node to leave if an
-//! agent started us for that; otherwise read the arguments, clear what a killed run left, do the
-//! command, say what went wrong once, exit with the code that says how it ended.
+//! `main` is the sentence: be an agent or a client if we were started as one, or tell a node to
+//! leave if an agent started us for that; otherwise read the arguments, clear what a killed run
+//! left, do the command, say what went wrong once, exit with the code that says how it ended.
 //! stdout is data, stderr is conversation.
 
 mod args;

@@ -76,7 +76,7 @@ fn nothing_is_allocated_after_the_start_line() {
                 timeout: Duration::from_secs(5),
                 retries_min: 0,
                 workers: 1,
-                others: load::Others::default(),
+                others: load::OtherWorkers::default(),
                 cpus: Vec::new(),
                 realtime: false,
                 connections_per_node: 1,

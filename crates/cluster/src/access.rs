@@ -61,7 +61,8 @@ pub struct Tls {
 /// What TLS is made of, for another process that is to make the same of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TlsMaterial {
-    /// Certificates of authorities as PEM, and where they were read; none: the system's trust store.
+    /// Certificates of authorities as PEM, and where they were read; none: the system's trust
+    /// store.
     pub roots: Option<(String, Vec<u8>)>,
     /// Whether the server's certificate is verified.
     pub verify: bool,

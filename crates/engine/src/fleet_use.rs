@@ -57,8 +57,8 @@ impl FleetUse {
         }))
     }
 
-    /// Reaches all that the trials of a study want, before anything is started or made; those of its
-    /// first variant stay.
+    /// Reaches all that the trials of a study want, before anything is started or made; those of
+    /// its first variant stay.
     ///
     /// # Errors
     /// All that cannot be had, each with why.

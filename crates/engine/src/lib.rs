@@ -6,6 +6,7 @@
 
 mod asked;
 mod ceiling;
+mod client_tally;
 mod conduct;
 mod confirm;
 mod course;

@@ -4,7 +4,7 @@ use super::conduct::Cut;
 use super::running::Running;
 use super::tally::Tally;
 use analysis::procedure::Point;
-use load::{Config, Keeps, Limit, Others, Schedule, Summary, VerifyReads, Window, Written};
+use load::{Config, Keeps, Limit, OtherWorkers, Schedule, Summary, VerifyReads, Window, Written};
 use std::sync::Arc;
 use std::time::Duration;
 use study::settings::{Client, Fault, Settings};
@@ -154,7 +154,7 @@ pub fn config(
         timeout: Duration::from_nanos(client.timeout_ns),
         retries_min: offer.retries_min,
         workers: workers_on(client, in_flight, &cpus),
-        others: Others::default(),
+        others: OtherWorkers::default(),
         cpus,
         realtime: client.priority.is_realtime(&settings.target),
         connections_per_node: client.connections_per_node,

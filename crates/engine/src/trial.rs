@@ -14,6 +14,7 @@ mod registers;
 mod step;
 
 use super::ceiling::Ceiling;
+use super::client_tally::ClientTallies;
 use super::course::Course;
 use super::event::Event;
 use super::fleet_use::FleetUse;
@@ -28,7 +29,6 @@ use super::timeline::Timeline;
 use analysis::procedure::Role;
 use analysis::rules::{Environment, Evidence};
 use anyhow::{Error, Result};
-use clients::ClientTallies;
 use cluster::{LogMarks, TableStorage};
 use count::Counting;
 use endured::Courses;

@@ -2,9 +2,9 @@
 
 use crate::clients::{Client, Clients, LIMIT, WORK_LIMIT, all_or_failures, at_once};
 use crate::offering::{Fleet, Together};
-use crate::wire::{Arm, Asked, Go};
+use crate::wire::{Arm, ClientConfig, Go};
 use anyhow::{Context, Result, ensure};
-use load::{Config, Others, Schedule};
+use load::{Config, OtherWorkers};
 use measure::clock;
 
 /// Operations that near and far side compare before they begin.
@@ -31,17 +31,18 @@ impl Clients {
     }
 
     fn begin(&self, config: &Config) -> Result<Together> {
-        let workers = shares(&self.asked(), in_flight_of(config) as usize);
-        let shares: Vec<(&Client, Asked)> = self.all().iter().zip(seated(config, &workers)).fold(
-            Vec::new(),
-            |mut all, (client, own)| {
+        let workers = shares(&self.asked(), config.in_flight() as usize);
+        let shares: Vec<(&Client, ClientConfig)> = self
+            .all()
+            .iter()
+            .zip(seated(config, &workers))
+            .fold(Vec::new(), |mut all, (client, own)| {
                 if let Some(mut own) = own {
                     own.cpus = cpus_of(client, config, own.others.before);
-                    all.push((client, Asked::of(&own)));
+                    all.push((client, ClientConfig::of(&own)));
                 }
                 all
-            },
-        );
+            });
         let expected = config.program.fingerprint_of(config.stage, FINGERPRINT_OPERATIONS);
         let armed = at_once(&shares, |(client, asked)| {
             let call = Arm {
@@ -53,11 +54,14 @@ impl Clients {
                 armed.fingerprint == expected,
                 "it makes other operations of the same sources: this is a bug in cassay"
             );
-            Ok(())
+            Ok(armed.connections)
         });
-        all_or_failures(armed.zip(&shares).map(|(one, (client, _))| (one, client.words())))?;
+        let armed =
+            all_or_failures(armed.zip(&shares).map(|(one, (client, _))| (one, client.words())))?;
         let clients: Vec<&Client> = shares.iter().map(|(client, _)| *client).collect();
         let mut together = Together::new(config, &clients, workers.iter().sum());
+        let workers = workers.iter().copied().filter(|workers| *workers > 0);
+        together.are_armed(workers.zip(armed));
         let mut starts = Vec::new();
         let mut way_ns = 0;
         for client in &clients {
@@ -106,13 +110,6 @@ fn cpus_of(client: &Client, config: &Config, before: usize) -> Vec<usize> {
     cpus
 }
 
-fn in_flight_of(config: &Config) -> u32 {
-    match config.schedule {
-        Schedule::Closed { in_flight } => in_flight,
-        _ => config.in_flight_max,
-    }
-}
-
 /// The workers of each client, where each worker must have an operation in flight: as asked, or
 /// one after the other in turn until all are given away.
 fn shares(asked: &[usize], in_flight: usize) -> Vec<usize> {
@@ -134,7 +131,7 @@ fn seated(config: &Config, workers: &[usize]) -> Vec<Option<Config>> {
     let all: usize = workers.iter().sum();
     let mut before = 0;
     let mut seat = |own: usize| {
-        let others = Others {
+        let others = OtherWorkers {
             before,
             after: all - before - own,
         };

@@ -7,7 +7,7 @@ use crate::codec::{pack_client, pack_kinds};
 use crate::health::throttled_ns;
 use crate::wire::{
     Arm, Begin, Describe, Description, Disarm, EndNote, Go, IntervalNote, IsArmed, KeptNote,
-    MeasureCeiling, Note, PIECE_BYTES, Steer, TakeSources, Told,
+    MeasureCeiling, Note, PIECE_BYTES, StartAnswer, Steer, TakeSources,
 };
 use anyhow::{Context, Result, bail};
 use base64::Engine as _;
@@ -207,15 +207,15 @@ impl Serve<ClientState> for Arm {
 }
 
 impl Serve<ClientState> for Go {
-    fn serve(self, client: &ClientState) -> Result<Told> {
+    fn serve(self, client: &ClientState) -> Result<StartAnswer> {
         let at_ns = clock::now_ns();
         let mut inner = client.inner();
         let armed = inner.armed.take().context("it is not ready")?;
         let outbox = client.outbox.clone();
         let (sender, steering) = channel();
         // The thread that takes intervals begins, since it is the one that goes before others.
-        let offering = std::thread::Builder::new().name("client-load".into());
-        let offering = offering
+        let offering = std::thread::Builder::new()
+            .name("client-load".into())
             .spawn(move || {
                 let load = armed.go(self.start_ns);
                 let _ = sender.send(load.steering());
@@ -224,7 +224,7 @@ impl Serve<ClientState> for Go {
             .context("start the thread that takes intervals")?;
         inner.offering = Some(offering);
         inner.steering = Some(steering.recv().context("begin the load")?);
-        Ok(Told { at_ns })
+        Ok(StartAnswer { at_ns })
     }
 }
 

@@ -5,6 +5,7 @@ use crate::wire::{Begin, Describe, Description, Disarm, MeasureCeiling, PIECE_BY
 use anyhow::{Context, Result, anyhow, bail};
 use measure::clock::{self, Deadline};
 use reach::{Link, Offset, TheirClock};
+use rustix::process::Signal;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -21,11 +22,14 @@ const MARK: &str = "CASSAY_CLIENT";
 /// How long a call may take that only asks.
 pub(crate) const LIMIT: Duration = Duration::from_secs(30);
 
+/// How long a client may take to end.
+const END_LIMIT: Duration = Duration::from_secs(5);
+
 /// How long compiling a program, opening connections or measuring a ceiling may take.
 pub(crate) const WORK_LIMIT: Duration = Duration::from_secs(180);
 
 /// So many are connected at a time: sshd refuses some of more than ten that have not logged in yet
-/// (its `MaxStartups` is 10:30:100).
+///.
 const CONNECTING_MAX: usize = 8;
 
 /// Exchanges about the clock at the begin: the shortest of so many was within 0.1 ms of the truth
@@ -282,8 +286,16 @@ impl Client {
 
 impl Drop for Clients {
     fn drop(&mut self) {
-        // Who hears nothing more ends by itself; this is only so that it is over when we go on.
-        at_once(&self.all, |client| client.link.end(LIMIT)).for_each(drop);
+        // Who hears nothing more ends by itself; this is so that it is over when we go on. One of
+        // this machine that does not even end, because it was stopped, is ended.
+        at_once(&self.all, |client| {
+            let ended = client.link.end(END_LIMIT);
+            if ended.is_err() && client.seat.ssh.is_none() {
+                client.link.hello().process.signal(Signal::KILL);
+            }
+            ended
+        })
+        .for_each(drop);
     }
 }
 

@@ -2,11 +2,11 @@
 
 use crate::clients::{Client, ClientClock, LIMIT, SILENCE_S};
 use crate::health::{ClientEnd, ClientSecond, ClockReading};
-use crate::reading::{Merging, Said};
+use crate::reading::{ClientCourse, Merging};
 use crate::wire::{Disarm, EndNote, Note, Steer, their_time};
 use anyhow::{Context, Result, bail};
 use load::failures::NodeFailures;
-use load::{Config, FirstError, Flow, Kept, KeptOf, Load, Summary, Window};
+use load::{Config, FirstError, Flow, KeptOf, KeptRecords, Load, Summary, Window};
 use measure::{Interval, clock};
 use reach::Link;
 use std::sync::Arc;
@@ -122,10 +122,10 @@ type Heard = (usize, Option<serde_json::Value>);
 pub struct Together {
     links: Vec<Arc<Link>>,
     clocks: Vec<Arc<ClientClock>>,
-    said: Vec<Said>,
+    said: Vec<ClientCourse>,
     heard: Receiver<Heard>,
     pub(crate) merging: Merging,
-    kept: Kept,
+    kept: KeptRecords,
     keeps: KeptOf,
     window: Window,
     window_from_ns: u64,
@@ -157,10 +157,13 @@ impl Together {
         Together {
             links: clients.iter().map(|client| Arc::clone(&client.link)).collect(),
             clocks: clients.iter().map(|client| Arc::clone(&client.clock)).collect(),
-            said: clients.iter().map(|one| Said::nothing(&one.name, one.seat.place())).collect(),
+            said: clients
+                .iter()
+                .map(|one| ClientCourse::of(&one.name, one.seat.place()))
+                .collect(),
             heard,
             merging: Merging::new(),
-            kept: Kept::new(keeps),
+            kept: KeptRecords::new(keeps),
             keeps,
             window: config.window,
             window_from_ns: 0,
@@ -172,12 +175,19 @@ impl Together {
         }
     }
 
-    /// The start line is drawn: by our clock at `start_ns`, by each client's at its own, of which it
-    /// has heard so many ns too late.
+    /// What each has: workers, and connections.
+    pub(crate) fn are_armed(&mut self, each: impl Iterator<Item = (usize, usize)>) {
+        for (said, (workers, connections)) in self.said.iter_mut().zip(each) {
+            (said.end.workers, said.end.connections) = (workers, connections);
+        }
+    }
+
+    /// The start line is drawn: by our clock at `start_ns`, by each client's at its own, of which
+    /// it has heard so many ns too late.
     pub(crate) fn begin(&mut self, start_ns: u64, theirs: Vec<(u64, u64)>) {
         self.merging.start_ns = start_ns;
         self.keeps.start_ns = start_ns;
-        self.kept = Kept::new(self.keeps);
+        self.kept = KeptRecords::new(self.keeps);
         self.window_from_ns = match self.window {
             Window::Whole => 0,
             Window::After(warmup) => start_ns + warmup.as_nanos() as u64,
@@ -229,21 +239,23 @@ impl Together {
             return;
         }
         said.heard_ns = now_ns;
-        let note = serde_json::from_value::<Note>(note).context("understand what it says");
-        let took = note.and_then(|note| self.merging.take(number, said, note, now_ns));
-        let took = took.and_then(|piece| match piece {
-            Some(piece) => {
-                let offset = self.clocks[number].offset().context("its clock is not known")?;
-                let added = self.kept.add(&piece, their_time(offset));
-                added.context("it has written down operations that it was not asked for")
-            }
-            None => Ok(()),
-        });
-        if let Err(error) = took {
+        if let Err(error) = self.take(number, note, now_ns) {
             self.failed
                 .get_or_insert_with(|| format!("{}: {error:#}", self.said[number].end.name));
             self.lose(number, format!("failed: {error:#}"));
         }
+    }
+
+    fn take(&mut self, number: usize, note: serde_json::Value, now_ns: u64) -> Result<()> {
+        let note = serde_json::from_value::<Note>(note).context("understand what it says")?;
+        let said = &mut self.said[number];
+        if let Some(piece) = self.merging.take(number, said, note, now_ns)? {
+            let offset = self.clocks[number].offset().context("its clock is not known")?;
+            self.kept
+                .add(&piece, their_time(offset))
+                .context("it has written down operations that it was not asked for")?;
+        }
+        Ok(())
     }
 
     /// Whoever has not been heard of for as long as it would wait for us is lost. What is frozen
@@ -304,17 +316,16 @@ impl Together {
     }
 
     /// Tells all that are there, each by its own clock: what is so long after our start line is so
-    /// long after theirs.
+    /// long after theirs. Nobody waits for their answers: one that does not hear it is missed as
+    /// soon as it says nothing more.
     fn tell(&self, what: impl Fn(&dyn Fn(u64) -> u64) -> Steer) {
-        std::thread::scope(|scope| {
-            let there = self.said.iter().zip(&self.links).filter(|(said, _)| said.next.is_some());
-            for (said, link) in there {
-                let since = |ns: u64| ns.saturating_sub(self.merging.start_ns);
-                let call = what(&|ns| said.theirs_start_ns + since(ns));
-                // One that does not hear it is missed as soon as it says nothing more.
-                scope.spawn(move || link.call(&call, Duration::from_secs(SILENCE_S)));
-            }
-        });
+        let there = self.said.iter().zip(&self.links).filter(|(said, _)| said.next.is_some());
+        for (said, link) in there {
+            let since = |ns: u64| ns.saturating_sub(self.merging.start_ns);
+            let call = what(&|ns| said.theirs_start_ns + since(ns));
+            let link = Arc::clone(link);
+            std::thread::spawn(move || link.call(&call, Duration::from_secs(SILENCE_S)));
+        }
     }
 
     fn end(mut self) -> Result<FleetSummary> {
@@ -327,7 +338,7 @@ impl Together {
         let start_ns = self.merging.start_ns;
         let kept = std::mem::replace(
             &mut self.kept,
-            Kept::new(KeptOf {
+            KeptRecords::new(KeptOf {
                 keeps: Default::default(),
                 ..self.keeps
             }),
@@ -354,11 +365,10 @@ impl Together {
         let said = std::mem::take(&mut self.said);
         let clients = said.into_iter().enumerate().map(|(number, said)| {
             let clock = &self.clocks[number];
-            let bounds = clocks.iter().filter(|one| one.client == number);
-            let bounds =
-                bounds.map(|one| one.bound_ns).chain(clock.offset().map(|one| one.bound_ns));
+            let noted = clocks.iter().filter(|one| one.client == number).map(|one| one.bound_ns);
+            let last = clock.offset().map(|one| one.bound_ns);
             ClientEnd {
-                bound_ns: bounds.max().unwrap_or(0),
+                bound_ns: noted.chain(last).max().unwrap_or(0),
                 breaks: clock.breaks(),
                 ..said.end
             }

@@ -21,7 +21,7 @@ use std::io::Read;
 const SET_NS: u64 = 30_000_000;
 
 /// What one client has said so far.
-pub(crate) struct Said {
+pub(crate) struct ClientCourse {
     /// Its own start line, by its clock.
     pub theirs_start_ns: u64,
     /// The lowest interval that it may still add to; `None` once it has ended, or is lost.
@@ -34,9 +34,10 @@ pub(crate) struct Said {
     day_ns: Option<i64>,
 }
 
-impl Said {
-    pub fn nothing(name: &str, place: &str) -> Said {
-        Said {
+impl ClientCourse {
+    /// One that has said nothing yet.
+    pub fn of(name: &str, place: &str) -> ClientCourse {
+        ClientCourse {
             theirs_start_ns: 0,
             next: Some(0),
             heard_ns: 0,
@@ -76,7 +77,7 @@ impl Merging {
     pub fn take(
         &mut self,
         number: usize,
-        said: &mut Said,
+        said: &mut ClientCourse,
         note: Note,
         now_ns: u64,
     ) -> Result<Option<KeptPiece>> {
@@ -86,8 +87,6 @@ impl Merging {
             Note::Kept(note) => return piece(note).map(Some),
             Note::Ended(ended) => {
                 let ended = ended.map_err(anyhow::Error::msg)?;
-                said.end.workers = ended.workers;
-                said.end.connections = ended.connections;
                 said.end.operations_sent = ended.operations_sent;
                 said.end.throttled_ns = ended.throttled_ns;
                 (said.next, said.ended) = (None, Some(ended));
@@ -99,7 +98,7 @@ impl Merging {
     fn interval(
         &mut self,
         number: usize,
-        said: &mut Said,
+        said: &mut ClientCourse,
         note: &IntervalNote,
         now_ns: u64,
     ) -> Result<()> {
@@ -164,7 +163,7 @@ impl Merging {
     }
 
     /// The next interval to which nobody can add any more.
-    pub fn next(&mut self, all: &[Said]) -> Option<Interval> {
+    pub fn next(&mut self, all: &[ClientCourse]) -> Option<Interval> {
         let open_from = all.iter().filter_map(|said| said.next).min().unwrap_or(u64::MAX);
         let entry = self.pending.first_entry()?;
         (*entry.key() < open_from).then(|| entry.remove())

@@ -1,7 +1,9 @@
 //! What a client can be asked, and what it says by itself, as both sides know it.
 
 use anyhow::{Result, bail};
-use load::{Config, Endpoint, Keeps, Limit, Others, Schedule, TheirTime, VerifyReads, Window};
+use load::{
+    Config, Endpoint, Keeps, Limit, OtherWorkers, Schedule, TheirTime, VerifyReads, Window,
+};
 use reach::Call;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
@@ -51,7 +53,7 @@ pub(crate) struct MeasureCeiling {
 /// Opens connections, and makes workers ready.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Arm {
-    pub asked: Asked,
+    pub asked: ClientConfig,
     /// Operations of which the fingerprint is made.
     pub fingerprint_operations: u64,
 }
@@ -84,7 +86,7 @@ pub(crate) struct IsArmed {
 
 /// When a client was told of the start line.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(crate) struct Told {
+pub(crate) struct StartAnswer {
     /// By its own clock.
     pub at_ns: u64,
 }
@@ -103,7 +105,7 @@ calls! {
     TakeSources = "take-the-sources-of-its-load" -> ();
     MeasureCeiling = "measure-its-ceiling" -> Option<f64>;
     Arm = "make-its-load-ready" -> IsArmed;
-    Go = "begin-its-load" -> Told;
+    Go = "begin-its-load" -> StartAnswer;
     Steer = "steer-its-load" -> ();
     Disarm = "end-its-load" -> ();
 }
@@ -165,7 +167,7 @@ pub(crate) struct EndNote {
 
 /// All of a [`Config`] but the program and the way in.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Asked {
+pub(crate) struct ClientConfig {
     stage: String,
     nodes: Vec<(SocketAddr, String, Vec<i64>)>,
     schedule: AskedSchedule,
@@ -236,11 +238,11 @@ fn of_word<T: Copy>(all: &[(T, &str)], word: &str) -> Result<T> {
     }
 }
 
-impl Asked {
+impl ClientConfig {
     /// Of a client's own configuration.
-    pub fn of(config: &Config) -> Asked {
+    pub fn of(config: &Config) -> ClientConfig {
         let nodes = config.nodes.iter();
-        Asked {
+        ClientConfig {
             stage: word_of(&STAGES, &config.stage),
             nodes: nodes
                 .map(|node| (node.address, node.name.clone(), node.tokens.clone()))
@@ -322,7 +324,7 @@ impl Asked {
             timeout: Duration::from_nanos(self.timeout_ns),
             retries_min: self.retries_min,
             workers: self.workers,
-            others: Others {
+            others: OtherWorkers {
                 before: self.before,
                 after: self.after,
             },

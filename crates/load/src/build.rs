@@ -11,7 +11,6 @@ use crate::inflight::{InFlight, SLOTS_MAX};
 use crate::ledger::{Keeps, LEDGER_OPERATIONS_MAX, LedgerPart, TIMED_OPERATIONS_MAX};
 use crate::recorder::Recorder;
 use crate::router::Router;
-use crate::run::in_flight_of;
 use crate::schedule::{Arrivals, Schedule};
 use crate::worker::{Batch, Course, DueTimes, Timestamps, Worker, WorkerEnd};
 use crate::world::World;
@@ -54,9 +53,7 @@ pub(crate) fn build<W: World>(
     sizes: Sizes,
 ) -> io::Result<Worker<W>> {
     let (facts, templates) = (&*shared.facts, &*shared.templates);
-    // Its number among the workers of all clients, and how many those are.
-    let index = (config.others.before + index) as u64;
-    let workers = config.workers_of_all() as u64;
+    let (index, workers) = number_among_all(config, index);
     let in_flight = in_flight_share(config, index, workers);
     let tries = in_flight as usize * if facts.has_speculation { 2 } else { 1 };
     let slots = (tries + sizes.orphans).min(SLOTS_MAX);
@@ -118,6 +115,12 @@ pub(crate) fn build<W: World>(
     Ok(worker)
 }
 
+/// The number of worker `index` of this client among those of all, and how many these are.
+fn number_among_all(config: &Config, index: usize) -> (u64, u64) {
+    let number = (config.others.before + index) as u64;
+    (number, config.workers_of_all() as u64)
+}
+
 fn adopt_all<W: World>(worker: &mut Worker<W>, links: Vec<Link<W::Stream>>) -> io::Result<()> {
     let mut numbered = (0..).zip(links);
     numbered.try_for_each(|(index, link)| worker.adopt(index, link))
@@ -130,7 +133,7 @@ fn courses_with_room(facts: &Facts, count: usize) -> Vec<Course> {
 
 /// The worker's part of the operations in flight; the first workers have what does not divide.
 fn in_flight_share(config: &Config, index: u64, workers: u64) -> u32 {
-    let all = in_flight_of(config);
+    let all = config.in_flight();
     let rest = u64::from(all) % workers;
     all / workers as u32 + u32::from(index < rest)
 }
@@ -170,7 +173,7 @@ fn source(config: &Config, index: u64, in_flight: u32) -> DueTimes {
             let mut freed_ns = VecDeque::with_capacity(in_flight as usize + 1);
             freed_ns.extend((0..u64::from(in_flight)).map(|slot| {
                 let before = u128::from(slot * workers + index);
-                let all = u128::from(in_flight_of(config).max(1));
+                let all = u128::from(config.in_flight().max(1));
                 (rise.as_nanos() * before / all) as u64
             }));
             DueTimes::Closed { freed_ns }

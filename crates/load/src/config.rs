@@ -38,8 +38,8 @@ pub struct Config {
     pub limit: Limit,
     /// Which operations are the measured population.
     pub window: Window,
-    /// Open schedules: most operations in flight over all workers of all clients. What is due beyond waits, on
-    /// the clock, and is counted as limited.
+    /// Open schedules: most operations in flight over all workers of all clients. What is due
+    /// beyond waits, on the clock, and is counted as limited.
     pub in_flight_max: u32,
     /// Open schedules: shortest time between two releases of one worker. What becomes due in
     /// between is sent together, so that release lag is at most about this, and waking up is paid
@@ -52,7 +52,7 @@ pub struct Config {
     /// Event loops; each has its own connections.
     pub workers: usize,
     /// The workers of other clients that share the load.
-    pub others: Others,
+    pub others: OtherWorkers,
     /// CPUs to pin the workers to, in turn; empty: no pinning.
     pub cpus: Vec<usize>,
     /// Whether the workers go before whatever else wants their CPUs, where the system allows it:
@@ -73,6 +73,14 @@ pub struct Config {
 }
 
 impl Config {
+    /// The most operations in flight over all workers of all clients.
+    pub fn in_flight(&self) -> u32 {
+        match self.schedule {
+            Schedule::Closed { in_flight } => in_flight,
+            _ => self.in_flight_max,
+        }
+    }
+
     /// The workers of all clients that share the load.
     pub fn workers_of_all(&self) -> usize {
         self.others.before + self.workers + self.others.after
@@ -82,7 +90,7 @@ impl Config {
 /// The workers of other clients that share a load: schedule, operations in flight and the numbers
 /// of operations are those of all of them together, and each worker takes its share by its number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Others {
+pub struct OtherWorkers {
     /// Those with lower numbers than ours.
     pub before: usize,
     /// Those with higher ones.

@@ -90,15 +90,15 @@ impl Summary {
 
 /// What all clients of a run have written down, put together.
 #[derive(Debug)]
-pub struct Kept {
+pub struct KeptRecords {
     ledger: Option<Ledger>,
     history: Option<History>,
 }
 
-impl Kept {
+impl KeptRecords {
     /// Nothing yet.
-    pub fn new(all: KeptOf) -> Kept {
-        Kept {
+    pub fn new(all: KeptOf) -> KeptRecords {
+        KeptRecords {
             ledger: (all.keeps != Keeps::Nothing).then(|| Ledger::of_all(all)),
             history: (all.keeps == Keeps::History).then(|| History::of_all(all)),
         }

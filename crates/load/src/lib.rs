@@ -35,13 +35,13 @@ mod world;
 mod written;
 
 pub use config::{
-    Access, Config, Endpoint, FirstError, Flow, Limit, LoadError, Others, RELEASE_QUANTUM, Summary,
-    Tls, VerifyReads, Window,
+    Access, Config, Endpoint, FirstError, Flow, Limit, LoadError, OtherWorkers, RELEASE_QUANTUM,
+    Summary, Tls, VerifyReads, Window,
 };
 // What a caller needs to fill in [`Access`] without a dependency on the wire.
 pub use cql::Compression;
 pub use history::{HISTORY_OPERATIONS_MAX, Happened, History};
-pub use kept::{Kept, KeptOf, KeptPiece, KeptWhat, TheirTime};
+pub use kept::{KeptOf, KeptPiece, KeptRecords, KeptWhat, TheirTime};
 pub use ledger::{Keeps, LEDGER_OPERATIONS_MAX, Ledger, TIMED_OPERATIONS_MAX, WriteState};
 pub use measure::Missed;
 pub use room::{Connections, Room, stream_ids_refusal};

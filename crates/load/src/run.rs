@@ -329,7 +329,7 @@ fn check(config: &Config) -> Result<(), LoadError> {
         return refuse(why);
     }
     asked.make_room();
-    let in_flight = in_flight_of(config);
+    let in_flight = config.in_flight();
     if in_flight == 0 {
         return refuse("operations in flight must be at least 1".to_owned());
     }
@@ -368,13 +368,6 @@ fn check(config: &Config) -> Result<(), LoadError> {
             ))
         }
         _ => Ok(()),
-    }
-}
-
-pub(crate) fn in_flight_of(config: &Config) -> u32 {
-    match config.schedule {
-        Schedule::Closed { in_flight } => in_flight,
-        _ => config.in_flight_max,
     }
 }
 

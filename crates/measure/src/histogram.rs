@@ -203,8 +203,8 @@ impl Histogram {
         }
     }
 
-    /// Adds the values that [`Histogram::write_bytes`] has written at the begin of `from`, and moves
-    /// behind them. `None`: they are not all there, or something else is.
+    /// Adds the values that [`Histogram::write_bytes`] has written at the begin of `from`, and
+    /// moves behind them. `None`: they are not all there, or something else is.
     pub fn add_bytes(&mut self, from: &mut &[u8]) -> Option<()> {
         let buckets = read_number(from)?;
         self.clamped = self.clamped.checked_add(read_number(from)?)?;
@@ -273,7 +273,10 @@ mod tests {
         ) {
             let (mut one, mut other, mut both) =
                 (Histogram::new(), Histogram::new(), Histogram::new());
-            for (value, count) in values { one.record_n(value, count); both.record_n(value, count); }
+            for (value, count) in values {
+                one.record_n(value, count);
+                both.record_n(value, count);
+            }
             for value in more { other.record(value); both.record(value); }
             let mut bytes = Vec::new();
             one.write_bytes(&mut bytes);

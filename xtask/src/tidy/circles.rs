@@ -6,8 +6,7 @@ use crate::tree::Tree;
 
 /// How many files may be in one circle, by crate; two, a parent and its child, may be anywhere.
 /// These numbers only ever become smaller.
-const FILES_MAX: [(&str, usize); 11] = [
-    ("analysis", 5),
+const FILES_MAX: [(&str, usize); 10] = [
     ("cluster", 3),
     ("cql", 4),
     ("imports", 6),

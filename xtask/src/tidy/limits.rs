@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 
-const CODE: &str = "crates/analysis/src/rules/mod.rs";
+const CODE: &str = "crates/analysis/src/rules/limits.rs";
 const DOCUMENT: &str = "docs/measurement.md";
 const TABLE_HEAD: &str = "| limit | value | of |";
 

@@ -1,6 +1,8 @@
 //! Rules about the client's measurements: V1, V2, V6, V8, V12.
 
-use super::{Evidence, Limits, Outcome, Window, below, percent};
+use super::evidence::{Evidence, Window};
+use super::limits::Limits;
+use super::outcome::{Outcome, below, percent};
 use crate::blocks::VALUES_ABOVE_MIN;
 use crate::steady::SteadyState;
 use measure::ClientCount;

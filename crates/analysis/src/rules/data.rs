@@ -4,7 +4,8 @@
 //! What a configuration does not promise is no fault of the run: such a loss is a result, and
 //! passes with its reason. A loss that was promised not to happen is the end of any trust.
 
-use super::{Evidence, LostBy, Outcome, PresentRows, ReadBack, Registers, percent};
+use super::evidence::{Evidence, LostBy, PresentRows, ReadBack, Registers};
+use super::outcome::{Outcome, percent};
 use crate::durability::Promise;
 use measure::interval::CheckCounts;
 

@@ -3,8 +3,11 @@
 //! What a client saw of itself is judged as if it were the only one; what only several can be, late
 //! for their common start or unequal, comes to that.
 
-use super::evidence::ClientSeen;
-use super::{Evidence, Limits, Outcome, below, machine, percent};
+use super::client_seen::ClientSeen;
+use super::evidence::Evidence;
+use super::limits::Limits;
+use super::machine;
+use super::outcome::{Outcome, below, percent};
 
 type Judged = (Outcome, String);
 

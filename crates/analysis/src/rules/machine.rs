@@ -9,8 +9,9 @@
 #[cfg(test)]
 mod tests;
 
-use super::{Evidence, Limits, Outcome, below, percent};
-use crate::rules::evidence::{CpuUse, Machine, Window};
+use super::evidence::{CpuUse, Evidence, Machine, Window};
+use super::limits::Limits;
+use super::outcome::{Outcome, below, percent};
 use crate::series::FEW_INCIDENTS;
 use measure::number::counted;
 

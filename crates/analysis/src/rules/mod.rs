@@ -6,141 +6,24 @@
 //! ours (see [`Limits`]), not laws, and the same in every study.
 
 mod client;
+mod client_seen;
 mod data;
 mod evidence;
 mod fleet;
+mod limits;
 mod machine;
+mod outcome;
 mod target;
 #[cfg(test)]
 mod tests;
 
+pub use client_seen::ClientSeen;
 pub use evidence::{
-    ClientSeen, ClockMove, CpuUse, Environment, Evidence, Fault, LostBy, Machine, Offered,
-    PresentRows, Pressure, ReadBack, Registers, ServerCounts, Settle, Spell, Window,
+    ClockMove, CpuUse, Environment, Evidence, Fault, LostBy, Machine, Offered, PresentRows,
+    Pressure, ReadBack, Registers, ServerCounts, Settle, Spell, Window,
 };
-
-/// The limits of the rules. Shares are of 1.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Limits {
-    /// V1: share of operations that started over 1 ms late, to warn and to fail. Lateness is inside
-    /// the latency, so it hides nothing; above the second it is another schedule than was asked.
-    pub late_share: [f64; 2],
-    /// V1: achieved ÷ offered, at least.
-    pub achieved_share: f64,
-    /// V3: CPU of the workers' cores, in an open loop.
-    pub client_cpu_share: f64,
-    /// V3: CPU of the workers' cores in a closed loop, on cores that no node uses, to warn and to
-    /// fail. A worker that never sleeps is the limit, whatever it reached elsewhere; a few percent
-    /// go to interrupts and to the threads that look on.
-    pub client_full_share: [f64; 2],
-    /// V3: achieved ÷ ceiling, to warn and to fail. At half, the client's own cost is as large as
-    /// the time left for the target; at nine tenths, the client is what was measured.
-    pub ceiling_share: [f64; 2],
-    /// V3: highest ÷ lowest ceiling, above which neither is trusted.
-    pub ceiling_spread: f64,
-    /// V4: time in which the client was not there ÷ the window, to warn and to fail: at 1 % a stall
-    /// reaches the p99 of what was due meanwhile, at 5 % it is in the throughput.
-    pub silence_share: [f64; 2],
-    /// V4: what that is at the least, s. Desktops have stalls of tens of milliseconds, of which a
-    /// window of a few seconds is not to be accused.
-    pub silence_s_least: [f64; 2],
-    /// V4: what that is at the most for one stall, s, however long the window.
-    pub silence_s_most: [f64; 2],
-    /// V3: by how much a worker of one client may do less than one of another, in a closed loop.
-    pub clients_spread: f64,
-    /// V5: by how much a client may be told too late of the start line, s, to warn and to fail: an
-    /// interval, in which it then offers nothing.
-    pub start_late_s: [f64; 2],
-    /// V5: how well a client's clock must be known, s: its intervals are shifted by as much.
-    pub clock_bound_s: f64,
-    /// V7: difference of the counts, to warn and to fail.
-    pub counts_share: [f64; 2],
-    /// V8: failed ÷ ended operations, above which the trial fails.
-    pub errors_share: f64,
-    /// V8: whether one client time-out fails the trial.
-    pub timeout_fails: bool,
-    /// V11: stolen CPU time.
-    pub steal_share: f64,
-    /// V12: shortest window, s.
-    pub window_s: f64,
-    /// V12: drift of throughput over the window.
-    pub drift_share: f64,
-    /// V17: CPU of the probes, as a share of one core.
-    pub probes_cpu_share: f64,
-    /// V18: CPU used by neither nodes nor client, of the CPUs that the client may use, to warn and
-    /// to fail. A tenth is a browser on a laptop with few cores; near a third of a machine is
-    /// another task of the size of what is measured.
-    pub others_cpu_share: [f64; 2],
-    /// V18: time for which a worker waited for a CPU that others had, to warn and to fail.
-    pub others_wait_share: [f64; 2],
-    /// V18: time in which some task waited for a CPU that others had, to warn and to fail. It
-    /// counts every task of the machine, so it is larger than what one worker waits.
-    pub others_pressure_share: [f64; 2],
-    /// V18: time in which a disk was busy for others.
-    pub others_disk_share: f64,
-    /// V18: time in which all tasks waited for memory.
-    pub memory_pressure_share: f64,
-    /// V4, V18: whether the machine is said to be shared: then they only warn.
-    pub shared_machine: bool,
-    /// V19: longest silence of the target ÷ the window.
-    pub quiet_share: f64,
-    /// V19: what that is at the least and at the most, s. A collector's pause of 0.2 s is nothing
-    /// rare; one of a second is, in any window.
-    pub quiet_s: [f64; 2],
-    /// V20: what the clock may be moved by, s; and beyond that in each second.
-    pub clock_moved: [f64; 2],
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Limits {
-            late_share: [0.01, 0.10],
-            achieved_share: 0.99,
-            client_cpu_share: 0.70,
-            client_full_share: [0.85, 0.95],
-            ceiling_share: [0.50, 0.90],
-            ceiling_spread: 1.5,
-            silence_share: [0.01, 0.05],
-            silence_s_least: [0.10, 0.25],
-            silence_s_most: [0.50, 2.0],
-            clients_spread: 0.20,
-            start_late_s: [0.05, 1.0],
-            clock_bound_s: 0.005,
-            counts_share: [0.001, 0.01],
-            errors_share: 0.01,
-            timeout_fails: true,
-            steal_share: 0.02,
-            window_s: 5.0,
-            drift_share: 0.10,
-            probes_cpu_share: 0.05,
-            others_cpu_share: [0.10, 0.30],
-            others_wait_share: [0.05, 0.20],
-            others_pressure_share: [0.20, 0.60],
-            others_disk_share: 0.10,
-            memory_pressure_share: 0.05,
-            shared_machine: false,
-            quiet_share: 0.02,
-            quiet_s: [0.20, 1.0],
-            clock_moved: [0.05, 0.001],
-        }
-    }
-}
-
-measure::word_enum! {
-    /// How one rule was judged.
-    #[derive(Default, PartialOrd, Ord)]
-    pub enum Outcome {
-        /// Nobody looked.
-        #[default]
-        Unknown = "unknown",
-        /// As it should be.
-        Pass = "pass",
-        /// To be read with care.
-        Warn = "warn",
-        /// Not to be believed.
-        Fail = "fail",
-    }
-}
+pub use limits::Limits;
+pub use outcome::Outcome;
 
 /// One rule, judged.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -292,27 +175,5 @@ pub fn judge(evidence: &Evidence, limits: &Limits) -> Judgement {
         verdict,
         reasons,
         rules: rules.into(),
-    }
-}
-
-/// Judges a number that should stay below two limits.
-fn below(value: f64, [warn, fail]: [f64; 2]) -> Outcome {
-    if value >= fail {
-        Outcome::Fail
-    } else if value >= warn {
-        Outcome::Warn
-    } else {
-        Outcome::Pass
-    }
-}
-
-/// A share as percent, with as many digits as it needs to be told from its limit.
-fn percent(share: f64) -> String {
-    let percent = share * 100.0;
-    match percent.abs() {
-        p if p == 0.0 || p >= 10.0 => format!("{percent:.0} %"),
-        p if p >= 1.0 => format!("{percent:.1} %"),
-        p if p >= 0.01 => format!("{percent:.2} %"),
-        _ => "under 0.01 %".to_owned(),
     }
 }

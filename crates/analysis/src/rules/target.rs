@@ -1,6 +1,8 @@
 //! Rules about the target, its data and the record: V7, V9 to V11, V13 to V17.
 
-use super::{Environment, Evidence, Limits, Outcome, Settle, Spell, below, percent};
+use super::evidence::{Environment, Evidence, Settle, Spell};
+use super::limits::Limits;
+use super::outcome::{Outcome, below, percent};
 use crate::series;
 
 type Judged = (Outcome, String);

@@ -34,6 +34,7 @@ pub fn config(server: &NullServer, schedule: Schedule, limit: Limit) -> Config {
         timeout: Duration::from_secs(60),
         retries_min: 0,
         workers: 1,
+        others: load::OtherWorkers::default(),
         cpus: Vec::new(),
         realtime: false,
         connections_per_node: 1,

@@ -56,6 +56,9 @@ fn is_as_it_says(example: &Example) {
         // It has traffic of two keyspaces.
         arguments.push("--trust");
     }
+    if example.study.contains("{ssh: ") {
+        arguments.push("--trust");
+    }
     let plan = lab.cassay(&arguments).ended_with(0).json();
     assert!(
         !plan["trials"].as_array().unwrap().is_empty(),

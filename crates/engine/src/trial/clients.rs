@@ -2,36 +2,25 @@
 //! window, told to the rules and put down.
 
 use super::{State, TrialRun};
+use crate::client_tally::ClientTally;
 use crate::offer::Offer;
-use analysis::rules::{ClientSeen, Window};
+use analysis::rules::ClientSeen;
 use anyhow::{Context, Result};
 use fleet::{ClientEnd, ClientSecond, Fleet, FleetSummary};
-use measure::{ClientCount, Histogram, Interval, KindInterval, Outcome, Summed};
+use measure::{ClientCount, Interval, Outcome};
 use store::convert;
 use store::record::{
     ClientEndRecord, ClientSecondRecord, ClockMovedRecord, ClockRecord, LagRecord,
 };
 use workload::Stage;
 
-/// The clients of a trial, while it is measured.
-#[derive(Debug, Default)]
-pub(super) struct ClientTallies {
-    /// Of the load that goes on: whether it is the one that is measured.
-    is_main: bool,
-    /// By their places in the fleet.
-    each: Vec<ClientTally>,
-}
-
-#[derive(Debug, Default)]
-struct ClientTally {
-    window: Window,
-    lag: Histogram,
-    end: ClientEnd,
-}
-
 impl State {
     /// A load begins.
     pub(super) fn begin_clients(&mut self, load: &Fleet, offer: &Offer<'_>) {
+        // What this process reads back afterwards changes nothing of what they have seen.
+        if load.clients().next().is_none() {
+            return;
+        }
         self.clients.is_main = offer.stage == Stage::Main;
         if self.clients.is_main {
             self.clients.each.clear();
@@ -96,28 +85,6 @@ impl State {
             tally.end = end.clone();
         }
         Ok(())
-    }
-}
-
-impl ClientTally {
-    /// Adds a second of the load that is measured. Its operations have no latencies here: what the
-    /// rules ask of one client is its time.
-    fn push(&mut self, second: ClientSecond, window_from_ns: u64) {
-        let mut kind = KindInterval::default();
-        kind.outcomes = second.outcomes;
-        let interval = Interval {
-            index: second.index,
-            start_ns: second.start_ns,
-            end_ns: second.end_ns,
-            window_from_ns,
-            draining: second.draining,
-            kinds: vec![kind],
-            client: second.figures,
-        };
-        if interval.is_measured() {
-            self.lag.add(&interval.client.lag);
-        }
-        self.window.push(&Summed::new(interval.into()));
     }
 }
 

@@ -230,9 +230,11 @@ impl TrialRun<'_> {
         };
         let variant = self.trial.variant;
         let sources = fleet_use::sources(self.study, variant, &self.program, Some(running))?;
-        let begun = shared.clients.prepare(&sources);
-        let begun = begun.and_then(|()| shared.clients.start(config));
-        begun.context("offer load by several clients")
+        shared
+            .clients
+            .prepare(&sources)
+            .and_then(|()| shared.clients.start(config))
+            .context("offer load by several clients")
     }
 
     /// Puts down what the measured window came to; what it makes of the trial if it was cut.

@@ -23,8 +23,8 @@ impl History {
             let beyond = [part.full_ns, part.beyond].map(u64::to_le_bytes).concat();
             let rest = (part.beyond > 0).then(|| piece(KeptWhat::Beyond, 0, beyond));
             let sent = part.kept.iter().rposition(|event| event.sent_ns > 0);
-            let kept = part.kept[..sent.map_or(0, |last| last + 1)].chunks(each);
-            let kept = kept.enumerate().map(move |(number, events)| {
+            let all = part.kept[..sent.map_or(0, |last| last + 1)].chunks(each);
+            let kept = all.enumerate().map(move |(number, events)| {
                 let bytes = events.iter().flat_map(StoredEvent::bytes).collect();
                 piece(KeptWhat::Operations, number * each, bytes)
             });

@@ -64,7 +64,7 @@ proptest! {
         let writes: Vec<(u64, u64)> = writes.into_iter().collect();
         let workers = clients.iter().sum();
         let all = KeptOf { first, workers, start_ns: START_NS, keeps: Keeps::History };
-        let mut kept = Kept::new(all);
+        let mut kept = KeptRecords::new(all);
         let mut before = 0;
         for own in clients {
             let client = summary(first, workers, before..before + own, &writes);
@@ -109,7 +109,7 @@ fn a_piece_that_belongs_nowhere_is_refused() {
         start_ns: 0,
         keeps: Keeps::Times,
     };
-    let mut kept = Kept::new(all);
+    let mut kept = KeptRecords::new(all);
     let piece = |what, first, chunk, at, length| KeptPiece {
         what,
         first,

@@ -18,8 +18,8 @@ impl Ledger {
             let numbered = states.enumerate().chain(times.enumerate());
             numbered.flat_map(move |(chunk, (what, bytes))| {
                 let cut = bytes.chunks(bytes_max).enumerate();
-                let pieces = cut.filter(|(_, bytes)| bytes.iter().any(|byte| *byte != 0));
-                let pieces = pieces.map(|(number, bytes)| KeptPiece {
+                let holding = cut.filter(|(_, bytes)| bytes.iter().any(|byte| *byte != 0));
+                let pieces = holding.map(|(number, bytes)| KeptPiece {
                     what,
                     first: part.first,
                     chunk,

@@ -19,7 +19,6 @@ use crate::config::Limit;
 use crate::control::Control;
 use crate::ledger::{Keeps, LedgerPart, WriteState};
 use crate::recorder::Part;
-use crate::run::in_flight_of;
 use measure::{KindCount, Outcome};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -107,7 +106,7 @@ impl Oracle {
         let config = &shape.config;
         let worker = (config.others.before + shape.worker) as u64;
         let workers = config.workers_of_all() as u64;
-        let share = u64::from(in_flight_of(config));
+        let share = u64::from(config.in_flight());
         let in_flight = share / workers + u64::from(worker < share % workers);
         let first = config.first_operation + worker;
         Oracle {

@@ -249,7 +249,7 @@ impl Recorded {
             assert_eq!(part.start_ns, self.end_ns, "slices follow on each other");
         }
         let holds = part.start_ns < window_from_ns && window_from_ns < part.end_ns;
-        // A window that begins after the stop has no operations: a slice of the drain may lie over it.
+        // A window that begins after the stop has no operations: the drain may lie over its begin.
         assert!(
             !holds || part.draining,
             "a slice lies over the window's begin"

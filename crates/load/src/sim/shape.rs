@@ -4,7 +4,7 @@
 use super::dice::Dice;
 use super::program;
 use crate::build::Sizes;
-use crate::config::{Access, Config, Endpoint, Limit, Others, VerifyReads, Window};
+use crate::config::{Access, Config, Endpoint, Limit, OtherWorkers, VerifyReads, Window};
 use crate::connection::Buffers;
 use crate::ledger::Keeps;
 use crate::schedule::Schedule;
@@ -84,8 +84,7 @@ fn keeps(dice: &mut Dice) -> Keeps {
 
 impl Shape {
     pub fn new(seed: u64) -> Shape {
-        let mut dice = Dice::new(seed);
-        let dice = &mut dice;
+        let dice = &mut Dice::new(seed);
         // Within 2,048 ns a histogram knows every nanosecond; so most seeds stay below it.
         let unit = dice.pick(&[1, 1, 1, 40]);
         let first: Vec<u16> = {
@@ -125,10 +124,7 @@ impl Shape {
             timeout: Duration::from_nanos(timeout_ns),
             retries_min: dice.pick(&[0, 0, 0, 1]),
             workers,
-            others: Others {
-                before: dice.pick(&[0, 0, 1]) as usize * usize::from(in_flight > 3),
-                after: dice.pick(&[0, 0, 1]) as usize * usize::from(in_flight > 3),
-            },
+            others: others(dice, in_flight),
             cpus: Vec::new(),
             realtime: false,
             connections_per_node: dice.between(1, 2) as usize,
@@ -160,6 +156,15 @@ impl Shape {
 }
 
 /// What the caller does, when the run ends, and which operations are measured.
+/// Workers of other clients, where there is an operation in flight for each.
+fn others(dice: &mut Dice, in_flight: u32) -> OtherWorkers {
+    let mut some = || dice.pick(&[0, 0, 1]) as usize * usize::from(in_flight > 3);
+    OtherWorkers {
+        before: some(),
+        after: some(),
+    }
+}
+
 fn course(dice: &mut Dice, long_ns: u64, interval_ns: u64) -> (Caller, Limit, Window) {
     let operations = dice.between(3, 60);
     let caller = match dice.below(6) {

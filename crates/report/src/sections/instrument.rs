@@ -1,11 +1,11 @@
 //! The instrument's own figures: could it have been the limit?
 
 use crate::number;
-use crate::page::{Block, Cell, Section, Table, Tone};
+use crate::page::{Block, Cell, Section, Table, TableBuilder, Tone};
 use crate::sections::rules::rule_tone;
 use crate::summary::{Point, best, trial_table, variants};
 use crate::view::RunView;
-use store::record::{ClockMovedRecord, TrialFinding};
+use store::record::{ClientEndRecord, ClockMovedRecord, TrialFinding};
 
 /// What the client cost and how far it was from its ceiling.
 pub fn section(view: &RunView, points: &[Point<'_>]) -> Option<Section> {
@@ -129,11 +129,7 @@ fn clients(view: &RunView) -> Table {
     let trials = view.findings.trials.iter();
     let each = trials.flat_map(|trial| trial.clients.iter().map(move |client| (trial, client)));
     let above_0 = |value: f64| Some(value).filter(|value| *value > 0.0);
-    let moved = |all: &[ClockMovedRecord]| {
-        let words = all.iter().map(|one| format!("{:+.3} s at {:.0} s", one.by_s, one.at_s));
-        words.collect::<Vec<_>>().join(", ")
-    };
-    trial_table(view, "Each client, trial by trial", each)
+    let table = trial_table(view, "Each client, trial by trial", each)
         .text("Client", |(trial, client)| {
             let cell = Cell::new(client.name.clone()).detail(client.place.clone());
             match &client.lost {
@@ -141,22 +137,54 @@ fn clients(view: &RunView) -> Table {
                 None => cell,
             }
         })
-        .number("Throughput", "op/s", |(_, client)| number::rate(client.ops_per_s))
+        .number("Throughput", "op/s", |(_, client)| {
+            number::rate(client.ops_per_s)
+        })
         .number("Share", "", |(trial, client)| {
             Cell::new(number::percent(client.share)).tone(rule_tone(trial, "V3"))
         })
-        .number("p50", "ms", |(_, client)| number::small(client.latency_ms.p50.least()))
-        .number("p99", "ms", |(_, client)| number::small(client.latency_ms.p99.least()))
+        .number("p50", "ms", |(_, client)| {
+            number::small(client.latency_ms.p50.least())
+        })
+        .number("p99", "ms", |(_, client)| {
+            number::small(client.latency_ms.p99.least())
+        })
         .number("CPU", "% of its cores", |(_, client)| {
             number::percent(client.cpu_share)
         })
         .number("Ceiling", "op/s", |(_, client)| {
             let lowest = client.ceilings_ops_per_s.iter().copied().min_by(f64::total_cmp);
-            known(lowest.map(number::rate), Tone::Plain, "the ceiling was not measured")
+            known(
+                lowest.map(number::rate),
+                Tone::Plain,
+                "the ceiling was not measured",
+            )
         })
         .wide_number("Lag p99", "µs", |(_, client)| {
-            known(above_0(client.lag_us.p99).map(number::small), Tone::Plain, "")
-        })
+            known(
+                above_0(client.lag_us.p99).map(number::small),
+                Tone::Plain,
+                "",
+            )
+        });
+    health(table)
+        .foot(
+            "Percentiles of one client are its own: those of the trial are of all operations of \
+             all clients together. The ceiling is what it reaches by itself on a null target of \
+             its own machine.",
+        )
+        .build()
+}
+
+/// How each of them was: what its rules are judged by.
+fn health<'a>(
+    table: TableBuilder<(&'a TrialFinding, &'a ClientEndRecord)>,
+) -> TableBuilder<(&'a TrialFinding, &'a ClientEndRecord)> {
+    let moved = |all: &[ClockMovedRecord]| {
+        let words = all.iter().map(|one| format!("{:+.3} s at {:.0} s", one.by_s, one.at_s));
+        words.collect::<Vec<_>>().join(", ")
+    };
+    table
         .number("Stall", "ms", |(trial, client)| {
             let ms = client.stall_ms_longest.map(number::small);
             known(ms, rule_tone(trial, "V4"), "nobody looked")
@@ -188,13 +216,9 @@ fn clients(view: &RunView) -> Table {
                 "",
             )
         })
-        .wide_number("Workers", "", |(_, client)| number::count(client.workers as u64))
-        .foot(
-            "Percentiles of one client are its own: those of the trial are of all operations of all \
-             clients together. The ceiling is what it reaches by itself on a null target of its own \
-             machine.",
-        )
-        .build()
+        .wide_number("Workers", "", |(_, client)| {
+            number::count(client.workers as u64)
+        })
 }
 
 /// A figure, marked by its rule; where there is none, why.

@@ -46,8 +46,8 @@ fn destination(subject: &Subject<'_>, item: &Node, out: &mut Diagnostics) {
         (message, "write HOST, USER@HOST or ssh://USER@HOST:PORT")
     } else if !is_own_word(subject.overrides, &entry.value) {
         let message = format!(
-            "`{MACHINES}.ssh` has this program run on {text} as your user there, and sends what the \
-             target's access needs"
+            "`{MACHINES}.ssh` has this program run on {text} as your user there, and sends what \
+             the target's access needs"
         );
         (message, HINT)
     } else {

@@ -123,6 +123,50 @@ fn every_acknowledged_write_is_there_and_what_is_planted_is_found() {
     );
 }
 
+/// Ledgers and histories of both come home, and are put together.
+#[test]
+#[ignore = "starts a real Cassandra: cargo xtask cassandra"]
+fn what_two_clients_were_told_is_one_account_and_their_registers_one_history() {
+    let target = format!("attach:{}", one_node::address());
+    let arguments = [
+        "run",
+        "study.yaml",
+        "--json",
+        "--target",
+        &target,
+        "--allow",
+        "create=shared,create=shared_registers",
+        "--set",
+        "client.machines=[here, here]",
+    ];
+    let lab = Lab::with(&study("shared", &[]));
+    let trial = only_trial(&lab.cassay(&arguments).measured(&lab));
+    let back = &trial["read_back"];
+    assert_eq!(errors(back), [0; 5], "{back:#}");
+    assert_eq!(back["promise"], "kept", "{back:#}");
+    let acknowledged = back["writes_acknowledged"].as_u64();
+    // Those of the load are not among them, and the server has counted all.
+    assert!(acknowledged > Some(2000), "{back:#}");
+    let writes = trial["server"]["client_writes"].as_u64();
+    assert_eq!(acknowledged, writes, "{trial:#}");
+    assert_eq!(
+        trial["clients"].as_array().map(Vec::len),
+        Some(2),
+        "{trial:#}"
+    );
+
+    let registers = [(
+        "use: kv, mix: {write: 9, insert: 1, delete: 3}, consistency: ONE",
+        "use: registers",
+    )];
+    let lab = Lab::with(&study("shared_registers", &registers));
+    let trial = only_trial(&lab.cassay(&arguments));
+    let found = &trial["registers"];
+    assert_eq!(found["linearizable"], 20, "{found:#}");
+    let operations = found["operations"].as_u64().expect("a count");
+    assert!(operations > 2000, "{found:#}");
+}
+
 #[test]
 #[ignore = "starts a real Cassandra: cargo xtask cassandra"]
 fn counters_are_what_was_added_and_registers_are_linearizable() {

@@ -1,7 +1,6 @@
 //! When operations are due, worked out a second time.
 
 use super::super::shape::{START_NS, Shape};
-use crate::run::in_flight_of;
 use crate::schedule::{Arrivals, Schedule};
 use std::collections::VecDeque;
 
@@ -38,7 +37,7 @@ impl Due {
             },
             (_, Some(arrivals)) => Due::Random(arrivals),
             (_, None) => {
-                let all = u64::from(in_flight_of(config));
+                let all = u64::from(config.in_flight());
                 let slots = (worker..all).step_by(workers as usize);
                 Due::Freed(slots.map(|n| START_NS + n * rise_ns / all).collect())
             }

@@ -1,0 +1,67 @@
+//! The instrument itself.
+
+use target::Target;
+
+/// The instrument.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Client {
+    /// The machines with a client each; empty: this process offers the load.
+    pub machines: Vec<Machine>,
+    /// Event loops; none: as the machine suggests.
+    pub workers: Option<usize>,
+    /// CPUs for them; empty: not pinned.
+    pub cpus: Vec<usize>,
+    /// Whether they go before other programs.
+    pub priority: Priority,
+    /// Connections from each worker to each node.
+    pub connections_per_node: usize,
+    /// Time-out of an operation, ns.
+    pub timeout_ns: u64,
+    /// Limit of operations in flight at a rate.
+    pub in_flight_max: u32,
+    /// Shortest time between two releases at a rate, ns.
+    pub release_quantum_ns: u64,
+    /// How frames are compressed.
+    pub compression: Option<cql::Compression>,
+}
+
+/// A machine that a client runs on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Machine {
+    /// As `ssh` knows it; none: this one.
+    pub ssh: Option<String>,
+    /// Event loops there; none: as [`Client::workers`] says.
+    pub workers: Option<usize>,
+    /// CPUs for them; empty: not pinned.
+    pub cpus: Vec<usize>,
+}
+
+impl Machine {
+    /// `here`, or as `ssh` knows it.
+    pub fn place(&self) -> &str {
+        self.ssh.as_deref().unwrap_or("here")
+    }
+}
+
+/// Whether the client's workers go before other programs that want their CPUs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Priority {
+    /// Where nodes run on the same machine.
+    #[default]
+    Auto,
+    /// Like any program.
+    Normal,
+    /// Before every program of normal priority.
+    Realtime,
+}
+
+impl Priority {
+    /// Whether they do, with this target.
+    pub fn is_realtime(self, target: &Target) -> bool {
+        match self {
+            Priority::Auto => matches!(target, Target::Local(_)),
+            Priority::Normal => false,
+            Priority::Realtime => true,
+        }
+    }
+}
