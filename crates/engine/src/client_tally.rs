@@ -28,8 +28,10 @@ impl ClientTally {
     /// Adds a second of the load that is measured. Its operations have no latencies here: what the
     /// rules ask of one client is its time.
     pub fn push(&mut self, second: ClientSecond, window_from_ns: u64) {
-        let mut kind = KindInterval::default();
-        kind.outcomes = second.outcomes;
+        let kind = KindInterval {
+            outcomes: second.outcomes,
+            ..KindInterval::default()
+        };
         let interval = Interval {
             index: second.index,
             start_ns: second.start_ns,

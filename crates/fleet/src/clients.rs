@@ -375,8 +375,9 @@ pub(crate) fn all_or_failures<T>(
             Err(error) => failures.push(format!("{whose}: {error:#}")),
         }
     }
-    match failures.is_empty() {
-        true => Ok(all),
-        false => Err(anyhow!(failures.join("\n"))),
+    if failures.is_empty() {
+        Ok(all)
+    } else {
+        Err(anyhow!(failures.join("\n")))
     }
 }

@@ -48,7 +48,7 @@ pub struct FleetSummary {
 /// Load that is being offered. Dropping it ends it.
 pub enum Fleet {
     /// By this process.
-    Alone(Load),
+    Alone(Box<Load>),
     /// By clients.
     Together(Box<Together>),
 }

@@ -226,7 +226,8 @@ impl TrialRun<'_> {
     ) -> Result<Fleet> {
         let shared = self.fleet.filter(|_| fleet_use::is_shared(offer));
         let Some(shared) = shared else {
-            return Ok(Fleet::Alone(Load::start(config).context("offer load")?));
+            let load = Load::start(config).context("offer load")?;
+            return Ok(Fleet::Alone(Box::new(load)));
         };
         let variant = self.trial.variant;
         let sources = fleet_use::sources(self.study, variant, &self.program, Some(running))?;
