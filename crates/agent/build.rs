@@ -5,7 +5,9 @@
 use std::hash::{DefaultHasher, Hasher};
 use std::path::{Path, PathBuf};
 
-const CRATES: [&str; 6] = ["measure", "reach", "kernel", "host", "cluster", "agent"];
+const CRATES: [&str; 8] = [
+    "measure", "reach", "target", "topology", "kernel", "host", "cluster", "agent",
+];
 
 fn main() {
     let mut digest = DefaultHasher::new();

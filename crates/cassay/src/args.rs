@@ -3,6 +3,7 @@
 //! Long because every command and its options stand side by side, as the help shows them.
 
 mod examples;
+mod ssh;
 mod studies;
 mod supply;
 mod topology;
@@ -10,6 +11,7 @@ mod workload;
 mod written;
 
 pub use examples::command;
+pub use ssh::{Elsewhere, MachineAt, SshArgs};
 pub use studies::{CopyArgs, DemoArgs, DemoTarget, StudiesCommand};
 pub use supply::{FetchArgs, SupplyCommand, SupplyExportArgs, SupplyImportArgs};
 pub use topology::{
@@ -486,42 +488,26 @@ pub struct AbilitiesArgs {
     /// A cluster that somebody else runs, instead of one of ours on this machine. Or another
     /// machine: what stand-in hosts could have there, asked over ssh by this program, which is put
     /// into your cache there.
-    #[arg(long, value_name = "attach:HOST[:PORT]|ssh:HOST", value_parser = elsewhere)]
+    #[arg(long, value_name = "attach:HOST[:PORT]|ssh:HOST", value_parser = ssh::elsewhere)]
     pub target: Option<Elsewhere>,
+    #[command(flatten)]
+    pub ssh: SshArgs,
 }
 
 #[derive(Debug, ClapArgs)]
 pub struct DoctorArgs {
-    /// The hosts of a kept cluster, this machine, or one that ssh finds, asked by this program,
+    /// The hosts of a kept cluster, this machine, or others that ssh finds, asked by this program,
     /// which is put into your cache there. Without it: of a kept cluster if there is one, else this
     /// machine.
-    #[arg(long, value_name = "kept|local|ssh:HOST", value_parser = examined)]
+    #[arg(long, value_name = "kept|local|ssh:HOST[,HOST...]", value_parser = ssh::examined)]
     pub target: Option<MachineAt>,
+    #[command(flatten)]
+    pub ssh: SshArgs,
     #[command(flatten)]
     pub cluster: ClusterName,
     /// Show all settings, also those that are as they should be.
     #[arg(long)]
     pub all: bool,
-}
-
-/// Which hosts are looked at.
-#[derive(Clone, Debug)]
-pub enum MachineAt {
-    /// Those of a kept cluster.
-    Kept,
-    /// This machine.
-    Local,
-    /// A machine that `ssh` finds by this name.
-    Ssh(String),
-}
-
-/// Where abilities are asked for.
-#[derive(Clone, Debug)]
-pub enum Elsewhere {
-    /// A cluster that is attached to.
-    Attach(String),
-    /// A machine that `ssh` finds by this name.
-    Ssh(String),
 }
 
 #[derive(Debug, ClapArgs)]
@@ -860,27 +846,6 @@ fn contact_point(text: &str) -> Result<String, String> {
     match text.strip_prefix("attach:") {
         Some(point) if !point.is_empty() => Ok(point.to_owned()),
         _ => Err("write attach:HOST or attach:HOST:PORT".to_owned()),
-    }
-}
-
-/// `ssh:HOST`, `ssh://USER@HOST:PORT`, or as [`contact_point`].
-fn elsewhere(text: &str) -> Result<Elsewhere, String> {
-    match text.strip_prefix("ssh:") {
-        Some(uri) if uri.starts_with("//") => Ok(Elsewhere::Ssh(text.to_owned())),
-        Some(host) if !host.is_empty() => Ok(Elsewhere::Ssh(host.to_owned())),
-        _ => contact_point(text)
-            .map(Elsewhere::Attach)
-            .map_err(|words| format!("{words}, or ssh:HOST")),
-    }
-}
-
-/// `kept`, `local` or `ssh:HOST`.
-fn examined(text: &str) -> Result<MachineAt, String> {
-    match (text, elsewhere(text)) {
-        ("kept", _) => Ok(MachineAt::Kept),
-        ("local", _) => Ok(MachineAt::Local),
-        (_, Ok(Elsewhere::Ssh(host))) => Ok(MachineAt::Ssh(host)),
-        _ => Err("write kept, local or ssh:HOST".to_owned()),
     }
 }
 

@@ -124,6 +124,7 @@ impl FleetUse {
 fn seat(machine: &Machine, client: &Client) -> Seat {
     Seat {
         ssh: machine.ssh.clone(),
+        folder: machine.folder.clone(),
         workers: machine.workers.or(client.workers),
         cpus: machine.cpus.clone(),
     }

@@ -2,9 +2,9 @@
 
 use crate::health::ClockReading;
 use crate::wire::{Begin, Describe, Description, Disarm, MeasureCeiling, PIECE_BYTES, TakeSources};
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow};
 use measure::clock::{self, Deadline};
-use reach::{Link, Offset, TheirClock};
+use reach::{Destination, Link, Offset, TheirClock};
 use rustix::process::Signal;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -28,10 +28,6 @@ const END_LIMIT: Duration = Duration::from_secs(5);
 /// How long compiling a program, opening connections or measuring a ceiling may take.
 pub(crate) const WORK_LIMIT: Duration = Duration::from_secs(180);
 
-/// So many are connected at a time: sshd refuses some of more than ten that have not logged in yet
-///.
-const CONNECTING_MAX: usize = 8;
-
 /// Exchanges about the clock at the begin: the shortest of so many was within 0.1 ms of the truth
 /// over ssh on a busy machine.
 const FIRST_EXCHANGES: usize = 64;
@@ -47,6 +43,8 @@ const CLOCK_NOTED_EVERY_NS: u64 = 10 * clock::SECOND_NS;
 pub struct Seat {
     /// The machine as `ssh` knows it; none: this one.
     pub ssh: Option<String>,
+    /// Where the program is put there; none: into the user's cache.
+    pub folder: Option<String>,
     /// Its event loops; none: half of its CPUs.
     pub workers: Option<usize>,
     /// CPUs to pin them to; empty: no pinning.
@@ -164,30 +162,17 @@ impl Clients {
     /// # Errors
     /// Those that cannot be had, all of them with why; none is left then.
     pub fn open(seats: &[Seat]) -> Result<Clients> {
-        let numbered: Vec<(usize, &Seat)> = (1..).zip(seats).collect();
-        let mut all = Vec::new();
-        let mut failures = Vec::new();
-        for some in numbered.chunks(CONNECTING_MAX) {
-            for (opened, (_, seat)) in at_once(some, |(number, seat)| open(*number, seat)).zip(some)
-            {
-                match opened {
-                    Ok(client) => all.push(client),
-                    Err(error) if seat.ssh.is_some() => failures.push(format!("{error:#}")),
-                    Err(error) => failures.push(format!("here: {error:#}")),
-                }
-            }
-        }
-        if failures.is_empty() {
-            return Ok(Clients {
-                all,
-                sources: Mutex::default(),
-            });
-        }
-        let count = match (failures.len(), seats.len()) {
-            (failed, all) if failed == all => "no client can be had".to_owned(),
-            (failed, all) => format!("{failed} of {all} clients cannot be had"),
-        };
-        bail!("{count}:\n  {}", failures.join("\n  "))
+        let links: Vec<(usize, Arc<Link>)> =
+            (1..).zip(links(seats)?.into_iter().map(Arc::new)).collect();
+        let opened = at_once(&links, |(number, link)| {
+            let seat = seats[*number - 1].clone();
+            Client::over(Arc::clone(link), name_of(*number), seat)
+        });
+        let places = seats.iter().map(|seat| seat.place().to_owned());
+        Ok(Clients {
+            all: all_or_failures(opened.zip(places))?,
+            sources: Mutex::default(),
+        })
     }
 
     /// All of them, in order.
@@ -299,14 +284,26 @@ impl Drop for Clients {
     }
 }
 
-fn open(number: usize, seat: &Seat) -> Result<Client> {
-    let name = format!("{}{number}", reach::CLIENT);
-    let begin = Begin { lease_s: SILENCE_S };
-    let link = match &seat.ssh {
-        None => Link::open(&name, &begin, (MARK, &std::process::id().to_string())),
-        Some(destination) => Link::over_ssh(Path::new("ssh"), destination, &name, &begin),
+fn name_of(number: usize) -> String {
+    format!("{}{number}", reach::CLIENT)
+}
+
+/// A link to each seat's client, in their order.
+fn links(seats: &[Seat]) -> Result<Vec<Link>> {
+    let begin = || Begin { lease_s: SILENCE_S };
+    let numbered = || (1..).zip(seats);
+    let far = numbered().filter_map(|(number, seat)| {
+        let wanted = Destination::new(seat.ssh.as_ref()?, false, seat.folder.as_deref());
+        Some(wanted.map(|wanted| (wanted.for_agent(&name_of(number)), begin())))
+    });
+    let far: Vec<(Destination, Begin)> = far.collect::<Result<_>>()?;
+    let mut reached = Link::all_over_ssh(Path::new("ssh"), &far)?.into_iter();
+    let mark = std::process::id().to_string();
+    let link = |(number, seat): (usize, &Seat)| match seat.ssh {
+        Some(_) => reached.next().context("a machine that was reached is not there"),
+        None => Link::open(&name_of(number), &begin(), (MARK, &mark)).context("here"),
     };
-    Client::over(Arc::new(link?), name, seat.clone())
+    numbered().map(link).collect()
 }
 
 impl Client {

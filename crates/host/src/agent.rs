@@ -8,14 +8,14 @@ use crate::process::{self, Identity};
 use anyhow::{Context, Result};
 use kernel::cgroup;
 use measure::clock;
-use reach::{Call, Link, TheirClock};
+use reach::{Call, Destination, Link, Refusal, TheirClock, Unreached};
 use std::collections::HashMap;
 use std::fs::File;
 use std::os::unix::net::UnixListener;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use target::Capability;
@@ -76,19 +76,29 @@ impl Agent {
         Agent::begin(cluster, SWITCH, folder)
     }
 
-    /// That of another machine, which `ssh` finds at `destination`, in a folder of its own there
-    /// that goes with it.
+    /// That of another machine, in a folder of its own there that goes with it.
     ///
     /// # Errors
     /// As [`Link::over_ssh`].
-    pub fn over_ssh(ssh: &Path, destination: &str) -> Result<Agent> {
-        let own = Identity::own();
-        // Nobody else's there, whoever else comes from wherever.
-        let number = clock::unix_ns() ^ u64::from(own.pid).rotate_left(40);
-        let tree = PathBuf::from(format!("/tmp/cassay-{number:x}"));
-        let begin = begin(MACHINE, &tree);
-        let link = Link::over_ssh(ssh, destination, MACHINE, &begin)?;
+    pub fn over_ssh(ssh: &Path, wanted: &Destination) -> Result<Agent, Refusal> {
+        let begin = begin_there(wanted);
+        let link = Link::over_ssh(ssh, wanted, &begin)?;
         Ok(Agent::of(link, begin, false))
+    }
+
+    /// Those of several machines, in their order.
+    ///
+    /// # Errors
+    /// As [`Link::all_over_ssh`].
+    pub fn all_over_ssh(ssh: &Path, wanted: &[Destination]) -> Result<Vec<Agent>, Unreached> {
+        let wanted: Vec<_> = wanted.iter().map(|one| (one.clone(), begin_there(one))).collect();
+        let links = Link::all_over_ssh(ssh, &wanted)?;
+        let begins = wanted.into_iter().map(|(_, begin)| begin);
+        Ok(links
+            .into_iter()
+            .zip(begins)
+            .map(|(link, begin)| Agent::of(link, begin, false))
+            .collect())
     }
 
     /// What its machine permits; asked there.
@@ -259,6 +269,16 @@ impl Drop for Agent {
         // Nobody is left to hear of it; the next command clears what has stayed.
         let _ = self.end();
     }
+}
+
+/// What the agent of another machine hears first. Its folder is nobody else's there, whoever else
+/// comes from wherever.
+fn begin_there(wanted: &Destination) -> Begin {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let number = clock::unix_ns() ^ u64::from(Identity::own().pid).rotate_left(40);
+    let above = Path::new(wanted.folder().unwrap_or("/tmp"));
+    begin(MACHINE, &above.join(format!("cassay-{number:x}-{count}")))
 }
 
 /// What the agent `name` hears first, in the `folder` of all.

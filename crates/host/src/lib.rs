@@ -36,7 +36,7 @@ pub use kernel::tcp::Reach;
 pub use kernel::volume::VolumeUse;
 pub use kernel::{probe, settings};
 pub use queries::{Attempt, Query, QueryAnswer};
-pub use reach::{names, process};
+pub use reach::{Destination, names, process};
 pub use stand_in::Host;
 pub use state::{HostState, HostsState};
 pub use topology::CpuSet;

@@ -9,6 +9,7 @@
 pub mod call;
 mod clock;
 pub mod frame;
+mod last_words;
 mod link;
 pub mod names;
 pub mod process;
@@ -18,3 +19,4 @@ mod ssh;
 pub use call::{Call, Row, Serve};
 pub use clock::{Offset, ReadClock, TheirClock};
 pub use link::{ARGUMENT, CLIENT, Hello, Link, Listener, cpu_there_ns, name_build};
+pub use ssh::{Destination, Refusal, Unreached};

@@ -2,6 +2,7 @@
 
 use crate::call::{Call, FromAgent, ToAgent};
 use crate::frame;
+use crate::last_words::LastWords;
 use crate::process::{self, Identity, Life};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use measure::clock::Deadline;
@@ -14,7 +15,7 @@ use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
@@ -24,6 +25,12 @@ const ALIVE_EVERY: Duration = Duration::from_secs(1);
 
 /// How long an agent may take to say who it is: it is a program that starts.
 const HELLO_LIMIT: Duration = Duration::from_secs(60);
+
+/// How long the end of a child is waited for that has closed its output.
+pub(crate) const STATUS_LIMIT: Duration = Duration::from_secs(5);
+
+/// How long the last words of what leads to an agent are waited for, once it has hung up.
+pub(crate) const LAST_WORDS_LIMIT: Duration = Duration::from_secs(1);
 
 /// The argument that makes this program an agent.
 pub const ARGUMENT: &str = "agent";
@@ -104,6 +111,33 @@ struct Shared {
     news: Condvar,
 }
 
+/// A process of ours that leads to an agent.
+pub(crate) struct Way {
+    pub(crate) child: Child,
+    /// What it says when it ends; none of an agent that is our child itself.
+    pub(crate) last_words: Option<Arc<LastWords>>,
+}
+
+/// Why a conversation has not begun.
+#[derive(Debug)]
+pub(crate) struct NoHello {
+    pub(crate) why: anyhow::Error,
+    /// Somebody is there, of another build than we are.
+    pub(crate) is_other_build: bool,
+    /// How the process ended that leads there.
+    pub(crate) status: Option<ExitStatus>,
+}
+
+impl From<anyhow::Error> for NoHello {
+    fn from(why: anyhow::Error) -> NoHello {
+        NoHello {
+            why,
+            is_other_build: false,
+            status: None,
+        }
+    }
+}
+
 /// An answer, and the CPU time that it took there.
 type Answer = (Result<serde_json::Value, String>, u64);
 
@@ -130,6 +164,10 @@ struct Heard {
     ended: Option<Result<(), String>>,
     /// Why nothing more will be heard.
     lost: Option<String>,
+    /// Whether a process leads there whose end has not been seen.
+    is_way_open: bool,
+    /// How that process ended.
+    status: Option<ExitStatus>,
 }
 
 impl std::fmt::Debug for Shared {
@@ -161,19 +199,24 @@ impl Link {
         };
         // One that has ended already is seen below.
         let sent = frame::write(&mut writer, begin);
-        let link = Link::of(name, Writer::Pipe(writer), Box::new(reader), Some(child))?;
+        let way = Way {
+            child,
+            last_words: None,
+        };
+        let link = Link::of(name, Writer::Pipe(writer), Box::new(reader), Some(way))
+            .map_err(|no| no.why.context(format!("the agent of {name}")))?;
         sent.with_context(|| format!("tell the agent of {name} what it is"))?;
         Ok(link)
     }
 
-    /// With an agent that `child` leads to, and that has heard its first message.
+    /// With an agent that `way` leads to, and that has heard its first message.
     pub(crate) fn of_pipes(
         name: &str,
         writer: ChildStdin,
         reader: ChildStdout,
-        child: Child,
-    ) -> Result<Link> {
-        Link::of(name, Writer::Pipe(writer), Box::new(reader), Some(child))
+        way: Way,
+    ) -> Result<Link, NoHello> {
+        Link::of(name, Writer::Pipe(writer), Box::new(reader), Some(way))
     }
 
     /// Takes up the conversation with a kept agent that listens at `socket`.
@@ -188,14 +231,15 @@ impl Link {
         let (writer, reader) =
             connect().with_context(|| format!("the agent of {name} does not answer"))?;
         Link::of(name, Writer::Socket(writer), Box::new(reader), None)
+            .map_err(|no| no.why.context(format!("the agent of {name}")))
     }
 
     fn of(
         name: &str,
         writer: Writer,
         reader: Box<dyn Read + Send>,
-        child: Option<Child>,
-    ) -> Result<Link> {
+        way: Option<Way>,
+    ) -> Result<Link, NoHello> {
         let shared = Arc::new(Shared {
             writer: Mutex::new(Some(writer)),
             heard: Mutex::new(Heard::default()),
@@ -209,12 +253,9 @@ impl Link {
         let listening = Arc::clone(&shared);
         thread(
             "hear",
-            Box::new(move || hear(reader, child, sender, &listening)),
+            Box::new(move || hear(reader, way, sender, &listening)),
         )?;
-        let hello = shared
-            .hello(&hello)
-            .inspect_err(|_| shared.hang_up())
-            .with_context(|| format!("the agent of {name}"))?;
+        let hello = shared.hello(&hello).inspect_err(|_| shared.hang_up())?;
         let talking = Arc::clone(&shared);
         thread("alive", Box::new(move || keep_alive(&talking)))?;
         Ok(Link {
@@ -348,21 +389,37 @@ impl Drop for Link {
 
 impl Shared {
     /// Who is there, if it is one of ours.
-    fn hello(&self, hello: &Receiver<Hello>) -> Result<Hello> {
+    fn hello(&self, hello: &Receiver<Hello>) -> Result<Hello, NoHello> {
         match hello.recv_timeout(HELLO_LIMIT) {
-            Ok(hello) => {
-                let is_ours = hello.build == build();
-                ensure!(is_ours, "is of another build of cassay than this command");
-                Ok(hello)
-            }
+            Ok(hello) if hello.build == build() => Ok(hello),
+            Ok(_) => Err(NoHello {
+                why: anyhow!("is of another build of cassay than this command"),
+                is_other_build: true,
+                status: None,
+            }),
             Err(RecvTimeoutError::Timeout) => {
-                bail!("said nothing for {} s", HELLO_LIMIT.as_secs())
+                Err(anyhow!("said nothing for {} s", HELLO_LIMIT.as_secs()).into())
             }
             Err(RecvTimeoutError::Disconnected) => {
                 let why = lock(&self.heard).lost.clone().unwrap_or_default();
-                bail!("ended before it said who it is: {why}")
+                Err(NoHello {
+                    why: anyhow!("ended before it said who it is: {why}"),
+                    is_other_build: false,
+                    status: self.status(),
+                })
             }
         }
+    }
+
+    /// How the process ended that led there; none if there is none, or it has not.
+    fn status(&self) -> Option<ExitStatus> {
+        let deadline = Deadline::after(STATUS_LIMIT);
+        let mut heard = lock(&self.heard);
+        while heard.status.is_none() && heard.is_way_open && !deadline.passed() {
+            let waited = self.news.wait_timeout(heard, deadline.left());
+            (heard, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+        heard.status
     }
 
     fn say(&self, message: &ToAgent) -> Result<()> {
@@ -378,12 +435,8 @@ impl Shared {
 }
 
 /// Reads until the agent ends.
-fn hear(
-    mut reader: Box<dyn Read + Send>,
-    child: Option<Child>,
-    hello: Sender<Hello>,
-    shared: &Shared,
-) {
+fn hear(mut reader: Box<dyn Read + Send>, way: Option<Way>, hello: Sender<Hello>, shared: &Shared) {
+    lock(&shared.heard).is_way_open = way.is_some();
     let mut hello = Some(hello);
     let why = loop {
         match frame::read(&mut reader) {
@@ -404,7 +457,7 @@ fn hear(
                     None => heard.notes.push(note),
                 }
             }
-            Ok(None) => break "it hung up".to_owned(),
+            Ok(None) => break hung_up(way.as_ref()),
             Err(error) => break format!("{error:#}"),
         }
     };
@@ -417,7 +470,21 @@ fn hear(
     // Who waits for its first word need not wait for its end, which may be long in coming.
     drop(hello);
     // Its status must be taken, or it stays as a zombie. A kept one goes on, perhaps for long.
-    let _ = child.map(|mut child| child.wait());
+    let status = way.and_then(|mut way| way.child.wait().ok());
+    let mut heard = lock(&shared.heard);
+    heard.status = status;
+    heard.is_way_open = false;
+    shared.news.notify_all();
+}
+
+/// That nothing more comes, in the last words of what leads there.
+fn hung_up(way: Option<&Way>) -> String {
+    let last_words = way.and_then(|way| way.last_words.as_ref());
+    let mut lines = last_words.map(|words| words.lines(LAST_WORDS_LIMIT)).unwrap_or_default();
+    match lines.pop() {
+        Some(line) => format!("it hung up: {line}"),
+        None => "it hung up".to_owned(),
+    }
 }
 
 /// Says each second that we are there, until the conversation ends.

@@ -1,295 +1,399 @@
 //! The transport `ssh`: an agent on another machine, as a user of it.
 //!
-//! One connection, held open, made by the user's own `ssh`: its configuration, keys, jump hosts and
-//! known hosts apply. This program goes to the far side once for each build, over the same
-//! connection, into the user's cache there. What must hold: nothing but the far side's own shell
-//! names a path there; and neither a machine's key nor a password is ever asked for or accepted.
+//! One connection for each machine, held open, made by the user's own `ssh`: its configuration,
+//! keys, jump hosts and known hosts apply. The program is called by its SHA-256 there; it goes over
+//! that connection if it is not there already. What must hold: neither a machine's key nor a
+//! password is ever asked for or accepted; nothing is executed there but what has our digest; and
+//! whoever cannot be reached is named, with all others, before anything is begun.
 
-use crate::link::{ARGUMENT, Link, OURSELVES, build};
-use crate::process::{self, Life};
-use anyhow::{Context, Result, anyhow, bail, ensure};
-use measure::clock::Deadline;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+mod destination;
+mod far_side;
+mod program;
+mod refusal;
+
+pub use destination::Destination;
+pub use refusal::{Refusal, Unreached};
+
+use crate::last_words::LastWords;
+use crate::link::{LAST_WORDS_LIMIT, Link, STATUS_LIMIT, Way};
+use crate::process::{self, Identity, Life};
+use anyhow::anyhow;
+use far_side::{FarSide, Unheard};
+use measure::clock::{self, Deadline};
+use program::Program;
+use refusal::{End, Stage, Trouble};
+use rustix::process::Signal;
 use serde::Serialize;
-use std::fs::File;
-use std::io::{Read, Write};
 use std::path::Path;
-use std::process::{ChildStderr, ChildStdin, ChildStdout, Stdio};
+use std::process::{Child, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
+
+/// How many machines are connected to at a time. One sshd may be behind many names (a jump host),
+/// and drops connections from its tenth on that has not logged in: `MaxStartups 10:30:100`.
+const CONNECTING_MAX: usize = 8;
+
+/// How often a machine is tried whose sshd hangs up before login, and how long is waited before the
+/// second try, twice as long before each further one: 7 s of waiting in all.
+const TRIES_MAX: u32 = 4;
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
 
 /// How long the far side may take to say anything: names are resolved, keys exchanged, a login
 /// shell starts.
 const ANSWER_LIMIT: Duration = Duration::from_secs(60);
 
-/// How long putting the program there may take: 20 MB over a line of a megabit a second take 160 s.
+/// How long the rest of the program may take to arrive once it has left here: pipes and sockets on
+/// the way hold some megabytes, which take a minute over a line of a megabit a second.
 const PUT_LIMIT: Duration = Duration::from_secs(300);
 
-/// What a line of ours begins with: a login shell may say something before.
-const MARK: &str = "cassay-agent:";
+/// How long an agent may take to end that has begun nothing.
+const END_LIMIT: Duration = Duration::from_secs(30);
 
-/// The most that is read in search of it.
-const SAID_BYTES_MAX: usize = 64 << 10;
+/// How often a process that is ending is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
 
-/// By which the far side says what it is, takes this program if it is not there, and becomes it.
-/// Without single quotes, since it stands between two: login shells differ.
-fn script(name: &str, bytes: u64) -> String {
-    let build = build();
-    let text = format!(
-        "set -e; umask 077; d=\"${{XDG_CACHE_HOME:-$HOME/.cache}}/cassay/agents\"; \
-         f=\"$d/{build}\"; if [ -x \"$f\" ]; then has=1; else has=0; fi; \
-         echo \"{MARK} $(uname -m) $has\"; \
-         if [ $has = 0 ]; then mkdir -p \"$d\"; head -c {bytes} > \"$f.$$\"; \
-         [ \"$(wc -c < \"$f.$$\")\" -eq {bytes} ]; chmod 700 \"$f.$$\"; mv \"$f.$$\" \"$f\"; \
-         echo \"{MARK} put\"; fi; exec \"$f\" {ARGUMENT} {name}"
-    );
-    format!("exec sh -c '{text}'")
+/// What the far side does until it is an agent.
+const SCRIPT: &str = include_str!("ssh/begin.sh");
+
+/// By which it gets there. The login shell reads this line, whichever it is (fish, csh): two words
+/// and a quoted one, in which only `sh` reads anything.
+fn command_line() -> String {
+    format!("exec sh -c 'eval \"$(head -c {})\"'", SCRIPT.len())
 }
 
 impl Link {
-    /// Starts the agent `name` at `destination`, whatever the program `ssh` knows by that name.
-    /// `begin` is the first that it hears.
+    /// Starts an agent on another machine. `begin` is the first that it hears.
     ///
     /// # Errors
-    /// There is no way in, as `ssh` says it with what to do about it; the machine is of another
-    /// kind than this one; or the agent does not say who it is.
+    /// Why it is not there, with what to do about it.
     pub fn over_ssh(
         ssh: &Path,
-        destination: &str,
-        name: &str,
+        wanted: &Destination,
         begin: &impl Serialize,
-    ) -> Result<Link> {
-        let is_plain = |c: char| c.is_ascii_graphic();
-        ensure!(
-            destination.starts_with(char::is_alphanumeric) && destination.chars().all(is_plain),
-            "{destination:?} is no destination for ssh: write HOST, USER@HOST or ssh://HOST:PORT"
-        );
-        let mut ourselves = File::open(OURSELVES).context("open this program")?;
-        let bytes = ourselves.metadata().context("measure this program")?.len();
+    ) -> Result<Link, Refusal> {
+        let mut count = 1;
+        loop {
+            let refusal = match Link::try_ssh(ssh, wanted, begin) {
+                Ok(link) => return Ok(link),
+                Err(refusal) => refusal,
+            };
+            if !refusal.is_before_login {
+                return Err(refusal);
+            }
+            if count == TRIES_MAX || !paused(FIRST_PAUSE * 2_u32.pow(count - 1)) {
+                return Err(if count > 1 {
+                    refusal.after_tries(count)
+                } else {
+                    refusal
+                });
+            }
+            count += 1;
+        }
+    }
+
+    /// Starts an agent on each of several machines, some at a time.
+    ///
+    /// # Errors
+    /// All those that are not reached, each with why; the others have ended then.
+    pub fn all_over_ssh<B: Serialize + Sync>(
+        ssh: &Path,
+        wanted: &[(Destination, B)],
+    ) -> Result<Vec<Link>, Unreached> {
+        let next = AtomicUsize::new(0);
+        let connect = || {
+            let mut mine = Vec::new();
+            loop {
+                let index = next.fetch_add(1, Ordering::Relaxed);
+                let Some((destination, begin)) = wanted.get(index) else {
+                    return mine;
+                };
+                mine.push((index, Link::over_ssh(ssh, destination, begin)));
+            }
+        };
+        let mut answers = std::thread::scope(|scope| {
+            let threads: Vec<_> =
+                (0..CONNECTING_MAX.min(wanted.len())).map(|_| scope.spawn(connect)).collect();
+            let answers = threads.into_iter().map(|thread| {
+                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            });
+            answers.flatten().collect::<Vec<_>>()
+        });
+        answers.sort_by_key(|(index, _)| *index);
+        let mut links = Vec::new();
+        let mut refusals = Vec::new();
+        for (_, answer) in answers {
+            match answer {
+                Ok(link) => links.push(link),
+                Err(refusal) => refusals.push(refusal),
+            }
+        }
+        if refusals.is_empty() {
+            return Ok(links);
+        }
+        std::thread::scope(|scope| {
+            for link in &links {
+                // One that does not end in time does when its lease is over.
+                scope.spawn(move || link.end(END_LIMIT));
+            }
+        });
+        Err(Unreached {
+            count_wanted: wanted.len(),
+            refusals,
+        })
+    }
+
+    fn try_ssh(ssh: &Path, wanted: &Destination, begin: &impl Serialize) -> Result<Link, Refusal> {
+        let refused = |trouble| Refusal::new(wanted, trouble);
+        let mut connection = Connection::open(ssh, wanted).map_err(refused)?;
+        let entered = connection.enter(wanted, begin);
+        connection.begun(wanted, entered).map_err(refused)
+    }
+}
+
+/// Waits, unless somebody wants us to end.
+fn paused(length: Duration) -> bool {
+    let deadline = Deadline::after(length);
+    while !deadline.passed() && !process::is_interrupted() {
+        clock::sleep(deadline.left().min(LOOK_EVERY));
+    }
+    !process::is_interrupted()
+}
+
+/// A way to a machine that may become a conversation.
+struct Connection {
+    far: FarSide,
+    child: Child,
+    last_words: Arc<LastWords>,
+    stage: Stage,
+    /// The program that is run there, if it is not this one.
+    other: Option<Arc<Program>>,
+}
+
+impl Connection {
+    fn open(ssh: &Path, wanted: &Destination) -> Result<Connection, Trouble> {
         let mut command = process::command(ssh);
+        // Nobody is asked for anything, and nothing is done but to run one command: a session that
+        // is configured to run another one, or to forward ports, is for people. Quiet ones say why
+        // they fail.
+        for option in [
+            "BatchMode=yes",
+            "ConnectTimeout=10",
+            "ServerAliveInterval=5",
+            "RemoteCommand=none",
+            "ClearAllForwardings=yes",
+            "LogLevel=INFO",
+        ] {
+            command.args(["-o", option]);
+        }
         command
-            .args(["-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10"])
-            .args(["-o", "ServerAliveInterval=5", "--", destination])
-            .arg(script(name, bytes))
+            .args(["-T", "-a", "-x", "--", wanted.ssh()])
+            .arg(command_line())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         let mut child = process::spawn(command, Life::Ours).map_err(|error| {
-            anyhow!(
-                "{error:#}\nhint: other machines are reached by it: apt-get install openssh-client"
+            Trouble::told(
+                format!("{error:#}"),
+                "other machines are reached by it: apt-get install openssh-client",
             )
         })?;
-        let (Some(mut writer), Some(mut reader)) = (child.stdin.take(), child.stdout.take()) else {
-            bail!("ssh has no pipes");
+        let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (Some(writer), Some(reader), Some(stderr)) = pipes else {
+            return Err(Trouble::of_error(&anyhow!("ssh has no pipes")));
         };
-        let begun = enter(&mut writer, &mut reader, &mut ourselves, begin);
-        let mut stderr = child.stderr.take();
-        let link = match begun {
-            Ok(()) => Link::of_pipes(destination, writer, reader, child),
-            Err(error) => {
-                // It may still wait for something; what it has said by now is what there is.
-                let _ = child.kill();
-                let _ = child.wait();
-                Err(error)
+        let last_words = LastWords::of(stderr).map_err(|error| Trouble::of_error(&error))?;
+        Ok(Connection {
+            far: FarSide { writer, reader },
+            child,
+            last_words,
+            stage: Stage::Login,
+            other: None,
+        })
+    }
+
+    /// Up to where the far side is an agent.
+    fn enter(&mut self, wanted: &Destination, begin: &impl Serialize) -> Result<(), Trouble> {
+        let sent = self.far.send(&mut SCRIPT.as_bytes());
+        sent.map_err(|error| Trouble::of_error(&error))?;
+        let said = self.hear("its shell starts", ANSWER_LIMIT)?;
+        self.stage = Stage::Script;
+        let words: Vec<&str> = said.split(' ').collect();
+        let ["is", system, machine, pack] = words[..] else {
+            return Err(Trouble::of_obstacle(wanted, &said, &[]));
+        };
+        if system != "Linux" {
+            return Err(Trouble::told(
+                format!("its system is {system}"),
+                "cassay runs on Linux: name a machine that does",
+            ));
+        }
+        let program = Program::of(machine).map_err(|error| Trouble::of_error(&error))?;
+        let Program { digest, bytes, .. } = &*program;
+        let folder = wanted.folder().unwrap_or("-");
+        let user = if wanted.is_root_wanted() { "root" } else { "-" };
+        let said = self.far.say(&format!(
+            "{digest} {bytes} {folder} {user} {}",
+            wanted.agent()
+        ));
+        said.map_err(|error| Trouble::of_error(&error))?;
+        if program.other().is_some() {
+            self.other = Some(Arc::clone(&program));
+        }
+        let mut said = self.hear("it looks for the program", ANSWER_LIMIT)?;
+        if said == "send" {
+            self.put(&program, pack == "gzip")
+                .map_err(|error| Trouble::of_error(&error.context("put the program there")))?;
+            said = self.hear("the program arrives", PUT_LIMIT)?;
+        }
+        if let Some(obstacle) = said.strip_prefix("no ") {
+            let lines = self.last_words.lines(LAST_WORDS_LIMIT);
+            return Err(Trouble::of_obstacle(wanted, obstacle, &lines));
+        }
+        if said != "run" {
+            return Err(Trouble::of_obstacle(wanted, &said, &[]));
+        }
+        self.stage = Stage::Program;
+        // One that has ended already is seen by what it does not say.
+        let _ = crate::frame::write(&mut self.far.writer, begin);
+        Ok(())
+    }
+
+    /// Sends the program.
+    fn put(&mut self, program: &Program, is_packed: bool) -> anyhow::Result<()> {
+        if is_packed {
+            let packed = program.packed()?;
+            self.far.say(&packed.len().to_string())?;
+            return self.far.send(&mut &packed[..]);
+        }
+        self.far.say(&program.bytes.to_string())?;
+        self.far.send(&mut program.plain()?)
+    }
+
+    /// What the far side says, while it is about to do something.
+    fn hear(&mut self, what: &str, limit: Duration) -> Result<String, Trouble> {
+        let unheard = match self.far.line(limit) {
+            Ok(said) => return Ok(said),
+            Err(unheard) => unheard,
+        };
+        let end = |words: String, status, lines| {
+            Trouble::BrokeOff(End {
+                words,
+                status,
+                stage: self.stage,
+                lines,
+            })
+        };
+        Err(match unheard {
+            Unheard::HungUp => {
+                let status = ended(&mut self.child);
+                let lines = self.last_words.lines(LAST_WORDS_LIMIT);
+                end(format!("it hung up while {what}"), status, lines)
             }
+            Unheard::TooMuch => Trouble::told(
+                "the start files of its login shell print more than 64 KiB",
+                "let them print only where somebody looks: `[ -t 1 ] && …`",
+            ),
+            Unheard::Late(limit) => {
+                let lines = self.last_words.lines(Duration::ZERO);
+                let seconds = limit.as_secs();
+                let words = format!("nothing of ours was heard within {seconds} s while {what}");
+                end(words, None, lines)
+            }
+            Unheard::Other(error) => Trouble::of_error(&error),
+        })
+    }
+
+    /// The conversation, or why there is none.
+    fn begun(
+        mut self,
+        wanted: &Destination,
+        entered: Result<(), Trouble>,
+    ) -> Result<Link, Trouble> {
+        if let Err(trouble) = entered {
+            // It may still wait for something.
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+            return Err(trouble);
+        }
+        let ssh = Identity::of_child(&self.child);
+        let last_words = Arc::clone(&self.last_words);
+        let way = Way {
+            child: self.child,
+            last_words: Some(Arc::clone(&last_words)),
         };
-        link.map_err(|error| refusal(destination, stderr.as_mut(), &error))
+        let FarSide { writer, reader } = self.far;
+        let no = match Link::of_pipes(wanted.ssh(), writer, reader, way) {
+            Ok(link) => {
+                last_words.forget();
+                return Ok(link);
+            }
+            Err(no) => no,
+        };
+        // Nobody else knows of it any more; its thread takes its status.
+        if let Ok(ssh) = ssh {
+            ssh.signal(Signal::KILL);
+        }
+        if no.is_other_build {
+            let file = self.other.as_ref().and_then(|program| program.other());
+            let file = file.map_or("this program".into(), |file| file.display().to_string());
+            return Err(Trouble::told(
+                format!("{file}, which is put there, is of another build than this program"),
+                "take the one of the same release, or of the same sources",
+            ));
+        }
+        Err(Trouble::BrokeOff(End {
+            words: format!("the program {:#}", no.why),
+            status: no.status,
+            stage: self.stage,
+            lines: last_words.lines(LAST_WORDS_LIMIT),
+        }))
     }
 }
 
-/// Up to where the far side is an agent.
-fn enter(
-    writer: &mut ChildStdin,
-    reader: &mut ChildStdout,
-    ourselves: &mut File,
-    begin: &impl Serialize,
-) -> Result<()> {
-    let said = line(reader, ANSWER_LIMIT)?;
-    let (kind, has) = said.split_once(' ').context("an answer of another form than ours")?;
-    let ours = std::env::consts::ARCH;
-    ensure!(
-        kind == ours,
-        "that machine is {kind} and this program is for {ours}"
-    );
-    if has == "0" {
-        std::io::copy(ourselves, writer).context("put this program there")?;
-        writer.flush().context("put this program there")?;
-        let put = line(reader, PUT_LIMIT)?;
-        ensure!(put == "put", "it said {put:?} where this program was put");
-    }
-    crate::frame::write(writer, begin)
-}
-
-/// What the far side's next line of ours says.
-fn line(reader: &mut ChildStdout, limit: Duration) -> Result<String> {
-    let deadline = Deadline::after(limit);
-    let late = || format!("nothing of ours was heard within {} s", limit.as_secs());
-    let mut said = Vec::new();
-    let mut count_said = 0;
-    let mut byte = [0];
+/// How a process ended that has closed its output; none if it goes on.
+fn ended(child: &mut Child) -> Option<ExitStatus> {
+    let deadline = Deadline::after(STATUS_LIMIT);
     loop {
-        // A far side that never stops talking is always ready to be read.
-        ensure!(!deadline.passed(), late());
-        let left = Timespec::try_from(deadline.left()).context("a time that can be waited")?;
-        let ready = poll(&mut [PollFd::new(reader, PollFlags::IN)], Some(&left));
-        ensure!(ready.context("wait for an answer")? > 0, late());
-        let count = reader.read(&mut byte).context("hear an answer")?;
-        ensure!(count > 0, "it hung up");
-        ensure!(
-            count_said < SAID_BYTES_MAX,
-            "its shell says more than {SAID_BYTES_MAX} bytes before anything of ours"
-        );
-        count_said += count;
-        if byte != *b"\n" {
-            said.push(byte[0]);
-            continue;
-        }
-        let text = String::from_utf8_lossy(&said).into_owned();
-        if let Some(ours) = text.strip_prefix(MARK) {
-            return Ok(ours.trim().to_owned());
-        }
-        said.clear();
-    }
-}
-
-/// Why there is no agent, in the words of `ssh` and with what to do about it.
-fn refusal(
-    destination: &str,
-    stderr: Option<&mut ChildStderr>,
-    error: &anyhow::Error,
-) -> anyhow::Error {
-    let output = stderr.map(said_by_now).unwrap_or_default();
-    let said = output.trim();
-    match (said.is_empty(), hint(destination, said)) {
-        (true, _) => anyhow!("{destination}: {error:#}"),
-        (false, None) => anyhow!("{destination}: {error:#}: {said}"),
-        (false, Some(hint)) => anyhow!("{destination}: {error:#}: {said}\nhint: {hint}"),
-    }
-}
-
-/// What stands in a pipe, that others may still hold open.
-fn said_by_now(from: &mut ChildStderr) -> String {
-    let mut said = vec![0; SAID_BYTES_MAX];
-    let mut length = 0;
-    let soon = Timespec {
-        tv_sec: 1,
-        tv_nsec: 0,
-    };
-    while poll(&mut [PollFd::new(from, PollFlags::IN)], Some(&soon)).is_ok_and(|ready| ready > 0) {
-        match from.read(&mut said[length..]) {
-            Ok(count) if count > 0 => length += count,
-            _ => break,
+        match child.try_wait() {
+            Ok(None) if !deadline.passed() => clock::sleep(LOOK_EVERY),
+            Ok(status) => return status,
+            Err(_) => return None,
         }
     }
-    String::from_utf8_lossy(&said[..length]).into_owned()
-}
-
-/// What to do about what `ssh` or the far side's shell says.
-fn hint(destination: &str, said: &str) -> Option<String> {
-    let hints = [
-        (
-            "HOST IDENTIFICATION HAS CHANGED",
-            "if the machine was made anew: `ssh-keygen -R` its name",
-        ),
-        (
-            "Host key verification failed",
-            "run `ssh DEST` once, and check its key",
-        ),
-        (
-            "Permission denied (",
-            "no key of yours opens it: see `ssh-add -l`, or name its user",
-        ),
-        (
-            "Could not resolve",
-            "check the name, or give it one in ~/.ssh/config",
-        ),
-        (
-            "Connection refused",
-            "nothing listens there: check address and port",
-        ),
-        (
-            "Permission denied",
-            "its cache may be on a volume without exec: set XDG_CACHE_HOME there",
-        ),
-        (
-            "GLIBC",
-            "its system is older than the one that this program was built on",
-        ),
-        ("No space left", "make room in its cache folder"),
-    ];
-    let found = hints.iter().find(|(words, _)| said.contains(words));
-    found.map(|(_, hint)| hint.replace("DEST", destination))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::process::Child;
 
-    fn child(script: &str) -> (Child, ChildStdout) {
+    #[test]
+    fn the_command_line_is_short_and_quoted_once() {
+        let line = command_line();
+        let inner = line.strip_prefix("exec sh -c '").unwrap().strip_suffix('\'').unwrap();
+        assert!(!inner.contains(['\'', '!', '\\']), "{inner}");
+        assert!(line.len() < 100, "{line}");
+    }
+
+    #[test]
+    fn the_script_is_one_that_sh_reads() {
         let mut command = process::command(Path::new("sh"));
-        command.args(["-c", script]).stdout(Stdio::piped());
-        let mut child = process::spawn(command, Life::Ours).unwrap();
-        let reader = child.stdout.take().unwrap();
-        (child, reader)
-    }
-
-    #[test]
-    fn what_a_login_shell_says_before_is_passed_over_up_to_a_limit() {
-        let said = |script: &str| {
-            let (mut child, mut reader) = child(script);
-            let line = line(&mut reader, ANSWER_LIMIT).map_err(|error| format!("{error:#}"));
-            drop(reader);
-            child.wait().unwrap();
-            line
-        };
-        let ours = said("echo hello; printf 'x\\0y\\n'; echo cassay-agent: x86_64 1");
-        assert_eq!(ours.as_deref(), Ok("x86_64 1"));
-        assert_eq!(said("echo hello"), Err("it hung up".to_owned()));
-        let too_much = "its shell says more than 65536 bytes before anything of ours";
-        for endless in ["head -c 70000 /dev/zero", "yes hello"] {
-            assert_eq!(said(endless), Err(too_much.to_owned()), "{endless}");
-        }
-    }
-
-    #[test]
-    fn a_deadline_holds_though_there_is_always_more_to_read() {
-        let (mut child, mut reader) = child("yes hello");
-        // What can be read is there before the time is up.
-        let ready = poll(&mut [PollFd::new(&reader, PollFlags::IN)], None);
-        assert_eq!(ready.unwrap(), 1);
-        let error = line(&mut reader, Duration::ZERO).unwrap_err();
-        assert_eq!(error.to_string(), "nothing of ours was heard within 0 s");
-        drop(reader);
-        child.wait().unwrap();
-    }
-
-    #[test]
-    fn the_script_stands_between_single_quotes_and_is_one_of_a_shell() {
-        let script = script("machine", 1);
-        let inner = script.strip_prefix("exec sh -c '").unwrap().strip_suffix('\'').unwrap();
-        assert!(!inner.contains('\''), "{inner}");
-        let mut command = process::command(Path::new("sh"));
-        command.args(["-n", "-c", inner]);
+        command.args(["-n", "-c", SCRIPT]);
         let status = process::spawn(command, Life::Ours).unwrap().wait().unwrap();
         assert!(status.success());
     }
 
     #[test]
-    fn a_destination_is_no_option_and_no_second_word() {
-        for destination in ["", "-oProxyCommand=x", "a b", "a\nb", "host\u{e9}"] {
-            let ssh = Path::new("/nonexistent");
-            let error = Link::over_ssh(ssh, destination, "machine", &()).unwrap_err();
-            assert!(error.to_string().contains("is no destination"), "{error}");
-        }
-    }
-
-    #[test]
-    fn what_ssh_says_comes_with_what_to_do() {
-        let said = "me@db3: Permission denied (publickey).";
-        let told = hint("db3", said).unwrap();
-        assert!(told.contains("no key of yours"), "{told}");
-        let told = hint("db3", "Host key verification failed.").unwrap();
-        assert_eq!(told, "run `ssh db3` once, and check its key");
-        assert_eq!(hint("db3", "something else"), None);
+    fn without_ssh_it_is_said_where_it_comes_from() {
+        let wanted = Destination::new("db1", false, None).unwrap();
+        let refusal = Link::over_ssh(Path::new("/nonexistent/ssh"), &wanted, &()).unwrap_err();
+        let said = refusal.to_string();
+        assert!(said.starts_with("db1: start /nonexistent/ssh"), "{said}");
+        assert!(
+            said.ends_with(
+                "hint: other machines are reached by it: apt-get install openssh-client"
+            ),
+            "{said}"
+        );
     }
 }

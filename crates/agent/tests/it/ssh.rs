@@ -2,7 +2,7 @@
 //! what it is told to on this machine.
 
 use crate::hosts::{LIMIT, wait_until};
-use host::{Agent, process};
+use host::{Agent, Destination, process};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -17,21 +17,25 @@ fn program(folder: &Path, name: &str, text: &str) -> PathBuf {
 }
 
 /// One that lets everybody in, with a cache of its own.
-fn open_ssh(folder: &Path) -> PathBuf {
+fn open_ssh(folder: &Path, name: &str) -> PathBuf {
     let text = format!(
         "for last; do :; done; echo Welcome; export XDG_CACHE_HOME={0}/cache; \
          export PATH={0}/bin:$PATH; exec sh -c \"$last\"",
         folder.display()
     );
-    program(folder, "ssh", &text)
+    program(folder, name, &text)
+}
+
+fn named(ssh: &str) -> Destination {
+    Destination::new(ssh, false, None).unwrap()
 }
 
 #[test]
 fn this_program_is_put_there_once_and_becomes_an_agent() {
     let root = tempfile::tempdir().unwrap();
-    let ssh = open_ssh(root.path());
+    let ssh = open_ssh(root.path(), "ssh");
     let inodes = |_| {
-        let agent = Agent::over_ssh(&ssh, "db1").unwrap();
+        let agent = Agent::over_ssh(&ssh, &named("db1")).unwrap();
         assert_eq!(agent.abilities().unwrap(), host::abilities());
         let mut command = process::command(Path::new("/bin/sleep"));
         command.arg("600");
@@ -59,14 +63,107 @@ fn who_is_not_let_in_hears_why() {
     let root = tempfile::tempdir().unwrap();
     let refused = |text: &str| {
         let ssh = program(root.path(), "ssh", text);
-        format!("{:#}", Agent::over_ssh(&ssh, "me@db1").unwrap_err())
+        Agent::over_ssh(&ssh, &named("me@db1")).unwrap_err().to_string()
     };
     let said = refused("echo 'me@db1: Permission denied (publickey).' >&2; exit 255");
-    assert!(said.starts_with("me@db1: "), "{said}");
-    assert!(said.contains("Permission denied (publickey)."), "{said}");
-    assert!(said.contains("hint: no key of yours opens it"), "{said}");
-    let said = refused("echo cassay-agent: riscv64 0; sleep 600");
-    assert!(said.contains("that machine is riscv64"), "{said}");
-    let said = refused("echo cassay-agent: $(uname -m) 1; echo 'exec format' >&2");
-    assert!(said.contains("exec format"), "{said}");
+    assert!(said.starts_with("me@db1: no key of yours"), "{said}");
+    assert!(said.contains("Permission denied (publickey)"), "{said}");
+    let said = refused("echo cassay-agent: is Linux riscv64 gzip; sleep 600");
+    assert!(said.contains("its processor is riscv64"), "{said}");
+    let said = refused("echo cassay-agent: is Darwin arm64 gzip; sleep 600");
+    assert!(said.contains("its system is Darwin"), "{said}");
+    let run = "echo cassay-agent: is Linux $(uname -m) gzip; echo cassay-agent: run";
+    let said = refused(&format!(
+        "{run}; echo 'exec: Exec format error' >&2; exit 126"
+    ));
+    assert!(
+        said.contains("its kernel does not run the program"),
+        "{said}"
+    );
+    let said = refused(&format!("{run}; echo 'error: no memory' >&2; exit 2"));
+    let ended = "me@db1: the program ended at once there, with status 2: error: no memory";
+    assert_eq!(said, ended);
+}
+
+/// An `ssh` that its far side hangs up on as often as `count` says, before anybody logs in.
+fn hung_up_on(folder: &Path, count: u32) -> PathBuf {
+    let text = format!(
+        "echo x >> {0}/tried; [ $(wc -l < {0}/tried) -gt {count} ] || {{ echo \
+         'kex_exchange_identification: Connection closed by remote host' >&2; exit 255; }}; \
+         exec {1} \"$@\"",
+        folder.display(),
+        open_ssh(folder, "let-in").display()
+    );
+    program(folder, "ssh", &text)
+}
+
+#[test]
+fn who_is_hung_up_on_before_login_tries_again_a_few_times() {
+    let root = tempfile::tempdir().unwrap();
+    let tried = || fs::read_to_string(root.path().join("tried")).unwrap().lines().count();
+    let ssh = hung_up_on(root.path(), 1);
+    drop(Agent::over_ssh(&ssh, &named("db1")).unwrap());
+    assert_eq!(tried(), 2);
+    fs::remove_file(root.path().join("tried")).unwrap();
+    let ssh = hung_up_on(root.path(), 100);
+    let said = Agent::over_ssh(&ssh, &named("db1")).unwrap_err().to_string();
+    assert!(
+        said.contains("hung up before anybody could log in"),
+        "{said}"
+    );
+    assert!(said.contains("4 times in a row"), "{said}");
+    assert_eq!(tried(), 4);
+}
+
+/// What the script there cannot do without: neither gzip nor sha256sum.
+const FEW: [&str; 13] = [
+    "sh", "head", "wc", "ls", "expr", "find", "uname", "mkdir", "touch", "chmod", "mv", "rm", "id",
+];
+
+#[test]
+fn eight_machines_are_connected_to_at_a_time_and_all_or_none_are_had() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = root.path().display();
+    fs::create_dir(root.path().join("few")).unwrap();
+    for tool in FEW {
+        let places = ["/bin", "/usr/bin"].map(|bin| Path::new(bin).join(tool));
+        let place = places.iter().find(|place| place.exists()).unwrap();
+        std::os::unix::fs::symlink(place, root.path().join("few").join(tool)).unwrap();
+    }
+    let let_in = open_ssh(root.path(), "let-in");
+    // Counts who is on the way at the same time; `bad` and `worse` stay outside.
+    let text = format!(
+        "touch {folder}/on-the-way.$$; ls {folder} | grep -c on-the-way >> {folder}/counts; \
+         sleep 0.2; rm {folder}/on-the-way.$$; case $* in *' bad '*|*' worse '*) echo nobody here \
+         >&2; exit 255;; esac; PATH={folder}/few exec {} \"$@\"",
+        let_in.display()
+    );
+    let ssh = program(root.path(), "ssh", &text);
+    let wanted = |names: &[String]| names.iter().map(|name| named(name)).collect::<Vec<_>>();
+    let all = |count: u32| {
+        let names: Vec<String> = (1..=count).map(|number| format!("db{number}")).collect();
+        let agents = Agent::all_over_ssh(&ssh, &wanted(&names)).unwrap();
+        let had: Vec<&str> = agents.iter().map(Agent::name).collect();
+        assert_eq!(had, names);
+        let there: Vec<_> = agents.iter().map(Agent::process).collect();
+        drop(agents);
+        assert!(there.iter().all(|one| one.wait_gone(LIMIT)));
+    };
+    // Two that bring the program at once.
+    all(2);
+    let programs = fs::read_dir(root.path().join("cache/cassay/agents")).unwrap();
+    assert_eq!(programs.count(), 1);
+    all(12);
+    let counts = fs::read_to_string(root.path().join("counts")).unwrap();
+    let most = counts.lines().map(|count| count.parse::<u32>().unwrap()).max();
+    assert!(most <= Some(8), "{counts}");
+    let names = ["db1", "bad", "db2", "worse"].map(str::to_owned);
+    let unreached = Agent::all_over_ssh(&ssh, &wanted(&names)).unwrap_err();
+    let who: Vec<&str> = unreached.refusals.iter().map(|one| one.destination.as_str()).collect();
+    assert_eq!(who, ["bad", "worse"]);
+    let said = unreached.to_string();
+    assert!(
+        said.starts_with("2 of 4 machines are not reached\nbad: "),
+        "{said}"
+    );
 }

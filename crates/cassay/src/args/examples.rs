@@ -350,6 +350,10 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
                 "cassay doctor --target ssh:db1 --all",
                 "All settings of another one.",
             ),
+            (
+                "cassay doctor --target ssh:db1,me@db2 --sudo",
+                "Of two others, seen as root.",
+            ),
         ],
     ),
     (

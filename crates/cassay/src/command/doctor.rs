@@ -1,6 +1,6 @@
 //! `cassay doctor`: the settings of hosts that Cassandra depends on, and what would mend them.
 
-use super::{dirs, is_one_kept};
+use super::{dirs, is_one_kept, over_ssh};
 use crate::args::{Common, DoctorArgs, MachineAt};
 use crate::exit::Exit;
 use crate::terminal;
@@ -8,7 +8,6 @@ use ::cluster::kept;
 use ::doctor::{Examined, Finding, Level};
 use anyhow::Result;
 use serde_json::{Value, json};
-use std::path::Path;
 
 /// How far what is said of a setting stands in from its row.
 const INDENT: &str = "      ";
@@ -30,13 +29,15 @@ pub fn run(args: &DoctorArgs, common: &Common) -> Result<Exit> {
 }
 
 fn examine(args: &DoctorArgs) -> Result<Vec<Examined>> {
+    if let Some(MachineAt::Ssh(names)) = &args.target {
+        let agents = over_ssh(&args.ssh, names)?;
+        let named = names.iter().zip(&agents);
+        return named.map(|(name, agent)| ::doctor::there(agent, name)).collect();
+    }
+    args.ssh.nothing()?;
     match &args.target {
         Some(MachineAt::Local) => Ok(vec![::doctor::here()]),
-        Some(MachineAt::Ssh(host)) => {
-            let agent = host::Agent::over_ssh(Path::new("ssh"), host)?;
-            Ok(vec![::doctor::there(&agent, host)?])
-        }
-        Some(MachineAt::Kept) => of_kept(args),
+        Some(MachineAt::Kept | MachineAt::Ssh(_)) => of_kept(args),
         None if args.cluster.cluster.is_some() || is_one_kept()? => of_kept(args),
         None => Ok(vec![::doctor::here()]),
     }

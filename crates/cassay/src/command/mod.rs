@@ -26,14 +26,14 @@ pub mod target;
 pub mod topology;
 pub mod workload;
 
-use crate::args::StudyArgs;
+use crate::args::{SshArgs, StudyArgs};
 use crate::exit::Exit;
 use crate::{diagnostics, terminal};
 use ::cluster::Dirs;
 use ::target::{Capability, HostSpec, HostsSpec, LocalSpec, Target};
 use anyhow::{Context, Result, anyhow};
 use engine::needs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use study::resolve::{self, StudyError};
 use study::settings::{Overrides, Study};
 
@@ -44,6 +44,12 @@ const VOLUME_BYTES: u64 = 1 << 30;
 fn is_one_kept() -> Result<bool> {
     let all = ::cluster::kept::status(&dirs()?);
     Ok(all.iter().any(|one| one.keep))
+}
+
+/// The agents of machines that ssh finds: all of them, or none and why.
+fn over_ssh(args: &SshArgs, names: &[String]) -> Result<Vec<host::Agent>> {
+    let wanted = names.iter().map(|name| args.destination(name)).collect::<Result<Vec<_>>>()?;
+    Ok(host::Agent::all_over_ssh(Path::new("ssh"), &wanted)?)
 }
 
 /// Reads and resolves the study of the arguments, and notes what this machine lacks for it.

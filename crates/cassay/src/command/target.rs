@@ -136,9 +136,12 @@ fn attach(point: &str, dirs: &Dirs) -> Result<Cluster> {
 
 fn show_abilities(args: &AbilitiesArgs, dirs: &Dirs, common: &Common) -> Result<Exit> {
     let capabilities = match &args.target {
-        Some(Elsewhere::Attach(point)) => attach(point, dirs)?.capabilities().to_vec(),
-        Some(Elsewhere::Ssh(host)) => {
-            let agent = host::Agent::over_ssh(Path::new("ssh"), host)?;
+        Some(Elsewhere::Attach(point)) => {
+            args.ssh.nothing()?;
+            attach(point, dirs)?.capabilities().to_vec()
+        }
+        Some(Elsewhere::Ssh(name)) => {
+            let agent = host::Agent::over_ssh(Path::new("ssh"), &args.ssh.destination(name)?)?;
             ::cluster::abilities_there(&agent)?
         }
         None => abilities_here(),

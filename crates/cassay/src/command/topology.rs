@@ -2,7 +2,7 @@
 
 mod apply;
 
-use super::{dirs, is_one_kept};
+use super::{dirs, is_one_kept, over_ssh};
 use crate::args::{
     Common, ExportArgs, MachineArgs, MachineAt, PlacementArgs, ReadArgs, TopologyCommand,
 };
@@ -46,14 +46,16 @@ fn machines(args: &MachineArgs) -> Result<Vec<Named>> {
             Machine::read(Path::new("/"))?,
         )])
     };
+    if let Some(MachineAt::Ssh(names)) = &args.target {
+        let agents = over_ssh(&args.ssh, names)?;
+        let named = names.iter().zip(&agents);
+        return named.map(|(name, agent)| Ok((name.clone(), agent.machine()?))).collect();
+    }
+    args.ssh.nothing()?;
     match &args.target {
         Some(MachineAt::Local) => here(),
-        Some(MachineAt::Ssh(host)) => {
-            let agent = host::Agent::over_ssh(Path::new("ssh"), host)?;
-            Ok(vec![(host.clone(), agent.machine()?)])
-        }
         None if args.cluster.cluster.is_none() && !is_one_kept()? => here(),
-        Some(MachineAt::Kept) | None => {
+        Some(MachineAt::Kept | MachineAt::Ssh(_)) | None => {
             let say = &mut |text: &str| terminal::say(text);
             kept::open(&dirs()?, args.cluster.cluster.as_deref(), say)?.machines()
         }

@@ -25,6 +25,7 @@ mod pipelines;
 mod program;
 mod required;
 mod shipped;
+mod ssh;
 mod tls;
 mod topology;
 mod trust;

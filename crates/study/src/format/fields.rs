@@ -546,6 +546,12 @@ const INSTRUMENT: &[Field] = &[
          machine.",
     ),
     optional(
+        "client.machines.folder",
+        Type::Text(|d, text| d.machine().folder = Some(text.into())),
+        "With `ssh`: the folder there into which this program is put, and run from. Default: the \
+         user's cache there.",
+    ),
+    optional(
         "client.machines.workers",
         Type::Count(1, 256, |d, n| d.machine().workers = Some(n as usize)),
         "Event loops there. Default: `client.workers`, and half of its CPUs with `auto`.",

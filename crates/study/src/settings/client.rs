@@ -30,6 +30,8 @@ pub struct Client {
 pub struct Machine {
     /// As `ssh` knows it; none: this one.
     pub ssh: Option<String>,
+    /// The folder there into which the program is put; none: the user's cache.
+    pub folder: Option<String>,
     /// Event loops there; none: as [`Client::workers`] says.
     pub workers: Option<usize>,
     /// CPUs for them; empty: not pinned.

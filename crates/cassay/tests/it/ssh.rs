@@ -1,0 +1,377 @@
+//! Machines that `ssh` finds: the program is put there, runs there and leaves nothing running; and
+//! whoever is not reached is told of in a sentence, with the next step.
+
+mod sshd;
+
+use crate::program::{Started, skip, wait_until};
+use rustix::process::Signal;
+use sshd::{Machine, Machines, keygen, missing, script};
+use std::fs;
+use std::net::TcpListener;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, UNIX_EPOCH};
+
+/// Where this machine cannot do what a test needs, that is said and the test ends.
+macro_rules! needs_sshd {
+    () => {
+        if let Some(why) = missing() {
+            return skip(&why);
+        }
+    };
+}
+
+/// The programs in a folder, with what tells whether one is the same file as before.
+fn programs(folder: &Path) -> Vec<(PathBuf, u64)> {
+    let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
+    let mut files: Vec<_> =
+        files.map(|file| (file.path(), file.metadata().unwrap().ino())).collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn the_program_is_put_there_once_and_again_when_it_is_damaged() {
+    needs_sshd!();
+    let machines = Machines::with(&Machine::bare("db1"));
+    let hosts = machines.show(&["--target", "ssh:db1"]).ended_with(0).json();
+    assert_eq!(hosts[0]["host"], "db1");
+    let first = programs(&machines.cache("db1"));
+    let [(file, _)] = &first[..] else {
+        panic!("{first:?}");
+    };
+    assert_eq!(file.metadata().unwrap().mode() & 0o777, 0o700);
+    machines.show(&["--target", "ssh:db1"]).ended_with(0);
+    assert_eq!(
+        programs(&machines.cache("db1")),
+        first,
+        "it was there already"
+    );
+    // A bit of a file of the same length.
+    let whole = fs::read(file).unwrap();
+    let mut damaged = whole.clone();
+    damaged[whole.len() / 2] ^= 1;
+    fs::write(file, damaged).unwrap();
+    machines.show(&["--target", "ssh:db1"]).ended_with(0);
+    assert!(fs::read(file).unwrap() == whole, "it was put there again");
+    machines.wait_until_left("db1");
+}
+
+/// What another time has left in a cache, and how old it is.
+fn leave(machines: &Machines, file: &str, age_s: u64) {
+    let file = format!(".cache/cassay/agents/{file}");
+    machines.write("db1", &file, b"x");
+    let written = fs::File::options().write(true).open(machines.home("db1").join(&file));
+    let now = UNIX_EPOCH + Duration::from_nanos(measure::clock::unix_ns());
+    written.unwrap().set_modified(now - Duration::from_secs(age_s)).unwrap();
+}
+
+#[test]
+fn of_the_programs_there_the_last_two_stay_and_nothing_else_is_touched() {
+    needs_sshd!();
+    let machines = Machines::with(&Machine::bare("db1"));
+    machines.show(&["--target", "ssh:db1"]).ended_with(0);
+    let own = programs(&machines.cache("db1")).remove(0).0;
+    let old = |digit: &str, more: &str| format!("agent-{}{more}", digit.repeat(64));
+    let stays = [
+        (old("1", ""), 100),
+        (old("5", ".db1.7.part"), 100),
+        ("agent-mine".to_owned(), 400),
+        ("notes.part".to_owned(), 100_000),
+    ];
+    let goes = [
+        (old("2", ""), 300),
+        (old("3", ""), 200),
+        (old("4", ".db1.7.part"), 100_000),
+    ];
+    for (file, age_s) in stays.iter().chain(&goes) {
+        leave(&machines, file, *age_s);
+    }
+    machines.show(&["--target", "ssh:db1"]).ended_with(0);
+    let mut expected: Vec<PathBuf> =
+        stays.iter().map(|(file, _)| machines.cache("db1").join(file)).collect();
+    expected.push(own);
+    expected.sort();
+    let left: Vec<PathBuf> =
+        programs(&machines.cache("db1")).into_iter().map(|(file, _)| file).collect();
+    assert_eq!(left, expected);
+}
+
+#[test]
+fn a_program_that_is_installed_is_used_if_it_is_ours() {
+    needs_sshd!();
+    let machines = Machines::with(&Machine::new("db1"));
+    machines.show(&["--target", "ssh:db1"]).ended_with(0);
+    assert!(!machines.cache("db1").exists(), "nothing was put there");
+    fs::remove_file(machines.folder("db1").join("bin/cassay")).unwrap();
+    machines.install("db1", "cassay", "echo another one");
+    // A folder that is named has all that is written there.
+    let folder = machines.home("db1").join("of-cassay");
+    let named = folder.to_str().unwrap();
+    machines.show(&["--target", "ssh:db1", "--folder", named]).ended_with(0);
+    assert_eq!(
+        programs(&folder).len(),
+        1,
+        "the program, and nothing of the agent's"
+    );
+    assert!(!machines.cache("db1").exists());
+    machines.wait_until_left("db1");
+    let said = machines.show(&["--target", "ssh:db1", "--folder", "here"]).ended_with(1);
+    said.says(&[
+        "\"here\" is no folder for the program on db1",
+        "absolute path",
+    ]);
+    let said = machines.show(&["--target", "local", "--folder", named]).ended_with(1);
+    said.says(&["--target ssh:HOST"]);
+}
+
+#[test]
+fn who_gets_no_way_in_is_told_why_and_what_to_do() {
+    needs_sshd!();
+    let machines = Machines::with(&Machine::new("db1"));
+    let said =
+        |name: &str| machines.show(&["--target", &format!("ssh:{name}")]).ended_with(1).stderr;
+    let told = |name: &str, parts: &[&str]| {
+        let said = said(name);
+        assert!(said.starts_with(&format!("error: {name}: ")), "{said}");
+        for part in parts {
+            assert!(said.contains(part), "{part:?} is not said in {said}");
+        }
+    };
+    let known = fs::read_to_string(machines.near("known")).unwrap();
+    fs::write(machines.near("known"), "").unwrap();
+    told(
+        "db1",
+        &["its host key is not known here", "run `ssh db1` once"],
+    );
+    keygen(&machines.folder("db1").join("other"));
+    machines.know("db1", "other.pub");
+    let forget = format!(
+        "`ssh-keygen -f {} -R 'db1'`",
+        machines.near("known").display()
+    );
+    told("db1", &["not the one that this machine knows", &forget]);
+    fs::write(machines.near("known"), known).unwrap();
+    told("stranger@db1", &["no such user (stranger@", "USER@HOST"]);
+    fs::remove_file(machines.near("key")).unwrap();
+    keygen(&machines.near("key"));
+    told("db1", &["no key of yours opens it", "`ssh-add -l`"]);
+    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    machines.name("off", nobody);
+    told(
+        "off",
+        &[
+            "nothing listens for ssh there",
+            &format!("port {nobody}"),
+            "check address",
+        ],
+    );
+    told(
+        "ssh://nowhere.invalid:22",
+        &["its name is not known here", "HostName"],
+    );
+}
+
+#[test]
+fn a_folder_where_nothing_can_be_started_or_written_is_named() {
+    needs_sshd!();
+    let machines = Machines::with(&Machine {
+        before: "mkdir $HOME/noexec $HOME/full; \
+                 mount -t tmpfs -o noexec,mode=0777 none $HOME/noexec; \
+                 mount -t tmpfs -o size=64k,mode=0777 none $HOME/full",
+        ..Machine::bare("db1")
+    });
+    let home = machines.home("db1");
+    let told = |folder: &str, parts: &[&str]| {
+        let folder = home.join(folder);
+        let arguments = ["--target", "ssh:db1", "--folder", folder.to_str().unwrap()];
+        let said = machines.show(&arguments).ended_with(1);
+        said.says(&[folder.to_str().unwrap(), "hint: ", "another folder"]).says(parts);
+    };
+    told("noexec", &["which is mounted with noexec"]);
+    told(
+        "full",
+        &["cannot be written", "No space left on device", "df -h"],
+    );
+    machines.write("db1", "file", b"x");
+    told("file/below", &["cannot be made", "Not a directory"]);
+    machines.wait_until_left("db1");
+}
+
+#[test]
+fn sudo_is_used_where_it_is_asked_for_and_told_of_where_it_does_not_go() {
+    needs_sshd!();
+    let machines = Machines::with(&Machine::new("db1"));
+    let as_root = ["--target", "ssh:db1", "--sudo"];
+    let said = machines.show(&as_root).ended_with(1);
+    said.says(&["db1: there is no sudo", "root@HOST"]);
+    machines.install(
+        "db1",
+        "sudo",
+        "echo 'sudo: a password is required' >&2; exit 1",
+    );
+    let said = machines.show(&as_root).ended_with(1);
+    said.says(&["nobody is asked for one", "NOPASSWD"]);
+    let sudo = "printf '%s\\n' \"$1\" > $HOME/asked; shift; exec \"$@\"";
+    machines.install("db1", "sudo", sudo);
+    machines.show(&as_root).ended_with(0);
+    let asked = fs::read_to_string(machines.home("db1").join("asked")).unwrap();
+    assert_eq!(asked, "-n\n", "sudo never asks for a password");
+    fs::remove_file(machines.home("db1").join("asked")).unwrap();
+    machines.show(&["--target", "ssh:db1"]).ended_with(0);
+    assert!(!machines.home("db1").join("asked").exists());
+    machines.wait_until_left("db1");
+}
+
+/// A shell that knows one command, as fish would read it, and nothing of `sh`.
+const STRICT: &str = r#"
+[ $# = 2 ] && [ "$1" = -c ] || exit 7
+inner=${2#"exec sh -c '"}
+[ "$inner" != "$2" ] || exit 8
+inner=${inner%"'"}
+case $inner in *"'"*) exit 9 ;; esac
+exec sh -c "$inner""#;
+
+#[test]
+fn any_login_shell_will_do_that_starts_another_one() {
+    needs_sshd!();
+    let strict = Machines::new();
+    let shell = strict.lab.path().join("strict");
+    script(&shell, STRICT);
+    let shells = [
+        "/bin/bash",
+        "/usr/bin/fish",
+        "/bin/csh",
+        "/bin/tcsh",
+        "/bin/zsh",
+    ];
+    let installed = shells.map(Path::new).into_iter().filter(|shell| shell.exists());
+    for shell in installed.chain([shell.as_path()]) {
+        let machines = Machines::with(&Machine {
+            shell: shell.to_str().unwrap(),
+            ..Machine::new("db1")
+        });
+        machines.show(&["--target", "ssh:db1"]).ended_with(0);
+    }
+    let machines = Machines::with(&Machine {
+        shell: "/bin/false",
+        ..Machine::new("db1")
+    });
+    let said = machines.show(&["--target", "ssh:db1"]).ended_with(1);
+    said.says(&[
+        "its login shell ended with status 1",
+        "`ssh db1 true` has to work",
+    ]);
+}
+
+#[test]
+fn what_start_files_and_banners_say_is_passed_over_up_to_a_limit() {
+    needs_sshd!();
+    let folder = Machines::new();
+    let banner = folder.lab.write("banner", &"You are watched.\n".repeat(12_000));
+    let machines = Machines::with(&Machine {
+        sshd: &format!("Banner {}", banner.display()),
+        ..Machine::new("db1")
+    });
+    let says = |text: &str| {
+        machines.write("db1", ".ssh/rc", text.as_bytes());
+        machines.show(&["--target", "ssh:db1"])
+    };
+    says("head -c 60000 /dev/zero | tr '\\0' x; echo").ended_with(0);
+    // A pipe holds 64 KiB: who reads no errors meanwhile would wait for ever.
+    says("head -c 1000000 /dev/zero | tr '\\0' x >&2").ended_with(0);
+    let said = says("head -c 100000 /dev/zero | tr '\\0' x").ended_with(1);
+    said.says(&["start files", "more than 64 KiB", "[ -t 1 ]"]);
+    assert!(said.stderr.len() < 1000, "{said}");
+    machines.wait_until_left("db1");
+}
+
+#[test]
+fn all_machines_that_are_not_reached_are_named_and_the_others_left_in_peace() {
+    needs_sshd!();
+    let mut machines = Machines::new();
+    for name in ["db1", "db3", "db5"] {
+        machines.start(&Machine::new(name));
+    }
+    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    machines.name("db2", nobody);
+    let said = machines
+        .show(&["--target", "ssh:db1,db2,db3,nowhere.invalid,db5"])
+        .ended_with(1);
+    said.says(&[
+        "2 of 5 machines are not reached",
+        "db2: nothing listens for ssh there",
+        "nowhere.invalid: its name is not known here",
+    ]);
+    assert_eq!(said.stderr.matches("hint: ").count(), 2, "{said}");
+    for name in ["db1", "db3", "db5"] {
+        machines.wait_until_left(name);
+    }
+    let all = machines.show(&["--target", "ssh:db5,db1,db3"]).ended_with(0).json();
+    let names: Vec<_> = all.as_array().unwrap().iter().map(|one| &one["host"]).collect();
+    assert_eq!(names, ["db5", "db1", "db3"]);
+}
+
+#[test]
+fn nothing_runs_there_after_the_near_side_was_killed() {
+    needs_sshd!();
+    let mut machines = Machines::with(&Machine::new("db1"));
+    // It lets in and says nothing; so the other one is held meanwhile.
+    machines.start(&Machine {
+        sshd: "ForceCommand cat > /dev/null",
+        ..Machine::new("silent")
+    });
+    for signal in [Signal::KILL, Signal::INT] {
+        let near = Started::new(machines.command(&["doctor", "--target", "ssh:silent,db1"]));
+        wait_until("an agent and its guard", || {
+            machines.running("db1").len() >= 2
+        });
+        near.signal(signal);
+        machines.wait_until_left("db1");
+    }
+}
+
+#[test]
+fn a_machine_that_takes_a_connection_and_says_nothing_is_not_waited_for_without_end() {
+    needs_sshd!();
+    let machines = Machines::new();
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    machines.name("silent", silent.local_addr().unwrap().port());
+    let said = machines.show(&["--target", "ssh:silent"]).ended_with(1);
+    said.says(&["silent: it does not answer", "timed out", "hint: "]);
+}
+
+#[test]
+fn another_processor_gets_the_program_that_lies_at_hand_for_it() {
+    needs_sshd!();
+    let machines = Machines::with(&Machine::new("db1"));
+    let (theirs, ours) = match std::env::consts::ARCH {
+        "aarch64" => ("x86_64", "aarch64"),
+        ours => ("aarch64", ours),
+    };
+    fs::remove_file(machines.folder("db1").join("bin/uname")).unwrap();
+    let uname = format!("case $1 in -m) echo {theirs};; -s) echo Linux;; *) echo db1;; esac");
+    machines.install("db1", "uname", &uname);
+    let file = machines.near("cache").join(format!("cassay-{theirs}"));
+    let show = || machines.show(&["--target", "ssh:db1"]);
+    let said = show().ended_with(1);
+    said.says(&[
+        &format!("its processor is {theirs}, this program is for {ours}"),
+        file.to_str().unwrap(),
+        &format!("cargo xtask dist --only {theirs}"),
+    ]);
+    fs::create_dir_all(machines.near("cache")).unwrap();
+    fs::copy(machines.near("bin/cassay"), &file).unwrap();
+    show()
+        .ended_with(1)
+        .says(&[&format!("is a program for {ours}, not for {theirs}")]);
+    // One of another build says so in its first words.
+    let hello = "{\"Hello\":{\"build\":\"x\",\"process\":{\"pid\":1,\"start_ticks\":1}}}";
+    let length = format!("\\{:o}\\0\\0\\0", hello.len());
+    script(&file, &format!("printf '{length}%s' '{hello}'; exec cat"));
+    show().ended_with(1).says(&[file.to_str().unwrap(), "is of another build"]);
+    let real = machines.near("bin/cassay");
+    script(&file, &format!("exec {} \"$@\"", real.display()));
+    show().ended_with(0);
+    machines.wait_until_left("db1");
+}

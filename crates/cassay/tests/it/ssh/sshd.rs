@@ -1,0 +1,356 @@
+//! Machines behind a real sshd: each has a port of 127.0.0.1, a mount namespace with users of its
+//! own, and a home below the folder of its test. They end with their test.
+
+use crate::program::{Lab, Said, command, wait_until};
+use rustix::process::Signal;
+use std::fs::{self, File, Permissions};
+use std::io::Write;
+use std::net::TcpListener;
+use std::os::unix::fs::{PermissionsExt, chown, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+
+const SSHD: &str = "/usr/sbin/sshd";
+
+/// The user of each machine: nobody on this one.
+const USER: u32 = 61_001;
+
+/// What the far side's script runs: the machines have these programs and no others.
+const TOOLS: [&str; 20] = [
+    "sh",
+    "head",
+    "gzip",
+    "sha256sum",
+    "wc",
+    "ls",
+    "expr",
+    "find",
+    "uname",
+    "mkdir",
+    "touch",
+    "chmod",
+    "mv",
+    "rm",
+    "id",
+    "cat",
+    "sleep",
+    "getent",
+    "env",
+    "tr",
+];
+
+/// Why this machine cannot be a few machines behind sshd; none if it can.
+pub fn missing() -> Option<String> {
+    if !rustix::process::geteuid().is_root() {
+        return Some("machines behind sshd need root".to_owned());
+    }
+    for program in [SSHD, "/usr/bin/ssh", "/usr/bin/ssh-keygen"] {
+        if !Path::new(program).exists() {
+            return Some(format!(
+                "{program} is not there: apt-get install openssh-server"
+            ));
+        }
+    }
+    let unshared = command("unshare").args(["-m", "true"]).output();
+    match unshared {
+        Ok(output) if output.status.success() => None,
+        _ => Some("this machine makes no mount namespaces (unshare -m)".to_owned()),
+    }
+}
+
+/// How a machine is.
+pub struct Machine<'a> {
+    /// What `ssh` knows it by.
+    pub name: &'a str,
+    /// The login shell of its user.
+    pub shell: &'a str,
+    /// More of sshd's configuration.
+    pub sshd: &'a str,
+    /// A script that is run in its namespace, with its home as `$HOME`, before sshd.
+    pub before: &'a str,
+    /// Whether the program is installed there: it need not be sent then, which takes a while.
+    pub is_installed: bool,
+}
+
+impl<'a> Machine<'a> {
+    /// One with nothing special.
+    pub fn new(name: &'a str) -> Machine<'a> {
+        Machine {
+            name,
+            shell: "/bin/sh",
+            sshd: "",
+            before: "",
+            is_installed: true,
+        }
+    }
+
+    /// One that has never seen the program.
+    pub fn bare(name: &'a str) -> Machine<'a> {
+        Machine {
+            is_installed: false,
+            ..Machine::new(name)
+        }
+    }
+}
+
+/// The machines of one test, and the program under test on the one that reaches them.
+pub struct Machines {
+    pub lab: Lab,
+    listening: Vec<Child>,
+}
+
+impl Machines {
+    /// None yet.
+    pub fn new() -> Machines {
+        let lab = Lab::new();
+        // Users of the machines have to get to their homes.
+        fs::set_permissions(lab.path(), Permissions::from_mode(0o755)).unwrap();
+        let near = lab.path().join("near");
+        fs::create_dir_all(near.join("bin")).unwrap();
+        let wrapper = format!("exec /usr/bin/ssh -F {0}/config \"$@\"", near.display());
+        script(&near.join("bin/ssh"), &wrapper);
+        keygen(&near.join("key"));
+        fs::copy(near.join("key.pub"), near.join("authorized")).unwrap();
+        let text = format!(
+            "Host *\n User me\n IdentityFile {0}/key\n IdentitiesOnly yes\n \
+             IdentityAgent none\n GlobalKnownHostsFile /dev/null\n UserKnownHostsFile {0}/known\n",
+            near.display()
+        );
+        fs::write(near.join("config"), text).unwrap();
+        fs::write(near.join("known"), "").unwrap();
+        fs::copy(program(), near.join("bin/cassay")).unwrap();
+        Machines {
+            lab,
+            listening: Vec::new(),
+        }
+    }
+
+    /// One with a machine.
+    pub fn with(machine: &Machine) -> Machines {
+        let mut machines = Machines::new();
+        machines.start(machine);
+        machines
+    }
+
+    /// The folder of a machine.
+    pub fn folder(&self, name: &str) -> PathBuf {
+        self.lab.path().join(name)
+    }
+
+    /// The home of its user.
+    pub fn home(&self, name: &str) -> PathBuf {
+        self.folder(name).join("home")
+    }
+
+    /// Where programs are put there.
+    pub fn cache(&self, name: &str) -> PathBuf {
+        self.home(name).join(".cache/cassay/agents")
+    }
+
+    /// A file of the machine that reaches the others.
+    pub fn near(&self, file: &str) -> PathBuf {
+        self.lab.path().join("near").join(file)
+    }
+
+    /// A program of a machine, in its PATH.
+    pub fn install(&self, name: &str, file: &str, text: &str) {
+        script(&self.folder(name).join("bin").join(file), text);
+    }
+
+    /// Writes a file of the user of a machine.
+    pub fn write(&self, name: &str, file: &str, bytes: &[u8]) {
+        let path = self.home(name).join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, bytes).unwrap();
+        own(&self.home(name));
+    }
+
+    /// Starts a machine.
+    pub fn start(&mut self, machine: &Machine) {
+        let folder = self.folder(machine.name);
+        fs::create_dir_all(folder.join("home")).unwrap();
+        fs::create_dir_all(folder.join("bin")).unwrap();
+        own(&folder.join("home"));
+        for tool in TOOLS {
+            let found = ["/bin", "/usr/bin"].map(|bin| Path::new(bin).join(tool));
+            if let Some(file) = found.iter().find(|file| file.exists()) {
+                symlink(file, folder.join("bin").join(tool)).unwrap();
+            }
+        }
+        if machine.is_installed {
+            fs::hard_link(self.near("bin/cassay"), folder.join("bin/cassay")).unwrap();
+        }
+        let mut passwd = fs::read_to_string("/etc/passwd").unwrap();
+        if !passwd.contains("\nsshd:") {
+            passwd += "sshd:x:61000:65534::/run/sshd:/bin/false\n";
+        }
+        let home = folder.join("home");
+        passwd += &format!("me:x:{USER}:{USER}::{}:{}\n", home.display(), machine.shell);
+        fs::write(folder.join("passwd"), passwd).unwrap();
+        keygen(&folder.join("hostkey"));
+        let port = self.listen(machine, &folder);
+        self.know(machine.name, "hostkey.pub");
+        self.name(machine.name, port);
+    }
+
+    /// Gives a port of 127.0.0.1 a name.
+    pub fn name(&self, name: &str, port: u16) {
+        let host =
+            format!("Host {name}\n HostName 127.0.0.1\n Port {port}\n HostKeyAlias {name}\n");
+        // What stands first counts.
+        let config = fs::read_to_string(self.near("config")).unwrap();
+        fs::write(self.near("config"), host + &config).unwrap();
+    }
+
+    /// Takes a key of a machine's folder for that of the machine.
+    pub fn know(&self, name: &str, key: &str) {
+        let key = fs::read_to_string(self.folder(name).join(key)).unwrap();
+        let known = fs::read_to_string(self.near("known")).unwrap();
+        let others = known.lines().filter(|line| line.split(' ').next() != Some(name));
+        let mut text: String = others.map(|line| format!("{line}\n")).collect();
+        text += &format!("{name} {key}");
+        fs::write(self.near("known"), text).unwrap();
+    }
+
+    /// The port on which an sshd listens for it.
+    fn listen(&mut self, machine: &Machine, folder: &Path) -> u16 {
+        for _ in 0..10 {
+            // Free now, and most probably in a moment.
+            let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+            let path = folder.display();
+            let text = format!(
+                "{}\nPort {port}\nListenAddress 127.0.0.1\nHostKey {path}/hostkey\n\
+                 AuthorizedKeysFile {}\nUsePAM no\nStrictModes no\nPidFile none\n\
+                 SetEnv PATH={path}/bin\n",
+                machine.sshd,
+                self.near("authorized").display()
+            );
+            fs::write(folder.join("sshd_config"), text).unwrap();
+            let run = format!(
+                "set -e; mount --make-rprivate /; mount --bind {path}/passwd /etc/passwd; \
+                 mount -t tmpfs none /run; mkdir /run/sshd; HOME={path}/home; {}\n\
+                 exec {SSHD} -D -e -f {path}/sshd_config",
+                machine.before
+            );
+            let log = folder.join("sshd.log");
+            let mut unshare = command("unshare");
+            unshare
+                .args(["-m", "sh", "-c", &run])
+                .stdin(Stdio::null())
+                .stdout(Stdio::null());
+            unshare.stderr(File::create(&log).unwrap());
+            let mut child = unshare.spawn().unwrap();
+            let said = || fs::read_to_string(&log).unwrap();
+            let mut is_ended = false;
+            wait_until("sshd listens", || {
+                is_ended = child.try_wait().unwrap().is_some();
+                is_ended || said().contains("Server listening")
+            });
+            if !is_ended {
+                self.listening.push(child);
+                return port;
+            }
+            assert!(said().contains("Address already in use"), "{}", said());
+        }
+        panic!("no port of 127.0.0.1 stays free");
+    }
+
+    /// The program where these machines are known.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = command(self.near("bin/cassay"));
+        let path = std::env::var("PATH").unwrap_or_default();
+        command
+            .args(arguments)
+            .current_dir(self.lab.path())
+            .env("CASSAY_DATA", "data")
+            .env("CASSAY_CACHE", self.near("cache"))
+            .env("PATH", format!("{}:{path}", self.near("bin").display()))
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// `cassay topology show` with arguments, to its end: it asks each machine a little.
+    pub fn show(&self, arguments: &[&str]) -> Said {
+        let arguments = [&["topology", "show", "--json"], arguments].concat();
+        Said::of(self.command(&arguments).output().unwrap())
+    }
+
+    /// The processes that run a program from the folder of a machine.
+    pub fn running(&self, name: &str) -> Vec<u32> {
+        let folder = self.folder(name);
+        let runs = |pid: &u32| {
+            let program = fs::read_link(format!("/proc/{pid}/exe"));
+            program.is_ok_and(|program| program.starts_with(&folder))
+        };
+        let entries = fs::read_dir("/proc").unwrap().flatten();
+        entries
+            .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+            .filter(runs)
+            .collect()
+    }
+
+    /// Waits until nothing of ours is left on a machine but programs in its cache.
+    pub fn wait_until_left(&self, name: &str) {
+        wait_until("nothing runs there", || self.running(name).is_empty());
+        let mut programs = fs::read_dir(self.cache(name)).into_iter().flatten().flatten();
+        let is_there_half = programs.any(|entry| entry.path().extension().is_some());
+        assert!(!is_there_half, "halves of programs stay");
+    }
+}
+
+impl Drop for Machines {
+    fn drop(&mut self) {
+        for child in &mut self.listening {
+            // What it has forked goes with its connections.
+            let pid = rustix::process::Pid::from_child(child);
+            let _ = rustix::process::kill_process(pid, Signal::TERM);
+            let _ = child.wait();
+        }
+    }
+}
+
+/// The program under test without what only debuggers read, where that can be taken off: it is
+/// sent often.
+fn program() -> &'static Path {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
+        let whole = PathBuf::from(env!("CARGO_BIN_EXE_cassay"));
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        let bare = folder.join("cassay-stripped");
+        // Another run of these tests may be reading it.
+        let made = folder.join(format!("cassay-stripped-{}", std::process::id()));
+        let stripped = command("strip").arg("-o").arg(&made).arg(&whole).output();
+        match stripped {
+            Ok(output) if output.status.success() => {
+                fs::rename(&made, &bare).unwrap();
+                bare
+            }
+            _ => whole,
+        }
+    })
+}
+
+/// A script of `sh`.
+pub fn script(file: &Path, text: &str) {
+    let mut written = File::create(file).unwrap();
+    write!(written, "#!/bin/sh\n{text}\n").unwrap();
+    written.set_permissions(Permissions::from_mode(0o755)).unwrap();
+}
+
+/// A pair of keys.
+pub fn keygen(file: &Path) {
+    let mut keygen = command("ssh-keygen");
+    keygen.args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(file);
+    assert!(keygen.output().unwrap().status.success());
+}
+
+/// Gives a folder and what is in it to the user of the machines.
+fn own(path: &Path) {
+    chown(path, Some(USER), Some(USER)).unwrap();
+    if path.is_dir() && !path.is_symlink() {
+        for entry in fs::read_dir(path).unwrap().flatten() {
+            own(&entry.path());
+        }
+    }
+}

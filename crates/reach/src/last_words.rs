@@ -1,0 +1,103 @@
+//! What a program says on stderr: read as it comes, so that it never waits for us, and its end
+//! kept. However much it says, little memory is taken.
+
+use anyhow::{Context, Result};
+use measure::clock::Deadline;
+use std::collections::VecDeque;
+use std::io::Read;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+/// How much of the end is kept: a banner may come first, and what matters comes last.
+const KEPT_BYTES: usize = 16 << 10;
+
+/// The end of what a program has said by now.
+#[derive(Debug, Default)]
+pub(crate) struct LastWords {
+    words: Mutex<Words>,
+    ended: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Words {
+    bytes: VecDeque<u8>,
+    is_ended: bool,
+}
+
+impl LastWords {
+    /// Of what can be read from `from`, by a thread of its own, up to its end.
+    pub(crate) fn of(mut from: impl Read + Send + 'static) -> Result<Arc<LastWords>> {
+        let last = Arc::new(LastWords::default());
+        let kept = Arc::clone(&last);
+        let follow = move || {
+            let mut piece = [0; 4096];
+            while let Ok(count @ 1..) = from.read(&mut piece) {
+                kept.add(&piece[..count]);
+            }
+            kept.lock().is_ended = true;
+            kept.ended.notify_all();
+        };
+        let thread = std::thread::Builder::new().name("last words".to_owned());
+        thread.spawn(follow).context("start a thread that reads errors")?;
+        Ok(last)
+    }
+
+    fn add(&self, piece: &[u8]) {
+        let bytes = &mut self.lock().bytes;
+        bytes.extend(piece);
+        let surplus = bytes.len().saturating_sub(KEPT_BYTES);
+        bytes.drain(..surplus);
+    }
+
+    /// The lines that are not empty. Waits for their end at most for `patience`: another process
+    /// may hold the pipe open.
+    pub(crate) fn lines(&self, patience: Duration) -> Vec<String> {
+        let deadline = Deadline::after(patience);
+        let mut words = self.lock();
+        while !words.is_ended && !deadline.passed() {
+            let waited = self.ended.wait_timeout(words, deadline.left());
+            (words, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+        let bytes: Vec<u8> = words.bytes.iter().copied().collect();
+        let text = String::from_utf8_lossy(&bytes);
+        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+        lines.map(str::to_owned).collect()
+    }
+
+    /// Lets go of what was said by now.
+    pub(crate) fn forget(&self) {
+        self.lock().bytes.clear();
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Words> {
+        self.words.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMIT: Duration = Duration::from_secs(60);
+
+    #[test]
+    fn of_a_megabyte_the_last_words_are_kept() {
+        let banner = "You are watched.\r\n".repeat(60_000);
+        let said = format!("{banner}\r\nsh: 1: exec: /x: Permission denied\n");
+        let last = LastWords::of(std::io::Cursor::new(said)).unwrap();
+        let lines = last.lines(LIMIT);
+        let end = lines.last().map(String::as_str);
+        assert_eq!(end, Some("sh: 1: exec: /x: Permission denied"));
+        assert!(last.lock().bytes.len() <= KEPT_BYTES);
+    }
+
+    #[test]
+    fn a_pipe_that_somebody_holds_open_is_not_waited_for() {
+        let (reader, writer) = std::io::pipe().unwrap();
+        let last = LastWords::of(reader).unwrap();
+        assert!(last.lines(Duration::ZERO).is_empty());
+        std::io::Write::write_all(&mut &writer, b"x").unwrap();
+        drop(writer);
+        assert_eq!(last.lines(LIMIT), ["x"]);
+    }
+}

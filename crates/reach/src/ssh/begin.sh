@@ -1,0 +1,59 @@
+# What the far side's `sh` does until it is an agent. Its own lines begin with a mark: whatever else
+# is printed there comes from start files. What is asked for is sent only after it has said that it
+# waits, since `head` may read more than it was told to.
+umask 077
+say() { echo "cassay-agent: $*"; }
+no() { say "no $*"; exit 1; }
+has() { command -v "$1" > /dev/null 2>&1; }
+sum() { has sha256sum && set -- "$(sha256sum < "$1")" && [ "${1%% *}" = "$digest" ]; }
+
+pack=plain
+if has gzip; then pack=gzip; fi
+say "is $(uname -s) $(uname -m) $pack"
+read -r digest bytes folder user name || exit 1
+
+# One that a package installed, if it is the same to the byte.
+program=$(command -v cassay)
+case $program in /*) ;; *) program= ;; esac
+if [ -z "$program" ] || ! sum "$program"; then
+  if [ "$folder" = - ]; then
+    folder=${XDG_CACHE_HOME:-${HOME:+$HOME/.cache}}
+    [ -n "$folder" ] || no home
+    folder=$folder/cassay/agents
+  fi
+  mkdir -p "$folder" || no folder "$folder"
+  program=$folder/agent-$digest
+  # Used now: whoever clears away meanwhile keeps it.
+  if [ -f "$program" ]; then touch "$program"; fi
+  right() {
+    if has sha256sum; then sum "$1"; else [ "$(wc -c < "$1")" -eq "$bytes" ]; fi
+  }
+  if ! [ -x "$program" ] || ! right "$program"; then
+    # Nobody else's, also where machines share a home. What runs nowhere is not sent.
+    part=$program.$(uname -n).$$.part
+    touch "$part" && chmod 700 "$part" || no write "$folder"
+    [ -x "$part" ] || { rm -f "$part"; no exec "$folder"; }
+    say send
+    read -r length || { rm -f "$part"; exit 1; }
+    if [ "$pack" = gzip ]; then head -c "$length" | gzip -dc; else head -c "$length"; fi > "$part" ||
+      { rm -f "$part"; no write "$folder"; }
+    right "$part" || { rm -f "$part"; no whole "$folder"; }
+    mv -f "$part" "$program" || { rm -f "$part"; no write "$folder"; }
+  fi
+  # Of what is named as ours, this one and the one that was used before it stay, and parts that may
+  # still be coming.
+  others=0
+  ls -t "$folder" | while IFS= read -r name; do
+    if expr "$name" : 'agent-[0-9a-f]\{64\}$' && [ "$name" != "agent-$digest" ]; then
+      others=$((others + 1))
+      if [ "$others" -gt 1 ]; then rm -f "$folder/$name"; fi
+    elif expr "$name" : 'agent-[0-9a-f]\{64\}\..*\.part$'; then
+      find "$folder/$name" -mtime +0 -exec rm -f {} \;
+    fi
+  done > /dev/null 2>&1
+fi
+say run
+if [ "$user" = root ] && [ "$(id -u)" != 0 ]; then
+  exec sudo -n "$program" agent "$name"
+fi
+exec "$program" agent "$name"

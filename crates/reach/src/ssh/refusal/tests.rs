@@ -1,0 +1,279 @@
+//! What people read where a machine is not reached, by what has been said there.
+
+use super::*;
+use std::os::unix::process::ExitStatusExt;
+
+/// The sentences for lines that were said at a stage before an end with `code`.
+fn told(stage: Stage, code: i32, lines: &[&str]) -> String {
+    let wanted = Destination::new("db3", false, None).unwrap();
+    let end = End {
+        words: "it hung up".to_owned(),
+        status: Some(ExitStatus::from_raw(code << 8)),
+        stage,
+        lines: lines.iter().map(|line| (*line).to_owned()).collect(),
+    };
+    Refusal::new(&wanted, Trouble::BrokeOff(end)).to_string()
+}
+
+/// Lines as OpenSSH 9.2 and 10.0 say them before they end with 255, and a part of what is told.
+const BY_SSH_ROWS: [(&[&str], &str); 15] = [
+    (
+        &["Host key verification failed."],
+        "its host key is not known here\nhint: run `ssh db3` once",
+    ),
+    (
+        &[
+            "@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @",
+            "Add correct host key in /u/me/.ssh/known_hosts to get rid of this message.",
+            "Offending ED25519 key in /u/me/.ssh/known_hosts:7",
+            "Host key for [db3]:2222 has changed and you have requested strict checking.",
+            "Host key verification failed.",
+        ],
+        "made anew, `ssh-keygen -f /u/me/.ssh/known_hosts -R '[db3]:2222'` and then `ssh db3` \
+         once",
+    ),
+    (
+        &["me@db3: Permission denied (publickey,password)."],
+        "no such user (me@db3: Permission denied (publickey,password))\nhint: see `ssh-add -l`",
+    ),
+    (
+        &["Received disconnect from ::1 port 22:2: Too many authentication failures"],
+        "offered more keys than it takes",
+    ),
+    (
+        &["ssh: connect to host db3 port 2222: Connection refused"],
+        "nothing listens for ssh there (ssh: connect to host db3 port 2222: Connection refused)",
+    ),
+    (
+        &["ssh: connect to host db3 port 22: No route to host"],
+        "no way leads there (ssh: connect to host db3 port 22: No route to host)",
+    ),
+    (
+        &["ssh: connect to host db3 port 22: Network is unreachable"],
+        "and the network of this machine",
+    ),
+    (
+        &["ssh: Could not resolve hostname db3: Name or service not known"],
+        "its name is not known here",
+    ),
+    (
+        &["ssh: connect to host db3 port 22: Connection timed out"],
+        "it does not answer (ssh: connect",
+    ),
+    (
+        &[
+            "Connection timed out during banner exchange",
+            "Connection to db3 port 22 timed out",
+        ],
+        "it does not answer",
+    ),
+    (
+        &[
+            "channel 0: open failed: connect failed: Connection refused",
+            "stdio forwarding failed",
+            "kex_exchange_identification: Connection closed by remote host",
+        ],
+        "its jump host does not get through to it",
+    ),
+    (
+        &[
+            "me@jump: Permission denied (publickey).",
+            "kex_exchange_identification: Connection closed by remote host",
+        ],
+        "no such user (me@jump: Permission denied (publickey))",
+    ),
+    (
+        &[
+            "Unable to negotiate with ::1 port 22: no matching host key type found. Their offer: \
+             ssh-rsa",
+        ],
+        "it speaks only what this machine's ssh does not any more",
+    ),
+    (
+        &["/u/me/.ssh/config: line 3: Bad configuration option: foo"],
+        "ssh does not understand its configuration here",
+    ),
+    (
+        &["something that nobody has heard"],
+        "db3: ssh does not get in: something that nobody has heard\nhint: `ssh -v db3` says more",
+    ),
+];
+
+#[test]
+fn what_ssh_says_is_told_as_a_cause_with_the_next_step() {
+    for (lines, part) in BY_SSH_ROWS {
+        let told = told(Stage::Login, 255, lines);
+        assert!(told.contains(part), "{lines:?}: {told}");
+    }
+}
+
+/// How far it came, the status of `ssh`, lines of a shell, a loader, sudo or the program, and a
+/// part of what is told.
+type FarSideRow = (Stage, i32, &'static [&'static str], &'static str);
+
+const BY_FAR_SIDE_ROWS: [FarSideRow; 13] = [
+    (
+        Stage::Login,
+        1,
+        &["This account is currently not available."],
+        "its login shell ended with status 1 and ran nothing of ours: This account",
+    ),
+    (
+        Stage::Login,
+        1,
+        &[
+            "WARNING: Your password has expired.",
+            "Password change required but no TTY available.",
+        ],
+        "the password of its user has expired",
+    ),
+    // Only the status tells that these are not ssh's own.
+    (
+        Stage::Login,
+        1,
+        &["Connection refused"],
+        "its login shell ended with status 1",
+    ),
+    (
+        Stage::Program,
+        1,
+        &["sudo: a password is required"],
+        "nobody is asked for one (sudo: a password is required)\nhint: do without `sudo`",
+    ),
+    (
+        Stage::Program,
+        1,
+        &["sudo: sorry, you must have a tty to run sudo"],
+        "`requiretty`",
+    ),
+    (
+        Stage::Program,
+        127,
+        &["sh: 1: exec: sudo: not found"],
+        "there is no sudo (sh: 1: exec: sudo: not found)",
+    ),
+    (
+        Stage::Program,
+        1,
+        &["me is not in the sudoers file."],
+        "sudo does not let its user run the program",
+    ),
+    (
+        Stage::Program,
+        126,
+        &["sh: line 1: /x/agent-0: cannot execute binary file: Exec format error"],
+        "its kernel does not run the program",
+    ),
+    (
+        Stage::Program,
+        126,
+        &["sh: 1: exec: /x/agent-0: Permission denied"],
+        "name another folder for it (`folder`)",
+    ),
+    (
+        Stage::Program,
+        127,
+        &["sh: 1: exec: /x/agent-0: not found"],
+        "the C library that this program needs is not there",
+    ),
+    (
+        Stage::Program,
+        1,
+        &["/x/agent-0: libc.so.6: version `GLIBC_2.38' not found (required by /x/agent-0)"],
+        "older than the one that this program was built with",
+    ),
+    (
+        Stage::Program,
+        2,
+        &["error: start its guard"],
+        "db3: the program ended at once there, with status 2: error: start its guard",
+    ),
+    (
+        Stage::Script,
+        2,
+        &["sh: 1: eval: head: not found"],
+        "it hung up, with status 2: sh",
+    ),
+];
+
+#[test]
+fn what_the_far_side_says_is_told_likewise() {
+    for (stage, code, lines, part) in BY_FAR_SIDE_ROWS {
+        let told = told(stage, code, lines);
+        assert!(told.contains(part), "{lines:?}: {told}");
+    }
+}
+
+#[test]
+fn a_banner_is_neither_understood_nor_told_at_length() {
+    let mut lines = vec!["ssh: connect to host db3 port 22: Connection refused"];
+    lines.extend(["Everything that you do here is watched, and kept for years."; 100]);
+    let told = told(Stage::Login, 255, &lines);
+    assert!(told.starts_with("db3: ssh does not get in: "), "{told}");
+    assert!(told.chars().count() < TOLD_CHARS_MAX + 100, "{told}");
+}
+
+#[test]
+fn only_who_is_hung_up_on_before_login_may_try_again() {
+    let wanted = Destination::new("db3", false, None).unwrap();
+    let may_try = |lines: &[&str], code: i32| {
+        let end = End {
+            words: String::new(),
+            status: Some(ExitStatus::from_raw(code << 8)),
+            stage: Stage::Login,
+            lines: lines.iter().map(|line| (*line).to_owned()).collect(),
+        };
+        Refusal::new(&wanted, Trouble::BrokeOff(end)).is_before_login
+    };
+    let kex = "kex_exchange_identification: Connection closed by remote host";
+    assert!(may_try(&[kex], 255));
+    assert!(may_try(&["Connection reset by 10.0.0.7 port 22"], 255));
+    assert!(!may_try(&[kex], 1));
+    assert!(!may_try(
+        &["me@jump: Permission denied (publickey).", kex],
+        255
+    ));
+}
+
+#[test]
+fn what_the_script_cannot_do_is_told_with_the_words_of_what_it_tried() {
+    let wanted = Destination::new("db3", false, None).unwrap();
+    let full = ["gzip: stdout: No space left on device".to_owned()];
+    let told = |obstacle: &str, lines: &[String]| {
+        Refusal::new(&wanted, Trouble::of_obstacle(&wanted, obstacle, lines)).to_string()
+    };
+    let said = told("write /u/me/.cache/cassay/agents", &full);
+    assert!(
+        said.contains("into /u/me/.cache/cassay/agents (gzip: stdout: No space"),
+        "{said}"
+    );
+    assert!(said.contains("make room there"), "{said}");
+    let said = told("exec /u/me", &[]);
+    assert!(
+        said.contains("from /u/me, which is mounted with noexec"),
+        "{said}"
+    );
+    assert!(said.contains("(`folder`)"), "{said}");
+    let said = told("else", &[]);
+    assert!(said.contains("of another form than ours"), "{said}");
+}
+
+#[test]
+fn all_that_are_not_reached_are_named() {
+    let wanted = |name| Destination::new(name, false, None).unwrap();
+    let refusal = |name, cause| Refusal::new(&wanted(name), Trouble::told(cause, "go there"));
+    let unreached = Unreached {
+        count_wanted: 5,
+        refusals: vec![refusal("db2", "it is off"), refusal("db4", "it burns")],
+    };
+    assert_eq!(
+        unreached.to_string(),
+        "2 of 5 machines are not reached\ndb2: it is off\nhint: go there\ndb4: it burns\nhint: go \
+         there"
+    );
+    let alone = Unreached {
+        count_wanted: 1,
+        refusals: vec![refusal("db2", "it is off")],
+    };
+    assert_eq!(alone.to_string(), "db2: it is off\nhint: go there");
+}
