@@ -28,11 +28,11 @@ pub enum Elsewhere {
 /// How this program runs on a machine that `ssh` finds.
 #[derive(Debug, ClapArgs)]
 pub struct SshArgs {
-    /// Be root there, by `sudo -n`, which never asks for a password.
+    /// Be root on machines that ssh finds, by `sudo -n`, which never asks for a password.
     #[arg(long, requires = "target")]
     pub sudo: bool,
-    /// Where the program is put there and run from. Default: your cache there
-    /// (~/.cache/cassay/agents), where it stays for the next time.
+    /// Where the program is put and run on machines that ssh finds. Default: your cache there
+    /// (~/.cache/cassay/agents). It stays for the next time.
     #[arg(long, value_name = "FOLDER", requires = "target")]
     pub folder: Option<String>,
 }

@@ -37,5 +37,8 @@ fn a_kept_cluster_that_is_not_there_is_an_error() {
     let said = lab.cassay(&["doctor", "--target", "kept"]).ended_with(1);
     assert!(said.stderr.contains("there is no kept cluster"), "{said}");
     let said = lab.cassay(&["doctor", "--target", "elsewhere"]).ended_with(2);
-    assert!(said.stderr.contains("kept, local or ssh:HOST"), "{said}");
+    assert!(
+        said.stderr.contains("write kept, local, ssh:HOST"),
+        "{said}"
+    );
 }
