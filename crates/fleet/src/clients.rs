@@ -292,11 +292,11 @@ fn name_of(number: usize) -> String {
 fn links(seats: &[Seat]) -> Result<Vec<Link>> {
     let begin = || Begin { lease_s: SILENCE_S };
     let numbered = || (1..).zip(seats);
-    let far = numbered().filter_map(|(number, seat)| {
+    let wanted = |(number, seat): (usize, &Seat)| {
         let wanted = Destination::new(seat.ssh.as_ref()?, false, seat.folder.as_deref());
         Some(wanted.map(|wanted| (wanted.for_agent(&name_of(number)), begin())))
-    });
-    let far: Vec<(Destination, Begin)> = far.collect::<Result<_>>()?;
+    };
+    let far: Vec<(Destination, Begin)> = numbered().filter_map(wanted).collect::<Result<_>>()?;
     let mut reached = Link::all_over_ssh(Path::new("ssh"), &far)?.into_iter();
     let mark = std::process::id().to_string();
     let link = |(number, seat): (usize, &Seat)| match seat.ssh {

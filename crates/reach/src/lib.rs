@@ -9,6 +9,7 @@
 pub mod call;
 mod clock;
 pub mod frame;
+mod hello;
 mod last_words;
 mod link;
 pub mod names;
@@ -18,5 +19,6 @@ mod ssh;
 
 pub use call::{Call, Row, Serve};
 pub use clock::{Offset, ReadClock, TheirClock};
-pub use link::{ARGUMENT, CLIENT, Hello, Link, Listener, cpu_there_ns, name_build};
+pub use hello::{Hello, name_build};
+pub use link::{ARGUMENT, CLIENT, Link, Listener, cpu_there_ns};
 pub use ssh::{Destination, Refusal, Unreached};

@@ -2,12 +2,13 @@
 
 use crate::call::{Call, FromAgent, ToAgent};
 use crate::frame;
+use crate::hello::{Hello, build};
 use crate::last_words::LastWords;
-use crate::process::{self, Identity, Life};
+use crate::process::{self, Life};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use measure::clock::Deadline;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::io::Read;
@@ -17,7 +18,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// How often an agent hears that we are there.
@@ -40,36 +41,6 @@ pub const CLIENT: &str = "client";
 
 /// The program that we are, also after its file was replaced by a newer one.
 pub(crate) const OURSELVES: &str = "/proc/self/exe";
-
-/// What an agent says first.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Hello {
-    /// The build that it is. There is no conversation with another one than ours.
-    pub build: String,
-    /// Its process.
-    pub process: Identity,
-}
-
-impl Hello {
-    /// Our own.
-    pub fn own() -> Hello {
-        Hello {
-            build: build(),
-            process: Identity::own(),
-        }
-    }
-}
-
-static BUILD: OnceLock<&'static str> = OnceLock::new();
-
-/// Names the build that we are, before the first conversation. Only the first call counts.
-pub fn name_build(build: &'static str) {
-    let _ = BUILD.set(build);
-}
-
-pub(crate) fn build() -> String {
-    BUILD.get().copied().unwrap_or("without a name").to_owned()
-}
 
 /// A conversation with one agent. Dropping it is a farewell without a word: an agent that is not
 /// kept ends what it began.
