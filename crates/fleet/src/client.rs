@@ -3,11 +3,11 @@
 //! What must hold: a client whose controller has gone, or is silent for longer than its lease,
 //! offers nothing more. It has nothing on its machine that would outlive it.
 
-use crate::codec::{pack_client, pack_kinds};
+use crate::codec::{pack_client, pack_histogram, pack_kinds};
 use crate::health::throttled_ns;
 use crate::wire::{
     Arm, Begin, Describe, Description, Disarm, EndNote, Go, IntervalNote, IsArmed, KeptNote,
-    MeasureCeiling, Note, PIECE_BYTES, StartAnswer, Steer, TakeSources,
+    KindsNote, MeasureCeiling, Note, PIECE_BYTES, StartAnswer, Steer, TakeSources,
 };
 use anyhow::{Context, Result, bail};
 use base64::Engine as _;
@@ -15,7 +15,8 @@ use base64::engine::general_purpose::STANDARD_NO_PAD as BASE64;
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
 use load::{Armed, KeptPiece, Load, Next, Steering, Summary};
-use measure::{Interval, clock};
+use measure::outcome::OutcomeCounts;
+use measure::{Histogram, Interval, clock};
 use reach::serve::{self, Outbox};
 use reach::{ReadClock, Row, Serve};
 use std::io::{IsTerminal, Write};
@@ -257,9 +258,10 @@ impl Serve<ClientState> for Disarm {
 fn offer(mut load: Load, outbox: &Outbox) {
     let start_ns = load.start_ns();
     let throttled_before_ns = throttled_ns();
+    let mut latency = Histogram::new();
     loop {
         match load.next(u64::MAX) {
-            Next::Interval(interval) => tell(&interval, start_ns, outbox),
+            Next::Interval(interval) => tell(&interval, start_ns, &mut latency, outbox),
             Next::Time => {}
             Next::Over => break,
         }
@@ -270,17 +272,30 @@ fn offer(mut load: Load, outbox: &Outbox) {
     let ended = load.end().map_err(|error| error.to_string()).map(|summary| {
         let pieces = summary.pieces(PIECE_BYTES);
         pieces.for_each(|piece| outbox.note(&Note::Kept(kept_note(piece))));
-        end_note(summary, start_ns, throttled)
+        EndNote {
+            throttled_ns: throttled,
+            latency: pack_histogram(&latency),
+            ..end_note(summary, start_ns)
+        }
     });
     outbox.note(&Note::Ended(ended));
 }
 
-fn tell(interval: &Interval, start_ns: u64, outbox: &Outbox) {
-    let mut left = &interval.kinds[..];
-    while !left.is_empty() {
-        let (text, packed) = pack_kinds(left, PIECE_BYTES);
-        outbox.note(&Note::Kinds(text));
-        left = &left[packed..];
+/// Tells an interval, and adds its population to that of the run.
+fn tell(interval: &Interval, start_ns: u64, population: &mut Histogram, outbox: &Outbox) {
+    let mut at = 0;
+    while at < interval.kinds.len() {
+        let (packed, count) = pack_kinds(&interval.kinds[at..], PIECE_BYTES);
+        let index = interval.index;
+        outbox.note(&Note::Kinds(KindsNote { index, at, packed }));
+        at += count;
+    }
+    let (mut outcomes, mut latency) = (OutcomeCounts::default(), Histogram::new());
+    for kind in interval.whole_kinds() {
+        outcomes.add(&kind.outcomes);
+        population.add(&kind.latency);
+        latency.add(&kind.latency);
+        latency.add(&kind.early.latency);
     }
     let since = |ns: u64| ns.saturating_sub(start_ns);
     outbox.note(&Note::Interval(IntervalNote {
@@ -288,6 +303,12 @@ fn tell(interval: &Interval, start_ns: u64, outbox: &Outbox) {
         start_ns: since(interval.start_ns),
         end_ns: since(interval.end_ns),
         draining: interval.draining,
+        outcomes,
+        latency_ns: [
+            latency.quantile_ns(0.5),
+            latency.quantile_ns(0.99),
+            latency.max_ns(),
+        ],
         client: pack_client(&interval.client),
         day_ns: clock::unix_ns() as i64 - clock::now_ns() as i64,
     }));
@@ -305,7 +326,7 @@ fn kept_note(piece: KeptPiece) -> KeptNote {
     }
 }
 
-fn end_note(summary: Summary, start_ns: u64, throttled_ns: Option<u64>) -> EndNote {
+fn end_note(summary: Summary, start_ns: u64) -> EndNote {
     let since = |ns: u64| ns.saturating_sub(start_ns);
     let errors = summary.first_errors.into_iter();
     let failures = summary.failures.into_iter();
@@ -320,6 +341,7 @@ fn end_note(summary: Summary, start_ns: u64, throttled_ns: Option<u64>) -> EndNo
         failures: failures
             .map(|one| (one.node, one.count, [one.first_ns, one.last_ns].map(since)))
             .collect(),
-        throttled_ns,
+        latency: String::new(),
+        throttled_ns: None,
     }
 }

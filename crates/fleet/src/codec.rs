@@ -12,24 +12,15 @@ use measure::outcome::{OUTCOMES, OutcomeCounts};
 use measure::{ClientCount, KindCount};
 use measure::{ClientCounts, ClientInterval, Histogram, KindCounts, KindInterval, Outcome};
 
-/// Goes over all fields of a value in one order: writing them, or filling them in.
+/// Goes over all fields of a value in one order: writing them, or adding to them what was written.
 trait Visit {
     fn histogram(&mut self, histogram: &mut Histogram) -> Option<()>;
     fn number(&mut self, number: &mut u64) -> Option<()>;
+    fn signed(&mut self, number: &mut i64) -> Option<()>;
+    fn flag(&mut self, flag: &mut bool) -> Option<()>;
 
-    fn signed(&mut self, number: &mut i64) -> Option<()> {
-        let mut bits = *number as u64;
-        self.number(&mut bits)?;
-        *number = bits as i64;
-        Some(())
-    }
-
-    fn flag(&mut self, flag: &mut bool) -> Option<()> {
-        let mut number = u64::from(*flag);
-        self.number(&mut number)?;
-        *flag = number > 0;
-        Some(())
-    }
+    /// Whether something is written, of which is known whether it is here.
+    fn is_there(&mut self, here: bool) -> Option<bool>;
 }
 
 struct Writer(Vec<u8>);
@@ -44,9 +35,33 @@ impl Visit for Writer {
         self.0.extend_from_slice(&number.to_le_bytes());
         Some(())
     }
+
+    fn signed(&mut self, number: &mut i64) -> Option<()> {
+        self.0.extend_from_slice(&number.to_le_bytes());
+        Some(())
+    }
+
+    fn flag(&mut self, flag: &mut bool) -> Option<()> {
+        self.0.push(u8::from(*flag));
+        Some(())
+    }
+
+    fn is_there(&mut self, here: bool) -> Option<bool> {
+        self.0.push(u8::from(here));
+        Some(here)
+    }
 }
 
+/// Adds what it reads, so that nothing is made for a client's own part of an interval.
 struct Reader<'b>(&'b [u8]);
+
+impl Reader<'_> {
+    fn bytes<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (bytes, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some(*bytes)
+    }
+}
 
 impl Visit for Reader<'_> {
     fn histogram(&mut self, histogram: &mut Histogram) -> Option<()> {
@@ -54,9 +69,24 @@ impl Visit for Reader<'_> {
     }
 
     fn number(&mut self, number: &mut u64) -> Option<()> {
-        let (bytes, rest) = self.0.split_first_chunk()?;
-        (*number, self.0) = (u64::from_le_bytes(*bytes), rest);
+        *number = number.checked_add(u64::from_le_bytes(self.bytes()?))?;
         Some(())
+    }
+
+    fn signed(&mut self, number: &mut i64) -> Option<()> {
+        *number = number.checked_add(i64::from_le_bytes(self.bytes()?))?;
+        Some(())
+    }
+
+    fn flag(&mut self, flag: &mut bool) -> Option<()> {
+        let [byte] = self.bytes()?;
+        *flag |= byte > 0;
+        Some(())
+    }
+
+    fn is_there(&mut self, _here: bool) -> Option<bool> {
+        let [byte] = self.bytes()?;
+        Some(byte > 0)
     }
 }
 
@@ -173,14 +203,10 @@ fn client(visit: &mut impl Visit, client: &mut ClientInterval) -> Option<()> {
     for number in [cpu_ns, sends, receives, quiet_ns, stalled_ns, looking_ns] {
         visit.number(number)?;
     }
-    let mut is_there = wait_ns.is_some();
-    visit.flag(&mut is_there)?;
-    if is_there {
+    if visit.is_there(wait_ns.is_some())? {
         visit.number(wait_ns.get_or_insert(0))?;
     }
-    let mut is_there = late.is_some();
-    visit.flag(&mut is_there)?;
-    if is_there {
+    if visit.is_there(late.is_some())? {
         visit.histogram(late.get_or_insert_default())?;
     }
     Some(())
@@ -205,19 +231,37 @@ pub(crate) fn pack_kinds(kinds: &[KindInterval], bytes_max: usize) -> (String, u
     (BASE64.encode(writer.0), packed)
 }
 
-/// Appends the kinds of a text.
+/// Adds the kinds of a text to the first of `to`.
 ///
 /// # Errors
-/// It is none of [`pack_kinds`].
-pub(crate) fn unpack_kinds(text: &str, to: &mut Vec<KindInterval>) -> Result<()> {
+/// It is none of [`pack_kinds`], or has more kinds than there are.
+pub(crate) fn add_kinds(text: &str, to: &mut [KindInterval]) -> Result<()> {
     let bytes = BASE64.decode(text).context(NOT_OURS)?;
     let mut reader = Reader(&bytes);
+    let mut sums = to.iter_mut();
     while !reader.0.is_empty() {
-        let mut one = KindInterval::default();
-        kind(&mut reader, &mut one).context(NOT_OURS)?;
-        to.push(one);
+        let sum = sums.next().context(NOT_OURS)?;
+        kind(&mut reader, sum).context(NOT_OURS)?;
     }
     Ok(())
+}
+
+/// A histogram as text.
+pub(crate) fn pack_histogram(values: &Histogram) -> String {
+    let mut bytes = Vec::new();
+    values.write_bytes(&mut bytes);
+    BASE64.encode(bytes)
+}
+
+/// The same, read again.
+///
+/// # Errors
+/// It is none of [`pack_histogram`].
+pub(crate) fn unpack_histogram(text: &str) -> Result<Histogram> {
+    let bytes = BASE64.decode(text).context(NOT_OURS)?;
+    let mut values = Histogram::new();
+    values.add_bytes(&mut &bytes[..]).context(NOT_OURS)?;
+    Ok(values)
 }
 
 /// The instrument's own figures as text.
@@ -287,13 +331,22 @@ mod tests {
         ) {
             let kinds: Vec<KindInterval> =
                 (0..count).map(|n| a_kind(&values, n as u64)).collect();
-            let (mut left, mut back) = (&kinds[..], Vec::new());
-            while !left.is_empty() {
-                let (text, packed) = pack_kinds(left, bytes_max);
-                unpack_kinds(&text, &mut back).unwrap();
-                left = &left[packed..];
+            let mut back = vec![KindInterval::default(); count];
+            let mut twice = back.clone();
+            let mut at = 0;
+            while at < count {
+                let (text, packed) = pack_kinds(&kinds[at..], bytes_max);
+                add_kinds(&text, &mut back[at..]).unwrap();
+                add_kinds(&text, &mut twice[at..]).unwrap();
+                add_kinds(&text, &mut twice[at..]).unwrap();
+                let mut fewer = vec![KindInterval::default(); packed - 1];
+                prop_assert!(add_kinds(&text, &mut fewer).is_err());
+                at += packed;
             }
             prop_assert!(bytes_of(&back) == bytes_of(&kinds));
+            let mut sums = kinds.clone();
+            sums.iter_mut().zip(&kinds).for_each(|(sum, kind)| sum.add(kind));
+            prop_assert!(bytes_of(&twice) == bytes_of(&sums));
             for (back, kind) in back.iter().zip(&kinds) {
                 prop_assert!(back.latency.hdr() == kind.latency.hdr());
                 prop_assert!(back.early.errors.hdr() == kind.early.errors.hdr());
@@ -304,7 +357,8 @@ mod tests {
 
         #[test]
         fn any_text_is_read_without_a_panic(text in "[A-Za-z0-9+/]{0,80}") {
-            let _ = unpack_kinds(&text, &mut Vec::new());
+            let _ = add_kinds(&text, &mut [KindInterval::default()]);
+            let _ = unpack_histogram(&text);
             let _ = unpack_client(&text);
         }
     }

@@ -162,7 +162,7 @@ impl Together {
                 .map(|one| ClientCourse::of(&one.name, one.seat.place()))
                 .collect(),
             heard,
-            merging: Merging::new(),
+            merging: Merging::new(config.program.kinds().len()),
             kept: KeptRecords::new(keeps),
             keeps,
             window: config.window,

@@ -3,7 +3,7 @@
 //! What must hold: an interval is given away once, in order, when no client can add to it any more;
 //! all that was said is in one.
 
-use crate::codec::{unpack_client, unpack_kinds};
+use crate::codec::{add_kinds, unpack_client, unpack_histogram};
 use crate::health::{ClientEnd, ClientSecond};
 use crate::wire::{EndNote, IntervalNote, KeptNote, Note};
 use anyhow::{Context, Result};
@@ -30,7 +30,6 @@ pub(crate) struct ClientCourse {
     pub heard_ns: u64,
     pub end: ClientEnd,
     pub ended: Option<EndNote>,
-    kinds: Vec<KindInterval>,
     day_ns: Option<i64>,
 }
 
@@ -47,7 +46,6 @@ impl ClientCourse {
                 ..ClientEnd::default()
             },
             ended: None,
-            kinds: Vec::new(),
             day_ns: None,
         }
     }
@@ -59,14 +57,17 @@ pub(crate) struct Merging {
     pub seconds: Vec<ClientSecond>,
     /// The start line, our monotonic clock.
     pub start_ns: u64,
+    kinds_count: usize,
 }
 
 impl Merging {
-    pub fn new() -> Merging {
+    /// Of a program with so many kinds of operations.
+    pub fn new(kinds_count: usize) -> Merging {
         Merging {
             pending: BTreeMap::new(),
             seconds: Vec::new(),
             start_ns: 0,
+            kinds_count,
         }
     }
 
@@ -82,11 +83,16 @@ impl Merging {
         now_ns: u64,
     ) -> Result<Option<KeptPiece>> {
         match note {
-            Note::Kinds(text) => unpack_kinds(&text, &mut said.kinds)?,
+            Note::Kinds(note) => {
+                let interval = self.interval_at(note.index);
+                let kinds = interval.kinds.get_mut(note.at..).context("kinds of no program")?;
+                add_kinds(&note.packed, kinds)?;
+            }
             Note::Interval(note) => self.interval(number, said, &note, now_ns)?,
             Note::Kept(note) => return piece(note).map(Some),
             Note::Ended(ended) => {
                 let ended = ended.map_err(anyhow::Error::msg)?;
+                said.end.latency = unpack_histogram(&ended.latency)?;
                 said.end.operations_sent = ended.operations_sent;
                 said.end.throttled_ns = ended.throttled_ns;
                 (said.next, said.ended) = (None, Some(ended));
@@ -102,31 +108,17 @@ impl Merging {
         note: &IntervalNote,
         now_ns: u64,
     ) -> Result<()> {
-        let figures = unpack_client(&note.client)?;
-        let kinds = std::mem::take(&mut said.kinds);
         let ours = |ns: u64| self.start_ns + ns;
-        let mut second = ClientSecond {
+        let second = ClientSecond {
             client: number,
             index: note.index,
             start_ns: ours(note.start_ns),
             end_ns: ours(note.end_ns),
             draining: note.draining,
-            outcomes: Default::default(),
-            latency_ns: [0; 3],
-            figures,
+            outcomes: note.outcomes,
+            latency_ns: note.latency_ns,
+            figures: unpack_client(&note.client)?,
         };
-        let mut latency = measure::Histogram::new();
-        for kind in kinds.iter().filter(|kind| !kind.is_part) {
-            second.outcomes.add(&kind.outcomes);
-            said.end.latency.add(&kind.latency);
-            latency.add(&kind.latency);
-            latency.add(&kind.early.latency);
-        }
-        second.latency_ns = [
-            latency.quantile_ns(0.5),
-            latency.quantile_ns(0.99),
-            latency.max_ns(),
-        ];
         said.next = Some(note.index + 1);
         if let Some(before_ns) = said.day_ns.replace(note.day_ns) {
             let by_ns = note.day_ns - before_ns;
@@ -134,39 +126,40 @@ impl Merging {
                 said.end.set.push((now_ns, by_ns));
             }
         }
-        self.add(note.index, &second, kinds);
+        let interval = self.interval_at(note.index);
+        interval.start_ns = interval.start_ns.min(second.start_ns);
+        interval.end_ns = interval.end_ns.max(second.end_ns);
+        interval.draining |= second.draining;
+        interval.client.add(&second.figures);
         self.seconds.push(second);
         Ok(())
     }
 
-    fn add(&mut self, index: u64, second: &ClientSecond, kinds: Vec<KindInterval>) {
-        let Some(interval) = self.pending.get_mut(&index) else {
-            let interval = Interval {
-                index,
-                start_ns: second.start_ns,
-                end_ns: second.end_ns,
-                window_from_ns: u64::MAX,
-                draining: second.draining,
-                kinds,
-                client: second.figures.clone(),
-            };
-            self.pending.insert(index, interval);
-            return;
-        };
-        interval.start_ns = interval.start_ns.min(second.start_ns);
-        interval.end_ns = interval.end_ns.max(second.end_ns);
-        interval.draining |= second.draining;
-        for (sum, kind) in interval.kinds.iter_mut().zip(&kinds) {
-            sum.add(kind);
-        }
-        interval.client.add(&second.figures);
+    /// That with this number; an empty one, if nothing was said of it yet.
+    fn interval_at(&mut self, index: u64) -> &mut Interval {
+        let kinds_count = self.kinds_count;
+        self.pending.entry(index).or_insert_with(|| Interval {
+            index,
+            start_ns: u64::MAX,
+            end_ns: 0,
+            window_from_ns: u64::MAX,
+            draining: false,
+            kinds: vec![KindInterval::default(); kinds_count],
+            client: Default::default(),
+        })
     }
 
     /// The next interval to which nobody can add any more.
     pub fn next(&mut self, all: &[ClientCourse]) -> Option<Interval> {
         let open_from = all.iter().filter_map(|said| said.next).min().unwrap_or(u64::MAX);
-        let entry = self.pending.first_entry()?;
-        (*entry.key() < open_from).then(|| entry.remove())
+        loop {
+            let entry = self.pending.first_entry()?;
+            let interval = (*entry.key() < open_from).then(|| entry.remove())?;
+            // One of which a client has said the begin and was lost is of no time.
+            if interval.end_ns > 0 {
+                return Some(interval);
+            }
+        }
     }
 
     /// Whether nothing is left to be given away.

@@ -4,6 +4,7 @@ use anyhow::{Result, bail};
 use load::{
     Config, Endpoint, Keeps, Limit, OtherWorkers, Schedule, TheirTime, VerifyReads, Window,
 };
+use measure::outcome::OutcomeCounts;
 use reach::Call;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
@@ -113,14 +114,24 @@ calls! {
 /// What a client says by itself while it offers load. The parts of an interval come before its end.
 #[derive(Serialize, Deserialize)]
 pub(crate) enum Note {
-    /// Some kinds of the interval that is coming, packed.
-    Kinds(String),
+    /// Some kinds of the interval that is coming.
+    Kinds(KindsNote),
     /// The interval is whole.
     Interval(IntervalNote),
     /// What was written down of operations, packed.
     Kept(KeptNote),
     /// The load has ended.
     Ended(Result<EndNote, String>),
+}
+
+/// Some kinds of an interval.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct KindsNote {
+    /// Number of the interval.
+    pub index: u64,
+    /// Number of the first of them.
+    pub at: usize,
+    pub packed: String,
 }
 
 /// An interval without its kinds.
@@ -131,6 +142,9 @@ pub(crate) struct IntervalNote {
     pub start_ns: u64,
     pub end_ns: u64,
     pub draining: bool,
+    /// How operations ended, and p50, p99 and the longest latency of those that did well, in ns.
+    pub outcomes: OutcomeCounts,
+    pub latency_ns: [u64; 3],
     /// The instrument's own figures, packed.
     pub client: String,
     /// The clock of the day, less the one that only counts.
@@ -153,6 +167,8 @@ pub(crate) struct EndNote {
     pub operations_sent: u64,
     pub operations_ended: u64,
     pub next_operation: u64,
+    /// Latencies of the successes of the population, packed.
+    pub latency: String,
     pub workers: usize,
     pub realtime: bool,
     pub connections: usize,
