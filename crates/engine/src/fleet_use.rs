@@ -28,10 +28,6 @@ use workload::{Program, Stage};
 /// The clients of a run, as long as its trials want the same ones.
 #[derive(Debug)]
 pub struct FleetUse {
-    machines: Vec<Machine>,
-    /// Whether the workers are told how many they are by the study: then a machine's number of
-    /// CPUs counts for nothing.
-    workers: Option<usize>,
     /// The clients.
     pub clients: Clients,
     /// Whether the run has said which they are.
@@ -44,14 +40,12 @@ impl FleetUse {
     /// # Errors
     /// All that cannot be had, each with why.
     pub fn open(client: &Client) -> Result<Option<FleetUse>> {
-        if client.machines.is_empty() {
+        let seats = seats(client);
+        if seats.is_empty() {
             return Ok(None);
         }
-        let seats: Vec<Seat> = client.machines.iter().map(|one| seat(one, client)).collect();
         let clients = Clients::open(&seats).context("reach the machines of `client.machines`")?;
         Ok(Some(FleetUse {
-            machines: client.machines.clone(),
-            workers: client.workers,
             clients,
             is_told: false,
         }))
@@ -64,26 +58,26 @@ impl FleetUse {
     /// All that cannot be had, each with why.
     pub fn first_of(study: &Study) -> Result<Option<FleetUse>> {
         let mut first = None;
-        let mut reached: Vec<&[Machine]> = Vec::new();
+        let mut reached: Vec<Vec<Seat>> = Vec::new();
         for variant in &study.variants {
             let client = &variant.settings.client;
-            if reached.contains(&&client.machines[..]) {
+            let seats = seats(client);
+            if reached.contains(&seats) {
                 continue;
             }
             let opened = FleetUse::open(client)?;
             if reached.is_empty() {
                 first = opened;
             }
-            reached.push(&client.machines);
+            reached.push(seats);
         }
         Ok(first)
     }
 
     /// Whether these are what another trial wants, and all are there.
     pub fn serves(&self, client: &Client) -> bool {
-        self.machines == client.machines
-            && self.workers == client.workers
-            && self.clients.lost().is_none()
+        let there = self.clients.all().iter().map(|one| &one.seat);
+        there.eq(&seats(client)) && self.clients.lost().is_none()
     }
 
     /// Each of them and its machine, for the record.
@@ -111,7 +105,7 @@ impl FleetUse {
 
     /// Whether some run on other machines, whose clocks of the day are their own.
     pub fn has_others(&self) -> bool {
-        self.machines.iter().any(|machine| machine.ssh.is_some())
+        self.clients.all().iter().any(|one| one.seat.ssh.is_some())
     }
 
     /// Process ids of those on this machine.
@@ -119,6 +113,11 @@ impl FleetUse {
         let here = self.clients.all().iter().filter(|one| one.seat.ssh.is_none());
         here.map(fleet::Client::pid).collect()
     }
+}
+
+/// Where the clients of a study's load are to run; empty: this process offers it.
+fn seats(client: &Client) -> Vec<Seat> {
+    client.machines.iter().map(|machine| seat(machine, client)).collect()
 }
 
 fn seat(machine: &Machine, client: &Client) -> Seat {
@@ -162,10 +161,10 @@ pub fn sources(
     study: &Study,
     variant: usize,
     program: &Program,
-    running: Option<&Running>,
+    running: &Running,
 ) -> Result<String> {
-    let access = running.map(|running| running.cluster.access());
-    let credentials = access.and_then(|access| access.credentials.as_ref());
+    let access = running.cluster.access();
+    let credentials = access.credentials.as_ref();
     let sources = Sources {
         source: study.source.clone(),
         study: study.text.clone(),
@@ -175,7 +174,7 @@ pub fn sources(
         rows: program.rows(),
         judged: program.statements().iter().map(|one| one.verifies).collect(),
         credentials: credentials.map(|c| (c.user.clone(), c.password.reveal().to_owned())),
-        tls: access.and_then(|access| access.tls.as_ref()).map(|tls| (*tls.material).clone()),
+        tls: access.tls.as_ref().map(|tls| (*tls.material).clone()),
     };
     serde_json::to_string(&sources).context("write down what clients make their load of")
 }

@@ -117,8 +117,9 @@ impl Engine<'_> {
         }
         let program = &self.plan.works[trial.variant].program;
         let fleet = self.fleet.as_ref().filter(|_| due > 0);
-        if let Some(fleet) = fleet {
-            let sources = fleet_use::sources(self.study, trial.variant, program, None)?;
+        // What the load needs as well, so that clients make their program once.
+        if let (Some(fleet), Some(running)) = (fleet, &self.running) {
+            let sources = fleet_use::sources(self.study, trial.variant, program, running)?;
             fleet.clients.prepare(&sources)?;
         }
         let measure = || match fleet {

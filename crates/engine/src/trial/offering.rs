@@ -230,7 +230,7 @@ impl TrialRun<'_> {
             return Ok(Fleet::Alone(Box::new(load)));
         };
         let variant = self.trial.variant;
-        let sources = fleet_use::sources(self.study, variant, &self.program, Some(running))?;
+        let sources = fleet_use::sources(self.study, variant, &self.program, running)?;
         shared
             .clients
             .prepare(&sources)
