@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// What a host is limited to; what is absent is not limited.
@@ -102,6 +103,18 @@ impl LinkSpec {
             delay: self.delay.max(other.delay),
         }
     }
+}
+
+/// A machine that is reached by the system's `ssh`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RemoteHost {
+    /// As `ssh` knows it: `db1`, `user@db1`, `ssh://user@db1:2222`.
+    pub ssh: String,
+    /// The folder there that everything of ours is below; none: the user's cache for the program,
+    /// and `/tmp` for what goes when its agent ends.
+    pub folder: Option<PathBuf>,
+    /// Whether its agent is root there, by `sudo -n`.
+    pub sudo: bool,
 }
 
 /// Stand-ins for machines, all alike.

@@ -23,7 +23,7 @@ mod yaml;
 pub use ability::{Ability, Capability};
 pub use allow::{Act, Allow, Object};
 pub use change::{Change, Restarts};
-pub use host::{DiskSpec, HostSpec, HostsSpec, Isolation, LinkSpec};
+pub use host::{DiskSpec, HostSpec, HostsSpec, Isolation, LinkSpec, RemoteHost};
 pub use invocation::Invocation;
 pub use memory::memory_bytes;
 pub use null::{Drift, Latency, NullSpec, Reads, Stall};
