@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -115,17 +116,28 @@ pub struct RemoteHost {
     pub folder: Option<PathBuf>,
     /// Whether its agent is root there, by `sudo -n`.
     pub sudo: bool,
+    /// The address by which other machines reach it; none: the one at which its sshd was reached.
+    pub address: Option<Ipv4Addr>,
 }
 
-/// Stand-ins for machines, all alike.
+/// The hosts that nodes live on: stand-ins for machines, all alike, or machines.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HostsSpec {
     /// How many.
     pub count: usize,
-    /// How far they are kept apart.
+    /// The machines that they are, as many; empty: stand-ins, made of this machine.
+    pub machines: Vec<RemoteHost>,
+    /// How far stand-ins are kept apart.
     pub isolation: Isolation,
     /// What each of them is limited to.
     pub host: HostSpec,
+}
+
+impl HostsSpec {
+    /// Whether they are machines of their own, reached by `ssh`.
+    pub fn are_machines(&self) -> bool {
+        !self.machines.is_empty()
+    }
 }
 
 measure::word_enum! {

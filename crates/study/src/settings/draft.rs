@@ -13,7 +13,9 @@ use analysis::procedure::{
 };
 use imports::Tool;
 use target::fault::Commands;
-use target::{AttachSpec, HostsSpec, JolokiaAccess, LocalSpec, NullSpec, Target, TlsSpec};
+use target::{
+    AttachSpec, HostsSpec, JolokiaAccess, LocalSpec, NullSpec, RemoteHost, Target, TlsSpec,
+};
 use workload::{ALL_KINDS, Tuning};
 
 /// What a study's keys have said so far.
@@ -36,6 +38,7 @@ pub struct Draft {
     pub(crate) racks: Vec<String>,
     /// Of how many hosts; 0: none are said.
     pub(crate) hosts_count: usize,
+    pub(crate) machines: Vec<RemoteHost>,
     pub(crate) hosts: HostsSpec,
     pub(crate) nodes_per_host: usize,
     pub(crate) attach: AttachSpec,
@@ -194,6 +197,14 @@ impl Draft {
         };
     }
 
+    pub(crate) fn host(&mut self) -> &mut RemoteHost {
+        if self.machines.is_empty() {
+            self.machines.push(RemoteHost::default());
+        }
+        let last = self.machines.len() - 1;
+        &mut self.machines[last]
+    }
+
     pub(crate) fn machine(&mut self) -> &mut Machine {
         if self.client.machines.is_empty() {
             self.client.machines.push(Machine::default());
@@ -287,6 +298,8 @@ impl Draft {
         let count = self.hosts_count;
         let hosts = (count > 0).then(|| HostsSpec {
             count,
+            // The first of them; the rules see to it that there are enough.
+            machines: self.machines.iter().take(count).cloned().collect(),
             ..self.hosts.clone()
         });
         let nodes = match count {
