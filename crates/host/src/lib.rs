@@ -34,7 +34,7 @@ pub use kernel::filter::{Link, Loss};
 pub use kernel::mounts::Mounted;
 pub use kernel::tcp::Reach;
 pub use kernel::volume::VolumeUse;
-pub use kernel::{probe, settings};
+pub use kernel::{memory, ports, probe, settings};
 pub use queries::{Attempt, Query, QueryAnswer};
 pub use reach::{Destination, names, process};
 pub use stand_in::Host;

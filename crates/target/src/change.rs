@@ -71,7 +71,12 @@ impl LocalSpec {
             let hosts = spec.hosts.as_ref();
             hosts.map(|hosts| {
                 let machines = hosts.machines.clone();
-                (hosts.count, machines, hosts.isolation, hosts.host.volume_bytes)
+                (
+                    hosts.count,
+                    machines,
+                    hosts.isolation,
+                    hosts.host.volume_bytes,
+                )
             })
         };
         let mut found = Vec::new();

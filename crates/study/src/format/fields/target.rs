@@ -6,9 +6,7 @@ use crate::settings::draft::Kind;
 use cql::response::ErrorCode;
 use std::time::Duration;
 use target::fault::{Commands, DataLoss};
-use target::{
-    Authentication, Collector, Isolation, JolokiaAccess, Latency, RemoteHost, TlsSpec,
-};
+use target::{Authentication, Collector, Isolation, JolokiaAccess, Latency, RemoteHost, TlsSpec};
 
 pub(super) const FIELDS: &[Field] = &[
     required(
