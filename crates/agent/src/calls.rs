@@ -9,6 +9,7 @@ use host::faults::{Heal, Inject, Renew, Started};
 use host::files::{Change, DeviceBytes, Get, List, Space, Sum, Uncache};
 use host::machine::{FindProcess, ReadMachine, ReadSettings};
 use host::queries::{Receive, See};
+use host::remote::{AvailableMemory, ClearCluster, FindJava, FindMarked, Settle, TakenPort};
 use host::watch::{BeginWatch, TakeReadings};
 use reach::{ReadClock, Row};
 
@@ -49,4 +50,10 @@ pub(crate) const CALLS: &[Row<AgentState>] = &[
     Row::of::<ReadSettings>(),
     Row::of::<ReadMachine>(),
     Row::of::<FindProcess>(),
+    Row::of::<Settle>(),
+    Row::of::<FindJava>(),
+    Row::of::<TakenPort>(),
+    Row::of::<AvailableMemory>(),
+    Row::of::<ClearCluster>(),
+    Row::of::<FindMarked>(),
 ];

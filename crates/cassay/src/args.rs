@@ -167,6 +167,10 @@ pub struct StudyArgs {
     /// Change one setting; may be given again.
     #[arg(long, value_name = "PATH=VALUE")]
     pub set: Vec<String>,
+    /// Put the hosts of a local target on machines that ssh finds: a file with a list `machines`,
+    /// each `{ssh: HOST, folder: PATH}`.
+    #[arg(long, value_name = "FILE")]
+    pub machines: Option<PathBuf>,
     /// Another seed than the study's.
     #[arg(long)]
     pub seed: Option<u64>,
@@ -709,13 +713,12 @@ pub struct UpArgs {
     /// volume each where this machine allows it (as root), otherwise only addresses.
     #[arg(long, value_name = "COUNT")]
     pub hosts: Option<usize>,
+    /// Put the nodes on machines that ssh finds: a file with a list `machines`, each `{ssh: HOST,
+    /// folder: PATH}`; the first --hosts of them, or all.
+    #[arg(long, value_name = "FILE")]
+    pub machines: Option<PathBuf>,
     /// Nodes on each host.
-    #[arg(
-        long,
-        value_name = "COUNT",
-        requires = "hosts",
-        conflicts_with = "nodes"
-    )]
+    #[arg(long, value_name = "COUNT", conflicts_with = "nodes")]
     pub nodes_per_host: Option<usize>,
     #[command(flatten)]
     pub host: HostArgs,

@@ -110,8 +110,10 @@ fn not_startable(study: &Study, plan: &Plan, dirs: &Dirs) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for (variant, work) in study.variants.iter().zip(&plan.works) {
         let settings = &variant.settings;
+        // Machines of their own say it themselves, when they are reached.
+        let is_here = |local: &&LocalSpec| local.machines().is_empty();
         let locals = [settings.load_target().local(), settings.target.local()];
-        for local in locals.into_iter().flatten() {
+        for local in locals.into_iter().flatten().filter(is_here) {
             // What else differs between the variants takes no other room.
             let question = (local.nodes, local.heap_bytes, local.version.as_str());
             if !asked.contains(&question) {
@@ -119,7 +121,9 @@ fn not_startable(study: &Study, plan: &Plan, dirs: &Dirs) -> Vec<String> {
                 all.extend(cluster::not_startable(local, dirs));
             }
         }
-        all.extend(too_much_to_load(settings, work, dirs));
+        if settings.target.local().is_none_or(|local| is_here(&local)) {
+            all.extend(too_much_to_load(settings, work, dirs));
+        }
     }
     let mut said = BTreeSet::new();
     all.retain(|why| said.insert(why.clone()));

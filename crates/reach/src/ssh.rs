@@ -24,6 +24,7 @@ use program::Program;
 use refusal::{End, Stage, Trouble};
 use rustix::process::Signal;
 use serde::Serialize;
+use std::net::IpAddr;
 use std::path::Path;
 use std::process::{Child, ExitStatus, Stdio};
 use std::sync::Arc;
@@ -168,6 +169,8 @@ struct Connection {
     stage: Stage,
     /// The program that is run there, if it is not this one.
     other: Option<Arc<Program>>,
+    /// The address at which its sshd was reached.
+    reached_at: Option<IpAddr>,
 }
 
 impl Connection {
@@ -209,6 +212,7 @@ impl Connection {
             last_words,
             stage: Stage::Login,
             other: None,
+            reached_at: None,
         })
     }
 
@@ -219,9 +223,10 @@ impl Connection {
         let said = self.hear("its shell starts", ANSWER_LIMIT)?;
         self.stage = Stage::Script;
         let words: Vec<&str> = said.split(' ').collect();
-        let ["is", system, machine, pack] = words[..] else {
+        let ["is", system, machine, pack, at] = words[..] else {
             return Err(Trouble::of_obstacle(wanted, &said, &[]));
         };
+        self.reached_at = at.parse().ok();
         if system != "Linux" {
             return Err(Trouble::told(
                 format!("its system is {system}"),
@@ -326,7 +331,7 @@ impl Connection {
         let no = match Link::of_pipes(wanted.ssh(), writer, reader, way) {
             Ok(link) => {
                 last_words.forget();
-                return Ok(link);
+                return Ok(link.reached_at(self.reached_at));
             }
             Err(no) => no,
         };

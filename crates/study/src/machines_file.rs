@@ -10,7 +10,7 @@ use yaml::Diagnostics;
 /// # Errors
 /// All that is wrong with it.
 pub fn read_machines(name: &str, text: &str) -> Result<Vec<RemoteHost>, Diagnostics> {
-    const STUDY: &str = "{study: machines, question: none, workload: {use: kv}, \
+    const STUDY: &str = "{study: machines, question: none, workload: {use: kv, mix: {write: 1}}, \
                          procedure: {fixed: {threads: 1}}, target: {local: {machines: []}}}";
     let mut overrides = Overrides::default();
     overrides.inputs.insert(name.to_owned(), text.to_owned());

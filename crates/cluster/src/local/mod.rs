@@ -13,6 +13,7 @@ mod host_info;
 mod host_layout;
 mod jvm;
 mod logs;
+mod machines;
 pub(crate) mod marks;
 pub(crate) mod node;
 mod nodes;

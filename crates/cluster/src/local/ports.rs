@@ -6,6 +6,7 @@
 //! cassay finds the same place free: so a place is claimed first, by a socket with its name.
 
 use anyhow::{Result, bail};
+use host::Host;
 use host::ports::{describe, outgoing_range};
 use serde::{Deserialize, Serialize};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener};
@@ -19,6 +20,24 @@ pub(crate) struct Ports {
     pub storage: u16,
     /// MBeans over HTTP.
     pub jolokia: u16,
+}
+
+impl Ports {
+    /// Those of the node in a slot of a machine, counted from 0, which has others of the same
+    /// address.
+    pub fn of_slot(self, slot: usize) -> Ports {
+        let slot = slot as u16;
+        Ports {
+            cql: self.cql + slot,
+            storage: self.storage + slot,
+            jolokia: self.jolokia + slot,
+        }
+    }
+
+    /// All of them at an address.
+    pub fn at(self, address: Ipv4Addr) -> [SocketAddrV4; 3] {
+        [self.cql, self.storage, self.jolokia].map(|port| SocketAddrV4::new(address, port))
+    }
 }
 
 /// The well-known ports first, so that other tools find a node without being told; then the same
@@ -94,6 +113,32 @@ pub(crate) fn choose(nodes: usize, fixed: Option<Ipv4Addr>) -> Result<Chosen> {
     search(&[block(first, nodes)], &CHOICES[..1])
 }
 
+/// Ports for `slots` nodes on each of some machines, which are free on all of them now: those of the
+/// first nodes there.
+///
+/// # Errors
+/// None is free with any choice; the message names a taken port and its holder. Or an agent is
+/// gone.
+pub(crate) fn choose_on(hosts: &[Host], slots: usize) -> Result<Ports> {
+    let mut taken = None;
+    for ports in CHOICES {
+        let of_host = |host: &Host| -> Result<Option<String>> {
+            let all = (0..slots).flat_map(|slot| ports.of_slot(slot).at(host.address()));
+            let found = host.agent().taken_port(all.collect())?;
+            Ok(found.map(|found| format!("{}: {found}", host.agent().name())))
+        };
+        let found = hosts.iter().map(of_host).collect::<Result<Vec<_>>>()?;
+        match found.into_iter().flatten().next() {
+            None => return Ok(ports),
+            found => taken = taken.or(found),
+        }
+    }
+    bail!(
+        "no ports are free for nodes: {}\nhint: stop what is listening there",
+        taken.unwrap_or_default()
+    )
+}
+
 /// The first block that is free with one of the choices, in the order of choices.
 fn search(blocks: &[Vec<Ipv4Addr>], choices: &[Ports]) -> Result<Chosen> {
     let outgoing = outgoing_range();
@@ -138,9 +183,7 @@ fn block(first: Ipv4Addr, nodes: usize) -> Vec<Ipv4Addr> {
 fn first_taken(addresses: &[Ipv4Addr], ports: Ports) -> Option<SocketAddrV4> {
     addresses
         .iter()
-        .flat_map(|address| {
-            [ports.cql, ports.storage, ports.jolokia].map(|port| SocketAddrV4::new(*address, port))
-        })
+        .flat_map(|address| ports.at(*address))
         .find(|address| TcpListener::bind(address).is_err())
 }
 

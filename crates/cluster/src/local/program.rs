@@ -51,6 +51,32 @@ impl Program {
         if let Some(why) = &java.passed_over {
             say(&format!("note: {why}"));
         }
+        Program::with(java, version, dirs, home, say)
+    }
+
+    /// The jars of `version`, for machines that have a Java of their own.
+    pub(super) fn for_machines(
+        version: &str,
+        dirs: &Dirs,
+        home: Option<&Path>,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<Program> {
+        let none = Java {
+            program: PathBuf::new(),
+            version: String::new(),
+            build: String::new(),
+            passed_over: None,
+        };
+        Program::with(none, version, dirs, home, say)
+    }
+
+    fn with(
+        java: Java,
+        version: &str,
+        dirs: &Dirs,
+        home: Option<&Path>,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<Program> {
         let cache = made_absolute(&dirs.cache)?;
         Ok(Program {
             java,

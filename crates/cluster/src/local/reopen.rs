@@ -28,8 +28,9 @@ impl Nodes {
         let lock = lock(folder, &state.id)?;
         let spec = state.spec.as_ref();
         let spec = spec.and_then(|spec| spec.spec(&state.version, &state.datacenter));
-        let ports = state.nodes.first().and_then(|node| node.ports);
-        let (Some(spec), Some(ports)) = (spec, ports) else {
+        let places = state.nodes.iter().map(|node| Some((node.address, node.ports?)));
+        let places: Option<Vec<_>> = places.collect();
+        let (Some(spec), Some(places)) = (spec, places.filter(|all| !all.is_empty())) else {
             bail!(
                 "the cluster {} was started by another version of cassay, which did not write \
                  down all that is needed\nhint: end it with `cassay target down {}`",
@@ -37,8 +38,14 @@ impl Nodes {
                 state.id
             );
         };
-        let program = Program::find(&state.version, dirs, state.home.as_deref(), say)?;
-        let addresses: Vec<_> = state.nodes.iter().map(|node| node.address).collect();
+        let home = state.home.as_deref();
+        let program = if spec.machines().is_empty() {
+            Program::find(&state.version, dirs, home, say)?
+        } else {
+            Program::for_machines(&state.version, dirs, home, say)?
+        };
+        let addresses: Vec<_> = places.iter().map(|(address, _)| *address).collect();
+        let first_ports = places[0].1;
         let ground = ground(folder, &state).with_context(|| {
             format!(
                 "nothing can be done with the cluster {} any more; end it with `cassay target down \
@@ -46,10 +53,13 @@ impl Nodes {
                 state.id, state.id
             )
         })?;
-        let layouts = place::layouts(&spec, folder, &ground, &addresses, ports)?;
+        let layouts = place::layouts(&spec, folder, &ground, &places)?;
         let first = layouts.first().context("the cluster has no node")?;
         let secret = settings::read_secret(ground.agent(0), first)?;
         let access = roles::read(spec.authentication, folder)?;
+        // What is on machines is nobody's place here.
+        let is_here = spec.machines().is_empty();
+        let claim = is_here.then(|| Claim::of(&addresses, first_ports)).flatten();
         let mut nodes = Nodes {
             folder: folder.to_path_buf(),
             state,
@@ -58,12 +68,14 @@ impl Nodes {
             layout: Layout::default(),
             ground,
             program,
-            claim: Claim::of(&addresses, ports),
+            programs: Vec::new(),
+            claim,
             secret,
             access,
             armed: false,
             _lock: Some(lock),
         };
+        nodes.supply(say)?;
         nodes.layout = nodes.lay_out(&nodes.spec)?;
         for (index, layout) in layouts.into_iter().enumerate() {
             let mut node = nodes.node_of(index, layout);
@@ -71,7 +83,10 @@ impl Nodes {
                 .process
                 .filter(|one| node.host.how_ended(*one).is_none());
             // An agent may have started another one, to heal what another command had broken.
-            node.process = process.or_else(|| marks::process(&nodes.state.id, &node.layout.name));
+            node.process = match process {
+                Some(process) => Some(process),
+                None => marks::process_by(&node.host, &nodes.state.id, &node.layout.name)?,
+            };
             nodes.nodes.push(node);
         }
         Ok(nodes)

@@ -24,6 +24,22 @@ pub(crate) fn check(nodes: usize, heap_bytes: u64, data: &Path) -> Result<()> {
     check_disk(nodes, data)
 }
 
+/// Refuses nodes that do not fit a machine, of which somebody has said how much memory is available
+/// and how much of the disk of `data` is free, in bytes.
+///
+/// # Errors
+/// They do not; the message has both numbers and what to change.
+pub(super) fn fits(
+    nodes: usize,
+    heap_bytes: u64,
+    memory: u64,
+    (disk, data): (u64, &Path),
+) -> Result<()> {
+    check_heap(heap_bytes)?;
+    fits_memory(nodes, heap_bytes, memory)?;
+    fits_disk(nodes, disk, data)
+}
+
 /// Refuses a heap that no server runs in.
 ///
 /// # Errors
@@ -85,7 +101,8 @@ pub(crate) fn commitlog_total_mib(disk_bytes: u64, nodes: usize) -> u64 {
 /// `commitlog_total_space` of Apache's `cassandra.yaml`, where the disk is large enough.
 const COMMITLOG_TOTAL_MIB: u64 = 8192;
 
-fn fits_memory(nodes: usize, heap_bytes: u64, free: u64) -> Result<()> {
+/// As [`check_memory`], with so many bytes free.
+pub(super) fn fits_memory(nodes: usize, heap_bytes: u64, free: u64) -> Result<()> {
     let need = memory_bytes(nodes, heap_bytes);
     if need <= free {
         return Ok(());

@@ -8,7 +8,7 @@
 //! id is that of the folder, and everything of the cluster is named after it; and a cluster of
 //! another machine, which shares the folder with us, is left alone.
 
-use super::marks::processes;
+use super::marks::{mark, processes};
 use super::ports::Ports;
 use super::record::SpecState;
 use crate::dirs::Dirs;
@@ -226,6 +226,17 @@ pub(crate) fn remove(folder: &Path, state: &State) -> Result<usize> {
             folder.display()
         );
     }
+    if let Some(hosts) = state.hosts.as_ref().filter(|hosts| hosts.are_machines()) {
+        let ended = Hosts::clear_over_ssh(hosts, &mark(&state.id)).with_context(|| {
+            format!(
+                "end the cluster {} on its machines; if they are gone for good, remove {}",
+                state.id,
+                folder.display()
+            )
+        })?;
+        remove_folder(folder)?;
+        return Ok(ended);
+    }
     let processes = processes(&state.id);
     if let Some(hosts) = &state.hosts {
         // Who waits for a frozen volume cannot be killed.
@@ -241,18 +252,22 @@ pub(crate) fn remove(folder: &Path, state: &State) -> Result<usize> {
     if let Some(hosts) = &state.hosts {
         Hosts::clear(hosts)?;
     }
+    remove_folder(folder)?;
+    Ok(processes.len())
+}
+
+pub(super) fn remove_folder(folder: &Path) -> Result<()> {
     match std::fs::remove_dir_all(folder) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             Err(error).with_context(|| format!("remove {}", folder.display()))
         }
-        _ => Ok(processes.len()),
+        _ => Ok(()),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::local::marks::mark;
     use host::process::{Life, command, spawn};
     use host::{CgroupDir, HostState};
     use std::os::unix::process::CommandExt;
@@ -321,6 +336,7 @@ mod tests {
             state.hosts = Some(HostsState {
                 id: "1a2b-c".into(),
                 network: None,
+                machines: Vec::new(),
                 hosts: vec![host(1), host(2)],
             });
             change(&mut state);
