@@ -7,6 +7,7 @@ use host::calls::{
 };
 use host::faults::{Heal, Inject, Renew, Started};
 use host::files::{Change, DeviceBytes, Get, List, Space, Sum, Uncache};
+use host::inspect::{CleanFolder, Inspect, Wall};
 use host::machine::{FindProcess, ReadMachine, ReadSettings};
 use host::queries::{Receive, See};
 use host::remote::{AvailableMemory, ClearCluster, FindJava, FindMarked, Settle, TakenPort};
@@ -56,4 +57,7 @@ pub(crate) const CALLS: &[Row<AgentState>] = &[
     Row::of::<AvailableMemory>(),
     Row::of::<ClearCluster>(),
     Row::of::<FindMarked>(),
+    Row::of::<Inspect>(),
+    Row::of::<CleanFolder>(),
+    Row::of::<Wall>(),
 ];

@@ -16,6 +16,7 @@ mod faults;
 mod files;
 mod folders;
 mod guard;
+mod inspect;
 mod queries;
 mod relay;
 mod remote;

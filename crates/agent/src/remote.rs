@@ -35,7 +35,7 @@ impl Serve<AgentState> for Settle {
             places: Vec::new(),
             device: None,
             is_direct: true,
-            is_in_memory: is_in_memory(&self.folder)?,
+            is_in_memory: is_in_memory(self.folder.parent().context("a folder in another one")?)?,
         };
         let above = self.folder.ancestors().nth(2).context("a folder of a cluster's")?;
         let jars = supply_folder(above);
@@ -83,10 +83,9 @@ fn are_groups_permitted() -> bool {
     all.any(|one| one.present && OF_GROUPS.contains(&one.ability))
 }
 
-/// Whether the folder that is to be is on a file system in memory.
-fn is_in_memory(folder: &Path) -> Result<bool> {
-    let above = folder.parent().context("a folder in another one")?;
-    let system = statfs(above).with_context(|| format!("look at {}", above.display()))?;
+/// Whether a folder is on a file system in memory.
+pub(crate) fn is_in_memory(folder: &Path) -> Result<bool> {
+    let system = statfs(folder).with_context(|| format!("look at {}", folder.display()))?;
     Ok(system.f_type as u64 == TMPFS)
 }
 
@@ -158,8 +157,9 @@ impl Serve<AgentState> for ClearCluster {
         let folder = self.folder.join(&self.host);
         // Who waits for a frozen volume cannot be killed.
         undo(&[Undo::Thaw(folder.clone())])?;
-        host::end_agents(&self.id)?;
+        // They go with their agent.
         let nodes = process::jvms_with(&[self.mark]);
+        host::end_agents(&self.id)?;
         nodes.iter().for_each(|node| node.signal(Signal::KILL));
         nodes.iter().try_for_each(|node| node.end(Duration::ZERO).map(drop))?;
         undo(&[

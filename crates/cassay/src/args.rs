@@ -127,6 +127,9 @@ pub enum Command {
     /// A warning costs performance or stability; advice matters for some. What cannot be seen says
     /// why.
     Doctor(DoctorArgs),
+    /// Look at machines that nodes are to be put on, measure them, and clear them.
+    #[command(subcommand)]
+    Hosts(HostsCommand),
     /// Show what machines look like, plan where nodes go on them, and write plans for whoever
     /// carries them out.
     #[command(subcommand)]
@@ -467,6 +470,33 @@ pub struct ImportFileArgs {
     /// Columns or metrics whose names contain this, pieces between `*`; may be given again.
     #[arg(long, value_name = "NAME")]
     pub column: Vec<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum HostsCommand {
+    /// Say of each machine whether nodes can be put there: how it is reached, its room, Java, clocks
+    /// and settings, and what earlier commands have left.
+    ///
+    /// Nothing is left there but this program. It ends with 1 if a machine is not fit for a node
+    /// with the usual heap.
+    Check {
+        /// A file with a list `machines`, each `{ssh: HOST, folder: PATH}`.
+        file: PathBuf,
+    },
+    /// Measure what the machines are: the disk of each folder, one request at a time past every
+    /// cache, and the network between all pairs.
+    Bench {
+        /// A file with a list `machines`, each `{ssh: HOST, folder: PATH}`.
+        file: PathBuf,
+    },
+    /// Remove what clusters have left there that nobody has.
+    Clean {
+        /// A file with a list `machines`, each `{ssh: HOST, folder: PATH}`.
+        file: PathBuf,
+        /// Remove everything of cassay's there: clusters that run, too, jars and programs.
+        #[arg(long)]
+        all: bool,
+    },
 }
 
 #[derive(Debug, Subcommand)]

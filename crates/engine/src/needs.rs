@@ -75,7 +75,33 @@ fn lacking(needs: Vec<Need>, capabilities: &[Capability]) -> Vec<Missing> {
 /// # Errors
 /// What is missing, why it is, and what asks for it.
 pub fn check(study: &Study, plan: &Plan, dirs: &Dirs) -> Result<()> {
-    refuse(study, not_startable(study, plan, dirs))
+    let mut others = not_startable(study, plan, dirs);
+    others.extend(unready(study));
+    refuse(study, others)
+}
+
+/// Machines that cannot have the nodes of a variant, all at once, each sentence once. They are
+/// reached for it, and nothing stays there.
+fn unready(study: &Study) -> Vec<String> {
+    let mut asked: Vec<&LocalSpec> = Vec::new();
+    let mut all: Vec<String> = Vec::new();
+    for variant in &study.variants {
+        let settings = &variant.settings;
+        let locals = [settings.load_target().local(), settings.target.local()];
+        for local in locals.into_iter().flatten().filter(|one| !one.machines().is_empty()) {
+            let is_same = |known: &&LocalSpec| {
+                let room = |spec: &LocalSpec| (spec.nodes, spec.heap_bytes);
+                room(known) == room(local) && known.hosts == local.hosts
+            };
+            if !asked.iter().any(is_same) {
+                asked.push(local);
+                all.extend(cluster::machines::unready(local));
+            }
+        }
+    }
+    let mut said = BTreeSet::new();
+    all.retain(|why| said.insert(why.clone()));
+    all.into_iter().map(|why| why.replace('\n', "\n    ")).collect()
 }
 
 /// Refuses a study that needs what is not there, and for other reasons that are known already.

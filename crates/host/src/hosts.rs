@@ -19,7 +19,7 @@ use crate::{Host, HostState, HostsState};
 use anyhow::{Context, Result};
 use kernel::{able, links, net, volume};
 use measure::number::counted;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::Ipv4Addr;
 use std::path::Path;
 use std::sync::Arc;
 use target::{HostSpec, HostsSpec, RemoteHost};
@@ -329,11 +329,7 @@ impl Hosts {
 /// The address by which others reach a machine: the one that was stated, else the one at which its
 /// sshd was reached.
 fn address_of(machine: &RemoteHost, agent: &Agent) -> Result<Ipv4Addr> {
-    let known = machine.address.or(match agent.address() {
-        Some(IpAddr::V4(address)) => Some(address),
-        _ => None,
-    });
-    known.with_context(|| {
+    machine.address_or(agent.address()).with_context(|| {
         format!(
             "{}: it is not known by which IPv4 address other machines reach it\n\
              hint: say it with the machine: `address: 10.0.0.7`",

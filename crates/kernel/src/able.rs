@@ -81,9 +81,14 @@ pub fn require(spec: &HostSpec) -> Result<()> {
 /// What is missing, each with its reason.
 pub fn require_of_machine(spec: &HostSpec) -> Result<()> {
     let missing = missing(&wanted(spec));
+    let hint = if rustix::process::geteuid().is_root() {
+        ""
+    } else {
+        " (with `sudo: true` it is asked as root)"
+    };
     anyhow::ensure!(
         missing.is_empty(),
-        "its machine does not permit it: {}\nhint: with `sudo: true` it is asked as root",
+        "its machine does not permit it: {}{hint}",
         missing.join("; ")
     );
     Ok(())

@@ -54,6 +54,15 @@ const END_LIMIT: Duration = Duration::from_secs(30);
 /// How often a process that is ending is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
+/// What becomes of agents that are reached when others are not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Others {
+    /// They end.
+    End,
+    /// They go on, as they did before.
+    Leave,
+}
+
 /// What the far side does until it is an agent.
 const SCRIPT: &str = include_str!("ssh/begin.sh");
 
@@ -96,10 +105,12 @@ impl Link {
     /// Starts an agent on each of several machines, some at a time.
     ///
     /// # Errors
-    /// All those that are not reached, each with why; the others have ended then.
+    /// All those that are not reached, each with why; the others have ended then, or have been left
+    /// where that is wanted of agents that were there before.
     pub fn all_over_ssh<B: Serialize + Sync>(
         ssh: &Path,
         wanted: &[(Destination, B)],
+        others: Others,
     ) -> Result<Vec<Link>, Unreached> {
         let next = AtomicUsize::new(0);
         let connect = || {
@@ -131,6 +142,10 @@ impl Link {
         }
         if refusals.is_empty() {
             return Ok(links);
+        }
+        if others == Others::Leave {
+            links.iter().for_each(Link::leave);
+            links.clear();
         }
         std::thread::scope(|scope| {
             for link in &links {

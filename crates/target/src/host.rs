@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -118,6 +118,17 @@ pub struct RemoteHost {
     pub sudo: bool,
     /// The address by which other machines reach it; none: the one at which its sshd was reached.
     pub address: Option<Ipv4Addr>,
+}
+
+impl RemoteHost {
+    /// The address by which others reach it: the one that was stated, else that at which its sshd
+    /// was `reached`, if it is an IPv4 address.
+    pub fn address_or(&self, reached: Option<IpAddr>) -> Option<Ipv4Addr> {
+        self.address.or(match reached {
+            Some(IpAddr::V4(address)) => Some(address),
+            _ => None,
+        })
+    }
 }
 
 /// The hosts that nodes live on: stand-ins for machines, all alike, or machines.

@@ -6,6 +6,7 @@ pub mod explain;
 pub mod export;
 pub mod fault;
 pub mod history;
+pub mod hosts;
 pub mod import;
 pub mod list;
 mod machines;

@@ -28,11 +28,13 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     }
     once_each(items, out);
     count(subject, node, items.len(), out);
+    let isolation = "target.local.isolation";
+    if subject.text(isolation) == Some("loopback") {
+        let message = format!("`{isolation}: loopback` is of nodes on this machine");
+        let hint = format!("leave it out, or `{PATH}`: machines are apart");
+        subject.say(isolation, message, Some(&hint), out);
+    }
     for (path, why) in [
-        (
-            "target.local.isolation",
-            "is about stand-ins, and machines are apart",
-        ),
         (
             "target.local.host.link",
             "limits the link of a stand-in, and machines have their own",
