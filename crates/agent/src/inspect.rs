@@ -1,5 +1,5 @@
-//! A machine that nodes are to be put on, looked at by an agent there; and what is ours in a folder,
-//! removed.
+//! A machine that nodes are to be put on, looked at by an agent there; and what is ours in a
+//! folder, removed.
 
 use crate::remote::is_in_memory;
 use crate::state::AgentState;

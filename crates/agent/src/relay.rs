@@ -8,8 +8,8 @@ use std::net::Shutdown;
 use std::path::Path;
 
 /// Bytes that are read into memory. Between a pipe and a socket the standard library would have the
-/// kernel splice them, which holds the pipe while it waits for the socket: the sshd at its other end
-/// could not even look at it, and would answer nobody.
+/// kernel splice them, which holds the pipe while it waits for the socket: the sshd at its other
+/// end could not even look at it, and would answer nobody.
 struct Unspliced<R>(R);
 
 impl<R: Read> Read for Unspliced<R> {

@@ -1,5 +1,5 @@
-//! A machine as a host of nodes, by its own agent: made ready, asked, and cleared of what an earlier
-//! command has left.
+//! A machine as a host of nodes, by its own agent: made ready, asked, and cleared of what an
+//! earlier command has left.
 
 use crate::state::AgentState;
 use anyhow::{Context, Result, ensure};

@@ -474,8 +474,8 @@ pub struct ImportFileArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum HostsCommand {
-    /// Say of each machine whether nodes can be put there: how it is reached, its room, Java, clocks
-    /// and settings, and what earlier commands have left.
+    /// Say of each machine whether nodes can be put there: how it is reached, its room, Java,
+    /// clocks and settings, and what earlier commands have left.
     ///
     /// Nothing is left there but this program. It ends with 1 if a machine is not fit for a node
     /// with the usual heap.

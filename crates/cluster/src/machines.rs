@@ -1,5 +1,5 @@
-//! Machines that nodes of ours are to be put on, looked at before anything is: all at once, with all
-//! that is in the way; and cleared of what earlier commands have left.
+//! Machines that nodes of ours are to be put on, looked at before anything is: all at once, with
+//! all that is in the way; and cleared of what earlier commands have left.
 
 use crate::local::marks::mark;
 use anyhow::{Context, Result};
@@ -166,8 +166,8 @@ impl MachineSeen {
     }
 }
 
-/// Why the nodes of a spec cannot be put on its machines, a line for each machine; none if they can,
-/// or are on none.
+/// Why the nodes of a spec cannot be put on its machines, a line for each machine; none if they
+/// can, or are on none.
 pub fn unready(spec: &LocalSpec) -> Vec<String> {
     let Some(hosts) = spec.hosts.as_ref().filter(|hosts| hosts.are_machines()) else {
         return Vec::new();

@@ -9,7 +9,7 @@ use crate::remote::supply_folder;
 use anyhow::{Context, Result};
 use kernel::cgroup;
 use measure::clock;
-use reach::{Call, Destination, Link, Others, Refusal, TheirClock, Unreached};
+use reach::{Call, Destination, Link, OtherAgents, Refusal, TheirClock, Unreached};
 use std::collections::HashMap;
 use std::fs::File;
 use std::net::IpAddr;
@@ -97,7 +97,7 @@ impl Agent {
     /// As [`Link::all_over_ssh`].
     pub fn all_over_ssh(ssh: &Path, wanted: &[Destination]) -> Result<Vec<Agent>, Unreached> {
         let wanted: Vec<_> = wanted.iter().map(|one| (one.clone(), begin_there(one))).collect();
-        let links = Link::all_over_ssh(ssh, &wanted, Others::End)?;
+        let links = Link::all_over_ssh(ssh, &wanted, OtherAgents::End)?;
         let begins = wanted.into_iter().map(|(_, begin)| begin);
         Ok(links
             .into_iter()
@@ -160,7 +160,11 @@ impl Agent {
     }
 
     fn all(wanted: Vec<(Destination, Begin)>, is_kept: bool) -> Result<Vec<Agent>> {
-        let others = if is_kept { Others::Leave } else { Others::End };
+        let others = if is_kept {
+            OtherAgents::Leave
+        } else {
+            OtherAgents::End
+        };
         let links = Link::all_over_ssh(Path::new(SSH), &wanted, others)?;
         let begins = wanted.into_iter().map(|(_, begin)| begin);
         let agents = links.into_iter().zip(begins);

@@ -145,11 +145,10 @@ impl Hosts {
             }
             hosts.push(Host::of_machine(known, hosts.len() + 1, agent)?);
         }
-        let names: Vec<&str> = spec.machines.iter().map(|one| one.ssh.as_str()).collect();
         say(&format!(
             "{}: {}",
             counted(hosts.len(), "machine"),
-            names.join(", ")
+            spec.names().join(", ")
         ));
         Ok(Hosts {
             state,

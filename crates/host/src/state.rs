@@ -69,8 +69,8 @@ impl HostsState {
     pub fn of_machines(id: &str, machines: &[RemoteHost]) -> Result<HostsState> {
         let host = |(machine, number): (&RemoteHost, usize)| {
             let name = format!("host{number}");
-            let folder = machine.folder.as_ref();
-            let folder = folder.with_context(|| format!("{}: it has no folder", machine.ssh))?;
+            let no_folder = || format!("{}: it has no folder", machine.ssh);
+            let folder = machine.folder.as_ref().with_context(no_folder)?;
             Ok(HostState {
                 folder: folder.join(id).join(&name),
                 name,

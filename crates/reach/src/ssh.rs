@@ -56,7 +56,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 /// What becomes of agents that are reached when others are not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Others {
+pub enum OtherAgents {
     /// They end.
     End,
     /// They go on, as they did before.
@@ -110,7 +110,7 @@ impl Link {
     pub fn all_over_ssh<B: Serialize + Sync>(
         ssh: &Path,
         wanted: &[(Destination, B)],
-        others: Others,
+        others: OtherAgents,
     ) -> Result<Vec<Link>, Unreached> {
         let next = AtomicUsize::new(0);
         let connect = || {
@@ -143,7 +143,7 @@ impl Link {
         if refusals.is_empty() {
             return Ok(links);
         }
-        if others == Others::Leave {
+        if others == OtherAgents::Leave {
             links.iter().for_each(Link::leave);
             links.clear();
         }

@@ -160,10 +160,7 @@ fn hosts(local: &LocalSpec) -> Vec<String> {
         ];
     };
     let apart = match hosts.isolation {
-        _ if hosts.are_machines() => {
-            let names: Vec<&str> = hosts.machines.iter().map(|one| one.ssh.as_str()).collect();
-            &format!("on the machines {}", names.join(" "))
-        }
+        _ if hosts.are_machines() => &format!("on the machines {}", hosts.names().join(" ")),
         Isolation::Auto => "kept apart where this machine allows it, else on loopback",
         Isolation::Hosts => "kept apart",
         Isolation::Loopback => "on loopback, not kept apart",

@@ -145,6 +145,11 @@ pub struct HostsSpec {
 }
 
 impl HostsSpec {
+    /// What `ssh` knows them by, where they are machines.
+    pub fn names(&self) -> Vec<&str> {
+        self.machines.iter().map(|one| one.ssh.as_str()).collect()
+    }
+
     /// Whether they are machines of their own, reached by `ssh`.
     pub fn are_machines(&self) -> bool {
         !self.machines.is_empty()

@@ -138,9 +138,8 @@ fn table(seen: &[MachineSeen]) -> String {
 
 /// How well its clock is known, by which readings are lined up, and how far its wall clock is off.
 fn clock(machine: &MachineSeen) -> String {
-    let known = machine.clock.monotonic.map(|offset| offset.bound_ns);
-    let known = known.map_or("unknown".to_owned(), |ns| {
-        format!("± {:.2} ms", ns as f64 / 1e6)
+    let known = machine.clock.monotonic.map_or("unknown".to_owned(), |offset| {
+        format!("± {:.2} ms", offset.bound_ns as f64 / 1e6)
     });
     format!(
         "{known}, wall {:+.1} ms",
@@ -288,8 +287,8 @@ fn way_table(ways: &[Way<'_>]) -> String {
     let head = ["From", "To", "One connection", "Connect"];
     let row = |(from, to, way): &Way<'_>| {
         let rate = way.map(|(rate, _)| format!("{:.2} Gbit/s", rate / 1e9));
-        let connect = way.and_then(|(_, connect)| connect);
-        let connect = connect.map(|took| format!("{:.2} ms", took.as_secs_f64() * 1e3));
+        let in_ms = |took: Duration| format!("{:.2} ms", took.as_secs_f64() * 1e3);
+        let connect = way.and_then(|(_, connect)| connect.map(in_ms));
         vec![
             from.name.clone(),
             to.name.clone(),

@@ -67,8 +67,8 @@ impl Cluster {
         agents.into_iter().map(pid).collect()
     }
 
-    /// The devices of this machine that hold the volumes of our hosts, by their names below `/sys/block`: what they
-    /// move is ours, the journals of their file systems too.
+    /// The devices of this machine that hold the volumes of our hosts, by their names below
+    /// `/sys/block`: what they move is ours, the journals of their file systems too.
     pub fn host_devices(&self) -> Vec<String> {
         if self.is_on_machines() {
             return Vec::new();

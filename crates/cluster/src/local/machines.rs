@@ -98,8 +98,8 @@ pub(super) fn programs(
         };
         asked.into_iter().map(join).collect()
     });
-    let refused = answers.iter().filter_map(|answer| answer.as_ref().err());
-    let refused: Vec<String> = refused.map(|why| format!("{why:#}")).collect();
+    let why_not = |answer: &Result<_>| answer.as_ref().err().map(|why| format!("{why:#}"));
+    let refused: Vec<String> = answers.iter().filter_map(why_not).collect();
     ensure!(refused.is_empty(), "{}", refused.join("\n"));
     let mut programs = Vec::new();
     for (host, (program, sent)) in hosts.all().iter().zip(answers.into_iter().flatten()) {
@@ -157,8 +157,10 @@ impl Jar {
     fn of(file: PathBuf) -> Result<Jar> {
         let digest =
             supply::digest_of(&file).with_context(|| format!("read {}", file.display()))?;
-        let name = file.file_name().and_then(|name| name.to_str());
-        let name = name.with_context(|| format!("{} has no plain name", file.display()))?;
+        let name = file
+            .file_name()
+            .and_then(|name| name.to_str())
+            .with_context(|| format!("{} has no plain name", file.display()))?;
         let (mut crc, mut bytes) = (crc32fast::Hasher::new(), 0);
         parts(&file, |part| {
             crc.update(part);
@@ -239,8 +241,8 @@ fn put(agent: &Agent, folder: &Path, jar: &Jar) -> Result<()> {
 /// A program as it is on a machine.
 fn there(program: &Program, java: Java, placed: &BTreeMap<PathBuf, PathBuf>) -> Program {
     let place = |file: &Path| placed.get(file).cloned().unwrap_or_else(|| file.to_owned());
-    let classpath = program.supply.classpath.split(':').map(Path::new).map(place);
-    let classpath: Vec<String> = classpath.map(|path| path.display().to_string()).collect();
+    let jar = |file: &str| place(Path::new(file)).display().to_string();
+    let classpath: Vec<String> = program.supply.classpath.split(':').map(jar).collect();
     let mut there = program.clone();
     there.java = java;
     there.classes = Classes::Loaded;

@@ -7,6 +7,7 @@
 
 mod added_node;
 mod classes;
+mod classes_there;
 mod compare;
 mod handles;
 mod host_info;

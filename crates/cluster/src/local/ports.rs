@@ -113,8 +113,8 @@ pub(crate) fn choose(nodes: usize, fixed: Option<Ipv4Addr>) -> Result<Chosen> {
     search(&[block(first, nodes)], &CHOICES[..1])
 }
 
-/// Ports for `slots` nodes on each of some machines, which are free on all of them now: those of the
-/// first nodes there.
+/// Ports for `slots` nodes on each of some machines, which are free on all of them now: those of
+/// the first nodes there.
 ///
 /// # Errors
 /// None is free with any choice; the message names a taken port and its holder. Or an agent is

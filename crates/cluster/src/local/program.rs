@@ -5,6 +5,7 @@ use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 use supply::java::{self, Java};
 use supply::{Supply, plainly};
+use target::LocalSpec;
 
 /// What every node is started with.
 #[derive(Clone, Debug)]
@@ -40,8 +41,22 @@ impl Classes {
 }
 
 impl Program {
+    /// What nodes of a spec are started from.
+    pub(super) fn of_spec(
+        spec: &LocalSpec,
+        dirs: &Dirs,
+        home: Option<&Path>,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<Program> {
+        if spec.machines().is_empty() {
+            Program::find(&spec.version, dirs, home, say)
+        } else {
+            Program::for_machines(&spec.version, dirs, home, say)
+        }
+    }
+
     /// Java and the jars of `version`.
-    pub(super) fn find(
+    fn find(
         version: &str,
         dirs: &Dirs,
         home: Option<&Path>,
@@ -55,7 +70,7 @@ impl Program {
     }
 
     /// The jars of `version`, for machines that have a Java of their own.
-    pub(super) fn for_machines(
+    fn for_machines(
         version: &str,
         dirs: &Dirs,
         home: Option<&Path>,

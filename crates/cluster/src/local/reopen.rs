@@ -4,13 +4,14 @@
 use super::host_layout::HostLayout;
 use super::nodes::Nodes;
 use super::placement::Layout;
-use super::ports::Claim;
+use super::ports::{Claim, Ports};
 use super::program::Program;
-use super::state::State;
+use super::state::{NodeState, State};
 use super::{marks, place, roles, settings};
 use crate::dirs::Dirs;
 use anyhow::{Context, Result, bail};
 use host::{Agent, Hosts};
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -28,9 +29,7 @@ impl Nodes {
         let lock = lock(folder, &state.id)?;
         let spec = state.spec.as_ref();
         let spec = spec.and_then(|spec| spec.spec(&state.version, &state.datacenter));
-        let places = state.nodes.iter().map(|node| Some((node.address, node.ports?)));
-        let places: Option<Vec<_>> = places.collect();
-        let (Some(spec), Some(places)) = (spec, places.filter(|all| !all.is_empty())) else {
+        let (Some(spec), Some(places)) = (spec, places_of(&state)) else {
             bail!(
                 "the cluster {} was started by another version of cassay, which did not write \
                  down all that is needed\nhint: end it with `cassay target down {}`",
@@ -38,12 +37,7 @@ impl Nodes {
                 state.id
             );
         };
-        let home = state.home.as_deref();
-        let program = if spec.machines().is_empty() {
-            Program::find(&state.version, dirs, home, say)?
-        } else {
-            Program::for_machines(&state.version, dirs, home, say)?
-        };
+        let program = Program::of_spec(&spec, dirs, state.home.as_deref(), say)?;
         let addresses: Vec<_> = places.iter().map(|(address, _)| *address).collect();
         let first_ports = places[0].1;
         let ground = ground(folder, &state).with_context(|| {
@@ -91,6 +85,13 @@ impl Nodes {
         }
         Ok(nodes)
     }
+}
+
+/// Where the nodes are; none if not all of it is written down.
+fn places_of(state: &State) -> Option<Vec<(Ipv4Addr, Ports)>> {
+    let place = |node: &NodeState| Some((node.address, node.ports?));
+    let all: Vec<_> = state.nodes.iter().map(place).collect::<Option<_>>()?;
+    (!all.is_empty()).then_some(all)
 }
 
 /// What the nodes are on, by the agents that were kept.

@@ -73,6 +73,7 @@ impl Nodes {
         }
         if self.are_on_machines() {
             self.check_growth(spec)?;
+            self.share_classes_there(spec, say)?;
         } else {
             room::check_growth(spec.nodes, self.spec.heap_bytes, spec.heap_bytes)?;
             let clusters = self.folder.parent().context("the folder of clusters")?;

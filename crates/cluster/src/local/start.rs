@@ -36,11 +36,7 @@ pub(crate) fn start(spec: &LocalSpec, dirs: &Dirs, say: &mut dyn FnMut(&str)) ->
     let clusters = made_absolute(&clusters)?;
     let home = supply::home()?;
     let on_machines = !spec.machines().is_empty();
-    let mut program = if on_machines {
-        Program::for_machines(&spec.version, dirs, home.as_deref(), say)?
-    } else {
-        Program::find(&spec.version, dirs, home.as_deref(), say)?
-    };
+    let mut program = Program::of_spec(spec, dirs, home.as_deref(), say)?;
     if !on_machines {
         program.share_classes(spec, &clusters, say)?;
         room::check(spec.nodes, spec.heap_bytes, &clusters)?;
@@ -172,6 +168,7 @@ impl Nodes {
     pub(super) fn supply(&mut self, say: &mut dyn FnMut(&str)) -> Result<()> {
         if let Some(hosts) = self.ground.hosts().filter(|hosts| hosts.are_machines()) {
             self.programs = machines::programs(hosts, &self.spec, &self.program, say)?;
+            self.share_classes_there(&self.spec.clone(), say)?;
         }
         Ok(())
     }

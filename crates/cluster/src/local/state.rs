@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use supply::boot_id;
 
@@ -188,7 +189,12 @@ fn is_id(text: &str) -> bool {
 
 /// A name that no other cluster has, in the order of time.
 pub(crate) fn new_id() -> String {
-    let milliseconds = measure::clock::unix_ns() / measure::clock::MILLISECOND_NS;
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    let now = measure::clock::unix_ns() / measure::clock::MILLISECOND_NS;
+    // Several at once are told apart as if they came one after the other.
+    let next = |last: u64| Some(now.max(last + 1));
+    let last = LAST.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
+    let milliseconds = now.max(last.unwrap_or_default() + 1);
     format!("{milliseconds:x}-{:x}", Identity::own().pid)
 }
 
