@@ -13,8 +13,9 @@ pub(super) const FIELDS: &[Field] = &[
         )),
         "The machines that the hosts are, reached by your own `ssh`, which needs `--trust` in a \
          study: the first `hosts` of them, or all where that is left out. A list, or a file with \
-         such a list below its key `machines`, beside the study or named on the command line. \
-         Default: the hosts are stand-ins.",
+         such a list below its key `machines`, beside the study or named on the command line; \
+         below its key `clients` it may name the `client.machines`, too. Default: the hosts are \
+         stand-ins.",
     ),
     required(
         "target.local.machines.ssh",
