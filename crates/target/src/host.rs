@@ -116,6 +116,8 @@ pub struct RemoteHost {
     pub folder: Option<PathBuf>,
     /// Whether its agent is root there, by `sudo -n`.
     pub sudo: bool,
+    /// What its provider calls its type, for those who read of it: `i4i.2xlarge`.
+    pub machine_type: Option<String>,
     /// The address by which other machines reach it; none: the one at which its sshd was reached.
     pub address: Option<Ipv4Addr>,
 }
@@ -145,9 +147,13 @@ pub struct HostsSpec {
 }
 
 impl HostsSpec {
-    /// What `ssh` knows them by, where they are machines.
-    pub fn names(&self) -> Vec<&str> {
-        self.machines.iter().map(|one| one.ssh.as_str()).collect()
+    /// What `ssh` knows them by, where they are machines, each with its type where that is said.
+    pub fn names(&self) -> Vec<String> {
+        let name = |one: &RemoteHost| match &one.machine_type {
+            Some(of) => format!("{} ({of})", one.ssh),
+            None => one.ssh.clone(),
+        };
+        self.machines.iter().map(name).collect()
     }
 
     /// Whether they are machines of their own, reached by `ssh`.

@@ -90,9 +90,15 @@ fn up(args: &UpArgs, dirs: &Dirs, common: &Common) -> Result<Exit> {
     status::show(&[status::of_kept(&cluster, None)], common);
     terminal::say(&match &cluster.login {
         Some(_) => "it runs until `cassay target down`".to_owned(),
-        None => "it runs until `cassay target down`; it asks for no password, so that every user \
-                 of this machine can read and change its data (--authentication makes it ask)"
-            .to_owned(),
+        None => format!(
+            "it runs until `cassay target down`; it asks for no password, so that {} can read and \
+             change its data (--authentication makes it ask)",
+            if spec.machines().is_empty() {
+                "every user of this machine"
+            } else {
+                "everybody who reaches its machines"
+            }
+        ),
     });
     Ok(Exit::Done)
 }

@@ -205,6 +205,7 @@ mod tests {
                     ssh: "db1".to_string(),
                     folder: Some("/data/cassay".into()),
                     sudo: true,
+                    machine_type: Some("i4i.2xlarge".to_string()),
                     address: Some(Ipv4Addr::new(10, 0, 0, 7)),
                 }],
                 isolation: Isolation::Hosts,

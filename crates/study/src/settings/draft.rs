@@ -39,6 +39,8 @@ pub struct Draft {
     /// Of how many hosts; 0: none are said.
     pub(crate) hosts_count: usize,
     pub(crate) machines: Vec<RemoteHost>,
+    /// What an hour of each costs.
+    pub(crate) machine_prices: Vec<Option<f64>>,
     pub(crate) hosts: HostsSpec,
     pub(crate) nodes_per_host: usize,
     pub(crate) attach: AttachSpec,
@@ -197,6 +199,22 @@ impl Draft {
         };
     }
 
+    /// What an hour of the last machine costs.
+    pub(crate) fn price_of_host(&mut self, per_hour: f64) {
+        self.machine_prices.pop();
+        self.machine_prices.push(Some(per_hour));
+    }
+
+    /// What an hour of all machines costs that are used; none if one has no price.
+    fn price_of_machines(&self) -> Option<Price> {
+        let used = self.machine_prices.iter().take(self.hosts_count);
+        let per_hour = used.copied().sum::<Option<f64>>()?;
+        (per_hour > 0.0).then(|| Price {
+            per_hour,
+            ..Price::default()
+        })
+    }
+
     pub(crate) fn host(&mut self) -> &mut RemoteHost {
         if self.machines.is_empty() {
             self.machines.push(RemoteHost::default());
@@ -273,7 +291,7 @@ impl Draft {
             faults: self.faults().into_iter().map(|(_, fault)| fault).collect(),
             require: self.require.clone(),
             guard: self.guard,
-            price: self.price.clone(),
+            price: self.price.clone().or_else(|| self.price_of_machines()),
             load_phase: None,
         }
     }

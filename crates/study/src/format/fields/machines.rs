@@ -9,7 +9,10 @@ pub(super) const FIELDS: &[Field] = &[
         "target.local.machines",
         Type::List(&Type::Either(
             &Type::Text(|_, _| {}),
-            &Type::Section(|d| d.machines.push(RemoteHost::default())),
+            &Type::Section(|d| {
+                d.machines.push(RemoteHost::default());
+                d.machine_prices.push(None);
+            }),
         )),
         "The machines that the hosts are, reached by your own `ssh`, which needs `--trust` in a \
          study: the first `hosts` of them, or all where that is left out. A list, or a file with \
@@ -27,6 +30,17 @@ pub(super) const FIELDS: &[Field] = &[
         Type::Text(|d, text| d.host().folder = Some(text.into())),
         "The folder there that everything of cassay's is below: this program, jars, and the nodes \
          with their data.",
+    ),
+    optional(
+        "target.local.machines.type",
+        Type::Text(|d, text| d.host().machine_type = Some(text.into())),
+        "What its provider calls its type, such as `i4i.2xlarge`: for those who read of it.",
+    ),
+    optional(
+        "target.local.machines.price_per_hour",
+        Type::Number(1e-6, 1e9, |d, n| d.price_of_host(n)),
+        "What an hour of it costs. Where all machines that are used have a price, it is that of the \
+         target, unless `price_per_hour` says another.",
     ),
     with(
         "target.local.machines.sudo",

@@ -6,9 +6,9 @@ use std::net::Ipv4Addr;
 
 const FILE: &str = "\
 machines:
-- {ssh: db1, folder: /data/cassay}
-- {ssh: user@db2, folder: /data/cassay, sudo: true, address: 10.0.0.2}
-- {ssh: db3, folder: /data/cassay}
+- {ssh: db1, folder: /data/cassay, price_per_hour: 1}
+- {ssh: user@db2, folder: /data/cassay, sudo: true, address: 10.0.0.2, price_per_hour: 0.25, type: i4i}
+- {ssh: db3, folder: /data/cassay, price_per_hour: 0.5}
 clients: [here, {ssh: c1, workers: 4}]
 ";
 
@@ -42,6 +42,8 @@ fn a_file_says_which_machines_the_hosts_are_and_a_study_how_many() {
         Some(Ipv4Addr::new(10, 0, 0, 2))
     );
     assert!(local.machines()[1].sudo && !local.machines()[0].sudo);
+    // The price is of those that are used, if the study says none.
+    assert_eq!(two.price.map(|price| price.per_hour), Some(1.25));
     // Without their number, all; and clients where the study names none.
     let all = settings("{local: {}}");
     assert_eq!(all.target.local().unwrap().nodes, 3);
@@ -83,7 +85,10 @@ fn what_machines_cannot_be_is_said_with_its_place() {
     );
     let list = "target.local.machines=[{ssh: -v, folder: /x}, {ssh: db1, folder: data}, {ssh: \
                 db1, folder: /data, address: db1}]";
-    mistakes(&study("{local: {}}"), &with(list), expect![[r#"
+    mistakes(
+        &study("{local: {}}"),
+        &with(list),
+        expect![[r#"
         --set:1:30: `target.local.machines.ssh`: "-v" is no destination for ssh
           hint: write HOST, USER@HOST or ssh://USER@HOST:PORT
         --set:1:66: `target.local.machines.folder`: "data" is no folder of a machine
@@ -92,5 +97,6 @@ fn what_machines_cannot_be_is_said_with_its_place() {
           hint: name each machine once; `nodes_per_host: 2` puts two nodes on each
         --set:1:108: `target.local.machines.address`: "db1" is no IPv4 address
           hint: write the one by which the other machines and this one reach it: 10.0.0.7
-    "#]]);
+    "#]],
+    );
 }
