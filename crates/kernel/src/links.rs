@@ -3,6 +3,9 @@
 /// Hosts that a network has addresses for: the last one is the machine's own.
 pub const HOSTS_COUNT_MAX: usize = 253;
 
+// Each node has an address of its own, also where each is alone on its host.
+const _: () = assert!(target::NODES_COUNT_MAX <= HOSTS_COUNT_MAX);
+
 /// Name of the bridge, in its own namespace.
 pub const BRIDGE: &str = "switch";
 
