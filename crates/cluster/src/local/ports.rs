@@ -283,7 +283,10 @@ mod tests {
         let mut all: Vec<_> =
             blocks.flat_map(|first| block(first, target::NODES_COUNT_MAX)).collect();
         all.dedup();
-        assert_eq!(all.len(), usize::from(BLOCKS_COUNT) * target::NODES_COUNT_MAX);
+        assert_eq!(
+            all.len(),
+            usize::from(BLOCKS_COUNT) * target::NODES_COUNT_MAX
+        );
         assert!(all.is_sorted());
     }
 
