@@ -17,7 +17,7 @@ use serde::Serialize;
 use std::path::Path;
 use study::payload::Payload;
 use study::plan::Plan;
-use study::settings::{Client, Machine, Study, Variant};
+use study::settings::{Client, Machine, Split, Study, Variant};
 use study::targets;
 use study::work::Work;
 use target::Target;
@@ -117,6 +117,7 @@ fn facts(variant: &Variant, work: &Work, known: &KnownRuns) -> Option<Facts> {
         link: (!only_here).then(|| known.slowest_link(&places)),
         only_here,
         names_machines: !client.machines.is_empty(),
+        splits_range: client.split == Split::Range,
     })
 }
 

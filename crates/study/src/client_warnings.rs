@@ -1,8 +1,10 @@
-//! What stands in the way of clients on other machines: a target that only this one reaches.
+//! What stands in the way of clients on other machines: a target that only this one reaches, and
+//! commands that clients of another tool would have had at the same time.
 
 use crate::settings::{Settings, Study};
 use crate::targets;
 use measure::number::counted;
+use std::collections::BTreeSet;
 
 /// So many machines are called by their names.
 const NAMED_MAX: usize = 3;
@@ -11,8 +13,10 @@ const NAMED_MAX: usize = 3;
 pub fn warnings(study: &Study) -> Vec<String> {
     let mut said: Vec<String> = Vec::new();
     for variant in &study.variants {
-        let warning = cannot_reach(&variant.settings);
-        said.extend(warning.filter(|text| !said.contains(text)));
+        let settings = &variant.settings;
+        for warning in [cannot_reach(settings), one_after_the_other(settings)] {
+            said.extend(warning.filter(|text| !said.contains(text)));
+        }
     }
     said
 }
@@ -30,6 +34,25 @@ fn cannot_reach(settings: &Settings) -> Option<String> {
              connect; attach to a cluster that they reach (`target.attach`), or leave the load to \
              this machine (`client.machines: [here]`)",
             some_of(&others)
+        )
+    })
+}
+
+/// Commands that differ in numbers alone, as those of clients with a range each.
+fn one_after_the_other(settings: &Settings) -> Option<String> {
+    let import = settings.workload.import.as_ref()?;
+    let is_form = |char: &char| !char.is_ascii_digit();
+    let form = |command: &String| command.chars().filter(is_form).collect::<String>();
+    let forms: BTreeSet<String> = import.commands.iter().map(form).collect();
+    let commands = import.commands.len();
+    let is_meant = commands > 1 && forms.len() == 1 && settings.client.machines.len() > 1;
+    is_meant.then(|| {
+        format!(
+            "the {commands} commands of `workload.{}` differ in their numbers alone, and run one \
+             after the other, each offered by all clients together; for clients that walk through \
+             a range each at the same time write one command with the whole range, and \
+             `client.split: range`",
+            import.tool.name()
         )
     })
 }
@@ -102,5 +125,27 @@ mod tests {
         assert_eq!(said("{null: {}}", here), Vec::<String>::new());
         let elsewhere = "{attach: {contact_points: [127.0.0.1, 10.0.0.1]}}";
         assert_eq!(said(elsewhere, "{ssh: load1}"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn commands_of_clients_with_a_range_each_are_told_from_steps() {
+        let said = |commands: &str, machines: &str| {
+            let text = format!(
+                "study: s\nquestion: q\ntarget: {{null: {{}}}}\n\
+                 workload: {{stress: [{commands}]}}\nclient: {{machines: [{machines}]}}\n"
+            );
+            let study = resolve("s", &text, &Overrides::default()).unwrap();
+            crate::plan::plan(&study).unwrap().warnings
+        };
+        let ranges = "'write n=5 -pop seq=1..5', 'write n=10 -pop seq=6..15'";
+        let all = said(ranges, "here, here");
+        assert_eq!(all.len(), 1, "{all:?}");
+        assert!(
+            all[0].contains("the 2 commands of `workload.stress` differ"),
+            "{all:?}"
+        );
+        assert_eq!(said(ranges, "here"), Vec::<String>::new());
+        let steps = "'write n=5 -pop seq=1..5', 'read n=5 -pop seq=1..5'";
+        assert_eq!(said(steps, "here, here"), Vec::<String>::new());
     }
 }

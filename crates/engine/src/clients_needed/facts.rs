@@ -87,6 +87,8 @@ pub struct Facts {
     pub only_here: bool,
     /// Whether the study names machines.
     pub names_machines: bool,
+    /// Whether each of them has a range of its own.
+    pub splits_range: bool,
 }
 
 /// What the load comes to on machines like those that offer it.

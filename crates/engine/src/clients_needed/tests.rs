@@ -44,6 +44,7 @@ fn facts() -> Facts {
         }),
         only_here: false,
         names_machines: false,
+        splits_range: false,
     }
 }
 
@@ -178,6 +179,12 @@ fn what_is_not_known_is_said_with_what_measures_it() {
     });
     let words = "`cassay run study.yaml --target null --set 'client.machines=[here]'`";
     assert!(elsewhere.sentence.contains(words), "{elsewhere:?}");
+    let ranges = needs(|facts| {
+        facts.measured.clear();
+        (facts.names_machines, facts.splits_range) = (true, true);
+    });
+    let words = "'client.machines=[here]' --set client.split=stride`";
+    assert!(ranges.sentence.contains(words), "{ranges:?}");
     let threads = needs(|facts| {
         facts.point = Point::Threads(64);
         facts.reached = None;

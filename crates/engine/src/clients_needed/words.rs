@@ -41,10 +41,10 @@ fn unknown(facts: &Facts) -> String {
 
 fn without_ceiling(facts: &Facts, by_link: Option<String>, shape: &Shape, source: &str) -> String {
     // Others do not reach a null target of this machine.
-    let alone = if facts.names_machines {
-        " --set 'client.machines=[here]'"
-    } else {
-        ""
+    let alone = match (facts.names_machines, facts.splits_range) {
+        (false, _) => "",
+        (true, false) => " --set 'client.machines=[here]'",
+        (true, true) => " --set 'client.machines=[here]' --set client.split=stride",
     };
     let least = match shape.machines() {
         Some(machines) if machines > 1 => format!(", so at least {machines}"),
