@@ -7,6 +7,7 @@
 mod asked;
 mod ceiling;
 mod client_tally;
+mod clients_needed;
 mod conduct;
 mod confirm;
 mod course;
@@ -39,6 +40,7 @@ mod tally;
 mod timeline;
 mod trial;
 
+pub use clients_needed::{ClientsNeeded, clients_needed, most_needed};
 pub use confirm::confirming;
 pub use describe::{Definition, Described, describe};
 pub use event::{CpuShares, Event, FaultStage, PlannedFault, Progress};

@@ -130,7 +130,7 @@ fn least(plan: &Plan) -> Option<LeastRecord> {
 }
 
 /// Settings as they are written down: with the values of secrets left out.
-fn settings_json(tree: &Tree) -> Value {
+pub(crate) fn settings_json(tree: &Tree) -> Value {
     let mut settings = tree.to_json();
     target::hidden::hide_all(&mut settings);
     settings

@@ -49,6 +49,7 @@ pub fn machine() -> MachineFacts {
         cpu: field(&read("/proc/cpuinfo"), "model name"),
         memory: field(&read("/proc/meminfo"), "MemTotal"),
         kernel: Some(read("/proc/sys/kernel/osrelease").trim().to_owned()),
+        link_bits_per_s: host::fastest_link().map(|link| link.bits_per_s),
     }
 }
 
@@ -84,6 +85,8 @@ mod tests {
             cpu: text("x"),
             memory: text("1 kB"),
             kernel: text("6.1"),
+            // Drivers of virtual machines do not tell it.
+            link_bits_per_s: None,
         };
         assert_eq!(of_machine(&whole), Vec::<String>::new());
         let part = MachineFacts {

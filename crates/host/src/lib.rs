@@ -33,6 +33,7 @@ pub use kernel::cgroup::CgroupDir;
 pub use kernel::confine::{Confinement, Memory, Whereabouts};
 pub use kernel::disk_work::DiskWork;
 pub use kernel::filter::{Link, Loss};
+pub use kernel::links::{MachineLink, fastest as fastest_link};
 pub use kernel::mounts::Mounted;
 pub use kernel::tcp::Reach;
 pub use kernel::volume::VolumeUse;

@@ -35,3 +35,6 @@ pub fn import(
         Tool::Easy => easy::import(words, seed),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -198,6 +198,9 @@ pub struct MachineFacts {
     /// Version of the kernel.
     #[serde(default)]
     pub kernel: Option<String>,
+    /// Rate of its fastest link, bit/s in each direction. Absent where its driver does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link_bits_per_s: Option<u64>,
 }
 
 impl MachineFacts {

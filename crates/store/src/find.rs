@@ -89,13 +89,25 @@ pub fn last_believed(results: &Path, study: &str) -> Option<Run> {
     })
 }
 
+/// The runs of a study that have findings, as a list reads them, newest first, each when it is
+/// asked for.
+pub fn finished(results: &Path, study: &str) -> impl Iterator<Item = Run> {
+    newest_first(results, study).filter(|run| run.findings.is_some())
+}
+
 fn last(results: &Path, study: &str, is_it: impl Fn(&Run) -> bool) -> Option<Run> {
-    let folder = Name::of_study(study).ok()?.in_folder(results);
-    let mut stamps = names_in(&folder).ok()?;
+    newest_first(results, study).find(is_it)
+}
+
+/// Those that can be read.
+fn newest_first(results: &Path, study: &str) -> impl Iterator<Item = Run> {
+    let folder = Name::of_study(study).map(|name| name.in_folder(results)).unwrap_or_default();
+    let mut stamps = names_in(&folder).unwrap_or_default();
     stamps.sort_by_cached_key(|stamp| stamp::order_key(stamp));
-    let runs = stamps.iter().rev();
-    let mut runs = runs.filter_map(|stamp| Run::look(&folder.join(stamp)).ok());
-    runs.find(is_it)
+    stamps
+        .into_iter()
+        .rev()
+        .filter_map(move |stamp| Run::look(&folder.join(stamp)).ok())
 }
 
 /// The run that `name` means, to go on with.

@@ -54,7 +54,9 @@ mod trial;
 mod window;
 mod write;
 
-pub use find::{Listed, Past, find, last_believed, last_finished, list, past, past_of, salvage};
+pub use find::{
+    Listed, Past, find, finished, last_believed, last_finished, list, past, past_of, salvage,
+};
 pub use lines::Lines;
 pub use name::Name;
 pub use overview::{OverviewRecord, Place, Places, SeriesOverviewRecord, SeriesPlacesRecord};

@@ -5,6 +5,7 @@
 //! are done, all mistakes reported together, before the first process starts.
 
 pub mod check;
+mod client_warnings;
 pub mod conditions;
 pub mod confirm;
 pub mod data_state;
@@ -18,6 +19,7 @@ mod machines_file;
 pub mod matrix;
 pub mod merge;
 pub mod needs;
+pub mod payload;
 pub mod plan;
 pub mod published;
 pub mod read_back;

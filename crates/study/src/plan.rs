@@ -10,6 +10,7 @@ pub mod order;
 mod phase;
 mod words;
 
+use crate::client_warnings;
 use crate::data_state::DataState;
 use crate::estimate::{self, Estimate};
 use crate::human;
@@ -200,6 +201,7 @@ pub fn plan(study: &Study) -> Result<Plan, PlanError> {
     let mut warnings = estimate::warnings(study, &works);
     let programs: Vec<Arc<Program>> = works.iter().map(|w| Arc::clone(&w.program)).collect();
     warnings.extend(storage_warnings::warnings(study, &programs));
+    warnings.extend(client_warnings::warnings(study));
     Ok(Plan {
         trials,
         works,

@@ -20,7 +20,7 @@ mod secrets;
 
 pub use self::draft::Draft;
 pub use axes::{Axis, ScaleUp};
-pub use client::{Client, Machine, Priority};
+pub use client::{Client, Machine, Priority, Split};
 pub use data::{Data, Load, PageCache, Reset, RestoreMethod, Settle};
 pub use faults::Fault;
 pub(crate) use faults::{FAULTS_MAX, FaultDraft, FaultTargets, FaultWhere};
@@ -307,6 +307,9 @@ pub struct Imported {
     pub commands: Vec<String>,
     /// Number of the step among those of all of them, from 0.
     pub step: usize,
+    /// The workers of each client, where each walks a part of a command's range of its own; empty:
+    /// all walk through it together.
+    pub range_workers: Vec<u64>,
 }
 
 /// How long is measured.

@@ -3,6 +3,7 @@
 use crate::conditions::{self, yaml_words};
 use crate::human;
 use crate::settings::{Reset, Settings};
+use std::net::Ipv4Addr;
 use target::{Collector, Restarts, Target, hidden::hidden};
 
 /// How the nodes of a trial are given another configuration: together where its data is brought
@@ -12,6 +13,39 @@ pub fn restarts(settings: &Settings) -> Restarts {
         Reset::Snapshot => Restarts::Together,
         Reset::None | Reset::Truncate => Restarts::InTurn,
     }
+}
+
+/// What of a target only this machine reaches, and why; none: others reach it too.
+pub fn only_reached_from_here(target: &Target) -> Option<&'static str> {
+    match target {
+        Target::Null(_) => Some("the null target, which listens on a loopback address"),
+        Target::Local(local) if !local.machines().is_empty() => None,
+        Target::Local(local) if local.hosts.is_none() => {
+            Some("the nodes of `target.local`, which have loopback addresses")
+        }
+        Target::Local(_) => {
+            Some("the stand-in hosts of `target.local`, whose network is within this machine")
+        }
+        Target::Attach(attach) => {
+            let mut points = attach.contact_points.iter();
+            points
+                .all(|point| is_loopback(point))
+                .then_some("`target.attach.contact_points`, which are loopback addresses")
+        }
+    }
+}
+
+/// Whether a host, perhaps with a user before it and a port behind it, is this machine whoever
+/// names it.
+pub fn is_loopback(host: &str) -> bool {
+    let host = host.strip_prefix("ssh://").unwrap_or(host);
+    let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
+    let name = host.split(':').next().unwrap_or_default();
+    name == "localhost"
+        || name.parse::<Ipv4Addr>().is_ok_and(|address| address.is_loopback())
+        || ["::1", "[::1]"]
+            .iter()
+            .any(|one| host == *one || host.starts_with(&format!("{one}:")))
 }
 
 /// What a restart from one configuration to another changes, in words.

@@ -10,9 +10,10 @@ use std::time::Duration;
 /// The version of Apache Cassandra that the checked-in supply is pinned to.
 pub const CASSANDRA_VERSION: &str = "5.0.8";
 
-/// The most nodes of a local cluster: more than the published experiments had. What one machine can
-/// carry, the check of its memory decides.
-pub const NODES_COUNT_MAX: usize = 24;
+/// The most nodes of a local cluster: twice the largest that is planned for, and as many as fit
+/// the addresses of one network with as many again to be added. What machines can carry, the check
+/// of their memory decides.
+pub const NODES_COUNT_MAX: usize = 128;
 
 /// The port that a Jolokia agent takes unless it is told another.
 pub const JOLOKIA_PORT: u16 = 8778;

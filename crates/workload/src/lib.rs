@@ -9,6 +9,7 @@
 //! makes a [`Program`], a [`Generator`] per worker turns operation numbers into bytes.
 
 mod bijection;
+mod client_ranges;
 mod compile;
 mod compressible;
 mod counters;
@@ -48,6 +49,7 @@ mod zipf;
 // For who brings a source of operations of his own.
 pub use source::{OperationEncoder, OperationSource};
 
+pub use client_ranges::ClientRanges;
 pub use compile::compile;
 pub use course::Course;
 pub use expectation::{Definitions, Expectation, is_taken, table_of};

@@ -289,6 +289,21 @@ impl Program {
         program
     }
 
+    /// The same program, of which each of several clients with so many workers walks a part of its
+    /// own in a stage; `range` as in [`OperationSource::in_ranges`]. None: it has no range.
+    pub fn in_ranges(
+        &self,
+        stage: Stage,
+        range: (u64, Option<u64>),
+        workers: &[u64],
+    ) -> Option<Program> {
+        let source = Arc::clone(&self.source).in_ranges(stage, range, workers)?;
+        Some(Program {
+            source,
+            ..self.clone()
+        })
+    }
+
     /// The statements that change data, of the kinds that a stage may ask for.
     pub fn writes(&self, stage: Stage) -> Vec<&Statement> {
         self.of_stage(stage, true)

@@ -36,6 +36,19 @@ pub trait OperationSource: Debug + Send + Sync {
     fn course(&self) -> Option<Arc<Course>> {
         None
     }
+
+    /// The same operations, of which each of several clients with so many workers walks a part of
+    /// its own, as those of the tool do that the source is of. `range` are the first operation and
+    /// how many there are, if that is known. None: the tool's clients have no ranges, or it is no
+    /// tool's.
+    fn in_ranges(
+        self: Arc<Self>,
+        _stage: Stage,
+        _range: (u64, Option<u64>),
+        _workers: &[u64],
+    ) -> Option<Arc<dyn OperationSource>> {
+        None
+    }
 }
 
 /// Turns operation numbers into bytes; one per worker.

@@ -35,16 +35,22 @@ pub fn show(study: &Study, common: &Common) -> Result<Exit> {
         let findings = run.findings.as_ref()?;
         Some((run.stamp.as_str(), findings))
     });
-    let expected = engine::expected(study, last);
+    let mut expected = engine::expected(study, last);
+    let clients_needed = engine::clients_needed(study, &plan, &common.out);
+    let most_needed = engine::most_needed(&clients_needed);
     if common.json {
         let value = serde_json::to_value(record::plan_record(study, &plan, VERSION));
         let mut value = value.context("encode the plan")?;
         value["expected"] = expected.into();
+        let clients_needed = serde_json::to_value(&clients_needed);
+        value["clients_needed"] = clients_needed.context("encode what clients are needed")?;
         terminal::json(&value);
     } else {
+        expected.extend(most_needed.map(|most| most.words()));
         terminal::data(&text(study, &plan, &expected));
     }
-    for warning in &plan.warnings {
+    let too_few = most_needed.and_then(|most| most.warning.as_ref());
+    for warning in plan.warnings.iter().chain(too_few) {
         terminal::say(&format!("note: {warning}"));
     }
     super::run::say_neighbours();

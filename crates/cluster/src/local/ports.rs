@@ -109,8 +109,15 @@ pub(crate) fn choose(nodes: usize, fixed: Option<Ipv4Addr>) -> Result<Chosen> {
     if !first.is_loopback() {
         bail!("a local target's address must be a loopback one (127.x.y.z), not {first}");
     }
+    let addresses = block(first, nodes);
+    if let Some(last) = addresses.last().filter(|last| !last.is_loopback()) {
+        bail!(
+            "{nodes} nodes from {first} on have addresses up to {last}, which is no loopback one\n\
+             hint: begin at a lower address, such as 127.9.42.1"
+        );
+    }
     // A fixed address is asked for so that other tools find it: then the ports are fixed as well.
-    search(&[block(first, nodes)], &CHOICES[..1])
+    search(&[addresses], &CHOICES[..1])
 }
 
 /// Ports for `slots` nodes on each of some machines, which are free on all of them now: those of
@@ -254,5 +261,24 @@ mod tests {
     fn an_address_of_the_outside_is_refused() {
         let error = choose(1, Some(Ipv4Addr::new(10, 0, 0, 1))).unwrap_err().to_string();
         assert!(error.contains("must be a loopback one"), "{error}");
+        let error = choose(3, Some(Ipv4Addr::new(127, 255, 255, 254))).unwrap_err().to_string();
+        assert!(
+            error.contains("up to 128.0.0.0, which is no loopback one"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn blocks_of_the_most_nodes_have_no_address_in_common() {
+        let [a, b, c] = FIRST_BLOCK;
+        let blocks = (0..BLOCKS_COUNT).map(|index| Ipv4Addr::new(a, b, c + index, 1));
+        let mut all: Vec<_> =
+            blocks.flat_map(|first| block(first, target::NODES_COUNT_MAX)).collect();
+        all.dedup();
+        assert_eq!(
+            all.len(),
+            usize::from(BLOCKS_COUNT) * target::NODES_COUNT_MAX
+        );
+        assert!(all.is_sorted());
     }
 }

@@ -295,8 +295,8 @@ mod tests {
             check(&spec).unwrap_err().to_string()
         };
         check(&LocalSpec::default()).unwrap();
-        assert!(refused(&|spec| spec.nodes = 0).contains("1 to 24 nodes, not 0"));
-        assert!(refused(&|spec| spec.nodes = 25).contains("1 to 24 nodes, not 25"));
+        assert!(refused(&|spec| spec.nodes = 0).contains("1 to 128 nodes, not 0"));
+        assert!(refused(&|spec| spec.nodes = 129).contains("1 to 128 nodes, not 129"));
         let racks = vec!["rack=1\n".to_string()];
         assert!(refused(&|spec| spec.racks = racks.clone()).contains("\"rack=1\\n\""));
     }

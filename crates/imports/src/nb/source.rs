@@ -7,7 +7,7 @@ use cql::response::RawRows;
 use cql::token::murmur3;
 use workload::Stage;
 use workload::{Check, Operation};
-use workload::{OperationEncoder, OperationSource};
+use workload::{ClientRanges, OperationEncoder, OperationSource};
 
 /// What a step of a scenario does.
 #[derive(Debug)]
@@ -33,9 +33,19 @@ pub(crate) struct CycleOp {
     pub(crate) repeat: u64,
 }
 
+/// The same, of which each client walks a part of its own.
+#[derive(Debug)]
+struct CyclesInRanges {
+    cycles: Arc<Cycles>,
+    first: u64,
+    ranges: ClientRanges,
+}
+
 #[derive(Debug)]
 struct CyclesCursor {
     source: Arc<Cycles>,
+    /// The first cycle, and the parts of clients, if each walks one of its own.
+    ranges: Option<(u64, ClientRanges)>,
     operation: Operation,
     /// The values of the first entry, and where each begins.
     values: Vec<u8>,
@@ -46,7 +56,48 @@ struct CyclesCursor {
 
 impl OperationSource for Cycles {
     fn cursor(self: Arc<Self>, _stage: Stage) -> Box<dyn OperationEncoder> {
+        self.cursor_in(None)
+    }
+
+    fn row_bytes_estimate(&self) -> u64 {
+        self.row_bytes
+    }
+
+    fn in_ranges(
+        self: Arc<Self>,
+        _stage: Stage,
+        (first, count): (u64, Option<u64>),
+        workers: &[u64],
+    ) -> Option<Arc<dyn OperationSource>> {
+        // Run several times, each time all clients walk through their parts.
+        let count = self.again.map_or(count, |(_, count)| Some(count));
+        let ranges = ClientRanges::new(count?, workers);
+        Some(Arc::new(CyclesInRanges {
+            cycles: self,
+            first,
+            ranges,
+        }))
+    }
+}
+
+impl OperationSource for CyclesInRanges {
+    fn cursor(self: Arc<Self>, _stage: Stage) -> Box<dyn OperationEncoder> {
+        let ranges = (self.first, self.ranges.clone());
+        Arc::clone(&self.cycles).cursor_in(Some(ranges))
+    }
+
+    fn row_bytes_estimate(&self) -> u64 {
+        self.cycles.row_bytes
+    }
+}
+
+impl Cycles {
+    fn cursor_in(
+        self: Arc<Self>,
+        ranges: Option<(u64, ClientRanges)>,
+    ) -> Box<dyn OperationEncoder> {
         Box::new(CyclesCursor {
+            ranges,
             operation: Operation::default(),
             values: Vec::new(),
             starts: Vec::new(),
@@ -56,12 +107,6 @@ impl OperationSource for Cycles {
         })
     }
 
-    fn row_bytes_estimate(&self) -> u64 {
-        self.row_bytes
-    }
-}
-
-impl Cycles {
     fn append(&self, bind: usize, cycle: u64, out: &mut Vec<u8>) {
         let recipe = &self.recipes[bind];
         let value: Val = recipe.value(cycle as i64);
@@ -113,9 +158,10 @@ impl CyclesCursor {
 impl OperationEncoder for CyclesCursor {
     fn begin(&mut self, n: u64) -> Operation {
         let sequence = &self.source.sequence;
-        let cycle = match self.source.again {
-            None => n,
-            Some((first, count)) => first + n.wrapping_sub(first) % count,
+        let cycle = match (&self.ranges, self.source.again) {
+            (Some((first, ranges)), _) => first + ranges.place(n.wrapping_sub(*first)),
+            (None, None) => n,
+            (None, Some((first, count))) => first + n.wrapping_sub(first) % count,
         };
         let op = sequence[(cycle % sequence.len() as u64) as usize];
         let operation = Operation {

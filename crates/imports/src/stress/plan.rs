@@ -170,6 +170,7 @@ impl Planner<'_> {
                         first,
                         count,
                         lookback,
+                        ranges: None,
                     },
                     end,
                 )

@@ -10,6 +10,7 @@ mod known;
 
 use super::draw::{Dist, Ratio};
 use super::partition::Columns;
+use workload::ClientRanges;
 use workload::random::{Draws, lane};
 
 /// Operations whose kinds are drawn together.
@@ -99,6 +100,8 @@ pub(super) enum Seeds {
         first: i64,
         count: u64,
         lookback: Option<Dist>,
+        /// The parts that clients visit, if each has one of its own.
+        ranges: Option<ClientRanges>,
     },
     Drawn(Dist),
 }
@@ -282,7 +285,15 @@ impl Operations {
     /// Seed number `index` of all that the run takes.
     fn seed_at(&self, index: u64) -> i64 {
         match &self.seeds {
-            Seeds::Sequence { first, count, .. } => first.wrapping_add((index % count) as i64),
+            Seeds::Sequence {
+                first,
+                count,
+                ranges,
+                ..
+            } => {
+                let place = ranges.as_ref().map_or(index % count, |ranges| ranges.place(index));
+                first.wrapping_add(place as i64)
+            }
             Seeds::Drawn(dist) => {
                 let mut dist = *dist;
                 dist.set_seed(Draws::new(lane(self.seed, SEEDS), index).bits() as i64);

@@ -16,7 +16,7 @@ use workload::Stage;
 use workload::mix::Mix;
 use workload::random::{Draws, GOLDEN, lane, mix};
 use workload::{Check, Operation};
-use workload::{OperationEncoder, OperationSource};
+use workload::{ClientRanges, OperationEncoder, OperationSource};
 
 /// Characters of a value that say who wrote it: 64 bits, six at a time.
 const WRITER_CHARACTERS: usize = 11;
@@ -100,6 +100,8 @@ pub(super) struct Table {
     pub(super) integrity: Option<String>,
     /// Fields in the order in which `SELECT *` returns them.
     pub(super) by_name: Vec<usize>,
+    /// The parts that clients load, if each has one of its own.
+    pub(super) ranges: Option<ClientRanges>,
 }
 
 /// What a statement binds.
@@ -263,6 +265,21 @@ impl OperationSource for Table {
             Stage::Verify | Stage::ReadBack => kind == READ,
         }
     }
+
+    /// Of a load, as `insertstart` and `insertcount` are used; of a run all clients of YCSB choose
+    /// among all records.
+    fn in_ranges(
+        self: Arc<Self>,
+        stage: Stage,
+        _range: (u64, Option<u64>),
+        workers: &[u64],
+    ) -> Option<Arc<dyn OperationSource>> {
+        let ranges = (stage == Stage::Load).then(|| ClientRanges::new(self.loaded, workers));
+        Some(Arc::new(Table {
+            ranges: Some(ranges?),
+            ..Table::clone(&self)
+        }))
+    }
 }
 
 impl YcsbCursor {
@@ -318,7 +335,7 @@ impl OperationEncoder for YcsbCursor {
             Stage::Main => self.choose(n),
             Stage::Load => Operation {
                 number: n,
-                key: self.table.first + n,
+                key: self.table.first + self.table.ranges.as_ref().map_or(n, |one| one.place(n)),
                 statement: self.table.statements.insert,
                 kind: INSERT as u8,
             },

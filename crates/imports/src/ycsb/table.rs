@@ -76,6 +76,7 @@ pub(super) fn table(
         binds: Vec::new(),
         integrity,
         by_name,
+        ranges: None,
     }
 }
 

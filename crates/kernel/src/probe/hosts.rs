@@ -18,6 +18,7 @@ pub use foreign_load::STOPPED;
 use super::source::KernelFile;
 use super::{Look, Out};
 use crate::cgroup::CgroupDir;
+use crate::links;
 use anyhow::{Context, Result};
 use cpu::Cpu;
 use disk::{Devices, Disks};
@@ -53,7 +54,7 @@ impl Machine {
             cpu: Cpu::open(place)?,
             memory: Memory::open(place)?,
             disks: Disks::open(place, Devices::AllBut(without))?,
-            network: Network::open(place, own_net, Box::new(network::machine_speed))?,
+            network: Network::open(place, own_net, Box::new(links::speed))?,
             pressure: Pressure::open(place, Path::new("/proc/pressure"), ""),
             softnet: Softnet::open(place, "/proc/self/net/softnet_stat").ok(),
         })

@@ -8,7 +8,7 @@ use crate::format::field::{Field, Type};
 use crate::settings::draft::Series;
 use crate::settings::{
     Capacity, KEYS_MAX, Load, Machine, PageCache, Priority, ROWS_UNLOADED, Reset, RestoreMethod,
-    SAMPLED_NTH, Sample, Settle,
+    SAMPLED_NTH, Sample, Settle, Split,
 };
 use cql::Compression;
 use imports::Tool;
@@ -564,6 +564,15 @@ const INSTRUMENT: &[Field] = &[
             d.machine().cpus.push(n as usize)
         })),
         "CPUs there that its workers are pinned to, in turn. Default: not pinned.",
+    ),
+    with(
+        "client.split",
+        choice!(|d| d.client.split; "stride" => Split::Stride, "range" => Split::Range),
+        "stride",
+        "How `client.machines` share what an imported command walks through: the seeds of \
+         cassandra-stress's `-pop seq=`, NoSQLBench's cycles, the records of a YCSB load. \
+         `stride`: all go through it together. `range`: each goes through a part of its own, as \
+         the tool's own clients do with a range each; needs the `workers` of every machine.",
     ),
     with(
         "client.workers",

@@ -87,7 +87,7 @@ fn five_mistakes_get_five_messages_with_line_and_column() {
     let text = "\
 study: s
 question: Does it?
-target: {local: {nodes: 70, heep: 1GiB}}
+target: {local: {nodes: 700, heep: 1GiB}}
 workload: {use: standard1}
 window: {measure: 10}
 procedure: {sweep: {threads: [4, 8, 4]}}
@@ -97,8 +97,8 @@ verifi: {sample: 5}
         text,
         &Overrides::default(),
         expect![[r#"
-            s.yaml:3:25: `target.local.nodes` is `70`: the most is 24
-            s.yaml:3:29: `target.local.heep` is not a key of a study
+            s.yaml:3:25: `target.local.nodes` is `700`: the most is 128
+            s.yaml:3:30: `target.local.heep` is not a key of a study
               hint: did you mean `heap`?
             s.yaml:4:11: the mix has `read`, but no rows are loaded to be read
               hint: add `data: {load: {operations: 100k}}`, or `present` if they are there

@@ -2,12 +2,14 @@
 
 use super::Subject;
 use super::trust::{HINT, is_own_word};
+use crate::tree::Tree;
 use yaml::{Diagnostics, Node, Raw};
 
 /// Where the machines stand.
 const MACHINES: &str = "client.machines";
 
 pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
+    split(subject, out);
     let Some(node) = subject.node.at(MACHINES) else {
         return;
     };
@@ -30,6 +32,39 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
             format!("recorded traffic is offered by one client, and `{MACHINES}` asks for others");
         let hint = "leave it out: recorded files are read where cassay runs";
         subject.say(MACHINES, message, Some(hint), out);
+    }
+}
+
+/// Parts of a range are those of an import, and as large as the workers of their clients.
+fn split(subject: &Subject<'_>, out: &mut Diagnostics) {
+    const SPLIT: &str = "client.split";
+    if subject.text(SPLIT) != Some("range") {
+        return;
+    }
+    let mut tools = imports::Tool::ALL.into_iter();
+    let is_import = tools.any(|tool| subject.wrote(&format!("workload.{}", tool.name())));
+    if !is_import {
+        let message = format!(
+            "`{SPLIT}: range` is about the ranges of an imported command, and the workload is none"
+        );
+        let hint = "leave it out: the clients of other workloads share every operation exactly";
+        subject.say(SPLIT, message, Some(hint), out);
+        return;
+    }
+    let Some(machines) = subject.tree.at(MACHINES) else {
+        let message = format!("`{SPLIT}: range` needs `{MACHINES}`");
+        let hint = "machines: [{ssh: load1, workers: 4}, {ssh: load2, workers: 4}]";
+        subject.say(SPLIT, message, Some(hint), out);
+        return;
+    };
+    let says = |machine: &Tree| machine.get("workers").is_some();
+    let all_say = machines.items().iter().all(says);
+    if !all_say && subject.count("client.workers").is_none() {
+        let message = format!(
+            "`{SPLIT}: range` needs the workers of every machine, since parts are as large as they"
+        );
+        let hint = "write `workers: 4` with each of `client.machines`, or once as `client.workers`";
+        subject.say(SPLIT, message, Some(hint), out);
     }
 }
 

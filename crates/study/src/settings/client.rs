@@ -7,6 +7,8 @@ use target::Target;
 pub struct Client {
     /// The machines with a client each; empty: this process offers the load.
     pub machines: Vec<Machine>,
+    /// How they share a range of an imported command.
+    pub split: Split,
     /// Event loops; none: as the machine suggests.
     pub workers: Option<usize>,
     /// CPUs for them; empty: not pinned.
@@ -36,6 +38,29 @@ pub struct Machine {
     pub workers: Option<usize>,
     /// CPUs for them; empty: not pinned.
     pub cpus: Vec<usize>,
+}
+
+/// How several clients share a range that an imported command walks through.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Split {
+    /// All walk through it together.
+    #[default]
+    Stride,
+    /// Each walks through a part of its own, as the tool's own clients do.
+    Range,
+}
+
+impl Client {
+    /// The workers of each machine, where each walks through a part of its own; empty: they do not,
+    /// or nobody has said how many workers there are.
+    pub(crate) fn range_workers(&self) -> Vec<u64> {
+        if self.split == Split::Stride {
+            return Vec::new();
+        }
+        let workers = self.machines.iter().map(|one| one.workers.or(self.workers));
+        let said: Option<Vec<u64>> = workers.map(|one| one.map(|one| one as u64)).collect();
+        said.unwrap_or_default()
+    }
 }
 
 impl Machine {

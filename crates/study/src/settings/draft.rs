@@ -245,6 +245,7 @@ impl Draft {
             tool,
             commands: Vec::new(),
             step: 0,
+            range_workers: Vec::new(),
         };
         let import = self.workload.import.get_or_insert(none);
         import.commands.push(command.to_owned());
@@ -342,6 +343,9 @@ impl Draft {
     pub(crate) fn workload(&self) -> Workload {
         let mut workload = self.workload.clone();
         workload.tunings.sort_by_key(|(kind, _)| kind != ALL_KINDS);
+        if let Some(imported) = &mut workload.import {
+            imported.range_workers = self.client.range_workers();
+        }
         workload
     }
 

@@ -6,7 +6,9 @@ use crate::inputs::Inputs;
 use crate::settings::{Imported, Settings, Warmup, Window};
 use analysis::procedure::{Fixed, Point, Procedure, Sweep, Until};
 use imports::{Import, Offer, Step, StepLimit, Tool, stress};
+use measure::number::counted;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 use yaml::{Diagnostics, Node, Place, Raw};
 
@@ -112,7 +114,63 @@ pub fn import(imported: &Imported, seed: u64, inputs: &Inputs<'_>) -> Result<Imp
             step.name = format!("{}-{count}", step.name);
         }
     }
+    if !imported.range_workers.is_empty() {
+        in_ranges(&mut all, imported)?;
+    }
     Ok(all)
+}
+
+/// Has each client walk through a part of its own of what the steps walk through.
+fn in_ranges(all: &mut Import, imported: &Imported) -> Result<(), Diagnostics> {
+    let workers = &imported.range_workers;
+    let needed: u64 = workers.iter().sum();
+    let mut has_range = false;
+    for step in &mut all.steps {
+        let name = &step.name;
+        // A step that makes tables does one thing after the other.
+        let threads = least_in_flight(step.offer);
+        if u64::from(threads) < needed {
+            all.notes.push(format!(
+                "{name}: all clients go through it together, since {} are fewer than the {needed} \
+                 workers of `client.machines`",
+                counted(threads, "thread")
+            ));
+            continue;
+        }
+        let range = (step.first_operation, step.limit.operations());
+        match step.program.in_ranges(step.stage, range, workers) {
+            Some(program) => {
+                step.program = Arc::new(program);
+                has_range = true;
+                all.notes.push(format!(
+                    "{name}: each of {} goes through a part of its own (`client.split: range`)",
+                    counted(workers.len(), "client")
+                ));
+            }
+            None => all.notes.push(format!(
+                "{name}: all clients choose among all rows, since it walks through no range"
+            )),
+        }
+    }
+    if has_range {
+        return Ok(());
+    }
+    let command = imported.commands.first().map_or("", String::as_str);
+    let why = format!(
+        "`client.split: range` has nothing to split: {}",
+        all.notes.last().map_or("", String::as_str)
+    );
+    let hint = "cassandra-stress walks through the seeds of `-pop seq=`, NoSQLBench through \
+                cycles, YCSB through the records of a load, with a thread for each worker at least";
+    Err(refused(imported.tool, command, &why, hint))
+}
+
+/// Operations in flight when there are fewest.
+fn least_in_flight(offer: Offer) -> u32 {
+    match offer {
+        Offer::Threads(threads) | Offer::Rate { threads, .. } => threads,
+        Offer::Ladder { from, .. } => from,
+    }
 }
 
 fn import_one(
@@ -168,6 +226,88 @@ pub(super) fn beyond_step(node: &Node, draft: &Draft, last: Option<&Step>, out: 
             );
             let hint = "lengthen the command, so that the recovery is in it too".to_owned();
             out.add(&items[number].place, message, Some(hint));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::plan;
+    use crate::resolve::resolve;
+    use crate::settings::{Overrides, Study};
+
+    const ALIKE: &str = "machines: [{workers: 2}, {workers: 1}], split: range";
+
+    fn resolved(workload: &str, client: &str) -> Result<Study, String> {
+        let text = format!(
+            "study: s\nquestion: q\ntarget: {{null: {{}}}}\nworkload: {workload}\n\
+             client: {{{client}}}\n"
+        );
+        let overrides = Overrides::default();
+        resolve("s", &text, &overrides).map_err(|mistakes| mistakes.to_string())
+    }
+
+    #[test]
+    fn clients_with_a_range_each_ask_the_same_in_another_order() {
+        let stress = |client: &str| {
+            let command = "{stress: 'write n=300 -rate threads=3'}";
+            let study = resolved(command, client).unwrap();
+            let program = plan(&study).unwrap().works[0].program.clone();
+            let mut generator = program.generator(workload::Stage::Main);
+            let token = |n| {
+                generator.begin(n);
+                generator.token()
+            };
+            ((0..300).map(token).collect::<Vec<_>>(), study.notes)
+        };
+        let (together, _) = stress("machines: [{workers: 2}, {workers: 1}]");
+        let (apart, notes) = stress(ALIKE);
+        assert_ne!(apart, together);
+        // The third worker begins where the part of the first client ends.
+        assert_eq!((apart[2], apart[5]), (together[200], together[201]));
+        let said = "write: each of 2 clients goes through a part of its own";
+        assert!(notes.iter().any(|note| note.contains(said)), "{notes:?}");
+        let mut sorted = [together, apart];
+        sorted.iter_mut().for_each(|one| one.sort_unstable());
+        assert_eq!(sorted[0], sorted[1]);
+    }
+
+    #[test]
+    fn a_step_without_a_range_is_said_and_a_split_of_nothing_refused() {
+        let commands = "{stress: ['write n=300 -rate threads=3', 'read n=30 -rate threads=3', \
+                        'write n=300 -rate threads=2']}";
+        let notes = resolved(commands, ALIKE).unwrap().notes;
+        for said in [
+            "write: each of 2 clients goes through a part",
+            "read: all clients choose among all rows",
+            "write-2: all clients go through it together, since 2 threads are fewer than the 3",
+        ] {
+            assert!(notes.iter().any(|note| note.contains(said)), "{notes:?}");
+        }
+        for (workload, client, said) in [
+            (
+                "{stress: 'read n=30 -rate threads=3'}",
+                ALIKE,
+                "`client.split: range` has nothing to split: read: all clients choose",
+            ),
+            (
+                "{stress: 'write n=30 -rate threads=3'}",
+                "split: range",
+                "`client.split: range` needs `client.machines`",
+            ),
+            (
+                "{stress: 'write n=30 -rate threads=3'}",
+                "machines: [here, {workers: 1}], split: range",
+                "`client.split: range` needs the workers of every machine",
+            ),
+            (
+                "{use: kv, mix: {write: 1}}\nprocedure: {fixed: {threads: 8}}",
+                ALIKE,
+                "`client.split: range` is about the ranges of an imported command",
+            ),
+        ] {
+            let mistakes = resolved(workload, client).unwrap_err();
+            assert!(mistakes.contains(said), "{workload}: {mistakes}");
         }
     }
 }

@@ -92,6 +92,24 @@ fn lines(lab: &Lab, name: &str) -> Vec<Value> {
     lines.filter_map(|line| serde_json::from_str(&line).ok()).collect()
 }
 
+/// Clients compare what they would ask with what the controller would, before they begin.
+#[test]
+fn clients_with_a_range_each_write_it_once_together() {
+    let lab = Lab::with(
+        "study: ranges\nquestion: q\ntarget: {null: {}}\n\
+         workload: {stress: 'write n=6000 -rate threads=6'}\n\
+         client: {machines: [{workers: 2}, {workers: 1}], split: range}\n",
+    );
+    let said = lab.cassay(&["run", "study.yaml", "--json"]).measured(&lab);
+    let trial = &said.json()["trials"][0];
+    assert_eq!(trial["ops_total"], 6000, "{trial:#}");
+    assert_eq!(trial["server"]["writes"], trial["server"]["client_writes"]);
+    let clients = trial["clients"].as_array().expect("clients");
+    let counts: Vec<u64> =
+        clients.iter().filter_map(|one| one["latency_ms"]["count"].as_u64()).collect();
+    assert_eq!(counts, [4000, 2000], "{trial:#}");
+}
+
 #[test]
 fn a_closed_loop_of_three_is_shared_by_two_clients_as_two_and_one() {
     // Rows would be loaded with more in flight.

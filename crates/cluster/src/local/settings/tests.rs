@@ -49,7 +49,15 @@ fn owned(ring: &[Vec<i64>]) -> (Vec<u128>, Vec<usize>) {
 
 #[test]
 fn one_node_more_owns_what_each_of_the_others_then_owns() {
-    for (nodes, tokens) in [(1, 1), (1, 16), (2, 16), (3, 15), (3, 16), (23, 256)] {
+    for (nodes, tokens) in [
+        (1, 1),
+        (1, 16),
+        (2, 16),
+        (3, 15),
+        (3, 16),
+        (23, 256),
+        (127, 16),
+    ] {
         let mut ring = ring(nodes, tokens);
         ring.push(further_tokens(nodes, tokens));
         assert_eq!(ring[nodes].len(), tokens as usize);

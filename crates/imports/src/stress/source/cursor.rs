@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::known::{Lookup, Possible, STOP_ROWS, all_written};
-use super::{BLOCK, Block, Cell, Op, Operations, Planned, ROWS, SHARES, Taken, What};
+use super::{BLOCK, Block, Cell, Op, Operations, Planned, ROWS, SHARES, Seeds, Taken, What};
 use crate::stress::partition::{Visit, Walk};
 use cql::response::RawRows;
 use cql::template::append_value;
@@ -11,7 +11,7 @@ use cql::token::murmur3;
 use workload::Stage;
 use workload::random::{Draws, lane};
 use workload::{Check, Operation};
-use workload::{OperationEncoder, OperationSource};
+use workload::{ClientRanges, OperationEncoder, OperationSource};
 
 /// Rows of a partition that a read is compared with at most.
 const CHECKED_ROWS_MAX: f64 = 20_000.0;
@@ -45,6 +45,24 @@ impl OperationSource for Operations {
         walk.next_row();
         let bytes: usize = walk.key.iter().chain(&walk.row).map(Vec::len).sum();
         bytes as u64
+    }
+
+    /// Of a sequence of seeds (`-pop seq=`) of which each operation takes one.
+    fn in_ranges(
+        self: Arc<Self>,
+        _stage: Stage,
+        _range: (u64, Option<u64>),
+        workers: &[u64],
+    ) -> Option<Arc<dyn OperationSource>> {
+        let mut operations = Operations::clone(&self);
+        if !operations.takes_one() {
+            return None;
+        }
+        let Seeds::Sequence { count, ranges, .. } = &mut operations.seeds else {
+            return None;
+        };
+        *ranges = Some(ClientRanges::new(*count, workers));
+        Some(Arc::new(operations))
     }
 }
 

@@ -164,15 +164,6 @@ fn figures(
     }
 }
 
-/// Speed of an interface of the machine, bit/s, where its driver tells.
-pub(crate) fn machine_speed(interface: &str) -> Option<f64> {
-    let path = format!("/sys/class/net/{interface}/speed");
-    let text = std::fs::read_to_string(path).ok()?;
-    // −1 when there is no link.
-    let megabits: f64 = text.trim().parse().ok()?;
-    (megabits > 0.0).then_some(megabits * 1e6)
-}
-
 fn interfaces(text: &str) -> Result<HashMap<String, Columns>> {
     let mut found = HashMap::new();
     // Two lines of headings.

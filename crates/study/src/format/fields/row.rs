@@ -2,6 +2,7 @@
 
 use crate::format::field::{Field, Type};
 use cql::Consistency;
+use target::NODES_COUNT_MAX;
 
 pub(super) const S: u64 = 1_000_000_000;
 pub(super) const DAY: u64 = 86_400 * S;
@@ -10,8 +11,8 @@ pub(super) const DAY: u64 = 86_400 * S;
 pub(super) const THREADS_MAX: u64 = 1_000_000;
 /// Above any machine: a typing error rather than a rate.
 pub(super) const RATE_MAX: u64 = 1_000_000_000;
-/// The most local nodes: more than this no machine of today carries, at a node's least memory.
-pub const LOCAL_NODES_MAX: u64 = 24;
+/// The most local nodes.
+pub const LOCAL_NODES_MAX: u64 = NODES_COUNT_MAX as u64;
 /// Shorter than 100 ms the looking itself would show in what is measured.
 pub(super) const PERIOD_MIN: u64 = S / 10;
 pub(super) const PERIOD_MAX: u64 = 3_600 * S;

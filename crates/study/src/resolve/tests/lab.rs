@@ -114,14 +114,14 @@ fn racks_follow_hosts_unless_they_are_named() {
 fn mistakes_about_hosts_are_said() {
     check(&[
         (
-            "local: {hosts: 5, nodes_per_host: 5}",
+            "local: {hosts: 43, nodes_per_host: 3}",
             "",
-            "hosts × nodes per host is 25; the most is 24",
+            "hosts × nodes per host is 129; the most is 128",
         ),
         (
-            "local: {nodes: 25}",
+            "local: {nodes: 129}",
             "",
-            "`target.local.nodes` is `25`: the most is 24",
+            "`target.local.nodes` is `129`: the most is 128",
         ),
         (
             "local: {nodes: 4, hosts: 3}",

@@ -1,0 +1,167 @@
+//! How many client machines the highest point of a study needs, known before anything starts: by
+//! what a client was measured to do at most, of which V3 wants half, and by what links carry.
+//!
+//! Nobody is asked: what earlier runs of the study have measured is read from their files, and this
+//! machine's link from the kernel. What is assumed is said to be.
+
+mod facts;
+mod known;
+mod words;
+
+use analysis::VariantName;
+use analysis::procedure::Point;
+use analysis::rules::Limits;
+use facts::{Facts, HERE, Link, MeasuredClient, Shape};
+use known::KnownRuns;
+use serde::Serialize;
+use std::path::Path;
+use study::payload::Payload;
+use study::plan::Plan;
+use study::settings::{Client, Machine, Split, Study, Variant};
+use study::targets;
+use study::work::Work;
+use target::Target;
+
+/// What the highest point of a variant needs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ClientsNeeded {
+    /// Name of the variant.
+    pub variant: VariantName,
+    /// The highest point: `{"rate": 1200000}`.
+    #[serde(serialize_with = "axis_and_value")]
+    pub point: Point,
+    /// What it comes to, op/s. Absent: threads of which no run has shown it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ops_per_s: Option<f64>,
+    /// How many machines it needs, as far as that is known: at least so many without a ceiling.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub machines: Option<usize>,
+    /// How many offer the load as the study is written.
+    pub machines_named: usize,
+    /// What a client was measured to do at most. Absent: no finished run of the study has done so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ceiling: Option<MeasuredClient>,
+    /// How much of that V3 wants to be used at most, as a share.
+    pub ceiling_share_max: f64,
+    /// Bytes of an operation's requests on the wire.
+    pub request_bytes: f64,
+    /// Bytes of the answers to them, about.
+    pub answer_bytes: f64,
+    /// Rate of the slowest link of its machines, bit/s. Absent where the target is on this machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub link_bits_per_s: Option<u64>,
+    /// Whether that rate is assumed.
+    pub link_is_assumed: bool,
+    /// The same in a sentence.
+    pub sentence: String,
+    /// What is to be done if it needs more machines than offer the load. Absent if it does not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warning: Option<String>,
+}
+
+fn axis_and_value<S: serde::Serializer>(point: &Point, to: S) -> Result<S::Ok, S::Error> {
+    to.collect_map([(point.axis(), point.value())])
+}
+
+impl ClientsNeeded {
+    /// The sentence, with the variant that it is about where there are several.
+    pub fn words(&self) -> String {
+        match self.variant.named() {
+            None => self.sentence.clone(),
+            Some(variant) => format!("“{variant}”: {}", self.sentence),
+        }
+    }
+}
+
+/// What every variant of a study needs; nothing of null targets, where the client is what is
+/// measured, nor of recorded traffic, which one client offers. `results` is where runs are.
+pub fn clients_needed(study: &Study, plan: &Plan, results: &Path) -> Vec<ClientsNeeded> {
+    let known = KnownRuns::of(&study.name, results);
+    let variants = study.variants.iter().zip(&plan.works);
+    let needed = variants.filter_map(|(variant, work)| {
+        let facts = facts(variant, work, &known)?;
+        Some(needed(variant.name.clone(), &facts, &study.source))
+    });
+    needed.collect()
+}
+
+/// The one that needs most machines, or of which least is known: what is to be said of a plan.
+pub fn most_needed(all: &[ClientsNeeded]) -> Option<&ClientsNeeded> {
+    let of = |one: &&ClientsNeeded| (one.machines.unwrap_or(0), one.ceiling.is_none());
+    all.iter().rev().max_by_key(of)
+}
+
+fn facts(variant: &Variant, work: &Work, known: &KnownRuns) -> Option<Facts> {
+    let settings = &variant.settings;
+    if matches!(settings.target, Target::Null(_)) || settings.workload.recorded.is_some() {
+        return None;
+    }
+    let outlook = settings.procedure.outlook();
+    let points = outlook.points.into_iter().chain(outlook.up_to);
+    let point = points.max_by(|one, other| one.value().total_cmp(&other.value()))?;
+    let client = &settings.client;
+    let places = places(client);
+    let measured = known.measured(variant, &places);
+    // A machine whose client was measured has as many workers again.
+    let workers = places.iter().zip(workers(client)).map(|(place, stated)| {
+        let there = measured.iter().find(|one| one.place == *place);
+        stated.or(there.map(|one| one.workers))
+    });
+    let only_here = targets::only_reached_from_here(&settings.target).is_some();
+    Some(Facts {
+        point,
+        reached: known.reached(variant, point),
+        payload: Payload::of(work, &known.rows_read(variant)),
+        workers: workers.collect(),
+        measured,
+        link: (!only_here).then(|| known.slowest_link(&places)),
+        only_here,
+        names_machines: !client.machines.is_empty(),
+        splits_range: client.split == Split::Range,
+    })
+}
+
+/// The machines that offer the load.
+fn places(client: &Client) -> Vec<&str> {
+    match &client.machines[..] {
+        [] => vec![HERE],
+        machines => machines.iter().map(Machine::place).collect(),
+    }
+}
+
+fn workers(client: &Client) -> Vec<Option<usize>> {
+    match &client.machines[..] {
+        [] => vec![client.workers],
+        machines => machines.iter().map(|one| one.workers.or(client.workers)).collect(),
+    }
+}
+
+fn needed(variant: VariantName, facts: &Facts, source: &str) -> ClientsNeeded {
+    let ceiling_share_max = Limits::default().ceiling_share[0];
+    let slowest = |one: &&MeasuredClient, other: &&MeasuredClient| {
+        one.of_a_worker().total_cmp(&other.of_a_worker())
+    };
+    let ceiling = facts.measured.iter().min_by(slowest);
+    let shape = Shape::of(facts, ceiling, ceiling_share_max);
+    let machines_named = facts.workers.len();
+    let machines = shape.machines();
+    let lacks = machines.is_some_and(|machines| machines > machines_named);
+    ClientsNeeded {
+        variant,
+        point: facts.point,
+        ops_per_s: facts.reached.as_ref().map(|reached| reached.ops_per_s),
+        machines,
+        machines_named,
+        ceiling: ceiling.cloned(),
+        ceiling_share_max,
+        request_bytes: facts.payload.request_bytes,
+        answer_bytes: facts.payload.answer_bytes,
+        link_bits_per_s: facts.link.as_ref().map(|link| link.bits_per_s),
+        link_is_assumed: facts.link.as_ref().is_some_and(Link::is_assumed),
+        sentence: words::sentence(facts, ceiling, &shape, source),
+        warning: lacks.then(|| words::warning(facts, &shape)),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,202 @@
+//! How it is said what a study needs of client machines.
+
+use super::facts::{Facts, HERE, LINK_SHARE_MAX, Link, LinkBy, MeasuredClient, Reached, Shape};
+use analysis::rules::Limits;
+use measure::number::{bytes, counted, significant, whole};
+
+/// What is needed and why, or what would tell it. `source` is the study's file.
+pub fn sentence(
+    facts: &Facts,
+    ceiling: Option<&MeasuredClient>,
+    shape: &Shape,
+    source: &str,
+) -> String {
+    let by_link = link_words(facts, shape);
+    match (&facts.reached, ceiling) {
+        (None, _) => format!(
+            "{} is not known: no finished run of this study shows what that comes to on this \
+             target. Its first run does, and measures what a client does at most.",
+            unknown(facts)
+        ),
+        (Some(_), None) => without_ceiling(facts, by_link, shape, source),
+        (Some(reached), Some(ceiling)) => {
+            let by_link = by_link.map(|link| format!("; {link}"));
+            format!(
+                "The highest point, {}, needs {}: {}, and V3 wants at most {:.0} % of that used{}.",
+                point_words(facts, reached),
+                machines_words(shape.machines().unwrap_or(1), shape),
+                ceiling_words(ceiling, shape),
+                Limits::default().ceiling_share[0] * 100.0,
+                by_link.unwrap_or_default()
+            )
+        }
+    }
+}
+
+/// What is not known.
+fn unknown(facts: &Facts) -> String {
+    let point = facts.point.words();
+    format!("How many client machines the highest point, {point}, needs")
+}
+
+fn without_ceiling(facts: &Facts, by_link: Option<String>, shape: &Shape, source: &str) -> String {
+    // Others do not reach a null target of this machine.
+    let alone = match (facts.names_machines, facts.splits_range) {
+        (false, _) => "",
+        (true, false) => " --set 'client.machines=[here]'",
+        (true, true) => " --set 'client.machines=[here]' --set client.split=stride",
+    };
+    let least = match shape.machines() {
+        Some(machines) if machines > 1 => format!(", so at least {machines}"),
+        _ => String::new(),
+    };
+    let by_link = by_link.map(|link| format!(" By links: {link}{least}."));
+    format!(
+        "{} is not known: no finished run of this study has measured what a client does at most. \
+         Each does so before its first trial, one without the cluster too: `cassay run {source} \
+         --target null{alone}`.{}",
+        unknown(facts),
+        by_link.unwrap_or_default()
+    )
+}
+
+/// The highest point, with what it came to and where.
+fn point_words(facts: &Facts, reached: &Reached) -> String {
+    let highest = facts.point.words();
+    let ops_per_s = whole(reached.ops_per_s);
+    match &reached.shown {
+        None => highest,
+        Some((run, at)) if *at == facts.point => {
+            format!("{highest} ({ops_per_s} op/s in the run {run})")
+        }
+        Some((run, at)) => format!(
+            "{highest} (the run {run} came to {ops_per_s} op/s, at {})",
+            at.words()
+        ),
+    }
+}
+
+/// `3 client machines of 8 workers each`.
+fn machines_words(machines: usize, shape: &Shape) -> String {
+    let workers = workers_words(shape.workers_each);
+    let (on_average, each) = match (shape.are_alike, machines) {
+        (true, 1) => ("", ""),
+        (true, _) => ("", " each"),
+        (false, _) => (" on average", ""),
+    };
+    format!(
+        "{} of {workers}{each}{on_average}",
+        counted(machines, "client machine")
+    )
+}
+
+fn workers_words(workers: f64) -> String {
+    if workers == 1.0 {
+        return "1 worker".to_owned();
+    }
+    let number = measure::number::without_zeros(&format!("{workers:.1}")).to_owned();
+    format!("{number} workers")
+}
+
+/// What the client did, and what that comes to with as many workers as there are.
+fn ceiling_words(one: &MeasuredClient, shape: &Shape) -> String {
+    let place = match one.place.as_str() {
+        HERE => "here".to_owned(),
+        place => format!("on {place}"),
+    };
+    let scaled = if shape.workers_each == one.workers as f64 {
+        String::new()
+    } else {
+        let ops_per_s = one.of_a_worker() * shape.workers_each;
+        format!(
+            ", so about {} op/s with {}",
+            whole(ops_per_s),
+            workers_words(shape.workers_each)
+        )
+    };
+    format!(
+        "a client {place} with {} did {} op/s at most (run {}){scaled}",
+        workers_words(one.workers as f64),
+        whole(one.ceiling_ops_per_s),
+        one.run
+    )
+}
+
+/// What the load takes of links; none where it goes over none, or nobody knows how much it is.
+fn link_words(facts: &Facts, shape: &Shape) -> Option<String> {
+    let (link, bits_per_s) = facts.link.as_ref().zip(shape.bits_per_s)?;
+    let payload = facts.payload;
+    let (what, each) = if payload.request_bytes >= payload.answer_bytes {
+        ("requests", payload.request_bytes)
+    } else {
+        ("answers", payload.answer_bytes)
+    };
+    let rate = rate_words(link.bits_per_s as f64);
+    let how = match &link.by {
+        LinkBy::Kernel(name) => format!("{name} of this machine"),
+        LinkBy::Run(place) => format!("{place}'s"),
+        LinkBy::Assumed(place) if place == HERE => "assumed of this machine".to_owned(),
+        LinkBy::Assumed(place) => format!("assumed of {place}"),
+    };
+    let carries = carried(link);
+    let relation = if bits_per_s > carries {
+        "more than"
+    } else {
+        "within"
+    };
+    Some(format!(
+        "its {what}, about {} an operation, take {}, {relation} the {} that payload may have of a \
+         link of {rate} ({how})",
+        bytes(each.round() as u64),
+        rate_words(bits_per_s),
+        rate_words(carries)
+    ))
+}
+
+fn carried(link: &Link) -> f64 {
+    link.bits_per_s as f64 * LINK_SHARE_MAX
+}
+
+/// `10.6 Gbit/s`.
+fn rate_words(bits_per_s: f64) -> String {
+    let (unit, name) = match bits_per_s {
+        1e9.. => (1e9, "Gbit/s"),
+        1e6.. => (1e6, "Mbit/s"),
+        _ => (1e3, "kbit/s"),
+    };
+    let number = significant(bits_per_s / unit, 3);
+    format!("{} {name}", measure::number::without_zeros(&number))
+}
+
+/// What is to be done where more machines are needed than offer the load.
+pub fn warning(facts: &Facts, shape: &Shape) -> String {
+    let named = facts.workers.len();
+    let needed = shape.machines().unwrap_or(1);
+    let what = match &facts.reached {
+        Some(Reached { shown: Some(_), .. }) => "what the highest point came to",
+        _ => "the highest point",
+    };
+    let who = if facts.names_machines {
+        format!("`client.machines` names {}", counted(named, "machine"))
+    } else {
+        "one client offers the load".to_owned()
+    };
+    let is_beyond = |by: Option<usize>| by.is_some_and(|machines| machines > named);
+    let why = match (is_beyond(shape.by_ceiling), is_beyond(shape.by_link)) {
+        (true, true) => "V3 would be broken and a link full",
+        (false, true) => "a link would be full",
+        _ => "V3 would not hold, and its trials be suspect",
+    };
+    let remedy = match (facts.names_machines, facts.only_here) {
+        (_, true) => {
+            "only this machine reaches the target, so lower the highest point, or attach \
+                      to a cluster that others reach"
+        }
+        (true, false) => "name more of them, or lower the highest point",
+        (false, false) => {
+            "name machines, `client.machines: [here, {ssh: HOST}]`, or lower the \
+                           highest point"
+        }
+    };
+    format!("{who}, and {what} needs {needed} like that: {why}; {remedy}")
+}

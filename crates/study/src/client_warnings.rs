@@ -1,0 +1,151 @@
+//! What stands in the way of clients on other machines: a target that only this one reaches, and
+//! commands that clients of another tool would have had at the same time.
+
+use crate::settings::{Settings, Study};
+use crate::targets;
+use measure::number::counted;
+use std::collections::BTreeSet;
+
+/// So many machines are called by their names.
+const NAMED_MAX: usize = 3;
+
+/// A sentence for each target that machines of clients cannot reach.
+pub fn warnings(study: &Study) -> Vec<String> {
+    let mut said: Vec<String> = Vec::new();
+    for variant in &study.variants {
+        let settings = &variant.settings;
+        for warning in [cannot_reach(settings), one_after_the_other(settings)] {
+            said.extend(warning.filter(|text| !said.contains(text)));
+        }
+    }
+    said
+}
+
+fn cannot_reach(settings: &Settings) -> Option<String> {
+    let what = targets::only_reached_from_here(&settings.target)?;
+    let machines = settings.client.machines.iter();
+    let others: Vec<&str> = machines
+        .filter_map(|machine| machine.ssh.as_deref())
+        .filter(|ssh| !targets::is_loopback(ssh))
+        .collect();
+    (!others.is_empty()).then(|| {
+        format!(
+            "{} of `client.machines` cannot reach {what}: a run would end when its clients \
+             connect; put nodes on machines that they reach (`target.local.machines`), attach to a \
+             cluster that they reach (`target.attach`), or leave the load to this machine (`client.machines: [here]`)",
+            some_of(&others)
+        )
+    })
+}
+
+/// Commands that differ in numbers alone, as those of clients with a range each.
+fn one_after_the_other(settings: &Settings) -> Option<String> {
+    let import = settings.workload.import.as_ref()?;
+    let is_form = |char: &char| !char.is_ascii_digit();
+    let form = |command: &String| command.chars().filter(is_form).collect::<String>();
+    let forms: BTreeSet<String> = import.commands.iter().map(form).collect();
+    let commands = import.commands.len();
+    let is_meant = commands > 1 && forms.len() == 1 && settings.client.machines.len() > 1;
+    is_meant.then(|| {
+        format!(
+            "the {commands} commands of `workload.{}` differ in their numbers alone, and run one \
+             after the other, each offered by all clients together; for clients that walk through \
+             a range each at the same time write one command with the whole range, and \
+             `client.split: range`",
+            import.tool.name()
+        )
+    })
+}
+
+/// `load1, load2, load3 and 97 others`.
+fn some_of(names: &[&str]) -> String {
+    let (first, rest) = names.split_at(names.len().min(NAMED_MAX));
+    match (rest.len(), first) {
+        (0, [one]) => (*one).to_owned(),
+        (0, [before @ .., last]) => format!("{} and {last}", before.join(", ")),
+        (more, _) => format!("{} and {}", first.join(", "), counted(more, "other")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::resolve::resolve;
+    use crate::settings::{Granted, Overrides};
+
+    fn said(target: &str, machines: &str) -> Vec<String> {
+        let text = format!(
+            "study: s\nquestion: q\ntarget: {target}\n\
+             workload: {{use: standard1, mix: {{write: 1}}}}\n\
+             procedure: {{fixed: {{threads: 8}}}}\nclient: {{machines: [{machines}]}}\n"
+        );
+        let overrides = Overrides {
+            granted: Granted {
+                trust: true,
+                ..Granted::default()
+            },
+            ..Overrides::default()
+        };
+        let study = resolve("s", &text, &overrides).unwrap();
+        crate::plan::plan(&study).unwrap().warnings
+    }
+
+    #[test]
+    fn machines_that_cannot_reach_the_target_are_named_with_it() {
+        let two = "here, {ssh: load1}, {ssh: me@load2}";
+        for (target, words) in [
+            ("{null: {}}", "cannot reach the null target, which"),
+            (
+                "{local: {nodes: 2}}",
+                "cannot reach the nodes of `target.local`, which have loopback addresses",
+            ),
+            (
+                "{local: {hosts: 2}}",
+                "cannot reach the stand-in hosts of `target.local`",
+            ),
+            (
+                "{attach: {contact_points: [127.0.0.1, 'localhost:9043', '[::1]:9042']}}",
+                "cannot reach `target.attach.contact_points`, which are loopback addresses",
+            ),
+        ] {
+            let all = said(target, two);
+            assert_eq!(all.len(), 1, "{target}: {all:?}");
+            let named = "load1 and me@load2 of `client.machines` cannot reach";
+            assert!(all[0].starts_with(named), "{all:?}");
+            assert!(all[0].contains(words), "{all:?}");
+        }
+        let many: Vec<String> = (1..=100).map(|n| format!("{{ssh: load{n}}}")).collect();
+        let all = said("{null: {}}", &many.join(", "));
+        let named = "load1, load2, load3 and 97 others of `client.machines`";
+        assert!(all[0].starts_with(named), "{all:?}");
+    }
+
+    #[test]
+    fn this_machine_reaches_what_is_on_it_and_others_reach_a_cluster_of_others() {
+        let here = "here, {ssh: me@localhost}, {ssh: 'ssh://me@127.0.0.1:2222'}";
+        assert_eq!(said("{null: {}}", here), Vec::<String>::new());
+        let elsewhere = "{attach: {contact_points: [127.0.0.1, 10.0.0.1]}}";
+        assert_eq!(said(elsewhere, "{ssh: load1}"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn commands_of_clients_with_a_range_each_are_told_from_steps() {
+        let said = |commands: &str, machines: &str| {
+            let text = format!(
+                "study: s\nquestion: q\ntarget: {{null: {{}}}}\n\
+                 workload: {{stress: [{commands}]}}\nclient: {{machines: [{machines}]}}\n"
+            );
+            let study = resolve("s", &text, &Overrides::default()).unwrap();
+            crate::plan::plan(&study).unwrap().warnings
+        };
+        let ranges = "'write n=5 -pop seq=1..5', 'write n=10 -pop seq=6..15'";
+        let all = said(ranges, "here, here");
+        assert_eq!(all.len(), 1, "{all:?}");
+        assert!(
+            all[0].contains("the 2 commands of `workload.stress` differ"),
+            "{all:?}"
+        );
+        assert_eq!(said(ranges, "here"), Vec::<String>::new());
+        let steps = "'write n=5 -pop seq=1..5', 'read n=5 -pop seq=1..5'";
+        assert_eq!(said(steps, "here, here"), Vec::<String>::new());
+    }
+}

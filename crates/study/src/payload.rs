@@ -1,0 +1,177 @@
+//! What operations take on the wire, before a cluster is asked: frames of requests exactly, since
+//! they are made as a worker makes them; answers from what is known of rows.
+//!
+//! Headers of TCP, IP and Ethernet are not counted, nor is what compression saves.
+
+use crate::work::Work;
+use cql::request::QueryParams;
+use cql::template::{BatchTemplate, Template};
+use std::collections::BTreeMap;
+use workload::{Generator, Program, Stage, Statement};
+
+/// Operations whose requests are made: as many as a program is recognized by.
+const OPERATIONS: u64 = 1_000;
+/// When fewer have to do, bytes: rows may be as large as they like, and a plan takes a second.
+const BYTES_MAX: u64 = 8 << 20;
+/// Length of the id of a prepared statement, an MD5.
+const STATEMENT_ID: [u8; 16] = [0; 16];
+/// A RESULT without rows: its header, and its kind.
+const VOID_BYTES: f64 = 9.0 + 4.0;
+/// A RESULT of rows beside them: header and kind, flags, number of columns and of rows.
+const ROWS_BYTES: f64 = 9.0 + 4.0 + 12.0;
+
+/// What an operation takes on the wire on average, bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Payload {
+    /// Its requests.
+    pub request_bytes: f64,
+    /// The answers to them.
+    pub answer_bytes: f64,
+}
+
+impl Payload {
+    /// Of the operations that a variant is measured with. `rows` has, by the name of a kind, how
+    /// many rows an operation of it reads; a kind that is not there reads one.
+    pub fn of(work: &Work, rows: &BTreeMap<String, f64>) -> Payload {
+        let step = work.step.as_ref();
+        let stage = step.map_or(Stage::Main, |step| step.stage);
+        let first = step.map_or(0, |step| step.first_operation);
+        let program = &work.program;
+        let frames: Vec<Frames> = program.statements().iter().map(Frames::of).collect();
+        let mut generator = program.generator(stage);
+        let mut sum = Payload::default();
+        let mut operations = 0.0;
+        for n in first..first.saturating_add(OPERATIONS) {
+            if sum.request_bytes > BYTES_MAX as f64 {
+                break;
+            }
+            let mut operation = generator.begin(n);
+            operations += 1.0;
+            // Of a statement that others follow on, each is sent and answered; none comes twice.
+            for _ in program.statements() {
+                let at = operation.statement;
+                sum.request_bytes += request_bytes(&mut generator, &frames, at);
+                sum.answer_bytes += answer_bytes(program, at, rows);
+                let Some(then) = program.statements()[usize::from(at)].then else {
+                    break;
+                };
+                operation.statement = then;
+                generator.seek(operation);
+            }
+        }
+        let each = |sum: f64| sum / f64::max(operations, 1.0);
+        Payload {
+            request_bytes: each(sum.request_bytes),
+            answer_bytes: each(sum.answer_bytes),
+        }
+    }
+}
+
+/// How a statement is sent.
+struct Frames {
+    alone: Template,
+    batch: Option<BatchTemplate>,
+}
+
+impl Frames {
+    fn of(statement: &Statement) -> Frames {
+        let params = QueryParams {
+            consistency: statement.consistency,
+            page_size: statement.page_size,
+            serial_consistency: statement.serial_consistency,
+            timestamp_us: statement.client_timestamp.then_some(0),
+            ..QueryParams::default()
+        };
+        let values = statement.values_count;
+        let alone = if statement.prepared {
+            Template::execute(&STATEMENT_ID, values, &params)
+        } else {
+            Template::query(&statement.cql, values, &params)
+        };
+        let batch = statement.batch.map(|kind| BatchTemplate::new(kind, &params));
+        Frames { alone, batch }
+    }
+}
+
+/// Of the statement that the operation has come to.
+fn request_bytes(generator: &mut Generator, frames: &[Frames], statement: u16) -> f64 {
+    let entries = generator.entries();
+    let mut out = Vec::new();
+    let first = &frames[usize::from(statement)];
+    let fixed = match &first.batch {
+        Some(batch) if entries > 1 => {
+            for entry in 0..entries {
+                let of = generator.entry_statement(entry);
+                frames[usize::from(of)].alone.append_entry(&mut out);
+                generator.append_entry_values(entry, &mut out);
+            }
+            batch.bytes()
+        }
+        _ => {
+            generator.append_values(&mut out);
+            first.alone.bytes()
+        }
+    };
+    (fixed + out.len()) as f64
+}
+
+/// What a statement is answered.
+fn answer_bytes(program: &Program, statement: u16, rows: &BTreeMap<String, f64>) -> f64 {
+    let statement = &program.statements()[usize::from(statement)];
+    if !statement.returns_rows {
+        return VOID_BYTES;
+    }
+    let kind = program.kinds().get(usize::from(statement.kind));
+    let read = kind.and_then(|kind| rows.get(&kind.name)).copied().unwrap_or(1.0);
+    ROWS_BYTES + read * program.row_bytes_estimate() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::plan;
+    use crate::resolve::resolve;
+    use crate::settings::Overrides;
+
+    fn payload(workload: &str, rows: &[(&str, f64)]) -> Payload {
+        let text = format!(
+            "study: s\nquestion: q\ntarget: {{null: {{}}}}\nworkload: {workload}\n\
+             data: {{load: {{operations: 1k}}}}\nprocedure: {{fixed: {{threads: 8}}}}\n"
+        );
+        let study = resolve("s", &text, &Overrides::default()).unwrap();
+        let rows = rows.iter().map(|(kind, rows)| ((*kind).to_owned(), *rows)).collect();
+        Payload::of(&plan(&study).unwrap().works[0], &rows)
+    }
+
+    /// [`Template`] says how large the frame of a write of standard1 is.
+    #[test]
+    fn requests_are_the_frames_that_a_worker_would_send() {
+        let write = payload("{use: standard1, mix: {write: 1}}", &[]);
+        assert_eq!((write.request_bytes, write.answer_bytes), (236.0, 13.0));
+        let read = payload("{use: standard1, mix: {read: 1}}", &[]);
+        assert!(read.request_bytes < 80.0, "{read:?}");
+        assert_eq!(read.answer_bytes, 25.0 + 180.0);
+    }
+
+    #[test]
+    fn operations_of_a_mix_count_by_their_weight_and_reads_by_their_rows() {
+        let kinds = ["write", "read"].map(|kind| format!("{{use: standard1, mix: {{{kind}: 1}}}}"));
+        let [write, read] = kinds.map(|workload| payload(&workload, &[]));
+        let mixed = payload("{use: standard1, mix: {write: 1, read: 1}}", &[]);
+        let half = f64::midpoint(write.request_bytes, read.request_bytes);
+        assert!(
+            (mixed.request_bytes / half - 1.0).abs() < 0.1,
+            "{mixed:?} {half}"
+        );
+        let many = payload("{use: standard1, mix: {read: 1}}", &[("read", 10.0)]);
+        assert_eq!(many.answer_bytes, 25.0 + 1_800.0);
+        let few = payload(
+            "{use: kv, mix: {write: 1}, params: {value_size: 1000000}}",
+            &[],
+        );
+        assert!(
+            few.request_bytes > 1e6 && few.request_bytes < 1.001e6,
+            "{few:?}"
+        );
+    }
+}

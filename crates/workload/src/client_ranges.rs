@@ -1,0 +1,108 @@
+//! A range of operations of which each of several clients walks a part of its own, as the client
+//! machines of other tools do.
+//!
+//! What must hold: every operation of the range is walked once, whoever has it. Of W workers,
+//! worker w has the operations w, w + W, w + 2W, …; the workers of a client follow on each other,
+//! and what they have walks through the client's own part, in order.
+
+/// Which part of a range each client walks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientRanges {
+    /// Operations of the whole range.
+    count: u64,
+    /// Workers of all clients.
+    workers: u64,
+    /// By client, those with a worker.
+    parts: Vec<Part>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Part {
+    /// Workers of the clients before it.
+    before: u64,
+    /// Its own.
+    own: u64,
+    /// The first operation of its part.
+    first: u64,
+}
+
+impl ClientRanges {
+    /// Of a range of `count` operations for clients with so many workers each, whose parts follow
+    /// on each other and are as large as their workers have operations of it.
+    pub fn new(count: u64, workers: &[u64]) -> ClientRanges {
+        let all = workers.iter().sum::<u64>().max(1);
+        let (mut before, mut first) = (0, 0);
+        let mut parts = Vec::new();
+        for &own in workers.iter().filter(|own| **own > 0) {
+            parts.push(Part { before, own, first });
+            first += count / all * own + (count % all).saturating_sub(before).min(own);
+            before += own;
+        }
+        ClientRanges {
+            count: count.max(1),
+            workers: all,
+            parts,
+        }
+    }
+
+    /// The place in the range of operation `n`; those behind its end walk through it again.
+    #[inline]
+    pub fn place(&self, n: u64) -> u64 {
+        let n = n % self.count;
+        let worker = n % self.workers;
+        let client = self.parts.partition_point(|part| part.before + part.own <= worker);
+        match self.parts.get(client) {
+            Some(part) => part.first + n / self.workers * part.own + (worker - part.before),
+            None => n,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn places(count: u64, workers: &[u64]) -> Vec<u64> {
+        let ranges = ClientRanges::new(count, workers);
+        (0..count).map(|n| ranges.place(n)).collect()
+    }
+
+    #[test]
+    fn the_workers_of_a_client_walk_through_its_part() {
+        assert_eq!(places(4, &[1, 1]), [0, 2, 1, 3]);
+        assert_eq!(places(5, &[1, 1]), [0, 3, 1, 4, 2]);
+        // Two workers of the first, one of the second: 6 and 3, then the rest.
+        assert_eq!(places(9, &[2, 1]), [0, 1, 6, 2, 3, 7, 4, 5, 8]);
+        assert_eq!(places(3, &[3]), [0, 1, 2]);
+        assert_eq!(places(3, &[]), [0, 1, 2]);
+        let ranges = ClientRanges::new(4, &[1, 1]);
+        assert_eq!(
+            (4..8).map(|n| ranges.place(n)).collect::<Vec<_>>(),
+            [0, 2, 1, 3]
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn each_operation_is_walked_once_and_each_part_from_its_begin_to_its_end(
+            count in 1u64..400,
+            workers in prop::collection::vec(0u64..6, 0..6),
+        ) {
+            let all = workers.iter().sum::<u64>().max(1);
+            let places = places(count, &workers);
+            let mut sorted = places.clone();
+            sorted.sort_unstable();
+            prop_assert_eq!(sorted, (0..count).collect::<Vec<_>>());
+            let (mut before, mut end) = (0, 0);
+            for own in workers {
+                let is_own = |n: &u64| (before..before + own).contains(&(n % all));
+                let walked: Vec<u64> =
+                    (0..count).filter(is_own).map(|n| places[n as usize]).collect();
+                let part: Vec<u64> = (end..end + walked.len() as u64).collect();
+                prop_assert_eq!(&walked, &part);
+                (before, end) = (before + own, end + part.len() as u64);
+            }
+        }
+    }
+}
