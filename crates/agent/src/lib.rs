@@ -16,6 +16,7 @@ mod faults;
 mod files;
 mod folders;
 mod guard;
+mod others;
 mod queries;
 mod stand_in;
 mod state;

@@ -1,8 +1,9 @@
 //! What an agent has to undo, as it and its guard know it.
 
-use anyhow::Result;
+use anyhow::{Context, Result};
+use host::noted::Noted;
 use host::undo::{Undo, undo};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// By whom an agent lets somebody else know its list.
 type Tell = Box<dyn Fn(&[Undo]) -> Result<()> + Send + Sync>;
@@ -11,6 +12,8 @@ type Tell = Box<dyn Fn(&[Undo]) -> Result<()> + Send + Sync>;
 pub struct UndoList {
     entries: Mutex<Vec<Undo>>,
     tell: Tell,
+    /// Where it is written down besides, once that is asked for.
+    noted: Mutex<Option<Noted>>,
 }
 
 impl UndoList {
@@ -19,7 +22,37 @@ impl UndoList {
         UndoList {
             entries: Mutex::default(),
             tell,
+            noted: Mutex::default(),
         }
+    }
+
+    /// From now on, what is added by [`UndoList::add_noted`] is written down there.
+    pub fn note(&self, noted: Noted) {
+        let mut known = self.noted();
+        // One that was begun has what it stands for.
+        if known.is_none() {
+            *known = Some(noted);
+        }
+    }
+
+    /// One more, which is about to be done, and which nobody else would undo if agent and guard
+    /// were killed, or the machine lost its power: it is on the disk before.
+    ///
+    /// # Errors
+    /// The guard cannot be told, or it cannot be written down: then it must not be done.
+    pub fn add_noted(&self, undo: Undo) -> Result<()> {
+        let mut entries = self.entries();
+        let mut noted = self.noted();
+        let noted = noted.as_mut().context("nothing says where this is to be written down")?;
+        let note = Undo::Note(noted.path()?.to_owned());
+        let mut all = entries.clone();
+        if !all.contains(&note) {
+            all.insert(0, note);
+        }
+        all.push(undo);
+        noted.write(&all)?;
+        *entries = all;
+        (self.tell)(&entries)
     }
 
     /// One more, which is about to be done.
@@ -27,7 +60,7 @@ impl UndoList {
     /// # Errors
     /// The guard cannot be told: then it must not be done.
     pub fn add(&self, undo: Undo) -> Result<()> {
-        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut entries = self.entries();
         entries.push(undo);
         (self.tell)(&entries)
     }
@@ -37,11 +70,15 @@ impl UndoList {
     /// # Errors
     /// The guard cannot be told.
     pub fn forget(&self, undo: &Undo) -> Result<()> {
-        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut entries = self.entries();
         if let Some(at) = entries.iter().rposition(|one| one == undo) {
             entries.remove(at);
         }
-        (self.tell)(&entries)
+        (self.tell)(&entries)?;
+        match self.noted().as_mut() {
+            Some(noted) => noted.write(&entries),
+            None => Ok(()),
+        }
     }
 
     /// Undoes what keeps processes from ending when they are killed. It stays on the list.
@@ -49,7 +86,7 @@ impl UndoList {
     /// # Errors
     /// As [`undo`].
     pub fn release(&self) -> Result<()> {
-        let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let entries = self.entries();
         let keeps = |one: &&Undo| matches!(one, Undo::Thaw(_) | Undo::Continue(_));
         let keeping: Vec<Undo> = entries.iter().filter(keeps).cloned().collect();
         undo(&keeping)
@@ -60,10 +97,18 @@ impl UndoList {
     /// # Errors
     /// As [`undo`].
     pub fn run(&self) -> Result<()> {
-        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut entries = self.entries();
         let result = undo(&entries);
         entries.clear();
         result.and((self.tell)(&entries))
+    }
+
+    fn entries(&self) -> MutexGuard<'_, Vec<Undo>> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn noted(&self) -> MutexGuard<'_, Option<Noted>> {
+        self.noted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -32,6 +32,12 @@ impl Watch {
         self.add("machine", period, What::Machine { without });
     }
 
+    /// Another machine, whose readings stand at `place`.
+    pub fn other_machine(&mut self, period: Duration, place: &str) {
+        let without = Vec::new();
+        self.add(place, period, What::Machine { without });
+    }
+
     /// A stand-in, which its own agent has to look at.
     ///
     /// # Errors
