@@ -1,8 +1,9 @@
 //! What an agent has to undo, as it and its guard know it.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use host::noted::Noted;
 use host::undo::{Undo, undo};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// By whom an agent lets somebody else know its list.
@@ -14,6 +15,8 @@ pub struct UndoList {
     tell: Tell,
     /// Where it is written down besides, once that is asked for.
     noted: Mutex<Option<Noted>>,
+    /// Whether all ends, so that nothing more is begun.
+    is_closed: AtomicBool,
 }
 
 impl UndoList {
@@ -23,7 +26,14 @@ impl UndoList {
             entries: Mutex::default(),
             tell,
             noted: Mutex::default(),
+            is_closed: AtomicBool::new(false),
         }
+    }
+
+    /// From now on nothing is added by [`UndoList::add_noted`]: all ends.
+    pub fn close(&self) {
+        let _entries = self.entries();
+        self.is_closed.store(true, Ordering::Relaxed);
     }
 
     /// From now on, what is added by [`UndoList::add_noted`] is written down there.
@@ -42,6 +52,10 @@ impl UndoList {
     /// The guard cannot be told, or it cannot be written down: then it must not be done.
     pub fn add_noted(&self, undo: Undo) -> Result<()> {
         let mut entries = self.entries();
+        ensure!(
+            !self.is_closed.load(Ordering::Relaxed),
+            "this agent is ending"
+        );
         let mut noted = self.noted();
         let noted = noted.as_mut().context("nothing says where this is to be written down")?;
         let note = Undo::Note(noted.path()?.to_owned());
@@ -137,6 +151,25 @@ mod tests {
         assert!(!outer.exists(), "the folder was empty when its turn came");
         list.run().unwrap();
         assert_eq!(*told.lock().unwrap(), [1, 2, 1, 2, 0, 0]);
+    }
+
+    #[test]
+    fn what_outlives_the_guard_is_on_the_disk_before_it_is_done_and_not_begun_when_all_ends() {
+        let root = tempfile::tempdir().unwrap();
+        let list = UndoList::new(Box::new(|_| Ok(())));
+        let undo = Undo::Tree(root.path().join("none"));
+        assert!(list.add_noted(undo.clone()).is_err(), "nothing says where");
+        list.note(Noted::below(Some(root.path())).unwrap());
+        list.add_noted(undo.clone()).unwrap();
+        let files = || std::fs::read_dir(root.path().join("undo")).into_iter().flatten().flatten();
+        let text = std::fs::read_to_string(files().next().unwrap().path()).unwrap();
+        assert!(text.contains("none") && text.ends_with('\n'), "{text}");
+        list.forget(&undo).unwrap();
+        list.close();
+        let said = list.add_noted(undo).unwrap_err().to_string();
+        assert!(said.contains("is ending"), "{said}");
+        list.run().unwrap();
+        assert_eq!(files().count(), 0);
     }
 
     #[test]

@@ -15,51 +15,66 @@ const STOPPED_WITHIN: Duration = Duration::from_secs(1);
 const STOPPED_POLL: Duration = Duration::from_millis(1);
 
 /// One server, and what is done to it.
-pub(super) struct OfOthers(pub ServiceFault);
+pub(super) struct OfOthers {
+    fault: ServiceFault,
+    /// Whether anything was done: what others have stopped is not ours to start.
+    is_begun: bool,
+}
 
 impl OfOthers {
+    pub fn of(fault: ServiceFault) -> OfOthers {
+        OfOthers {
+            fault,
+            is_begun: false,
+        }
+    }
+
     /// What undoes it.
     fn undo(&self) -> Undo {
-        match self.0.how {
-            ServiceBreak::Pause => Undo::Continue(self.0.process),
-            ServiceBreak::Stop | ServiceBreak::Kill => Undo::Serve(self.0.service.clone()),
+        match self.fault.how {
+            ServiceBreak::Pause => Undo::Continue(self.fault.process),
+            ServiceBreak::Stop | ServiceBreak::Kill => Undo::Serve(self.fault.service.clone()),
         }
     }
 }
 
 impl Breakable for OfOthers {
     fn inject(&mut self, here: &AgentState) -> Result<()> {
-        let found = self.0.service.process()?;
+        let found = self.fault.service.process()?;
         ensure!(
-            found == Some(self.0.process),
+            found == Some(self.fault.process),
             "process {} does not serve {} any more",
-            self.0.process.pid,
-            self.0.service.serves
+            self.fault.process.pid,
+            self.fault.service.serves
         );
         here.undo.add_noted(self.undo())?;
-        match self.0.how {
+        self.is_begun = true;
+        match self.fault.how {
             ServiceBreak::Pause => {
-                self.0.process.signal(Signal::STOP);
+                self.fault.process.signal(Signal::STOP);
                 let deadline = Deadline::after(STOPPED_WITHIN);
-                let runs = || process::state(self.0.process).is_some_and(|state| state != 'T');
+                let runs = || process::state(self.fault.process).is_some_and(|state| state != 'T');
                 while runs() && !deadline.passed() {
                     clock::sleep(STOPPED_POLL);
                 }
                 Ok(())
             }
-            ServiceBreak::Stop => self.0.service.stop(self.0.process),
-            ServiceBreak::Kill => self.0.service.kill(self.0.process),
+            ServiceBreak::Stop => self.fault.service.stop(self.fault.process),
+            ServiceBreak::Kill => self.fault.service.kill(self.fault.process),
         }
     }
 
     /// What has not come back stays on the list, so that it is tried once more at the end.
     fn heal(&mut self, here: &AgentState) -> Result<Vec<Identity>> {
-        let process = match self.0.how {
+        if !self.is_begun {
+            return Ok(Vec::new());
+        }
+        let process = match self.fault.how {
             ServiceBreak::Pause => {
-                self.0.process.signal(Signal::CONT);
-                Some(self.0.process)
+                self.fault.process.signal(Signal::CONT);
+                Some(self.fault.process)
             }
-            ServiceBreak::Stop | ServiceBreak::Kill => self.0.service.start()?,
+            ServiceBreak::Stop | ServiceBreak::Kill => self.fault.service.start()?,
         };
         here.undo.forget(&self.undo())?;
         Ok(process.into_iter().collect())

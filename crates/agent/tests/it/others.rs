@@ -151,7 +151,17 @@ fn it_is_another_process_after_a_stop_and_a_kill_and_the_same_after_a_pause() {
     });
     let said = format!("{:#}", agent.inject(stale, LONG).unwrap_err());
     assert!(said.contains("does not serve"), "{said}");
+    std::fs::remove_file(server.folder.path().join("pid")).unwrap();
+    wait_until("its owner has stopped it", || server.process().is_none());
+    let gone = Injection::Service(ServiceFault {
+        service: server.service.clone(),
+        process: before,
+        how: ServiceBreak::Stop,
+    });
+    assert!(agent.inject(gone, LONG).is_err());
+    assert_eq!(server.starts(), 3, "what its owner has stopped stays so");
     drop(agent);
+    assert!(server.process().is_none() && server.starts() == 3);
     assert!(
         !root.path().join("undo").exists(),
         "nothing stays written down"

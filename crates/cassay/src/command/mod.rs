@@ -26,7 +26,7 @@ pub mod target;
 pub mod topology;
 pub mod workload;
 
-use crate::args::{SshArgs, StudyArgs};
+use crate::args::{SshArgs, StudyArgs, WayInArgs};
 use crate::exit::Exit;
 use crate::{diagnostics, terminal};
 use ::cluster::Dirs;
@@ -50,6 +50,12 @@ fn is_one_kept() -> Result<bool> {
 fn over_ssh(args: &SshArgs, names: &[String]) -> Result<Vec<host::Agent>> {
     let wanted = names.iter().map(|name| args.destination(name)).collect::<Result<Vec<_>>>()?;
     Ok(host::Agent::all_over_ssh(Path::new("ssh"), &wanted)?)
+}
+
+/// A cluster that the command line attaches to, with its nodes' machines as far as that says them.
+fn attached(target: &str, way_in: &WayInArgs) -> Result<::cluster::Cluster> {
+    let target = reach::named(target, &way_in.set, &way_in.secret).map_err(StudyError::Mistakes)?;
+    ::cluster::start(&target, &dirs()?, &mut |text| terminal::say(text))
 }
 
 /// Reads and resolves the study of the arguments, and notes what this machine lacks for it.

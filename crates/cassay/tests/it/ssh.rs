@@ -1,7 +1,8 @@
 //! Machines that `ssh` finds: the program is put there, runs there and leaves nothing running; and
 //! whoever is not reached is told of in a sentence, with the next step.
 
-mod sshd;
+mod attached;
+pub mod sshd;
 
 use crate::program::{Started, skip, wait_until};
 use rustix::process::Signal;

@@ -45,6 +45,7 @@ macro_rules! probe {
     };
 }
 
+mod attached;
 mod faults;
 mod guard;
 mod procedure;
@@ -56,9 +57,12 @@ mod target;
 mod topology;
 
 /// The format.
-pub const FIELDS: [&[Field]; 12] = [
+pub const FIELDS: [&[Field]; 15] = [
     STUDY,
     target::FIELDS,
+    attached::HEAD,
+    attached::EACH,
+    attached::ALL,
     topology::FIELDS,
     SECTIONS,
     recorded::FIELDS,

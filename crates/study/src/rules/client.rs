@@ -1,8 +1,8 @@
 //! What the machines of clients need, and what they say themselves.
 
 use super::Subject;
-use super::trust::{HINT, is_own_word};
-use yaml::{Diagnostics, Node, Raw};
+use super::destination;
+use yaml::{Diagnostics, Raw};
 
 /// Where the machines stand.
 const MACHINES: &str = "client.machines";
@@ -16,7 +16,11 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
         _ => std::slice::from_ref(node),
     };
     for item in items {
-        destination(subject, item, out);
+        if let Some(entry) = item.entry("ssh") {
+            let path = format!("{MACHINES}.ssh");
+            let does = "sends what the target's access needs";
+            destination::check(subject, (&path, &entry.value), does, out);
+        }
     }
     if subject.wrote("client.cpus") {
         let message = format!("`client.cpus` does not say on which of `{MACHINES}`");
@@ -29,29 +33,4 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
         let hint = "leave it out: recorded files are read where cassay runs";
         subject.say(MACHINES, message, Some(hint), out);
     }
-}
-
-/// `ssh` is given what stands there, and its configuration may run a program.
-fn destination(subject: &Subject<'_>, item: &Node, out: &mut Diagnostics) {
-    let Some(entry) = item.entry("ssh") else {
-        return;
-    };
-    let Some(text) = entry.value.text() else {
-        return;
-    };
-    let is_plain =
-        text.starts_with(char::is_alphanumeric) && text.chars().all(|c| c.is_ascii_graphic());
-    let (message, hint) = if !is_plain {
-        let message = format!("`{MACHINES}.ssh`: {text:?} is no destination for ssh");
-        (message, "write HOST, USER@HOST or ssh://USER@HOST:PORT")
-    } else if !is_own_word(subject.overrides, &entry.value) {
-        let message = format!(
-            "`{MACHINES}.ssh` has this program run on {text} as your user there, and sends what \
-             the target's access needs"
-        );
-        (message, HINT)
-    } else {
-        return;
-    };
-    out.add(&entry.value.place, message, Some(hint.to_owned()));
 }
