@@ -85,9 +85,12 @@ impl Cluster {
     /// An agent is gone, or no host can be reached; or a kernel does not say what its machine looks
     /// like.
     pub fn machines(&self) -> Result<Vec<(String, Machine)>> {
+        if let Some(hosts) = self.attached_hosts() {
+            return hosts.machines();
+        }
         let nodes = self.local().context(
-            "the machines of an attached cluster cannot be reached; --target ssh:HOST asks one of \
-             them",
+            "the machines of an attached cluster cannot be reached; `attach: {hosts: …}` would \
+             bring them, and --target ssh:HOST asks one of them",
         )?;
         let of_host = |(agent, host): (&Arc<Agent>, Option<&Host>)| {
             let name = host.map_or("this machine", Host::name);
@@ -100,7 +103,7 @@ impl Cluster {
 
     /// The settings of its hosts, by their names, as their agents read them: what `question` asks,
     /// of the processes and data folders of the nodes that are there. None of a cluster that is not
-    /// ours, whose hosts nobody reaches.
+    /// ours, unless there is a way to its hosts.
     ///
     /// # Errors
     /// An agent is gone.
@@ -108,6 +111,9 @@ impl Cluster {
         &self,
         question: &Question,
     ) -> Result<Option<Vec<(String, HostSettings)>>> {
+        if let Some(hosts) = self.attached_hosts() {
+            return hosts.settings(question, self.nodes()).map(Some);
+        }
         let Some(nodes) = self.local() else {
             return Ok(None);
         };

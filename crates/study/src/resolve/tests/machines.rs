@@ -60,7 +60,10 @@ fn what_a_study_names_itself_needs_trust_also_what_its_file_holds() {
     let mut overrides = with("seed=2");
     let text = study("{local: {machines: lab.yaml}}");
     let said = resolve("s.yaml", &text, &overrides).unwrap_err().to_string();
-    assert!(said.contains("has nodes started on db1"), "{said}");
+    assert!(
+        said.contains("has this program run on db1 as your user there, and starts nodes there"),
+        "{said}"
+    );
     assert!(said.contains("has this program run on c1"), "{said}");
     overrides.granted.trust = true;
     resolve("s.yaml", &text, &overrides).unwrap();
