@@ -32,7 +32,8 @@ fn cannot_reach(settings: &Settings) -> Option<String> {
         format!(
             "{} of `client.machines` cannot reach {what}: a run would end when its clients \
              connect; put nodes on machines that they reach (`target.local.machines`), attach to a \
-             cluster that they reach (`target.attach`), or leave the load to this machine (`client.machines: [here]`)",
+             cluster that they reach (`target.attach`), or leave the load to this \
+             machine (`client.machines: [here]`)",
             some_of(&others)
         )
     })

@@ -3,7 +3,7 @@
 use super::node::LocalNode;
 use super::nodes::Nodes;
 use crate::cluster::Cluster;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::path::Path;
 use target::hidden::hidden;
@@ -26,10 +26,21 @@ impl Cluster {
 }
 
 impl Nodes {
-    /// Copies every node's log folder.
+    /// Copies the log folder of every node that can be had.
+    ///
+    /// # Errors
+    /// All those that cannot.
     fn collect_logs(&self, into: &Path) -> Result<()> {
-        let collect = |node| collect(node, into);
-        self.nodes.iter().try_for_each(collect)
+        let why_not = |node: &LocalNode| {
+            let why = collect(node, into).err()?;
+            Some(format!(
+                "the logs of {} are missing: {why:#}",
+                node.layout.name
+            ))
+        };
+        let missing: Vec<String> = self.nodes.iter().filter_map(why_not).collect();
+        ensure!(missing.is_empty(), "{}", missing.join("; "));
+        Ok(())
     }
 }
 

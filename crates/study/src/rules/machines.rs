@@ -38,7 +38,7 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     for (path, why) in [
         (
             "target.local.host.link",
-            "limits the link of a stand-in, and machines have their own",
+            "is of stand-ins: machines have their own",
         ),
         (
             "target.local.address",
