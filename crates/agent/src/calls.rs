@@ -7,8 +7,10 @@ use host::calls::{
 };
 use host::faults::{Heal, Inject, Renew, Started};
 use host::files::{Change, DeviceBytes, Get, List, Space, Sum, Uncache};
+use host::inspect::{CleanFolder, Inspect, Wall};
 use host::machine::{FindProcess, ReadMachine, ReadSettings};
 use host::queries::{Receive, See};
+use host::remote::{AvailableMemory, ClearCluster, FindJava, FindMarked, Settle, TakenPort};
 use host::watch::{BeginWatch, TakeReadings};
 use reach::{ReadClock, Row};
 
@@ -49,4 +51,13 @@ pub(crate) const CALLS: &[Row<AgentState>] = &[
     Row::of::<ReadSettings>(),
     Row::of::<ReadMachine>(),
     Row::of::<FindProcess>(),
+    Row::of::<Settle>(),
+    Row::of::<FindJava>(),
+    Row::of::<TakenPort>(),
+    Row::of::<AvailableMemory>(),
+    Row::of::<ClearCluster>(),
+    Row::of::<FindMarked>(),
+    Row::of::<Inspect>(),
+    Row::of::<CleanFolder>(),
+    Row::of::<Wall>(),
 ];

@@ -16,7 +16,10 @@ mod faults;
 mod files;
 mod folders;
 mod guard;
+mod inspect;
 mod queries;
+mod relay;
+mod remote;
 mod stand_in;
 mod state;
 mod thread;
@@ -26,13 +29,12 @@ mod watching;
 use anyhow::{Context, Result};
 use calls::CALLS;
 use guard::Guard;
-use host::calls::Begin;
+use host::calls::{Begin, Role};
 use host::undo::Undo;
 use reach::serve::{self, Ending, Outbox};
 use state::AgentState;
 use std::fs::{DirBuilder, File};
 use std::io::{IsTerminal, Read, Write};
-use std::os::fd::AsFd;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -89,7 +91,17 @@ fn run(name: &str) -> Result<()> {
     // SAFETY: no handler is installed, and no other thread runs yet.
     unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
     let (mut input, output) = serve::pipes()?;
-    let begun = begin(name, &mut input);
+    let begun = serve::first::<Begin>(&mut input, BEGIN_LIMIT);
+    if let Ok(asked) = &begun
+        && asked.role == Role::Relay
+    {
+        let led = relay::lead(&asked.folder, input, &output);
+        if let Err(error) = &led {
+            serve::refuse(&mut &output, error);
+        }
+        return led;
+    }
+    let begun = begun.and_then(|asked| begin(name, asked));
     let mut reader: Box<dyn Read + Send> = Box::new(input);
     let mut writer: Box<dyn Write + Send> = Box::new(output);
     let (here, guard, lease, outbox) = match begun {
@@ -122,8 +134,7 @@ fn run(name: &str) -> Result<()> {
 
 type Begun = (Arc<AgentState>, Arc<Guard>, Duration, Outbox);
 
-fn begin(name: &str, reader: &mut (impl Read + AsFd)) -> Result<Begun> {
-    let begin: Begin = serve::first(reader, BEGIN_LIMIT)?;
+fn begin(name: &str, begin: Begin) -> Result<Begun> {
     stand_in::enter(begin.role)?;
     let guard = Guard::start(name)?;
     let telling = Arc::clone(&guard);

@@ -1,5 +1,6 @@
 //! A stand-in for a machine, and the switch between such, made and limited by their agents.
 
+use crate::remote;
 use crate::state::AgentState;
 use anyhow::{Context, Result};
 use host::calls::{
@@ -7,7 +8,7 @@ use host::calls::{
     PortLimits, RaiseUplink, Role,
 };
 use host::undo::Undo;
-use kernel::cgroup::Group;
+use kernel::cgroup::{self, Group};
 use kernel::links;
 use kernel::net::{self, Namespace, Netlink};
 use kernel::volume::Volume;
@@ -24,7 +25,8 @@ use target::LinkSpec;
 /// The kernel refuses.
 pub(crate) fn enter(role: Role) -> Result<()> {
     let flags = match role {
-        Role::Machine => return Ok(()),
+        Role::Machine | Role::Relay => return Ok(()),
+        Role::Host => return enter_host(),
         Role::Switch => UnshareFlags::NEWNET,
         Role::StandIn => UnshareFlags::NEWNET | UnshareFlags::NEWNS,
     };
@@ -32,11 +34,26 @@ pub(crate) fn enter(role: Role) -> Result<()> {
     unsafe { unshare_unsafe(flags) }
         .context("have a network and mounts of its own (root, or CAP_SYS_ADMIN)")?;
     if role == Role::StandIn {
-        // The machine's mounts go on coming in, and none of ours goes out.
-        let downstream = MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC;
-        mount_change("/", downstream).context("keep mounts to itself")?;
+        keep_mounts()?;
     }
     Ok(())
+}
+
+/// The machine's mounts go on coming in, and none of ours goes out.
+fn keep_mounts() -> Result<()> {
+    let downstream = MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC;
+    mount_change("/", downstream).context("keep mounts to itself")
+}
+
+/// A machine that hosts nodes has mounts of its own if it may: who asks for a volume is told
+/// otherwise.
+fn enter_host() -> Result<()> {
+    cgroup::step_aside()?;
+    // SAFETY: as in `enter`.
+    match unsafe { unshare_unsafe(UnshareFlags::NEWNS) } {
+        Ok(()) => keep_mounts(),
+        Err(_) => Ok(()),
+    }
 }
 
 impl Serve<AgentState> for MakeBridge {
@@ -102,6 +119,7 @@ impl Serve<AgentState> for MakeHost {
         net::announce_when_plugged(links::HOST_LINK)?;
         let _ = here.data.set(self.folder);
         let _ = here.group.set(group);
+        let _ = here.network.set(());
         Ok(made)
     }
 }
@@ -117,6 +135,9 @@ impl Serve<AgentState> for Address {
 
 impl Serve<AgentState> for Limit {
     fn serve(self, here: &AgentState) -> Result<()> {
+        if here.network.get().is_none() {
+            return remote::limit(here, &self.0);
+        }
         here.group()?.limit(&self.0, here.device())?;
         Netlink::open()?.limit(links::HOST_LINK, &self.0.link)
     }
@@ -124,9 +145,12 @@ impl Serve<AgentState> for Limit {
 
 impl Serve<AgentState> for Limits {
     fn serve(self, here: &AgentState) -> Result<HostLimits> {
+        let groups = here.group.get().map(|group| group.limits(here.device()));
+        let has_network = here.network.get().is_some();
+        let link = has_network.then(|| Netlink::open()?.limits(links::HOST_LINK));
         Ok(HostLimits {
-            groups: here.group()?.limits(here.device())?,
-            link: Netlink::open()?.limits(links::HOST_LINK)?,
+            groups: groups.transpose()?.unwrap_or_default(),
+            link: link.transpose()?.unwrap_or_default(),
         })
     }
 }

@@ -37,7 +37,9 @@ pub struct AgentState {
     own: Weak<AgentState>,
     /// Of a switch, once its bridge is made.
     pub(crate) bridge: OnceLock<()>,
-    /// Of a stand-in, once they are made.
+    /// Of a stand-in, once it has one.
+    pub(crate) network: OnceLock<()>,
+    /// Of a host, once they are made.
     pub(crate) group: OnceLock<Group>,
     pub(crate) data: OnceLock<PathBuf>,
     /// Held open as long as the agent is there.
@@ -67,6 +69,7 @@ impl AgentState {
             watching: ActiveWatches::default(),
             bridge: OnceLock::new(),
             trials: Mutex::default(),
+            network: OnceLock::new(),
             group: OnceLock::new(),
             data: OnceLock::new(),
             volume: OnceLock::new(),
@@ -146,8 +149,8 @@ impl AgentState {
 
     /// That it is a stand-in, which has a network of its own.
     pub(crate) fn check_stand_in(&self) -> Result<()> {
-        let group = self.group.get();
-        group.map(drop).context("this host has no network of its own")
+        let network = self.network.get();
+        network.copied().context("this host has no network of its own")
     }
 
     pub(crate) fn group(&self) -> Result<&Group> {

@@ -127,6 +127,9 @@ pub enum Command {
     /// A warning costs performance or stability; advice matters for some. What cannot be seen says
     /// why.
     Doctor(DoctorArgs),
+    /// Look at machines that nodes are to be put on, measure them, and clear them.
+    #[command(subcommand)]
+    Hosts(HostsCommand),
     /// Show what machines look like, plan where nodes go on them, and write plans for whoever
     /// carries them out.
     #[command(subcommand)]
@@ -167,6 +170,10 @@ pub struct StudyArgs {
     /// Change one setting; may be given again.
     #[arg(long, value_name = "PATH=VALUE")]
     pub set: Vec<String>,
+    /// Put the hosts of a local target on machines that ssh finds: a file with a list `machines`,
+    /// each `{ssh: HOST, folder: PATH}`.
+    #[arg(long, value_name = "FILE")]
+    pub machines: Option<PathBuf>,
     /// Another seed than the study's.
     #[arg(long)]
     pub seed: Option<u64>,
@@ -466,6 +473,33 @@ pub struct ImportFileArgs {
 }
 
 #[derive(Debug, Subcommand)]
+pub enum HostsCommand {
+    /// Say of each machine whether nodes can be put there: how it is reached, its room, Java,
+    /// clocks and settings, and what earlier commands have left.
+    ///
+    /// Nothing is left there but this program. It ends with 1 if a machine is not fit for a node
+    /// with the usual heap.
+    Check {
+        /// A file with a list `machines`, each `{ssh: HOST, folder: PATH}`.
+        file: PathBuf,
+    },
+    /// Measure what the machines are: the disk of each folder, one request at a time past every
+    /// cache, and the network between all pairs.
+    Bench {
+        /// A file with a list `machines`, each `{ssh: HOST, folder: PATH}`.
+        file: PathBuf,
+    },
+    /// Remove what clusters have left there that nobody has.
+    Clean {
+        /// A file with a list `machines`, each `{ssh: HOST, folder: PATH}`.
+        file: PathBuf,
+        /// Remove everything of cassay's there: clusters that run, too, jars and programs.
+        #[arg(long)]
+        all: bool,
+    },
+}
+
+#[derive(Debug, Subcommand)]
 pub enum TargetCommand {
     /// Start a local cluster that goes on when this command ends.
     Up(Box<UpArgs>),
@@ -709,13 +743,12 @@ pub struct UpArgs {
     /// volume each where this machine allows it (as root), otherwise only addresses.
     #[arg(long, value_name = "COUNT")]
     pub hosts: Option<usize>,
+    /// Put the nodes on machines that ssh finds: a file with a list `machines`, each `{ssh: HOST,
+    /// folder: PATH}`; the first --hosts of them, or all.
+    #[arg(long, value_name = "FILE")]
+    pub machines: Option<PathBuf>,
     /// Nodes on each host.
-    #[arg(
-        long,
-        value_name = "COUNT",
-        requires = "hosts",
-        conflicts_with = "nodes"
-    )]
+    #[arg(long, value_name = "COUNT", conflicts_with = "nodes")]
     pub nodes_per_host: Option<usize>,
     #[command(flatten)]
     pub host: HostArgs,

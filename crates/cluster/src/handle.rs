@@ -145,7 +145,7 @@ impl NodeHandle {
         };
         let lives = |process: &Identity| self.agent.how_ended(*process).is_none();
         if self.process.as_ref().is_none_or(|process| !lives(process)) {
-            self.process = marks::started_by(&own.start.0).or(self.process);
+            self.process = marks::started_by(&self.agent, &own.start.0).or(self.process);
         }
     }
 

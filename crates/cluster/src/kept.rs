@@ -8,6 +8,7 @@ use crate::dirs::Dirs;
 use crate::local::{self, Nodes, marks, roles, state};
 use crate::session::Session;
 use anyhow::{Result, bail};
+use host::HostsState;
 use host::process::Identity;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -152,6 +153,7 @@ pub fn down(dirs: &Dirs, id: Option<&str>, say: &mut dyn FnMut(&str)) -> Result<
 }
 
 fn look(folder: PathBuf, state: &state::State) -> KeptCluster {
+    let is_elsewhere = state.hosts.as_ref().is_some_and(HostsState::are_machines);
     let processes = marks::processes(&state.id);
     let spec = state.spec.as_ref();
     let authentication = spec.and_then(|spec| spec.authentication());
@@ -163,9 +165,10 @@ fn look(folder: PathBuf, state: &state::State) -> KeptCluster {
     let access = roles::read(authentication.unwrap_or_default(), &folder).unwrap_or_default();
     let runs = |process: &Identity| processes.contains(process);
     let node = |node: &state::NodeState| {
-        let pid = node.process.filter(runs).map(|process| process.pid);
+        // Of a process on another machine, the node's answer tells.
+        let process = node.process.filter(|one| is_elsewhere || runs(one));
         let address = node.cql_address();
-        let answers = pid.is_some()
+        let answers = process.is_some()
             && Session::open(address, &access, STATUS_LIMIT)
                 .and_then(|mut session| session.query("SELECT key FROM system.local"))
                 .is_ok();
@@ -174,7 +177,7 @@ fn look(folder: PathBuf, state: &state::State) -> KeptCluster {
             host: node.host.clone(),
             address,
             rack: node.rack.clone(),
-            pid,
+            pid: process.filter(|_| answers || !is_elsewhere).map(|process| process.pid),
             answers,
         }
     };

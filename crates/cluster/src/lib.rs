@@ -22,6 +22,7 @@ mod jolokia;
 pub mod kept;
 pub mod leftovers;
 mod local;
+pub mod machines;
 mod mbeans;
 mod members;
 mod node;

@@ -3,6 +3,7 @@
 use crate::cluster::Cluster;
 use crate::local::Nodes;
 use anyhow::Result;
+use host::{Host, Hosts};
 
 impl Cluster {
     /// Takes the files of all nodes' data out of the page cache. `false`: not all of it, because
@@ -24,7 +25,8 @@ impl Cluster {
 
 /// See [`Cluster::drop_page_cache`], of which `nodes` are.
 fn drop_of(cluster: &Cluster, nodes: &Nodes) -> Result<bool> {
-    if let Some(hosts) = nodes.hosts() {
+    let has_groups = |hosts: &&Hosts| hosts.all().iter().all(Host::has_groups);
+    if let Some(hosts) = nodes.hosts().filter(has_groups) {
         for host in hosts.all() {
             host.drop_page_cache()?;
         }

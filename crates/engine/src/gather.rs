@@ -138,7 +138,7 @@ impl Gather {
     /// Nothing is known of nodes that are not ours.
     pub fn used(&self, window_ns: (u64, u64), cluster: &Cluster) -> ResourceUse {
         let has_hosts = match cluster.isolation() {
-            "hosts" => true,
+            "hosts" | "machines" => true,
             "loopback" => false,
             _ => return ResourceUse::default(),
         };

@@ -75,7 +75,33 @@ fn lacking(needs: Vec<Need>, capabilities: &[Capability]) -> Vec<Missing> {
 /// # Errors
 /// What is missing, why it is, and what asks for it.
 pub fn check(study: &Study, plan: &Plan, dirs: &Dirs) -> Result<()> {
-    refuse(study, not_startable(study, plan, dirs))
+    let mut others = not_startable(study, plan, dirs);
+    others.extend(unready(study));
+    refuse(study, others)
+}
+
+/// Machines that cannot have the nodes of a variant, all at once, each sentence once. They are
+/// reached for it, and nothing stays there.
+fn unready(study: &Study) -> Vec<String> {
+    let mut asked: Vec<&LocalSpec> = Vec::new();
+    let mut all: Vec<String> = Vec::new();
+    for variant in &study.variants {
+        let settings = &variant.settings;
+        let locals = [settings.load_target().local(), settings.target.local()];
+        for local in locals.into_iter().flatten().filter(|one| !one.machines().is_empty()) {
+            let is_same = |known: &&LocalSpec| {
+                let room = |spec: &LocalSpec| (spec.nodes, spec.heap_bytes);
+                room(known) == room(local) && known.hosts == local.hosts
+            };
+            if !asked.iter().any(is_same) {
+                asked.push(local);
+                all.extend(cluster::machines::unready(local));
+            }
+        }
+    }
+    let mut said = BTreeSet::new();
+    all.retain(|why| said.insert(why.clone()));
+    all.into_iter().map(|why| why.replace('\n', "\n    ")).collect()
 }
 
 /// Refuses a study that needs what is not there, and for other reasons that are known already.
@@ -110,8 +136,10 @@ fn not_startable(study: &Study, plan: &Plan, dirs: &Dirs) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for (variant, work) in study.variants.iter().zip(&plan.works) {
         let settings = &variant.settings;
+        // Machines of their own say it themselves, when they are reached.
+        let is_here = |local: &&LocalSpec| local.machines().is_empty();
         let locals = [settings.load_target().local(), settings.target.local()];
-        for local in locals.into_iter().flatten() {
+        for local in locals.into_iter().flatten().filter(is_here) {
             // What else differs between the variants takes no other room.
             let question = (local.nodes, local.heap_bytes, local.version.as_str());
             if !asked.contains(&question) {
@@ -119,7 +147,9 @@ fn not_startable(study: &Study, plan: &Plan, dirs: &Dirs) -> Vec<String> {
                 all.extend(cluster::not_startable(local, dirs));
             }
         }
-        all.extend(too_much_to_load(settings, work, dirs));
+        if settings.target.local().is_none_or(|local| is_here(&local)) {
+            all.extend(too_much_to_load(settings, work, dirs));
+        }
     }
     let mut said = BTreeSet::new();
     all.retain(|why| said.insert(why.clone()));

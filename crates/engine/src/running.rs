@@ -130,7 +130,7 @@ impl Running {
     /// CPUs of their own leave it those that it is pinned to.
     pub fn shares_cores(&self, client: &Client) -> bool {
         let client_cpus = self.client_cpus(client);
-        let Target::Local(local) = &self.settings else {
+        let Some(local) = self.settings.local().filter(|local| local.machines().is_empty()) else {
             return self.is_on_this_machine();
         };
         let taken = self.cluster.taken_cpus();
@@ -164,9 +164,16 @@ impl Running {
             return None;
         };
         // A host's limit holds its nodes' page cache too, where hosts are kept apart.
-        let limit = local.hosts.as_ref().filter(|_| self.cluster.isolation() == "hosts");
+        let is_apart = ["hosts", "machines"].contains(&self.cluster.isolation());
+        let limit = local.hosts.as_ref().filter(|_| is_apart);
+        let each = local.nodes_per_host().max(1) as u64;
         if let Some(bytes) = limit.and_then(|hosts| hosts.host.memory_bytes) {
-            return Some(bytes / local.nodes_per_host().max(1) as u64);
+            return Some(bytes / each);
+        }
+        if self.cluster.is_on_machines() {
+            let machines = self.cluster.machines().ok()?;
+            let bytes = machines.iter().map(|(_, machine)| machine.memory_bytes());
+            return Some(bytes.min()?? / each);
         }
         let text = std::fs::read_to_string("/proc/meminfo").ok()?;
         let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;

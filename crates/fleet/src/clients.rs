@@ -4,7 +4,7 @@ use crate::health::ClockReading;
 use crate::wire::{Begin, Describe, Description, Disarm, MeasureCeiling, PIECE_BYTES, TakeSources};
 use anyhow::{Context, Result, anyhow};
 use measure::clock::{self, Deadline};
-use reach::{Destination, Link, Offset, TheirClock};
+use reach::{Destination, Link, Offset, OtherAgents, TheirClock};
 use rustix::process::Signal;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -297,7 +297,7 @@ fn links(seats: &[Seat]) -> Result<Vec<Link>> {
         Some(wanted.map(|wanted| (wanted.for_agent(&name_of(number)), begin())))
     };
     let far: Vec<(Destination, Begin)> = numbered().filter_map(wanted).collect::<Result<_>>()?;
-    let mut reached = Link::all_over_ssh(Path::new("ssh"), &far)?.into_iter();
+    let mut reached = Link::all_over_ssh(Path::new("ssh"), &far, OtherAgents::End)?.into_iter();
     let mark = std::process::id().to_string();
     let link = |(number, seat): (usize, &Seat)| match seat.ssh {
         Some(_) => reached.next().context("a machine that was reached is not there"),

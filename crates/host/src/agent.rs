@@ -5,23 +5,28 @@ use crate::calls::{
     Abilities, Begin, EndProcess, Keep, Note, Processes, Role, StartProcess, VolumeAbilities,
 };
 use crate::process::{self, Identity};
+use crate::remote::supply_folder;
 use anyhow::{Context, Result};
 use kernel::cgroup;
 use measure::clock;
-use reach::{Call, Destination, Link, Refusal, TheirClock, Unreached};
+use reach::{Call, Destination, Link, OtherAgents, Refusal, TheirClock, Unreached};
 use std::collections::HashMap;
 use std::fs::File;
-use std::os::unix::net::UnixListener;
+use std::net::IpAddr;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
-use target::Capability;
+use target::{Capability, RemoteHost};
 
 /// The variable that marks an agent and its guard; its value is the cluster's id.
 pub const MARK: &str = "CASSAY_AGENT";
+
+/// The program by which other machines are reached: the user's own, found in PATH.
+pub const SSH: &str = "ssh";
 
 /// The mark of what held kept hosts before there were agents: such clusters can still be ended.
 const MARK_BEFORE: &str = "CASSAY_HOLDS";
@@ -92,13 +97,84 @@ impl Agent {
     /// As [`Link::all_over_ssh`].
     pub fn all_over_ssh(ssh: &Path, wanted: &[Destination]) -> Result<Vec<Agent>, Unreached> {
         let wanted: Vec<_> = wanted.iter().map(|one| (one.clone(), begin_there(one))).collect();
-        let links = Link::all_over_ssh(ssh, &wanted)?;
+        let links = Link::all_over_ssh(ssh, &wanted, OtherAgents::End)?;
         let begins = wanted.into_iter().map(|(_, begin)| begin);
         Ok(links
             .into_iter()
             .zip(begins)
             .map(|(link, begin)| Agent::of(link, begin, false))
             .collect())
+    }
+
+    /// Those of the machines that are hosts of `cluster`, in their order: each has what is of the
+    /// cluster below the machine's folder, and the jars there.
+    ///
+    /// # Errors
+    /// As [`Link::all_over_ssh`].
+    pub(crate) fn of_hosts(cluster: &str, machines: &[RemoteHost]) -> Result<Vec<Agent>> {
+        let wanted = |(machine, number): (&RemoteHost, usize)| {
+            let (name, folder) = (format!("host{number}"), folder_there(machine)?);
+            let tree = folder.join(cluster);
+            let begin = Begin {
+                role: Role::Host,
+                folder: folder_of(&tree, &name),
+                files: vec![supply_folder(&folder), tree.join(&name)],
+                tree: Some(tree),
+                lease_s: LEASE_S,
+            };
+            Ok((
+                destination(machine)?.for_agent(&format!("{name}-{cluster}")),
+                begin,
+            ))
+        };
+        let wanted = machines.iter().zip(1..).map(wanted).collect::<Result<Vec<_>>>()?;
+        Agent::all(wanted, false)
+    }
+
+    /// The kept agents of such machines.
+    ///
+    /// # Errors
+    /// As there; or one has ended, or is of another build.
+    pub(crate) fn of_kept_hosts(cluster: &str, machines: &[RemoteHost]) -> Result<Vec<Agent>> {
+        let wanted = |(machine, number): (&RemoteHost, usize)| {
+            let (name, folder) = (format!("host{number}"), folder_there(machine)?);
+            let tree = folder.join(cluster);
+            let begin = Begin {
+                role: Role::Relay,
+                folder: folder_of(&tree, &name),
+                files: vec![supply_folder(&folder), tree.join(&name)],
+                tree: None,
+                lease_s: LEASE_S,
+            };
+            Ok((
+                destination(machine)?.for_agent(&format!("{name}-{cluster}")),
+                begin,
+            ))
+        };
+        let wanted = machines.iter().zip(1..).map(wanted).collect::<Result<Vec<_>>>()?;
+        let agents = Agent::all(wanted, true)?;
+        for agent in &agents {
+            agent.learn_ended()?;
+        }
+        Ok(agents)
+    }
+
+    fn all(wanted: Vec<(Destination, Begin)>, is_kept: bool) -> Result<Vec<Agent>> {
+        let others = if is_kept {
+            OtherAgents::Leave
+        } else {
+            OtherAgents::End
+        };
+        let links = Link::all_over_ssh(Path::new(SSH), &wanted, others)?;
+        let begins = wanted.into_iter().map(|(_, begin)| begin);
+        let agents = links.into_iter().zip(begins);
+        Ok(agents.map(|(link, begin)| Agent::of(link, begin, is_kept)).collect())
+    }
+
+    /// The address at which the sshd of its machine was reached, as that machine has it; none of
+    /// this machine.
+    pub fn address(&self) -> Option<IpAddr> {
+        self.link.address()
     }
 
     /// What its machine permits; asked there.
@@ -150,12 +226,18 @@ impl Agent {
         let begin = begin(name, folder);
         let link = with_short_path(&begin.folder, |socket| Link::connect(name, socket))?;
         let agent = Agent::of(link, begin, true);
-        let ended = agent
+        agent.learn_ended()?;
+        Ok(agent)
+    }
+
+    /// Takes note of the processes that have ended while nobody listened.
+    fn learn_ended(&self) -> Result<()> {
+        let ended = self
             .call(&Processes)?
             .into_iter()
             .filter_map(|(one, status)| Some((one, ExitStatus::from_raw(status?))));
-        agent.ended().extend(ended);
-        Ok(agent)
+        self.ended().extend(ended);
+        Ok(())
     }
 
     /// Asks for what takes little time.
@@ -271,6 +353,21 @@ impl Drop for Agent {
     }
 }
 
+/// How a machine is reached.
+///
+/// # Errors
+/// Its name is none for ssh, or its folder is no plain path.
+pub fn destination(machine: &RemoteHost) -> Result<Destination> {
+    let folder = machine.folder.as_ref();
+    let folder = folder.map(|folder| folder.to_str().context("a folder that is no Unicode"));
+    Destination::new(&machine.ssh, machine.sudo, folder.transpose()?)
+}
+
+fn folder_there(machine: &RemoteHost) -> Result<PathBuf> {
+    let folder = machine.folder.clone();
+    folder.with_context(|| format!("{}: no folder is named for nodes there", machine.ssh))
+}
+
 /// What the agent of another machine hears first. Its folder is nobody else's there, whoever else
 /// comes from wherever.
 fn begin_there(wanted: &Destination) -> Begin {
@@ -319,6 +416,16 @@ pub fn listen(folder: &Path) -> Result<UnixListener> {
     })
 }
 
+/// A connection to the kept agent that listens in its own `folder`.
+///
+/// # Errors
+/// Nobody listens there.
+pub fn knock(folder: &Path) -> Result<UnixStream> {
+    with_short_path(folder, |socket| {
+        UnixStream::connect(socket).context("connect")
+    })
+}
+
 /// The socket in `folder` by a path that fits the kernel's 108 bytes, however deep the folder is.
 fn with_short_path<T>(folder: &Path, run: impl FnOnce(&Path) -> Result<T>) -> Result<T> {
     use std::os::fd::AsRawFd;
@@ -334,12 +441,23 @@ fn with_short_path<T>(folder: &Path, run: impl FnOnce(&Path) -> Result<T>) -> Re
 /// One does not go.
 pub fn end_agents(cluster: &str) -> Result<()> {
     let marks = [MARK, MARK_BEFORE].map(|name| format!("{name}={cluster}"));
-    let is_one = |pid: u32| {
+    let is_marked = |pid: u32| {
         std::fs::read(format!("/proc/{pid}/environ")).is_ok_and(|bytes| {
             let mut variables = bytes.split(|&byte| byte == 0);
             variables.any(|one| marks.iter().any(|mark| one == mark.as_bytes()))
         })
     };
+    // Those that were started by ssh carry it in their names.
+    let name_end = format!("-{cluster}");
+    let is_named = |pid: u32| {
+        process::command_line(pid).is_some_and(|line| {
+            let [_, agent, name, ..] = &line[..] else {
+                return false;
+            };
+            agent == reach::ARGUMENT && name.starts_with("host") && name.ends_with(&name_end)
+        })
+    };
+    let is_one = |pid: u32| is_marked(pid) || is_named(pid);
     // The identity is read first: if the id changes hands later, the start time will differ.
     let all = process::all_pids().into_iter().filter_map(Identity::of);
     let agents: Vec<Identity> = all.filter(|one| is_one(one.pid)).collect();

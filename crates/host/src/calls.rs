@@ -37,6 +37,10 @@ pub enum Role {
     Switch,
     /// A stand-in: a network and mounts of its own.
     StandIn,
+    /// A machine that hosts nodes: as it is, with mounts of its own where that is permitted.
+    Host,
+    /// Nothing by itself: it leads to the kept agent that listens in its folder.
+    Relay,
 }
 
 /// Declares calls with their names and answers.

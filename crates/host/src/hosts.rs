@@ -1,24 +1,28 @@
-//! Stand-ins for machines: a network on a switch, control groups and a volume each, held by an
-//! agent each.
+//! Hosts that are more than addresses: stand-ins for machines, with a network on a switch, control
+//! groups and a volume each, or machines, with as much of that as they permit; held by an agent
+//! each.
 //!
 //! What must hold: everything is held by the agents' namespaces and mounts, and goes with them,
 //! however they end. Only directories could outlive them, of control groups and in the cluster's
 //! folder: they are listed by [`HostsState::before`] before the first is made, and
 //! [`Hosts::clear`] removes them. In the machine's own namespaces there is one link end per
-//! cluster and no mount.
+//! cluster and no mount. On machines nothing is outside the folder that was named, but for control
+//! groups; the guards of their agents know of it, and [`Hosts::clear_over_ssh`].
 
-use crate::agent::Agent;
+use crate::agent::{self, Agent};
 use crate::calls::MakeHost;
+use crate::remote::{ClearCluster, Settle};
+use crate::state::group_name;
 use crate::switch::Switch;
 use crate::undo::{Undo, undo};
-use crate::{Host, HostsState};
+use crate::{Host, HostState, HostsState};
 use anyhow::{Context, Result};
 use kernel::{able, links, net, volume};
 use measure::number::counted;
 use std::net::Ipv4Addr;
 use std::path::Path;
 use std::sync::Arc;
-use target::{HostSpec, HostsSpec};
+use target::{HostSpec, HostsSpec, RemoteHost};
 
 /// The hosts of one cluster. Dropping them ends them, with the cluster's folder, unless they are
 /// kept.
@@ -27,7 +31,8 @@ pub struct Hosts {
     state: HostsState,
     /// Before the switch: their links end before it does.
     hosts: Vec<Host>,
-    switch: Switch,
+    /// Between stand-ins; machines have a network of their own.
+    switch: Option<Switch>,
 }
 
 impl Hosts {
@@ -53,14 +58,15 @@ impl Hosts {
         let mut hosts = Hosts {
             state,
             hosts: Vec::new(),
-            switch,
+            switch: None,
         };
         for number in 1..=spec.count {
             let host = hosts
-                .make_host(number, &spec.host, folder, say)
+                .make_host((number, &switch), &spec.host, folder, say)
                 .with_context(|| format!("make host{number}"))?;
             hosts.hosts.push(host);
         }
+        hosts.switch = Some(switch);
         say(&format!(
             "{} in the network {network}/{}",
             counted(spec.count, "host"),
@@ -71,15 +77,15 @@ impl Hosts {
 
     fn make_host(
         &mut self,
-        number: usize,
+        (number, switch): (usize, &Switch),
         spec: &HostSpec,
         folder: &Path,
         say: &mut dyn FnMut(&str),
     ) -> Result<Host> {
         let state = &mut self.state.hosts[number - 1];
         let agent = Agent::begin(&self.state.id, &state.name, folder)?;
-        self.switch.plug(number, &agent)?;
-        state.address = Some(self.switch.address(number));
+        switch.plug(number, &agent)?;
+        state.address = Some(switch.address(number));
         let made = agent.call(&MakeHost {
             places: state.places.clone(),
             folder: state.folder.clone(),
@@ -94,9 +100,61 @@ impl Hosts {
                 state.folder.display()
             ));
         }
-        let host = Host::new(state, number, agent, &self.switch);
+        let host = Host::of_switch(state, number, agent, switch);
         host.set_limits(spec)?;
         Ok(host)
+    }
+
+    /// Makes the machines of `spec` ready for nodes, each by an agent that is started there by
+    /// `ssh`, all at once. Nothing of it is there afterwards if one refuses.
+    ///
+    /// # Errors
+    /// All machines that are not reached, each with why; or all that do not permit what is asked.
+    pub fn over_ssh(id: &str, spec: &HostsSpec, say: &mut dyn FnMut(&str)) -> Result<Hosts> {
+        let mut state = HostsState::of_machines(id, &spec.machines)?;
+        let agents = Agent::of_hosts(id, &spec.machines)?;
+        let settle = |(agent, state): (&Agent, &HostState)| {
+            agent.call(&Settle {
+                group: group_name(id, &state.name),
+                folder: state.folder.clone(),
+                limits: spec.host.clone(),
+            })
+        };
+        let settled = at_once(agents.iter().zip(&state.hosts), settle)?;
+        let mut hosts = Vec::new();
+        let machines = spec.machines.iter().zip(agents).zip(settled);
+        for (known, ((machine, agent), settled)) in state.hosts.iter_mut().zip(machines) {
+            known.address = Some(address_of(machine, &agent)?);
+            known.device = settled.device;
+            known.places = settled.places;
+            known.volume_bytes = spec.host.volume_bytes;
+            if settled.is_in_memory {
+                say(&format!(
+                    "{}: {} is in memory, not on a disk",
+                    machine.ssh,
+                    known.folder.display()
+                ));
+            }
+            if !settled.is_direct {
+                say(&format!(
+                    "{}: the file system of {} cannot pass the machine's page cache by, so data \
+                     is cached twice",
+                    machine.ssh,
+                    known.folder.display()
+                ));
+            }
+            hosts.push(Host::of_machine(known, hosts.len() + 1, agent)?);
+        }
+        say(&format!(
+            "{}: {}",
+            counted(hosts.len(), "machine"),
+            spec.names().join(", ")
+        ));
+        Ok(Hosts {
+            state,
+            hosts,
+            switch: None,
+        })
     }
 
     /// The hosts, in order.
@@ -104,19 +162,25 @@ impl Hosts {
         &self.hosts
     }
 
-    /// The agent of the switch between them.
-    pub fn switch(&self) -> &Arc<Agent> {
-        &self.switch.agent
+    /// The agent of the switch between them; none between machines.
+    pub fn switch(&self) -> Option<&Arc<Agent>> {
+        self.switch.as_ref().map(|switch| &switch.agent)
     }
 
-    /// The address of the node in `slot` of the host at `index`, both counted from 0: the host's
-    /// own for the first, a further one of its link for others, which it gets now.
+    /// Whether they are machines of their own.
+    pub fn are_machines(&self) -> bool {
+        self.state.are_machines()
+    }
+
+    /// The address of the node in `slot` of the host at `index`, both counted from 0: of a stand-in
+    /// its own for the first, a further one of its link for others, which it gets now; of a machine
+    /// its own for all, which then differ by their ports.
     ///
     /// # Errors
     /// The network has no more, or the kernel refuses.
     pub fn address(&self, index: usize, slot: usize) -> Result<Ipv4Addr> {
         let host = self.hosts.get(index).context("there is no such host")?;
-        if slot == 0 {
+        if slot == 0 || self.are_machines() {
             return Ok(host.address());
         }
         let address = self.address_of(index, slot)?;
@@ -129,13 +193,16 @@ impl Hosts {
     /// # Errors
     /// The network has no more.
     pub fn address_of(&self, index: usize, slot: usize) -> Result<Ipv4Addr> {
+        let Some(switch) = &self.switch else {
+            return Ok(self.hosts.get(index).context("there is no such host")?.address());
+        };
         let number = slot * self.hosts.len() + index + 1;
         anyhow::ensure!(
             number <= links::HOSTS_COUNT_MAX,
             "a network has {} addresses for nodes, and number {number} is asked for",
             links::HOSTS_COUNT_MAX
         );
-        Ok(self.switch.address(number))
+        Ok(switch.address(number))
     }
 
     /// What is needed to find them again.
@@ -158,12 +225,12 @@ impl Hosts {
             });
             all.fold(Ok(()), Result::and)
         });
-        ended.and(self.switch.agent.end())
+        ended.and(self.switch().map_or(Ok(()), |switch| switch.end()))
     }
 
     /// Why there is no network between them any more; none as long as there is.
     pub fn lost(&self) -> Option<String> {
-        let why = self.switch.agent.lost()?;
+        let why = self.switch()?.lost()?;
         Some(format!(
             "the network between the hosts has ended with the agent of their switch ({why})"
         ))
@@ -177,7 +244,7 @@ impl Hosts {
         for host in &self.hosts {
             host.agent().keep()?;
         }
-        self.switch.agent.keep()
+        self.switch().map_or(Ok(()), |switch| switch.keep())
     }
 
     /// Hosts that an earlier command has kept; `folder` is the cluster's. Dropping these leaves
@@ -187,19 +254,54 @@ impl Hosts {
     /// Their agents are gone (the machine was started anew, or they were killed), or of another
     /// build.
     pub fn reach(state: &HostsState, folder: &Path) -> Result<Hosts> {
+        if state.are_machines() {
+            return Hosts::reach_over_ssh(state);
+        }
         let network = state.network.context("no network is noted for these hosts")?;
         let switch = Switch::reach(network, folder)?;
         let mut hosts = Vec::new();
         for (known, number) in state.hosts.iter().zip(1..) {
             let agent = Agent::reach(&known.name, folder)?;
-            hosts.push(Host::new(known, number, agent, &switch));
+            hosts.push(Host::of_switch(known, number, agent, &switch));
         }
         let state = state.clone();
         Ok(Hosts {
             state,
             hosts,
-            switch,
+            switch: Some(switch),
         })
+    }
+
+    fn reach_over_ssh(state: &HostsState) -> Result<Hosts> {
+        let agents = Agent::of_kept_hosts(&state.id, &state.machines)?;
+        let known = state.hosts.iter().zip(1..).zip(agents);
+        let hosts = known.map(|((known, number), agent)| Host::of_machine(known, number, agent));
+        Ok(Hosts {
+            hosts: hosts.collect::<Result<_>>()?,
+            state: state.clone(),
+            switch: None,
+        })
+    }
+
+    /// Ends on its machines what is left of the cluster of `state`, whose agents there may go on or
+    /// have ended; the processes of its nodes carry the argument `mark`. How many were killed.
+    ///
+    /// # Errors
+    /// All machines that are not reached, or where something does not go.
+    pub fn clear_over_ssh(state: &HostsState, mark: &str) -> Result<usize> {
+        let wanted = state.machines.iter().map(agent::destination);
+        let agents =
+            Agent::all_over_ssh(Path::new(agent::SSH), &wanted.collect::<Result<Vec<_>>>()?)?;
+        let clear = |(agent, host): (&Agent, &HostState)| {
+            agent.clear_cluster(&ClearCluster {
+                id: state.id.clone(),
+                folder: host.folder.parent().context("a folder of a cluster")?.to_owned(),
+                host: host.name.clone(),
+                places: host.places.clone(),
+                mark: mark.to_owned(),
+            })
+        };
+        Ok(at_once(agents.iter().zip(&state.hosts), clear)?.into_iter().sum())
     }
 
     /// Lets go on what waits for a volume of `state` that was frozen: before that it cannot be
@@ -221,6 +323,46 @@ impl Hosts {
     pub fn clear(state: &HostsState) -> Result<()> {
         undo(&state.undo())
     }
+}
+
+/// The address by which others reach a machine: the one that was stated, else the one at which its
+/// sshd was reached.
+fn address_of(machine: &RemoteHost, agent: &Agent) -> Result<Ipv4Addr> {
+    machine.address_or(agent.address()).with_context(|| {
+        format!(
+            "{}: it is not known by which IPv4 address other machines reach it\n\
+             hint: say it with the machine: `address: 10.0.0.7`",
+            machine.ssh
+        )
+    })
+}
+
+/// Asks all hosts at once.
+///
+/// # Errors
+/// All that refuse, a line each, beginning with the name of the host.
+fn at_once<'a, T: Send>(
+    all: impl Iterator<Item = (&'a Agent, &'a HostState)>,
+    ask: impl Fn((&'a Agent, &'a HostState)) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
+    let answers: Vec<Result<T>> = std::thread::scope(|scope| {
+        let ask = &ask;
+        let asked: Vec<_> = all.map(|one| scope.spawn(move || ask(one))).collect();
+        let answers = asked.into_iter().map(|asked| match asked.join() {
+            Ok(answer) => answer,
+            Err(panic) => std::panic::resume_unwind(panic),
+        });
+        answers.collect()
+    });
+    let (mut good, mut bad) = (Vec::new(), Vec::new());
+    for answer in answers {
+        match answer {
+            Ok(answer) => good.push(answer),
+            Err(error) => bad.push(format!("{error:#}")),
+        }
+    }
+    anyhow::ensure!(bad.is_empty(), "{}", bad.join("\n"));
+    Ok(good)
 }
 
 /// What can be said without touching anything.

@@ -1,10 +1,11 @@
-//! One stand-in for a machine: what runs on it, what limits it, where its figures are.
+//! One host, a stand-in for a machine or a machine: what runs on it, what limits it, where its
+//! figures are.
 
 use crate::agent::Agent;
 use crate::calls::{Address, DropPageCache, Limit, LimitPort, Limits, PortLimits};
 use crate::state::HostState;
 use crate::switch::Switch;
-use anyhow::Result;
+use anyhow::{Context, Result};
 use kernel::able;
 use kernel::cgroup::CgroupDir;
 use kernel::probe::HostSources;
@@ -20,26 +21,48 @@ use target::HostSpec;
 pub struct Host {
     name: String,
     address: Ipv4Addr,
-    /// Its place on the switch, counted from 1.
+    /// Its place among them, counted from 1; of a stand-in that on the switch, too.
     number: usize,
     folder: PathBuf,
     agent: Arc<Agent>,
-    switch: Arc<Agent>,
+    /// The agent of the switch of a stand-in; none of a machine.
+    switch: Option<Arc<Agent>>,
     places: Vec<CgroupDir>,
     device: Option<String>,
     volume_bytes: Option<u64>,
 }
 
 impl Host {
-    /// As `state` says it; its agent has made it.
-    pub(super) fn new(state: &HostState, number: usize, agent: Agent, switch: &Switch) -> Host {
+    /// A stand-in as `state` says it; its agent has made it.
+    pub(super) fn of_switch(
+        state: &HostState,
+        number: usize,
+        agent: Agent,
+        switch: &Switch,
+    ) -> Host {
+        let (address, switch) = (switch.address(number), Some(Arc::clone(&switch.agent)));
+        Host::of(state, (number, address), agent, switch)
+    }
+
+    /// A machine as `state` says it; its agent has made it ready.
+    pub(super) fn of_machine(state: &HostState, number: usize, agent: Agent) -> Result<Host> {
+        let address = state.address.context("no address is known of a machine")?;
+        Ok(Host::of(state, (number, address), agent, None))
+    }
+
+    fn of(
+        state: &HostState,
+        (number, address): (usize, Ipv4Addr),
+        agent: Agent,
+        switch: Option<Arc<Agent>>,
+    ) -> Host {
         Host {
             name: state.name.clone(),
-            address: switch.address(number),
+            address,
             number,
             folder: state.folder.clone(),
             agent: Arc::new(agent),
-            switch: Arc::clone(&switch.agent),
+            switch,
             places: state.places.clone(),
             device: state.device.clone(),
             volume_bytes: state.volume_bytes,
@@ -56,9 +79,19 @@ impl Host {
         &self.name
     }
 
-    /// Its place on the switch, counted from 1.
+    /// Its place among them, counted from 1; of a stand-in that on the switch, too.
     pub fn number(&self) -> usize {
         self.number
+    }
+
+    /// Whether it is a machine of its own.
+    pub fn is_machine(&self) -> bool {
+        self.switch.is_none()
+    }
+
+    /// Whether it has control groups of its own: all stand-ins have, and machines that permit it.
+    pub fn has_groups(&self) -> bool {
+        !self.places.is_empty()
     }
 
     /// Its address, which answers on this machine and on all hosts of the cluster.
@@ -88,6 +121,10 @@ impl Host {
             "{}: the size of a volume is fixed when its host is made; start the cluster anew",
             self.name
         );
+        let Some(switch) = &self.switch else {
+            // It asks its own kernel.
+            return self.agent.call(&Limit(spec.clone()));
+        };
         // The volume is there already, so that this process need not be able to make one.
         able::require(&HostSpec {
             volume_bytes: None,
@@ -96,7 +133,7 @@ impl Host {
         self.agent.call(&Limit(spec.clone()))?;
         // What the switch sends to the host; what the host sends, it limits itself.
         let (number, link) = (self.number, spec.link);
-        self.switch.call(&LimitPort { number, link })
+        switch.call(&LimitPort { number, link })
     }
 
     /// The limits that the kernel has for this host: `cpus` (a list), `cpu_quota` (cores),
@@ -107,8 +144,11 @@ impl Host {
     /// They cannot be read.
     pub fn limits(&self) -> Result<BTreeMap<String, String>> {
         let own = self.agent.call(&Limits)?;
+        let Some(switch) = &self.switch else {
+            return Ok(own.groups);
+        };
         let number = self.number;
-        let (to, from) = (self.switch.call(&PortLimits { number })?, own.link);
+        let (to, from) = (switch.call(&PortLimits { number })?, own.link);
         let mut limits = own.groups;
         anyhow::ensure!(
             to == from,

@@ -1,12 +1,12 @@
 //! What is written down about hosts, so that another command can end or reach them.
 
 use crate::undo::Undo;
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use kernel::cgroup::{self, CgroupDir};
 use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;
 use std::path::{Component, Path, PathBuf};
-use target::HostsSpec;
+use target::{HostsSpec, RemoteHost};
 
 /// The hosts of a cluster, in its `state.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -15,6 +15,9 @@ pub struct HostsState {
     pub id: String,
     /// Their network; absent until it is made.
     pub network: Option<Ipv4Addr>,
+    /// The machines that they are, in order; none: stand-ins.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub machines: Vec<RemoteHost>,
     /// In order.
     pub hosts: Vec<HostState>,
 }
@@ -49,17 +52,53 @@ impl HostsState {
             folder: folder.join(format!("host{number}")),
             volume_bytes: spec.host.volume_bytes,
             device: None,
-            places: cgroup::places(&hierarchies, &format!("cassay-{id}-h{number}")),
+            places: cgroup::places(&hierarchies, &group_name(id, &format!("host{number}"))),
         };
         Ok(HostsState {
             id: id.to_string(),
             network: None,
+            machines: Vec::new(),
             hosts: (1..=spec.count).map(host).collect(),
         })
     }
 
-    /// What of the hosts would outlive a machine's agents that were killed.
+    /// The same of machines. What will be of their control groups and volumes, their guards know.
+    ///
+    /// # Errors
+    /// A machine has no folder for it.
+    pub fn of_machines(id: &str, machines: &[RemoteHost]) -> Result<HostsState> {
+        let host = |(machine, number): (&RemoteHost, usize)| {
+            let name = format!("host{number}");
+            let no_folder = || format!("{}: it has no folder", machine.ssh);
+            let folder = machine.folder.as_ref().with_context(no_folder)?;
+            Ok(HostState {
+                folder: folder.join(id).join(&name),
+                name,
+                address: machine.address,
+                volume_bytes: None,
+                device: None,
+                places: Vec::new(),
+            })
+        };
+        Ok(HostsState {
+            id: id.to_string(),
+            network: None,
+            machines: machines.to_vec(),
+            hosts: machines.iter().zip(1..).map(host).collect::<Result<_>>()?,
+        })
+    }
+
+    /// Whether they are machines of their own.
+    pub fn are_machines(&self) -> bool {
+        !self.machines.is_empty()
+    }
+
+    /// What of the hosts would outlive a machine's agents that were killed; nothing here of other
+    /// machines.
     pub(crate) fn undo(&self) -> Vec<Undo> {
+        if self.are_machines() {
+            return Vec::new();
+        }
         let of_host = |host: &HostState| {
             [
                 Undo::Volume(host.folder.clone()),
@@ -78,6 +117,12 @@ impl HostsState {
     /// It names anything else.
     pub fn check(&self, id: &str, folder: &Path) -> Result<()> {
         ensure!(self.id == id, "its hosts are those of {:?}", self.id);
+        ensure!(
+            self.machines.is_empty() || self.machines.len() == self.hosts.len(),
+            "it has {} hosts on {} machines",
+            self.hosts.len(),
+            self.machines.len()
+        );
         for (host, number) in self.hosts.iter().zip(1..) {
             let name = format!("host{number}");
             ensure!(
@@ -95,7 +140,7 @@ impl HostsState {
                 "the folder of {name} is {}",
                 host.folder.display()
             );
-            let group = format!("cassay-{id}-h{number}");
+            let group = group_name(id, &name);
             for place in &host.places {
                 ensure!(
                     place.dir.ends_with(&group) && is_plain(&place.dir) && place.dir.is_absolute(),
@@ -106,6 +151,11 @@ impl HostsState {
         }
         Ok(())
     }
+}
+
+/// The name of the control groups of a host, which is called `host1`.
+pub fn group_name(id: &str, host: &str) -> String {
+    format!("cassay-{id}-{}", host.replacen("host", "h", 1))
 }
 
 /// Whether a path goes only down.

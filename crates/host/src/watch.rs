@@ -28,8 +28,15 @@ pub struct Watch(Vec<Watched>);
 impl Watch {
     /// The machine itself. Devices of `hosts` are left to them.
     pub fn machine(&mut self, period: Duration, hosts: &[Host]) {
-        let without = hosts.iter().filter_map(Host::device).map(str::to_owned).collect();
+        let ours = hosts.iter().filter(|host| !host.is_machine());
+        let without = ours.filter_map(Host::device).map(str::to_owned).collect();
         self.add("machine", period, What::Machine { without });
+    }
+
+    /// A machine that hosts nodes, which its own agent has to look at, at the place of the host.
+    pub fn host_machine(&mut self, period: Duration, host: &Host) {
+        let without = Vec::new();
+        self.add(host.name(), period, What::Machine { without });
     }
 
     /// A stand-in, which its own agent has to look at.

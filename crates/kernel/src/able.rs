@@ -59,13 +59,44 @@ fn ask() -> Vec<Capability> {
     ]
 }
 
-/// Refuses, all at once, what `spec` asks for and this machine cannot do.
+/// Refuses, all at once, what `spec` asks of a stand-in and this machine cannot do.
 ///
 /// # Errors
 /// What is missing, each with its reason.
 pub fn require(spec: &HostSpec) -> Result<()> {
-    let wanted = [
-        (Ability::Hosts, "network", true),
+    let mut wanted = wanted(spec);
+    wanted.push((Ability::Hosts, "network", true));
+    let missing = missing(&wanted);
+    anyhow::ensure!(
+        missing.is_empty(),
+        "this machine cannot make such hosts: {}",
+        missing.join("; ")
+    );
+    Ok(())
+}
+
+/// The same of this machine as a host itself, which has a network.
+///
+/// # Errors
+/// What is missing, each with its reason.
+pub fn require_of_machine(spec: &HostSpec) -> Result<()> {
+    let missing = missing(&wanted(spec));
+    let hint = if rustix::process::geteuid().is_root() {
+        ""
+    } else {
+        " (with `sudo: true` it is asked as root)"
+    };
+    anyhow::ensure!(
+        missing.is_empty(),
+        "its machine does not permit it: {}{hint}",
+        missing.join("; ")
+    );
+    Ok(())
+}
+
+/// What `spec` asks for, by the word for it.
+fn wanted(spec: &HostSpec) -> Vec<(Ability, &'static str, bool)> {
+    vec![
         (Ability::CpuSet, "cpus", spec.cpus.is_some()),
         (Ability::CpuLimit, "cpu quota", spec.cpu_quota.is_some()),
         (
@@ -81,7 +112,11 @@ pub fn require(spec: &HostSpec) -> Result<()> {
             spec.link.rate_bits_per_s.is_some(),
         ),
         (Ability::LinkDelay, "link delay", spec.link.delay.is_some()),
-    ];
+    ]
+}
+
+/// What of it is not there, each with its reason.
+fn missing(wanted: &[(Ability, &str, bool)]) -> Vec<String> {
     let missing = |one: &Capability| {
         let is_it = |(ability, _, is_wanted): &&(Ability, &str, bool)| {
             *ability == one.ability && *is_wanted
@@ -89,13 +124,7 @@ pub fn require(spec: &HostSpec) -> Result<()> {
         let (_, name, _) = wanted.iter().find(is_it).filter(|_| !one.present)?;
         Some(format!("{name}: {}", one.detail))
     };
-    let missing: Vec<String> = abilities().iter().filter_map(missing).collect();
-    anyhow::ensure!(
-        missing.is_empty(),
-        "this machine cannot make such hosts: {}",
-        missing.join("; ")
-    );
-    Ok(())
+    abilities().iter().filter_map(missing).collect()
 }
 
 /// A bridge and a link in a namespace that vanishes, and the right to make links in ours.

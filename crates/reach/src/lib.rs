@@ -21,4 +21,4 @@ pub use call::{Call, Row, Serve};
 pub use clock::{Offset, ReadClock, TheirClock};
 pub use hello::{Hello, name_build};
 pub use link::{ARGUMENT, CLIENT, Link, Listener, cpu_there_ns};
-pub use ssh::{Destination, Refusal, Unreached};
+pub use ssh::{Destination, OtherAgents, Refusal, Unreached};

@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::io::Read;
-use std::net::Shutdown;
+use std::net::{IpAddr, Shutdown};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -50,6 +50,7 @@ pub struct Link {
     name: String,
     hello: Hello,
     shared: Arc<Shared>,
+    reached_at: Option<IpAddr>,
 }
 
 /// What we say goes here. Ending it says that we hang up, also where somebody still listens.
@@ -233,7 +234,20 @@ impl Link {
             name: name.to_owned(),
             hello,
             shared,
+            reached_at: None,
         })
+    }
+
+    /// The same, which leads to a machine whose sshd has this address.
+    pub(crate) fn reached_at(mut self, reached_at: Option<IpAddr>) -> Link {
+        self.reached_at = reached_at;
+        self
+    }
+
+    /// The address at which the sshd of its machine was reached, as that machine has it; none of an
+    /// agent of this machine.
+    pub fn address(&self) -> Option<IpAddr> {
+        self.reached_at
     }
 
     /// Who is there: `host1`.

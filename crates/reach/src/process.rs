@@ -212,6 +212,19 @@ pub fn all_pids() -> Vec<u32> {
         .collect()
 }
 
+/// The running JVMs that were started with all these arguments.
+pub fn jvms_with(arguments: &[String]) -> Vec<Identity> {
+    let is_one = |pid: &u32| {
+        command_line(*pid).is_some_and(|line| {
+            let program = line.first().map(|program| program.rsplit('/').next() == Some("java"));
+            program == Some(true) && arguments.iter().all(|argument| line.contains(argument))
+        })
+    };
+    // The identity is read first: if the id changes hands later, the start time will differ.
+    let identities = all_pids().into_iter().filter_map(Identity::of);
+    identities.filter(|identity| is_one(&identity.pid)).collect()
+}
+
 /// A command whose child will be owned: pass it to [`spawn`] or [`output`].
 #[expect(
     clippy::disallowed_methods,

@@ -24,6 +24,7 @@ use program::Program;
 use refusal::{End, Stage, Trouble};
 use rustix::process::Signal;
 use serde::Serialize;
+use std::net::IpAddr;
 use std::path::Path;
 use std::process::{Child, ExitStatus, Stdio};
 use std::sync::Arc;
@@ -52,6 +53,15 @@ const END_LIMIT: Duration = Duration::from_secs(30);
 
 /// How often a process that is ending is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
+
+/// What becomes of agents that are reached when others are not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OtherAgents {
+    /// They end.
+    End,
+    /// They go on, as they did before.
+    Leave,
+}
 
 /// What the far side does until it is an agent.
 const SCRIPT: &str = include_str!("ssh/begin.sh");
@@ -95,10 +105,12 @@ impl Link {
     /// Starts an agent on each of several machines, some at a time.
     ///
     /// # Errors
-    /// All those that are not reached, each with why; the others have ended then.
+    /// All those that are not reached, each with why; the others have ended then, or have been left
+    /// where that is wanted of agents that were there before.
     pub fn all_over_ssh<B: Serialize + Sync>(
         ssh: &Path,
         wanted: &[(Destination, B)],
+        others: OtherAgents,
     ) -> Result<Vec<Link>, Unreached> {
         let next = AtomicUsize::new(0);
         let connect = || {
@@ -130,6 +142,10 @@ impl Link {
         }
         if refusals.is_empty() {
             return Ok(links);
+        }
+        if others == OtherAgents::Leave {
+            links.iter().for_each(Link::leave);
+            links.clear();
         }
         std::thread::scope(|scope| {
             for link in &links {
@@ -168,6 +184,8 @@ struct Connection {
     stage: Stage,
     /// The program that is run there, if it is not this one.
     other: Option<Arc<Program>>,
+    /// The address at which its sshd was reached.
+    reached_at: Option<IpAddr>,
 }
 
 impl Connection {
@@ -209,6 +227,7 @@ impl Connection {
             last_words,
             stage: Stage::Login,
             other: None,
+            reached_at: None,
         })
     }
 
@@ -219,9 +238,10 @@ impl Connection {
         let said = self.hear("its shell starts", ANSWER_LIMIT)?;
         self.stage = Stage::Script;
         let words: Vec<&str> = said.split(' ').collect();
-        let ["is", system, machine, pack] = words[..] else {
+        let ["is", system, machine, pack, at] = words[..] else {
             return Err(Trouble::of_obstacle(wanted, &said, &[]));
         };
+        self.reached_at = at.parse().ok();
         if system != "Linux" {
             return Err(Trouble::told(
                 format!("its system is {system}"),
@@ -326,7 +346,7 @@ impl Connection {
         let no = match Link::of_pipes(wanted.ssh(), writer, reader, way) {
             Ok(link) => {
                 last_words.forget();
-                return Ok(link);
+                return Ok(link.reached_at(self.reached_at));
             }
             Err(no) => no,
         };

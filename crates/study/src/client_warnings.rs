@@ -31,8 +31,8 @@ fn cannot_reach(settings: &Settings) -> Option<String> {
     (!others.is_empty()).then(|| {
         format!(
             "{} of `client.machines` cannot reach {what}: a run would end when its clients \
-             connect; attach to a cluster that they reach (`target.attach`), or leave the load to \
-             this machine (`client.machines: [here]`)",
+             connect; put nodes on machines that they reach (`target.local.machines`), attach to a \
+             cluster that they reach (`target.attach`), or leave the load to this machine (`client.machines: [here]`)",
             some_of(&others)
         )
     })

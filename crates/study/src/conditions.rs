@@ -160,6 +160,7 @@ fn hosts(local: &LocalSpec) -> Vec<String> {
         ];
     };
     let apart = match hosts.isolation {
+        _ if hosts.are_machines() => &format!("on the machines {}", hosts.names().join(" ")),
         Isolation::Auto => "kept apart where this machine allows it, else on loopback",
         Isolation::Hosts => "kept apart",
         Isolation::Loopback => "on loopback, not kept apart",

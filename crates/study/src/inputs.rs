@@ -94,6 +94,21 @@ impl<'a> Inputs<'a> {
         Ok(text)
     }
 
+    /// The text of a file that the command line names, found from where that was given; the error
+    /// is a sentence with the way out.
+    pub fn read_own(&self, name: &str) -> Result<String, String> {
+        if let Some(text) = self.read.borrow().get(name) {
+            return Ok(text.clone());
+        }
+        let here = Folder {
+            path: PathBuf::new(),
+            open: true,
+        };
+        let text = read_below(&here, name)?;
+        self.read.borrow_mut().insert(name.to_owned(), text.clone());
+        Ok(text)
+    }
+
     /// The text of a file that is on record, and of no other.
     pub fn recorded_text(&self, name: &str) -> Option<String> {
         self.read.borrow().get(name).cloned()

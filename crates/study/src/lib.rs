@@ -14,6 +14,8 @@ pub mod format;
 mod grid;
 pub mod human;
 pub mod inputs;
+mod machines;
+mod machines_file;
 pub mod matrix;
 pub mod merge;
 pub mod needs;
@@ -34,3 +36,5 @@ pub mod targets;
 pub mod timeline;
 pub mod tree;
 pub mod work;
+
+pub use machines_file::read_machines;

@@ -118,6 +118,8 @@ fn of_hosts(hosts: &HostsSpec, needs: &mut Vec<Need>) {
     // Loopback is a choice, and what it lacks was not asked for; limits beside it are a mistake
     // that the rules speak of.
     let (own, each) = match hosts.isolation {
+        // The machines say what they permit when they are reached.
+        _ if hosts.are_machines() => (Strength::Wish, Strength::Must),
         Isolation::Hosts => (Strength::Must, Strength::Must),
         Isolation::Auto => (Strength::Wish, Strength::MustIfApart),
         Isolation::Loopback => return,

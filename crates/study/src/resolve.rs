@@ -13,6 +13,7 @@ mod without_faults;
 use crate::check;
 use crate::grid;
 use crate::inputs::Inputs;
+use crate::machines;
 use crate::matrix::{self, Side};
 use crate::merge::{merge, nested};
 use crate::rules::{self, Subject};
@@ -288,6 +289,7 @@ impl Resolver<'_> {
                 merge(&mut node, over, "");
             }
             self.retarget(&mut node);
+            machines::expand(&mut node, self.overrides, self.inputs, out);
             let loading = self.loading(&node, out);
             self.lay_phase(&mut node, "phases.measure");
             let tree = self.check(&node, out);

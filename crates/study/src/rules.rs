@@ -7,6 +7,7 @@ mod client;
 mod data;
 mod faults;
 mod hosts;
+mod machines;
 mod options;
 mod own_table;
 mod probes;
@@ -30,6 +31,7 @@ use subject::whole;
 /// Applies every rule.
 pub fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
     hosts::check(subject, out);
+    machines::check(subject, out);
     attach_credentials(subject, out);
     trust::check(subject, out);
     client::check(subject, out);

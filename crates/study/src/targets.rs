@@ -19,6 +19,7 @@ pub fn restarts(settings: &Settings) -> Restarts {
 pub fn only_reached_from_here(target: &Target) -> Option<&'static str> {
     match target {
         Target::Null(_) => Some("the null target, which listens on a loopback address"),
+        Target::Local(local) if !local.machines().is_empty() => None,
         Target::Local(local) if local.hosts.is_none() => {
             Some("the nodes of `target.local`, which have loopback addresses")
         }

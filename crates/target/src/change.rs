@@ -69,7 +69,15 @@ impl LocalSpec {
     pub fn hindrances(&self, from: &LocalSpec) -> Vec<&'static str> {
         let fixed = |spec: &LocalSpec| {
             let hosts = spec.hosts.as_ref();
-            hosts.map(|hosts| (hosts.count, hosts.isolation, hosts.host.volume_bytes))
+            hosts.map(|hosts| {
+                let machines = hosts.machines.clone();
+                (
+                    hosts.count,
+                    machines,
+                    hosts.isolation,
+                    hosts.host.volume_bytes,
+                )
+            })
         };
         let mut found = Vec::new();
         let mut differs = |what: &'static str, differs: bool| {

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -115,17 +116,50 @@ pub struct RemoteHost {
     pub folder: Option<PathBuf>,
     /// Whether its agent is root there, by `sudo -n`.
     pub sudo: bool,
+    /// What its provider calls its type, for those who read of it: `i4i.2xlarge`.
+    pub machine_type: Option<String>,
+    /// The address by which other machines reach it; none: the one at which its sshd was reached.
+    pub address: Option<Ipv4Addr>,
 }
 
-/// Stand-ins for machines, all alike.
+impl RemoteHost {
+    /// The address by which others reach it: the one that was stated, else that at which its sshd
+    /// was `reached`, if it is an IPv4 address.
+    pub fn address_or(&self, reached: Option<IpAddr>) -> Option<Ipv4Addr> {
+        self.address.or(match reached {
+            Some(IpAddr::V4(address)) => Some(address),
+            _ => None,
+        })
+    }
+}
+
+/// The hosts that nodes live on: stand-ins for machines, all alike, or machines.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HostsSpec {
     /// How many.
     pub count: usize,
-    /// How far they are kept apart.
+    /// The machines that they are, as many; empty: stand-ins, made of this machine.
+    pub machines: Vec<RemoteHost>,
+    /// How far stand-ins are kept apart.
     pub isolation: Isolation,
     /// What each of them is limited to.
     pub host: HostSpec,
+}
+
+impl HostsSpec {
+    /// What `ssh` knows them by, where they are machines, each with its type where that is said.
+    pub fn names(&self) -> Vec<String> {
+        let name = |one: &RemoteHost| match &one.machine_type {
+            Some(of) => format!("{} ({of})", one.ssh),
+            None => one.ssh.clone(),
+        };
+        self.machines.iter().map(name).collect()
+    }
+
+    /// Whether they are machines of their own, reached by `ssh`.
+    pub fn are_machines(&self) -> bool {
+        !self.machines.is_empty()
+    }
 }
 
 measure::word_enum! {

@@ -1,6 +1,6 @@
 //! What a target is asked to be, as a study or a command line says it.
 
-use crate::host::HostsSpec;
+use crate::host::{HostsSpec, RemoteHost};
 use crate::null::NullSpec;
 use crate::placing::Topology;
 use crate::secret::SecretSource;
@@ -104,6 +104,11 @@ impl Default for LocalSpec {
 }
 
 impl LocalSpec {
+    /// The machines that its hosts are; none where they are stand-ins, or there are no hosts.
+    pub fn machines(&self) -> &[RemoteHost] {
+        self.hosts.as_ref().map_or(&[], |hosts| &hosts.machines)
+    }
+
     /// Nodes on each host; without hosts, all of them.
     pub fn nodes_per_host(&self) -> usize {
         let hosts = self.hosts.as_ref().map_or(1, |hosts| hosts.count);

@@ -2,7 +2,6 @@
 
 use super::links::Taken;
 use super::state::Breakable;
-
 use crate::state::AgentState;
 use anyhow::Result;
 use host::Join;
@@ -40,7 +39,10 @@ impl Joined {
 impl Breakable for Joined {
     fn inject(&mut self, here: &AgentState) -> Result<()> {
         self.is_begun = true;
-        self.taken.inject(here)?;
+        // On a machine of its own it has the address of the others, and ports of its own.
+        if here.check_stand_in().is_ok() {
+            self.taken.inject(here)?;
+        }
         let mut files = self.what.files.iter();
         files.try_for_each(|step| here.change(step.clone()))?;
         self.process = Some(here.start(&self.what.start.0)?);

@@ -37,6 +37,7 @@ pub fn spec(count: usize, host: HostSpec) -> HostsSpec {
         count,
         isolation: Isolation::Hosts,
         host,
+        ..HostsSpec::default()
     }
 }
 

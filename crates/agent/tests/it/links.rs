@@ -37,12 +37,12 @@ fn a_cable_is_pulled_out_and_plugged_in_again() {
         panic!("three were asked for")
     };
     let (mut near, mut far) = connection(one, two);
-    let broken = hosts.switch().inject(Injection::LinkDown(1), LIMIT).unwrap();
+    let broken = hosts.switch().unwrap().inject(Injection::LinkDown(1), LIMIT).unwrap();
     wait_until("the host sees it", || {
         matches!(link(one.agent(), Query::Link), (true, false, _))
     });
     let while_out = link(one.agent(), Query::Link);
-    let port = |of| link(hosts.switch(), Query::Port(of));
+    let port = |of| link(hosts.switch().unwrap(), Query::Port(of));
     assert!(matches!(port(ONE), (false, false, _)));
     assert!(matches!(port(Link::Machine), (true, true, _)));
     assert!(!reach(Some(two), at(one, CLOSED), SILENCE).is_open());
@@ -52,13 +52,13 @@ fn a_cable_is_pulled_out_and_plugged_in_again() {
     near.write_all(b"x").unwrap();
     assert!(!arrives(&mut far, SILENCE), "a connection that was there");
     assert_eq!(link(one.agent(), Query::Link), while_out, "nothing came");
-    let error = hosts.switch().inject(Injection::LinkDown(1), LIMIT).unwrap_err();
+    let error = hosts.switch().unwrap().inject(Injection::LinkDown(1), LIMIT).unwrap_err();
     assert!(
         format!("{error:#}").contains("port1 is down already"),
         "{error:#}"
     );
 
-    hosts.switch().heal(broken).unwrap();
+    hosts.switch().unwrap().heal(broken).unwrap();
     assert!(arrives(&mut far, LIMIT), "it goes on");
     assert_all_open(&hosts);
     let (is_up, has_carrier, received_packets) = link(one.agent(), Query::Link);
@@ -103,7 +103,10 @@ fn a_link_is_slow_until_it_is_as_fast_as_before() {
     let fast = transfer(LIMIT).unwrap();
     let link = rate(8_000_000);
     for (agent, what) in [
-        (hosts.switch(), Injection::LinkTo { number: 2, link }),
+        (
+            hosts.switch().unwrap(),
+            Injection::LinkTo { number: 2, link },
+        ),
         (one.agent(), Injection::LinkFrom(link)),
     ] {
         let broken = agent.inject(what, LIMIT).unwrap();
@@ -128,7 +131,7 @@ fn a_link_is_slow_until_it_is_as_fast_as_before() {
             ..link
         };
         let what = Injection::LinkTo { number: 1, link };
-        let error = hosts.switch().inject(what, LIMIT).unwrap_err();
+        let error = hosts.switch().unwrap().inject(what, LIMIT).unwrap_err();
         assert!(format!("{error:#}").contains("netem"), "{error:#}");
         assert_eq!(one.limits().unwrap(), before);
     }
@@ -182,7 +185,7 @@ fn an_address_is_taken_by_another_host_and_comes_back() {
     };
     assert_reached(one);
     for cable_first in [false, true] {
-        let down = hosts.switch().inject(Injection::LinkDown(1), LIMIT).unwrap();
+        let down = hosts.switch().unwrap().inject(Injection::LinkDown(1), LIMIT).unwrap();
         let take = Injection::TakeAddress(one.address());
         let taken = two.agent().inject(take, LIMIT).unwrap();
         all_know(&of_two);
@@ -190,7 +193,7 @@ fn an_address_is_taken_by_another_host_and_comes_back() {
 
         let heal = |cable: bool| {
             if cable {
-                hosts.switch().heal(down).unwrap()
+                hosts.switch().unwrap().heal(down).unwrap()
             } else {
                 two.agent().heal(taken).unwrap()
             }

@@ -109,7 +109,7 @@ fn a_partition_cuts_who_is_apart_and_nobody_else() {
     let (mut near, mut far) = connection(one, two);
 
     let losses = Loss::both_ways(&[ONE], &[TWO, THREE]);
-    let broken = hosts.switch().inject(Injection::Packets(losses), LIMIT).unwrap();
+    let broken = hosts.switch().unwrap().inject(Injection::Packets(losses), LIMIT).unwrap();
     for other in [two, three] {
         assert!(is_silent(Some(one), other, CLOSED));
         assert!(is_silent(Some(other), one, CLOSED));
@@ -118,16 +118,16 @@ fn a_partition_cuts_who_is_apart_and_nobody_else() {
     assert!(hosts.all().iter().all(|host| is_open(None, host, CLOSED)));
     near.write_all(b"x").unwrap();
     assert!(!arrives(&mut far, SILENCE), "a connection that was there");
-    let counts = dropped(hosts.switch(), broken);
+    let counts = dropped(hosts.switch().unwrap(), broken);
     assert!(
         counts.len() == 2 && counts.iter().all(|count| *count > 0),
         "{counts:?}"
     );
 
-    assert!(!hosts.switch().heal(broken).unwrap().by_itself);
+    assert!(!hosts.switch().unwrap().heal(broken).unwrap().by_itself);
     assert!(arrives(&mut far, LIMIT), "it goes on");
     assert_all_open(&hosts);
-    assert!(dropped(hosts.switch(), broken).is_empty());
+    assert!(dropped(hosts.switch().unwrap(), broken).is_empty());
 }
 
 /// Who cannot answer is reached all the same: it refuses, and nobody hears of it.
@@ -142,24 +142,24 @@ fn what_is_lost_one_way_arrives_the_other_way() {
         panic!("three were asked for")
     };
     let what = Injection::Packets(vec![Loss::one_way(&[ONE], &[TWO])]);
-    let broken = hosts.switch().inject(what, LIMIT).unwrap();
+    let broken = hosts.switch().unwrap().inject(what, LIMIT).unwrap();
     let (at_one, at_two) = (resets(one).1, resets(two).1);
     assert!(is_silent(Some(two), one, CLOSED));
     wait_until("it comes to host1", || resets(one).1 == at_one + 1);
     assert!(is_silent(Some(one), two, CLOSED));
     assert_eq!(resets(two).1, at_two, "it did not come to host2");
     // Its answer, what it asked, and what a host says by itself (IPv6).
-    let counted = dropped(hosts.switch(), broken);
+    let counted = dropped(hosts.switch().unwrap(), broken);
     assert!(counted[0] >= 2, "{counted:?}");
 
     // Another one over it: each heals alone.
     let what = Injection::Packets(Loss::both_ways(&[ONE], &[THREE, Link::Machine]));
-    let other = hosts.switch().inject(what, LIMIT).unwrap();
+    let other = hosts.switch().unwrap().inject(what, LIMIT).unwrap();
     assert!(is_silent(None, one, CLOSED));
-    hosts.switch().heal(broken).unwrap();
+    hosts.switch().unwrap().heal(broken).unwrap();
     assert!(is_open(Some(one), two, CLOSED));
     assert!(is_silent(None, one, CLOSED));
-    hosts.switch().heal(other).unwrap();
+    hosts.switch().unwrap().heal(other).unwrap();
     assert_all_open(&hosts);
 }
 
@@ -175,16 +175,16 @@ fn a_client_is_cut_off_from_one_port_of_one_host() {
     };
     let mut losses = Loss::both_ways(&[TWO], &[Link::Machine]);
     losses.iter_mut().for_each(|loss| loss.tcp_ports = vec![9042, 9142]);
-    let broken = hosts.switch().inject(Injection::Packets(losses), LIMIT).unwrap();
+    let broken = hosts.switch().unwrap().inject(Injection::Packets(losses), LIMIT).unwrap();
     for port in [9042, 9142] {
         assert!(is_silent(None, two, port));
         assert!(is_open(None, one, port) && is_open(Some(one), two, port));
     }
     assert!(is_open(None, two, 7000));
     // What would have been answered was not asked.
-    let counts = dropped(hosts.switch(), broken);
+    let counts = dropped(hosts.switch().unwrap(), broken);
     assert!(counts[0] == 0 && counts[1] >= 2, "{counts:?}");
-    hosts.switch().heal(broken).unwrap();
+    hosts.switch().unwrap().heal(broken).unwrap();
     assert_all_open(&hosts);
 }
 
@@ -208,13 +208,13 @@ fn a_share_of_packets_is_lost_by_chance() {
     };
     let mut loss = Loss::one_way(&[ONE], &[TWO]);
     loss.share = 0.3;
-    let broken = hosts.switch().inject(Injection::Packets(vec![loss]), LIMIT).unwrap();
+    let broken = hosts.switch().unwrap().inject(Injection::Packets(vec![loss]), LIMIT).unwrap();
     // 60 of 200 are lost, with a standard deviation of 6.5; fewer come through if it is busy.
     let seen = open();
     assert!(matches!(seen, QueryAnswer::Open(40..=185)), "{seen:?}");
-    let counted = dropped(hosts.switch(), broken);
+    let counted = dropped(hosts.switch().unwrap(), broken);
     assert!((15..=105).contains(&counted[0]), "{counted:?}");
-    hosts.switch().heal(broken).unwrap();
+    hosts.switch().unwrap().heal(broken).unwrap();
     wait_until("all come through", || open() == QueryAnswer::Open(200));
 }
 
@@ -227,11 +227,11 @@ fn a_loss_where_nothing_goes_breaks_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let hosts = three("nothing", &folder);
     let losses = Loss::both_ways(&[Link::Host(9)], &[ONE, TWO, THREE, Link::Machine]);
-    let broken = hosts.switch().inject(Injection::Packets(losses), LIMIT).unwrap();
+    let broken = hosts.switch().unwrap().inject(Injection::Packets(losses), LIMIT).unwrap();
     assert_all_open(&hosts);
-    assert_eq!(dropped(hosts.switch(), broken), [0, 0]);
-    hosts.switch().heal(broken).unwrap();
-    assert_eq!(dropped(hosts.switch(), broken), [0; 0]);
+    assert_eq!(dropped(hosts.switch().unwrap(), broken), [0, 0]);
+    hosts.switch().unwrap().heal(broken).unwrap();
+    assert_eq!(dropped(hosts.switch().unwrap(), broken), [0; 0]);
 }
 
 #[test]
@@ -241,7 +241,7 @@ fn what_cannot_be_is_refused_with_its_reason() {
     }
     let folder = tempfile::tempdir().unwrap();
     let hosts = three("refused", &folder);
-    let (switch, host) = (hosts.switch(), hosts.all()[0].agent());
+    let (switch, host) = (hosts.switch().unwrap(), hosts.all()[0].agent());
     let share = |share| Loss {
         share,
         ..Loss::one_way(&[ONE], &[TWO])
@@ -352,10 +352,10 @@ fn what_nobody_heals_is_healed_when_its_time_is_over() {
     let hosts = three("within", &folder);
     let everybody = Loss::both_ways(&[ONE], &[TWO, THREE, Link::Machine]);
     for what in [Injection::Packets(everybody), Injection::LinkDown(1)] {
-        let broken = hosts.switch().inject(what, SOON).unwrap();
+        let broken = hosts.switch().unwrap().inject(what, SOON).unwrap();
         // TCP tries again until it is healed.
         assert_all_open(&hosts);
-        assert!(hosts.switch().heal(broken).unwrap().by_itself);
+        assert!(hosts.switch().unwrap().heal(broken).unwrap().by_itself);
     }
 }
 
@@ -372,14 +372,16 @@ fn what_is_broken_goes_with_the_agent_of_the_switch() {
     );
     let (state, before) = (hosts.state(), link_of(&hosts.state()));
     let losses = Loss::both_ways(&[ONE], &[TWO, THREE]);
-    hosts.switch().inject(Injection::Packets(losses), LIMIT).unwrap();
-    hosts.switch().inject(Injection::LinkDown(2), LIMIT).unwrap();
+    hosts.switch().unwrap().inject(Injection::Packets(losses), LIMIT).unwrap();
+    hosts.switch().unwrap().inject(Injection::LinkDown(2), LIMIT).unwrap();
     let one = &hosts.all()[0];
     one.agent()
         .inject(Injection::TakeAddress(hosts.all()[1].address()), LIMIT)
         .unwrap();
-    kill(&[hosts.switch().process()]);
-    wait_until("its end is known", || hosts.switch().lost().is_some());
+    kill(&[hosts.switch().unwrap().process()]);
+    wait_until("its end is known", || {
+        hosts.switch().unwrap().lost().is_some()
+    });
     wait_until("the link has gone", || link_of(&state) != before);
     let _ = hosts.end();
     assert_gone(&state, before);

@@ -232,7 +232,40 @@ pub const EXAMPLES: &[(&str, &[Example])] = &[
                 "cassay target up --hosts 3 --host-memory 3GiB --host-volume 20GiB",
                 "Three hosts with limits, as root.",
             ),
+            (
+                "cassay target up --machines lab.yaml --nodes-per-host 2",
+                "Two nodes on each of the machines of a file.",
+            ),
         ],
+    ),
+    (
+        "hosts",
+        &[(
+            "cassay hosts check lab.yaml",
+            "Before the long run: all that is in the way, on all machines.",
+        )],
+    ),
+    (
+        "hosts check",
+        &[(
+            "cassay hosts check lab.yaml",
+            "lab.yaml: machines: [{ssh: db1, folder: /data/cassay}, {ssh: db2, folder: \
+             /data/cassay}]",
+        )],
+    ),
+    (
+        "hosts bench",
+        &[(
+            "cassay hosts bench lab.yaml --json > machines.json",
+            "What the disks and links are, to keep with a study.",
+        )],
+    ),
+    (
+        "hosts clean",
+        &[(
+            "cassay hosts clean lab.yaml --all",
+            "As if cassay had never been there.",
+        )],
     ),
     (
         "target status",

@@ -43,6 +43,7 @@ pub fn run(args: &DemoArgs, common: &Common) -> Result<Exit> {
                 target,
                 scale: Some(scale.to_owned()),
                 set: Vec::new(),
+                machines: None,
                 seed: None,
                 trust: TrustArgs::default(),
             },

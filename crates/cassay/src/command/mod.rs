@@ -6,8 +6,10 @@ pub mod explain;
 pub mod export;
 pub mod fault;
 pub mod history;
+pub mod hosts;
 pub mod import;
 pub mod list;
+mod machines;
 pub mod new;
 pub mod null;
 mod own_table;
@@ -33,6 +35,7 @@ use ::cluster::Dirs;
 use ::target::{Capability, HostSpec, HostsSpec, LocalSpec, Target};
 use anyhow::{Context, Result, anyhow};
 use engine::needs;
+use serde_json::json;
 use std::path::{Path, PathBuf};
 use study::resolve::{self, StudyError};
 use study::settings::{Overrides, Study};
@@ -52,13 +55,19 @@ fn over_ssh(args: &SshArgs, names: &[String]) -> Result<Vec<host::Agent>> {
     Ok(host::Agent::all_over_ssh(Path::new("ssh"), &wanted)?)
 }
 
+/// The setting that puts hosts on the machines of a file.
+fn machines(args: &StudyArgs) -> Option<String> {
+    let file = args.machines.as_ref()?.display().to_string();
+    Some(format!("target.local.machines={}", json!(file)))
+}
+
 /// Reads and resolves the study of the arguments, and notes what this machine lacks for it.
 /// `Err(Ok(exit))`: its mistakes were shown.
 fn read_study(args: &StudyArgs, json: bool) -> Result<Study, Result<Exit>> {
     let overrides = Overrides {
         target: args.target.clone(),
         scale: args.scale.clone(),
-        set: args.set.clone(),
+        set: args.set.iter().cloned().chain(machines(args)).collect(),
         seed: args.seed,
         granted: args.trust.granted(),
         ..Overrides::default()

@@ -10,6 +10,7 @@ use crate::{interrupt, terminal};
 use ::cluster::kept;
 use ::cluster::{Cluster, Dirs};
 use anyhow::Result;
+use measure::number::counted;
 use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
@@ -41,10 +42,23 @@ pub fn run(command: &TargetCommand, common: &Common) -> Result<Exit> {
 }
 
 fn up(args: &UpArgs, dirs: &Dirs, common: &Common) -> Result<Exit> {
-    let hosts = args.hosts.map(|count| hosts_of(&args.host, count));
+    let Some(machines) = super::machines::of(args.machines.as_deref(), common)? else {
+        return Ok(Exit::Usage);
+    };
+    let count = args.hosts.or((!machines.is_empty()).then_some(machines.len()));
+    anyhow::ensure!(
+        machines.is_empty() || count <= Some(machines.len()),
+        "{} hosts are asked for, and the file names {}",
+        count.unwrap_or_default(),
+        counted(machines.len(), "machine")
+    );
+    let hosts = count.map(|count| HostsSpec {
+        machines: machines.into_iter().take(count).collect(),
+        ..hosts_of(&args.host, count)
+    });
     let spec = LocalSpec {
         version: args.cassandra.clone(),
-        nodes: match (args.nodes, args.hosts) {
+        nodes: match (args.nodes, count) {
             (Some(nodes), _) => nodes,
             (None, Some(hosts)) => hosts * args.nodes_per_host.unwrap_or(1),
             (None, None) => 1,
@@ -76,9 +90,15 @@ fn up(args: &UpArgs, dirs: &Dirs, common: &Common) -> Result<Exit> {
     status::show(&[status::of_kept(&cluster, None)], common);
     terminal::say(&match &cluster.login {
         Some(_) => "it runs until `cassay target down`".to_owned(),
-        None => "it runs until `cassay target down`; it asks for no password, so that every user \
-                 of this machine can read and change its data (--authentication makes it ask)"
-            .to_owned(),
+        None => format!(
+            "it runs until `cassay target down`; it asks for no password, so that {} can read and \
+             change its data (--authentication makes it ask)",
+            if spec.machines().is_empty() {
+                "every user of this machine"
+            } else {
+                "everybody who reaches its machines"
+            }
+        ),
     });
     Ok(Exit::Done)
 }
@@ -99,6 +119,7 @@ fn hosts_of(args: &HostArgs, count: usize) -> HostsSpec {
                 delay: args.link_delay.map(Duration::from_nanos),
             },
         },
+        ..HostsSpec::default()
     }
 }
 

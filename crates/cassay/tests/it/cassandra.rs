@@ -15,6 +15,7 @@ mod endings;
 mod faults;
 pub(crate) mod hosts;
 mod imports;
+mod machines;
 mod one_node;
 mod own_table;
 mod placed;

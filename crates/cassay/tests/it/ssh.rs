@@ -1,9 +1,9 @@
 //! Machines that `ssh` finds: the program is put there, runs there and leaves nothing running; and
 //! whoever is not reached is told of in a sentence, with the next step.
 
-mod sshd;
+pub(crate) mod sshd;
 
-use crate::program::{Started, skip, wait_until};
+use crate::program::{Said, Started, skip, wait_until};
 use rustix::process::Signal;
 use sshd::{Machine, Machines, keygen, missing, script};
 use std::fs;
@@ -374,4 +374,76 @@ fn another_processor_gets_the_program_that_lies_at_hand_for_it() {
     script(&file, &format!("exec {} \"$@\"", real.display()));
     show().ended_with(0);
     machines.wait_until_left("db1");
+}
+
+/// A file of machines, each with a folder in its home.
+fn file_of(machines: &Machines, names: &[&str]) {
+    let mut text = "machines:\n".to_owned();
+    for name in names {
+        let folder = machines.home(name).join("nodes");
+        text += &format!("- {{ssh: {name}, folder: {}}}\n", folder.display());
+    }
+    machines.lab.write("lab.yaml", &text);
+}
+
+#[test]
+fn machines_are_looked_at_and_what_nobody_has_is_cleaned_away() {
+    needs_sshd!();
+    let machines = Machines::with(&Machine::new("db1"));
+    file_of(&machines, &["db1"]);
+    // What a cluster has left whose agent is gone, and files that are not ours.
+    machines.write("db1", "nodes/1a2b-3c/agents/host1/agent.log", b"");
+    machines.write("db1", "nodes/1a2b-3c/host1/node1/data/x", b"x");
+    machines.write("db1", "nodes/notes.txt", b"mine");
+    let cassay = |arguments: &[&str]| Said::of(machines.command(arguments).output().unwrap());
+    let seen = cassay(&["hosts", "check", "lab.yaml", "--json"]).json();
+    let left = serde_json::json!([{"cluster": "1a2b-3c", "host": "host1", "running": false}]);
+    assert_eq!(seen[0]["clusters"], left, "{seen:#}");
+    assert_eq!(seen[0]["root"], false);
+    assert!(seen[0]["clock_bound_ns"].as_u64() > Some(0), "{seen:#}");
+    let said = cassay(&["hosts", "check", "lab.yaml"]).to_string();
+    assert!(said.contains("has left files there (host1)"), "{said}");
+    cassay(&["hosts", "clean", "lab.yaml"])
+        .ended_with(0)
+        .says(&["the cluster 1a2b-3c is removed"]);
+    let names = || {
+        let entries = fs::read_dir(machines.home("db1").join("nodes")).unwrap().flatten();
+        entries
+            .map(|entry| entry.file_name().into_string().unwrap())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(names(), ["notes.txt"]);
+    let speed = cassay(&["hosts", "bench", "lab.yaml", "--json"]).ended_with(0).json();
+    assert!(
+        speed["disks"][0]["write_bytes_per_s"].as_f64() > Some(0.0),
+        "{speed:#}"
+    );
+}
+
+#[test]
+fn a_run_on_machines_that_are_not_reached_says_so_of_all_before_anything_starts() {
+    needs_sshd!();
+    let machines = Machines::with(&Machine::new("db1"));
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    for name in ["db2", "db3"] {
+        machines.name(name, port);
+    }
+    file_of(&machines, &["db1", "db2", "db3"]);
+    let study = "study: s\nquestion: q\ntarget: {local: {hosts: 3}}\nworkload: {use: kv, mix: \
+                 {write: 1}}\nprocedure: {fixed: {threads: 1}}\n";
+    machines.lab.write("study.yaml", study);
+    let run = ["run", "study.yaml", "--machines", "lab.yaml"];
+    let said = Said::of(machines.command(&run).output().unwrap()).ended_with(1);
+    said.says(&["2 of 3 machines are not reached", "db2", "db3"]);
+    assert!(!machines.lab.path().join("results/s").exists(), "{said}");
+    // In a study of somebody else's, they need trust.
+    let text = fs::read_to_string(machines.lab.path().join("lab.yaml")).unwrap();
+    machines.lab.write("beside.yaml", &text);
+    let study = study.replace("hosts: 3", "machines: beside.yaml");
+    machines.lab.write("study.yaml", &study);
+    let said = Said::of(machines.command(&["plan", "study.yaml"]).output().unwrap());
+    said.ended_with(2).says(&["has nodes started on db1", "--trust"]);
+    let plan = ["plan", "study.yaml", "--trust"];
+    let said = Said::of(machines.command(&plan).output().unwrap()).ended_with(0).to_string();
+    assert!(said.contains("on the machines db1 db2 db3"), "{said}");
 }

@@ -48,7 +48,14 @@ impl Nodes {
         let name = format!("node{}", count + 1);
         let slot = count / hosts.all().len().max(1);
         let tokens = settings::tokens_count(&self.spec.yaml);
+        // On a machine it has the address of the others, and ports of its own.
+        let ports = if hosts.are_machines() {
+            beside.ports.of_slot(slot)
+        } else {
+            beside.ports
+        };
         Some(NodeLayout {
+            ports,
             address: hosts.address_of(host, slot).ok()?,
             tokens: settings::further_tokens(count, tokens),
             folder: beside.folder.parent()?.join(&name),

@@ -21,10 +21,10 @@ use target::{LocalSpec, class_sharing_refusal};
 pub(super) const PREFIX: &str = "cassandra-classes-";
 
 /// Heap of the node that makes an archive; its size is not in it.
-const HEAP_BYTES: u64 = 512 << 20;
+pub(super) const HEAP_BYTES: u64 = 512 << 20;
 
 /// How long a node may take to write its archive at its end: 6 s were seen on a quiet machine.
-const WRITE_LIMIT: Duration = Duration::from_secs(300);
+pub(super) const WRITE_LIMIT: Duration = Duration::from_secs(300);
 
 /// Refuses an archive where no JVM would take it.
 ///
@@ -82,8 +82,13 @@ fn name(program: &Program) -> Result<String> {
         let meta = std::fs::metadata(jar).with_context(|| format!("look at {jar}"))?;
         text.push_str(&format!("{jar} {} {}\n", meta.len(), meta.mtime()));
     }
-    let digest = supply::digest_of_texts(&[&text]);
-    Ok(format!("{PREFIX}{}.jsa", &digest[..12]))
+    Ok(file_name(&text))
+}
+
+/// The name of an archive of what a text says.
+pub(super) fn file_name(text: &str) -> String {
+    let digest = supply::digest_of_texts(&[text]);
+    format!("{PREFIX}{}.jsa", &digest[..12])
 }
 
 /// The file beside an archive that says what it was when it was made, and what it was when its

@@ -29,7 +29,7 @@ impl Nodes {
             nodes: nodes.map(|node| self.handle(node)).collect::<Result<_>>()?,
             newcomers: self.newcomers()?,
             hosts: hosts.iter().map(host).collect(),
-            switch: self.hosts().map(|hosts| Arc::clone(hosts.switch())),
+            switch: self.hosts().and_then(Hosts::switch).map(Arc::clone),
         })
     }
 
@@ -77,7 +77,7 @@ impl Nodes {
     ) -> Result<(Command, PathBuf)> {
         let starts = node.starts.map_or_else(|| node.starts_count(), Ok)?;
         let how = (starts + 1, anew);
-        let (program, layout) = (&self.program, &node.layout);
+        let (program, layout) = (self.program_of(node), &node.layout);
         let options = self.placement(node).map(|one| &one.options[..]);
         let own = (layout, options.unwrap_or_default());
         let command = jvm::command(program, &self.state.id, own, &self.spec, how);

@@ -40,26 +40,39 @@ impl Cluster {
         }
     }
 
+    /// Whether its nodes are ours, and run on machines of their own, reached by ssh.
+    pub fn is_on_machines(&self) -> bool {
+        self.local().is_some_and(Nodes::are_on_machines)
+    }
+
     /// How far the hosts are kept apart: `hosts` (a network, control groups and a volume each),
-    /// `loopback` (addresses of this machine), or `attach` (not ours).
+    /// `machines` (of their own, reached by ssh), `loopback` (addresses of this machine), or
+    /// `attach` (not ours).
     pub fn isolation(&self) -> &'static str {
         match self.local() {
+            Some(nodes) if nodes.are_on_machines() => "machines",
             Some(nodes) if nodes.hosts().is_some() => "hosts",
             Some(_) => "loopback",
             None => "attach",
         }
     }
 
-    /// The processes of our agents that look: their work is ours.
+    /// The processes of our agents on this machine that look: their work is ours.
     pub fn host_agents(&self) -> Vec<u32> {
+        if self.is_on_machines() {
+            return Vec::new();
+        }
         let agents = self.local().map(Nodes::agents).unwrap_or_default();
         let pid = |(agent, _): (&Arc<Agent>, _)| agent.process().pid;
         agents.into_iter().map(pid).collect()
     }
 
-    /// The devices that hold the volumes of our hosts, by their names below `/sys/block`: what they
-    /// move is ours, the journals of their file systems too.
+    /// The devices of this machine that hold the volumes of our hosts, by their names below
+    /// `/sys/block`: what they move is ours, the journals of their file systems too.
     pub fn host_devices(&self) -> Vec<String> {
+        if self.is_on_machines() {
+            return Vec::new();
+        }
         let agents = self.local().map(Nodes::agents).unwrap_or_default();
         let hosts = agents.into_iter().filter_map(|(_, host)| host);
         let devices = hosts.filter_map(|host| host.device().map(str::to_owned));

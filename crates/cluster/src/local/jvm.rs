@@ -166,7 +166,7 @@ pub(crate) fn command(
     // and asks only every 5 s; the first connection may take that on a busy machine.
     let ring_delay_ms = match anew {
         Some(RestartMode::Joining) => JOINING_DELAY_MS,
-        None if node.address == node.seed => 1000,
+        None if node.is_seed() => 1000,
         Some(RestartMode::Replacing) | None => 10_000,
     };
     command.arg(format!("-Dcassandra.ring_delay_ms={ring_delay_ms}"));
@@ -201,7 +201,7 @@ pub(crate) fn command(
 
 /// Lets a node take the place that its ring has for its address.
 pub(super) fn replacing(node: &NodeLayout) -> String {
-    format!("-Dcassandra.replace_address_first_boot={}", node.address)
+    format!("-Dcassandra.replace_address_first_boot={}", node.storage())
 }
 
 /// The options that name files: of the node, and of the agents in its JVM.

@@ -1,6 +1,8 @@
 //! How the JVMs of our nodes are told from all other processes: by arguments that name their
 //! cluster and their node; and which processes carry them.
 
+use anyhow::Result;
+use host::Agent;
 use host::process::{self, Identity};
 use std::process::Command;
 
@@ -25,30 +27,21 @@ pub(crate) fn marks(command: &Command) -> Vec<String> {
 /// The running processes of a cluster, whether its state lists them or not: a starter may have been
 /// killed between the start of a process and the writing of its id.
 pub(crate) fn processes(id: &str) -> Vec<Identity> {
-    marked(&[mark(id)])
+    process::jvms_with(&[mark(id)])
 }
 
-/// The running process of one node.
-pub(crate) fn process(id: &str, node: &str) -> Option<Identity> {
-    marked(&[mark(id), mark_of_node(node)]).pop()
+/// The running process of one node, as the agent of its host finds it.
+///
+/// # Errors
+/// The agent is gone.
+pub(crate) fn process_by(host: &Agent, id: &str, node: &str) -> Result<Option<Identity>> {
+    Ok(host.find_marked(vec![mark(id), mark_of_node(node)])?.pop())
 }
 
-/// The running process of a node that this command starts, whoever has called it.
-pub(crate) fn started_by(command: &Command) -> Option<Identity> {
+/// The running process of a node that this command starts, whoever has called it, as the agent of
+/// its host finds it; none if it cannot be asked.
+pub(crate) fn started_by(host: &Agent, command: &Command) -> Option<Identity> {
     let marks = marks(command);
     // Without any, every JVM would be one.
-    (!marks.is_empty()).then(|| marked(&marks).pop())?
-}
-
-/// The running JVMs that were started with all these arguments.
-fn marked(marks: &[String]) -> Vec<Identity> {
-    let is_ours = |pid: &u32| {
-        process::command_line(*pid).is_some_and(|line| {
-            let program = line.first().map(|program| program.rsplit('/').next() == Some("java"));
-            program == Some(true) && marks.iter().all(|mark| line.contains(mark))
-        })
-    };
-    // The identity is read first: if the id changes hands later, the start time will differ.
-    let identities = process::all_pids().into_iter().filter_map(Identity::of);
-    identities.filter(|identity| is_ours(&identity.pid)).collect()
+    (!marks.is_empty()).then(|| host.find_marked(marks).ok()?.pop())?
 }

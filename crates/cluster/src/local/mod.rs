@@ -7,12 +7,14 @@
 
 mod added_node;
 mod classes;
+mod classes_there;
 mod compare;
 mod handles;
 mod host_info;
 mod host_layout;
 mod jvm;
 mod logs;
+mod machines;
 pub(crate) mod marks;
 pub(crate) mod node;
 mod nodes;

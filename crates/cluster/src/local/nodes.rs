@@ -33,6 +33,8 @@ pub(crate) struct Nodes {
     /// What nodes are on, and by whose agents they are started.
     pub(super) ground: HostLayout,
     pub(super) program: Program,
+    /// The same as it is on each machine; empty where nodes run on this one.
+    pub(super) programs: Vec<Program>,
     /// The nodes' addresses are ours, also while none of them listens.
     pub(super) claim: Option<Claim>,
     /// Password of the MBean agents.
@@ -51,6 +53,18 @@ impl Nodes {
         let all = self.layout.nodes.iter();
         let mut all = all.filter(|one| one.confinement.name == node.layout.name);
         all.next()
+    }
+
+    /// What a node is started from, on its host.
+    pub(super) fn program_of(&self, node: &LocalNode) -> &Program {
+        let hosts = self.hosts().map(Hosts::all).unwrap_or_default();
+        let host = hosts.iter().position(|host| host.name() == node.layout.host);
+        host.and_then(|host| self.programs.get(host)).unwrap_or(&self.program)
+    }
+
+    /// Whether its nodes run on machines of their own.
+    pub fn are_on_machines(&self) -> bool {
+        self.hosts().is_some_and(Hosts::are_machines)
     }
 
     /// A node without a process.
@@ -221,6 +235,10 @@ impl Nodes {
             HostLayout::Hosts(hosts) => hosts.end(),
             HostLayout::Machine(agent) => agent.end(),
         };
+        if self.are_on_machines() && ended.is_ok() {
+            // Their agents have ended in order, and told so.
+            return state::remove_folder(&self.folder);
+        }
         // Once more by what is written down: agents may have been killed.
         let removed = state::remove(&self.folder, &self.state).map(drop);
         ended.and(removed)

@@ -9,13 +9,13 @@ use super::host_layout::HostLayout;
 use super::nodes::Nodes;
 use super::ports::Ports;
 use super::settings::{self, NodeLayout};
-use super::{added_node, room};
+use super::{added_node, machines, ports, room};
 use crate::capability::{self, Answer, HostsAnswer};
 use anyhow::{Context, Result, bail};
-use host::{Host, Hosts};
+use host::Hosts;
 use measure::number::bytes;
 use std::collections::BTreeMap;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::Path;
 use target::{Ability, Capability, HostsSpec, Isolation, LocalSpec, memory_bytes};
 
@@ -62,6 +62,9 @@ pub(super) fn wanted<'a>(
     let Some(hosts) = &spec.hosts else {
         return Ok(None);
     };
+    if hosts.are_machines() {
+        return Ok(Some(hosts));
+    }
     if hosts.isolation == Isolation::Loopback {
         return Ok(None);
     }
@@ -93,6 +96,7 @@ fn network_refusal(abilities: &[Capability]) -> Option<String> {
 pub(crate) fn answer(spec: &LocalSpec) -> HostsAnswer {
     match &spec.hosts {
         None => Err(capability::NO_HOSTS.to_string()),
+        Some(hosts) if hosts.are_machines() => Ok(machines::expected(spec)),
         Some(hosts) if hosts.isolation == Isolation::Loopback => {
             Err(capability::LOOPBACK.to_string())
         }
@@ -104,7 +108,7 @@ pub(crate) fn answer(spec: &LocalSpec) -> HostsAnswer {
 }
 
 /// What a machine with these abilities can have of hosts.
-fn answers(abilities: &[Capability]) -> BTreeMap<Ability, Answer> {
+pub(super) fn answers(abilities: &[Capability]) -> BTreeMap<Ability, Answer> {
     abilities.iter().map(|one| (one.ability, one.answer())).collect()
 }
 
@@ -117,6 +121,13 @@ fn answers_here(spec: &LocalSpec) -> BTreeMap<Ability, Answer> {
     if with_volume && all.get(&Ability::Volume).is_some_and(Result::is_ok) {
         all.extend(answers(host::volume_abilities()));
     }
+    add_of_volumes(spec, &mut all);
+    all
+}
+
+/// What can be done with volumes where there are none, and whether hosts could have a node more.
+pub(super) fn add_of_volumes(spec: &LocalSpec, all: &mut BTreeMap<Ability, Answer>) {
+    let has_volumes = spec.hosts.as_ref().is_some_and(|hosts| hosts.host.volume_bytes.is_some());
     for ability in Ability::OF_VOLUMES {
         let how = "beside the others of a host, with an address and tokens of its own";
         let addition = match (all.get(&Ability::Hosts), added_node::refusal(spec)) {
@@ -126,9 +137,11 @@ fn answers_here(spec: &LocalSpec) -> BTreeMap<Ability, Answer> {
         };
         all.insert(Ability::AnotherNode, addition);
         let why = "the hosts have no volume of their own (`host: {volume: 20GiB}`)";
-        all.entry(ability).or_insert_with(|| Err(why.to_owned()));
+        match all.get(&ability) {
+            Some(_) if has_volumes => {}
+            _ => drop(all.insert(ability, Err(why.to_owned()))),
+        }
     }
-    all
 }
 
 /// How many hosts the nodes of `spec` are dealt to.
@@ -137,7 +150,7 @@ fn hosts_count(spec: &LocalSpec) -> usize {
 }
 
 /// What each node is told by its files: it follows from the spec and from where the nodes are.
-/// `folder` is the cluster's; `addresses` are those of the nodes in order.
+/// `folder` is the cluster's; `places` are the addresses and ports of the nodes in order.
 ///
 /// # Errors
 /// The size of a disk cannot be asked for.
@@ -145,31 +158,34 @@ pub(super) fn layouts(
     spec: &LocalSpec,
     folder: &Path,
     ground: &HostLayout,
-    addresses: &[Ipv4Addr],
-    ports: Ports,
+    places: &[(Ipv4Addr, Ports)],
 ) -> Result<Vec<NodeLayout>> {
-    let seed = *addresses.first().context("a cluster has a node")?;
+    let storage = |(address, ports): &(Ipv4Addr, Ports)| SocketAddrV4::new(*address, ports.storage);
+    let everybody: Vec<SocketAddrV4> = places.iter().map(storage).collect();
+    let seed = *everybody.first().context("a cluster has a node")?;
     let ring = settings::ring(spec.nodes, settings::tokens_count(&spec.yaml));
     let mut all = Vec::with_capacity(spec.nodes);
-    for (index, (address, tokens)) in addresses.iter().zip(ring).enumerate() {
+    for (index, ((address, ports), tokens)) in places.iter().zip(ring).enumerate() {
         let name = format!("node{}", index + 1);
         let (host, above) = match ground.host(index) {
             Some(host) => (host.name().to_string(), host.folder()),
             None => (format!("host{}", index % hosts_count(spec) + 1), folder),
         };
         let sharers = match ground.hosts().map(Hosts::all) {
-            Some(all) if all.iter().any(Host::has_volume) => spec.nodes / all.len().max(1),
+            Some(all) if all.iter().any(|one| one.has_volume() || one.is_machine()) => {
+                spec.nodes / all.len().max(1)
+            }
             _ => spec.nodes,
         };
         let disk = ground.agent(index).space(above)?;
         all.push(NodeLayout {
             address: *address,
-            ports,
+            ports: *ports,
             datacenter: spec.datacenter.clone(),
             rack: rack(spec, index),
             tokens,
             seed,
-            all: addresses.to_vec(),
+            all: everybody.clone(),
             host,
             commitlog_total_mib: room::commitlog_total_mib(disk.total_bytes, sharers),
             folder: above.join(&name),
@@ -189,15 +205,31 @@ fn rack(spec: &LocalSpec, index: usize) -> String {
     }
 }
 
-/// Addresses of the nodes on hosts: a host's own for its first node, further ones of the same
-/// link for others.
+/// Addresses and ports of the nodes on hosts. On a stand-in, its own for its first node, further
+/// ones of the same link for others; on a machine, one address, and ports for each.
 ///
 /// # Errors
-/// The network has no more, or the kernel refuses.
-pub(super) fn addresses(spec: &LocalSpec, hosts: &Hosts) -> Result<Vec<Ipv4Addr>> {
+/// The network has no more, or the kernel refuses; or no ports are free.
+pub(super) fn places(spec: &LocalSpec, hosts: &Hosts) -> Result<Vec<(Ipv4Addr, Ports)>> {
     let count = hosts.all().len().max(1);
-    let address = |index: usize| hosts.address(index % count, index / count);
-    (0..spec.nodes).map(address).collect()
+    let first = if hosts.are_machines() {
+        ports::choose_on(hosts.all(), spec.nodes.div_ceil(count))?
+    } else {
+        // In a network of their own, which is nobody else's.
+        ports::CHOICES[0]
+    };
+    let place = |index: usize| {
+        let slot = if hosts.are_machines() {
+            index / count
+        } else {
+            0
+        };
+        Ok((
+            hosts.address(index % count, index / count)?,
+            first.of_slot(slot),
+        ))
+    };
+    (0..spec.nodes).map(place).collect()
 }
 
 impl Nodes {
@@ -211,6 +243,7 @@ impl Nodes {
     /// What a cluster of ours has of hosts.
     fn hosts_answer(&self) -> HostsAnswer {
         match (self.hosts(), &self.spec.hosts) {
+            (Some(hosts), _) if hosts.are_machines() => Ok(machines::answers(&self.spec, hosts)),
             (Some(_), _) => Ok(answers_here(&self.spec)),
             (None, None) => Err(capability::NO_HOSTS.to_string()),
             (None, Some(_)) => Err(capability::LOOPBACK.to_string()),
@@ -241,7 +274,8 @@ mod tests {
         let ports = super::super::ports::CHOICES[0];
         let addresses: Vec<Ipv4Addr> = (1..=6).map(|n| Ipv4Addr::new(127, 0, 7, n)).collect();
         let ground = HostLayout::Machine(Arc::new(agent::in_thread(folder.path()).unwrap()));
-        let all = layouts(&spec(6, 3), folder.path(), &ground, &addresses, ports).unwrap();
+        let places: Vec<_> = addresses.iter().map(|address| (*address, ports)).collect();
+        let all = layouts(&spec(6, 3), folder.path(), &ground, &places).unwrap();
         let brief: Vec<String> = all
             .iter()
             .map(|node| format!("{} {} {}", node.name, node.host, node.rack))

@@ -13,6 +13,7 @@ use std::path::Path;
 use target::{LocalSpec, Placing, Topology, memory_bytes};
 use topology::{CpuSet, Housekeeping, Instance, Machine, Part, PlacementRequest, Plan, Smt, Units};
 
+mod machines;
 mod part;
 mod said;
 mod seats;
@@ -149,7 +150,8 @@ impl Layout {
 pub fn unplaceable(specs: &[&LocalSpec]) -> Vec<Option<String>> {
     let machine = LazyCell::new(|| Machine::read(Path::new("/")));
     let why = |spec: &&LocalSpec| {
-        if spec.topology.is_silent() {
+        // Machines of their own are asked when they are reached.
+        if spec.topology.is_silent() || !spec.machines().is_empty() {
             return None;
         }
         match &*machine {

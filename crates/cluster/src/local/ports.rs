@@ -6,6 +6,8 @@
 //! cassay finds the same place free: so a place is claimed first, by a socket with its name.
 
 use anyhow::{Result, bail};
+use host::Host;
+use host::ports::{describe, outgoing_range};
 use serde::{Deserialize, Serialize};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener};
 use std::os::linux::net::SocketAddrExt;
@@ -18,6 +20,24 @@ pub(crate) struct Ports {
     pub storage: u16,
     /// MBeans over HTTP.
     pub jolokia: u16,
+}
+
+impl Ports {
+    /// Those of the node in a slot of a machine, counted from 0, which has others of the same
+    /// address.
+    pub fn of_slot(self, slot: usize) -> Ports {
+        let slot = slot as u16;
+        Ports {
+            cql: self.cql + slot,
+            storage: self.storage + slot,
+            jolokia: self.jolokia + slot,
+        }
+    }
+
+    /// All of them at an address.
+    pub fn at(self, address: Ipv4Addr) -> [SocketAddrV4; 3] {
+        [self.cql, self.storage, self.jolokia].map(|port| SocketAddrV4::new(address, port))
+    }
 }
 
 /// The well-known ports first, so that other tools find a node without being told; then the same
@@ -100,6 +120,32 @@ pub(crate) fn choose(nodes: usize, fixed: Option<Ipv4Addr>) -> Result<Chosen> {
     search(&[addresses], &CHOICES[..1])
 }
 
+/// Ports for `slots` nodes on each of some machines, which are free on all of them now: those of
+/// the first nodes there.
+///
+/// # Errors
+/// None is free with any choice; the message names a taken port and its holder. Or an agent is
+/// gone.
+pub(crate) fn choose_on(hosts: &[Host], slots: usize) -> Result<Ports> {
+    let mut taken = None;
+    for ports in CHOICES {
+        let of_host = |host: &Host| -> Result<Option<String>> {
+            let all = (0..slots).flat_map(|slot| ports.of_slot(slot).at(host.address()));
+            let found = host.agent().taken_port(all.collect())?;
+            Ok(found.map(|found| format!("{}: {found}", host.agent().name())))
+        };
+        let found = hosts.iter().map(of_host).collect::<Result<Vec<_>>>()?;
+        match found.into_iter().flatten().next() {
+            None => return Ok(ports),
+            found => taken = taken.or(found),
+        }
+    }
+    bail!(
+        "no ports are free for nodes: {}\nhint: stop what is listening there",
+        taken.unwrap_or_default()
+    )
+}
+
 /// The first block that is free with one of the choices, in the order of choices.
 fn search(blocks: &[Vec<Ipv4Addr>], choices: &[Ports]) -> Result<Chosen> {
     let outgoing = outgoing_range();
@@ -144,62 +190,8 @@ fn block(first: Ipv4Addr, nodes: usize) -> Vec<Ipv4Addr> {
 fn first_taken(addresses: &[Ipv4Addr], ports: Ports) -> Option<SocketAddrV4> {
     addresses
         .iter()
-        .flat_map(|address| {
-            [ports.cql, ports.storage, ports.jolokia].map(|port| SocketAddrV4::new(*address, port))
-        })
+        .flat_map(|address| ports.at(*address))
         .find(|address| TcpListener::bind(address).is_err())
-}
-
-/// The kernel's ports for outgoing connections; its default when it cannot be read.
-fn outgoing_range() -> std::ops::RangeInclusive<u16> {
-    let text = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range");
-    let mut numbers = text.iter().flat_map(|text| text.split_ascii_whitespace());
-    let mut next = || numbers.next().and_then(|number| number.parse().ok());
-    match (next(), next()) {
-        (Some(first), Some(last)) => first..=last,
-        _ => 32_768..=60_999,
-    }
-}
-
-/// `127.0.0.1:9042 is taken by process 12 (java)`, as far as it can be seen.
-pub(crate) fn describe(address: SocketAddrV4) -> String {
-    match holder(address) {
-        Some((pid, name)) => format!("{address} is taken by process {pid} ({name})"),
-        None => format!("{address} is taken (by a process that we may not see)"),
-    }
-}
-
-/// Who listens on an address, or on all addresses with its port.
-fn holder(address: SocketAddrV4) -> Option<(u32, String)> {
-    let inode = ["/proc/net/tcp", "/proc/net/tcp6"].iter().find_map(|file| {
-        let table = std::fs::read_to_string(file).ok()?;
-        table.lines().skip(1).find_map(|line| listening_inode(line, address))
-    })?;
-    let link = format!("socket:[{inode}]");
-    host::process::all_pids().into_iter().find_map(|pid| {
-        let files = std::fs::read_dir(format!("/proc/{pid}/fd")).ok()?;
-        let mut targets = files.filter_map(|file| std::fs::read_link(file.ok()?.path()).ok());
-        if !targets.any(|target| target.as_os_str() == link.as_str()) {
-            return None;
-        }
-        let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-        Some((pid, name.trim().to_string()))
-    })
-}
-
-/// The socket's inode, if this line of `/proc/net/tcp` (or `tcp6`) listens on `address` or on any
-/// address with its port. Addresses are hexadecimal words in the machine's byte order.
-fn listening_inode(line: &str, address: SocketAddrV4) -> Option<u64> {
-    const LISTEN: &str = "0A";
-    let fields: Vec<&str> = line.split_ascii_whitespace().collect();
-    let (host, port) = fields.get(1)?.split_once(':')?;
-    let is_port = u16::from_str_radix(port, 16).ok()? == address.port();
-    let own = format!("{:08X}", u32::from_ne_bytes(address.ip().octets()));
-    let is_host = host.bytes().all(|digit| digit == b'0') || host.ends_with(&own);
-    if !is_port || !is_host || *fields.get(3)? != LISTEN {
-        return None;
-    }
-    fields.get(9)?.parse().ok()
 }
 
 #[cfg(test)]
@@ -288,29 +280,5 @@ mod tests {
             usize::from(BLOCKS_COUNT) * target::NODES_COUNT_MAX
         );
         assert!(all.is_sorted());
-    }
-
-    #[test]
-    fn only_listeners_on_the_port_count() {
-        let address = SocketAddrV4::new(Ipv4Addr::new(127, 0, 0, 1), 9042);
-        let host = format!("{:08X}", u32::from_ne_bytes([127, 0, 0, 1]));
-        let line = |host: &str, port: &str, state: &str| {
-            format!("0: {host}:{port} 00000000:0000 {state} 0:0 00:0 0 0 0 77 1 f 100")
-        };
-        assert_eq!(
-            listening_inode(&line(&host, "2352", "0A"), address),
-            Some(77)
-        );
-        assert_eq!(
-            listening_inode(&line("00000000", "2352", "0A"), address),
-            Some(77)
-        );
-        assert_eq!(
-            listening_inode(&line(&"0".repeat(32), "2352", "0A"), address),
-            Some(77)
-        );
-        assert_eq!(listening_inode(&line(&host, "2352", "01"), address), None);
-        assert_eq!(listening_inode(&line(&host, "2353", "0A"), address), None);
-        assert_eq!(listening_inode("nonsense", address), None);
     }
 }

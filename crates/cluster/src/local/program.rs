@@ -5,6 +5,7 @@ use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 use supply::java::{self, Java};
 use supply::{Supply, plainly};
+use target::LocalSpec;
 
 /// What every node is started with.
 #[derive(Clone, Debug)]
@@ -40,8 +41,22 @@ impl Classes {
 }
 
 impl Program {
+    /// What nodes of a spec are started from.
+    pub(super) fn of_spec(
+        spec: &LocalSpec,
+        dirs: &Dirs,
+        home: Option<&Path>,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<Program> {
+        if spec.machines().is_empty() {
+            Program::find(&spec.version, dirs, home, say)
+        } else {
+            Program::for_machines(&spec.version, dirs, home, say)
+        }
+    }
+
     /// Java and the jars of `version`.
-    pub(super) fn find(
+    fn find(
         version: &str,
         dirs: &Dirs,
         home: Option<&Path>,
@@ -51,6 +66,32 @@ impl Program {
         if let Some(why) = &java.passed_over {
             say(&format!("note: {why}"));
         }
+        Program::with(java, version, dirs, home, say)
+    }
+
+    /// The jars of `version`, for machines that have a Java of their own.
+    fn for_machines(
+        version: &str,
+        dirs: &Dirs,
+        home: Option<&Path>,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<Program> {
+        let none = Java {
+            program: PathBuf::new(),
+            version: String::new(),
+            build: String::new(),
+            passed_over: None,
+        };
+        Program::with(none, version, dirs, home, say)
+    }
+
+    fn with(
+        java: Java,
+        version: &str,
+        dirs: &Dirs,
+        home: Option<&Path>,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<Program> {
         let cache = made_absolute(&dirs.cache)?;
         Ok(Program {
             java,

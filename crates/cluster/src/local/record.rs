@@ -7,7 +7,7 @@ use std::net::Ipv4Addr;
 use std::time::Duration;
 use target::{
     Authentication, Collector, DiskSpec, HostSpec, HostsSpec, Isolation, LinkSpec, LocalSpec,
-    Placing, Topology,
+    Placing, RemoteHost, Topology,
 };
 use topology::{Smt, Units};
 
@@ -37,6 +37,9 @@ pub(crate) struct SpecState {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct HostsState {
     count: usize,
+    /// Absent in states of earlier versions.
+    #[serde(default)]
+    machines: Vec<RemoteHost>,
     isolation: String,
     cpus: Option<Vec<usize>>,
     cpu_quota: Option<f64>,
@@ -153,6 +156,7 @@ impl HostsState {
         let host = &spec.host;
         HostsState {
             count: spec.count,
+            machines: spec.machines.clone(),
             isolation: spec.isolation.name().to_string(),
             cpus: host.cpus.clone(),
             cpu_quota: host.cpu_quota,
@@ -167,6 +171,7 @@ impl HostsState {
     fn spec(&self) -> Option<HostsSpec> {
         Some(HostsSpec {
             count: self.count,
+            machines: self.machines.clone(),
             isolation: Isolation::of_name(&self.isolation)?,
             host: HostSpec {
                 cpus: self.cpus.clone(),
@@ -196,6 +201,13 @@ mod tests {
             nodes: 6,
             hosts: Some(HostsSpec {
                 count: 3,
+                machines: vec![RemoteHost {
+                    ssh: "db1".to_string(),
+                    folder: Some("/data/cassay".into()),
+                    sudo: true,
+                    machine_type: Some("i4i.2xlarge".to_string()),
+                    address: Some(Ipv4Addr::new(10, 0, 0, 7)),
+                }],
                 isolation: Isolation::Hosts,
                 host: HostSpec {
                     cpus: Some(vec![0, 1]),

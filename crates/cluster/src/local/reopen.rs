@@ -4,13 +4,14 @@
 use super::host_layout::HostLayout;
 use super::nodes::Nodes;
 use super::placement::Layout;
-use super::ports::Claim;
+use super::ports::{Claim, Ports};
 use super::program::Program;
-use super::state::State;
+use super::state::{NodeState, State};
 use super::{marks, place, roles, settings};
 use crate::dirs::Dirs;
 use anyhow::{Context, Result, bail};
 use host::{Agent, Hosts};
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -28,8 +29,7 @@ impl Nodes {
         let lock = lock(folder, &state.id)?;
         let spec = state.spec.as_ref();
         let spec = spec.and_then(|spec| spec.spec(&state.version, &state.datacenter));
-        let ports = state.nodes.first().and_then(|node| node.ports);
-        let (Some(spec), Some(ports)) = (spec, ports) else {
+        let (Some(spec), Some(places)) = (spec, places_of(&state)) else {
             bail!(
                 "the cluster {} was started by another version of cassay, which did not write \
                  down all that is needed\nhint: end it with `cassay target down {}`",
@@ -37,8 +37,9 @@ impl Nodes {
                 state.id
             );
         };
-        let program = Program::find(&state.version, dirs, state.home.as_deref(), say)?;
-        let addresses: Vec<_> = state.nodes.iter().map(|node| node.address).collect();
+        let program = Program::of_spec(&spec, dirs, state.home.as_deref(), say)?;
+        let addresses: Vec<_> = places.iter().map(|(address, _)| *address).collect();
+        let first_ports = places[0].1;
         let ground = ground(folder, &state).with_context(|| {
             format!(
                 "nothing can be done with the cluster {} any more; end it with `cassay target down \
@@ -46,10 +47,13 @@ impl Nodes {
                 state.id, state.id
             )
         })?;
-        let layouts = place::layouts(&spec, folder, &ground, &addresses, ports)?;
+        let layouts = place::layouts(&spec, folder, &ground, &places)?;
         let first = layouts.first().context("the cluster has no node")?;
         let secret = settings::read_secret(ground.agent(0), first)?;
         let access = roles::read(spec.authentication, folder)?;
+        // What is on machines is nobody's place here.
+        let is_here = spec.machines().is_empty();
+        let claim = is_here.then(|| Claim::of(&addresses, first_ports)).flatten();
         let mut nodes = Nodes {
             folder: folder.to_path_buf(),
             state,
@@ -58,12 +62,14 @@ impl Nodes {
             layout: Layout::default(),
             ground,
             program,
-            claim: Claim::of(&addresses, ports),
+            programs: Vec::new(),
+            claim,
             secret,
             access,
             armed: false,
             _lock: Some(lock),
         };
+        nodes.supply(say)?;
         nodes.layout = nodes.lay_out(&nodes.spec)?;
         for (index, layout) in layouts.into_iter().enumerate() {
             let mut node = nodes.node_of(index, layout);
@@ -71,11 +77,21 @@ impl Nodes {
                 .process
                 .filter(|one| node.host.how_ended(*one).is_none());
             // An agent may have started another one, to heal what another command had broken.
-            node.process = process.or_else(|| marks::process(&nodes.state.id, &node.layout.name));
+            node.process = match process {
+                Some(process) => Some(process),
+                None => marks::process_by(&node.host, &nodes.state.id, &node.layout.name)?,
+            };
             nodes.nodes.push(node);
         }
         Ok(nodes)
     }
+}
+
+/// Where the nodes are; none if not all of it is written down.
+fn places_of(state: &State) -> Option<Vec<(Ipv4Addr, Ports)>> {
+    let place = |node: &NodeState| Some((node.address, node.ports?));
+    let all: Vec<_> = state.nodes.iter().map(place).collect::<Option<_>>()?;
+    (!all.is_empty()).then_some(all)
 }
 
 /// What the nodes are on, by the agents that were kept.

@@ -71,9 +71,14 @@ impl Nodes {
                 hindrances.join(", ")
             );
         }
-        room::check_growth(spec.nodes, self.spec.heap_bytes, spec.heap_bytes)?;
-        let clusters = self.folder.parent().context("the folder of clusters")?;
-        self.program.share_classes(spec, clusters, say)?;
+        if self.are_on_machines() {
+            self.check_growth(spec)?;
+            self.share_classes_there(spec, say)?;
+        } else {
+            room::check_growth(spec.nodes, self.spec.heap_bytes, spec.heap_bytes)?;
+            let clusters = self.folder.parent().context("the folder of clusters")?;
+            self.program.share_classes(spec, clusters, say)?;
+        }
         let layout = self.lay_out(spec)?;
         let old = std::mem::replace(&mut self.spec, spec.clone());
         self.layout = layout;
@@ -100,6 +105,18 @@ impl Nodes {
         }
         self.write_spec(false)?;
         Ok(restarted)
+    }
+
+    /// Refuses a larger heap that does not fit a machine of the nodes.
+    fn check_growth(&self, spec: &LocalSpec) -> Result<()> {
+        let each = spec.nodes_per_host();
+        let used = target::memory_bytes(each, self.spec.heap_bytes);
+        for host in self.hosts().into_iter().flat_map(Hosts::all) {
+            let free = host.agent().available_memory()?.saturating_add(used);
+            room::fits_memory(each, spec.heap_bytes, free)
+                .with_context(|| host.agent().name().to_owned())?;
+        }
+        Ok(())
     }
 
     /// Stops the nodes of a group, gives them their new files and their hosts `limits`, and starts

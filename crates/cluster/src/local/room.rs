@@ -2,6 +2,7 @@
 //! swaps, or a node that the kernel kills in the middle, costs a run.
 
 use anyhow::{Context, Result, bail};
+use host::memory;
 use std::path::Path;
 use target::memory_bytes;
 
@@ -21,6 +22,22 @@ pub(crate) fn check(nodes: usize, heap_bytes: u64, data: &Path) -> Result<()> {
     check_heap(heap_bytes)?;
     check_memory(nodes, heap_bytes)?;
     check_disk(nodes, data)
+}
+
+/// Refuses nodes that do not fit a machine, of which somebody has said how much memory is available
+/// and how much of the disk of `data` is free, in bytes.
+///
+/// # Errors
+/// They do not; the message has both numbers and what to change.
+pub(super) fn fits(
+    nodes: usize,
+    heap_bytes: u64,
+    memory: u64,
+    (disk, data): (u64, &Path),
+) -> Result<()> {
+    check_heap(heap_bytes)?;
+    fits_memory(nodes, heap_bytes, memory)?;
+    fits_disk(nodes, disk, data)
 }
 
 /// Refuses a heap that no server runs in.
@@ -43,7 +60,7 @@ pub(super) fn check_heap(heap_bytes: u64) -> Result<()> {
 /// # Errors
 /// They do, or nobody can say how much there is.
 pub(super) fn check_memory(nodes: usize, heap_bytes: u64) -> Result<()> {
-    fits_memory(nodes, heap_bytes, available_memory()?)
+    fits_memory(nodes, heap_bytes, memory::available_bytes()?)
 }
 
 /// Refuses nodes that need more disk than is free in a folder, without any data.
@@ -67,7 +84,11 @@ pub(super) fn free_disk(data: &Path) -> Result<u64> {
 /// Too little memory is free for what the nodes will need more.
 pub(crate) fn check_growth(nodes: usize, from_bytes: u64, to_bytes: u64) -> Result<()> {
     let used = memory_bytes(nodes, from_bytes);
-    fits_memory(nodes, to_bytes, available_memory()?.saturating_add(used))
+    fits_memory(
+        nodes,
+        to_bytes,
+        memory::available_bytes()?.saturating_add(used),
+    )
 }
 
 /// Size of all commit log segments of a node in MiB, written out in its settings: what the server
@@ -80,7 +101,8 @@ pub(crate) fn commitlog_total_mib(disk_bytes: u64, nodes: usize) -> u64 {
 /// `commitlog_total_space` of Apache's `cassandra.yaml`, where the disk is large enough.
 const COMMITLOG_TOTAL_MIB: u64 = 8192;
 
-fn fits_memory(nodes: usize, heap_bytes: u64, free: u64) -> Result<()> {
+/// As [`check_memory`], with so many bytes free.
+pub(super) fn fits_memory(nodes: usize, heap_bytes: u64, free: u64) -> Result<()> {
     let need = memory_bytes(nodes, heap_bytes);
     if need <= free {
         return Ok(());
@@ -109,30 +131,6 @@ fn fits_disk(nodes: usize, free: u64, data: &Path) -> Result<()> {
     )
 }
 
-/// What the kernel says can be used without swapping, or less where a control group allows less.
-fn available_memory() -> Result<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").context("read /proc/meminfo")?;
-    let of_machine = parse_available(&text).context("find MemAvailable in /proc/meminfo")?;
-    let number = |file: &str| -> Option<u64> {
-        std::fs::read_to_string(format!("/sys/fs/cgroup/{file}"))
-            .ok()?
-            .trim()
-            .parse()
-            .ok()
-    };
-    // "max" and a missing file mean that there is no limit.
-    match (number("memory.max"), number("memory.current")) {
-        (Some(limit), Some(used)) => Ok(of_machine.min(limit.saturating_sub(used))),
-        _ => Ok(of_machine),
-    }
-}
-
-fn parse_available(text: &str) -> Option<u64> {
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kibibytes * 1024)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -152,12 +150,5 @@ mod tests {
         assert!(error.contains("/data has 2048 MiB free"), "{error}");
         let error = check(1, 100 * MIB, data).unwrap_err().to_string();
         assert!(error.contains("100 MiB is too small"), "{error}");
-    }
-
-    #[test]
-    fn available_memory_is_read_in_bytes() {
-        let text = "MemTotal:  2 kB\nMemAvailable:     1024 kB\nBuffers: 3 kB\n";
-        assert_eq!(parse_available(text), Some(1 << 20));
-        assert_eq!(parse_available("MemTotal: 2 kB\n"), None);
     }
 }

@@ -9,7 +9,7 @@ use super::roles;
 use anyhow::{Context, Result, bail};
 use host::{Agent, Bytes, Step};
 use serde_json::{Map, Value, json};
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::{Path, PathBuf};
 use target::{Authentication, YamlRefusal, yaml_refusal};
 
@@ -26,10 +26,10 @@ pub(crate) struct NodeLayout {
     pub rack: String,
     /// The tokens of the node, ascending.
     pub tokens: Vec<i64>,
-    /// Address of the first node, which the others ask for the ring.
-    pub seed: Ipv4Addr,
-    /// Addresses of all nodes, in their order.
-    pub all: Vec<Ipv4Addr>,
+    /// Where the first node answers others, which ask it for the ring.
+    pub seed: SocketAddrV4,
+    /// Where all nodes answer others, in their order.
+    pub all: Vec<SocketAddrV4>,
     /// The host it lives on.
     pub host: String,
     /// Everything of the node is in here, as its host has it.
@@ -41,6 +41,16 @@ pub(crate) struct NodeLayout {
 }
 
 impl NodeLayout {
+    /// Where it answers other nodes.
+    pub fn storage(&self) -> SocketAddrV4 {
+        SocketAddrV4::new(self.address, self.ports.storage)
+    }
+
+    /// Whether it is the one that the others ask for the ring.
+    pub fn is_seed(&self) -> bool {
+        self.storage() == self.seed
+    }
+
     /// The logs.
     pub fn logs(&self) -> PathBuf {
         self.folder.join("logs")
@@ -195,7 +205,7 @@ fn overridden(
 
 /// Those of a node that joins a ring: it asks another one, since a seed never streams.
 fn joining_of(node: &NodeLayout, overrides: &Map<String, Value>) -> Map<String, Value> {
-    let mut others = node.all.iter().filter(|one| **one != node.address);
+    let mut others = node.all.iter().filter(|one| **one != node.storage());
     let node = NodeLayout {
         seed: others.next().copied().unwrap_or(node.seed),
         ..node.clone()
@@ -230,13 +240,12 @@ fn base(node: &NodeLayout) -> Map<String, Value> {
     let tokens: Vec<String> = node.tokens.iter().map(i64::to_string).collect();
     // The seed has all for seeds, and tells them of the ring even if it holds them to be gone for
     // good: one that takes its own place again is told by nobody else.
-    let seeds: &[Ipv4Addr] = if node.address == node.seed {
+    let seeds: &[SocketAddrV4] = if node.is_seed() {
         &node.all
     } else {
         &[node.seed]
     };
-    let seed = |address: &Ipv4Addr| format!("{address}:{}", node.ports.storage);
-    let seeds: Vec<String> = seeds.iter().map(seed).collect();
+    let seeds: Vec<String> = seeds.iter().map(SocketAddrV4::to_string).collect();
     let seeds = json!([{ "seeds": seeds.join(",") }]);
     let settings = json!({
         "cluster_name": "cassay",

@@ -8,9 +8,9 @@ use super::ports::{self, Ports};
 use super::program::{Classes, Program, made_absolute};
 use super::record::SpecState;
 use super::state::{self, NodeState, State};
-use super::{classes, jvm, place, ready, roles, room, settings};
+use super::{classes, jvm, machines, place, ready, roles, room, settings};
 use crate::dirs::Dirs;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use host::{Agent, Hosts, HostsState};
 use measure::clock::{self, Deadline};
 use measure::number::counted;
@@ -35,24 +35,36 @@ pub(crate) fn start(spec: &LocalSpec, dirs: &Dirs, say: &mut dyn FnMut(&str)) ->
         .with_context(|| format!("make {}", clusters.display()))?;
     let clusters = made_absolute(&clusters)?;
     let home = supply::home()?;
-    let mut program = Program::find(&spec.version, dirs, home.as_deref(), say)?;
-    program.share_classes(spec, &clusters, say)?;
-    room::check(spec.nodes, spec.heap_bytes, &clusters)?;
+    let on_machines = !spec.machines().is_empty();
+    let mut program = Program::of_spec(spec, dirs, home.as_deref(), say)?;
+    if !on_machines {
+        program.share_classes(spec, &clusters, say)?;
+        room::check(spec.nodes, spec.heap_bytes, &clusters)?;
+    }
     let wanted = place::wanted(spec, say)?;
     let began_ns = clock::now_ns();
-    say(&format!(
-        "starting Cassandra {} on {} (Java {}, heap {} MiB)",
-        program.supply.version,
-        counted(spec.nodes, "node"),
-        program.java.version,
-        spec.heap_bytes >> 20
-    ));
+    if !on_machines {
+        say(&starting(spec, &program));
+    }
     let mut nodes = Nodes::new(spec, &clusters, program, home, wanted, say)?;
+    if let Some(first) = nodes.programs.first() {
+        say(&starting(spec, first));
+    }
     nodes.settle()?;
     nodes.bring_up(say)?;
     let seconds = (clock::now_ns() - began_ns) as f64 / clock::SECOND_NS as f64;
     say(&format!("ready after {seconds:.1} s"));
     Ok(nodes)
+}
+
+fn starting(spec: &LocalSpec, program: &Program) -> String {
+    format!(
+        "starting Cassandra {} on {} (Java {}, heap {} MiB)",
+        program.supply.version,
+        counted(spec.nodes, "node"),
+        program.java.version,
+        spec.heap_bytes >> 20
+    )
 }
 
 /// Makes folders that only we can enter.
@@ -95,38 +107,70 @@ impl Nodes {
     ) -> Result<Nodes> {
         let id = state::new_id();
         let folder = clusters.join(&id);
-        let agent = match wanted {
-            Some(_) => Agent::of_switch(&id, &folder)?,
-            None => Agent::of_machine(&id, &folder)?,
+        let machines = wanted.filter(|wanted| wanted.are_machines());
+        // Of hosts on this machine; what is of machines here, is in a plain folder.
+        let agent = match (machines, wanted) {
+            (Some(_), _) => {
+                private()
+                    .create(&folder)
+                    .with_context(|| format!("make {}", folder.display()))?;
+                None
+            }
+            (None, Some(_)) => Some(Agent::of_switch(&id, &folder)?),
+            (None, None) => Some(Agent::of_machine(&id, &folder)?),
         };
         let mut state = State::new(id, program.supply.version.clone(), spec.datacenter.clone());
         state.spec = Some(SpecState::of(spec));
         state.home = home;
-        let before = wanted.map(|wanted| HostsState::before(&state.id, wanted, &folder));
+        let before = wanted.map(|wanted| match machines {
+            Some(_) => HostsState::of_machines(&state.id, &wanted.machines),
+            None => HostsState::before(&state.id, wanted, &folder),
+        });
         state.hosts = before.transpose()?;
         state.write(&folder)?;
-        let ground = match wanted {
-            Some(wanted) => HostLayout::Hosts(Hosts::make(&state.id, wanted, &folder, agent, say)?),
-            None => HostLayout::Machine(Arc::new(agent)),
+        let made = match (wanted, agent) {
+            (Some(wanted), Some(agent)) => {
+                Hosts::make(&state.id, wanted, &folder, agent, say).map(HostLayout::Hosts)
+            }
+            (Some(wanted), None) => Hosts::over_ssh(&state.id, wanted, say).map(HostLayout::Hosts),
+            (None, Some(agent)) => Ok(HostLayout::Machine(Arc::new(agent))),
+            (None, None) => Err(anyhow!("nodes have nothing to run on")),
         };
+        if machines.is_some() && made.is_err() {
+            // Nobody else does; what is there of it says why otherwise.
+            let _ = std::fs::remove_dir_all(&folder);
+        }
+        let ground = made?;
         if let HostLayout::Hosts(hosts) = &ground {
             state.hosts = Some(hosts.state());
             state.write(&folder)?;
         }
-        Ok(Nodes {
+        let mut nodes = Nodes {
             state,
             spec: spec.clone(),
             nodes: Vec::new(),
             layout: Layout::default(),
             ground,
             program,
+            programs: Vec::new(),
             claim: None,
             secret: roles::random_secret()?,
             access: roles::make(spec, &folder)?,
             folder,
             armed: true,
             _lock: None,
-        })
+        };
+        nodes.supply(say)?;
+        Ok(nodes)
+    }
+
+    /// Sees to it that machines have what their nodes are started from.
+    pub(super) fn supply(&mut self, say: &mut dyn FnMut(&str)) -> Result<()> {
+        if let Some(hosts) = self.ground.hosts().filter(|hosts| hosts.are_machines()) {
+            self.programs = machines::programs(hosts, &self.spec, &self.program, say)?;
+            self.share_classes_there(&self.spec.clone(), say)?;
+        }
+        Ok(())
     }
 
     /// Gives the nodes their places: folders and files, and addresses, which are theirs from now
@@ -137,28 +181,35 @@ impl Nodes {
             HostLayout::Machine(_) => {
                 let chosen = ports::choose(self.spec.nodes, self.spec.address)?;
                 self.claim = Some(chosen.claim);
-                self.prepare(&chosen.addresses, chosen.ports)
+                let ports = chosen.ports;
+                let addresses = chosen.addresses.into_iter();
+                self.prepare(&addresses.map(|address| (address, ports)).collect::<Vec<_>>())
             }
-            // In a network of their own, which is nobody else's.
             HostLayout::Hosts(hosts) => {
-                let addresses = place::addresses(&self.spec, hosts)?;
-                self.prepare(&addresses, ports::CHOICES[0])
+                let places = place::places(&self.spec, hosts)?;
+                self.prepare(&places)
             }
         }
     }
 
-    /// Where on their machine the nodes of `spec` run. All hosts are stand-ins for one machine.
+    /// Where on their machines the nodes of `spec` run. All stand-ins are of one machine.
     pub(super) fn lay_out(&self, spec: &LocalSpec) -> Result<Layout> {
         if spec.topology.is_silent() {
-            Ok(Layout::default())
-        } else {
-            Layout::of(spec, &self.ground.agent(0).machine()?)
+            return Ok(Layout::default());
         }
+        let Some(hosts) = self.hosts().filter(|hosts| hosts.are_machines()) else {
+            return Layout::of(spec, &self.ground.agent(0).machine()?);
+        };
+        let machines = hosts.all().iter().map(|host| {
+            let name = host.agent().name();
+            Ok((name.to_owned(), host.agent().machine()?))
+        });
+        Layout::of_machines(spec, &machines.collect::<Result<Vec<_>>>()?)
     }
 
     /// Folders and files of all nodes.
-    fn prepare(&mut self, addresses: &[Ipv4Addr], ports: Ports) -> Result<()> {
-        let layouts = place::layouts(&self.spec, &self.folder, &self.ground, addresses, ports)?;
+    fn prepare(&mut self, places: &[(Ipv4Addr, Ports)]) -> Result<()> {
+        let layouts = place::layouts(&self.spec, &self.folder, &self.ground, places)?;
         for (index, layout) in layouts.into_iter().enumerate() {
             let node = self.node_of(index, layout);
             let files = settings::files(&node.layout, &self.spec.yaml, &self.secret);
@@ -168,9 +219,9 @@ impl Nodes {
                 name: layout.name.clone(),
                 host: layout.host.clone(),
                 address: layout.address,
-                cql_port: ports.cql,
+                cql_port: layout.ports.cql,
                 rack: layout.rack.clone(),
-                ports: Some(ports),
+                ports: Some(layout.ports),
                 process: None,
             });
             self.nodes.push(node);
@@ -214,7 +265,8 @@ impl Nodes {
     /// Starts one process and writes down that it exists.
     pub(super) fn launch(&mut self, index: usize) -> Result<()> {
         // Of a kept cluster that was taken up again nobody has looked for it yet.
-        if self.spec.class_sharing && self.program.classes == Classes::Loaded {
+        let is_here = !self.are_on_machines();
+        if is_here && self.spec.class_sharing && self.program.classes == Classes::Loaded {
             let clusters = self.folder.parent().context("the folder of clusters")?;
             let program = &mut self.program;
             program.share_classes(&self.spec, clusters, &mut |_| ())?;

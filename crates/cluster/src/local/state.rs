@@ -8,7 +8,7 @@
 //! id is that of the folder, and everything of the cluster is named after it; and a cluster of
 //! another machine, which shares the folder with us, is left alone.
 
-use super::marks::processes;
+use super::marks::{mark, processes};
 use super::ports::Ports;
 use super::record::SpecState;
 use crate::dirs::Dirs;
@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use supply::boot_id;
 
@@ -188,7 +189,12 @@ fn is_id(text: &str) -> bool {
 
 /// A name that no other cluster has, in the order of time.
 pub(crate) fn new_id() -> String {
-    let milliseconds = measure::clock::unix_ns() / measure::clock::MILLISECOND_NS;
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    let now = measure::clock::unix_ns() / measure::clock::MILLISECOND_NS;
+    // Several at once are told apart as if they came one after the other.
+    let next = |last: u64| Some(now.max(last + 1));
+    let last = LAST.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
+    let milliseconds = now.max(last.unwrap_or_default() + 1);
     format!("{milliseconds:x}-{:x}", Identity::own().pid)
 }
 
@@ -226,6 +232,17 @@ pub(crate) fn remove(folder: &Path, state: &State) -> Result<usize> {
             folder.display()
         );
     }
+    if let Some(hosts) = state.hosts.as_ref().filter(|hosts| hosts.are_machines()) {
+        let ended = Hosts::clear_over_ssh(hosts, &mark(&state.id)).with_context(|| {
+            format!(
+                "end the cluster {} on its machines; if they are gone for good, remove {}",
+                state.id,
+                folder.display()
+            )
+        })?;
+        remove_folder(folder)?;
+        return Ok(ended);
+    }
     let processes = processes(&state.id);
     if let Some(hosts) = &state.hosts {
         // Who waits for a frozen volume cannot be killed.
@@ -241,18 +258,22 @@ pub(crate) fn remove(folder: &Path, state: &State) -> Result<usize> {
     if let Some(hosts) = &state.hosts {
         Hosts::clear(hosts)?;
     }
+    remove_folder(folder)?;
+    Ok(processes.len())
+}
+
+pub(super) fn remove_folder(folder: &Path) -> Result<()> {
     match std::fs::remove_dir_all(folder) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             Err(error).with_context(|| format!("remove {}", folder.display()))
         }
-        _ => Ok(processes.len()),
+        _ => Ok(()),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::local::marks::mark;
     use host::process::{Life, command, spawn};
     use host::{CgroupDir, HostState};
     use std::os::unix::process::CommandExt;
@@ -321,6 +342,7 @@ mod tests {
             state.hosts = Some(HostsState {
                 id: "1a2b-c".into(),
                 network: None,
+                machines: Vec::new(),
                 hosts: vec![host(1), host(2)],
             });
             change(&mut state);

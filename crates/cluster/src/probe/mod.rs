@@ -65,6 +65,7 @@ fn os(cluster: &Cluster, spec: &ProbeSpec) -> Result<Vec<Sampler>> {
     for (agent, host) in nodes.iter().flat_map(|nodes| nodes.agents()) {
         let mut watch = Watch::default();
         match (spec.hosts, host) {
+            (Some(period), Some(host)) if host.is_machine() => watch.host_machine(period, host),
             (Some(period), Some(host)) => watch.stand_in(period, host)?,
             (Some(period), None) => watch.machine(period, &[]),
             (None, _) => {}

@@ -50,7 +50,7 @@ pub(super) fn records(
 
 fn node(running: &Running, place: NodePlace, topology: &str) -> PlacementRecord {
     let NodePlace { node, host, found } = place;
-    let is_apart = running.cluster.isolation() == "hosts";
+    let is_apart = ["hosts", "machines"].contains(&running.cluster.isolation());
     PlacementRecord {
         who: node,
         host: if is_apart {
@@ -59,11 +59,14 @@ fn node(running: &Running, place: NodePlace, topology: &str) -> PlacementRecord 
             THIS_MACHINE.to_owned()
         },
         topology: topology.to_owned(),
-        ..of(&found)
+        ..of(
+            &found,
+            (!running.cluster.is_on_machines()).then(online).flatten(),
+        )
     }
 }
 
-/// The CPUs of this machine, which is that of all hosts that nodes are started on.
+/// The CPUs of this machine, which is that of all stand-ins that nodes are started on.
 fn online() -> Option<CpuSet> {
     let text = std::fs::read_to_string("/sys/devices/system/cpu/online").ok()?;
     CpuSet::parse_list(&text).ok()
@@ -87,7 +90,7 @@ fn client(running: &Running, settings: &Settings) -> Result<PlacementRecord> {
     let cpus = running.client_cpus(&settings.client);
     let threads = workers_on(&settings.client, usize::MAX, &cpus);
     let used: Vec<String> = cpus.iter().take(threads).map(usize::to_string).collect();
-    let kept = of(&found);
+    let kept = of(&found, online());
     Ok(PlacementRecord {
         who: PlacementRecord::CLIENT.to_owned(),
         host: THIS_MACHINE.to_owned(),
@@ -102,11 +105,12 @@ fn client(running: &Running, settings: &Settings) -> Result<PlacementRecord> {
     })
 }
 
-fn of(found: &Whereabouts) -> PlacementRecord {
+/// Of a machine with the CPUs `online`, as far as they are known.
+fn of(found: &Whereabouts, online: Option<CpuSet>) -> PlacementRecord {
     let cpus = found.all_cpus();
     PlacementRecord {
         // The kernel lists for who is not bound all that could ever be there.
-        cpus: online().map_or(cpus.clone(), |online| cpus.intersection(&online)).to_string(),
+        cpus: online.map_or(cpus.clone(), |online| cpus.intersection(&online)).to_string(),
         mems: memory_nodes(found).to_string(),
         threads: found.threads,
         resident_bytes: found.resident_bytes.clone(),

@@ -1,7 +1,7 @@
 //! The machine and the stand-in hosts on it.
 //!
-//! The machine's own figures stand at the place `machine`, whatever runs on it; what a stand-in
-//! host used of it stands at the host's name.
+//! This machine's own figures stand at the place `machine`, whatever runs on it; what a stand-in
+//! host used of it, and those of a machine that hosts nodes, stand at the host's name.
 
 mod cpu;
 mod disk;
@@ -30,7 +30,7 @@ use softnet::Softnet;
 use stand_in::StandIn;
 use std::path::{Path, PathBuf};
 
-/// Place of the readings of the whole machine.
+/// Place of the readings of this machine.
 const MACHINE: &str = "machine";
 
 /// All of this machine.
@@ -45,18 +45,18 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    /// Devices `without` are shown by others.
+    /// Its readings stand at `place`; devices `without` are shown by others.
     ///
     /// # Errors
     /// A file of `/proc` that every kernel has cannot be read.
-    pub fn open(without: Vec<String>) -> Result<Machine> {
+    pub fn open(place: &str, without: Vec<String>) -> Result<Machine> {
         Ok(Machine {
-            cpu: Cpu::open(MACHINE)?,
-            memory: Memory::open(MACHINE)?,
-            disks: Disks::open(MACHINE, Devices::AllBut(without))?,
-            network: Network::open(MACHINE, own_net, Box::new(links::speed))?,
-            pressure: Pressure::open(MACHINE, Path::new("/proc/pressure"), ""),
-            softnet: Softnet::open(MACHINE, "/proc/self/net/softnet_stat").ok(),
+            cpu: Cpu::open(place)?,
+            memory: Memory::open(place)?,
+            disks: Disks::open(place, Devices::AllBut(without))?,
+            network: Network::open(place, own_net, Box::new(links::speed))?,
+            pressure: Pressure::open(place, Path::new("/proc/pressure"), ""),
+            softnet: Softnet::open(place, "/proc/self/net/softnet_stat").ok(),
         })
     }
 }
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn this_machine_has_figures_from_the_second_look_on() {
-        let mut machine = Machine::open(Vec::new()).unwrap();
+        let mut machine = Machine::open(MACHINE, Vec::new()).unwrap();
         let mut out = Out::new();
         machine.look(1_000_000_000, &mut out).unwrap();
         let first = out.readings().len();

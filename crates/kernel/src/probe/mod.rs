@@ -89,7 +89,7 @@ pub fn tasks(watched: &Watched) -> Result<Vec<Task>> {
     let mut tasks = Vec::new();
     match &watched.what {
         What::Machine { without } => {
-            let machine = hosts::Machine::open(without.clone())?;
+            let machine = hosts::Machine::open(place, without.clone())?;
             tasks.push(hosts(Box::new(machine)));
         }
         What::StandIn(sources) => tasks.push(hosts(Box::new(hosts::stand_in(place, sources)?))),

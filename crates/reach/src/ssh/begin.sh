@@ -9,7 +9,9 @@ sum() { has sha256sum && set -- "$(sha256sum < "$1")" && [ "${1%% *}" = "$digest
 
 pack=plain
 if has gzip; then pack=gzip; fi
-say "is $(uname -s) $(uname -m) $pack"
+at=${SSH_CONNECTION#* * }
+at=${at%% *}
+say "is $(uname -s) $(uname -m) $pack ${at:--}"
 read -r digest bytes folder user name || exit 1
 
 # One that a package installed, if it is the same to the byte.

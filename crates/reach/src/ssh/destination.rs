@@ -50,10 +50,13 @@ impl Destination {
         })
     }
 
-    /// The same for an agent of another name than `machine`: letters and digits, or it stays that.
+    /// The same for an agent of another name than `machine`: letters, digits and `-`, or it stays
+    /// that.
     #[must_use]
     pub fn for_agent(self, name: &str) -> Destination {
-        let is_plain = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric());
+        let is_plain_char = |c: char| c.is_ascii_alphanumeric() || c == '-';
+        let is_plain =
+            !name.is_empty() && !name.starts_with('-') && name.chars().all(is_plain_char);
         let agent = if is_plain {
             name.to_owned()
         } else {

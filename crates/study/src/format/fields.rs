@@ -47,6 +47,7 @@ macro_rules! probe {
 
 mod faults;
 mod guard;
+mod machines;
 mod procedure;
 mod recorded;
 mod repeat;
@@ -56,9 +57,10 @@ mod target;
 mod topology;
 
 /// The format.
-pub const FIELDS: [&[Field]; 12] = [
+pub const FIELDS: [&[Field]; 13] = [
     STUDY,
     target::FIELDS,
+    machines::FIELDS,
     topology::FIELDS,
     SECTIONS,
     recorded::FIELDS,

@@ -3,6 +3,7 @@
 mod endurance;
 mod faults;
 mod lab;
+mod machines;
 mod repeat;
 mod required;
 mod trust;

@@ -17,8 +17,10 @@ pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
         Raw::List(items) => items.as_slice(),
         _ => std::slice::from_ref(node),
     };
+    // Whoever names a file stands behind what it holds.
+    let is_named = is_own_word(subject.overrides, node);
     for item in items {
-        destination(subject, item, out);
+        destination(is_named && is_own_word(subject.overrides, item), item, out);
     }
     if subject.wrote("client.cpus") {
         let message = format!("`client.cpus` does not say on which of `{MACHINES}`");
@@ -67,7 +69,7 @@ fn split(subject: &Subject<'_>, out: &mut Diagnostics) {
 }
 
 /// `ssh` is given what stands there, and its configuration may run a program.
-fn destination(subject: &Subject<'_>, item: &Node, out: &mut Diagnostics) {
+fn destination(is_trusted: bool, item: &Node, out: &mut Diagnostics) {
     let Some(entry) = item.entry("ssh") else {
         return;
     };
@@ -79,7 +81,7 @@ fn destination(subject: &Subject<'_>, item: &Node, out: &mut Diagnostics) {
     let (message, hint) = if !is_plain {
         let message = format!("`{MACHINES}.ssh`: {text:?} is no destination for ssh");
         (message, "write HOST, USER@HOST or ssh://USER@HOST:PORT")
-    } else if !is_own_word(subject.overrides, &entry.value) {
+    } else if !is_trusted {
         let message = format!(
             "`{MACHINES}.ssh` has this program run on {text} as your user there, and sends what \
              the target's access needs"

@@ -86,7 +86,7 @@ impl Priority {
     /// Whether they do, with this target.
     pub fn is_realtime(self, target: &Target) -> bool {
         match self {
-            Priority::Auto => matches!(target, Target::Local(_)),
+            Priority::Auto => target.local().is_some_and(|local| local.machines().is_empty()),
             Priority::Normal => false,
             Priority::Realtime => true,
         }

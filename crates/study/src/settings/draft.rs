@@ -13,7 +13,9 @@ use analysis::procedure::{
 };
 use imports::Tool;
 use target::fault::Commands;
-use target::{AttachSpec, HostsSpec, JolokiaAccess, LocalSpec, NullSpec, Target, TlsSpec};
+use target::{
+    AttachSpec, HostsSpec, JolokiaAccess, LocalSpec, NullSpec, RemoteHost, Target, TlsSpec,
+};
 use workload::{ALL_KINDS, Tuning};
 
 /// What a study's keys have said so far.
@@ -36,6 +38,9 @@ pub struct Draft {
     pub(crate) racks: Vec<String>,
     /// Of how many hosts; 0: none are said.
     pub(crate) hosts_count: usize,
+    pub(crate) machines: Vec<RemoteHost>,
+    /// What an hour of each costs.
+    pub(crate) machine_prices: Vec<Option<f64>>,
     pub(crate) hosts: HostsSpec,
     pub(crate) nodes_per_host: usize,
     pub(crate) attach: AttachSpec,
@@ -194,6 +199,30 @@ impl Draft {
         };
     }
 
+    /// What an hour of the last machine costs.
+    pub(crate) fn price_of_host(&mut self, per_hour: f64) {
+        self.machine_prices.pop();
+        self.machine_prices.push(Some(per_hour));
+    }
+
+    /// What an hour of all machines costs that are used; none if one has no price.
+    fn price_of_machines(&self) -> Option<Price> {
+        let used = self.machine_prices.iter().take(self.hosts_count);
+        let per_hour = used.copied().sum::<Option<f64>>()?;
+        (per_hour > 0.0).then(|| Price {
+            per_hour,
+            ..Price::default()
+        })
+    }
+
+    pub(crate) fn host(&mut self) -> &mut RemoteHost {
+        if self.machines.is_empty() {
+            self.machines.push(RemoteHost::default());
+        }
+        let last = self.machines.len() - 1;
+        &mut self.machines[last]
+    }
+
     pub(crate) fn machine(&mut self) -> &mut Machine {
         if self.client.machines.is_empty() {
             self.client.machines.push(Machine::default());
@@ -263,7 +292,7 @@ impl Draft {
             faults: self.faults().into_iter().map(|(_, fault)| fault).collect(),
             require: self.require.clone(),
             guard: self.guard,
-            price: self.price.clone(),
+            price: self.price.clone().or_else(|| self.price_of_machines()),
             load_phase: None,
         }
     }
@@ -288,6 +317,8 @@ impl Draft {
         let count = self.hosts_count;
         let hosts = (count > 0).then(|| HostsSpec {
             count,
+            // The first of them; the rules see to it that there are enough.
+            machines: self.machines.iter().take(count).cloned().collect(),
             ..self.hosts.clone()
         });
         let nodes = match count {

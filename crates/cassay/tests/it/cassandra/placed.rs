@@ -4,7 +4,7 @@ use super::{Kept, dirs, small, up};
 use crate::program::{Lab, skip};
 use host::{CpuSet, Whereabouts};
 use serde_json::Value;
-use target::{HostSpec, HostsSpec, Isolation, LocalSpec, Placing, Restarts, Target, Topology};
+use target::{HostsSpec, Isolation, LocalSpec, Placing, Restarts, Target, Topology};
 use topology::Units;
 
 /// The CPUs of this machine that may be used; tests need two.
@@ -23,7 +23,7 @@ fn one_core(isolation: Isolation) -> LocalSpec {
         hosts: Some(HostsSpec {
             count: 1,
             isolation,
-            host: HostSpec::default(),
+            ..HostsSpec::default()
         }),
         ..small(1)
     }

@@ -14,8 +14,10 @@ fn layout() -> NodeLayout {
         datacenter: "dc1".to_string(),
         rack: "rack1".to_string(),
         tokens: ring(1, 4).remove(0),
-        seed: Ipv4Addr::new(127, 9, 42, 1),
-        all: [1, 2].map(|n| Ipv4Addr::new(127, 9, 42, n)).to_vec(),
+        seed: SocketAddrV4::new(Ipv4Addr::new(127, 9, 42, 1), CHOICES[0].storage),
+        all: [1, 2]
+            .map(|n| SocketAddrV4::new(Ipv4Addr::new(127, 9, 42, n), CHOICES[0].storage))
+            .to_vec(),
         host: "host1".to_string(),
         folder: PathBuf::from("/data/a & b/node1"),
         commitlog_total_mib: 8192,

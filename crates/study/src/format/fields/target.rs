@@ -35,8 +35,9 @@ pub(super) const FIELDS: &[Field] = &[
     optional(
         "target.local.hosts",
         Type::Count(1, LOCAL_NODES_MAX, |d, n| d.hosts_count = n as usize),
-        "Number of stand-ins for machines that the nodes live on, each with its own network, \
-         limits and data volume. Default: none, the nodes share this machine.",
+        "Number of hosts that the nodes live on: stand-ins for machines, each with its own \
+         network, limits and data volume, or the machines of `machines`. Default: none, the nodes \
+         share this machine.",
     ),
     with(
         "target.local.nodes_per_host",

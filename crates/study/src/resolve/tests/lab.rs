@@ -57,8 +57,7 @@ fn hosts_have_what_is_said_of_them_and_nodes_alone_are_on_loopback() {
     assert_eq!(hosts("local: {}"), None);
     let plain = HostsSpec {
         count: 3,
-        isolation: Isolation::Auto,
-        host: HostSpec::default(),
+        ..HostsSpec::default()
     };
     assert_eq!(hosts("local: {hosts: 3}").as_ref(), Some(&plain));
     let whole = "local: {hosts: 2, nodes_per_host: 4, isolation: hosts, host: {cpus: [0, 1], \
@@ -82,6 +81,7 @@ fn hosts_have_what_is_said_of_them_and_nodes_alone_are_on_loopback() {
                 delay: Some(Duration::from_millis(1)),
             },
         },
+        ..HostsSpec::default()
     };
     assert_eq!(hosts(whole), Some(expected));
     assert_eq!(settings(whole, "").target.local().unwrap().nodes, 8);

@@ -1,0 +1,119 @@
+//! A machine that nodes are to be put on, looked at by an agent there; and what is ours in a
+//! folder, removed.
+
+use crate::remote::is_in_memory;
+use crate::state::AgentState;
+use anyhow::{Context, Result, bail};
+use host::inspect::{CleanFolder, Inspect, Inspected, LeftCluster, Wall};
+use host::memory;
+use host::process;
+use host::remote::FoundJava;
+use kernel::{able, volume};
+use measure::clock;
+use reach::Serve;
+use std::fs;
+use std::path::Path;
+use supply::java;
+
+/// How the names of what is ours begin or are, beside clusters.
+const JARS: &str = "supply";
+const PROGRAM: &str = "agent-";
+const TEMPORARY: &str = "cassay-";
+
+impl Serve<AgentState> for Inspect {
+    fn serve(self, _: &AgentState) -> Result<Inspected> {
+        let system = rustix::system::uname();
+        let words = [system.sysname(), system.release(), system.machine()];
+        let java = java::find().map(|java| FoundJava {
+            program: java.program,
+            version: java.version,
+            build: java.build,
+            passed_over: java.passed_over,
+        });
+        Ok(Inspected {
+            system: words.map(|word| word.to_string_lossy().into_owned()).join(" "),
+            is_root: rustix::process::geteuid().is_root(),
+            cpus: std::thread::available_parallelism().map_or(1, usize::from),
+            memory_available_bytes: memory::available_bytes()?,
+            disk: volume::usage(&self.folder)?,
+            is_in_memory: is_in_memory(&self.folder)?,
+            java: java.map_err(|why| format!("{why:#}")),
+            lacking: able::require_of_machine(&self.limits).err().map(|why| format!("{why:#}")),
+            clusters: clusters(&self.folder)?,
+            unix_ns: clock::unix_ns(),
+        })
+    }
+}
+
+impl Serve<AgentState> for Wall {
+    fn serve(self, _: &AgentState) -> Result<u64> {
+        Ok(clock::unix_ns())
+    }
+}
+
+/// What is there of clusters: folders that their agents have.
+fn clusters(folder: &Path) -> Result<Vec<LeftCluster>> {
+    let mut found = Vec::new();
+    for entry in names(folder)? {
+        let agents = folder.join(&entry).join("agents");
+        if entry.starts_with(TEMPORARY) || !agents.is_dir() {
+            continue;
+        }
+        for host in names(&agents)?.into_iter().filter(|name| name.starts_with("host")) {
+            found.push(LeftCluster {
+                is_held: is_held(&format!("{host}-{entry}")),
+                id: entry.clone(),
+                host,
+            });
+        }
+    }
+    Ok(found)
+}
+
+/// Whether an agent of this name runs.
+fn is_held(name: &str) -> bool {
+    process::all_pids().into_iter().any(|pid| {
+        let line = process::command_line(pid).unwrap_or_default();
+        matches!(&line[..], [_, agent, own] if agent == reach::ARGUMENT && own == name)
+    })
+}
+
+/// The names of what stands in a folder, in their order.
+fn names(folder: &Path) -> Result<Vec<String>> {
+    let entries = fs::read_dir(folder).with_context(|| format!("list {}", folder.display()))?;
+    let mut names = Vec::new();
+    for entry in entries {
+        let entry = entry.with_context(|| format!("list {}", folder.display()))?;
+        names.extend(entry.file_name().into_string());
+    }
+    names.sort();
+    Ok(names)
+}
+
+impl Serve<AgentState> for CleanFolder {
+    fn serve(self, here: &AgentState) -> Result<Vec<String>> {
+        if let Some(left) = clusters(&self.0)?.first() {
+            bail!("the cluster {} is still there", left.id);
+        }
+        let mut removed = Vec::new();
+        for name in names(&self.0)? {
+            let path = self.0.join(&name);
+            let is_program = name.strip_prefix(PROGRAM).is_some_and(|digest| {
+                digest.len() >= 64 && digest.chars().take(64).all(|c| c.is_ascii_hexdigit())
+            });
+            let is_ours = name == JARS || is_program || name.starts_with(TEMPORARY);
+            // Its own folder goes when this agent does.
+            if !is_ours || here.folder.starts_with(&path) {
+                continue;
+            }
+            let gone = if path.is_dir() {
+                fs::remove_dir_all(&path)
+            } else {
+                fs::remove_file(&path)
+            };
+            gone.with_context(|| format!("remove {}", path.display()))?;
+            removed.push(name);
+        }
+        Ok(removed)
+    }
+}

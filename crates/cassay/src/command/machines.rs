@@ -1,0 +1,25 @@
+//! Files of machines, as arguments name them.
+
+use crate::args::Common;
+use crate::diagnostics;
+use ::target::RemoteHost;
+use anyhow::{Context, Result};
+use std::path::Path;
+
+/// The machines of a file, if one is named; none if it has mistakes, which were shown.
+///
+/// # Errors
+/// It cannot be read.
+pub fn of(file: Option<&Path>, common: &Common) -> Result<Option<Vec<RemoteHost>>> {
+    let Some(file) = file else {
+        return Ok(Some(Vec::new()));
+    };
+    let text = std::fs::read_to_string(file).with_context(|| format!("read {}", file.display()))?;
+    match study::read_machines(&file.display().to_string(), &text) {
+        Ok(machines) => Ok(Some(machines)),
+        Err(mistakes) => {
+            diagnostics::refuse(&mistakes, common.json);
+            Ok(None)
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Nodes on machines behind real sshds: started, loaded, measured and watched there by agents that
+//! are ordinary users; whatever way a run ends, nothing is left but jars.
+
+use super::{POINT, only_trial};
+use crate::program::{Said, Started, skip, wait_until};
+use crate::ssh::sshd::{Machine, Machines, missing};
+use serde_json::Value;
+use std::fs;
+
+/// Machines that have addresses of their own, though they are all this one: the same ports are free
+/// on each.
+fn machines(names: &[&str], block: u8) -> Machines {
+    let mut all = Machines::new();
+    let mut file = "machines:\n".to_owned();
+    for (name, number) in names.iter().zip(1..) {
+        all.start(&Machine::new(name));
+        let folder = all.home(name).join("nodes");
+        file += &format!(
+            "- {{ssh: {name}, folder: {}, address: 127.66.{block}.{number}}}\n",
+            folder.display()
+        );
+    }
+    all.lab.write("lab.yaml", &file);
+    all
+}
+
+/// What runs there, and what lies in the folder of cassay.
+fn left(machines: &Machines, name: &str) -> (Vec<u32>, Vec<String>) {
+    let entries = fs::read_dir(machines.home(name).join("nodes")).into_iter().flatten().flatten();
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let folder = machines.home(name).join("nodes");
+    let runs_there = |pid: &u32| {
+        let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&line).contains(&folder.display().to_string())
+    };
+    let all = fs::read_dir("/proc").unwrap().flatten();
+    let pids = all.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let running = pids.filter(runs_there).chain(machines.running(name)).collect();
+    (running, names.collect())
+}
+
+#[test]
+#[ignore = "starts a real Cassandra: cargo xtask cassandra"]
+fn nodes_on_machines_are_measured_as_nodes_here_are_and_leave_only_jars() {
+    if let Some(why) = missing() {
+        return skip(&why);
+    }
+    let machines = machines(&["db1", "db2"], 1);
+    let study = POINT
+        .replace("nodes: 1, ", "hosts: 2, ")
+        .replace("class_sharing: true,", "racks: per-host,")
+        .replace("settle: none", "settle: none, reset: snapshot");
+    machines.lab.write("study.yaml", &study);
+    let run = ["run", "study.yaml", "--machines", "lab.yaml", "--json"];
+    let said = Said::of(machines.command(&run).output().unwrap()).measured(&machines.lab);
+    let trial = only_trial(&said);
+    assert_eq!(trial["server"]["writes"], trial["server"]["client_writes"]);
+    assert_eq!(trial["server"]["reads"], trial["server"]["client_reads"]);
+    assert_eq!(trial["verify"]["missing"], 0, "{trial:#}");
+
+    let run = machines.lab.run();
+    let folder = run.trial(0).unwrap().expect("the trial").logs_dir();
+    for node in ["node1", "node2"] {
+        let log = fs::read_to_string(folder.join(node).join("system.log")).unwrap();
+        assert!(log.contains("Starting listening for CQL clients"), "{node}");
+    }
+    let trial = folder.parent().unwrap();
+    let text = fs::read_to_string(trial.join("nodes.json")).unwrap();
+    let nodes: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(nodes["isolation"], "machines");
+    assert_eq!(nodes["hosts"][1]["address"], "127.66.1.2");
+    let failed = nodes["proofs"].as_array().unwrap().iter();
+    let failed: Vec<_> = failed.filter(|one| one["effect"] == "other").collect();
+    assert!(failed.is_empty(), "{failed:#?}");
+    let readings = fs::read_to_string(trial.join("probes/hosts.ndjson")).unwrap();
+    for host in ["host1", "host2", "machine"] {
+        assert!(readings.contains(&format!("\"{host}\"")), "{host}");
+    }
+    for name in ["db1", "db2"] {
+        assert_eq!(left(&machines, name), (vec![], vec!["supply".to_owned()]));
+    }
+}
+
+#[test]
+#[ignore = "starts a real Cassandra: cargo xtask cassandra"]
+fn a_cluster_on_a_machine_stays_is_found_again_and_broken_and_goes_with_its_controller_killed() {
+    if let Some(why) = missing() {
+        return skip(&why);
+    }
+    let machines = machines(&["db1"], 2);
+    let cassay = |arguments: &[&str]| Said::of(machines.command(arguments).output().unwrap());
+    cassay(&["target", "up", "--machines", "lab.yaml", "--heap", "512MiB"]).ended_with(0);
+    let status = cassay(&["target", "status", "--json"]).ended_with(0).json();
+    assert_eq!(status[0]["nodes"][0]["state"], "UN", "{status:#}");
+    let found = cassay(&["hosts", "check", "lab.yaml", "--json"]).ended_with(0).json();
+    assert_eq!(found[0]["clusters"][0]["running"], true, "{found:#}");
+    let broken = cassay(&["fault", "test", "node-kill", "--json"]).ended_with(0);
+    assert!(broken.to_string().contains("confirmed"), "{broken}");
+    // What runs is nobody's to clean away.
+    cassay(&["hosts", "clean", "lab.yaml"])
+        .ended_with(0)
+        .says(&["runs there and is left"]);
+    cassay(&["target", "down"]).ended_with(0);
+    assert_eq!(left(&machines, "db1"), (vec![], vec!["supply".to_owned()]));
+
+    machines.lab.write("study.yaml", &POINT.replace("nodes: 1, ", "hosts: 1, "));
+    let run = ["run", "study.yaml", "--machines", "lab.yaml"];
+    let loads = ["--set", "target.local.class_sharing=false"];
+    let mut run = Started::new(machines.command(&[&run[..], &loads].concat()));
+    run.wait_for("starting Cassandra");
+    run.kill();
+    wait_until("nothing is left there", || {
+        left(&machines, "db1") == (vec![], vec!["supply".to_owned()])
+    });
+}

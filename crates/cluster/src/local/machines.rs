@@ -1,0 +1,254 @@
+//! Machines of their own as hosts of our nodes: what they permit, and what nodes there are started
+//! from. Jars go there once, by their content, and stay for the next cluster.
+
+use super::place;
+use super::program::{Classes, Program};
+use crate::capability::Answer;
+use anyhow::{Context, Result, ensure};
+use host::files::PIECE_BYTES;
+use host::remote::supply_folder;
+use host::{Agent, Bytes, Hosts, Step};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use supply::java::Java;
+use target::{Ability, LocalSpec};
+
+/// What no machine can have, since its network is its own.
+const NETWORK: &str = "the hosts are machines of their own, whose network cassay does not change";
+
+/// Abilities that change a network.
+const OF_NETWORK: [Ability; 5] = [
+    Ability::LinkRate,
+    Ability::LinkDelay,
+    Ability::PacketFilter,
+    Ability::PacketLoss,
+    Ability::Reset,
+];
+
+/// What machines will be able to have of hosts, before they are reached.
+pub(super) fn expected(spec: &LocalSpec) -> BTreeMap<Ability, Answer> {
+    let asked = "as its machine permits, which is asked when it is reached";
+    let answers = Ability::ALL.into_iter().map(|ability| (ability, Ok(asked.to_owned())));
+    with_own(spec, answers.collect())
+}
+
+/// What they can have: what each of them permits.
+pub(super) fn answers(spec: &LocalSpec, hosts: &Hosts) -> BTreeMap<Ability, Answer> {
+    let mut all: BTreeMap<Ability, Answer> = BTreeMap::new();
+    for host in hosts.all() {
+        let mut abilities = host.agent().abilities().unwrap_or_default();
+        if host.has_volume() {
+            abilities.extend(host.agent().volume_abilities().unwrap_or_default());
+        }
+        for (ability, answer) in place::answers(&abilities) {
+            let answer = answer.map_err(|why| format!("{}: {why}", host.agent().name()));
+            let known = all.entry(ability).or_insert_with(|| answer.clone());
+            if known.is_ok() {
+                *known = answer;
+            }
+        }
+    }
+    with_own(spec, all)
+}
+
+/// The same with what is so on all machines.
+fn with_own(spec: &LocalSpec, mut all: BTreeMap<Ability, Answer>) -> BTreeMap<Ability, Answer> {
+    all.insert(Ability::Hosts, Ok("machines of their own".to_owned()));
+    for ability in OF_NETWORK {
+        all.insert(ability, Err(NETWORK.to_owned()));
+    }
+    place::add_of_volumes(spec, &mut all);
+    all
+}
+
+/// What nodes on each machine are started from: a Java that is there, and the jars of `program`,
+/// which go there if they are not there yet.
+///
+/// # Errors
+/// A machine has no Java, or too little memory or disk; or jars cannot be written there.
+pub(super) fn programs(
+    hosts: &Hosts,
+    spec: &LocalSpec,
+    program: &Program,
+    say: &mut dyn FnMut(&str),
+) -> Result<Vec<Program>> {
+    let each = spec.nodes.div_ceil(hosts.all().len().max(1));
+    let jars = jars(program)?;
+    let answers: Vec<Result<(Program, usize)>> = std::thread::scope(|scope| {
+        let jars = &jars;
+        let of_host = |host: &host::Host| {
+            let agent = std::sync::Arc::clone(host.agent());
+            let (folder, address) = (host.folder().to_owned(), host.address());
+            scope.spawn(move || {
+                let there = || -> Result<(Program, usize)> {
+                    check_room(&agent, &folder, spec, each)?;
+                    let java = agent.find_java()?;
+                    let above = folder.ancestors().nth(2).context("the folder of a machine")?;
+                    let (placed, sent) = send(&agent, &supply_folder(above), jars)?;
+                    let program = there(program, java_of(java), &placed);
+                    Ok((program, sent))
+                };
+                there().with_context(|| format!("{} ({address})", agent.name()))
+            })
+        };
+        let asked: Vec<_> = hosts.all().iter().map(of_host).collect();
+        let join = |asked: std::thread::ScopedJoinHandle<'_, _>| {
+            asked.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        asked.into_iter().map(join).collect()
+    });
+    let why_not = |answer: &Result<_>| answer.as_ref().err().map(|why| format!("{why:#}"));
+    let refused: Vec<String> = answers.iter().filter_map(why_not).collect();
+    ensure!(refused.is_empty(), "{}", refused.join("\n"));
+    let mut programs = Vec::new();
+    for (host, (program, sent)) in hosts.all().iter().zip(answers.into_iter().flatten()) {
+        if let Some(why) = &program.java.passed_over {
+            say(&format!("note: {}: {why}", host.agent().name()));
+        }
+        if sent > 0 {
+            say(&format!("{}: {sent} jars put there", host.agent().name()));
+        }
+        programs.push(program);
+    }
+    Ok(programs)
+}
+
+/// Refuses nodes that do not fit a machine.
+fn check_room(agent: &Agent, folder: &Path, spec: &LocalSpec, nodes: usize) -> Result<()> {
+    super::room::fits(
+        nodes,
+        spec.heap_bytes,
+        agent.available_memory()?,
+        (agent.space(folder)?.available_bytes, folder),
+    )
+}
+
+fn java_of(found: host::remote::FoundJava) -> Java {
+    Java {
+        program: found.program,
+        version: found.version,
+        build: found.build,
+        passed_over: found.passed_over,
+    }
+}
+
+/// A file that nodes are started from, and what it is called on every machine.
+struct Jar {
+    file: PathBuf,
+    name: String,
+    crc: u32,
+    bytes: u64,
+}
+
+/// All of a program.
+fn jars(program: &Program) -> Result<Vec<Jar>> {
+    let supply = &program.supply;
+    let mut files: BTreeSet<PathBuf> = supply.classpath.split(':').map(PathBuf::from).collect();
+    files.insert(supply.jamm.clone());
+    files.extend(supply.jolokia.clone());
+    files.extend(supply.compiler_hints.clone());
+    files.into_iter().map(Jar::of).collect()
+}
+
+impl Jar {
+    /// It is called by its content there, so that files of one name and of several versions lie
+    /// beside each other.
+    fn of(file: PathBuf) -> Result<Jar> {
+        let digest =
+            supply::digest_of(&file).with_context(|| format!("read {}", file.display()))?;
+        let name = file
+            .file_name()
+            .and_then(|name| name.to_str())
+            .with_context(|| format!("{} has no plain name", file.display()))?;
+        let (mut crc, mut bytes) = (crc32fast::Hasher::new(), 0);
+        parts(&file, |part| {
+            crc.update(part);
+            bytes += part.len() as u64;
+            Ok(())
+        })?;
+        Ok(Jar {
+            name: format!("{}-{name}", &digest[..16]),
+            crc: crc.finalize(),
+            file,
+            bytes,
+        })
+    }
+}
+
+/// A file, part by part.
+fn parts(file: &Path, mut take: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    let read = || format!("read {}", file.display());
+    let mut reader = std::fs::File::open(file).with_context(read)?;
+    let mut part = vec![0; PIECE_BYTES];
+    loop {
+        match reader.read(&mut part).with_context(read)? {
+            0 => return Ok(()),
+            count => take(&part[..count])?,
+        }
+    }
+}
+
+/// Puts jars into a folder of a machine that are not there as they should be; where each is, and
+/// how many had to be put there.
+fn send(agent: &Agent, folder: &Path, jars: &[Jar]) -> Result<(BTreeMap<PathBuf, PathBuf>, usize)> {
+    agent.change(vec![Step::Folder(folder.to_owned())])?;
+    let entries = agent.list(folder, None)?.unwrap_or_default();
+    let is_there =
+        |jar: &&Jar| entries.iter().any(|entry| entry.name == jar.name && entry.bytes == jar.bytes);
+    let there: Vec<&Jar> = jars.iter().filter(is_there).collect();
+    let names: Vec<String> = there.iter().map(|jar| jar.name.clone()).collect();
+    let sums = agent.sums(folder, &names)?;
+    let good: BTreeSet<&str> = there
+        .iter()
+        .zip(sums)
+        .filter(|(jar, sum)| jar.crc == *sum)
+        .map(|(jar, _)| jar.name.as_str())
+        .collect();
+    let missing: Vec<&Jar> = jars.iter().filter(|jar| !good.contains(jar.name.as_str())).collect();
+    for jar in &missing {
+        put(agent, folder, jar).with_context(|| format!("put {} there", jar.file.display()))?;
+    }
+    let placed = jars.iter().map(|jar| (jar.file.clone(), folder.join(&jar.name)));
+    Ok((placed.collect(), missing.len()))
+}
+
+/// Under a name of its own until it is whole: another controller may put it there, too.
+fn put(agent: &Agent, folder: &Path, jar: &Jar) -> Result<()> {
+    let part = format!("{}.{}.part", jar.name, agent.process().pid);
+    let path = folder.join(&part);
+    let mut is_begun = false;
+    parts(&jar.file, |bytes| {
+        let step = if is_begun {
+            Step::Append {
+                path: path.clone(),
+                bytes: Bytes(bytes.to_vec()),
+            }
+        } else {
+            Step::write(path.clone(), bytes)
+        };
+        is_begun = true;
+        agent.change(vec![step])
+    })?;
+    let sum = agent.sums(folder, &[part])?;
+    ensure!(sum == [jar.crc], "it has arrived with other bytes");
+    agent.change(vec![Step::Rename {
+        from: path,
+        to: folder.join(&jar.name),
+    }])
+}
+
+/// A program as it is on a machine.
+fn there(program: &Program, java: Java, placed: &BTreeMap<PathBuf, PathBuf>) -> Program {
+    let place = |file: &Path| placed.get(file).cloned().unwrap_or_else(|| file.to_owned());
+    let jar = |file: &str| place(Path::new(file)).display().to_string();
+    let classpath: Vec<String> = program.supply.classpath.split(':').map(jar).collect();
+    let mut there = program.clone();
+    there.java = java;
+    there.classes = Classes::Loaded;
+    there.supply.classpath = classpath.join(":");
+    there.supply.jamm = place(&program.supply.jamm);
+    there.supply.jolokia = program.supply.jolokia.as_deref().map(place);
+    there.supply.compiler_hints = program.supply.compiler_hints.as_deref().map(place);
+    there
+}

@@ -1,0 +1,84 @@
+//! Nodes on machines of their own: each machine is planned by itself, for the nodes that it has,
+//! and nothing there is kept for a client.
+
+use super::{Layout, Placement};
+use anyhow::{Context, Result};
+use target::{LocalSpec, Topology};
+use topology::Machine;
+
+impl Layout {
+    /// Of the nodes of a spec, which are dealt to `machines` in turn, each with its host's name.
+    ///
+    /// # Errors
+    /// One has not the CPUs or the memory.
+    pub fn of_machines(spec: &LocalSpec, machines: &[(String, Machine)]) -> Result<Layout> {
+        let count = machines.len().max(1);
+        let own = LocalSpec {
+            nodes: spec.nodes / count,
+            topology: Topology {
+                client: Some(0),
+                ..spec.topology.clone()
+            },
+            ..spec.clone()
+        };
+        let mut all = Layout::default();
+        let mut nodes: Vec<(usize, Placement)> = Vec::new();
+        for (host, (name, machine)) in machines.iter().enumerate() {
+            let layout = Layout::of(&own, machine).with_context(|| name.clone())?;
+            let index_of = |slot: usize| host + slot * count;
+            for (slot, placement) in layout.nodes.into_iter().enumerate() {
+                nodes.push((index_of(slot), renamed(placement, index_of(slot))));
+            }
+            let sentences = layout.sentences.iter();
+            all.sentences.extend(sentences.map(|said| {
+                let said = with_numbers(said, index_of);
+                if said.starts_with("node") && !said.starts_with("nodes") {
+                    said
+                } else {
+                    format!("{name}: {said}")
+                }
+            }));
+            all.part = all.part.or(layout.part);
+        }
+        nodes.sort_by_key(|(index, _)| *index);
+        all.nodes = nodes.into_iter().map(|(_, placement)| placement).collect();
+        Ok(all)
+    }
+}
+
+fn renamed(mut placement: Placement, index: usize) -> Placement {
+    placement.confinement.name = super::name(index);
+    placement
+}
+
+/// A sentence with other numbers of nodes: `node1`, as the planner of one machine counts them, is
+/// what all call it.
+fn with_numbers(sentence: &str, index_of: impl Fn(usize) -> usize) -> String {
+    const WORD: &str = "node";
+    let mut parts = sentence.split(WORD);
+    let mut said = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let digits = part.chars().take_while(char::is_ascii_digit).count();
+        let (number, rest) = part.split_at(digits);
+        said.push_str(WORD);
+        match number.parse::<usize>() {
+            Ok(number) if number > 0 => said.push_str(&(index_of(number - 1) + 1).to_string()),
+            _ => said.push_str(number),
+        }
+        said.push_str(rest);
+    }
+    said
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sentence_about_the_second_node_of_a_machine_names_it_as_all_do() {
+        let said = with_numbers("node2 is beside node1 on NUMA node 0; 2 nodes", |slot| {
+            1 + slot * 3
+        });
+        assert_eq!(said, "node5 is beside node2 on NUMA node 0; 2 nodes");
+    }
+}

@@ -1,0 +1,24 @@
+//! A file of machines by itself, without a study: read by the rules of a study that names it.
+
+use crate::resolve::resolve;
+use crate::settings::Overrides;
+use target::RemoteHost;
+use yaml::Diagnostics;
+
+/// The machines of a file that the command line names: `text` is what it holds.
+///
+/// # Errors
+/// All that is wrong with it.
+pub fn read_machines(name: &str, text: &str) -> Result<Vec<RemoteHost>, Diagnostics> {
+    const STUDY: &str = "{study: machines, question: none, workload: {use: kv, mix: {write: 1}}, \
+                         procedure: {fixed: {threads: 1}}, target: {local: {machines: []}}}";
+    let mut overrides = Overrides::default();
+    overrides.inputs.insert(name.to_owned(), text.to_owned());
+    overrides.granted.trust = true;
+    let quoted = serde_json::Value::from(name).to_string();
+    let study = STUDY.replace("[]", &format!("[{quoted}]"));
+    let study = resolve(name, &study, &overrides)?;
+    let first = study.variants.into_iter().next();
+    let local = first.and_then(|one| one.settings.target.local().cloned());
+    Ok(local.map(|local| local.machines().to_vec()).unwrap_or_default())
+}

@@ -1,0 +1,102 @@
+//! Machines that hosts are: a list, or a file of one; whose word it is; and what of stand-ins they
+//! have not.
+
+use super::*;
+use std::net::Ipv4Addr;
+
+const FILE: &str = "\
+machines:
+- {ssh: db1, folder: /data/cassay, price_per_hour: 1}
+- {ssh: user@db2, folder: /data/cassay, sudo: true, address: 10.0.0.2, price_per_hour: 0.25, type: i4i}
+- {ssh: db3, folder: /data/cassay, price_per_hour: 0.5}
+clients: [here, {ssh: c1, workers: 4}]
+";
+
+/// With a file that the command line names, or what is trusted.
+fn with(set: &str) -> Overrides {
+    let mut overrides = Overrides::default();
+    overrides.set.push(set.to_owned());
+    overrides.inputs.insert("lab.yaml".to_owned(), FILE.to_owned());
+    overrides
+}
+
+fn study(target: &str) -> String {
+    GOOD.replace("{local: {nodes: 2}}", target)
+        .replace(", target.local.nodes: 1", "")
+}
+
+#[test]
+fn a_file_says_which_machines_the_hosts_are_and_a_study_how_many() {
+    let named = with("target.local.machines=lab.yaml");
+    let settings = |target: &str| {
+        let study = resolve("s.yaml", &study(target), &named).unwrap();
+        study.variants[0].settings.clone()
+    };
+    let two = settings("{local: {hosts: 2, nodes_per_host: 2}}");
+    let local = two.target.local().unwrap();
+    assert_eq!(local.nodes, 4);
+    let names: Vec<&str> = local.machines().iter().map(|one| one.ssh.as_str()).collect();
+    assert_eq!(names, ["db1", "user@db2"]);
+    assert_eq!(
+        local.machines()[1].address,
+        Some(Ipv4Addr::new(10, 0, 0, 2))
+    );
+    assert!(local.machines()[1].sudo && !local.machines()[0].sudo);
+    // The price is of those that are used, if the study says none.
+    assert_eq!(two.price.map(|price| price.per_hour), Some(1.25));
+    // Without their number, all; and clients where the study names none.
+    let all = settings("{local: {}}");
+    assert_eq!(all.target.local().unwrap().nodes, 3);
+    assert_eq!(
+        all.target.local().unwrap().racks,
+        ["rack1", "rack2", "rack3"]
+    );
+    let clients: Vec<&str> = all.client.machines.iter().map(|one| one.place()).collect();
+    assert_eq!(clients, ["here", "c1"]);
+}
+
+#[test]
+fn what_a_study_names_itself_needs_trust_also_what_its_file_holds() {
+    let mut overrides = with("seed=2");
+    let text = study("{local: {machines: lab.yaml}}");
+    let said = resolve("s.yaml", &text, &overrides).unwrap_err().to_string();
+    assert!(said.contains("has nodes started on db1"), "{said}");
+    assert!(said.contains("has this program run on c1"), "{said}");
+    overrides.granted.trust = true;
+    resolve("s.yaml", &text, &overrides).unwrap();
+}
+
+#[test]
+fn what_machines_cannot_be_is_said_with_its_place() {
+    let named = with("target.local.machines=lab.yaml");
+    mistakes(
+        &study("{local: {hosts: 4, isolation: loopback, host: {link: {delay: 1ms}}}}"),
+        &named,
+        expect![[r#"
+            s.yaml:3:39: `target.local.isolation: loopback` is of nodes on this machine
+              hint: leave it out, or `target.local.machines`: machines are apart
+            s.yaml:3:62: `target.local.host.link` cannot be had with `isolation: loopback`
+              hint: loopback gives a host only an address; use `isolation: hosts`, as root
+            s.yaml:3:62: `target.local.host.link` limits the link of a stand-in, and machines have their own
+              hint: leave it out, or `target.local.machines`
+            --set:1:23: `target.local.hosts` is 4, and `target.local.machines` names 3 machines
+              hint: name more machines, or lower target.local.hosts
+        "#]],
+    );
+    let list = "target.local.machines=[{ssh: -v, folder: /x}, {ssh: db1, folder: data}, {ssh: \
+                db1, folder: /data, address: db1}]";
+    mistakes(
+        &study("{local: {}}"),
+        &with(list),
+        expect![[r#"
+        --set:1:30: `target.local.machines.ssh`: "-v" is no destination for ssh
+          hint: write HOST, USER@HOST or ssh://USER@HOST:PORT
+        --set:1:66: `target.local.machines.folder`: "data" is no folder of a machine
+          hint: write the whole path, such as /data/cassay: of letters, digits, `-`, `_`, `.`
+        --set:1:79: `target.local.machines.ssh`: db1 is there twice
+          hint: name each machine once; `nodes_per_host: 2` puts two nodes on each
+        --set:1:108: `target.local.machines.address`: "db1" is no IPv4 address
+          hint: write the one by which the other machines and this one reach it: 10.0.0.7
+    "#]],
+    );
+}

@@ -1,0 +1,131 @@
+//! The machines that hosts of ours are: how they are reached, where on them ours is, and what of a
+//! stand-in they have not.
+
+use super::subject::Subject;
+use super::trust::{HINT, is_own_word};
+use crate::machines::PATH;
+use measure::number::counted;
+use std::path::Path;
+use yaml::{Diagnostics, Node, Raw};
+
+/// What ssh is given.
+const DESTINATION: &str = "write HOST, USER@HOST or ssh://USER@HOST:PORT";
+
+pub(super) fn check(subject: &Subject<'_>, out: &mut Diagnostics) {
+    let Some(node) = subject.node.at(PATH) else {
+        return;
+    };
+    let Raw::List(items) = &node.raw else {
+        return;
+    };
+    // Whoever names a file stands behind what it holds.
+    let is_named = is_own_word(subject.overrides, node);
+    for item in items {
+        let is_trusted = is_named && is_own_word(subject.overrides, item);
+        destination(item, is_trusted, out);
+        folder(item, out);
+        address(item, out);
+    }
+    once_each(items, out);
+    count(subject, node, items.len(), out);
+    let isolation = "target.local.isolation";
+    if subject.text(isolation) == Some("loopback") {
+        let message = format!("`{isolation}: loopback` is of nodes on this machine");
+        let hint = format!("leave it out, or `{PATH}`: machines are apart");
+        subject.say(isolation, message, Some(&hint), out);
+    }
+    for (path, why) in [
+        (
+            "target.local.host.link",
+            "limits the link of a stand-in, and machines have their own",
+        ),
+        (
+            "target.local.address",
+            "is of nodes on loopback addresses, and machines have their own",
+        ),
+    ] {
+        if subject.wrote(path) {
+            let hint = format!("leave it out, or `{PATH}`");
+            subject.say(path, format!("`{path}` {why}"), Some(&hint), out);
+        }
+    }
+}
+
+fn value<'a>(item: &'a Node, key: &str) -> Option<(&'a Node, &'a str)> {
+    let node = &item.entry(key)?.value;
+    Some((node, node.text()?))
+}
+
+/// `ssh` is given what stands there, and its configuration may run a program.
+fn destination(item: &Node, is_trusted: bool, out: &mut Diagnostics) {
+    let Some((node, text)) = value(item, "ssh") else {
+        return;
+    };
+    let is_plain =
+        text.starts_with(char::is_alphanumeric) && text.chars().all(|c| c.is_ascii_graphic());
+    let (message, hint) = if !is_plain {
+        let message = format!("`{PATH}.ssh`: {text:?} is no destination for ssh");
+        (message, DESTINATION)
+    } else if !is_trusted {
+        let message =
+            format!("`{PATH}.ssh` has nodes started on {text}, by this program as your user there");
+        (message, HINT)
+    } else {
+        return;
+    };
+    out.add(&node.place, message, Some(hint.to_owned()));
+}
+
+/// What a JVM takes in a path, and a shell as one word.
+fn folder(item: &Node, out: &mut Diagnostics) {
+    let Some((node, text)) = value(item, "folder") else {
+        return;
+    };
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/-_.".contains(c);
+    let is_down = !Path::new(text).components().any(|part| part.as_os_str() == "..");
+    if !text.starts_with('/') || text.len() < 2 || !text.chars().all(is_plain) || !is_down {
+        let message = format!("`{PATH}.folder`: {text:?} is no folder of a machine");
+        let hint = "write the whole path, such as /data/cassay: of letters, digits, `-`, `_`, `.`";
+        out.add(&node.place, message, Some(hint.to_owned()));
+    }
+}
+
+fn address(item: &Node, out: &mut Diagnostics) {
+    let Some((node, text)) = value(item, "address") else {
+        return;
+    };
+    let address = text.parse::<std::net::Ipv4Addr>();
+    if address.is_err() {
+        let message = format!("`{PATH}.address`: {text:?} is no IPv4 address");
+        let hint = "write the one by which the other machines and this one reach it: 10.0.0.7";
+        out.add(&node.place, message, Some(hint.to_owned()));
+    }
+}
+
+/// Two hosts on one machine would share its memory and its disk.
+fn once_each(items: &[Node], out: &mut Diagnostics) {
+    let mut seen: Vec<&str> = Vec::new();
+    for (node, text) in items.iter().filter_map(|item| value(item, "ssh")) {
+        if seen.contains(&text) {
+            let message = format!("`{PATH}.ssh`: {text} is there twice");
+            let hint = "name each machine once; `nodes_per_host: 2` puts two nodes on each";
+            out.add(&node.place, message, Some(hint.to_owned()));
+        }
+        seen.push(text);
+    }
+}
+
+fn count(subject: &Subject<'_>, node: &Node, machines: usize, out: &mut Diagnostics) {
+    const HOSTS: &str = "target.local.hosts";
+    let Some(hosts) = subject.count(HOSTS) else {
+        return;
+    };
+    if hosts > machines as u64 {
+        let message = format!(
+            "`{HOSTS}` is {hosts}, and `{PATH}` names {}",
+            counted(machines, "machine")
+        );
+        let hint = "name more machines, or lower target.local.hosts";
+        out.add(&node.place, message, Some(hint.to_owned()));
+    }
+}
