@@ -81,7 +81,7 @@ pub enum Command {
     /// List the studies and workload files that are in the program, and write them as files.
     #[command(subcommand)]
     Studies(StudiesCommand),
-    /// Show every trial of a study and what it will take; start nothing.
+    /// Show every trial of a study, what it will take, and how many client machines; start nothing.
     Plan(StudyArgs),
     /// Run a study.
     Run(RunArgs),

@@ -63,16 +63,6 @@ fn axis_and_value<S: serde::Serializer>(point: &Point, to: S) -> Result<S::Ok, S
     to.collect_map([(point.axis(), point.value())])
 }
 
-impl ClientsNeeded {
-    /// The sentence, with the variant that it is about where there are several.
-    pub fn words(&self) -> String {
-        match self.variant.named() {
-            None => self.sentence.clone(),
-            Some(variant) => format!("“{variant}”: {}", self.sentence),
-        }
-    }
-}
-
 /// What every variant of a study needs; nothing of null targets, where the client is what is
 /// measured, nor of recorded traffic, which one client offers. `results` is where runs are.
 pub fn clients_needed(study: &Study, plan: &Plan, results: &Path) -> Vec<ClientsNeeded> {
@@ -85,10 +75,27 @@ pub fn clients_needed(study: &Study, plan: &Plan, results: &Path) -> Vec<Clients
     needed.collect()
 }
 
-/// The one that needs most machines, or of which least is known: what is to be said of a plan.
-pub fn most_needed(all: &[ClientsNeeded]) -> Option<&ClientsNeeded> {
-    let of = |one: &&ClientsNeeded| (one.machines.unwrap_or(0), one.ceiling.is_none());
-    all.iter().rev().max_by_key(of)
+/// What is to be said of a plan: the sentence of the variant that needs most machines, or of which
+/// it is not known, with its name if others need something else; and the warning.
+pub fn clients_words(all: &[ClientsNeeded]) -> Option<(String, Option<String>)> {
+    let most = most_needed(all)?;
+    let is_same = |one: &ClientsNeeded| one.sentence == most.sentence;
+    let sentence = match most.variant.named() {
+        Some(variant) if !all.iter().all(is_same) => format!("“{variant}”: {}", most.sentence),
+        _ => most.sentence.clone(),
+    };
+    Some((sentence, most.warning.clone()))
+}
+
+/// The first of those that need most machines; before one that needs a single one come those of
+/// which it is not known.
+fn most_needed(all: &[ClientsNeeded]) -> Option<&ClientsNeeded> {
+    let rank = |one: &&ClientsNeeded| match one.machines {
+        Some(machines) if machines > 1 => (2, machines),
+        Some(_) if one.ceiling.is_some() => (0, 1),
+        Some(_) | None => (1, 0),
+    };
+    all.iter().rev().max_by_key(rank)
 }
 
 fn facts(variant: &Variant, work: &Work, known: &KnownRuns) -> Option<Facts> {

@@ -40,7 +40,7 @@ mod tally;
 mod timeline;
 mod trial;
 
-pub use clients_needed::{ClientsNeeded, clients_needed, most_needed};
+pub use clients_needed::{ClientsNeeded, clients_needed, clients_words};
 pub use confirm::confirming;
 pub use describe::{Definition, Described, describe};
 pub use event::{CpuShares, Event, FaultStage, PlannedFault, Progress};

@@ -115,9 +115,11 @@ mod tests {
             assert!(all[0].contains(words), "{all:?}");
         }
         let many: Vec<String> = (1..=100).map(|n| format!("{{ssh: load{n}}}")).collect();
-        let all = said("{null: {}}", &many.join(", "));
-        let named = "load1, load2, load3 and 97 others of `client.machines`";
-        assert!(all[0].starts_with(named), "{all:?}");
+        for target in ["{null: {}}", "{local: {hosts: 32, nodes_per_host: 2}}"] {
+            let all = said(target, &many.join(", "));
+            let named = "load1, load2, load3 and 97 others of `client.machines`";
+            assert!(all[0].starts_with(named), "{all:?}");
+        }
     }
 
     #[test]

@@ -37,7 +37,7 @@ pub fn show(study: &Study, common: &Common) -> Result<Exit> {
     });
     let mut expected = engine::expected(study, last);
     let clients_needed = engine::clients_needed(study, &plan, &common.out);
-    let most_needed = engine::most_needed(&clients_needed);
+    let (clients_words, too_few) = engine::clients_words(&clients_needed).unzip();
     if common.json {
         let value = serde_json::to_value(record::plan_record(study, &plan, VERSION));
         let mut value = value.context("encode the plan")?;
@@ -46,11 +46,10 @@ pub fn show(study: &Study, common: &Common) -> Result<Exit> {
         value["clients_needed"] = clients_needed.context("encode what clients are needed")?;
         terminal::json(&value);
     } else {
-        expected.extend(most_needed.map(|most| most.words()));
+        expected.extend(clients_words);
         terminal::data(&text(study, &plan, &expected));
     }
-    let too_few = most_needed.and_then(|most| most.warning.as_ref());
-    for warning in plan.warnings.iter().chain(too_few) {
+    for warning in plan.warnings.iter().chain(too_few.iter().flatten()) {
         terminal::say(&format!("note: {warning}"));
     }
     super::run::say_neighbours();

@@ -339,3 +339,24 @@ fn where_the_client_is_what_is_measured_it_needs_no_others() {
     let results = tempfile::tempdir().unwrap();
     assert_eq!(clients_needed(&study, &plan, results.path()), []);
 }
+
+#[test]
+fn of_several_variants_the_one_that_needs_most_or_is_not_known_is_told() {
+    let named = |name: &str, change: &dyn Fn(&mut Facts)| ClientsNeeded {
+        variant: name.into(),
+        ..needs(change)
+    };
+    let few = named("few", &|facts| {
+        facts.reached.as_mut().unwrap().ops_per_s = 1e5
+    });
+    let unknown = named("unknown", &|facts| facts.reached = None);
+    let many = named("many", &|_| ());
+    let first = |all: &[&ClientsNeeded]| {
+        let all: Vec<ClientsNeeded> = all.iter().map(|one| (*one).clone()).collect();
+        clients_words(&all).unwrap().0
+    };
+    assert!(first(&[&few, &many, &unknown]).starts_with("“many”: The highest point"));
+    assert!(first(&[&few, &unknown]).starts_with("“unknown”: How many"));
+    assert_eq!(first(&[&few, &few]), few.sentence);
+    assert_eq!(clients_words(&[]), None);
+}
