@@ -18,6 +18,9 @@ pub struct HostInfo {
     pub name: String,
     /// Its address; of the first of its nodes where it is nothing but addresses.
     pub address: String,
+    /// The machine that it is, as ssh knows it, with its type where that was said; none of a
+    /// stand-in.
+    pub machine: Option<String>,
     /// What the kernel limits it to, in words by name: `cpus`, `cpu_quota` (cores),
     /// `cpu_weight` (busy threads that it is worth to the scheduler), `memory`, `link_rate`,
     /// `link_delay`. What is not limited is not here.
@@ -156,7 +159,14 @@ impl HostInfo {
     /// # Errors
     /// It does not tell the limits of one.
     fn of_hosts(hosts: &Hosts) -> Result<Vec<HostInfo>> {
-        hosts.all().iter().map(describe).collect()
+        let mut names = hosts.state().machine_names().into_iter();
+        let of_host = |host: &Host| {
+            Ok(HostInfo {
+                machine: names.next(),
+                ..describe(host)?
+            })
+        };
+        hosts.all().iter().map(of_host).collect()
     }
 }
 
@@ -172,6 +182,7 @@ fn describe(host: &Host) -> Result<HostInfo> {
         name: host.name().to_string(),
         address: host.address().to_string(),
         limits,
+        machine: None,
         volume_bytes: usage.as_ref().map(|usage| usage.total_bytes),
         volume_used_bytes: usage.as_ref().map(|usage| usage.used_bytes),
     })
