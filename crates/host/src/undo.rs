@@ -5,6 +5,7 @@ use crate::invocation;
 use crate::process::Identity;
 use anyhow::{Context, Result};
 use kernel::cgroup::{CgroupDir, Group};
+use kernel::filter::{Filter, HostLoss};
 use kernel::volume;
 use measure::clock::{self, Deadline};
 use rustix::process::Signal;
@@ -34,6 +35,8 @@ pub enum Undo {
     /// The data volume of a folder that is frozen, so that whoever writes there waits, and cannot
     /// be killed before that.
     Thaw(PathBuf),
+    /// A table of the machine's packet filter, by which packets are lost.
+    Table(String),
     /// Something that a program has broken, and this one heals.
     Command(Invocation),
 }
@@ -49,6 +52,7 @@ impl Undo {
                 Ok(())
             }
             Undo::Thaw(folder) => volume::thaw(folder),
+            Undo::Table(name) => Filter::<HostLoss>::open()?.remove(name),
             Undo::Command(heal) => invocation::succeed(heal, invocation::LIMIT),
         }
     }

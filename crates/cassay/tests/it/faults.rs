@@ -51,6 +51,7 @@ fn node(agent: &Arc<Agent>, root: &Path) -> NodeHandle {
         }),
         address,
         storage: address,
+        ports: vec![address.port()],
         access: Access::default(),
         control: None,
     }
@@ -280,6 +281,7 @@ fn a_fault_of_the_wrong_process_is_a_mismatch() {
             }),
             address: node.address,
             storage: node.storage,
+            ports: node.ports.clone(),
             access: Access::default(),
             control: None,
         };

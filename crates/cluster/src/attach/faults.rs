@@ -63,6 +63,7 @@ impl Attached {
             own: None,
             address: node.address,
             storage: node.address,
+            ports: vec![node.address.port()],
             access: access.clone(),
             control: None,
         };

@@ -44,6 +44,7 @@ impl Nodes {
             own: Some(self.own(node)?),
             address: node.cql_address(),
             storage: SocketAddr::from((layout.address, layout.ports.storage)),
+            ports: layout.ports.all().to_vec(),
             access: self.access.clone(),
             control: node.jolokia.clone().map(NodeControl),
         })
