@@ -40,10 +40,14 @@ pub struct Rules<'a> {
 impl<'a> Rules<'a> {
     /// None yet, of a table that is shown packets at these places.
     pub fn new(table: Table<'a>, hooks: &[Hook]) -> Rules<'a> {
-        let chains = hooks.iter().map(|hook| Message::chain(table, *hook));
+        let mut messages = vec![Message::table(table)];
+        messages.extend(hooks.iter().map(|hook| Message::chain(table, *hook)));
+        if hooks.contains(&Hook::Out) {
+            messages.push(Message::nowhere(table));
+        }
         Rules {
             table,
-            messages: [Message::table(table)].into_iter().chain(chains).collect(),
+            messages,
             sets_count: 0,
         }
     }

@@ -2,7 +2,7 @@
 
 use super::rules::{Lose, Rules, check_ports, check_share};
 use crate::links;
-use crate::message::filter::{End, Family, Hook, LINK_KEY_BYTES, Match};
+use crate::message::filter::{End, Family, Hook, LINK_KEY_BYTES, Match, link_key};
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -105,10 +105,5 @@ impl Lose for Loss {
 /// Names of links as keys of a set.
 fn keys(links: &[Link]) -> Vec<Vec<u8>> {
     let links: BTreeSet<_> = links.iter().collect();
-    let key = |link: &Link| {
-        let mut key = link.name().into_bytes();
-        key.resize(LINK_KEY_BYTES, 0);
-        key
-    };
-    links.into_iter().map(key).collect()
+    links.into_iter().map(|link| link_key(&link.name())).collect()
 }

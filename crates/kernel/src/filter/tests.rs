@@ -172,6 +172,13 @@ fn a_connection_that_was_there_goes_on_when_its_host_is_whole() {
     }
     let counted = filter.dropped(TABLE).unwrap();
     assert!(counted.iter().all(|count| *count > 0), "{counted:?}");
+    // It waits for an answer; it would try again at once if it knew that nothing was sent.
+    let sockets = || std::fs::read_to_string("/proc/thread-self/net/tcp").unwrap();
+    let sockets = two.host.inside(sockets).unwrap();
+    let mut lines = sockets.lines().map(|line| line.split_ascii_whitespace().collect::<Vec<_>>());
+    let is_near = |line: &Vec<&str>| line[1].ends_with(&format!(":{port:04X}")) && line[3] == "01";
+    let timer = lines.find(is_near).unwrap()[5].to_owned();
+    assert!(timer.starts_with("01:"), "that of retransmissions: {timer}");
     filter.remove(TABLE).unwrap();
     for mut end in [&near, &far] {
         end.set_read_timeout(Some(LIMIT)).unwrap();

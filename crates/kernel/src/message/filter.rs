@@ -71,6 +71,8 @@ const TRANSPORT_HEADER: u32 = 2;
 /// Where addresses are in a header of IPv4.
 const IPV4_SOURCE_AT: u32 = 12;
 const IPV4_DESTINATION_AT: u32 = 16;
+const IPV4_CHECKSUM_AT: u32 = 10;
+const INTERNET_CHECKSUM: u32 = 1;
 
 const EQUAL: u32 = 0;
 const UNEQUAL: u32 = 1;
@@ -92,7 +94,7 @@ pub const PORT_KEY_BYTES: usize = 2;
 pub const ADDRESS_KEY_BYTES: usize = 4;
 
 /// The link by which a host talks with itself.
-const LOOPBACK: &[u8] = b"lo";
+const LOOPBACK: &str = "lo";
 
 /// A table by its name, among those of its family.
 #[derive(Clone, Copy)]
@@ -139,6 +141,14 @@ impl Hook {
         }
     }
 
+    /// What is sent elsewhere has to find its way anew.
+    fn chain_type(self) -> &'static str {
+        match self {
+            Hook::Forward | Hook::In => "filter",
+            Hook::Out => "route",
+        }
+    }
+
     fn number(self) -> u32 {
         match self {
             Hook::Forward => NF_BR_FORWARD,
@@ -147,6 +157,13 @@ impl Hook {
         }
     }
 }
+
+/// Where this host sends what it is to lose: to an address of its own that nobody has. Were it
+/// dropped where it is sent, TCP would hear of it, take it for not sent, and try again as soon as it
+/// has anything to do: no network loses so. With 5 % of packets lost of 16 requests in flight it
+/// found the network as fast as without (85,000 answers a second), and 2,000 a second with the same
+/// lost at the other end.
+const NOWHERE: [u8; ADDRESS_KEY_BYTES] = [127, 255, 255, 254];
 
 /// Which packets a rule drops.
 pub struct Drop<'a> {
@@ -158,6 +175,13 @@ pub struct Drop<'a> {
     pub matches: Vec<Match<'a>>,
     /// The share of them; 1 is all.
     pub share: f64,
+}
+
+/// The name of a link as a key of a set, and as the kernel has it in a packet.
+pub fn link_key(name: &str) -> Vec<u8> {
+    let mut key = name.as_bytes().to_vec();
+    key.resize(LINK_KEY_BYTES, 0);
+    key
 }
 
 /// What a packet has to be. Sets are those of the rule's table, by their names.
@@ -217,7 +241,7 @@ impl Message {
             hook.number(HOOK_PRIORITY, 0);
         });
         message.number(CHAIN_POLICY, ACCEPT);
-        message.text(CHAIN_TYPE, "filter");
+        message.text(CHAIN_TYPE, place.chain_type());
         message
     }
 
@@ -255,14 +279,29 @@ impl Message {
                 list.by_chance(drop.share);
             }
             list.expression("counter", |_| ());
-            list.expression("immediate", |verdict| {
-                verdict.number(1, VERDICT_REGISTER);
-                verdict.nest(2, |data| {
-                    data.nest(DATA_VERDICT, |code| code.number(VERDICT_CODE, DROP));
-                });
-            });
+            match drop.hook {
+                Hook::Forward | Hook::In => list.verdict(DROP),
+                Hook::Out => {
+                    list.send_nowhere();
+                    list.verdict(ACCEPT);
+                }
+            }
         });
         message.attribute(RULE_USERDATA, &drop.number.to_ne_bytes());
+        message
+    }
+
+    /// Adds the rule that drops what this host has sent nowhere.
+    pub fn nowhere(table: Table<'_>) -> Message {
+        let mut message = Message::of_table(NEW_RULE, CREATE | APPEND, table);
+        message.text(RULE_CHAIN, Hook::In.chain());
+        message.nest(RULE_EXPRESSIONS, |list| {
+            list.load(META_INPUT_NAME);
+            list.compare(EQUAL, &link_key(LOOPBACK));
+            list.load_payload(NETWORK_HEADER, IPV4_DESTINATION_AT, ADDRESS_KEY_BYTES);
+            list.compare(EQUAL, &NOWHERE);
+            list.verdict(DROP);
+        });
         message
     }
 
@@ -340,10 +379,8 @@ impl Message {
                 self.is_in(set);
             }
             Match::FromOrToOthers(end) => {
-                let mut name = LOOPBACK.to_vec();
-                name.resize(LINK_KEY_BYTES, 0);
                 self.load(of_link(end));
-                self.compare(UNEQUAL, &name);
+                self.compare(UNEQUAL, &link_key(LOOPBACK));
             }
             Match::NoArp => {
                 self.load(META_PROTOCOL);
@@ -369,6 +406,31 @@ impl Message {
                 self.is_in(set);
             }
         }
+    }
+
+    fn verdict(&mut self, code: u32) {
+        self.expression("immediate", |verdict| {
+            verdict.number(1, VERDICT_REGISTER);
+            verdict.nest(2, |data| {
+                data.nest(DATA_VERDICT, |verdict| verdict.number(VERDICT_CODE, code));
+            });
+        });
+    }
+
+    /// Has a packet go elsewhere, with the checksum of its header.
+    fn send_nowhere(&mut self) {
+        self.expression("immediate", |value| {
+            value.number(1, REGISTER);
+            value.nest(2, |data| data.attribute(DATA_VALUE, &NOWHERE));
+        });
+        self.expression("payload", |payload| {
+            payload.number(2, NETWORK_HEADER);
+            payload.number(3, IPV4_DESTINATION_AT);
+            payload.number(4, ADDRESS_KEY_BYTES as u32);
+            payload.number(5, REGISTER);
+            payload.number(6, INTERNET_CHECKSUM);
+            payload.number(7, IPV4_CHECKSUM_AT);
+        });
     }
 
     fn load_payload(&mut self, header: u32, at: u32, bytes: usize) {
