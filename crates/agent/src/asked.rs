@@ -3,7 +3,9 @@
 use crate::state::AgentState;
 use anyhow::Result;
 use host::Whereabouts;
-use host::calls::{Abilities, EndProcess, Keep, Processes, StartProcess, VolumeAbilities};
+use host::calls::{
+    Abilities, EndProcess, Keep, MachineAbilities, Processes, StartProcess, VolumeAbilities,
+};
 use host::machine::{FindProcess, ReadMachine, ReadSettings};
 use host::process::Identity;
 use host::queries::Receive;
@@ -38,6 +40,12 @@ impl Serve<AgentState> for Abilities {
 impl Serve<AgentState> for VolumeAbilities {
     fn serve(self, _: &AgentState) -> Result<Vec<Capability>> {
         Ok(able::volume_abilities().to_vec())
+    }
+}
+
+impl Serve<AgentState> for MachineAbilities {
+    fn serve(self, _: &AgentState) -> Result<Vec<Capability>> {
+        Ok(able::machine_abilities().to_vec())
     }
 }
 

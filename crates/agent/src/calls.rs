@@ -2,8 +2,9 @@
 
 use crate::state::AgentState;
 use host::calls::{
-    Abilities, Address, DropPageCache, EndProcess, Keep, Limit, LimitPort, Limits, MakeBridge,
-    MakeHost, Plug, PortLimits, Processes, RaiseUplink, StartProcess, VolumeAbilities,
+    Abilities, Address, DropPageCache, EndProcess, Keep, Limit, LimitPort, Limits,
+    MachineAbilities, MakeBridge, MakeHost, Plug, PortLimits, Processes, RaiseUplink, StartProcess,
+    VolumeAbilities,
 };
 use host::faults::{Heal, Inject, Renew, Started};
 use host::files::{Change, DeviceBytes, Get, List, Space, Sum, Uncache};
@@ -31,6 +32,7 @@ pub(crate) const CALLS: &[Row<AgentState>] = &[
     Row::of::<EndProcess>(),
     Row::of::<Abilities>(),
     Row::of::<VolumeAbilities>(),
+    Row::of::<MachineAbilities>(),
     Row::of::<Processes>(),
     Row::of::<Keep>(),
     Row::of::<Change>(),

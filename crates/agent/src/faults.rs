@@ -70,6 +70,7 @@ fn breakable(what: Injection, broken: Broken) -> Box<dyn Breakable> {
         Injection::CpuQuota(cores) => Box::new(limits::Limit::cpu(cores)),
         Injection::Disk(disk) => Box::new(limits::Limit::disk(disk)),
         Injection::Packets(losses) => Box::new(packets::Packets::of(broken, losses)),
+        Injection::HostPackets(losses) => Box::new(packets::HostPackets::of(broken, losses)),
         Injection::LinkDown(number) => Box::new(links::Down::of(number)),
         Injection::LinkTo { number, link } => Box::new(links::Slow::to(number, link)),
         Injection::LinkFrom(link) => Box::new(links::Slow::from_here(link)),

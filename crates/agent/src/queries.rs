@@ -12,7 +12,6 @@ use host::process::{self, Life};
 use host::queries::See;
 use host::{Query, QueryAnswer, Reach, invocation};
 use kernel::cgroup::Group;
-use kernel::filter::Filter;
 use kernel::net::Netlink;
 use kernel::{links, mounts, tcp};
 use measure::clock;
@@ -53,10 +52,7 @@ impl Serve<AgentState> for See {
                 here.check_stand_in()?;
                 see_link(links::HOST_LINK)?
             }
-            Query::Dropped(broken) => {
-                here.check_switch()?;
-                QueryAnswer::Dropped(Filter::open()?.dropped(&packets::table(broken))?)
-            }
+            Query::Dropped(broken) => QueryAnswer::Dropped(packets::dropped(here, broken)?),
             Query::Resets => {
                 let (connections, sent) = tcp::resets()?;
                 QueryAnswer::Resets { connections, sent }

@@ -1,6 +1,7 @@
 //! A machine as a host of nodes, by its own agent: made ready, asked, and cleared of what an
 //! earlier command has left.
 
+use crate::faults::packets;
 use crate::state::AgentState;
 use anyhow::{Context, Result, ensure};
 use host::process::{self, Identity};
@@ -42,6 +43,7 @@ impl Serve<AgentState> for Settle {
         // It stays, for the next cluster.
         create_dir_all(&jars).with_context(|| format!("make {}", jars.display()))?;
         here.undo.add(Undo::Volume(self.folder.clone()))?;
+        let _ = here.machine.set(self.group.clone());
         if are_groups_permitted() {
             settled.places = cgroup::places(&cgroup::hierarchies()?, &self.group);
             here.undo.add(Undo::Groups(settled.places.clone()))?;
@@ -162,11 +164,13 @@ impl Serve<AgentState> for ClearCluster {
         host::end_agents(&self.id)?;
         nodes.iter().for_each(|node| node.signal(Signal::KILL));
         nodes.iter().try_for_each(|node| node.end(Duration::ZERO).map(drop))?;
-        undo(&[
+        let mut left = vec![
             Undo::Tree(self.folder),
             Undo::Volume(folder),
             Undo::Groups(places),
-        ])?;
+        ];
+        left.extend(packets::left(&group).into_iter().map(Undo::Table));
+        undo(&left)?;
         Ok(nodes.len())
     }
 }

@@ -39,6 +39,8 @@ pub struct AgentState {
     pub(crate) bridge: OnceLock<()>,
     /// Of a stand-in, once it has one.
     pub(crate) network: OnceLock<()>,
+    /// Of a machine, once it is ready: how what is made in its kernel for nodes is called.
+    pub(crate) machine: OnceLock<String>,
     /// Of a host, once they are made.
     pub(crate) group: OnceLock<Group>,
     pub(crate) data: OnceLock<PathBuf>,
@@ -70,6 +72,7 @@ impl AgentState {
             bridge: OnceLock::new(),
             trials: Mutex::default(),
             network: OnceLock::new(),
+            machine: OnceLock::new(),
             group: OnceLock::new(),
             data: OnceLock::new(),
             volume: OnceLock::new(),
@@ -152,6 +155,15 @@ impl AgentState {
     pub(crate) fn check_stand_in(&self) -> Result<()> {
         let network = self.network.get();
         network.copied().context("this host has no network of its own")
+    }
+
+    /// That it is a machine with nodes, whose network is not ours alone: what is made there in the
+    /// kernel has names that begin so.
+    pub(crate) fn machine(&self) -> Result<&str> {
+        let machine = self.machine.get();
+        machine
+            .map(String::as_str)
+            .context("this is not the agent of a machine with nodes")
     }
 
     pub(crate) fn group(&self) -> Result<&Group> {

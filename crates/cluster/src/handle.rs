@@ -26,7 +26,7 @@ pub struct Handles {
     pub newcomers: Vec<AddedNode>,
     /// Those that are more than addresses, in their order; none where nodes share the machine.
     pub hosts: Vec<HostHandle>,
-    /// The agent of the switch between them.
+    /// The agent of the switch between them; none between machines.
     pub switch: Option<Arc<Agent>>,
 }
 
@@ -49,6 +49,8 @@ pub struct NodeHandle {
     pub address: SocketAddr,
     /// Where it answers other nodes; where it answers CQL, if it is not ours.
     pub storage: SocketAddr,
+    /// All ports at which it answers anybody.
+    pub ports: Vec<u16>,
     /// How a client gets in.
     pub access: Access,
     /// By what it is told to do something; none where it shows no MBeans.
@@ -103,7 +105,7 @@ pub struct NodeControl(pub(crate) Jolokia);
 pub struct HostHandle {
     /// `host1`.
     pub name: String,
-    /// Its place on the switch, counted from 1.
+    /// Its place among them, counted from 1; of a stand-in that on the switch, too.
     pub number: usize,
     /// Its own address.
     pub address: Ipv4Addr,

@@ -11,6 +11,7 @@ mod behaviour;
 mod behaviours;
 mod course;
 mod live;
+mod network;
 mod observation;
 mod renewal;
 mod ring;

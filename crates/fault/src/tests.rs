@@ -8,11 +8,12 @@ mod works;
 use super::*;
 use anyhow::Result;
 use cluster::{DataFile, Members, Operation, RestartMode, Row, View};
-use host::{Injection, Join, Query, QueryAnswer, Restartable, Step as FileStep};
+use host::{HostLoss, Injection, Join, PortEnd, Query, QueryAnswer, Restartable, Step as FileStep};
 use serde_json::{Map, Value};
 use sim::{HIT, LEAVING_NS, Sim, at_once, course, words};
 use std::path::PathBuf;
 use std::time::Duration;
+use target::Ability;
 use target::fault::{Hit, KINDS, Kind, Length, Options};
 
 const S: u64 = 1_000_000_000;
@@ -31,6 +32,90 @@ fn every_fault_that_works_is_confirmed_both_ways_and_ends_when_it_is_told_to() {
         let armed = sim.injected[0];
         assert!(armed > Duration::from_secs(10), "the agent heals later");
     }
+}
+
+/// Those that machines have, whose links are not ours.
+fn of_machines() -> impl Iterator<Item = &'static Kind> {
+    let is_of_links = |one: &Ability| [Ability::LinkRate, Ability::LinkDelay].contains(one);
+    at_once().filter(move |kind| !kind.needs.iter().any(is_of_links))
+}
+
+#[test]
+fn machines_lose_themselves_what_a_switch_would() {
+    for kind in of_machines() {
+        for breaks_another in [false, true] {
+            let sim = Sim {
+                are_machines: true,
+                breaks_another,
+                ..Sim::default()
+            };
+            let (verdict, steps, _) = course(kind, sim);
+            let expected = if breaks_another {
+                FaultVerdict::Mismatch
+            } else {
+                FaultVerdict::Confirmed
+            };
+            assert_eq!(verdict, expected, "{}: {steps:?}", kind.name);
+        }
+    }
+}
+
+/// Others use the same network: what is not between ports of nodes is let through.
+#[test]
+fn machines_lose_nothing_but_what_belongs_to_ports_of_nodes() {
+    for (name, at, clients) in [
+        ("net-partition", 3, false),
+        ("net-one-way", 3, false),
+        ("net-client-cut", 1, true),
+        ("net-down", 1, true),
+        ("net-loss", 1, true),
+        ("host-power-off", 1, true),
+    ] {
+        let kind = Kind::of(name).unwrap();
+        let sim = Sim {
+            are_machines: true,
+            stays_broken: true,
+            ..Sim::default()
+        };
+        let (.., sim) = course(&kind, sim);
+        let ports: Vec<u16> = sim.nodes().remove(HIT).ports;
+        let hosts: Vec<_> = sim.hosts().into_iter().map(|host| host.address).collect();
+        assert!(!sim.own_losses.is_empty(), "{name}");
+        for (_, loss) in &sim.own_losses {
+            assert!(loss.tcp_ports.iter().all(|port| ports.contains(port)));
+            assert!(!loss.tcp_ports.is_empty() && loss.peers.iter().all(|one| hosts.contains(one)));
+            // Everybody is meant only where the port is one of ours.
+            assert!(
+                !loss.peers.is_empty() || loss.end == PortEnd::Ours,
+                "{loss:?}"
+            );
+        }
+        let mut by: Vec<usize> = sim.own_losses.iter().map(|(at, _)| *at).collect();
+        by.dedup();
+        assert_eq!(by.len(), at, "{name}: {by:?}");
+        let meets_clients = |loss: &HostLoss| loss.peers.is_empty();
+        let met = sim.own_losses.iter().any(|(_, loss)| meets_clients(loss));
+        assert_eq!(met, clients, "{name}");
+    }
+}
+
+#[test]
+fn nodes_of_machines_are_not_started_elsewhere() {
+    let kind = Kind::of("host-power-off").unwrap();
+    let mut sim = Sim {
+        ordered_ns: 60 * S,
+        are_machines: true,
+        ..Sim::default()
+    };
+    let options = Options {
+        ha_after: Some(Duration::from_secs(5)),
+        ..Options::default()
+    };
+    let what = (&Hit::Host(HIT), &options);
+    let outcome = run(&kind, what, &mut sim, Duration::from_secs(60), &mut |_| ());
+    assert!(sim.injected.is_empty(), "nothing was broken");
+    let told = outcome.steps.iter().any(|step| step.words.contains("of a machine cannot"));
+    assert!(told, "{outcome:#?}");
 }
 
 /// Its injector said that it was done, and nobody looked.

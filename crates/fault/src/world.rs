@@ -15,7 +15,7 @@ pub use starter::Starter;
 pub use timer::Timer;
 
 use host::process::Identity;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 /// By whose agent something is done or seen. Nodes and hosts are counted from 0.
@@ -25,7 +25,7 @@ pub enum Via {
     Node(usize),
     /// That of a host.
     Host(usize),
-    /// That of the switch between hosts.
+    /// That of the switch between hosts, where there is one.
     Switch,
 }
 
@@ -53,13 +53,17 @@ pub struct NodeSeen {
     pub storage: SocketAddr,
     /// Whether its process is ours, so that one that is not known is not there.
     pub is_ours: bool,
+    /// All ports at which it answers anybody.
+    pub ports: Vec<u16>,
 }
 
 /// A host of the cluster that is broken.
 #[derive(Clone, Debug)]
 pub struct HostSeen {
-    /// Its number on the switch, counted from 1.
+    /// Its number on the switch, if there is one, counted from 1.
     pub number: usize,
+    /// Its own address.
+    pub address: Ipv4Addr,
     /// Where its volume is mounted; its plain folder without one.
     pub folder: PathBuf,
     /// The name of its volume's device; none without a volume.

@@ -2,7 +2,8 @@
 
 use crate::Start;
 use crate::calls::{
-    Abilities, Begin, EndProcess, Keep, Note, Processes, Role, StartProcess, VolumeAbilities,
+    Abilities, Begin, EndProcess, Keep, MachineAbilities, Note, Processes, Role, StartProcess,
+    VolumeAbilities,
 };
 use crate::process::{self, Identity};
 use crate::remote::supply_folder;
@@ -191,6 +192,14 @@ impl Agent {
     /// The agent is gone.
     pub fn volume_abilities(&self) -> Result<Vec<Capability>> {
         self.call(&VolumeAbilities)
+    }
+
+    /// What its machine permits to be broken of the machine's own network; asked there.
+    ///
+    /// # Errors
+    /// The agent is gone.
+    pub fn machine_abilities(&self) -> Result<Vec<Capability>> {
+        self.call(&MachineAbilities)
     }
 
     /// That of this machine, kept by an earlier command.

@@ -70,6 +70,7 @@ calls! {
     EndProcess = "end-a-process" -> bool;
     Abilities = "say-what-it-can-do" -> Vec<Capability>;
     VolumeAbilities = "say-what-it-can-break-of-a-volume" -> Vec<Capability>;
+    MachineAbilities = "say-what-it-can-break-of-its-own-network" -> Vec<Capability>;
     Processes = "list-its-processes" -> Vec<(Identity, Option<i32>)>;
     Keep = "stay" -> ();
 }
@@ -213,6 +214,10 @@ pub struct Abilities;
 /// The same of [`kernel::able::volume_abilities`].
 #[derive(Serialize, Deserialize)]
 pub struct VolumeAbilities;
+
+/// The same of [`kernel::able::machine_abilities`].
+#[derive(Serialize, Deserialize)]
+pub struct MachineAbilities;
 
 /// All processes that the agent has started, those that have ended with their status.
 #[derive(Serialize, Deserialize)]

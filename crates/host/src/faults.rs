@@ -12,7 +12,7 @@ pub use told::{Broken, Heal, Healed, Inject, Renew, Started};
 use crate::files::Step;
 use crate::process::Identity;
 use crate::service::ServiceFault;
-use kernel::filter::Loss;
+use kernel::filter::{HostLoss, Loss};
 use serde::{Deserialize, Serialize};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -87,6 +87,8 @@ pub enum Injection {
     CpuQuota(f64),
     /// The switch loses packets.
     Packets(Vec<Loss>),
+    /// A host that has its machine's network loses packets itself.
+    HostPackets(Vec<HostLoss>),
     /// The cable of this host, counted from 1, is pulled out at the switch.
     LinkDown(usize),
     /// The switch sends no faster than this to a host; then as fast as before.
@@ -119,8 +121,8 @@ pub enum Injection {
     /// later by itself is nobody's there, and as fast as ever.
     Disk(target::DiskSpec),
     /// The host has no power: all its processes are killed at once, and what its volume had not
-    /// synced is lost. Then it is mounted again, and these are started again. Its network is the
-    /// switch's to cut.
+    /// synced is lost. Then it is mounted again, and these are started again. Its network is cut
+    /// by another injection.
     PowerOff {
         /// Those that are started when the power is back.
         processes: Vec<Restartable>,

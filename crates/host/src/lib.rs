@@ -36,7 +36,7 @@ pub use kernel::able::{abilities, volume_abilities};
 pub use kernel::cgroup::CgroupDir;
 pub use kernel::confine::{Confinement, Memory, Whereabouts};
 pub use kernel::disk_work::DiskWork;
-pub use kernel::filter::{Link, Loss};
+pub use kernel::filter::{HostLoss, Link, Loss, PortEnd, Way};
 pub use kernel::links::{MachineLink, fastest as fastest_link};
 pub use kernel::mounts::Mounted;
 pub use kernel::tcp::Reach;

@@ -59,8 +59,8 @@ pub enum Query {
     Port(Link),
     /// The link of the host; answered by [`QueryAnswer::Link`].
     Link,
-    /// What the switch has lost by one fault, as its packet filter has counted it; answered by
-    /// [`QueryAnswer::Dropped`].
+    /// What the switch, or a host that has its machine's network, has lost by one fault, as the
+    /// packet filter has counted it; answered by [`QueryAnswer::Dropped`].
     Dropped(Broken),
     /// The host's TCP connections that ended by a reset; answered by [`QueryAnswer::Resets`].
     Resets,

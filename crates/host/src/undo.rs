@@ -6,6 +6,7 @@ use crate::process::Identity;
 use crate::service::Service;
 use anyhow::{Context, Result};
 use kernel::cgroup::{CgroupDir, Group};
+use kernel::filter::{Filter, HostLoss};
 use kernel::volume;
 use measure::clock::{self, Deadline};
 use rustix::process::Signal;
@@ -36,6 +37,8 @@ pub enum Undo {
     /// The data volume of a folder that is frozen, so that whoever writes there waits, and cannot
     /// be killed before that.
     Thaw(PathBuf),
+    /// A table of the machine's packet filter, by which packets are lost.
+    Table(String),
     /// Something that a program has broken, and this one heals.
     Command(Invocation),
     /// A server of somebody else's that does not run, and is to.
@@ -55,6 +58,7 @@ impl Undo {
                 Ok(())
             }
             Undo::Thaw(folder) => volume::thaw(folder),
+            Undo::Table(name) => Filter::<HostLoss>::open()?.remove(name),
             Undo::Command(heal) => invocation::succeed(heal, invocation::LIMIT),
             Undo::Serve(service) => service.start_again(),
             Undo::Note(file) => remove_note(file),
@@ -71,6 +75,7 @@ impl fmt::Display for Undo {
             Undo::Groups(_) => f.write_str("control groups were removed"),
             Undo::Continue(process) => write!(f, "process {} was told to go on", process.pid),
             Undo::Thaw(folder) => write!(f, "the volume at {} was thawed", folder.display()),
+            Undo::Table(name) => write!(f, "the packet filter {name} was taken away"),
             Undo::Command(heal) => write!(f, "{heal} was run"),
             Undo::Serve(service) => write!(f, "what serves {} was started", service.serves),
             Undo::Note(file) => write!(f, "{} was removed", file.display()),

@@ -6,7 +6,7 @@
 mod disk;
 
 use crate::cgroup::{self, CgroupDir, Hierarchy};
-use crate::filter::{Filter, Link, Loss};
+use crate::filter::{Filter, HostLoss, Link, Lose, Loss, PortEnd, Way};
 use crate::message::Message;
 use crate::net::{self, Namespace, Netlink};
 use crate::sockets::Sockets;
@@ -14,6 +14,7 @@ use crate::volume;
 use anyhow::{Context, Result};
 use rustix::fs::Access;
 use rustix::io::Errno;
+use std::net::Ipv4Addr;
 use std::sync::OnceLock;
 use target::{Ability, Capability, HostSpec};
 
@@ -36,6 +37,24 @@ pub fn volume_abilities() -> &'static [Capability] {
     KNOWN.get_or_init(disk::abilities)
 }
 
+/// What a machine permits that loses packets and connections of its own hosts' nodes itself, where
+/// there is no switch to do it; the rest is as [`abilities`] has it. Asked the first time only.
+pub fn machine_abilities() -> &'static [Capability] {
+    static KNOWN: OnceLock<Vec<Capability>> = OnceLock::new();
+    KNOWN.get_or_init(|| {
+        let filter = capability(Ability::PacketFilter, host_filter(1.0));
+        vec![
+            Capability {
+                ability: Ability::HostCut,
+                ..filter.clone()
+            },
+            filter,
+            capability(Ability::PacketLoss, host_filter(0.5)),
+            capability(Ability::Reset, reset_here()),
+        ]
+    })
+}
+
 fn ask() -> Vec<Capability> {
     let places = cgroup::hierarchies().and_then(|hierarchies| groups(&hierarchies));
     let of_groups = |look: &dyn Fn(&[CgroupDir]) -> Result<String>| match &places {
@@ -43,8 +62,13 @@ fn ask() -> Vec<Capability> {
         Err(error) => Err(anyhow::anyhow!("{error:#}")),
     };
     let controller = |name: &str| of_groups(&|places| controller(places, name));
+    let hosts = capability(Ability::Hosts, network());
     vec![
-        capability(Ability::Hosts, network()),
+        Capability {
+            ability: Ability::HostCut,
+            ..hosts.clone()
+        },
+        hosts,
         capability(Ability::CpuSet, controller("cpuset")),
         capability(Ability::CpuLimit, controller("cpu")),
         capability(Ability::MemoryLimit, controller("memory")),
@@ -164,17 +188,39 @@ fn queue(kind: &str, option: &str) -> Result<String> {
 
 /// What is lost of everything and of one port, in a namespace that vanishes.
 fn packet_filter(share: f64) -> Result<String> {
-    let namespace = Namespace::new().context("hosts need root, or CAP_SYS_ADMIN")?;
     let mut losses = Loss::both_ways(&[Link::Host(1)], &[Link::Machine]);
     losses[1].tcp_ports.push(1);
     losses.iter_mut().for_each(|loss| loss.share = share);
-    let made = namespace.inside(|| Filter::open()?.add("tried", &losses))?;
+    let needs = "needs nf_tables for bridges (option CONFIG_NF_TABLES_BRIDGE: modprobe nf_tables)";
+    try_filter(&losses, share, needs)?;
+    Ok("nf_tables of a bridge".to_owned())
+}
+
+/// What a host loses itself, in a namespace that vanishes; and whether it may do so in its own,
+/// where tables are only listed.
+fn host_filter(share: f64) -> Result<String> {
+    let loss = HostLoss {
+        way: Way::In,
+        peers: vec![Ipv4Addr::LOCALHOST],
+        tcp_ports: vec![1],
+        end: PortEnd::Either,
+        share,
+    };
+    let needs = "needs nf_tables for IPv4 (option CONFIG_NF_TABLES_IPV4: modprobe nf_tables)";
+    try_filter(&loss.both_ways(), share, needs)?;
+    let own = Filter::<HostLoss>::open()?.tables();
+    own.context("the network is not this user's to change (root, or CAP_NET_ADMIN)")?;
+    Ok("nf_tables of the machine".to_owned())
+}
+
+fn try_filter<L: Lose + Sync>(losses: &[L], share: f64, needs: &'static str) -> Result<()> {
+    let namespace = Namespace::new().context("hosts need root, or CAP_SYS_ADMIN")?;
+    let made = namespace.inside(|| Filter::open()?.add("tried", losses))?;
     made.context(if share < 1.0 {
         "needs nf_tables with random numbers (option CONFIG_NFT_NUMGEN: modprobe nft_numgen)"
     } else {
-        "needs nf_tables for bridges (option CONFIG_NF_TABLES_BRIDGE: modprobe nf_tables)"
-    })?;
-    Ok("nf_tables of a bridge".to_owned())
+        needs
+    })
 }
 
 /// Asked by resetting a connection that is not there, in a namespace that vanishes.
@@ -182,6 +228,14 @@ fn reset() -> Result<String> {
     let namespace = Namespace::new().context("hosts need root, or CAP_SYS_ADMIN")?;
     namespace.inside(|| Sockets::open()?.try_reset())??;
     Ok("sock_diag".to_owned())
+}
+
+/// The same; and whether it may be done in its own, on a connection that is not there.
+fn reset_here() -> Result<String> {
+    let how = reset()?;
+    let own = Sockets::open()?.try_reset();
+    own.context("connections are not this user's to reset (root, or CAP_NET_ADMIN)")?;
+    Ok(how)
 }
 
 fn volume() -> Result<String> {
@@ -246,10 +300,15 @@ mod tests {
         assert_eq!(net::MADE.get(), made);
     }
 
+    /// Those of a machine stand in the place of others.
     #[test]
     fn abilities_are_told_each_once() {
         let told: Vec<&Capability> = abilities().iter().chain(volume_abilities()).collect();
-        assert_eq!(told.len(), 17);
+        for able in machine_abilities() {
+            assert!(!able.detail.is_empty(), "{able:?}");
+            assert!(told.iter().any(|other| other.ability == able.ability));
+        }
+        assert_eq!(told.len(), 18);
         for (at, able) in told.iter().enumerate() {
             assert!(!able.detail.is_empty(), "{able:?}");
             assert!(!told[..at].iter().any(|other| other.ability == able.ability));

@@ -56,6 +56,8 @@ measure::word_enum! {
         LinkRate = "link-rate",
         /// Delay what goes through each host's link.
         LinkDelay = "link-delay",
+        /// Cut a host off from everybody.
+        HostCut = "host-cut",
         /// Lose what goes from one host to another, or to a client.
         PacketFilter = "packet-filter",
         /// Lose a share of it.

@@ -30,7 +30,9 @@ pub use invocation::Invocation;
 pub use memory::memory_bytes;
 pub use null::{Drift, Latency, NullSpec, Reads, Stall};
 pub use placing::{Placing, Topology};
-pub use refusal::{SpecRefusal, class_sharing_refusal, spec_refusals, unsupported_version};
+pub use refusal::{
+    NO_HA_OF_MACHINES, SpecRefusal, class_sharing_refusal, spec_refusals, unsupported_version,
+};
 pub use secret::{Secret, SecretSource};
 pub use spec::{
     AttachSpec, Authentication, CASSANDRA_VERSION, Collector, JOLOKIA_PORT, JolokiaAccess,

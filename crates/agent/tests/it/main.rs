@@ -16,6 +16,7 @@ mod hosts;
 mod limits;
 mod links;
 mod machine;
+mod machine_network;
 mod network;
 mod nodes;
 mod others;

@@ -8,7 +8,7 @@ use std::process::{Child, Stdio};
 use target::{Ability, HostSpec, HostsSpec, LinkSpec};
 
 /// A child of this test program reads its part here.
-const PART: &str = "CASSAY_TEST_PART";
+pub const PART: &str = "CASSAY_TEST_PART";
 
 /// This test program again, in its part of a test, as a command that will end or be killed.
 pub fn another(test: &str, folder: &Path) -> Child {

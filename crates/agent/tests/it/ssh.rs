@@ -8,7 +8,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// Programs in `folder/bin`, of which `ssh` is one.
-fn program(folder: &Path, name: &str, text: &str) -> PathBuf {
+pub fn program(folder: &Path, name: &str, text: &str) -> PathBuf {
     let file = folder.join("bin").join(name);
     fs::create_dir_all(folder.join("bin")).unwrap();
     fs::write(&file, format!("#!/bin/sh\n{text}\n")).unwrap();
@@ -17,7 +17,7 @@ fn program(folder: &Path, name: &str, text: &str) -> PathBuf {
 }
 
 /// One that lets everybody in, with a cache of its own.
-fn open_ssh(folder: &Path, name: &str) -> PathBuf {
+pub fn open_ssh(folder: &Path, name: &str) -> PathBuf {
     let text = format!(
         "for last; do :; done; echo Welcome; export XDG_CACHE_HOME={0}/cache; \
          export PATH={0}/bin:$PATH; exec sh -c \"$last\"",

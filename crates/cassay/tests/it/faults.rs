@@ -52,6 +52,7 @@ fn node(agent: &Arc<Agent>, root: &Path) -> NodeHandle {
         service: None,
         address,
         storage: address,
+        ports: vec![address.port()],
         access: Access::default(),
         control: None,
     }
@@ -126,6 +127,10 @@ impl Timer for Astray {
 impl Agents for Astray {
     fn nodes(&self) -> Vec<NodeSeen> {
         self.0.nodes()
+    }
+
+    fn has_switch(&self) -> bool {
+        true
     }
 
     fn refresh(&mut self) {
@@ -300,6 +305,7 @@ fn a_fault_of_the_wrong_process_is_a_mismatch() {
             service: None,
             address: node.address,
             storage: node.storage,
+            ports: node.ports.clone(),
             access: Access::default(),
             control: None,
         };

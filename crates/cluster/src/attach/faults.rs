@@ -86,6 +86,7 @@ impl Attached {
                 service,
                 address: node.address,
                 storage: storage.map_or(node.address, |ip| SocketAddr::new(ip, 0)),
+                ports: vec![node.address.port()],
                 access: access.clone(),
                 control: self.control(index),
             }

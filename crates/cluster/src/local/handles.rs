@@ -45,6 +45,7 @@ impl Nodes {
             service: None,
             address: node.cql_address(),
             storage: SocketAddr::from((layout.address, layout.ports.storage)),
+            ports: layout.ports.all().to_vec(),
             access: self.access.clone(),
             control: node.jolokia.clone().map(NodeControl),
         })

@@ -14,17 +14,11 @@ use std::path::{Path, PathBuf};
 use supply::java::Java;
 use target::{Ability, LocalSpec};
 
-/// What no machine can have, since its network is its own.
-const NETWORK: &str = "the hosts are machines of their own, whose network cassay does not change";
+/// What no machine can have, since others use its link, too.
+const LINKS: &str = "the hosts are machines of their own, whose links cassay does not change";
 
-/// Abilities that change a network.
-const OF_NETWORK: [Ability; 5] = [
-    Ability::LinkRate,
-    Ability::LinkDelay,
-    Ability::PacketFilter,
-    Ability::PacketLoss,
-    Ability::Reset,
-];
+/// Abilities that change a link.
+const OF_LINKS: [Ability; 2] = [Ability::LinkRate, Ability::LinkDelay];
 
 /// What machines will be able to have of hosts, before they are reached.
 pub(super) fn expected(spec: &LocalSpec) -> BTreeMap<Ability, Answer> {
@@ -38,6 +32,8 @@ pub(super) fn answers(spec: &LocalSpec, hosts: &Hosts) -> BTreeMap<Ability, Answ
     let mut all: BTreeMap<Ability, Answer> = BTreeMap::new();
     for host in hosts.all() {
         let mut abilities = host.agent().abilities().unwrap_or_default();
+        // Those that come later stand in the place of others: there is no switch.
+        abilities.extend(host.agent().machine_abilities().unwrap_or_default());
         if host.has_volume() {
             abilities.extend(host.agent().volume_abilities().unwrap_or_default());
         }
@@ -55,8 +51,8 @@ pub(super) fn answers(spec: &LocalSpec, hosts: &Hosts) -> BTreeMap<Ability, Answ
 /// The same with what is so on all machines.
 fn with_own(spec: &LocalSpec, mut all: BTreeMap<Ability, Answer>) -> BTreeMap<Ability, Answer> {
     all.insert(Ability::Hosts, Ok("machines of their own".to_owned()));
-    for ability in OF_NETWORK {
-        all.insert(ability, Err(NETWORK.to_owned()));
+    for ability in OF_LINKS {
+        all.insert(ability, Err(LINKS.to_owned()));
     }
     place::add_of_volumes(spec, &mut all);
     all

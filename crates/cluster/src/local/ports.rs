@@ -34,9 +34,14 @@ impl Ports {
         }
     }
 
+    /// All of them.
+    pub fn all(self) -> [u16; 3] {
+        [self.cql, self.storage, self.jolokia]
+    }
+
     /// All of them at an address.
     pub fn at(self, address: Ipv4Addr) -> [SocketAddrV4; 3] {
-        [self.cql, self.storage, self.jolokia].map(|port| SocketAddrV4::new(address, port))
+        self.all().map(|port| SocketAddrV4::new(address, port))
     }
 }
 

@@ -3,12 +3,14 @@
 //! another host meanwhile, with their volume and their addresses, as vSphere HA does.
 
 use crate::behaviour::Fault;
+use crate::network;
 use crate::observation::{self, Observation};
 use crate::world::{Via, World};
 use anyhow::{Context, Result};
 use host::Injection;
 use std::net::IpAddr;
 use std::time::Duration;
+use target::NO_HA_OF_MACHINES;
 use target::fault::{Hit, Options};
 
 /// What carries it out.
@@ -32,10 +34,14 @@ struct PowerOff {
 
 impl Fault for PowerOff {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
-        let host = world.hosts().into_iter().nth(self.host).context("there is no such host")?;
+        let [why, hint] = NO_HA_OF_MACHINES;
+        anyhow::ensure!(
+            self.ha_after.is_none() || world.has_switch(),
+            "`ha` {why}\nhint: {hint}"
+        );
         let (nodes, processes) = observation::restartables(world, self.host)?;
         // First of all: nothing it does while it ends is heard of.
-        world.inject(Via::Switch, Injection::LinkDown(host.number), &[], within)?;
+        network::cut_off(world, self.host, within)?;
         world.inject(
             Via::Host(self.host),
             Injection::PowerOff { processes },

@@ -2,10 +2,10 @@
 //! who ask.
 
 use crate::behaviour::Fault;
+use crate::network;
 use crate::observation::{self, Observation};
-use crate::world::{Via, World};
-use anyhow::{Context, Result};
-use host::{Injection, Link, Loss};
+use crate::world::World;
+use anyhow::Result;
 use std::time::Duration;
 use target::fault::{Hit, Options};
 
@@ -18,16 +18,7 @@ struct Cut(usize);
 
 impl Fault for Cut {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
-        let host = world.hosts().into_iter().nth(self.0).context("there is no such host")?;
-        let nodes = observation::nodes_on(world, self.0);
-        let both = Loss::both_ways(&[Link::Machine], &[Link::Host(host.number)]);
-        let ports: Vec<u16> = nodes.iter().map(|(_, node)| node.cql.port()).collect();
-        let only_clients = |loss: Loss| Loss {
-            tcp_ports: ports.clone(),
-            ..loss
-        };
-        let losses = both.into_iter().map(only_clients).collect();
-        world.inject(Via::Switch, Injection::Packets(losses), &[], within)
+        network::cut_clients(world, self.0, within)
     }
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {

@@ -1,10 +1,12 @@
-//! A host whose cable is pulled out: its processes run on, and nobody hears them.
+//! A host whose cable is pulled out: its processes run on, and nobody hears them. A machine keeps its
+//! cable, and loses itself what is its nodes'.
 
 use crate::behaviour::Fault;
+use crate::network;
 use crate::observation::{self, Observation};
 use crate::world::{Agents, Via, World};
-use anyhow::{Context, Result};
-use host::{Injection, Query, QueryAnswer};
+use anyhow::Result;
+use host::{Query, QueryAnswer};
 use std::time::Duration;
 use target::fault::{Hit, Options};
 
@@ -34,13 +36,16 @@ impl Down {
 
 impl Fault for Down {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
-        let host = world.hosts().into_iter().nth(self.0).context("there is no such host")?;
-        world.inject(Via::Switch, Injection::LinkDown(host.number), &[], within)
+        network::cut_off(world, self.0, within)
     }
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {
-        let carrier = self.carrier(world);
-        let carrier = observation::or_unseen("the kernel", carrier);
-        Observation::of_two(carrier, observation::clients(world, self.0, limit))
+        let cut = if world.has_switch() {
+            let carrier = self.carrier(world);
+            observation::or_unseen("the kernel", carrier)
+        } else {
+            observation::others_reach(world, self.0, limit)
+        };
+        Observation::of_two(cut, observation::clients(world, self.0, limit))
     }
 }

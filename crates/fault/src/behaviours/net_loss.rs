@@ -2,10 +2,11 @@
 //! fails, all is slower.
 
 use crate::behaviour::Fault;
+use crate::network;
 use crate::observation::{self, Observation};
 use crate::world::{Agents, Via, World};
-use anyhow::{Context, Result};
-use host::{Injection, Link, Loss, Query, QueryAnswer};
+use anyhow::Result;
+use host::{Query, QueryAnswer};
 use std::time::Duration;
 use target::fault::{Hit, Options};
 
@@ -63,18 +64,7 @@ impl Lossy {
 
 impl Fault for Lossy {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
-        let hosts = world.hosts();
-        let own = hosts.get(self.host).context("there is no such host")?.number;
-        let others: Vec<Link> = hosts
-            .iter()
-            .filter(|host| host.number != own)
-            .map(|host| Link::Host(host.number))
-            .chain([Link::Machine])
-            .collect();
-        let both = Loss::both_ways(&[Link::Host(own)], &others).into_iter();
-        let share = self.share;
-        let losses = both.map(|loss| Loss { share, ..loss }).collect();
-        world.inject(Via::Switch, Injection::Packets(losses), &[], within)
+        network::lose(world, self.host, self.share, within)
     }
 
     fn look(&mut self, world: &mut dyn World, _: Duration) -> Observation {

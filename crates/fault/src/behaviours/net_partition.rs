@@ -2,10 +2,10 @@
 //! reach both sides.
 
 use crate::behaviour::Fault;
+use crate::network;
 use crate::observation::{self, Observation};
-use crate::world::{Via, World};
+use crate::world::World;
 use anyhow::Result;
-use host::{Injection, Link, Loss};
 use std::time::Duration;
 use target::fault::{Hit, Options};
 
@@ -25,18 +25,7 @@ pub(crate) struct Cut {
 impl Fault for Cut {
     fn inject(&mut self, world: &mut dyn World, within: Duration) -> Result<()> {
         let (of, from) = self.hit.sides();
-        let hosts = world.hosts();
-        let links = |side: &[usize]| -> Vec<Link> {
-            let numbers = side.iter().filter_map(|index| hosts.get(*index));
-            numbers.map(|host| Link::Host(host.number)).collect()
-        };
-        let (of, from) = (links(&of), links(&from));
-        let losses = if self.is_one_way {
-            vec![Loss::one_way(&of, &from)]
-        } else {
-            Loss::both_ways(&of, &from)
-        };
-        world.inject(Via::Switch, Injection::Packets(losses), &[], within)
+        network::cut(world, [&of, &from], self.is_one_way, within)
     }
 
     fn look(&mut self, world: &mut dyn World, limit: Duration) -> Observation {

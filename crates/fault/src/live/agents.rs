@@ -17,6 +17,7 @@ impl Agents for Live {
             host: node.host,
             cql: node.address,
             storage: node.storage,
+            ports: node.ports.clone(),
         };
         self.handles.nodes.iter().map(seen).collect()
     }
@@ -28,10 +29,15 @@ impl Agents for Live {
     fn hosts(&self) -> Vec<HostSeen> {
         let seen = |host: &HostHandle| HostSeen {
             number: host.number,
+            address: host.address,
             folder: host.folder.clone(),
             device: host.device.clone(),
         };
         self.handles.hosts.iter().map(seen).collect()
+    }
+
+    fn has_switch(&self) -> bool {
+        self.handles.switch.is_some()
     }
 
     fn inject(

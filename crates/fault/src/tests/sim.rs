@@ -7,13 +7,14 @@ mod mbeans;
 mod ring;
 mod starter;
 
+use agents::CQL;
 pub(super) use ring::LEAVING_NS;
 
 use super::*;
 use anyhow::bail;
 use cluster::MemberStatus;
 use host::process::Identity;
-use host::{Attempt, Bytes, Reach, VolumeUse};
+use host::{Attempt, Bytes, HostLoss, PortEnd, Reach, VolumeUse};
 use std::sync::LazyLock;
 use target::fault::{Hit, KINDS, Kind, Options, Place};
 use works::Works;
@@ -47,6 +48,10 @@ pub(super) struct Sim {
     pub silent: bool,
     /// Until then it answers nobody: it comes back from what was before.
     pub recovers_ns: u64,
+    /// They are machines, without a switch between them.
+    pub are_machines: bool,
+    /// What machines lose themselves: which one, and what.
+    pub own_losses: Vec<(usize, HostLoss)>,
     /// What heals does nothing.
     pub stays_broken: bool,
     /// Its node stops itself for good, and has to be started again.
@@ -137,6 +142,26 @@ impl Sim {
         })
     }
 
+    /// Whether machines lose what goes to a port of one of them and comes back, from another one or
+    /// from the client.
+    fn is_lost(&self, from: Option<usize>, to: usize, port: u16) -> bool {
+        let hosts = self.hosts();
+        self.own_losses.iter().any(|(at, loss)| {
+            let (other, end) = if *at == to {
+                (from, PortEnd::Ours)
+            } else {
+                (Some(to), PortEnd::Theirs)
+            };
+            let passes = *at == to || from == Some(*at);
+            let is_peer = other.is_some_and(|other| loss.peers.contains(&hosts[other].address));
+            loss.share == 1.0
+                && passes
+                && (loss.peers.is_empty() || is_peer)
+                && [end, PortEnd::Either].contains(&loss.end)
+                && loss.tcp_ports.contains(&port)
+        })
+    }
+
     fn disk(&self) -> (Attempt, Attempt) {
         let took = Attempt::Took(Duration::from_millis(2));
         let broken = self.broken.iter().find_map(|what| match what {
@@ -211,6 +236,7 @@ impl Sim {
             Query::Tries { tries, .. } => {
                 let share = self.broken.iter().find_map(|what| match what {
                     Injection::Packets(losses) => losses.first().map(|loss| loss.share),
+                    Injection::HostPackets(losses) => losses.first().map(|loss| loss.share),
                     _ => None,
                 });
                 let open = (1.0 - share.unwrap_or(0.0)).powi(2) * f64::from(tries);

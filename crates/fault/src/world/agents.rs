@@ -16,6 +16,10 @@ pub trait Agents {
     /// All hosts that are more than addresses.
     fn hosts(&self) -> Vec<HostSeen>;
 
+    /// Whether there is a switch between them, which can lose what they send; machines lose
+    /// themselves what is to be lost.
+    fn has_switch(&self) -> bool;
+
     /// Breaks something; `nodes` are those whose processes are touched, in their order. If nobody
     /// heals it, the agent does so after `within`.
     ///

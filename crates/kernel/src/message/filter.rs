@@ -1,5 +1,5 @@
 //! Messages of nf_tables: a table of rules by which a bridge loses packets on the way from port to
-//! port.
+//! port, or a host what comes to it and what it sends.
 //!
 //! Layouts are those of `linux/netfilter/nfnetlink.h` and `linux/netfilter/nf_tables.h`: numbers
 //! are in network byte order. A change is a batch, which the kernel does as a whole or not at all.
@@ -12,6 +12,7 @@ const SUBSYSTEM: u16 = 10;
 const BATCH_BEGIN: u16 = 16;
 const BATCH_END: u16 = 17;
 const NEW_TABLE: u16 = 0;
+const GET_TABLE: u16 = 1;
 const DEL_TABLE: u16 = 2;
 const NEW_CHAIN: u16 = 3;
 const NEW_RULE: u16 = 6;
@@ -21,8 +22,11 @@ const NEW_SET_ELEMENTS: u16 = 12;
 
 /// `struct nfgenmsg`: family, version, subsystem.
 const FAMILY_HEADER_BYTES: usize = 4;
+const NFPROTO_IPV4: u8 = 2;
 const NFPROTO_BRIDGE: u8 = 7;
 const NF_BR_FORWARD: u32 = 2;
+const NF_INET_LOCAL_IN: u32 = 1;
+const NF_INET_LOCAL_OUT: u32 = 3;
 /// `NF_ACCEPT`: what happens to packets that no rule drops.
 const ACCEPT: u32 = 1;
 /// `NF_DROP`.
@@ -57,12 +61,18 @@ const COUNTER_PACKETS: u16 = 2;
 const VERDICT_REGISTER: u32 = 0;
 const REGISTER: u32 = 1;
 
-/// What is loaded of a packet: the kind of what the frame holds, the ports, the protocol.
+/// What is loaded of a packet: the kind of what the frame holds, the links, the protocol.
 const META_PROTOCOL: u32 = 1;
 const META_INPUT_NAME: u32 = 6;
 const META_OUTPUT_NAME: u32 = 7;
 const META_TRANSPORT: u32 = 16;
+const NETWORK_HEADER: u32 = 1;
 const TRANSPORT_HEADER: u32 = 2;
+/// Where addresses are in a header of IPv4.
+const IPV4_SOURCE_AT: u32 = 12;
+const IPV4_DESTINATION_AT: u32 = 16;
+const IPV4_CHECKSUM_AT: u32 = 10;
+const INTERNET_CHECKSUM: u32 = 1;
 
 const EQUAL: u32 = 0;
 const UNEQUAL: u32 = 1;
@@ -73,30 +83,124 @@ const TO_NETWORK_ORDER: u32 = 1;
 const ETHERTYPE_ARP: [u8; 2] = [0x08, 0x06];
 const IPPROTO_TCP: u8 = 6;
 
-/// The only chain of a table.
-const CHAIN: &str = "forward";
-
 /// A share of packets is counted in millionths.
 pub const SHARES: u32 = 1_000_000;
 
 /// `IFNAMSIZ`: a link's name as a key, filled up with zeros.
 pub const LINK_KEY_BYTES: usize = 16;
 
-/// Which packets a rule drops. Sets are those of its table, by their names.
+/// The length of a port, and of an address, as a key.
+pub const PORT_KEY_BYTES: usize = 2;
+pub const ADDRESS_KEY_BYTES: usize = 4;
+
+/// The link by which a host talks with itself.
+const LOOPBACK: &str = "lo";
+
+/// A table by its name, among those of its family.
+#[derive(Clone, Copy)]
+pub struct Table<'a> {
+    pub family: Family,
+    pub name: &'a str,
+}
+
+/// Who shows packets to a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// Bridges.
+    Bridge,
+    /// What is to be sent or received by IPv4.
+    Ipv4,
+}
+
+impl Family {
+    fn number(self) -> u8 {
+        match self {
+            Family::Bridge => NFPROTO_BRIDGE,
+            Family::Ipv4 => NFPROTO_IPV4,
+        }
+    }
+}
+
+/// Where packets are shown to a chain of a table; each has one chain at the most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hook {
+    /// On the way from port to port of a bridge.
+    Forward,
+    /// They have come to this host, and are for it.
+    In,
+    /// This host sends them.
+    Out,
+}
+
+impl Hook {
+    fn chain(self) -> &'static str {
+        match self {
+            Hook::Forward => "forward",
+            Hook::In => "in",
+            Hook::Out => "out",
+        }
+    }
+
+    /// What is sent elsewhere has to find its way anew.
+    fn chain_type(self) -> &'static str {
+        match self {
+            Hook::Forward | Hook::In => "filter",
+            Hook::Out => "route",
+        }
+    }
+
+    fn number(self) -> u32 {
+        match self {
+            Hook::Forward => NF_BR_FORWARD,
+            Hook::In => NF_INET_LOCAL_IN,
+            Hook::Out => NF_INET_LOCAL_OUT,
+        }
+    }
+}
+
+/// Where this host sends what it is to lose: to an address of its own that nobody has. Were it
+/// dropped where it is sent, TCP would hear of it, take it for not sent, and try again as soon as it
+/// has anything to do: no network loses so. With 5 % of packets lost of 16 requests in flight it
+/// found the network as fast as without (85,000 answers a second), and 2,000 a second with the same
+/// lost at the other end.
+const NOWHERE: [u8; ADDRESS_KEY_BYTES] = [127, 255, 255, 254];
+
+/// Which packets a rule drops.
 pub struct Drop<'a> {
     /// What the rule is told apart by when it is read.
     pub number: u32,
-    /// The links that packets come from, and leave by.
-    pub from: &'a str,
-    pub to: &'a str,
-    /// Only TCP with a port of this set at this end.
-    pub ports: Option<(&'a str, End)>,
+    /// Where it meets them.
+    pub hook: Hook,
+    /// What they all have to be.
+    pub matches: Vec<Match<'a>>,
     /// The share of them; 1 is all.
     pub share: f64,
 }
 
-/// An end of a connection, as a packet has it.
+/// The name of a link as a key of a set, and as the kernel has it in a packet.
+pub fn link_key(name: &str) -> Vec<u8> {
+    let mut key = name.as_bytes().to_vec();
+    key.resize(LINK_KEY_BYTES, 0);
+    key
+}
+
+/// What a packet has to be. Sets are those of the rule's table, by their names.
 #[derive(Clone, Copy)]
+pub enum Match<'a> {
+    /// It comes in, or goes out, by a link of this set.
+    Link(&'a str, End),
+    /// It comes in, or goes out, by a link to others.
+    FromOrToOthers(End),
+    /// It is more than the question of a neighbour for another, or its answer.
+    NoArp,
+    /// It is of IPv4, with an address of this set at this end.
+    Address(&'a str, End),
+    /// It is TCP, with a port of this set at this end.
+    Port(&'a str, End),
+}
+
+/// An end of a connection, as a packet has it; or of its way through this machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     Source,
     Destination,
@@ -114,30 +218,35 @@ impl Message {
     }
 
     /// Makes a table, which has to be a new one.
-    pub fn table(table: &str) -> Message {
+    pub fn table(table: Table<'_>) -> Message {
         Message::of_table(NEW_TABLE, CREATE | EXCLUSIVE, table)
     }
 
     /// Takes a table away with all that is in it.
-    pub fn no_table(table: &str) -> Message {
+    pub fn no_table(table: Table<'_>) -> Message {
         Message::of_table(DEL_TABLE, 0, table)
     }
 
-    /// Makes the chain of a table, through which all goes that is forwarded from port to port.
-    pub fn chain(table: &str) -> Message {
+    /// Asks for all tables of a family.
+    pub fn tables(family: Family) -> Message {
+        Message::of_family(GET_TABLE, DUMP, family)
+    }
+
+    /// Makes a chain of a table, through which all goes that passes there.
+    pub fn chain(table: Table<'_>, place: Hook) -> Message {
         let mut message = Message::of_table(NEW_CHAIN, CREATE | EXCLUSIVE, table);
-        message.text(CHAIN_NAME, CHAIN);
+        message.text(CHAIN_NAME, place.chain());
         message.nest(CHAIN_HOOK, |hook| {
-            hook.number(HOOK_NUMBER, NF_BR_FORWARD);
+            hook.number(HOOK_NUMBER, place.number());
             hook.number(HOOK_PRIORITY, 0);
         });
         message.number(CHAIN_POLICY, ACCEPT);
-        message.text(CHAIN_TYPE, "filter");
+        message.text(CHAIN_TYPE, place.chain_type());
         message
     }
 
     /// Makes an empty set of a table. `id` is new in its change.
-    pub fn set(table: &str, name: &str, id: u32, key_bytes: usize) -> Message {
+    pub fn set(table: Table<'_>, name: &str, id: u32, key_bytes: usize) -> Message {
         let mut message = Message::of_table(NEW_SET, CREATE | EXCLUSIVE, table);
         message.text(SET_NAME, name);
         message.number(SET_FLAGS, 0);
@@ -147,7 +256,7 @@ impl Message {
     }
 
     /// Puts keys into a set. There are less than 64 KiB of them, with 16 bytes more for each.
-    pub fn elements(table: &str, set: &str, keys: &[Vec<u8>]) -> Message {
+    pub fn elements(table: Table<'_>, set: &str, keys: &[Vec<u8>]) -> Message {
         let mut message = Message::of_table(NEW_SET_ELEMENTS, CREATE, table);
         message.text(ELEMENTS_SET, set);
         message.nest(ELEMENTS, |list| {
@@ -160,41 +269,44 @@ impl Message {
         message
     }
 
-    /// Adds a rule to the chain of a table, behind those that it has.
-    pub fn drop(table: &str, drop: &Drop<'_>) -> Message {
+    /// Adds a rule to a chain of a table, behind those that it has.
+    pub fn drop(table: Table<'_>, drop: &Drop<'_>) -> Message {
         let mut message = Message::of_table(NEW_RULE, CREATE | APPEND, table);
-        message.text(RULE_CHAIN, CHAIN);
+        message.text(RULE_CHAIN, drop.hook.chain());
         message.nest(RULE_EXPRESSIONS, |list| {
-            list.load(META_INPUT_NAME);
-            list.is_in(drop.from);
-            list.load(META_OUTPUT_NAME);
-            list.is_in(drop.to);
-            match drop.ports {
-                Some((ports, end)) => list.port_is_in(ports, end),
-                // Neighbours go on finding each other: what is lost one way is not lost both ways
-                // because of an address that nobody has been told.
-                None => {
-                    list.load(META_PROTOCOL);
-                    list.compare(UNEQUAL, &ETHERTYPE_ARP);
-                }
-            }
+            drop.matches.iter().for_each(|one| list.matches(*one));
             if drop.share < 1.0 {
                 list.by_chance(drop.share);
             }
             list.expression("counter", |_| ());
-            list.expression("immediate", |verdict| {
-                verdict.number(1, VERDICT_REGISTER);
-                verdict.nest(2, |data| {
-                    data.nest(DATA_VERDICT, |code| code.number(VERDICT_CODE, DROP));
-                });
-            });
+            match drop.hook {
+                Hook::Forward | Hook::In => list.verdict(DROP),
+                Hook::Out => {
+                    list.send_nowhere();
+                    list.verdict(ACCEPT);
+                }
+            }
         });
         message.attribute(RULE_USERDATA, &drop.number.to_ne_bytes());
         message
     }
 
+    /// Adds the rule that drops what this host has sent nowhere.
+    pub fn nowhere(table: Table<'_>) -> Message {
+        let mut message = Message::of_table(NEW_RULE, CREATE | APPEND, table);
+        message.text(RULE_CHAIN, Hook::In.chain());
+        message.nest(RULE_EXPRESSIONS, |list| {
+            list.load(META_INPUT_NAME);
+            list.compare(EQUAL, &link_key(LOOPBACK));
+            list.load_payload(NETWORK_HEADER, IPV4_DESTINATION_AT, ADDRESS_KEY_BYTES);
+            list.compare(EQUAL, &NOWHERE);
+            list.verdict(DROP);
+        });
+        message
+    }
+
     /// Asks for the rules of a table.
-    pub fn rules(table: &str) -> Message {
+    pub fn rules(table: Table<'_>) -> Message {
         Message::of_table(GET_RULE, DUMP, table)
     }
 
@@ -211,10 +323,15 @@ impl Message {
         message
     }
 
-    fn of_table(kind: u16, flags: u16, table: &str) -> Message {
+    fn of_table(kind: u16, flags: u16, table: Table<'_>) -> Message {
+        let mut message = Message::of_family(kind, flags, table.family);
+        message.text(TABLE, table.name);
+        message
+    }
+
+    fn of_family(kind: u16, flags: u16, family: Family) -> Message {
         let mut message = Message::new(SUBSYSTEM << 8 | kind, flags);
-        message.0.extend([NFPROTO_BRIDGE, 0, 0, 0]);
-        message.text(TABLE, table);
+        message.0.extend([family.number(), 0, 0, 0]);
         message
     }
 
@@ -251,21 +368,78 @@ impl Message {
         });
     }
 
-    /// TCP, whose header begins with the two ports.
-    fn port_is_in(&mut self, set: &str, end: End) {
-        self.load(META_TRANSPORT);
-        self.compare(EQUAL, &[IPPROTO_TCP]);
+    fn matches(&mut self, what: Match<'_>) {
+        let of_link = |end: End| match end {
+            End::Source => META_INPUT_NAME,
+            End::Destination => META_OUTPUT_NAME,
+        };
+        match what {
+            Match::Link(set, end) => {
+                self.load(of_link(end));
+                self.is_in(set);
+            }
+            Match::FromOrToOthers(end) => {
+                self.load(of_link(end));
+                self.compare(UNEQUAL, &link_key(LOOPBACK));
+            }
+            Match::NoArp => {
+                self.load(META_PROTOCOL);
+                self.compare(UNEQUAL, &ETHERTYPE_ARP);
+            }
+            Match::Address(set, end) => {
+                let at = match end {
+                    End::Source => IPV4_SOURCE_AT,
+                    End::Destination => IPV4_DESTINATION_AT,
+                };
+                self.load_payload(NETWORK_HEADER, at, ADDRESS_KEY_BYTES);
+                self.is_in(set);
+            }
+            // The header of TCP begins with the two ports.
+            Match::Port(set, end) => {
+                self.load(META_TRANSPORT);
+                self.compare(EQUAL, &[IPPROTO_TCP]);
+                let at = match end {
+                    End::Source => 0,
+                    End::Destination => PORT_KEY_BYTES as u32,
+                };
+                self.load_payload(TRANSPORT_HEADER, at, PORT_KEY_BYTES);
+                self.is_in(set);
+            }
+        }
+    }
+
+    fn verdict(&mut self, code: u32) {
+        self.expression("immediate", |verdict| {
+            verdict.number(1, VERDICT_REGISTER);
+            verdict.nest(2, |data| {
+                data.nest(DATA_VERDICT, |verdict| verdict.number(VERDICT_CODE, code));
+            });
+        });
+    }
+
+    /// Has a packet go elsewhere, with the checksum of its header.
+    fn send_nowhere(&mut self) {
+        self.expression("immediate", |value| {
+            value.number(1, REGISTER);
+            value.nest(2, |data| data.attribute(DATA_VALUE, &NOWHERE));
+        });
+        self.expression("payload", |payload| {
+            payload.number(2, NETWORK_HEADER);
+            payload.number(3, IPV4_DESTINATION_AT);
+            payload.number(4, ADDRESS_KEY_BYTES as u32);
+            payload.number(5, REGISTER);
+            payload.number(6, INTERNET_CHECKSUM);
+            payload.number(7, IPV4_CHECKSUM_AT);
+        });
+    }
+
+    fn load_payload(&mut self, header: u32, at: u32, bytes: usize) {
         self.expression("payload", |payload| {
             payload.number(1, REGISTER);
-            payload.number(2, TRANSPORT_HEADER);
-            let offset = match end {
-                End::Source => 0,
-                End::Destination => 2,
-            };
-            payload.number(3, offset);
-            payload.number(4, 2);
+            payload.number(2, header);
+            payload.number(3, at);
+            payload.number(4, bytes as u32);
         });
-        self.is_in(set);
     }
 
     /// A number is drawn for each packet, below which share of all that there are it has to be.
@@ -290,6 +464,16 @@ impl Message {
 }
 
 impl Answer<'_> {
+    /// The name of this table.
+    pub fn table(&self) -> Option<String> {
+        if self.kind != SUBSYSTEM << 8 | NEW_TABLE {
+            return None;
+        }
+        let name = find(self.body.get(FAMILY_HEADER_BYTES..)?, TABLE)?;
+        let name = name.strip_suffix(b"\0").unwrap_or(name);
+        String::from_utf8(name.to_vec()).ok()
+    }
+
     /// The number of this rule, and the packets that it has dropped.
     pub fn dropped(&self) -> Option<(u32, u64)> {
         if self.kind != SUBSYSTEM << 8 | NEW_RULE {
@@ -314,6 +498,11 @@ mod tests {
     use super::*;
     use crate::message::{HEADER_BYTES, answers};
 
+    const T: Table<'_> = Table {
+        family: Family::Bridge,
+        name: "t",
+    };
+
     #[test]
     fn a_change_is_what_the_kernel_reads_as_one() {
         let begin = Message::batch_begin().finish(1);
@@ -328,16 +517,21 @@ mod tests {
         ]
         .concat();
         assert_eq!(begin, expected);
-        let table = Message::table("t").answered().finish(2);
+        let table = Message::table(T).answered().finish(2);
         assert_eq!(table[4..8], [0, 10, 0x05, 0x06], "its kind and its flags");
         assert_eq!(find(&table[20..], TABLE), Some(&b"t\0"[..]));
         assert_eq!(HEADER_BYTES + FAMILY_HEADER_BYTES, 20);
+        assert_eq!(table[16], 7, "of bridges");
+        assert_eq!(answers(&table)[0].table().as_deref(), Some("t"));
+        let ask = Message::tables(Family::Ipv4).finish(3);
+        assert_eq!((ask.len(), ask[4], ask[16]), (20, 1, 2));
+        assert_eq!(answers(&ask)[0].table(), None);
     }
 
     #[test]
     fn the_packets_of_a_rule_are_read_behind_other_expressions() {
         let rule = |packets: u64| {
-            let mut message = Message::of_table(NEW_RULE, 0, "t");
+            let mut message = Message::of_table(NEW_RULE, 0, T);
             message.nest(RULE_EXPRESSIONS, |list| {
                 list.load(META_INPUT_NAME);
                 list.is_in("odd");
@@ -360,6 +554,6 @@ mod tests {
             };
             assert_eq!(answer.dropped(), None, "{length}");
         }
-        assert_eq!(answers(&Message::rules("t").finish(1))[0].dropped(), None);
+        assert_eq!(answers(&Message::rules(T).finish(1))[0].dropped(), None);
     }
 }

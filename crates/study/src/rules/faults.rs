@@ -270,6 +270,10 @@ impl<'a> Item<'a> {
             );
             self.say("leave", message, Some("leave less free"), out);
         }
+        if ground.are_machines && self.wrote("ha") {
+            let [why, hint] = target::NO_HA_OF_MACHINES;
+            return self.say("ha", format!("`faults.ha` {why}"), Some(hint), out);
+        }
         let after_ns = options.ha_after.map(|after| after.as_nanos() as u64);
         if let (Some(after_ns), Some(for_ns)) = (after_ns, self.draft.for_ns)
             && after_ns >= for_ns

@@ -71,6 +71,8 @@ pub(crate) struct FaultTargets {
     pub hosts: Option<usize>,
     /// The size of the volume of each host; none: they have none of their own.
     pub volume_bytes: Option<u64>,
+    /// Whether hosts are machines of their own.
+    pub are_machines: bool,
 }
 
 impl FaultTargets {
@@ -306,6 +308,7 @@ impl Draft {
                 nodes: self.attach.contact_points.len(),
                 hosts: None,
                 volume_bytes: None,
+                are_machines: false,
             };
         }
         let local = self.local();
@@ -314,6 +317,7 @@ impl Draft {
             nodes: local.nodes,
             hosts: hosts.map(|hosts| hosts.count),
             volume_bytes: hosts.and_then(|hosts| hosts.host.volume_bytes),
+            are_machines: !local.machines().is_empty(),
         }
     }
 }

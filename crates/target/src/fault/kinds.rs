@@ -103,7 +103,7 @@ kinds! {
             .whole_within(STARTED_WITHIN);
     HostPowerOff = "host-power-off", Host,
         "the host loses its power, with what was not synced",
-        [Hosts, VolumeOff]
+        [Hosts, HostCut, VolumeOff]
             .taking(&[Knob::Ha])
             .taking_away()
             .losing(DataLoss::Unsynced)
@@ -167,8 +167,8 @@ kinds! {
         "clients do not reach the nodes of a host, which other hosts do",
         [Hosts, PacketFilter];
     NetDown = "net-down", Host,
-        "the host's cable is pulled out",
-        [Hosts];
+        "the host is cut off from everybody, as by a cable that is pulled out",
+        [Hosts, HostCut];
     NetLoss = "net-loss", Host,
         "a share of the packets to and from a host is lost",
         [Hosts, PacketFilter, PacketLoss].demanding(&[Knob::Loss]);

@@ -2,13 +2,19 @@
 
 use super::*;
 
+/// The ports of every node.
+pub const CQL: u16 = 9042;
+const STORAGE: u16 = 7000;
+const MBEANS: u16 = 8778;
+
 impl Agents for Sim {
     fn nodes(&self) -> Vec<NodeSeen> {
         let node = |index: usize| NodeSeen {
             process: Some(self.works.process(index)),
             host: Some(index),
-            cql: ([10, 0, 0, index as u8 + 1], 9042).into(),
-            storage: ([10, 0, 0, index as u8 + 1], 7000).into(),
+            cql: ([10, 0, 0, index as u8 + 1], CQL).into(),
+            storage: ([10, 0, 0, index as u8 + 1], STORAGE).into(),
+            ports: vec![CQL, STORAGE, MBEANS],
             is_ours: true,
         };
         let added = usize::from(self.added_ns.is_some());
@@ -20,15 +26,32 @@ impl Agents for Sim {
     fn hosts(&self) -> Vec<HostSeen> {
         let host = |index: usize| HostSeen {
             number: index + 1,
+            address: [10, 0, 0, index as u8 + 1].into(),
             folder: "/host".into(),
             device: Some("loop1".to_owned()),
         };
         (0..3).map(host).collect()
     }
 
-    fn inject(&mut self, _: Via, what: Injection, nodes: &[usize], within: Duration) -> Result<()> {
+    fn has_switch(&self) -> bool {
+        !self.are_machines
+    }
+
+    fn inject(
+        &mut self,
+        by: Via,
+        what: Injection,
+        nodes: &[usize],
+        within: Duration,
+    ) -> Result<()> {
+        if by == Via::Switch && self.are_machines {
+            bail!("there is no switch");
+        }
         self.injected.push(within);
         if !self.breaks_another {
+            if let (Via::Host(at), Injection::HostPackets(losses)) = (by, &what) {
+                self.own_losses.extend(losses.iter().map(|loss| (at, loss.clone())));
+            }
             self.works.inject(&what, nodes, self.now_ns);
             if let Injection::Join(_) = &what {
                 self.added_ns = Some(self.now_ns);
@@ -47,6 +70,7 @@ impl Agents for Sim {
         self.healed_ns = self.now_ns;
         if !self.stays_broken {
             self.broken.clear();
+            self.own_losses.clear();
             self.added_ns = None;
         }
         self.has_stopped = self.stops_itself;
@@ -93,7 +117,10 @@ impl Agents for Sim {
             _ => None,
         });
         Ok(QueryAnswer::Reach(
-            if self.is_cut(from, to) || self.is_cut(to, from) {
+            if self.is_cut(from, to)
+                || self.is_cut(to, from)
+                || to.is_some_and(|to| self.is_lost(from, to, address.port()))
+            {
                 self.now_ns += limit.as_nanos() as u64;
                 Reach::Silent
             } else {

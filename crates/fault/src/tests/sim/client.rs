@@ -22,7 +22,7 @@ impl Client for Sim {
         if node != HIT {
             return Ok(());
         }
-        if self.is_mute() || self.is_cut(None, Some(HIT)) {
+        if self.is_mute() || self.is_cut(None, Some(HIT)) || self.is_lost(None, HIT, CQL) {
             self.now_ns += limit.as_nanos() as u64;
             bail!("no answer in time");
         }

@@ -1,0 +1,250 @@
+//! What a machine loses of its own network, by its agent: a namespace stands for the machine, and a
+//! script for `ssh` enters it.
+
+use crate::hosts::{LIMIT, id, wait_until};
+use crate::network::SILENCE;
+use crate::outlive::{PART, load, part, save};
+use crate::ssh::open_ssh;
+use host::process::{self, Identity, Life, all_pids, command_line};
+use host::{Agent, Broken, HostLoss, Hosts, Injection, PortEnd, Query, QueryAnswer, Reach, Way};
+use kernel::able::machine_abilities;
+use kernel::filter::Filter;
+use kernel::net::Namespace;
+use measure::clock;
+use rustix::process::Signal;
+use std::io::Write;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::os::fd::{AsFd, AsRawFd};
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::time::Duration;
+use target::{HostsSpec, RemoteHost};
+
+const MACHINE: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
+const OTHER: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 2);
+
+/// Nobody listens at any: who is reached refuses.
+const CQL: u16 = 9042;
+const SSH: u16 = 22;
+
+/// A machine, and another one that sees it.
+struct Lab {
+    machine: Namespace,
+    other: Namespace,
+}
+
+impl Lab {
+    /// None where this machine does not permit it, which is said.
+    fn new() -> Option<Lab> {
+        if let Some(missing) = machine_abilities().iter().find(|one| !one.present) {
+            let name = std::thread::current().name().unwrap_or("?").to_owned();
+            let _ = writeln!(std::io::stderr(), "SKIPPED {name}: {missing:?}");
+            return None;
+        }
+        let (machine, other) = (Namespace::new().unwrap(), Namespace::new().unwrap());
+        machine.socket().unwrap().veth("link", "link", &other).unwrap();
+        for (namespace, address) in [(&machine, MACHINE), (&other, OTHER)] {
+            let mut links = namespace.socket().unwrap();
+            links.address("link", address).unwrap();
+            links.up("lo", None).unwrap();
+            links.up("link", None).unwrap();
+        }
+        Some(Lab { machine, other })
+    }
+
+    /// This test program in its part of a test, for which `ssh` leads to the machine.
+    fn command(&self, test: &str, folder: &Path) -> Child {
+        let there = self.machine.as_fd().as_raw_fd();
+        let own = std::process::id();
+        let inside = open_ssh(folder, "inside");
+        let enter = format!(
+            "exec nsenter --net=/proc/{own}/fd/{there} {} \"$@\"",
+            inside.display()
+        );
+        let ssh = crate::ssh::program(folder, "ssh", &enter);
+        let bin = ssh.parent().unwrap().display().to_string();
+        let path = format!("{bin}:{}", std::env::var("PATH").unwrap());
+        let mut command = process::command(&std::env::current_exe().unwrap());
+        command
+            .args(["--exact", test, "--nocapture"])
+            .env(PART, "command")
+            .env("PATH", path)
+            .current_dir(folder)
+            .stdout(Stdio::null());
+        process::spawn(command, Life::Ours).unwrap()
+    }
+
+    fn tables(&self) -> Vec<String> {
+        let tables = || Filter::<HostLoss>::open().unwrap().tables().unwrap();
+        self.machine.inside(tables).unwrap()
+    }
+
+    fn reach(&self, port: u16, limit: Duration) -> Reach {
+        let address = SocketAddr::from((MACHINE, port));
+        self.other.inside(|| Reach::of(address, limit)).unwrap().unwrap()
+    }
+}
+
+fn make(name: &str, folder: &Path) -> Hosts {
+    let machine = RemoteHost {
+        ssh: "db1".to_owned(),
+        folder: Some(folder.join("there")),
+        address: Some(MACHINE),
+        ..RemoteHost::default()
+    };
+    let spec = HostsSpec {
+        count: 1,
+        machines: vec![machine],
+        ..HostsSpec::default()
+    };
+    Hosts::over_ssh(&id(name), &spec, &mut |_| ()).unwrap()
+}
+
+fn all_of_cql() -> Injection {
+    let loss = HostLoss {
+        way: Way::In,
+        peers: Vec::new(),
+        tcp_ports: vec![CQL],
+        end: PortEnd::Ours,
+        share: 1.0,
+    };
+    Injection::HostPackets(loss.both_ways().to_vec())
+}
+
+fn dropped(agent: &Agent, broken: Broken) -> Vec<u64> {
+    match agent.see(Query::Dropped(broken)).unwrap() {
+        QueryAnswer::Dropped(dropped) => dropped,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The agent of a machine, or its guard.
+fn of_machine(cluster: &str, guard: bool) -> Vec<Identity> {
+    let name = format!("host1-{cluster}");
+    let is_one = |pid: u32| {
+        let words = command_line(pid).unwrap_or_default();
+        let role = [Some("agent"), Some(&*name), guard.then_some("guard")];
+        let wanted: Vec<&str> = role.into_iter().flatten().collect();
+        words.get(1..).is_some_and(|words| words == wanted)
+    };
+    let all = all_pids().into_iter().filter_map(Identity::of);
+    all.filter(|one| is_one(one.pid)).collect()
+}
+
+#[test]
+fn a_machine_loses_packets_until_it_is_healed() {
+    const TEST: &str = "machine_network::a_machine_loses_packets_until_it_is_healed";
+    if let Some(folder) = part() {
+        let hosts = make("heal", &folder);
+        let agent = hosts.all()[0].agent();
+        let broken = agent.inject(all_of_cql(), LIMIT).unwrap();
+        save(&hosts.state(), &folder, "broken");
+        wait_until("it was seen", || folder.join("seen").exists());
+        assert!(dropped(agent, broken)[0] >= 1);
+        assert!(!agent.heal(broken).unwrap().by_itself);
+        assert_eq!(dropped(agent, broken), [0; 0]);
+        // What cannot be leaves nothing, and what nobody heals is healed when its time is over.
+        let nothing = Injection::HostPackets(Vec::new());
+        let error = format!("{:#}", agent.inject(nothing, LIMIT).unwrap_err());
+        assert!(error.contains("nothing is named"), "{error}");
+        agent.inject(Injection::Reset(vec![CQL]), LIMIT).unwrap();
+        let broken = agent.inject(all_of_cql(), SILENCE).unwrap();
+        wait_until("its time is over", || dropped(agent, broken).is_empty());
+        assert!(agent.heal(broken).unwrap().by_itself);
+        save(&hosts.state(), &folder, "whole");
+        wait_until("it was seen", || folder.join("seen-whole").exists());
+        return;
+    }
+    let Some(lab) = Lab::new() else {
+        return;
+    };
+    let root = tempfile::tempdir().unwrap();
+    assert!(lab.reach(CQL, LIMIT).is_open());
+    let mut child = lab.command(TEST, root.path());
+    wait_until("it is broken", || root.path().join("broken").exists());
+    let cluster = load(root.path(), "broken").id;
+    assert_eq!(lab.tables(), [format!("cassay-{cluster}-h1-broken0")]);
+    assert_eq!(lab.reach(CQL, SILENCE), Reach::Silent);
+    assert!(lab.reach(SSH, LIMIT).is_open());
+    std::fs::write(root.path().join("seen"), "").unwrap();
+    wait_until("it is whole", || root.path().join("whole").exists());
+    assert!(lab.reach(CQL, LIMIT).is_open());
+    assert_eq!(lab.tables(), [""; 0]);
+    std::fs::write(root.path().join("seen-whole"), "").unwrap();
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn a_machine_is_whole_whoever_is_killed() {
+    const TEST: &str = "machine_network::a_machine_is_whole_whoever_is_killed";
+    if let Some(folder) = part() {
+        let hosts = make("killed", &folder);
+        hosts.all()[0].agent().inject(all_of_cql(), LIMIT).unwrap();
+        save(&hosts.state(), &folder, "broken");
+        // It is killed in here.
+        clock::sleep(Duration::from_secs(600));
+        return;
+    }
+    let Some(lab) = Lab::new() else {
+        return;
+    };
+    for kills_agent in [true, false] {
+        let root = tempfile::tempdir().unwrap();
+        let mut child = lab.command(TEST, root.path());
+        wait_until("it is broken", || root.path().join("broken").exists());
+        let cluster = load(root.path(), "broken").id;
+        assert_eq!(lab.tables().len(), 1);
+        assert_eq!(lab.reach(CQL, SILENCE), Reach::Silent);
+        if kills_agent {
+            let agents = of_machine(&cluster, false);
+            assert_eq!(agents.len(), 1);
+            agents[0].signal(Signal::KILL);
+        } else {
+            child.kill().unwrap();
+        }
+        wait_until("the table has gone", || lab.tables().is_empty());
+        assert!(lab.reach(CQL, LIMIT).is_open());
+        let _ = child.kill();
+        child.wait().unwrap();
+        wait_until("agent and guard have ended", || {
+            of_machine(&cluster, false).is_empty() && of_machine(&cluster, true).is_empty()
+        });
+    }
+}
+
+/// Agent and guard were killed: the next command that clears the machine takes it away.
+#[test]
+fn what_agent_and_guard_have_left_is_cleared() {
+    const TEST: &str = "machine_network::what_agent_and_guard_have_left_is_cleared";
+    if let Some(folder) = part() {
+        if !folder.join("broken").exists() {
+            let hosts = make("left", &folder);
+            hosts.all()[0].agent().inject(all_of_cql(), LIMIT).unwrap();
+            save(&hosts.state(), &folder, "broken");
+            clock::sleep(Duration::from_secs(600));
+        }
+        Hosts::clear_over_ssh(&load(&folder, "broken"), "-Dof.nobody").unwrap();
+        return;
+    }
+    let Some(lab) = Lab::new() else {
+        return;
+    };
+    let root = tempfile::tempdir().unwrap();
+    let mut child = lab.command(TEST, root.path());
+    wait_until("it is broken", || root.path().join("broken").exists());
+    let cluster = load(root.path(), "broken").id;
+    let (agent, guard) = (of_machine(&cluster, false), of_machine(&cluster, true));
+    assert_eq!((agent.len(), guard.len()), (1, 1));
+    // It sees nothing of its agent's end.
+    guard[0].signal(Signal::STOP);
+    for one in [agent[0], guard[0]] {
+        one.signal(Signal::KILL);
+        wait_until("it has ended", || !one.alive());
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(lab.tables().len(), 1);
+    assert!(lab.command(TEST, root.path()).wait().unwrap().success());
+    assert_eq!(lab.tables(), [""; 0]);
+    assert!(lab.reach(CQL, LIMIT).is_open());
+}

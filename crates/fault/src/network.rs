@@ -1,0 +1,151 @@
+//! Who loses what hosts send and are sent: the switch between them, or machines themselves, each what
+//! belongs to the ports of the cluster's nodes and nothing else.
+
+use crate::observation;
+use crate::world::{Agents, HostSeen, Via};
+use anyhow::{Context, Result};
+use host::{HostLoss, Injection, Link, Loss, PortEnd, Way};
+use std::collections::BTreeSet;
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+/// Cuts a host off from everybody.
+pub(crate) fn cut_off(world: &mut dyn Agents, host: usize, within: Duration) -> Result<()> {
+    let seen = host_of(world, host)?;
+    if world.has_switch() {
+        return world.inject(Via::Switch, Injection::LinkDown(seen.number), &[], within);
+    }
+    let losses = to_and_from(world, host, 1.0);
+    world.inject(Via::Host(host), Injection::HostPackets(losses), &[], within)
+}
+
+/// Loses a share of what a host sends to everybody and is sent by them.
+pub(crate) fn lose(
+    world: &mut dyn Agents,
+    host: usize,
+    share: f64,
+    within: Duration,
+) -> Result<()> {
+    let own = host_of(world, host)?.number;
+    if !world.has_switch() {
+        let losses = to_and_from(world, host, share);
+        return world.inject(Via::Host(host), Injection::HostPackets(losses), &[], within);
+    }
+    let others: Vec<Link> = world
+        .hosts()
+        .iter()
+        .filter(|host| host.number != own)
+        .map(|host| Link::Host(host.number))
+        .chain([Link::Machine])
+        .collect();
+    let both = Loss::both_ways(&[Link::Host(own)], &others).into_iter();
+    let losses = both.map(|loss| Loss { share, ..loss }).collect();
+    world.inject(Via::Switch, Injection::Packets(losses), &[], within)
+}
+
+/// Cuts clients off from the nodes of a host.
+pub(crate) fn cut_clients(world: &mut dyn Agents, host: usize, within: Duration) -> Result<()> {
+    let own = host_of(world, host)?.number;
+    let nodes = observation::nodes_on(world, host);
+    let tcp_ports: Vec<u16> = nodes.iter().map(|(_, node)| node.cql.port()).collect();
+    if world.has_switch() {
+        let both = Loss::both_ways(&[Link::Machine], &[Link::Host(own)]);
+        let only_clients = |loss: Loss| Loss {
+            tcp_ports: tcp_ports.clone(),
+            ..loss
+        };
+        let losses = both.into_iter().map(only_clients).collect();
+        return world.inject(Via::Switch, Injection::Packets(losses), &[], within);
+    }
+    let loss = HostLoss {
+        way: Way::In,
+        peers: Vec::new(),
+        tcp_ports,
+        end: PortEnd::Ours,
+        share: 1.0,
+    };
+    let losses = Injection::HostPackets(loss.both_ways().to_vec());
+    world.inject(Via::Host(host), losses, &[], within)
+}
+
+/// Cuts some hosts off from others, one way (what they send is lost, and not what they are sent) or
+/// both.
+pub(crate) fn cut(
+    world: &mut dyn Agents,
+    [of, from]: [&[usize]; 2],
+    is_one_way: bool,
+    within: Duration,
+) -> Result<()> {
+    let hosts = world.hosts();
+    let side = |side: &[usize]| -> Vec<(usize, HostSeen)> {
+        let numbers = side.iter().filter_map(|index| Some((*index, hosts.get(*index)?.clone())));
+        numbers.collect()
+    };
+    let (of, from) = (side(of), side(from));
+    if world.has_switch() {
+        let links = |side: &[(usize, HostSeen)]| -> Vec<Link> {
+            side.iter().map(|(_, host)| Link::Host(host.number)).collect()
+        };
+        let (of, from) = (links(&of), links(&from));
+        let losses = if is_one_way {
+            vec![Loss::one_way(&of, &from)]
+        } else {
+            Loss::both_ways(&of, &from)
+        };
+        return world.inject(Via::Switch, Injection::Packets(losses), &[], within);
+    }
+    // At both ends: who has several addresses may send by another than the one that is known.
+    for (side, others, way) in [(&of, &from, Way::Out), (&from, &of, Way::In)] {
+        let one_way = HostLoss {
+            way,
+            peers: others.iter().map(|(_, host)| host.address).collect(),
+            tcp_ports: ports(world, |_| true),
+            end: PortEnd::Either,
+            share: 1.0,
+        };
+        let losses = if is_one_way {
+            vec![one_way]
+        } else {
+            one_way.both_ways().to_vec()
+        };
+        for (host, _) in side {
+            let what = Injection::HostPackets(losses.clone());
+            world.inject(Via::Host(*host), what, &[], within)?;
+        }
+    }
+    Ok(())
+}
+
+/// What belongs to the nodes of a machine: who they are reached by, and whom they reach.
+fn to_and_from(world: &dyn Agents, host: usize, share: f64) -> Vec<HostLoss> {
+    let others = world.hosts().into_iter().enumerate().filter(|(index, _)| *index != host);
+    let peers: Vec<Ipv4Addr> = others.map(|(_, host)| host.address).collect();
+    let of = |tcp_ports: Vec<u16>, end: PortEnd, peers: Vec<Ipv4Addr>| HostLoss {
+        way: Way::In,
+        peers,
+        tcp_ports,
+        end,
+        share,
+    };
+    let mut all = vec![of(
+        ports(world, |on| on == Some(host)),
+        PortEnd::Ours,
+        Vec::new(),
+    )];
+    if !peers.is_empty() {
+        let theirs = ports(world, |on| on != Some(host));
+        all.push(of(theirs, PortEnd::Theirs, peers));
+    }
+    all.into_iter().flat_map(HostLoss::both_ways).collect()
+}
+
+/// The ports of nodes on some hosts.
+fn ports(world: &dyn Agents, is_one: impl Fn(Option<usize>) -> bool) -> Vec<u16> {
+    let nodes = world.nodes().into_iter().filter(|node| is_one(node.host));
+    let ports: BTreeSet<u16> = nodes.flat_map(|node| node.ports).collect();
+    ports.into_iter().collect()
+}
+
+fn host_of(world: &dyn Agents, host: usize) -> Result<HostSeen> {
+    world.hosts().into_iter().nth(host).context("there is no such host")
+}

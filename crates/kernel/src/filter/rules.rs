@@ -1,0 +1,124 @@
+//! How a loss becomes rules of a table, and what every loss has to be.
+
+use crate::message::Message;
+use crate::message::filter::{
+    ADDRESS_KEY_BYTES, Drop, End, Family, Hook, Match, PORT_KEY_BYTES, SHARES, Table,
+};
+use anyhow::Result;
+use std::collections::BTreeSet;
+use std::net::Ipv4Addr;
+
+/// Ports that a rule may name: they have to fit into one message of 64 KiB.
+const PORTS_COUNT_MAX: usize = 1000;
+
+/// The smallest share that the kernel can be told.
+const SHARE_MIN: f64 = 1.0 / SHARES as f64;
+
+/// What loses packets by a table of its family: a switch ([`super::Loss`]) or a host
+/// ([`super::HostLoss`]).
+pub trait Lose {
+    #[doc(hidden)]
+    const FAMILY: Family;
+    #[doc(hidden)]
+    const HOOKS: &'static [Hook];
+
+    #[doc(hidden)]
+    fn check(&self) -> Result<()>;
+
+    /// Adds the rules of number `number` of a table.
+    #[doc(hidden)]
+    fn rules(&self, number: u32, rules: &mut Rules<'_>);
+}
+
+/// What makes a table, as far as it is known.
+pub struct Rules<'a> {
+    table: Table<'a>,
+    messages: Vec<Message>,
+    sets_count: u32,
+}
+
+impl<'a> Rules<'a> {
+    /// None yet, of a table that is shown packets at these places.
+    pub fn new(table: Table<'a>, hooks: &[Hook]) -> Rules<'a> {
+        let mut messages = vec![Message::table(table)];
+        messages.extend(hooks.iter().map(|hook| Message::chain(table, *hook)));
+        if hooks.contains(&Hook::Out) {
+            messages.push(Message::nowhere(table));
+        }
+        Rules {
+            table,
+            messages,
+            sets_count: 0,
+        }
+    }
+
+    /// All of it.
+    pub(crate) fn into_messages(self) -> Vec<Message> {
+        self.messages
+    }
+
+    /// Makes a set of the table.
+    pub fn set(&mut self, name: &str, keys: &[Vec<u8>], key_bytes: usize) {
+        let id = self.sets_count;
+        self.sets_count += 1;
+        self.messages.push(Message::set(self.table, name, id, key_bytes));
+        self.messages.push(Message::elements(self.table, name, keys));
+    }
+
+    /// The same of ports.
+    pub fn set_of_ports(&mut self, name: &str, ports: &[u16]) {
+        let ports: BTreeSet<_> = ports.iter().collect();
+        let keys = ports.into_iter().map(|port| port.to_be_bytes().to_vec());
+        self.set(name, &keys.collect::<Vec<_>>(), PORT_KEY_BYTES);
+    }
+
+    /// The same of addresses.
+    pub fn set_of_addresses(&mut self, name: &str, addresses: &[Ipv4Addr]) {
+        let addresses: BTreeSet<_> = addresses.iter().collect();
+        let keys = addresses.into_iter().map(|address| address.octets().to_vec());
+        self.set(name, &keys.collect::<Vec<_>>(), ADDRESS_KEY_BYTES);
+    }
+
+    /// Drops a share of what is all that `matches` say, and has a port of this set at one of these
+    /// ends of its connection, if a set is named.
+    pub fn drop(
+        &mut self,
+        (number, hook): (u32, Hook),
+        matches: &[Match<'_>],
+        ports: Option<(&str, &[End])>,
+        share: f64,
+    ) {
+        let ports: Vec<Option<Match<'_>>> = match ports {
+            None => vec![None],
+            Some((set, ends)) => ends.iter().map(|end| Some(Match::Port(set, *end))).collect(),
+        };
+        for port in ports {
+            let drop = Drop {
+                number,
+                hook,
+                matches: matches.iter().copied().chain(port).collect(),
+                share,
+            };
+            self.messages.push(Message::drop(self.table, &drop));
+        }
+    }
+}
+
+/// Refuses a share that is none.
+pub fn check_share(share: f64) -> Result<()> {
+    anyhow::ensure!(
+        (SHARE_MIN..=1.0).contains(&share),
+        "the share of packets that is lost is from {SHARE_MIN} to 1, not {share}"
+    );
+    Ok(())
+}
+
+/// Refuses ports that are too many.
+pub fn check_ports(ports: &[u16]) -> Result<()> {
+    anyhow::ensure!(
+        ports.len() <= PORTS_COUNT_MAX,
+        "{} ports are named, and one rule has at most {PORTS_COUNT_MAX}",
+        ports.len()
+    );
+    Ok(())
+}
