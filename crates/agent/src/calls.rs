@@ -8,7 +8,7 @@ use host::calls::{
 use host::faults::{Heal, Inject, Renew, Started};
 use host::files::{Change, DeviceBytes, Get, List, Space, Sum, Uncache};
 use host::machine::{FindProcess, ReadMachine, ReadSettings};
-use host::others::{FindService, Lend, Mend, OwnAddresses, ReadWallClock};
+use host::others::{FindService, Lend, Mend, OwnAddresses, ReadWallClock, StartService};
 use host::queries::{Receive, See};
 use host::watch::{BeginWatch, TakeReadings};
 use reach::{ReadClock, Row};
@@ -53,6 +53,7 @@ pub(crate) const CALLS: &[Row<AgentState>] = &[
     Row::of::<OwnAddresses>(),
     Row::of::<Lend>(),
     Row::of::<FindService>(),
+    Row::of::<StartService>(),
     Row::of::<ReadWallClock>(),
     Row::of::<Mend>(),
 ];

@@ -60,7 +60,13 @@ pub fn preflight(study: &Study, plan: &Plan, dirs: &Dirs, run: &str) -> Result<P
         let target = &variant.settings.target;
         if matches!(target, Target::Attach(_)) && !seen.contains(&target) {
             seen.push(target);
-            let running = Running::start(target, dirs, &mut |_| {})?;
+            // That it is attached to is said when it is for the run.
+            let says = &mut found.says;
+            let running = Running::start(target, dirs, &mut |text| {
+                if !text.starts_with("attached to ") {
+                    says.push(text.to_owned());
+                }
+            })?;
             let_in(&running, study, run);
             let mut session = running.cluster.session()?;
             let others = guard::said(&variant.settings.guard, &running)?;
