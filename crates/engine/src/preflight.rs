@@ -176,6 +176,12 @@ impl Rehearsal<'_> {
     /// What would be done to the nodes themselves.
     fn breaks(&mut self, settings: &Settings) {
         for fault in &settings.faults {
+            for one in self.cluster.capabilities() {
+                if fault.kind.needs.contains(&one.ability) && !one.present {
+                    let (kind, why) = (&fault.kind.name, &one.detail);
+                    self.refuse(format!("{kind} cannot be had: {why}"));
+                }
+            }
             for act in fault.kind.acts().into_iter().flatten() {
                 if let Err(why) = self.cluster.may_do(*act) {
                     self.refuse(format!("{}: {why:#}", fault.kind.name));

@@ -44,6 +44,11 @@ struct Theirs {
 impl Theirs {
     /// One that runs, and a study with such faults.
     fn start(faults: &str) -> Theirs {
+        Theirs::start_as(USER, faults)
+    }
+
+    /// The same, of another user.
+    fn start_as(user: u32, faults: &str) -> Theirs {
         let machines = Machines::with(&Machine::new("db1"));
         let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let home = machines.home("db1");
@@ -73,7 +78,7 @@ impl Theirs {
         machines.lab.write("study.yaml", &study);
         let theirs = Theirs { machines, address };
         let mut begin = crate::program::command(home.join("node/start"));
-        let began = begin.uid(USER).gid(USER).status().unwrap();
+        let began = begin.uid(user).gid(user).status().unwrap();
         assert!(began.success());
         wait_until("it serves", || theirs.serves());
         theirs
@@ -325,4 +330,68 @@ fn when_agent_and_guard_were_killed_the_next_command_starts_it_and_says_so() {
         .says(&["db1: an earlier command was killed: what serves 127.0.0.1:"]);
     assert!(theirs.serves() && theirs.starts() == 2);
     theirs.wait_until_left();
+}
+
+/// What looks after it, as a study has it, and the program that does so, which knows its own name
+/// for it and nothing else. `is_up` ends with 0 if it runs.
+const KEEPERS: [(&str, &str, &str); 2] = [
+    (
+        "{systemd: 'theirs@{node}'}",
+        "systemctl",
+        "case \"$*\" in\n\
+         'stop theirs@127.0.0.1') exec HOME/node/stop 127.0.0.1;;\n\
+         'start theirs@127.0.0.1') exec HOME/node/start;;\n\
+         'show --property=MainPID --value theirs@127.0.0.1') \
+         if is_up; then echo $pid; else echo 0; fi;;\n\
+         *) exit 4;; esac",
+    ),
+    (
+        "{docker: theirs}",
+        "docker",
+        "case \"$*\" in\n\
+         'stop theirs') exec HOME/node/stop 127.0.0.1;;\n\
+         'start theirs') exec HOME/node/start;;\n\
+         'inspect --format {{.State.Pid}} theirs') \
+         if is_up; then echo $pid; else echo 0; fi;;\n\
+         *) exit 4;; esac",
+    ),
+];
+
+#[test]
+fn it_is_stopped_started_and_found_by_whatever_looks_after_it() {
+    needs_sshd!();
+    for (control, program, text) in KEEPERS {
+        let theirs = Theirs::start("[{at: 1s, kind: node-restart}]");
+        let home = theirs.machines.home("db1").display().to_string();
+        let is_up = "is_up() { read pid < HOME/node/pid; kill -0 $pid 2>/dev/null; }\n";
+        let text = format!("{is_up}{text}").replace("HOME", &home);
+        theirs.machines.install("db1", program, &text);
+        let study = theirs.machines.lab.path().join("study.yaml");
+        let written = fs::read_to_string(&study).unwrap();
+        let (before, behind) = written.split_once("control: ").unwrap();
+        let (_, behind) = behind.split_once('\n').unwrap();
+        fs::write(&study, format!("{before}control: {control}\n{behind}")).unwrap();
+        let allow = "--allow=create=keyspace1,restart";
+        let run = theirs.cassay(&["run", "study.yaml", "--trust", allow, "--json"]);
+        let findings = run.json();
+        assert_eq!(
+            findings["faults"][0]["verdict"], "confirmed",
+            "{program}: {run}"
+        );
+        assert_eq!(theirs.starts(), 2, "{program}");
+        theirs.wait_until_left();
+    }
+}
+
+#[test]
+fn what_is_another_user_s_is_not_done_and_said_before_anything_is() {
+    needs_sshd!();
+    let theirs = Theirs::start_as(0, STOP);
+    let allow = "--allow=create=keyspace1,restart";
+    theirs.cassay(&["run", "study.yaml", "--trust", allow]).ended_with(2).says(&[
+        "node-stop cannot be had: 127.0.0.1: db1: ",
+        "it is none of this user's",
+    ]);
+    assert!(theirs.serves() && theirs.starts() == 1);
+    assert!(!theirs.machines.lab.path().join("results").exists());
 }
