@@ -10,7 +10,7 @@ use host::faults::{Heal, Inject, Renew, Started};
 use host::files::{Change, DeviceBytes, Get, List, Space, Sum, Uncache};
 use host::inspect::{CleanFolder, Inspect};
 use host::machine::{FindProcess, ReadMachine, ReadSettings};
-use host::others::{FindService, Lend, Mend, OwnAddresses, ReadWallClock};
+use host::others::{FindService, Lend, Mend, OwnAddresses, ReadWallClock, StartService};
 use host::queries::{Receive, See};
 use host::remote::{AvailableMemory, ClearCluster, FindJava, FindMarked, Settle, TakenPort};
 use host::watch::{BeginWatch, TakeReadings};
@@ -65,6 +65,7 @@ pub(crate) const CALLS: &[Row<AgentState>] = &[
     Row::of::<OwnAddresses>(),
     Row::of::<Lend>(),
     Row::of::<FindService>(),
+    Row::of::<StartService>(),
     Row::of::<ReadWallClock>(),
     Row::of::<Mend>(),
 ];

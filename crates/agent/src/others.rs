@@ -3,7 +3,7 @@
 use crate::state::AgentState;
 use anyhow::{Context, Result};
 use host::noted::{self, Noted};
-use host::others::{FindService, Lend, Mend, OwnAddresses, ReadWallClock};
+use host::others::{FindService, Lend, Mend, OwnAddresses, ReadWallClock, StartService};
 use host::process::Identity;
 use measure::clock;
 use reach::Serve;
@@ -34,6 +34,12 @@ impl Serve<AgentState> for Lend {
 impl Serve<AgentState> for FindService {
     fn serve(self, _: &AgentState) -> Result<Option<Identity>> {
         self.0.process()
+    }
+}
+
+impl Serve<AgentState> for StartService {
+    fn serve(self, _: &AgentState) -> Result<Option<Identity>> {
+        self.0.start()
     }
 }
 

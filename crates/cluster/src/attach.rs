@@ -9,8 +9,9 @@ pub(crate) mod hosts;
 mod logs;
 mod machines;
 pub(crate) mod seen;
+mod tls;
 
-use crate::access::{self, Access, Credentials, Tls, TlsMaterial};
+use crate::access::{self, Access, Credentials};
 use crate::capability;
 use crate::cluster::Cluster;
 use crate::jolokia::Jolokia;
@@ -21,12 +22,14 @@ use contact_point::addresses_of;
 use cql::value::Value;
 use faults::Agent;
 pub(crate) use faults::Attached;
+use host::process;
 use hosts::AttachedHosts;
+use measure::clock::{self, Deadline};
 use std::net::{IpAddr, SocketAddr};
-use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
-use target::{AttachSpec, Capability, JolokiaAccess, TlsSpec};
+use target::fault::STARTED_WITHIN;
+use target::{AttachSpec, Capability, JolokiaAccess};
+use tls::tls_of;
 
 /// How long discovery may take per request.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -41,33 +44,59 @@ pub(crate) fn attach(spec: &AttachSpec, say: &mut dyn FnMut(&str)) -> Result<Clu
     if spec.contact_points.is_empty() {
         bail!("attaching needs at least one contact point (host or host:port)");
     }
+    // Before the nodes: an earlier command may have left them stopped.
+    let hosts = AttachedHosts::reach(&spec.hosts, say)?;
+    let patience = if hosts.is_mended() {
+        STARTED_WITHIN
+    } else {
+        Duration::ZERO
+    };
+    let deadline = Deadline::after(patience);
+    let (point, nodes) = loop {
+        match first_that_answers(spec, &access) {
+            Err(_) if !deadline.passed() && !process::is_interrupted() => clock::sleep(POLL),
+            answered => break answered?,
+        }
+    };
+    let nodes = of_datacenter(nodes, spec.datacenter.as_deref())?;
+    say(&format!(
+        "attached to {} nodes through {point}",
+        nodes.len()
+    ));
+    let agents = agents_of(&nodes, spec.jolokia.as_ref(), say)?;
+    with_hosts(spec, nodes, (access, hosts), agents, say)
+}
+
+/// The first contact point that answers, and the nodes that it knows.
+///
+/// # Errors
+/// None answers: why each does not.
+fn first_that_answers<'a>(
+    spec: &'a AttachSpec,
+    access: &Access,
+) -> Result<(&'a str, Vec<NodeInfo>)> {
     let mut failures = Vec::new();
     for point in &spec.contact_points {
-        match discover(point, &access) {
-            Ok(nodes) => {
-                let nodes = of_datacenter(nodes, spec.datacenter.as_deref())?;
-                say(&format!(
-                    "attached to {} nodes through {point}",
-                    nodes.len()
-                ));
-                let agents = agents_of(&nodes, spec.jolokia.as_ref(), say)?;
-                return with_hosts(spec, nodes, access, agents, say);
-            }
+        match discover(point, access) {
+            Ok(nodes) => return Ok((point, nodes)),
             Err(error) => failures.push(format!("{point}: {error:#}")),
         }
     }
     bail!("no contact point answers:\n  {}", failures.join("\n  "))
 }
 
+/// Between two looks whether a node answers that was just started.
+const POLL: Duration = Duration::from_secs(1);
+
 /// The cluster, with the machines of its nodes as far as there is a way to them.
 fn with_hosts(
     spec: &AttachSpec,
     mut nodes: Vec<NodeInfo>,
-    access: Access,
+    (access, hosts): (Access, AttachedHosts),
     agents: Vec<Agent>,
     say: &mut dyn FnMut(&str),
 ) -> Result<Cluster> {
-    let hosts = AttachedHosts::reach(&spec.hosts, &nodes, say)?;
+    let hosts = hosts.with_nodes(&nodes, say)?;
     for (index, node) in nodes.iter_mut().enumerate() {
         if let Some(host) = hosts.of(index) {
             node.host.clone_from(&host.name);
@@ -124,119 +153,6 @@ fn access_of(spec: &AttachSpec) -> Result<Access> {
     };
     let tls = spec.tls.as_ref().map(tls_of).transpose()?;
     Ok(Access::of_others(credentials, tls))
-}
-
-/// What TLS is made of: the certificates are read from their file.
-fn tls_of(spec: &TlsSpec) -> Result<Tls> {
-    if let (Some(path), false) = (&spec.ca, spec.verify) {
-        bail!(
-            "TLS with `verify: false` does not look at certificates, so that `ca: {}` is for \
-             nothing: leave out one of the two",
-            path.display()
-        );
-    }
-    let read = |path: &PathBuf| {
-        let place = path.display().to_string();
-        let pem = std::fs::read(path);
-        Ok::<_, anyhow::Error>((
-            place.clone(),
-            pem.with_context(|| format!("read certificates of {place}"))?,
-        ))
-    };
-    TlsMaterial {
-        roots: spec.ca.as_ref().map(read).transpose()?,
-        verify: spec.verify,
-        server_name: spec.server_name.clone(),
-    }
-    .tls()
-}
-
-impl TlsMaterial {
-    /// Makes of it what a client uses.
-    ///
-    /// # Errors
-    /// There is no certificate in what should have some, or the system has no trust store.
-    pub fn tls(self) -> Result<Tls> {
-        use rustls_platform_verifier::BuilderVerifierExt;
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let builder = rustls::ClientConfig::builder_with_provider(provider.clone())
-            .with_safe_default_protocol_versions()
-            .context("configure TLS")?;
-        let config = match (&self.roots, self.verify) {
-            (Some((place, pem)), true) => {
-                builder.with_root_certificates(roots_of(place, pem)?).with_no_client_auth()
-            }
-            (None, true) => builder
-                .with_platform_verifier()
-                .context("use the system's trust store")?
-                .with_no_client_auth(),
-            (_, false) => builder
-                .dangerous()
-                .with_custom_certificate_verifier(Arc::new(NoVerification(provider)))
-                .with_no_client_auth(),
-        };
-        Ok(Tls {
-            config: Arc::new(config),
-            server_name: self.server_name.clone(),
-            material: Arc::new(self),
-        })
-    }
-}
-
-fn roots_of(place: &str, pem: &[u8]) -> Result<rustls::RootCertStore> {
-    use rustls::pki_types::{CertificateDer, pem::PemObject};
-    let mut roots = rustls::RootCertStore::empty();
-    let read = || format!("read certificates of {place}");
-    for certificate in CertificateDer::pem_slice_iter(pem) {
-        let certificate = certificate.with_context(read)?;
-        roots.add(certificate).with_context(read)?;
-    }
-    if roots.is_empty() {
-        bail!("{place} has no certificate in it (PEM is expected)");
-    }
-    Ok(roots)
-}
-
-/// Accepts any certificate: what `verify: false` asks for, for laboratories with self-made ones.
-/// Signatures of the handshake are checked all the same.
-#[derive(Debug)]
-struct NoVerification(Arc<rustls::crypto::CryptoProvider>);
-
-impl rustls::client::danger::ServerCertVerifier for NoVerification {
-    fn verify_server_cert(
-        &self,
-        _end_entity: &rustls::pki_types::CertificateDer<'_>,
-        _intermediates: &[rustls::pki_types::CertificateDer<'_>],
-        _server_name: &rustls::pki_types::ServerName<'_>,
-        _ocsp_response: &[u8],
-        _now: rustls::pki_types::UnixTime,
-    ) -> Result<rustls::client::danger::ServerCertVerified, rustls::Error> {
-        Ok(rustls::client::danger::ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &rustls::pki_types::CertificateDer<'_>,
-        signature: &rustls::DigitallySignedStruct,
-    ) -> Result<rustls::client::danger::HandshakeSignatureValid, rustls::Error> {
-        let algorithms = &self.0.signature_verification_algorithms;
-        rustls::crypto::verify_tls12_signature(message, certificate, signature, algorithms)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &rustls::pki_types::CertificateDer<'_>,
-        signature: &rustls::DigitallySignedStruct,
-    ) -> Result<rustls::client::danger::HandshakeSignatureValid, rustls::Error> {
-        let algorithms = &self.0.signature_verification_algorithms;
-        rustls::crypto::verify_tls13_signature(message, certificate, signature, algorithms)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<rustls::SignatureScheme> {
-        self.0.signature_verification_algorithms.supported_schemes()
-    }
 }
 
 /// All nodes that the contact point knows, itself first.
@@ -454,20 +370,5 @@ mod tests {
             error.contains("CASSAY_TEST_IS_NOT_SET is not set"),
             "{error}"
         );
-    }
-
-    #[test]
-    fn tls_is_verified_unless_it_is_said_otherwise() {
-        assert!(TlsSpec::default().verify);
-        let file = tempfile::NamedTempFile::new().unwrap();
-        let with = |verify: bool| TlsSpec {
-            ca: Some(file.path().to_path_buf()),
-            verify,
-            server_name: None,
-        };
-        let error = tls_of(&with(true)).unwrap_err().to_string();
-        assert!(error.contains("no certificate in it"), "{error}");
-        let error = tls_of(&with(false)).unwrap_err().to_string();
-        assert!(error.contains("leave out one"), "{error}");
     }
 }

@@ -9,7 +9,7 @@ use crate::node_files::NodeFiles;
 use anyhow::Result;
 use host::{Agent, From, VolumeUse};
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Most of a log that is read: what went wrong just now stands at its end.
 const LOG_BYTES_MAX: u64 = 8 << 20;
@@ -75,22 +75,57 @@ impl LogMarks {
 }
 
 impl Cluster {
-    /// How far the nodes' logs go now; nothing for an attached cluster.
+    /// How far the nodes' logs go now; of an attached cluster, of those that are in sight.
     pub fn log_marks(&self) -> LogMarks {
         match self.local() {
             Some(nodes) => LogMarks::of(&nodes.files()),
-            None => LogMarks::default(),
+            None => {
+                let logs = self.attached_logs();
+                let sizes = logs.iter().map(|one| size(one.host, &one.log).unwrap_or(0));
+                LogMarks(sizes.collect())
+            }
         }
     }
 
-    /// Why nodes of ours refuse, a sentence for each of which something is known: the state of its
+    /// Why nodes refuse, a sentence for each of which something is known: the state of its
     /// volume, and the first line of its log since `marks` that says why it stopped.
     pub fn causes(&self, marks: &LogMarks) -> Vec<String> {
         match self.local() {
             Some(nodes) => causes(&nodes.files(), marks),
-            None => Vec::new(),
+            None => {
+                let logs = self.attached_logs().into_iter().enumerate();
+                let cause = |(index, one): (usize, AttachedLog<'_>)| {
+                    let mark = marks.0.get(index).copied().unwrap_or(0);
+                    of_node(one.node, None, &log_since(one.host, &one.log, mark))
+                };
+                logs.filter_map(cause).collect()
+            }
         }
     }
+
+    /// The servers' own logs of nodes that are not ours, where they are in sight.
+    fn attached_logs(&self) -> Vec<AttachedLog<'_>> {
+        let hosts = self.attached_hosts();
+        let nodes = self.nodes().iter().enumerate();
+        nodes
+            .filter_map(|(index, node)| {
+                let hosts = hosts?;
+                let (folder, _) = hosts.logs(index)?.ok()?;
+                Some(AttachedLog {
+                    node: &node.name,
+                    host: &hosts.of(index)?.agent,
+                    log: folder.join("system.log"),
+                })
+            })
+            .collect()
+    }
+}
+
+/// The log of a node that is not ours.
+struct AttachedLog<'a> {
+    node: &'a str,
+    host: &'a Agent,
+    log: PathBuf,
 }
 
 /// See [`Cluster::causes`].

@@ -198,7 +198,7 @@ impl Cluster {
     pub fn stop(self) -> Result<()> {
         match self.control {
             Control::Local(nodes) => nodes.stop(),
-            Control::Attached(_) => Ok(()),
+            Control::Attached(attached) => attached.hosts.end(),
         }
     }
 

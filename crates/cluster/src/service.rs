@@ -6,6 +6,7 @@ use anyhow::{Context, Result, bail};
 use host::process::Identity;
 use host::{Agent, Injection, Service, ServiceBreak, ServiceFault};
 use std::sync::Arc;
+use std::time::Duration;
 use target::NodeAct;
 
 /// How a node that is not ours is stopped, started and told on its machine.
@@ -40,6 +41,23 @@ impl NodeService {
             process: process.with_context(stopped)?,
             how,
         }))
+    }
+
+    /// Starts it again, as an operator would; its process, if that shows soon. One that runs and
+    /// serves nobody is stopped before.
+    ///
+    /// # Errors
+    /// The command line does not name it, or it cannot be done.
+    pub fn restart(&self, within: Duration) -> Result<Option<Identity>> {
+        self.may(NodeAct::Restart)?;
+        match self.process() {
+            None => self.agent.start_service(&self.service),
+            process => {
+                let stop = self.breaking(ServiceBreak::Stop, process)?;
+                let healed = self.agent.heal(self.agent.inject(stop, within)?)?;
+                Ok(healed.processes.first().copied())
+            }
+        }
     }
 
     fn may(&self, act: NodeAct) -> Result<()> {

@@ -60,7 +60,13 @@ pub fn preflight(study: &Study, plan: &Plan, dirs: &Dirs, run: &str) -> Result<P
         let target = &variant.settings.target;
         if matches!(target, Target::Attach(_)) && !seen.contains(&target) {
             seen.push(target);
-            let running = Running::start(target, dirs, &mut |_| {})?;
+            // That it is attached to is said when it is for the run.
+            let says = &mut found.says;
+            let running = Running::start(target, dirs, &mut |text| {
+                if !text.starts_with("attached to ") {
+                    says.push(text.to_owned());
+                }
+            })?;
             let_in(&running, study, run);
             let mut session = running.cluster.session()?;
             let others = guard::said(&variant.settings.guard, &running)?;
@@ -170,6 +176,12 @@ impl Rehearsal<'_> {
     /// What would be done to the nodes themselves.
     fn breaks(&mut self, settings: &Settings) {
         for fault in &settings.faults {
+            for one in self.cluster.capabilities() {
+                if fault.kind.needs.contains(&one.ability) && !one.present {
+                    let (kind, why) = (&fault.kind.name, &one.detail);
+                    self.refuse(format!("{kind} cannot be had: {why}"));
+                }
+            }
             for act in fault.kind.acts().into_iter().flatten() {
                 if let Err(why) = self.cluster.may_do(*act) {
                     self.refuse(format!("{}: {why:#}", fault.kind.name));

@@ -335,8 +335,14 @@ impl Course<'_> {
         let until_ns = began_ns + self.kind.healed_within.as_nanos() as u64;
         let mended = healed.as_ref().map(Clone::clone).unwrap_or_default();
         let mut revival = Revival::after(mended.started, began_ns);
+        let mut seen_ns = began_ns;
         loop {
             let look = self.fault.look(self.world, PATIENCE);
+            if look.whole.is_some() {
+                seen_ns = self.world.now_ns();
+            }
+            // An agent that is gone sees nothing any more.
+            let is_unseen = self.world.now_ns() - seen_ns >= UNSEEN_MAX.as_nanos() as u64;
             if look.whole == Some(true) {
                 let early = "; its agent had healed it by itself";
                 let early = if mended.by_itself { early } else { "" };
@@ -348,7 +354,8 @@ impl Course<'_> {
                 return true;
             }
             let is_late = self.world.now_ns() >= until_ns && !self.fault.is_healing(self.world);
-            if is_late || healed.is_err() || host::process::is_interrupted() {
+            let is_over = is_late || is_unseen;
+            if is_over || healed.is_err() || host::process::is_interrupted() {
                 let why = healed.as_ref().err().map(|error| format!("; healing failed: {error:#}"));
                 self.say(FaultStep::NotWhole, look.words + &why.unwrap_or_default());
                 return false;

@@ -280,7 +280,7 @@ mod tests {
         };
         let text = format!("{}\n{{\"agent\":", serde_json::to_string(&gone).unwrap());
         std::fs::write(&path, text).unwrap();
-        let held = std::mem::replace(&mut noted.file, None);
+        let held = noted.file.take();
         drop(held);
         let said = mend(Some(root.path())).unwrap();
         assert_eq!(said.len(), 1, "{said:?}");

@@ -18,6 +18,7 @@ calls! {
     OwnAddresses = "say-which-addresses-are-its-own" -> Vec<IpAddr>;
     Lend = "read-what-is-below-a-folder" -> ();
     FindService = "find-the-process-of-a-server" -> Option<Identity>;
+    StartService = "start-a-server" -> Option<Identity>;
     ReadWallClock = "read-its-wall-clock" -> u64;
     Mend = "undo-what-was-left" -> Vec<String>;
 }
@@ -33,6 +34,10 @@ pub struct Lend(pub PathBuf);
 /// The process of a server as it is now.
 #[derive(Serialize, Deserialize)]
 pub struct FindService(pub Service);
+
+/// Starts a server unless it runs; its process, if that shows soon.
+#[derive(Serialize, Deserialize)]
+pub struct StartService(pub Service);
 
 /// Nanoseconds since 1970.
 #[derive(Serialize, Deserialize)]
@@ -69,6 +74,14 @@ impl Agent {
     /// As [`Service::process`]; or the agent is gone.
     pub fn find(&self, service: &Service) -> Result<Option<Identity>> {
         self.call(&FindService(service.clone()))
+    }
+
+    /// Starts a server on its host unless it runs; its process, if that shows soon.
+    ///
+    /// # Errors
+    /// What starts it fails; or the agent is gone.
+    pub fn start_service(&self, service: &Service) -> Result<Option<Identity>> {
+        self.call_for(&StartService(service.clone()), MEND_LIMIT)
     }
 
     /// How far its wall clock is ahead of ours, ns, within half of what asking takes.

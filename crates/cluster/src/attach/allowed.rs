@@ -26,7 +26,7 @@ impl Cluster {
             let host = hosts?.of(index)?;
             let [stop, start] = host.control(node.address).ok()?;
             Some(format!(
-                "{}: `{stop}` and `{start}` on {}",
+                "{} would be stopped by `{stop}` and started by `{start}` on {}",
                 node.name, host.name
             ))
         };

@@ -48,40 +48,58 @@ pub(crate) struct ReachedHost {
     spec: AttachedHost,
     /// Whether what is done there is undone whoever is killed, or why not.
     pub undoes: Result<(), String>,
+    /// Whether something was undone there that an earlier command had left.
+    is_mended: bool,
 }
 
 impl AttachedHosts {
-    /// Reaches all of `specs` and finds out which of the `nodes` are theirs.
+    /// Reaches all of `specs`, of which nobody knows yet which nodes are theirs. What earlier
+    /// commands have left there is undone.
     ///
     /// # Errors
-    /// All that are not reached, each with why; or it is not clear which nodes are whose.
-    pub fn reach(
-        specs: &[AttachedHost],
-        nodes: &[NodeInfo],
-        say: &mut dyn FnMut(&str),
-    ) -> Result<AttachedHosts> {
+    /// All that are not reached, each with why.
+    pub fn reach(specs: &[AttachedHost], say: &mut dyn FnMut(&str)) -> Result<AttachedHosts> {
         if specs.is_empty() {
             return Ok(AttachedHosts::default());
         }
         let destinations: Result<Vec<Destination>> = specs.iter().map(destination).collect();
         let agents = Agent::all_over_ssh(Path::new(SSH), &destinations?)
             .with_context(|| format!("reach the machines of `{KEY}`"))?;
-        let names = names(specs);
-        let mut all = Vec::new();
-        for ((spec, agent), name) in specs.iter().zip(agents).zip(names) {
-            all.push(ReachedHost::new(name, spec, agent, say));
+        let mut hosts = AttachedHosts::default();
+        for ((spec, agent), name) in specs.iter().zip(agents).zip(names(specs)) {
+            hosts.all.push(ReachedHost::new(name, spec, agent, say));
         }
-        let homes = homes(&all, nodes)?;
-        check_controls(&all, &homes, nodes)?;
+        Ok(hosts)
+    }
+
+    /// Whether something was undone that an earlier command had left: nodes may be starting.
+    pub fn is_mended(&self) -> bool {
+        self.all.iter().any(|host| host.is_mended)
+    }
+
+    /// The same, with which of the `nodes` are theirs.
+    ///
+    /// # Errors
+    /// That is not clear.
+    pub fn with_nodes(
+        mut self,
+        nodes: &[NodeInfo],
+        say: &mut dyn FnMut(&str),
+    ) -> Result<AttachedHosts> {
+        if self.all.is_empty() {
+            return Ok(self);
+        }
+        let all = &self.all;
+        let homes = homes(all, nodes)?;
+        check_controls(all, &homes, nodes)?;
         let home = |(home, node): (Option<usize>, &NodeInfo)| {
             let host = home?;
             let logs = all[host].lent(node.address.ip());
             Some(Home { host, logs })
         };
-        let of_nodes = homes.into_iter().zip(nodes).map(home).collect();
-        let hosts = AttachedHosts { all, of_nodes };
-        say(&hosts.words(nodes));
-        Ok(hosts)
+        self.of_nodes = homes.into_iter().zip(nodes).map(home).collect();
+        say(&self.words(nodes));
+        Ok(self)
     }
 
     /// The host of a node.
@@ -150,6 +168,25 @@ impl AttachedHosts {
         }
     }
 
+    /// Ends all agents at once, each of which undoes what it has to.
+    ///
+    /// # Errors
+    /// The first that cannot; all others have ended all the same.
+    pub fn end(&self) -> Result<()> {
+        let end = |host: &ReachedHost| {
+            let ended = host.agent.end();
+            ended.with_context(|| format!("leave {} as it was found", host.name))
+        };
+        std::thread::scope(|scope| {
+            let ends: Vec<_> = self.all.iter().map(|host| scope.spawn(move || end(host))).collect();
+            let all = ends.into_iter().map(|end| match end.join() {
+                Ok(ended) => ended,
+                Err(panic) => std::panic::resume_unwind(panic),
+            });
+            all.fold(Ok(()), Result::and)
+        })
+    }
+
     /// Which nodes are where, in a sentence.
     fn words(&self, nodes: &[NodeInfo]) -> String {
         let of_host = |host: &ReachedHost| {
@@ -179,20 +216,18 @@ impl ReachedHost {
         agent: Agent,
         say: &mut dyn FnMut(&str),
     ) -> ReachedHost {
-        let undoes = match agent.mend(spec.remote.folder.as_deref()) {
-            Ok(undone) => {
-                for what in undone {
-                    say(&format!("{name}: an earlier command was killed: {what}"));
-                }
-                Ok(())
-            }
-            Err(error) => Err(format!("what is done there could not be undone: {error:#}")),
-        };
+        let undone = agent.mend(spec.remote.folder.as_deref());
+        for what in undone.iter().flatten() {
+            say(&format!("{name}: an earlier command was killed: {what}"));
+        }
         ReachedHost {
             name,
             agent: Arc::new(agent),
             spec: spec.clone(),
-            undoes,
+            is_mended: undone.as_ref().is_ok_and(|undone| !undone.is_empty()),
+            undoes: undone
+                .map(drop)
+                .map_err(|error| format!("what is done there could not be undone: {error:#}")),
         }
     }
 

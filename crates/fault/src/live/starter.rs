@@ -41,10 +41,8 @@ impl Starter for Live {
     fn restart(&mut self, node: usize, forgiving: bool) -> Result<()> {
         let known = self.at(node)?;
         if let Some(service) = &known.service {
-            let agent = Arc::clone(&service.agent);
-            let what = known.killing()?;
-            let healed = agent.heal(agent.inject(what, RESTART_LIMIT)?)?;
-            self.note(&[node], healed.processes);
+            let process = service.restart(RESTART_LIMIT)?;
+            self.note(&[node], process.into_iter().collect());
             return Ok(());
         }
         let again = if forgiving {

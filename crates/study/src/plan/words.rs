@@ -117,7 +117,15 @@ pub fn target_words(target: &Target) -> String {
             local.version,
             human::format_bytes(local.heap_bytes)
         ),
-        Target::Attach(attach) => format!("attach to {}", attach.contact_points.join(", ")),
+        Target::Attach(attach) => {
+            let points = attach.contact_points.join(", ");
+            let hosts = attach.hosts.iter().map(|host| host.remote.ssh.as_str());
+            let by_ssh = match attach.hosts[..] {
+                [] => String::new(),
+                _ => format!(", by ssh to {}", hosts.collect::<Vec<_>>().join(", ")),
+            };
+            format!("attach to {points}{by_ssh}")
+        }
         Target::Null(_) => "start the null target".to_owned(),
     }
 }

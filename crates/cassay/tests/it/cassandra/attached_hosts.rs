@@ -29,7 +29,7 @@ target:
 workload: {use: standard1, mix: {write: 1}, consistency: LOCAL_ONE}
 data: {load: {operations: 1k}, settle: none}
 procedure: {fixed: {rate: 50}}
-window: {warmup: 2s, measure: 150s}
+window: {warmup: 2s, measure: 90s}
 verify: {reads: none, sample: 0}
 probes: {period: 1s}
 faults: FAULTS
@@ -51,7 +51,7 @@ impl<'a> Theirs<'a> {
         let theirs = Theirs {
             lab,
             machines,
-            node: up["nodes"][0].clone(),
+            node: up[0]["nodes"][0].clone(),
             _kept: kept,
         };
         theirs.write_scripts();
@@ -168,7 +168,7 @@ fn it_is_seen_and_restarted_under_load_by_what_its_owner_restarts_it_with() {
         return skip(&why);
     }
     let lab = Lab::new();
-    let theirs = Theirs::start(&lab, "[{at: 10s, kind: rolling-restart, for: 120s}]");
+    let theirs = Theirs::start(&lab, "[{at: 8s, kind: rolling-restart, for: 70s}]");
     let before = theirs.jvm();
     let run: Said = theirs.run().end();
     let findings = run.json();
@@ -176,6 +176,11 @@ fn it_is_seen_and_restarted_under_load_by_what_its_owner_restarts_it_with() {
     assert_eq!(fault["verdict"], "confirmed", "{run}");
     let now = theirs.jvm();
     assert!(theirs.serves() && now.is_some() && now != before, "{now:?}");
+    let causes = findings["trials"][0]["causes"].to_string() + &run.stderr;
+    assert!(
+        causes.contains("it was shut down"),
+        "its own log says why it refused: {run}"
+    );
     let probed = |file: &str| read(&theirs.trial().join("probes").join(file));
     assert!(probed("hosts.ndjson").contains("\"db1\""));
     for (file, name) in [
@@ -207,7 +212,7 @@ fn it_runs_again_when_the_command_that_has_stopped_it_is_killed() {
         return skip(&why);
     }
     let lab = Lab::new();
-    let theirs = Theirs::start(&lab, "[{at: 2s, kind: node-stop, for: 120s}]");
+    let theirs = Theirs::start(&lab, "[{at: 2s, kind: node-stop, for: 60s}]");
     let before = theirs.jvm();
     let mut run = theirs.run();
     run.wait_until("it is stopped", || {

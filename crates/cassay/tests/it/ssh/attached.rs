@@ -26,7 +26,7 @@ target:
 workload: {use: standard1, mix: {write: 1}}
 data: {load: {operations: 1k}}
 procedure: {fixed: {rate: 300}}
-window: {warmup: 0s, measure: 40s}
+window: {warmup: 0s, measure: MEASURE}
 verify: {reads: none, sample: 0}
 probes: {period: 1s}
 faults: FAULTS
@@ -44,6 +44,11 @@ struct Theirs {
 impl Theirs {
     /// One that runs, and a study with such faults.
     fn start(faults: &str) -> Theirs {
+        Theirs::start_as(USER, faults)
+    }
+
+    /// The same, of another user.
+    fn start_as(user: u32, faults: &str) -> Theirs {
         let machines = Machines::with(&Machine::new("db1"));
         let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let home = machines.home("db1");
@@ -68,11 +73,12 @@ impl Theirs {
         let study = STUDY
             .replace("ADDRESS", &address.to_string())
             .replace("HOME", &home.display().to_string())
+            .replace("MEASURE", if faults == ALL { "40s" } else { "15s" })
             .replace("FAULTS", faults);
         machines.lab.write("study.yaml", &study);
         let theirs = Theirs { machines, address };
         let mut begin = crate::program::command(home.join("node/start"));
-        let began = begin.uid(USER).gid(USER).status().unwrap();
+        let began = begin.uid(user).gid(user).status().unwrap();
         assert!(began.success());
         wait_until("it serves", || theirs.serves());
         theirs
@@ -170,7 +176,10 @@ fn nothing_is_done_there_that_the_command_line_does_not_say() {
             "--allow=restart,signal",
         ])
         .ended_with(0)
-        .says(&["/node/stop 127.0.0.1` and `"]);
+        .says(&[
+            "127.0.0.1 would be stopped by `",
+            "/node/stop 127.0.0.1` and started by `",
+        ]);
     assert_eq!(theirs.starts(), 1);
     theirs.wait_until_left();
 }
@@ -218,19 +227,171 @@ fn its_machine_and_process_are_seen_its_logs_are_kept_and_it_comes_back_each_tim
     theirs.wait_until_left();
 }
 
-#[test]
-fn it_runs_again_when_the_command_was_killed_that_had_stopped_it() {
-    needs_sshd!();
-    let theirs = Theirs::start("[{at: 1s, kind: node-stop, for: 35s}]");
+/// Who is killed while the node is stopped.
+#[derive(Clone, Copy, Debug)]
+enum Killed {
+    Command,
+    Ssh,
+    Agent,
+    AgentAndGuard,
+}
+
+impl Theirs {
+    /// The processes whose words have `part`, and do not have `but`.
+    fn with_words(part: &str, but: &str) -> Vec<Identity> {
+        let fits = |process: &Identity| {
+            let words = host::process::command_line(process.pid).unwrap_or_default().join(" ");
+            words.contains(part) && !words.contains(but)
+        };
+        let all = host::process::all_pids().into_iter().filter_map(Identity::of);
+        all.filter(fits).collect()
+    }
+
+    /// The agent on its machine, and its guard.
+    fn agents(&self) -> (Vec<Identity>, Vec<Identity>) {
+        let all = self.machines.running("db1").into_iter().filter_map(Identity::of);
+        let is_guard = |process: &Identity| {
+            let words = host::process::command_line(process.pid).unwrap_or_default();
+            words.last().is_some_and(|word| word == "guard")
+        };
+        let (guards, agents) = all.partition(is_guard);
+        (agents, guards)
+    }
+
+    fn kill(&self, who: Killed) {
+        let kill = |all: Vec<Identity>| {
+            assert!(!all.is_empty(), "{who:?}");
+            all.iter().for_each(|one| one.signal(Signal::KILL));
+        };
+        let (agents, guards) = self.agents();
+        match who {
+            Killed::Command => {}
+            Killed::Ssh => {
+                let config = self.machines.near("config");
+                kill(Theirs::with_words(
+                    &format!("ssh -F {}", config.display()),
+                    "exec /usr",
+                ));
+            }
+            Killed::Agent => kill(agents),
+            Killed::AgentAndGuard => {
+                // It would have another one at once.
+                agents.iter().for_each(|agent| agent.signal(Signal::STOP));
+                kill(guards);
+                kill(agents);
+            }
+        }
+    }
+}
+
+/// Lets a run stop the node, and kills somebody; what the command says then, if it was let be.
+fn stopped_and_killed(theirs: &Theirs, who: Killed) -> Option<Said> {
     let before = theirs.process();
     let allow = "--allow=create=keyspace1,restart";
     let mut run = theirs.started(&["run", "study.yaml", "--trust", allow, "--view", "plain"]);
     run.wait_until("the node is stopped", || {
         before.is_some_and(|before| !before.alive())
     });
-    run.kill();
-    wait_until("it serves", || theirs.serves());
-    assert_eq!(theirs.starts(), 2);
+    theirs.kill(who);
+    // Where agent and guard are gone, it would wait for the node as long as one may take to start.
+    if matches!(who, Killed::Command | Killed::AgentAndGuard) {
+        run.kill();
+        return None;
+    }
+    Some(run.end())
+}
+
+const STOP: &str = "[{at: 1s, kind: node-stop, for: 12s}]";
+
+#[test]
+fn it_runs_again_when_the_command_that_has_stopped_it_or_its_ssh_or_its_agent_is_killed() {
+    needs_sshd!();
+    for who in [Killed::Command, Killed::Ssh, Killed::Agent] {
+        let theirs = Theirs::start(STOP);
+        if let Some(said) = stopped_and_killed(&theirs, who) {
+            assert!(said.code != Some(0), "{who:?}: {said}");
+        }
+        wait_until("it serves", || theirs.serves());
+        theirs.wait_until_left();
+        assert_eq!(theirs.starts(), 2, "{who:?}: once");
+    }
+}
+
+#[test]
+fn when_agent_and_guard_were_killed_the_next_command_starts_it_and_says_so() {
+    needs_sshd!();
+    let theirs = Theirs::start(STOP);
+    stopped_and_killed(&theirs, Killed::AgentAndGuard);
+    assert!(!theirs.serves(), "nobody is left who would start it");
+    let allow = "--allow=create=keyspace1,restart";
+    theirs
+        .cassay(&["plan", "study.yaml", "--trust", allow])
+        .ended_with(0)
+        .says(&["db1: an earlier command was killed: what serves 127.0.0.1:"]);
+    assert!(theirs.serves() && theirs.starts() == 2);
     theirs.wait_until_left();
-    assert_eq!(theirs.starts(), 2, "once");
+}
+
+/// What looks after it, as a study has it, and the program that does so, which knows its own name
+/// for it and nothing else. `is_up` ends with 0 if it runs.
+const KEEPERS: [(&str, &str, &str); 2] = [
+    (
+        "{systemd: 'theirs@{node}'}",
+        "systemctl",
+        "case \"$*\" in\n\
+         'stop theirs@127.0.0.1') exec HOME/node/stop 127.0.0.1;;\n\
+         'start theirs@127.0.0.1') exec HOME/node/start;;\n\
+         'show --property=MainPID --value theirs@127.0.0.1') \
+         if is_up; then echo $pid; else echo 0; fi;;\n\
+         *) exit 4;; esac",
+    ),
+    (
+        "{docker: theirs}",
+        "docker",
+        "case \"$*\" in\n\
+         'stop theirs') exec HOME/node/stop 127.0.0.1;;\n\
+         'start theirs') exec HOME/node/start;;\n\
+         'inspect --format {{.State.Pid}} theirs') \
+         if is_up; then echo $pid; else echo 0; fi;;\n\
+         *) exit 4;; esac",
+    ),
+];
+
+#[test]
+fn it_is_stopped_started_and_found_by_whatever_looks_after_it() {
+    needs_sshd!();
+    for (control, program, text) in KEEPERS {
+        let theirs = Theirs::start("[{at: 1s, kind: node-restart}]");
+        let home = theirs.machines.home("db1").display().to_string();
+        let is_up = "is_up() { read pid < HOME/node/pid; kill -0 $pid 2>/dev/null; }\n";
+        let text = format!("{is_up}{text}").replace("HOME", &home);
+        theirs.machines.install("db1", program, &text);
+        let study = theirs.machines.lab.path().join("study.yaml");
+        let written = fs::read_to_string(&study).unwrap();
+        let (before, behind) = written.split_once("control: ").unwrap();
+        let (_, behind) = behind.split_once('\n').unwrap();
+        fs::write(&study, format!("{before}control: {control}\n{behind}")).unwrap();
+        let allow = "--allow=create=keyspace1,restart";
+        let run = theirs.cassay(&["run", "study.yaml", "--trust", allow, "--json"]);
+        let findings = run.json();
+        assert_eq!(
+            findings["faults"][0]["verdict"], "confirmed",
+            "{program}: {run}"
+        );
+        assert_eq!(theirs.starts(), 2, "{program}");
+        theirs.wait_until_left();
+    }
+}
+
+#[test]
+fn what_is_another_user_s_is_not_done_and_said_before_anything_is() {
+    needs_sshd!();
+    let theirs = Theirs::start_as(0, STOP);
+    let allow = "--allow=create=keyspace1,restart";
+    theirs.cassay(&["run", "study.yaml", "--trust", allow]).ended_with(2).says(&[
+        "node-stop cannot be had: 127.0.0.1: db1: ",
+        "it is none of this user's",
+    ]);
+    assert!(theirs.serves() && theirs.starts() == 1);
+    assert!(!theirs.machines.lab.path().join("results").exists());
 }

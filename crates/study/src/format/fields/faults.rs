@@ -28,8 +28,9 @@ pub(super) const FIELDS: &[Field] = &[
         Type::List(&Type::Section(|d| d.faults.push(FaultDraft::default()))),
         "What is broken on purpose while load is measured: a list. Each is seen to break and to be \
          whole again by who has not done it, or the trial is not believed. Nodes that are not ours \
-         are broken by the programs of `target.attach.faults`. `cassay fault list` says what there \
-         is, and what a target can do.",
+         are broken by the programs of `target.attach.faults`, and stopped, killed and paused on \
+         the machines of `target.attach.hosts`. `cassay fault list` says what there is, and what a \
+         target can do.",
     ),
     required(
         "faults.kind",
