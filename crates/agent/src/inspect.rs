@@ -4,6 +4,7 @@
 use crate::remote::is_in_memory;
 use crate::state::AgentState;
 use anyhow::{Context, Result, bail};
+use host::agent::name_there;
 use host::inspect::{CleanFolder, Inspect, Inspected, LeftCluster};
 use host::memory;
 use host::process;
@@ -55,7 +56,7 @@ fn clusters(folder: &Path) -> Result<Vec<LeftCluster>> {
         }
         for host in names(&agents)?.into_iter().filter(|name| name.starts_with("host")) {
             found.push(LeftCluster {
-                is_held: is_held(&format!("{host}-{entry}")),
+                is_held: is_held(&name_there(&host, &entry)),
                 id: entry.clone(),
                 host,
             });

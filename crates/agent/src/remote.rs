@@ -4,6 +4,7 @@
 use crate::faults::packets;
 use crate::state::AgentState;
 use anyhow::{Context, Result, ensure};
+use host::agent::end_agent_of;
 use host::process::{self, Identity};
 use host::remote::{
     AvailableMemory, ClearCluster, FindJava, FindMarked, FoundJava, Settle, Settled, TakenPort,
@@ -159,9 +160,15 @@ impl Serve<AgentState> for ClearCluster {
         let folder = self.folder.join(&self.host);
         // Who waits for a frozen volume cannot be killed.
         undo(&[Undo::Thaw(folder.clone())])?;
-        // They go with their agent.
-        let nodes = process::jvms_with(&[self.mark]);
-        host::end_agents(&self.id)?;
+        // They go with their agent. Machines may share their processes, as containers do.
+        let below = folder.display().to_string();
+        let is_here = |node: &Identity| {
+            let line = process::command_line(node.pid).unwrap_or_default();
+            line.iter().any(|word| word.contains(&below))
+        };
+        let mut nodes = process::jvms_with(&[self.mark]);
+        nodes.retain(is_here);
+        end_agent_of(&self.host, &self.id)?;
         nodes.iter().for_each(|node| node.signal(Signal::KILL));
         nodes.iter().try_for_each(|node| node.end(Duration::ZERO).map(drop))?;
         let mut left = vec![

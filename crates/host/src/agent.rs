@@ -124,7 +124,7 @@ impl Agent {
                 lease_s: LEASE_S,
             };
             Ok((
-                destination(machine)?.for_agent(&format!("{name}-{cluster}")),
+                destination(machine)?.for_agent(&name_there(&name, cluster)),
                 begin,
             ))
         };
@@ -148,7 +148,7 @@ impl Agent {
                 lease_s: LEASE_S,
             };
             Ok((
-                destination(machine)?.for_agent(&format!("{name}-{cluster}")),
+                destination(machine)?.for_agent(&name_there(&name, cluster)),
                 begin,
             ))
         };
@@ -456,17 +456,28 @@ pub fn end_agents(cluster: &str) -> Result<()> {
             variables.any(|one| marks.iter().any(|mark| one == mark.as_bytes()))
         })
     };
-    // Those that were started by ssh carry it in their names.
-    let name_end = format!("-{cluster}");
-    let is_named = |pid: u32| {
-        process::command_line(pid).is_some_and(|line| {
-            let [_, agent, name, ..] = &line[..] else {
-                return false;
-            };
-            agent == reach::ARGUMENT && name.starts_with("host") && name.ends_with(&name_end)
-        })
-    };
-    let is_one = |pid: u32| is_marked(pid) || is_named(pid);
+    end_those(is_marked)
+}
+
+/// The same of the agent of one host of a machine, which was started by ssh and carries the cluster
+/// in its name.
+///
+/// # Errors
+/// One does not go.
+pub fn end_agent_of(host: &str, cluster: &str) -> Result<()> {
+    let name = name_there(host, cluster);
+    end_those(|pid| {
+        let line = process::command_line(pid).unwrap_or_default();
+        matches!(&line[..], [_, agent, own, ..] if agent == reach::ARGUMENT && *own == name)
+    })
+}
+
+/// What the agent of a host of a machine is called there.
+pub fn name_there(host: &str, cluster: &str) -> String {
+    format!("{host}-{cluster}")
+}
+
+fn end_those(is_one: impl Fn(u32) -> bool) -> Result<()> {
     // The identity is read first: if the id changes hands later, the start time will differ.
     let all = process::all_pids().into_iter().filter_map(Identity::of);
     let agents: Vec<Identity> = all.filter(|one| is_one(one.pid)).collect();

@@ -98,7 +98,8 @@ pub fn resolve(name: &str, text: &str, overrides: &Overrides) -> Result<Study, D
     };
     let resolved = resolver.wanted_scale(&mut out);
     primary(&root, &resolved, &mut out);
-    let sides = (&resolved.variants[..], overrides.scale.is_none());
+    let is_whole = overrides.scale.is_none() && resolved.has_all_of(&root);
+    let sides = (&resolved.variants[..], is_whole);
     let published = Published::of(&root, &resolved.tree, sides, &inputs, &mut out);
     required::check(&root, &resolved.variants, &mut out);
     let blocks = resolved.tree.at("repeat.blocks").or(resolved.tree.at("repeat.max"));
@@ -235,6 +236,18 @@ struct Resolved {
     tree: Tree,
     /// What imports do differently here, by the name of the side.
     notes: Vec<(VariantName, Vec<String>)>,
+}
+
+impl Resolved {
+    /// Whether no variant of the study was left out.
+    fn has_all_of(&self, root: &Node) -> bool {
+        let written = root.at("variants").and_then(Node::entries).unwrap_or_default();
+        let is_there = |name: &str| {
+            let mut names = self.variants.iter().filter_map(|variant| variant.name.named());
+            names.any(|known| known == name || known.starts_with(&format!("{name}-")))
+        };
+        written.iter().all(|entry| is_there(&entry.key))
+    }
 }
 
 impl Resolver<'_> {

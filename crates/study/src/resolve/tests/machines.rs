@@ -130,6 +130,11 @@ fn each_study_of_a_source_is_planned_over_machines_as_it_is() {
         "scale-up/scale-up.yaml",
         "vsphere-vtopology/vsphere-vtopology.yaml",
     ] {
+        // Nobody has the volume of a machine on another one.
+        overrides.set.truncate(1);
+        if study.ends_with("failures.yaml") {
+            overrides.set.push("variants.host-ha=none".to_owned());
+        }
         let study = read(&folder.join(study), &overrides).unwrap_or_else(|why| panic!("{why}"));
         crate::plan::plan(&study).unwrap_or_else(|why| panic!("{}: {why}", study.name));
         for variant in &study.variants {
